@@ -1,0 +1,75 @@
+# Every target explains itself: `make help`. Needs python3 >= 3.11 with venv, and make.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+VENV ?= .venv
+export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
+export NBDEV_NO_SYNC ?= 1
+READY := $(VENV)/.last_set_up
+
+.PHONY: help setup lab tutorials test check export refresh docs serve bench slow course new wheel clean
+
+help: ## list the targets
+	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(READY) ## make the environment in .venv (done by itself when another target needs it)
+
+$(READY): settings.ini setup.py pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "python3 is $$($(PYTHON) -V 2>&1), but 3.11 or newer is needed; name one with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 2; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+	  { echo "python3 has no venv module; on Debian and Ubuntu: apt-get install python3-venv"; exit 2; }
+	@test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check uv
+	@$(VENV)/bin/uv pip install --quiet --python $(VENV)/bin/python -c constraints.txt -e '.[dev,docs,course,lab,data]'
+	@touch $(READY)
+
+lab: $(READY) ## open the tutorials in JupyterLab
+	jupyter lab nbs/index.ipynb
+
+tutorials: $(READY) ## execute every tutorial on its default real data and build the site
+	python docs/notebooks.py run --out build/executed
+	python docs/build.py --executed build/executed
+
+test: $(READY) ## run everything that .ci/run runs: notebooks, package, site, browser
+	python -m pytest -m "not slow" $(args)
+
+check: $(READY) ## the quick look before a commit: export, clean, lint, types, fast tests
+	nbdev-export
+	python docs/notebooks.py clean
+	git diff --no-ext-diff --stat -- nbs extreme_opt
+	ruff check .
+	mypy
+	python -m pytest -m "not slow and not notebook and not browser and not site and not setup" $(args)
+
+export: $(READY) ## write the package from the notebooks
+	nbdev-export
+
+refresh: $(READY) ## execute notebooks in place and clean them (name=30_umax for one)
+	python docs/notebooks.py refresh $(name)
+
+docs: $(READY) ## build the site into _docs
+	python docs/build.py
+
+serve: docs ## build the site and serve it on this machine
+	python -m http.server --bind 127.0.0.1 --directory _docs 8000
+
+bench: $(READY) ## measure speed and write docs/results (name=softmax_umax for one script)
+	python bench/run.py $(name)
+
+slow: $(READY) ## run slow cells and slow tests: reproductions and large oracles
+	python docs/notebooks.py slow
+	python -m pytest -m slow $(args)
+
+course: $(READY) ## write student and instructor versions of the problem sets to build/course
+	python assignments/make.py
+
+new: $(READY) ## start a notebook from the template: make new name=40_ordinal/45_momentum
+	python docs/notebooks.py new $(name)
+
+wheel: $(READY) ## build a wheel into dist
+	python -m build --wheel --quiet
+
+clean: ## remove what was built (the environment stays)
+	rm -rf _docs _proc build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
