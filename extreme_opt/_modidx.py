@@ -25,3 +25,15 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                          'extreme_opt.core.linalg.softplus': ('00_core/linalg.html#softplus', 'extreme_opt/core/linalg.py'),
                                          'extreme_opt.core.linalg.wright_omega': ( '00_core/linalg.html#wright_omega',
                                                                                    'extreme_opt/core/linalg.py')}}}
+  'syms': { 'extreme_opt.data.store': { 'extreme_opt.data.store.cache_folder': ( '10_data/store.html#cache_folder',
+                                                                                 'extreme_opt/data/store.py'),
+                                        'extreme_opt.data.store.cached': ('10_data/store.html#cached', 'extreme_opt/data/store.py'),
+                                        'extreme_opt.data.store.load_arrays': ( '10_data/store.html#load_arrays',
+                                                                                'extreme_opt/data/store.py'),
+                                        'extreme_opt.data.store.pack_texts': ('10_data/store.html#pack_texts', 'extreme_opt/data/store.py'),
+                                        'extreme_opt.data.store.save_arrays': ( '10_data/store.html#save_arrays',
+                                                                                'extreme_opt/data/store.py'),
+                                        'extreme_opt.data.store.unpack_texts': ( '10_data/store.html#unpack_texts',
+                                                                                 'extreme_opt/data/store.py'),
+                                        'extreme_opt.data.store.write_atomically': ( '10_data/store.html#write_atomically',
+                                                                                     'extreme_opt/data/store.py')}}}
