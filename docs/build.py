@@ -105,6 +105,7 @@ def process(path, source, names):
         if cell.cell_type == 'code': cell.source = quoted(cell.source)
         elif cell.cell_type == 'markdown': cell.source = mend_links(cell.source)
     NBProcessor(nb=nb, procs=Page().procs(), rm_directives='quarto').process()
+    nb.cells[0].source = re.sub(r'^output-file:.*\n', '', nb.cells[0].source, flags=re.M)
     cells, has_widget = [], False
     for cell in nb.cells:
         if cell.cell_type == 'code':
@@ -123,7 +124,7 @@ def signpost(module, here, names):
     "Anchors for the definitions of a cell, and links to their entries in the reference."
     public = [(name, names.get(f'{LIB}.{module}.{name}')) for name in here]
     links = ' '.join(f'[`{name}`]({target})' for name, target in public if target)
-    return f'::: {{.signpost}}\n{"".join(f"[]{{#{name}}}" for name in here)}{"Reference: " + links if links else ""}\n:::'
+    return f'::: {{.signpost}}\n{"".join(f"[]{{#code-{name}}}" for name in here)}{"Reference: " + links if links else ""}\n:::'
 
 
 VIEW = 'application/vnd.jupyter.widget-view+json'
@@ -221,7 +222,7 @@ def wrapped(signature, width=88):
 def told(module, name, stories):
     "Link an entry to the tutorial page where it is derived."
     page, title = stories.get((short(module), name.split('.')[0]), (None, None))
-    return f'\n\n[Told in [{title}](/{page}#{name})]{{.told}}' if page and '.' not in name else ''
+    return f'\n\n[Told in [{title}](/{page}#code-{name})]{{.told}}' if page and '.' not in name else ''
 
 def told_value(value, mod):
     origin = getattr(value, '__module__', None)
