@@ -24,8 +24,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                   'extreme_opt/core/linalg.py'),
                                          'extreme_opt.core.linalg.softplus': ('00_core/linalg.html#softplus', 'extreme_opt/core/linalg.py'),
                                          'extreme_opt.core.linalg.wright_omega': ( '00_core/linalg.html#wright_omega',
-                                                                                   'extreme_opt/core/linalg.py')}}}
-  'syms': { 'extreme_opt.data.store': { 'extreme_opt.data.store.cache_folder': ( '10_data/store.html#cache_folder',
+                                                                                   'extreme_opt/core/linalg.py')},
+            'extreme_opt.data.store': { 'extreme_opt.data.store.cache_folder': ( '10_data/store.html#cache_folder',
                                                                                  'extreme_opt/data/store.py'),
                                         'extreme_opt.data.store.cached': ('10_data/store.html#cached', 'extreme_opt/data/store.py'),
                                         'extreme_opt.data.store.load_arrays': ( '10_data/store.html#load_arrays',
@@ -36,8 +36,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                         'extreme_opt.data.store.unpack_texts': ( '10_data/store.html#unpack_texts',
                                                                                  'extreme_opt/data/store.py'),
                                         'extreme_opt.data.store.write_atomically': ( '10_data/store.html#write_atomically',
-                                                                                     'extreme_opt/data/store.py')}}}
-  'syms': { 'extreme_opt.softmax.double_sum': { 'extreme_opt.softmax.double_sum.DoubleSum': ( '20_softmax/double_sum.html#doublesum',
+                                                                                     'extreme_opt/data/store.py')},
+            'extreme_opt.softmax.double_sum': { 'extreme_opt.softmax.double_sum.DoubleSum': ( '20_softmax/double_sum.html#doublesum',
                                                                                               'extreme_opt/softmax/double_sum.py'),
                                                 'extreme_opt.softmax.double_sum.DoubleSum.__post_init__': ( '20_softmax/double_sum.html#doublesum.__post_init__',
                                                                                                             'extreme_opt/softmax/double_sum.py'),
