@@ -19,7 +19,7 @@ try:
 except ImportError:
     HAVE_NUMBA = False
 
-# %% ../../nbs/00_core/05_compiled.ipynb #c842a126
+# %% ../../nbs/00_core/05_compiled.ipynb #7a64e781
 def plain_njit(
     function: Callable | None = None, # the kernel, when the decorator stands without brackets
     **settings: Any,                  # what numba would be told: cache, parallel, ...; ignored
@@ -29,7 +29,7 @@ def plain_njit(
     function.py_func = function  # type: ignore[attr-defined]
     return function
 
-if not HAVE_NUMBA: njit, prange = plain_njit, range
+if not HAVE_NUMBA: njit, prange = plain_njit, range  # type: ignore
 
 # %% ../../nbs/00_core/05_compiled.ipynb #798c0cf9
 def in_blocks(
