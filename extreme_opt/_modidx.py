@@ -206,7 +206,7 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                  'extreme_opt/core/solver.py'),
                                          'extreme_opt.core.solver.updates_per_step': ( '00_core/solver.html#updates_per_step',
                                                                                        'extreme_opt/core/solver.py')},
-  'syms': { 'extreme_opt.data.multiclass': { 'extreme_opt.data.multiclass.Corpus': ( '10_data/multiclass.html#corpus',
+            'extreme_opt.data.multiclass': { 'extreme_opt.data.multiclass.Corpus': ( '10_data/multiclass.html#corpus',
                                                                                      'extreme_opt/data/multiclass.py'),
                                              'extreme_opt.data.multiclass.Multiclass': ( '10_data/multiclass.html#multiclass',
                                                                                          'extreme_opt/data/multiclass.py'),
