@@ -26,13 +26,13 @@ class Problem(Protocol):
     def draw(self, rng: np.random.Generator, size: int) -> Any: "A batch: indices only."
     def grad_at(self, params: np.ndarray, batch: Any) -> np.ndarray: "Unbiased for `grad`."
 
-# %% ../../nbs/00_core/10_problem.ipynb #c05af7ba
+# %% ../../nbs/00_core/10_problem.ipynb #c896c3d1
 ABILITIES = {
     'n_samples': 'int: samples behind the terms; a pass visits each once on average',
     'descend_at': '(params, batch, rate): in place, params -= rate * grad_at(params, batch), only where the batch touches',
     'prox_at': '(params, batch, rate): in place, the implicit step on the batch',
     'loss_at': '(params, batch) -> float: unbiased for loss',
-    'loss_on': '(params, rows) -> float: loss estimated from these sample (else term) ids alone, on the scale of loss',
+    'loss_on': '(params, rows) -> float: loss estimated from these sample (else term) ids, on the scale of loss; or `loss` takes rows',
     'loss_and_grad': '(params) -> (float, vector): both at the price of one',
     'curvature_times': '(params, vector) -> vector: positive semidefinite curvature times a vector',
     'bound_at': '(params, batch): the pieces of a quadratic upper bound',
