@@ -175,6 +175,7 @@ def reference(folder, stories):
         text = api.page(settings, mod, symbols)
         text = re.sub(r'^```python\n(.+)\n```$', lambda m: f'```python\n{wrapped(m[1])}\n```', text, flags=re.M)
         text = re.sub(r'^##+ .*\{#(\S+)\}$', lambda m: m[0] + told(module, m[1], stories), text, flags=re.M)
+        text = re.sub(r'^\| Parameter \|.*\n(\|.*\n)+', r'::: {.parameters}\n\g<0>:::\n', text, flags=re.M)
         if other: text += '\n## Other names\n\n| Name | What it is |\n|---|---|\n' + ''.join(
             f'| [`{name}`]{{#{name}}} | {told_value(getattr(mod, name), mod)} |\n' for name in other)
         (folder/f'{short(module)}.qmd').write_text(text)
