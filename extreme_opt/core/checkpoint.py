@@ -82,7 +82,7 @@ def unpack_state(
         raise ValueError(f'its {spec["name"]} has other fields than the one of this version')
     return kind(**{name: unpack(value, arrays) for name, value in values.items()})
 
-# %% ../../nbs/00_core/25_checkpoint.ipynb #7aaf897c
+# %% ../../nbs/00_core/25_checkpoint.ipynb #eb0f7f33
 FORMAT, VERSION = 'extreme_opt run', 1
 
 def write_atomically(
@@ -96,7 +96,7 @@ def write_atomically(
     part = path.with_name(f'.{path.name}.partial')
     text = json.dumps({'format': FORMAT, 'version': VERSION, **meta})
     with open(part, 'wb') as file:
-        np.savez(file, meta=np.array(text), **arrays)
+        np.savez(file, meta=np.frombuffer(text.encode(), np.uint8), **arrays)
         file.flush(); os.fsync(file.fileno())
     os.replace(part, path)
     _sync_folder(path.parent)
@@ -108,13 +108,13 @@ def _sync_folder(folder):   # makes the rename itself survive a power cut, where
     except OSError: pass
     finally: os.close(handle)
 
-# %% ../../nbs/00_core/25_checkpoint.ipynb #6d1ed8b1
+# %% ../../nbs/00_core/25_checkpoint.ipynb #57332295
 def _read(path, whole):
     if not Path(path).exists(): raise FileNotFoundError(f'{path} does not exist; leave resume out to start anew')
     with open(path, 'rb') as file:
         try:
             with np.load(file, allow_pickle=False) as content:
-                meta = json.loads(str(content['meta'][()]))
+                meta = json.loads(content['meta'].tobytes().decode())
                 kind, version = meta['format'], meta['version']
                 ours = (kind, version) == (FORMAT, VERSION)
                 arrays = {name: content[name] for name in content.files if name != 'meta'} if ours and whole else {}
