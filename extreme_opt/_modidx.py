@@ -185,6 +185,7 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                       'extreme_opt.core.run.Keeper': ('00_core/run.html#keeper', 'extreme_opt/core/run.py'),
                                       'extreme_opt.core.run.Keeper.__post_init__': ( '00_core/run.html#keeper.__post_init__',
                                                                                      'extreme_opt/core/run.py'),
+                                      'extreme_opt.core.run.Keeper.at': ('00_core/run.html#keeper.at', 'extreme_opt/core/run.py'),
                                       'extreme_opt.core.run.Keeper.look': ('00_core/run.html#keeper.look', 'extreme_opt/core/run.py'),
                                       'extreme_opt.core.run.Limits': ('00_core/run.html#limits', 'extreme_opt/core/run.py'),
                                       'extreme_opt.core.run.Limits.__post_init__': ( '00_core/run.html#limits.__post_init__',

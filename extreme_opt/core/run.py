@@ -203,7 +203,7 @@ def _continue(run):
     rng.bit_generator.state = origin['random']
     return Course(run.state, origin['random'], origin['seconds'], origin['first_norm']), run.rows, rng
 
-# %% ../../nbs/00_core/30_run.ipynb #775bf7f1
+# %% ../../nbs/00_core/30_run.ipynb #29edf6f4
 @dataclass
 class Keeper:
     "Writes the run into its file when that is due."
@@ -229,9 +229,14 @@ class Keeper:
         step, now = course.state.n_steps, (course.state.n_steps, len(rows), message)
         due = time.monotonic() - self.clock >= self.period if str(self.every).endswith('s') else step % self.period == 0
         if self.path is None or now == self.written or not (message or not self.written or due): return
-        origin = self.origin | dict(random=course.random, seconds=course.seconds, first_norm=course.first_norm)
-        Run(course.state, message, rows, origin).save(self.path)
+        Run(course.state, message, rows, self.at(course)).save(self.path)
         self.written, self.clock = now, time.monotonic()
+
+    def at(self,
+        course: Course,      # where the run stands
+    ) -> dict | None: # None when nothing is kept
+        "What a continuation needs besides the state and the rows."
+        return self.origin | dict(random=course.random, seconds=course.seconds, first_norm=course.first_norm) if self.origin else None
 
 # %% ../../nbs/00_core/30_run.ipynb #85d5a971
 def _origin(problem, solver, recorder):
@@ -328,7 +333,7 @@ def _look(problem, solver, course, rows, recorder, keeper, limits):
     keeper.look(course, rows)
     return ''
 
-# %% ../../nbs/00_core/30_run.ipynb #6338428a
+# %% ../../nbs/00_core/30_run.ipynb #800a4b77
 _NUMBERS = (ArithmeticError, np.linalg.LinAlgError)   # wrong numbers come back in the Run; wrong use raises
 
 def minimize(
@@ -368,4 +373,4 @@ def minimize(
         except KeyboardInterrupt: reason = f'interrupted from the keyboard after {_place(course.state)}'
         except _NUMBERS as error: reason = f'the step after {_place(course.state)} failed ({error}): {_remedy(problem, solver)}'
         keeper.look(course, rows, reason)
-    return Run(course.state, reason, rows, keeper.origin or None)
+    return Run(course.state, reason, rows, keeper.at(course))
