@@ -161,47 +161,67 @@ def reference(folder, stories):
     "Write a page per module and an overview; return where each public name has its entry, and the sidebar."
     from smalldocs import api
     modules = {mod.__name__: mod for mod in api.package_modules(LIB)}
-    packages = sorted({LIB, *(f'{LIB}.{name}' for name in CHAPTERS)} & {name for name in sys.modules})
-    settings, names, entries = api.Settings(folder, [LIB]), {}, {}
+    names, rows, groups = {}, {}, {}
     folder.mkdir(parents=True)
     for module, mod in modules.items():
-        page = f'/api/{short(module)}.qmd'
-        symbols = [s for s in api.inventory([LIB]) if s.module == module]
-        entries[module] = [s for s in symbols if s.name]
-        other = [name for name in getattr(mod, '__all__', []) if name not in {s.name for s in symbols}]
-        for name in [s.name for s in symbols if s.name] + other:
-            names[f'{module}.{name}'] = f'{page}#{name}'
-            names.setdefault(name, f'{page}#{name}')
-        text = api.page(settings, mod, symbols)
-        text = re.sub(r'^```python\n(.+)\n```$', lambda m: f'```python\n{wrapped(m[1])}\n```', text, flags=re.M)
-        text = re.sub(r'^##+ .*\{#(\S+)\}$', lambda m: m[0] + told(module, m[1], stories), text, flags=re.M)
-        text = re.sub(r'^\| Parameter \|.*\n(\|.*\n)+', r'::: {.parameters}\n\g<0>:::\n', text, flags=re.M)
-        if other: text += '\n## Other names\n\n| Name | What it is |\n|---|---|\n' + ''.join(
-            f'| [`{name}`]{{#{name}}} | {told_value(getattr(mod, name), mod)} |\n' for name in other)
+        text, rows[module], anchors = module_page(mod, stories)
         (folder/f'{short(module)}.qmd').write_text(text)
-    for package in packages:  # what an importer types
+        for name in anchors:
+            names[f'{module}.{name}'] = f'/api/{short(module)}.qmd#{name}'
+            names.setdefault(name, names[f'{module}.{name}'])
+        groups.setdefault(short(module).partition('.')[0] if '.' in short(module) else '', []).append(module)
+    for package in [name for name in sys.modules if name == LIB or re.fullmatch(rf'{LIB}\.\w+', name)]:  # what an importer types
         for name in getattr(sys.modules[package], '__all__', []):
             home = getattr(getattr(sys.modules[package], name, None), '__module__', None)
             if target := names.get(f'{home}.{name}'): names[name] = names[f'{package}.{name}'] = target
     overview = ['---', 'title: Reference', 'description: Every public name, by package.', '---', '',
-                'Signatures, argument by argument. The story behind each name, with its derivation and its tests, is one link away.', '']
+                'Signatures, argument by argument. Each entry links to the page that derives and tests it.', '']
     sidebar = ['api/index.qmd']
-    groups = {}
-    for module in modules: groups.setdefault(short(module).split('.')[0] if '.' in short(module) else '', []).append(module)
-    for chapter in ['', *CHAPTERS, *sorted(set(groups) - {'', *CHAPTERS})]:
-        if chapter not in groups: continue
+    for chapter in sorted(groups, key=lambda c: ['', *CHAPTERS, c].index(c)):
         overview += [f'## {CHAPTERS.get(chapter, "The package")}', '']
         for module in groups[chapter]:
-            overview += [f'### [`{module}`](/api/{short(module)}.qmd)' + '{.nolink}', '']
-            listed = [s for s in entries[module] if s.kind != 'method']
-            rows = [(s.name, s.summary) for s in listed]
-            rows += [(name, '') for name in getattr(modules[module], '__all__', []) if name not in {s.name for s in listed}]
-            if rows: overview += ['| Name | |', '|---|---|'] + [
-                f'| [`{name}`]({names[f"{module}.{name}"]}) | {api.cell(said)} |' for name, said in rows] + ['']
+            overview += [f'### [`{module}`](/api/{short(module)}.qmd)', '', '| Name | |', '|---|---|'] + [
+                f'| [`{name}`]({names[f"{module}.{name}"]}) | {api.cell(said)} |' for name, said in rows[module]] + ['']
         items = [dict(text=short(module).split('.')[-1], href=f'api/{short(module)}.qmd') for module in groups[chapter]]
         sidebar += [dict(section=CHAPTERS.get(chapter, chapter), contents=items)] if chapter else items
     (folder/'index.qmd').write_text('\n'.join(overview) + '\n')
     return names, sidebar
+
+
+def module_page(mod, stories):
+    "The reference page of a module, its (name, summary) rows for the overview, and every anchor on it."
+    from smalldocs import api
+    tops, rows, anchors = api.own(mod), [], []
+    title, _, rest = (api.doc(mod) or mod.__name__).partition('\n')
+    parts = [f'---\ntitle: {json.dumps(mod.__name__)}\ndescription: {json.dumps(title)}\n---', rest.strip()]
+
+    def add(symbol, level):
+        anchors.append(symbol.__qualname__)
+        head, _, body = api.entry(symbol, level).partition('\n\n')
+        body = re.sub(r'^```python\n(.+)\n```$', lambda m: f'```python\n{wrapped(m[1])}\n```', body, flags=re.M)
+        body = re.sub(r'^\| Parameter \|.*\n(\|.*(\n|$))+', lambda m: f'::: {{.parameters}}\n{m[0].rstrip()}\n:::\n', body, flags=re.M)
+        story = stories.get((short(mod.__name__), symbol.__qualname__))
+        parts.append(f'{"#" * level} {symbol.__qualname__} {{#{symbol.__qualname__}}}')
+        if story: parts.append(f'[Told in [{story[1]}](/{story[0]}#code-{symbol.__qualname__})]{{.told}}')
+        parts.append(body)
+
+    for top in tops:
+        add(top, 2)
+        rows.append((top.__qualname__, api.summary(top)))
+        if not isinstance(top, type): continue
+        seen = [(name, value) for name, value in vars(top).items() if isinstance(value, property) and not name.startswith('_')]
+        if seen:
+            anchors += [f'{top.__qualname__}.{name}' for name, _ in seen]
+            parts.append('| Property | |\n|---|---|\n' + '\n'.join(
+                f'| [`{name}`]{{#{top.__qualname__}.{name}}} | {api.cell(api.summary(value))} |' for name, value in seen))
+        for method in dict.fromkeys(api.methods(top)): add(method, 3)
+    other = [name for name in getattr(mod, '__all__', []) if name not in anchors]
+    if other:
+        anchors += other
+        rows += [(name, told_value(getattr(mod, name), mod)) for name in other]
+        parts.append('## Other names\n\n| Name | |\n|---|---|\n' + '\n'.join(
+            f'| [`{name}`]{{#{name}}} | {told_value(getattr(mod, name), mod)} |' for name in other))
+    return '\n\n'.join(part for part in parts if part) + '\n', rows, anchors
 
 
 def short(module): return module.removeprefix(f'{LIB}.')
@@ -219,11 +239,6 @@ def wrapped(signature, width=88):
         elif char == ',' and depth == 0: parts.append(signature[last or start:i + 1].strip()); last = i + 1
     parts.append(signature[last or start:i].strip())
     return signature[:start] + '\n' + ''.join(f'    {part}\n' for part in parts) + signature[i:]
-
-def told(module, name, stories):
-    "Link an entry to the tutorial page where it is derived."
-    page, title = stories.get((short(module), name.split('.')[0]), (None, None))
-    return f'\n\n[Told in [{title}](/{page}#code-{name})]{{.told}}' if page and '.' not in name else ''
 
 def told_value(value, mod):
     origin = getattr(value, '__module__', None)
