@@ -199,7 +199,8 @@ def module_page(mod, stories):
         anchors.append(symbol.__qualname__)
         head, _, body = api.entry(symbol, level).partition('\n\n')
         body = re.sub(r'^```python\n(.+)\n```$', lambda m: f'```python\n{wrapped(m[1])}\n```', body, flags=re.M)
-        body = re.sub(r'^\| Parameter \|.*\n(\|.*(\n|$))+', lambda m: f'::: {{.parameters}}\n{m[0].rstrip()}\n:::\n', body, flags=re.M)
+        body = re.sub(r'^\| Parameter \|.*\n(\|.*(\n|$))+', lambda m: parameters(m[0].rstrip()), body, flags=re.M)
+        if getattr(symbol, '_is_protocol', False): body = re.sub(r'^```.*?^```\n*', '', body, flags=re.S | re.M)
         story = stories.get((short(mod.__name__), symbol.__qualname__))
         parts.append(f'{"#" * level} {symbol.__qualname__} {{#{symbol.__qualname__}}}')
         if story: parts.append(f'[Told in [{story[1]}](/{story[0]}#code-{symbol.__qualname__})]{{.told}}')
@@ -222,6 +223,12 @@ def module_page(mod, stories):
         parts.append('## Other names\n\n| Name | |\n|---|---|\n' + '\n'.join(
             f'| [`{name}`]{{#{name}}} | {told_value(getattr(mod, name), mod)} |' for name in other))
     return '\n\n'.join(part for part in parts if part) + '\n', rows, anchors
+
+
+def parameters(table):
+    "The table of arguments, where it says more than the signature above it."
+    told = [row for row in table.split('\n')[2:] if not row.endswith('|  |')]
+    return f'::: {{.parameters}}\n{table}\n:::\n' if told else ''
 
 
 def short(module): return module.removeprefix(f'{LIB}.')
