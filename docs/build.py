@@ -57,11 +57,12 @@ def check_first_cell(nb, path):
         raise Broken(f'nbs/{path}: the first cell must hold `# Title` and `> one line` and nothing else; move the rest to a cell of its own')
 
 
-def mend_links(text):
+def mend_links(text, folder, path):
     "Links between notebooks follow the renamed pages; fragments take the form that the site gives to headings."
     def mend(m):
         target, _, fragment = m[2].partition('#')
         if re.match(r'[a-z]+:', target) or target and not target.endswith('.ipynb'): return m[0]
+        if target and not (folder/target).exists(): raise Broken(f'nbs/{path}: the link to {target} leads to no notebook')
         mended = '/'.join(re.sub(r'^\d+[a-z]?_', '', part) for part in target.split('/'))
         if fragment: mended += '#' + re.sub(r'[^\w\-.]', '', fragment.replace('%20', '-')).lower()
         return m[1] + mended + m[3]
@@ -103,7 +104,7 @@ def process(path, source, names):
     module = next((m[1] for c in nb.cells if c.cell_type == 'code' and (m := re.search(r'^#\|\s*default_exp\s+(\S+)', c.source, re.M))), '')
     for cell in nb.cells:
         if cell.cell_type == 'code': cell.source = quoted(cell.source)
-        elif cell.cell_type == 'markdown': cell.source = mend_links(cell.source)
+        elif cell.cell_type == 'markdown': cell.source = mend_links(cell.source, (NBS/path).parent, path)
     NBProcessor(nb=nb, procs=Page().procs(), rm_directives='quarto').process()
     nb.cells[0].source = re.sub(r'^output-file:.*\n', '', nb.cells[0].source, flags=re.M)
     cells, has_widget = [], False
@@ -160,7 +161,9 @@ def safe_json(value): return json.dumps(value, sort_keys=True).replace('<', '\\u
 def reference(folder, stories):
     "Write a page per module and an overview; return where each public name has its entry, and the sidebar."
     from smalldocs import api
-    modules = {mod.__name__: mod for mod in api.package_modules(LIB)}
+    order = list(dict.fromkeys(module for module, _ in stories))
+    found = sorted(api.package_modules(LIB), key=lambda mod: order.index(short(mod.__name__)) if short(mod.__name__) in order else -1)
+    modules = {mod.__name__: mod for mod in found}
     names, rows, groups = {}, {}, {}
     folder.mkdir(parents=True)
     for module, mod in modules.items():
@@ -174,14 +177,14 @@ def reference(folder, stories):
         for name in getattr(sys.modules[package], '__all__', []):
             home = getattr(getattr(sys.modules[package], name, None), '__module__', None)
             if target := names.get(f'{home}.{name}'): names[name] = names[f'{package}.{name}'] = target
-    overview = ['---', 'title: Reference', 'description: Every public name, by package.', '---', '',
+    overview = ['---', 'title: Reference', 'description: Every public name, by package.', 'toc-depth: 2', '---', '',
                 'Signatures, argument by argument. Each entry links to the page that derives and tests it.', '']
     sidebar = ['api/index.qmd']
     for chapter in sorted(groups, key=lambda c: ['', *CHAPTERS, c].index(c)):
         overview += [f'## {CHAPTERS.get(chapter, "The package")}', '']
         for module in groups[chapter]:
-            overview += [f'### [`{module}`](/api/{short(module)}.qmd)', '', '| Name | |', '|---|---|'] + [
-                f'| [`{name}`]({names[f"{module}.{name}"]}) | {api.cell(said)} |' for name, said in rows[module]] + ['']
+            overview += [f'### [{short(module)}](/api/{short(module)}.qmd)', '', '::: {.names}', '| Name | What it is |', '|---|---|'] + [
+                f'| [`{name}`]({names[f"{module}.{name}"]}) | {api.cell(said)} |' for name, said in rows[module]] + [':::', '']
         items = [dict(text=short(module).split('.')[-1], href=f'api/{short(module)}.qmd') for module in groups[chapter]]
         sidebar += [dict(section=CHAPTERS.get(chapter, chapter), contents=items)] if chapter else items
     (folder/'index.qmd').write_text('\n'.join(overview) + '\n')
@@ -388,11 +391,14 @@ def build(out, executed=None):
     with tempfile.TemporaryDirectory() as tmp:
         stage = Path(tmp)
         names, bar = reference(stage/'api', defined_names(sources))
+        wrong = []
         for path, source in sources:
             target = stage/page_name(path)
             if target.exists(): raise Broken(f'nbs/{path}: another page is already called {page_name(path)}; rename one')
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(json.dumps(process(path, source, names)))
+            try: target.write_text(json.dumps(process(path, source, names)))
+            except Broken as error: wrong.append(str(error))
+        if wrong: raise Broken('\n'.join(wrong))
         shutil.copytree(NBS, stage, dirs_exist_ok=True, ignore=shutil.ignore_patterns('*.ipynb', '*.yml', '.*', '__pycache__'))
         (stage/'_quarto.yml').write_text(config(pages, bar, out.resolve()))
         (stage/'_symbols.json').write_text(json.dumps(names))
@@ -420,7 +426,7 @@ def main():
     try: report = build(out, executed)
     except Broken as error:
         print(error, file=sys.stderr)
-        print(f'The site in {out} is not fit to be shown: {len(str(error).splitlines())} things to mend.', file=sys.stderr)
+        print(f'The site in {out} is not fit to be shown; lines to mend: {len(str(error).splitlines())}', file=sys.stderr)
         return 1
     print(f'{report["pages"]} pages, {report["reference"]} reference pages with {report["names"]} names, '
           f'{report["formulas"]} formulas, in {report["seconds"]:.0f} s')
