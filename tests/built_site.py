@@ -25,16 +25,16 @@ def run_build(out):
 
 
 @functools.cache
-def built(factory):
-    out = factory.mktemp('site')/'docs'
+def built(folder):
+    out = Path(folder)/'site'
     done = run_build(out)
     assert done.returncode == 0, f'docs/build.py failed:\n{done.stdout}\n{done.stderr}'
     return out, done.stdout
 
 
 @pytest.fixture(scope='session')
-def site(tmp_path_factory): return built(tmp_path_factory)[0]
+def site(tmp_path_factory): return built(tmp_path_factory.getbasetemp())[0]
 
 
 @pytest.fixture(scope='session')
-def report(tmp_path_factory): return built(tmp_path_factory)[1]
+def report(tmp_path_factory): return built(tmp_path_factory.getbasetemp())[1]
