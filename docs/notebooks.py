@@ -177,12 +177,12 @@ def execute(path: Path, slow: bool = False, limit: float | None = None) -> Resul
     except (DeadKernelError, RuntimeError) as error:
         raise Failure(f'{_place(path, runner, plain)}: {type(error).__name__}: {_last_line(str(error))}') from None
     _keep_widgets(notebook, old_state, slow)
+    number_widgets(notebook)             # while the models still stand in the order of their creation
     done = json.loads(nbformat.writes(notebook))
     for cell, before in zip(done['cells'], plain['cells'], strict=True):
         cell['source'] = before['source']
         if cell['cell_type'] == 'code' and is_skipped(cell, slow) and VIEW not in json.dumps(before['outputs']):
             cell['outputs'] = before['outputs']
-    number_widgets(done)
     clean(done)
     return Result(done, time.monotonic() - start)
 

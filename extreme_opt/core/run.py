@@ -5,7 +5,8 @@
 # %% auto #0
 __all__ = ['iterate', 'Run', 'Limits', 'Recorder', 'Course', 'Keeper', 'warm_up', 'divergence', 'minimize']
 
-# %% ../../nbs/00_core/30_run.ipynb #305ea6fc
+# %% ../../nbs/00_core/30_run.ipynb #a3233daf
+import inspect
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -133,7 +134,7 @@ class Limits:
         small = abs(now['loss'] - then['loss']) <= self.tolerance * abs(then['loss'])
         return f'loss changed by at most tolerance={self.tolerance:g} over a pass' if small else ''
 
-# %% ../../nbs/00_core/30_run.ipynb #58aae5ed
+# %% ../../nbs/00_core/30_run.ipynb #75f51e55
 @dataclass(frozen=True)
 class Recorder:
     "Makes the rows; everything it does is off the clock."
@@ -142,13 +143,14 @@ class Recorder:
     every: int                 # steps between rows
     record_on: int | None      # None: exact loss; 0: no loss; n: loss on n fixed rows
     rows_on: np.ndarray | None # (n,) int64 ids of those rows
+    loss_on: Callable | None   # function of (params, rows)
 
     def row(self,
         course: 'Course', # where the run stands
     ) -> dict: # step, passes, seconds, loss, watched
         "Evaluate what is to be recorded."
         problem, params, record = self.problem, course.state.params, {}
-        if self.rows_on is not None: record = {'loss': problem.loss_on(params, self.rows_on), 'loss_on': len(self.rows_on)}
+        if self.rows_on is not None: record = {'loss': self.loss_on(params, self.rows_on), 'loss_on': len(self.rows_on)}
         elif self.record_on is None: record = {'loss': problem.loss(params)}
         record |= {name: function(problem, params) for name, function in self.watch.items()}
         return {'step': course.state.n_steps, 'passes': course.state.n_passes, 'seconds': course.seconds,
@@ -168,14 +170,22 @@ def _recorder(problem, watch, every, record_on):
     if not (isinstance(every, (int, np.integer)) and every >= 1): raise ValueError(f'record_every={every!r} is not a number of steps from 1 up')
     clash = {'step', 'passes', 'seconds', 'loss', 'loss_on'} & set(watch or ())
     if clash: raise ValueError(f'watch names {sorted(clash)}, which the record has already; choose another name')
-    rows_on = None
+    loss_on, rows_on = _loss_on(problem), None
     if record_on:
-        if getattr(problem, 'loss_on', None) is None:
+        if loss_on is None:
             raise TypeError(f'record_on={record_on} needs `loss_on`, which {type(problem).__name__} does not have; '
                             'leave it out, or say record_on=0')
         n_rows = samples_of(problem)
-        rows_on = np.sort(np.random.default_rng(20190416).choice(n_rows, size=min(record_on, n_rows), replace=False))
-    return Recorder(problem, watch or {}, int(every), record_on, rows_on)
+        rows_on = np.sort(np.random.default_rng(_ROWS_SEED).choice(n_rows, size=min(record_on, n_rows), replace=False))
+    return Recorder(problem, watch or {}, int(every), record_on, rows_on, loss_on)
+
+_ROWS_SEED = 8128   # the same rows for every solver and seed, so that their losses compare
+
+def _loss_on(problem):
+    "`loss_on`, or a `loss` that takes `rows`."
+    if getattr(problem, 'loss_on', None) is not None: return problem.loss_on
+    try: return problem.loss if 'rows' in inspect.signature(problem.loss).parameters else None
+    except (TypeError, ValueError): return None
 
 # %% ../../nbs/00_core/30_run.ipynb #4d5a22bd
 @dataclass(frozen=True)

@@ -1,4 +1,6 @@
 "Softmax regression with many classes: sampled double sums and the solvers that keep them stable."
 from extreme_opt.softmax.double_sum import DoubleSum, Draw, SoftmaxData, draw_distinct
+from extreme_opt.softmax.rivals import FullSoftmax, ImportanceSampled, NoiseContrast, OneVsEach, noise_chances
 
-__all__ = ['DoubleSum', 'Draw', 'SoftmaxData', 'draw_distinct']
+__all__ = ['DoubleSum', 'Draw', 'SoftmaxData', 'draw_distinct',
+           'FullSoftmax', 'ImportanceSampled', 'NoiseContrast', 'OneVsEach', 'noise_chances']
