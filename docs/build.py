@@ -137,8 +137,8 @@ def show_widgets(cell):
     for out in cell.get('outputs', []):
         view = out.get('data', {}).get(VIEW)
         if not view: continue
-        alt = re.search(r'^#\|\s*fig-alt:\s*(\S.*)$', cell.source, re.M)
-        label = f' role="group" aria-label="{html.escape(alt[1].strip(chr(34)))}"' if alt else ''
+        alt = re.search(r'^#\|\s*fig-alt:\s*(\S.*)$', quoted(''.join(cell['source'])), re.M)
+        label = f' role="group" aria-label="{html.escape(str(yaml.safe_load(alt[1])))}"' if alt else ''
         out['data'] = {'text/html': f'<div class="widget"{label}>\n<script type="{VIEW}">{safe_json(view)}</script>\n</div>'}
         seen = True
     return seen
