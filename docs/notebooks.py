@@ -8,7 +8,7 @@
     python docs/notebooks.py new NAME              start a page, e.g. 40_ordinal/45_momentum
 
 NAME is a stem (30_umax or umax), a folder (20_softmax) or a path; without one, every notebook.
-Cells that say `#| eval: false` are never executed and `#| slow` ones only by `slow`: they keep the outputs they have.
+Cells that say `#| eval: false` or export are never executed and `#| slow` ones only by `slow`: they keep the outputs they have.
 """
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def directives(cell: dict) -> dict[str, str]:
 def is_skipped(cell: dict, slow: bool = False) -> bool:
     "Whether the runner leaves this code cell alone and keeps the outputs it has."
     flags = directives(cell)
-    return flags.get('eval', '').lower() == 'false' or ('slow' in flags and not slow)
+    return flags.get('eval', '').lower() == 'false' or ('slow' in flags and not slow) or 'nbdev_export()' in source(cell)
 
 
 def has_slow(notebook: dict) -> bool:
