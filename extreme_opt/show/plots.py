@@ -58,10 +58,10 @@ def _name_of(
         solver = type(solver)
     return _name_of(solver.__name__)
 
-# %% ../../nbs/60_show/10_plots.ipynb #3a7122ca
+# %% ../../nbs/60_show/10_plots.ipynb #9ed01889
 def style_of(
     solver:Any,  # a name, a class or an object: solver, problem, loss, step rule or estimator
-)->dict[str, str]: # color, linestyle and marker, ready for `plt.plot(..., **style)`
+)->dict[str, Any]: # color, linestyle and marker, ready for `plt.plot(..., **style)`
     "Colour, line and marker of a solver, the same on every page."
     name = _name_of(solver)
     if name in _STYLES: colour, line, marker = _STYLES[name]
@@ -77,7 +77,7 @@ def colour_of(
     "Colour of a solver, the same on every page."
     return style_of(solver)['color']
 
-# %% ../../nbs/60_show/10_plots.ipynb #34be7b2e
+# %% ../../nbs/60_show/10_plots.ipynb #ed3aae20
 def convergence(
     runs:Mapping,           # name or solver: its `Run`, or anything with `column(name)`
     *,
@@ -89,7 +89,8 @@ def convergence(
 )->Axes: # the axes drawn on
     "One line per run in the style of its solver, against the work it did."
     if not runs: raise ValueError('runs is empty; give at least one, as in convergence({"UMax": run})')
-    axes, seen = axes if axes is not None else plt.gca(), []
+    axes = axes if axes is not None else plt.gca()
+    seen: list[str] = []
     for name, run in runs.items():
         across, up = np.asarray(run.column(against), float), np.asarray(run.column(column), float)
         label = name if isinstance(name, str) else _name_of(name)
