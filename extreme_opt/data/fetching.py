@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['PUBLIC', 'Kept', 'Remote', 'Public', 'digest', 'unpack', 'fetch']
 
-# %% ../../nbs/10_data/50_fetch.ipynb #7bd6776f
+# %% ../../nbs/10_data/50_fetch.ipynb #aeb40a3e
 import contextlib
 import hashlib
 import json
@@ -14,7 +14,6 @@ import os
 import shutil
 import stat
 import sys
-import tarfile
 import tempfile
 import zipfile
 import zlib
@@ -166,7 +165,7 @@ def _check(path, kept, source):
                          'it is another version, cut short, or not the file at all; nothing was kept')
     return dict(source=str(source), bytes=size, sha256=plain, verified=bool(wanted))
 
-# %% ../../nbs/10_data/50_fetch.ipynb #814cb754
+# %% ../../nbs/10_data/50_fetch.ipynb #a10626ee
 _MOST = 1 << 33     # bytes that an archive may unpack to, unless told otherwise
 
 def _safe(name, archive):
@@ -178,6 +177,7 @@ def _safe(name, archive):
 
 def _members(archive):
     "Triples of name, whether it is a folder, and how to open it; plain files and folders only."
+    import tarfile
     if tarfile.is_tarfile(archive):
         with tarfile.open(archive) as pack:
             for one in pack:
@@ -192,13 +192,14 @@ def _members(archive):
                     raise ValueError(f'{Path(archive).name} holds {info.filename[:80]!r}, which is a link or a device; the archive is refused')
                 yield info.filename, info.is_dir(), lambda info=info: pack.open(info)
 
-# %% ../../nbs/10_data/50_fetch.ipynb #c92a172f
+# %% ../../nbs/10_data/50_fetch.ipynb #4344f5ed
 def unpack(
     archive:Path|str,       # zip or tar archive, the latter packed or not
     folder:Path|str,        # where to unpack; made when missing
     max_bytes:int=_MOST,    # refuse an archive that unpacks to more
 )->list:                    # paths of the files written
     "Unpack an archive without ever leaving the folder; refuse it whole when a member tries."
+    import tarfile
     written, left = [], max_bytes
     try:
         for name, is_folder, _ in _members(archive): _safe(name, archive)       # look before writing anything

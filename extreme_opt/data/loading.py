@@ -5,9 +5,10 @@
 # %% auto #0
 __all__ = ['load', 'load_options']
 
-# %% ../../nbs/10_data/55_load.ipynb #77a62ad5
+# %% ../../nbs/10_data/55_load.ipynb #0f2dc02c
 import json
 import os
+import zipfile
 from array import array
 from collections.abc import Callable
 from pathlib import Path
@@ -22,15 +23,15 @@ from .pairs import Pairs
 from .preparation import prepare, unit_rows
 from .readers import Rows, lines, opened, read_arff, read_sparse
 
-# %% ../../nbs/10_data/55_load.ipynb #6962bb42
+# %% ../../nbs/10_data/55_load.ipynb #e89e2f9b
 class _Folder:
     "The files of one set, packed or not."
     def __init__(self, name, path): self.name, self.path = name, Path(path)
-    def has(self, *files): return any((self.path/(file + end)).is_file() for file in files for end in ('', '.gz', '.bz2', '.xz', '.zip'))
+    def has(self, *files): return any((self.path/(file + end)).is_file() for file in files for end in ('', '.gz', '.bz2', '.zip'))
     def __call__(self, *files):
         "Path of the first of these files that is there."
         for file in files:
-            for end in ('', '.gz', '.bz2', '.xz', '.zip'):
+            for end in ('', '.gz', '.bz2', '.zip'):
                 if (path := self.path/(file + end)).is_file(): return path
         raise FileNotFoundError(f'{self.name} needs {" or ".join(files)} in {self.path}, plain or packed; see extreme_opt.data.PUBLIC[{self.name!r}].home')
 
@@ -104,10 +105,9 @@ def _mnist(files, part='both', n_features=780, unit_norm=True, dense=False, dtyp
     rows, test = _parts(read, part)
     return prepare(rows, test, unit_norm=unit_norm, relabel=False, dtype=dtype)
 
-# %% ../../nbs/10_data/55_load.ipynb #e324e725
+# %% ../../nbs/10_data/55_load.ipynb #24c841b7
 def _brown_tokens(path, genres):
     "Word ids, sentence starts and document of each sentence; and the words."
-    import zipfile
     words, tokens, starts, documents, names = {}, array('i'), array('q', [0]), array('i'), []
     with zipfile.ZipFile(path) as pack:
         kinds = dict(line.split() for line in pack.read('brown/cats.txt').decode().splitlines() if line.strip())
@@ -262,7 +262,7 @@ def _random_part(n, share, seed):
     mask[np.random.default_rng(seed).permutation(n)[:round(share * n)]] = True
     return mask
 
-# %% ../../nbs/10_data/55_load.ipynb #f2b6e4c4
+# %% ../../nbs/10_data/55_load.ipynb #71df3063
 def _film_sides(files, which, features):
     "Feature words of users and films, and titles."
     if not features: return {}
@@ -293,8 +293,8 @@ def _ml1m(files, which='positives', min_rating=4, test_share=.1, seed=0, feature
         return _pairs(users, items, _random_part(len(users), test_share, seed), **sides)
     if which == 'positives' and not files.has('ratings.dat') and files.has('positives-10core.csv'):
         if min_rating != 4: raise ValueError(f'min_rating is {min_rating}, but without ratings.dat only the ratings from 4 are known; place it in {files.path}')
-        table = read_table(files('positives-10core.csv'), -1, heading=False)
-        return _pairs(*table.values.astype(np.int64).T, np.array(table.target) == 'test', **sides)
+        users, items, part = read_columns(files('positives-10core.csv'), ['iii'], words={b'train': b'0', b'valid': b'1', b'test': b'2'})
+        return _pairs(users, items, part == 2, **sides)
     if which not in ('positives', 'all', 'ratings'): raise ValueError(f"which is {which!r}, expected 'positives', 'all' or 'ratings'")
     least = -np.inf if which == 'all' else min_rating
     return _pairs(*_liked(files(*['ratings.dat'] + ['ratings-first-487650.dat'] * (which == 'ratings')), least, test_share, seed), **sides)
@@ -315,7 +315,7 @@ def _wikipedia(files, graph='chameleon', test_share=.1, seed=0):
     words = {int(page): [f'{k:05d}' for k in set(ids)] for page, ids in _json(files('chameleon_features.json'), dict).items()} if graph == 'chameleon' else None
     return _pairs(users, items, _random_part(len(users), test_share, seed), words, words)
 
-# %% ../../nbs/10_data/55_load.ipynb #bc8e8d1b
+# %% ../../nbs/10_data/55_load.ipynb #2d0a4835
 def _triplets(found, test=None, names=None, close_up=True):
     "Triplets with a test part below the training part; unused ids closed up."
     whole = found if test is None else np.concatenate([found, test])
@@ -347,7 +347,7 @@ def _music(files, degenerate='drop', test_share=.2, seed=0):
     found = read_triplets(files('music_triplets.mat'), first_index=1)
     i, j, k = found.T
     if degenerate == 'drop': found = found[(i != j) & (i != k) & (j != k)]
-    return _triplets(*_split(found, test_share, seed), names=np.arange(found.max() + 1) + 1)
+    return _triplets(*_split(found, test_share, seed), names=np.arange(1, found.max() + 2).astype(str))
 
 @_loads('zappos-shoes')
 def _zappos(files, test_share=.1, seed=0): return _triplets(*_split(read_triplets(files('deconflicted_triplets.csv')), test_share, seed))
