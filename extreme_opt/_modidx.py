@@ -609,6 +609,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                           'extreme_opt.show.widgets._drawn': ('60_show/widgets.html#_drawn', 'extreme_opt/show/widgets.py'),
                                           'extreme_opt.show.widgets._first': ('60_show/widgets.html#_first', 'extreme_opt/show/widgets.py'),
                                           'extreme_opt.show.widgets._knob': ('60_show/widgets.html#_knob', 'extreme_opt/show/widgets.py'),
+                                          'extreme_opt.show.widgets._labels': ( '60_show/widgets.html#_labels',
+                                                                                'extreme_opt/show/widgets.py'),
                                           'extreme_opt.show.widgets._sliders': ( '60_show/widgets.html#_sliders',
                                                                                  'extreme_opt/show/widgets.py'),
                                           'extreme_opt.show.widgets._stack': ('60_show/widgets.html#_stack', 'extreme_opt/show/widgets.py'),
