@@ -73,15 +73,17 @@ def _plan(block, first, shapes, name):
         first, block = first + 1, rest
     return b' ', None, (first, block)
 
-# %% ../../nbs/10_data/42_columns.ipynb #d794cbc0
+# %% ../../nbs/10_data/42_columns.ipynb #03811eb9
 def read_columns(
     source:Any,               # path or binary file, packed or not
     shapes:Sequence,          # allowed layouts, a letter per column: i whole number from 0, f number
     member:str='',            # member of a zip file
+    words:dict|None=None,     # words to read as numbers, such as {b'train': b'0', b'test': b'1'}
 )->list:                      # one array per column, int64 or float64
     "Read a text table of numbers whose separator and heading are found by looking."
     name, kinds, sep, found = _name(source), None, b' ', []
     for first, block in blocks(source, member):
+        for word, code in (words or {}).items(): block = block.replace(word, code)
         if kinds is None:
             sep, kinds, (first, block) = _plan(block, first, shapes, name)
             found = [array('q' if kind == 'i' else 'd') for kind in kinds or '']

@@ -87,11 +87,11 @@ def triplets_from_distances(
     near, far = np.where(gap > 0, j, k), np.where(gap > 0, k, j)
     return np.column_stack([anchor, near, far])[asked]
 
-# %% ../../nbs/10_data/30_comparisons.ipynb #0f9e1311
+# %% ../../nbs/10_data/30_comparisons.ipynb #c470ad19
 def _row_dots(features, a, b):   # inner products of rows a with rows b
     return np.asarray(features[a].multiply(features[b]).sum(axis=1)).ravel()
 
-def _ask(rng, anchors, near, n_objects):   # for each (anchor, near): a random third object
+def _strangers(rng, anchors, n_objects):   # for each anchor a random other object
     far = rng.integers(n_objects - 1, size=len(anchors))
     return far + (far >= anchors)
 
@@ -113,7 +113,7 @@ def docstring_triplets(
     friends = np.diff(shared.indptr)
     anchors = np.repeat(np.flatnonzero(friends), n_per_object)
     near = shared.indices[shared.indptr[anchors] + rng.integers(friends[anchors])].astype(np.int64)
-    far = _ask(rng, anchors, near, n)
+    far = _strangers(rng, anchors, n)
     sizes = np.asarray(reach.sum(axis=1)).ravel()
     def likeness(a, b):
         both = np.asarray(shared[a, b]).ravel()

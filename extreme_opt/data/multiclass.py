@@ -4,10 +4,10 @@
 
 # %% auto #0
 __all__ = ['Multiclass', 'words', 'choose_words', 'tf_idf', 'public_modules', 'sentences', 'Corpus', 'corpus', 'docstrings',
-           'hashed_counts', 'docstring_modules', 'held_out', 'digits', 'iris', 'wine', 'planted_softmax',
-           'sparse_multiclass', 'Gaussians', 'four_gaussians']
+           'class_centroids', 'hashed_counts', 'docstring_modules', 'held_out', 'digits', 'iris', 'wine',
+           'planted_softmax', 'sparse_multiclass', 'Gaussians', 'four_gaussians']
 
-# %% ../../nbs/10_data/10_multiclass.ipynb #8d619202
+# %% ../../nbs/10_data/10_multiclass.ipynb #99764e3e
 import hashlib
 import importlib
 import importlib.util
@@ -21,7 +21,7 @@ import sys
 import warnings
 import zlib
 from collections import Counter, defaultdict
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from importlib import metadata
 from typing import Iterator, NamedTuple, Sequence
@@ -29,7 +29,7 @@ import numpy as np
 from scipy import sparse
 from .store import cached, pack_texts, unpack_texts
 
-# %% ../../nbs/10_data/10_multiclass.ipynb #4b3f3cd1
+# %% ../../nbs/10_data/10_multiclass.ipynb #b3ee45f2
 @dataclass(frozen=True, eq=False)
 class Multiclass:
     "A classification problem: one row of features and one label per sample."
@@ -46,6 +46,9 @@ class Multiclass:
         n_rows, put = self.features.shape[0], object.__setattr__
         if len(self.labels) != n_rows:
             raise ValueError(f'labels has {len(self.labels)} entries, but features has {n_rows} rows; give one label per row')
+        bad = np.flatnonzero((self.labels < 0) | (self.labels >= self.n_classes))
+        if len(bad): raise ValueError(f'labels[{bad[0]}] is {self.labels[bad[0]]}, but {self.n_classes} classes allow 0..{self.n_classes - 1}; '
+                                      'relabel with np.unique(labels, return_inverse=True)')
         if self.train is None: put(self, 'train', np.arange(n_rows))
         if self.test is None: put(self, 'test', np.arange(0))
     @property
@@ -110,16 +113,20 @@ def tf_idf(
     counts.data /= np.repeat(norms, np.diff(counts.indptr))
     return sparse.csr_array((counts.data.astype(dtype), counts.indices.astype(np.int32), counts.indptr.astype(np.int32)), shape=counts.shape)
 
-# %% ../../nbs/10_data/10_multiclass.ipynb #1db12b2a
+# %% ../../nbs/10_data/10_multiclass.ipynb #476892af
 _DEFAULT_PACKAGES = ('numpy', 'scipy', 'matplotlib', 'sklearn')
-_NOT_WALKED = {'tests', 'test', 'testing', 'testutils', 'conftest', 'setup', 'externals', 'experimental', 'estimator_checks', # not documentation
+_NOT_WALKED = {'tests', 'test', 'testing', 'testutils', 'conftest', 'setup', 'core', 'externals', 'estimator_checks', # not documentation
                'backends', 'sphinxext', 'pylab', 'f2py', 'distutils', 'version', 'add_newdocs', 'cython_special', 'cython_blas', 'cython_lapack'}  # or not meant for import
+
+@contextmanager
+def _quiet():   # no warnings, nothing printed
+    with warnings.catch_warnings(), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+        warnings.simplefilter('ignore')
+        yield
 
 def _load(name):   # the module, or None if it does not import here
     try:
-        with warnings.catch_warnings(), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-            warnings.simplefilter('ignore')
-            return importlib.import_module(name)
+        with _quiet(): return importlib.import_module(name)
     except (Exception, SystemExit): return None
 
 def public_modules(
@@ -132,7 +139,7 @@ def public_modules(
     for info in sorted(pkgutil.iter_modules(getattr(module, '__path__', ())), key=lambda info: info.name):
         if not info.name.startswith('_') and info.name not in _NOT_WALKED: yield from public_modules(f'{name}.{info.name}')
 
-# %% ../../nbs/10_data/10_multiclass.ipynb #40f7a573
+# %% ../../nbs/10_data/10_multiclass.ipynb #8cdb5bec
 def _home(thing):   # dotted module an object says it was defined in
     home = getattr(thing, '__module__', None)
     return home if isinstance(home, str) else type(thing).__module__
@@ -145,14 +152,12 @@ def _members(module):   # (name, object, how far from home) of the public callab
     declared = getattr(module, '__all__', None)
     for name in sorted(set(dir(module) if declared is None else declared)):
         if name.startswith('_') or name == 'test': continue
-        with warnings.catch_warnings():
-            warnings.simplefilter('ignore')
-            try: thing = getattr(module, name)
-            except Exception: continue
+        try: thing = getattr(module, name)
+        except Exception: continue
         at_home = (_home(thing) + '.').startswith(module.__name__ + '.')
         if callable(thing) and (at_home or declared is not None): yield name, thing, not at_home
 
-# %% ../../nbs/10_data/10_multiclass.ipynb #38a147b4
+# %% ../../nbs/10_data/10_multiclass.ipynb #786f6f82
 def _methods(kind, packages):   # (name, object, inherited) of the public methods and properties of a class
     seen = set()
     for base in kind.__mro__:
@@ -166,14 +171,14 @@ def _methods(kind, packages):   # (name, object, inherited) of the public method
 def _crawl(packages):   # docstring -> [(rank, name, module)], the best name first
     found = defaultdict(list)
     def note(name, thing, rank):
-        if doc := _docstring(thing): found[inspect.cleandoc(doc)].append(((*rank, name.count('.'), len(name)), name, module.__name__))
-    for package in packages:
-        for module in public_modules(package):
-            for name, thing, away in _members(module):
-                if _home(thing).partition('.')[0] not in packages and type(thing).__module__.partition('.')[0] not in packages: continue
-                note(f'{module.__name__}.{name}', thing, (False, away))
-                if isinstance(thing, type):
-                    for method, code, inherited in _methods(thing, packages): note(f'{module.__name__}.{name}.{method}', code, (inherited, away))
+        alias = getattr(thing, '__name__', None) != name.rpartition('.')[2]
+        if doc := _docstring(thing): found[inspect.cleandoc(doc)].append(((*rank, name.count('.'), alias, len(name)), name, module.__name__))
+    for module in [module for package in packages for module in public_modules(package)]:   # import all before reading any
+        for name, thing, away in _members(module):
+            if not {_home(thing).partition('.')[0], _home(type(thing)).partition('.')[0]} & set(packages): continue
+            note(f'{module.__name__}.{name}', thing, (False, away))
+            if isinstance(thing, type):
+                for method, code, inherited in _methods(thing, packages): note(f'{module.__name__}.{name}.{method}', code, (inherited, away))
     return {doc: sorted(names) for doc, names in found.items()}
 
 # %% ../../nbs/10_data/10_multiclass.ipynb #a0519d8a
@@ -266,7 +271,7 @@ def _share_below(keys, share, seed):   # True where a text falls in the first `s
     salt = str(seed).encode()[:16]
     return np.array([int.from_bytes(hashlib.blake2b(key.encode(), digest_size=6, salt=salt).digest()) < share * 2**48 for key in keys], dtype=bool)
 
-# %% ../../nbs/10_data/10_multiclass.ipynb #ab5236ca
+# %% ../../nbs/10_data/10_multiclass.ipynb #ee00148f
 def _installed(packages):   # names to versions, of those asked for or of the default ones that are here
     versions = {}
     for name in _DEFAULT_PACKAGES if packages is None else packages:
@@ -280,23 +285,23 @@ def _installed(packages):   # names to versions, of those asked for or of the de
     return versions
 
 def _key(versions, **options):   # everything a result depends on
-    return json.dumps(dict(format=1, python=sys.version_info[:2], versions=versions, **options), sort_keys=True)
+    return json.dumps(dict(format=2, python=sys.version_info[:2], versions=versions, **options), sort_keys=True)
 
-# %% ../../nbs/10_data/10_multiclass.ipynb #3e09f150
+# %% ../../nbs/10_data/10_multiclass.ipynb #d483a892
 def corpus(
     packages:Sequence[str]|None=None, # import names; None for numpy, scipy, matplotlib, sklearn where installed
 )->Corpus: # names, sentences, owners and links
     "The documented objects of some installed packages, from the cache or by importing and reading them."
     def build():
         if sys.flags.optimize > 1: raise RuntimeError('python -OO strips docstrings; run without -OO')
-        new = _arranged(_crawl(tuple(versions)))
+        with _quiet(): new = _arranged(_crawl(tuple(versions)))
         packed, starts = pack_texts(new.texts.tolist())
         return dict(names=new.names, modules=new.modules, packed=packed, starts=starts, owners=new.owners, links=new.links)
     versions = _installed(packages)
     pack = cached('corpus', _key(versions), build)
     return Corpus(pack['names'], pack['modules'], _strings(unpack_texts(pack['packed'], pack['starts'])), pack['owners'], pack['links'])
 
-# %% ../../nbs/10_data/10_multiclass.ipynb #48f30b09
+# %% ../../nbs/10_data/10_multiclass.ipynb #240d7cc4
 def _clean(read, keep_shared):   # words and first text of each (text, object) kept, their objects, and the counts
     keys = [' '.join(words(text)) for text in read.texts.tolist()]
     homes = defaultdict(dict)   # words -> {object: row}, so that a text counts once per object
@@ -307,6 +312,7 @@ def _clean(read, keep_shared):   # words and first text of each (text, object) k
                   n_texts_shared=sum(len(own) > 1 for own in homes.values()), n_rows_clean=len(rows))
     return rows, [keys[row] for row in rows], report
 
+# %% ../../nbs/10_data/10_multiclass.ipynb #13b2da2f
 def _frequent(owners, min_sentences, max_classes):   # True for rows of objects with enough sentences
     sizes = np.bincount(owners)
     ranked = np.argsort(-sizes, kind='stable')
@@ -374,6 +380,19 @@ def docstrings(
         logging.getLogger(__name__).info('docstrings: %s', problem.report)
         return _pack(problem)
     return _unpack(cached('docstrings', _key(versions, **options), build))
+
+# %% ../../nbs/10_data/10_multiclass.ipynb #8870c432
+def class_centroids(
+    features,            # (n_samples, n_features) CSR or dense
+    labels:np.ndarray,   # (n_samples,) int in [0, n_classes)
+    n_classes:int,       # number of classes
+)->'sparse.csr_array | np.ndarray': # (n_classes, n_features) of the same kind; rows of norm 1, zero for a class without rows
+    "Mean row of each class, divided by its norm."
+    members = sparse.csr_array((np.ones(len(labels), features.dtype), (labels, np.arange(len(labels)))), shape=(n_classes, len(labels)))
+    sums = members @ features
+    squares = (sums.power(2) if sparse.issparse(sums) else sums**2).sum(axis=1)
+    scale = sparse.diags_array((1 / np.sqrt(np.where(squares > 0, squares, 1))).astype(features.dtype))
+    return (scale @ sums).tocsr() if sparse.issparse(sums) else scale @ sums
 
 # %% ../../nbs/10_data/10_multiclass.ipynb #7146ec08
 def hashed_counts(

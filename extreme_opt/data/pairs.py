@@ -87,7 +87,7 @@ def see_also(
     test = _share_below(keys, test_share, seed)
     return Pairs(linked.links, linked.features, linked.features, linked.names, linked.names, np.flatnonzero(~test), np.flatnonzero(test))
 
-# %% ../../nbs/10_data/20_pairs.ipynb #8ec4a1a9
+# %% ../../nbs/10_data/20_pairs.ipynb #4b2be93b
 class Towers(NamedTuple):
     "The truth behind `planted_towers`."
     left_weights: np.ndarray    # (n_components, n_left_features)
@@ -100,7 +100,7 @@ def planted_towers(
     n_components:int=4,      # width of the planted embedding
     *,
     per_left:int=5,          # observed partners of each left entity
-    noise:float=.5,          # scale of the Gumbel noise on scores of variance 1; 0 for the best partners exactly
+    noise:float=.2,          # scale of the Gumbel noise on scores of variance 1; 0 for the best partners exactly
     test_share:float=.2,     # share of the pairs held out
     seed:int=0,              # seed of everything
 )->tuple[Pairs, Towers]: # problem; its planted linear towers

@@ -5,12 +5,10 @@
 # %% auto #0
 __all__ = ['opened', 'blocks', 'lines', 'Rows', 'read_sparse', 'read_label_names', 'read_arff']
 
-# %% ../../nbs/10_data/40_readers.ipynb #15236385
-import bz2
+# %% ../../nbs/10_data/40_readers.ipynb #a33f9ad0
 import gzip
 import html
 import io
-import lzma
 import re
 import zipfile
 import zlib
@@ -22,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-# %% ../../nbs/10_data/40_readers.ipynb #9d645dc3
+# %% ../../nbs/10_data/40_readers.ipynb #7acda597
 def _name(source): return Path(source).name if isinstance(source, (str, Path)) else getattr(source, 'name', None) or 'the text'
 
 @contextmanager
@@ -30,14 +28,15 @@ def opened(
     source:Any,        # path, or a binary file that can seek
     member:str='',     # which member, when it is a zip file with several
 )->Iterator:           # binary file of unpacked bytes
-    "Open a file for reading, unpacking gzip, bzip2, xz and zip by their first bytes."
+    "Open a file for reading, unpacking gzip, bzip2 and zip by their first bytes."
     file = open(source, 'rb') if isinstance(source, (str, Path)) else source
     try:
         start, magic = file.tell(), file.read(6)
         file.seek(start)
         if magic[:2] == b'\x1f\x8b': yield io.BufferedReader(gzip.GzipFile(fileobj=file), 1 << 16) # type: ignore
-        elif magic[:3] == b'BZh': yield bz2.BZ2File(file)
-        elif magic == b'\xfd7zXZ\0': yield lzma.LZMAFile(file)
+        elif magic[:3] == b'BZh':
+            import bz2
+            yield bz2.BZ2File(file)
         elif magic[:4] == b'PK\3\4':
             pack = zipfile.ZipFile(file)
             names = [name for name in pack.namelist() if not name.endswith('/')]
@@ -47,9 +46,9 @@ def opened(
     finally:
         if file is not source: file.close()
 
-# %% ../../nbs/10_data/40_readers.ipynb #fcbc86e7
+# %% ../../nbs/10_data/40_readers.ipynb #6740733b
 _BLOCK, _LONGEST = 1 << 20, 1 << 26
-_DAMAGE = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, OSError, NotImplementedError, RuntimeError, KeyError)
+_DAMAGE = (EOFError, zlib.error, zipfile.BadZipFile, OSError, NotImplementedError, RuntimeError, KeyError)
 
 def blocks(
     source:Any,       # path or binary file
@@ -314,12 +313,12 @@ def read_arff(
     if isinstance(labels, (str, Path)) or hasattr(labels, 'read'): labels = read_label_names(labels)
     return _part_labels(matrix, names, list(labels), grown.name)
 
-# %% ../../nbs/10_data/40_readers.ipynb #a165f65d
+# %% ../../nbs/10_data/40_readers.ipynb #7dcb7b6c
 def _part_labels(matrix, names, labels, source):
     "Rows from a matrix whose columns are features and labels in any order."
     place = {name: k for k, name in enumerate(names)}
     lost = [label for label in labels if label not in place]
-    if lost: raise ValueError(f'label {lost[0]!r} is no column of {source}, nor are {len(lost) - 1} others; is it the right XML file?')
+    if lost: raise ValueError(f'label {lost[0]!r} is no column of {source} up to @data, one of {len(lost)} that are missing; is it the right XML file?')
     target = np.full(len(names), -1)                     # column -> label id, -1 for a feature
     target[[place[label] for label in labels]] = np.arange(len(labels))
     is_label = target >= 0

@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 PALETTE = dict(blue='#0072B2', vermillion='#D55E00', green='#009E73', orange='#E69F00',
                purple='#CC79A7', sky='#56B4E9', wine='#882255', grey='#666666', black='#000000')
 
-# %% ../../nbs/60_show/10_plots.ipynb #eb0ac3af
+# %% ../../nbs/60_show/10_plots.ipynb #eb162380
 _STYLES = {   # name: colour, line, marker
     'SGD': ('grey', '-', 'o'), 'GradientDescent': ('black', '-', 's'), 'LBFGS': ('wine', '-', 'D'), 'Newton': ('purple', '-', '^'),
     'UMax': ('blue', '-', 'v'), 'ImplicitSGD': ('vermillion', '-', '*'), 'OneVsEach': ('green', '--', '^'),
@@ -34,7 +34,7 @@ _STYLES = {   # name: colour, line, marker
     'Damped': ('purple', '--', '<'), 'ProjectedGradient': ('blue', '-.', 's'),
     'STE': ('blue', ':', 'o'), 'TSTE': ('vermillion', '-', 'P'), 'CKL': ('green', '-.', 'p'), 'Hinge': ('orange', '--', 'h'),
     'SOE': ('purple', '-.', 'd'),
-    'Majorizer': ('blue', '-', 'D'), 'StochasticMajorizer': ('vermillion', '--', 'p'), 'RankOneMajorizer': ('green', '-', 'X'),
+    'Majorizer': ('blue', '-', 'p'), 'StochasticMajorizer': ('vermillion', '--', 'p'), 'RankOneMajorizer': ('green', '-', 'X'),
     'IncrementalMajorizer': ('orange', '-', '<'),
     'baseline': ('grey', '--', 'x')}
 _ALIASES = dict(gd='GradientDescent', gradient='GradientDescent', implicit='ImplicitSGD', ove='OneVsEach', nce='NoiseContrast',
@@ -58,10 +58,10 @@ def _name_of(
         solver = type(solver)
     return _name_of(solver.__name__)
 
-# %% ../../nbs/60_show/10_plots.ipynb #3a7122ca
+# %% ../../nbs/60_show/10_plots.ipynb #9ed01889
 def style_of(
     solver:Any,  # a name, a class or an object: solver, problem, loss, step rule or estimator
-)->dict[str, str]: # color, linestyle and marker, ready for `plt.plot(..., **style)`
+)->dict[str, Any]: # color, linestyle and marker, ready for `plt.plot(..., **style)`
     "Colour, line and marker of a solver, the same on every page."
     name = _name_of(solver)
     if name in _STYLES: colour, line, marker = _STYLES[name]
@@ -77,7 +77,7 @@ def colour_of(
     "Colour of a solver, the same on every page."
     return style_of(solver)['color']
 
-# %% ../../nbs/60_show/10_plots.ipynb #34be7b2e
+# %% ../../nbs/60_show/10_plots.ipynb #ed3aae20
 def convergence(
     runs:Mapping,           # name or solver: its `Run`, or anything with `column(name)`
     *,
@@ -89,7 +89,8 @@ def convergence(
 )->Axes: # the axes drawn on
     "One line per run in the style of its solver, against the work it did."
     if not runs: raise ValueError('runs is empty; give at least one, as in convergence({"UMax": run})')
-    axes, seen = axes if axes is not None else plt.gca(), []
+    axes = axes if axes is not None else plt.gca()
+    seen: list[str] = []
     for name, run in runs.items():
         across, up = np.asarray(run.column(against), float), np.asarray(run.column(column), float)
         label = name if isinstance(name, str) else _name_of(name)

@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['Draw', 'draw_distinct', 'SoftmaxData', 'label_gaps', 'log_one_plus_sum', 'mean_log_loss', 'hit_rate', 'scores_at',
-           'add_rows', 'pair_losses', 'pair_slopes', 'sampled_loss', 'add_sampled_grad', 'DoubleSum']
+           'add_rows', 'pair_losses', 'pair_slopes', 'sampled_loss', 'add_sampled_grad', 'DoubleSum', 'optimum_bounds']
 
-# %% ../../nbs/20_softmax/10_double_sum.ipynb #a1adfce1
+# %% ../../nbs/20_softmax/10_double_sum.ipynb #afbf9e0d
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy import sparse
 from ..core.compiled import njit
-from ..core.linalg import row_squares
+from ..core.linalg import row_squares, softplus
 
 # %% ../../nbs/20_softmax/10_double_sum.ipynb #c792d3c0
 def _read_only(array:np.ndarray)->np.ndarray:
@@ -338,3 +338,13 @@ class DoubleSum(SoftmaxData):
         return grad
     def descend_at(self, params:np.ndarray, batch:Draw, rate:float)->None: # in place, params -= rate * grad_at
         add_sampled_grad(self, params, params, batch, -rate)
+
+# %% ../../nbs/20_softmax/10_double_sum.ipynb #d5f865fc
+def optimum_bounds(
+    problem:SoftmaxData,   # rows, classes and ridge
+)->tuple[float, float]: # largest norm of the weights and largest log-normaliser (nats) at the optimum; inf without a ridge
+    "A box that holds the optimum: eq. (A), Lemmas 1 and 2."
+    if not problem.ridge: return np.inf, np.inf
+    norm = float(np.sqrt(2 * np.log(problem.n_classes) / problem.ridge))
+    reach = float(np.sqrt(problem.squared_norms.max()))
+    return norm, float(softplus(np.log(problem.n_classes - 1) + 2 * reach * norm))

@@ -24,7 +24,7 @@ class _WeightProblem(SoftmaxData):
     "A softmax problem whose parameters are the weights alone: no log-normalisers."
     advice: ClassVar[str] = 'lower the rate; UMax and ImplicitSGD on DoubleSum stay finite at any rate'
     rate_unit = property(lambda self: 1 / self.n_samples, doc='a learning rate of 1 is this step on the loss: eta = rate / N')
-    log_loss, hits = DoubleSum.log_loss, DoubleSum.hits     # exact and honest: scores in, nats out
+    log_loss = DoubleSum.log_loss     # exact and honest: scores in, nats out
 
     def unpack(self, params:np.ndarray)->tuple[np.ndarray]: # one view: weights (n_classes, n_features)
         return (params.reshape(self.n_classes, self.n_features),)
