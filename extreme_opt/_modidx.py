@@ -741,7 +741,6 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                           'extreme_opt/softmax/implicit.py'),
                                               'extreme_opt.softmax.implicit.set_step': ( '20_softmax/implicit.html#set_step',
                                                                                          'extreme_opt/softmax/implicit.py')},
-                                                                                          'extreme_opt/softmax/implicit.py')},
             'extreme_opt.softmax.rivals': { 'extreme_opt.softmax.rivals.FullSoftmax': ( '20_softmax/rivals.html#fullsoftmax',
                                                                                         'extreme_opt/softmax/rivals.py'),
                                             'extreme_opt.softmax.rivals.FullSoftmax._add_slopes': ( '20_softmax/rivals.html#fullsoftmax._add_slopes',
