@@ -467,6 +467,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                        'extreme_opt/data/multiclass.py'),
                                              'extreme_opt.data.multiclass._unpack': ( '10_data/multiclass.html#_unpack',
                                                                                       'extreme_opt/data/multiclass.py'),
+                                             'extreme_opt.data.multiclass._version': ( '10_data/multiclass.html#_version',
+                                                                                       'extreme_opt/data/multiclass.py'),
                                              'extreme_opt.data.multiclass._weighted': ( '10_data/multiclass.html#_weighted',
                                                                                         'extreme_opt/data/multiclass.py'),
                                              'extreme_opt.data.multiclass.choose_words': ( '10_data/multiclass.html#choose_words',

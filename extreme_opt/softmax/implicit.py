@@ -58,7 +58,7 @@ def pair_step(
     b = 1. / (1. + a)
     return u, stiffness * (a * (1. - step * b * (1. - .5 * step * b * b)))
 
-# %% ../../nbs/20_softmax/40_implicit.ipynb #5fa6b52f
+# %% ../../nbs/20_softmax/40_implicit.ipynb #aaced737
 @njit(cache=True)
 def set_step(
     rate:float,         # > 0, A = eta * n_samples
@@ -86,7 +86,8 @@ def set_step(
             step = low - u
         step = max(step, -u)
         u += step
-        if step * step <= 1e-13 * u: break
+        turn = abs(step) * (1. + slope / stiffness)     # how far the arguments of the omegas have moved
+        if turn * turn <= 1e-12 and abs(step) * turn <= 1e-13 * u: break
     pull = u - old + rate * -math.expm1(-u)
     for j in range(len(gaps)): moves[j] = stiffness * omega(base + gaps[j] - pull / stiffness - u)
     return u
@@ -214,14 +215,14 @@ def _implicit_dense(weights, log_norms, features, squares, labels, sample, other
         scale[0] = ruled
         if ruled < 1e-9: _fold(weights, split, scale)
 
-# %% ../../nbs/20_softmax/40_implicit.ipynb #a15003d5
+# %% ../../nbs/20_softmax/40_implicit.ipynb #50446f83
 @dataclass(frozen=True)
 class ImplicitSGD:
     "Implicit SGD on the double sum, one sample and a few wrong classes per update: Algorithm 1."
     learning_rate: float = 100.    # > 0, eta * n_samples in the paper
     n_others: int = 1              # m, wrong classes per update, distinct
     n_updates: int|str = 'pass'    # updates per step, or "pass" for n_samples of them
-    decay: float = 1.              # in (0, 1], multiplies the rate after each pass
+    decay: float = .9              # in (0, 1], multiplies the rate after each pass
     visits: str = 'random'         # rows with replacement ("random"), or none twice in a step ("shuffled")
     needs: ClassVar = ('unpack', 'draw', 'features', 'labels', 'n_classes', 'squared_norms')
 
