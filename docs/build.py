@@ -96,7 +96,7 @@ def process(path, source, names):
 
     class Page(FilterDefaults):
         def base_procs(self):  # signatures stand in the reference; nothing needs to run here
-            dropped = {'add_show_docs', 'exec_show_docs', 'mv_exports', 'add_fold', 'add_links', 'insert_warning'}
+            dropped = {'add_show_docs', 'exec_show_docs', 'mv_exports', 'add_fold', 'add_links', 'insert_warning', 'clean_magics'}
             return [proc for proc in super().base_procs() if proc.__name__ not in dropped]
 
     nb = read_nb(source)
@@ -362,7 +362,7 @@ def written_formulas(nb):
     for cell in nb['cells']:
         if cell['cell_type'] != 'markdown': continue
         text = re.sub(r'^(```|~~~).*?^\1|(`+)(?!`).+?(?<!`)\2(?!`)', '', ''.join(cell['source']), flags=re.S | re.M)
-        for m in re.finditer(r'(?<!\\)\$\$(.+?)\$\$|(?<![\\$])\$(?![\s$])([^$]+?)(?<![\s\\])\$(?!\d)', text, re.S):
+        for m in re.finditer(r'(?<!\\)\$\$(.+?)\$\$|(?<![\\$])\$(?![\s$])([^$]+?)(?<![\s\\])\$', text, re.S):
             found.append((m[1] is not None, m[1] or m[2]))
     return found
 
@@ -410,7 +410,10 @@ def build(out, executed=None):
         shutil.copytree(NBS, stage, dirs_exist_ok=True, ignore=shutil.ignore_patterns('*.ipynb', '*.yml', '.*', '__pycache__'))
         (stage/'_quarto.yml').write_text(config(pages, bar, out.resolve()))
         (stage/'_symbols.json').write_text(json.dumps(names))
+        from smalldocs import markdown
         from smalldocs.site import build as render
+        dollars = markdown.dollarmath_plugin  # as the lab reads them: a digit beside a dollar is no obstacle
+        markdown.dollarmath_plugin = lambda md, **options: dollars(md, **{**options, 'allow_digits': True})
         site = render(stage, quiet=True)
     for warning in site.warnings: print(f'smalldocs: {warning}', file=sys.stderr)
     offline = finish(out)
