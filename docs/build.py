@@ -283,12 +283,25 @@ def defined_names(stories_from):
 
 # ---------------------------------------------------------------- site
 
+# Opened from disk a page may not fetch its search index, but it may load it as a script.
+FROM_DISK = """<script>if (location.protocol === 'file:') {
+  const fetched = window.fetch;
+  window.fetch = url => !String(url).endsWith('search.json') ? fetched(url) : new Promise(done => {
+    const script = document.createElement('script');
+    script.src = String(url).replace(/json$/, 'js');
+    script.onload = () => done({ json: () => window.searchIndex });
+    document.head.append(script);
+  });
+}</script>"""
+
+
 def config(pages, reference_bar, out):
     "The committed `_quarto.yml` with what only a build knows: contents in reading order, the reference, the folder to write."
     from nbdev.config import get_config
     cfg = yaml.safe_load((NBS/'_quarto.yml').read_text())
     cfg.pop('metadata-files', None)
     cfg['project']['output-dir'] = str(out)
+    cfg['format']['html']['include-in-header'] = [dict(text=FROM_DISK)]
     web = cfg['website']
     web.update(title=LIB, description=str(get_config().description))
     tutorials = []
@@ -334,6 +347,7 @@ def finish(out):
     for css in out.rglob('*.css'):  # themes name web fonts; the style sheet sets system fonts
         text = css.read_text(encoding='utf-8')
         if '@import' in text: css.write_text(re.sub(r'@import\s*(url\([^)]*\)|"[^"]*")[^;]*;', '', text), encoding='utf-8')
+    (out/'search.js').write_text(f'window.searchIndex = {(out/"search.json").read_text(encoding="utf-8")};\n', encoding='utf-8')
     packages = vendored(VENDOR)
     pages = {page: page.read_text(encoding='utf-8') for page in sorted(out.rglob('*.html'))}
     if packages:
