@@ -57,11 +57,12 @@ def check_first_cell(nb, path):
         raise Broken(f'nbs/{path}: the first cell must hold `# Title` and `> one line` and nothing else; move the rest to a cell of its own')
 
 
-def mend_links(text):
+def mend_links(text, folder, path):
     "Links between notebooks follow the renamed pages; fragments take the form that the site gives to headings."
     def mend(m):
         target, _, fragment = m[2].partition('#')
         if re.match(r'[a-z]+:', target) or target and not target.endswith('.ipynb'): return m[0]
+        if target and not (folder/target).exists(): raise Broken(f'nbs/{path}: the link to {target} leads to no notebook')
         mended = '/'.join(re.sub(r'^\d+[a-z]?_', '', part) for part in target.split('/'))
         if fragment: mended += '#' + re.sub(r'[^\w\-.]', '', fragment.replace('%20', '-')).lower()
         return m[1] + mended + m[3]
@@ -103,7 +104,7 @@ def process(path, source, names):
     module = next((m[1] for c in nb.cells if c.cell_type == 'code' and (m := re.search(r'^#\|\s*default_exp\s+(\S+)', c.source, re.M))), '')
     for cell in nb.cells:
         if cell.cell_type == 'code': cell.source = quoted(cell.source)
-        elif cell.cell_type == 'markdown': cell.source = mend_links(cell.source)
+        elif cell.cell_type == 'markdown': cell.source = mend_links(cell.source, (NBS/path).parent, path)
     NBProcessor(nb=nb, procs=Page().procs(), rm_directives='quarto').process()
     nb.cells[0].source = re.sub(r'^output-file:.*\n', '', nb.cells[0].source, flags=re.M)
     cells, has_widget = [], False
@@ -136,8 +137,8 @@ def show_widgets(cell):
     for out in cell.get('outputs', []):
         view = out.get('data', {}).get(VIEW)
         if not view: continue
-        alt = re.search(r'^#\|\s*fig-alt:\s*(\S.*)$', cell.source, re.M)
-        label = f' role="group" aria-label="{html.escape(alt[1].strip(chr(34)))}"' if alt else ''
+        alt = re.search(r'^#\|\s*fig-alt:\s*(\S.*)$', quoted(''.join(cell['source'])), re.M)
+        label = f' role="group" aria-label="{html.escape(str(yaml.safe_load(alt[1])))}"' if alt else ''
         out['data'] = {'text/html': f'<div class="widget"{label}>\n<script type="{VIEW}">{safe_json(view)}</script>\n</div>'}
         seen = True
     return seen
@@ -148,6 +149,8 @@ def widget_state(nb, path):
     from ipywidgets.embed import DEFAULT_EMBED_SCRIPT_URL
     state = nb.metadata.get('widgets', {}).get(STATE)
     if not state: raise Broken(f'nbs/{path}: a slider is shown but no widget state is saved; run `make refresh name={path.stem}`')
+    for model in state['state'].values():  # the embedder stumbles over the tooltip of a widget that has no description
+        if 'description' not in model['state']: model['state'].pop('tooltip', None)
     return ('```{=html}\n' f'<script type="{STATE}">{safe_json(state)}</script>\n'
             f'<script src="{DEFAULT_EMBED_SCRIPT_URL}"></script>\n```')
 
@@ -160,48 +163,83 @@ def safe_json(value): return json.dumps(value, sort_keys=True).replace('<', '\\u
 def reference(folder, stories):
     "Write a page per module and an overview; return where each public name has its entry, and the sidebar."
     from smalldocs import api
-    modules = {mod.__name__: mod for mod in api.package_modules(LIB)}
-    packages = sorted({LIB, *(f'{LIB}.{name}' for name in CHAPTERS)} & {name for name in sys.modules})
-    settings, names, entries = api.Settings(folder, [LIB]), {}, {}
+    order = list(dict.fromkeys(module for module, _ in stories))
+    found = sorted(api.package_modules(LIB), key=lambda mod: order.index(short(mod.__name__)) if short(mod.__name__) in order else -1)
+    modules = {mod.__name__: mod for mod in found}
+    names, rows, groups = {}, {}, {}
     folder.mkdir(parents=True)
     for module, mod in modules.items():
-        page = f'/api/{short(module)}.qmd'
-        symbols = [s for s in api.inventory([LIB]) if s.module == module]
-        entries[module] = [s for s in symbols if s.name]
-        other = [name for name in getattr(mod, '__all__', []) if name not in {s.name for s in symbols}]
-        for name in [s.name for s in symbols if s.name] + other:
-            names[f'{module}.{name}'] = f'{page}#{name}'
-            names.setdefault(name, f'{page}#{name}')
-        text = api.page(settings, mod, symbols)
-        text = re.sub(r'^```python\n(.+)\n```$', lambda m: f'```python\n{wrapped(m[1])}\n```', text, flags=re.M)
-        text = re.sub(r'^##+ .*\{#(\S+)\}$', lambda m: m[0] + told(module, m[1], stories), text, flags=re.M)
-        text = re.sub(r'^\| Parameter \|.*\n(\|.*\n)+', r'::: {.parameters}\n\g<0>:::\n', text, flags=re.M)
-        if other: text += '\n## Other names\n\n| Name | What it is |\n|---|---|\n' + ''.join(
-            f'| [`{name}`]{{#{name}}} | {told_value(getattr(mod, name), mod)} |\n' for name in other)
+        text, rows[module], anchors = module_page(mod, stories)
         (folder/f'{short(module)}.qmd').write_text(text)
-    for package in packages:  # what an importer types
+        for name in anchors:
+            names[f'{module}.{name}'] = f'/api/{short(module)}.qmd#{name}'
+            names.setdefault(name, names[f'{module}.{name}'])
+        groups.setdefault(short(module).partition('.')[0] if '.' in short(module) else '', []).append(module)
+    leftover = {}  # what a package offers to importers and no page of a module explains
+    for package in sorted(name for name in sys.modules if name == LIB or re.fullmatch(rf'{LIB}\.\w+', name)):
         for name in getattr(sys.modules[package], '__all__', []):
-            home = getattr(getattr(sys.modules[package], name, None), '__module__', None)
-            if target := names.get(f'{home}.{name}'): names[name] = names[f'{package}.{name}'] = target
-    overview = ['---', 'title: Reference', 'description: Every public name, by package.', '---', '',
-                'Signatures, argument by argument. The story behind each name, with its derivation and its tests, is one link away.', '']
+            value = getattr(sys.modules[package], name)
+            target = names.get(f'{getattr(value, "__module__", None)}.{name}') or names.get(name)
+            if not target:
+                target = f'/api/index.qmd#{name}'
+                leftover.setdefault('' if package == LIB else short(package), []).append(f'| [`{name}`]{{#{name}}} | {told_value(value, None)} |')
+            names[name] = names[f'{package}.{name}'] = target
+    overview = ['---', 'title: Reference', 'description: Every public name, by package.', 'toc-depth: 2', '---', '',
+                'Signatures, argument by argument. Each entry links to the page that derives and tests it.', '']
     sidebar = ['api/index.qmd']
-    groups = {}
-    for module in modules: groups.setdefault(short(module).split('.')[0] if '.' in short(module) else '', []).append(module)
-    for chapter in ['', *CHAPTERS, *sorted(set(groups) - {'', *CHAPTERS})]:
-        if chapter not in groups: continue
+    for chapter in sorted({*groups, *leftover}, key=lambda c: ['', *CHAPTERS, c].index(c)):
         overview += [f'## {CHAPTERS.get(chapter, "The package")}', '']
-        for module in groups[chapter]:
-            overview += [f'### [`{module}`](/api/{short(module)}.qmd)' + '{.nolink}', '']
-            listed = [s for s in entries[module] if s.kind != 'method']
-            rows = [(s.name, s.summary) for s in listed]
-            rows += [(name, '') for name in getattr(modules[module], '__all__', []) if name not in {s.name for s in listed}]
-            if rows: overview += ['| Name | |', '|---|---|'] + [
-                f'| [`{name}`]({names[f"{module}.{name}"]}) | {api.cell(said)} |' for name, said in rows] + ['']
-        items = [dict(text=short(module).split('.')[-1], href=f'api/{short(module)}.qmd') for module in groups[chapter]]
+        for module in groups.get(chapter, []):
+            overview += [f'### [{short(module)}](/api/{short(module)}.qmd)', '', '::: {.names}', '| Name | What it is |', '|---|---|'] + [
+                f'| [`{name}`]({names[f"{module}.{name}"]}) | {api.cell(said)} |' for name, said in rows[module]] + [':::', '']
+        if chapter in leftover: overview += ['### Also there', '', '::: {.names}', '| Name | What it is |', '|---|---|', *leftover[chapter], ':::', '']
+        items = [dict(text=short(module).split('.')[-1], href=f'api/{short(module)}.qmd') for module in groups.get(chapter, [])]
         sidebar += [dict(section=CHAPTERS.get(chapter, chapter), contents=items)] if chapter else items
     (folder/'index.qmd').write_text('\n'.join(overview) + '\n')
     return names, sidebar
+
+
+def module_page(mod, stories):
+    "The reference page of a module, its (name, summary) rows for the overview, and every anchor on it."
+    from smalldocs import api
+    tops, rows, anchors = api.own(mod), [], []
+    title, _, rest = (api.doc(mod) or mod.__name__).partition('\n')
+    parts = [f'---\ntitle: {json.dumps(mod.__name__)}\ndescription: {json.dumps(title)}\n---', rest.strip()]
+
+    def add(symbol, level):
+        anchors.append(symbol.__qualname__)
+        head, _, body = api.entry(symbol, level).partition('\n\n')
+        body = re.sub(r'^```python\n(.+)\n```$', lambda m: f'```python\n{wrapped(m[1])}\n```', body, flags=re.M)
+        body = re.sub(r'^\| Parameter \|.*\n(\|.*(\n|$))+', lambda m: parameters(m[0].rstrip()), body, flags=re.M)
+        if getattr(symbol, '_is_protocol', False): body = re.sub(r'^```.*?^```\n*', '', body, flags=re.S | re.M)
+        story = stories.get((short(mod.__name__), symbol.__qualname__))
+        parts.append(f'{"#" * level} {symbol.__qualname__} {{#{symbol.__qualname__}}}')
+        if story: parts.append(f'[Told in [{story[1]}](/{story[0]}#code-{symbol.__qualname__})]{{.told}}')
+        parts.append(body)
+
+    for top in tops:
+        add(top, 2)
+        rows.append((top.__qualname__, api.summary(top)))
+        if not isinstance(top, type): continue
+        seen = [(name, value) for name, value in vars(top).items() if isinstance(value, property) and not name.startswith('_')]
+        if seen:
+            anchors += [f'{top.__qualname__}.{name}' for name, _ in seen]
+            parts.append('| Property | |\n|---|---|\n' + '\n'.join(
+                f'| [`{name}`]{{#{top.__qualname__}.{name}}} | {api.cell(api.summary(value))} |' for name, value in seen))
+        for method in dict.fromkeys(api.methods(top)): add(method, 3)
+    other = [name for name in getattr(mod, '__all__', []) if name not in anchors]
+    if other:
+        anchors += other
+        rows += [(name, told_value(getattr(mod, name), mod)) for name in other]
+        parts.append('## Other names\n\n| Name | |\n|---|---|\n' + '\n'.join(
+            f'| [`{name}`]{{#{name}}} | {told_value(getattr(mod, name), mod)} |' for name in other))
+    return '\n\n'.join(part for part in parts if part) + '\n', rows, anchors
+
+
+def parameters(table):
+    "The table of arguments, where it says more than the signature above it."
+    told = [row for row in table.split('\n')[2:] if not row.endswith('|  |')]
+    return f'::: {{.parameters}}\n{table}\n:::\n' if told else ''
 
 
 def short(module): return module.removeprefix(f'{LIB}.')
@@ -220,15 +258,10 @@ def wrapped(signature, width=88):
     parts.append(signature[last or start:i].strip())
     return signature[:start] + '\n' + ''.join(f'    {part}\n' for part in parts) + signature[i:]
 
-def told(module, name, stories):
-    "Link an entry to the tutorial page where it is derived."
-    page, title = stories.get((short(module), name.split('.')[0]), (None, None))
-    return f'\n\n[Told in [{title}](/{page}#code-{name})]{{.told}}' if page and '.' not in name else ''
-
 def told_value(value, mod):
     origin = getattr(value, '__module__', None)
     if isinstance(value, (bool, int, float, str)): return f'`{value!r}`, a constant'
-    if callable(value) and isinstance(origin, str) and origin != mod.__name__: return f'from `{origin}`'
+    if callable(value) and isinstance(origin, str) and not (mod and origin == mod.__name__): return f'from `{origin}`'
     return f'a `{type(value).__name__}`'
 
 
@@ -366,11 +399,14 @@ def build(out, executed=None):
     with tempfile.TemporaryDirectory() as tmp:
         stage = Path(tmp)
         names, bar = reference(stage/'api', defined_names(sources))
+        wrong = []
         for path, source in sources:
             target = stage/page_name(path)
             if target.exists(): raise Broken(f'nbs/{path}: another page is already called {page_name(path)}; rename one')
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(json.dumps(process(path, source, names)))
+            try: target.write_text(json.dumps(process(path, source, names)))
+            except Broken as error: wrong.append(str(error))
+        if wrong: raise Broken('\n'.join(wrong))
         shutil.copytree(NBS, stage, dirs_exist_ok=True, ignore=shutil.ignore_patterns('*.ipynb', '*.yml', '.*', '__pycache__'))
         (stage/'_quarto.yml').write_text(config(pages, bar, out.resolve()))
         (stage/'_symbols.json').write_text(json.dumps(names))
@@ -398,7 +434,7 @@ def main():
     try: report = build(out, executed)
     except Broken as error:
         print(error, file=sys.stderr)
-        print(f'The site in {out} is not fit to be shown: {len(str(error).splitlines())} things to mend.', file=sys.stderr)
+        print(f'The site in {out} is not fit to be shown; lines to mend: {len(str(error).splitlines())}', file=sys.stderr)
         return 1
     print(f'{report["pages"]} pages, {report["reference"]} reference pages with {report["names"]} names, '
           f'{report["formulas"]} formulas, in {report["seconds"]:.0f} s')

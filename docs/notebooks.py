@@ -8,7 +8,7 @@
     python docs/notebooks.py new NAME              start a page, e.g. 40_ordinal/45_momentum
 
 NAME is a stem (30_umax or umax), a folder (20_softmax) or a path; without one, every notebook.
-Cells that say `#| eval: false` are never executed and `#| slow` ones only by `slow`: they keep the outputs they have.
+Cells that say `#| eval: false` or export are never executed and `#| slow` ones only by `slow`: they keep the outputs they have.
 """
 from __future__ import annotations
 
@@ -37,8 +37,9 @@ VIEW, STATE = 'application/vnd.jupyter.widget-view+json', 'application/vnd.jupyt
 
 
 # ---------------------------------------------------------------------------------------------- files
-def find(names=(), root: Path = NBS) -> list[Path]:
+def find(names=()) -> list[Path]:
     "Notebooks in reading order that fit any of `names` (all without names); a name that fits none is an error."
+    root = NBS
     every = sorted(path for path in root.rglob('*.ipynb')
                    if not any(part.startswith(('.', '_')) for part in path.relative_to(root).parts))
     every.sort(key=lambda path: (path.parent != root, path.relative_to(root).parts))
@@ -98,7 +99,7 @@ def directives(cell: dict) -> dict[str, str]:
 def is_skipped(cell: dict, slow: bool = False) -> bool:
     "Whether the runner leaves this code cell alone and keeps the outputs it has."
     flags = directives(cell)
-    return flags.get('eval', '').lower() == 'false' or ('slow' in flags and not slow)
+    return flags.get('eval', '').lower() == 'false' or ('slow' in flags and not slow) or 'nbdev_export()' in source(cell)
 
 
 def has_slow(notebook: dict) -> bool:
@@ -177,12 +178,12 @@ def execute(path: Path, slow: bool = False, limit: float | None = None) -> Resul
     except (DeadKernelError, RuntimeError) as error:
         raise Failure(f'{_place(path, runner, plain)}: {type(error).__name__}: {_last_line(str(error))}') from None
     _keep_widgets(notebook, old_state, slow)
+    number_widgets(notebook)             # while the models still stand in the order of their creation
     done = json.loads(nbformat.writes(notebook))
     for cell, before in zip(done['cells'], plain['cells'], strict=True):
         cell['source'] = before['source']
         if cell['cell_type'] == 'code' and is_skipped(cell, slow) and VIEW not in json.dumps(before['outputs']):
             cell['outputs'] = before['outputs']
-    number_widgets(done)
     clean(done)
     return Result(done, time.monotonic() - start)
 
@@ -590,13 +591,13 @@ One sentence.
 """
 
 
-def new(name: str, root: Path = NBS) -> Path:
+def new(name: str) -> Path:
     "Write a page from the template of the style guide; refuses to overwrite."
     parts = Path(name.removesuffix('.ipynb').removeprefix('nbs/')).parts
     if len(parts) != 2 or not all(re.fullmatch(r'\d\d_[a-z][a-z0-9_]*', part) for part in parts):
         raise SystemExit(f'{name!r} is no page name; expected chapter/idea with numbers for the order, such as 40_ordinal/45_momentum')
-    path = root.joinpath(*parts).with_suffix('.ipynb')
-    if path.exists(): raise SystemExit(f'{path.relative_to(root.parent)} exists already and is left as it is')
+    path = NBS.joinpath(*parts).with_suffix('.ipynb')
+    if path.exists(): raise SystemExit(f'{path.relative_to(ROOT)} exists already and is left as it is')
     chapter, idea = (re.sub(r'^\d+_', '', part) for part in parts)
     text = TEMPLATE.format(title=idea.replace('_', ' ').capitalize(), module=f'{chapter}.{idea}', chapter=chapter)
     cells = []

@@ -1,1 +1,28 @@
+"""Figures and sliders: the only home of matplotlib and ipywidgets.
 
+Names are loaded when they are first used, so that importing this package needs neither of the two.
+"""
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from extreme_opt.show.plots import PALETTE, colour_of, convergence, picture, style_of
+    from extreme_opt.show.widgets import frames, live
+
+_HOMES = dict(PALETTE='plots', colour_of='plots', style_of='plots', convergence='plots', picture='plots',
+              frames='widgets', live='widgets')
+__all__ = ['PALETTE', 'colour_of', 'convergence', 'frames', 'live', 'picture', 'style_of']
+
+
+def __getattr__(name: str):
+    if name not in _HOMES: raise AttributeError(f'module {__name__!r} has no attribute {name!r}; it has {", ".join(__all__)}')
+    try: value = getattr(import_module(f'{__name__}.{_HOMES[name]}'), name)
+    except ModuleNotFoundError as error:
+        missing = (error.name or '').split('.')[0]
+        if missing not in ('matplotlib', 'ipywidgets', 'IPython', 'PIL'): raise
+        raise ImportError(f'show.{name} needs {missing}, which is not installed; pip install "extreme_opt[show]"') from error
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]: return sorted({*globals(), *__all__})

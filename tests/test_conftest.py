@@ -1,0 +1,69 @@
+"The closing line, and skips that are not allowed, each in a pytest of its own."
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+TESTS = """
+import os, pytest
+def test_good(): pass
+def test_bad(): assert {good}
+def test_skipped(): pytest.skip('needs Chromium')
+def test_data(): pytest.skip('needs EXTREME_OPT_DATA/mnist')
+@pytest.mark.slow
+def test_later(): pass
+def test_cache():
+    assert os.path.isdir(os.environ['EXTREME_OPT_CACHE'])
+    open('cache.txt', 'w').write(os.environ['EXTREME_OPT_CACHE'])
+"""
+
+
+def run(tmp_path, good=True, **env):
+    (tmp_path/'docs').mkdir(exist_ok=True)
+    folder = tmp_path/'tests'
+    folder.mkdir(exist_ok=True)
+    (folder/'conftest.py').write_text((HERE/'conftest.py').read_text())
+    (folder/'test_it.py').write_text(TESTS.format(good=good))
+    (tmp_path/'pytest.ini').write_text('[pytest]\naddopts = -q -rs -p no:cacheprovider\nmarkers =\n  slow: later\n')
+    clean = {name: value for name, value in os.environ.items() if name not in ('EXTREME_OPT_DATA', 'EXTREME_OPT_CACHE')}
+    return subprocess.run([sys.executable, '-m', 'pytest', '-m', 'not slow', 'tests'], cwd=tmp_path, env={**clean, **env},
+                          capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.parametrize('good, line', [(True, '3 passed, 0 failed, 2 skipped'), (False, '2 passed, 1 failed, 2 skipped')])
+def test_closing_line_is_last(tmp_path, good, line):
+    "Nothing follows the count, and what was not run is said above it."
+    done = run(tmp_path, good)
+    assert done.stdout.splitlines()[-1] == line and done.stdout.endswith('\n')
+    assert (done.returncode == 0) == good
+    assert re.search(r'^not run: 1 skipped, needs Chromium$', done.stdout, flags=re.M)
+    assert re.search(r'^not run: 1 marked slow, `make slow` runs them$', done.stdout, flags=re.M)
+
+
+def test_missing_data_is_no_excuse(tmp_path):
+    "With EXTREME_OPT_DATA set, a test that skips for want of data fails."
+    done = run(tmp_path, EXTREME_OPT_DATA=str(tmp_path))
+    assert done.returncode == 1 and done.stdout.splitlines()[-1] == '3 passed, 1 failed, 1 skipped'
+    assert 'must not be skipped' in done.stdout
+
+
+def test_broken_collection_counts(tmp_path):
+    "A module that cannot be imported is a failure in the closing line too."
+    run(tmp_path)
+    (tmp_path/'tests'/'test_broken.py').write_text('import there_is_no_such_module')
+    done = subprocess.run([sys.executable, '-m', 'pytest', 'tests'], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2 and done.stdout.splitlines()[-1] == '0 passed, 1 failed, 0 skipped'
+
+
+def test_cache_of_the_session(tmp_path):
+    "Tests get a cache folder that goes with the session, or the one they are told to use."
+    run(tmp_path)
+    assert not Path((tmp_path/'cache.txt').read_text()).exists()
+    kept = tmp_path/'kept'
+    kept.mkdir()
+    run(tmp_path, EXTREME_OPT_CACHE=str(kept))
+    assert (tmp_path/'cache.txt').read_text() == str(kept) and kept.is_dir()

@@ -1,0 +1,193 @@
+"Problems that stand in for the softmax: exact values, draws, kernels, edges."
+import itertools
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy import sparse, stats
+
+from extreme_opt.core.checks import check_descend, check_gradient, check_unbiased
+from extreme_opt.core.descent import SGD
+from extreme_opt.core.run import minimize
+from extreme_opt.softmax import DoubleSum, Draw, FullSoftmax, ImportanceSampled, NoiseContrast, OneVsEach, noise_chances
+
+NOISES = ('uniform', 'unigram', 'log-uniform', np.array([.3, .1, .2, .3, .1]))
+FORMS = ('sampled', 'label_exact', 'self_normalised')
+
+
+def small(kind, n_samples=6, n_classes=5, n_features=3, as_sparse=False, dtype=float, **settings):
+    rng = np.random.default_rng(3)
+    features = (rng.normal(size=(n_samples, n_features)) * (rng.random((n_samples, n_features)) < .7)).astype(dtype)
+    labels = rng.integers(n_classes, size=n_samples)
+    return kind(sparse.csr_array(features) if as_sparse else features, labels, n_classes, **settings)
+
+
+def every_kind():
+    yield FullSoftmax, {}
+    for m in (1, 4): yield OneVsEach, dict(n_others=m)
+    for noise in NOISES:
+        yield NoiseContrast, dict(n_others=3, noise=noise)
+        for form in FORMS: yield ImportanceSampled, dict(n_others=2, noise=noise, form=form)
+
+
+KINDS = list(every_kind())
+NAMES = [' '.join([kind.__name__, *(v if isinstance(v, str) else 'array' if isinstance(v, np.ndarray) else f'm{v}' for v in s.values())])
+         for kind, s in KINDS]
+
+
+def every_draw(problem):
+    if isinstance(problem, FullSoftmax): return [np.array([i]) for i in range(problem.n_samples)], None
+    batches, chances = [], []
+    for i, label in enumerate(problem.labels):
+        wrong = [k for k in range(problem.n_classes) if k != label]
+        if problem.distinct: sets = list(itertools.combinations(wrong, problem.n_others)); weight = np.ones(len(sets))
+        else:
+            sets = list(itertools.product(wrong if problem.skips_label else range(problem.n_classes), repeat=problem.n_others))
+            weight = problem.noise_chances[np.array(sets)].prod(1)
+        batches += [Draw(np.array([i]), np.array([c])) for c in sets]
+        chances += list(weight / weight.sum() / problem.n_samples)
+    return batches, chances
+
+
+@pytest.mark.parametrize('as_sparse', [False, True])
+@pytest.mark.parametrize('kind, settings', KINDS, ids=NAMES)
+def test_exact_values_are_the_mean_over_all_draws(kind, settings, as_sparse):
+    problem = small(kind, as_sparse=as_sparse, ridge=.05, **settings)
+    params = 1.5 * np.random.default_rng(1).normal(size=problem.start().size)
+    batches, chances = every_draw(problem)
+    check_unbiased(problem, params, batches, chances, rtol=1e-9)
+    if settings.get('form') != 'self_normalised':
+        check_gradient(problem, params)
+        check_unbiased(problem, params, batches, chances, estimate=problem.loss_at, exact=problem.loss(params), rtol=1e-9)
+    rows = [i for i in range(problem.n_samples)]
+    assert problem.loss_on(params, rows) == pytest.approx(problem.loss(params), rel=1e-12)
+    loss, grad = problem.loss_and_grad(params)
+    assert loss == problem.loss(params)
+    np.testing.assert_array_equal(grad, problem.grad(params))
+
+
+@pytest.mark.parametrize('dtype', [np.float32, np.float64])
+@pytest.mark.parametrize('as_sparse', [False, True])
+@pytest.mark.parametrize('kind, settings', KINDS, ids=NAMES)
+def test_kernels_move_by_the_gradient(kind, settings, as_sparse, dtype):
+    for ridge in (0., .3):
+        problem = small(kind, n_samples=40, as_sparse=as_sparse, dtype=dtype, ridge=ridge, **settings)
+        rng = np.random.default_rng(2)
+        params = rng.normal(size=problem.start().size).astype(dtype)
+        assert problem.start().dtype == problem.grad(params).dtype == dtype
+        batch = problem.draw(rng, 17)
+        assert problem.grad_at(params, batch).dtype == dtype
+        check_descend(problem, params, batch, .01)
+        if kind is FullSoftmax: continue
+        each, one = params.copy(), params.copy()
+        problem.descend_each(each, batch, .01)
+        for i in range(17): problem.descend_at(one, Draw(batch.sample[i:i + 1], batch.others[i:i + 1]), .01)
+        np.testing.assert_array_equal(each, one)
+
+
+@pytest.mark.parametrize('kind, settings', [k for k in KINDS if k[0] is not FullSoftmax], ids=[n for n in NAMES if n != 'FullSoftmax'])
+def test_draws_follow_their_chances(kind, settings):
+    problem = small(kind, n_samples=3, **settings)
+    batch = problem.draw(np.random.default_rng(0), 30000)
+    batches, chances = every_draw(problem)
+    key = lambda i, others: (i, *sorted(others)) if problem.distinct else (i, *others)
+    wanted, seen = {}, {}
+    for b, chance in zip(batches, chances): wanted[key(b.sample[0], b.others[0])] = wanted.get(key(b.sample[0], b.others[0]), 0) + chance
+    for i, others in zip(batch.sample, batch.others): seen[key(i, others)] = seen.get(key(i, others), 0) + 1
+    assert set(seen) <= set(wanted)
+    counts = np.array([seen.get(k, 0) for k in wanted])
+    assert stats.chisquare(counts, 30000 * np.array(list(wanted.values()))).pvalue > 1e-4
+    rng_a, rng_b = np.random.default_rng(5), np.random.default_rng(5)
+    for a, b in zip(problem.draw(rng_a, 50), problem.draw(rng_b, 50)): np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize('n_classes, m', [(5, 1), (5, 2), (5, 3), (5, 4), (9, 4), (9, 8), (12, 6)])
+def test_mean_over_distinct_sets_for_every_width(n_classes, m):
+    "Both ways to leave one class out of the mean, with gaps from -60 to 60."
+    rng = np.random.default_rng(0)
+    for spread in (1., 30.):
+        problem = ImportanceSampled(np.ones((1, 1)), [2], n_classes, n_others=m)
+        params = spread * rng.uniform(-1, 1, n_classes)
+        batches, chances = every_draw(problem)
+        check_unbiased(problem, params, batches, chances, rtol=1e-9)
+        check_unbiased(problem, params, batches, chances, estimate=problem.loss_at, exact=problem.loss(params), rtol=1e-9)
+
+
+def test_losses_stand_in_the_order_of_the_theory():
+    rng = np.random.default_rng(4)
+    features, labels = rng.normal(size=(30, 4)), rng.integers(8, size=30)
+    params = 2 * rng.normal(size=32)
+    full, each = FullSoftmax(features, labels, 8).loss(params), OneVsEach(features, labels, 8).loss(params)
+    assert full <= each
+    means = [ImportanceSampled(features, labels, 8, n_others=m).loss(params) for m in range(1, 8)]
+    assert (np.diff(means) > 0).all() and means[0] == pytest.approx(each / 7) and means[-1] == pytest.approx(full)
+    exact = [ImportanceSampled(features, labels, 8, n_others=m, form='label_exact').loss(params) for m in range(1, 8)]
+    assert (np.diff(exact) > 0).all() and exact[-1] == pytest.approx(full)
+    double = DoubleSum(features, labels, 8)
+    norms = double.best_log_norms(np.concatenate([params, np.zeros(30)]))
+    assert double.loss(np.concatenate([params, norms])) - 30 == pytest.approx(full)
+
+
+def test_losses_as_small_and_scores_as_large_as_they_come():
+    problem = FullSoftmax(np.eye(2), [0, 1], 2)
+    assert problem.loss(600 * np.eye(2).ravel()) == pytest.approx(2 * np.exp(-600), rel=1e-12)
+    for kind, settings in KINDS:
+        if settings.get('form') == 'self_normalised' or len(settings) and isinstance(settings.get('noise'), np.ndarray): continue
+        problem = small(kind, **settings)
+        params = 1e4 * np.random.default_rng(0).normal(size=problem.start().size)
+        loss, grad = problem.loss_and_grad(params)
+        assert np.isfinite(loss) and np.isfinite(grad).all()
+        moved = params.copy()
+        with np.errstate(all='raise', under='ignore'): problem.descend_at(moved, problem.draw(np.random.default_rng(0), 50), 1.)
+        assert np.isfinite(moved).all()
+
+
+def test_slices_keep_the_noise_of_the_whole():
+    problem = small(NoiseContrast, n_samples=50, noise='unigram')
+    np.testing.assert_array_equal(problem.take(np.arange(3)).noise_chances, problem.noise_chances)
+    np.testing.assert_array_equal(problem.tiny().noise_chances, problem.noise_chances)
+
+
+def test_noise():
+    counts = np.array([1, 50, 0, 9])
+    np.testing.assert_allclose(noise_chances('unigram', counts, 1.), np.array([1, 50, 1, 9]) / 61)
+    np.testing.assert_allclose(noise_chances('log-uniform', counts)[[1, 3, 0, 2]], np.log((np.arange(4) + 2) / (np.arange(4) + 1)) / np.log(5))
+    for bad, words in (('zipf', '"log-uniform"'), (np.ones(3), 'shape'), (np.array([1, 0, 1, 1]), r'noise\[1\]'), (np.array([1, np.nan, 1, 1]), 'positive')):
+        with pytest.raises(ValueError, match=words): noise_chances(bad, counts)
+
+
+@pytest.mark.parametrize('make', [lambda: small(OneVsEach, n_others=5), lambda: small(ImportanceSampled, n_others=0), lambda: small(NoiseContrast, n_others=1.5),
+                                  lambda: small(ImportanceSampled, form='exact'), lambda: small(OneVsEach).draw(np.random.default_rng(0), 2, 7)])
+def test_wrong_settings_are_one_line(make):
+    with pytest.raises(ValueError, match='is needed|allows') as error: make()
+    assert '\n' not in str(error.value)
+
+
+def test_sgd_runs_them_all_and_repeats_itself():
+    rng = np.random.default_rng(0)
+    features, labels = np.repeat(np.eye(5), 8, 0) + .1 * rng.normal(size=(40, 5)), np.repeat(np.arange(5), 8)
+    for kind, settings in KINDS:
+        settings = settings | (dict(noise='unigram') if isinstance(settings.get('noise'), np.ndarray) else {})
+        problem = kind(features, labels, 5, **settings)
+        run, again = (minimize(problem, SGD(learning_rate=.5, batch_size=4), max_passes=20, record_every=20,
+                               watch=dict(log_loss=lambda p, w: p.log_loss(w))) for _ in range(2))
+        np.testing.assert_array_equal(run.state.params, again.state.params)
+        assert run.column('log_loss')[-1] < np.log(5)
+
+
+def test_numba_off_gives_the_same_numbers():
+    code = '''
+import numpy as np
+from extreme_opt.softmax import *
+rng = np.random.default_rng(0); X, y = rng.normal(size=(8, 3)), rng.integers(5, size=8); out = []
+for problem in (OneVsEach(X, y, 5, ridge=.1, n_others=2), NoiseContrast(X, y, 5, n_others=2), ImportanceSampled(X, y, 5, n_others=2, noise="unigram"),
+                ImportanceSampled(X, y, 5, n_others=2)):
+    params = np.random.default_rng(1).normal(size=15)
+    out += [problem.loss(params), problem.grad(params).sum()]
+    problem.descend_at(params, problem.draw(np.random.default_rng(2), 6), .1); out.append(params @ np.arange(15))
+print(*(f"{v:.10g}" for v in out))'''
+    outs = [subprocess.run([sys.executable, '-c', code], env=os.environ | {'NUMBA_DISABLE_JIT': off}, capture_output=True, text=True, check=True).stdout
+            for off in '01']
+    np.testing.assert_allclose(*(np.array(o.split(), float) for o in outs), rtol=1e-8, atol=1e-9)
