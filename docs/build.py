@@ -149,6 +149,8 @@ def widget_state(nb, path):
     from ipywidgets.embed import DEFAULT_EMBED_SCRIPT_URL
     state = nb.metadata.get('widgets', {}).get(STATE)
     if not state: raise Broken(f'nbs/{path}: a slider is shown but no widget state is saved; run `make refresh name={path.stem}`')
+    for model in state['state'].values():  # the embedder stumbles over the tooltip of a widget that has no description
+        if 'description' not in model['state']: model['state'].pop('tooltip', None)
     return ('```{=html}\n' f'<script type="{STATE}">{safe_json(state)}</script>\n'
             f'<script src="{DEFAULT_EMBED_SCRIPT_URL}"></script>\n```')
 
@@ -173,19 +175,25 @@ def reference(folder, stories):
             names[f'{module}.{name}'] = f'/api/{short(module)}.qmd#{name}'
             names.setdefault(name, names[f'{module}.{name}'])
         groups.setdefault(short(module).partition('.')[0] if '.' in short(module) else '', []).append(module)
-    for package in [name for name in sys.modules if name == LIB or re.fullmatch(rf'{LIB}\.\w+', name)]:  # what an importer types
+    leftover = {}  # what a package offers to importers and no page of a module explains
+    for package in sorted(name for name in sys.modules if name == LIB or re.fullmatch(rf'{LIB}\.\w+', name)):
         for name in getattr(sys.modules[package], '__all__', []):
-            home = getattr(getattr(sys.modules[package], name, None), '__module__', None)
-            if target := names.get(f'{home}.{name}'): names[name] = names[f'{package}.{name}'] = target
+            value = getattr(sys.modules[package], name)
+            target = names.get(f'{getattr(value, "__module__", None)}.{name}') or names.get(name)
+            if not target:
+                target = f'/api/index.qmd#{name}'
+                leftover.setdefault('' if package == LIB else short(package), []).append(f'| [`{name}`]{{#{name}}} | {told_value(value, None)} |')
+            names[name] = names[f'{package}.{name}'] = target
     overview = ['---', 'title: Reference', 'description: Every public name, by package.', 'toc-depth: 2', '---', '',
                 'Signatures, argument by argument. Each entry links to the page that derives and tests it.', '']
     sidebar = ['api/index.qmd']
-    for chapter in sorted(groups, key=lambda c: ['', *CHAPTERS, c].index(c)):
+    for chapter in sorted({*groups, *leftover}, key=lambda c: ['', *CHAPTERS, c].index(c)):
         overview += [f'## {CHAPTERS.get(chapter, "The package")}', '']
-        for module in groups[chapter]:
+        for module in groups.get(chapter, []):
             overview += [f'### [{short(module)}](/api/{short(module)}.qmd)', '', '::: {.names}', '| Name | What it is |', '|---|---|'] + [
                 f'| [`{name}`]({names[f"{module}.{name}"]}) | {api.cell(said)} |' for name, said in rows[module]] + [':::', '']
-        items = [dict(text=short(module).split('.')[-1], href=f'api/{short(module)}.qmd') for module in groups[chapter]]
+        if chapter in leftover: overview += ['### Also there', '', '::: {.names}', '| Name | What it is |', '|---|---|', *leftover[chapter], ':::', '']
+        items = [dict(text=short(module).split('.')[-1], href=f'api/{short(module)}.qmd') for module in groups.get(chapter, [])]
         sidebar += [dict(section=CHAPTERS.get(chapter, chapter), contents=items)] if chapter else items
     (folder/'index.qmd').write_text('\n'.join(overview) + '\n')
     return names, sidebar
@@ -253,7 +261,7 @@ def wrapped(signature, width=88):
 def told_value(value, mod):
     origin = getattr(value, '__module__', None)
     if isinstance(value, (bool, int, float, str)): return f'`{value!r}`, a constant'
-    if callable(value) and isinstance(origin, str) and origin != mod.__name__: return f'from `{origin}`'
+    if callable(value) and isinstance(origin, str) and not (mod and origin == mod.__name__): return f'from `{origin}`'
     return f'a `{type(value).__name__}`'
 
 

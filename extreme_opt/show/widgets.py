@@ -92,8 +92,7 @@ def _stack(
 )->widgets.Widget: # a picture, or a stack of them
     "Frames for all combinations of the knobs not yet fixed: eq. (1)."
     if not chosen:
-        said = _call(function, fixed)
-        return widgets.Image(value=_drawn(function, fixed), format='png', layout={'max_width': '100%'}, tooltip=said)
+        return widgets.Image(value=_drawn(function, fixed), format='png', layout={'max_width': '100%'})
     name, *_ = chosen
     rest = {other: several for other, several in chosen.items() if other != name}
     children = [_stack(function, rest, {**fixed, name: value}, sliders) for value in chosen[name]]

@@ -318,61 +318,53 @@ class NoiseContrast(_NoiseProblem):
         values = np.logaddexp(0, -t[:, -1]) + np.logaddexp(0, t[:, :-1]).sum(1)
         return values, np.column_stack([expit(t[:, :-1]), -expit(-t[:, -1])])
 
-# %% ../../nbs/20_softmax/50_rivals.ipynb #ed9bd453
+# %% ../../nbs/20_softmax/50_rivals.ipynb #b6f365a3
 @njit(cache=True)
-def _miss_chances(miss, skip, also, m, out):
+def _miss_chances(miss, skip, also, shares, out):
     "out[r]: 1 minus the mean product of hits over r distinct classes, none of them skip or also; miss = 1 - hit."
-    n = 0
+    n, m = 0, len(out) - 1
     out[:] = 0.
     for k in range(len(miss)):
         if k == skip or k == also: continue
         n += 1
-        for r in range(min(n, m), 0, -1):
-            share = r / n
-            out[r] = (1. - share) * out[r] + share * (miss[k] + (1. - miss[k]) * out[r - 1])
+        for r in range(min(n, m), 0, -1): out[r] += shares[n, r] * (miss[k] + (1. - miss[k]) * out[r - 1] - out[r])
 
 @njit(cache=True)
-def _without(miss, full, n, m, out):
+def _miss_without(miss, full, share, out):
     "The same with one class fewer, from the full one: only where 2m <= n, else digits are lost."
     out[0] = 0.
-    for r in range(1, m):
-        share = r / n
-        out[r] = (full[r] - share * (miss + (1. - miss) * out[r - 1])) / (1. - share)
+    for r in range(1, len(out)): out[r] = (full[r] - share[r] * (miss + (1. - miss) * out[r - 1])) / (1. - share[r])
 
-# %% ../../nbs/20_softmax/50_rivals.ipynb #d9a8dfc6
+# %% ../../nbs/20_softmax/50_rivals.ipynb #5bcda2c7
 @njit(cache=True)
 def _mean_choice(logs, labels, chances, m, distinct, one, step, values, slopes):
     "Mean over draws C of log([one] + sum of exp(logs) over C), with its slopes: eqs. (9) and (10) by the trapezoid rule."
-    n_classes = logs.shape[1]
-    miss, bend, full, less = np.empty(n_classes), np.empty(n_classes), np.zeros(m + 1), np.zeros(m + 1)
-    for i in range(len(logs)):
-        top, low = -math.inf, math.inf
-        for k in range(n_classes):
-            if logs[i, k] > -math.inf: top, low = max(top, logs[i, k]), min(low, logs[i, k])
-        first, last = (-max(top, 0.) - 34., 4.) if one else (-top - 34., 4. - low)
-        total, skip = 0., labels[i]
+    n, n_classes = logs.shape
+    tall, miss, full, less = np.empty(n_classes), np.empty(n_classes), np.zeros(m + 1), np.zeros(m)
+    shares = np.arange(m + 1) / np.arange(n_classes).reshape(-1, 1).clip(1)
+    for i in range(n):
+        finite = logs[i][logs[i] > -math.inf]
+        top, low, skip = finite.max(), finite.min(), labels[i]
+        first, last = (-max(top, 0.) - 24., 4.) if one else (-top - 24., 4. - low)
         for t in range(int((last - first) / step) + 1):
-            at = first + t * step
+            at, mean = first + t * step, 0.
             weight = step * math.exp(-math.exp(at)) if one else step
-            mean = 0.
             for k in range(n_classes):
-                tall = logs[i, k] + at
-                bend[k] = math.exp(tall - math.exp(tall)) if tall < 6.6 else 0.     # t a exp(-t a)
-                miss[k] = -math.expm1(-math.exp(tall)) if tall < 6.6 else 1.        # 1 - exp(-t a)
+                tall[k] = math.exp(min(logs[i, k] + at, 6.6))            # t a
+                miss[k] = -math.expm1(-tall[k])                          # 1 - exp(-t a), 1 in all its digits from 37 up
                 mean += chances[i, k] * miss[k]
             if distinct:
-                _miss_chances(miss, skip, -1, m, full)
-                total += weight * full[m]
+                _miss_chances(miss, skip, -1, shares, full)
+                values[i] += weight * full[m]
                 for k in range(n_classes):
-                    if k == skip or bend[k] == 0.: continue
-                    if 2 * m > n_classes - 1: _miss_chances(miss, skip, k, m - 1, less)
-                    else: _without(miss[k], full, n_classes - 1, m, less)
-                    slopes[i, k] += weight * m / (n_classes - 1) * bend[k] * (1. - less[m - 1])
+                    if k == skip or tall[k] > 700.: continue
+                    if 2 * m > n_classes - 1: _miss_chances(miss, skip, k, shares, less)
+                    else: _miss_without(miss[k], full, shares[n_classes - 1], less)
+                    slopes[i, k] += weight * shares[n_classes - 1, m] * tall[k] * math.exp(-tall[k]) * (1. - less[m - 1])
             else:
-                hit = max(1. - mean, 0.)
-                total += weight * (-math.expm1(m * math.log1p(-mean)) if mean < 1. else 1.)
-                for k in range(n_classes): slopes[i, k] += weight * m * chances[i, k] * bend[k] * hit**(m - 1)
-        values[i] = total
+                values[i] += weight * (-math.expm1(m * math.log1p(-mean)) if mean < 1. else 1.)
+                scale = weight * m * max(1. - mean, 0.)**(m - 1)
+                for k in range(n_classes): slopes[i, k] += scale * chances[i, k] * tall[k] * math.exp(-tall[k])
 
 # %% ../../nbs/20_softmax/50_rivals.ipynb #b59c6291
 @dataclass(frozen=True, eq=False)
