@@ -41,7 +41,7 @@ def _first_point(problem, params, seed):
     if params.ndim != 1: raise ValueError(f'params has shape {params.shape}, but one flat vector is needed; use params.ravel()')
     return params
 
-# %% ../../nbs/00_core/30_run.ipynb #1a119036
+# %% ../../nbs/00_core/30_run.ipynb #320189f1
 @dataclass(eq=False)
 class Run:
     "What `minimize` returns: the last state, the reason for stopping, one row per recorded step."
@@ -85,7 +85,7 @@ class Run:
         "Read a run back, bit by bit."
         meta, arrays = read_file(path)
         try: return Run(unpack_state(meta['state'], arrays), meta['message'], *(unpack(meta[key], arrays) for key in ('rows', 'origin')))
-        except (KeyError, ValueError, TypeError, ImportError) as error:
+        except (LookupError, ValueError, TypeError, AttributeError, ImportError, RecursionError) as error:
             raise ValueError(f'{path} cannot be read: {error}') from None
 
 # %% ../../nbs/00_core/30_run.ipynb #7edee64a
@@ -238,7 +238,7 @@ class _Keeper:
         "What a continuation needs besides the state and the rows."
         return self.origin | dict(random=course.random, seconds=course.seconds, first_norm=course.first_norm) if self.origin else None
 
-# %% ../../nbs/00_core/30_run.ipynb #d17bb49d
+# %% ../../nbs/00_core/30_run.ipynb #827e4072
 def _origin(problem, solver, recorder):
     return {'problem': fingerprint(problem), 'problem_name': type(problem).__name__,
             'solver': fingerprint(solver), 'solver_name': f'{solver!r:.200}', 'record_on': recorder.record_on}
@@ -246,13 +246,13 @@ def _origin(problem, solver, recorder):
 def _check_origin(path, old, new):
     if not old or 'random' not in old:
         raise ValueError(f'{path} holds no generator state; only a file kept by minimize(..., checkpoint=) can be continued')
-    if old['problem'] != new['problem']:
-        raise ValueError(f'{path} belongs to another problem ({old["problem_name"]}) than this {new["problem_name"]}; '
+    if old.get('problem') != new['problem']:
+        raise ValueError(f'{path} belongs to another problem ({old.get("problem_name")}) than this {new["problem_name"]}; '
                          'give it the data it began with, or start anew')
-    if old['solver'] != new['solver']:
-        raise ValueError(f'{path} was made by {old["solver_name"]}, not by {new["solver_name"]}; use the same setting, or start anew')
-    if old['record_on'] != new['record_on']:
-        raise ValueError(f'{path} was recorded with record_on={old["record_on"]}, not {new["record_on"]}; use the same')
+    if old.get('solver') != new['solver']:
+        raise ValueError(f'{path} was made by {old.get("solver_name")}, not by {new["solver_name"]}; use the same setting, or start anew')
+    if old.get('record_on') != new['record_on']:
+        raise ValueError(f'{path} was recorded with record_on={old.get("record_on")}, not {new["record_on"]}; use the same')
 
 def _keeper(problem, solver, recorder, checkpoint, every, resume):
     "The keeper, and the run to continue if there is one."
@@ -320,12 +320,12 @@ class _Bar:
         if rows and 'loss' in rows[-1]: self.bar.set_postfix_str(f'loss {rows[-1]["loss"]:.6g}', refresh=False)
         self.bar.update(done[self.unit] - self.bar.n)
 
-# %% ../../nbs/00_core/30_run.ipynb #85755154
+# %% ../../nbs/00_core/30_run.ipynb #83e6138e
 def _look(problem, solver, course, rows, recorder, keeper, limits):
     "What happens between two steps; returns the reason to stop, if there is one."
     recorder.look(course, rows)
-    reason = (divergence(problem, solver, course.state, rows) or getattr(course.state, 'message', '')
-              or limits.settled(course.state, course.first_norm, rows) or limits.reached(course.state, course.seconds))
+    reason = (divergence(problem, solver, course.state, rows) or limits.settled(course.state, course.first_norm, rows)
+              or getattr(course.state, 'message', '') or limits.reached(course.state, course.seconds))
     if reason:
         recorder.look(course, rows, last=True)
         return divergence(problem, solver, course.state, rows) or reason
@@ -333,7 +333,7 @@ def _look(problem, solver, course, rows, recorder, keeper, limits):
     keeper.look(course, rows)
     return ''
 
-# %% ../../nbs/00_core/30_run.ipynb #800a4b77
+# %% ../../nbs/00_core/30_run.ipynb #b8fae742
 _NUMBERS = (ArithmeticError, np.linalg.LinAlgError)   # wrong numbers come back in the Run; wrong use raises
 
 def minimize(
@@ -372,5 +372,6 @@ def minimize(
                 bar.show(course, rows)
         except KeyboardInterrupt: reason = f'interrupted from the keyboard after {_place(course.state)}'
         except _NUMBERS as error: reason = f'the step after {_place(course.state)} failed ({error}): {_remedy(problem, solver)}'
-        keeper.look(course, rows, reason)
+        try: keeper.look(course, rows, reason)
+        except KeyboardInterrupt: reason += '; its last write was interrupted too'
     return Run(course.state, reason, rows, keeper.at(course))

@@ -271,18 +271,19 @@ def _share_below(keys, share, seed):   # True where a text falls in the first `s
     salt = str(seed).encode()[:16]
     return np.array([int.from_bytes(hashlib.blake2b(key.encode(), digest_size=6, salt=salt).digest()) < share * 2**48 for key in keys], dtype=bool)
 
-# %% ../../nbs/10_data/10_multiclass.ipynb #ee00148f
+# %% ../../nbs/10_data/10_multiclass.ipynb #25c883e5
+def _version(name):   # of the distribution that brings an import name; the standard library goes with Python
+    if name in sys.stdlib_module_names: return 'stdlib'
+    try: return metadata.version('scikit-learn' if name == 'sklearn' else name)
+    except metadata.PackageNotFoundError: homes = metadata.packages_distributions().get(name, ())
+    return ' '.join(f'{home} {metadata.version(home)}' for home in sorted(set(homes)))
+
 def _installed(packages):   # names to versions, of those asked for or of the default ones that are here
-    versions = {}
-    for name in _DEFAULT_PACKAGES if packages is None else packages:
-        if importlib.util.find_spec(name) is None:
-            if packages is None: continue
-            raise ImportError(f'package {name!r} is not installed; docstrings reads installed packages only, install it or leave it out')
-        dists = ['scikit-learn'] if name == 'sklearn' else [name]
-        try: versions[name] = metadata.version(dists[0])
-        except metadata.PackageNotFoundError: versions[name] = ' '.join(
-            f'{dist} {metadata.version(dist)}' for dist in sorted(set(metadata.packages_distributions().get(name, ()))))
-    return versions
+    names = _DEFAULT_PACKAGES if packages is None else packages
+    missing = [name for name in names if importlib.util.find_spec(name) is None]
+    if missing and packages is not None:
+        raise ImportError(f'package {missing[0]!r} is not installed; docstrings are read from installed packages, so install it or leave it out')
+    return {name: _version(name) for name in names if name not in missing}
 
 def _key(versions, **options):   # everything a result depends on
     return json.dumps(dict(format=2, python=sys.version_info[:2], versions=versions, **options), sort_keys=True)
