@@ -423,7 +423,6 @@ def build(out, executed=None):
     "Build the site into `out` and check it; returns a report by name."
     import links
     start = time.perf_counter()
-    os.environ['IN_TEST'] = '1'
     pages, taken = notebooks(), sources(executed)
     with tempfile.TemporaryDirectory() as tmp:
         stage = Path(tmp)
