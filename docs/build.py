@@ -461,7 +461,9 @@ def main():
     here = Path.cwd()
     out, executed = here/args.out, args.executed and here/args.executed
     os.chdir(ROOT)
-    if not args.no_export: subprocess.run([sys.executable, '-c', 'from nbdev.export import nb_export; from nbdev.doclinks import nbdev_export; nbdev_export.__wrapped__()'], check=True)
+    if not args.no_export:
+        from nbdev.doclinks import nbdev_export
+        nbdev_export.__wrapped__()
     try: report = build(out, executed)
     except Broken as error:
         print(error, file=sys.stderr)
