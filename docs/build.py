@@ -96,7 +96,7 @@ def process(path, source, names):
 
     class Page(FilterDefaults):
         def base_procs(self):  # signatures stand in the reference; nothing needs to run here
-            dropped = {'add_show_docs', 'exec_show_docs', 'mv_exports', 'add_fold', 'add_links', 'insert_warning'}
+            dropped = {'add_show_docs', 'exec_show_docs', 'mv_exports', 'add_fold', 'add_links', 'insert_warning', 'clean_magics'}
             return [proc for proc in super().base_procs() if proc.__name__ not in dropped]
 
     nb = read_nb(source)
@@ -283,12 +283,25 @@ def defined_names(stories_from):
 
 # ---------------------------------------------------------------- site
 
+# Opened from disk a page may not fetch its search index, but it may load it as a script.
+FROM_DISK = """<script>if (location.protocol === 'file:') {
+  const fetched = window.fetch;
+  window.fetch = url => !String(url).endsWith('search.json') ? fetched(url) : new Promise(done => {
+    const script = document.createElement('script');
+    script.src = String(url).replace(/json$/, 'js');
+    script.onload = () => done({ json: () => window.searchIndex });
+    document.head.append(script);
+  });
+}</script>"""
+
+
 def config(pages, reference_bar, out):
     "The committed `_quarto.yml` with what only a build knows: contents in reading order, the reference, the folder to write."
     from nbdev.config import get_config
     cfg = yaml.safe_load((NBS/'_quarto.yml').read_text())
     cfg.pop('metadata-files', None)
     cfg['project']['output-dir'] = str(out)
+    cfg['format']['html']['include-in-header'] = [dict(text=FROM_DISK)]
     web = cfg['website']
     web.update(title=LIB, description=str(get_config().description))
     tutorials = []
@@ -334,6 +347,7 @@ def finish(out):
     for css in out.rglob('*.css'):  # themes name web fonts; the style sheet sets system fonts
         text = css.read_text(encoding='utf-8')
         if '@import' in text: css.write_text(re.sub(r'@import\s*(url\([^)]*\)|"[^"]*")[^;]*;', '', text), encoding='utf-8')
+    (out/'search.js').write_text(f'window.searchIndex = {(out/"search.json").read_text(encoding="utf-8")};\n', encoding='utf-8')
     packages = vendored(VENDOR)
     pages = {page: page.read_text(encoding='utf-8') for page in sorted(out.rglob('*.html'))}
     if packages:
@@ -362,7 +376,7 @@ def written_formulas(nb):
     for cell in nb['cells']:
         if cell['cell_type'] != 'markdown': continue
         text = re.sub(r'^(```|~~~).*?^\1|(`+)(?!`).+?(?<!`)\2(?!`)', '', ''.join(cell['source']), flags=re.S | re.M)
-        for m in re.finditer(r'(?<!\\)\$\$(.+?)\$\$|(?<![\\$])\$(?![\s$])([^$]+?)(?<![\s\\])\$(?!\d)', text, re.S):
+        for m in re.finditer(r'(?<!\\)\$\$(.+?)\$\$|(?<![\\$])\$(?![\s$])([^$]+?)(?<![\s\\])\$', text, re.S):
             found.append((m[1] is not None, m[1] or m[2]))
     return found
 
@@ -410,7 +424,10 @@ def build(out, executed=None):
         shutil.copytree(NBS, stage, dirs_exist_ok=True, ignore=shutil.ignore_patterns('*.ipynb', '*.yml', '.*', '__pycache__'))
         (stage/'_quarto.yml').write_text(config(pages, bar, out.resolve()))
         (stage/'_symbols.json').write_text(json.dumps(names))
+        from smalldocs import markdown
         from smalldocs.site import build as render
+        dollars = markdown.dollarmath_plugin  # as the lab reads them: a digit beside a dollar is no obstacle
+        markdown.dollarmath_plugin = lambda md, **options: dollars(md, **{**options, 'allow_digits': True})
         site = render(stage, quiet=True)
     for warning in site.warnings: print(f'smalldocs: {warning}', file=sys.stderr)
     offline = finish(out)

@@ -114,7 +114,7 @@ def _array(file, dtype, shape, name, order='C'):
     data = _take(file, math.prod(shape) * dtype.itemsize, name, f'its {" x ".join(map(str, shape))} values')
     return np.frombuffer(data, dtype).reshape(shape, order=order).astype(dtype.newbyteorder('='), copy=False)
 
-# %% ../../nbs/10_data/42_columns.ipynb #258dc723
+# %% ../../nbs/10_data/42_columns.ipynb #bca5dbca
 _IDX = {8: 'u1', 9: 'i1', 11: '>i2', 12: '>i4', 13: '>f4', 14: '>f8'}
 
 def read_idx(
@@ -125,7 +125,8 @@ def read_idx(
     with opened(source) as file:
         zero, kind, n_axes = struct.unpack('>HBB', _take(file, 4, name, 'its header'))
         if zero or kind not in _IDX or not 1 <= n_axes <= 8:
-            raise ValueError(f'{name} begins with bytes {zero:#06x} {kind:#04x} {n_axes:#04x} at byte 0, expected 0x0000, a type 0x08..0x0e and 1 to 8 axes; is it an IDX file?')
+            raise ValueError(f'{name} begins with {zero:#06x} {kind:#04x} {n_axes:#04x} at byte 0, expected 0x0000, '
+                             'a type 0x08..0x0e and 1 to 8 axes; is it an IDX file?')
         shape = struct.unpack(f'>{n_axes}I', _take(file, 4 * n_axes, name, 'its sizes'))
         found = _array(file, np.dtype(_IDX[kind]), shape, name)
         if file.read(1): raise ValueError(f'{name} goes on after byte {4 + 4 * n_axes + found.nbytes}, where its sizes {shape} end')
@@ -237,7 +238,7 @@ def read_edges(
     "Read a list of links."
     return np.stack(read_columns(source, ['ii']), axis=1)
 
-# %% ../../nbs/10_data/42_columns.ipynb #cbdf2a72
+# %% ../../nbs/10_data/42_columns.ipynb #ec0c0b66
 class Table(NamedTuple):
     "Numbers, and one column of words."
     values: np.ndarray   # (n_samples, n_features) float64
@@ -250,7 +251,8 @@ def read_table(
     heading:bool=True,   # whether the first line names the columns
 )->Table:                # one row per line
     "Read a comma-separated table of numbers with one column of words."
-    name, values, words, names, place, width = _name(source), array('d'), [], [], 0, 0
+    names: list = []
+    name, values, words, place, width = _name(source), array('d'), [], 0, 0
     for number, line in lines(source):
         if not line.strip(): continue
         fields = [field.strip().strip(b'"') for field in line.split(b',')]

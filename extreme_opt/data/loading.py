@@ -5,19 +5,18 @@
 # %% auto #0
 __all__ = ['load', 'load_options']
 
-# %% ../../nbs/10_data/55_load.ipynb #0f2dc02c
+# %% ../../nbs/10_data/55_load.ipynb #f3ddb744
 import json
 import os
 import zipfile
 from array import array
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 import numpy as np
 from scipy import sparse
 from .columns import read_columns, read_edges, read_idx, read_ratings, read_table, read_triplets
 from .comparisons import Triplets, eurodist, triplets_from_distances
-from .fetching import PUBLIC, _known, fetch
+from .fetching import _known, fetch
 from .multiclass import Multiclass, held_out
 from .pairs import Pairs
 from .preparation import prepare, unit_rows
