@@ -75,7 +75,7 @@ def _first(function:Callable, name:str, several:Sequence)->int:
     parameter = inspect.signature(function).parameters.get(name)
     return next((i for i, value in enumerate(several) if parameter and _text(value) == _text(parameter.default)), 0)
 
-# %% ../../nbs/60_show/20_widgets.ipynb #8a89d943
+# %% ../../nbs/60_show/20_widgets.ipynb #f727dbb5
 def _sliders(function:Callable, chosen:dict[str, list])->dict[str, widgets.SelectionSlider]:
     "One slider per knob, at its starting position."
     wide = max(len(name) for name in chosen)
@@ -92,8 +92,7 @@ def _stack(
 )->widgets.Widget: # a picture, or a stack of them
     "Frames for all combinations of the knobs not yet fixed: eq. (1)."
     if not chosen:
-        said = _call(function, fixed)
-        return widgets.Image(value=_drawn(function, fixed), format='png', layout={'max_width': '100%'}, tooltip=said)
+        return widgets.Image(value=_drawn(function, fixed), format='png', layout={'max_width': '100%'})
     name, *_ = chosen
     rest = {other: several for other, several in chosen.items() if other != name}
     children = [_stack(function, rest, {**fixed, name: value}, sliders) for value in chosen[name]]
