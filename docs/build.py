@@ -96,7 +96,7 @@ def process(path, source, names):
 
     class Page(FilterDefaults):
         def base_procs(self):  # signatures stand in the reference; nothing needs to run here
-            dropped = {'add_show_docs', 'exec_show_docs', 'mv_exports', 'add_fold', 'add_links', 'insert_warning'}
+            dropped = {'add_show_docs', 'exec_show_docs', 'mv_exports', 'add_fold', 'add_links', 'insert_warning', 'clean_magics'}
             return [proc for proc in super().base_procs() if proc.__name__ not in dropped]
 
     nb = read_nb(source)
@@ -149,6 +149,8 @@ def widget_state(nb, path):
     from ipywidgets.embed import DEFAULT_EMBED_SCRIPT_URL
     state = nb.metadata.get('widgets', {}).get(STATE)
     if not state: raise Broken(f'nbs/{path}: a slider is shown but no widget state is saved; run `make refresh name={path.stem}`')
+    for model in state['state'].values():  # the embedder stumbles over the tooltip of a widget that has no description
+        if 'description' not in model['state']: model['state'].pop('tooltip', None)
     return ('```{=html}\n' f'<script type="{STATE}">{safe_json(state)}</script>\n'
             f'<script src="{DEFAULT_EMBED_SCRIPT_URL}"></script>\n```')
 
@@ -173,19 +175,25 @@ def reference(folder, stories):
             names[f'{module}.{name}'] = f'/api/{short(module)}.qmd#{name}'
             names.setdefault(name, names[f'{module}.{name}'])
         groups.setdefault(short(module).partition('.')[0] if '.' in short(module) else '', []).append(module)
-    for package in [name for name in sys.modules if name == LIB or re.fullmatch(rf'{LIB}\.\w+', name)]:  # what an importer types
+    leftover = {}  # what a package offers to importers and no page of a module explains
+    for package in sorted(name for name in sys.modules if name == LIB or re.fullmatch(rf'{LIB}\.\w+', name)):
         for name in getattr(sys.modules[package], '__all__', []):
-            home = getattr(getattr(sys.modules[package], name, None), '__module__', None)
-            if target := names.get(f'{home}.{name}'): names[name] = names[f'{package}.{name}'] = target
+            value = getattr(sys.modules[package], name)
+            target = names.get(f'{getattr(value, "__module__", None)}.{name}') or names.get(name)
+            if not target:
+                target = f'/api/index.qmd#{name}'
+                leftover.setdefault('' if package == LIB else short(package), []).append(f'| [`{name}`]{{#{name}}} | {told_value(value, None)} |')
+            names[name] = names[f'{package}.{name}'] = target
     overview = ['---', 'title: Reference', 'description: Every public name, by package.', 'toc-depth: 2', '---', '',
                 'Signatures, argument by argument. Each entry links to the page that derives and tests it.', '']
     sidebar = ['api/index.qmd']
-    for chapter in sorted(groups, key=lambda c: ['', *CHAPTERS, c].index(c)):
+    for chapter in sorted({*groups, *leftover}, key=lambda c: ['', *CHAPTERS, c].index(c)):
         overview += [f'## {CHAPTERS.get(chapter, "The package")}', '']
-        for module in groups[chapter]:
+        for module in groups.get(chapter, []):
             overview += [f'### [{short(module)}](/api/{short(module)}.qmd)', '', '::: {.names}', '| Name | What it is |', '|---|---|'] + [
                 f'| [`{name}`]({names[f"{module}.{name}"]}) | {api.cell(said)} |' for name, said in rows[module]] + [':::', '']
-        items = [dict(text=short(module).split('.')[-1], href=f'api/{short(module)}.qmd') for module in groups[chapter]]
+        if chapter in leftover: overview += ['### Also there', '', '::: {.names}', '| Name | What it is |', '|---|---|', *leftover[chapter], ':::', '']
+        items = [dict(text=short(module).split('.')[-1], href=f'api/{short(module)}.qmd') for module in groups.get(chapter, [])]
         sidebar += [dict(section=CHAPTERS.get(chapter, chapter), contents=items)] if chapter else items
     (folder/'index.qmd').write_text('\n'.join(overview) + '\n')
     return names, sidebar
@@ -253,7 +261,7 @@ def wrapped(signature, width=88):
 def told_value(value, mod):
     origin = getattr(value, '__module__', None)
     if isinstance(value, (bool, int, float, str)): return f'`{value!r}`, a constant'
-    if callable(value) and isinstance(origin, str) and origin != mod.__name__: return f'from `{origin}`'
+    if callable(value) and isinstance(origin, str) and not (mod and origin == mod.__name__): return f'from `{origin}`'
     return f'a `{type(value).__name__}`'
 
 
@@ -275,12 +283,25 @@ def defined_names(stories_from):
 
 # ---------------------------------------------------------------- site
 
+# Opened from disk a page may not fetch its search index, but it may load it as a script.
+FROM_DISK = """<script>if (location.protocol === 'file:') {
+  const fetched = window.fetch;
+  window.fetch = url => !String(url).endsWith('search.json') ? fetched(url) : new Promise(done => {
+    const script = document.createElement('script');
+    script.src = String(url).replace(/json$/, 'js');
+    script.onload = () => done({ json: () => window.searchIndex });
+    document.head.append(script);
+  });
+}</script>"""
+
+
 def config(pages, reference_bar, out):
     "The committed `_quarto.yml` with what only a build knows: contents in reading order, the reference, the folder to write."
     from nbdev.config import get_config
     cfg = yaml.safe_load((NBS/'_quarto.yml').read_text())
     cfg.pop('metadata-files', None)
     cfg['project']['output-dir'] = str(out)
+    cfg['format']['html']['include-in-header'] = [dict(text=FROM_DISK)]
     web = cfg['website']
     web.update(title=LIB, description=str(get_config().description))
     tutorials = []
@@ -326,6 +347,7 @@ def finish(out):
     for css in out.rglob('*.css'):  # themes name web fonts; the style sheet sets system fonts
         text = css.read_text(encoding='utf-8')
         if '@import' in text: css.write_text(re.sub(r'@import\s*(url\([^)]*\)|"[^"]*")[^;]*;', '', text), encoding='utf-8')
+    (out/'search.js').write_text(f'window.searchIndex = {(out/"search.json").read_text(encoding="utf-8")};\n', encoding='utf-8')
     packages = vendored(VENDOR)
     pages = {page: page.read_text(encoding='utf-8') for page in sorted(out.rglob('*.html'))}
     if packages:
@@ -354,7 +376,7 @@ def written_formulas(nb):
     for cell in nb['cells']:
         if cell['cell_type'] != 'markdown': continue
         text = re.sub(r'^(```|~~~).*?^\1|(`+)(?!`).+?(?<!`)\2(?!`)', '', ''.join(cell['source']), flags=re.S | re.M)
-        for m in re.finditer(r'(?<!\\)\$\$(.+?)\$\$|(?<![\\$])\$(?![\s$])([^$]+?)(?<![\s\\])\$(?!\d)', text, re.S):
+        for m in re.finditer(r'(?<!\\)\$\$(.+?)\$\$|(?<![\\$])\$(?![\s$])([^$]+?)(?<![\s\\])\$', text, re.S):
             found.append((m[1] is not None, m[1] or m[2]))
     return found
 
@@ -402,7 +424,10 @@ def build(out, executed=None):
         shutil.copytree(NBS, stage, dirs_exist_ok=True, ignore=shutil.ignore_patterns('*.ipynb', '*.yml', '.*', '__pycache__'))
         (stage/'_quarto.yml').write_text(config(pages, bar, out.resolve()))
         (stage/'_symbols.json').write_text(json.dumps(names))
+        from smalldocs import markdown
         from smalldocs.site import build as render
+        dollars = markdown.dollarmath_plugin  # as the lab reads them: a digit beside a dollar is no obstacle
+        markdown.dollarmath_plugin = lambda md, **options: dollars(md, **{**options, 'allow_digits': True})
         site = render(stage, quiet=True)
     for warning in site.warnings: print(f'smalldocs: {warning}', file=sys.stderr)
     offline = finish(out)

@@ -4,6 +4,7 @@ import math
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import mpmath
 import numpy as np
@@ -15,7 +16,7 @@ from hypothesis import given, settings, strategies as st
 
 from extreme_opt.core.run import minimize
 from extreme_opt.softmax.double_sum import DoubleSum
-from extreme_opt.softmax.implicit import ImplicitSGD, implicit_update, pair_step
+from extreme_opt.softmax.implicit import ImplicitSGD, implicit_update, pair_step, set_step
 
 GOLDEN = [(1, .5, 0, 0, 10, .5038206383492788, 1.799205783438854, .8996028917194268),
           (10, .5, -5, 0, 100, .08865473786092604, 1.874079682763891, .9370398413819455),
@@ -77,13 +78,54 @@ def test_extreme_instances_hold(log10_rate, log10_square, gap, old, n_classes):
     rate, stiffness, log_others = 10**log10_rate, .5 / 10**log10_square, math.log(n_classes - 1)
     u, move = pair_step(rate, log_others, stiffness, gap, old)
     assert math.isfinite(u) and math.isfinite(move) and u >= 0 and move >= 0
-    assert u > 0 or old == 0          # strictly above, unless it is too small to be stored
+    assert u > 0 or old < 1e-300          # strictly above, unless it is too small to be stored
     # fact 5: two expressions for one step; the rounding of each is known
     noise = 1e-9 * (1 + abs(u) + old + rate * min(u, 1.) + move)
     assert abs(move - (-rate * math.expm1(-u) + u - old)) <= noise
     # the drop of the gap can be bounded: Prop. 2, corrected
     assert move / stiffness <= max(rate / stiffness, math.log(2) * max(0., math.log(rate / stiffness) + log_others + gap - old)) \
         + abs(gap) + log_others + old + 50
+
+@settings(max_examples=300, deadline=None)
+@given(st.floats(-6, 8), st.floats(-3, 3), st.lists(st.floats(-1e4, 1e4), min_size=1, max_size=6), st.floats(0, 1e3), st.integers(7, 10**6))
+def test_extreme_sets_hold(log10_rate, log10_square, gaps, old, n_classes):
+    rate, stiffness, share = 10**log10_rate, 10**-log10_square, math.log((n_classes - 1) / len(gaps))
+    moves = np.empty(len(gaps))
+    u = set_step(rate, share, stiffness, np.array(gaps), old, moves)
+    assert math.isfinite(u) and u >= 0 and np.isfinite(moves).all() and (moves >= 0).all()
+    pull = u - old - rate * math.expm1(-u)
+    assert abs(moves.sum() - pull) <= 1e-9 * (1 + abs(u) + old + rate * min(u, 1.) + moves.sum())     # what the classes give, the label takes
+    drops = moves / stiffness                                           # each class solves its own equation
+    for drop, gap in zip(drops, gaps, strict=True):
+        if drop > 1e-290: assert drop + math.log(drop) == pytest.approx(
+            math.log(rate) + share + gap - math.log(stiffness) - pull / stiffness - u, abs=1e-9 * (1 + abs(gap) + rate / stiffness + u / stiffness + old / stiffness))
+
+def test_one_class_of_a_set_is_the_pair():
+    rng = np.random.default_rng(3)
+    for _ in range(200):
+        rate, square, gap, old, share = 10**rng.uniform(-3, 3), 10**rng.uniform(-1, 1), rng.normal(scale=8), abs(rng.normal(scale=4)), rng.uniform(0, 10)
+        moves = np.empty(1)
+        u = set_step(rate, share, 1 / square, np.array([gap]), old, moves)
+        np.testing.assert_allclose((u, moves[0]), pair_step(rate, share, .5 / square, gap, old), rtol=1e-8, atol=1e-12)
+
+def test_shuffled_visits_no_row_twice():
+    problem = _problem()
+    start = problem.start(); start[problem.n_weights:] = 4
+    for n_updates in (1, 17, 40):
+        solver = ImplicitSGD(visits='shuffled', n_updates=n_updates, learning_rate=2.)
+        state = solver.step(problem, solver.init(problem, start), np.random.default_rng(0))
+        assert (state.params[problem.n_weights:] != 4).sum() == n_updates
+
+def test_rate_falls_at_whole_passes():
+    problem = _problem()
+    slow = ImplicitSGD(learning_rate=8., decay=.5, n_updates=10)
+    state, rng = slow.init(problem, problem.start()), np.random.default_rng(0)
+    for _ in range(8): state = slow.step(problem, state, rng)
+    other, twin = ImplicitSGD(learning_rate=8., n_updates=10), np.random.default_rng(0)
+    again = other.init(problem, problem.start())
+    for k in range(8): again = replace(other, learning_rate=8. if k < 4 else 4.).step(problem, again, twin)
+    np.testing.assert_array_equal(state.params, again.params)
+    assert state.n_passes == 2 and state.n_terms == 80
 
 def test_the_far_ends():
     for gap in (-1e6, 1e6, 0.):
@@ -108,14 +150,16 @@ def _problem(kind=np.asarray, dtype=np.float64, n_classes=7, ridge=0., seed=0, n
 @pytest.mark.parametrize('n_classes', [2, 7])
 @pytest.mark.parametrize('ridge', [0., .2])
 @pytest.mark.parametrize('rate', [1e-4, 3., 1e5])
-def test_every_step_solves_equation_9(kind, n_classes, ridge, rate):
+@pytest.mark.parametrize('n_others', [1, 3])
+def test_every_step_solves_equation_9(kind, n_classes, ridge, rate, n_others):
+    n_others = min(n_others, n_classes - 1)
     problem, free = _problem(kind, n_classes=n_classes, ridge=ridge), _problem(kind, n_classes=n_classes)
-    solver, N = ImplicitSGD(learning_rate=rate, n_updates=1), problem.n_samples
+    solver, N = ImplicitSGD(learning_rate=rate, n_updates=1, n_others=n_others), problem.n_samples
     state = solver.init(problem, problem.start())
     rng, twin = np.random.default_rng(2), np.random.default_rng(2)
     for _ in range(60):
         before, state = state.params, solver.step(problem, state, rng)
-        after, batch = state.params, problem.draw(twin, 1, 1)
+        after, batch = state.params, problem.draw(twin, 1, n_others)
         pull = free.grad_at(after, batch) / N
         problem.unpack(pull)[0][:] += ridge * problem.unpack(after)[0]
         residual = after + rate * pull - before
@@ -214,7 +258,7 @@ def test_same_seed_same_run_and_steps_are_pure():
 
 def test_wrong_use_is_one_line():
     problem = _problem()
-    for settings_, word in [(dict(n_others=3), 'n_others=3'), (dict(learning_rate=0.), 'learning_rate=0'), (dict(decay=1.5), 'decay=1.5'),
+    for settings_, word in [(dict(n_others=0), 'n_others=0'), (dict(visits='file'), "visits='file'"), (dict(learning_rate=0.), 'learning_rate=0'), (dict(decay=1.5), 'decay=1.5'),
                             (dict(learning_rate=math.nan), 'nan')]:
         with pytest.raises(ValueError, match=word) as caught: ImplicitSGD(**settings_)
         assert '\n' not in str(caught.value)
@@ -230,8 +274,9 @@ rng = np.random.default_rng(0); out = []
 X = np.where(rng.random((9, 5)) < .6, rng.normal(size=(9, 5)), 0.)
 for kind in (np.asarray, scipy.sparse.csr_array):
     problem = DoubleSum(kind(X), np.arange(9) % 4, n_classes=4, ridge=.1)
-    solver = ImplicitSGD(learning_rate=20.)
-    out.append(solver.step(problem, solver.init(problem, problem.start()), np.random.default_rng(1)).params.tolist())
+    for m in (1, 2):
+        solver = ImplicitSGD(learning_rate=20., n_others=m)
+        out.append(solver.step(problem, solver.init(problem, problem.start()), np.random.default_rng(1)).params.tolist())
 print(json.dumps(out))
 """
 

@@ -5,10 +5,10 @@ from extreme_opt.core.solver import Solver, State, samples_of, updates_per_step
 from extreme_opt.core.checkpoint import fingerprint
 from extreme_opt.core.run import Run, iterate, minimize
 from extreme_opt.core.checks import check_adjoint, check_bound, check_descend, check_gradient, check_unbiased, expect_fail
-from extreme_opt.core.linalg import (Solve, conjugate_gradients, damped_log, log_sum_exp, omega, row_add, row_dot, row_norms, row_squares, softplus,
-                                     wright_omega)
+from extreme_opt.core.linalg import (
+    Solve, conjugate_gradients, damped_log, log_sum_exp, omega, row_add, row_dot, row_norms, row_squares, softplus, wright_omega)
 from extreme_opt.core.descent import LBFGS, SGD, GradientDescent, loss_and_grad
-# estimator: names of extreme_opt.core.estimator come here
+from extreme_opt.core.estimator import Classifier, Estimator, check_features, check_labels
 
 __all__ = [
     'HAVE_NUMBA', 'in_blocks', 'njit', 'prange',
@@ -17,7 +17,8 @@ __all__ = [
     'fingerprint',
     'Run', 'iterate', 'minimize',
     'check_adjoint', 'check_bound', 'check_descend', 'check_gradient', 'check_unbiased', 'expect_fail',
-    'Solve', 'conjugate_gradients', 'damped_log', 'log_sum_exp', 'omega', 'row_add', 'row_dot', 'row_norms', 'row_squares', 'softplus', 'wright_omega',
+    'Solve', 'conjugate_gradients', 'damped_log', 'log_sum_exp', 'omega', 'row_add', 'row_dot', 'row_norms', 'row_squares',
+    'softplus', 'wright_omega',
     'LBFGS', 'SGD', 'GradientDescent', 'loss_and_grad',
-    # estimator
+    'Classifier', 'Estimator', 'check_features', 'check_labels',
 ]

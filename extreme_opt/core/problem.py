@@ -26,10 +26,11 @@ class Problem(Protocol):
     def draw(self, rng: np.random.Generator, size: int) -> Any: "A batch: indices only."
     def grad_at(self, params: np.ndarray, batch: Any) -> np.ndarray: "Unbiased for `grad`."
 
-# %% ../../nbs/00_core/10_problem.ipynb #d7a62483
+# %% ../../nbs/00_core/10_problem.ipynb #41082ab9
 ABILITIES = {
     'n_samples': 'int: samples behind the terms; a pass visits each once on average',
     'descend_at': '(params, batch, rate): in place, params -= rate * grad_at(params, batch), only where the batch touches',
+    'descend_each': '(params, batch, rate, size): in place, as descend_at on `size` draws after the other; SGD prefers it',
     'prox_at': '(params, batch, rate): in place, the implicit step on the batch',
     'loss_at': '(params, batch) -> float: unbiased for loss',
     'loss_on': '(params, rows) -> float: loss estimated from these sample (else term) ids, on its scale; or loss takes rows',

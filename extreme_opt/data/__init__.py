@@ -1,6 +1,6 @@
 """Data sets as problems: built in, read from files, fetched, or made up with a known truth."""
 from extreme_opt.data.multiclass import (Multiclass, Gaussians, corpus, docstrings, docstring_modules, digits, iris, wine, held_out,
-                                         planted_softmax, sparse_multiclass, four_gaussians)
+                                         class_centroids, planted_softmax, sparse_multiclass, four_gaussians)
 from extreme_opt.data.pairs import Pairs, Towers, see_also, planted_towers
 from extreme_opt.data.comparisons import (Triplets, docstring_triplets, eurodist, planted_triplets, triplets_from_distances)
 from extreme_opt.data.readers import Rows, read_arff, read_label_names, read_sparse

@@ -5,9 +5,9 @@
 # %% auto #0
 __all__ = ['Triplets', 'eurodist', 'triplets_from_distances', 'docstring_triplets', 'planted_triplets']
 
-# %% ../../nbs/10_data/30_comparisons.ipynb #6460b048
+# %% ../../nbs/10_data/30_comparisons.ipynb #5cbea3ef
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Sequence
 import numpy as np
 from scipy import sparse
 from .multiclass import _counted
@@ -41,8 +41,9 @@ class Triplets:
     @property
     def test_triplets(self) -> np.ndarray: return self.triplets[self.test]
 
-# %% ../../nbs/10_data/30_comparisons.ipynb #a06f2139
-_CITIES = 'Athens, Barcelona, Brussels, Calais, Cherbourg, Cologne, Copenhagen, Geneva, Gibraltar, Hamburg, Hook of Holland, Lisbon, Lyons, Madrid, Marseilles, Milan, Munich, Paris, Rome, Stockholm, Vienna'
+# %% ../../nbs/10_data/30_comparisons.ipynb #1efa5d34
+_CITIES = ('Athens, Barcelona, Brussels, Calais, Cherbourg, Cologne, Copenhagen, Geneva, Gibraltar, Hamburg, Hook of Holland, '
+           'Lisbon, Lyons, Madrid, Marseilles, Milan, Munich, Paris, Rome, Stockholm, Vienna')
 _ROADS = """
     3313
     2963 1318
@@ -87,11 +88,11 @@ def triplets_from_distances(
     near, far = np.where(gap > 0, j, k), np.where(gap > 0, k, j)
     return np.column_stack([anchor, near, far])[asked]
 
-# %% ../../nbs/10_data/30_comparisons.ipynb #0f9e1311
+# %% ../../nbs/10_data/30_comparisons.ipynb #c470ad19
 def _row_dots(features, a, b):   # inner products of rows a with rows b
     return np.asarray(features[a].multiply(features[b]).sum(axis=1)).ravel()
 
-def _ask(rng, anchors, near, n_objects):   # for each (anchor, near): a random third object
+def _strangers(rng, anchors, n_objects):   # for each anchor a random other object
     far = rng.integers(n_objects - 1, size=len(anchors))
     return far + (far >= anchors)
 
@@ -113,7 +114,7 @@ def docstring_triplets(
     friends = np.diff(shared.indptr)
     anchors = np.repeat(np.flatnonzero(friends), n_per_object)
     near = shared.indices[shared.indptr[anchors] + rng.integers(friends[anchors])].astype(np.int64)
-    far = _ask(rng, anchors, near, n)
+    far = _strangers(rng, anchors, n)
     sizes = np.asarray(reach.sum(axis=1)).ravel()
     def likeness(a, b):
         both = np.asarray(shared[a, b]).ravel()

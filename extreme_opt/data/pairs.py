@@ -5,9 +5,10 @@
 # %% auto #0
 __all__ = ['Pairs', 'Linked', 'linked_objects', 'see_also', 'Towers', 'planted_towers']
 
-# %% ../../nbs/10_data/20_pairs.ipynb #139a8930
+# %% ../../nbs/10_data/20_pairs.ipynb #3b2089e8
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Sequence
+from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 from .multiclass import choose_words, corpus, tf_idf, words
@@ -48,7 +49,7 @@ class Pairs:
     @property
     def test_observed(self) -> np.ndarray: return self.observed[self.test]
 
-# %% ../../nbs/10_data/20_pairs.ipynb #8285b945
+# %% ../../nbs/10_data/20_pairs.ipynb #d262c9ce
 class Linked(NamedTuple):
     "Objects that take part in a link, with the words of their docstrings."
     names: np.ndarray                # (n_objects,) str
@@ -65,7 +66,7 @@ def linked_objects(
     read = corpus(packages)
     objects = np.intersect1d(read.links, read.owners)            # linked, and with a sentence to read
     place = np.full(len(read.names), -1); place[objects] = np.arange(len(objects))
-    bags = [[] for _ in objects]
+    bags: list[list[str]] = [[] for _ in objects]
     for i, text in zip(place[read.owners].tolist(), read.texts.tolist()):
         if i >= 0: bags[i] += words(text)
     names, idf = choose_words(bags, max_words=max_words)
@@ -87,7 +88,7 @@ def see_also(
     test = _share_below(keys, test_share, seed)
     return Pairs(linked.links, linked.features, linked.features, linked.names, linked.names, np.flatnonzero(~test), np.flatnonzero(test))
 
-# %% ../../nbs/10_data/20_pairs.ipynb #8ec4a1a9
+# %% ../../nbs/10_data/20_pairs.ipynb #4b2be93b
 class Towers(NamedTuple):
     "The truth behind `planted_towers`."
     left_weights: np.ndarray    # (n_components, n_left_features)
@@ -100,7 +101,7 @@ def planted_towers(
     n_components:int=4,      # width of the planted embedding
     *,
     per_left:int=5,          # observed partners of each left entity
-    noise:float=.5,          # scale of the Gumbel noise on scores of variance 1; 0 for the best partners exactly
+    noise:float=.2,          # scale of the Gumbel noise on scores of variance 1; 0 for the best partners exactly
     test_share:float=.2,     # share of the pairs held out
     seed:int=0,              # seed of everything
 )->tuple[Pairs, Towers]: # problem; its planted linear towers

@@ -18,8 +18,9 @@ def __getattr__(name: str):
     if name not in _HOMES: raise AttributeError(f'module {__name__!r} has no attribute {name!r}; it has {", ".join(__all__)}')
     try: value = getattr(import_module(f'{__name__}.{_HOMES[name]}'), name)
     except ModuleNotFoundError as error:
-        if (error.name or '').split('.')[0] not in ('matplotlib', 'ipywidgets', 'IPython', 'PIL'): raise
-        raise ImportError(f'show.{name} needs {error.name}, which is not installed; pip install "extreme_opt[show]"') from error
+        missing = (error.name or '').split('.')[0]
+        if missing not in ('matplotlib', 'ipywidgets', 'IPython', 'PIL'): raise
+        raise ImportError(f'show.{name} needs {missing}, which is not installed; pip install "extreme_opt[show]"') from error
     globals()[name] = value
     return value
 

@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 PALETTE = dict(blue='#0072B2', vermillion='#D55E00', green='#009E73', orange='#E69F00',
                purple='#CC79A7', sky='#56B4E9', wine='#882255', grey='#666666', black='#000000')
 
-# %% ../../nbs/60_show/10_plots.ipynb #eb0ac3af
+# %% ../../nbs/60_show/10_plots.ipynb #eb162380
 _STYLES = {   # name: colour, line, marker
     'SGD': ('grey', '-', 'o'), 'GradientDescent': ('black', '-', 's'), 'LBFGS': ('wine', '-', 'D'), 'Newton': ('purple', '-', '^'),
     'UMax': ('blue', '-', 'v'), 'ImplicitSGD': ('vermillion', '-', '*'), 'OneVsEach': ('green', '--', '^'),
@@ -34,7 +34,7 @@ _STYLES = {   # name: colour, line, marker
     'Damped': ('purple', '--', '<'), 'ProjectedGradient': ('blue', '-.', 's'),
     'STE': ('blue', ':', 'o'), 'TSTE': ('vermillion', '-', 'P'), 'CKL': ('green', '-.', 'p'), 'Hinge': ('orange', '--', 'h'),
     'SOE': ('purple', '-.', 'd'),
-    'Majorizer': ('blue', '-', 'D'), 'StochasticMajorizer': ('vermillion', '--', 'p'), 'RankOneMajorizer': ('green', '-', 'X'),
+    'Majorizer': ('blue', '-', 'p'), 'StochasticMajorizer': ('vermillion', '--', 'p'), 'RankOneMajorizer': ('green', '-', 'X'),
     'IncrementalMajorizer': ('orange', '-', '<'),
     'baseline': ('grey', '--', 'x')}
 _ALIASES = dict(gd='GradientDescent', gradient='GradientDescent', implicit='ImplicitSGD', ove='OneVsEach', nce='NoiseContrast',

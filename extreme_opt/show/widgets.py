@@ -11,13 +11,14 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-# %% ../../nbs/60_show/20_widgets.ipynb #8beaedbe
+# %% ../../nbs/60_show/20_widgets.ipynb #31e4b4b5
 import ipywidgets as widgets
 import matplotlib.pyplot as plt
+import numpy as np
 from matplotlib.figure import Figure
 from .plots import picture
 
-# %% ../../nbs/60_show/20_widgets.ipynb #52b03ced
+# %% ../../nbs/60_show/20_widgets.ipynb #54a33e5f
 def _drawn(
     function:Callable,  # draws one figure
     settings:dict,      # its arguments
@@ -42,9 +43,14 @@ def _call(function:Callable, settings:dict)->str:
 
 def _text(value:Any)->str:
     "How a slider writes a value."
-    return f'{value:.4g}' if isinstance(value, float) else str(value)
+    return f'{value:.4g}' if isinstance(value, (float, np.floating)) else str(value)
 
-# %% ../../nbs/60_show/20_widgets.ipynb #aa0c0a39
+def _labels(several:Sequence)->list[str]:
+    "Short texts for the values of a slider, longer ones where two would read the same."
+    short = [_text(value) for value in several]
+    return short if len(set(short)) == len(short) else [str(value) for value in several]
+
+# %% ../../nbs/60_show/20_widgets.ipynb #18e5c042
 MAX_FRAMES = 40   # figures that one call of `frames` may draw; a page carries them all
 
 def _choices(
@@ -67,16 +73,15 @@ def _choices(
 def _first(function:Callable, name:str, several:Sequence)->int:
     "Where a slider starts: at the default of the argument where it is among the values."
     parameter = inspect.signature(function).parameters.get(name)
-    default = parameter.default if parameter else None
-    return next((i for i, value in enumerate(several) if value is default or value == default), 0)
+    return next((i for i, value in enumerate(several) if parameter and _text(value) == _text(parameter.default)), 0)
 
-# %% ../../nbs/60_show/20_widgets.ipynb #fcdd9d31
+# %% ../../nbs/60_show/20_widgets.ipynb #f727dbb5
 def _sliders(function:Callable, chosen:dict[str, list])->dict[str, widgets.SelectionSlider]:
     "One slider per knob, at its starting position."
     wide = max(len(name) for name in chosen)
     return {name: widgets.SelectionSlider(
-        options=[(_text(value), i) for i, value in enumerate(several)], index=_first(function, name, several),
-        description=name.replace('_', ' '), style={'description_width': f'{.6 * wide + 1:.1f}em'}, layout={'width': '26em'})
+        options=[(label, i) for i, label in enumerate(_labels(several))], index=_first(function, name, several),
+        description=name.replace('_', ' '), style={'description_width': f'{.7 * wide + 1.5:.1f}em'}, layout={'width': '26em'})
         for name, several in chosen.items()}
 
 def _stack(
@@ -87,8 +92,7 @@ def _stack(
 )->widgets.Widget: # a picture, or a stack of them
     "Frames for all combinations of the knobs not yet fixed: eq. (1)."
     if not chosen:
-        said = _call(function, fixed)
-        return widgets.Image(value=_drawn(function, fixed), format='png', layout={'max_width': '100%'}, tooltip=said)
+        return widgets.Image(value=_drawn(function, fixed), format='png', layout={'max_width': '100%'})
     name, *_ = chosen
     rest = {other: several for other, several in chosen.items() if other != name}
     children = [_stack(function, rest, {**fixed, name: value}, sliders) for value in chosen[name]]
@@ -110,14 +114,14 @@ def frames(
     sliders = _sliders(function, chosen)
     return widgets.VBox([*sliders.values(), _stack(function, chosen, {}, sliders)])
 
-# %% ../../nbs/60_show/20_widgets.ipynb #e1131185
+# %% ../../nbs/60_show/20_widgets.ipynb #a5877cd1
 def _knob(name:str, value:Any, start:Any)->widgets.Widget:
     "The slider for one argument of `live`."
     style, layout, said = {'description_width': 'initial'}, {'width': '26em'}, name.replace('_', ' ')
     if not isinstance(value, tuple):
         several = list(value)
-        index = next((i for i, one in enumerate(several) if one == start), 0)
-        options = [(_text(one), one) for one in several]
+        index = next((i for i, one in enumerate(several) if _text(one) == _text(start)), 0)
+        options = list(zip(_labels(several), several))
         return widgets.SelectionSlider(options=options, index=index, description=said, style=style, layout=layout)
     if len(value) not in (2, 3) or not value[0] < value[1]:
         raise ValueError(f'{name}={value!r} is no range; expected (low, high) or (low, high, step) with low < high')

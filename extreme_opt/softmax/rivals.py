@@ -6,32 +6,33 @@
 __all__ = ['PAIRS', 'BINARY', 'CHOICE', 'BLIND', 'FullSoftmax', 'noise_chances', 'OneVsEach', 'NoiseContrast',
            'ImportanceSampled']
 
-# %% ../../nbs/20_softmax/50_rivals.ipynb #291acd16
+# %% ../../nbs/20_softmax/50_rivals.ipynb #5ca77c78
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 import numpy as np
-from scipy import sparse
 from scipy.special import expit
 from ..core.compiled import njit
 from ..core.linalg import row_add, row_dot
-from .double_sum import DoubleSum, Draw, SoftmaxData, draw_distinct, label_gaps, log_one_plus_sum
+from .double_sum import Draw, SoftmaxData, add_rows, draw_distinct, label_gaps, log_one_plus_sum, mean_log_loss, scores_at
 
-# %% ../../nbs/20_softmax/50_rivals.ipynb #1cd6d5b2
+# %% ../../nbs/20_softmax/50_rivals.ipynb #5358fe5b
 @dataclass(frozen=True, eq=False)
 class _WeightProblem(SoftmaxData):
     "A softmax problem whose parameters are the weights alone: no log-normalisers."
     advice: ClassVar[str] = 'lower the rate; UMax and ImplicitSGD on DoubleSum stay finite at any rate'
-    rate_unit = property(lambda self: 1 / self.n_samples, doc='a learning rate of 1 is this step on the loss: eta = rate / N')
-    log_loss = DoubleSum.log_loss     # exact and honest: scores in, nats out
+    n_free: int = field(default=0, kw_only=True)   # last columns that the ridge leaves alone: the intercept
 
+    def log_loss(self, params:np.ndarray, rows:np.ndarray|None=None)->float: # mean over rows, nats, exact: `mean_log_loss`
+        return mean_log_loss(self, self.unpack(params)[0], rows)
+    def _ruled(self, weights): return weights[:, :max(self.n_features - self.n_free, 0)]   # what the ridge pulls at
     def unpack(self, params:np.ndarray)->tuple[np.ndarray]: # one view: weights (n_classes, n_features)
         return (params.reshape(self.n_classes, self.n_features),)
     def start(self, seed:int=0)->np.ndarray: # (n_params,) zeros: all classes equally likely
-        return np.zeros(self.n_classes * self.n_features, self.dtype)
+        return np.zeros(self.n_weights, self.dtype)
     def memory(self, dtype:Any=None)->int: # bytes of one vector of parameters
-        return self.n_classes * self.n_features * np.dtype(dtype or self.dtype).itemsize
+        return self.n_weights * np.dtype(dtype or self.dtype).itemsize
     def _add_up(self, params, rows=None, grad=None): # exact loss of all or of some rows, scaled up; slopes into grad
         (weights,), total = self.unpack(params), 0.
         for ids, gaps, own in label_gaps(self, weights, rows):
@@ -39,8 +40,9 @@ class _WeightProblem(SoftmaxData):
             total += values.sum()
             if grad is not None: grad += (self.features[ids].T @ slopes).T
         scale = self.n_samples / (self.n_samples if rows is None else len(rows))
-        if grad is not None: grad += self.n_samples * self.ridge * weights
-        return float(scale * total + self.n_samples * self.ridge / 2 * np.vdot(weights, weights).astype(float))
+        ruled = self._ruled(weights)
+        if grad is not None: self._ruled(grad)[:] += self.n_samples * self.ridge * ruled
+        return float(scale * total + self.n_samples * self.ridge / 2 * np.einsum('kd,kd->k', ruled, ruled).sum(dtype=float))
     def loss_on(self, params:np.ndarray, rows:np.ndarray)->float: # the loss, estimated from these rows alone
         return self._add_up(params, np.asarray(rows))
     def loss(self, params:np.ndarray)->float: # exact: averaged over every draw of classes, summed over all rows
@@ -51,7 +53,7 @@ class _WeightProblem(SoftmaxData):
     def grad(self, params:np.ndarray)->np.ndarray: # (n_params,) exact gradient of `loss`
         return self.loss_and_grad(params)[1]
 
-# %% ../../nbs/20_softmax/50_rivals.ipynb #fe56f7df
+# %% ../../nbs/20_softmax/50_rivals.ipynb #2aba278f
 @dataclass(frozen=True, eq=False)
 class FullSoftmax(_WeightProblem):
     "The negative log-likelihood itself, all classes summed: eq. (2)."
@@ -73,7 +75,7 @@ class FullSoftmax(_WeightProblem):
     def _add_slopes(self, target, params, batch, factor): # target += factor * grad_at; target may be params
         ((weights,), (to_weights,)), pull = (self.unpack(params), self.unpack(target)), factor * self.n_samples
         steps = [(ids, self._expected(gaps, own, ids)[1]) for ids, gaps, own in label_gaps(self, weights, batch)]
-        to_weights += (pull * self.ridge) * weights
+        if self.ridge: self._ruled(to_weights)[:] += (pull * self.ridge) * self._ruled(weights)
         for ids, slopes in steps: to_weights += (pull / len(batch)) * (self.features[ids].T @ slopes).T
 
 # %% ../../nbs/20_softmax/50_rivals.ipynb #8f785368
@@ -99,21 +101,6 @@ def noise_chances(
         bad = np.flatnonzero(~(chances > 0) | ~np.isfinite(chances))
         if len(bad): raise ValueError(f'noise[{bad[0]}] is {chances[bad[0]]}, but every class needs a positive chance; raise it a little')
     return chances / chances.sum()
-
-# %% ../../nbs/20_softmax/50_rivals.ipynb #f15d1f6f
-def _draw_scores(problem, weights, classes, sample): # (n, m+1) float64: x.w for the classes of each draw
-    rows = problem.features[sample]
-    if not problem.is_sparse: return np.einsum('nd,ncd->nc', rows, weights[classes], dtype=float)
-    of = np.repeat(np.arange(len(classes)), np.diff(rows.indptr))
-    spread = sparse.csr_array((rows.data.astype(float), np.arange(rows.nnz), rows.indptr), (len(classes), rows.nnz))
-    return spread @ weights[classes[of], rows.indices[:, None]].astype(float)
-
-def _spread_slopes(problem, target, classes, sample, slopes): # target[class] += slope * x for each draw
-    rows = problem.features[sample]
-    if not problem.is_sparse: np.add.at(target, classes, slopes[:, :, None] * rows[:, None, :])
-    else:
-        of = np.repeat(np.arange(len(classes)), np.diff(rows.indptr))
-        np.add.at(target, (classes[of], rows.indices[:, None]), slopes[of] * rows.data[:, None])
 
 # %% ../../nbs/20_softmax/50_rivals.ipynb #abbde40a
 PAIRS, BINARY, CHOICE, BLIND = range(4)      # how the slopes follow from the scores
@@ -142,16 +129,16 @@ def _slopes(kind, scale, t, out):
             out[m] = 0.
             for j in range(m): out[m] -= out[j]
 
-# %% ../../nbs/20_softmax/50_rivals.ipynb #703f9846
+# %% ../../nbs/20_softmax/50_rivals.ipynb #71af2d8b
 @njit(cache=True)
-def _shrink(weights, classes, shrinks, rate):
+def _shrink(weights, classes, shrinks, rate, split):
     "Ridge of a batch: each class shrinks once per time it was drawn."
     ids = np.sort(classes.ravel())
     first = 0
     for i in range(1, len(ids) + 1):
         if i == len(ids) or ids[i] != ids[first]:
             k = ids[first]
-            weights[k] *= 1. - rate * shrinks[k] * (i - first)
+            for f in range(split): weights[k, f] *= 1. - rate * shrinks[k] * (i - first)
             first = i
 
 @njit(cache=True)
@@ -166,9 +153,9 @@ def _dot(x, w):
     for j in range(n - n % 4, n): a += np.float64(x[j]) * np.float64(w[j])
     return (a + b) + (c + d)
 
-# %% ../../nbs/20_softmax/50_rivals.ipynb #2f66dce7
+# %% ../../nbs/20_softmax/50_rivals.ipynb #dd64862a
 @njit(cache=True)
-def _descend_dense(weights, features, sample, classes, offsets, kind, scale, shrinks, pull, size):
+def _descend_dense(weights, features, sample, classes, offsets, kind, scale, shrinks, split, pull, size):
     "Batches of `size` draws one after the other, in place; all slopes of a batch come from the weights before it."
     n_draws, width = classes.shape
     slopes, t = np.empty((size, width)), np.empty(width)
@@ -177,7 +164,7 @@ def _descend_dense(weights, features, sample, classes, offsets, kind, scale, shr
         for i in range(first, last):
             for j in range(width): t[j] = _dot(features[sample[i]], weights[classes[i, j]]) - offsets[i, j]
             _slopes(kind, scale, t, slopes[i - first])
-        if len(shrinks): _shrink(weights, classes[first:last], shrinks, pull / (last - first))
+        if len(shrinks): _shrink(weights, classes[first:last], shrinks, pull / (last - first), split)
         for i in range(first, last):
             x = features[sample[i]]
             for j in range(width):
@@ -185,7 +172,7 @@ def _descend_dense(weights, features, sample, classes, offsets, kind, scale, shr
                 for f in range(len(x)): w[f] -= step * x[f]
 
 @njit(cache=True)
-def _descend_sparse(weights, values, indices, indptr, sample, classes, offsets, kind, scale, shrinks, pull, size):
+def _descend_sparse(weights, values, indices, indptr, sample, classes, offsets, kind, scale, shrinks, split, pull, size):
     "The same for CSR rows: work goes with the numbers that are not zero."
     n_draws, width = classes.shape
     slopes, t = np.empty((size, width)), np.empty(width)
@@ -195,13 +182,13 @@ def _descend_sparse(weights, values, indices, indptr, sample, classes, offsets, 
             a, b = indptr[sample[i]], indptr[sample[i] + 1]
             for j in range(width): t[j] = row_dot(indices[a:b], values[a:b], weights[classes[i, j]]) - offsets[i, j]
             _slopes(kind, scale, t, slopes[i - first])
-        if len(shrinks): _shrink(weights, classes[first:last], shrinks, pull / (last - first))
+        if len(shrinks): _shrink(weights, classes[first:last], shrinks, pull / (last - first), split)
         for i in range(first, last):
             a, b = indptr[sample[i]], indptr[sample[i] + 1]
             for j in range(width):
                 row_add(indices[a:b], values[a:b], weights[classes[i, j]], -pull / (last - first) * slopes[i - first, j])
 
-# %% ../../nbs/20_softmax/50_rivals.ipynb #3b2110d5
+# %% ../../nbs/20_softmax/50_rivals.ipynb #34058fdd
 @dataclass(frozen=True, eq=False)
 class _SampledProblem(_WeightProblem):
     "A stand-in for the softmax that looks at the label and a few drawn classes at a time."
@@ -232,22 +219,25 @@ class _SampledProblem(_WeightProblem):
         return self.unpack(params)[0], classes, self._offsets(classes)
     def loss_at(self, params:np.ndarray, batch:Draw)->float: # unbiased for `loss`
         weights, classes, offsets = self._prepare(params, batch)
-        values = self._terms(_draw_scores(self, weights, classes, batch.sample) - offsets)[0]
-        if self.ridge: values = values + (self._shrinks(batch.others.shape[1]) * (weights.astype(float)**2).sum(1) / 2)[classes].sum(1)
+        values = self._terms(scores_at(self, weights, batch.sample, classes) - offsets)[0]
+        if self.ridge:
+            ruled = self._ruled(weights)
+            values = values + (self._shrinks(batch.others.shape[1]) * np.einsum('kd,kd->k', ruled, ruled) / 2)[classes].sum(1)
         return float(self.n_samples * values.mean())
     def grad_at(self, params:np.ndarray, batch:Draw)->np.ndarray: # (n_params,) unbiased for `grad`
         (weights, classes, offsets), grad = self._prepare(params, batch), np.zeros(params.size)
         pull, (target,) = self.n_samples / len(classes), self.unpack(grad)
-        slopes = self._terms(_draw_scores(self, weights, classes, batch.sample) - offsets)[1]
-        _spread_slopes(self, target, classes, batch.sample, pull * slopes)
-        if self.ridge: np.add.at(target, classes, pull * (self._shrinks(batch.others.shape[1])[:, None] * weights)[classes])
+        slopes = self._terms(scores_at(self, weights, batch.sample, classes) - offsets)[1]
+        add_rows(self, target, batch.sample, classes, pull * slopes)
+        times = np.bincount(classes.ravel(), minlength=self.n_classes)[:, None]
+        if self.ridge: self._ruled(target)[:] += pull * times * self._shrinks(batch.others.shape[1])[:, None] * self._ruled(weights)
         return grad.astype(self.dtype, copy=False)
     def descend_at(self, params:np.ndarray, batch:Draw, rate:float)->None: # in place, params -= rate * grad_at, only rows of the batch
         self.descend_each(params, batch, rate, len(batch.sample))
     def descend_each(self, params:np.ndarray, batch:Draw, rate:float, size:int=1)->None: # as descend_at, `size` draws at a time
         weights, classes, offsets = self._prepare(params, batch)
         rest = (batch.sample, classes, offsets, self.kind, (self.n_classes - 1) / batch.others.shape[1],
-                self._shrinks(batch.others.shape[1]), rate * self.n_samples, size)
+                self._shrinks(batch.others.shape[1]), self.n_features - self.n_free, rate * self.n_samples, size)
         if self.is_sparse: _descend_sparse(weights, self.features.data, self.features.indices, self.features.indptr, *rest)
         else: _descend_dense(weights, self.features, *rest)
 
@@ -318,61 +308,53 @@ class NoiseContrast(_NoiseProblem):
         values = np.logaddexp(0, -t[:, -1]) + np.logaddexp(0, t[:, :-1]).sum(1)
         return values, np.column_stack([expit(t[:, :-1]), -expit(-t[:, -1])])
 
-# %% ../../nbs/20_softmax/50_rivals.ipynb #ed9bd453
+# %% ../../nbs/20_softmax/50_rivals.ipynb #b6f365a3
 @njit(cache=True)
-def _miss_chances(miss, skip, also, m, out):
+def _miss_chances(miss, skip, also, shares, out):
     "out[r]: 1 minus the mean product of hits over r distinct classes, none of them skip or also; miss = 1 - hit."
-    n = 0
+    n, m = 0, len(out) - 1
     out[:] = 0.
     for k in range(len(miss)):
         if k == skip or k == also: continue
         n += 1
-        for r in range(min(n, m), 0, -1):
-            share = r / n
-            out[r] = (1. - share) * out[r] + share * (miss[k] + (1. - miss[k]) * out[r - 1])
+        for r in range(min(n, m), 0, -1): out[r] += shares[n, r] * (miss[k] + (1. - miss[k]) * out[r - 1] - out[r])
 
 @njit(cache=True)
-def _without(miss, full, n, m, out):
+def _miss_without(miss, full, share, out):
     "The same with one class fewer, from the full one: only where 2m <= n, else digits are lost."
     out[0] = 0.
-    for r in range(1, m):
-        share = r / n
-        out[r] = (full[r] - share * (miss + (1. - miss) * out[r - 1])) / (1. - share)
+    for r in range(1, len(out)): out[r] = (full[r] - share[r] * (miss + (1. - miss) * out[r - 1])) / (1. - share[r])
 
-# %% ../../nbs/20_softmax/50_rivals.ipynb #d9a8dfc6
+# %% ../../nbs/20_softmax/50_rivals.ipynb #5bcda2c7
 @njit(cache=True)
 def _mean_choice(logs, labels, chances, m, distinct, one, step, values, slopes):
     "Mean over draws C of log([one] + sum of exp(logs) over C), with its slopes: eqs. (9) and (10) by the trapezoid rule."
-    n_classes = logs.shape[1]
-    miss, bend, full, less = np.empty(n_classes), np.empty(n_classes), np.zeros(m + 1), np.zeros(m + 1)
-    for i in range(len(logs)):
-        top, low = -math.inf, math.inf
-        for k in range(n_classes):
-            if logs[i, k] > -math.inf: top, low = max(top, logs[i, k]), min(low, logs[i, k])
-        first, last = (-max(top, 0.) - 34., 4.) if one else (-top - 34., 4. - low)
-        total, skip = 0., labels[i]
+    n, n_classes = logs.shape
+    tall, miss, full, less = np.empty(n_classes), np.empty(n_classes), np.zeros(m + 1), np.zeros(m)
+    shares = np.arange(m + 1) / np.arange(n_classes).reshape(-1, 1).clip(1)
+    for i in range(n):
+        finite = logs[i][logs[i] > -math.inf]
+        top, low, skip = finite.max(), finite.min(), labels[i]
+        first, last = (-max(top, 0.) - 24., 4.) if one else (-top - 24., 4. - low)
         for t in range(int((last - first) / step) + 1):
-            at = first + t * step
+            at, mean = first + t * step, 0.
             weight = step * math.exp(-math.exp(at)) if one else step
-            mean = 0.
             for k in range(n_classes):
-                tall = logs[i, k] + at
-                bend[k] = math.exp(tall - math.exp(tall)) if tall < 6.6 else 0.     # t a exp(-t a)
-                miss[k] = -math.expm1(-math.exp(tall)) if tall < 6.6 else 1.        # 1 - exp(-t a)
+                tall[k] = math.exp(min(logs[i, k] + at, 6.6))            # t a
+                miss[k] = -math.expm1(-tall[k])                          # 1 - exp(-t a), 1 in all its digits from 37 up
                 mean += chances[i, k] * miss[k]
             if distinct:
-                _miss_chances(miss, skip, -1, m, full)
-                total += weight * full[m]
+                _miss_chances(miss, skip, -1, shares, full)
+                values[i] += weight * full[m]
                 for k in range(n_classes):
-                    if k == skip or bend[k] == 0.: continue
-                    if 2 * m > n_classes - 1: _miss_chances(miss, skip, k, m - 1, less)
-                    else: _without(miss[k], full, n_classes - 1, m, less)
-                    slopes[i, k] += weight * m / (n_classes - 1) * bend[k] * (1. - less[m - 1])
+                    if k == skip or tall[k] > 700.: continue
+                    if 2 * m > n_classes - 1: _miss_chances(miss, skip, k, shares, less)
+                    else: _miss_without(miss[k], full, shares[n_classes - 1], less)
+                    slopes[i, k] += weight * shares[n_classes - 1, m] * tall[k] * math.exp(-tall[k]) * (1. - less[m - 1])
             else:
-                hit = max(1. - mean, 0.)
-                total += weight * (-math.expm1(m * math.log1p(-mean)) if mean < 1. else 1.)
-                for k in range(n_classes): slopes[i, k] += weight * m * chances[i, k] * bend[k] * hit**(m - 1)
-        values[i] = total
+                values[i] += weight * (-math.expm1(m * math.log1p(-mean)) if mean < 1. else 1.)
+                scale = weight * m * max(1. - mean, 0.)**(m - 1)
+                for k in range(n_classes): slopes[i, k] += scale * chances[i, k] * tall[k] * math.exp(-tall[k])
 
 # %% ../../nbs/20_softmax/50_rivals.ipynb #b59c6291
 @dataclass(frozen=True, eq=False)

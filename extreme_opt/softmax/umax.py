@@ -14,7 +14,7 @@ from ..core.compiled import in_blocks, njit
 from ..core.solver import State, samples_of, updates_per_step
 from .double_sum import DoubleSum, Draw, optimum_bounds
 
-# %% ../../nbs/20_softmax/30_umax.ipynb #2bd53c51
+# %% ../../nbs/20_softmax/30_umax.ipynb #c10ec237
 def umax_update(
     problem:DoubleSum,      # rows and labels, alpha = 0
     params:np.ndarray,      # (n_params,) changed in place
@@ -23,7 +23,7 @@ def umax_update(
     rate:float,             # A = eta N
     threshold:float=1.,     # delta, nats; inf for vanilla SGD
 )->None:
-    "One U-max update in NumPy: Algorithm 2, corrected, with the ridge on all weights."
+    "One U-max update in NumPy: eq. (B), Algorithm 2 corrected, with the ridge on all weights."
     (weights, log_norms), y, scale = problem.unpack(params), problem.labels[i], (problem.n_classes - 1) / len(others)
     columns, x = _row(problem.features, i)
     gaps = weights[np.ix_(others, columns)] @ x - weights[y, columns] @ x
@@ -61,10 +61,10 @@ class Rows(NamedTuple):
     indices: np.ndarray  # (n_nonzero,) int32 columns
     values: np.ndarray   # (n_nonzero,)
 
-# %% ../../nbs/20_softmax/30_umax.ipynb #79c39c42
+# %% ../../nbs/20_softmax/30_umax.ipynb #12c30fb4
 @njit(cache=True)
 def _lift(gaps, lag, limit, ratios):
-    "Fill ratios with exp(gap - lag), the lag lifted first where they and exp(-lag) sum to exp(delta); the lag, and whether it moved."
+    "Fill ratios with exp(gap - lag), the lag lifted first where test (A) says so; the lag, and whether it moved."
     total = np.exp(-lag)
     for j in range(len(gaps)):
         ratios[j] = np.exp(gaps[j] - lag)
@@ -79,7 +79,7 @@ def _lift(gaps, lag, limit, ratios):
 
 @njit(cache=True)
 def _pulls(gaps, own, log_norm, square, knobs, carry, ratios):
-    "Turn gaps into the share of the row that each raw wrong class loses (in ratios); what the label gains, and the new log-normaliser."
+    "What each raw wrong class loses of the row (left in ratios), what the label gains, and the new log-normaliser: eq. (B)."
     lag, lifted = _lift(gaps, log_norm - knobs.alpha * own, knobs.limit, ratios)
     step, total, change = knobs.rate * knobs.scale, 0., 0.
     for j in range(len(gaps)):
@@ -136,7 +136,7 @@ def _umax_dense(weights, log_norms, features, squares, labels, draw, knobs, carr
         for p in range(len(x)): weights[y, p] += pull * x[p]
         if carry[0] < 1e-9: weights *= carry[0]; carry[0] = 1.
 
-# %% ../../nbs/20_softmax/30_umax.ipynb #66403829
+# %% ../../nbs/20_softmax/30_umax.ipynb #8f1d4071
 def umax_updates(
     problem:DoubleSum,      # rows, labels, alpha and ridge
     params:np.ndarray,      # (n_params,) changed in place
@@ -144,7 +144,7 @@ def umax_updates(
     rate:float,             # A = eta N
     threshold:float=1.,     # delta, nats; inf for vanilla SGD
 )->int: # how many updates lifted a log-normaliser
-    "Many U-max updates, compiled: Algorithm 2, corrected, at O(n_others * n_nonzero) each."
+    "Many U-max updates, compiled: eq. (B) at O(n_others * n_nonzero) each."
     (weights, log_norms), (max_norm, max_log_norm), plain = problem.unpack(params), optimum_bounds(problem), problem.alpha == 0
     knobs = Knobs(float(rate), float(np.exp(threshold)), (problem.n_classes - 1) / draw.others.shape[1], float(problem.alpha),
                   1. - rate * problem.ridge, 0. if plain else -np.inf, max_log_norm if plain else np.inf, max_norm)
@@ -157,7 +157,7 @@ def umax_updates(
     if carry[0] != 1: weights *= weights.dtype.type(carry[0])
     return int(carry[2])
 
-# %% ../../nbs/20_softmax/30_umax.ipynb #8f4f0529
+# %% ../../nbs/20_softmax/30_umax.ipynb #06a0df1f
 @dataclass(frozen=True, kw_only=True, eq=False)
 class UMaxState(State):
     "What U-max remembers besides."
@@ -166,7 +166,7 @@ class UMaxState(State):
 @dataclass(frozen=True)
 class UMax:
     "SGD on the double sum that cannot overflow: Algorithm 2."
-    learning_rate: float = 1.      # > 0, A = eta N
+    learning_rate: float = .1      # > 0, A = eta N
     threshold: float = 1.          # > 0, delta: nats that a log-normaliser may lag behind; inf is vanilla SGD
     n_others: int = 5              # m, distinct wrong classes per update
     n_updates: int|str = 'pass'    # updates per step; params are copied once per step

@@ -1,0 +1,65 @@
+"""U-max on docstring sentences (float32, CSR, 5 other classes per update, one core) against three things:
+
+- the NumPy loop of the page nbs/20_softmax/30_umax (`umax_update`), same draws, same start;
+- the machine's limit for the same bytes: a loop that reads, adds to and writes back exactly the cells that the updates touch, in the same
+  order, and computes nothing (per update, 6 rows of the weights at the row's nonzero columns; counted are 4 bytes in and 4 out per cell);
+- for orientation, float32 cells at uniformly random places of a table as large as the weights, and streaming.
+
+Seconds are per pass (one update per training sample), medians over rounds in which all jobs alternate. Quality is the log-loss (nats) after that pass.
+"""
+from __future__ import annotations
+
+import statistics
+
+import machine
+import numpy as np
+
+from extreme_opt import data
+from extreme_opt.softmax import DoubleSum, UMax, umax_update, umax_updates
+
+RATE, N_OTHERS, ROUNDS = .1, 5, 9
+ASKED_NUMPY, ASKED_LIMIT = 10, .3
+
+
+def main() -> list[dict]:
+    docs = data.docstrings()
+    problem = DoubleSum(docs.train_features, docs.train_labels, docs.n_classes)
+    rng, rows = np.random.default_rng(0), problem.features
+    draw = problem.draw(rng, problem.n_samples, N_OTHERS)
+    classes = np.column_stack([draw.others, problem.labels[draw.sample]])
+    task = f'docstrings: {problem.n_samples} rows, {problem.n_classes} classes, {problem.n_features} words, {rows.nnz / problem.n_samples:.1f} per row'
+    print(task)
+
+    kernel, slow = problem.start(), problem.start()
+    umax_updates(problem, kernel, draw, RATE)
+    numpy_seconds = machine.timed(lambda: [umax_update(problem, slow, i, others, RATE) for i, others in zip(*draw, strict=True)])
+    losses = problem.log_loss(kernel), problem.log_loss(slow)
+    print(f'one pass ends at {losses[0]:.5f} nats with the kernel, {losses[1]:.5f} with the NumPy loop (log K = {np.log(problem.n_classes):.5f})')
+
+    some = slice(0, 1500)
+    target, solver, state = problem.start(), UMax(learning_rate=RATE, n_others=N_OTHERS), UMax().init(problem, problem.start())
+    weights = problem.unpack(target)[0]
+    scattered, scattered_bytes = machine.random_cells(weights.nbytes)
+    stream, stream_bytes = machine.stream_seconds()
+    jobs = {'limit': lambda: machine.touch_cells(weights, rows.indptr, rows.indices, rows.data, draw.sample, classes),
+            'kernel': lambda: umax_updates(problem, kernel, draw, RATE),
+            'step': lambda: solver.step(problem, state, rng),
+            'numpy': lambda: [umax_update(problem, slow, i, others, RATE) for i, others in zip(draw.sample[some], draw.others[some], strict=True)],
+            'random': scattered, 'stream': stream}
+    seconds = machine.alternate(jobs, ROUNDS)
+    seconds['numpy'] = [each * problem.n_samples / 1500 for each in seconds['numpy']]
+    middle = {name: statistics.median(each) for name, each in seconds.items()}
+
+    moved = machine.touched_bytes(rows.indptr, draw.sample, N_OTHERS + 1, 4)
+    for name, n_bytes in (('limit', moved), ('kernel', moved), ('random', scattered_bytes), ('stream', stream_bytes)):
+        print(f'{name:<8}{n_bytes / middle[name] / 1e9:8.2f} GB/s')
+    print(f'per update: kernel {middle["kernel"] / problem.n_samples * 1e9:.0f} ns, limit {middle["limit"] / problem.n_samples * 1e9:.0f} ns, '
+          f'NumPy {middle["numpy"] / problem.n_samples * 1e6:.0f} us (first full pass {numpy_seconds:.1f} s)')
+    faster, share = machine.ratio(seconds['numpy'], seconds['kernel']), machine.ratio(seconds['limit'], seconds['kernel'])
+    print(f'kernel against the NumPy loop: {faster:.1f} times faster (asked: {ASKED_NUMPY}) {"met" if faster >= ASKED_NUMPY else "MISSED"}')
+    print(f'kernel against the limit: {share:.0%} of its bytes per second (asked: {ASKED_LIMIT:.0%}) {"met" if share >= ASKED_LIMIT else "MISSED"}')
+
+    common = dict(task=task, threads=1, peak_mb=machine.peak_mb(), versions=machine.versions(), date=machine.today())
+    return [dict(method=method, peer=peer, seconds=f'{middle[name]:.4f}', quality=quality, **common) for method, name, peer, quality in (
+        ('umax_updates', 'kernel', 'kernel', f'{losses[0]:.4f}'), ('UMax.step, draws and copy included', 'step', 'solver', ''),
+        ('umax_update in a loop', 'numpy', 'NumPy loop', f'{losses[1]:.4f}'), ('touch the same cells', 'limit', 'machine limit', ''))]
