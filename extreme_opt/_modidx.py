@@ -591,6 +591,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                          'extreme_opt/data/preparation.py'),
                                               'extreme_opt.data.preparation._one_each': ( '10_data/prepare.html#_one_each',
                                                                                           'extreme_opt/data/preparation.py'),
+                                              'extreme_opt.data.preparation._rows': ( '10_data/prepare.html#_rows',
+                                                                                      'extreme_opt/data/preparation.py'),
                                               'extreme_opt.data.preparation._stack': ( '10_data/prepare.html#_stack',
                                                                                        'extreme_opt/data/preparation.py'),
                                               'extreme_opt.data.preparation.prepare': ( '10_data/prepare.html#prepare',
