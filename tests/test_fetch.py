@@ -19,7 +19,6 @@ import pytest
 from scipy import sparse
 
 from extreme_opt import data
-from extreme_opt.data import fetching
 from extreme_opt.data.fetching import Kept, Public, Remote
 
 TEXT = b'0,1,2\n3,4,5\n'

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from .readers import _name, _shown, _view, blocks, lines, opened
 
-# %% ../../nbs/10_data/42_columns.ipynb #63497aec
+# %% ../../nbs/10_data/42_columns.ipynb #05097568
 _DIGITS, _NUMBERS = b'0123456789', b'0123456789.+-eE'
 
 def _fast_block(block, sep, kinds):
@@ -30,7 +30,7 @@ def _fast_block(block, sep, kinds):
     found = [array('q', map(int, fields[k::n])) if kind == 'i' else array('d', map(float, fields[k::n])) for k, kind in enumerate(kinds)]
     for column, kind in zip(found, kinds):
         if kind == 'f' and not np.isfinite(np.frombuffer(column)).all(): raise ValueError
-        if kind == 'i' and min(column) < 0: raise ValueError
+        if kind == 'i' and np.frombuffer(column, np.int64).min() < 0: raise ValueError
     return found
 
 def _careful_line(line, sep, kinds, number, name):
