@@ -44,6 +44,11 @@ def notebooks(folder=NBS):
     return sorted(found, key=lambda path: (path.name != 'index.ipynb', str(path)))
 
 
+def sources(executed=None):
+    "(path, file to read) of all notebooks: from the folder `executed` where it has them."
+    return [(path, executed/path if executed and (executed/path).exists() else NBS/path) for path in notebooks()]
+
+
 def page_name(path):
     "`20_softmax/30_umax.ipynb` -> `softmax/umax.ipynb`: numbers are for the order only."
     return Path(*(re.sub(r'^\d+[a-z]?_', '', part) for part in Path(path).parts))
@@ -215,7 +220,7 @@ def module_page(mod, stories):
         story = stories.get((short(mod.__name__), symbol.__qualname__))
         parts.append(f'{"#" * level} {symbol.__qualname__} {{#{symbol.__qualname__}}}')
         if story: parts.append(f'[Told in [{story[1]}](/{story[0]}#code-{symbol.__qualname__})]{{.told}}')
-        parts.append(body)
+        parts.append(body if api.doc(symbol) or level == 2 else f'{body}\n\n{inherited(symbol, mod)}')
 
     for top in tops:
         add(top, 2)
@@ -234,6 +239,17 @@ def module_page(mod, stories):
         parts.append('## Other names\n\n| Name | |\n|---|---|\n' + '\n'.join(
             f'| [`{name}`]{{#{name}}} | {told_value(getattr(mod, name), mod)} |' for name in other))
     return '\n\n'.join(part for part in parts if part) + '\n', rows, anchors
+
+
+def inherited(method, mod):
+    "What a base class or a protocol of the package says about a method that has no words of its own."
+    owner, _, name = method.__qualname__.rpartition('.')
+    protocols = [value for module in sorted(sys.modules) if module.startswith(f'{LIB}.') for value in vars(sys.modules[module]).values()
+                 if getattr(value, '_is_protocol', False) and value.__module__ == module]
+    for base in [*getattr(mod, owner).__mro__[1:-1], *protocols]:
+        said = vars(base).get(name)
+        if getattr(said, '__doc__', None): return f'{said.__doc__.strip()} (As every `{base.__name__}`.)'
+    return ''
 
 
 def parameters(table):
@@ -407,14 +423,12 @@ def build(out, executed=None):
     "Build the site into `out` and check it; returns a report by name."
     import links
     start = time.perf_counter()
-    os.environ['IN_TEST'] = '1'
-    pages = notebooks()
-    sources = [(path, executed/path if executed and (executed/path).exists() else NBS/path) for path in pages]
+    pages, taken = notebooks(), sources(executed)
     with tempfile.TemporaryDirectory() as tmp:
         stage = Path(tmp)
-        names, bar = reference(stage/'api', defined_names(sources))
+        names, bar = reference(stage/'api', defined_names(taken))
         wrong = []
-        for path, source in sources:
+        for path, source in taken:
             target = stage/page_name(path)
             if target.exists(): raise Broken(f'nbs/{path}: another page is already called {page_name(path)}; rename one')
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -433,7 +447,7 @@ def build(out, executed=None):
     offline = finish(out)
     wrong = links.check(out, offline=offline)
     if wrong: raise Broken('\n'.join(wrong))
-    n_formulas, linted = check_formulas(out, sources)
+    n_formulas, linted = check_formulas(out, taken)
     return dict(pages=len(pages), reference=len(list((out/'api').glob('*.html'))), names=len(names), formulas=n_formulas, linted=linted,
                 offline=offline, seconds=time.perf_counter() - start)
 
@@ -447,7 +461,9 @@ def main():
     here = Path.cwd()
     out, executed = here/args.out, args.executed and here/args.executed
     os.chdir(ROOT)
-    if not args.no_export: subprocess.run([sys.executable, '-c', 'from nbdev.export import nb_export; from nbdev.doclinks import nbdev_export; nbdev_export.__wrapped__()'], check=True)
+    if not args.no_export:
+        from nbdev.doclinks import nbdev_export
+        nbdev_export.__wrapped__()
     try: report = build(out, executed)
     except Broken as error:
         print(error, file=sys.stderr)

@@ -89,7 +89,8 @@ CONTRASTS = """() => {
   const known = {}, rgba = css => known[css] ??= paint(css);
   const paint = css => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = css; canvas.fillRect(0, 0, 1, 1); return [...canvas.getImageData(0, 0, 1, 1).data]; };
   const over = (top, below) => { const a = top[3] / 255; return [0, 1, 2].map(i => top[i] * a + below[i] * (1 - a)).concat(255); };
-  const light = c => { const [r, g, b] = c.map(v => { v /= 255; return v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4; }); return .2126 * r + .7152 * g + .0722 * b; };
+  const light = c => { const [r, g, b] = c.map(v => { v /= 255; return v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4; });
+    return .2126 * r + .7152 * g + .0722 * b; };
   const behind = e => { const stack = []; for (let p = e; p; p = p.parentElement) stack.push(rgba(getComputedStyle(p).backgroundColor));
     return stack.reverse().reduce((below, top) => over(top, below), [255, 255, 255, 255]); };
   const found = [], walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
