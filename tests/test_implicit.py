@@ -121,7 +121,7 @@ def test_rate_falls_at_whole_passes():
     slow = ImplicitSGD(learning_rate=8., decay=.5, n_updates=10)
     state, rng = slow.init(problem, problem.start()), np.random.default_rng(0)
     for _ in range(8): state = slow.step(problem, state, rng)
-    other, twin = ImplicitSGD(learning_rate=8., n_updates=10), np.random.default_rng(0)
+    other, twin = ImplicitSGD(learning_rate=8., n_updates=10, decay=1.), np.random.default_rng(0)
     again = other.init(problem, problem.start())
     for k in range(8): again = replace(other, learning_rate=8. if k < 4 else 4.).step(problem, again, twin)
     np.testing.assert_array_equal(state.params, again.params)
@@ -154,7 +154,7 @@ def _problem(kind=np.asarray, dtype=np.float64, n_classes=7, ridge=0., seed=0, n
 def test_every_step_solves_equation_9(kind, n_classes, ridge, rate, n_others):
     n_others = min(n_others, n_classes - 1)
     problem, free = _problem(kind, n_classes=n_classes, ridge=ridge), _problem(kind, n_classes=n_classes)
-    solver, N = ImplicitSGD(learning_rate=rate, n_updates=1, n_others=n_others), problem.n_samples
+    solver, N = ImplicitSGD(learning_rate=rate, n_updates=1, n_others=n_others, decay=1.), problem.n_samples
     state = solver.init(problem, problem.start())
     rng, twin = np.random.default_rng(2), np.random.default_rng(2)
     for _ in range(60):
@@ -195,14 +195,14 @@ def test_class_weights_keep_their_sum():
 
 def test_zero_row_relaxes_to_log_k():
     problem = DoubleSum(np.zeros((1, 2)), np.array([0]), n_classes=9)
-    solver = ImplicitSGD(learning_rate=2., n_updates=200)
+    solver = ImplicitSGD(learning_rate=2., n_updates=200, decay=1.)
     state = solver.step(problem, solver.init(problem, np.append(np.ones(18), 7.)), np.random.default_rng(0))
     weights, log_norms = problem.unpack(state.params)
     assert log_norms[0] == pytest.approx(math.log(9)) and (weights == 1).all()
 
 def test_one_sample_and_two_classes():
     problem = DoubleSum(np.array([[1., 2.]]), np.array([1]), n_classes=2)
-    run = minimize(problem, ImplicitSGD(learning_rate=10.), max_passes=200)
+    run = minimize(problem, ImplicitSGD(learning_rate=10., decay=1.), max_passes=200)
     assert run.column('loss')[-1] < run.column('loss')[0] and np.isfinite(run.state.params).all()
     assert problem.log_loss(run.state.params) < .01
 

@@ -58,7 +58,7 @@ def pair_step(
     b = 1. / (1. + a)
     return u, stiffness * (a * (1. - step * b * (1. - .5 * step * b * b)))
 
-# %% ../../nbs/20_softmax/40_implicit.ipynb #aaced737
+# %% ../../nbs/20_softmax/40_implicit.ipynb #e351d3a3
 @njit(cache=True)
 def set_step(
     rate:float,         # > 0, A = eta * n_samples
@@ -69,27 +69,30 @@ def set_step(
     moves:np.ndarray,   # (n_others,) gets how far each wrong class goes along the row
 )->float: # u > 0, the log-normaliser after the step
     "Implicit step on one sample and several wrong classes: eq. (A), by the Newton of `pair_step`."
-    base, u, step = math.log(rate) + log_share - math.log(stiffness), old, 0.
+    base, u, step, before, shift = math.log(rate) + log_share - math.log(stiffness), old, 0., 0., math.inf
     for tried in range(60):
         fall, total, bend = math.expm1(-u), 0., 0.
-        pull = u - old - rate * fall
+        lag = (u - old - rate * fall) / stiffness + u      # what the argument of every omega has come down by
+        if tried > 0: shift = lag - before
         for j in range(len(gaps)):
-            moves[j] = omega(base + gaps[j] - pull / stiffness - u)
+            near = abs(shift) < .5 and moves[j] > 1e-290
+            moves[j] = _follow(moves[j], shift, base + gaps[j] - lag) if near else omega(base + gaps[j] - lag)
             total += moves[j]
             bend += moves[j] / (1. + moves[j])
-        slope = 1. + rate * (1. + fall)
-        step = (stiffness * total - pull) / (slope + (stiffness + slope) * bend)
+        slope, before = 1. + rate * (1. + fall), lag
+        step = (stiffness * total - (u - old - rate * fall)) / (slope + (stiffness + slope) * bend)
         if tried == 0 and abs(step) > .5:
-            low, half = max(u + step, 0., old + damped_log(rate, -old)), .5 * stiffness
-            for j in range(len(gaps)):
-                low = max(low, old - rate + half / (1. + half) * omega(rate + base + math.log(2.) + gaps[j] - old + math.log1p(half)))
-            step = low - u
+            half, top = .5 * stiffness, base + math.log(2.) + gaps.max()
+            low = old - rate + half / (1. + half) * omega(rate + top - old + math.log1p(half))
+            step = max(u + step, low, old + damped_log(rate, -old)) - u
         step = max(step, -u)
         u += step
-        turn = abs(step) * (1. + slope / stiffness)     # how far the arguments of the omegas have moved
+        turn = abs(step) * (1. + slope / stiffness)
         if turn * turn <= 1e-12 and abs(step) * turn <= 1e-13 * u: break
-    pull = u - old + rate * -math.expm1(-u)
-    for j in range(len(gaps)): moves[j] = stiffness * omega(base + gaps[j] - pull / stiffness - u)
+    lag = (u - old - rate * math.expm1(-u)) / stiffness + u
+    for j in range(len(gaps)):
+        near = abs(lag - before) < .5 and moves[j] > 1e-290
+        moves[j] = stiffness * (_follow(moves[j], lag - before, base + gaps[j] - lag) if near else omega(base + gaps[j] - lag))
     return u
 
 @njit(cache=True)

@@ -1,0 +1,171 @@
+"scikit-learn's own examinations on a small estimator, and what they do not ask."
+import pickle
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+from sklearn.base import clone, is_classifier
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import get_tags
+from sklearn.utils.estimator_checks import check_estimator
+
+from extreme_opt.core.estimator import Classifier, Estimator, check_features, check_labels
+
+class Centroids(Classifier):
+    """Nearest class mean.
+
+    Attributes: classes_, n_features_in_, feature_names_in_ (names of the columns, when X had some), means_.
+    """
+    def __init__(self, shrink=0.): self.shrink = shrink
+    def fit(self, X, y):
+        X, labels = self._enter(X, y)
+        picks = scipy.sparse.csr_array((np.ones(len(labels)), (labels, np.arange(len(labels)))))
+        sums = picks @ X
+        self.means_ = (1 - self.shrink) * np.asarray(sums.todense() if scipy.sparse.issparse(sums) else sums) / np.bincount(labels)[:, None]
+        return self
+    def _scores(self, X): return np.asarray(X @ self.means_.T) - (self.means_**2).sum(1) / 2
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(3, size=90)
+    return 3 * np.eye(3)[labels] + rng.normal(size=(90, 3)), np.array(['ant', 'bee', 'cat'])[labels]
+
+def test_scikit_learn_accepts_it():
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        results = check_estimator(Centroids(), on_fail=None)
+    failed = {result['check_name']: result['exception'] for result in results if result['status'] == 'failed'}
+    assert not failed, failed
+    assert len(results) > 40
+
+def test_tags_and_kind():
+    assert is_classifier(Centroids()) and get_tags(Centroids()).input_tags.sparse and get_tags(Centroids()).target_tags.required
+    assert get_tags(Estimator()).estimator_type is None and not get_tags(Estimator()).target_tags.required
+
+def test_importing_it_loads_no_scikit_learn():
+    code = ("import sys, extreme_opt.core.estimator as e; assert not {'sklearn', 'pandas', 'matplotlib'} & set(sys.modules)\n"
+            "class T(e.Classifier):\n def __init__(self, a=1): self.a = a\n"
+            "t = T(); repr(t), t.get_params()\n"
+            "try: t.predict([[1.]])\n"
+            "except ValueError as error: assert isinstance(error, AttributeError) and 'not fitted' in str(error)\n"
+            "assert 'sklearn' not in sys.modules")
+    done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+def test_pipeline_grid_clone_pickle(data):
+    X, y = data
+    search = GridSearchCV(make_pipeline(StandardScaler(), Centroids()), {'centroids__shrink': [0., .3]}, cv=3).fit(X, y)
+    assert search.best_score_ > .8
+    model = clone(Centroids(shrink=.3)).fit(X, y)
+    assert model.shrink == .3 and (pickle.loads(pickle.dumps(model)).predict(X) == model.predict(X)).all()
+    assert repr(model) == 'Centroids(shrink=0.3)' and repr(Centroids()) == 'Centroids()'
+
+def test_two_classes_have_one_column(data):
+    X, y = data
+    model = Centroids().fit(X[y != 'cat'], y[y != 'cat'])
+    scores, proba = model.decision_function(X), model.predict_proba(X)
+    assert scores.shape == (90,) and proba.shape == (90, 2)
+    np.testing.assert_allclose(np.log(proba[:, 1] / proba[:, 0]), scores)
+    assert (model.predict(X) == np.where(scores > 0, 'bee', 'ant')).all()
+
+def test_answers_do_not_depend_on_chunks(data, monkeypatch):
+    X, y = data
+    X = np.tile(X, (5, 1))
+    model = Centroids().fit(data[0], y)
+    whole = [model.predict(X), model.predict_proba(X), *model.top_k(X, 2), model.decision_function(X), model.score(X, np.tile(y, 5)), model.log_loss(X, np.tile(y, 5))]
+    sizes = []
+    def chunks(self, X):
+        rows = check_features(X)
+        for start in range(0, rows.shape[0], 7):
+            sizes.append(start)
+            yield slice(start, start + 7), self._scores(rows[start:start + 7])
+    monkeypatch.setattr(Centroids, '_chunks', chunks)
+    parts = [model.predict(X), model.predict_proba(X), *model.top_k(X, 2), model.decision_function(X), model.score(X, np.tile(y, 5)), model.log_loss(X, np.tile(y, 5))]
+    assert len(sizes) > 100
+    for one, two in zip(whole, parts, strict=True):
+        if np.asarray(one).dtype.kind == 'f': np.testing.assert_allclose(one, two, rtol=1e-12)
+        else: np.testing.assert_array_equal(one, two)
+
+def test_top_k_is_sorted_and_complete(data):
+    X, y = data
+    model = Centroids().fit(X, y)
+    labels, chance = model.top_k(X, 3)
+    np.testing.assert_allclose(chance.sum(1), 1)
+    assert (np.sort(labels, axis=1) == ['ant', 'bee', 'cat']).all() and (np.diff(chance) <= 0).all()
+    for k in (0, 4):
+        with pytest.raises(ValueError, match=f'k={k}'): model.top_k(X, k)
+
+def test_scores_of_a_thousand_stay_finite(data):
+    X, y = data
+    model = Centroids().fit(X, y)
+    model.means_ = model.means_ * 1e3
+    assert np.isfinite(model.predict_log_proba(X)).all() and np.isfinite(model.log_loss(X, y))
+
+@pytest.mark.parametrize('X, word', [
+    ([[1., np.nan]], 'X holds NaN at row 0, column 1'), ([[1., 2.], [np.inf, 0.]], 'X holds inf at row 1, column 0'),
+    (scipy.sparse.csc_array([[0., 1.], [0., np.nan]]), 'X holds NaN at row 1, column 1'),
+    (np.zeros(3), 'Reshape your data'), (np.zeros((0, 2)), r'0 sample\(s\)'), (np.zeros((2, 0)), r'0 feature\(s\)'),
+    (np.ones((2, 2)) * 1j, 'Complex data not supported'), ([['a', 'b']], 'numbers are needed'), (np.array([['a', 1]], dtype=object), 'could not convert')])
+def test_bad_features(X, word):
+    with pytest.raises(ValueError, match=word): check_features(X)
+
+def test_large_float32_is_not_taken_for_inf():
+    X = np.full((4, 3), 3e38, np.float32)
+    assert check_features(X) is X
+
+def test_good_features_are_not_copied():
+    for X in (np.ones((3, 2)), np.ones((3, 2), np.float32), np.asfortranarray(np.ones((3, 2)))): assert check_features(X) is X
+    rows = scipy.sparse.random(5, 4, density=.5, format='csr', dtype=np.float32)
+    assert np.shares_memory(check_features(rows).data, rows.data)
+    assert check_features(np.ones((2, 2), int)).dtype == np.float64 and check_features(scipy.sparse.coo_array(np.eye(3))).format == 'csr'
+    with pytest.raises(TypeError, match='dense data is required'): check_features(rows, sparse=False)
+
+@pytest.mark.parametrize('y, word', [
+    (None, 'requires y'), ([1, 2], 'y has 2 labels, but X has 3 rows'), ([1., np.nan, 2.], 'NaN at row 1'), ([1., 2., np.inf], 'infinity at row 2'),
+    ([.5, 1., 2.], r'Unknown label type: continuous. y\[0\] is 0.5'), (np.ones((3, 2)), '1d array')])
+def test_bad_labels(y, word):
+    with pytest.raises(ValueError, match=word): check_labels(y, 3)
+
+def test_labels_of_every_kind(data):
+    X, y = data
+    numbers = np.unique(y, return_inverse=True)[1]
+    for labels in (y, y.astype(object), pd.Series(y), list(y), numbers, numbers.astype(float), numbers.astype(np.uint8), numbers > 0):
+        model = Centroids().fit(X, labels)
+        assert model.score(X, labels) > .8 and model.predict(X).dtype == model.classes_.dtype
+    with pytest.raises(TypeError, match='cannot be sorted, of types int, str'): Centroids().fit(X[:2], np.array([1, 'a'], dtype=object))
+    with pytest.raises(ValueError, match="1 class only, 'ant'"): Centroids().fit(X[y == 'ant'], y[y == 'ant'])
+
+def test_unknown_label(data):
+    X, y = data
+    model = Centroids().fit(X, y)
+    assert model.score(X[:2], ['dog', y[1]]) <= .5
+    for word in ('dog', 'aardvark', 'zebra'):
+        with pytest.raises(ValueError, match=f"'{word}', which is not among the 3 classes"): model.log_loss(X[:1], [word])
+
+def test_weighted_score(data):
+    X, y = data
+    model, weights = Centroids().fit(X, y), np.arange(90.)
+    assert model.score(X, y, sample_weight=weights) == pytest.approx(((model.predict(X) == y) * weights).sum() / weights.sum())
+
+def test_column_names(data):
+    X, y = data
+    frame = pd.DataFrame(X, columns=['a', 'b', 'c'])
+    model = Centroids().fit(frame, y)
+    assert list(model.feature_names_in_) == ['a', 'b', 'c']
+    with pytest.raises(ValueError, match='same order'): model.predict(frame[['b', 'a', 'c']])
+    with pytest.raises(ValueError, match='unseen at fit time:\n- d\nFeature names seen at fit time, yet now missing:\n- c'): model.predict(frame.rename(columns=dict(c='d')))
+    with pytest.warns(UserWarning, match='does not have valid feature names'): model.predict(X)
+    assert not hasattr(model.fit(X, y), 'feature_names_in_')
+    with pytest.warns(UserWarning, match='fitted without feature names'): model.predict(frame)
+    with pytest.raises(TypeError, match='string names'): Centroids().fit(frame.rename(columns=dict(c=3)), y)
+
+def test_not_fitted_is_scikit_learns_own_error(data):
+    with pytest.raises(NotFittedError, match='call fit first'): Centroids().predict(data[0])
