@@ -155,7 +155,7 @@ def _brown(files, min_count=10, context=2, bag=False, genres=None, unit_norm=Tru
     return Multiclass(unit_rows(features) if unit_norm else features, classes[classes >= 0], names, np.array(columns),
                       train=np.flatnonzero(~from_test), test=np.flatnonzero(from_test), report=report)
 
-# %% ../../nbs/10_data/55_load.ipynb #6b7704b0
+# %% ../../nbs/10_data/55_load.ipynb #bf145f5c
 def _conll_part(path, which):
     "Words, parts of speech and chunk tags of one part, and where sentences start."
     name = f'conll2000/{which}.txt'
@@ -169,7 +169,7 @@ def _conll_part(path, which):
 
 def _around(values, starts, window):
     "Ids of the values and, for each offset, the id of the neighbour in the same sentence (-1 outside)."
-    ids: dict = {}
+    ids = {}
     own = np.array([ids.setdefault(value, len(ids)) for value in values])
     place = np.arange(len(own)) - np.repeat(starts[:-1], np.diff(starts))
     left = np.repeat(np.diff(starts), np.diff(starts)) - 1 - place
@@ -355,7 +355,7 @@ def _zappos(files, test_share=.1, seed=0): return _triplets(*_split(read_triplet
 @_loads('food-taste')
 def _food_taste(files, test_share=.1, seed=0): return _triplets(*_split(read_triplets(files('train_triplets.txt')), test_share, seed))
 
-# %% ../../nbs/10_data/55_load.ipynb #4780b140
+# %% ../../nbs/10_data/55_load.ipynb #18f299cc
 def _votes(path, votes):
     "Triplets from questions with counted votes."
     found = _json(path, dict)
@@ -375,7 +375,7 @@ def _material(files, votes='all'):
 
 @_loads('food100')
 def _food100(files, test_share=.1, seed=0):
-    ids: dict = {}
+    ids = {}
     found = array('q')
     for number, line in lines(files('food100-dataset.zip'), 'food100-dataset/all-triplets.csv'):
         fields = [field.strip().decode('utf-8', 'replace') for field in line.split(b';')]
