@@ -44,6 +44,11 @@ def notebooks(folder=NBS):
     return sorted(found, key=lambda path: (path.name != 'index.ipynb', str(path)))
 
 
+def sources(executed=None):
+    "(path, file to read) of all notebooks: from the folder `executed` where it has them."
+    return [(path, executed/path if executed and (executed/path).exists() else NBS/path) for path in notebooks()]
+
+
 def page_name(path):
     "`20_softmax/30_umax.ipynb` -> `softmax/umax.ipynb`: numbers are for the order only."
     return Path(*(re.sub(r'^\d+[a-z]?_', '', part) for part in Path(path).parts))
@@ -96,7 +101,7 @@ def process(path, source, names):
 
     class Page(FilterDefaults):
         def base_procs(self):  # signatures stand in the reference; nothing needs to run here
-            dropped = {'add_show_docs', 'exec_show_docs', 'mv_exports', 'add_fold', 'add_links', 'insert_warning'}
+            dropped = {'add_show_docs', 'exec_show_docs', 'mv_exports', 'add_fold', 'add_links', 'insert_warning', 'clean_magics'}
             return [proc for proc in super().base_procs() if proc.__name__ not in dropped]
 
     nb = read_nb(source)
@@ -215,7 +220,7 @@ def module_page(mod, stories):
         story = stories.get((short(mod.__name__), symbol.__qualname__))
         parts.append(f'{"#" * level} {symbol.__qualname__} {{#{symbol.__qualname__}}}')
         if story: parts.append(f'[Told in [{story[1]}](/{story[0]}#code-{symbol.__qualname__})]{{.told}}')
-        parts.append(body)
+        parts.append(body if api.doc(symbol) or level == 2 else f'{body}\n\n{inherited(symbol, mod)}')
 
     for top in tops:
         add(top, 2)
@@ -234,6 +239,17 @@ def module_page(mod, stories):
         parts.append('## Other names\n\n| Name | |\n|---|---|\n' + '\n'.join(
             f'| [`{name}`]{{#{name}}} | {told_value(getattr(mod, name), mod)} |' for name in other))
     return '\n\n'.join(part for part in parts if part) + '\n', rows, anchors
+
+
+def inherited(method, mod):
+    "What a base class or a protocol of the package says about a method that has no words of its own."
+    owner, _, name = method.__qualname__.rpartition('.')
+    protocols = [value for module in sorted(sys.modules) if module.startswith(f'{LIB}.') for value in vars(sys.modules[module]).values()
+                 if getattr(value, '_is_protocol', False) and value.__module__ == module]
+    for base in [*getattr(mod, owner).__mro__[1:-1], *protocols]:
+        said = vars(base).get(name)
+        if getattr(said, '__doc__', None): return f'{said.__doc__.strip()} (As every `{base.__name__}`.)'
+    return ''
 
 
 def parameters(table):
@@ -283,12 +299,25 @@ def defined_names(stories_from):
 
 # ---------------------------------------------------------------- site
 
+# Opened from disk a page may not fetch its search index, but it may load it as a script.
+FROM_DISK = """<script>if (location.protocol === 'file:') {
+  const fetched = window.fetch;
+  window.fetch = url => !String(url).endsWith('search.json') ? fetched(url) : new Promise(done => {
+    const script = document.createElement('script');
+    script.src = String(url).replace(/json$/, 'js');
+    script.onload = () => done({ json: () => window.searchIndex });
+    document.head.append(script);
+  });
+}</script>"""
+
+
 def config(pages, reference_bar, out):
     "The committed `_quarto.yml` with what only a build knows: contents in reading order, the reference, the folder to write."
     from nbdev.config import get_config
     cfg = yaml.safe_load((NBS/'_quarto.yml').read_text())
     cfg.pop('metadata-files', None)
     cfg['project']['output-dir'] = str(out)
+    cfg['format']['html']['include-in-header'] = [dict(text=FROM_DISK)]
     web = cfg['website']
     web.update(title=LIB, description=str(get_config().description))
     tutorials = []
@@ -334,6 +363,7 @@ def finish(out):
     for css in out.rglob('*.css'):  # themes name web fonts; the style sheet sets system fonts
         text = css.read_text(encoding='utf-8')
         if '@import' in text: css.write_text(re.sub(r'@import\s*(url\([^)]*\)|"[^"]*")[^;]*;', '', text), encoding='utf-8')
+    (out/'search.js').write_text(f'window.searchIndex = {(out/"search.json").read_text(encoding="utf-8")};\n', encoding='utf-8')
     packages = vendored(VENDOR)
     pages = {page: page.read_text(encoding='utf-8') for page in sorted(out.rglob('*.html'))}
     if packages:
@@ -362,7 +392,7 @@ def written_formulas(nb):
     for cell in nb['cells']:
         if cell['cell_type'] != 'markdown': continue
         text = re.sub(r'^(```|~~~).*?^\1|(`+)(?!`).+?(?<!`)\2(?!`)', '', ''.join(cell['source']), flags=re.S | re.M)
-        for m in re.finditer(r'(?<!\\)\$\$(.+?)\$\$|(?<![\\$])\$(?![\s$])([^$]+?)(?<![\s\\])\$(?!\d)', text, re.S):
+        for m in re.finditer(r'(?<!\\)\$\$(.+?)\$\$|(?<![\\$])\$(?![\s$])([^$]+?)(?<![\s\\])\$', text, re.S):
             found.append((m[1] is not None, m[1] or m[2]))
     return found
 
@@ -393,14 +423,12 @@ def build(out, executed=None):
     "Build the site into `out` and check it; returns a report by name."
     import links
     start = time.perf_counter()
-    os.environ['IN_TEST'] = '1'
-    pages = notebooks()
-    sources = [(path, executed/path if executed and (executed/path).exists() else NBS/path) for path in pages]
+    pages, taken = notebooks(), sources(executed)
     with tempfile.TemporaryDirectory() as tmp:
         stage = Path(tmp)
-        names, bar = reference(stage/'api', defined_names(sources))
+        names, bar = reference(stage/'api', defined_names(taken))
         wrong = []
-        for path, source in sources:
+        for path, source in taken:
             target = stage/page_name(path)
             if target.exists(): raise Broken(f'nbs/{path}: another page is already called {page_name(path)}; rename one')
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -410,13 +438,16 @@ def build(out, executed=None):
         shutil.copytree(NBS, stage, dirs_exist_ok=True, ignore=shutil.ignore_patterns('*.ipynb', '*.yml', '.*', '__pycache__'))
         (stage/'_quarto.yml').write_text(config(pages, bar, out.resolve()))
         (stage/'_symbols.json').write_text(json.dumps(names))
+        from smalldocs import markdown
         from smalldocs.site import build as render
+        dollars = markdown.dollarmath_plugin  # as the lab reads them: a digit beside a dollar is no obstacle
+        markdown.dollarmath_plugin = lambda md, **options: dollars(md, **{**options, 'allow_digits': True})
         site = render(stage, quiet=True)
     for warning in site.warnings: print(f'smalldocs: {warning}', file=sys.stderr)
     offline = finish(out)
     wrong = links.check(out, offline=offline)
     if wrong: raise Broken('\n'.join(wrong))
-    n_formulas, linted = check_formulas(out, sources)
+    n_formulas, linted = check_formulas(out, taken)
     return dict(pages=len(pages), reference=len(list((out/'api').glob('*.html'))), names=len(names), formulas=n_formulas, linted=linted,
                 offline=offline, seconds=time.perf_counter() - start)
 
@@ -430,7 +461,9 @@ def main():
     here = Path.cwd()
     out, executed = here/args.out, args.executed and here/args.executed
     os.chdir(ROOT)
-    if not args.no_export: subprocess.run([sys.executable, '-c', 'from nbdev.export import nb_export; from nbdev.doclinks import nbdev_export; nbdev_export.__wrapped__()'], check=True)
+    if not args.no_export:
+        from nbdev.doclinks import nbdev_export
+        nbdev_export.__wrapped__()
     try: report = build(out, executed)
     except Broken as error:
         print(error, file=sys.stderr)

@@ -57,15 +57,6 @@ def visit(browser, address):
     assert not wrong, '\n'.join(wrong)
 
 
-@pytest.mark.parametrize('page', PAGES + ['api/index.html', 'api/core.run.html'])
-def test_page_is_whole(visit, page):
-    tab = visit(page)
-    assert tab.locator('.katex-error').count() == 0
-    assert tab.locator('span.math').count() == tab.locator('span.math .katex').count()
-    broken = tab.evaluate('[...document.images].filter(i => !(i.complete && i.naturalWidth)).map(i => i.src.slice(0, 80))')
-    assert broken == []
-
-
 # What sticks out of a narrow screen and stands in no box that scrolls.
 STICKS_OUT = """() => [...document.querySelectorAll('main *, header *')].filter(e => {
   const box = e.getBoundingClientRect();
@@ -78,8 +69,13 @@ STICKS_OUT = """() => [...document.querySelectorAll('main *, header *')].filter(
 }).map(e => e.tagName + '.' + e.className + ' ' + e.textContent.slice(0, 40))"""
 
 @pytest.mark.parametrize('page', PAGES + ['api/index.html', 'api/core.run.html'])
-def test_phone_shows_all_without_scrolling_sideways(visit, page):
-    tab = visit(page, PHONE)
+def test_page_is_whole_on_a_desk_and_on_a_phone(visit, page):
+    tab = visit(page)
+    assert tab.locator('.katex-error').count() == 0
+    assert tab.locator('span.math').count() == tab.locator('span.math .katex').count()
+    broken = tab.evaluate('[...document.images].filter(i => !(i.complete && i.naturalWidth)).map(i => i.src.slice(0, 80))')
+    assert broken == []
+    tab.set_viewport_size(PHONE)
     tab.wait_for_timeout(100)
     assert tab.evaluate('document.documentElement.scrollWidth') <= PHONE['width']
     assert tab.evaluate(STICKS_OUT) == []
@@ -90,9 +86,11 @@ def test_phone_shows_all_without_scrolling_sideways(visit, page):
 # Every visible text with its contrast to what is painted behind it (WCAG formula); the worst first.
 CONTRASTS = """() => {
   const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
-  const rgba = css => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = css; canvas.fillRect(0, 0, 1, 1); return [...canvas.getImageData(0, 0, 1, 1).data]; };
+  const known = {}, rgba = css => known[css] ??= paint(css);
+  const paint = css => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = css; canvas.fillRect(0, 0, 1, 1); return [...canvas.getImageData(0, 0, 1, 1).data]; };
   const over = (top, below) => { const a = top[3] / 255; return [0, 1, 2].map(i => top[i] * a + below[i] * (1 - a)).concat(255); };
-  const light = c => { const [r, g, b] = c.map(v => { v /= 255; return v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4; }); return .2126 * r + .7152 * g + .0722 * b; };
+  const light = c => { const [r, g, b] = c.map(v => { v /= 255; return v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4; });
+    return .2126 * r + .7152 * g + .0722 * b; };
   const behind = e => { const stack = []; for (let p = e; p; p = p.parentElement) stack.push(rgba(getComputedStyle(p).backgroundColor));
     return stack.reverse().reduce((below, top) => over(top, below), [255, 255, 255, 255]); };
   const found = [], walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -134,6 +132,14 @@ def test_search_leads_to_the_name(visit):
     tab.locator('.smalldocs-search input:visible').fill('minimize')
     tab.locator('.search-result', has_text='core.run').first.click()
     tab.wait_for_url('**/api/core.run.html*')
+
+
+def test_search_works_on_pages_opened_from_disk(browser, site):
+    tab = browser.new_page(viewport=DESK)
+    tab.goto((site/'index.html').as_uri())
+    tab.locator('.smalldocs-search input:visible').fill('minimize')
+    tab.locator('.search-result', has_text='core.run').first.wait_for()
+    tab.close()
 
 
 def test_slider_moves_its_figure(visit, site):

@@ -84,7 +84,7 @@ def test_pictures_have_a_text():
 
 def test_check_labels():
     "A check of a paper's formula opens with its label, such as `# check: softmax-25`."
-    label = r'# check: [a-z]+-[A-Za-z0-9-]+(, [a-z]+-[A-Za-z0-9-]+)*'
+    label = r'# check: [a-z]+-[A-Za-z0-9.-]+(, [a-z]+-[A-Za-z0-9.-]+)*'
     def rule(name, book, index, cell):
         lines = [line.strip() for line in body(cell) if line.strip()]
         found = [line for line in lines if re.match(r'#\s*check\b', line, flags=re.I)]

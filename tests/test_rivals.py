@@ -51,10 +51,10 @@ def every_draw(problem):
     return batches, chances
 
 
-@pytest.mark.parametrize('as_sparse', [False, True])
+@pytest.mark.parametrize('as_sparse, n_free', [(False, 0), (True, 1)])
 @pytest.mark.parametrize('kind, settings', KINDS, ids=NAMES)
-def test_exact_values_are_the_mean_over_all_draws(kind, settings, as_sparse):
-    problem = small(kind, as_sparse=as_sparse, ridge=.05, **settings)
+def test_exact_values_are_the_mean_over_all_draws(kind, settings, as_sparse, n_free):
+    problem = small(kind, as_sparse=as_sparse, ridge=.05, n_free=n_free, **settings)
     params = 1.5 * np.random.default_rng(1).normal(size=problem.start().size)
     batches, chances = every_draw(problem)
     check_unbiased(problem, params, batches, chances, rtol=1e-9)
@@ -72,8 +72,8 @@ def test_exact_values_are_the_mean_over_all_draws(kind, settings, as_sparse):
 @pytest.mark.parametrize('as_sparse', [False, True])
 @pytest.mark.parametrize('kind, settings', KINDS, ids=NAMES)
 def test_kernels_move_by_the_gradient(kind, settings, as_sparse, dtype):
-    for ridge in (0., .3):
-        problem = small(kind, n_samples=40, as_sparse=as_sparse, dtype=dtype, ridge=ridge, **settings)
+    for ridge, n_free in ((0., 0), (.3, 0), (.3, 1)):
+        problem = small(kind, n_samples=40, as_sparse=as_sparse, dtype=dtype, ridge=ridge, n_free=n_free, **settings)
         rng = np.random.default_rng(2)
         params = rng.normal(size=problem.start().size).astype(dtype)
         assert problem.start().dtype == problem.grad(params).dtype == dtype

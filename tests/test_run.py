@@ -359,8 +359,9 @@ def test_a_state_that_cannot_be_saved_says_so_before_the_first_step(tmp_path):
         minimize(make_problem(), Odds(1e-3), max_steps=3, checkpoint=tmp_path/'run.npz')
     assert not steps and os.listdir(tmp_path) == []
 
+SCALARS = [np.float32(.1), np.int64(3), np.bool_(True), np.arange(6).reshape(2, 3)[:, ::2]]
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.sampled_from([np.float32(.1), np.int64(3), np.bool_(True), np.arange(6).reshape(2, 3)[:, ::2]]),
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.sampled_from(SCALARS),
     lambda inner: st.lists(inner, max_size=3) | st.lists(inner, max_size=3).map(tuple) | st.dictionaries(st.text(), inner, max_size=3), max_leaves=12)
 
 @settings(max_examples=150, deadline=None)
@@ -532,8 +533,8 @@ def test_ctrl_c_between_any_two_lines_leaves_a_whole_run(tmp_path):
     sys.settrace(count)
     try: minimize(problem, solver, max_steps=4, seed=5, checkpoint=tmp_path/'run.npz')
     finally: sys.settrace(None)
-    chance = random.Random(0)
-    for target in sorted(chance.sample(range(places[0]), 60)):
+    chance, returned = random.Random(0), []
+    for target in sorted(chance.sample(range(1, places[0] + 1), 60)):
         seen, path = [0], tmp_path/f'{target}.npz'
         def interrupt(frame, event, argument, seen=seen, target=target):
             if frame.f_globals.get('__name__') != run_module.__name__: return None
@@ -542,10 +543,11 @@ def test_ctrl_c_between_any_two_lines_leaves_a_whole_run(tmp_path):
                 if seen[0] == target: sys.settrace(None); raise KeyboardInterrupt
             return interrupt
         sys.settrace(interrupt)
-        try: minimize(problem, solver, max_steps=4, seed=5, checkpoint=path)
-        except KeyboardInterrupt: pass                   # before the first state or after the last: nothing to lose
+        try: returned.append(minimize(problem, solver, max_steps=4, seed=5, checkpoint=path).message)
+        except KeyboardInterrupt: pass                   # before the first state: nothing to lose
         finally: sys.settrace(None)
         if path.exists(): assert_same(minimize(problem, solver, max_steps=4, resume=path, checkpoint=path), straight)
+    assert len(returned) > 40 and all('interrupted' in message for message in returned)
 
 def test_runs_in_a_thread():
     runs = []

@@ -132,6 +132,7 @@ def test_one_slider():
         assert stack.selected_index == index
         seen.add(shown(stack))
     assert len(seen) == 3
+    assert not [part for part in tree(made) if getattr(part, 'tooltip', None)]      # the front end cannot draw a picture with a tooltip
 
 
 def test_sliders_work_together():

@@ -74,6 +74,24 @@ def test_every_public_name_has_its_place_in_the_reference(site):
     assert not missing, f'no entry in the reference: {", ".join(missing)}'
 
 
+def test_the_reference_says_something_about_every_function_and_class(site):
+    rows = re.findall(r'<tr>(.*?)</tr>', (site/'api/index.html').read_text(), re.S)
+    bare = [text_of(row).strip() for row in rows if re.search(r'<td>\s*</td>', row)]
+    assert len(rows) > 50 and not bare, f'no docstring: {bare}'
+
+
+def test_a_method_without_words_borrows_those_of_its_protocol(site):
+    text = text_of((site/'api/core.descent.html').read_text())
+    assert '(As every Solver.)' in text
+
+
+def test_outputs_come_from_the_executed_copy_where_there_is_one(tmp_path):
+    (tmp_path/'index.ipynb').write_text('{}')
+    chosen = dict(build.sources(tmp_path))
+    assert chosen.pop(PAGES[0]) == tmp_path/'index.ipynb'
+    assert all(source == ROOT/'nbs'/path for path, source in chosen.items())
+
+
 def test_search_finds_pages_and_names(site):
     index = json.loads((site/'search.json').read_text())
     hrefs = {entry['href'] for entry in index}

@@ -180,7 +180,7 @@ class _Look:
         if self.slope is None: self.slope, self.n_looks = self.problem.grad(here), self.n_looks + 1
         return self.slope.astype(float, copy=False)
 
-# %% ../../nbs/00_core/60_descent.ipynb #2b137476
+# %% ../../nbs/00_core/60_descent.ipynb #41b0ecfc
 @dataclass(frozen=True)
 class LBFGS:
     "Quasi-Newton steps from the last few gradients; recursion and Wolfe search by scipy."
@@ -195,7 +195,8 @@ class LBFGS:
         from scipy.optimize import line_search
         with warnings.catch_warnings():
             warnings.simplefilter('ignore')            # a search that fails says so in the run's message
-            return line_search(look.loss, look.grad, point, way, grad, loss, maxiter=self.max_tries)[0]
+            size = line_search(look.loss, look.grad, point, way, grad, loss, maxiter=self.max_tries)[0]
+        return size if size is not None and look.loss(point + size * way) < loss else None
     def step(self, problem, state, rng):
         look, point, shifts, changes = _Look(problem), state.params.astype(float), state.shifts, state.changes
         loss, grad = (look.loss(point), look.grad(point)) if state.grad is None else (state.loss, state.grad)

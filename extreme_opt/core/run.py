@@ -320,12 +320,12 @@ class _Bar:
         if rows and 'loss' in rows[-1]: self.bar.set_postfix_str(f'loss {rows[-1]["loss"]:.6g}', refresh=False)
         self.bar.update(done[self.unit] - self.bar.n)
 
-# %% ../../nbs/00_core/30_run.ipynb #85755154
+# %% ../../nbs/00_core/30_run.ipynb #83e6138e
 def _look(problem, solver, course, rows, recorder, keeper, limits):
     "What happens between two steps; returns the reason to stop, if there is one."
     recorder.look(course, rows)
-    reason = (divergence(problem, solver, course.state, rows) or getattr(course.state, 'message', '')
-              or limits.settled(course.state, course.first_norm, rows) or limits.reached(course.state, course.seconds))
+    reason = (divergence(problem, solver, course.state, rows) or limits.settled(course.state, course.first_norm, rows)
+              or getattr(course.state, 'message', '') or limits.reached(course.state, course.seconds))
     if reason:
         recorder.look(course, rows, last=True)
         return divergence(problem, solver, course.state, rows) or reason
@@ -333,7 +333,7 @@ def _look(problem, solver, course, rows, recorder, keeper, limits):
     keeper.look(course, rows)
     return ''
 
-# %% ../../nbs/00_core/30_run.ipynb #800a4b77
+# %% ../../nbs/00_core/30_run.ipynb #b8fae742
 _NUMBERS = (ArithmeticError, np.linalg.LinAlgError)   # wrong numbers come back in the Run; wrong use raises
 
 def minimize(
@@ -372,5 +372,6 @@ def minimize(
                 bar.show(course, rows)
         except KeyboardInterrupt: reason = f'interrupted from the keyboard after {_place(course.state)}'
         except _NUMBERS as error: reason = f'the step after {_place(course.state)} failed ({error}): {_remedy(problem, solver)}'
-        keeper.look(course, rows, reason)
+        try: keeper.look(course, rows, reason)
+        except KeyboardInterrupt: reason += '; its last write was interrupted too'
     return Run(course.state, reason, rows, keeper.at(course))

@@ -6,9 +6,10 @@
 __all__ = ['read_columns', 'read_idx', 'read_npy', 'read_mat', 'read_triplets', 'Ratings', 'read_ratings', 'read_edges', 'Table',
            'read_table']
 
-# %% ../../nbs/10_data/42_columns.ipynb #a1260ae4
+# %% ../../nbs/10_data/42_columns.ipynb #4df02e43
 import math
 import struct
+import warnings
 import zlib
 from array import array
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from .readers import _name, _shown, _view, blocks, lines, opened
 
-# %% ../../nbs/10_data/42_columns.ipynb #63497aec
+# %% ../../nbs/10_data/42_columns.ipynb #05097568
 _DIGITS, _NUMBERS = b'0123456789', b'0123456789.+-eE'
 
 def _fast_block(block, sep, kinds):
@@ -29,7 +30,7 @@ def _fast_block(block, sep, kinds):
     found = [array('q', map(int, fields[k::n])) if kind == 'i' else array('d', map(float, fields[k::n])) for k, kind in enumerate(kinds)]
     for column, kind in zip(found, kinds):
         if kind == 'f' and not np.isfinite(np.frombuffer(column)).all(): raise ValueError
-        if kind == 'i' and min(column) < 0: raise ValueError
+        if kind == 'i' and np.frombuffer(column, np.int64).min() < 0: raise ValueError
     return found
 
 def _careful_line(line, sep, kinds, number, name):
@@ -114,7 +115,7 @@ def _array(file, dtype, shape, name, order='C'):
     data = _take(file, math.prod(shape) * dtype.itemsize, name, f'its {" x ".join(map(str, shape))} values')
     return np.frombuffer(data, dtype).reshape(shape, order=order).astype(dtype.newbyteorder('='), copy=False)
 
-# %% ../../nbs/10_data/42_columns.ipynb #258dc723
+# %% ../../nbs/10_data/42_columns.ipynb #bca5dbca
 _IDX = {8: 'u1', 9: 'i1', 11: '>i2', 12: '>i4', 13: '>f4', 14: '>f8'}
 
 def read_idx(
@@ -125,13 +126,14 @@ def read_idx(
     with opened(source) as file:
         zero, kind, n_axes = struct.unpack('>HBB', _take(file, 4, name, 'its header'))
         if zero or kind not in _IDX or not 1 <= n_axes <= 8:
-            raise ValueError(f'{name} begins with bytes {zero:#06x} {kind:#04x} {n_axes:#04x} at byte 0, expected 0x0000, a type 0x08..0x0e and 1 to 8 axes; is it an IDX file?')
+            raise ValueError(f'{name} begins with {zero:#06x} {kind:#04x} {n_axes:#04x} at byte 0, expected 0x0000, '
+                             'a type 0x08..0x0e and 1 to 8 axes; is it an IDX file?')
         shape = struct.unpack(f'>{n_axes}I', _take(file, 4 * n_axes, name, 'its sizes'))
         found = _array(file, np.dtype(_IDX[kind]), shape, name)
         if file.read(1): raise ValueError(f'{name} goes on after byte {4 + 4 * n_axes + found.nbytes}, where its sizes {shape} end')
     return found
 
-# %% ../../nbs/10_data/42_columns.ipynb #23a4f536
+# %% ../../nbs/10_data/42_columns.ipynb #2c07a7a7
 def read_npy(
     source:Any,     # path or binary file
 )->np.ndarray:      # the array
@@ -141,7 +143,9 @@ def read_npy(
         try:
             version = fmt.read_magic(file)
             read_header = {(1, 0): fmt.read_array_header_1_0, (2, 0): fmt.read_array_header_2_0}[version]
-            shape, fortran, dtype = read_header(file)
+            with warnings.catch_warnings():
+                warnings.simplefilter('ignore')       # a mangled header may still parse, with remarks
+                shape, fortran, dtype = read_header(file)
             if dtype.hasobject or min(shape, default=0) < 0: raise ValueError('Python objects')
         except Exception as error:    # numpy answers a broken header with six kinds of error
             raise ValueError(f'{name} has no usable .npy header at byte 0 ({str(error)[:80]}); expected a plain array') from None
@@ -237,7 +241,7 @@ def read_edges(
     "Read a list of links."
     return np.stack(read_columns(source, ['ii']), axis=1)
 
-# %% ../../nbs/10_data/42_columns.ipynb #cbdf2a72
+# %% ../../nbs/10_data/42_columns.ipynb #ec0c0b66
 class Table(NamedTuple):
     "Numbers, and one column of words."
     values: np.ndarray   # (n_samples, n_features) float64
@@ -250,7 +254,8 @@ def read_table(
     heading:bool=True,   # whether the first line names the columns
 )->Table:                # one row per line
     "Read a comma-separated table of numbers with one column of words."
-    name, values, words, names, place, width = _name(source), array('d'), [], [], 0, 0
+    names: list = []
+    name, values, words, place, width = _name(source), array('d'), [], 0, 0
     for number, line in lines(source):
         if not line.strip(): continue
         fields = [field.strip().strip(b'"') for field in line.split(b',')]

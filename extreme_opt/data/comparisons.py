@@ -5,9 +5,9 @@
 # %% auto #0
 __all__ = ['Triplets', 'eurodist', 'triplets_from_distances', 'docstring_triplets', 'planted_triplets']
 
-# %% ../../nbs/10_data/30_comparisons.ipynb #6460b048
+# %% ../../nbs/10_data/30_comparisons.ipynb #5cbea3ef
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Sequence
 import numpy as np
 from scipy import sparse
 from .multiclass import _counted
@@ -41,8 +41,9 @@ class Triplets:
     @property
     def test_triplets(self) -> np.ndarray: return self.triplets[self.test]
 
-# %% ../../nbs/10_data/30_comparisons.ipynb #a06f2139
-_CITIES = 'Athens, Barcelona, Brussels, Calais, Cherbourg, Cologne, Copenhagen, Geneva, Gibraltar, Hamburg, Hook of Holland, Lisbon, Lyons, Madrid, Marseilles, Milan, Munich, Paris, Rome, Stockholm, Vienna'
+# %% ../../nbs/10_data/30_comparisons.ipynb #1efa5d34
+_CITIES = ('Athens, Barcelona, Brussels, Calais, Cherbourg, Cologne, Copenhagen, Geneva, Gibraltar, Hamburg, Hook of Holland, '
+           'Lisbon, Lyons, Madrid, Marseilles, Milan, Munich, Paris, Rome, Stockholm, Vienna')
 _ROADS = """
     3313
     2963 1318

@@ -192,7 +192,7 @@ def _members(archive):
                     raise ValueError(f'{Path(archive).name} holds {info.filename[:80]!r}, which is a link or a device; the archive is refused')
                 yield info.filename, info.is_dir(), lambda info=info: pack.open(info)
 
-# %% ../../nbs/10_data/50_fetch.ipynb #4344f5ed
+# %% ../../nbs/10_data/50_fetch.ipynb #f5e5ea14
 def unpack(
     archive:Path|str,       # zip or tar archive, the latter packed or not
     folder:Path|str,        # where to unpack; made when missing
@@ -202,7 +202,7 @@ def unpack(
     import tarfile
     written, left = [], max_bytes
     try:
-        for name, is_folder, _ in _members(archive): _safe(name, archive)       # look before writing anything
+        for name, _, _ in _members(archive): _safe(name, archive)       # look before writing anything
         for name, is_folder, start in _members(archive):
             if is_folder: continue
             path = Path(folder)/_safe(name, archive)
@@ -217,7 +217,7 @@ def unpack(
         raise ValueError(f'{Path(archive).name} is damaged at member {len(written) + 1} ({error}); get it again') from None
     return written
 
-# %% ../../nbs/10_data/50_fetch.ipynb #5ec09107
+# %% ../../nbs/10_data/50_fetch.ipynb #ea4786e2
 def _pooch():
     try: import pooch
     except ImportError: raise ModuleNotFoundError("fetching needs pooch; install it with: pip install 'extreme_opt[data]'") from None
@@ -231,7 +231,7 @@ def _download(name, remote, folder, target, mirror):
     file = remote.url.rsplit('/')[-1]
     url = remote.url if mirror is None else f'{str(mirror).rstrip("/")}/{file}'
     try:
-        if mirror is not None and not urlsplit(str(mirror)).scheme in ('http', 'https'): shutil.copyfile(url, target/file)
+        if mirror is not None and urlsplit(str(mirror)).scheme not in ('http', 'https'): shutil.copyfile(url, target/file)
         else:
             bring = _pooch().HTTPDownloader(timeout=30, headers={'Accept-Encoding': 'identity'})
             _pooch().retrieve(url, known_hash=None, fname=file, path=target, downloader=bring)
@@ -267,7 +267,7 @@ def _get(name, remote, folder, mirror, records, force):
         for kept in remote.keeps: os.replace(found[kept.name], folder/kept.name)
     records |= new
 
-# %% ../../nbs/10_data/50_fetch.ipynb #3decb454
+# %% ../../nbs/10_data/50_fetch.ipynb #7af961a7
 def _known(name):
     if name in PUBLIC: return PUBLIC[name]
     raise ValueError(f'{name!r} is no public set; expected one of {", ".join(sorted(PUBLIC))}')
@@ -276,11 +276,10 @@ def _megabytes(remotes, mirrored):
     "Size of what will be downloaded, asking the server where the table does not know."
     sizes = [remote.size for remote in remotes]
     if None in sizes and not mirrored:
-        import requests
+        from urllib.request import Request, urlopen
         for k, remote in enumerate(remotes):
             with contextlib.suppress(Exception):      # only for show: the download itself reports what is wrong
-                answer = requests.head(remote.url, timeout=5, allow_redirects=True)
-                if sizes[k] is None and answer.ok: sizes[k] = int(answer.headers['content-length'])
+                if sizes[k] is None: sizes[k] = int(urlopen(Request(remote.url, method='HEAD'), timeout=5).headers['content-length'])
     return f'{sum(sizes) / 1e6:.1f} MB' if None not in sizes else 'size not stated'
 
 def fetch(

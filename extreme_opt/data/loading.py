@@ -5,19 +5,18 @@
 # %% auto #0
 __all__ = ['load', 'load_options']
 
-# %% ../../nbs/10_data/55_load.ipynb #0f2dc02c
+# %% ../../nbs/10_data/55_load.ipynb #f3ddb744
 import json
 import os
 import zipfile
 from array import array
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 import numpy as np
 from scipy import sparse
 from .columns import read_columns, read_edges, read_idx, read_ratings, read_table, read_triplets
 from .comparisons import Triplets, eurodist, triplets_from_distances
-from .fetching import PUBLIC, _known, fetch
+from .fetching import _known, fetch
 from .multiclass import Multiclass, held_out
 from .pairs import Pairs
 from .preparation import prepare, unit_rows
@@ -90,7 +89,7 @@ def _yeast(files, part='both', first_label=True, unit_norm=True, dtype=np.float3
     rows, test = _parts(lambda which: read_sparse(files(f'yeast_{which}.txt', f'yeast_{which}.svm'), dtype=dtype), part)
     return prepare(rows, test, first_label=first_label, unit_norm=unit_norm, dtype=dtype)
 
-# %% ../../nbs/10_data/55_load.ipynb #926fdd30
+# %% ../../nbs/10_data/55_load.ipynb #7a541e4d
 @_loads('mnist')
 def _mnist(files, part='both', n_features=780, unit_norm=True, dense=False, dtype=np.float32):
     def read(which):
@@ -101,7 +100,9 @@ def _mnist(files, part='both', n_features=780, unit_norm=True, dense=False, dtyp
         flat = pictures.reshape(len(pictures), -1)[:, :n_features]
         blocks = [sparse.csr_array(flat[k:k + 5000]).astype(dtype) for k in range(0, len(flat), 5000)]
         features = flat.astype(dtype) if dense else sparse.vstack(blocks, format='csr')
-        return Rows(features / dtype(255), digits.astype(np.int64), np.arange(len(digits) + 1), 10)
+        if dense: features /= dtype(255)
+        else: features.data /= dtype(255)
+        return Rows(features, digits.astype(np.int64), np.arange(len(digits) + 1), 10)
     rows, test = _parts(read, part)
     return prepare(rows, test, unit_norm=unit_norm, relabel=False, dtype=dtype)
 
@@ -154,7 +155,7 @@ def _brown(files, min_count=10, context=2, bag=False, genres=None, unit_norm=Tru
     return Multiclass(unit_rows(features) if unit_norm else features, classes[classes >= 0], names, np.array(columns),
                       train=np.flatnonzero(~from_test), test=np.flatnonzero(from_test), report=report)
 
-# %% ../../nbs/10_data/55_load.ipynb #6b7704b0
+# %% ../../nbs/10_data/55_load.ipynb #bf145f5c
 def _conll_part(path, which):
     "Words, parts of speech and chunk tags of one part, and where sentences start."
     name = f'conll2000/{which}.txt'
@@ -168,7 +169,7 @@ def _conll_part(path, which):
 
 def _around(values, starts, window):
     "Ids of the values and, for each offset, the id of the neighbour in the same sentence (-1 outside)."
-    ids: dict = {}
+    ids = {}
     own = np.array([ids.setdefault(value, len(ids)) for value in values])
     place = np.arange(len(own)) - np.repeat(starts[:-1], np.diff(starts))
     left = np.repeat(np.diff(starts), np.diff(starts)) - 1 - place
@@ -229,7 +230,7 @@ def _srbct(files, standardize=True, test_share=.2, seed=0, dtype=np.float32):
     split = held_out(np.unique(found.target, return_inverse=True)[1], test_share, seed)
     return _dense(found.values, found.target, found.names, *split, standardize, dtype)
 
-# %% ../../nbs/10_data/55_load.ipynb #bb9a5570
+# %% ../../nbs/10_data/55_load.ipynb #0d14b645
 def _fields(path, sep, n_fields):
     "The fields of a small text table, as lists of words."
     for number, line in lines(path):
@@ -240,13 +241,12 @@ def _fields(path, sep, n_fields):
         yield found
 
 def _marks(ids, sets):
-    "One row of 0 and 1 per id, one column per word that its set holds."
+    "One row of 0 and 1 per id, one column per word that any set holds."
     names = sorted({word for marks in sets.values() for word in marks})
     place = {word: k for k, word in enumerate(names)}
-    found = sparse.lil_array((len(ids), len(names)), dtype=np.float32)
-    for row, key in enumerate(ids.tolist()):
-        for word in sets.get(key, ()): found[row, place[word]] = 1
-    return found.tocsr()
+    rows = [sorted(place[word] for word in set(sets.get(key, ()))) for key in ids.tolist()]
+    starts, columns = np.cumsum([0, *map(len, rows)]), np.array([k for row in rows for k in row], dtype=np.int32)
+    return sparse.csr_array((np.ones(len(columns), np.float32), columns, starts.astype(np.int32)), shape=(len(ids), len(names)))
 
 def _pairs(users, items, from_test, left=None, right=None, titles=None):
     "Pairs with both sides numbered 0, 1, ... in the order of their ids."
@@ -355,7 +355,7 @@ def _zappos(files, test_share=.1, seed=0): return _triplets(*_split(read_triplet
 @_loads('food-taste')
 def _food_taste(files, test_share=.1, seed=0): return _triplets(*_split(read_triplets(files('train_triplets.txt')), test_share, seed))
 
-# %% ../../nbs/10_data/55_load.ipynb #4780b140
+# %% ../../nbs/10_data/55_load.ipynb #18f299cc
 def _votes(path, votes):
     "Triplets from questions with counted votes."
     found = _json(path, dict)
@@ -375,7 +375,7 @@ def _material(files, votes='all'):
 
 @_loads('food100')
 def _food100(files, test_share=.1, seed=0):
-    ids: dict = {}
+    ids = {}
     found = array('q')
     for number, line in lines(files('food100-dataset.zip'), 'food100-dataset/all-triplets.csv'):
         fields = [field.strip().decode('utf-8', 'replace') for field in line.split(b';')]

@@ -7,7 +7,7 @@ __all__ = ['Multiclass', 'words', 'choose_words', 'tf_idf', 'public_modules', 's
            'class_centroids', 'hashed_counts', 'docstring_modules', 'held_out', 'digits', 'iris', 'wine',
            'planted_softmax', 'sparse_multiclass', 'Gaussians', 'four_gaussians']
 
-# %% ../../nbs/10_data/10_multiclass.ipynb #99764e3e
+# %% ../../nbs/10_data/10_multiclass.ipynb #f16e9373
 import hashlib
 import importlib
 import importlib.util
@@ -21,15 +21,16 @@ import sys
 import warnings
 import zlib
 from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from importlib import metadata
-from typing import Iterator, NamedTuple, Sequence
+from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 from .store import cached, pack_texts, unpack_texts
 
-# %% ../../nbs/10_data/10_multiclass.ipynb #b3ee45f2
+# %% ../../nbs/10_data/10_multiclass.ipynb #3ca80739
 @dataclass(frozen=True, eq=False)
 class Multiclass:
     "A classification problem: one row of features and one label per sample."
@@ -47,8 +48,8 @@ class Multiclass:
         if len(self.labels) != n_rows:
             raise ValueError(f'labels has {len(self.labels)} entries, but features has {n_rows} rows; give one label per row')
         bad = np.flatnonzero((self.labels < 0) | (self.labels >= self.n_classes))
-        if len(bad): raise ValueError(f'labels[{bad[0]}] is {self.labels[bad[0]]}, but {self.n_classes} classes allow 0..{self.n_classes - 1}; '
-                                      'relabel with np.unique(labels, return_inverse=True)')
+        if len(bad): raise ValueError(f'labels[{bad[0]}] is {self.labels[bad[0]]}, but {self.n_classes} classes allow '
+                                      f'0..{self.n_classes - 1}; relabel with np.unique(labels, return_inverse=True)')
         if self.train is None: put(self, 'train', np.arange(n_rows))
         if self.test is None: put(self, 'test', np.arange(0))
     @property
@@ -71,8 +72,8 @@ class Multiclass:
                texts:Sequence[str], # free text, one per row
               )->sparse.csr_array: # (n_texts, n_features) unit rows, empty where no word is known
         "Rows of tf-idf features for new texts, with the words and weights of this problem."
-        if self.idf is None: raise ValueError('idf is None: these features are not tf-idf of words; encode needs a problem such as docstrings()')
-        return tf_idf([words(text) for text in texts], self.feature_names, self.idf, self.features.dtype)
+        if self.idf is None: raise ValueError('idf is None: the features are not tf-idf of words; use a problem such as docstrings()')
+        return tf_idf([words(text) for text in texts], np.asarray(self.feature_names), self.idf, self.features.dtype)
 
 # %% ../../nbs/10_data/10_multiclass.ipynb #ecc3ceae
 _WORD = re.compile(r'[a-z][a-z0-9]+')
@@ -95,7 +96,7 @@ def choose_words(
     names = sorted(ranked[:max_words])
     return np.array(names, dtype=str), np.log((1 + len(rows)) / (1 + np.array([counts[word] for word in names], float))) + 1
 
-# %% ../../nbs/10_data/10_multiclass.ipynb #23b5315d
+# %% ../../nbs/10_data/10_multiclass.ipynb #25f92037
 def tf_idf(
     rows:Sequence[Sequence[str]], # words of each text
     names:np.ndarray,             # (n_features,) str, the vocabulary
@@ -111,12 +112,14 @@ def tf_idf(
     counts.data *= idf[counts.indices]
     norms = np.sqrt(np.bincount(np.repeat(np.arange(len(ids)), np.diff(counts.indptr)), counts.data**2, minlength=len(ids)))
     counts.data /= np.repeat(norms, np.diff(counts.indptr))
-    return sparse.csr_array((counts.data.astype(dtype), counts.indices.astype(np.int32), counts.indptr.astype(np.int32)), shape=counts.shape)
+    parts = counts.data.astype(dtype), counts.indices.astype(np.int32), counts.indptr.astype(np.int32)
+    return sparse.csr_array(parts, shape=counts.shape)
 
-# %% ../../nbs/10_data/10_multiclass.ipynb #476892af
+# %% ../../nbs/10_data/10_multiclass.ipynb #c270c1c8
 _DEFAULT_PACKAGES = ('numpy', 'scipy', 'matplotlib', 'sklearn')
-_NOT_WALKED = {'tests', 'test', 'testing', 'testutils', 'conftest', 'setup', 'core', 'externals', 'estimator_checks', # not documentation
-               'backends', 'sphinxext', 'pylab', 'f2py', 'distutils', 'version', 'add_newdocs', 'cython_special', 'cython_blas', 'cython_lapack'}  # or not meant for import
+_NOT_WALKED = {   # nothing there for a reader, or not meant for import
+    'tests', 'test', 'testing', 'testutils', 'conftest', 'setup', 'core', 'externals', 'estimator_checks', 'backends', 'sphinxext',
+    'pylab', 'f2py', 'distutils', 'version', 'add_newdocs', 'cython_special', 'cython_blas', 'cython_lapack'}
 
 @contextmanager
 def _quiet():   # no warnings, nothing printed
@@ -157,7 +160,7 @@ def _members(module):   # (name, object, how far from home) of the public callab
         at_home = (_home(thing) + '.').startswith(module.__name__ + '.')
         if callable(thing) and (at_home or declared is not None): yield name, thing, not at_home
 
-# %% ../../nbs/10_data/10_multiclass.ipynb #786f6f82
+# %% ../../nbs/10_data/10_multiclass.ipynb #c9795089
 def _methods(kind, packages):   # (name, object, inherited) of the public methods and properties of a class
     seen = set()
     for base in kind.__mro__:
@@ -172,13 +175,15 @@ def _crawl(packages):   # docstring -> [(rank, name, module)], the best name fir
     found = defaultdict(list)
     def note(name, thing, rank):
         alias = getattr(thing, '__name__', None) != name.rpartition('.')[2]
-        if doc := _docstring(thing): found[inspect.cleandoc(doc)].append(((*rank, name.count('.'), alias, len(name)), name, module.__name__))
+        if doc := _docstring(thing):
+            found[inspect.cleandoc(doc)].append(((*rank, name.count('.'), alias, len(name)), name, module.__name__))
     for module in [module for package in packages for module in public_modules(package)]:   # import all before reading any
         for name, thing, away in _members(module):
             if not {_home(thing).partition('.')[0], _home(type(thing)).partition('.')[0]} & set(packages): continue
             note(f'{module.__name__}.{name}', thing, (False, away))
             if isinstance(thing, type):
-                for method, code, inherited in _methods(thing, packages): note(f'{module.__name__}.{name}.{method}', code, (inherited, away))
+                for method, code, inherited in _methods(thing, packages):
+                    note(f'{module.__name__}.{name}.{method}', code, (inherited, away))
     return {doc: sorted(names) for doc, names in found.items()}
 
 # %% ../../nbs/10_data/10_multiclass.ipynb #a0519d8a
@@ -215,7 +220,7 @@ def sentences(
         for text in _END.split(' '.join(block.split())):
             if len(words(text)) >= 3 and not _SIGNATURE.match(text): yield text.strip()
 
-# %% ../../nbs/10_data/10_multiclass.ipynb #8938b1ef
+# %% ../../nbs/10_data/10_multiclass.ipynb #69c000bd
 class Corpus(NamedTuple):
     "Documented objects, their sentences and the links between them."
     names: np.ndarray      # (n_objects,) str, the best public name of each, sorted
@@ -232,7 +237,8 @@ def _arranged(found):   # Corpus from the docstrings of a crawl: one object per 
         texts += new; owners += [i] * len(new)
     names = [found[doc][0][1] for doc in docs]
     modules = [found[doc][0][2] for doc in docs]
-    return Corpus(np.array(names, dtype=str), np.array(modules, dtype=str), _strings(texts), np.array(owners, dtype=np.int64), _links(docs, names, found))
+    return Corpus(np.array(names, dtype=str), np.array(modules, dtype=str), _strings(texts),
+                  np.array(owners, dtype=np.int64), _links(docs, names, found))
 
 # %% ../../nbs/10_data/10_multiclass.ipynb #41682406
 def _linked_names(doc):   # what the "See Also" section of a docstring names
@@ -259,7 +265,7 @@ def _links(docs, names, found):   # (n_links, 2) resolved links, each once, none
             if j is not None and j != i: pairs.add((i, j))
     return np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)
 
-# %% ../../nbs/10_data/10_multiclass.ipynb #52f3ef0e
+# %% ../../nbs/10_data/10_multiclass.ipynb #0c52ad85
 def _strings(texts):   # variable-width strings: one long sentence does not widen all others
     return np.array(list(texts), dtype=np.dtypes.StringDType())
 
@@ -269,9 +275,10 @@ def _numbered(keys):   # the same number for equal texts
 
 def _share_below(keys, share, seed):   # True where a text falls in the first `share` of all, by its own hash
     salt = str(seed).encode()[:16]
-    return np.array([int.from_bytes(hashlib.blake2b(key.encode(), digest_size=6, salt=salt).digest()) < share * 2**48 for key in keys], dtype=bool)
+    digests = (hashlib.blake2b(key.encode(), digest_size=6, salt=salt).digest() for key in keys)
+    return np.array([int.from_bytes(digest) < share * 2**48 for digest in digests], dtype=bool)
 
-# %% ../../nbs/10_data/10_multiclass.ipynb #25c883e5
+# %% ../../nbs/10_data/10_multiclass.ipynb #e265118c
 def _version(name):   # of the distribution that brings an import name; the standard library goes with Python
     if name in sys.stdlib_module_names: return 'stdlib'
     try: return metadata.version('scikit-learn' if name == 'sklearn' else name)
@@ -282,7 +289,7 @@ def _installed(packages):   # names to versions, of those asked for or of the de
     names = _DEFAULT_PACKAGES if packages is None else packages
     missing = [name for name in names if importlib.util.find_spec(name) is None]
     if missing and packages is not None:
-        raise ImportError(f'package {missing[0]!r} is not installed; docstrings are read from installed packages, so install it or leave it out')
+        raise ImportError(f'package {missing[0]!r} is not installed; only installed packages are read, so install it or leave it out')
     return {name: _version(name) for name in names if name not in missing}
 
 def _key(versions, **options):   # everything a result depends on
@@ -329,7 +336,7 @@ def _split(keys, labels, test_share, seed):   # True for test rows; a class with
         if not lost.any(): return test
         test &= ~np.isin(ids, ids[lost])   # every row with such a text moves, so no text is on both sides
 
-# %% ../../nbs/10_data/10_multiclass.ipynb #a710f38a
+# %% ../../nbs/10_data/10_multiclass.ipynb #eeb026ab
 def _problem(read, max_classes, max_words, min_sentences, keep_shared, test_share, seed, dtype):
     rows, keys, report = _clean(read, keep_shared)
     often = _frequent(read.owners[rows], min_sentences, max_classes)
@@ -344,9 +351,10 @@ def _problem(read, max_classes, max_words, min_sentences, keep_shared, test_shar
     objects, labels = np.unique(read.owners[rows], return_inverse=True)
     report |= dict(n_rows_of_small_classes=int((~often).sum()), n_rows_without_known_word=int((~known).sum()), n_rows=len(rows),
                    n_classes=len(objects), n_words=len(names))
-    return Multiclass(features, labels, read.names[objects], names, read.texts[rows], np.flatnonzero(~test), np.flatnonzero(test), idf, report)
+    return Multiclass(features, labels, read.names[objects], names, read.texts[rows],
+                      np.flatnonzero(~test), np.flatnonzero(test), idf, report)
 
-# %% ../../nbs/10_data/10_multiclass.ipynb #e0b5ffcb
+# %% ../../nbs/10_data/10_multiclass.ipynb #e512f0e2
 def _pack(problem):   # Multiclass -> arrays without pickles
     packed, starts = pack_texts(problem.texts.tolist())
     rows = problem.features
@@ -357,8 +365,9 @@ def _pack(problem):   # Multiclass -> arrays without pickles
 def _unpack(pack):
     shape = len(pack['labels']), len(pack['feature_names'])
     features = sparse.csr_array((pack['data'], pack['indices'], pack['indptr']), shape=shape)
-    return Multiclass(features, pack['labels'], pack['class_names'], pack['feature_names'], _strings(unpack_texts(pack['packed'], pack['starts'])),
-                      pack['train'], pack['test'], pack['idf'], json.loads(str(pack['report'])))
+    texts = _strings(unpack_texts(pack['packed'], pack['starts']))
+    return Multiclass(features, pack['labels'], pack['class_names'], pack['feature_names'], texts, pack['train'],
+                      pack['test'], pack['idf'], json.loads(str(pack['report'])))
 
 # %% ../../nbs/10_data/10_multiclass.ipynb #2b1644a1
 def docstrings(
@@ -413,7 +422,7 @@ def _weighted(counts, test):   # tf-idf of dense counts, weights from training r
     rows = counts * idf
     return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), np.finfo(float).tiny)
 
-# %% ../../nbs/10_data/10_multiclass.ipynb #8b1fd6d6
+# %% ../../nbs/10_data/10_multiclass.ipynb #25c4a1aa
 def docstring_modules(
     packages:Sequence[str]|None=None, # import names; None for numpy, scipy, matplotlib, sklearn where installed
     *,
@@ -427,7 +436,7 @@ def docstring_modules(
     read = corpus(packages)
     kept, keys, report = _clean(read, False)
     objects, inverse = np.unique(read.owners[kept], return_inverse=True)
-    bags = [[] for _ in objects]
+    bags: list[list[str]] = [[] for _ in objects]
     for i, key in zip(inverse.tolist(), keys): bags[i] += key.split()
     often = _frequent(_numbered(read.modules[objects].tolist()), 1, n_modules)
     objects, bags = objects[often], [bag for bag, yes in zip(bags, often) if yes]
@@ -438,7 +447,7 @@ def docstring_modules(
     return Multiclass(features, labels, modules, np.array([f'bucket {j}' for j in range(n_buckets)]), _strings(read.names[objects]),
                       np.flatnonzero(~test), np.flatnonzero(test), report=report)
 
-# %% ../../nbs/10_data/10_multiclass.ipynb #3d6647bf
+# %% ../../nbs/10_data/10_multiclass.ipynb #4d20f7ea
 def held_out(
     labels:np.ndarray,      # (n_samples,) int
     test_share:float=.2,    # share of each class
@@ -454,7 +463,8 @@ def held_out(
 
 def _from_sklearn(name, seed):
     try: from sklearn import datasets
-    except ImportError: raise ImportError(f'{name}() reads its rows from scikit-learn, which is not installed; pip install scikit-learn') from None
+    except ImportError:
+        raise ImportError(f'{name}() reads its rows from scikit-learn, which is not installed; pip install scikit-learn') from None
     bunch = getattr(datasets, f'load_{name}')()
     features, labels = np.asarray(bunch.data, float), np.asarray(bunch.target, np.int64)
     train, test = held_out(labels, .2, seed)

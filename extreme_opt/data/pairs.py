@@ -5,9 +5,10 @@
 # %% auto #0
 __all__ = ['Pairs', 'Linked', 'linked_objects', 'see_also', 'Towers', 'planted_towers']
 
-# %% ../../nbs/10_data/20_pairs.ipynb #139a8930
+# %% ../../nbs/10_data/20_pairs.ipynb #3b2089e8
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Sequence
+from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 from .multiclass import choose_words, corpus, tf_idf, words
@@ -48,7 +49,7 @@ class Pairs:
     @property
     def test_observed(self) -> np.ndarray: return self.observed[self.test]
 
-# %% ../../nbs/10_data/20_pairs.ipynb #8285b945
+# %% ../../nbs/10_data/20_pairs.ipynb #d262c9ce
 class Linked(NamedTuple):
     "Objects that take part in a link, with the words of their docstrings."
     names: np.ndarray                # (n_objects,) str
@@ -65,7 +66,7 @@ def linked_objects(
     read = corpus(packages)
     objects = np.intersect1d(read.links, read.owners)            # linked, and with a sentence to read
     place = np.full(len(read.names), -1); place[objects] = np.arange(len(objects))
-    bags = [[] for _ in objects]
+    bags: list[list[str]] = [[] for _ in objects]
     for i, text in zip(place[read.owners].tolist(), read.texts.tolist()):
         if i >= 0: bags[i] += words(text)
     names, idf = choose_words(bags, max_words=max_words)

@@ -34,7 +34,11 @@ def unit_rows(
     scaled = features.data / np.repeat(np.where(norms > 0, norms, 1), entries)
     return sparse.csr_array((scaled.astype(features.dtype), features.indices, features.indptr), shape=features.shape)
 
-# %% ../../nbs/10_data/44_prepare.ipynb #1b222036
+# %% ../../nbs/10_data/44_prepare.ipynb #3056ffe5
+def _rows(features, ids):
+    "Rows by id; no copy when all are wanted in their order."
+    return features if len(ids) == features.shape[0] and (np.diff(ids) == 1).all() else features[ids]
+
 def _stack(parts, n_features, dtype):
     "Features of all parts below one another, cut or filled to the same columns."
     width = n_features or max(part.shape[1] for part in parts)
@@ -47,6 +51,7 @@ def _stack(parts, n_features, dtype):
         raise ValueError(f'features have {[part.shape[1] for part in parts]} columns, expected at least n_features={width}')
     return np.concatenate([np.asarray(part[:, :width], dtype) for part in parts])
 
+# %% ../../nbs/10_data/44_prepare.ipynb #481435eb
 def prepare(
     rows:Rows,                # training rows, as a reader gives them
     test:Rows|None=None,      # test rows, with the same labels and columns
@@ -61,7 +66,7 @@ def prepare(
     "One-class problem from rows with any number of labels: the preparation of the softmax paper's Table 1."
     parts = [part for part in (rows, test) if part is not None]
     picked = [_one_each(part, first_label) for part in parts]
-    features = _stack([part.features[ids] for part, (ids, _) in zip(parts, picked)], n_features, dtype)
+    features = _stack([_rows(part.features, ids) for part, (ids, _) in zip(parts, picked)], n_features, dtype)
     labels, from_test = np.concatenate([found for _, found in picked]), np.arange(features.shape[0]) >= len(picked[0][0])
     report = dict(n_rows=sum(part.n_samples for part in parts), n_unlabelled=sum(int((np.diff(part.label_starts) == 0).sum()) for part in parts))
     if drop_empty:

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['opened', 'blocks', 'lines', 'Rows', 'read_sparse', 'read_label_names', 'read_arff']
 
-# %% ../../nbs/10_data/40_readers.ipynb #a33f9ad0
+# %% ../../nbs/10_data/40_readers.ipynb #2569f671
 import gzip
 import html
 import io
@@ -13,42 +13,59 @@ import re
 import zipfile
 import zlib
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-# %% ../../nbs/10_data/40_readers.ipynb #7acda597
+# %% ../../nbs/10_data/40_readers.ipynb #3f5370f8
 def _name(source): return Path(source).name if isinstance(source, (str, Path)) else getattr(source, 'name', None) or 'the text'
+
+def _unpacked(file, member, name):
+    "The file itself, or what it holds when it is packed."
+    start, magic = file.tell(), file.read(4)
+    file.seek(start)
+    if magic[:2] == b'\x1f\x8b': return io.BufferedReader(gzip.GzipFile(fileobj=file), 1 << 16) # type: ignore
+    if magic[:3] == b'BZh':
+        import bz2
+        return bz2.BZ2File(file)
+    if magic != b'PK\3\4': return file
+    try:
+        pack = zipfile.ZipFile(file)
+        names = [one for one in pack.namelist() if not one.endswith('/')]
+        if member or len(names) == 1: return pack.open(member or names[0])
+    except Exception as error:      # zipfile answers a broken archive with a dozen kinds of error
+        raise ValueError(f'{name} is a damaged zip file at byte 0 ({_one_line(error)}); get it again') from None
+    raise ValueError(f'{name} holds {len(names)} files up to its end, one is expected; name the member')
+
+def _one_line(error): return ' '.join(str(error).split())[:120] or type(error).__name__
+
+_DAMAGE = (EOFError, zlib.error, zipfile.BadZipFile, OSError)
 
 @contextmanager
 def opened(
     source:Any,        # path, or a binary file that can seek
     member:str='',     # which member, when it is a zip file with several
 )->Iterator:           # binary file of unpacked bytes
-    "Open a file for reading, unpacking gzip, bzip2 and zip by their first bytes."
+    "Open a file for reading, unpacking gzip, bzip2 and zip by their first bytes; damage is a ValueError."
     file = open(source, 'rb') if isinstance(source, (str, Path)) else source
-    try:
-        start, magic = file.tell(), file.read(6)
-        file.seek(start)
-        if magic[:2] == b'\x1f\x8b': yield io.BufferedReader(gzip.GzipFile(fileobj=file), 1 << 16) # type: ignore
-        elif magic[:3] == b'BZh':
-            import bz2
-            yield bz2.BZ2File(file)
-        elif magic[:4] == b'PK\3\4':
-            pack = zipfile.ZipFile(file)
-            names = [name for name in pack.namelist() if not name.endswith('/')]
-            if not member and len(names) != 1: raise ValueError(f'{_name(source)} holds {len(names)} files, one is expected; name the member')
-            yield pack.open(member or names[0])
-        else: yield file
+    try: yield _unpacked(file, member, _name(source))
+    except _DAMAGE as error:
+        if isinstance(error, OSError) and error.errno is not None: raise   # the disk, not the data
+        raise ValueError(f'{_name(source)} is damaged after byte 0 ({_one_line(error)}); get it again') from None
     finally:
         if file is not source: file.close()
 
-# %% ../../nbs/10_data/40_readers.ipynb #6740733b
+# %% ../../nbs/10_data/40_readers.ipynb #bda68d17
 _BLOCK, _LONGEST = 1 << 20, 1 << 26
-_DAMAGE = (EOFError, zlib.error, zipfile.BadZipFile, OSError, NotImplementedError, RuntimeError, KeyError)
+
+def _piece(file, number, name):
+    try: return file.read(_BLOCK)
+    except _DAMAGE as error:
+        if isinstance(error, OSError) and error.errno is not None: raise
+        raise ValueError(f'{name} is damaged after line {number} ({_one_line(error)}); get the file again') from None
 
 def blocks(
     source:Any,       # path or binary file
@@ -56,19 +73,15 @@ def blocks(
 )->Iterator:          # pairs: number of the first line, bytes that end with a whole line
     "The lines of a file in blocks of about a megabyte, each with the number of its first line."
     number, rest = 1, b''
-    try:
-        with opened(source, member) as file:
-            while piece := file.read(_BLOCK):
-                head, newline, tail = piece.rpartition(b'\n')
-                if newline:
-                    block, rest = rest + head + newline, tail
-                    yield number, block
-                    number += block.count(b'\n')
-                else: rest += piece
-                if len(rest) > _LONGEST: raise ValueError(f'line {number} of {_name(source)} is longer than {_LONGEST >> 20} MiB; is it a text file?')
-    except _DAMAGE as error:
-        if isinstance(error, OSError) and error.errno is not None: raise   # the disk, not the data
-        raise ValueError(f'{_name(source)} is damaged at line {number} ({error}); get the file again') from None
+    with opened(source, member) as file:
+        while piece := _piece(file, number, _name(source)):
+            head, newline, tail = piece.rpartition(b'\n')
+            if newline:
+                block, rest = rest + head + newline, tail
+                yield number, block
+                number += block.count(b'\n')
+            else: rest += piece
+            if len(rest) > _LONGEST: raise ValueError(f'line {number} of {_name(source)} is longer than {_LONGEST >> 20} MiB; is it a text file?')
     if rest: yield number, rest
 
 def lines(

@@ -44,7 +44,7 @@ def write_atomically(
         raise
     return path
 
-# %% ../../nbs/10_data/45_store.ipynb #a908844d
+# %% ../../nbs/10_data/45_store.ipynb #3dd26761
 def save_arrays(
     path:Path|str,       # target, by custom `.npz`
     **arrays:np.ndarray, # what to keep; numbers, booleans, fixed-width text
@@ -53,7 +53,7 @@ def save_arrays(
     arrays = {name: np.asarray(value) for name, value in arrays.items()}
     for name, value in arrays.items():
         if value.dtype.hasobject: raise ValueError(f'array {name!r} holds Python objects, which are not stored; use pack_texts for words')
-    return write_atomically(path, lambda file: np.savez(file, **arrays))
+    return write_atomically(path, lambda file: np.savez(file, **arrays))  # type: ignore[arg-type]
 
 def load_arrays(
     path:Path|str, # a file written by `save_arrays`

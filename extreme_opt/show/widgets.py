@@ -75,13 +75,13 @@ def _first(function:Callable, name:str, several:Sequence)->int:
     parameter = inspect.signature(function).parameters.get(name)
     return next((i for i, value in enumerate(several) if parameter and _text(value) == _text(parameter.default)), 0)
 
-# %% ../../nbs/60_show/20_widgets.ipynb #64e2390d
+# %% ../../nbs/60_show/20_widgets.ipynb #f727dbb5
 def _sliders(function:Callable, chosen:dict[str, list])->dict[str, widgets.SelectionSlider]:
     "One slider per knob, at its starting position."
     wide = max(len(name) for name in chosen)
     return {name: widgets.SelectionSlider(
         options=[(label, i) for i, label in enumerate(_labels(several))], index=_first(function, name, several),
-        description=name.replace('_', ' '), style={'description_width': f'{.6 * wide + 1:.1f}em'}, layout={'width': '26em'})
+        description=name.replace('_', ' '), style={'description_width': f'{.7 * wide + 1.5:.1f}em'}, layout={'width': '26em'})
         for name, several in chosen.items()}
 
 def _stack(

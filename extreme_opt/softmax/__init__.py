@@ -1,10 +1,12 @@
 "Softmax regression with many classes: sampled double sums and the solvers that keep them stable."
+from extreme_opt.softmax.classifier import SoftmaxClassifier
 from extreme_opt.softmax.double_sum import DoubleSum, Draw, SoftmaxData, draw_distinct, hit_rate, mean_log_loss
 from extreme_opt.softmax.implicit import ImplicitSGD, implicit_update, pair_step, set_step
 from extreme_opt.softmax.umax import UMax, umax_update, umax_updates
 from extreme_opt.softmax.rivals import FullSoftmax, ImportanceSampled, NoiseContrast, OneVsEach, noise_chances
 
 __all__ = [
+    'SoftmaxClassifier',
     'DoubleSum', 'Draw', 'SoftmaxData', 'draw_distinct', 'hit_rate', 'mean_log_loss',
     'UMax', 'umax_update', 'umax_updates',
     'ImplicitSGD', 'implicit_update', 'pair_step', 'set_step',

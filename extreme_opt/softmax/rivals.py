@@ -6,32 +6,33 @@
 __all__ = ['PAIRS', 'BINARY', 'CHOICE', 'BLIND', 'FullSoftmax', 'noise_chances', 'OneVsEach', 'NoiseContrast',
            'ImportanceSampled']
 
-# %% ../../nbs/20_softmax/50_rivals.ipynb #291acd16
+# %% ../../nbs/20_softmax/50_rivals.ipynb #5ca77c78
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 import numpy as np
-from scipy import sparse
 from scipy.special import expit
 from ..core.compiled import njit
 from ..core.linalg import row_add, row_dot
-from .double_sum import DoubleSum, Draw, SoftmaxData, draw_distinct, label_gaps, log_one_plus_sum
+from .double_sum import Draw, SoftmaxData, add_rows, draw_distinct, label_gaps, log_one_plus_sum, mean_log_loss, scores_at
 
-# %% ../../nbs/20_softmax/50_rivals.ipynb #1cd6d5b2
+# %% ../../nbs/20_softmax/50_rivals.ipynb #5358fe5b
 @dataclass(frozen=True, eq=False)
 class _WeightProblem(SoftmaxData):
     "A softmax problem whose parameters are the weights alone: no log-normalisers."
     advice: ClassVar[str] = 'lower the rate; UMax and ImplicitSGD on DoubleSum stay finite at any rate'
-    rate_unit = property(lambda self: 1 / self.n_samples, doc='a learning rate of 1 is this step on the loss: eta = rate / N')
-    log_loss = DoubleSum.log_loss     # exact and honest: scores in, nats out
+    n_free: int = field(default=0, kw_only=True)   # last columns that the ridge leaves alone: the intercept
 
+    def log_loss(self, params:np.ndarray, rows:np.ndarray|None=None)->float: # mean over rows, nats, exact: `mean_log_loss`
+        return mean_log_loss(self, self.unpack(params)[0], rows)
+    def _ruled(self, weights): return weights[:, :max(self.n_features - self.n_free, 0)]   # what the ridge pulls at
     def unpack(self, params:np.ndarray)->tuple[np.ndarray]: # one view: weights (n_classes, n_features)
         return (params.reshape(self.n_classes, self.n_features),)
     def start(self, seed:int=0)->np.ndarray: # (n_params,) zeros: all classes equally likely
-        return np.zeros(self.n_classes * self.n_features, self.dtype)
+        return np.zeros(self.n_weights, self.dtype)
     def memory(self, dtype:Any=None)->int: # bytes of one vector of parameters
-        return self.n_classes * self.n_features * np.dtype(dtype or self.dtype).itemsize
+        return self.n_weights * np.dtype(dtype or self.dtype).itemsize
     def _add_up(self, params, rows=None, grad=None): # exact loss of all or of some rows, scaled up; slopes into grad
         (weights,), total = self.unpack(params), 0.
         for ids, gaps, own in label_gaps(self, weights, rows):
@@ -39,8 +40,9 @@ class _WeightProblem(SoftmaxData):
             total += values.sum()
             if grad is not None: grad += (self.features[ids].T @ slopes).T
         scale = self.n_samples / (self.n_samples if rows is None else len(rows))
-        if grad is not None: grad += self.n_samples * self.ridge * weights
-        return float(scale * total + self.n_samples * self.ridge / 2 * np.vdot(weights, weights).astype(float))
+        ruled = self._ruled(weights)
+        if grad is not None: self._ruled(grad)[:] += self.n_samples * self.ridge * ruled
+        return float(scale * total + self.n_samples * self.ridge / 2 * np.einsum('kd,kd->k', ruled, ruled).sum(dtype=float))
     def loss_on(self, params:np.ndarray, rows:np.ndarray)->float: # the loss, estimated from these rows alone
         return self._add_up(params, np.asarray(rows))
     def loss(self, params:np.ndarray)->float: # exact: averaged over every draw of classes, summed over all rows
@@ -51,7 +53,7 @@ class _WeightProblem(SoftmaxData):
     def grad(self, params:np.ndarray)->np.ndarray: # (n_params,) exact gradient of `loss`
         return self.loss_and_grad(params)[1]
 
-# %% ../../nbs/20_softmax/50_rivals.ipynb #fe56f7df
+# %% ../../nbs/20_softmax/50_rivals.ipynb #2aba278f
 @dataclass(frozen=True, eq=False)
 class FullSoftmax(_WeightProblem):
     "The negative log-likelihood itself, all classes summed: eq. (2)."
@@ -73,7 +75,7 @@ class FullSoftmax(_WeightProblem):
     def _add_slopes(self, target, params, batch, factor): # target += factor * grad_at; target may be params
         ((weights,), (to_weights,)), pull = (self.unpack(params), self.unpack(target)), factor * self.n_samples
         steps = [(ids, self._expected(gaps, own, ids)[1]) for ids, gaps, own in label_gaps(self, weights, batch)]
-        to_weights += (pull * self.ridge) * weights
+        if self.ridge: self._ruled(to_weights)[:] += (pull * self.ridge) * self._ruled(weights)
         for ids, slopes in steps: to_weights += (pull / len(batch)) * (self.features[ids].T @ slopes).T
 
 # %% ../../nbs/20_softmax/50_rivals.ipynb #8f785368
@@ -99,21 +101,6 @@ def noise_chances(
         bad = np.flatnonzero(~(chances > 0) | ~np.isfinite(chances))
         if len(bad): raise ValueError(f'noise[{bad[0]}] is {chances[bad[0]]}, but every class needs a positive chance; raise it a little')
     return chances / chances.sum()
-
-# %% ../../nbs/20_softmax/50_rivals.ipynb #f15d1f6f
-def _draw_scores(problem, weights, classes, sample): # (n, m+1) float64: x.w for the classes of each draw
-    rows = problem.features[sample]
-    if not problem.is_sparse: return np.einsum('nd,ncd->nc', rows, weights[classes], dtype=float)
-    of = np.repeat(np.arange(len(classes)), np.diff(rows.indptr))
-    spread = sparse.csr_array((rows.data.astype(float), np.arange(rows.nnz), rows.indptr), (len(classes), rows.nnz))
-    return spread @ weights[classes[of], rows.indices[:, None]].astype(float)
-
-def _spread_slopes(problem, target, classes, sample, slopes): # target[class] += slope * x for each draw
-    rows = problem.features[sample]
-    if not problem.is_sparse: np.add.at(target, classes, slopes[:, :, None] * rows[:, None, :])
-    else:
-        of = np.repeat(np.arange(len(classes)), np.diff(rows.indptr))
-        np.add.at(target, (classes[of], rows.indices[:, None]), slopes[of] * rows.data[:, None])
 
 # %% ../../nbs/20_softmax/50_rivals.ipynb #abbde40a
 PAIRS, BINARY, CHOICE, BLIND = range(4)      # how the slopes follow from the scores
@@ -142,16 +129,16 @@ def _slopes(kind, scale, t, out):
             out[m] = 0.
             for j in range(m): out[m] -= out[j]
 
-# %% ../../nbs/20_softmax/50_rivals.ipynb #703f9846
+# %% ../../nbs/20_softmax/50_rivals.ipynb #71af2d8b
 @njit(cache=True)
-def _shrink(weights, classes, shrinks, rate):
+def _shrink(weights, classes, shrinks, rate, split):
     "Ridge of a batch: each class shrinks once per time it was drawn."
     ids = np.sort(classes.ravel())
     first = 0
     for i in range(1, len(ids) + 1):
         if i == len(ids) or ids[i] != ids[first]:
             k = ids[first]
-            weights[k] *= 1. - rate * shrinks[k] * (i - first)
+            for f in range(split): weights[k, f] *= 1. - rate * shrinks[k] * (i - first)
             first = i
 
 @njit(cache=True)
@@ -166,9 +153,9 @@ def _dot(x, w):
     for j in range(n - n % 4, n): a += np.float64(x[j]) * np.float64(w[j])
     return (a + b) + (c + d)
 
-# %% ../../nbs/20_softmax/50_rivals.ipynb #2f66dce7
+# %% ../../nbs/20_softmax/50_rivals.ipynb #dd64862a
 @njit(cache=True)
-def _descend_dense(weights, features, sample, classes, offsets, kind, scale, shrinks, pull, size):
+def _descend_dense(weights, features, sample, classes, offsets, kind, scale, shrinks, split, pull, size):
     "Batches of `size` draws one after the other, in place; all slopes of a batch come from the weights before it."
     n_draws, width = classes.shape
     slopes, t = np.empty((size, width)), np.empty(width)
@@ -177,7 +164,7 @@ def _descend_dense(weights, features, sample, classes, offsets, kind, scale, shr
         for i in range(first, last):
             for j in range(width): t[j] = _dot(features[sample[i]], weights[classes[i, j]]) - offsets[i, j]
             _slopes(kind, scale, t, slopes[i - first])
-        if len(shrinks): _shrink(weights, classes[first:last], shrinks, pull / (last - first))
+        if len(shrinks): _shrink(weights, classes[first:last], shrinks, pull / (last - first), split)
         for i in range(first, last):
             x = features[sample[i]]
             for j in range(width):
@@ -185,7 +172,7 @@ def _descend_dense(weights, features, sample, classes, offsets, kind, scale, shr
                 for f in range(len(x)): w[f] -= step * x[f]
 
 @njit(cache=True)
-def _descend_sparse(weights, values, indices, indptr, sample, classes, offsets, kind, scale, shrinks, pull, size):
+def _descend_sparse(weights, values, indices, indptr, sample, classes, offsets, kind, scale, shrinks, split, pull, size):
     "The same for CSR rows: work goes with the numbers that are not zero."
     n_draws, width = classes.shape
     slopes, t = np.empty((size, width)), np.empty(width)
@@ -195,13 +182,13 @@ def _descend_sparse(weights, values, indices, indptr, sample, classes, offsets, 
             a, b = indptr[sample[i]], indptr[sample[i] + 1]
             for j in range(width): t[j] = row_dot(indices[a:b], values[a:b], weights[classes[i, j]]) - offsets[i, j]
             _slopes(kind, scale, t, slopes[i - first])
-        if len(shrinks): _shrink(weights, classes[first:last], shrinks, pull / (last - first))
+        if len(shrinks): _shrink(weights, classes[first:last], shrinks, pull / (last - first), split)
         for i in range(first, last):
             a, b = indptr[sample[i]], indptr[sample[i] + 1]
             for j in range(width):
                 row_add(indices[a:b], values[a:b], weights[classes[i, j]], -pull / (last - first) * slopes[i - first, j])
 
-# %% ../../nbs/20_softmax/50_rivals.ipynb #3b2110d5
+# %% ../../nbs/20_softmax/50_rivals.ipynb #34058fdd
 @dataclass(frozen=True, eq=False)
 class _SampledProblem(_WeightProblem):
     "A stand-in for the softmax that looks at the label and a few drawn classes at a time."
@@ -232,22 +219,25 @@ class _SampledProblem(_WeightProblem):
         return self.unpack(params)[0], classes, self._offsets(classes)
     def loss_at(self, params:np.ndarray, batch:Draw)->float: # unbiased for `loss`
         weights, classes, offsets = self._prepare(params, batch)
-        values = self._terms(_draw_scores(self, weights, classes, batch.sample) - offsets)[0]
-        if self.ridge: values = values + (self._shrinks(batch.others.shape[1]) * (weights.astype(float)**2).sum(1) / 2)[classes].sum(1)
+        values = self._terms(scores_at(self, weights, batch.sample, classes) - offsets)[0]
+        if self.ridge:
+            ruled = self._ruled(weights)
+            values = values + (self._shrinks(batch.others.shape[1]) * np.einsum('kd,kd->k', ruled, ruled) / 2)[classes].sum(1)
         return float(self.n_samples * values.mean())
     def grad_at(self, params:np.ndarray, batch:Draw)->np.ndarray: # (n_params,) unbiased for `grad`
         (weights, classes, offsets), grad = self._prepare(params, batch), np.zeros(params.size)
         pull, (target,) = self.n_samples / len(classes), self.unpack(grad)
-        slopes = self._terms(_draw_scores(self, weights, classes, batch.sample) - offsets)[1]
-        _spread_slopes(self, target, classes, batch.sample, pull * slopes)
-        if self.ridge: np.add.at(target, classes, pull * (self._shrinks(batch.others.shape[1])[:, None] * weights)[classes])
+        slopes = self._terms(scores_at(self, weights, batch.sample, classes) - offsets)[1]
+        add_rows(self, target, batch.sample, classes, pull * slopes)
+        times = np.bincount(classes.ravel(), minlength=self.n_classes)[:, None]
+        if self.ridge: self._ruled(target)[:] += pull * times * self._shrinks(batch.others.shape[1])[:, None] * self._ruled(weights)
         return grad.astype(self.dtype, copy=False)
     def descend_at(self, params:np.ndarray, batch:Draw, rate:float)->None: # in place, params -= rate * grad_at, only rows of the batch
         self.descend_each(params, batch, rate, len(batch.sample))
     def descend_each(self, params:np.ndarray, batch:Draw, rate:float, size:int=1)->None: # as descend_at, `size` draws at a time
         weights, classes, offsets = self._prepare(params, batch)
         rest = (batch.sample, classes, offsets, self.kind, (self.n_classes - 1) / batch.others.shape[1],
-                self._shrinks(batch.others.shape[1]), rate * self.n_samples, size)
+                self._shrinks(batch.others.shape[1]), self.n_features - self.n_free, rate * self.n_samples, size)
         if self.is_sparse: _descend_sparse(weights, self.features.data, self.features.indices, self.features.indptr, *rest)
         else: _descend_dense(weights, self.features, *rest)
 

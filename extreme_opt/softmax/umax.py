@@ -61,7 +61,7 @@ class Rows(NamedTuple):
     indices: np.ndarray  # (n_nonzero,) int32 columns
     values: np.ndarray   # (n_nonzero,)
 
-# %% ../../nbs/20_softmax/30_umax.ipynb #12c30fb4
+# %% ../../nbs/20_softmax/30_umax.ipynb #f9835669
 @njit(cache=True)
 def _lift(gaps, lag, limit, ratios):
     "Fill ratios with exp(gap - lag), the lag lifted first where test (A) says so; the lag, and whether it moved."
@@ -96,7 +96,7 @@ def _pulls(gaps, own, log_norm, square, knobs, carry, ratios):
     if carry[1] > knobs.max_norm**2:                       # project: one factor for all weights
         carry[0] *= knobs.max_norm / np.sqrt(carry[1])
         carry[1] = knobs.max_norm**2
-    return pull, min(knobs.high, max(knobs.low, lag + knobs.alpha * own - knobs.rate * slope))
+    return pull, min(max(lag + knobs.alpha * own - knobs.rate * slope, knobs.low), knobs.high)      # nan stays nan
 
 # %% ../../nbs/20_softmax/30_umax.ipynb #4ee7e459
 @njit(cache=True)
