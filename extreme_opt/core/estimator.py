@@ -152,7 +152,7 @@ def check_columns(
     if n_features != estimator.n_features_in_:
         raise ValueError(f'X has {n_features} features, but {kind} is expecting {estimator.n_features_in_} features as input')
 
-# %% ../../nbs/00_core/70_estimator.ipynb #95edb953
+# %% ../../nbs/00_core/70_estimator.ipynb #d1ac808c
 def _seed_of(random_state):
     "What numpy's generator is made from: an int, None for a fresh one, or a draw from a generator."
     if random_state is None: return int(np.random.SeedSequence().generate_state(1)[0])
@@ -165,6 +165,7 @@ def run_estimator(
     problem:Any,           # the formulation
     solver:Any,            # the algorithm
     params:np.ndarray|None = None, # (n_params,) first point
+    watch:dict|None = None,        # further columns of the record: name -> function(problem, params)
     record_on:int|None = None,     # rows that the recorded loss is estimated on; None: all, 0: none
 )->Run: # the record; also stored as `run_`, with `n_steps_`
     "`minimize` with the arguments that every estimator shares; continues from `checkpoint` where that file is there."
@@ -172,7 +173,7 @@ def run_estimator(
     if estimator.n_threads != 1: raise ValueError(f'n_threads={estimator.n_threads}, but {type(solver).__name__} runs on 1 thread; leave n_threads=1')
     path = estimator.checkpoint
     run = minimize(problem, solver, params, max_steps=estimator.max_steps, max_passes=estimator.max_passes, max_seconds=estimator.max_seconds,
-                   tolerance=estimator.tolerance, seed=_seed_of(estimator.random_state), record_on=record_on, checkpoint=path,
+                   tolerance=estimator.tolerance, seed=_seed_of(estimator.random_state), watch=watch, record_on=record_on, checkpoint=path,
                    resume=path if path is not None and Path(path).exists() else None, progress=estimator.progress)
     estimator.run_, estimator.n_steps_ = run, run.state.n_steps
     return run

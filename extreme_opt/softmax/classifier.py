@@ -5,14 +5,14 @@
 # %% auto #0
 __all__ = ['InterceptSum', 'with_intercept', 'SoftmaxClassifier']
 
-# %% ../../nbs/20_softmax/60_classifier.ipynb #a4251bac
+# %% ../../nbs/20_softmax/60_classifier.ipynb #b1494f37
 import math
 from dataclasses import dataclass, replace
 from typing import Any
 import numpy as np
 import scipy.sparse
 from ..core.estimator import Classifier, _seed_of, check_columns, check_features, check_labels, run_estimator
-from ..core.linalg import row_squares
+from ..core.linalg import log_sum_exp, row_squares
 from ..core.run import minimize
 from .double_sum import DoubleSum
 from .implicit import ImplicitSGD
@@ -47,7 +47,7 @@ def with_intercept(
     values, ids = np.insert(features.data, starts, height), np.insert(features.indices, starts, features.shape[1])
     return scipy.sparse.csr_array((values, ids, features.indptr + np.arange(features.shape[0] + 1)), shape=(features.shape[0], features.shape[1] + 1))
 
-# %% ../../nbs/20_softmax/60_classifier.ipynb #13d5ddfc
+# %% ../../nbs/20_softmax/60_classifier.ipynb #4c00892b
 class SoftmaxClassifier(Classifier):
     """Softmax regression over very many classes, by sampled updates that cost a few rows of the weights.
 
@@ -93,7 +93,8 @@ class SoftmaxClassifier(Classifier):
         elif not np.array_equal(known, self.classes_):
             raise ValueError(f'warm_start=True, but y holds other classes than the {len(known)} of the last fit; set warm_start=False')
         problem = self._make_problem(rows, labels)
-        run_estimator(self, problem, solver, None if before is None else _start_from(problem, before), _rows_to_record(problem, self.tolerance))
+        n_rows, params = _rows_to_record(problem), None if before is None else _start_from(problem, before)
+        run_estimator(self, problem, solver, params, watch=_watch(problem, n_rows), record_on=0 if self.tolerance is None else n_rows)
         return self._adopt()
     def partial_fit(self,
         X:Any,              # (n_samples, n_features) a batch
@@ -141,12 +142,26 @@ class SoftmaxClassifier(Classifier):
     def __setstate__(self, state):
         vars(self).update(state)
         if hasattr(self, 'run_'): self._adopt()
-    def _scores(self, X):
-        if scipy.sparse.issparse(X):                  # only the columns that these rows touch
-            used = np.unique(X.indices)
-            local = scipy.sparse.csr_array((X.data, np.searchsorted(used, X.indices), X.indptr), shape=(X.shape[0], len(used)))
-            return local.astype(np.float64) @ np.ascontiguousarray(self.coef_[:, used].T, dtype=np.float64) + self.intercept_
-        return X.astype(np.float64, copy=False) @ self.coef_.T + self.intercept_
+    def _scores(self, X): return _products(X, self.coef_) + self.intercept_
+
+def _products(X, weights):
+    "Scores of some rows. Sparse rows read only the columns that they touch; dense ones go through in float64, some classes at a time."
+    if scipy.sparse.issparse(X):
+        used, at = np.unique(X.indices, return_inverse=True)
+        rows = scipy.sparse.csr_array((X.data.astype(weights.dtype, copy=False), at.ravel(), X.indptr), shape=(X.shape[0], len(used)))
+        return rows @ np.ascontiguousarray(weights[:, used].T)
+    scores, rows, size = np.empty((X.shape[0], len(weights))), X.astype(np.float64, copy=False), max(1, 2**18 // X.shape[1])
+    for k in range(0, len(weights), size): scores[:, k:k + size] = rows @ weights[k:k + size].T.astype(np.float64)
+    return scores
+
+def _watch(problem, n_rows):
+    "Exact log-loss on fixed rows, so that a record says how far the fit has come."
+    ids = np.sort(np.random.default_rng(0).choice(problem.n_samples, n_rows, replace=False))
+    rows, labels = problem.features[ids], problem.labels[ids]
+    def log_loss(problem, params):
+        scores = _products(rows, problem.unpack(params)[0])
+        return float(np.mean(log_sum_exp(scores, axis=1) - scores[np.arange(n_rows), labels]))
+    return dict(log_loss=log_loss) if n_rows else None
 
 def _height(rows):
     "A tenth of the root mean square length of the rows; of 1 where all are zero."
@@ -160,10 +175,8 @@ def _start_from(problem, weights):
     problem.unpack(params)[1][:] = np.maximum(problem.best_log_norms(params), 0)
     return params
 
-def _rows_to_record(problem, tolerance):
-    "How many rows the recorded loss is estimated on: about twenty million products' worth, or none if that is too few."
+def _rows_to_record(problem):
+    "How many rows the recorded log-loss is measured on: about twenty million products' worth, at least a few."
     rows = problem.features
     cost = problem.n_classes * (rows.nnz / rows.shape[0] if scipy.sparse.issparse(rows) else rows.shape[1])
-    n_rows = int(2e7 / max(cost, 1.))
-    if n_rows >= problem.n_samples: return None
-    return n_rows if n_rows >= 20 else (20 if tolerance is not None else 0)
+    return min(problem.n_samples, max(20, int(2e7 / max(cost, 1.))))
