@@ -33,7 +33,7 @@ def test_readme_python_runs():
     assert done.returncode == 0, done.stderr[-2000:]
     count, names = done.stdout.strip().splitlines()
     assert re.match(r'[\d,]+ classes, held-out accuracy 0\.\d+', count)
-    assert 'solve_banded' in names
+    assert 'banded' in names
 
 def test_readme_commands_exist():
     "Each `make` command that a text names is a target with its own line of help."
