@@ -169,6 +169,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                            'extreme_opt/core/estimator.py'),
                                             'extreme_opt.core.estimator.check_labels': ( '00_core/estimator.html#check_labels',
                                                                                          'extreme_opt/core/estimator.py'),
+                                            'extreme_opt.core.estimator.check_shared': ( '00_core/estimator.html#check_shared',
+                                                                                         'extreme_opt/core/estimator.py'),
                                             'extreme_opt.core.estimator.run_estimator': ( '00_core/estimator.html#run_estimator',
                                                                                           'extreme_opt/core/estimator.py')},
             'extreme_opt.core.linalg': { 'extreme_opt.core.linalg.Solve': ('00_core/linalg.html#solve', 'extreme_opt/core/linalg.py'),

@@ -5,13 +5,13 @@
 # %% auto #0
 __all__ = ['InterceptSum', 'with_intercept', 'SoftmaxClassifier']
 
-# %% ../../nbs/20_softmax/60_classifier.ipynb #b1494f37
+# %% ../../nbs/20_softmax/60_classifier.ipynb #231f2a6d
 import math
 from dataclasses import dataclass, replace
 from typing import Any
 import numpy as np
 import scipy.sparse
-from ..core.estimator import Classifier, _seed_of, check_columns, check_features, check_labels, run_estimator
+from ..core.estimator import Classifier, _seed_of, check_columns, check_features, check_labels, check_shared, run_estimator
 from ..core.linalg import log_sum_exp, row_squares
 from ..core.run import minimize
 from .double_sum import DoubleSum
@@ -47,7 +47,7 @@ def with_intercept(
     values, ids = np.insert(features.data, starts, height), np.insert(features.indices, starts, features.shape[1])
     return scipy.sparse.csr_array((values, ids, features.indptr + np.arange(features.shape[0] + 1)), shape=(features.shape[0], features.shape[1] + 1))
 
-# %% ../../nbs/20_softmax/60_classifier.ipynb #4c00892b
+# %% ../../nbs/20_softmax/60_classifier.ipynb #7a2af594
 class SoftmaxClassifier(Classifier):
     """Softmax regression over very many classes, by sampled updates that cost a few rows of the weights.
 
@@ -58,7 +58,7 @@ class SoftmaxClassifier(Classifier):
         solver:str = 'implicit',          # "implicit" (Algorithm 1) or "umax" (Algorithm 2)
         *,
         n_others:int = 5,                 # m, wrong classes per update; at most n_classes - 1 are taken
-        learning_rate:float|None = None,  # > 0, eta * n_samples; None: 10 for "implicit", 1 for "umax"
+        learning_rate:float|None = None,  # > 0, eta * n_samples; None: 10 for "implicit", 0.3 for "umax"
         decay:float = .9,                 # in (0, 1], multiplies the rate after each pass
         ridge:float = 0.,                 # >= 0, per sample; intercepts are free of it
         fit_intercept:bool = True,        # whether classes have intercepts; a copy of X gains a column
@@ -101,7 +101,7 @@ class SoftmaxClassifier(Classifier):
         y:Any,              # (n_samples,) labels
         classes:Any = None, # (n_classes,) every label that will ever come; needed in the first call
     )->'SoftmaxClassifier': # itself
-        "Learn from a batch in one pass, at a rate that does not decay, and forget the batch."
+        "Learn from a batch in one pass, at a rate that does not decay, and forget the batch; limits and warm_start concern `fit` alone."
         first = not hasattr(self, 'classes_')
         rows = check_features(X)
         y = check_labels(y, rows.shape[0])
@@ -112,6 +112,8 @@ class SoftmaxClassifier(Classifier):
         if first: self.classes_, self._height, self._n_batches = np.unique(classes), _height(rows) if self.fit_intercept else 0., 0
         solver, problem = replace(self._make_solver(len(self.classes_)), decay=1.), self._make_problem(rows, self._positions(y))
         params = problem.start() if first else _start_from(problem, self._weights())
+        check_shared(self, solver)
+        if self.checkpoint is not None: raise ValueError(f'checkpoint={self.checkpoint!r}, but partial_fit keeps no file; pickle the estimator between batches')
         self._n_batches = getattr(self, '_n_batches', 0) + 1
         self.run_ = minimize(problem, solver, params, max_steps=1, record_on=0, seed=[_seed_of(self.random_state), self._n_batches])
         self.n_steps_ = self._n_batches
@@ -122,7 +124,7 @@ class SoftmaxClassifier(Classifier):
         if self.solver == 'umax':
             if self.ridge and self.fit_intercept:
                 raise ValueError(f'ridge={self.ridge} with fit_intercept=True, but U-max shrinks every column; use solver="implicit" or fit_intercept=False')
-            return UMax(1. if rate is None else rate, n_others=n_others, decay=self.decay)
+            return UMax(.3 if rate is None else rate, n_others=n_others, decay=self.decay)
         raise ValueError(f'solver={self.solver!r} is not one of "implicit" and "umax"')
     def _make_problem(self, rows, labels):
         kind = np.dtype(self.dtype)
