@@ -16,7 +16,7 @@ from scipy import sparse
 from ..core.compiled import njit
 from ..core.linalg import row_squares, softplus
 
-# %% ../../nbs/20_softmax/10_double_sum.ipynb #c792d3c0
+# %% ../../nbs/20_softmax/10_double_sum.ipynb #741b09ec
 def _read_only(array:np.ndarray)->np.ndarray:
     "A view nobody can write through."
     view = array.view()
@@ -36,10 +36,10 @@ def _check_features(features:Any, dtype:Any)->Any:
     if not rows.has_canonical_format: rows = rows.copy(); rows.sum_duplicates()
     kind = np.int32 if rows.nnz < 2**31 else np.int64
     rows = sparse.csr_array((rows.data, rows.indices.astype(kind, copy=False), rows.indptr.astype(kind, copy=False)), rows.shape)
-    bad = np.flatnonzero(~np.isfinite(rows.data))
-    if len(bad):
-        row = np.searchsorted(rows.indptr, bad[0], side='right') - 1
-        raise ValueError(f'features holds {rows.data[bad[0]]} at row {row}, column {rows.indices[bad[0]]}; drop or fill it')
+    wrong = np.flatnonzero(~np.isfinite(rows.data))
+    if len(wrong):
+        row = np.searchsorted(rows.indptr, wrong[0], side='right') - 1
+        raise ValueError(f'features holds {rows.data[wrong[0]]} at row {row}, column {rows.indices[wrong[0]]}; drop or fill it')
     for name in ('data', 'indices', 'indptr'): setattr(rows, name, _read_only(getattr(rows, name)))
     return rows
 
@@ -82,13 +82,13 @@ def draw_distinct(
         others[:, j] = np.where(taken, last, pick)
     return others + (others >= labels[:, None])      # step over the label
 
-# %% ../../nbs/20_softmax/10_double_sum.ipynb #239b94a0
+# %% ../../nbs/20_softmax/10_double_sum.ipynb #fb653aed
 @dataclass(frozen=True, eq=False)
 class SoftmaxData:
     "Labelled rows, checked once: what every softmax problem holds."
     features: Any        # (n_samples, n_features) dense or CSR, X
     labels: np.ndarray   # (n_samples,) int in [0, n_classes), y
-    n_classes: int = None      # K, at least 2; without it, the largest label plus one
+    n_classes: int = None      # type: ignore[assignment]  # K, at least 2; without it, the largest label plus one
     ridge: float = field(default=0., kw_only=True)   # >= 0, per sample: mu = n_samples * ridge
     dtype: Any = field(default=None, kw_only=True)   # float32 or float64 of the parameters; without it, that of the features
 

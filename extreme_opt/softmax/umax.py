@@ -5,10 +5,9 @@
 # %% auto #0
 __all__ = ['umax_update', 'Knobs', 'Rows', 'umax_updates', 'UMaxState', 'UMax']
 
-# %% ../../nbs/20_softmax/30_umax.ipynb #faf2e5c8
-import math
+# %% ../../nbs/20_softmax/30_umax.ipynb #72b6a6a5
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 import numpy as np
 from ..core.compiled import in_blocks, njit
 from ..core.solver import State, samples_of, updates_per_step
