@@ -6,9 +6,8 @@
 __all__ = ['Estimator', 'check_features', 'check_labels', 'NotFitted', 'check_columns', 'check_shared', 'run_estimator',
            'Classifier']
 
-# %% ../../nbs/00_core/70_estimator.ipynb #f271e560
+# %% ../../nbs/00_core/70_estimator.ipynb #c6d2f3c0
 import inspect
-import math
 import sys
 import warnings
 from collections.abc import Iterator
@@ -117,7 +116,7 @@ def _borrowed(name, otherwise):
 class NotFitted(ValueError, AttributeError):
     "Raised when something is asked of an estimator that has not learned anything yet."
 
-# %% ../../nbs/00_core/70_estimator.ipynb #fcef422c
+# %% ../../nbs/00_core/70_estimator.ipynb #64642c5e
 def _column_names(X):
     names = getattr(X, 'columns', None)
     if names is None or scipy.sparse.issparse(X): return None
@@ -130,7 +129,7 @@ def _column_names(X):
 def _list_names(head, names): return head + ''.join(f'- {name}\n' for name in sorted(names)[:5]) + ('- ...\n' if len(names) > 5 else '') if names else ''
 
 def check_columns(
-    estimator:Estimator, # gains or already has `n_features_in_` and, for data frames, `feature_names_in_`
+    estimator:Any, # gains or already has `n_features_in_` and, for data frames, `feature_names_in_`
     X:Any,               # what the caller passed
     n_features:int,      # its columns
     reset:bool,          # whether to learn them (fit) or to compare (predict)
@@ -142,7 +141,7 @@ def check_columns(
         if names is not None: estimator.feature_names_in_ = names
         else: vars(estimator).pop('feature_names_in_', None)
         return
-    known = getattr(estimator, 'feature_names_in_', None)
+    known:Any = getattr(estimator, 'feature_names_in_', None)
     if names is not None and known is None: warnings.warn(f'X has feature names, but {kind} was fitted without feature names', stacklevel=4)
     elif names is None and known is not None: warnings.warn(f'X does not have valid feature names, but {kind} was fitted with feature names', stacklevel=4)
     elif names is not None and not np.array_equal(names, known):
@@ -153,7 +152,7 @@ def check_columns(
     if n_features != estimator.n_features_in_:
         raise ValueError(f'X has {n_features} features, but {kind} is expecting {estimator.n_features_in_} features as input')
 
-# %% ../../nbs/00_core/70_estimator.ipynb #8e2a0509
+# %% ../../nbs/00_core/70_estimator.ipynb #b9517daa
 def _seed_of(random_state):
     "What numpy's generator is made from: an int, None for a fresh one, or a draw from a generator."
     if random_state is None: return int(np.random.SeedSequence().generate_state(1)[0])
@@ -162,7 +161,7 @@ def _seed_of(random_state):
     return int(random_state)
 
 def check_shared(
-    estimator:Estimator, # client and n_threads are read
+    estimator:Any, # client and n_threads are read
     solver:Any,          # the algorithm
 )->None:
     "Refuse what this version cannot honour."
@@ -170,7 +169,7 @@ def check_shared(
     if estimator.n_threads != 1: raise ValueError(f'n_threads={estimator.n_threads}, but {type(solver).__name__} runs on 1 thread; leave n_threads=1')
 
 def run_estimator(
-    estimator:Estimator,   # max_steps, max_passes, max_seconds, tolerance, random_state, progress, checkpoint, n_threads, client are read
+    estimator:Any,   # max_steps, max_passes, max_seconds, tolerance, random_state, progress, checkpoint, n_threads, client are read
     problem:Any,           # the formulation
     solver:Any,            # the algorithm
     params:np.ndarray|None = None, # (n_params,) first point
@@ -186,10 +185,11 @@ def run_estimator(
     estimator.run_, estimator.n_steps_ = run, run.state.n_steps
     return run
 
-# %% ../../nbs/00_core/70_estimator.ipynb #09652b90
-class Classifier(Estimator):
-    "Base of classifiers whose scores are log-probabilities up to a constant per row: eq. (1). A subclass brings `fit` and `_scores`."
+# %% ../../nbs/00_core/70_estimator.ipynb #1a3012d0
+class _Scorer(Estimator):
+    "Rows in, scores of every class out, a chunk at a time. A subclass brings `fit` and `_scores`."
     _kind = 'classifier'
+    classes_: Any   # (n_classes,) sorted labels, after fit
 
     def _scores(self, X:Any)->np.ndarray: # (n, n_classes), X a chunk of checked rows
         raise NotImplementedError(f'{type(self).__name__} brings no `_scores`')
@@ -212,6 +212,13 @@ class Classifier(Estimator):
         for start in range(0, rows.shape[0], size):
             part = slice(start, min(rows.shape[0], start + size))
             yield part, self._scores(rows[part])
+
+def _plain(value): return value.item() if isinstance(value, np.generic) else value
+def _n_rows(X): return X.shape[0] if hasattr(X, 'shape') else len(X)
+
+# %% ../../nbs/00_core/70_estimator.ipynb #cdffe380
+class _Answers(_Scorer):
+    "Scores, probabilities and labels of every row."
     def decision_function(self,
         X:Any, # (n_samples, n_features)
     )->np.ndarray: # (n_samples, n_classes) scores in the order of `classes_`; (n_samples,) for two classes
@@ -235,6 +242,10 @@ class Classifier(Estimator):
         "The class with the highest score."
         best = np.concatenate([scores.argmax(1) for _, scores in self._chunks(X)])
         return self.classes_[best]
+
+# %% ../../nbs/00_core/70_estimator.ipynb #04343a7c
+class Classifier(_Answers):
+    "Base of classifiers whose scores are log-probabilities up to a constant per row: eq. (1). A subclass brings `fit` and `_scores`."
     def top_k(self,
         X:Any,        # (n_samples, n_features)
         k:int = 5,    # between 1 and n_classes
@@ -261,7 +272,8 @@ class Classifier(Estimator):
         y:Any, # (n_samples,) labels, all of them known from fit
     )->float: # nats per row; log(n_classes) for a model that knows nothing
         "Mean of -log p(label): eq. (1)."
-        labels, total = None, 0.
+        labels:Any = None
+        total = 0.
         for part, scores in self._chunks(X):
             labels = self._positions(check_labels(y, _n_rows(X))) if labels is None else labels
             total += float(np.sum(log_sum_exp(scores, axis=1) - scores[np.arange(len(scores)), labels[part]]))
@@ -271,6 +283,3 @@ class Classifier(Estimator):
         bad = np.flatnonzero(self.classes_[at] != y)
         if len(bad): raise ValueError(f'y[{bad[0]}] is {_plain(y[bad[0]])!r}, which is not among the {len(self.classes_)} classes of fit; drop such rows')
         return at
-
-def _plain(value): return value.item() if isinstance(value, np.generic) else value
-def _n_rows(X): return X.shape[0] if hasattr(X, 'shape') else len(X)
