@@ -190,7 +190,7 @@ def reference(folder, stories):
                 leftover.setdefault('' if package == LIB else short(package), []).append(f'| [`{name}`]{{#{name}}} | {told_value(value, None)} |')
             names[name] = names[f'{package}.{name}'] = target
     overview = ['---', 'title: Reference', 'description: Every public name, by package.', 'toc-depth: 2', '---', '',
-                'Signatures, argument by argument. Each entry links to the page that derives and tests it.', '']
+                'Signatures, argument by argument, for `import extreme_opt`. Each entry links to the page that derives and tests it.', '']
     sidebar = ['api/index.qmd']
     for chapter in sorted({*groups, *leftover}, key=lambda c: ['', *CHAPTERS, c].index(c)):
         overview += [f'## {CHAPTERS.get(chapter, "The package")}', '']
@@ -209,7 +209,7 @@ def module_page(mod, stories):
     from smalldocs import api
     tops, rows, anchors = api.own(mod), [], []
     title, _, rest = (api.doc(mod) or mod.__name__).partition('\n')
-    parts = [f'---\ntitle: {json.dumps(mod.__name__)}\ndescription: {json.dumps(title)}\n---', rest.strip()]
+    parts = [f'---\ntitle: {json.dumps(short(mod.__name__))}\ndescription: {json.dumps(title)}\n---', rest.strip()]
 
     def add(symbol, level):
         anchors.append(symbol.__qualname__)

@@ -5,14 +5,14 @@ import shutil
 import threading
 
 import pytest
-from built_site import HAVE_NPM, script, site  # noqa: F401 (fixture)
+from built_site import own_scripts, report, script, site  # noqa: F401 (fixtures)
 
 CHROMIUM = shutil.which('chromium') or shutil.which('chromium-browser') or shutil.which('google-chrome')
 ARGUMENTS = ('--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking '
              '--disable-component-update --disable-sync').split()
 pytestmark = [pytest.mark.browser, pytest.mark.site,
               pytest.mark.skipif(not CHROMIUM, reason='Chromium is missing; on Debian and Ubuntu: apt-get install chromium'),
-              pytest.mark.skipif(not HAVE_NPM, reason='npm and node are missing: pages would need another host for formulas and sliders')]
+              pytest.mark.usefixtures('own_scripts')]
 build = script('build')
 PAGES = [build.page_name(path).with_suffix('.html').as_posix() for path in build.notebooks()]
 DESK, PHONE = dict(width=1280, height=900), dict(width=390, height=844)

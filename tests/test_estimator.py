@@ -161,7 +161,8 @@ def test_column_names(data):
     model = Centroids().fit(frame, y)
     assert list(model.feature_names_in_) == ['a', 'b', 'c']
     with pytest.raises(ValueError, match='same order'): model.predict(frame[['b', 'a', 'c']])
-    with pytest.raises(ValueError, match='unseen at fit time:\n- d\nFeature names seen at fit time, yet now missing:\n- c'): model.predict(frame.rename(columns=dict(c='d')))
+    with pytest.raises(ValueError, match='unseen at fit time:\n- d\nFeature names seen at fit time, yet now missing:\n- c'):
+        model.predict(frame.rename(columns=dict(c='d')))
     with pytest.warns(UserWarning, match='does not have valid feature names'): model.predict(X)
     assert not hasattr(model.fit(X, y), 'feature_names_in_')
     with pytest.warns(UserWarning, match='fitted without feature names'): model.predict(frame)

@@ -258,7 +258,8 @@ def test_same_seed_same_run_and_steps_are_pure():
 
 def test_wrong_use_is_one_line():
     problem = _problem()
-    for settings_, word in [(dict(n_others=0), 'n_others=0'), (dict(visits='file'), "visits='file'"), (dict(learning_rate=0.), 'learning_rate=0'), (dict(decay=1.5), 'decay=1.5'),
+    for settings_, word in [(dict(n_others=0), 'n_others=0'), (dict(visits='file'), "visits='file'"), (dict(learning_rate=0.), 'learning_rate=0'),
+                            (dict(decay=1.5), 'decay=1.5'),
                             (dict(learning_rate=math.nan), 'nan')]:
         with pytest.raises(ValueError, match=word) as caught: ImplicitSGD(**settings_)
         assert '\n' not in str(caught.value)

@@ -77,7 +77,7 @@ def softmax__umax():
 
 @job
 def softmax__implicit():
-    from extreme_opt.softmax.implicit import ImplicitSGD
+    from extreme_opt.softmax import ImplicitSGD
     return list(_softmax_fits(ImplicitSGD(learning_rate=1.)))
 
 
@@ -94,6 +94,14 @@ def softmax__rivals():
     features, labels = rows()
     problems = [kind(values, labels, n_others=2) for kind in (OneVsEach, NoiseContrast, ImportanceSampled) for values in (features, features.toarray())]
     return [minimize(problem, SGD(.1), max_steps=2).state.params for problem in [*problems, FullSoftmax(features, labels)]]
+
+
+@job
+def softmax__classifier():
+    from extreme_opt.softmax import SoftmaxClassifier
+    features, labels = rows()
+    fits = [SoftmaxClassifier(solver=solver, max_passes=2).fit(features, labels) for solver in ('implicit', 'umax')]
+    return [values for fit in fits for values in (fit.coef_, fit.predict_log_proba(features), fit.top_k(features, 2))]
 
 
 def flat(values):

@@ -6,9 +6,10 @@
 __all__ = ['softplus', 'log_sum_exp', 'omega', 'wright_omega', 'damped_log', 'row_dot', 'row_add', 'row_squares', 'row_norms',
            'Solve', 'conjugate_gradients']
 
-# %% ../../nbs/00_core/50_linalg.ipynb #5d53c77f
+# %% ../../nbs/00_core/50_linalg.ipynb #1fdbe3a7
 import math
-from typing import Callable, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse
 from .compiled import njit
@@ -21,11 +22,11 @@ def softplus(
     "log(1 + exp(z)), for every z: eq. (1)."
     return max(z, 0.) + math.log1p(math.exp(-abs(z)))
 
-# %% ../../nbs/00_core/50_linalg.ipynb #ae762ebf
+# %% ../../nbs/00_core/50_linalg.ipynb #0948b81f
 def log_sum_exp(
     a:np.ndarray,         # any shape, float32 or float64, nats; -inf stands for a missing term
     axis:int|None = None, # the axis summed away; None sums everything
-)->np.ndarray|float: # float64, the shape of `a` without `axis`
+)->Any: # float64 array, the shape of `a` without `axis`; a float when all is summed
     "The logarithm of a sum of exponentials that cannot overflow: eq. (2)."
     a = np.asarray(a)
     top = a.max(axis=axis, keepdims=True) if a.size else np.full_like(a.sum(axis=axis, keepdims=True), -np.inf)
@@ -121,7 +122,7 @@ def row_add(
     "Add `scale` times a sparse row to a dense vector, in place."
     for j in range(len(indices)): vector[indices[j]] += scale * values[j]
 
-# %% ../../nbs/00_core/50_linalg.ipynb #8429c228
+# %% ../../nbs/00_core/50_linalg.ipynb #611813eb
 @njit(cache=True)
 def _sparse_squares(indptr, values, out):
     "Sum of squares of every sparse row, into `out`."
@@ -131,7 +132,7 @@ def _sparse_squares(indptr, values, out):
         out[i] = total
 
 def row_squares(
-    features:np.ndarray|scipy.sparse.csr_matrix, # (n_samples, n_features) dense or CSR
+    features:Any, # (n_samples, n_features) dense or CSR
 )->np.ndarray: # (n_samples,) float64, squared Euclidean length of each row
     "The squared length of every row, dense or sparse."
     if not scipy.sparse.issparse(features): return np.einsum('ij,ij->i', features, features, dtype=np.float64)
@@ -140,7 +141,7 @@ def row_squares(
     return out
 
 def row_norms(
-    features:np.ndarray|scipy.sparse.csr_matrix, # (n_samples, n_features) dense or CSR
+    features:Any, # (n_samples, n_features) dense or CSR
 )->np.ndarray: # (n_samples,) float64, Euclidean length of each row
     "The length of every row, dense or sparse."
     return np.sqrt(row_squares(features))

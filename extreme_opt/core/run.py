@@ -5,11 +5,11 @@
 # %% auto #0
 __all__ = ['iterate', 'Run', 'Limits', 'warm_up', 'divergence', 'minimize']
 
-# %% ../../nbs/00_core/30_run.ipynb #eeb1a2f7
+# %% ../../nbs/00_core/30_run.ipynb #6b2b4159
 import inspect
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -20,12 +20,12 @@ from .checkpoint import fingerprint, pack, pack_state, read_file, read_meta, unp
 from .problem import check_abilities
 from .solver import State, samples_of
 
-# %% ../../nbs/00_core/30_run.ipynb #0523e80a
+# %% ../../nbs/00_core/30_run.ipynb #b78e6c66
 def iterate(
     problem: Any,                      # the formulation
     solver: Any,                       # the algorithm
     params: np.ndarray | None = None,  # (n_params,) first point; problem.start(seed) when left out
-    seed: int = 0,                     # of the one generator that the solver draws from
+    seed: int | Sequence[int] = 0,     # of the one generator that the solver draws from
 ) -> Iterator[State]: # the start first, then one state per `solver.step`, for ever
     "Yield states for ever: write a loop over it to do anything at each step."
     check_abilities(problem, solver)
@@ -333,7 +333,7 @@ def _look(problem, solver, course, rows, recorder, keeper, limits):
     keeper.look(course, rows)
     return ''
 
-# %% ../../nbs/00_core/30_run.ipynb #b8fae742
+# %% ../../nbs/00_core/30_run.ipynb #8f4a895f
 _NUMBERS = (ArithmeticError, np.linalg.LinAlgError)   # wrong numbers come back in the Run; wrong use raises
 
 def minimize(
@@ -345,7 +345,7 @@ def minimize(
     max_passes: float | None = None,      # stop after so many visits per sample
     max_seconds: float | None = None,     # stop after so many seconds on the clock
     tolerance: float | None = None,       # stop at this gradient norm relative to its start, or change of the loss over a pass
-    seed: int = 0,                        # of the one generator that the solver draws from
+    seed: int | Sequence[int] = 0,        # of the one generator that the solver draws from
     watch: dict[str, Callable] | None = None, # further columns: name -> function(problem, params)
     record_every: int = 1,                # steps between rows
     record_on: int | None = None,         # evaluate the loss on so many fixed rows; 0: not at all

@@ -3,6 +3,7 @@ from extreme_opt.softmax.classifier import SoftmaxClassifier
 from extreme_opt.softmax.double_sum import DoubleSum, Draw, SoftmaxData, draw_distinct, hit_rate, mean_log_loss
 from extreme_opt.softmax.implicit import ImplicitSGD, implicit_update, pair_step, set_step
 from extreme_opt.softmax.umax import UMax, umax_update, umax_updates
+from extreme_opt.softmax.ridge import ScaledWeights, ridge_updates, scale_weights
 from extreme_opt.softmax.rivals import FullSoftmax, ImportanceSampled, NoiseContrast, OneVsEach, noise_chances
 
 __all__ = [
@@ -10,5 +11,6 @@ __all__ = [
     'DoubleSum', 'Draw', 'SoftmaxData', 'draw_distinct', 'hit_rate', 'mean_log_loss',
     'UMax', 'umax_update', 'umax_updates',
     'ImplicitSGD', 'implicit_update', 'pair_step', 'set_step',
+    'ScaledWeights', 'ridge_updates', 'scale_weights',
     'FullSoftmax', 'ImportanceSampled', 'NoiseContrast', 'OneVsEach', 'noise_chances',
 ]

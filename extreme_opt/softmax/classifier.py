@@ -5,14 +5,14 @@
 # %% auto #0
 __all__ = ['InterceptSum', 'with_intercept', 'SoftmaxClassifier']
 
-# %% ../../nbs/20_softmax/60_classifier.ipynb #a4251bac
+# %% ../../nbs/20_softmax/60_classifier.ipynb #231f2a6d
 import math
 from dataclasses import dataclass, replace
 from typing import Any
 import numpy as np
 import scipy.sparse
-from ..core.estimator import Classifier, _seed_of, check_columns, check_features, check_labels, run_estimator
-from ..core.linalg import row_squares
+from ..core.estimator import Classifier, _seed_of, check_columns, check_features, check_labels, check_shared, run_estimator
+from ..core.linalg import log_sum_exp, row_squares
 from ..core.run import minimize
 from .double_sum import DoubleSum
 from .implicit import ImplicitSGD
@@ -47,8 +47,122 @@ def with_intercept(
     values, ids = np.insert(features.data, starts, height), np.insert(features.indices, starts, features.shape[1])
     return scipy.sparse.csr_array((values, ids, features.indptr + np.arange(features.shape[0] + 1)), shape=(features.shape[0], features.shape[1] + 1))
 
-# %% ../../nbs/20_softmax/60_classifier.ipynb #13d5ddfc
-class SoftmaxClassifier(Classifier):
+# %% ../../nbs/20_softmax/60_classifier.ipynb #604514a5
+def _products(X, weights):
+    "Scores of some rows. Sparse rows read only the columns that they touch; dense ones go through in float64, some classes at a time."
+    if scipy.sparse.issparse(X):
+        used, at = np.unique(X.indices, return_inverse=True)
+        rows = scipy.sparse.csr_array((X.data.astype(weights.dtype, copy=False), at.ravel(), X.indptr), shape=(X.shape[0], len(used)))
+        return rows @ np.ascontiguousarray(weights[:, used].T)
+    scores, rows, size = np.empty((X.shape[0], len(weights))), X.astype(np.float64, copy=False), max(1, 2**18 // X.shape[1])
+    for k in range(0, len(weights), size): scores[:, k:k + size] = rows @ weights[k:k + size].T.astype(np.float64)
+    return scores
+
+def _watch(problem, n_rows):
+    "Exact log-loss on fixed rows, so that a record says how far the fit has come."
+    ids = np.sort(np.random.default_rng(0).choice(problem.n_samples, n_rows, replace=False))
+    rows, labels = problem.features[ids], problem.labels[ids]
+    def log_loss(problem, params):
+        scores = _products(rows, problem.unpack(params)[0])
+        return float(np.mean(log_sum_exp(scores, axis=1) - scores[np.arange(n_rows), labels]))
+    return dict(log_loss=log_loss) if n_rows else None
+
+def _rows_to_record(problem):
+    "How many rows the recorded log-loss is measured on: about twenty million products' worth, at least a few."
+    rows = problem.features
+    cost = problem.n_classes * (rows.nnz / rows.shape[0] if scipy.sparse.issparse(rows) else rows.shape[1])
+    return min(problem.n_samples, max(20, int(2e7 / max(cost, 1.))))
+
+# %% ../../nbs/20_softmax/60_classifier.ipynb #3a1313a2
+class _Parts(Classifier):
+    "From settings to problem and solver, and from a run to coefficients."
+    solver: Any; n_others: Any; learning_rate: Any; decay: Any; ridge: Any; fit_intercept: Any; dtype: Any
+    tolerance: Any; warm_start: Any; random_state: Any; checkpoint: Any; run_: Any; n_steps_: Any; n_features_in_: Any
+    def _make_solver(self, n_classes):
+        n_others, rate = min(self.n_others, n_classes - 1), self.learning_rate
+        if self.solver == 'implicit': return ImplicitSGD(10. if rate is None else rate, n_others, decay=self.decay, visits='shuffled')
+        if self.solver == 'umax':
+            if self.ridge and self.fit_intercept:
+                raise ValueError(f'ridge={self.ridge} with fit_intercept=True, but U-max shrinks every column; use solver="implicit" or fit_intercept=False')
+            return UMax(.3 if rate is None else rate, n_others=n_others, decay=self.decay)
+        raise ValueError(f'solver={self.solver!r} is not one of "implicit" and "umax"')
+    def _make_problem(self, rows, labels):
+        kind = np.dtype(self.dtype)
+        if kind not in (np.float32, np.float64): raise ValueError(f'dtype={self.dtype!r}, but "float32" or "float64" is needed')
+        rows = rows.astype(kind, copy=False)
+        if not self.fit_intercept: return DoubleSum(rows, labels, len(self.classes_), ridge=self.ridge, dtype=kind)
+        return InterceptSum(with_intercept(rows, self._height), labels, len(self.classes_), ridge=self.ridge, dtype=kind)
+    def _weights(self):
+        width = self.n_features_in_ + (self._height > 0)
+        return self.run_.state.params[:len(self.classes_) * width].reshape(len(self.classes_), width)
+    def _adopt(self):
+        weights = self._weights()
+        self.coef_ = weights[:, :self.n_features_in_]
+        self.intercept_ = weights[:, -1] * weights.dtype.type(self._height) if self._height else np.zeros(len(weights), weights.dtype)
+        return self
+    def __getstate__(self): return {name: value for name, value in vars(self).items() if name not in ('coef_', 'intercept_')}   # both are views
+    def __setstate__(self, state):
+        vars(self).update(state)
+        if hasattr(self, 'run_'): self._adopt()
+    def _scores(self, X): return _products(X, self.coef_) + self.intercept_
+
+def _height(rows):
+    "A tenth of the root mean square length of the rows; of 1 where all are zero."
+    square = float(row_squares(rows).mean())
+    return .1 * math.sqrt(square) if square > 0 else .1
+
+def _start_from(problem, weights):
+    "A first point with these weights and the log-normalisers that are best for them."
+    params = problem.start()
+    problem.unpack(params)[0][:] = weights
+    problem.unpack(params)[1][:] = np.maximum(problem.best_log_norms(params), 0)
+    return params
+
+# %% ../../nbs/20_softmax/60_classifier.ipynb #f5a5ee5c
+class _Learning(_Parts):
+    "Learning from all rows at once, or from a stream of batches."
+    def fit(self,
+        X:Any, # (n_samples, n_features) dense or sparse
+        y:Any, # (n_samples,) labels
+    )->'SoftmaxClassifier': # itself
+        "Learn from all rows, for as many passes as the limits allow."
+        before = self._weights() if self.warm_start and hasattr(self, 'run_') else None
+        known = self.classes_ if before is not None else None
+        rows, labels = self._enter(X, y)
+        solver = self._make_solver(len(self.classes_))
+        if known is None: self._height = _height(rows) if self.fit_intercept else 0.
+        elif not np.array_equal(known, self.classes_):
+            raise ValueError(f'warm_start=True, but y holds other classes than the {len(known)} of the last fit; set warm_start=False')
+        problem = self._make_problem(rows, labels)
+        n_rows, params = _rows_to_record(problem), None if before is None else _start_from(problem, before)
+        run_estimator(self, problem, solver, params, watch=_watch(problem, n_rows), record_on=0 if self.tolerance is None else n_rows)
+        return self._adopt()
+    def partial_fit(self,
+        X:Any,              # (n_samples, n_features) a batch
+        y:Any,              # (n_samples,) labels
+        classes:Any = None, # (n_classes,) every label that will ever come; needed in the first call
+    )->'SoftmaxClassifier': # itself
+        "Learn from a batch in one pass, at a rate that does not decay, and forget the batch; limits and warm_start concern `fit` alone."
+        first = not hasattr(self, 'classes_')
+        rows = check_features(X)
+        y = check_labels(y, rows.shape[0])
+        if first and classes is None: raise ValueError('classes is None, but the first call of partial_fit needs all labels; pass classes=np.unique(all labels)')
+        if classes is not None and not first and not np.array_equal(np.unique(classes), self.classes_):
+            raise ValueError('classes differ from those of the first call of partial_fit; call fit to start anew')
+        check_columns(self, X, rows.shape[1], reset=first)
+        if first: self.classes_, self._height, self._n_batches = np.unique(np.asarray(classes)), _height(rows) if self.fit_intercept else 0., 0
+        solver, problem = replace(self._make_solver(len(self.classes_)), decay=1.), self._make_problem(rows, self._positions(y))
+        params = problem.start() if first else _start_from(problem, self._weights())
+        check_shared(self, solver)
+        if self.checkpoint is not None: raise ValueError(f'checkpoint={self.checkpoint!r}, but partial_fit keeps no file; pickle the estimator between batches')
+        self._n_batches = getattr(self, '_n_batches', 0) + 1
+        seed:Any = [_seed_of(self.random_state), self._n_batches]
+        self.run_ = minimize(problem, solver, params, max_steps=1, record_on=0, seed=seed)
+        self.n_steps_ = self._n_batches
+        return self._adopt()
+
+# %% ../../nbs/20_softmax/60_classifier.ipynb #2a8c2d58
+class SoftmaxClassifier(_Learning):
     """Softmax regression over very many classes, by sampled updates that cost a few rows of the weights.
 
     After `fit`: `classes_` (n_classes,) sorted labels, `coef_` (n_classes, n_features), `intercept_` (n_classes,), `run_` the record,
@@ -58,7 +172,7 @@ class SoftmaxClassifier(Classifier):
         solver:str = 'implicit',          # "implicit" (Algorithm 1) or "umax" (Algorithm 2)
         *,
         n_others:int = 5,                 # m, wrong classes per update; at most n_classes - 1 are taken
-        learning_rate:float|None = None,  # > 0, eta * n_samples; None: 10 for "implicit", 1 for "umax"
+        learning_rate:float|None = None,  # > 0, eta * n_samples; None: 10 for "implicit", 0.3 for "umax"
         decay:float = .9,                 # in (0, 1], multiplies the rate after each pass
         ridge:float = 0.,                 # >= 0, per sample; intercepts are free of it
         fit_intercept:bool = True,        # whether classes have intercepts; a copy of X gains a column
@@ -79,91 +193,3 @@ class SoftmaxClassifier(Classifier):
         self.max_steps, self.max_passes, self.max_seconds, self.tolerance = max_steps, max_passes, max_seconds, tolerance
         self.warm_start, self.progress, self.random_state, self.n_threads = warm_start, progress, random_state, n_threads
         self.checkpoint, self.client = checkpoint, client
-
-    def fit(self,
-        X:Any, # (n_samples, n_features) dense or sparse
-        y:Any, # (n_samples,) labels
-    )->'SoftmaxClassifier': # itself
-        "Learn from all rows, for as many passes as the limits allow."
-        before = self._weights() if self.warm_start and hasattr(self, 'run_') else None
-        known = self.classes_ if before is not None else None
-        rows, labels = self._enter(X, y)
-        solver = self._make_solver(len(self.classes_))
-        if known is None: self._height = _height(rows) if self.fit_intercept else 0.
-        elif not np.array_equal(known, self.classes_):
-            raise ValueError(f'warm_start=True, but y holds other classes than the {len(known)} of the last fit; set warm_start=False')
-        problem = self._make_problem(rows, labels)
-        run_estimator(self, problem, solver, None if before is None else _start_from(problem, before), _rows_to_record(problem, self.tolerance))
-        return self._adopt()
-    def partial_fit(self,
-        X:Any,              # (n_samples, n_features) a batch
-        y:Any,              # (n_samples,) labels
-        classes:Any = None, # (n_classes,) every label that will ever come; needed in the first call
-    )->'SoftmaxClassifier': # itself
-        "Learn from a batch in one pass, at a rate that does not decay, and forget the batch."
-        first = not hasattr(self, 'classes_')
-        rows = check_features(X)
-        y = check_labels(y, rows.shape[0])
-        if first and classes is None: raise ValueError('classes is None, but the first call of partial_fit needs all labels; pass classes=np.unique(all labels)')
-        if classes is not None and not first and not np.array_equal(np.unique(classes), self.classes_):
-            raise ValueError('classes differ from those of the first call of partial_fit; call fit to start anew')
-        check_columns(self, X, rows.shape[1], reset=first)
-        if first: self.classes_, self._height, self._n_batches = np.unique(classes), _height(rows) if self.fit_intercept else 0., 0
-        solver, problem = replace(self._make_solver(len(self.classes_)), decay=1.), self._make_problem(rows, self._positions(y))
-        params = problem.start() if first else _start_from(problem, self._weights())
-        self._n_batches = getattr(self, '_n_batches', 0) + 1
-        self.run_ = minimize(problem, solver, params, max_steps=1, record_on=0, seed=[_seed_of(self.random_state), self._n_batches])
-        self.n_steps_ = self._n_batches
-        return self._adopt()
-    def _make_solver(self, n_classes):
-        n_others, rate = min(self.n_others, n_classes - 1), self.learning_rate
-        if self.solver == 'implicit': return ImplicitSGD(10. if rate is None else rate, n_others, decay=self.decay, visits='shuffled')
-        if self.solver == 'umax':
-            if self.ridge and self.fit_intercept:
-                raise ValueError(f'ridge={self.ridge} with fit_intercept=True, but U-max shrinks every column; use solver="implicit" or fit_intercept=False')
-            return UMax(1. if rate is None else rate, n_others=n_others, decay=self.decay)
-        raise ValueError(f'solver={self.solver!r} is not one of "implicit" and "umax"')
-    def _make_problem(self, rows, labels):
-        kind = np.dtype(self.dtype)
-        if kind not in (np.float32, np.float64): raise ValueError(f'dtype={self.dtype!r}, but "float32" or "float64" is needed')
-        rows = rows.astype(kind, copy=False)
-        if not self.fit_intercept: return DoubleSum(rows, labels, len(self.classes_), ridge=self.ridge, dtype=kind)
-        return InterceptSum(with_intercept(rows, self._height), labels, len(self.classes_), ridge=self.ridge, dtype=kind)
-    def _weights(self):
-        width = self.n_features_in_ + (self._height > 0)
-        return self.run_.state.params[:len(self.classes_) * width].reshape(len(self.classes_), width)
-    def _adopt(self):
-        weights = self._weights()
-        self.coef_ = weights[:, :self.n_features_in_]
-        self.intercept_ = weights[:, -1] * weights.dtype.type(self._height) if self._height else np.zeros(len(weights), weights.dtype)
-        return self
-    def __getstate__(self): return {name: value for name, value in vars(self).items() if name not in ('coef_', 'intercept_')}   # both are views
-    def __setstate__(self, state):
-        vars(self).update(state)
-        if hasattr(self, 'run_'): self._adopt()
-    def _scores(self, X):
-        if scipy.sparse.issparse(X):                  # only the columns that these rows touch
-            used = np.unique(X.indices)
-            local = scipy.sparse.csr_array((X.data, np.searchsorted(used, X.indices), X.indptr), shape=(X.shape[0], len(used)))
-            return local.astype(np.float64) @ np.ascontiguousarray(self.coef_[:, used].T, dtype=np.float64) + self.intercept_
-        return X.astype(np.float64, copy=False) @ self.coef_.T + self.intercept_
-
-def _height(rows):
-    "A tenth of the root mean square length of the rows; of 1 where all are zero."
-    square = float(row_squares(rows).mean())
-    return .1 * math.sqrt(square) if square > 0 else .1
-
-def _start_from(problem, weights):
-    "A first point with these weights and the log-normalisers that are best for them."
-    params = problem.start()
-    problem.unpack(params)[0][:] = weights
-    problem.unpack(params)[1][:] = np.maximum(problem.best_log_norms(params), 0)
-    return params
-
-def _rows_to_record(problem, tolerance):
-    "How many rows the recorded loss is estimated on: about twenty million products' worth, or none if that is too few."
-    rows = problem.features
-    cost = problem.n_classes * (rows.nnz / rows.shape[0] if scipy.sparse.issparse(rows) else rows.shape[1])
-    n_rows = int(2e7 / max(cost, 1.))
-    if n_rows >= problem.n_samples: return None
-    return n_rows if n_rows >= 20 else (20 if tolerance is not None else 0)

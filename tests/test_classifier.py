@@ -1,0 +1,215 @@
+"SoftmaxClassifier as scikit-learn sees it, against scikit-learn's exact softmax, and at the edges."
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+from extreme_opt.softmax.classifier import InterceptSum, SoftmaxClassifier, with_intercept
+from extreme_opt.softmax.double_sum import DoubleSum
+
+def planted(n_samples=400, n_features=8, n_classes=6, noise=1., seed=0, dtype=np.float32):
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(n_classes, size=n_samples)
+    X = 2 * rng.normal(size=(n_classes, n_features))[labels] + noise * rng.normal(size=(n_samples, n_features))
+    return X.astype(dtype), np.array([f'class {k}' for k in range(n_classes)])[labels]
+
+@pytest.mark.parametrize('settings', [dict(), dict(solver='umax'), dict(dtype='float64', fit_intercept=False, n_others=1)])
+def test_scikit_learn_accepts_it(settings):
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        results = check_estimator(SoftmaxClassifier(**settings), on_fail=None)
+    failed = {result['check_name']: result['exception'] for result in results if result['status'] == 'failed'}
+    assert not failed, failed
+    assert sum(result['status'] == 'passed' for result in results) > 40
+
+def test_the_optimum_is_scikit_learns():
+    X, y = planted(noise=2.5, dtype=np.float64)
+    ridge = .1
+    exact = LogisticRegression(C=1 / (ridge * len(y)), tol=1e-8, max_iter=5000).fit(X, y)
+    model = SoftmaxClassifier(learning_rate=3., decay=.99, ridge=ridge, dtype='float64', max_passes=800).fit(X, y)
+    truth, ours = exact.predict_proba(X), model.predict_proba(X)
+    labels = np.unique(y, return_inverse=True)[1]
+    objective = lambda proba, coef: -np.log(proba[np.arange(len(y)), labels]).mean() + ridge / 2 * (coef**2).sum()
+    assert objective(truth, exact.coef_) <= objective(ours, model.coef_) < objective(truth, exact.coef_) + 3e-3
+    np.testing.assert_allclose(ours, truth, atol=.12)
+    np.testing.assert_allclose(model.coef_ - model.coef_.mean(0), exact.coef_, atol=.08)
+
+def test_sparse_and_dense_agree():
+    X, y = planted()
+    X[np.abs(X) < 1] = 0
+    dense, sparse = SoftmaxClassifier(max_passes=3).fit(X, y), SoftmaxClassifier(max_passes=3).fit(scipy.sparse.csr_matrix(X), y)
+    np.testing.assert_allclose(sparse.coef_, dense.coef_, atol=1e-4)
+    np.testing.assert_allclose(sparse.predict_proba(scipy.sparse.csc_array(X)), dense.predict_proba(X), atol=1e-4)
+
+def test_shapes_dtypes_and_consistency():
+    X, y = planted()
+    for kind in ('float32', 'float64'):
+        model = SoftmaxClassifier(max_passes=5, dtype=kind).fit(X, y)
+        assert model.coef_.shape == (6, 8) and model.coef_.dtype == kind and model.intercept_.shape == (6,) and model.intercept_.dtype == kind
+        np.testing.assert_allclose(model.decision_function(X), X @ model.coef_.T.astype(float) + model.intercept_, rtol=1e-5, atol=1e-5)
+        proba = model.predict_proba(X)
+        np.testing.assert_allclose(proba.sum(1), 1)
+        assert (model.classes_[proba.argmax(1)] == model.predict(X)).all() and model.score(X, y) > .9
+        assert model.log_loss(X, y) == pytest.approx(-np.log(proba[np.arange(len(y)), np.searchsorted(model.classes_, y)]).mean())
+        labels, chance = model.top_k(X, 3)
+        np.testing.assert_allclose(chance, -np.sort(-proba, axis=1)[:, :3])
+        assert (labels[:, 0] == model.predict(X)).all()
+        assert model.n_steps_ == 5 and len(model.run_.column('log_loss')) == 5 and model.n_features_in_ == 8
+
+def test_no_intercept():
+    X, y = planted()
+    model = SoftmaxClassifier(max_passes=3, fit_intercept=False).fit(X, y)
+    assert (model.intercept_ == 0).all() and model.score(X, y) > .8
+
+def test_x_is_not_copied_without_need():
+    X, y = planted()
+    rows, model = scipy.sparse.csr_array(X), SoftmaxClassifier(fit_intercept=False)
+    model.classes_ = np.unique(y)
+    for features, values in ((X, X), (rows, rows.data)):
+        problem = model._make_problem(features, np.unique(y, return_inverse=True)[1])
+        held = problem.features.data if scipy.sparse.issparse(problem.features) else problem.features
+        assert np.shares_memory(held, values)
+    assert X.flags.writeable and rows.data.flags.writeable
+
+def test_record_and_limits():
+    X, y = planted()
+    model = SoftmaxClassifier(max_steps=2, max_passes=None).fit(X, y)
+    assert model.n_steps_ == 2 and 'max_steps=2' in model.run_.message
+    losses = SoftmaxClassifier(max_passes=20).fit(X, y).run_.column('log_loss')
+    assert losses[-1] < .7 * losses[0]
+    stopped = SoftmaxClassifier(solver='umax', max_passes=500, tolerance=.05).fit(X, y)
+    assert stopped.n_steps_ < 500
+
+def test_same_seed_same_weights():
+    X, y = planted()
+    fits = [SoftmaxClassifier(max_passes=2, random_state=seed).fit(X, y).coef_ for seed in (0, 0, 1, np.random.RandomState(3), np.random.RandomState(3), None)]
+    np.testing.assert_array_equal(fits[0], fits[1])
+    np.testing.assert_array_equal(fits[3], fits[4])
+    assert (fits[0] != fits[2]).any()
+
+def test_warm_start_goes_on():
+    X, y = planted(noise=2.)
+    model = SoftmaxClassifier(max_passes=2, warm_start=True, learning_rate=.1).fit(X, y)
+    first = model.log_loss(X, y)
+    for _ in range(4): model.fit(X, y)
+    cold = SoftmaxClassifier(max_passes=2, learning_rate=.1).fit(X, y)
+    assert model.log_loss(X, y) < first == pytest.approx(cold.log_loss(X, y))
+    with pytest.raises(ValueError, match='warm_start=True, but y holds other classes'): model.fit(X[y != 'class 0'], y[y != 'class 0'])
+
+def test_partial_fit_learns_from_a_stream():
+    X, y = planted(3000)
+    model = SoftmaxClassifier()
+    for k in range(0, 3000, 100): model.partial_fit(X[k:k + 100], y[k:k + 100], classes=np.unique(y))
+    assert model.score(X, y) > .9 and model.n_steps_ == 30
+    again = SoftmaxClassifier()
+    for k in range(0, 3000, 100): again.partial_fit(X[k:k + 100], y[k:k + 100], classes=np.unique(y) if k == 0 else None)
+    np.testing.assert_array_equal(model.coef_, again.coef_)
+    one = SoftmaxClassifier().partial_fit(X[:1], y[:1], classes=np.unique(y))        # a batch of one row, one class
+    assert one.predict(X[:1]) == y[:1]
+
+def test_partial_fit_after_fit_keeps_what_was_learned():
+    X, y = planted(noise=2.)
+    model = SoftmaxClassifier(max_passes=20).fit(X, y)
+    before = model.coef_.copy()
+    model.set_params(learning_rate=1e-6).partial_fit(X, y)
+    np.testing.assert_allclose(model.coef_, before, atol=1e-4)
+
+@pytest.mark.parametrize('call, word', [
+    (lambda X, y: SoftmaxClassifier().partial_fit(X, y), 'first call of partial_fit needs all labels'),
+    (lambda X, y: SoftmaxClassifier().partial_fit(X, y, classes=['class 0', 'class 1']), 'which is not among the 2 classes'),
+    (lambda X, y: SoftmaxClassifier().partial_fit(X, y, classes=np.unique(y)).partial_fit(X, y, classes=['a', 'b']), 'classes differ'),
+    (lambda X, y: SoftmaxClassifier(solver='sgdd').fit(X, y), "solver='sgdd'"), (lambda X, y: SoftmaxClassifier(dtype='float16').fit(X, y), "dtype='float16'"),
+    (lambda X, y: SoftmaxClassifier(n_threads=2).fit(X, y), 'n_threads=2, but ImplicitSGD runs on 1 thread'),
+    (lambda X, y: SoftmaxClassifier(client='here').fit(X, y), "client='here', but this version fits in one process"),
+    (lambda X, y: SoftmaxClassifier(n_threads=2).partial_fit(X, y, classes=np.unique(y)), 'n_threads=2'),
+    (lambda X, y: SoftmaxClassifier(checkpoint='x').partial_fit(X, y, classes=np.unique(y)), 'checkpoint'),
+    (lambda X, y: SoftmaxClassifier(solver='umax', ridge=.1).fit(X, y), 'use solver="implicit" or fit_intercept=False'),
+    (lambda X, y: SoftmaxClassifier(learning_rate=-1.).fit(X, y), 'learning_rate=-1'), (lambda X, y: SoftmaxClassifier(n_others=0).fit(X, y), 'n_others=0'),
+    (lambda X, y: SoftmaxClassifier(max_passes=None).fit(X, y), 'max_'), (lambda X, y: SoftmaxClassifier(ridge=-1.).fit(X, y), 'ridge'),
+    (lambda X, y: SoftmaxClassifier(max_passes=1).fit(X, y).log_loss(X[:1], ['class 9']), "'class 9', which is not among the 6 classes")])
+def test_wrong_use_is_one_line(call, word):
+    with pytest.raises(ValueError) as caught: call(*planted(60))
+    assert word in str(caught.value) and '\n' not in str(caught.value)
+
+def test_checkpoint_continues_bit_by_bit(tmp_path):
+    X, y = planted()
+    path = tmp_path / 'fit.npz'
+    whole = SoftmaxClassifier(max_passes=6).fit(X, y)
+    SoftmaxClassifier(max_passes=2, checkpoint=path).fit(X, y)
+    rest = SoftmaxClassifier(max_passes=6, checkpoint=str(path)).fit(X, y)
+    np.testing.assert_array_equal(rest.coef_, whole.coef_)
+    assert rest.n_steps_ == 6 and len(rest.run_.rows) == 6
+    for other in (dict(learning_rate=3.), dict(n_others=2), dict(solver='umax')):
+        with pytest.raises(ValueError, match='was made by'): SoftmaxClassifier(max_passes=6, checkpoint=path, **other).fit(X, y)
+    with pytest.raises(ValueError, match='another problem'): SoftmaxClassifier(max_passes=6, checkpoint=path).fit(X + 1, y)
+
+def test_clone_pickle_pipeline_grid():
+    X, y = planted()
+    model = SoftmaxClassifier(max_passes=3, ridge=1e-4).fit(X, y)
+    text = pickle.dumps(model)
+    other = pickle.loads(text)
+    np.testing.assert_array_equal(other.predict_proba(X), model.predict_proba(X))
+    other.partial_fit(X[:10], y[:10])
+    assert clone(model).get_params() == model.get_params()
+    wide = SoftmaxClassifier(max_passes=1).fit(np.random.default_rng(0).normal(size=(20, 5000)).astype(np.float32), np.arange(20))
+    assert len(pickle.dumps(wide)) < 1.2 * wide.run_.state.params.nbytes          # the weights once, not once per view
+    search = GridSearchCV(make_pipeline(StandardScaler(), SoftmaxClassifier(max_passes=3)), {'softmaxclassifier__learning_rate': [1e-6, 10.]}, cv=3).fit(X, y)
+    assert search.best_params_ == {'softmaxclassifier__learning_rate': 10.}
+
+@pytest.mark.parametrize('solver', ['implicit', 'umax'])
+def test_odd_data(solver):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    X[:5] = 0; X[5:10] = X[10]
+    y = np.append(np.repeat([0, 1, 2], 13), 9)             # a class with one member
+    model = SoftmaxClassifier(solver, max_passes=5).fit(X, y)
+    assert np.isfinite(model.predict_log_proba(X)).all() and model.classes_.tolist() == [0, 1, 2, 9]
+    two = SoftmaxClassifier(solver, max_passes=5).fit(X[:2], [True, False])
+    assert two.decision_function(X).shape == (40,) and two.coef_.shape == (2, 3)
+    zeros = SoftmaxClassifier(solver, max_passes=5).fit(np.zeros((6, 2)), [0, 0, 0, 0, 1, 1])
+    assert np.isfinite(zeros.predict_proba(np.zeros((1, 2)))).all()
+
+@pytest.mark.parametrize('rate', [1e-6, 1., 1e6])
+@pytest.mark.parametrize('scale', [1e-6, 1., 1e6])
+def test_implicit_never_overflows(rate, scale):
+    X, y = planted(60)
+    model = SoftmaxClassifier(learning_rate=rate, max_passes=4).fit(scale * X.astype(float), y)
+    assert np.isfinite(model.coef_).all() and np.isfinite(model.predict_proba(scale * X)).all()
+
+def test_scores_are_made_in_chunks(monkeypatch):
+    X, y = planted()
+    model, sizes = SoftmaxClassifier(max_passes=2).fit(X, y), []
+    scores = SoftmaxClassifier._scores
+    monkeypatch.setattr(SoftmaxClassifier, '_scores', lambda self, X: sizes.append(X.shape[0]) or scores(self, X))
+    tall = scipy.sparse.csr_array((2_000_000, 8), dtype=np.float32)
+    model.predict(tall)
+    assert max(sizes) * 6 <= 2**22 and sum(sizes) == 2_000_000
+
+def test_intercept_column_and_its_freedom():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 3)) * (rng.random((20, 3)) < .5)
+    for rows in (scipy.sparse.csr_array(X), scipy.sparse.csr_array(X.astype(np.float32)), scipy.sparse.csr_matrix((20, 3))):
+        wide = with_intercept(rows, .3)
+        np.testing.assert_allclose(wide.toarray(), np.hstack([rows.toarray(), np.full((20, 1), .3)]), rtol=1e-6)
+        assert wide.dtype == rows.dtype and wide.has_canonical_format
+    problem = InterceptSum(with_intercept(X, .3), rng.integers(4, size=20), 4, ridge=.2)
+    plain = DoubleSum(problem.features, problem.labels, 4, ridge=.2)
+    params = rng.random(problem.start().size)
+    free = problem.unpack(params)[0][:, -1]
+    assert plain.loss(params) - problem.loss(params) == pytest.approx(20 * .1 * free @ free, rel=1e-6)
+    assert plain.loss_on(params, np.arange(5)) - problem.loss_on(params, np.arange(5)) == pytest.approx(20 * .1 * free @ free, rel=1e-6)
+
+def test_large_ridge_leaves_the_frequencies():
+    X, _ = planted(600)
+    y = np.repeat(['a', 'b', 'c'], [400, 150, 50])
+    model = SoftmaxClassifier(ridge=1e3, learning_rate=3., decay=.97, max_passes=200).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X).mean(0), [400 / 600, 150 / 600, 50 / 600], atol=.06)
+    assert np.abs(model.coef_).max() < .01
