@@ -311,6 +311,42 @@ def test_wrong_files_are_refused_in_one_line(tmp_path):
     with open(other, 'wb') as file: np.savez(file, meta=np.frombuffer(json.dumps(dict(format='cake', version=1)).encode(), np.uint8))
     with pytest.raises(ValueError, match="holds 'cake'"): Run.load(other)
 
+def part(meta, *names):
+    "A place in the text of a run file: the list [key, value] that the last name leads to."
+    spec = meta['origin']
+    for name in names: pair = next(pair for pair in spec['dict'] if pair[0] == name); spec = pair[1]
+    return pair
+
+def tamper(change):
+    def done(meta, arrays):
+        key = meta['state']['fields']['params']['array']
+        arrays[key] = change(arrays[key])
+    return done
+
+TAMPERED = {
+    'class of a stranger': (lambda meta, arrays: meta['state'].update(module='antigravity', name='State'), 'not imported'),
+    'class that is no state': (lambda meta, arrays: meta['state'].update(module='pathlib', name='Path'), 'not imported'),
+    'module of ours that is none': (lambda meta, arrays: meta['state'].update(module='extreme_opt.no_such'), 'cannot be read'),
+    'count': (lambda meta, arrays: meta['state']['fields'].update(n_steps='5'), "its n_steps is '5', not a number"),
+    'generator': (lambda meta, arrays: part(meta, 'random', 'bit_generator').__setitem__(1, 'seed'), 'was altered'),
+    'generator state': (lambda meta, arrays: part(meta, 'random').__setitem__(1, 'x'), 'was altered'),
+    'clock': (lambda meta, arrays: part(meta, 'seconds').__setitem__(1, 'x'), 'was altered'),
+    'rows': (lambda meta, arrays: meta.update(rows='abc'), 'was altered'), 'origin': (lambda meta, arrays: meta.update(origin='random'), 'no generator'),
+    'words for numbers': (tamper(lambda params: params.astype('U5')), 'was altered'),
+    'a matrix': (tamper(lambda params: params[None]), 'was altered'), 'another precision': (tamper(lambda params: params.astype('f4')), 'was altered')}
+
+@pytest.mark.parametrize('name', TAMPERED)
+def test_tampered_files_are_refused_in_one_line(tmp_path, name):
+    "No class, module or function that a file names is reached unless it is a state of ours or already there."
+    problem, path = make_problem(), tmp_path/'run.npz'
+    minimize(problem, SGD(1e-3), max_steps=3, checkpoint=path)
+    meta, arrays = read_file(path)
+    change, words = TAMPERED[name]
+    change(meta, arrays)
+    write_atomically(path, {key: value for key, value in meta.items() if key not in ('format', 'version')}, arrays)
+    with pytest.raises(ValueError, match=words) as error: minimize(problem, SGD(1e-3), max_steps=5, resume=path)
+    assert '\n' not in str(error.value) and 'antigravity' not in sys.modules
+
 def foreign_files(folder):
     np.save(folder/'a.npy', np.ones(3)); np.savez(folder/'b.npz', x=np.ones(3)); (folder/'c.txt').write_text('buy milk'); (folder/'d').write_bytes(b'')
     np.savez(folder/'e.npz', meta=np.array([{'a': 1}], dtype=object)); (folder/'f.npz').write_bytes(b'PK\x03\x04' + bytes(100))

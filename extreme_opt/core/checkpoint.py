@@ -80,7 +80,11 @@ def unpack_state(
     kind, values = _state_class(spec['module'], spec['name']), spec['fields']
     if {f.name for f in fields(kind)} != set(values):
         raise ValueError(f'its {spec["name"]} has other fields than the one of this version')
-    return kind(**{name: unpack(value, arrays) for name, value in values.items()})
+    found = {name: unpack(value, arrays) for name, value in values.items()}
+    for name in ('n_steps', 'n_terms', 'n_passes'):
+        if not isinstance(found[name], (int, float, np.integer, np.floating)):
+            raise ValueError(f'its {name} is {str(found[name])!r:.40}, not a number')
+    return kind(**found)
 
 # %% ../../nbs/00_core/25_checkpoint.ipynb #eb0f7f33
 FORMAT, VERSION = 'extreme_opt run', 1

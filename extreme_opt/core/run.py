@@ -199,9 +199,11 @@ def _begin(problem, solver, params, seed):
 
 def _continue(run):
     origin = run.origin
-    rng = np.random.Generator(getattr(np.random, origin['random']['bit_generator'])())
+    kind = getattr(np.random, origin['random']['bit_generator'])
+    if not issubclass(kind, np.random.BitGenerator): raise TypeError(f'{kind} is no bit generator')
+    rng = np.random.Generator(kind())
     rng.bit_generator.state = origin['random']
-    return _Course(run.state, origin['random'], origin['seconds'], origin['first_norm']), run.rows, rng
+    return _Course(run.state, origin['random'], float(origin['seconds']), float(origin['first_norm'])), run.rows, rng
 
 # %% ../../nbs/00_core/30_run.ipynb #b972bbca
 @dataclass
@@ -244,7 +246,7 @@ def _origin(problem, solver, recorder):
             'solver': fingerprint(solver), 'solver_name': f'{solver!r:.200}', 'record_on': recorder.record_on}
 
 def _check_origin(path, old, new):
-    if not old or 'random' not in old:
+    if not isinstance(old, dict) or 'random' not in old:
         raise ValueError(f'{path} holds no generator state; only a file kept by minimize(..., checkpoint=) can be continued')
     if old.get('problem') != new['problem']:
         raise ValueError(f'{path} belongs to another problem ({old.get("problem_name")}) than this {new["problem_name"]}; '
@@ -254,6 +256,17 @@ def _check_origin(path, old, new):
     if old.get('record_on') != new['record_on']:
         raise ValueError(f'{path} was recorded with record_on={old.get("record_on")}, not {new["record_on"]}; use the same')
 
+def _check_content(path, run, problem):
+    "Refuse a file whose text was tampered with before a kernel meets its numbers."
+    params, kind = run.state.params, np.dtype(problem.dtype)
+    try:
+        sound = params.dtype == kind and params.ndim == 1 and all(type(row) is dict and 'step' in row for row in run.rows)
+        if sound: _continue(run); problem.unpack(params)
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError): sound = False
+    if not sound:
+        raise ValueError(f'{path} was altered: its params ({params.dtype}, shape {params.shape}), rows or generator state '
+                         f'are not those of a run on this {type(problem).__name__} ({kind}); start anew')
+
 def _keeper(problem, solver, recorder, checkpoint, every, resume):
     "The keeper, and the run to continue if there is one."
     if checkpoint is None and resume is None: return _Keeper(None, every, {}), None
@@ -262,6 +275,7 @@ def _keeper(problem, solver, recorder, checkpoint, every, resume):
     if resume is None: return keeper, None
     run = Run.load(resume)
     _check_origin(resume, run.origin, keeper.origin)
+    _check_content(resume, run, problem)
     if keeper.path is not None and keeper.path.exists() and os.path.samefile(keeper.path, resume):
         keeper.written, keeper.clock = (run.state.n_steps, len(run.rows), run.message), time.monotonic()
     return keeper, run
