@@ -280,6 +280,7 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                       'extreme_opt.core.run._Recorder.row': ('00_core/run.html#_recorder.row', 'extreme_opt/core/run.py'),
                                       'extreme_opt.core.run._advanced': ('00_core/run.html#_advanced', 'extreme_opt/core/run.py'),
                                       'extreme_opt.core.run._begin': ('00_core/run.html#_begin', 'extreme_opt/core/run.py'),
+                                      'extreme_opt.core.run._check_content': ('00_core/run.html#_check_content', 'extreme_opt/core/run.py'),
                                       'extreme_opt.core.run._check_origin': ('00_core/run.html#_check_origin', 'extreme_opt/core/run.py'),
                                       'extreme_opt.core.run._continue': ('00_core/run.html#_continue', 'extreme_opt/core/run.py'),
                                       'extreme_opt.core.run._first_point': ('00_core/run.html#_first_point', 'extreme_opt/core/run.py'),
