@@ -82,10 +82,10 @@ class FullSoftmax(_WeightProblem):
 # %% ../../nbs/20_softmax/50_rivals.ipynb #5019ef3d
 PAIRS, BINARY, CHOICE, BLIND = range(4)      # how slopes follow from scores, for the kernel
 
-# %% ../../nbs/20_softmax/50_rivals.ipynb #00936cc6
+# %% ../../nbs/20_softmax/50_rivals.ipynb #dd6923d7
 @dataclass(frozen=True, eq=False)
-class _SampledProblem(_WeightProblem):
-    "A stand-in for the softmax that looks at the label and a few drawn classes at a time."
+class _DrawnProblem(_WeightProblem):
+    "Draws the label and a few other classes of a row."
     n_others: Any = field(default=None, kw_only=True)   # int: m, classes drawn for a row; without it 5, or all wrong ones where they are fewer
     kind = property(lambda self: PAIRS, doc='How slopes follow from scores.')
     distinct = property(lambda self: True, doc='Whether classes are drawn without replacement, the label left out.')
@@ -111,6 +111,11 @@ class _SampledProblem(_WeightProblem):
         return share + (1 - share) * n_others / (self.n_classes - 1)
     def _shrinks(self, n_others): # ridge per touch, so that the average is the whole ridge
         return self.ridge / self._times_drawn(n_others) if self.ridge else np.empty(0)
+
+# %% ../../nbs/20_softmax/50_rivals.ipynb #614bf749
+@dataclass(frozen=True, eq=False)
+class _SampledProblem(_DrawnProblem):
+    "A stand-in for the softmax that looks at the label and a few drawn classes at a time."
     def _prepare(self, params, batch):
         classes = np.column_stack([batch.others, self.labels[batch.sample]])
         return self.unpack(params)[0], classes, self._offsets(classes)
