@@ -105,12 +105,8 @@ class SGD:
         if not self.learning_rate >= 0: raise ValueError(f'learning_rate={self.learning_rate} is not a number from 0 up')
         if not 0 < self.decay <= 1: raise ValueError(f'decay={self.decay} is outside (0, 1]; 1 keeps the rate as it is')
         if not self.batch_size >= 1: raise ValueError(f'batch_size={self.batch_size} is not a number from 1 up')
-    def init(self, problem:Any, params:np.ndarray) -> State: # holds a copy of params
-        "The first state."
-        return State(params=params.copy())
-    def tiny(self) -> 'SGD': # compiles everything
-        "The same solver, one update a step."
-        return replace(self, n_updates=1)
+    def init(self, problem:Any, params:np.ndarray) -> State: "The first state, with a copy of params."; return State(params=params.copy())
+    def tiny(self) -> 'SGD': "The same solver, one update a step."; return replace(self, n_updates=1)
     def rates(self,
         problem: Any,     # the formulation
         n_passes: float,  # made so far

@@ -254,7 +254,8 @@ class Classifier(_Answers):
         "The k most likely classes of every row."
         best, found = [], []
         for _, scores in self._chunks(X):
-            if not isinstance(k, (int, np.integer)) or not 1 <= k <= scores.shape[1]: raise ValueError(f'k={k!r}, but there are 1..{scores.shape[1]} classes to choose from')
+            if not isinstance(k, (int, np.integer)) or not 1 <= k <= scores.shape[1]:
+                raise ValueError(f'k={k!r}, but there are 1..{scores.shape[1]} classes to choose from')
             ids = np.argpartition(-scores, k - 1, axis=1)[:, :k]
             ids = np.take_along_axis(ids, np.argsort(-np.take_along_axis(scores, ids, 1), axis=1, kind='stable'), 1)
             best.append(ids)
