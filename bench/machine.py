@@ -23,22 +23,16 @@ def _triad(a, b, c):
 
 
 @njit(cache=True)
-def touch_cells(weights, indptr, indices, values, sample, classes):
-    "Read, add to and write back every cell that (row, class) pairs name, in their order; compute nothing else."
-    for t in range(len(sample)):
-        for j in range(classes.shape[1]):
-            k = classes[t, j]
-            for p in range(indptr[sample[t]], indptr[sample[t] + 1]): weights[k, indices[p]] += values[p]
-
-
-@njit(cache=True)
-def _touch_random(table, places):
+def touch_places(table, places):
+    "Read, add to and write back the cell of a flat table at each place, in order; nothing else."
     for t in range(len(places)): table[places[t]] += 1
 
 
-def touched_bytes(indptr: np.ndarray, sample: np.ndarray, n_classes_each: int, item: int) -> int:
-    "Bytes that `touch_cells` moves: each cell once in and once out, only the cells themselves counted."
-    return int((indptr[sample + 1] - indptr[sample]).sum()) * n_classes_each * item * 2
+def places_of(indptr: np.ndarray, indices: np.ndarray, sample: np.ndarray, classes: np.ndarray, n_features: int) -> np.ndarray:
+    "Flat places of the cells that updates on rows `sample` and classes `classes` (one row of them each) touch, update by update."
+    every = [(row_classes[:, None] * np.uint64(n_features) + indices[indptr[i]:indptr[i + 1]].astype(np.uint64)).ravel()
+             for i, row_classes in zip(sample, classes.astype(np.uint64), strict=True)]
+    return np.concatenate(every)
 
 
 def stream_seconds(n_bytes: int = 2**27) -> tuple[Callable[[], None], int]:
@@ -48,12 +42,16 @@ def stream_seconds(n_bytes: int = 2**27) -> tuple[Callable[[], None], int]:
     return lambda: _triad(a, b, c), 3 * a.nbytes
 
 
-def random_cells(n_bytes: int, n_cells: int = 2_000_000, seed: int = 0) -> tuple[Callable[[], None], int]:
-    "A job that adds to float32 cells at random places of a table, and the bytes it moves (in and out, cells only)."
-    table = np.zeros(n_bytes // 4, np.float32)
-    places = np.random.default_rng(seed).integers(len(table), size=n_cells)
-    _touch_random(table, places[:4])
-    return lambda: _touch_random(table, places), n_cells * 8
+def touch_job(places: np.ndarray, n_cells: int) -> tuple[Callable[[], None], int]:
+    "A job that touches these places of a float32 table of n_cells, and the bytes it moves: 4 in and 4 out per place, the cells alone counted."
+    table = np.zeros(n_cells, np.float32)
+    touch_places(table, places[:4])
+    return lambda: touch_places(table, places), len(places) * 8
+
+
+def random_job(n_places: int, n_cells: int, seed: int = 0) -> tuple[Callable[[], None], int]:
+    "The same for places spread evenly over the table."
+    return touch_job(np.random.default_rng(seed).integers(n_cells, size=n_places, dtype=np.uint64), n_cells)
 
 
 def timed(job: Callable[[], object]) -> float:

@@ -1,9 +1,10 @@
 """U-max on docstring sentences (float32, CSR, 5 other classes per update, one core) against three things:
 
 - the NumPy loop of the page nbs/20_softmax/30_umax (`umax_update`), same draws, same start;
-- the machine's limit for the same bytes: a loop that reads, adds to and writes back exactly the cells that the updates touch, in the same
-  order, and computes nothing (per update, 6 rows of the weights at the row's nonzero columns; counted are 4 bytes in and 4 out per cell);
-- for orientation, float32 cells at uniformly random places of a table as large as the weights, and streaming.
+- the machine's limit for the same bytes: a loop over a ready list of addresses that reads, adds to and writes back exactly the cells that the
+  updates touch, in the same order, and does nothing else (per update, 6 rows of the weights at the row's nonzero columns; counted are 4 bytes
+  in and 4 out per cell, although the machine moves a line of 64 for most of them);
+- for orientation, as many cells at random places of a table as large as the weights, and streaming.
 
 Seconds are per pass (one update per training sample), medians over rounds in which all jobs alternate. Quality is the log-loss (nats) after that pass.
 """
@@ -37,11 +38,12 @@ def main() -> list[dict]:
     print(f'one pass ends at {losses[0]:.5f} nats with the kernel, {losses[1]:.5f} with the NumPy loop (log K = {np.log(problem.n_classes):.5f})')
 
     some = slice(0, 1500)
-    target, solver, state = problem.start(), UMax(learning_rate=RATE, n_others=N_OTHERS), UMax().init(problem, problem.start())
-    weights = problem.unpack(target)[0]
-    scattered, scattered_bytes = machine.random_cells(weights.nbytes)
+    solver, state = UMax(learning_rate=RATE, n_others=N_OTHERS), UMax().init(problem, problem.start())
+    places = machine.places_of(rows.indptr, rows.indices, draw.sample, classes, problem.n_features)
+    limit, moved = machine.touch_job(places, problem.n_weights)
+    scattered, _ = machine.random_job(len(places), problem.n_weights)
     stream, stream_bytes = machine.stream_seconds()
-    jobs = {'limit': lambda: machine.touch_cells(weights, rows.indptr, rows.indices, rows.data, draw.sample, classes),
+    jobs = {'limit': limit,
             'kernel': lambda: umax_updates(problem, kernel, draw, RATE),
             'step': lambda: solver.step(problem, state, rng),
             'numpy': lambda: [umax_update(problem, slow, i, others, RATE) for i, others in zip(draw.sample[some], draw.others[some], strict=True)],
@@ -50,8 +52,7 @@ def main() -> list[dict]:
     seconds['numpy'] = [each * problem.n_samples / 1500 for each in seconds['numpy']]
     middle = {name: statistics.median(each) for name, each in seconds.items()}
 
-    moved = machine.touched_bytes(rows.indptr, draw.sample, N_OTHERS + 1, 4)
-    for name, n_bytes in (('limit', moved), ('kernel', moved), ('random', scattered_bytes), ('stream', stream_bytes)):
+    for name, n_bytes in (('limit', moved), ('kernel', moved), ('random', moved), ('stream', stream_bytes)):
         print(f'{name:<8}{n_bytes / middle[name] / 1e9:8.2f} GB/s')
     print(f'per update: kernel {middle["kernel"] / problem.n_samples * 1e9:.0f} ns, limit {middle["limit"] / problem.n_samples * 1e9:.0f} ns, '
           f'NumPy {middle["numpy"] / problem.n_samples * 1e6:.0f} us (first full pass {numpy_seconds:.1f} s)')

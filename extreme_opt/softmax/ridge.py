@@ -132,7 +132,7 @@ def _ridge_updates(scaled, log_norms, indptr, indices, values, squares, labels, 
         log_norms[i] = min(knobs.max_log_norm, max(0., u))
         scaled_project(scaled, knobs.max_norm)
 
-# %% ../../nbs/20_softmax/45_ridge.ipynb #be381fd6
+# %% ../../nbs/20_softmax/45_ridge.ipynb #395d434d
 def ridge_updates(
     problem:DoubleSum,      # rows, labels and ridge
     params:np.ndarray,      # (n_params,) changed in place
@@ -156,9 +156,9 @@ def ridge_updates(
     knobs = RidgeKnobs(float(rate), float(threshold), 1. if sampled else float(factors[0]), float(bounds[0] if max_norm is None else max_norm),
                        float(bounds[1] if max_log_norm is None else max_log_norm), problem.is_sparse)
     X, scaled = problem.features, scale_weights(weights)
-    rows = (X.indptr, X.indices, X.data) if problem.is_sparse else (
+    indptr, indices, values = (X.indptr, X.indices, X.data) if problem.is_sparse else (
         np.arange(0, X.size + 1, max(X.shape[1], 1)), np.arange(X.shape[1], dtype=np.int32), X.ravel())
     for start, stop in in_blocks(len(draw.sample)):
-        _ridge_updates(scaled, log_norms, *rows, problem.squared_norms, problem.labels, draw.sample[start:stop], draw.others[start:stop],
+        _ridge_updates(scaled, log_norms, indptr, indices, values, problem.squared_norms, problem.labels, draw.sample[start:stop], draw.others[start:stop],
                        factors if sampled else np.empty(0), implicit, knobs)
     fold_scales(scaled)

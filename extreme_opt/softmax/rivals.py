@@ -54,7 +54,7 @@ class _WeightProblem(SoftmaxData):
     def grad(self, params:np.ndarray)->np.ndarray: # (n_params,) exact gradient of `loss`
         return self.loss_and_grad(params)[1]
 
-# %% ../../nbs/20_softmax/50_rivals.ipynb #2aba278f
+# %% ../../nbs/20_softmax/50_rivals.ipynb #48bcf068
 @dataclass(frozen=True, eq=False)
 class FullSoftmax(_WeightProblem):
     "The negative log-likelihood itself, all classes summed: eq. (2)."
@@ -63,7 +63,7 @@ class FullSoftmax(_WeightProblem):
         slopes = np.exp(gaps - values[:, None])
         slopes[np.arange(len(ids)), self.labels[ids]] = -slopes.sum(1)
         return values, slopes
-    def draw(self, rng:np.random.Generator, n_draws:int=1)->np.ndarray: # (n_draws,) int32 row ids, with replacement
+    def draw(self, rng:np.random.Generator, n_draws:int=1)->np.ndarray: # type: ignore[override]  # (n_draws,) int32 row ids, with replacement
         return rng.integers(self.n_samples, size=n_draws, dtype=np.int32)
     def loss_at(self, params:np.ndarray, batch:np.ndarray)->float: # unbiased for the loss
         return self.loss_on(params, batch)
@@ -82,12 +82,13 @@ class FullSoftmax(_WeightProblem):
 # %% ../../nbs/20_softmax/50_rivals.ipynb #5019ef3d
 PAIRS, BINARY, CHOICE, BLIND = range(4)      # how slopes follow from scores, for the kernel
 
-# %% ../../nbs/20_softmax/50_rivals.ipynb #b886135e
+# %% ../../nbs/20_softmax/50_rivals.ipynb #00936cc6
 @dataclass(frozen=True, eq=False)
 class _SampledProblem(_WeightProblem):
     "A stand-in for the softmax that looks at the label and a few drawn classes at a time."
-    n_others: int = field(default=None, kw_only=True)   # m, classes drawn for a row; without it 5, or all wrong ones where they are fewer
-    distinct: ClassVar[bool] = True                  # drawn without replacement, the label left out
+    n_others: Any = field(default=None, kw_only=True)   # int: m, classes drawn for a row; without it 5, or all wrong ones where they are fewer
+    kind = property(lambda self: PAIRS, doc='How slopes follow from scores.')
+    distinct = property(lambda self: True, doc='Whether classes are drawn without replacement, the label left out.')
 
     def __post_init__(self):
         super().__post_init__()
@@ -104,6 +105,7 @@ class _SampledProblem(_WeightProblem):
         return Draw(sample, self._draw_classes(rng, self.labels[sample], width))
     def _draw_classes(self, rng, labels, n_others): return draw_distinct(rng, labels, self.n_classes, n_others)
     def _offsets(self, classes): return np.zeros(classes.shape)       # taken from the scores, label last
+    def _terms(self, t): raise NotImplementedError     # values (n,) and slopes (n, m+1) of a batch: corrected scores, label last
     def _times_drawn(self, n_others): # (n_classes,) how often a draw touches each class on average
         share = self.class_counts / self.n_samples
         return share + (1 - share) * n_others / (self.n_classes - 1)
@@ -136,12 +138,10 @@ class _SampledProblem(_WeightProblem):
         if self.is_sparse: _descend_sparse(weights, self.features.data, self.features.indices, self.features.indptr, *rest)
         else: _descend_dense(weights, self.features, *rest)
 
-# %% ../../nbs/20_softmax/50_rivals.ipynb #5dd350da
+# %% ../../nbs/20_softmax/50_rivals.ipynb #edff62e5
 @dataclass(frozen=True, eq=False)
 class OneVsEach(_SampledProblem):
     "The label against each other class by itself: a sum of logistic losses above the softmax loss."
-    kind: ClassVar[int] = PAIRS
-
     def _expected(self, gaps, own, ids):
         slopes = expit(gaps)
         slopes[np.arange(len(ids)), self.labels[ids]] = -slopes.sum(1)
@@ -175,7 +175,7 @@ def noise_chances(
         if len(bad): raise ValueError(f'noise[{bad[0]}] is {chances[bad[0]]}, but every class needs a positive chance; raise it a little')
     return chances / chances.sum()
 
-# %% ../../nbs/20_softmax/50_rivals.ipynb #0851768a
+# %% ../../nbs/20_softmax/50_rivals.ipynb #296bee0e
 @dataclass(frozen=True, eq=False)
 class _NoiseProblem(_SampledProblem):
     "Classes drawn from a noise distribution."
@@ -184,8 +184,9 @@ class _NoiseProblem(_SampledProblem):
 
     def __post_init__(self):
         super().__post_init__()
-        if not (isinstance(self.noise, str) and self.noise == 'uniform'):   # kept as numbers: a slice of the rows has the same noise
+        if not isinstance(self.noise, str) or self.noise != 'uniform':   # kept as numbers: a slice of the rows has the same noise
             object.__setattr__(self, 'noise', noise_chances(self.noise, self.class_counts, self.power))
+    skips_label = property(lambda self: False, doc='Whether the noise leaves the label out.')
     @cached_property
     def noise_chances(self)->np.ndarray: # (n_classes,) > 0, sums to 1
         return noise_chances(self.noise, self.class_counts)
@@ -207,13 +208,12 @@ class _NoiseProblem(_SampledProblem):
         if not self.skips_label: return share + n_others * q
         return share + n_others * q * ((share / (1 - q)).sum() - share / (1 - q))
 
-# %% ../../nbs/20_softmax/50_rivals.ipynb #e53af69a
+# %% ../../nbs/20_softmax/50_rivals.ipynb #73846b67
 @dataclass(frozen=True, eq=False)
 class NoiseContrast(_NoiseProblem):
     "Is this class the label, or one of m drawn from noise? A logistic regression without a sum over classes."
-    kind: ClassVar[int] = BINARY
-    distinct: ClassVar[bool] = False
-    skips_label: ClassVar[bool] = False      # the theory draws noise from all classes
+    kind = property(lambda self: BINARY, doc='How slopes follow from scores.')
+    distinct = property(lambda self: False, doc='Noise comes with replacement.')
 
     def _offsets(self, classes): return np.log(classes.shape[1] - 1) + self.log_noise[classes]
     def _expected(self, gaps, own, ids):
@@ -275,7 +275,7 @@ def _mean_choice(logs, labels, chances, m, distinct, one, step, values, slopes):
                 scale = weight * m * max(1. - mean, 0.)**(m - 1)
                 for k in range(n_classes): slopes[i, k] += scale * chances[i, k] * tall[k] * math.exp(-tall[k])
 
-# %% ../../nbs/20_softmax/50_rivals.ipynb #b59c6291
+# %% ../../nbs/20_softmax/50_rivals.ipynb #1bae620b
 @dataclass(frozen=True, eq=False)
 class ImportanceSampled(_NoiseProblem):
     "Softmax over the label and a few drawn classes, corrected for how they were drawn."
@@ -285,11 +285,9 @@ class ImportanceSampled(_NoiseProblem):
         if self.form not in ('sampled', 'label_exact', 'self_normalised'):
             raise ValueError(f'form is {self.form!r}, but "sampled", "label_exact" or "self_normalised" is needed')
         super().__post_init__()
-    kind = property(lambda self: BLIND if self.form == 'self_normalised' else CHOICE, doc='which slopes')
-    skips_label = property(lambda self: self.form == 'label_exact', doc='whether the noise leaves the label out')
-    @property
-    def distinct(self)->bool: # whether classes are drawn without replacement, the label left out
-        return self.form != 'self_normalised' and isinstance(self.noise, str) and self.noise == 'uniform'
+    kind = property(lambda self: BLIND if self.form == 'self_normalised' else CHOICE, doc='How slopes follow from scores.')
+    skips_label = property(lambda self: self.form == 'label_exact', doc='Whether the noise leaves the label out.')
+    distinct = property(lambda self: self.form != 'self_normalised' and isinstance(self.noise, str), doc='Only uniform noise can be.')
     def _offsets(self, classes):
         m, out = classes.shape[1] - 1, np.zeros(classes.shape)
         if self.form != 'label_exact':
