@@ -66,6 +66,7 @@ course: $(READY) ## write student and instructor versions of the problem sets to
 	python assignments/make.py
 
 new: $(READY) ## start a notebook from the template: make new name=40_ordinal/45_momentum
+	@test -n '$(name)' || { echo 'no name is given; say for example: make new name=40_ordinal/45_momentum'; exit 2; }
 	python docs/notebooks.py new $(name)
 
 wheel: $(READY) ## build a wheel into dist

@@ -490,6 +490,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                         'extreme_opt/data/multiclass.py'),
                                              'extreme_opt.data.multiclass._blocks': ( '10_data/multiclass.html#_blocks',
                                                                                       'extreme_opt/data/multiclass.py'),
+                                             'extreme_opt.data.multiclass._check_options': ( '10_data/multiclass.html#_check_options',
+                                                                                             'extreme_opt/data/multiclass.py'),
                                              'extreme_opt.data.multiclass._clean': ( '10_data/multiclass.html#_clean',
                                                                                      'extreme_opt/data/multiclass.py'),
                                              'extreme_opt.data.multiclass._counted': ( '10_data/multiclass.html#_counted',

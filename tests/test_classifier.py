@@ -64,6 +64,23 @@ def test_shapes_dtypes_and_consistency():
         assert (labels[:, 0] == model.predict(X)).all()
         assert model.n_steps_ == 5 and len(model.run_.column('log_loss')) == 5 and model.n_features_in_ == 8
 
+def test_shared_arguments_have_their_defaults():
+    "What every estimator of the package takes, and what this chapter starts from."
+    shared = dict(max_steps=None, max_passes=50, max_seconds=None, tolerance=None, warm_start=False, progress=False, random_state=0,
+                  n_threads=1, checkpoint=None, client=None)
+    assert shared.items() <= SoftmaxClassifier().get_params().items() and SoftmaxClassifier().solver == 'implicit'
+
+@pytest.mark.parametrize('solver', ['implicit', 'umax'])
+def test_two_classes_keep_a_row_each(solver):
+    X, y = planted()
+    two = np.isin(y, ['class 0', 'class 1'])
+    model = SoftmaxClassifier(solver, max_passes=3).fit(X[two], y[two])
+    assert model.classes_.tolist() == ['class 0', 'class 1'] and model.coef_.shape == (2, 8) and model.intercept_.shape == (2,)
+    scores, proba = model.decision_function(X[two]), model.predict_proba(X[two])
+    assert scores.shape == (two.sum(),) and proba.shape == (two.sum(), 2)
+    np.testing.assert_allclose(scores, np.log(proba[:, 1]) - np.log(proba[:, 0]), rtol=1e-3, atol=1e-3)
+    assert ((scores > 0) == (model.predict(X[two]) == 'class 1')).all()
+
 def test_no_intercept():
     X, y = planted()
     model = SoftmaxClassifier(max_passes=3, fit_intercept=False).fit(X, y)
@@ -134,6 +151,11 @@ def test_partial_fit_after_fit_keeps_what_was_learned():
     (lambda X, y: SoftmaxClassifier(solver='umax', ridge=.1).fit(X, y), 'use solver="implicit" or fit_intercept=False'),
     (lambda X, y: SoftmaxClassifier(learning_rate=-1.).fit(X, y), 'learning_rate=-1'), (lambda X, y: SoftmaxClassifier(n_others=0).fit(X, y), 'n_others=0'),
     (lambda X, y: SoftmaxClassifier(max_passes=None).fit(X, y), 'max_'), (lambda X, y: SoftmaxClassifier(ridge=-1.).fit(X, y), 'ridge'),
+    (lambda X, y: SoftmaxClassifier(dtype='foo').fit(X, y), "dtype='foo', but"),
+    (lambda X, y: SoftmaxClassifier(random_state=-1).fit(X, y), 'random_state=-1 is neither'),
+    (lambda X, y: SoftmaxClassifier(random_state='x').fit(X, y), "random_state='x' is neither"),
+    (lambda X, y: SoftmaxClassifier(max_passes=1).fit(X, y).top_k(X, 1.5), 'k=1.5, but there are 1..6'),
+    (lambda X, y: SoftmaxClassifier(max_passes=1).fit(X, y).score(X, y, np.ones(3)), 'sample_weight has shape (3,), but X has 60 rows'),
     (lambda X, y: SoftmaxClassifier(max_passes=1).fit(X, y).log_loss(X[:1], ['class 9']), "'class 9', which is not among the 6 classes")])
 def test_wrong_use_is_one_line(call, word):
     with pytest.raises(ValueError) as caught: call(*planted(60))

@@ -475,3 +475,18 @@ def test_planted_triplets_reach_every_object_alike():
 def test_wrong_input_is_one_clear_line(make, line):
     with pytest.raises(ValueError, match=line) as error: make()
     assert '\n' not in str(error.value)
+
+
+@pytest.mark.parametrize('options, line', [
+    (dict(max_classes=0), 'max_classes=0, but a number from 2 up'), (dict(max_words=-1), 'max_words=-1'), (dict(min_sentences=0), 'min_sentences=0'),
+    (dict(test_share=1.), r'test_share=1.0 is outside \[0, 1\)'), (dict(test_share=float('nan')), 'test_share=nan'),
+    (dict(dtype=np.int32), "dtype='int32', but"), (dict(packages=()), 'packages names none')])
+def test_options_without_sense_are_one_line(cache, options, line):
+    with pytest.raises(ValueError, match=line) as error: docstrings(**{'packages': SMALL} | options)
+    assert '\n' not in str(error.value) and not list(cache.glob('*.npz'))
+
+
+def test_one_package_may_be_named_alone(cache):
+    "A bare name is one package, not a list of letters."
+    assert docstrings('json').class_names.tolist() == docstrings(['json']).class_names.tolist() != []
+    with pytest.raises(ValueError, match='n_buckets=0, but a number from 1 up'): data.docstring_modules(SMALL, n_buckets=0)

@@ -50,7 +50,9 @@ class GradientDescent:
     def __post_init__(self):
         if self.scaling not in (None, 'adagrad'): raise ValueError(f'scaling={self.scaling!r} is neither None nor "adagrad"')
         if not self.step_size > 0: raise ValueError(f'step_size={self.step_size} is not above 0')
-    def init(self, problem, params): return DescentState(params=params.copy(), step_size=self.step_size / self.grow)
+    def init(self, problem:Any, params:np.ndarray) -> DescentState: # holds a copy of params
+        "The first state."
+        return DescentState(params=params.copy(), step_size=self.step_size / self.grow)
     def _direction(self, grad, squares):   # way downhill, slope along it, new squares; overwrites grad
         if self.scaling is None:
             slope = -float(grad @ grad)
@@ -58,7 +60,8 @@ class GradientDescent:
         squares = grad * grad if squares is None else squares + grad * grad
         way = -grad / np.sqrt(np.where(squares > 0, squares, 1))
         return way, float(way @ grad), squares
-    def step(self, problem, state, rng):
+    def step(self, problem:Any, state:DescentState, rng:np.random.Generator) -> DescentState: # one step later; nothing is drawn
+        "Search along the (scaled) gradient until the loss falls enough: eqs. (2) and (3)."
         fresh, start = np.isnan(state.loss), state.params
         loss, grad = loss_and_grad(problem, start) if fresh else (state.loss, problem.grad(start))
         norm = float(np.linalg.norm(grad))
@@ -102,8 +105,8 @@ class SGD:
         if not self.learning_rate >= 0: raise ValueError(f'learning_rate={self.learning_rate} is not a number from 0 up')
         if not 0 < self.decay <= 1: raise ValueError(f'decay={self.decay} is outside (0, 1]; 1 keeps the rate as it is')
         if not self.batch_size >= 1: raise ValueError(f'batch_size={self.batch_size} is not a number from 1 up')
-    def init(self, problem, params): return State(params=params.copy())
-    def tiny(self): return replace(self, n_updates=1)
+    def init(self, problem:Any, params:np.ndarray) -> State: "The first state, with a copy of params."; return State(params=params.copy())
+    def tiny(self) -> 'SGD': "The same solver, one update a step."; return replace(self, n_updates=1)
     def rates(self,
         problem: Any,     # the formulation
         n_passes: float,  # made so far
@@ -116,7 +119,8 @@ class SGD:
             count = min(n_updates, _MOST, max(1, math.ceil((whole + 1 - n_passes) * per_pass - 1e-6)))
             yield self.learning_rate * unit * self.decay**whole, count
             n_updates, n_passes = n_updates - count, n_passes + count / per_pass
-    def step(self, problem, state, rng):
+    def step(self, problem:Any, state:State, rng:np.random.Generator) -> State: # one step later
+        "Make `n_updates` stochastic steps on a copy of the parameters: eq. (4)."
         params, n_updates, n_terms = state.params.copy(), updates_per_step(self.n_updates, problem, self.batch_size), 0
         for rate, count in self.rates(problem, state.n_passes, n_updates):
             n_terms += self._descend(problem, params, rng, rate, count)
@@ -190,14 +194,17 @@ class LBFGS:
 
     def __post_init__(self):
         if not self.memory >= 1: raise ValueError(f'memory={self.memory} is not a number from 1 up')
-    def init(self, problem, params): return LBFGSState(params=params.copy())
+    def init(self, problem:Any, params:np.ndarray) -> LBFGSState: # holds a copy of params
+        "The first state."
+        return LBFGSState(params=params.copy())
     def _search(self, look, point, way, grad, loss):   # a step size, or None
         from scipy.optimize import line_search
         with warnings.catch_warnings():
             warnings.simplefilter('ignore')            # a search that fails says so in the run's message
             size = line_search(look.loss, look.grad, point, way, grad, loss, maxiter=self.max_tries)[0]
         return size if size is not None and look.loss(point + size * way) < loss else None
-    def step(self, problem, state, rng):
+    def step(self, problem:Any, state:LBFGSState, rng:np.random.Generator) -> LBFGSState: # one step later; nothing is drawn
+        "One quasi-Newton step with a Wolfe search; straight downhill when the memory misleads."
         look, point, shifts, changes = _Look(problem), state.params.astype(float), state.shifts, state.changes
         loss, grad = (look.loss(point), look.grad(point)) if state.grad is None else (state.loss, state.grad)
         way = -inverse_times(shifts, changes, grad)

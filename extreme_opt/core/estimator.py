@@ -158,7 +158,8 @@ def _seed_of(random_state):
     if random_state is None: return int(np.random.SeedSequence().generate_state(1)[0])
     if isinstance(random_state, np.random.Generator): return int(random_state.integers(2**31))
     if isinstance(random_state, np.random.RandomState): return int(random_state.randint(2**31 - 1))
-    return int(random_state)
+    if isinstance(random_state, (int, np.integer)) and random_state >= 0: return int(random_state)
+    raise ValueError(f'random_state={random_state!r} is neither a whole number from 0 up, nor None, nor a generator of numpy; use 0')
 
 def check_shared(
     estimator:Any, # client and n_threads are read
@@ -253,7 +254,8 @@ class Classifier(_Answers):
         "The k most likely classes of every row."
         best, found = [], []
         for _, scores in self._chunks(X):
-            if not 1 <= k <= scores.shape[1]: raise ValueError(f'k={k}, but there are 1..{scores.shape[1]} classes to choose from')
+            if not isinstance(k, (int, np.integer)) or not 1 <= k <= scores.shape[1]:
+                raise ValueError(f'k={k!r}, but there are 1..{scores.shape[1]} classes to choose from')
             ids = np.argpartition(-scores, k - 1, axis=1)[:, :k]
             ids = np.take_along_axis(ids, np.argsort(-np.take_along_axis(scores, ids, 1), axis=1, kind='stable'), 1)
             best.append(ids)
@@ -266,6 +268,8 @@ class Classifier(_Answers):
     )->float: # in [0, 1]
         "Share of rows whose label is predicted; a label never seen in fit counts as missed."
         guess = self.predict(X)
+        if sample_weight is not None and np.shape(sample_weight) != guess.shape:
+            raise ValueError(f'sample_weight has shape {np.shape(sample_weight)}, but X has {len(guess)} rows; give one weight per row')
         return float(np.average(guess == check_labels(y, len(guess)), weights=sample_weight))
     def log_loss(self,
         X:Any, # (n_samples, n_features)

@@ -286,18 +286,25 @@ def _version(name):   # of the distribution that brings an import name; the stan
     return ' '.join(f'{home} {metadata.version(home)}' for home in sorted(set(homes)))
 
 def _installed(packages):   # names to versions, of those asked for or of the default ones that are here
-    names = _DEFAULT_PACKAGES if packages is None else packages
+    names = _DEFAULT_PACKAGES if packages is None else (packages,) if isinstance(packages, str) else tuple(packages)
+    if not names: raise ValueError('packages names none; leave it out for the default ones, or name one that is installed')
     missing = [name for name in names if importlib.util.find_spec(name) is None]
     if missing and packages is not None:
         raise ImportError(f'package {missing[0]!r} is not installed; only installed packages are read, so install it or leave it out')
     return {name: _version(name) for name in names if name not in missing}
+
+def _check_options(test_share, dtype, **least):   # least: name -> (value, smallest that makes sense)
+    for name, (value, low) in least.items():
+        if value is not None and not value >= low: raise ValueError(f'{name}={value!r}, but a number from {low} up is needed')
+    if not 0 <= test_share < 1: raise ValueError(f'test_share={test_share!r} is outside [0, 1); 0.2 holds a fifth of the texts out')
+    if str(dtype) not in ('float32', 'float64'): raise ValueError(f'dtype={str(dtype)!r}, but "float32" or "float64" is needed')
 
 def _key(versions, **options):   # everything a result depends on
     return json.dumps(dict(format=2, python=sys.version_info[:2], versions=versions, **options), sort_keys=True)
 
 # %% ../../nbs/10_data/10_multiclass.ipynb #d483a892
 def corpus(
-    packages:Sequence[str]|None=None, # import names; None for numpy, scipy, matplotlib, sklearn where installed
+    packages:Sequence[str]|None=None, # import names, or one; None for numpy, scipy, matplotlib, sklearn where installed
 )->Corpus: # names, sentences, owners and links
     "The documented objects of some installed packages, from the cache or by importing and reading them."
     def build():
@@ -371,7 +378,7 @@ def _unpack(pack):
 
 # %% ../../nbs/10_data/10_multiclass.ipynb #2b1644a1
 def docstrings(
-    packages:Sequence[str]|None=None, # import names; None for numpy, scipy, matplotlib, sklearn where installed
+    packages:Sequence[str]|None=None, # import names, or one; None for numpy, scipy, matplotlib, sklearn where installed
     *,
     max_classes:int|None=None,        # keep the objects with most sentences
     max_words:int|None=None,          # keep the most frequent words
@@ -383,6 +390,7 @@ def docstrings(
 )->Multiclass: # one row per sentence, one class per documented object, unit-norm CSR rows
     "Which function does this sentence document? Read from the docstrings of installed packages."
     versions, dtype = _installed(packages), np.dtype(dtype)
+    _check_options(test_share, dtype, max_classes=(max_classes, 2), max_words=(max_words, 1), min_sentences=(min_sentences, 1))
     options = dict(max_classes=max_classes, max_words=max_words, min_sentences=min_sentences, keep_shared=bool(keep_shared),
                    test_share=float(test_share), seed=int(seed), dtype=dtype.name)
     def build():
@@ -424,7 +432,7 @@ def _weighted(counts, test):   # tf-idf of dense counts, weights from training r
 
 # %% ../../nbs/10_data/10_multiclass.ipynb #25c4a1aa
 def docstring_modules(
-    packages:Sequence[str]|None=None, # import names; None for numpy, scipy, matplotlib, sklearn where installed
+    packages:Sequence[str]|None=None, # import names, or one; None for numpy, scipy, matplotlib, sklearn where installed
     *,
     n_modules:int=30,                 # keep the modules with most objects
     n_buckets:int=500,                # width of the hashed word counts
@@ -433,6 +441,7 @@ def docstring_modules(
     dtype=np.float64,                 # float32 or float64
 )->Multiclass: # one dense unit-norm row per documented object, one class per module
     "Which module is this documented in? Sentences shared between objects are left out, so nothing is copied across the split."
+    _check_options(test_share, np.dtype(dtype), n_modules=(n_modules, 2), n_buckets=(n_buckets, 1))
     read = corpus(packages)
     kept, keys, report = _clean(read, False)
     objects, inverse = np.unique(read.owners[kept], return_inverse=True)

@@ -87,7 +87,8 @@ class _Parts(Classifier):
             return UMax(.3 if rate is None else rate, n_others=n_others, decay=self.decay)
         raise ValueError(f'solver={self.solver!r} is not one of "implicit" and "umax"')
     def _make_problem(self, rows, labels):
-        kind = np.dtype(self.dtype)
+        try: kind = np.dtype(self.dtype)
+        except TypeError: kind = np.dtype('O')
         if kind not in (np.float32, np.float64): raise ValueError(f'dtype={self.dtype!r}, but "float32" or "float64" is needed')
         rows = rows.astype(kind, copy=False)
         if not self.fit_intercept: return DoubleSum(rows, labels, len(self.classes_), ridge=self.ridge, dtype=kind)

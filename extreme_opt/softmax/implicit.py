@@ -258,17 +258,21 @@ class ImplicitSGD:
         if not 0 < self.decay <= 1: raise ValueError(f'decay={self.decay} is outside (0, 1]; 1 keeps the rate as it is')
         if self.visits not in ('random', 'shuffled'): raise ValueError(f'visits={self.visits!r} is neither "random" nor "shuffled"')
         if self.n_others < 1: raise ValueError(f'n_others={self.n_others}, but at least 1 wrong class is needed')
-    def init(self, problem:Any, params:np.ndarray)->State: # the first state, holding a copy of params
+    def init(self, problem:Any, params:np.ndarray)->State: # holds a copy of params
+        "The first state."
         if getattr(problem, 'alpha', 0.): raise ValueError(f'alpha={problem.alpha}, but the implicit step is worked out for alpha=0')
         low = problem.unpack(params)[1].min(initial=0.)
         if low < 0: raise ValueError(f'log_norms holds {low:.3g}, but the implicit step starts from numbers >= 0; clip them')
         return State(params=params.copy())
-    def tiny(self)->'ImplicitSGD': return replace(self, n_updates=1)
+    def tiny(self)->'ImplicitSGD': # compiles everything
+        "The same solver, one update a step."
+        return replace(self, n_updates=1)
     def _draw(self, problem, rng, size):
         if self.visits == 'random': return problem.draw(rng, size, self.n_others)
         sample = rng.permutation(problem.n_samples)[:size].astype(np.int32)
         return Draw(sample, draw_distinct(rng, problem.labels[sample], problem.n_classes, self.n_others))
-    def step(self, problem:Any, state:State, rng:np.random.Generator)->State: # the next state
+    def step(self, problem:Any, state:State, rng:np.random.Generator)->State: # one step later
+        "Make `n_updates` implicit updates on a copy of the parameters: Algorithm 1."
         params, n_samples = state.params.copy(), problem.n_samples
         views, n_updates, done, scale = problem.unpack(params), updates_per_step(self.n_updates, problem), 0, np.ones(1)
         while done < n_updates:                                        # one turn per pass: the rate falls at whole passes
