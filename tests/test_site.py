@@ -80,8 +80,8 @@ def test_the_reference_says_something_about_every_function_and_class(site):
 
 
 def test_a_method_without_words_borrows_those_of_its_protocol(site):
-    text = text_of((site/'api/core.descent.html').read_text())
-    assert '(As every Solver.)' in text
+    text = text_of((site/'api/softmax.double_sum.html').read_text())
+    assert '(As every Problem.)' in text
 
 
 def test_outputs_come_from_the_executed_copy_where_there_is_one(tmp_path):
