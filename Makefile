@@ -8,7 +8,7 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export NBDEV_NO_SYNC ?= 1
 READY := $(VENV)/.last_set_up
 
-.PHONY: help setup lab tutorials test check export refresh docs serve bench slow course new wheel clean
+.PHONY: help setup lab tutorials test check export refresh docs serve bench ledger slow course new wheel clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,6 +57,9 @@ serve: docs ## build the site and serve it on this machine
 
 bench: $(READY) ## measure speed and write docs/results (name=softmax_umax for one script)
 	python bench/run.py $(name)
+
+ledger: $(READY) ## run the checks of random rows of the equation ledger, each with a mutant (n=10 seed=1)
+	python docs/ledger.py run --n $(or $(n),10) --seed $(or $(seed),1)
 
 slow: $(READY) ## run slow cells and slow tests: reproductions and large oracles
 	python docs/notebooks.py slow

@@ -1,0 +1,335 @@
+"""The equation ledger: what each numbered formula of the four papers is worth, and the cell that says so.
+
+    python docs/ledger.py check                        rows, cells and names fit together
+    python docs/ledger.py run [--n 10] [--seed 1]      run that many rows' cells, and one mutant of each
+    python docs/ledger.py all [CHAPTER ...]            every row and every mutant; prints the mutation score
+    python docs/ledger.py missing                      numbered items that have no row yet
+
+Rows stand in docs/ledger/CHAPTER.toml. A row is
+
+    [[row]]
+    id = "softmax-25"              # as in the label of its cell, `# check: softmax-25`
+    what = "one line, in our words"
+    verdict = "corrected"          # as printed, corrected, conditional, refuted, not checkable
+    check = "softmax-25"           # label of the cell; left out when it equals the id
+    names = ["softmax.implicit.set_step"]      # what implements it, if anything
+    erratum = "S1"
+    reason = "..."                 # for conditional, refuted and not checkable
+    mutants = ["old => new"]       # changes by hand, to the check cell or to the nearest cell before it that holds the text
+    equivalent = {"a * b -> a" = "why no check can notice it"}
+
+and checks of facts that the paper does not number stand in one table: [ours] softmax-guard = "one line".
+"""
+from __future__ import annotations
+
+import argparse
+import contextlib
+import copy
+import importlib
+import io
+import os
+import random
+import re
+import signal
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [part for part in (str(ROOT), str(ROOT/'docs')) if part not in sys.path]
+import mutants as mutation     # noqa: E402
+import notebooks               # noqa: E402
+
+CHAPTERS = ('softmax', 'similarity', 'ordinal', 'bound')
+VERDICTS = ('as printed', 'corrected', 'conditional', 'refuted', 'not checkable', 'ours')
+# Everything that carries a number in the papers.
+NUMBERED = {
+    'softmax': dict(equations=29, prop=5, lemma=5, alg=2, table=4, fig=4),
+    'similarity': dict(equations=65, alg=4, table=3, fig=2),
+    'ordinal': dict(equations=61, lemma=2, theorem=3, corollary=1, alg=2, table=2, fig=5),
+    'bound': dict(equations=19, lemma=4, alg=4, table=1, fig=4),
+}
+LABEL = re.compile(r'^\s*# check: (.+?)\s*$', re.M)
+LIMIT = 60           # seconds after which a mutant counts as noticed
+A_ROW = 3            # mechanical mutants tried for a row
+
+
+class Row(NamedTuple):
+    id: str
+    what: str
+    verdict: str
+    check: str = ''
+    names: tuple[str, ...] = ()
+    erratum: str = ''
+    reason: str = ''
+    mutants: tuple[str, ...] = ()
+    equivalent: dict[str, str] = {}
+
+    @property
+    def chapter(self) -> str: return self.id.split('-')[0]
+
+
+class Place(NamedTuple):
+    path: Path      # of the notebook, below nbs/
+    index: int      # of the cell
+
+
+def numbered(chapter: str) -> list[str]:
+    "Ids of everything that carries a number in a paper."
+    kinds = dict(NUMBERED[chapter])
+    ids = [f'{chapter}-{n}' for n in range(1, kinds.pop('equations') + 1)]
+    return ids + [f'{chapter}-{kind}{n}' for kind, last in kinds.items() for n in range(1, last + 1)]
+
+
+def rows(chapters=CHAPTERS) -> list[Row]:
+    "The rows of the ledger in the order of the files."
+    found = []
+    for chapter in chapters:
+        path = ROOT/f'docs/ledger/{chapter}.toml'
+        if not path.exists(): continue
+        table = tomllib.loads(path.read_text(encoding='utf-8'))
+        unnumbered = [dict(id=label, what=what, verdict='ours') for label, what in table.get('ours', {}).items()]
+        for number, entry in enumerate(table.get('row', []) + unnumbered, 1):
+            unknown = set(entry) - set(Row._fields)
+            if unknown or not {'id', 'what', 'verdict'} <= set(entry):
+                raise SystemExit(f'docs/ledger/{chapter}.toml, row {number}: needs id, what and verdict, knows {", ".join(Row._fields)}; has {", ".join(entry)}')
+            entry = {key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}
+            found.append(Row(**{'check': entry['id'] if entry['verdict'] != 'not checkable' else '', **entry}))
+    return found
+
+
+def cells(paths=None) -> dict[str, Place]:
+    "Where each label stands: the first cell of the book that carries it."
+    found: dict[str, Place] = {}
+    for path in paths or notebooks.find():
+        for index, cell in enumerate(notebooks.read(path)['cells']):
+            if cell['cell_type'] != 'code': continue
+            for line in LABEL.findall(notebooks.source(cell)):
+                for label in re.split(r',\s*', line): found.setdefault(label, Place(path.relative_to(notebooks.NBS), index))
+    return found
+
+
+def asserts(source: str) -> bool:
+    return bool(re.search(r'\bassert\b|assert_\w+\(|\bcheck_\w+\(|expect_fail\(', source))
+
+
+def thing(name: str):
+    "The object called `chapter.module.name` or `chapter.module.Class.method`; None where there is none."
+    parts = name.split('.')
+    for cut in range(len(parts) - 1, 0, -1):
+        try: found = importlib.import_module('.'.join(['extreme_opt', *parts[:cut]]))
+        except ModuleNotFoundError: continue
+        for part in parts[cut:]:
+            if not hasattr(found, part): return None
+            found = getattr(found, part)
+        return found
+    return None
+
+
+def faults(chapters=CHAPTERS) -> list[str]:
+    "What does not fit: one line each, with the way out."
+    table, where, wrong = rows(chapters), cells(), []
+    seen: set[str] = set()
+    for row in table:
+        at = f'docs/ledger/{row.chapter}.toml, {row.id}'
+        if row.id in seen: wrong.append(f'{at}: stands twice')
+        seen.add(row.id)
+        if row.verdict not in VERDICTS: wrong.append(f'{at}: verdict {row.verdict!r}; say one of {", ".join(VERDICTS)}')
+        if row.verdict in ('conditional', 'refuted', 'not checkable') and not row.reason: wrong.append(f'{at}: {row.verdict}, so say why in `reason`')
+        if row.verdict != 'not checkable':
+            if row.check not in where: wrong.append(f'{at}: no cell carries `# check: {row.check}`; label one or say `not checkable` with the reason')
+            elif not asserts(notebooks.source(notebooks.read(notebooks.NBS/where[row.check].path)['cells'][where[row.check].index])):
+                wrong.append(f'{at}: the cell `# check: {row.check}` asserts nothing')
+        for name in row.names:
+            if thing(name) is None: wrong.append(f'{at}: there is no extreme_opt.{name}; mend `names`')
+    told = {row.check for row in table} | {row.id for row in table}
+    for label, place in where.items():
+        if label.split('-')[0] in chapters and (ROOT/f'docs/ledger/{label.split("-")[0]}.toml').exists() and label not in told:
+            wrong.append(f'nbs/{place.path}, cell {place.index + 1}: `# check: {label}` has no row in the ledger; add one')
+    return wrong
+
+
+def missing(chapters=CHAPTERS) -> list[str]:
+    told = {row.id for row in rows(chapters)}
+    return [item for chapter in chapters for item in numbered(chapter) if item not in told]
+
+
+# ------------------------------------------------------------------------------------------ running
+class Book:
+    "One notebook, run cell by cell in this process; cells are files, so that numba can keep what it compiled."
+
+    def __init__(self, path: Path, folder: Path):
+        self.path, self.folder = path, folder
+        self.cells = notebooks.read(notebooks.NBS/path)['cells']
+        self.space: dict = {'__name__': '__main__', 'display': lambda *a, **k: None}
+        self.done = 0
+
+    def code(self, index: int) -> str:
+        text = notebooks.source(self.cells[index])
+        return '\n'.join('' if line.lstrip().startswith(('%', '!')) else line for line in text.split('\n'))
+
+    def run(self, text: str, tag: str) -> None:
+        file = self.folder/f'{self.path.stem}_{tag}.py'
+        file.write_text(text, encoding='utf-8')
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            exec(compile(text, str(file), 'exec'), self.space)
+
+    def up_to(self, index: int) -> None:
+        "Run every cell before `index` that the page runs."
+        import matplotlib.pyplot as plt
+        while self.done < index:
+            cell = self.cells[self.done]
+            if cell['cell_type'] == 'code' and not notebooks.is_skipped(cell):
+                try: self.run(self.code(self.done), str(self.done))
+                except Exception as error: raise SystemExit(f'nbs/{self.path}, cell {self.done + 1}: {type(error).__name__}: {error}') from error
+                plt.close('all')
+            self.done += 1
+
+    def trial(self, changes: dict[int, str], check: int) -> str | None:
+        "Run the changed cells and then the check in a copy of the page's state; what the check said, None if it passed."
+        kept = self.space
+        self.space = {name: copy.deepcopy(value) if _changes(value) else value for name, value in kept.items()}
+        try:
+            for index, text in sorted(changes.items()):
+                if index != check: self.run(text, f'{index}m{abs(hash(text))}')
+            _alarm(LIMIT)
+            self.run(changes.get(check, self.code(check)), f'{check}m{abs(hash(changes.get(check, "")))}')
+        except Exception as error: return f'{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ""}'
+        except KeyboardInterrupt as error:
+            if not isinstance(error, _Late): raise
+            return f'no end within {LIMIT} seconds'
+        finally:
+            _alarm(0)
+            self.space = kept
+        return None
+
+
+class _Late(KeyboardInterrupt): pass
+
+
+def _alarm(seconds: int) -> None:
+    def late(*_): raise _Late
+    if hasattr(signal, 'SIGALRM'):
+        signal.signal(signal.SIGALRM, late)
+        signal.alarm(seconds)
+
+
+def _changes(value) -> bool:
+    "Whether a check could change this value for the next trial."
+    import numpy as np
+    return isinstance(value, (np.random.Generator, list, dict, set)) or isinstance(value, np.ndarray) and value.nbytes < 10**7
+
+
+def mutants_of(row: Row, book: Book, index: int, rng: random.Random, n: int | None = A_ROW) -> list[tuple[mutation.Mutant, dict[int, str]]]:
+    "The mutants of a row: all that it lists, and `n` that its syntax trees give."
+    found = []
+    for change in row.mutants:
+        for at in range(index, -1, -1):
+            if book.cells[at]['cell_type'] == 'code' and change.partition('=>')[0].strip() in book.code(at): break
+        mutant = mutation.by_hand(book.code(at), change)
+        found.append((mutant, {at: mutant.source}))
+    machine = [(mutant, {index: mutant.source}) for mutant in mutation.mechanical(book.code(index))]
+    if not machine: machine = list(_of_names(row, book, index))
+    rng.shuffle(machine)
+    return found + machine[:n]
+
+
+def _of_names(row: Row, book: Book, index: int):
+    "Mutants of the definitions on the page that the row names, for a check that holds no arithmetic of its own."
+    for name in row.names:
+        for at in range(index):
+            if book.cells[at]['cell_type'] != 'code': continue
+            for length in (1, 2):
+                dotted = '.'.join(name.split('.')[-length:])
+                try: found = mutation.mechanical(book.code(at), dotted)
+                except (StopIteration, SyntaxError): continue
+                for mutant in found: yield mutant, {at: mutant.source}
+
+
+class Score(NamedTuple):
+    row: Row
+    tried: int
+    noticed: int
+    survivors: list[str]
+    fault: str = ''
+
+
+def examine(chosen: list[Row], seed: int = 1, n: int | None = A_ROW, tell=print) -> list[Score]:
+    "Run the cells of the rows and their mutants; one process, each notebook once."
+    for name, value in notebooks.environment().items(): os.environ.setdefault(name, value)
+    import matplotlib
+    matplotlib.use('Agg')
+    where, scores = cells(), []
+    groups: dict[Path, list[Row]] = {}
+    for row in chosen:
+        if row.check in where: groups.setdefault(where[row.check].path, []).append(row)
+    with tempfile.TemporaryDirectory() as folder:
+        for path, group in sorted(groups.items()):
+            book, start = Book(path, Path(folder)), os.getcwd()
+            os.chdir((notebooks.NBS/path).parent)
+            try:
+                for row in sorted(group, key=lambda row: where[row.check].index):
+                    index = where[row.check].index
+                    book.up_to(index)
+                    scores.append(_score(row, book, index, random.Random(f'{seed} {row.id}'), n))
+                    tell(_line(scores[-1], path))
+            finally: os.chdir(start)
+    return scores
+
+
+def _score(row: Row, book: Book, index: int, rng, n) -> Score:
+    for turn in ('', ' a second time'):
+        said = book.trial({}, index)
+        if said: return Score(row, 0, 0, [], f'the check fails{turn}: {said}')
+    tried, noticed, survivors = 0, 0, []
+    for mutant, changes in mutants_of(row, book, index, rng, n):
+        if mutant.what in row.equivalent: continue
+        tried += 1
+        if book.trial(changes, index): noticed += 1
+        else: survivors.append(mutant.what)
+    if not tried and not row.equivalent and row.verdict in ('as printed', 'corrected'): return Score(row, 0, 0, [], 'no mutant; list one in `mutants`')
+    return Score(row, tried, noticed, survivors)
+
+
+def _line(score: Score, path: Path) -> str:
+    said = score.fault or f'{score.noticed} of {score.tried} mutants noticed' + ''.join(f'; not noticed: {text}' for text in score.survivors)
+    return f'{score.row.id:22} {score.row.verdict:13} nbs/{path}: {said}'
+
+
+def report(scores: list[Score]) -> int:
+    for chapter in dict.fromkeys(score.row.chapter for score in scores):
+        part = [score for score in scores if score.row.chapter == chapter]
+        print(f'{chapter}: {sum(s.noticed for s in part)} of {sum(s.tried for s in part)} mutants noticed in {len(part)} rows')
+    return int(any(score.survivors or score.fault for score in scores))
+
+
+def sample(n: int, seed: int, chapters=CHAPTERS) -> list[Row]:
+    able = [row for row in rows(chapters) if row.verdict != 'not checkable']
+    return random.Random(seed).sample(able, min(n, len(able)))
+
+
+def main(argv=None) -> int:
+    parser = argparse.ArgumentParser(description='The equation ledger.', epilog=__doc__.split('\n\n', 2)[2], formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('work', choices=('check', 'run', 'all', 'missing'))
+    parser.add_argument('chapters', nargs='*', help='softmax, similarity, ordinal, bound (default all)')
+    parser.add_argument('--n', type=int, default=10, help='rows to run (default 10)')
+    parser.add_argument('--seed', type=int, default=1, help='which rows and which mutants (default 1)')
+    parser.add_argument('--every', action='store_true', help=f'every mechanical mutant, not {A_ROW} a row')
+    parser.add_argument('--rows', nargs='*', help='only these ids')
+    args = parser.parse_args(argv)
+    chapters = args.chapters or CHAPTERS
+    if args.work == 'missing':
+        for item in missing(chapters): print(item)
+        return 0
+    if args.work == 'check':
+        wrong = faults(chapters)
+        print('\n'.join(wrong) if wrong else f'{len(rows(chapters))} rows fit their cells')
+        return int(bool(wrong))
+    chosen = sample(args.n, args.seed, chapters) if args.work == 'run' else [row for row in rows(chapters) if row.verdict != 'not checkable']
+    if args.rows: chosen = [row for row in chosen if row.id in args.rows]
+    return report(examine(chosen, args.seed, None if args.every else 1 if args.work == 'run' else A_ROW))
+
+
+if __name__ == '__main__': sys.exit(main())

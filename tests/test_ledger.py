@@ -1,0 +1,85 @@
+"""The equation ledger: rows and cells fit, and a check notices an error that is put into its formula."""
+import random
+import textwrap
+
+import ledger
+import mutants
+import pytest
+
+SEED, SHARE = 1, 10        # CI runs every tenth row, `make slow` all of them
+
+
+def test_rows_and_cells_fit():
+    "Every row has its cell, every cell its row; cells assert, named functions exist."
+    assert ledger.faults() == []
+
+
+def test_nothing_is_numbered_twice_or_unknown():
+    "A numbered id is one of the paper's."
+    for row in ledger.rows():
+        if row.verdict != 'ours': assert row.id in ledger.numbered(row.chapter), f'{row.id}: the paper has no such number'
+
+
+@pytest.mark.notebook
+def test_a_tenth_of_the_rows_notice_their_mutants():
+    table = [row for row in ledger.rows() if row.verdict not in ('not checkable', 'ours')]
+    chosen = random.Random(SEED).sample(table, -(-len(table) // SHARE))
+    scores = ledger.examine(chosen, SEED, 1)
+    assert len(scores) == len(chosen)
+    assert [ledger._line(score, '') for score in scores if score.survivors or score.fault] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('chapter', ledger.CHAPTERS)
+def test_all_rows_notice_their_mutants(chapter):
+    scores = ledger.examine([row for row in ledger.rows([chapter]) if row.verdict not in ('not checkable', 'ours')], SEED)
+    assert [ledger._line(score, '') for score in scores if score.survivors or score.fault] == []
+
+
+SOURCE = textwrap.dedent('''
+    # check: softmax-4
+    a = 3.
+    rng = np.random.default_rng(0)
+    noise = rng.normal(size=2 + 1)
+    idle = a + 1
+    value = 1 - u - a * np.exp(-u)
+    assert abs(value + np.log(a)) < 1e-9 * 2
+''')
+
+
+def test_mutants_change_formulas_and_nothing_else():
+    "Signs, factors and functions change; sizes, tolerances, draws and what no assertion reads stay."
+    found = [mutant.what for mutant in mutants.mechanical(SOURCE)]
+    assert '1 - u - a * np.exp(-u) -> 1 - u + a * np.exp(-u)' in found and 'a * np.exp(-u) -> a' in found and '-u -> u' in found
+    assert 'value + np.log(a) -> value - np.log(a)' in found
+    assert not any(word in text for text in found for word in ('size', '1e-09', 'a + 1', '2 + 1'))
+    for mutant in mutants.mechanical(SOURCE): assert mutant.source != SOURCE and compile(mutant.source, 'm', 'exec')
+
+
+def test_mutants_by_hand():
+    assert 'a / np.exp' in mutants.by_hand(SOURCE, 'a * np.exp => a / np.exp').source
+    with pytest.raises(ValueError, match='2 times|stands'): mutants.by_hand(SOURCE, 'a => b')
+    with pytest.raises(ValueError, match='old => new'): mutants.by_hand(SOURCE, 'a')
+
+
+def _book(tmp_path, monkeypatch, check):
+    cell = dict(cell_type='code', source='x = 3.', id='a', metadata={}, outputs=[], execution_count=None)
+    (tmp_path/'nbs').mkdir()
+    ledger.notebooks.write(dict(cells=[cell, {**cell, 'id': 'b', 'source': check}], metadata={}, nbformat=4, nbformat_minor=5), tmp_path/'nbs/10_x.ipynb')
+    monkeypatch.setattr(ledger.notebooks, 'NBS', tmp_path/'nbs')
+    return ledger.Book(ledger.Path('10_x.ipynb'), tmp_path)
+
+
+@pytest.mark.parametrize('check, noticed', [('# check: softmax-1\nassert x * x == 9', True), ('# check: softmax-1\nassert x * x > 0', False)])
+def test_a_check_that_cannot_fail_is_found(tmp_path, monkeypatch, check, noticed):
+    "A sharp check notices the lost factor, a blunt one is named."
+    book = _book(tmp_path, monkeypatch, check)
+    book.up_to(1)
+    score = ledger._score(ledger.Row('softmax-1', '', 'as printed', 'softmax-1'), book, 1, random.Random(0), None)
+    assert (score.tried, score.noticed, score.survivors) == (1, int(noticed), [] if noticed else ['x * x -> x'])
+
+
+def test_a_check_that_fails_by_itself_is_a_fault(tmp_path, monkeypatch):
+    book = _book(tmp_path, monkeypatch, '# check: softmax-1\nx += 1\nassert x == 5')
+    book.up_to(1)
+    assert 'fails' in ledger._score(ledger.Row('softmax-1', '', 'as printed', 'softmax-1'), book, 1, random.Random(0), 1).fault
