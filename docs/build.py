@@ -120,6 +120,7 @@ def process(path, source, names):
                 here = defined(cell.source)
                 cells.append(mk_cell(signpost(module, here, names), 'markdown'))
                 cell.source = f'#| code-fold: show\n#| code-summary: {json.dumps(" · ".join(here) or "Source")}\n{cell.source}'
+            if labels := checks_of(cell.source): cells.append(mk_cell(check_post(labels), 'markdown'))
         cells.append(cell)
     if has_widget: cells.append(mk_cell(widget_state(nb, path), 'markdown'))
     plain = [{key: value for key, value in cell.items() if not key.endswith('_')} for cell in cells]
@@ -131,6 +132,23 @@ def signpost(module, here, names):
     public = [(name, names.get(f'{LIB}.{module}.{name}')) for name in here]
     links = ' '.join(f'[`{name}`]({target})' for name, target in public if target)
     return f'::: {{.signpost}}\n{"".join(f"[]{{#code-{name}}}" for name in here)}{"Reference: " + links if links else ""}\n:::'
+
+
+def checks_of(source):
+    "Labels of a check cell: `# check: softmax-25, softmax-26` -> both."
+    return [label for line in re.findall(r'^\s*# check: (.+?)\s*$', source, re.M) for label in re.split(r',\s*', line)]
+
+
+def check_post(labels):
+    "Anchors for the formulas that a cell checks, and the way to their rows in the ledger."
+    told = {row.id for row in ledger_rows()}
+    links = ' '.join(f'[{label}](/ledger/{label.split("-")[0]}.qmd#{label})' if label in told else label for label in labels)
+    return f'::: {{.checkpost}}\n{"".join(f"[]{{#check-{label}}}" for label in labels)}checks {links}\n:::'
+
+
+def ledger_rows():
+    import ledger
+    return ledger.rows()
 
 
 VIEW = 'application/vnd.jupyter.widget-view+json'
@@ -311,7 +329,7 @@ FROM_DISK = """<script>if (location.protocol === 'file:') {
 }</script>"""
 
 
-def config(pages, reference_bar, out):
+def config(pages, reference_bar, ledger_bar, out):
     "The committed `_quarto.yml` with what only a build knows: contents in reading order, the reference, the folder to write."
     from nbdev.config import get_config
     cfg = yaml.safe_load((NBS/'_quarto.yml').read_text())
@@ -329,8 +347,8 @@ def config(pages, reference_bar, out):
             tutorials.append(dict(section=title, contents=[]))
         tutorials[-1]['contents'].append(where.as_posix())
     bar = web.get('sidebar') or {}
-    web['sidebar'] = [dict(bar, id='tutorials', contents=tutorials), dict(bar, id='reference', contents=reference_bar)]
-    web['navbar']['left'] = [dict(text='Tutorials', href='index.ipynb'), dict(text='Reference', href='api/index.qmd')]
+    web['sidebar'] = [dict(bar, id='tutorials', contents=tutorials), dict(bar, id='reference', contents=reference_bar), dict(bar, id='ledger', contents=ledger_bar)]
+    web['navbar']['left'] = [dict(text='Tutorials', href='index.ipynb'), dict(text='Reference', href='api/index.qmd'), dict(text='Ledger', href='ledger/index.qmd')]
     return yaml.safe_dump(cfg, sort_keys=False, allow_unicode=True)
 
 
@@ -436,7 +454,9 @@ def build(out, executed=None):
             except Broken as error: wrong.append(str(error))
         if wrong: raise Broken('\n'.join(wrong))
         shutil.copytree(NBS, stage, dirs_exist_ok=True, ignore=shutil.ignore_patterns('*.ipynb', '*.yml', '.*', '__pycache__'))
-        (stage/'_quarto.yml').write_text(config(pages, bar, out.resolve()))
+        import ledger
+        shelf = ledger.write_pages(stage/'ledger', page_name, names)
+        (stage/'_quarto.yml').write_text(config(pages, bar, shelf, out.resolve()))
         (stage/'_symbols.json').write_text(json.dumps(names))
         from smalldocs import markdown
         from smalldocs.site import build as render

@@ -18,6 +18,8 @@ Rows stand in docs/ledger/CHAPTER.toml. A row is
     mutants = ["old => new"]       # changes by hand, to the check cell or to the nearest cell before it that holds the text
     equivalent = {"a * b -> a" = "why no check can notice it"}
 
+    [[slip]]                       # an erratum: id, where, printed, right, numbers, weight (3 a result, 2 a formula, 1 the pen), check
+
 and checks of facts that the paper does not number stand in one table: [ours] softmax-guard = "one line".
 """
 from __future__ import annotations
@@ -154,6 +156,93 @@ def faults(chapters=CHAPTERS) -> list[str]:
 def missing(chapters=CHAPTERS) -> list[str]:
     told = {row.id for row in rows(chapters)}
     return [item for chapter in chapters for item in numbered(chapter) if item not in told]
+
+
+# ------------------------------------------------------------------------------------------ pages
+PAPERS = {
+    'softmax': 'F. Fagan and G. Iyengar, *Unbiased scalable softmax optimization*',
+    'similarity': 'B. Yuan, Y.-S. Li, P. Quan and C.-J. Lin, *Efficient optimization methods for extreme similarity learning with nonlinear embeddings*',
+    'ordinal': 'K. Ma, J. Zeng, J. Xiong, Q. Xu, X. Cao, W. Liu and Y. Yao, *Fast stochastic ordinal embedding with variance reduction and adaptive step size*',
+    'bound': 'Y. Pan, *From bound majorization to stochastic bound majorization*',
+}
+KINDS = dict(prop='Proposition', lemma='Lemma', theorem='Theorem', corollary='Corollary', alg='Algorithm', table='Table', fig='Figure')
+
+
+class Slip(NamedTuple):
+    id: str             # S1
+    where: str          # in the paper: (25)
+    printed: str
+    right: str
+    numbers: str        # the smallest counterexample
+    weight: int         # 3: a result is wrong; 2: a formula is wrong; 1: a slip of the pen
+    check: str = ''     # label of the cell that shows it
+
+
+def errata(chapters=CHAPTERS) -> list[Slip]:
+    "The papers' slips, in the order of the files."
+    found = []
+    for chapter in chapters:
+        path = ROOT/f'docs/ledger/{chapter}.toml'
+        if path.exists(): found += [Slip(**entry) for entry in tomllib.loads(path.read_text(encoding='utf-8')).get('slip', [])]
+    return found
+
+
+def number(row_id: str) -> str:
+    "`softmax-25` -> (25), `softmax-prop1` -> Proposition 1."
+    rest = row_id.partition('-')[2]
+    if rest.isdigit(): return f'({rest})'
+    match = re.fullmatch(r'([a-z]+)(\d+)', rest)
+    return f'{KINDS[match[1]]} {match[2]}' if match and match[1] in KINDS else rest
+
+
+def write_pages(folder: Path, page_name, names: dict) -> list:
+    "Write the ledger's pages and give their sidebar; `names` says where the reference has a name."
+    folder.mkdir(parents=True)
+    where, table, slips = cells(), rows(), errata()
+    def link(label):
+        if label not in where: return ''
+        place = where[label]
+        return f'[{place.path.stem.partition("_")[2]}](/{page_name(place.path).as_posix()}#check-{label})'
+    def cell(text): return ' '.join(text.split()).replace('|', '\\|')
+    bar, count = ['ledger/index.qmd'], []
+    for chapter in CHAPTERS:
+        part = [row for row in table if row.chapter == chapter]
+        if not part: continue
+        order = {item: at for at, item in enumerate(numbered(chapter))}
+        part.sort(key=lambda row: order.get(row.id, len(order)))
+        lines = ['---', f'title: "{chapter.capitalize()}: every formula"', 'description: What each numbered item is worth, and the cell that says so.', '---', '',
+                 f'The numbers are those of {PAPERS[chapter]}. A click on a check leads to the cell that tests the formula.', '', '::: {.names}',
+                 '| Item | What it says | Verdict | Check | Code |', '|---|---|---|---|---|']
+        for row in part:
+            if row.verdict == 'ours': continue
+            verdict = row.verdict + (f' ({row.erratum})' if row.erratum else '') + (f': {row.reason}' if row.reason else '')
+            code = ' '.join(f'[`{name.split(".")[-1]}`]({names["extreme_opt." + name]})' if 'extreme_opt.' + name in names else f'`{name}`' for name in row.names)
+            lines.append(f'| [{number(row.id)}]{{#{row.id}}} | {cell(row.what)} | {cell(verdict)} | {link(row.check)} | {code} |')
+        lines += [':::', '']
+        ours = [row for row in part if row.verdict == 'ours']
+        if ours:
+            lines += ['## Beyond the paper', '', '::: {.names}', '| What | Check |', '|---|---|']
+            lines += [f'| [{cell(row.what)}]{{#{row.id}}} | {link(row.check)} |' for row in ours] + [':::', '']
+        (folder/f'{chapter}.qmd').write_text('\n'.join(lines) + '\n', encoding='utf-8')
+        bar.append(f'ledger/{chapter}.qmd')
+        count.append(f'| [{chapter}](/ledger/{chapter}.qmd) | ' + ' | '.join(str(sum(row.verdict == verdict for row in part)) for verdict in VERDICTS) + ' |')
+    lines = ['---', 'title: The ledger', 'description: Every numbered formula of the four papers, with a verdict you can run.', '---', '',
+             'A reader who wonders about a formula finds it here, with what it is worth and a link to the cell that tests it. A test keeps rows and cells',
+             'together, and puts errors into the formulas to see whether the checks notice: `make ledger` does so for ten random rows.', '', '::: {.names}',
+             '| Paper | ' + ' | '.join(VERDICTS) + ' |', '|---' * (len(VERDICTS) + 1) + '|', *count, ':::', '']
+    (folder/'index.qmd').write_text('\n'.join(lines) + '\n', encoding='utf-8')
+    if slips:
+        lines = ['---', 'title: Errata', 'description: Where the print of the four papers errs, with the smallest numbers that show it.', '---', '',
+                 'Sorted by consequence. Most are slips of the pen in long and careful derivations; the ideas stand.', '']
+        for weight, title in ((3, 'A result changes'), (2, 'A formula changes'), (1, 'Slips of the pen')):
+            part = [slip for slip in slips if slip.weight == weight]
+            if not part: continue
+            lines += [f'## {title}', '', '::: {.names}', '| | Where | Printed | Right | In numbers | Check |', '|---|---|---|---|---|---|']
+            lines += [f'| [{slip.id}]{{#{slip.id}}} | {cell(slip.where)} | {cell(slip.printed)} | {cell(slip.right)} | {cell(slip.numbers)} | {link(slip.check)} |' for slip in part]
+            lines += [':::', '']
+        (folder/'errata.qmd').write_text('\n'.join(lines) + '\n', encoding='utf-8')
+        bar.append('ledger/errata.qmd')
+    return bar
 
 
 # ------------------------------------------------------------------------------------------ running
