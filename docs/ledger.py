@@ -211,7 +211,7 @@ def write_pages(folder: Path, page_name, names: dict) -> list:
         order = {item: at for at, item in enumerate(numbered(chapter))}
         part.sort(key=lambda row: order.get(row.id, len(order)))
         lines = ['---', f'title: "{chapter.capitalize()}: every formula"', 'description: What each numbered item is worth, and the cell that says so.', '---', '',
-                 f'The numbers are those of {PAPERS[chapter]}. A click on a check leads to the cell that tests the formula.', '', '::: {.names}',
+                 f'The numbers are those of {PAPERS[chapter]}. A click on a check leads to the cell that tests the formula.', '', '::: {.ledger}',
                  '| Item | What it says | Verdict | Check | Code |', '|---|---|---|---|---|']
         for row in part:
             if row.verdict == 'ours': continue
@@ -221,14 +221,14 @@ def write_pages(folder: Path, page_name, names: dict) -> list:
         lines += [':::', '']
         ours = [row for row in part if row.verdict == 'ours']
         if ours:
-            lines += ['## Beyond the paper', '', '::: {.names}', '| What | Check |', '|---|---|']
+            lines += ['## Beyond the paper', '', '::: {.ledger}', '| What | Check |', '|---|---|']
             lines += [f'| [{cell(row.what)}]{{#{row.id}}} | {link(row.check)} |' for row in ours] + [':::', '']
         (folder/f'{chapter}.qmd').write_text('\n'.join(lines) + '\n', encoding='utf-8')
         bar.append(f'ledger/{chapter}.qmd')
         count.append(f'| [{chapter}](/ledger/{chapter}.qmd) | ' + ' | '.join(str(sum(row.verdict == verdict for row in part)) for verdict in VERDICTS) + ' |')
     lines = ['---', 'title: The ledger', 'description: Every numbered formula of the four papers, with a verdict you can run.', '---', '',
              'A reader who wonders about a formula finds it here, with what it is worth and a link to the cell that tests it. A test keeps rows and cells',
-             'together, and puts errors into the formulas to see whether the checks notice: `make ledger` does so for ten random rows.', '', '::: {.names}',
+             'together, and puts errors into the formulas to see whether the checks notice: `make ledger` does so for ten random rows.', '', '::: {.ledger}',
              '| Paper | ' + ' | '.join(VERDICTS) + ' |', '|---' * (len(VERDICTS) + 1) + '|', *count, ':::', '']
     (folder/'index.qmd').write_text('\n'.join(lines) + '\n', encoding='utf-8')
     if slips:
@@ -237,7 +237,7 @@ def write_pages(folder: Path, page_name, names: dict) -> list:
         for weight, title in ((3, 'A result changes'), (2, 'A formula changes'), (1, 'Slips of the pen')):
             part = [slip for slip in slips if slip.weight == weight]
             if not part: continue
-            lines += [f'## {title}', '', '::: {.names}', '| | Where | Printed | Right | In numbers | Check |', '|---|---|---|---|---|---|']
+            lines += [f'## {title}', '', '::: {.ledger}', '| | Where | Printed | Right | In numbers | Check |', '|---|---|---|---|---|---|']
             lines += [f'| [{slip.id}]{{#{slip.id}}} | {cell(slip.where)} | {cell(slip.printed)} | {cell(slip.right)} | {cell(slip.numbers)} | {link(slip.check)} |' for slip in part]
             lines += [':::', '']
         (folder/'errata.qmd').write_text('\n'.join(lines) + '\n', encoding='utf-8')
