@@ -114,7 +114,7 @@ def row_steps(
         weights *= shrink
         _row_step(weights, log_norms, X[j], i, y[j], block.classes, scores, shrink * (X[j] @ X[j]), rate, share, shrink)
 
-# %% ../../nbs/20_softmax/42_blocks.ipynb #6f075ba2
+# %% ../../nbs/20_softmax/42_blocks.ipynb #fc6a7898
 def joint_step(
     problem:DoubleSum,    # rows, labels and ridge
     params:np.ndarray,      # (n_params,) changed in place
@@ -131,7 +131,9 @@ def joint_step(
                    label * (rate / n), other * (rate * problem.n_classes / (n * len(block.classes))), label, label | other)
     scores, pulls = pairs.scores, np.zeros(label.shape)
     v = np.maximum(np.where(label, scores + np.maximum(pairs.old, 0.), -np.inf).max(0), np.where(other, scores, -np.inf).max(0))
-    for done in range(100):
+    done = 0
+    while done < 100:
+        done += 1
         dv, turn = _newton(pairs, pulls, v)
         size, value = 1., _phi(pairs, pulls, v)
         while size > 1e-10 and not _phi(pairs, pulls + size * turn, v + size * dv) <= value + 1e-13 * abs(value): size /= 2
@@ -140,7 +142,7 @@ def joint_step(
     log_norms[block.rows] = -np.where(label, scores + pulls @ pairs.gram - v, 0.).sum(0)
     weights *= shrink
     weights[touched] += shrink * (pulls @ X)
-    return done + 1
+    return done
 
 # %% ../../nbs/20_softmax/42_blocks.ipynb #6878ef88
 class _Pairs(NamedTuple):
