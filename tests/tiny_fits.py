@@ -104,6 +104,22 @@ def softmax__classifier():
     return [values for fit in fits for values in (fit.coef_, fit.predict_log_proba(features), fit.top_k(features, 2))]
 
 
+def _pairs(**options):
+    from extreme_opt.similarity import AllPairs
+    features, _ = rows(9, 4)
+    observed = np.column_stack([np.arange(20) % 9, np.arange(20) * 3 % 7])
+    return AllPairs(np.unique(observed, axis=0), features, n_right=7, n_components=3, ridge=.1, **options)
+
+
+@job
+def similarity__problem():
+    from extreme_opt.core import GradientDescent, minimize
+    from extreme_opt.similarity import MLP, Linear
+    towers = dict(left=MLP(4), right=Linear())
+    problems = [_pairs(**towers), _pairs(kind='squared', penalty='all', biases=True, **towers), _pairs(impute=0., **towers)]
+    return [minimize(problem, GradientDescent(), max_steps=3).state.params for problem in problems]
+
+
 def flat(values):
     "All numbers of a nested result, with their sum weighted by place: short, and any change shows."
     parts = [np.asarray(value.toarray() if sparse.issparse(value) else value, dtype=float).ravel() for value in values]
