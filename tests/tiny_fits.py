@@ -118,6 +118,20 @@ def ordinal__svrg():
     solvers = SVRG(), SVRG(SBB(.1, kind='geometric'), 3), SVRG(Damped()), SVRG(BB()), SVRG(FixedStep(.01)), SGD(.01)
     problems = [Comparisons(rows, 2, loss, 8, ridge=ridge) for rows in _comparisons() for loss in (STE(), TSTE(), CKL(), Hinge(), SOE()) for ridge in (0., .1)]
     return [minimize(problem, solver, max_steps=2).state.params for solver in solvers for problem in problems]
+def _pairs(**options):
+    from extreme_opt.similarity import AllPairs
+    features, _ = rows(9, 4)
+    observed = np.column_stack([np.arange(20) % 9, np.arange(20) * 3 % 7])
+    return AllPairs(np.unique(observed, axis=0), features, n_right=7, n_components=3, ridge=.1, **options)
+
+
+@job
+def similarity__problem():
+    from extreme_opt.core import GradientDescent, minimize
+    from extreme_opt.similarity import MLP, Linear
+    towers = dict(left=MLP(4), right=Linear())
+    problems = [_pairs(**towers), _pairs(kind='squared', penalty='all', biases=True, **towers), _pairs(impute=0., **towers)]
+    return [minimize(problem, GradientDescent(), max_steps=3).state.params for problem in problems]
 
 
 def flat(values):
