@@ -104,6 +104,25 @@ def softmax__classifier():
     return [values for fit in fits for values in (fit.coef_, fit.predict_log_proba(features), fit.top_k(features, 2))]
 
 
+@job
+def bound__recursion():
+    from extreme_opt import bound
+    features, scores = np.arange(12.).reshape(4, 3) % 5, np.array([0., 3, -1e6, 2])
+    nodes = [bound.quadratic_bound(features, scores, order) for order in ('smallest', 'largest')]
+    chain = bound.class_chain(np.array([[0., 1, 2, -np.inf], [5, 5, 5, 5]]))
+    return [value for node in nodes for value in node] + [*chain, bound.chain_times(chain, np.arange(8.).reshape(2, 4)), bound.chain_matrix(chain)]
+
+
+@job
+def bound__majorizer():
+    from extreme_opt.bound import LogLinear, Majorizer, Newton
+    from extreme_opt.core import minimize
+    features, labels = rows()
+    problems = [LogLinear(values, labels, ridge=.1) for values in (features, features.toarray())]
+    solvers = Majorizer(), Majorizer(solve='cg'), Newton()
+    return [minimize(problem, solver, max_steps=2).state.params for problem in problems for solver in solvers]
+
+
 def _comparisons():
     rng = np.random.default_rng(0)
     three = np.array([(i, j, k) for i, j, k in rng.integers(8, size=(60, 3)) if len({i, j, k}) == 3])
