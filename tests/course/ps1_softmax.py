@@ -119,7 +119,8 @@ ANSWERS = {
     'sampled_slopes': [
         ('one line each', True, slopes()),
         ('log domain', True, slopes(q='math.exp(math.log(N) + math.log(K - 1) + features[i].dot(weights[k] - weights[y]) - u)')),
-        ('N taken out', True, slopes(q='(K - 1) * np.exp((weights[k] - weights[y]) @ x - u)', wrong='N * q * x', label='-(N * q) * x', norm='N * (1 - q) - N * np.exp(-u)')),
+        ('N taken out', True,
+         slopes(q='(K - 1) * np.exp((weights[k] - weights[y]) @ x - u)', wrong='N * q * x', label='-(N * q) * x', norm='N * (1 - q) - N * np.exp(-u)')),
         ('K - 1 missing', False, slopes(q='N * np.exp(x @ weights[k] - x @ weights[y] - u)')),
         ('K for K - 1', False, slopes(q='N * K * np.exp(x @ weights[k] - x @ weights[y] - u)')),
         ('N missing', False, slopes(q='(K - 1) * np.exp(x @ weights[k] - x @ weights[y] - u)', norm='(1 - np.exp(-u)) - q')),
