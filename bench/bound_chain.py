@@ -11,12 +11,13 @@ from __future__ import annotations
 import os
 import statistics
 import time
+from functools import partial
 
 import machine
 import numpy as np
 
 from extreme_opt import data
-from extreme_opt.bound.structured import LinearChain, forward_backward, noun_phrases, planted_chain
+from extreme_opt.bound.structured import forward_backward, noun_phrases, planted_chain
 from extreme_opt.core import LBFGS, Majorizer, log_sum_exp, minimize
 
 ALL = ('tag', 'tag-1', 'tag+1', 'word', 'word-1', 'word+1', 'end')
@@ -70,7 +71,7 @@ def main() -> list[dict]:
     rng = np.random.default_rng(0)
     for n_classes in (3, 22):
         scores, transitions = rng.normal(size=(starts[-1], n_classes)), rng.normal(size=(n_classes, n_classes))
-        jobs = {'compiled': lambda: forward_backward(scores, transitions, starts), 'numpy': lambda: numpy_loop(scores, transitions, starts)}
+        jobs = {'compiled': partial(forward_backward, scores, transitions, starts), 'numpy': partial(numpy_loop, scores, transitions, starts)}
         assert np.isclose(forward_backward(scores, transitions, starts).log_norms.sum(), numpy_loop(scores, transitions, starts))
         seconds = machine.alternate(jobs, 3)
         times = machine.ratio(seconds['numpy'], seconds['compiled'])

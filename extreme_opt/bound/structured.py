@@ -106,7 +106,7 @@ def forward_backward(
     _chain_sums(scores, transitions, starts, *out)
     return out
 
-# %% ../../nbs/50_bound/70_structured.ipynb #183244f0
+# %% ../../nbs/50_bound/70_structured.ipynb #07100ef6
 @njit(cache=True)
 def _best_path(scores, transitions, path):
     "Viterbi: fills path, returns its score."
@@ -131,8 +131,8 @@ def best_labels(
     "The most probable labelling of each chain."
     scores, transitions = np.ascontiguousarray(scores, dtype=np.float64), np.ascontiguousarray(transitions, dtype=np.float64)
     path = np.empty(len(scores), np.int64)
-    starts = [0, len(scores)] if starts is None else np.asarray(starts).tolist()
-    for start, stop in zip(starts, starts[1:]): _best_path(scores[start:stop], transitions, path[start:stop])
+    cuts = [0, len(scores)] if starts is None else np.asarray(starts).tolist()
+    for start, stop in zip(cuts, cuts[1:]): _best_path(scores[start:stop], transitions, path[start:stop])
     return path
 
 # %% ../../nbs/50_bound/70_structured.ipynb #97666f6d
