@@ -123,6 +123,18 @@ def bound__majorizer():
     return [minimize(problem, solver, max_steps=2).state.params for problem in problems for solver in solvers]
 
 
+@job
+def bound__structured():
+    from extreme_opt.bound import LinearChain, Majorizer, best_labels, chain_bound, forward_backward
+    from extreme_opt.core import minimize
+    features, labels = rows()
+    problem = LinearChain(features, labels, np.array([0, 5, 6, 24]), ridge=.1)
+    scores, transitions = 3 * features.toarray()[:6, :4], np.arange(16.).reshape(4, 4) % 5
+    bound = chain_bound(scores, transitions)
+    sums = [value for size in (1., 1e3) for value in forward_backward(size * scores, transitions)]
+    return [*sums, best_labels(scores, transitions), *bound[:2], bound[2].T @ bound[2], minimize(problem, Majorizer(), max_steps=3).state.params]
+
+
 def _comparisons():
     rng = np.random.default_rng(0)
     three = np.array([(i, j, k) for i, j, k in rng.integers(8, size=(60, 3)) if len({i, j, k}) == 3])
