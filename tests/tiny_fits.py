@@ -104,6 +104,22 @@ def softmax__classifier():
     return [values for fit in fits for values in (fit.coef_, fit.predict_log_proba(features), fit.top_k(features, 2))]
 
 
+def _comparisons():
+    rng = np.random.default_rng(0)
+    three = np.array([(i, j, k) for i, j, k in rng.integers(8, size=(60, 3)) if len({i, j, k}) == 3])
+    four = np.array([row for row in rng.integers(8, size=(60, 4)) if len(set(row)) > 2 and row[0] != row[1] and row[2] != row[3]])
+    return three, four
+
+
+@job
+def ordinal__svrg():
+    from extreme_opt.core import SGD, minimize
+    from extreme_opt.ordinal import BB, CKL, SBB, SOE, STE, SVRG, TSTE, Comparisons, Damped, FixedStep, Hinge
+    solvers = SVRG(), SVRG(SBB(.1, kind='geometric'), 3), SVRG(Damped()), SVRG(BB()), SVRG(FixedStep(.01)), SGD(.01)
+    problems = [Comparisons(rows, 2, loss, 8, ridge=ridge) for rows in _comparisons() for loss in (STE(), TSTE(), CKL(), Hinge(), SOE()) for ridge in (0., .1)]
+    return [minimize(problem, solver, max_steps=2).state.params for solver in solvers for problem in problems]
+
+
 def flat(values):
     "All numbers of a nested result, with their sum weighted by place: short, and any change shows."
     parts = [np.asarray(value.toarray() if sparse.issparse(value) else value, dtype=float).ravel() for value in values]

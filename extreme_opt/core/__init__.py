@@ -10,6 +10,8 @@ from extreme_opt.core.linalg import (
 from extreme_opt.core.descent import LBFGS, SGD, GradientDescent, loss_and_grad
 from extreme_opt.core.model_file import load_model, save_model
 from extreme_opt.core.estimator import Classifier, Estimator, check_features, check_labels, check_weights, row_weights
+from extreme_opt.core.step_sizes import BB, SBB, Damped, FixedStep, secant_step
+from extreme_opt.core.svrg import SVRG
 
 __all__ = [
     'HAVE_NUMBA', 'in_blocks', 'njit', 'on_threads', 'prange',
@@ -23,4 +25,5 @@ __all__ = [
     'LBFGS', 'SGD', 'GradientDescent', 'loss_and_grad',
     'load_model', 'save_model',
     'Classifier', 'Estimator', 'check_features', 'check_labels', 'check_weights', 'row_weights',
+    'BB', 'SBB', 'Damped', 'FixedStep', 'secant_step', 'SVRG',
 ]
