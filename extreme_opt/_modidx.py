@@ -304,6 +304,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                   'extreme_opt/core/checks.py')},
             'extreme_opt.core.compiled': { 'extreme_opt.core.compiled.in_blocks': ( '00_core/compiled.html#in_blocks',
                                                                                     'extreme_opt/core/compiled.py'),
+                                           'extreme_opt.core.compiled.on_threads': ( '00_core/compiled.html#on_threads',
+                                                                                     'extreme_opt/core/compiled.py'),
                                            'extreme_opt.core.compiled.plain_njit': ( '00_core/compiled.html#plain_njit',
                                                                                      'extreme_opt/core/compiled.py')},
             'extreme_opt.core.descent': { 'extreme_opt.core.descent.DescentState': ( '00_core/descent.html#descentstate',
@@ -1826,6 +1828,7 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                  'extreme_opt/softmax/umax.py'),
                                           'extreme_opt.softmax.umax._pulls': ('20_softmax/umax.html#_pulls', 'extreme_opt/softmax/umax.py'),
                                           'extreme_opt.softmax.umax._row': ('20_softmax/umax.html#_row', 'extreme_opt/softmax/umax.py'),
+                                          'extreme_opt.softmax.umax._split': ('20_softmax/umax.html#_split', 'extreme_opt/softmax/umax.py'),
                                           'extreme_opt.softmax.umax._umax_dense': ( '20_softmax/umax.html#_umax_dense',
                                                                                     'extreme_opt/softmax/umax.py'),
                                           'extreme_opt.softmax.umax._umax_sparse': ( '20_softmax/umax.html#_umax_sparse',
@@ -1833,4 +1836,6 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                           'extreme_opt.softmax.umax.umax_update': ( '20_softmax/umax.html#umax_update',
                                                                                     'extreme_opt/softmax/umax.py'),
                                           'extreme_opt.softmax.umax.umax_updates': ( '20_softmax/umax.html#umax_updates',
-                                                                                     'extreme_opt/softmax/umax.py')}}}
+                                                                                     'extreme_opt/softmax/umax.py'),
+                                          'extreme_opt.softmax.umax.updates_together': ( '20_softmax/umax.html#updates_together',
+                                                                                         'extreme_opt/softmax/umax.py')}}}

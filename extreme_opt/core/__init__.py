@@ -1,5 +1,5 @@
 "What every chapter stands on: problems, solvers, runs, checks, linear algebra, descent, the estimator base."
-from extreme_opt.core.compiled import HAVE_NUMBA, in_blocks, njit, prange
+from extreme_opt.core.compiled import HAVE_NUMBA, in_blocks, njit, on_threads, prange
 from extreme_opt.core.problem import ABILITIES, LeastSquares, Problem, check_abilities, known_solvers, missing_abilities
 from extreme_opt.core.solver import Solver, State, samples_of, updates_per_step
 from extreme_opt.core.checkpoint import fingerprint
@@ -15,7 +15,7 @@ from extreme_opt.core.step_sizes import BB, SBB, Damped, FixedStep, secant_step
 from extreme_opt.core.svrg import SVRG
 
 __all__ = [
-    'HAVE_NUMBA', 'in_blocks', 'njit', 'prange',
+    'HAVE_NUMBA', 'in_blocks', 'njit', 'on_threads', 'prange',
     'ABILITIES', 'LeastSquares', 'Problem', 'check_abilities', 'known_solvers', 'missing_abilities',
     'Solver', 'State', 'samples_of', 'updates_per_step',
     'fingerprint',
