@@ -175,15 +175,19 @@ class Slip(NamedTuple):
     right: str
     numbers: str        # the smallest counterexample
     weight: int         # 3: a result is wrong; 2: a formula is wrong; 1: a slip of the pen
-    check: str = ''     # label of the cell that shows it
+    check: str = ''     # label of the cell that shows it; found by itself when the cell is labelled chapter-id or its row names the erratum
+    chapter: str = ''
 
 
 def errata(chapters=CHAPTERS) -> list[Slip]:
     "The papers' slips, in the order of the files."
-    found = []
+    found, where = [], {label.lower(): label for label in cells()}
     for chapter in chapters:
         path = ROOT/f'docs/ledger/{chapter}.toml'
-        if path.exists(): found += [Slip(**entry) for entry in tomllib.loads(path.read_text(encoding='utf-8')).get('slip', [])]
+        if not path.exists(): continue
+        by_row = {word: row.check for row in rows([chapter]) for word in row.erratum.split(', ') if word}
+        for entry in tomllib.loads(path.read_text(encoding='utf-8')).get('slip', []):
+            found.append(Slip(**{'check': where.get(f'{chapter}-{entry["id"]}'.lower()) or by_row.get(entry['id'], ''), 'chapter': chapter, **entry}))
     return found
 
 
@@ -238,7 +242,7 @@ def write_pages(folder: Path, page_name, names: dict) -> list:
             part = [slip for slip in slips if slip.weight == weight]
             if not part: continue
             lines += [f'## {title}', '', '::: {.ledger}', '| | Where | Printed | Right | In numbers | Check |', '|---|---|---|---|---|---|']
-            lines += [f'| [{slip.id}]{{#{slip.id}}} | {cell(slip.where)} | {cell(slip.printed)} | {cell(slip.right)} | {cell(slip.numbers)} | {link(slip.check)} |' for slip in part]
+            lines += [f'| [{slip.chapter} {slip.id}]{{#{slip.chapter}-{slip.id}}} | {cell(slip.where)} | {cell(slip.printed)} | {cell(slip.right)} | {cell(slip.numbers)} | {link(slip.check)} |' for slip in part]
             lines += [':::', '']
         (folder/'errata.qmd').write_text('\n'.join(lines) + '\n', encoding='utf-8')
         bar.append('ledger/errata.qmd')
