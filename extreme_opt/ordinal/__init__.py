@@ -3,6 +3,7 @@ from extreme_opt.core.step_sizes import BB, SBB, Damped, FixedStep, secant_step
 from extreme_opt.core.svrg import SVRG
 from extreme_opt.ordinal.comparisons import (
     check_comparisons, contradictions, drop_degenerate, merge_comparisons, orient, triplet_error, turn_round)
+from extreme_opt.ordinal.embedding import KernelMap, OrdinalEmbedding, choose_components, procrustes
 from extreme_opt.ordinal.losses import CKL, LOSSES, SOE, STE, TSTE, Hinge, PairLoss
 from extreme_opt.ordinal.problem import Comparisons
 
@@ -11,4 +12,5 @@ __all__ = [
     'check_comparisons', 'contradictions', 'drop_degenerate', 'merge_comparisons', 'orient', 'triplet_error', 'turn_round',
     'CKL', 'LOSSES', 'SOE', 'STE', 'TSTE', 'Hinge', 'PairLoss',
     'Comparisons',
+    'KernelMap', 'OrdinalEmbedding', 'choose_components', 'procrustes',
 ]
