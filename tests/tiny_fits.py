@@ -165,6 +165,16 @@ def similarity__problem():
     return [minimize(problem, GradientDescent(), max_steps=3).state.params for problem in problems]
 
 
+@job
+def ordinal__gram():
+    from extreme_opt.core import minimize
+    from extreme_opt.ordinal import STE, TSTE, GramComparisons, ProjectedGradient, largest_batch, lyapunov
+    rows = np.array([[0, 1, 2], [1, 0, 3], [2, 3, 0], [3, 2, 1], [1, 2, 0]])
+    problems = GramComparisons(rows, STE(), trace=.1), GramComparisons(rows, TSTE(1.), rank=2), GramComparisons([[0, 1, 2, 3], [1, 3, 0, 2]])
+    fits = [minimize(problem, ProjectedGradient(), max_steps=4).state.params for problem in problems[:2]]
+    return [*fits, problems[2].grad(np.outer([0., 1, 3, 7], [0, 1, 3, 7]).ravel() / 9)**2, *lyapunov(5, 2, .02), largest_batch(1000, 1.)]
+
+
 def flat(values):
     "All numbers of a nested result, with their sum weighted by place: short, and any change shows."
     parts = [np.asarray(value.toarray() if sparse.issparse(value) else value, dtype=float).ravel() for value in values]
