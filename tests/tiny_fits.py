@@ -149,6 +149,8 @@ def ordinal__svrg():
     solvers = SVRG(), SVRG(SBB(.1, kind='geometric'), 3), SVRG(Damped()), SVRG(BB()), SVRG(FixedStep(.01)), SGD(.01)
     problems = [Comparisons(rows, 2, loss, 8, ridge=ridge) for rows in _comparisons() for loss in (STE(), TSTE(), CKL(), Hinge(), SOE()) for ridge in (0., .1)]
     return [minimize(problem, solver, max_steps=2).state.params for solver in solvers for problem in problems]
+
+
 def _pairs(**options):
     from extreme_opt.similarity import AllPairs
     features, _ = rows(9, 4)
@@ -173,6 +175,21 @@ def ordinal__gram():
     problems = GramComparisons(rows, STE(), trace=.1), GramComparisons(rows, TSTE(1.), rank=2), GramComparisons([[0, 1, 2, 3], [1, 3, 0, 2]])
     fits = [minimize(problem, ProjectedGradient(), max_steps=4).state.params for problem in problems[:2]]
     return [*fits, problems[2].grad(np.outer([0., 1, 3, 7], [0, 1, 3, 7]).ravel() / 9)**2, *lyapunov(5, 2, .02), largest_batch(1000, 1.)]
+def similarity__sampled():
+    from extreme_opt.core import minimize
+    from extreme_opt.similarity import MLP, BlockSGD, Linear, PairSGD, SOGram
+    problem = _pairs(left=MLP(4), right=Linear())
+    solvers = BlockSGD(share=.5), BlockSGD(1e-3, share=.5, scaling=None), PairSGD(share=.5), PairSGD(share=.3, sampler='entities'), SOGram(share=.3)
+    return [minimize(problem, solver, max_steps=2).state.params for solver in solvers]
+
+
+@job
+def similarity__ranking():
+    from extreme_opt.similarity import item_neighbours, popularity, rank_measures, top_k
+    from extreme_opt.similarity.ranking import pattern
+    train, test = (pattern(np.column_stack([np.arange(20) % 9, np.arange(20) * step % 7]), (9, 7)) for step in (3, 5))
+    found = [rank_measures(make(train), test, train) for make in (popularity, item_neighbours)]
+    return [list(measures.values()) for measures in found] + list(top_k(popularity(train), np.arange(9), 7, 3, train))
 
 
 def flat(values):
