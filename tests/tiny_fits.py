@@ -120,6 +120,15 @@ def similarity__problem():
     return [minimize(problem, GradientDescent(), max_steps=3).state.params for problem in problems]
 
 
+@job
+def similarity__gauss_newton():
+    from extreme_opt.core import GaussNewton, minimize
+    from extreme_opt.similarity import MLP, Linear
+    towers = dict(left=MLP(4), right=Linear())
+    problems = [_pairs(**towers), _pairs(kind='squared', biases=True, **towers)]
+    return [minimize(problem, GaussNewton(max_products=4), max_steps=2).state.params for problem in problems]
+
+
 def flat(values):
     "All numbers of a nested result, with their sum weighted by place: short, and any change shows."
     parts = [np.asarray(value.toarray() if sparse.issparse(value) else value, dtype=float).ravel() for value in values]
