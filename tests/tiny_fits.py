@@ -104,6 +104,51 @@ def softmax__classifier():
     return [values for fit in fits for values in (fit.coef_, fit.predict_log_proba(features), fit.top_k(features, 2))]
 
 
+@job
+def bound__recursion():
+    from extreme_opt import bound
+    features, scores = np.arange(12.).reshape(4, 3) % 5, np.array([0., 3, -1e6, 2])
+    nodes = [bound.quadratic_bound(features, scores, order) for order in ('smallest', 'largest')]
+    chain = bound.class_chain(np.array([[0., 1, 2, -np.inf], [5, 5, 5, 5]]))
+    return [value for node in nodes for value in node] + [*chain, bound.chain_times(chain, np.arange(8.).reshape(2, 4)), bound.chain_matrix(chain)]
+
+
+@job
+def bound__majorizer():
+    from extreme_opt.bound import LogLinear, Majorizer, Newton
+    from extreme_opt.core import minimize
+    features, labels = rows()
+    problems = [LogLinear(values, labels, ridge=.1) for values in (features, features.toarray())]
+    solvers = Majorizer(), Majorizer(solve='cg'), Newton()
+    return [minimize(problem, solver, max_steps=2).state.params for problem in problems for solver in solvers]
+
+
+@job
+def bound__structured():
+    from extreme_opt.bound import LinearChain, Majorizer, best_labels, chain_bound, forward_backward
+    from extreme_opt.core import minimize
+    features, labels = rows()
+    problem = LinearChain(features, labels, np.array([0, 5, 6, 24]), ridge=.1)
+    scores, transitions = 3 * features.toarray()[:6, :4], np.arange(16.).reshape(4, 4) % 5
+    bound = chain_bound(scores, transitions)
+    sums = [value for size in (1., 1e3) for value in forward_backward(size * scores, transitions)]
+    return [*sums, best_labels(scores, transitions), *bound[:2], bound[2].T @ bound[2], minimize(problem, Majorizer(), max_steps=3).state.params]
+
+
+def _comparisons():
+    rng = np.random.default_rng(0)
+    three = np.array([(i, j, k) for i, j, k in rng.integers(8, size=(60, 3)) if len({i, j, k}) == 3])
+    four = np.array([row for row in rng.integers(8, size=(60, 4)) if len(set(row)) > 2 and row[0] != row[1] and row[2] != row[3]])
+    return three, four
+
+
+@job
+def ordinal__svrg():
+    from extreme_opt.core import SGD, minimize
+    from extreme_opt.ordinal import BB, CKL, SBB, SOE, STE, SVRG, TSTE, Comparisons, Damped, FixedStep, Hinge
+    solvers = SVRG(), SVRG(SBB(.1, kind='geometric'), 3), SVRG(Damped()), SVRG(BB()), SVRG(FixedStep(.01)), SGD(.01)
+    problems = [Comparisons(rows, 2, loss, 8, ridge=ridge) for rows in _comparisons() for loss in (STE(), TSTE(), CKL(), Hinge(), SOE()) for ridge in (0., .1)]
+    return [minimize(problem, solver, max_steps=2).state.params for solver in solvers for problem in problems]
 def _pairs(**options):
     from extreme_opt.similarity import AllPairs
     features, _ = rows(9, 4)

@@ -1,0 +1,14 @@
+"Quadratic bounds on partition functions, and solvers that need no step size."
+from extreme_opt.bound.class_space import ChainCurvature, ClassChain, ClassCurvature, chain_matrix, chain_rows, chain_times, class_chain
+from extreme_opt.bound.partition import LogLinear
+from extreme_opt.bound.quadratic_bound import Node, bound_rows, curvature_weight, quadratic_bound
+from extreme_opt.bound.structured import LinearChain, best_labels, chain_bound, forward_backward, loewner_max, noun_phrases, planted_chain
+from extreme_opt.core.majorize import Majorizer, Newton, Surrogate
+
+__all__ = [
+    'LogLinear',
+    'Node', 'bound_rows', 'curvature_weight', 'quadratic_bound',
+    'ChainCurvature', 'ClassChain', 'ClassCurvature', 'chain_matrix', 'chain_rows', 'chain_times', 'class_chain',
+    'LinearChain', 'best_labels', 'chain_bound', 'forward_backward', 'loewner_max', 'noun_phrases', 'planted_chain',
+    'Majorizer', 'Newton', 'Surrogate',
+]
