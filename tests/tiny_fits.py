@@ -190,6 +190,12 @@ def similarity__ranking():
     train, test = (pattern(np.column_stack([np.arange(20) % 9, np.arange(20) * step % 7]), (9, 7)) for step in (3, 5))
     found = [rank_measures(make(train), test, train) for make in (popularity, item_neighbours)]
     return [list(measures.values()) for measures in found] + list(top_k(popularity(train), np.arange(9), 7, 3, train))
+def similarity__gauss_newton():
+    from extreme_opt.core import GaussNewton, minimize
+    from extreme_opt.similarity import MLP, Linear
+    towers = dict(left=MLP(4), right=Linear())
+    problems = [_pairs(**towers), _pairs(kind='squared', biases=True, **towers)]
+    return [minimize(problem, GaussNewton(max_products=4), max_steps=2).state.params for problem in problems]
 
 
 def flat(values):

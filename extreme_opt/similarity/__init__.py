@@ -1,5 +1,8 @@
 "Similarity of two kinds of things, learned on all pairs at the cost of the entities: Gramians, towers, Gauss-Newton."
+from extreme_opt.core.gauss_newton import GaussNewton
 from extreme_opt.similarity.all_pairs import LOSSES, ObservedPairs, PairSum, dense_loss, observed_pairs, pair_loss, pair_sum, tally
+from extreme_opt.similarity.curvature import curvature_pulls, sign_probe
+from extreme_opt.similarity.diagonal import scaled_way
 from extreme_opt.similarity.gradient import embedding_gradients
 from extreme_opt.similarity.gramian import left_gramian, right_gramian, unseen_value, unseen_value_qr
 from extreme_opt.similarity.problem import AllPairs, Block, block_terms
@@ -10,6 +13,8 @@ from extreme_opt.similarity.towers import MLP, Linear, Tower, forward, jvp, squa
 
 __all__ = [
     'LOSSES', 'ObservedPairs', 'PairSum', 'dense_loss', 'observed_pairs', 'pair_loss', 'pair_sum', 'tally',
+    'GaussNewton', 'curvature_pulls', 'sign_probe',
+    'scaled_way',
     'embedding_gradients',
     'left_gramian', 'right_gramian', 'unseen_value', 'unseen_value_qr',
     'AllPairs', 'Block', 'block_terms',
