@@ -2,6 +2,7 @@
 from extreme_opt.bound.class_space import ChainCurvature, ClassChain, ClassCurvature, chain_matrix, chain_rows, chain_times, class_chain
 from extreme_opt.bound.partition import LogLinear
 from extreme_opt.bound.quadratic_bound import Node, bound_rows, curvature_weight, quadratic_bound
+from extreme_opt.bound.stochastic import IncrementalMajorizer, StochasticMajorizer
 from extreme_opt.bound.structured import LinearChain, best_labels, chain_bound, forward_backward, loewner_max, noun_phrases, planted_chain
 from extreme_opt.core.majorize import Majorizer, Newton, Surrogate
 
@@ -9,6 +10,7 @@ __all__ = [
     'LogLinear',
     'Node', 'bound_rows', 'curvature_weight', 'quadratic_bound',
     'ChainCurvature', 'ClassChain', 'ClassCurvature', 'chain_matrix', 'chain_rows', 'chain_times', 'class_chain',
+    'IncrementalMajorizer', 'StochasticMajorizer',
     'LinearChain', 'best_labels', 'chain_bound', 'forward_backward', 'loewner_max', 'noun_phrases', 'planted_chain',
     'Majorizer', 'Newton', 'Surrogate',
 ]
