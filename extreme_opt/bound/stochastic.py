@@ -103,7 +103,7 @@ def _piece(problem, point, block, order, relaxation):
     matrix = bound.curvature.matrix() / relaxation
     return matrix, matrix @ point - bound.slope
 
-# %% ../../nbs/50_bound/40_stochastic.ipynb #8c308102
+# %% ../../nbs/50_bound/40_stochastic.ipynb #162f219a
 @dataclass(frozen=True)
 class IncrementalMajorizer:
     "Keeps the last bound of every block of samples and moves to the minimum of their sum: eq. (I)."
@@ -131,7 +131,7 @@ class IncrementalMajorizer:
         "Visit every block once, in a new order; the first step bounds all of them at the start."
         blocks, new, old = self.blocks(problem), self._order(state.n_rounds), self._order(state.n_rounds - 1)
         if state.points is None: return self._first(problem, state, blocks, new)
-        points, curvature, pull, params = state.points.copy(), state.curvature.copy(), state.pull.copy(), state.params.astype(float)
+        points, curvature, pull, params = (np.array(part, dtype=float) for part in (state.points, state.curvature, state.pull, state.params))
         for b in rng.permutation(len(blocks)):
             for sign, point, order in ((-1, points[b], old), (1, params, new)):
                 matrix, push = _piece(problem, point, blocks[b], order, self.relaxation)
