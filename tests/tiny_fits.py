@@ -114,6 +114,21 @@ def bound__recursion():
 
 
 @job
+def bound__classifier():
+    from extreme_opt.bound import BoundClassifier
+    features, labels = rows()
+    fits = [BoundClassifier(solver, max_steps=3).fit(features, labels) for solver in ('bm', 'newton', 'lbfgs')]
+    return [values for fit in fits for values in (fit.coef_, fit.predict_log_proba(features), [fit.bound_gap_])]
+
+
+@job
+def bound__others():
+    from extreme_opt.bound import boehning_curvature, paired_bound, tree_bound
+    features, scores = np.arange(12.).reshape(4, 3) % 5, np.array([0., 3, -1, 2])
+    return [boehning_curvature(3), *paired_bound(scores), *tree_bound(features, scores)]
+
+
+@job
 def bound__majorizer():
     from extreme_opt.bound import LogLinear, Majorizer, Newton
     from extreme_opt.core import minimize
