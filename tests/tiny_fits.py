@@ -139,6 +139,16 @@ def bound__majorizer():
 
 
 @job
+def bound__stochastic():
+    from extreme_opt.bound import IncrementalMajorizer, LogLinear, StochasticMajorizer
+    from extreme_opt.core import minimize
+    features, labels = rows()
+    problems = [LogLinear(values, labels, ridge=.1) for values in (features, features.toarray())]
+    solvers = StochasticMajorizer(batch_size=6), StochasticMajorizer(batch_size=6, curvature='batch'), IncrementalMajorizer(batch_size=6, relaxation=1.5)
+    return [minimize(problem, solver, max_steps=3).state.params for problem in problems for solver in solvers]
+
+
+@job
 def bound__structured():
     from extreme_opt.bound import LinearChain, Majorizer, best_labels, chain_bound, forward_backward
     from extreme_opt.core import minimize
