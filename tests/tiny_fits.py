@@ -149,6 +149,17 @@ def bound__stochastic():
 
 
 @job
+def bound__rank_one():
+    from extreme_opt.bound import LogLinear, RankOneMajorizer, low_rank
+    from extreme_opt.core import minimize
+    features, labels = rows()
+    problems = [LogLinear(values, labels, ridge=.1) for values in (features, features.toarray())]
+    solvers = [RankOneMajorizer(.5, solve=solve) for solve in ('sherman-morrison', 'woodbury', 'cholesky')]
+    low = low_rank(features.toarray(), 2)
+    return [low.size, low.rest, *(minimize(problem, solver, max_steps=2).state.params for problem in problems for solver in solvers)]
+
+
+@job
 def bound__structured():
     from extreme_opt.bound import LinearChain, Majorizer, best_labels, chain_bound, forward_backward
     from extreme_opt.core import minimize
