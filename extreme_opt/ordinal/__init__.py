@@ -7,6 +7,7 @@ from extreme_opt.ordinal.gram import GramComparisons, ProjectedGradient, coordin
 from extreme_opt.ordinal.losses import CKL, LOSSES, SOE, STE, TSTE, Hinge, PairLoss
 from extreme_opt.ordinal.problem import Comparisons
 from extreme_opt.ordinal.theory import largest_batch, lyapunov
+from extreme_opt.ordinal.views import ViewComparisons
 
 __all__ = [
     'BB', 'SBB', 'Damped', 'FixedStep', 'secant_step', 'SVRG',
@@ -15,4 +16,5 @@ __all__ = [
     'Comparisons',
     'GramComparisons', 'ProjectedGradient', 'coordinates', 'nearest_gram',
     'largest_batch', 'lyapunov',
+    'ViewComparisons',
 ]
