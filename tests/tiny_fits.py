@@ -234,6 +234,17 @@ def similarity__gauss_newton():
     return [minimize(problem, GaussNewton(max_products=4), max_steps=2).state.params for problem in problems]
 
 
+@job
+def ordinal__views():
+    from extreme_opt.core import SGD, minimize
+    from extreme_opt.core.descent import LBFGS
+    from extreme_opt.ordinal import CKL, STE, SVRG, FixedStep, ViewComparisons
+    rows = np.array([[0, 1, 2], [1, 0, 3], [2, 3, 0], [3, 2, 1], [1, 2, 0]])
+    problem = ViewComparisons(rows, 2, 2, STE(), temperature=.5)
+    fits = [minimize(problem, solver, max_steps=2).state.params for solver in (LBFGS(), SGD(.1), SVRG(FixedStep(.1), 2))]
+    return [*fits, problem.shares(fits[0]), ViewComparisons([[0, 1, 2, 3]], 3, 1, CKL()).grad(np.arange(12.) ** 2)]
+
+
 def flat(values):
     "All numbers of a nested result, with their sum weighted by place: short, and any change shows."
     parts = [np.asarray(value.toarray() if sparse.issparse(value) else value, dtype=float).ravel() for value in values]
