@@ -1554,8 +1554,6 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                               'extreme_opt/similarity/gradient.py'),
                                                  'extreme_opt.similarity.gradient._visit': ( '30_similarity/gradient.html#_visit',
                                                                                              'extreme_opt/similarity/gradient.py'),
-                                                 'extreme_opt.similarity.gradient.add_row': ( '30_similarity/gradient.html#add_row',
-                                                                                              'extreme_opt/similarity/gradient.py'),
                                                  'extreme_opt.similarity.gradient.add_unseen': ( '30_similarity/gradient.html#add_unseen',
                                                                                                  'extreme_opt/similarity/gradient.py'),
                                                  'extreme_opt.similarity.gradient.dot': ( '30_similarity/gradient.html#dot',
