@@ -1,4 +1,5 @@
 "scikit-learn's own examinations on a small estimator, and what they do not ask."
+import io
 import pickle
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator
 
-from extreme_opt.core.estimator import Classifier, Estimator, check_features, check_labels
+from extreme_opt.core.estimator import Classifier, Estimator, check_features, check_labels, free_memory, row_weights, warn_of_memory
 
 class Centroids(Classifier):
     """Nearest class mean.
@@ -170,3 +171,96 @@ def test_column_names(data):
 
 def test_not_fitted_is_scikit_learns_own_error(data):
     with pytest.raises(NotFittedError, match='call fit first'): Centroids().predict(data[0])
+
+def test_save_and_load_give_the_same_estimator(data, tmp_path):
+    X, y = data
+    frame = pd.DataFrame(X, columns=['a', 'b', 'c'])
+    for labels in (y, y.astype(object), np.unique(y, return_inverse=True)[1], y == 'cat'):
+        model = Centroids(shrink=.2).fit(frame, labels)
+        model.save(tmp_path/'model.npz')
+        for kind in (Centroids, Classifier, Estimator):
+            back = kind.load(tmp_path/'model.npz')
+            assert type(back) is Centroids and back.get_params() == model.get_params()
+            np.testing.assert_array_equal(back.predict_proba(frame), model.predict_proba(frame))
+            assert (back.predict(frame) == model.predict(frame)).all() and back.classes_.dtype == model.classes_.dtype
+            assert list(back.feature_names_in_) == ['a', 'b', 'c']
+    unfitted = Centroids(shrink=.5)
+    unfitted.save(tmp_path/'unfitted.npz')
+    assert repr(Centroids.load(tmp_path/'unfitted.npz')) == repr(unfitted)
+    with np.load(tmp_path/'model.npz', allow_pickle=False) as file: assert 'meta' in file.files       # numbers and text: no code to run
+
+class Other(Estimator):
+    def __init__(self, size=1, inner=None): self.size, self.inner = size, inner
+
+def test_load_refuses_what_is_not_its_own(data, tmp_path):
+    path = tmp_path/'model.npz'
+    Centroids().fit(*data).save(path)
+    whole = path.read_bytes()
+    with pytest.raises(ValueError, match='holds a Centroids, not a Other; use Centroids.load'): Other.load(path)
+    with pytest.raises(FileNotFoundError, match='does not exist'): Centroids.load(tmp_path/'none.npz')
+    for bytes_ in (b'', b'PK', whole[:-30], whole[:len(whole) // 2], np.random.default_rng(0).bytes(500)):
+        path.write_bytes(bytes_)
+        with pytest.raises(ValueError, match='is cut short or no model of ours'): Centroids.load(path)
+        assert path.read_bytes() == bytes_
+    import json
+    def rewritten(**changes):
+        with np.load(io.BytesIO(whole)) as file: content = dict(file)
+        meta = json.loads(content['meta'].tobytes().decode()) | changes
+        np.savez(path, **content | dict(meta=np.frombuffer(json.dumps(meta).encode(), np.uint8)))
+        return meta
+    spec = rewritten(version=99)['model']
+    with pytest.raises(ValueError, match="format version 99, but this package reads 1"): Centroids.load(path)
+    rewritten(format='extreme_opt run')
+    with pytest.raises(ValueError, match="holds 'extreme_opt run', not 'extreme_opt model'"): Centroids.load(path)
+    for change, word in (([spec[0], spec[1], spec[2] | dict(strange=1), spec[3]], "a setting 'strange', which this version does not know"),
+                         (['os', 'system', {}, {}], 'names system of module os, which is not there'),
+                         (['subprocess', 'Popen', {}, {}], 'names Popen of module subprocess'), ([1, 2], 'cannot be read'),
+                         ([*spec[:3], {'x_': {'run': [{}, '', {}, {}]}}], 'cannot be read'), ([*spec[:3], {'x_': {'code': 'print(1)'}}], 'cannot be read'),
+                         ([*spec[:3], {'x_': {'settings': ['extreme_opt.core.checkpoint', 'pack', {}]}}], 'names pack of module')):
+        rewritten(model=change)
+        with pytest.raises(ValueError, match=word) as caught: Centroids.load(path)
+        assert '\n' not in str(caught.value)
+
+def test_save_takes_nested_settings_and_refuses_code(data, tmp_path):
+    from extreme_opt.core import SGD, LeastSquares, minimize
+    run = minimize(LeastSquares(np.eye(3), np.ones(3)), SGD(.1), max_steps=2)
+    model = Other(size={'a': (1, 2.5, None)}, inner=Other(size=np.float32))
+    model.run_, model.path_, model.solver_, model.random_ = run, tmp_path/'x', SGD(.3), np.random.RandomState(2)
+    model.save(tmp_path/'nested.npz')
+    back = Other.load(tmp_path/'nested.npz')
+    assert back.size == {'a': (1, 2.5, None)} and back.inner.size == np.float32 and back.path_ == tmp_path/'x' and back.solver_ == SGD(.3)
+    np.testing.assert_array_equal(back.run_.state.params, run.state.params)
+    assert back.run_.message == run.message and back.run_.rows == run.rows and back.random_.randint(99) == model.random_.randint(99)
+    with pytest.raises(TypeError, match='Other.inner is a function, which a file without code cannot hold'): Other(inner=lambda: 0).save(tmp_path/'no.npz')
+    assert not (tmp_path/'no.npz').exists()
+
+def test_row_weights():
+    classes, labels = np.array(['a', 'b', 'c']), np.array([0, 0, 0, 1, 1, 2])
+    assert row_weights(None, None, classes, labels) is None and row_weights(2., None, classes, labels) is None
+    from sklearn.utils.class_weight import compute_class_weight
+    for weights in (None, np.arange(1., 7)):
+        ours = row_weights(weights, 'balanced', classes, labels)
+        theirs = compute_class_weight('balanced', classes=classes, y=classes[labels], sample_weight=weights)[labels] * (1 if weights is None else weights)
+        np.testing.assert_allclose(ours, theirs / theirs.mean())
+    np.testing.assert_allclose(row_weights([1, 0, 1, 1, 1, 1], {'c': 3.}, classes, labels), np.array([1, 0, 1, 1, 1, 3]) * 6 / 7)
+    for weights, per_class, word in (([1.], None, 'has shape'), (np.full(6, np.nan), None, r'sample_weight\[0\] is nan'), (np.zeros(6), None, 'zero for every row'),
+                                     (None, {'d': 1}, "names 'd'"), (None, 'even', 'neither None'), (None, {'a': -1.}, 'no finite number'),
+                                     ([0, 0, 0, 1, 1, 1], {'b': 0, 'c': 0}, 'leave no row')):
+        with pytest.raises(ValueError, match=word): row_weights(weights, per_class, classes, labels)
+
+def test_weighted_log_loss(data):
+    X, y = data
+    model, weights = Centroids().fit(X, y), np.arange(90)
+    assert model.log_loss(X, y, sample_weight=weights) == pytest.approx(model.log_loss(np.repeat(X, weights, axis=0), np.repeat(y, weights)))
+
+def test_memory_is_forecast(monkeypatch):
+    from extreme_opt.core import estimator
+    monkeypatch.setattr(estimator, 'free_memory', lambda: 10**9)
+    with pytest.warns(RuntimeWarning, match='Toy.fit is going to hold about 3 GB, but only 1 GB are free; take fewer'): warn_of_memory(3e9, 'Toy.fit', 'take fewer')
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        warn_of_memory(1e9, 'Toy.fit')
+        monkeypatch.setattr(estimator, 'free_memory', lambda: None)
+        warn_of_memory(1e99, 'Toy.fit')
+    monkeypatch.undo()
+    assert free_memory() is None or 0 < free_memory() < 2**50
