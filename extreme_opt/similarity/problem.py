@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['content_hash', 'Point', 'Block', 'widen', 'narrow', 'block_terms', 'TwoTowers', 'AllPairs']
 
-# %% ../../nbs/30_similarity/37_problem.ipynb #3fa4ab8d
+# %% ../../nbs/30_similarity/37_problem.ipynb #679c83f3
 import zlib
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
@@ -15,7 +15,8 @@ from ..core.compiled import HAVE_NUMBA, njit
 from .all_pairs import ObservedPairs, PairSum, observed_pairs, pair_sum
 from .gradient import OnPairs, add_unseen, embedding_gradients, spread_all, visit_pairs
 from .gramian import left_gramian, right_gramian, unseen_value
-from .towers import MLP, Tower, check_inputs, forward, vjp
+from .curvature import curvature_pulls, sign_probe
+from .towers import MLP, Tower, check_inputs, forward, jvp, squared_vjp, vjp
 
 # %% ../../nbs/30_similarity/37_problem.ipynb #fa4da91d
 @njit(cache=True)
@@ -154,7 +155,7 @@ def _checked(problem):
         towers.append(Tower(shape, inputs, n_rows, n_inputs, int(problem.n_components) + problem.biases, dtype))
     return dict(dtype=dtype, terms=terms, towers=tuple(towers), n_left=pairs.n_left, n_right=pairs.n_right, _memo={})
 
-# %% ../../nbs/30_similarity/37_problem.ipynb #7bb96066
+# %% ../../nbs/30_similarity/37_problem.ipynb #0ef5a132
 @dataclass(frozen=True, eq=False)
 class AllPairs(TwoTowers):
     "Two towers trained on all pairs: eq. (5)."
@@ -183,6 +184,10 @@ class AllPairs(TwoTowers):
         return self.loss_and_grad(params)[1]
     def loss_and_grad(self, params:np.ndarray)->tuple[float, np.ndarray]: # L and its gradient for one forward and one backward pass
         return _loss_and_grad(self, params)
+    def curvature_times(self, params:np.ndarray, vector:np.ndarray)->np.ndarray: # (n_params,) Gauss-Newton matrix times a vector: eq. (40)
+        return _curvature_times(self, self.point(params), vector)
+    def curvature_probe(self, params:np.ndarray, rng:np.random.Generator)->np.ndarray: # (n_params,) > 0, the matrix's diagonal on average: eq. (F2)
+        return _curvature_probe(self, self.point(params), rng)
     def draw(self, rng:np.random.Generator, size:int=256)->Block: # so many entities of either side, with replacement
         return Block(rng.integers(self.n_left, size=size), rng.integers(self.n_right, size=size))
     def loss_at(self, params:np.ndarray, batch:Block)->float: # unbiased for `loss`, from a block
@@ -229,6 +234,34 @@ def _loss_and_grad(problem, params):
     grad = problem.ridge * point.params
     for side, (pull, acts) in enumerate(((to_left, point.left_acts), (to_right, point.right_acts))): problem.push(side, point.params, pull, grad, acts=acts)
     return point.loss, grad
+
+# %% ../../nbs/30_similarity/37_problem.ipynb #c3868ebd
+def _move(problem, side, point, vector):
+    "How the embeddings of a side move along a vector of all parameters."
+    acts = (point.left_acts, point.right_acts)[side]
+    z = jvp(problem.towers[side], problem.split(point.params)[side], problem.split(vector)[side], acts=acts)
+    if not problem.biases: return z
+    wide = widen(z, side)
+    wide[:, -2 if side else -1] = 0      # the constant column does not move
+    return wide
+
+def _curvature_times(problem, point, vector):
+    "One JVP, one pass over the pairs, one VJP: eq. (40)."
+    vector = np.ascontiguousarray(vector, problem.dtype)
+    ways = [_move(problem, side, point, vector) for side in (0, 1)]
+    pulls = curvature_pulls(problem.terms, point.seen.bends, point.left, point.right, point.left_gramian, point.right_gramian, *ways)
+    out = problem.ridge * vector
+    for side, (pull, acts) in enumerate(zip(pulls, (point.left_acts, point.right_acts))): problem.push(side, point.params, pull, out, acts=acts)
+    return out
+
+def _curvature_probe(problem, point, rng):
+    "Squares of one random vector per entity, sent back: eq. (F2), and the ridge."
+    probes, out = sign_probe(problem.terms, point.seen.bends, point.left, point.right, point.left_gramian, point.right_gramian, rng), np.zeros_like(point.params)
+    for side, (probe, acts) in enumerate(zip(probes, (point.left_acts, point.right_acts))):
+        back = narrow(probe, side) if problem.biases else probe
+        squared_vjp(problem.towers[side], problem.split(point.params)[side], back, problem.split(out)[side], acts=acts)
+    out += problem.ridge
+    return np.maximum(out, np.finfo(problem.dtype).tiny)
 
 # %% ../../nbs/30_similarity/37_problem.ipynb #c7f2885c
 def _matrix(problem):
