@@ -187,6 +187,53 @@ def ordinal__svrg():
     return [minimize(problem, solver, max_steps=2).state.params for solver in solvers for problem in problems]
 
 
+def _pairs(**options):
+    from extreme_opt.similarity import AllPairs
+    features, _ = rows(9, 4)
+    observed = np.column_stack([np.arange(20) % 9, np.arange(20) * 3 % 7])
+    return AllPairs(np.unique(observed, axis=0), features, n_right=7, n_components=3, ridge=.1, **options)
+
+
+@job
+def similarity__problem():
+    from extreme_opt.core import GradientDescent, minimize
+    from extreme_opt.similarity import MLP, Linear
+    towers = dict(left=MLP(4), right=Linear())
+    problems = [_pairs(**towers), _pairs(kind='squared', penalty='all', biases=True, **towers), _pairs(impute=0., **towers)]
+    return [minimize(problem, GradientDescent(), max_steps=3).state.params for problem in problems]
+
+
+@job
+def ordinal__gram():
+    from extreme_opt.core import minimize
+    from extreme_opt.ordinal import STE, TSTE, GramComparisons, ProjectedGradient, largest_batch, lyapunov
+    rows = np.array([[0, 1, 2], [1, 0, 3], [2, 3, 0], [3, 2, 1], [1, 2, 0]])
+    problems = GramComparisons(rows, STE(), trace=.1), GramComparisons(rows, TSTE(1.), rank=2), GramComparisons([[0, 1, 2, 3], [1, 3, 0, 2]])
+    fits = [minimize(problem, ProjectedGradient(), max_steps=4).state.params for problem in problems[:2]]
+    return [*fits, problems[2].grad(np.outer([0., 1, 3, 7], [0, 1, 3, 7]).ravel() / 9)**2, *lyapunov(5, 2, .02), largest_batch(1000, 1.)]
+def similarity__sampled():
+    from extreme_opt.core import minimize
+    from extreme_opt.similarity import MLP, BlockSGD, Linear, PairSGD, SOGram
+    problem = _pairs(left=MLP(4), right=Linear())
+    solvers = BlockSGD(share=.5), BlockSGD(1e-3, share=.5, scaling=None), PairSGD(share=.5), PairSGD(share=.3, sampler='entities'), SOGram(share=.3)
+    return [minimize(problem, solver, max_steps=2).state.params for solver in solvers]
+
+
+@job
+def similarity__ranking():
+    from extreme_opt.similarity import item_neighbours, popularity, rank_measures, top_k
+    from extreme_opt.similarity.ranking import pattern
+    train, test = (pattern(np.column_stack([np.arange(20) % 9, np.arange(20) * step % 7]), (9, 7)) for step in (3, 5))
+    found = [rank_measures(make(train), test, train) for make in (popularity, item_neighbours)]
+    return [list(measures.values()) for measures in found] + list(top_k(popularity(train), np.arange(9), 7, 3, train))
+def similarity__gauss_newton():
+    from extreme_opt.core import GaussNewton, minimize
+    from extreme_opt.similarity import MLP, Linear
+    towers = dict(left=MLP(4), right=Linear())
+    problems = [_pairs(**towers), _pairs(kind='squared', biases=True, **towers)]
+    return [minimize(problem, GaussNewton(max_products=4), max_steps=2).state.params for problem in problems]
+
+
 def flat(values):
     "All numbers of a nested result, with their sum weighted by place: short, and any change shows."
     parts = [np.asarray(value.toarray() if sparse.issparse(value) else value, dtype=float).ravel() for value in values]

@@ -1,4 +1,5 @@
 "Softmax regression with many classes: sampled double sums and the solvers that keep them stable."
+from extreme_opt.softmax.blocks import Block, draw_block, joint_step, row_steps, split_step
 from extreme_opt.softmax.classifier import SoftmaxClassifier
 from extreme_opt.softmax.double_sum import DoubleSum, Draw, SoftmaxData, draw_distinct, hit_rate, mean_log_loss
 from extreme_opt.softmax.implicit import ImplicitSGD, implicit_update, pair_step, set_step
@@ -11,6 +12,7 @@ __all__ = [
     'DoubleSum', 'Draw', 'SoftmaxData', 'draw_distinct', 'hit_rate', 'mean_log_loss',
     'UMax', 'umax_update', 'umax_updates',
     'ImplicitSGD', 'implicit_update', 'pair_step', 'set_step',
+    'Block', 'draw_block', 'joint_step', 'row_steps', 'split_step',
     'ScaledWeights', 'ridge_updates', 'scale_weights',
     'FullSoftmax', 'ImportanceSampled', 'NoiseContrast', 'OneVsEach', 'noise_chances',
 ]
