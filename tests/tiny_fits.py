@@ -100,7 +100,9 @@ def softmax__rivals():
 def softmax__classifier():
     from extreme_opt.softmax import SoftmaxClassifier
     features, labels = rows()
-    fits = [SoftmaxClassifier(solver=solver, max_passes=2).fit(features, labels) for solver in ('implicit', 'umax')]
+    rates = dict(implicit=3., umax=.3, sgd=.01, ove=.1, nce=1., sampled=1., lbfgs=None)
+    fits = [SoftmaxClassifier(solver=solver, max_passes=2, learning_rate=rate).fit(features, labels, sample_weight=labels + 1) for solver, rate in rates.items()]
+    fits.append(SoftmaxClassifier(average=True, early_stopping=True, max_passes=3, ridge=.1, class_weight='balanced').fit(features.toarray(), labels))
     return [values for fit in fits for values in (fit.coef_, fit.predict_log_proba(features), fit.top_k(features, 2))]
 
 
