@@ -37,9 +37,13 @@ def _is_shape(node) -> bool:
                for part in (getattr(node, 'left', None), getattr(node, 'right', None)))
 
 
+def _is_tolerance(node) -> bool:
+    return any(isinstance(part, ast.Constant) and isinstance(part.value, float) and 0 < abs(part.value) < 1e-3 for part in (node.left, node.right))
+
+
 def _changes(node):
     "(what it becomes) for one node: each is one mutant."
-    if isinstance(node, ast.BinOp) and not _is_shape(node):
+    if isinstance(node, ast.BinOp) and not _is_shape(node) and not _is_tolerance(node):
         other = {ast.Add: ast.Sub(), ast.Sub: ast.Add(), ast.Div: ast.Mult()}.get(type(node.op))
         if other is not None: yield ast.BinOp(node.left, other, node.right)
         if isinstance(node.op, ast.Mult): yield node.right if isinstance(node.left, ast.Constant) else node.left
