@@ -1,8 +1,9 @@
 """Time to a relative gap of 1e-6 for bound majorization beside scikit-learn's lbfgs, newton-cg and newton-cholesky, single-threaded, on the same objective.
 
 Sets: four Gaussians, the digits, 4,000 rows each of Satellite and Letter (standardised; where EXTREME_OPT_DATA has them), and rows whose
-columns have scales from 1 to 30. For each method the smallest number of iterations whose end is within 1e-6 of the best loss known is searched first (to six per cent); then fits of that many
-iterations are timed, three rounds, alternated. scikit-learn's times hold its validation, ours do not hold a record: both are what one fit costs.
+columns have scales from 1 to 30. For each method the smallest number of iterations whose end is within 1e-6 of the best loss
+known is searched first (to six per cent); then fits of that many iterations are timed, three rounds, alternated. scikit-learn's times hold its validation, ours
+do not hold a record: both are what one fit costs.
 """
 from __future__ import annotations
 
