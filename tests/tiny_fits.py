@@ -100,7 +100,9 @@ def softmax__rivals():
 def softmax__classifier():
     from extreme_opt.softmax import SoftmaxClassifier
     features, labels = rows()
-    fits = [SoftmaxClassifier(solver=solver, max_passes=2).fit(features, labels) for solver in ('implicit', 'umax')]
+    rates = dict(implicit=3., umax=.3, sgd=.01, ove=.1, nce=1., sampled=1., lbfgs=None)
+    fits = [SoftmaxClassifier(solver=solver, max_passes=2, learning_rate=rate).fit(features, labels, sample_weight=labels + 1) for solver, rate in rates.items()]
+    fits.append(SoftmaxClassifier(average=True, early_stopping=True, max_passes=3, ridge=.1, class_weight='balanced').fit(features.toarray(), labels))
     return [values for fit in fits for values in (fit.coef_, fit.predict_log_proba(features), fit.top_k(features, 2))]
 
 
@@ -117,7 +119,7 @@ def bound__recursion():
 def bound__classifier():
     from extreme_opt.bound import BoundClassifier
     features, labels = rows()
-    fits = [BoundClassifier(solver, max_steps=3).fit(features, labels) for solver in ('bm', 'newton', 'lbfgs')]
+    fits = [BoundClassifier(solver, max_steps=3).fit(features, labels) for solver in ('bm', 'sbm', 'incremental', 'newton', 'lbfgs')]
     return [values for fit in fits for values in (fit.coef_, fit.predict_log_proba(features), [fit.bound_gap_])]
 
 
@@ -232,6 +234,17 @@ def similarity__gauss_newton():
     towers = dict(left=MLP(4), right=Linear())
     problems = [_pairs(**towers), _pairs(kind='squared', biases=True, **towers)]
     return [minimize(problem, GaussNewton(max_products=4), max_steps=2).state.params for problem in problems]
+
+
+@job
+def ordinal__views():
+    from extreme_opt.core import SGD, minimize
+    from extreme_opt.core.descent import LBFGS
+    from extreme_opt.ordinal import CKL, STE, SVRG, FixedStep, ViewComparisons
+    rows = np.array([[0, 1, 2], [1, 0, 3], [2, 3, 0], [3, 2, 1], [1, 2, 0]])
+    problem = ViewComparisons(rows, 2, 2, STE(), temperature=.5)
+    fits = [minimize(problem, solver, max_steps=2).state.params for solver in (LBFGS(), SGD(.1), SVRG(FixedStep(.1), 2))]
+    return [*fits, problem.shares(fits[0]), ViewComparisons([[0, 1, 2, 3]], 3, 1, CKL()).grad(np.arange(12.) ** 2)]
 
 
 def flat(values):
