@@ -62,4 +62,4 @@ def test_solvers_say_what_their_methods_do():
     solvers = {thing for part in (core, softmax) for thing in vars(part).values() if isinstance(thing, type) and isinstance(vars(thing).get('needs'), tuple)}
     assert {core.SGD, core.LBFGS, core.GradientDescent, softmax.ImplicitSGD} <= solvers
     silent = [f'{kind.__name__}.{name}' for kind in solvers for name in ('init', 'step', 'tiny') if hasattr(kind, name) and not inspect.getdoc(getattr(kind, name))]
-    assert set(silent) <= {'UMax.init', 'UMax.step', 'UMax.tiny'}, silent
+    assert not silent, silent

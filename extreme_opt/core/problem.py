@@ -36,6 +36,7 @@ ABILITIES = {
     'loss_on': '(params, rows) -> float: loss estimated from these sample (else term) ids, on its scale; or loss takes rows',
     'loss_and_grad': '(params) -> (float, vector): both at the price of one',
     'curvature_times': '(params, vector) -> vector: positive semidefinite curvature times a vector',
+    'curvature_probe': '(params, rng) -> vector: positive, on average the diagonal of that curvature',
     'bound_at': '(params, batch): the pieces of a quadratic upper bound',
     'project': '(params): the nearest allowed point',
     'snapshot': '(params) -> (grad, kept): the exact gradient, and what descend_corrected wants to remember of it',

@@ -5,16 +5,17 @@
 # %% auto #0
 __all__ = ['pair_step', 'set_step', 'implicit_update', 'run_block', 'ImplicitSGD']
 
-# %% ../../nbs/20_softmax/40_implicit.ipynb #98d1fbb9
+# %% ../../nbs/20_softmax/40_implicit.ipynb #972cf080
 import math
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse
-from ..core.compiled import in_blocks, njit
+from ..core.compiled import njit, on_threads
 from ..core.linalg import damped_log, omega, softplus
 from ..core.solver import State, updates_per_step
 from .double_sum import Draw, draw_distinct
+from .umax import updates_together
 
 # %% ../../nbs/20_softmax/40_implicit.ipynb #10ff3e6c
 @njit(cache=True)
@@ -149,8 +150,8 @@ def _row_shift(indices, values, a, b, move):
         a[indices[j]] -= part
         b[indices[j]] += part
 
-# %% ../../nbs/20_softmax/40_implicit.ipynb #0dade314
-@njit(cache=True)
+# %% ../../nbs/20_softmax/40_implicit.ipynb #41a14fea
+@njit(cache=True, nogil=True)
 def _implicit_sparse(weights, log_norms, indptr, indices, values, squares, labels, sample, others, rate, ridge, n_free, scale):
     "Every update of a draw, in place and in order, for CSR rows; `scale[0]` times the weights are the weights."
     n_others, first_free, shrink = others.shape[1], weights.shape[1] - n_free, 1. / (1. + rate * ridge)
@@ -178,7 +179,7 @@ def _fold(weights, first_free, scale):
             for j in range(first_free): weights[k, j] *= scale[0]
     scale[0] = 1.
 
-# %% ../../nbs/20_softmax/40_implicit.ipynb #a76704c2
+# %% ../../nbs/20_softmax/40_implicit.ipynb #44a1d067
 @njit(cache=True)
 def _dense_gap(x, a, b):
     "Dense row times (a - b), in float64."
@@ -200,7 +201,7 @@ def _dense_shift(x, a, b, move):
         a[j] -= part
         b[j] += part
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _implicit_dense(weights, log_norms, features, squares, labels, sample, others, rate, ridge, n_free, scale):
     "Every update of a draw, in place and in order, for dense rows; `scale[0]` times the weights are the weights."
     n_others, split, shrink = others.shape[1], weights.shape[1] - n_free, 1. / (1. + rate * ridge)
@@ -219,21 +220,28 @@ def _implicit_dense(weights, log_norms, features, squares, labels, sample, other
         scale[0] = ruled
         if ruled < 1e-9: _fold(weights, split, scale)
 
-# %% ../../nbs/20_softmax/40_implicit.ipynb #d4ad09a5
+# %% ../../nbs/20_softmax/40_implicit.ipynb #52d380f3
 def run_block(
     problem:Any,        # the double sum
     views:tuple,        # weights (n_classes, n_features) and log_norms (n_samples,), changed in place
     draw:Draw,          # rows and wrong classes, in order
     rate:float,         # > 0, A = eta * n_samples
     scale:np.ndarray,   # (1,) what the weights are still to be multiplied by: the ridge of all steps so far
+    n_threads:int=1,    # more than one: without locks, another result each time
 )->None:
     "Make the implicit updates of a draw, in place."
     X, ridge, n_free = problem.features, getattr(problem, 'ridge', 0.), getattr(problem, 'n_free', 0)
     rows = (X.indptr, X.indices, X.data) if scipy.sparse.issparse(X) else (X,)
     kernel:Any = _implicit_sparse if scipy.sparse.issparse(X) else _implicit_dense
-    squares = _lengths(problem, rate * ridge, n_free)
-    for start, stop in in_blocks(len(draw.sample)):
-        kernel(*views, *rows, squares, problem.labels, draw.sample[start:stop], draw.others[start:stop], rate, ridge, n_free, scale)
+    alone, pull = n_threads == 1, (1 + rate * ridge)**n_threads - 1          # a thread counts the shrinking of all
+    squares = _lengths(problem, pull, n_free)
+    def work(start, stop):
+        kernel(*views, *rows, squares, problem.labels, draw.sample[start:stop], draw.others[start:stop], rate, pull / rate, n_free, scale if alone else scale.copy())
+    def between(n_items):
+        if alone: return
+        scale[0] /= (1 + rate * ridge)**n_items
+        if scale[0] < 1e-3: _fold(views[0], views[0].shape[1] - n_free, scale)
+    on_threads(work, len(draw.sample), n_threads, updates_together(rate * ridge, n_threads), between)
 
 def _lengths(problem, pull, n_free):
     "Squared length of every row, the part that the ridge rules divided by 1 + eta mu."
@@ -242,21 +250,23 @@ def _lengths(problem, pull, n_free):
     squares = np.asarray((free.multiply(free) if scipy.sparse.issparse(free) else free * free).sum(1, dtype=np.float64)).ravel()
     return (problem.squared_norms - squares) / (1 + pull) + squares
 
-# %% ../../nbs/20_softmax/40_implicit.ipynb #96b0dc58
+# %% ../../nbs/20_softmax/40_implicit.ipynb #103e5214
 @dataclass(frozen=True)
 class ImplicitSGD:
     "Implicit SGD on the double sum, one sample and a few wrong classes per update: Algorithm 1."
-    learning_rate: float = 100.    # > 0, eta * n_samples in the paper
+    learning_rate: float = 10.     # > 0, eta * n_samples in the paper
     n_others: int = 1              # m, wrong classes per update, distinct
     n_updates: int|str = 'pass'    # updates per step, or "pass" for n_samples of them
     decay: float = .9              # in (0, 1], multiplies the rate after each pass
-    visits: str = 'random'         # rows with replacement ("random"), or none twice in a step ("shuffled")
+    visits: str = 'random'         # rows with replacement ("random"), none twice in a pass ("shuffled"), or as they stand ("cyclic")
+    n_threads: int = 1             # more than one: without locks, another result each time
     needs: ClassVar = ('unpack', 'draw', 'features', 'labels', 'n_classes', 'squared_norms')
 
     def __post_init__(self):
         if not 0 < self.learning_rate < math.inf: raise ValueError(f'learning_rate={self.learning_rate} is not a positive number')
         if not 0 < self.decay <= 1: raise ValueError(f'decay={self.decay} is outside (0, 1]; 1 keeps the rate as it is')
-        if self.visits not in ('random', 'shuffled'): raise ValueError(f'visits={self.visits!r} is neither "random" nor "shuffled"')
+        if self.visits not in ('random', 'shuffled', 'cyclic'): raise ValueError(f'visits={self.visits!r} is none of "random", "shuffled" and "cyclic"')
+        if self.n_threads < 1: raise ValueError(f'n_threads={self.n_threads}, but at least 1 thread is needed')
         if self.n_others < 1: raise ValueError(f'n_others={self.n_others}, but at least 1 wrong class is needed')
     def init(self, problem:Any, params:np.ndarray)->State: # holds a copy of params
         "The first state."
@@ -267,9 +277,11 @@ class ImplicitSGD:
     def tiny(self)->'ImplicitSGD': # compiles everything
         "The same solver, one update a step."
         return replace(self, n_updates=1)
-    def _draw(self, problem, rng, size):
+    def _draw(self, problem, rng, size, first):
         if self.visits == 'random': return problem.draw(rng, size, self.n_others)
-        sample = rng.permutation(problem.n_samples)[:size].astype(np.int32)
+        order = getattr(problem, 'visit_order', None)                  # rows that count more come more often
+        if self.visits == 'cyclic': sample = np.arange(first, first + size, dtype=np.int32) % problem.n_samples
+        else: sample = (rng.permutation(problem.n_samples) if order is None else order(rng))[:size].astype(np.int32)
         return Draw(sample, draw_distinct(rng, problem.labels[sample], problem.n_classes, self.n_others))
     def step(self, problem:Any, state:State, rng:np.random.Generator)->State: # one step later
         "Make `n_updates` implicit updates on a copy of the parameters: Algorithm 1."
@@ -278,7 +290,8 @@ class ImplicitSGD:
         while done < n_updates:                                        # one turn per pass: the rate falls at whole passes
             passes, left = divmod(state.n_terms // self.n_others + done, n_samples)
             size = min(n_updates - done, n_samples - left)
-            run_block(problem, views, self._draw(problem, rng, size), self.learning_rate * self.decay**passes, scale)
+            draw, rate = self._draw(problem, rng, size, left), self.learning_rate * self.decay**passes
+            run_block(problem, views, draw, rate, scale, self.n_threads)
             done += size
         _fold(views[0], views[0].shape[1] - getattr(problem, 'n_free', 0), scale)
         return state.advance(params, n_terms=n_updates * self.n_others, n_passes=n_updates / n_samples)
