@@ -100,7 +100,9 @@ def softmax__rivals():
 def softmax__classifier():
     from extreme_opt.softmax import SoftmaxClassifier
     features, labels = rows()
-    fits = [SoftmaxClassifier(solver=solver, max_passes=2).fit(features, labels) for solver in ('implicit', 'umax')]
+    rates = dict(implicit=3., umax=.3, sgd=.01, ove=.1, nce=1., sampled=1., lbfgs=None)
+    fits = [SoftmaxClassifier(solver=solver, max_passes=2, learning_rate=rate).fit(features, labels, sample_weight=labels + 1) for solver, rate in rates.items()]
+    fits.append(SoftmaxClassifier(average=True, early_stopping=True, max_passes=3, ridge=.1, class_weight='balanced').fit(features.toarray(), labels))
     return [values for fit in fits for values in (fit.coef_, fit.predict_log_proba(features), fit.top_k(features, 2))]
 
 
@@ -114,6 +116,21 @@ def bound__recursion():
 
 
 @job
+def bound__classifier():
+    from extreme_opt.bound import BoundClassifier
+    features, labels = rows()
+    fits = [BoundClassifier(solver, max_steps=3).fit(features, labels) for solver in ('bm', 'newton', 'lbfgs')]
+    return [values for fit in fits for values in (fit.coef_, fit.predict_log_proba(features), [fit.bound_gap_])]
+
+
+@job
+def bound__others():
+    from extreme_opt.bound import boehning_curvature, paired_bound, tree_bound
+    features, scores = np.arange(12.).reshape(4, 3) % 5, np.array([0., 3, -1, 2])
+    return [boehning_curvature(3), *paired_bound(scores), *tree_bound(features, scores)]
+
+
+@job
 def bound__majorizer():
     from extreme_opt.bound import LogLinear, Majorizer, Newton
     from extreme_opt.core import minimize
@@ -121,6 +138,27 @@ def bound__majorizer():
     problems = [LogLinear(values, labels, ridge=.1) for values in (features, features.toarray())]
     solvers = Majorizer(), Majorizer(solve='cg'), Newton()
     return [minimize(problem, solver, max_steps=2).state.params for problem in problems for solver in solvers]
+
+
+@job
+def bound__stochastic():
+    from extreme_opt.bound import IncrementalMajorizer, LogLinear, StochasticMajorizer
+    from extreme_opt.core import minimize
+    features, labels = rows()
+    problems = [LogLinear(values, labels, ridge=.1) for values in (features, features.toarray())]
+    solvers = StochasticMajorizer(batch_size=6), StochasticMajorizer(batch_size=6, curvature='batch'), IncrementalMajorizer(batch_size=6, relaxation=1.5)
+    return [minimize(problem, solver, max_steps=3).state.params for problem in problems for solver in solvers]
+
+
+@job
+def bound__rank_one():
+    from extreme_opt.bound import LogLinear, RankOneMajorizer, low_rank
+    from extreme_opt.core import minimize
+    features, labels = rows()
+    problems = [LogLinear(values, labels, ridge=.1) for values in (features, features.toarray())]
+    solvers = [RankOneMajorizer(.5, solve=solve) for solve in ('sherman-morrison', 'woodbury', 'cholesky')]
+    low = low_rank(features.toarray(), 2)
+    return [low.size, low.rest, *(minimize(problem, solver, max_steps=2).state.params for problem in problems for solver in solvers)]
 
 
 @job
@@ -149,6 +187,8 @@ def ordinal__svrg():
     solvers = SVRG(), SVRG(SBB(.1, kind='geometric'), 3), SVRG(Damped()), SVRG(BB()), SVRG(FixedStep(.01)), SGD(.01)
     problems = [Comparisons(rows, 2, loss, 8, ridge=ridge) for rows in _comparisons() for loss in (STE(), TSTE(), CKL(), Hinge(), SOE()) for ridge in (0., .1)]
     return [minimize(problem, solver, max_steps=2).state.params for solver in solvers for problem in problems]
+
+
 def _pairs(**options):
     from extreme_opt.similarity import AllPairs
     features, _ = rows(9, 4)
@@ -166,12 +206,45 @@ def similarity__problem():
 
 
 @job
+def ordinal__gram():
+    from extreme_opt.core import minimize
+    from extreme_opt.ordinal import STE, TSTE, GramComparisons, ProjectedGradient, largest_batch, lyapunov
+    rows = np.array([[0, 1, 2], [1, 0, 3], [2, 3, 0], [3, 2, 1], [1, 2, 0]])
+    problems = GramComparisons(rows, STE(), trace=.1), GramComparisons(rows, TSTE(1.), rank=2), GramComparisons([[0, 1, 2, 3], [1, 3, 0, 2]])
+    fits = [minimize(problem, ProjectedGradient(), max_steps=4).state.params for problem in problems[:2]]
+    return [*fits, problems[2].grad(np.outer([0., 1, 3, 7], [0, 1, 3, 7]).ravel() / 9)**2, *lyapunov(5, 2, .02), largest_batch(1000, 1.)]
+def similarity__sampled():
+    from extreme_opt.core import minimize
+    from extreme_opt.similarity import MLP, BlockSGD, Linear, PairSGD, SOGram
+    problem = _pairs(left=MLP(4), right=Linear())
+    solvers = BlockSGD(share=.5), BlockSGD(1e-3, share=.5, scaling=None), PairSGD(share=.5), PairSGD(share=.3, sampler='entities'), SOGram(share=.3)
+    return [minimize(problem, solver, max_steps=2).state.params for solver in solvers]
+
+
+@job
+def similarity__ranking():
+    from extreme_opt.similarity import item_neighbours, popularity, rank_measures, top_k
+    from extreme_opt.similarity.ranking import pattern
+    train, test = (pattern(np.column_stack([np.arange(20) % 9, np.arange(20) * step % 7]), (9, 7)) for step in (3, 5))
+    found = [rank_measures(make(train), test, train) for make in (popularity, item_neighbours)]
+    return [list(measures.values()) for measures in found] + list(top_k(popularity(train), np.arange(9), 7, 3, train))
 def similarity__gauss_newton():
     from extreme_opt.core import GaussNewton, minimize
     from extreme_opt.similarity import MLP, Linear
     towers = dict(left=MLP(4), right=Linear())
     problems = [_pairs(**towers), _pairs(kind='squared', biases=True, **towers)]
     return [minimize(problem, GaussNewton(max_products=4), max_steps=2).state.params for problem in problems]
+
+
+@job
+def ordinal__views():
+    from extreme_opt.core import SGD, minimize
+    from extreme_opt.core.descent import LBFGS
+    from extreme_opt.ordinal import CKL, STE, SVRG, FixedStep, ViewComparisons
+    rows = np.array([[0, 1, 2], [1, 0, 3], [2, 3, 0], [3, 2, 1], [1, 2, 0]])
+    problem = ViewComparisons(rows, 2, 2, STE(), temperature=.5)
+    fits = [minimize(problem, solver, max_steps=2).state.params for solver in (LBFGS(), SGD(.1), SVRG(FixedStep(.1), 2))]
+    return [*fits, problem.shares(fits[0]), ViewComparisons([[0, 1, 2, 3]], 3, 1, CKL()).grad(np.arange(12.) ** 2)]
 
 
 def flat(values):

@@ -41,7 +41,7 @@ ABILITIES = {
     'project': '(params): the nearest allowed point',
     'snapshot': '(params) -> (grad, kept): the exact gradient, and what descend_corrected wants to remember of it',
     'descend_corrected': '(params, old, full, kept, batch, rate, size, share): in place, SVRG on `size` draws after the other; SVRG prefers it',
-    'term_curvature': '(params) -> float: bound on the curvature of one term near params, for steps that set themselves',
+    'term_curvature': '(params, batch_size=1) -> float: bound on the curvature that a step on a batch meets, for steps that set themselves',
     'shard': '(n) -> list of problems that sum to this one',
     'memory': '(dtype) -> int: bytes that params take',
     'tiny': '() -> problem: a few rows, same types; compiles kernels off the clock',

@@ -102,7 +102,7 @@ class GramComparisons(_GramData):
         "The map of the largest eigenvalues, widest direction first."
         return coordinates(self.unpack(params), n_components)
 
-# %% ../../nbs/40_ordinal/50_gram_baselines.ipynb #64d84b97
+# %% ../../nbs/40_ordinal/50_gram_baselines.ipynb #aef8207f
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ProjectedState(State):
     "What projected gradient descent remembers besides."
@@ -113,6 +113,7 @@ class ProjectedState(State):
     grad_norm: float = np.nan         # length of the last move over its step size
     message: str = ''                 # says why no step could be made
 
+# %% ../../nbs/40_ordinal/50_gram_baselines.ipynb #f6670d04
 @dataclass(frozen=True)
 class ProjectedGradient:
     "Gradient steps, each followed by a projection, with a step size that proves itself: eq. (B)."
@@ -134,9 +135,9 @@ class ProjectedGradient:
         for tries in range(1, self.max_tries + 1):
             point = problem.project(origin - size * grad)
             move, value = point - origin, float(problem.loss(point))
-            if value <= loss + grad @ move + move @ move / (2 * size) + 1e-14 * abs(loss): break
+            fits = value <= loss + grad @ move + move @ move / (2 * size) + 1e-14 * abs(loss)
+            if fits or tries == self.max_tries: return point, value, move, size, tries
             size *= self.shrink
-        return point, value, move, size, tries
     def step(self, problem:Any, state:ProjectedState, rng:np.random.Generator) -> ProjectedState: # one step later; nothing is drawn
         "Search along the gradient, project, and look ahead: eq. (B)."
         start, fresh = state.params, np.isnan(state.loss)

@@ -5,8 +5,9 @@
 # %% auto #0
 __all__ = ['Table', 'Knobs', 'Ahead', 'Comparisons']
 
-# %% ../../nbs/40_ordinal/25_problem.ipynb #cc9fb51b
+# %% ../../nbs/40_ordinal/25_problem.ipynb #3e8c564d
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
@@ -248,7 +249,7 @@ class _Exact(_Data):
         edges = edges + edges.T
         return (sparse.diags_array(edges.sum(axis=1)) - edges).tocsr()
 
-# %% ../../nbs/40_ordinal/25_problem.ipynb #1b89d6a2
+# %% ../../nbs/40_ordinal/25_problem.ipynb #843283fd
 class Comparisons(_Exact):
     "Mean price of the comparisons that a map has to meet: eqs. (4) to (6), with weights and a ridge."
     advice = 'try SVRG(step_rule=SBB()), whose automatic stabilizer bounds every step'
@@ -263,11 +264,16 @@ class Comparisons(_Exact):
             if self.ridge: points_before = points.copy(); points *= keep
             _batches(points_before if self.ridge else points, points, table, batch, size, -rate, start, stop)
     def descend_at(self, params, batch, rate): self.descend_each(params, np.atleast_1d(batch), rate, np.size(batch))
-    def term_curvature(self, params):
+    @cached_property
+    def _busiest(self) -> float: # in (0, 1], weighted share of the comparisons that the busiest object takes part in
+        weights = None if self.weights is None else np.repeat(self.weights, self.triplets.shape[1])
+        return min(1., float(np.bincount(self.triplets.ravel(), weights).max()) / self.n_terms)
+    def term_curvature(self, params, batch_size=1):
         points = self.unpack(params)
         radius = float(np.sqrt(((points - points.mean(0))**2).sum(1).max()))
         top = 1. if self.weights is None else float(self.weights.max())
-        return top * self.price.curvature(radius, self.triplets.shape[1]) + self.ridge / self.n_objects
+        share = top / batch_size + (1 - 1 / batch_size) * self._busiest
+        return share * self.price.curvature(radius, self.triplets.shape[1]) + self.ridge / self.n_objects
     def snapshot(self, params): return self._walk(params, self._table(), n_slopes=self.n_terms)[1:]
     def descend_corrected(self, params, old, full, kept, batch, rate, size, share=1.):
         owed, p, n_ahead = share * self.ridge / self.n_objects, self.n_components, max(size, _AHEAD)
