@@ -100,7 +100,9 @@ def softmax__rivals():
 def softmax__classifier():
     from extreme_opt.softmax import SoftmaxClassifier
     features, labels = rows()
-    fits = [SoftmaxClassifier(solver=solver, max_passes=2).fit(features, labels) for solver in ('implicit', 'umax')]
+    rates = dict(implicit=3., umax=.3, sgd=.01, ove=.1, nce=1., sampled=1., lbfgs=None)
+    fits = [SoftmaxClassifier(solver=solver, max_passes=2, learning_rate=rate).fit(features, labels, sample_weight=labels + 1) for solver, rate in rates.items()]
+    fits.append(SoftmaxClassifier(average=True, early_stopping=True, max_passes=3, ridge=.1, class_weight='balanced').fit(features.toarray(), labels))
     return [values for fit in fits for values in (fit.coef_, fit.predict_log_proba(features), fit.top_k(features, 2))]
 
 
@@ -114,6 +116,21 @@ def bound__recursion():
 
 
 @job
+def bound__classifier():
+    from extreme_opt.bound import BoundClassifier
+    features, labels = rows()
+    fits = [BoundClassifier(solver, max_steps=3).fit(features, labels) for solver in ('bm', 'newton', 'lbfgs')]
+    return [values for fit in fits for values in (fit.coef_, fit.predict_log_proba(features), [fit.bound_gap_])]
+
+
+@job
+def bound__others():
+    from extreme_opt.bound import boehning_curvature, paired_bound, tree_bound
+    features, scores = np.arange(12.).reshape(4, 3) % 5, np.array([0., 3, -1, 2])
+    return [boehning_curvature(3), *paired_bound(scores), *tree_bound(features, scores)]
+
+
+@job
 def bound__majorizer():
     from extreme_opt.bound import LogLinear, Majorizer, Newton
     from extreme_opt.core import minimize
@@ -121,6 +138,27 @@ def bound__majorizer():
     problems = [LogLinear(values, labels, ridge=.1) for values in (features, features.toarray())]
     solvers = Majorizer(), Majorizer(solve='cg'), Newton()
     return [minimize(problem, solver, max_steps=2).state.params for problem in problems for solver in solvers]
+
+
+@job
+def bound__stochastic():
+    from extreme_opt.bound import IncrementalMajorizer, LogLinear, StochasticMajorizer
+    from extreme_opt.core import minimize
+    features, labels = rows()
+    problems = [LogLinear(values, labels, ridge=.1) for values in (features, features.toarray())]
+    solvers = StochasticMajorizer(batch_size=6), StochasticMajorizer(batch_size=6, curvature='batch'), IncrementalMajorizer(batch_size=6, relaxation=1.5)
+    return [minimize(problem, solver, max_steps=3).state.params for problem in problems for solver in solvers]
+
+
+@job
+def bound__rank_one():
+    from extreme_opt.bound import LogLinear, RankOneMajorizer, low_rank
+    from extreme_opt.core import minimize
+    features, labels = rows()
+    problems = [LogLinear(values, labels, ridge=.1) for values in (features, features.toarray())]
+    solvers = [RankOneMajorizer(.5, solve=solve) for solve in ('sherman-morrison', 'woodbury', 'cholesky')]
+    low = low_rank(features.toarray(), 2)
+    return [low.size, low.rest, *(minimize(problem, solver, max_steps=2).state.params for problem in problems for solver in solvers)]
 
 
 @job
@@ -205,6 +243,14 @@ def similarity__model():
     pairs = np.unique(np.column_stack([np.arange(20) % 9, np.arange(20) * 3 % 7]), axis=0)
     fits = [SimilarityModel(2, MLP(4), Linear(), solver, max_steps=2, dtype='float64').fit(pairs, features.toarray()) for solver in ('newton', 'adagrad', 'sogram')]
     return [values for fit in fits for values in (fit.left_embeddings_, fit.right_embeddings_, *fit.recommend(k=3), fit.similar([1, 2], 2)[1])]
+def ordinal__views():
+    from extreme_opt.core import SGD, minimize
+    from extreme_opt.core.descent import LBFGS
+    from extreme_opt.ordinal import CKL, STE, SVRG, FixedStep, ViewComparisons
+    rows = np.array([[0, 1, 2], [1, 0, 3], [2, 3, 0], [3, 2, 1], [1, 2, 0]])
+    problem = ViewComparisons(rows, 2, 2, STE(), temperature=.5)
+    fits = [minimize(problem, solver, max_steps=2).state.params for solver in (LBFGS(), SGD(.1), SVRG(FixedStep(.1), 2))]
+    return [*fits, problem.shares(fits[0]), ViewComparisons([[0, 1, 2, 3]], 3, 1, CKL()).grad(np.arange(12.) ** 2)]
 
 
 def flat(values):

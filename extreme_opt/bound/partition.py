@@ -176,13 +176,14 @@ class _Samples:
         impossible = np.flatnonzero(np.broadcast_to(prior, shape)[table.places(labels)] == -np.inf)
         if len(impossible): raise ValueError(f'labels[{impossible[0]}] is {labels[impossible[0]]}, but the prior gives that outcome 0; give it more')
 
-# %% ../../nbs/50_bound/10_partition.ipynb #e1175e0c
+# %% ../../nbs/50_bound/10_partition.ipynb #ec6cefcd
 class _Values(_Samples):
     "Loss and gradients, of all samples or of some."
     _table: Any; _prior: Any; _weights: Any; _total: Any; _rule: Any
     n_samples = property(lambda self: len(self.labels), doc='Samples, t.')
     n_terms = property(lambda self: len(self.labels), doc='Summands of the loss: one per sample.')
     n_params = property(lambda self: self._table.width, doc='Length of theta.')
+    total_weight = property(lambda self: self._total, doc='Sum of the weights: t where all count 1.')
     def unpack(self, params:np.ndarray)->Any: # (n_classes, n_features) view; with a map, params themselves
         return params if self.feature_map else params.reshape(self.n_classes, -1)
     def start(self, seed:int=0)->np.ndarray: # (n_params,) zeros
