@@ -5,6 +5,7 @@ from extreme_opt.softmax.double_sum import DoubleSum, Draw, SoftmaxData, draw_di
 from extreme_opt.softmax.implicit import ImplicitSGD, implicit_update, pair_step, set_step
 from extreme_opt.softmax.umax import UMax, umax_update, umax_updates
 from extreme_opt.softmax.ridge import ScaledWeights, ridge_updates, scale_weights
+from extreme_opt.softmax.variance import LearningSampler, averaged, noise_of, weighted_slopes
 from extreme_opt.softmax.rivals import FullSoftmax, ImportanceSampled, NoiseContrast, OneVsEach, noise_chances
 
 __all__ = [
@@ -14,5 +15,6 @@ __all__ = [
     'ImplicitSGD', 'implicit_update', 'pair_step', 'set_step',
     'Block', 'draw_block', 'joint_step', 'row_steps', 'split_step',
     'ScaledWeights', 'ridge_updates', 'scale_weights',
+    'LearningSampler', 'averaged', 'noise_of', 'weighted_slopes',
     'FullSoftmax', 'ImportanceSampled', 'NoiseContrast', 'OneVsEach', 'noise_chances',
 ]
