@@ -12,8 +12,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
-from extreme_opt.softmax.classifier import InterceptSum, SoftmaxClassifier, with_intercept
+from extreme_opt.softmax.classifier import SoftmaxClassifier, calibration_error, with_intercept
 from extreme_opt.softmax.double_sum import DoubleSum
+from extreme_opt.softmax.weighted import WeightedSum
 
 def planted(n_samples=400, n_features=8, n_classes=6, noise=1., seed=0, dtype=np.float32):
     rng = np.random.default_rng(seed)
@@ -21,11 +22,18 @@ def planted(n_samples=400, n_features=8, n_classes=6, noise=1., seed=0, dtype=np
     X = 2 * rng.normal(size=(n_classes, n_features))[labels] + noise * rng.normal(size=(n_samples, n_features))
     return X.astype(dtype), np.array([f'class {k}' for k in range(n_classes)])[labels]
 
-@pytest.mark.parametrize('settings', [dict(), dict(solver='umax'), dict(dtype='float64', fit_intercept=False, n_others=1)])
+SOLVERS = ('implicit', 'umax', 'sgd', 'ove', 'nce', 'sampled', 'lbfgs')
+STOCHASTIC = {name: 'rows of weight two are drawn more often, not twice in the same order'
+              for name in ('check_sample_weight_equivalence_on_dense_data', 'check_sample_weight_equivalence_on_sparse_data')}
+
+@pytest.mark.parametrize('settings', [dict(), dict(solver='umax', learning_rate=.03), dict(solver='sampled', learning_rate=1., n_others=1),
+                                      dict(solver='lbfgs', ridge=1e-3, max_passes=2000, tolerance=1e-9),
+                                      dict(dtype='float64', n_others=1, average=True, class_weight='balanced')])
 def test_scikit_learn_accepts_it(settings):
+    expected = {} if settings.get('solver') == 'lbfgs' else STOCHASTIC
     with warnings.catch_warnings():
         warnings.simplefilter('ignore')
-        results = check_estimator(SoftmaxClassifier(**settings), on_fail=None)
+        results = check_estimator(SoftmaxClassifier(**settings), on_fail=None, expected_failed_checks=expected)
     failed = {result['check_name']: result['exception'] for result in results if result['status'] == 'failed'}
     assert not failed, failed
     assert sum(result['status'] == 'passed' for result in results) > 40
@@ -66,9 +74,11 @@ def test_shapes_dtypes_and_consistency():
 
 def test_shared_arguments_have_their_defaults():
     "What every estimator of the package takes, and what this chapter starts from."
+    own = dict(n_others=5, learning_rate='auto', decay=.9, ridge=0., average=False, fit_intercept=True, sampler='uniform', dtype='float32',
+               early_stopping=False, validation_fraction=.1)
     shared = dict(max_steps=None, max_passes=50, max_seconds=None, tolerance=None, warm_start=False, progress=False, random_state=0,
                   n_threads=1, checkpoint=None, client=None)
-    assert shared.items() <= SoftmaxClassifier().get_params().items() and SoftmaxClassifier().solver == 'implicit'
+    assert (own | shared).items() <= SoftmaxClassifier().get_params().items() and SoftmaxClassifier().solver == 'implicit'
 
 @pytest.mark.parametrize('solver', ['implicit', 'umax'])
 def test_two_classes_keep_a_row_each(solver):
@@ -89,7 +99,7 @@ def test_no_intercept():
 def test_x_is_not_copied_without_need():
     X, y = planted()
     rows, model = scipy.sparse.csr_array(X), SoftmaxClassifier(fit_intercept=False)
-    model.classes_ = np.unique(y)
+    model.classes_, model._height = np.unique(y), 0.
     for features, values in ((X, X), (rows, rows.data)):
         problem = model._make_problem(features, np.unique(y, return_inverse=True)[1])
         held = problem.features.data if scipy.sparse.issparse(problem.features) else problem.features
@@ -144,11 +154,24 @@ def test_partial_fit_after_fit_keeps_what_was_learned():
     (lambda X, y: SoftmaxClassifier().partial_fit(X, y, classes=['class 0', 'class 1']), 'which is not among the 2 classes'),
     (lambda X, y: SoftmaxClassifier().partial_fit(X, y, classes=np.unique(y)).partial_fit(X, y, classes=['a', 'b']), 'classes differ'),
     (lambda X, y: SoftmaxClassifier(solver='sgdd').fit(X, y), "solver='sgdd'"), (lambda X, y: SoftmaxClassifier(dtype='float16').fit(X, y), "dtype='float16'"),
-    (lambda X, y: SoftmaxClassifier(n_threads=2).fit(X, y), 'n_threads=2, but ImplicitSGD runs on 1 thread'),
+    (lambda X, y: SoftmaxClassifier('nce', n_threads=2).fit(X, y), "n_threads=2, but solver='nce' runs on 1 thread"),
     (lambda X, y: SoftmaxClassifier(client='here').fit(X, y), "client='here', but this version fits in one process"),
-    (lambda X, y: SoftmaxClassifier(n_threads=2).partial_fit(X, y, classes=np.unique(y)), 'n_threads=2'),
+    (lambda X, y: SoftmaxClassifier('lbfgs', n_threads=2).fit(X, y), 'n_threads=2, but LBFGS runs on 1 thread'),
+    (lambda X, y: SoftmaxClassifier(n_threads=0).fit(X, y), 'at least 1 thread'),
+    (lambda X, y: SoftmaxClassifier(n_others=2.5).fit(X[:2], [0, 1]), 'n_others=2.5 is not a whole number'),
+    (lambda X, y: SoftmaxClassifier('lbfgs', average=True).fit(X, y), 'average=True concerns sampled solvers'),
+    (lambda X, y: SoftmaxClassifier(sampler='unigram').fit(X, y), "sampler='unigram', but solver='implicit' takes 'uniform'"),
+    (lambda X, y: SoftmaxClassifier(validation_fraction=1.).fit(X, y), 'validation_fraction=1.0'),
+    (lambda X, y: SoftmaxClassifier(early_stopping=True, checkpoint='x').fit(X, y), 'leave checkpoint=None'),
+    (lambda X, y: SoftmaxClassifier(learning_rate='fast').fit(X, y), "learning_rate='fast' is neither"),
+    (lambda X, y: SoftmaxClassifier(class_weight={'dog': 1.}).fit(X, y), "class_weight names 'dog'"),
+    (lambda X, y: SoftmaxClassifier().fit(X, y, sample_weight=np.ones(3)), 'sample_weight has shape (3,)'),
+    (lambda X, y: SoftmaxClassifier().fit(X, y, sample_weight=-np.ones(60)), 'sample_weight[0] is -1.0'),
+    (lambda X, y: SoftmaxClassifier().fit(X, 2 * np.eye(60)), 'holds more than 0 and 1'),
+    (lambda X, y: SoftmaxClassifier().fit(X, np.zeros((60, 4))), 'y has no 1'),
+    (lambda X, y: SoftmaxClassifier().fit(X, scipy.sparse.eye_array(5)), 'y has 5 rows, but X has 60'),
     (lambda X, y: SoftmaxClassifier(checkpoint='x').partial_fit(X, y, classes=np.unique(y)), 'checkpoint'),
-    (lambda X, y: SoftmaxClassifier(solver='umax', ridge=.1).fit(X, y), 'use solver="implicit" or fit_intercept=False'),
+    (lambda X, y: SoftmaxClassifier(patience=0, early_stopping=True).fit(X, y), 'patience=0'),
     (lambda X, y: SoftmaxClassifier(learning_rate=-1.).fit(X, y), 'learning_rate=-1'), (lambda X, y: SoftmaxClassifier(n_others=0).fit(X, y), 'n_others=0'),
     (lambda X, y: SoftmaxClassifier(max_passes=None).fit(X, y), 'max_'), (lambda X, y: SoftmaxClassifier(ridge=-1.).fit(X, y), 'ridge'),
     (lambda X, y: SoftmaxClassifier(dtype='foo').fit(X, y), "dtype='foo', but"),
@@ -164,14 +187,16 @@ def test_wrong_use_is_one_line(call, word):
 def test_checkpoint_continues_bit_by_bit(tmp_path):
     X, y = planted()
     path = tmp_path / 'fit.npz'
-    whole = SoftmaxClassifier(max_passes=6).fit(X, y)
-    SoftmaxClassifier(max_passes=2, checkpoint=path).fit(X, y)
-    rest = SoftmaxClassifier(max_passes=6, checkpoint=str(path)).fit(X, y)
+    whole = SoftmaxClassifier(max_passes=6, learning_rate=5.).fit(X, y)
+    SoftmaxClassifier(max_passes=2, learning_rate=5., checkpoint=path).fit(X, y)
+    rest = SoftmaxClassifier(max_passes=6, learning_rate=5., checkpoint=str(path)).fit(X, y)
     np.testing.assert_array_equal(rest.coef_, whole.coef_)
     assert rest.n_steps_ == 6 and len(rest.run_.rows) == 6
-    for other in (dict(learning_rate=3.), dict(n_others=2), dict(solver='umax')):
-        with pytest.raises(ValueError, match='was made by'): SoftmaxClassifier(max_passes=6, checkpoint=path, **other).fit(X, y)
-    with pytest.raises(ValueError, match='another problem'): SoftmaxClassifier(max_passes=6, checkpoint=path).fit(X + 1, y)
+    for other in (dict(), dict(n_others=2), dict(solver='umax')):
+        with pytest.raises(ValueError, match='was made by'): SoftmaxClassifier(max_passes=6, learning_rate=5. if other else 3., checkpoint=path, **other).fit(X, y)
+    with pytest.raises(ValueError, match='another problem'): SoftmaxClassifier(max_passes=6, learning_rate=5., checkpoint=path).fit(X + 1, y)
+    auto = [SoftmaxClassifier(max_passes=n, checkpoint=tmp_path/'auto.npz').fit(X, y) for n in (2, 6)]     # the search is the same for both
+    assert auto[0].learning_rate_ == auto[1].learning_rate_ and auto[1].n_steps_ == 6
 
 def test_clone_pickle_pipeline_grid():
     X, y = planted()
@@ -186,7 +211,7 @@ def test_clone_pickle_pipeline_grid():
     search = GridSearchCV(make_pipeline(StandardScaler(), SoftmaxClassifier(max_passes=3)), {'softmaxclassifier__learning_rate': [1e-6, 10.]}, cv=3).fit(X, y)
     assert search.best_params_ == {'softmaxclassifier__learning_rate': 10.}
 
-@pytest.mark.parametrize('solver', ['implicit', 'umax'])
+@pytest.mark.parametrize('solver', SOLVERS)
 def test_odd_data(solver):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 3))
@@ -199,12 +224,39 @@ def test_odd_data(solver):
     zeros = SoftmaxClassifier(solver, max_passes=5).fit(np.zeros((6, 2)), [0, 0, 0, 0, 1, 1])
     assert np.isfinite(zeros.predict_proba(np.zeros((1, 2)))).all()
 
+@pytest.mark.parametrize('kind', [np.asarray, scipy.sparse.csr_array])
 @pytest.mark.parametrize('rate', [1e-6, 1., 1e6])
 @pytest.mark.parametrize('scale', [1e-6, 1., 1e6])
-def test_implicit_never_overflows(rate, scale):
+@pytest.mark.parametrize('solver', ['implicit', 'umax'])
+def test_stable_solvers_never_overflow(solver, rate, scale, kind):
     X, y = planted(60)
-    model = SoftmaxClassifier(learning_rate=rate, max_passes=4).fit(scale * X.astype(float), y)
-    assert np.isfinite(model.coef_).all() and np.isfinite(model.predict_proba(scale * X)).all()
+    X = kind(scale * X.astype(float))
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        model = SoftmaxClassifier(solver, learning_rate=rate, max_passes=4).fit(X, y)
+        assert np.isfinite(model.coef_).all() and np.isfinite(model.predict_proba(X)).all() and np.isfinite(model.log_loss(X, y))
+
+@pytest.mark.parametrize('solver', SOLVERS)
+@pytest.mark.parametrize('rate', [1e-6, 1e6])
+@pytest.mark.parametrize('scale', [1e-6, 1e6])
+def test_every_solver_ends_with_finite_weights(solver, rate, scale):
+    "Vanilla SGD may overflow: it says so and leaves the weights at zero."
+    X, y = planted(60)
+    X = scale * X.astype(float)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter('always')
+        model = SoftmaxClassifier(solver, learning_rate=rate, max_passes=4).fit(X, y)
+    assert np.isfinite(model.coef_).all() and np.isfinite(model.predict_proba(X)).all()
+    diverged = [line for line in said if 'the weights are zero now' in str(line.message)]
+    assert bool(diverged) == (not model.coef_.any())
+    if diverged: assert 'not finite' in str(diverged[0].message) and '\n' not in str(diverged[0].message) and solver == 'sgd'
+
+def test_scores_up_to_a_million():
+    X, y = planted()
+    model = SoftmaxClassifier(max_passes=3).fit(X, y)
+    huge = X * np.float32(1e6 / np.abs(model.decision_function(X)).max())
+    assert np.abs(model.decision_function(huge)).max() > 9e5
+    assert np.isfinite(model.predict_log_proba(huge)).all() and np.isfinite(model.log_loss(huge, y)) and (model.top_k(huge, 6)[1] <= 1).all()
 
 def test_scores_are_made_in_chunks(monkeypatch):
     X, y = planted()
@@ -222,7 +274,7 @@ def test_intercept_column_and_its_freedom():
         wide = with_intercept(rows, .3)
         np.testing.assert_allclose(wide.toarray(), np.hstack([rows.toarray(), np.full((20, 1), .3)]), rtol=1e-6)
         assert wide.dtype == rows.dtype and wide.has_canonical_format
-    problem = InterceptSum(with_intercept(X, .3), rng.integers(4, size=20), 4, ridge=.2)
+    problem = WeightedSum(with_intercept(X, .3), rng.integers(4, size=20), 4, ridge=.2, n_free=1)
     plain = DoubleSum(problem.features, problem.labels, 4, ridge=.2)
     params = rng.random(problem.start().size)
     free = problem.unpack(params)[0][:, -1]
@@ -235,3 +287,126 @@ def test_large_ridge_leaves_the_frequencies():
     model = SoftmaxClassifier(ridge=1e3, learning_rate=3., decay=.97, max_passes=200).fit(X, y)
     np.testing.assert_allclose(model.predict_proba(X).mean(0), [400 / 600, 150 / 600, 50 / 600], atol=.06)
     assert np.abs(model.coef_).max() < .01
+
+@pytest.mark.parametrize('solver', SOLVERS)
+def test_every_solver_learns(solver):
+    X, y = planted(600)
+    for features in (X, scipy.sparse.csr_array(X)):
+        model = SoftmaxClassifier(solver, max_passes=15).fit(features, y)
+        score, loss = model.score(features, y), model.log_loss(features, y)
+        assert score > (.9 if solver == 'nce' else .93) and loss < (.7 if solver == 'nce' else .4), (score, loss)
+
+@pytest.mark.parametrize('solver', SOLVERS)
+def test_weights_are_repetitions(solver):
+    "A weight of zero is no row, and a heavy class is predicted more often."
+    X, y = planted(300, noise=3.)
+    weights = np.where(y == 'class 0', 20., 1.)
+    weights[:50] = 0
+    rates = {} if solver == 'lbfgs' else dict(learning_rate=dict(umax=.1, ove=.1, sgd=.001).get(solver, 1.))
+    one, two = SoftmaxClassifier(solver, max_passes=30, **rates).fit(X, y, sample_weight=weights), SoftmaxClassifier(solver, max_passes=30, **rates).fit(X, y)
+    assert (one.predict(X) == 'class 0').mean() > (two.predict(X) == 'class 0').mean()
+    same = SoftmaxClassifier(solver, max_passes=30, class_weight={'class 0': 20.}, **rates).fit(X[50:], y[50:])
+    np.testing.assert_allclose(same.coef_, one.coef_, rtol=1e-5, atol=1e-5)
+    if solver == 'lbfgs':
+        again = SoftmaxClassifier(solver, max_passes=30).fit(np.repeat(X, weights.astype(int), axis=0), np.repeat(y, weights.astype(int)))
+        np.testing.assert_allclose(again.predict_proba(X), one.predict_proba(X), atol=1e-5)
+
+def test_lbfgs_has_no_partial_fit():
+    with pytest.raises(AttributeError, match='needs all rows at once'): getattr(SoftmaxClassifier('lbfgs'), 'partial_fit')  # noqa: B009
+    assert not hasattr(SoftmaxClassifier('lbfgs'), 'partial_fit') and hasattr(SoftmaxClassifier(), 'partial_fit')
+
+def test_lbfgs_is_scikit_learns_optimum():
+    X, y = planted(noise=2.5, dtype=np.float64)
+    ridge, weights = .1, np.random.default_rng(0).integers(0, 4, size=len(y))
+    exact = LogisticRegression(C=1 / (ridge * weights.sum()), tol=1e-10, max_iter=5000).fit(X, y, sample_weight=weights)
+    model = SoftmaxClassifier('lbfgs', ridge=ridge, max_passes=500, tolerance=1e-8).fit(X, y, sample_weight=weights)
+    np.testing.assert_allclose(model.predict_proba(X), exact.predict_proba(X), atol=1e-5)
+    assert model.coef_.dtype == np.float64
+
+def test_a_sampled_fit_is_polished_exactly():
+    X, y = planted(noise=2.5)
+    model = SoftmaxClassifier(ridge=.01, max_passes=5, learning_rate=10.).fit(X, y)
+    objective = lambda: model.log_loss(X, y) + .005 * float((model.coef_.astype(float)**2).sum())
+    rough = objective()
+    model.set_params(solver='lbfgs', warm_start=True, max_passes=1).fit(X, y)
+    assert objective() <= rough + 1e-6                                            # it starts where the sampled fit ended
+    model.set_params(max_passes=300, tolerance=1e-7).fit(X, y)
+    cold = SoftmaxClassifier('lbfgs', ridge=.01, max_passes=300, tolerance=1e-7).fit(X, y)
+    assert objective() < rough
+    np.testing.assert_allclose(model.predict_proba(X), cold.predict_proba(X), atol=1e-4)
+
+def test_rate_is_searched_on_training_rows_and_recorded():
+    X, y = planted(3000)
+    model = SoftmaxClassifier(max_passes=10).fit(X, y)
+    assert [row['rate'] for row in model.rate_search_] == [10.**k for k in range(-3, 4)]
+    assert sum(row['rows'] * row['passes'] for row in model.rate_search_) <= 3000 * 10 / 2          # a third of the whole
+    best = min(row['log_loss'] for row in model.rate_search_)
+    assert model.learning_rate_ == min(row['rate'] for row in model.rate_search_ if row['log_loss'] <= 1.02 * best)
+    again = SoftmaxClassifier(max_passes=10).fit(X, y)
+    assert again.rate_search_ == model.rate_search_ and (again.coef_ == model.coef_).all()
+    assert SoftmaxClassifier(max_passes=2, learning_rate=3.).fit(X, y).learning_rate_ == 3.
+    assert SoftmaxClassifier(max_passes=2).fit(X[:60], y[:60]).rate_search_ == []                    # too few rows: the usual rate
+
+def test_average_and_early_stop():
+    X, y = planted(400, noise=4., n_features=30)
+    kept = SoftmaxClassifier(early_stopping=True, patience=2, max_passes=40, validation_fraction=.25).fit(X, y)
+    assert kept.n_steps_ < 40 and 'no gain on held-out rows for 2 passes' in kept.run_.message
+    fresh, labels = planted(400, noise=4., n_features=30)
+    longer = SoftmaxClassifier(learning_rate=kept.learning_rate_, max_passes=40).fit(X, y)
+    assert kept.log_loss(X, y) > longer.log_loss(X, y)
+    assert kept.run_.state.best is not None and np.isfinite(kept.coef_).all()
+    mean = SoftmaxClassifier(average=True, decay=1., ridge=.01, learning_rate=3., max_passes=30).fit(X, y)
+    last = SoftmaxClassifier(average=False, decay=1., ridge=.01, learning_rate=3., max_passes=30).fit(X, y)
+    objective = lambda model: model.log_loss(X, y) + .005 * float((model.coef_.astype(float)**2).sum())
+    assert objective(mean) < objective(last)
+
+@pytest.mark.parametrize('solver', ['implicit', 'umax', 'sgd'])
+def test_threads_end_as_low(solver):
+    X, y = planted(2000)
+    one, two = (SoftmaxClassifier(solver, learning_rate=dict(implicit=3., umax=.3, sgd=.003)[solver], max_passes=8, n_threads=n).fit(X, y) for n in (1, 2))
+    assert two.log_loss(X, y) < 1.1 * one.log_loss(X, y) + .01
+
+def test_save_and_load(tmp_path):
+    X, y = planted()
+    for solver in ('implicit', 'umax', 'lbfgs'):
+        model = SoftmaxClassifier(solver, max_passes=3, class_weight={'class 0': 2.}).fit(X, y)
+        model.save(tmp_path/'model.npz')
+        back = SoftmaxClassifier.load(tmp_path/'model.npz')
+        np.testing.assert_array_equal(back.predict_proba(X), model.predict_proba(X))
+        assert back.get_params() == model.get_params() and back.run_.rows == model.run_.rows and back.rate_search_ == model.rate_search_
+        if solver != 'lbfgs': back.partial_fit(X[:10], y[:10])
+    wide = SoftmaxClassifier(max_passes=1).fit(np.random.default_rng(0).normal(size=(20, 5000)).astype(np.float32), np.arange(20))
+    wide.save(tmp_path/'wide.npz')
+    assert (tmp_path/'wide.npz').stat().st_size < 1.2 * wide.run_.state.params.nbytes
+
+def test_several_labels_a_row():
+    rng = np.random.default_rng(0)
+    Y = rng.random((500, 12)) < .2
+    Y[:, 11] = False                                                               # a label that no row has
+    X = (Y @ rng.normal(size=(12, 20)) + .5 * rng.normal(size=(500, 20))).astype(np.float32)
+    fits = [SoftmaxClassifier(max_passes=10).fit(X, target) for target in (Y, Y.astype(int), scipy.sparse.csr_matrix(Y), scipy.sparse.coo_array(Y.astype(float)))]
+    for model in fits[1:]: np.testing.assert_array_equal(model.coef_, fits[0].coef_)
+    assert model.classes_.tolist() == list(range(12)) and model.precision_at_k(X, Y, 1) > .8
+    by_hand = np.mean([Y[i, model.top_k(X, 3)[0][i]].mean() for i in range(500)])
+    assert model.precision_at_k(X, Y, 3) == pytest.approx(by_hand)
+    assert 0 < model.propensity_precision_at_k(X, Y, 3) <= 1 and model.propensities_.shape == (12,)
+    heavy = SoftmaxClassifier(max_passes=10, early_stopping=True).fit(X, Y, sample_weight=np.arange(500) % 2)
+    assert np.isfinite(heavy.coef_).all()
+
+def test_calibration_error_is_zero_where_chances_are_true():
+    rng = np.random.default_rng(0)
+    chances = rng.random(20_000)
+    assert calibration_error(chances, rng.random(20_000) < chances)[0] < .03 < calibration_error(chances, rng.random(20_000) < chances**3)[0]
+    with pytest.raises(ValueError, match='one of each per answer'): calibration_error(np.ones(3), np.ones(2))
+
+def test_memory_is_forecast_before_a_fit(monkeypatch):
+    from extreme_opt.core import estimator
+    monkeypatch.setattr(estimator, 'free_memory', lambda: 100)
+    X, y = planted(60)
+    with pytest.warns(RuntimeWarning, match='SoftmaxClassifier.fit is going to hold about .* GB, but only 1e-07 GB are free'): SoftmaxClassifier(max_passes=1).fit(X, y)
+
+def test_a_single_row_of_each_kind():
+    "N = 1 is refused with a reason in fit, and taken in a stream; K = 2 and labels that come in words work."
+    with pytest.raises(ValueError, match='1 class only'): SoftmaxClassifier().fit([[1., 2.]], ['a'])
+    model = SoftmaxClassifier().partial_fit([[1., 2.]], ['a'], classes=['a', 'b'])
+    assert model.predict([[1., 2.]]) == ['a']

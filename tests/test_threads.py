@@ -5,7 +5,8 @@ import scipy.sparse
 
 from extreme_opt.core import minimize, on_threads
 from extreme_opt.softmax import DoubleSum, ImplicitSGD, UMax, umax_updates
-from extreme_opt.softmax.classifier import InterceptSum, with_intercept
+from extreme_opt.softmax.classifier import with_intercept
+from extreme_opt.softmax.weighted import WeightedSum
 
 
 def planted(kind=np.asarray, n_samples=2000, n_features=12, n_classes=30, ridge=0., seed=0):
@@ -49,7 +50,7 @@ def test_umax_leaves_free_columns_out_of_the_ridge(kind, rate, ridge):
     X = rng.normal(size=(30, 4)) * (rng.random((30, 4)) < .6)
     X[3] = 0
     labels = rng.integers(5, size=30)
-    problem = InterceptSum(with_intercept(kind(X), .5), labels, 5, ridge=ridge)
+    problem = WeightedSum(with_intercept(kind(X), .5), labels, 5, ridge=ridge, n_free=1)
     free, fast = DoubleSum(with_intercept(X, .5), labels, 5), problem.start() + .3 * rng.random(problem.start().size)
     slow, draw = fast.copy(), problem.draw(rng, 400, 3)
     umax_updates(problem, fast, draw, rate)

@@ -100,7 +100,9 @@ def softmax__rivals():
 def softmax__classifier():
     from extreme_opt.softmax import SoftmaxClassifier
     features, labels = rows()
-    fits = [SoftmaxClassifier(solver=solver, max_passes=2).fit(features, labels) for solver in ('implicit', 'umax')]
+    rates = dict(implicit=3., umax=.3, sgd=.01, ove=.1, nce=1., sampled=1., lbfgs=None)
+    fits = [SoftmaxClassifier(solver=solver, max_passes=2, learning_rate=rate).fit(features, labels, sample_weight=labels + 1) for solver, rate in rates.items()]
+    fits.append(SoftmaxClassifier(average=True, early_stopping=True, max_passes=3, ridge=.1, class_weight='balanced').fit(features.toarray(), labels))
     return [values for fit in fits for values in (fit.coef_, fit.predict_log_proba(features), fit.top_k(features, 2))]
 
 
@@ -146,6 +148,17 @@ def bound__stochastic():
     problems = [LogLinear(values, labels, ridge=.1) for values in (features, features.toarray())]
     solvers = StochasticMajorizer(batch_size=6), StochasticMajorizer(batch_size=6, curvature='batch'), IncrementalMajorizer(batch_size=6, relaxation=1.5)
     return [minimize(problem, solver, max_steps=3).state.params for problem in problems for solver in solvers]
+
+
+@job
+def bound__rank_one():
+    from extreme_opt.bound import LogLinear, RankOneMajorizer, low_rank
+    from extreme_opt.core import minimize
+    features, labels = rows()
+    problems = [LogLinear(values, labels, ridge=.1) for values in (features, features.toarray())]
+    solvers = [RankOneMajorizer(.5, solve=solve) for solve in ('sherman-morrison', 'woodbury', 'cholesky')]
+    low = low_rank(features.toarray(), 2)
+    return [low.size, low.rest, *(minimize(problem, solver, max_steps=2).state.params for problem in problems for solver in solvers)]
 
 
 @job
@@ -221,6 +234,17 @@ def similarity__gauss_newton():
     towers = dict(left=MLP(4), right=Linear())
     problems = [_pairs(**towers), _pairs(kind='squared', biases=True, **towers)]
     return [minimize(problem, GaussNewton(max_products=4), max_steps=2).state.params for problem in problems]
+
+
+@job
+def ordinal__views():
+    from extreme_opt.core import SGD, minimize
+    from extreme_opt.core.descent import LBFGS
+    from extreme_opt.ordinal import CKL, STE, SVRG, FixedStep, ViewComparisons
+    rows = np.array([[0, 1, 2], [1, 0, 3], [2, 3, 0], [3, 2, 1], [1, 2, 0]])
+    problem = ViewComparisons(rows, 2, 2, STE(), temperature=.5)
+    fits = [minimize(problem, solver, max_steps=2).state.params for solver in (LBFGS(), SGD(.1), SVRG(FixedStep(.1), 2))]
+    return [*fits, problem.shares(fits[0]), ViewComparisons([[0, 1, 2, 3]], 3, 1, CKL()).grad(np.arange(12.) ** 2)]
 
 
 def flat(values):

@@ -16,7 +16,7 @@ from ..core.linalg import log_sum_exp
 from ..core.majorize import Majorizer, Newton, solve_dense
 from .partition import LogLinear
 
-# %% ../../nbs/50_bound/60_classifier.ipynb #246578e8
+# %% ../../nbs/50_bound/60_classifier.ipynb #196a45e1
 def optimality_gap(
     problem:LogLinear,  # multinomial, with a ridge; at most its last column is free, and that one is constant
     params:np.ndarray,  # (n_params,)
@@ -30,6 +30,7 @@ def optimality_gap(
     pulled = problem.unpack(grad)[:, :problem.features.shape[1] - free].astype(np.float64)
     return float(max(before - after, 0.) + (pulled * pulled).sum() / (2 * problem.total_weight * problem.ridge))
 
+# %% ../../nbs/50_bound/60_classifier.ipynb #61eb544d
 def _best_intercepts(problem, params):
     "What to add to the intercepts so that the class frequencies come out right: Newton in n_classes unknowns, halved where it overshoots."
     scores, mass, table, weights, at = problem._look(params)

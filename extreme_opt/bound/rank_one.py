@@ -6,7 +6,7 @@
 __all__ = ['rank_one_step', 'woodbury_solve', 'sherman_morrison_solve', 'RankOneMajorizer', 'LowRank', 'low_rank',
            'low_rank_solve']
 
-# %% ../../nbs/50_bound/50_rank_one.ipynb #98739c25
+# %% ../../nbs/50_bound/50_rank_one.ipynb #af3eee9e
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 import numpy as np
@@ -16,6 +16,7 @@ from ..core.compiled import njit
 from ..core.majorize import solve_curvature
 from ..core.solver import State, samples_of, updates_per_step
 from .class_space import ChainCurvature, chain_rows
+from .quadratic_bound import curvature_weight
 
 # %% ../../nbs/50_bound/50_rank_one.ipynb #4ea3f28b
 def rank_one_step(
@@ -43,7 +44,7 @@ def rank_one_step(
             mass = np.logaddexp(mass, score)
     return phi, inverse
 
-# %% ../../nbs/50_bound/50_rank_one.ipynb #dd1f5cb7
+# %% ../../nbs/50_bound/50_rank_one.ipynb #eed2059b
 def woodbury_solve(
     curvature:ChainCurvature, # of a batch, with ridge on every column
     rhs:np.ndarray,           # (n_params,)
@@ -57,10 +58,14 @@ def woodbury_solve(
     flat, light = sides.reshape(-1, sides.shape[2]), rows / curvature.ridge
     gram = (flat @ flat.T) * np.kron(light @ rows.T, np.ones((sides.shape[1], sides.shape[1])))
     gram[np.diag_indices_from(gram)] += 1
-    weights = rhs.reshape(curvature.n_classes, -1) / curvature.ridge
-    seen = np.einsum('ijk,ik->ij', sides, rows @ weights.T)            # L R^-1 g
-    back = scipy.linalg.solve(gram, seen.ravel(), assume_a='pos', check_finite=False).reshape(seen.shape)
-    return (weights - np.einsum('ijk,ij->ik', sides, back).T @ light).ravel()
+    factor = scipy.linalg.cho_factor(gram, check_finite=False)
+    def once(rhs):
+        weights = rhs.reshape(curvature.n_classes, -1) / curvature.ridge
+        seen = np.einsum('ijk,ik->ij', sides, rows @ weights.T)        # L R^-1 g
+        back = scipy.linalg.cho_solve(factor, seen.ravel(), check_finite=False).reshape(seen.shape)
+        return (weights - np.einsum('ijk,ij->ik', sides, back).T @ light).ravel()
+    found = once(rhs)
+    return found + once(rhs - curvature.times(found))                  # the digits that dividing by the ridge has cost
 
 # %% ../../nbs/50_bound/50_rank_one.ipynb #d83b7cec
 @njit(cache=True)

@@ -35,7 +35,7 @@ def loss_and_grad(
     if hasattr(problem, 'loss_and_grad'): return problem.loss_and_grad(params)
     return float(problem.loss(params)), problem.grad(params)
 
-# %% ../../nbs/00_core/60_descent.ipynb #d4aebb79
+# %% ../../nbs/00_core/60_descent.ipynb #65b7276e
 @dataclass(frozen=True)
 class GradientDescent:
     "Steps along the (scaled) gradient, each as long as backtracking allows: eqs. (2) and (3)."
@@ -91,7 +91,7 @@ def _cut(batch, start, stop):
 
 def _n_terms(batch): return max(map(np.size, batch)) if isinstance(batch, tuple) else np.size(batch)
 
-# %% ../../nbs/00_core/60_descent.ipynb #13ccf844
+# %% ../../nbs/00_core/60_descent.ipynb #2d6e39a4
 @dataclass(frozen=True)
 class SGD:
     "Stochastic gradient descent on any problem that can draw a batch and differentiate on it: eq. (4)."
@@ -184,7 +184,7 @@ class _Look:
         if self.slope is None: self.slope, self.n_looks = self.problem.grad(here), self.n_looks + 1
         return self.slope.astype(float, copy=False)
 
-# %% ../../nbs/00_core/60_descent.ipynb #41b0ecfc
+# %% ../../nbs/00_core/60_descent.ipynb #9648702d
 @dataclass(frozen=True)
 class LBFGS:
     "Quasi-Newton steps from the last few gradients; recursion and Wolfe search by scipy."
@@ -203,6 +203,12 @@ class LBFGS:
             warnings.simplefilter('ignore')            # a search that fails says so in the run's message
             size = line_search(look.loss, look.grad, point, way, grad, loss, maxiter=self.max_tries)[0]
         return size if size is not None and look.loss(point + size * way) < loss else None
+    def _shorter(self, look, point, way, grad, loss):   # straight down, ever shorter: for slopes that no Wolfe search gets hold of
+        size, slope = 1., float(grad @ way)
+        while -slope * size > 1e-17 * abs(loss) and size > 1e-20:
+            size *= .1
+            if look.loss(point + size * way) < loss + 1e-4 * size * slope: return size
+        return None
     def step(self, problem:Any, state:LBFGSState, rng:np.random.Generator) -> LBFGSState: # one step later; nothing is drawn
         "One quasi-Newton step with a Wolfe search; straight downhill when the memory misleads."
         look, point, shifts, changes = _Look(problem), state.params.astype(float), state.shifts, state.changes
@@ -212,6 +218,7 @@ class LBFGS:
         if size is None and shifts is not None:        # forget, and try once straight down
             shifts, changes, way = None, None, -inverse_times(None, None, grad)
             size = self._search(look, point, way, grad, loss)
+        if size is None: size = self._shorter(look, point, way, grad, loss)
         end = point if size is None else point + size * way
         value, slope, params = (loss, grad, state.params) if size is None else (look.loss(end), look.grad(end), end.astype(problem.dtype))
         shift, change = end - point, slope - grad

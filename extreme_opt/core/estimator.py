@@ -238,7 +238,7 @@ def warn_of_memory(
     advice = advice or 'expect swapping, or the end of the process'
     warnings.warn(f'{what} is going to hold about {n_bytes / 1e9:.2g} GB, but only {free / 1e9:.2g} GB are free; {advice}', RuntimeWarning, stacklevel=3)
 
-# %% ../../nbs/00_core/70_estimator.ipynb #44796eb6
+# %% ../../nbs/00_core/70_estimator.ipynb #070d0b1e
 def _seed_of(random_state):
     "What numpy's generator is made from: an int, None for a fresh one, or a draw from a generator."
     if random_state is None: return int(np.random.SeedSequence().generate_state(1)[0])
@@ -253,7 +253,8 @@ def check_shared(
 )->None:
     "Refuse what this version cannot honour."
     if estimator.client is not None: raise ValueError(f'client={estimator.client!r}, but this version fits in one process; leave client=None')
-    if estimator.n_threads != 1: raise ValueError(f'n_threads={estimator.n_threads}, but {type(solver).__name__} runs on 1 thread; leave n_threads=1')
+    if estimator.n_threads != 1 and not hasattr(solver, 'n_threads'):
+        raise ValueError(f'n_threads={estimator.n_threads}, but {type(solver).__name__} runs on 1 thread; leave n_threads=1')
 
 def run_estimator(
     estimator:Any,   # max_steps, max_passes, max_seconds, tolerance, random_state, progress, checkpoint, n_threads, client are read

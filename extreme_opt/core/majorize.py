@@ -26,7 +26,7 @@ class Surrogate(NamedTuple):
         "The parabola's value."
         return float(self.value + self.slope @ shift + .5 * (shift @ self.curvature.times(shift)))
 
-# %% ../../nbs/50_bound/30_majorize.ipynb #beff0558
+# %% ../../nbs/50_bound/30_majorize.ipynb #25e1a1f7
 MOST_DENSE = 1500   # parameters up to which a matrix is built and factorised
 
 def solve_dense(
@@ -45,6 +45,7 @@ def solve_dense(
     kept = values > tiny * max(values[-1], tiny)
     return vectors[:, kept] @ (vectors[:, kept].T @ scaled / values[kept]) / size
 
+# %% ../../nbs/50_bound/30_majorize.ipynb #4a9394d5
 def solve_curvature(
     curvature:Any,         # with `times`, `matrix`, `precondition`
     rhs:np.ndarray,        # (n_params,)
@@ -59,7 +60,7 @@ def solve_curvature(
     done = conjugate_gradients(curvature.times, rhs, tolerance=inner_tolerance, max_steps=inner_steps, precondition=curvature.precondition)
     return done.solution, len(done.residual_norms) - 1
 
-# %% ../../nbs/50_bound/30_majorize.ipynb #64eb4a9a
+# %% ../../nbs/50_bound/30_majorize.ipynb #4f6d0d4f
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MajorizerState(State):
     "What majorization remembers besides."
@@ -69,6 +70,7 @@ class MajorizerState(State):
     n_products: int = 0         # curvature products so far, when solving by CG
     message: str = ''           # says why no step could be made
 
+# %% ../../nbs/50_bound/30_majorize.ipynb #ac0f6c96
 @dataclass(frozen=True)
 class Majorizer:
     "Steps to (or beyond) the minimum of a quadratic upper bound: BM, eq. (8) with eq. (R)."

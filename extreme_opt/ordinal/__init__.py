@@ -5,9 +5,11 @@ from extreme_opt.ordinal.comparisons import (
     check_comparisons, contradictions, drop_degenerate, merge_comparisons, orient, triplet_error, turn_round)
 from extreme_opt.ordinal.gram import GramComparisons, ProjectedGradient, coordinates, nearest_gram
 from extreme_opt.ordinal.embedding import KernelMap, OrdinalEmbedding, choose_components, procrustes
+from extreme_opt.ordinal.gram import GramComparisons, ProjectedGradient, coordinates, nearest_gram
 from extreme_opt.ordinal.losses import CKL, LOSSES, SOE, STE, TSTE, Hinge, PairLoss, comparison_derivatives
 from extreme_opt.ordinal.problem import Comparisons
 from extreme_opt.ordinal.theory import largest_batch, lyapunov
+from extreme_opt.ordinal.views import ViewComparisons
 
 __all__ = [
     'BB', 'SBB', 'Damped', 'FixedStep', 'secant_step', 'SVRG',
@@ -16,5 +18,6 @@ __all__ = [
     'Comparisons',
     'GramComparisons', 'ProjectedGradient', 'coordinates', 'nearest_gram',
     'largest_batch', 'lyapunov',
+    'ViewComparisons',
     'KernelMap', 'OrdinalEmbedding', 'choose_components', 'procrustes',
 ]

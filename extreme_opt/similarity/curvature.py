@@ -5,25 +5,22 @@
 # %% auto #0
 __all__ = ['cross_gramian', 'curvature_pulls', 'sign_probe']
 
-# %% ../../nbs/30_similarity/36_curvature.ipynb #494f4d64
+# %% ../../nbs/30_similarity/36_curvature.ipynb #1adfe5f8
 import numpy as np
 from ..core.compiled import njit
 from .all_pairs import PairSum, count_products
-from .gradient import add_row, dot, spread_all
+from .gradient import dot, spread_all, spread_pairs
 from .gramian import chunks_of
 
-# %% ../../nbs/30_similarity/36_curvature.ipynb #25e12a68
+# %% ../../nbs/30_similarity/36_curvature.ipynb #b4d337c9
 @njit(cache=True)
-def _visit_ways(starts, rights, bends, left, right, left_way, right_way, to_left, to_right, start, stop):
-    "Z of some rows, and what it adds: Z Q to the left, Z' P to the right."
+def _visit_ways(starts, rights, bends, left, right, left_way, right_way, moved, start, stop):
+    "Z of some rows into `moved`."
     for i in range(start, stop):
         p, w = left[i], left_way[i]
         for t in range(starts[i], starts[i + 1]):
             j = rights[t]
-            q = right[j]
-            z = bends[t] * (dot(w, q) + dot(p, right_way[j]))
-            add_row(to_left[i], z, q)
-            add_row(to_right[j], z, p)
+            moved[t] = bends[t] * (dot(w, right[j]) + dot(p, right_way[j]))
 
 def cross_gramian(
     ways:np.ndarray,        # (n, k)
@@ -36,7 +33,7 @@ def cross_gramian(
     count_products(*ways.shape, embeddings.shape[1])
     return total.astype(ways.dtype)
 
-# %% ../../nbs/30_similarity/36_curvature.ipynb #ae5120c8
+# %% ../../nbs/30_similarity/36_curvature.ipynb #7a06171b
 def _add_ways(out, ways, embeddings, weights, gramian, moved, omega):
     "Add omega * weights * (ways @ gramian + embeddings @ moved)."
     k, plain = out.shape[1], bool((weights == 1).all())
@@ -59,9 +56,10 @@ def curvature_pulls(
     right_way:np.ndarray,     # (n_right, k) H
 )->tuple[np.ndarray, np.ndarray]: # the brackets of (40): (n_left, k), (n_right, k)
     "What flows back into the towers in a Gauss-Newton product: eq. (40)."
-    pairs, to_left, to_right = terms.pairs, np.zeros_like(left), np.zeros_like(right)
+    pairs, to_left, to_right, moved = terms.pairs, np.zeros_like(left), np.zeros_like(right), np.empty_like(bends)
     for at in chunks_of(terms.n_left, 1, 2**14):
-        _visit_ways(pairs.starts, pairs.rights, bends, left, right, left_way, right_way, to_left, to_right, at.start, at.stop)
+        _visit_ways(pairs.starts, pairs.rights, bends, left, right, left_way, right_way, moved, at.start, at.stop)
+        spread_pairs(pairs.starts, pairs.rights, moved, left, right, to_left, to_right, at.start, at.stop)
     count_products(len(pairs), left.shape[1], 4)
     left_moved, right_moved = cross_gramian(left_way, left, terms.row_weights), cross_gramian(right_way, right, terms.column_weights)
     _add_ways(to_left, left_way, left, terms.row_weights, right_gramian, right_moved, terms.omega)
