@@ -21,8 +21,8 @@ from extreme_opt.softmax import DoubleSum, FullSoftmax, ImplicitSGD, ImportanceS
 
 N_CLASSES, N_FEATURES, ROWS = 500, 50, dict(planted=30_000, separable=10_000)
 MARKS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 50, 70, 100, 130, 160, 200, 250, 300)
-SOLVERS = {'ImplicitSGD m=5': ImplicitSGD(n_others=5), 'ImplicitSGD': ImplicitSGD(), 'UMax': UMax(), 'UMax m=50': UMax(n_others=50), 'ImplicitSGD m=20': ImplicitSGD(n_others=20),
-           'SGD': UMax(threshold=np.inf)}
+SOLVERS = {'ImplicitSGD m=5': ImplicitSGD(n_others=5), 'ImplicitSGD m=20': ImplicitSGD(n_others=20), 'ImplicitSGD': ImplicitSGD(),
+           'UMax': UMax(), 'UMax m=50': UMax(n_others=50), 'SGD': UMax(threshold=np.inf)}
 KINDS = {'OneVsEach': OneVsEach, 'ImportanceSampled': ImportanceSampled,
          'ImportanceSampled label_exact': lambda *data: ImportanceSampled(*data, form='label_exact'), 'NoiseContrast': NoiseContrast}
 SETTINGS = {   # learning rate, decay, passes

@@ -2292,7 +2292,7 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                               'extreme_opt.softmax.variance.noise_of': ( '20_softmax/variance.html#noise_of',
                                                                                          'extreme_opt/softmax/variance.py'),
                                               'extreme_opt.softmax.variance.weighted_slopes': ( '20_softmax/variance.html#weighted_slopes',
-                                                                                                'extreme_opt/softmax/variance.py')}}}
+                                                                                                'extreme_opt/softmax/variance.py')},
             'extreme_opt.softmax.weighted': { 'extreme_opt.softmax.weighted.Counted': ( '20_softmax/weighted_rows.html#counted',
                                                                                         'extreme_opt/softmax/weighted.py'),
                                               'extreme_opt.softmax.weighted.Counted.__post_init__': ( '20_softmax/weighted_rows.html#counted.__post_init__',
