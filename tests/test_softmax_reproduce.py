@@ -38,8 +38,8 @@ def test_published_update_is_ours_where_no_label_is_drawn(script):
     parts = rows.indptr, rows.indices, rows.data
     for delta in (1., math.inf):
         theirs, ours = problem.start(), problem.start()
-        script._published(*problem.unpack(theirs), parts, problem.squared_norms, problem.labels, *draw, .3, delta, False)
-        umax_updates(problem, ours, draw, .3, delta)
+        script._published(*problem.unpack(theirs), parts, problem.squared_norms, problem.labels, *draw, .02, delta, False)
+        umax_updates(problem, ours, draw, .02, delta)
         np.testing.assert_allclose(theirs, ours, atol=1e-9)
     theirs, ours = problem.start(), problem.start()
     script._published(*problem.unpack(theirs), parts, problem.squared_norms, problem.labels, draw.sample, draw.others[:, :1], 5., 1., True)
