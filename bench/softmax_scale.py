@@ -45,7 +45,8 @@ def dense_rows() -> list[dict]:
     seconds = machine.alternate({'dense': lambda: run_block(dense, dense.unpack(one), draw, 1., np.ones(1)),
                                  'csr': lambda: run_block(csr, csr.unpack(two), draw, 1., np.ones(1))}, ROUNDS)
     say('dense over CSR kernel', machine.ratio(seconds['csr'], seconds['dense']), ASKED_DENSE)
-    return [row('implicit updates', '60,000 x 780 dense, 10 classes', peer, float(np.median(seconds[name]))) for name, peer in (('dense', 'contiguous kernel'), ('csr', 'CSR kernel'))]
+    peers = {'dense': 'contiguous kernel', 'csr': 'CSR kernel'}
+    return [row('implicit updates', '60,000 x 780 dense, 10 classes', peer, float(np.median(seconds[name]))) for name, peer in peers.items()]
 
 
 def threads() -> list[dict]:
@@ -66,7 +67,8 @@ def million(n: int = 1_000_000, width: int = 64) -> dict:
     problem = DoubleSum(X, np.arange(n), n)
     run = minimize(problem, ImplicitSGD(100., 5, decay=1., visits='shuffled'), max_passes=1, record_on=0)
     some = np.random.default_rng(1).choice(n, 2000, replace=False)
-    return dict(seconds=run.rows[-1]['seconds'], loss=problem.log_loss(run.state.params, np.sort(some)), peak_mb=machine.peak_mb(), knows_nothing=math.log(n))
+    loss = problem.log_loss(run.state.params, np.sort(some))
+    return dict(seconds=run.rows[-1]['seconds'], loss=loss, peak_mb=machine.peak_mb(), knows_nothing=math.log(n))
 
 
 def main() -> list[dict]:
