@@ -106,6 +106,73 @@ def softmax__classifier():
     return [values for fit in fits for values in (fit.coef_, fit.predict_log_proba(features), fit.top_k(features, 2))]
 
 
+@job
+def bound__recursion():
+    from extreme_opt import bound
+    features, scores = np.arange(12.).reshape(4, 3) % 5, np.array([0., 3, -1e6, 2])
+    nodes = [bound.quadratic_bound(features, scores, order) for order in ('smallest', 'largest')]
+    chain = bound.class_chain(np.array([[0., 1, 2, -np.inf], [5, 5, 5, 5]]))
+    return [value for node in nodes for value in node] + [*chain, bound.chain_times(chain, np.arange(8.).reshape(2, 4)), bound.chain_matrix(chain)]
+
+
+@job
+def bound__classifier():
+    from extreme_opt.bound import BoundClassifier
+    features, labels = rows()
+    fits = [BoundClassifier(solver, max_steps=3).fit(features, labels) for solver in ('bm', 'sbm', 'incremental', 'newton', 'lbfgs')]
+    return [values for fit in fits for values in (fit.coef_, fit.predict_log_proba(features), [fit.bound_gap_])]
+
+
+@job
+def bound__others():
+    from extreme_opt.bound import boehning_curvature, paired_bound, tree_bound
+    features, scores = np.arange(12.).reshape(4, 3) % 5, np.array([0., 3, -1, 2])
+    return [boehning_curvature(3), *paired_bound(scores), *tree_bound(features, scores)]
+
+
+@job
+def bound__majorizer():
+    from extreme_opt.bound import LogLinear, Majorizer, Newton
+    from extreme_opt.core import minimize
+    features, labels = rows()
+    problems = [LogLinear(values, labels, ridge=.1) for values in (features, features.toarray())]
+    solvers = Majorizer(), Majorizer(solve='cg'), Newton()
+    return [minimize(problem, solver, max_steps=2).state.params for problem in problems for solver in solvers]
+
+
+@job
+def bound__stochastic():
+    from extreme_opt.bound import IncrementalMajorizer, LogLinear, StochasticMajorizer
+    from extreme_opt.core import minimize
+    features, labels = rows()
+    problems = [LogLinear(values, labels, ridge=.1) for values in (features, features.toarray())]
+    solvers = StochasticMajorizer(batch_size=6), StochasticMajorizer(batch_size=6, curvature='batch'), IncrementalMajorizer(batch_size=6, relaxation=1.5)
+    return [minimize(problem, solver, max_steps=3).state.params for problem in problems for solver in solvers]
+
+
+@job
+def bound__rank_one():
+    from extreme_opt.bound import LogLinear, RankOneMajorizer, low_rank
+    from extreme_opt.core import minimize
+    features, labels = rows()
+    problems = [LogLinear(values, labels, ridge=.1) for values in (features, features.toarray())]
+    solvers = [RankOneMajorizer(.5, solve=solve) for solve in ('sherman-morrison', 'woodbury', 'cholesky')]
+    low = low_rank(features.toarray(), 2)
+    return [low.size, low.rest, *(minimize(problem, solver, max_steps=2).state.params for problem in problems for solver in solvers)]
+
+
+@job
+def bound__structured():
+    from extreme_opt.bound import LinearChain, Majorizer, best_labels, chain_bound, forward_backward
+    from extreme_opt.core import minimize
+    features, labels = rows()
+    problem = LinearChain(features, labels, np.array([0, 5, 6, 24]), ridge=.1)
+    scores, transitions = 3 * features.toarray()[:6, :4], np.arange(16.).reshape(4, 4) % 5
+    bound = chain_bound(scores, transitions)
+    sums = [value for size in (1., 1e3) for value in forward_backward(size * scores, transitions)]
+    return [*sums, best_labels(scores, transitions), *bound[:2], bound[2].T @ bound[2], minimize(problem, Majorizer(), max_steps=3).state.params]
+
+
 def _comparisons():
     rng = np.random.default_rng(0)
     three = np.array([(i, j, k) for i, j, k in rng.integers(8, size=(60, 3)) if len({i, j, k}) == 3])
@@ -120,6 +187,70 @@ def ordinal__svrg():
     solvers = SVRG(), SVRG(SBB(.1, kind='geometric'), 3), SVRG(Damped()), SVRG(BB()), SVRG(FixedStep(.01)), SGD(.01)
     problems = [Comparisons(rows, 2, loss, 8, ridge=ridge) for rows in _comparisons() for loss in (STE(), TSTE(), CKL(), Hinge(), SOE()) for ridge in (0., .1)]
     return [minimize(problem, solver, max_steps=2).state.params for solver in solvers for problem in problems]
+
+
+def _pairs(**options):
+    from extreme_opt.similarity import AllPairs
+    features, _ = rows(9, 4)
+    observed = np.column_stack([np.arange(20) % 9, np.arange(20) * 3 % 7])
+    return AllPairs(np.unique(observed, axis=0), features, n_right=7, n_components=3, ridge=.1, **options)
+
+
+@job
+def similarity__problem():
+    from extreme_opt.core import GradientDescent, minimize
+    from extreme_opt.similarity import MLP, Linear
+    towers = dict(left=MLP(4), right=Linear())
+    problems = [_pairs(**towers), _pairs(kind='squared', penalty='all', biases=True, **towers), _pairs(impute=0., **towers)]
+    return [minimize(problem, GradientDescent(), max_steps=3).state.params for problem in problems]
+
+
+@job
+def ordinal__gram():
+    from extreme_opt.core import minimize
+    from extreme_opt.ordinal import STE, TSTE, GramComparisons, ProjectedGradient, largest_batch, lyapunov
+    rows = np.array([[0, 1, 2], [1, 0, 3], [2, 3, 0], [3, 2, 1], [1, 2, 0]])
+    problems = GramComparisons(rows, STE(), trace=.1), GramComparisons(rows, TSTE(1.), rank=2), GramComparisons([[0, 1, 2, 3], [1, 3, 0, 2]])
+    fits = [minimize(problem, ProjectedGradient(), max_steps=4).state.params for problem in problems[:2]]
+    return [*fits, problems[2].grad(np.outer([0., 1, 3, 7], [0, 1, 3, 7]).ravel() / 9)**2, *lyapunov(5, 2, .02), largest_batch(1000, 1.)]
+def similarity__sampled():
+    from extreme_opt.core import minimize
+    from extreme_opt.similarity import MLP, BlockSGD, Linear, PairSGD, SOGram
+    problem = _pairs(left=MLP(4), right=Linear())
+    solvers = BlockSGD(share=.5), BlockSGD(1e-3, share=.5, scaling=None), PairSGD(share=.5), PairSGD(share=.3, sampler='entities'), SOGram(share=.3)
+    return [minimize(problem, solver, max_steps=2).state.params for solver in solvers]
+
+
+@job
+def similarity__ranking():
+    from extreme_opt.similarity import item_neighbours, popularity, rank_measures, top_k
+    from extreme_opt.similarity.ranking import pattern
+    train, test = (pattern(np.column_stack([np.arange(20) % 9, np.arange(20) * step % 7]), (9, 7)) for step in (3, 5))
+    found = [rank_measures(make(train), test, train) for make in (popularity, item_neighbours)]
+    return [list(measures.values()) for measures in found] + list(top_k(popularity(train), np.arange(9), 7, 3, train))
+def similarity__gauss_newton():
+    from extreme_opt.core import GaussNewton, minimize
+    from extreme_opt.similarity import MLP, Linear
+    towers = dict(left=MLP(4), right=Linear())
+    problems = [_pairs(**towers), _pairs(kind='squared', biases=True, **towers)]
+    return [minimize(problem, GaussNewton(max_products=4), max_steps=2).state.params for problem in problems]
+
+
+@job
+def similarity__model():
+    from extreme_opt.similarity import MLP, Linear, SimilarityModel
+    features, _ = rows(9, 4)
+    pairs = np.unique(np.column_stack([np.arange(20) % 9, np.arange(20) * 3 % 7]), axis=0)
+    fits = [SimilarityModel(2, MLP(4), Linear(), solver, max_steps=2, dtype='float64').fit(pairs, features.toarray()) for solver in ('newton', 'adagrad', 'sogram')]
+    return [values for fit in fits for values in (fit.left_embeddings_, fit.right_embeddings_, *fit.recommend(k=3), fit.similar([1, 2], 2)[1])]
+def ordinal__views():
+    from extreme_opt.core import SGD, minimize
+    from extreme_opt.core.descent import LBFGS
+    from extreme_opt.ordinal import CKL, STE, SVRG, FixedStep, ViewComparisons
+    rows = np.array([[0, 1, 2], [1, 0, 3], [2, 3, 0], [3, 2, 1], [1, 2, 0]])
+    problem = ViewComparisons(rows, 2, 2, STE(), temperature=.5)
+    fits = [minimize(problem, solver, max_steps=2).state.params for solver in (LBFGS(), SGD(.1), SVRG(FixedStep(.1), 2))]
+    return [*fits, problem.shares(fits[0]), ViewComparisons([[0, 1, 2, 3]], 3, 1, CKL()).grad(np.arange(12.) ** 2)]
 
 
 def flat(values):

@@ -8,6 +8,8 @@ from extreme_opt.core.checks import check_adjoint, check_bound, check_descend, c
 from extreme_opt.core.linalg import (
     Solve, conjugate_gradients, damped_log, log_sum_exp, omega, row_add, row_dot, row_norms, row_squares, softplus, wright_omega)
 from extreme_opt.core.descent import LBFGS, SGD, GradientDescent, loss_and_grad
+from extreme_opt.core.gauss_newton import GaussNewton, GaussNewtonState
+from extreme_opt.core.majorize import Majorizer, Newton, Surrogate, solve_curvature, solve_dense
 from extreme_opt.core.model_file import load_model, save_model
 from extreme_opt.core.estimator import Classifier, Estimator, check_features, check_labels, check_weights, row_weights
 from extreme_opt.core.step_sizes import BB, SBB, Damped, FixedStep, secant_step
@@ -23,6 +25,8 @@ __all__ = [
     'Solve', 'conjugate_gradients', 'damped_log', 'log_sum_exp', 'omega', 'row_add', 'row_dot', 'row_norms', 'row_squares',
     'softplus', 'wright_omega',
     'LBFGS', 'SGD', 'GradientDescent', 'loss_and_grad',
+    'GaussNewton', 'GaussNewtonState',
+    'Majorizer', 'Newton', 'Surrogate', 'solve_curvature', 'solve_dense',
     'load_model', 'save_model',
     'Classifier', 'Estimator', 'check_features', 'check_labels', 'check_weights', 'row_weights',
     'BB', 'SBB', 'Damped', 'FixedStep', 'secant_step', 'SVRG',

@@ -24,7 +24,7 @@ class SVRGState(State):
     step_size: float = np.nan            # one inner step, alpha = tau / n_inner
     message: str = ''                    # says why no step could be made
 
-# %% ../../nbs/40_ordinal/30_svrg.ipynb #f578dd71
+# %% ../../nbs/40_ordinal/30_svrg.ipynb #be77c667
 @dataclass(frozen=True)
 class SVRG:
     "Epochs of stochastic steps whose gradients are corrected by one exact gradient: Algorithm 1, mended."
@@ -48,7 +48,7 @@ class SVRG:
         norm, n_inner = float(np.linalg.norm(full)), updates_per_step(self.n_inner, problem, self.batch_size)
         if norm == 0: return state.advance(old, problem.n_terms, 1., grad_norm=0., message='the gradient is zero: nothing pulls any more')
         shift, change = (None, None) if state.previous is None else (old - state.previous, full - state.full)
-        stride = self.step_rule.stride(problem, old, n_inner, shift, change, state.stride)
+        stride = self.step_rule.stride(problem, old, n_inner, self.batch_size, shift, change, state.stride)
         del shift, change
         params, n_terms, rate, share = old.copy(), problem.n_terms, stride / n_inner, self.step_rule.share
         for count in _portions(n_inner, n_inner if fast else _MOST):

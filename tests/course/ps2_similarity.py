@@ -1,0 +1,137 @@
+"""Answers to problem set 2, right and wrong, for each coding question: (name, earns the marks, source)."""
+
+LOSS = '''
+def loss(P, Q, pairs, omega, r):
+    i, j = pairs
+    s = {scores}
+    seen = {seen}
+    unseen = {unseen}
+    return float(seen + {half} * unseen)
+'''
+UNSEEN = 'len(P) * len(Q) * r**2 - 2 * r * (P.sum(0) @ Q.sum(0)) + np.sum((P.T @ P) * (Q.T @ Q))'
+
+
+def loss(scores='(P[i] * Q[j]).sum(1)', seen='np.logaddexp(0, -s).sum()', unseen=UNSEEN, half='omega / 2'):
+    return LOSS.format(scores=scores, seen=seen, unseen=unseen, half=half)
+
+
+GRADIENT = '''
+def gradient(P, Q, pairs, omega, r):
+    P, Q = {given}
+    i, j = pairs
+    s = (P[i] * Q[j]).sum(1)
+    c = {slope}
+    left = {left}
+    right = {right}
+    {add}
+    return left, right
+'''
+ADD = 'np.add.at(left, i, c[:, None] * Q[j]); np.add.at(right, j, c[:, None] * P[i])'
+SPARSE = '''from scipy.sparse import coo_array
+    C = coo_array((np.asarray(c), (i, j)), shape=(len(P), len(Q))).tocsr()
+    left += C @ np.asarray(Q); right += C.T @ np.asarray(P)'''
+LOOP = '''for t in range(len(i)):
+        left[i[t]] += c[t] * Q[j[t]]; right[j[t]] += c[t] * P[i[t]]'''
+
+
+def gradient(slope='-1 / (1 + np.exp(np.minimum(s, 700)))',
+             left='omega * (P @ (Q.T @ Q) - r * Q.sum(0))', right='omega * (Q @ (P.T @ P) - r * P.sum(0))', add=ADD, given='P, Q'):
+    return GRADIENT.format(slope=slope, left=left, right=right, add=add, given=given)
+
+
+PRODUCT = '''
+def product(P, Q, pairs, omega, D, E):
+    i, j = pairs
+    s = (P[i] * Q[j]).sum(1)
+    h = {bend}
+    c = h * ({change})
+    left = {left}
+    right = {right}
+    np.add.at(left, i, c[:, None] * Q[j]); np.add.at(right, j, c[:, None] * P[i])
+    return left, right
+'''
+
+
+def product(bend='np.exp(-np.abs(s)) / (1 + np.exp(-np.abs(s)))**2', change='(D[i] * Q[j]).sum(1) + (P[i] * E[j]).sum(1)',
+            left='omega * (D @ (Q.T @ Q) + P @ (E.T @ Q))', right='omega * (Q @ (D.T @ P) + E @ (P.T @ P))'):
+    return PRODUCT.format(bend=bend, change=change, left=left, right=right)
+
+
+ESTIMATES = '''
+def uniform_estimate(P, Q, i, j, r):
+    return {uniform}
+
+def observed_estimate(P, Q, pairs, one, two, r):
+    i, j, n = pairs[0][one], pairs[1][two], len(pairs[0])
+    return {observed}
+'''
+
+
+def estimates(uniform='len(P) * len(Q) * (r - P[i] @ Q[j])**2', observed='n**2 / np.sum(pairs[0] == i) / np.sum(pairs[1] == j) * (r - P[i] @ Q[j])**2'):
+    return ESTIMATES.format(uniform=uniform, observed=observed)
+
+
+ANSWERS = {
+    'loss': [
+        ('three terms', True, loss()),
+        ('stacked columns', True, loss(unseen='np.sum((np.c_[P, np.ones(len(P))].T @ np.c_[P, np.ones(len(P))]) * '
+                                              '(np.c_[Q, -r * np.ones(len(Q))].T @ np.c_[Q, -r * np.ones(len(Q))]))')),
+        ('trace and einsum', True,
+         loss(scores="np.einsum('tk,tk->t', P[i], Q[j])", unseen=UNSEEN.replace('np.sum((P.T @ P) * (Q.T @ Q))', 'np.trace((P.T @ P) @ (Q.T @ Q))'))),
+        ('all pairs', False, loss(unseen='((r - P @ Q.T)**2).sum()')),
+        ('sign of the cross term', False, loss(unseen=UNSEEN.replace('- 2', '+ 2'))),
+        ('cross term halved', False, loss(unseen=UNSEEN.replace('2 * r', 'r'))),
+        ('half forgotten', False, loss(half='omega')),
+        ('omega forgotten', False, loss(half='1 / 2')),
+        ('sign of the score', False, loss(seen='np.logaddexp(0, s).sum()')),
+        ('mean of the observed pairs', False, loss(seen='np.logaddexp(0, -s).mean()')),
+        ('r not squared', False, loss(unseen=UNSEEN.replace('r**2', 'r'))),
+        ('overflows', False, loss(seen='np.log(1 + np.exp(-s)).sum()')),
+        ('Gramians multiplied without a trace', False, loss(unseen=UNSEEN.replace('(P.T @ P) * (Q.T @ Q)', '(P.T @ P) @ (Q.T @ Q)'))),
+    ],
+    'gradient': [
+        ('add.at', True, gradient()),
+        ('a sparse matrix', True, gradient(add=SPARSE)),
+        ('a loop over observed pairs', True, gradient(add=LOOP)),
+        ('all pairs', False, gradient(left='omega * (P @ Q.T - r) @ Q', right='omega * (P @ Q.T - r).T @ P')),
+        ('added once', False, gradient(add='left[i] += c[:, None] * Q[j]; right[j] += c[:, None] * P[i]')),
+        ('sign of the observed part', False, gradient(slope='1 / (1 + np.exp(np.minimum(s, 700)))')),
+        ('sign inside the logistic', False, gradient(slope='-1 / (1 + np.exp(-np.maximum(s, -700)))')),
+        ('imputed value forgotten', False, gradient(left='omega * (P @ (Q.T @ Q))', right='omega * (Q @ (P.T @ P))')),
+        ('sides swapped', False, gradient(left='omega * (P @ (P.T @ P) - r * Q.sum(0))')),
+        ('omega forgotten', False, gradient(left='P @ (Q.T @ Q) - r * Q.sum(0)', right='Q @ (P.T @ P) - r * P.sum(0)')),
+        ('factor two', False, gradient(left='2 * omega * (P @ (Q.T @ Q) - r * Q.sum(0))', right='2 * omega * (Q @ (P.T @ P) - r * P.sum(0))')),
+        ('own column sum', False, gradient(left='omega * (P @ (Q.T @ Q) - r * P.sum(0))')),
+    ],
+    'product': [
+        ('two Gramians and two cross terms', True, product()),
+        ('logistic written out', True, product(bend='1 / (1 + np.exp(-s)) * (1 - 1 / (1 + np.exp(-s)))')),
+        ('other order', True, product(left='omega * (D @ Q.T @ Q if False else D @ (Q.T @ Q)) + omega * (P @ (E.T @ Q))')),
+        ('W formed', False, product(left='omega * (D @ Q.T + P @ E.T) @ Q', right='omega * (D @ Q.T + P @ E.T).T @ P')),
+        ('cross terms forgotten', False, product(left='omega * (D @ (Q.T @ Q))', right='omega * (E @ (P.T @ P))')),
+        ('half of the change', False, product(change='(D[i] * Q[j]).sum(1)')),
+        ('curvature of the wrong sign', False, product(bend='-np.exp(-s) / (1 + np.exp(-s))**2')),
+        ('slope in place of curvature', False, product(bend='1 / (1 + np.exp(-s))')),
+        ('omega forgotten', False, product(left='D @ (Q.T @ Q) + P @ (E.T @ Q)', right='Q @ (D.T @ P) + E @ (P.T @ P)')),
+        ('transpose', False, product(left='omega * (D @ (Q.T @ Q) + P @ (Q.T @ E))')),
+        ('sides of the cross term', False, product(right='omega * (Q @ (P.T @ D) + E @ (P.T @ P))')),
+        ('observed only', False, product(left='0 * P', right='0 * Q')),
+    ],
+    'estimates': [
+        ('as derived', True, estimates()),
+        ('counts by bincount', True, estimates(observed='n**2 / np.bincount(pairs[0])[i] / np.bincount(pairs[1])[j] * (r - P[i] @ Q[j])**2')),
+        ('weights one by one', True, estimates(observed='(n / np.count_nonzero(pairs[0] == i)) * (n / np.count_nonzero(pairs[1] == j)) * (P[i] @ Q[j] - r)**2')),
+        ('not scaled', False, estimates(uniform='(r - P[i] @ Q[j])**2')),
+        ('scaled by m n for the colleague too', False, estimates(observed='len(P) * len(Q) * (r - P[i] @ Q[j])**2')),
+        ('only the rows mended', False, estimates(observed='n * len(Q) / np.sum(pairs[0] == i) * (r - P[i] @ Q[j])**2')),
+        ('only the columns mended', False, estimates(observed='n * len(P) / np.sum(pairs[1] == j) * (r - P[i] @ Q[j])**2')),
+        ('multiplied by the counts', False, estimates(observed='np.sum(pairs[0] == i) * np.sum(pairs[1] == j) * (r - P[i] @ Q[j])**2')),
+        ('n not squared', False, estimates(observed='n / np.sum(pairs[0] == i) / np.sum(pairs[1] == j) * (r - P[i] @ Q[j])**2')),
+        ('square forgotten', False, estimates(uniform='len(P) * len(Q) * (r - P[i] @ Q[j])')),
+        ('row and column of one pair', False, estimates(observed='n**2 / np.sum(pairs[0] == i) / np.sum(pairs[1] == j) * (r - P[i] @ Q[pairs[1][one]])**2')),
+    ],
+    'answer': [
+        ('read off', True, 'answer_size = 2048'), ('one too small', False, 'answer_size = 1024'), ('one too large', False, 'answer_size = 4096'),
+        ('the exponent', False, 'answer_size = 11'), ('left empty', False, 'answer_size = None'),
+    ],
+}
