@@ -94,7 +94,8 @@ def test_new_entities_by_features(fitted, planted):
     rng = np.random.default_rng(0)
     new_left, new_right = rng.normal(size=(3, 8)), rng.normal(size=(5, 8))
     P, Q = fitted.embed_left(features=new_left), fitted.embed_right(features=sparse.csr_array(new_right))
-    np.testing.assert_allclose(fitted.score_pairs([[2, 4], [0, 0]], left_features=new_left, right_features=new_right), [P[2] @ Q[4], P[0] @ Q[0]], rtol=1e-4, atol=1e-5)
+    scores = fitted.score_pairs([[2, 4], [0, 0]], left_features=new_left, right_features=new_right)
+    np.testing.assert_allclose(scores, [P[2] @ Q[4], P[0] @ Q[0]], rtol=1e-4, atol=1e-5)
     assert fitted.recommend(features=new_left, k=3)[0].shape == (3, 3)
 
 
