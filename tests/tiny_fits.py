@@ -119,7 +119,7 @@ def bound__recursion():
 def bound__classifier():
     from extreme_opt.bound import BoundClassifier
     features, labels = rows()
-    fits = [BoundClassifier(solver, max_steps=3).fit(features, labels) for solver in ('bm', 'newton', 'lbfgs')]
+    fits = [BoundClassifier(solver, max_steps=3).fit(features, labels) for solver in ('bm', 'sbm', 'incremental', 'newton', 'lbfgs')]
     return [values for fit in fits for values in (fit.coef_, fit.predict_log_proba(features), [fit.bound_gap_])]
 
 
