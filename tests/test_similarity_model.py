@@ -140,7 +140,8 @@ def test_a_checkpoint_continues(planted, tmp_path):
 def test_an_entity_without_features_is_named(planted):
     features = np.where(np.arange(50)[:, None] == 7, 0., planted.left_features)
     for rows in (features, sparse.csr_array(features)):
-        with pytest.warns(UserWarning, match=r'left_features has 1 rows without any feature \(first: row 7\)'): quick().fit(planted.observed, rows, planted.right_features)
+        with pytest.warns(UserWarning, match=r'left_features has 1 rows without any feature \(first: row 7\)'):
+            quick().fit(planted.observed, rows, planted.right_features)
 
 
 @pytest.mark.parametrize('call, error, text', [

@@ -77,7 +77,7 @@ def test_a_sogram_run_resumes_with_its_averages(tmp_path):
 
 def test_averages_forget_at_their_rate():
     average = Averages(.25)
-    for t in range(1, 9): found = average(np.full((1, 1, 1), 2.), np.ones((1, 1, 1)))
+    for _ in range(8): found = average(np.full((1, 1, 1), 2.), np.ones((1, 1, 1)))
     np.testing.assert_allclose(found[0], 2.)
     np.testing.assert_allclose(average.mass, 1 - .75**8)
 
