@@ -119,7 +119,7 @@ def bound__recursion():
 def bound__classifier():
     from extreme_opt.bound import BoundClassifier
     features, labels = rows()
-    fits = [BoundClassifier(solver, max_steps=3).fit(features, labels) for solver in ('bm', 'newton', 'lbfgs')]
+    fits = [BoundClassifier(solver, max_steps=3).fit(features, labels) for solver in ('bm', 'sbm', 'incremental', 'newton', 'lbfgs')]
     return [values for fit in fits for values in (fit.coef_, fit.predict_log_proba(features), [fit.bound_gap_])]
 
 
@@ -237,6 +237,12 @@ def similarity__gauss_newton():
 
 
 @job
+def similarity__model():
+    from extreme_opt.similarity import MLP, Linear, SimilarityModel
+    features, _ = rows(9, 4)
+    pairs = np.unique(np.column_stack([np.arange(20) % 9, np.arange(20) * 3 % 7]), axis=0)
+    fits = [SimilarityModel(2, MLP(4), Linear(), solver, max_steps=2, dtype='float64').fit(pairs, features.toarray()) for solver in ('newton', 'adagrad', 'sogram')]
+    return [values for fit in fits for values in (fit.left_embeddings_, fit.right_embeddings_, *fit.recommend(k=3), fit.similar([1, 2], 2)[1])]
 def ordinal__views():
     from extreme_opt.core import SGD, minimize
     from extreme_opt.core.descent import LBFGS
@@ -245,6 +251,17 @@ def ordinal__views():
     problem = ViewComparisons(rows, 2, 2, STE(), temperature=.5)
     fits = [minimize(problem, solver, max_steps=2).state.params for solver in (LBFGS(), SGD(.1), SVRG(FixedStep(.1), 2))]
     return [*fits, problem.shares(fits[0]), ViewComparisons([[0, 1, 2, 3]], 3, 1, CKL()).grad(np.arange(12.) ** 2)]
+
+
+@job
+def ordinal__embedding():
+    from extreme_opt.ordinal import OrdinalEmbedding, choose_components, information
+    three, _ = _comparisons()
+    features = np.random.default_rng(1).normal(size=(8, 3))
+    fits = [OrdinalEmbedding(2, solver=solver, max_steps=2).fit(three, features=features) for solver in ('svrg', 'sgd', 'gd', 'lbfgs', 'gram')]
+    maps = fits[0].bootstrap(three, n_draws=2)
+    return [values for fit in fits for values in (fit.embedding_, fit.error_, fit.transform(features[:2]))] + [
+        maps, information(maps, three), *choose_components(OrdinalEmbedding(max_steps=1), three, (1, 2), 2).values()]
 
 
 def flat(values):

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['SOLVERS', 'optimality_gap', 'BoundClassifier']
 
-# %% ../../nbs/50_bound/60_classifier.ipynb #3b774420
+# %% ../../nbs/50_bound/60_classifier.ipynb #b8ff18eb
 import warnings
 from typing import Any
 import numpy as np
@@ -15,6 +15,7 @@ from ..core.estimator import Classifier, row_weights, run_estimator
 from ..core.linalg import log_sum_exp
 from ..core.majorize import Majorizer, Newton, solve_dense
 from .partition import LogLinear
+from .stochastic import IncrementalMajorizer, StochasticMajorizer
 
 # %% ../../nbs/50_bound/60_classifier.ipynb #196a45e1
 def optimality_gap(
@@ -48,15 +49,17 @@ def _best_intercepts(problem, params):
         shift, now = shift - way, level(shift - way)
     return shift
 
-# %% ../../nbs/50_bound/60_classifier.ipynb #315e2eb6
-SOLVERS = ('bm', 'newton', 'lbfgs')
+# %% ../../nbs/50_bound/60_classifier.ipynb #86960d43
+SOLVERS = ('bm', 'sbm', 'incremental', 'newton', 'lbfgs')
 
 class _Fitting(Classifier):
     "From settings to problem and solver, and from a run to coefficients."
-    solver: Any; order: Any; relaxation: Any; ridge: Any; prior: Any; fit_intercept: Any; class_weight: Any
+    solver: Any; order: Any; relaxation: Any; ridge: Any; prior: Any; batch_size: Any; fit_intercept: Any; class_weight: Any
     warm_start: Any; run_: Any; n_features_in_: Any
     def _make_solver(self):
         if self.solver == 'bm': return Majorizer(self.order, self.relaxation)
+        if self.solver == 'sbm': return StochasticMajorizer(batch_size=self.batch_size, order='smallest' if self.order == 'alternating' else self.order)
+        if self.solver == 'incremental': return IncrementalMajorizer(self.batch_size, self.order)
         if self.solver == 'newton': return Newton()
         if self.solver == 'lbfgs': return LBFGS()
         raise ValueError(f'solver={self.solver!r} is not one of {", ".join(map(repr, SOLVERS))}')
@@ -85,7 +88,7 @@ class _Fitting(Classifier):
         return self
     def _scores(self, X): return np.asarray(X @ np.ascontiguousarray(self.coef_.T), dtype=np.float64) + self.intercept_
 
-# %% ../../nbs/50_bound/60_classifier.ipynb #37371010
+# %% ../../nbs/50_bound/60_classifier.ipynb #b2fb913a
 class _Learning(_Fitting):
     "Learning from all rows."
     def fit(self,
@@ -125,23 +128,24 @@ class _Learning(_Fitting):
 def _forecast(problem, solver):
     "Bytes: a few arrays of samples by classes, a few of parameters, the matrix where one is built."
     n, size = problem.n_samples * problem.n_classes, problem.n_params
-    square = 3 * size * size if size <= 1500 and solver != 'lbfgs' else 0
+    square = 3 * size * size if solver in ('sbm', 'incremental') or solver != 'lbfgs' and size <= 1500 else 0
     return 8. * (5 * n + (25 if solver == 'lbfgs' else 5) * size + square)
 
-# %% ../../nbs/50_bound/60_classifier.ipynb #e891e471
+# %% ../../nbs/50_bound/60_classifier.ipynb #a688ac6a
 class BoundClassifier(_Learning):
-    """Softmax regression by bound majorization, or by two methods to compare it with.
+    """Softmax regression by bound majorization, of all rows or of batches, or by two methods to compare it with.
 
     After `fit`: `classes_` (n_classes,) sorted labels, `coef_` (n_classes, n_features), `intercept_` (n_classes,) with the log-prior inside,
     `bound_gap_` nats per row that the objective can be above its minimum, `run_` the record, `n_steps_`, `n_features_in_`.
     """
     def __init__(self,
-        solver:str = 'bm',           # "bm" (bound majorization), "newton" or "lbfgs"
+        solver:str = 'bm',           # "bm" (all rows in every step), "sbm" (random batches), "incremental" (batch by batch), "newton", "lbfgs"
         *,
         order:str = 'alternating',   # in which the bound takes the classes: "smallest", "largest", or one after the other
-        relaxation:float = 1.8,      # in (0, 2), how far beyond the bound's minimum to step; 1 stops there
+        relaxation:float = 1.8,      # in (0, 2), of "bm": how far beyond the bound's minimum to step; 1 stops there
         ridge:float = 1e-3,          # >= 0, lambda, per sample; intercepts are free of it
         prior:Any = None,            # (n_classes,) > 0, h; "empirical" takes the frequencies; None treats all classes alike
+        batch_size:int = 256,        # rows in a batch of "sbm" and "incremental"
         fit_intercept:bool = True,   # whether classes have intercepts; a copy of X gains a column
         class_weight:Any = None,     # None, "balanced", or a dictionary from label to weight
         max_steps:int|None = 200,    # stop after so many steps
@@ -156,7 +160,7 @@ class BoundClassifier(_Learning):
         client:Any = None,           # for workers; not yet
     ):
         self.solver, self.order, self.relaxation, self.ridge, self.prior = solver, order, relaxation, ridge, prior
-        self.fit_intercept, self.class_weight = fit_intercept, class_weight
+        self.batch_size, self.fit_intercept, self.class_weight = batch_size, fit_intercept, class_weight
         self.max_steps, self.max_passes, self.max_seconds, self.tolerance = max_steps, max_passes, max_seconds, tolerance
         self.warm_start, self.progress, self.random_state, self.n_threads = warm_start, progress, random_state, n_threads
         self.checkpoint, self.client = checkpoint, client
