@@ -274,6 +274,17 @@ def ordinal__views():
     return [*fits, problem.shares(fits[0]), ViewComparisons([[0, 1, 2, 3]], 3, 1, CKL()).grad(np.arange(12.) ** 2)]
 
 
+@job
+def ordinal__embedding():
+    from extreme_opt.ordinal import OrdinalEmbedding, choose_components, information
+    three, _ = _comparisons()
+    features = np.random.default_rng(1).normal(size=(8, 3))
+    fits = [OrdinalEmbedding(2, solver=solver, max_steps=2).fit(three, features=features) for solver in ('svrg', 'sgd', 'gd', 'lbfgs', 'gram')]
+    maps = fits[0].bootstrap(three, n_draws=2)
+    return [values for fit in fits for values in (fit.embedding_, fit.error_, fit.transform(features[:2]))] + [
+        maps, information(maps, three), *choose_components(OrdinalEmbedding(max_steps=1), three, (1, 2), 2).values()]
+
+
 def flat(values):
     "All numbers of a nested result, with their sum weighted by place: short, and any change shows."
     parts = [np.asarray(value.toarray() if sparse.issparse(value) else value, dtype=float).ravel() for value in values]
