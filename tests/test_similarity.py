@@ -1,12 +1,15 @@
 "Fast sums over all pairs against the slow ones, towers against differences, Gauss-Newton against matrices."
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from extreme_opt.core import GaussNewton, minimize
 from extreme_opt.core.checks import check_gradient
-from extreme_opt.similarity import MLP, AllPairs, Linear, dense_loss, unseen_value_qr
+from extreme_opt.similarity import MLP, AllPairs, Linear, dense_loss, pair_loss, tally, unseen_value_qr
 from extreme_opt.similarity.gramian import left_gramian, right_gramian, unseen_value
 
 
@@ -57,3 +60,115 @@ def test_single_precision_keeps_the_value():
     assert abs(plain / exact - 1) > .5
     assert abs(unseen_value(left_gramian(terms, P), right_gramian(terms, Q)) / exact - 1) < 1e-5
     assert abs(unseen_value_qr(terms, P, Q) / exact - 1) < 1e-6
+
+
+@settings(max_examples=25, deadline=None)
+@given(m=st.integers(1, 6), n=st.integers(1, 6), share=st.sampled_from([0., .3, 2.]), seed=st.integers(0, 99), kind=st.sampled_from(['logistic', 'squared']),
+       penalty=st.sampled_from(['unobserved', 'all']), biases=st.booleans(), tower=st.sampled_from([MLP(4), Linear(), MLP(3, 2, bias=False)]))
+def test_curvature_is_symmetric_and_positive(m, n, share, seed, kind, penalty, biases, tower):
+    "The whole matrix, column by column, against its transpose and its spectrum."
+    problem = made(m, n, share, seed, kind=kind, penalty=penalty, biases=biases, left=tower, right=tower, n_components=2)
+    params = problem.start(seed) + .05
+    matrix = np.array([problem.curvature_times(params, column) for column in np.eye(problem.n_params)])
+    np.testing.assert_allclose(matrix, matrix.T, atol=1e-10 * max(1, np.abs(matrix).max()))
+    assert np.linalg.eigvalsh(matrix)[0] >= problem.ridge - 1e-9 * max(1, np.abs(matrix).max())
+
+
+def test_curvature_is_the_sum_over_pairs():
+    "Against second derivatives times outer products of score gradients, all by differences."
+    problem = made(4, 3, .4, left=MLP(2), right=Linear(), n_components=2)
+    params = problem.start(1)
+    def scores(v): return (problem.embed(0, v) @ problem.embed(1, v).T).ravel()
+    slopes = np.array([(scores(params + 1e-6 * e) - scores(params - 1e-6 * e)) / 2e-6 for e in np.eye(problem.n_params)])
+    terms, at = problem.terms, scores(params).reshape(4, 3)
+    second = terms.omega * np.outer(terms.row_weights, terms.column_weights)
+    for c, label, i, j in zip(terms.pairs.weights, terms.pairs.labels, terms.pairs.rows, terms.pairs.rights, strict=True):
+        second[i, j] = c * pair_loss(terms.kind, label, at[i, j])[2]
+    exact = slopes @ (second.ravel()[:, None] * slopes.T) + problem.ridge * np.eye(problem.n_params)
+    ours = np.array([problem.curvature_times(params, column) for column in np.eye(problem.n_params)])
+    np.testing.assert_allclose(ours, exact, atol=1e-7)
+
+
+def test_work_grows_with_entities_not_pairs():
+    "Multiply-adds of value, gradient and product at one pair per entity: slope 1 from a thousand entities to a million."
+    sizes, work = np.array([10**3, 10**4, 10**5, 10**6]), []
+    for size in sizes:
+        half = size // 2
+        problem = AllPairs(np.column_stack([np.arange(size) % half, np.arange(size) * 7 // 3 % half]), n_left=half, n_right=half, n_components=2,
+                           left=MLP(2), right=Linear(), dtype=np.float32)
+        params = problem.start(0)
+        counts = []
+        for job in (problem.loss, problem.grad, lambda v, problem=problem: problem.curvature_times(v, v)):
+            problem._memo.clear()
+            with tally() as box: job(params)
+            counts.append(box[0])
+        work.append(counts)
+    slopes = np.polyfit(np.log(sizes), np.log(work), 1)[0]
+    np.testing.assert_allclose(slopes, 1, atol=.01)
+
+
+@pytest.mark.parametrize('dtype', [np.float32, np.float64])
+def test_gauss_newton_lowers_the_loss_and_stays_true(dtype):
+    problem = made(30, 20, .1, ridge=.05, dtype=dtype, impute=-1.)
+    run = minimize(problem, GaussNewton(damping=1e-2), max_steps=12)
+    losses = run.column('loss')
+    assert losses[-1] < .7 * losses[0] and (np.diff(losses) <= 0).all()
+    assert problem.loss(run.state.params.copy()) == pytest.approx(run.state.loss, rel=1e-6)
+    again = minimize(problem, GaussNewton(damping=1e-2), max_steps=12)
+    np.testing.assert_array_equal(run.state.params, again.state.params)
+
+
+def test_gauss_newton_continues_from_a_file(tmp_path):
+    problem = made(12, 9, .2)
+    whole = minimize(problem, GaussNewton(damping=.1), max_steps=6)
+    minimize(problem, GaussNewton(damping=.1), max_steps=3, checkpoint=tmp_path/'run.npz')
+    rest = minimize(problem, GaussNewton(damping=.1), max_steps=6, resume=tmp_path/'run.npz')
+    np.testing.assert_array_equal(whole.state.params, rest.state.params)
+
+
+def test_failed_search_raises_damping_and_keeps_the_point():
+    "One try at twice the start of a nearly flat problem fails at first; nothing moves, and later steps succeed."
+    problem = made(20, 15, .2, ridge=1e-3, impute=-1.)
+    solver, rng = GaussNewton(damping=1e-6, max_tries=1, precondition=False), np.random.default_rng(0)
+    state, failed = solver.init(problem, 4 * problem.start(0)), 0
+    for _ in range(30):
+        before, state = state, solver.step(problem, state, rng)
+        if state.step_size == 0:
+            failed += 1
+            np.testing.assert_array_equal(state.params, before.params)
+            assert state.damping > before.damping and not state.message
+        assert problem.loss(state.params.copy()) == pytest.approx(state.loss, rel=1e-12)
+    assert state.loss < problem.loss(4 * problem.start(0))
+    assert failed > 0
+
+
+def test_remembered_point_is_not_fooled():
+    "A vector changed in place, a copy, and a swap of two entries."
+    problem = made()
+    params = problem.start(1)
+    first = problem.loss(params)
+    assert problem.point(params) is problem.point(params.copy())
+    params[[0, 1]] = params[[1, 0]]
+    assert problem.loss(params) == pytest.approx(slow_loss(problem, params), rel=1e-12) and problem.loss(params) != first
+    again = pickle.loads(pickle.dumps(problem))
+    assert again.loss(params) == problem.loss(params)
+    np.testing.assert_allclose(problem.tiny().grad(problem.tiny().start()).shape, problem.tiny().n_params)
+
+
+def test_ials_is_linear_towers():
+    "Alternating exact row solves of implicit-feedback factorisation never raise our loss, and end where our gradient is zero."
+    rng = np.random.default_rng(0)
+    places = np.argwhere(rng.random((12, 10)) < .3)
+    problem = AllPairs(places, n_left=12, n_right=10, n_components=3, left=Linear(), right=Linear(), kind='squared', pair_weights=1 + 5 * rng.random(len(places)),
+                       unobserved_weight=1., impute=0., ridge=.3)
+    C, R = np.ones((12, 10)), np.zeros((12, 10))
+    C[tuple(places.T)], R[tuple(places.T)] = problem.terms.pairs.weights, 1
+    params = problem.start(0)
+    P, Q = problem.unpack(params)[0][0].weights, problem.unpack(params)[1][0].weights
+    before = problem.loss(params)
+    for _ in range(400):
+        for i in range(12): P[i] = np.linalg.solve(Q.T @ (C[i][:, None] * Q) + .3 * np.eye(3), Q.T @ (C[i] * R[i]))
+        for j in range(10): Q[j] = np.linalg.solve(P.T @ (C[:, j][:, None] * P) + .3 * np.eye(3), P.T @ (C[:, j] * R[:, j]))
+    assert problem.loss(params) < before and np.abs(problem.grad(params)).max() < 1e-4
+    newton = minimize(problem, GaussNewton(), max_steps=200, tolerance=1e-8).state
+    assert newton.loss == pytest.approx(problem.loss(params), rel=.2)          # local minima may differ a little

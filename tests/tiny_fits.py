@@ -237,6 +237,12 @@ def similarity__gauss_newton():
 
 
 @job
+def similarity__model():
+    from extreme_opt.similarity import MLP, Linear, SimilarityModel
+    features, _ = rows(9, 4)
+    pairs = np.unique(np.column_stack([np.arange(20) % 9, np.arange(20) * 3 % 7]), axis=0)
+    fits = [SimilarityModel(2, MLP(4), Linear(), solver, max_steps=2, dtype='float64').fit(pairs, features.toarray()) for solver in ('newton', 'adagrad', 'sogram')]
+    return [values for fit in fits for values in (fit.left_embeddings_, fit.right_embeddings_, *fit.recommend(k=3), fit.similar([1, 2], 2)[1])]
 def ordinal__views():
     from extreme_opt.core import SGD, minimize
     from extreme_opt.core.descent import LBFGS

@@ -1,9 +1,9 @@
 "Maps from comparisons: losses, the sum over comparisons, SVRG with steps that tune themselves."
 from extreme_opt.core.step_sizes import BB, SBB, Damped, FixedStep, secant_step
 from extreme_opt.core.svrg import SVRG
+from extreme_opt.ordinal.ask import information, next_questions
 from extreme_opt.ordinal.comparisons import (
     check_comparisons, contradictions, drop_degenerate, merge_comparisons, orient, triplet_error, turn_round)
-from extreme_opt.ordinal.gram import GramComparisons, ProjectedGradient, coordinates, nearest_gram
 from extreme_opt.ordinal.embedding import KernelMap, OrdinalEmbedding, choose_components, procrustes
 from extreme_opt.ordinal.gram import GramComparisons, ProjectedGradient, coordinates, nearest_gram
 from extreme_opt.ordinal.losses import CKL, LOSSES, SOE, STE, TSTE, Hinge, PairLoss, comparison_derivatives
@@ -19,5 +19,6 @@ __all__ = [
     'GramComparisons', 'ProjectedGradient', 'coordinates', 'nearest_gram',
     'largest_batch', 'lyapunov',
     'ViewComparisons',
+    'information', 'next_questions',
     'KernelMap', 'OrdinalEmbedding', 'choose_components', 'procrustes',
 ]

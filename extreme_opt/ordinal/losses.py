@@ -127,7 +127,7 @@ class TSTE(PairLoss):
         alpha = self.constant
         return 3 * (alpha + 1) / alpha + 3 * (alpha + 1)**2 / (8 * alpha) if n_columns == 3 else 2 * (alpha + 1) / alpha + (alpha + 1)**2 / (4 * alpha)
 
-# %% ../../nbs/40_ordinal/20_losses.ipynb #573af572
+# %% ../../nbs/40_ordinal/20_losses.ipynb #8546326d
 @dataclass(frozen=True)
 class CKL(PairLoss):
     "Minus the log of the crowd kernel's chance: eq. (47) mended."
@@ -156,7 +156,7 @@ class SOE(PairLoss):
         active = lack > 0
         return (active * (1 / (2 * root**2) - lack / (2 * root**3)), active * (-1 / (2 * root * other)),
                 active * (1 / (2 * other**2) + lack / (2 * other**3)))
-    def curvature(self, radius, n_columns): return 24. if n_columns == 3 else 16.
+    def curvature(self, radius, n_columns): return (24. if n_columns == 3 else 16.) * (1 + self.margin / max(radius, 1e-12))
 
 # %% ../../nbs/40_ordinal/20_losses.ipynb #d37ecfd1
 LOSSES = {'ste': STE, 'tste': TSTE, 'ckl': CKL, 'gnmds': Hinge, 'soe': SOE}

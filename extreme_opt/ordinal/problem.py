@@ -115,9 +115,9 @@ def _fetch(work, table, slopes, batch, first, last, ahead):
             total += work[i, end]
         ahead.sink[s] = total
 
-# %% ../../nbs/40_ordinal/25_problem.ipynb #fac5fa70
+# %% ../../nbs/40_ordinal/25_problem.ipynb #a77aded5
 @njit(cache=True)
-def _owed(work, table, ahead, s, factor, scale, owe):
+def _owed(work, table, ahead, s, factor, scale, owe, alone):
     "What fetched draw s adds to its rows: the difference of its gradients at the current rows s y - c g and at the old ones, times a factor."
     moves, p, near, far, other_near, other_far = ahead.moves, ahead.moves.shape[2], 0., 0., 0., 0.
     i, j, l, k = ahead.rows[s, 0], ahead.rows[s, 1], ahead.rows[s, 2], ahead.rows[s, 3]
@@ -130,10 +130,16 @@ def _owed(work, table, ahead, s, factor, scale, owe):
     by_near, by_far = by_near * factor * ahead.slopes[s, 2], by_far * factor * ahead.slopes[s, 2]
     old_near, old_far = factor * ahead.slopes[s, 0], factor * ahead.slopes[s, 1]
     for c in range(p):
-        moves[s, 0, c] = by_near * moves[s, 0, c] - old_near * (work[i, 2 * p + c] - work[j, 2 * p + c])
-        moves[s, 1, c] = by_far * moves[s, 1, c] - old_far * (work[l, 2 * p + c] - work[k, 2 * p + c])
+        left = by_near * moves[s, 0, c] - old_near * (work[i, 2 * p + c] - work[j, 2 * p + c])
+        right = by_far * moves[s, 1, c] - old_far * (work[l, 2 * p + c] - work[k, 2 * p + c])
+        if alone:                             # a batch of one need not wait
+            work[i, c] += left
+            work[j, c] -= left
+            work[l, c] += right
+            work[k, c] -= right
+        else: moves[s, 0, c], moves[s, 1, c] = left, right
 
-# %% ../../nbs/40_ordinal/25_problem.ipynb #7d280bbc
+# %% ../../nbs/40_ordinal/25_problem.ipynb #12ee18b2
 @njit(cache=True)
 def _pay(work, ahead, s):
     "Add what draw s owes to its rows."
@@ -154,8 +160,9 @@ def _lazy(work, table, slopes, batch, size, knobs, debt, ahead, start, stop):
         for t in range(first, last):
             factor = -2 * knobs.rate * knobs.share / (size * debt[0] * knobs.keep)
             place = (t - first) * size
-            for s in range(place, place + size): _owed(work, table, ahead, s, factor, debt[0], debt[1])
-            for s in range(place, place + size): _pay(work, ahead, s)
+            for s in range(place, place + size): _owed(work, table, ahead, s, factor, debt[0], debt[1], size == 1)
+            if size > 1:
+                for s in range(place, place + size): _pay(work, ahead, s)
             debt[0] *= knobs.keep
             debt[1] = (t + 1) * knobs.rate if knobs.keep == 1 else knobs.keep * debt[1] + knobs.rate
             if debt[0] < 1e-100:                       # settle the scale before it vanishes
@@ -249,7 +256,7 @@ class _Exact(_Data):
         edges = edges + edges.T
         return (sparse.diags_array(edges.sum(axis=1)) - edges).tocsr()
 
-# %% ../../nbs/40_ordinal/25_problem.ipynb #843283fd
+# %% ../../nbs/40_ordinal/25_problem.ipynb #8abfdd9f
 class Comparisons(_Exact):
     "Mean price of the comparisons that a map has to meet: eqs. (4) to (6), with weights and a ridge."
     advice = 'try SVRG(step_rule=SBB()), whose automatic stabilizer bounds every step'
@@ -272,7 +279,7 @@ class Comparisons(_Exact):
         points = self.unpack(params)
         radius = float(np.sqrt(((points - points.mean(0))**2).sum(1).max()))
         top = 1. if self.weights is None else float(self.weights.max())
-        share = top / batch_size + (1 - 1 / batch_size) * self._busiest
+        share = top if batch_size == 1 else top / batch_size + (1 - 1 / batch_size) * self._busiest
         return share * self.price.curvature(radius, self.triplets.shape[1]) + self.ridge / self.n_objects
     def snapshot(self, params): return self._walk(params, self._table(), n_slopes=self.n_terms)[1:]
     def descend_corrected(self, params, old, full, kept, batch, rate, size, share=1.):

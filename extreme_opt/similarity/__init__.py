@@ -5,6 +5,7 @@ from extreme_opt.similarity.curvature import curvature_pulls, sign_probe
 from extreme_opt.similarity.diagonal import scaled_way
 from extreme_opt.similarity.gradient import embedding_gradients
 from extreme_opt.similarity.gramian import left_gramian, right_gramian, unseen_value, unseen_value_qr
+from extreme_opt.similarity.model import SimilarityModel, auto_ridge
 from extreme_opt.similarity.problem import AllPairs, Block, block_terms
 from extreme_opt.similarity.ranking import ceiling, item_neighbours, popularity, rank_measures, svd_factors, top_k
 from extreme_opt.similarity.sampling import BlockSGD, PairSGD, Sample, block_sample, entity_sample, pair_sample, sampled_cotangents, single_sample
@@ -12,6 +13,7 @@ from extreme_opt.similarity.sogram import Averages, SOGram
 from extreme_opt.similarity.towers import MLP, Linear, Tower, forward, jvp, squared_vjp, vjp
 
 __all__ = [
+    'SimilarityModel', 'auto_ridge',
     'LOSSES', 'ObservedPairs', 'PairSum', 'dense_loss', 'observed_pairs', 'pair_loss', 'pair_sum', 'tally',
     'GaussNewton', 'curvature_pulls', 'sign_probe',
     'scaled_way',

@@ -5,11 +5,11 @@
 # %% auto #0
 __all__ = ['cross_gramian', 'curvature_pulls', 'sign_probe']
 
-# %% ../../nbs/30_similarity/36_curvature.ipynb #1adfe5f8
+# %% ../../nbs/30_similarity/36_curvature.ipynb #4f402a22
 import numpy as np
 from ..core.compiled import njit
 from .all_pairs import PairSum, count_products
-from .gradient import dot, spread_all, spread_pairs
+from .gradient import dot, spread_all, spread_pairs, stretches_of
 from .gramian import chunks_of
 
 # %% ../../nbs/30_similarity/36_curvature.ipynb #b4d337c9
@@ -33,7 +33,7 @@ def cross_gramian(
     count_products(*ways.shape, embeddings.shape[1])
     return total.astype(ways.dtype)
 
-# %% ../../nbs/30_similarity/36_curvature.ipynb #7a06171b
+# %% ../../nbs/30_similarity/36_curvature.ipynb #f566e6c0
 def _add_ways(out, ways, embeddings, weights, gramian, moved, omega):
     "Add omega * weights * (ways @ gramian + embeddings @ moved)."
     k, plain = out.shape[1], bool((weights == 1).all())
@@ -57,7 +57,7 @@ def curvature_pulls(
 )->tuple[np.ndarray, np.ndarray]: # the brackets of (40): (n_left, k), (n_right, k)
     "What flows back into the towers in a Gauss-Newton product: eq. (40)."
     pairs, to_left, to_right, moved = terms.pairs, np.zeros_like(left), np.zeros_like(right), np.empty_like(bends)
-    for at in chunks_of(terms.n_left, 1, 2**14):
+    for at in stretches_of(pairs.starts):
         _visit_ways(pairs.starts, pairs.rights, bends, left, right, left_way, right_way, moved, at.start, at.stop)
         spread_pairs(pairs.starts, pairs.rights, moved, left, right, to_left, to_right, at.start, at.stop)
     count_products(len(pairs), left.shape[1], 4)

@@ -9,6 +9,7 @@ from extreme_opt.softmax.multilabel import as_indicator, label_propensities, pic
 from extreme_opt.softmax.rates import choose_rate
 from extreme_opt.softmax.umax import UMax, umax_update, umax_updates
 from extreme_opt.softmax.ridge import ScaledWeights, ridge_updates, scale_weights
+from extreme_opt.softmax.variance import LearningSampler, averaged, noise_of, weighted_slopes
 from extreme_opt.softmax.rivals import FullSoftmax, ImportanceSampled, NoiseContrast, OneVsEach, noise_chances
 from extreme_opt.softmax.weighted import (
     WeightedFullSoftmax, WeightedImportanceSampled, WeightedNoiseContrast, WeightedOneVsEach, WeightedSum)
@@ -23,5 +24,6 @@ __all__ = [
     'ImplicitSGD', 'implicit_update', 'pair_step', 'set_step',
     'Block', 'draw_block', 'joint_step', 'row_steps', 'split_step',
     'ScaledWeights', 'ridge_updates', 'scale_weights',
+    'LearningSampler', 'averaged', 'noise_of', 'weighted_slopes',
     'FullSoftmax', 'ImportanceSampled', 'NoiseContrast', 'OneVsEach', 'noise_chances',
 ]

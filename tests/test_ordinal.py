@@ -1,0 +1,296 @@
+"Comparisons, losses, their sum, SVRG, step sizes and the estimator: edges, oracles and bad input that the pages do not show."
+import itertools
+import os
+import pickle
+import subprocess
+import warnings
+
+import numpy as np
+import pytest
+
+from extreme_opt.core import LBFGS, SGD, LeastSquares, check_descend, check_gradient, expect_fail, iterate, minimize
+from extreme_opt.core.svrg import _dense
+from extreme_opt.data import docstring_triplets, eurodist, planted_triplets, triplets_from_distances
+from extreme_opt.ordinal import (
+    BB, CKL, SBB, SOE, STE, SVRG, TSTE, Comparisons, Damped, FixedStep, Hinge, OrdinalEmbedding, check_comparisons, comparison_derivatives,
+    contradictions, drop_degenerate, merge_comparisons, orient, procrustes, triplet_error, turn_round)
+
+LOSSES = [STE(), STE(1.), TSTE(1.), TSTE(9.), CKL(.1), CKL(2.), Hinge(), SOE()]
+
+
+def answers(n_objects=20, n_terms=300, seed=0, noise=.1): return planted_triplets(n_objects, 2, n_terms, noise=noise, seed=seed)[0].triplets
+
+
+def fours(n_objects=12, n_terms=200, seed=0):
+    "Quadruplets that share objects in all positions."
+    rows = np.random.default_rng(seed).integers(n_objects, size=(n_terms * 2, 4))
+    return drop_degenerate(rows)[:n_terms]
+
+
+@pytest.mark.parametrize('loss', LOSSES, ids=repr)
+@pytest.mark.parametrize('width', [1, 2, 5])
+def test_gradients_of_all_losses(loss, width):
+    "Against differences, for triplets and quadruplets, with weights and a ridge; to 1e-8 where the loss has no kink."
+    for rows in (answers(), fours()):
+        problem = Comparisons(rows, width, loss, weights=np.random.default_rng(0).random(len(rows)) + .1, ridge=.2)
+        check_gradient(problem, problem.start(3), atol=1e-8 if loss.kind < 3 else 1e-5, eps=1e-5 if loss.kind < 3 else 1e-7)
+        check_descend(problem, problem.start(3), problem.draw(np.random.default_rng(1), 9))
+
+
+@pytest.mark.parametrize('loss', LOSSES, ids=repr)
+def test_hessians_are_symmetric_and_blind_to_moves(loss):
+    for n in (3, 4):
+        points = np.random.default_rng(n).normal(size=(n, 3))
+        gradient, hessian = comparison_derivatives(loss, points)
+        np.testing.assert_allclose(hessian, hessian.T, atol=1e-12)
+        same = np.tile(np.eye(3), (n, 1))
+        np.testing.assert_allclose(hessian @ same, 0, atol=1e-10)
+        np.testing.assert_allclose(gradient.sum(0), 0, atol=1e-12)
+
+
+@pytest.mark.parametrize('dtype', [np.float64, np.float32])
+@pytest.mark.parametrize('size', [1, 3, 16, 40])
+def test_lazy_is_dense(dtype, size):
+    "The O(p) inner loop agrees with the dense one, for every loss, ridge, weight and damping."
+    for loss, rows, ridge, share in itertools.product(LOSSES[::2], (answers(), fours()), (0., 2.), (1., .1)):
+        problem = Comparisons(rows, 3, loss, ridge=ridge, dtype=dtype, weights=np.random.default_rng(0).random(len(rows)) + .1)
+        old, batch = problem.start(0), problem.draw(np.random.default_rng(1), 4 * size * 10)
+        full, kept = problem.snapshot(old)
+        lazy, dense = old.copy(), old.copy()
+        problem.descend_corrected(lazy, old, full, kept, batch, .01, size, share)
+        _dense(problem, dense, old, full, batch, .01, size, share)
+        np.testing.assert_allclose(lazy, dense, atol=(1e-10 if dtype == np.float64 else 1e-4) * np.abs(dense).max())
+
+
+def test_a_strong_ridge_does_not_underflow():
+    "The scale that all rows owe is settled before it vanishes."
+    problem = Comparisons(answers(), 2, STE(), ridge=20.)
+    old, batch = problem.start(0), problem.draw(np.random.default_rng(0), 3000)
+    full, kept = problem.snapshot(old)
+    lazy, dense = old.copy(), old.copy()
+    problem.descend_corrected(lazy, old, full, kept, batch, .5, 1)
+    _dense(problem, dense, old, full, batch, .5, 1, 1.)
+    np.testing.assert_allclose(lazy, dense, atol=1e-10)
+    assert .5**3000 == 0
+
+
+def test_quadruplets_with_a_shared_anchor_are_triplets():
+    rows = answers()
+    three, four = Comparisons(rows, 2, CKL()), Comparisons(np.insert(rows, 2, rows[:, 0], axis=1), 2, CKL())
+    params = three.start(1)
+    np.testing.assert_allclose(three.loss(params), four.loss(params))
+    np.testing.assert_allclose(three.grad(params), four.grad(params), atol=1e-15)
+
+
+def test_weights_are_copies():
+    rows = answers(n_terms=100)
+    merged, counts = merge_comparisons(np.concatenate([rows, rows[:30], rows[:10]]))
+    one, other = Comparisons(np.concatenate([rows, rows[:30], rows[:10]]), 2, TSTE()), Comparisons(merged, 2, TSTE(), int(rows.max()) + 1, weights=counts)
+    params = one.start(2)
+    np.testing.assert_allclose(one.loss(params), other.loss(params))
+    np.testing.assert_allclose(one.grad(params), other.grad(params), atol=1e-15)
+
+
+def test_curvature_bounds_every_batch():
+    "No step on a batch meets more curvature than `term_curvature` says, for the smooth losses."
+    for loss in (STE(), TSTE(3.), CKL(.5)):
+        problem, rng = Comparisons(answers(), 2, loss), np.random.default_rng(0)
+        at = problem.start(0)
+        for q in range(0, problem.n_terms, 7):
+            way = 1e-5 * rng.normal(size=at.size)
+            change = problem.grad_at(at + way, np.array([q])) - problem.grad_at(at - way, np.array([q]))
+            assert np.linalg.norm(change) <= 2 * np.linalg.norm(way) * problem.term_curvature(at)
+        assert problem.term_curvature(at) > problem.term_curvature(at, 5) > problem.term_curvature(at, 10**9) > 0
+
+
+@pytest.mark.parametrize('loss', [STE(), TSTE(1.), CKL(), Hinge(), SOE()], ids=repr)
+def test_the_automatic_step_never_blows_up(loss):
+    "Other data, starts and batches than on the page; a start a hundred times too small or three times too large."
+    for seed, size, scale in itertools.product(range(4), (1, 7, 300), (.01, 1., 3.)):
+        problem = Comparisons(answers(25, 300, seed, noise=.2) if seed % 2 else fours(20, 300, seed), 2, loss)
+        run = minimize(problem, SVRG(SBB(), size), scale * problem.start(seed), max_steps=15, seed=seed)
+        losses = run.column('loss')
+        assert np.isfinite(losses).all() and losses.max() <= 1.15 * losses[0] and losses[-1] < losses[0], (seed, size, scale)
+
+
+def test_svrg_reaches_what_lbfgs_reaches():
+    problem = Comparisons(answers(noise=.2), 2, STE(), ridge=.05)
+    best = min(minimize(problem, LBFGS(), problem.start(seed), max_steps=300, tolerance=1e-7).state.loss for seed in range(3))
+    ours = min(minimize(problem, SVRG(), problem.start(seed), max_steps=300).rows[-1]['loss'] for seed in range(3))
+    assert ours < best + 2e-3
+
+
+def test_svrg_is_pure_seeded_and_resumes(tmp_path):
+    problem = Comparisons(answers(), 2, TSTE(), weights=np.ones(300))
+    for rule in (SBB(), SBB(.1, kind='geometric'), Damped(), FixedStep(.01), BB()):
+        whole = minimize(problem, SVRG(rule, 2), max_steps=6)
+        minimize(problem, SVRG(rule, 2), max_steps=3, checkpoint=tmp_path/f'{type(rule).__name__}{rule.share}.npz')
+        again = minimize(problem, SVRG(rule, 2), max_steps=6, resume=tmp_path/f'{type(rule).__name__}{rule.share}.npz')
+        np.testing.assert_array_equal(whole.state.params, again.state.params)
+        (tmp_path/f'{type(rule).__name__}{rule.share}.npz').unlink()
+    states = [state for _, state in zip(range(3), iterate(problem, SVRG()))]
+    with pytest.raises(ValueError): states[0].params[0] = 1
+    assert states[2].n_passes == 6 and states[2].n_terms == 6 * problem.n_terms
+
+
+def test_svrg_on_another_problem():
+    "Any problem that can draw and differentiate; batches of several arrays too."
+    from extreme_opt.softmax import DoubleSum
+    rng = np.random.default_rng(0)
+    squares = LeastSquares(rng.normal(size=(40, 3)), rng.normal(size=40), ridge=.5)
+    best = np.linalg.solve(squares.features.T @ squares.features + .5 * np.eye(3), squares.features.T @ squares.targets)
+    run = minimize(squares, SVRG(FixedStep(1e-3), batch_size=4), max_steps=100)
+    np.testing.assert_allclose(run.state.params, best, atol=1e-8)
+    softmax = DoubleSum(rng.normal(size=(30, 4)), rng.integers(5, size=30), 5, dtype=np.float64)
+    run = minimize(softmax, SVRG(FixedStep(.02), batch_size=3), max_steps=10)
+    assert run.rows[-1]['loss'] < run.rows[0]['loss'] and run.state.n_passes == 30
+    with expect_fail(TypeError, contains='needs `term_curvature` for its automatic settings, which LeastSquares does not have'):
+        minimize(squares, SVRG(), max_steps=1)
+
+
+def test_losses_at_the_ends_of_the_numbers():
+    for loss in LOSSES:
+        for near, far in itertools.product((0., 1e-320, 1e150), repeat=2):
+            assert np.isfinite(np.array(loss(near, far))[:1]).all()
+        assert np.isnan(loss(np.nan, 1.)[0])
+    assert STE()(800., 0.)[1] == 1 and STE()(0., 800.)[0] == 0
+
+
+def test_error_counts_ties_and_nan():
+    rows = np.array([[0, 1, 2], [0, 2, 1]])
+    assert triplet_error(np.zeros((3, 2)), rows) == 1
+    assert triplet_error(np.full((3, 2), np.nan), rows) == 1
+    assert triplet_error(np.array([[0.], [1.], [2.]]), rows) == .5
+    assert triplet_error(np.array([[0.], [1.], [np.nan]]), rows) == 1
+
+
+@pytest.mark.parametrize(('rows', 'words'), [
+    ([[0, 0, 1]], 'anchor and near object are the same'), ([[0, 1, 0]], 'anchor and far object are the same'), ([[0, 1, 1]], 'both pairs are the same'),
+    ([[0, 1, -1]], 'ids run from 0'), ([[0.5, 1, 2]], '0.5 at row 0, column 0'), ([[np.inf, 1, 2]], 'inf at row 0'), ([0, 1, 2], 'shape (3,)'),
+    ([[0, 1, 2, 3, 4]], 'shape (1, 5)'), ([], 'shape (0,)'), ([[0, 1, 1, 0]], 'both pairs are the same'), ([[None, 1, 2]], 'whole numbers')])
+def test_bad_rows_are_one_clear_line(rows, words):
+    for place in (check_comparisons, Comparisons):
+        with expect_fail(ValueError, contains=words): place(rows)
+
+
+def test_orient_and_flips():
+    rows = answers()
+    for width in (3, 4):
+        some = rows if width == 3 else fours()
+        turned = orient(some, np.full(len(some), -1))[0]
+        np.testing.assert_array_equal(orient(turned, np.full(len(some), False))[0], some)
+        assert (turn_round(some, .25) != some).any(1).sum() == round(.25 * len(some))
+        assert contradictions(np.concatenate([some, turned])).all()
+    with expect_fail(ValueError, contains='answers[1] is not a number'): orient(rows[:2], [1, np.nan])
+    with expect_fail(ValueError, contains="ties='keep'"): orient(rows[:1], [1], ties='keep')
+
+
+def test_estimator_clones_pickles_and_takes_part_in_grid_search():
+    sklearn = pytest.importorskip('sklearn', reason='needs scikit-learn')
+    from sklearn.base import clone
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.pipeline import make_pipeline
+    assert sklearn
+    rows = answers(15, 400)
+    model = OrdinalEmbedding(2, 'tste', max_passes=9).fit(rows)
+    back = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(back.embedding_, model.embedding_)
+    np.testing.assert_array_equal(clone(model).fit(rows).embedding_, model.embedding_)
+    y = np.where(np.arange(400) % 2, 1, -1)
+    questions = np.where(y[:, None] > 0, rows, rows[:, [0, 2, 1]])
+    search = GridSearchCV(OrdinalEmbedding(max_passes=9, n_objects=15), {'n_components': [1, 2]}, cv=2).fit(questions, y)
+    assert search.best_params_ == {'n_components': 2}
+    assert make_pipeline(OrdinalEmbedding(max_passes=9)).fit(questions, y).score(questions, y) > .7
+
+
+@pytest.mark.parametrize('settings', [dict(solver=solver) for solver in ('svrg', 'gd', 'sgd', 'lbfgs')]
+                         + [dict(step_rule=rule) for rule in ('sbb', 'bb', 'fixed', 'damped')] + [dict(loss=loss) for loss in ('tste', 'ckl', 'gnmds', 'soe')]
+                         + [dict(dtype='float32'), dict(batch_size=10), dict(ridge=.1), dict(n_init=2), dict(stabilizer=.05)], ids=str)
+def test_every_setting_fits(settings):
+    rows = answers(15, 600, noise=0.)
+    model = OrdinalEmbedding(2, **({'max_passes': 30} | settings)).fit(rows)
+    assert model.score(rows) == pytest.approx(1 - model.error_) and model.error_ < (.45 if settings.get('step_rule') == 'bb' else .25)
+    assert model.embedding_.dtype == np.dtype(settings.get('dtype', 'float64')) and np.abs(model.embedding_.mean(0)).max() < 1e-5
+
+
+def test_estimator_on_odd_data(tmp_path):
+    with expect_fail(ValueError, contains='3 objects span 2 dimensions'): OrdinalEmbedding(3).fit([[0, 1, 2]])
+    with expect_fail(ValueError, contains='they must agree'): OrdinalEmbedding(1).fit([[0, 1, 2]], features=np.ones((3, 1)), names=list('abcd'))
+    with expect_fail(ValueError, contains='client='): OrdinalEmbedding(1, client=1).fit([[0, 1, 2]])
+    with expect_fail(ValueError, contains='use n_init=1'): OrdinalEmbedding(1, n_init=2, checkpoint=tmp_path/'x.npz').fit([[0, 1, 2]])
+    with expect_fail(ValueError, contains='transform needs the features'): OrdinalEmbedding(1).fit([[0, 1, 2]]).transform([[1.]])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter('always')
+        model = OrdinalEmbedding(1, n_objects=9).fit([[0, 1, 7], [7, 1, 0]])
+    assert len(caught) == 1 and '6 of 9 objects are in no comparison' in str(caught[0].message)
+    assert model.predict([[0, 1, 8], [0, 1, 7]]).tolist() == [0, 1] and model.score([[0, 8, 1]]) == 0
+    ties = OrdinalEmbedding(1, ties='half', solver='lbfgs', max_passes=200).fit([[0, 1, 2]], [0])
+    assert abs(ties.decision_function([[0, 1, 2]])[0]) < 1e-3                     # called even
+    with expect_fail(ValueError, contains='holds no row'): OrdinalEmbedding(1).fit([[0, 1, 2]], [0])
+    names = OrdinalEmbedding(1).fit([['x', 'y', 'z'], ['z', 'y', 'x']])
+    assert names.names_.tolist() == ['x', 'y', 'z'] and names.score([['x', 'y', 'z']]) == 1
+    numbers = OrdinalEmbedding(1).fit([[10, 30, 77], [77, 30, 10]], names=[10, 30, 77])
+    assert numbers.embedding_.shape == (3, 1) and numbers.score([[10, 30, 77]]) == 1
+
+
+def test_estimator_resumes_and_warm_starts(tmp_path):
+    rows = answers(15, 400)
+    whole = OrdinalEmbedding(2, max_passes=30).fit(rows)
+    OrdinalEmbedding(2, max_passes=15, checkpoint=tmp_path/'run.npz').fit(rows)
+    np.testing.assert_array_equal(OrdinalEmbedding(2, max_passes=30, checkpoint=tmp_path/'run.npz').fit(rows).embedding_, whole.embedding_)
+    model = OrdinalEmbedding(2, max_passes=15, warm_start=True).fit(rows)
+    first = model.run_.rows[-1]['loss']
+    assert model.fit(rows).run_.rows[0]['loss'] == first
+    whole.save(tmp_path/'model.npz')
+    np.testing.assert_array_equal(OrdinalEmbedding.load(tmp_path/'model.npz').embedding_, whole.embedding_)
+
+
+def test_docstring_map_places_strangers():
+    table = docstring_triplets(('numpy',), n_per_object=20)
+    model = OrdinalEmbedding(5, 'tste', max_passes=30).fit(table)
+    assert model.score(table.test_triplets) > .75
+    assert model.transform(table.features[:3]).shape == (3, 5)
+    assert np.sqrt(np.mean(model.left_out_residuals()**2)) < 1.2 * np.nanstd(model.embedding_)
+
+
+def test_eurodist_map_is_recognised():
+    distances, _ = eurodist()
+    rows = triplets_from_distances(distances)
+    centre = np.eye(21) - 1 / 21
+    values, vectors = np.linalg.eigh(-centre @ distances**2 @ centre / 2)
+    metric = vectors[:, -2:] * np.sqrt(values[-2:])
+    model = OrdinalEmbedding(2, max_passes=300).fit(rows)
+    assert model.error_ < triplet_error(metric, rows) and model.procrustes(metric)[1] < .03
+    assert procrustes(metric, model.embedding_)[1] == pytest.approx(model.procrustes(metric)[1])
+
+
+def test_sgd_serves_comparisons():
+    problem = Comparisons(answers(), 2, STE(), ridge=.01)
+    run = minimize(problem, SGD(.05, .9), max_passes=20)
+    assert run.rows[-1]['loss'] < .8 * run.rows[0]['loss']
+
+
+PEER = '''
+import sys, numpy as np
+from cblearn.embedding._gnmds import _gnmds_x_grad
+from cblearn.embedding._ste import _ste_x_grad
+data = np.load(sys.argv[1])
+x, rows = data['points'], data['rows']
+for value, grad in (_ste_x_grad(x.ravel(), x.shape, rows, False), _ste_x_grad(x.ravel(), x.shape, rows, True), _gnmds_x_grad(x.ravel(), x.shape, rows, 0.)):
+    print(float(value), *map(float, grad))
+'''
+
+
+def test_cblearn_agrees(tmp_path):
+    "STE, TSTE and GNMDS values and gradients of another package, in its own interpreter: CBLEARN_PYTHON."
+    python = os.environ.get('CBLEARN_PYTHON')
+    if not python: pytest.skip('needs CBLEARN_PYTHON, an interpreter that has cblearn 0.4.0')
+    rows = answers(12, 80)
+    points = .5 * np.random.default_rng(0).normal(size=(12, 3))
+    np.savez(tmp_path/'case.npz', points=points, rows=rows)
+    done = subprocess.run([python, '-c', PEER, str(tmp_path/'case.npz')], capture_output=True, text=True, check=True)
+    lines = [np.array(line.split(), float) for line in done.stdout.splitlines()]
+    for line, loss in zip(lines, (STE(), TSTE(2.), Hinge()), strict=True):
+        ours = Comparisons(rows, 3, loss, 12)
+        np.testing.assert_allclose(line[0], len(rows) * ours.loss(points.ravel()), rtol=1e-8)
+        np.testing.assert_allclose(line[1:], len(rows) * ours.grad(points.ravel()), rtol=1e-8, atol=1e-8)
