@@ -70,6 +70,27 @@ def _softmax_fits(solver, steps=2):
 
 
 @job
+def softmax__blocks():
+    from extreme_opt.softmax import Block, DoubleSum, joint_step, row_steps
+    features, labels = rows()
+    problem, out = DoubleSum(features, labels, 4, ridge=.1), []
+    for step in (row_steps, joint_step):
+        params = problem.start()
+        step(problem, params, Block(np.array([0, 3, 7]), np.array([1, 2])), 2.)
+        out.append(params)
+    return out
+
+
+@job
+def softmax__variance():
+    from extreme_opt.softmax import DoubleSum, UMax, averaged, noise_of, weighted_slopes
+    features, labels = rows()
+    problem = DoubleSum(features, labels, 4)
+    last, mean = averaged(problem, UMax(.1, n_others=2), 4)
+    return [last, mean, np.array(noise_of(problem, last)[:2]), weighted_slopes(problem, last, 3, np.array([0, 1]), np.array([.3, .4]))[0]]
+
+
+@job
 def softmax__umax():
     from extreme_opt.softmax import UMax
     return list(_softmax_fits(UMax(learning_rate=.5, n_others=2)))
