@@ -70,6 +70,10 @@ def _squares(rows): return np.asarray(rows.multiply(rows).sum(axis=1)).ravel() i
 class _Answers(Estimator):
     "What turns answers into rows of ids."
     _sparse = False
+    embedding_:Any; names_:Any; map_features_:Any; run_:Any; losses_:Any; error_:float           # learned
+    n_components:int; loss:Any; solver:str; step_rule:str; stabilizer:Any; batch_size:Any; learning_rate:Any; n_init:int; ridge:float
+    ties:str; n_objects:Any; kernel_ridge:float; kernel_width:Any; dtype:str; warm_start:bool; checkpoint:Any; random_state:Any
+    max_steps:Any; max_passes:Any
     def _check_fitted(self):
         if not hasattr(self, 'embedding_'): raise _borrowed('NotFittedError', NotFitted)(f'This {type(self).__name__} instance is not fitted yet; call fit first')
     def _rows(self, triplets, names):
@@ -129,7 +133,8 @@ class _Solving(_Answers):
     def _best_run(self, problem, begin):
         "The run with the lowest loss of `n_init` starts; the others leave their loss in `losses_`."
         if not self.n_init >= 1: raise ValueError(f'n_init={self.n_init} is not a number from 1 up')
-        if self.n_init > 1 and self.checkpoint is not None: raise ValueError(f'checkpoint={self.checkpoint!r} keeps one run, but n_init={self.n_init} makes more; use n_init=1')
+        if self.n_init > 1 and self.checkpoint is not None:
+            raise ValueError(f'checkpoint={self.checkpoint!r} keeps one run, but n_init={self.n_init} makes more; use n_init=1')
         seed, best, losses = _seed_of(self.random_state), None, []
         for start in range(self.n_init):
             params = begin if begin is not None and not start else problem.start([seed, start])
@@ -168,7 +173,8 @@ class _Judging(_Solving):
         wanted = np.ones(len(guess)) if y is None else np.where(y, 1, -1) if np.asarray(y).dtype == bool else np.sign(np.asarray(y))
         if wanted.shape != guess.shape: raise ValueError(f'y has shape {wanted.shape}, but there are {len(guess)} rows; give one answer each')
         asked = wanted != 0
-        return float(np.average((guess == wanted)[asked], weights=None if sample_weight is None else check_weights(sample_weight, len(guess))[asked]))
+        weights = check_weights(sample_weight, len(guess))
+        return float(np.average((guess == wanted)[asked], weights=None if weights is None else weights[asked]))
 
 # %% ../../nbs/40_ordinal/60_embedding.ipynb #ecf2b58a
 class _Placing(_Judging):
