@@ -234,6 +234,9 @@ def ordinal__gram():
     problems = GramComparisons(rows, STE(), trace=.1), GramComparisons(rows, TSTE(1.), rank=2), GramComparisons([[0, 1, 2, 3], [1, 3, 0, 2]])
     fits = [minimize(problem, ProjectedGradient(), max_steps=4).state.params for problem in problems[:2]]
     return [*fits, problems[2].grad(np.outer([0., 1, 3, 7], [0, 1, 3, 7]).ravel() / 9)**2, *lyapunov(5, 2, .02), largest_batch(1000, 1.)]
+
+
+@job
 def similarity__sampled():
     from extreme_opt.core import minimize
     from extreme_opt.similarity import MLP, BlockSGD, Linear, PairSGD, SOGram
@@ -249,6 +252,9 @@ def similarity__ranking():
     train, test = (pattern(np.column_stack([np.arange(20) % 9, np.arange(20) * step % 7]), (9, 7)) for step in (3, 5))
     found = [rank_measures(make(train), test, train) for make in (popularity, item_neighbours)]
     return [list(measures.values()) for measures in found] + list(top_k(popularity(train), np.arange(9), 7, 3, train))
+
+
+@job
 def similarity__gauss_newton():
     from extreme_opt.core import GaussNewton, minimize
     from extreme_opt.similarity import MLP, Linear
@@ -264,6 +270,9 @@ def similarity__model():
     pairs = np.unique(np.column_stack([np.arange(20) % 9, np.arange(20) * 3 % 7]), axis=0)
     fits = [SimilarityModel(2, MLP(4), Linear(), solver, max_steps=2, dtype='float64').fit(pairs, features.toarray()) for solver in ('newton', 'adagrad', 'sogram')]
     return [values for fit in fits for values in (fit.left_embeddings_, fit.right_embeddings_, *fit.recommend(k=3), fit.similar([1, 2], 2)[1])]
+
+
+@job
 def ordinal__views():
     from extreme_opt.core import SGD, minimize
     from extreme_opt.core.descent import LBFGS
