@@ -70,6 +70,27 @@ def _softmax_fits(solver, steps=2):
 
 
 @job
+def softmax__blocks():
+    from extreme_opt.softmax import Block, DoubleSum, joint_step, row_steps
+    features, labels = rows()
+    problem, out = DoubleSum(features, labels, 4, ridge=.1), []
+    for step in (row_steps, joint_step):
+        params = problem.start()
+        step(problem, params, Block(np.array([0, 3, 7]), np.array([1, 2])), 2.)
+        out.append(params)
+    return out
+
+
+@job
+def softmax__variance():
+    from extreme_opt.softmax import DoubleSum, UMax, averaged, noise_of, weighted_slopes
+    features, labels = rows()
+    problem = DoubleSum(features, labels, 4)
+    last, mean = averaged(problem, UMax(.1, n_others=2), 4)
+    return [last, mean, np.array(noise_of(problem, last)[:2]), weighted_slopes(problem, last, 3, np.array([0, 1]), np.array([.3, .4]))[0]]
+
+
+@job
 def softmax__umax():
     from extreme_opt.softmax import UMax
     return list(_softmax_fits(UMax(learning_rate=.5, n_others=2)))
@@ -251,6 +272,17 @@ def ordinal__views():
     problem = ViewComparisons(rows, 2, 2, STE(), temperature=.5)
     fits = [minimize(problem, solver, max_steps=2).state.params for solver in (LBFGS(), SGD(.1), SVRG(FixedStep(.1), 2))]
     return [*fits, problem.shares(fits[0]), ViewComparisons([[0, 1, 2, 3]], 3, 1, CKL()).grad(np.arange(12.) ** 2)]
+
+
+@job
+def ordinal__embedding():
+    from extreme_opt.ordinal import OrdinalEmbedding, choose_components, information
+    three, _ = _comparisons()
+    features = np.random.default_rng(1).normal(size=(8, 3))
+    fits = [OrdinalEmbedding(2, solver=solver, max_steps=2).fit(three, features=features) for solver in ('svrg', 'sgd', 'gd', 'lbfgs', 'gram')]
+    maps = fits[0].bootstrap(three, n_draws=2)
+    return [values for fit in fits for values in (fit.embedding_, fit.error_, fit.transform(features[:2]))] + [
+        maps, information(maps, three), *choose_components(OrdinalEmbedding(max_steps=1), three, (1, 2), 2).values()]
 
 
 def flat(values):
