@@ -64,36 +64,43 @@ def questions(n_objects: int, n_terms: int) -> np.ndarray:
     return np.column_stack([i, (i + j) % n_objects, (i + k) % n_objects])
 
 
+def one_size(n_objects: int, n_terms: int) -> tuple[list[dict], float]:
+    "Rows of one number of objects, and the seconds of a lazy step."
+    rows = []
+    problem = Comparisons(questions(n_objects, n_terms), 10, STE(), n_objects)
+    old, rng = problem.start(0), np.random.default_rng(1)
+    full, kept = problem.snapshot(old)
+    points, table = old.copy(), problem._table()
+    counts = {'lazy': max(20_000, 2 * n_objects), 'dense, as printed': max(20, 4_000_000 // n_objects // 10), 'dense, lean': max(20, 8_000_000 // n_objects // 10),
+              'dense, by the protocol': max(10, 40_000 // n_objects)}
+    draws = {name: problem.draw(rng, count) for name, count in counts.items()}
+    small = RATE / n_terms                       # so that thousands of steps stay where they are
+    jobs = {'lazy': lambda: problem.descend_corrected(points, old, full, kept, draws['lazy'], small, 1),
+            'dense, as printed': lambda: dense_steps(*map(problem.unpack, (points, old, full)), table, kept, draws['dense, as printed'], small, True),
+            'dense, lean': lambda: dense_steps(*map(problem.unpack, (points, old, full)), table, kept, draws['dense, lean'], small, False),
+            'dense, by the protocol': lambda: _dense(problem, points, old, full, draws['dense, by the protocol'], small, 1, 1.)}
+    ends = {}
+    for name in counts:
+        there, batch = old.copy(), draws['lazy'][:100]
+        if name == 'lazy': problem.descend_corrected(there, old, full, kept, batch, RATE, 1)
+        elif name.endswith('protocol'): _dense(problem, there, old, full, batch, RATE, 1, 1.)
+        else: dense_steps(*map(problem.unpack, (there, old, full)), table, kept, batch, RATE, name.endswith('printed'))
+        ends[name] = there
+    seconds = {name: [each / counts[name] for each in values] for name, values in machine.alternate(jobs, ROUNDS).items()}
+    for name in counts:
+        faster, off = machine.ratio(seconds[name], seconds['lazy']), np.abs(ends[name] - ends['dense, as printed']).max()
+        verdict = f' (asked: {ASKED[n_objects]}) {"met" if faster >= ASKED[n_objects] else "MISSED"}' if name == 'dense, as printed' and n_objects in ASKED else ''
+        print(f'n = {n_objects:>6}: {name:24s}{statistics.median(seconds[name]) * 1e6:10.3f} us, {faster:8.1f} times the lazy step{verdict}')
+        rows.append(dict(method=name, task=f'{n_objects} objects, {n_terms} triplets, p=10, STE', peer='' if name == 'lazy' else 'dense', threads=1,
+                         seconds=f'{statistics.median(seconds[name]):.3e}', quality=f'{off:.1e}', peak_mb=machine.peak_mb(),
+                         versions=machine.versions(), date=machine.today()))
+    return rows, statistics.median(seconds['lazy'])
+
+
 def main() -> list[dict]:
     rows, flat = [], {}
-    for n_objects, n_terms in SIZES:
-        problem = Comparisons(questions(n_objects, n_terms), 10, STE(), n_objects)
-        old, rng = problem.start(0), np.random.default_rng(1)
-        full, kept = problem.snapshot(old)
-        points, table = old.copy(), problem._table()
-        counts = {'lazy': max(20_000, 2 * n_objects), 'dense, as printed': max(20, 4_000_000 // n_objects // 10), 'dense, lean': max(20, 8_000_000 // n_objects // 10),
-                  'dense, by the protocol': max(10, 40_000 // n_objects)}
-        draws = {name: problem.draw(rng, count) for name, count in counts.items()}
-        small = RATE / n_terms                       # so that thousands of steps stay where they are
-        jobs = {'lazy': lambda: problem.descend_corrected(points, old, full, kept, draws['lazy'], small, 1),
-                'dense, as printed': lambda: dense_steps(*map(problem.unpack, (points, old, full)), table, kept, draws['dense, as printed'], small, True),
-                'dense, lean': lambda: dense_steps(*map(problem.unpack, (points, old, full)), table, kept, draws['dense, lean'], small, False),
-                'dense, by the protocol': lambda: _dense(problem, points, old, full, draws['dense, by the protocol'], small, 1, 1.)}
-        ends = {}
-        for name in counts:
-            there, batch = old.copy(), draws['lazy'][:100]
-            if name == 'lazy': problem.descend_corrected(there, old, full, kept, batch, RATE, 1)
-            elif name.endswith('protocol'): _dense(problem, there, old, full, batch, RATE, 1, 1.)
-            else: dense_steps(*map(problem.unpack, (there, old, full)), table, kept, batch, RATE, name.endswith('printed'))
-            ends[name] = there
-        seconds = {name: [each / counts[name] for each in values] for name, values in machine.alternate(jobs, ROUNDS).items()}
-        flat[n_objects] = statistics.median(seconds['lazy'])
-        for name in counts:
-            faster, off = machine.ratio(seconds[name], seconds['lazy']), np.abs(ends[name] - ends['dense, as printed']).max()
-            verdict = f' (asked: {ASKED[n_objects]}) {"met" if faster >= ASKED[n_objects] else "MISSED"}' if name == 'dense, as printed' and n_objects in ASKED else ''
-            print(f'n = {n_objects:>6}: {name:24s}{statistics.median(seconds[name]) * 1e6:10.3f} us, {faster:8.1f} times the lazy step{verdict}')
-            rows.append(dict(method=name, task=f'{n_objects} objects, {n_terms} triplets, p=10, STE', peer='' if name == 'lazy' else 'dense', threads=1,
-                             seconds=f'{statistics.median(seconds[name]):.3e}', quality=f'{off:.1e}', peak_mb=machine.peak_mb(),
-                             versions=machine.versions(), date=machine.today()))
+    for size in SIZES:
+        found, flat[size[0]] = one_size(*size)
+        rows += found
     print(f'lazy step at {max(flat)} objects: {flat[max(flat)] / flat[min(flat)]:.1f} times that at {min(flat)} (flat but for the memory behind the caches)')
     return rows

@@ -125,7 +125,8 @@ def main() -> list[dict]:
             print(f'n = {n}: SVRG on STE takes 1/{(best["cblearn STE"]["seconds"] or float("inf")) / ours:.1f} of cblearn STE (asked: 1/6), '
                   f'1/{min(theirs, default=float("inf")) / ours:.1f} of its fastest (asked: 1/2)')
         rows += [dict(method=each_name, task=f'{n} objects, {n_terms} triplets, p=10, ' + (f'to test error {TARGET}' if n < 10_000 else 'memory of a few steps'),
-                      peer='cblearn 0.4.0' if each_name.startswith('cblearn') else '', threads=1, seconds='' if each['seconds'] is None or n == 10_000 else f'{each["seconds"]:.3f}',
+                      peer='cblearn 0.4.0' if each_name.startswith('cblearn') else '', threads=1,
+                      seconds='' if each['seconds'] is None or n == 10_000 else f'{each["seconds"]:.3f}',
                       quality=f'{each["error"]:.3f}', peak_mb=round(each['peak_mb'], 1), versions=machine.versions(), date=machine.today())
                  for each_name, each in best.items()]
     return rows

@@ -37,12 +37,13 @@ def measure(task: str, problem: DoubleSum) -> list[dict]:
     rng, rows, n_slow = np.random.default_rng(0), problem.features, 300
     draw = problem.draw(rng, problem.n_samples, 1)
     classes = np.column_stack([draw.others, problem.labels[draw.sample]])
-    ours, plain, touched, slow = (problem.start() for _ in range(4))
+    ours, plain, slow = (problem.start() for _ in range(3))
+    limit, _ = machine.touch_job(machine.places_of(rows.indptr, rows.indices, draw.sample, classes, problem.n_features), problem.n_weights)
     few = Draw(draw.sample[:n_slow], draw.others[:n_slow])
     dense = rows[few.sample].toarray()
     jobs = {'implicit': lambda: run_block(problem, problem.unpack(ours), draw, RATE, np.ones(1)),
             'vanilla': lambda: umax_updates(problem, plain, draw, 1e-6, math.inf),
-            'limit': lambda: machine.touch_cells(problem.unpack(touched)[0], rows.indptr, rows.indices, rows.data, draw.sample, classes),
+            'limit': limit,
             'numpy': lambda: [implicit_update(*problem.unpack(slow), x, i, problem.labels[i], k, RATE)
                               for x, i, k in zip(dense, few.sample, few.others[:, 0], strict=True)]}
     seconds = machine.alternate(jobs, ROUNDS)

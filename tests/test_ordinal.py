@@ -203,7 +203,7 @@ def test_estimator_clones_pickles_and_takes_part_in_grid_search():
     assert make_pipeline(OrdinalEmbedding(max_passes=9)).fit(questions, y).score(questions, y) > .7
 
 
-@pytest.mark.parametrize('settings', [dict(solver=solver) for solver in ('svrg', 'gd', 'sgd', 'lbfgs')]
+@pytest.mark.parametrize('settings', [dict(solver=solver) for solver in ('svrg', 'gd', 'sgd', 'lbfgs', 'gram')]
                          + [dict(step_rule=rule) for rule in ('sbb', 'bb', 'fixed', 'damped')] + [dict(loss=loss) for loss in ('tste', 'ckl', 'gnmds', 'soe')]
                          + [dict(dtype='float32'), dict(batch_size=10), dict(ridge=.1), dict(n_init=2), dict(stabilizer=.05)], ids=str)
 def test_every_setting_fits(settings):
@@ -294,3 +294,13 @@ def test_cblearn_agrees(tmp_path):
         ours = Comparisons(rows, 3, loss, 12)
         np.testing.assert_allclose(line[0], len(rows) * ours.loss(points.ravel()), rtol=1e-8)
         np.testing.assert_allclose(line[1:], len(rows) * ours.grad(points.ravel()), rtol=1e-8, atol=1e-8)
+
+
+def test_the_next_question_is_where_maps_disagree():
+    from extreme_opt.ordinal import information, next_questions
+    maps = 9 * np.array([[[0.], [1.], [2.], [5.]], [[0.], [2.], [1.], [5.]]])
+    questions = np.array([[0, 1, 3], [0, 1, 2], [3, 0, 1]])
+    bits = information(maps, questions)
+    np.testing.assert_allclose(bits, [0, 1, 0], atol=1e-9)
+    for pool in (None, 100, 3): assert next_questions(maps, questions, 1, pool).tolist() == [1]
+    assert len(next_questions(maps, questions, 10)) == 3

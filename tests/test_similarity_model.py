@@ -94,7 +94,8 @@ def test_new_entities_by_features(fitted, planted):
     rng = np.random.default_rng(0)
     new_left, new_right = rng.normal(size=(3, 8)), rng.normal(size=(5, 8))
     P, Q = fitted.embed_left(features=new_left), fitted.embed_right(features=sparse.csr_array(new_right))
-    np.testing.assert_allclose(fitted.score_pairs([[2, 4], [0, 0]], left_features=new_left, right_features=new_right), [P[2] @ Q[4], P[0] @ Q[0]], rtol=1e-4, atol=1e-5)
+    scores = fitted.score_pairs([[2, 4], [0, 0]], left_features=new_left, right_features=new_right)
+    np.testing.assert_allclose(scores, [P[2] @ Q[4], P[0] @ Q[0]], rtol=1e-4, atol=1e-5)
     assert fitted.recommend(features=new_left, k=3)[0].shape == (3, 3)
 
 
@@ -139,7 +140,8 @@ def test_a_checkpoint_continues(planted, tmp_path):
 def test_an_entity_without_features_is_named(planted):
     features = np.where(np.arange(50)[:, None] == 7, 0., planted.left_features)
     for rows in (features, sparse.csr_array(features)):
-        with pytest.warns(UserWarning, match=r'left_features has 1 rows without any feature \(first: row 7\)'): quick().fit(planted.observed, rows, planted.right_features)
+        with pytest.warns(UserWarning, match=r'left_features has 1 rows without any feature \(first: row 7\)'):
+            quick().fit(planted.observed, rows, planted.right_features)
 
 
 @pytest.mark.parametrize('call, error, text', [

@@ -70,6 +70,27 @@ def _softmax_fits(solver, steps=2):
 
 
 @job
+def softmax__blocks():
+    from extreme_opt.softmax import Block, DoubleSum, joint_step, row_steps
+    features, labels = rows()
+    problem, out = DoubleSum(features, labels, 4, ridge=.1), []
+    for step in (row_steps, joint_step):
+        params = problem.start()
+        step(problem, params, Block(np.array([0, 3, 7]), np.array([1, 2])), 2.)
+        out.append(params)
+    return out
+
+
+@job
+def softmax__variance():
+    from extreme_opt.softmax import DoubleSum, UMax, averaged, noise_of, weighted_slopes
+    features, labels = rows()
+    problem = DoubleSum(features, labels, 4)
+    last, mean = averaged(problem, UMax(.1, n_others=2), 4)
+    return [last, mean, np.array(noise_of(problem, last)[:2]), weighted_slopes(problem, last, 3, np.array([0, 1]), np.array([.3, .4]))[0]]
+
+
+@job
 def softmax__umax():
     from extreme_opt.softmax import UMax
     return list(_softmax_fits(UMax(learning_rate=.5, n_others=2)))
@@ -213,6 +234,9 @@ def ordinal__gram():
     problems = GramComparisons(rows, STE(), trace=.1), GramComparisons(rows, TSTE(1.), rank=2), GramComparisons([[0, 1, 2, 3], [1, 3, 0, 2]])
     fits = [minimize(problem, ProjectedGradient(), max_steps=4).state.params for problem in problems[:2]]
     return [*fits, problems[2].grad(np.outer([0., 1, 3, 7], [0, 1, 3, 7]).ravel() / 9)**2, *lyapunov(5, 2, .02), largest_batch(1000, 1.)]
+
+
+@job
 def similarity__sampled():
     from extreme_opt.core import minimize
     from extreme_opt.similarity import MLP, BlockSGD, Linear, PairSGD, SOGram
@@ -228,6 +252,9 @@ def similarity__ranking():
     train, test = (pattern(np.column_stack([np.arange(20) % 9, np.arange(20) * step % 7]), (9, 7)) for step in (3, 5))
     found = [rank_measures(make(train), test, train) for make in (popularity, item_neighbours)]
     return [list(measures.values()) for measures in found] + list(top_k(popularity(train), np.arange(9), 7, 3, train))
+
+
+@job
 def similarity__gauss_newton():
     from extreme_opt.core import GaussNewton, minimize
     from extreme_opt.similarity import MLP, Linear
@@ -243,6 +270,9 @@ def similarity__model():
     pairs = np.unique(np.column_stack([np.arange(20) % 9, np.arange(20) * 3 % 7]), axis=0)
     fits = [SimilarityModel(2, MLP(4), Linear(), solver, max_steps=2, dtype='float64').fit(pairs, features.toarray()) for solver in ('newton', 'adagrad', 'sogram')]
     return [values for fit in fits for values in (fit.left_embeddings_, fit.right_embeddings_, *fit.recommend(k=3), fit.similar([1, 2], 2)[1])]
+
+
+@job
 def ordinal__views():
     from extreme_opt.core import SGD, minimize
     from extreme_opt.core.descent import LBFGS
@@ -251,6 +281,17 @@ def ordinal__views():
     problem = ViewComparisons(rows, 2, 2, STE(), temperature=.5)
     fits = [minimize(problem, solver, max_steps=2).state.params for solver in (LBFGS(), SGD(.1), SVRG(FixedStep(.1), 2))]
     return [*fits, problem.shares(fits[0]), ViewComparisons([[0, 1, 2, 3]], 3, 1, CKL()).grad(np.arange(12.) ** 2)]
+
+
+@job
+def ordinal__embedding():
+    from extreme_opt.ordinal import OrdinalEmbedding, choose_components, information
+    three, _ = _comparisons()
+    features = np.random.default_rng(1).normal(size=(8, 3))
+    fits = [OrdinalEmbedding(2, solver=solver, max_steps=2).fit(three, features=features) for solver in ('svrg', 'sgd', 'gd', 'lbfgs', 'gram')]
+    maps = fits[0].bootstrap(three, n_draws=2)
+    return [values for fit in fits for values in (fit.embedding_, fit.error_, fit.transform(features[:2]))] + [
+        maps, information(maps, three), *choose_components(OrdinalEmbedding(max_steps=1), three, (1, 2), 2).values()]
 
 
 def flat(values):

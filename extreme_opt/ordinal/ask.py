@@ -6,7 +6,6 @@
 __all__ = ['information', 'next_questions']
 
 # %% ../../nbs/40_ordinal/62_ask.ipynb #04a00aca
-from typing import Any
 import numpy as np
 from .comparisons import check_comparisons
 

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['procrustes', 'KernelMap', 'OrdinalEmbedding', 'choose_components']
 
-# %% ../../nbs/40_ordinal/60_embedding.ipynb #8fdf7259
+# %% ../../nbs/40_ordinal/60_embedding.ipynb #33a89ed5
 import warnings
 from typing import Any
 import numpy as np
@@ -16,6 +16,7 @@ from ..core.run import minimize
 from ..core.step_sizes import BB, SBB, Damped, FixedStep
 from ..core.svrg import SVRG
 from .comparisons import check_comparisons, orient, triplet_error
+from .gram import GramComparisons, ProjectedGradient
 from .losses import LOSSES, PairLoss
 from .problem import Comparisons
 
@@ -69,6 +70,10 @@ def _squares(rows): return np.asarray(rows.multiply(rows).sum(axis=1)).ravel() i
 class _Answers(Estimator):
     "What turns answers into rows of ids."
     _sparse = False
+    embedding_:Any; names_:Any; map_features_:Any; run_:Any; losses_:Any; error_:float           # learned
+    n_components:int; loss:Any; solver:str; step_rule:str; stabilizer:Any; batch_size:Any; learning_rate:Any; n_init:int; ridge:float
+    ties:str; n_objects:Any; kernel_ridge:float; kernel_width:Any; dtype:str; warm_start:bool; checkpoint:Any; random_state:Any
+    max_steps:Any; max_passes:Any
     def _check_fitted(self):
         if not hasattr(self, 'embedding_'): raise _borrowed('NotFittedError', NotFitted)(f'This {type(self).__name__} instance is not fitted yet; call fit first')
     def _rows(self, triplets, names):
@@ -101,7 +106,7 @@ class _Answers(Estimator):
         rows = check_comparisons(rows, known[0] if known else None)
         return rows, weights, features, known[0] if known else int(rows.max()) + 1
 
-# %% ../../nbs/40_ordinal/60_embedding.ipynb #457a722d
+# %% ../../nbs/40_ordinal/60_embedding.ipynb #e8dce07f
 class _Solving(_Answers):
     "What turns settings into a solver, and a run into a map."
     def _price(self):
@@ -116,15 +121,20 @@ class _Solving(_Answers):
         return rules[self.step_rule]()
     def _solver(self, problem, begin):
         size = 1 if self.batch_size == 'auto' else self.batch_size
-        rate = self.learning_rate or 1 / problem.term_curvature(begin)
-        solvers = {'svrg': lambda: SVRG(self._step_rule(problem, begin), size), 'sgd': lambda: SGD(rate, .95, size),
-                   'gd': GradientDescent, 'lbfgs': LBFGS}
+        solvers = {'svrg': lambda: SVRG(self._step_rule(problem, begin), size), 'gd': GradientDescent, 'lbfgs': LBFGS, 'gram': ProjectedGradient,
+                   'sgd': lambda: SGD(self.learning_rate or 1 / problem.term_curvature(begin), .95, size)}
         if self.solver not in solvers: raise ValueError(f'solver={self.solver!r} is none of {", ".join(solvers)}')
         return solvers[self.solver]()
+    def _problem(self, rows, n_objects, weights):
+        if self.solver != 'gram': return Comparisons(rows, self.n_components, self._price(), n_objects, weights=weights, ridge=self.ridge, dtype=self.dtype)
+        return GramComparisons(rows, self._price().fitted(self.n_components), n_objects, weights=weights, trace=self.ridge / 2)
+    def _points(self, problem, params):
+        return problem.embedding(params, self.n_components).astype(self.dtype) if self.solver == 'gram' else problem.unpack(params)
     def _best_run(self, problem, begin):
         "The run with the lowest loss of `n_init` starts; the others leave their loss in `losses_`."
         if not self.n_init >= 1: raise ValueError(f'n_init={self.n_init} is not a number from 1 up')
-        if self.n_init > 1 and self.checkpoint is not None: raise ValueError(f'checkpoint={self.checkpoint!r} keeps one run, but n_init={self.n_init} makes more; use n_init=1')
+        if self.n_init > 1 and self.checkpoint is not None:
+            raise ValueError(f'checkpoint={self.checkpoint!r} keeps one run, but n_init={self.n_init} makes more; use n_init=1')
         seed, best, losses = _seed_of(self.random_state), None, []
         for start in range(self.n_init):
             params = begin if begin is not None and not start else problem.start([seed, start])
@@ -163,7 +173,8 @@ class _Judging(_Solving):
         wanted = np.ones(len(guess)) if y is None else np.where(y, 1, -1) if np.asarray(y).dtype == bool else np.sign(np.asarray(y))
         if wanted.shape != guess.shape: raise ValueError(f'y has shape {wanted.shape}, but there are {len(guess)} rows; give one answer each')
         asked = wanted != 0
-        return float(np.average((guess == wanted)[asked], weights=None if sample_weight is None else check_weights(sample_weight, len(guess))[asked]))
+        weights = check_weights(sample_weight, len(guess))
+        return float(np.average((guess == wanted)[asked], weights=None if weights is None else weights[asked]))
 
 # %% ../../nbs/40_ordinal/60_embedding.ipynb #ecf2b58a
 class _Placing(_Judging):
@@ -192,7 +203,7 @@ class _Placing(_Judging):
         self._check_fitted()
         return procrustes(self.embedding_, getattr(other, 'embedding_', other))
 
-# %% ../../nbs/40_ordinal/60_embedding.ipynb #aab81a92
+# %% ../../nbs/40_ordinal/60_embedding.ipynb #74d69a0d
 class _Fitting(_Placing):
     "How a map is fitted."
     def fit(self,
@@ -212,11 +223,11 @@ class _Fitting(_Placing):
             first = np.flatnonzero(~asked)[0]
             warnings.warn(f'{(~asked).sum()} of {n_objects} objects are in no comparison, the first is '
                           f'{first if self.names_ is None else self.names_[first]}; their rows are nan', UserWarning, stacklevel=2)
-        problem = Comparisons(rows, self.n_components, self._price(), n_objects, weights=weights, ridge=self.ridge, dtype=self.dtype)
+        problem = self._problem(rows, n_objects, weights)
         old = getattr(self, 'run_', None) if self.warm_start else None
-        begin = old.state.params if old is not None and old.state.params.size == n_objects * self.n_components else None
+        begin = old.state.params if old is not None and old.state.params.size == problem.start(0).size else None
         run = self._best_run(problem, begin)
-        self.embedding_, self.map_features_, self.n_features_in_ = _tidied(problem.unpack(run.state.params), asked), features, rows.shape[1]
+        self.embedding_, self.map_features_, self.n_features_in_ = _tidied(self._points(problem, run.state.params), asked), features, rows.shape[1]
         self.error_ = triplet_error(self.embedding_, rows) if weights is None else 1 - self.score(rows, sample_weight=weights)
         return self
     def fit_transform(self, triplets:Any, y:Any=None, **more:Any)->np.ndarray: # (n_objects, n_components)
@@ -232,7 +243,7 @@ def _tidied(points, asked):
     out[asked] = turned * np.where(turned[np.abs(turned).argmax(0), np.arange(turned.shape[1])] < 0, -1, 1)
     return out
 
-# %% ../../nbs/40_ordinal/60_embedding.ipynb #7ccd9f5d
+# %% ../../nbs/40_ordinal/60_embedding.ipynb #5c8ae0d4
 class _Sure(_Fitting):
     "How sure a map is."
     def bootstrap(self,
@@ -247,14 +258,14 @@ class _Sure(_Fitting):
         rng, found = np.random.default_rng(seed), []
         for _ in range(n_draws):
             times = rng.multinomial(len(rows), np.full(len(rows), 1 / len(rows))) * (1. if weights is None else weights)
-            problem = Comparisons(rows, self.n_components, self._price(), len(self.embedding_), weights=times, ridge=self.ridge, dtype=self.dtype)
+            problem = self._problem(rows, len(self.embedding_), times)
             begin = self.run_.state.params
             run = minimize(problem, self._solver(problem, begin), begin, max_passes=self.max_passes, max_steps=self.max_steps, record_on=0,
                            seed=int(rng.integers(2**31)))
-            found.append(procrustes(_tidied(problem.unpack(run.state.params), np.isfinite(self.embedding_).all(1)), self.embedding_)[0])
+            found.append(procrustes(_tidied(self._points(problem, run.state.params), np.isfinite(self.embedding_).all(1)), self.embedding_)[0])
         return np.array(found)
 
-# %% ../../nbs/40_ordinal/60_embedding.ipynb #04362c1a
+# %% ../../nbs/40_ordinal/60_embedding.ipynb #041dad86
 class OrdinalEmbedding(_Sure):
     """A map of objects from answers of the form "nearer to this than to that".
 
@@ -265,7 +276,7 @@ class OrdinalEmbedding(_Sure):
         n_components:int = 2,             # dimension of the map
         loss:Any = 'ste',                 # "ste", "tste", "ckl", "gnmds", "soe", or a loss such as TSTE(5.)
         *,
-        solver:str = 'svrg',              # "svrg", "gd", "sgd", "lbfgs"
+        solver:str = 'svrg',              # "svrg", "gd", "sgd", "lbfgs", or "gram": projected gradients on inner products
         step_rule:str = 'sbb',            # of svrg: "sbb", "bb", "fixed", "damped"
         stabilizer:float|str = 'auto',    # of "sbb" and "damped": epsilon, or "auto"
         batch_size:int|str = 'auto',      # comparisons per inner step; "auto" is 1, whose inner steps cost least

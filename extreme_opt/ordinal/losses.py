@@ -63,6 +63,12 @@ class PairLoss:
     )->'PairLoss': # itself, with what depends on the dimension filled in
         "The loss as it is used in so many dimensions."
         return self
+    def second(self, near:Any, far:Any) -> tuple:
+        "phi_aa, phi_ab, phi_bb."
+        raise NotImplementedError(f'{type(self).__name__} has no second derivatives; use STE, TSTE, CKL, Hinge or SOE')
+    def curvature(self, radius:float, n_columns:int) -> float:
+        "Most curvature of one comparison among points within a radius, triplet (3) or quadruplet (4)."
+        raise NotImplementedError(f'{type(self).__name__} has no bound; use STE, TSTE, CKL, Hinge or SOE')
     def __call__(self,
         near:Any, # (n,) >= 0, squared distance that should be small, a
         far:Any,  # (n,) >= 0, squared distance that should be large, b

@@ -297,8 +297,7 @@ class Comparisons(_Exact):
                            ridge=self.ridge, dtype=self.dtype)
     def shard(self, n):
         "Up to n problems on parts of the comparisons, whose weighted mean this one is."
-        parts = [part for part in np.array_split(np.arange(self.n_terms), n) if len(part)]
-        return [_part(self, part) for part in parts]
+        return [_part(self, part) for part in np.array_split(np.arange(self.n_terms), n) if len(part)]
 
 def _part(problem, rows):
     return Comparisons(problem.triplets[rows], problem.n_components, problem.price, problem.n_objects,

@@ -13,7 +13,7 @@ from scipy import sparse
 from .comparisons import check_comparisons
 from .losses import STE, PairLoss
 
-# %% ../../nbs/40_ordinal/55_views.ipynb #eb12ac26
+# %% ../../nbs/40_ordinal/55_views.ipynb #5c2bfa4d
 @dataclass(frozen=True, eq=False, init=False)
 class _ViewData:
     "Comparisons, the number and the dimension of the maps, and a loss, checked once."
@@ -36,8 +36,8 @@ class _ViewData:
         ridge:float = .01,          # >= 0, on half the mean squared length of the rows
     ):
         rows = check_comparisons(triplets, n_objects)
-        for name, value in dict(n_views=n_views, n_components=n_components).items():
-            if not (value >= 1 and value == int(value)): raise ValueError(f'{name}={value} is not a whole number from 1 up')
+        for what, count in dict(n_views=n_views, n_components=n_components).items():
+            if not (count >= 1 and count == int(count)): raise ValueError(f'{what}={count} is not a whole number from 1 up')
         if not temperature > 0: raise ValueError(f'temperature={temperature} is not above 0; take a small number for shares of all or nothing')
         if not ridge >= 0: raise ValueError(f'ridge={ridge} is not a number from 0 up')
         fields = dict(triplets=rows, n_views=int(n_views), n_components=int(n_components), price=loss.fitted(int(n_components)),

@@ -89,7 +89,7 @@ def spread_pairs(
             for h in range(len(p)): gain[h] += x * q[h]
             for h in range(len(p)): back[h] += x * p[h]
 
-# %% ../../nbs/30_similarity/30_gradient.ipynb #5d2819f1
+# %% ../../nbs/30_similarity/30_gradient.ipynb #dc07b5a5
 def stretches_of(
     starts:np.ndarray,   # (n_rows + 1,) where each row begins
     size:int=2**15,      # pairs in a stretch, about
@@ -113,6 +113,7 @@ def spread_all(
     for at in stretches_of(terms.pairs.starts):
         spread_pairs(terms.pairs.starts, terms.pairs.rights, values, left, right, to_left, to_right, at.start, at.stop)
 
+# %% ../../nbs/30_similarity/30_gradient.ipynb #af5f76e5
 class OnPairs(NamedTuple):
     "What the observed pairs say at one point."
     value: float         # L+, in float64
@@ -138,7 +139,7 @@ def visit_pairs(
         if terms.kind: _judge_squared(*known, values, slopes[part], bends[part])
         else: _judge_logistic(*known, np.exp(-np.abs(known[0] * scores)), values, slopes[part], bends[part])
         total += float(values.sum())
-        if to_left is not None: spread_pairs(pairs.starts, pairs.rights, slopes, left, right, to_left, to_right, at.start, at.stop)
+        if to_left is not None and to_right is not None: spread_pairs(pairs.starts, pairs.rights, slopes, left, right, to_left, to_right, at.start, at.stop)
     return OnPairs(total, slopes, bends)
 
 # %% ../../nbs/30_similarity/30_gradient.ipynb #c983ce92

@@ -1,6 +1,5 @@
 "Softmax regression with many classes: sampled double sums and the solvers that keep them stable."
 from extreme_opt.softmax.blocks import Block, draw_block, joint_step, row_steps, split_step
-from extreme_opt.softmax.classifier import SoftmaxClassifier
 from extreme_opt.softmax.averaging import HeldOut, Watched
 from extreme_opt.softmax.classifier import SoftmaxClassifier, calibration_error
 from extreme_opt.softmax.double_sum import DoubleSum, Draw, SoftmaxData, draw_distinct, hit_rate, mean_log_loss

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['pair_step', 'set_step', 'implicit_update', 'run_block', 'ImplicitSGD']
 
-# %% ../../nbs/20_softmax/40_implicit.ipynb #972cf080
+# %% ../../nbs/20_softmax/40_implicit.ipynb #89c8c8c1
 import math
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -15,7 +15,7 @@ from ..core.compiled import njit, on_threads
 from ..core.linalg import damped_log, omega, softplus
 from ..core.solver import State, updates_per_step
 from .double_sum import Draw, draw_distinct
-from .umax import updates_together
+from .umax import Rows, _fetch, _room, _split, updates_together
 
 # %% ../../nbs/20_softmax/40_implicit.ipynb #10ff3e6c
 @njit(cache=True)
@@ -150,24 +150,22 @@ def _row_shift(indices, values, a, b, move):
         a[indices[j]] -= part
         b[indices[j]] += part
 
-# %% ../../nbs/20_softmax/40_implicit.ipynb #41a14fea
+# %% ../../nbs/20_softmax/40_implicit.ipynb #815c3b4c
 @njit(cache=True, nogil=True)
-def _implicit_sparse(weights, log_norms, indptr, indices, values, squares, labels, sample, others, rate, ridge, n_free, scale):
-    "Every update of a draw, in place and in order, for CSR rows; `scale[0]` times the weights are the weights."
-    n_others, first_free, shrink = others.shape[1], weights.shape[1] - n_free, 1. / (1. + rate * ridge)
-    log_share, gaps, moves = math.log((weights.shape[0] - 1.) / n_others), np.empty(n_others), np.empty(n_others)
-    for t in range(len(sample)):
-        i, before, ruled = sample[t], scale[0], shrink * scale[0]
-        b, begin, stop = weights[labels[i]], indptr[i], indptr[i + 1]
+def _implicit_long(weights, log_norms, rows, squares, labels, draw, rate, ridge, n_free, scale):
+    "Every update of a draw with one wrong class, in place and in order, CSR rows; `scale[0]` times the weights are the weights."
+    indptr, indices, values, first_free, shrink = rows.indptr, rows.indices, rows.values, weights.shape[1] - n_free, 1. / (1. + rate * ridge)
+    log_share, gaps, moves = math.log(weights.shape[0] - 1.), np.empty(1), np.empty(1)
+    for t in range(len(draw.sample)):
+        i, before, ruled = draw.sample[t], scale[0], shrink * scale[0]
+        a, b, begin, stop = weights[draw.others[t, 0]], weights[labels[i]], indptr[i], indptr[i + 1]
         split = stop
         while n_free > 0 and split > begin and indices[split - 1] >= first_free: split -= 1
-        for j in range(n_others):
-            gaps[j] = ruled * _row_gap(indices[begin:split], values[begin:split], weights[others[t, j]], b)
-            if split < stop: gaps[j] += _row_gap(indices[split:stop], values[split:stop], weights[others[t, j]], b)
+        gaps[0] = ruled * _row_gap(indices[begin:split], values[begin:split], a, b)
+        if split < stop: gaps[0] += _row_gap(indices[split:stop], values[split:stop], a, b)
         log_norms[i] = _solve(rate, log_share, squares[i], gaps, np.float64(log_norms[i]), moves)
-        for j in range(n_others):
-            _row_shift(indices[begin:split], values[begin:split], weights[others[t, j]], b, moves[j] / before)
-            if split < stop: _row_shift(indices[split:stop], values[split:stop], weights[others[t, j]], b, moves[j])
+        _row_shift(indices[begin:split], values[begin:split], a, b, moves[0] / before)
+        if split < stop: _row_shift(indices[split:stop], values[split:stop], a, b, moves[0])
         scale[0] = ruled
         if ruled < 1e-9: _fold(weights, first_free, scale)
 
@@ -179,48 +177,83 @@ def _fold(weights, first_free, scale):
             for j in range(first_free): weights[k, j] *= scale[0]
     scale[0] = 1.
 
-# %% ../../nbs/20_softmax/40_implicit.ipynb #44a1d067
+# %% ../../nbs/20_softmax/40_implicit.ipynb #52c91efb
+@njit(cache=True, nogil=True)
+def _implicit_ahead(weights, log_norms, rows, squares, labels, draw, rate, ridge, n_free, scale):
+    "The same for any number of wrong classes; the cells of the next updates are fetched early."
+    m, flat, n_each, first_free, shrink = draw.others.shape[1], weights.reshape(-1), draw.others.shape[1] + 1, weights.shape[1] - n_free, 1. / (1. + rate * ridge)
+    log_share, gaps, moves, ahead = math.log((weights.shape[0] - 1.) / m), np.empty(m), np.empty(m), _room(weights, rows, draw, 4096)
+    values, places, n_ahead = ahead.values, ahead.places, len(ahead.begins) - 1
+    for t in range(len(draw.sample)):
+        i, s, before, ruled = draw.sample[t], t % n_ahead, scale[0], shrink * scale[0]
+        if s == 0: _fetch(flat, log_norms, rows, squares, labels, draw, t, np.uint64(weights.shape[1]), ahead)
+        begin, end = ahead.begins[s], ahead.begins[s + 1]
+        split, gaps[:], n = _split(rows, i, begin, end, first_free) if n_free else end, 0., begin * n_each
+        for p in range(begin, end):
+            if p == split: gaps *= ruled
+            own = np.float64(flat[places[n + m]])
+            for j in range(m): gaps[j] += np.float64(values[p]) * (np.float64(flat[places[n + j]]) - own)
+            n += n_each
+        if split == end: gaps *= ruled
+        log_norms[i], n = _solve(rate, log_share, squares[i], gaps, np.float64(log_norms[i]), moves), begin * n_each
+        moves /= before
+        for p in range(begin, end):
+            if p == split: moves *= before
+            own = 0.
+            for j in range(m):
+                part = moves[j] * values[p]
+                flat[places[n + j]] -= part
+                own += part
+            flat[places[n + m]] += own
+            n += n_each
+        scale[0] = ruled
+        if ruled < 1e-9: _fold(weights, first_free, scale)
+
+@njit(cache=True, nogil=True)
+def _implicit_sparse(weights, log_norms, rows, squares, labels, draw, rate, ridge, n_free, scale):
+    "Whichever of the two suits the rows."
+    if draw.others.shape[1] == 1 and rows.indptr[-1] > 64 * (len(rows.indptr) - 1):
+        _implicit_long(weights, log_norms, rows, squares, labels, draw, rate, ridge, n_free, scale)
+    else: _implicit_ahead(weights, log_norms, rows, squares, labels, draw, rate, ridge, n_free, scale)
+
+# %% ../../nbs/20_softmax/40_implicit.ipynb #4d83cc93
 @njit(cache=True)
-def _dense_gap(x, a, b):
-    "Dense row times (a - b), in float64."
-    p = q = r = s = 0.
-    n = len(x)
-    for j in range(0, n - 3, 4):
-        p += np.float64(x[j]) * (np.float64(a[j]) - np.float64(b[j]))
-        q += np.float64(x[j + 1]) * (np.float64(a[j + 1]) - np.float64(b[j + 1]))
-        r += np.float64(x[j + 2]) * (np.float64(a[j + 2]) - np.float64(b[j + 2]))
-        s += np.float64(x[j + 3]) * (np.float64(a[j + 3]) - np.float64(b[j + 3]))
-    for j in range(n - n % 4, n): p += np.float64(x[j]) * (np.float64(a[j]) - np.float64(b[j]))
-    return (p + q) + (r + s)
+def _dense_gap(x, a, b, room):
+    "Dense row times (a - b): the difference first, so that large scores lose no digits."
+    for j in range(len(x)): room[j] = a[j] - b[j]
+    return np.float64(np.dot(x, room[:len(x)]))
 
 @njit(cache=True)
 def _dense_shift(x, a, b, move):
     "Take `move` times a dense row from a and give it to b, in place."
+    step = a.dtype.type(move)
     for j in range(len(x)):
-        part = move * x[j]
+        part = step * x[j]
         a[j] -= part
         b[j] += part
 
 @njit(cache=True, nogil=True)
-def _implicit_dense(weights, log_norms, features, squares, labels, sample, others, rate, ridge, n_free, scale):
+def _implicit_dense(weights, log_norms, features, squares, labels, draw, rate, ridge, n_free, scale):
     "Every update of a draw, in place and in order, for dense rows; `scale[0]` times the weights are the weights."
+    sample, others = draw.sample, draw.others
     n_others, split, shrink = others.shape[1], weights.shape[1] - n_free, 1. / (1. + rate * ridge)
-    log_share, gaps, moves = math.log((weights.shape[0] - 1.) / n_others), np.empty(n_others), np.empty(n_others)
+    log_share, gaps, moves, room = math.log((weights.shape[0] - 1.) / n_others), np.empty(n_others), np.empty(n_others), np.empty_like(weights[0])
     for t in range(len(sample)):
         i, before, ruled = sample[t], scale[0], shrink * scale[0]
         x, b = features[i], weights[labels[i]]
         for j in range(n_others):
             a = weights[others[t, j]]
-            gaps[j] = ruled * _dense_gap(x[:split], a[:split], b[:split]) + _dense_gap(x[split:], a[split:], b[split:])
+            gaps[j] = ruled * _dense_gap(x[:split], a[:split], b[:split], room)
+            if n_free > 0: gaps[j] += _dense_gap(x[split:], a[split:], b[split:], room)
         log_norms[i] = _solve(rate, log_share, squares[i], gaps, np.float64(log_norms[i]), moves)
         for j in range(n_others):
             a = weights[others[t, j]]
             _dense_shift(x[:split], a[:split], b[:split], moves[j] / before)
-            _dense_shift(x[split:], a[split:], b[split:], moves[j])
+            if n_free > 0: _dense_shift(x[split:], a[split:], b[split:], moves[j])
         scale[0] = ruled
         if ruled < 1e-9: _fold(weights, split, scale)
 
-# %% ../../nbs/20_softmax/40_implicit.ipynb #52d380f3
+# %% ../../nbs/20_softmax/40_implicit.ipynb #aaebfe7a
 def run_block(
     problem:Any,        # the double sum
     views:tuple,        # weights (n_classes, n_features) and log_norms (n_samples,), changed in place
@@ -231,12 +264,13 @@ def run_block(
 )->None:
     "Make the implicit updates of a draw, in place."
     X, ridge, n_free = problem.features, getattr(problem, 'ridge', 0.), getattr(problem, 'n_free', 0)
-    rows = (X.indptr, X.indices, X.data) if scipy.sparse.issparse(X) else (X,)
+    rows:Any = Rows(X.indptr, X.indices, X.data) if scipy.sparse.issparse(X) else X
     kernel:Any = _implicit_sparse if scipy.sparse.issparse(X) else _implicit_dense
     alone, pull = n_threads == 1, (1 + rate * ridge)**n_threads - 1          # a thread counts the shrinking of all
     squares = _lengths(problem, pull, n_free)
     def work(start, stop):
-        kernel(*views, *rows, squares, problem.labels, draw.sample[start:stop], draw.others[start:stop], rate, pull / rate, n_free, scale if alone else scale.copy())
+        part, mine = Draw(draw.sample[start:stop], draw.others[start:stop]), scale if alone else scale.copy()
+        kernel(*views, rows, squares, problem.labels, part, rate, pull / rate, n_free, mine)
     def between(n_items):
         if alone: return
         scale[0] /= (1 + rate * ridge)**n_items

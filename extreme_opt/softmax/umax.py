@@ -106,22 +106,31 @@ def _pulls(scores, log_norm, square, knobs, carry, gaps, pulls):
     if knobs.max_norm < np.inf: _project(scores, square, pulls, knobs, carry)
     return min(max(lag + knobs.alpha * own - knobs.rate * down, knobs.low), knobs.high)      # nan stays nan
 
-# %% ../../nbs/20_softmax/30_umax.ipynb #c40e6dff
-_AHEAD = 16   # updates whose cells are fetched together
+# %% ../../nbs/20_softmax/30_umax.ipynb #2782c2a6
+_AHEAD, _NEAR = 16, 4096   # updates whose cells are fetched together, at most; cells, unless one update has more
 
 class Ahead(NamedTuple):
     "Rows and places of the next updates."
-    begins: np.ndarray   # (_AHEAD + 1,) int64 where each update's values begin
-    values: np.ndarray   # (_AHEAD * width,) values of their rows, one after the other
-    places: np.ndarray   # (_AHEAD * width * (n_others + 1),) uint64 flat places in the weights, label last
+    begins: np.ndarray   # (n_ahead + 1,) int64 where each update's values begin
+    values: np.ndarray   # (n_ahead * width,) values of their rows, one after the other
+    places: np.ndarray   # (n_ahead * width * (n_others + 1),) uint64 flat places in the weights, label last
     classes: np.ndarray  # (n_others + 1,) uint64 where the weights of one update's classes begin
     near: np.ndarray     # like places; what was found there, never read again
+
+@njit(cache=True)
+def _room(weights, rows, draw, most):
+    "Space for the next updates: as many as stay near together."
+    width, n_each = 1, draw.others.shape[1] + 1
+    for i in draw.sample: width = max(width, rows.indptr[i + 1] - rows.indptr[i])
+    n_ahead = min(_AHEAD, max(1, most // (width * n_each)))
+    return Ahead(np.zeros(n_ahead + 1, np.int64), np.empty(n_ahead * width, weights.dtype), np.empty(n_ahead * width * n_each, np.uint64),
+                 np.empty(n_each, np.uint64), np.empty(n_ahead * (width + 1) * n_each, weights.dtype))
 
 @njit(cache=True)
 def _fetch(flat, log_norms, rows, squares, labels, draw, first, n_features, ahead):
     "List the places of the next updates and touch all they need; what is touched is kept aside, or the reads would be dropped."
     indptr, indices, values, places, near = rows.indptr, rows.indices, rows.values, ahead.places, ahead.near
-    n_updates, m, n, q = min(_AHEAD, len(draw.sample) - first), draw.others.shape[1], 0, 0
+    n_updates, m, n, q = min(len(ahead.begins) - 1, len(draw.sample) - first), draw.others.shape[1], 0, 0
     for s in range(n_updates):
         i = draw.sample[first + s]
         begin, end = indptr[i], indptr[i + 1]
@@ -138,17 +147,14 @@ def _fetch(flat, log_norms, rows, squares, labels, draw, first, n_features, ahea
             n += m + 1; q += 1
     for q in range(n): near[q] = flat[places[q]]
 
-# %% ../../nbs/20_softmax/30_umax.ipynb #17348f97
+# %% ../../nbs/20_softmax/30_umax.ipynb #e5785732
 @njit(cache=True, nogil=True)
 def _umax_sparse(weights, log_norms, rows, squares, labels, draw, knobs, carry):
     "Every update of a draw, in place and in order, CSR rows; the weights stand for carry[0] times themselves."
-    n_each, width, flat = draw.others.shape[1] + 1, 0, weights.reshape(-1)
-    for i in draw.sample: width = max(width, rows.indptr[i + 1] - rows.indptr[i])
-    gaps, scores, pulls = np.empty(n_each - 1), np.empty(n_each), np.empty(n_each)
-    values, places = np.empty(_AHEAD * width, weights.dtype), np.empty(_AHEAD * width * n_each, np.uint64)
-    ahead = Ahead(np.zeros(_AHEAD + 1, np.int64), values, places, np.empty(n_each, np.uint64), np.empty(_AHEAD * (width + 1) * n_each, weights.dtype))
+    n_each, flat, ahead = draw.others.shape[1] + 1, weights.reshape(-1), _room(weights, rows, draw, _NEAR)
+    gaps, scores, pulls, values, places = np.empty(n_each - 1), np.empty(n_each), np.empty(n_each), ahead.values, ahead.places
     for t in range(len(draw.sample)):
-        i, s = draw.sample[t], t % _AHEAD
+        i, s = draw.sample[t], t % (len(ahead.begins) - 1)
         if s == 0: _fetch(flat, log_norms, rows, squares, labels, draw, t, np.uint64(weights.shape[1]), ahead)
         begin, end = ahead.begins[s], ahead.begins[s + 1]
         split = _split(rows, i, begin, end, weights.shape[1] - knobs.n_free) if knobs.n_free else end

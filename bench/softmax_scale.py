@@ -1,0 +1,84 @@
+"""Three questions of size, float32:
+
+- a dense row through the contiguous kernel against the same row through the CSR kernel: 60,000 rows of 780 columns, ten classes;
+- two threads without locks against one, on shape A of `softmax_implicit`: updates and the loss after a pass;
+- a million classes: N = K = 1,000,000, 64 dense columns, one pass at a fixed rate; loss on 2,000 fixed samples and the peak of the whole
+  process (this runs in a process of its own).
+
+Seconds are per pass (30,000 updates for the dense rows). On a machine with other work on it the ratio of threads says little.
+"""
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+
+import machine
+import numpy as np
+import scipy.sparse
+from softmax_implicit import shape_a
+
+from extreme_opt.core import minimize
+from extreme_opt.softmax import DoubleSum, ImplicitSGD
+from extreme_opt.softmax.implicit import run_block
+
+ROUNDS, ASKED_DENSE, ASKED_THREADS, ASKED_GB = 5, 3.5, 1.6, 2.
+
+
+def say(what: str, value: float, asked: float, more: bool = True) -> None:
+    print(f'{what}: {value:.2f} (asked: {asked:g}) {"met" if (value >= asked) == more else "MISSED"}', flush=True)
+
+
+def row(method, task, peer, seconds, quality='', threads=1, peak=None) -> dict:
+    return dict(method=method, task=task, peer=peer, threads=threads, seconds=f'{seconds:.4f}', quality=quality,
+                peak_mb=machine.peak_mb() if peak is None else peak, versions=machine.versions(), date=machine.today())
+
+
+def dense_rows() -> list[dict]:
+    rng, n_updates = np.random.default_rng(0), 30_000
+    X, labels = rng.random((60_000, 780), np.float32), rng.integers(10, size=60_000)
+    X /= np.linalg.norm(X, axis=1)[:, None]
+    dense, csr = DoubleSum(X, labels, 10), DoubleSum(scipy.sparse.csr_array(X), labels, 10)
+    draw, one, two = dense.draw(rng, n_updates, 1), dense.start(), dense.start()
+    seconds = machine.alternate({'dense': lambda: run_block(dense, dense.unpack(one), draw, 1., np.ones(1)),
+                                 'csr': lambda: run_block(csr, csr.unpack(two), draw, 1., np.ones(1))}, ROUNDS)
+    say('dense over CSR kernel', machine.ratio(seconds['csr'], seconds['dense']), ASKED_DENSE)
+    peers = {'dense': 'contiguous kernel', 'csr': 'CSR kernel'}
+    return [row('implicit updates', '60,000 x 780 dense, 10 classes', peer, float(np.median(seconds[name]))) for name, peer in peers.items()]
+
+
+def threads() -> list[dict]:
+    problem = shape_a()
+    draw, losses, found = problem.draw(np.random.default_rng(0), problem.n_samples, 1), {}, {n: problem.start() for n in (1, 2)}
+    seconds = machine.alternate({str(n): lambda n=n: run_block(problem, problem.unpack(found[n]), draw, 100., np.ones(1), n) for n in (1, 2)}, ROUNDS)
+    for n in (1, 2): losses[n] = problem.log_loss(found[n], np.arange(0, problem.n_samples, 50))
+    say('two threads over one', machine.ratio(seconds['1'], seconds['2']), ASKED_THREADS)
+    say('loss with two threads over one', losses[2] / losses[1], 1.05, more=False)
+    return [row('implicit updates', 'shape A', 'kernel', float(np.median(seconds[str(n)])), f'log-loss {losses[n]:.3f} after {ROUNDS + 1} passes', n) for n in (1, 2)]
+
+
+def million(n: int = 1_000_000, width: int = 64) -> dict:
+    "Rows near a direction of their own class: one pass, in this process."
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, width), np.float32)
+    for part in np.array_split(X, 20): part /= np.linalg.norm(part, axis=1)[:, None]
+    problem = DoubleSum(X, np.arange(n), n)
+    run = minimize(problem, ImplicitSGD(100., 5, decay=1., visits='shuffled'), max_passes=1, record_on=0)
+    some = np.random.default_rng(1).choice(n, 2000, replace=False)
+    loss = problem.log_loss(run.state.params, np.sort(some))
+    return dict(seconds=run.rows[-1]['seconds'], loss=loss, peak_mb=machine.peak_mb(), knows_nothing=math.log(n))
+
+
+def main() -> list[dict]:
+    rows = dense_rows() + threads()
+    done = subprocess.run([sys.executable, __file__], capture_output=True, text=True, check=True, env=os.environ | {'PYTHONPATH': os.pathsep.join(sys.path)})
+    big = json.loads(done.stdout)
+    print(f'a million classes: {big["seconds"]:.0f} s for a pass, log-loss {big["loss"]:.2f} (knowing nothing: {big["knows_nothing"]:.2f})')
+    say('peak of the process, GB', big['peak_mb'] / 1000, ASKED_GB, more=False)
+    quality = f'log-loss {big["loss"]:.2f} on 2,000 rows'
+    return [*rows, row('ImplicitSGD, 5 others, one pass', '1,000,000 classes, 64 columns', 'kernel', big['seconds'], quality, 1, big['peak_mb'])]
+
+
+if __name__ == '__main__': print(json.dumps(million()))
