@@ -213,6 +213,9 @@ def ordinal__gram():
     problems = GramComparisons(rows, STE(), trace=.1), GramComparisons(rows, TSTE(1.), rank=2), GramComparisons([[0, 1, 2, 3], [1, 3, 0, 2]])
     fits = [minimize(problem, ProjectedGradient(), max_steps=4).state.params for problem in problems[:2]]
     return [*fits, problems[2].grad(np.outer([0., 1, 3, 7], [0, 1, 3, 7]).ravel() / 9)**2, *lyapunov(5, 2, .02), largest_batch(1000, 1.)]
+
+
+@job
 def similarity__sampled():
     from extreme_opt.core import minimize
     from extreme_opt.similarity import MLP, BlockSGD, Linear, PairSGD, SOGram
@@ -228,6 +231,9 @@ def similarity__ranking():
     train, test = (pattern(np.column_stack([np.arange(20) % 9, np.arange(20) * step % 7]), (9, 7)) for step in (3, 5))
     found = [rank_measures(make(train), test, train) for make in (popularity, item_neighbours)]
     return [list(measures.values()) for measures in found] + list(top_k(popularity(train), np.arange(9), 7, 3, train))
+
+
+@job
 def similarity__gauss_newton():
     from extreme_opt.core import GaussNewton, minimize
     from extreme_opt.similarity import MLP, Linear
