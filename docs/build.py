@@ -112,7 +112,7 @@ def process(path, source, names):
         elif cell.cell_type == 'markdown': cell.source = mend_links(cell.source, (NBS/path).parent, path)
     NBProcessor(nb=nb, procs=Page().procs(), rm_directives='quarto').process()
     nb.cells[0].source = re.sub(r'^output-file:.*\n', '', nb.cells[0].source, flags=re.M)
-    cells, has_widget = [], False
+    cells, has_widget, seen = [], False, set()
     for cell in nb.cells:
         if cell.cell_type == 'code':
             has_widget |= show_widgets(cell)
@@ -120,7 +120,9 @@ def process(path, source, names):
                 here = defined(cell.source)
                 cells.append(mk_cell(signpost(module, here, names), 'markdown'))
                 cell.source = f'#| code-fold: show\n#| code-summary: {json.dumps(" · ".join(here) or "Source")}\n{cell.source}'
-            if labels := checks_of(cell.source): cells.append(mk_cell(check_post(labels), 'markdown'))
+            if labels := checks_of(cell.source):
+                cells.append(mk_cell(check_post(labels, seen), 'markdown'))
+                seen |= set(labels)
         cells.append(cell)
     if has_widget: cells.append(mk_cell(widget_state(nb, path), 'markdown'))
     plain = [{key: value for key, value in cell.items() if not key.endswith('_')} for cell in cells]
@@ -139,11 +141,11 @@ def checks_of(source):
     return [label for line in re.findall(r'^\s*# check: (.+?)\s*$', source, re.M) for label in re.split(r',\s*', line)]
 
 
-def check_post(labels):
-    "Anchors for the formulas that a cell checks, and the way to their rows in the ledger."
+def check_post(labels, seen=frozenset()):
+    "Anchors for the formulas that a cell checks, unless the page has them already, and the way to their rows in the ledger."
     told = {row.id for row in ledger_rows()}
     links = ' '.join(f'[{label}](/ledger/{label.split("-")[0]}.qmd#{label})' if label in told else label for label in labels)
-    return f'::: {{.checkpost}}\n{"".join(f"[]{{#check-{label}}}" for label in labels)}checks {links}\n:::'
+    return f'::: {{.checkpost}}\n{"".join(f"[]{{#check-{label}}}" for label in dict.fromkeys(labels) if label not in seen)}checks {links}\n:::'
 
 
 def ledger_rows():
