@@ -242,7 +242,9 @@ def write_pages(folder: Path, page_name, names: dict) -> list:
             part = [slip for slip in slips if slip.weight == weight]
             if not part: continue
             lines += [f'## {title}', '', '::: {.ledger}', '| | Where | Printed | Right | In numbers | Check |', '|---|---|---|---|---|---|']
-            lines += [f'| [{slip.chapter} {slip.id}]{{#{slip.chapter}-{slip.id}}} | {cell(slip.where)} | {cell(slip.printed)} | {cell(slip.right)} | {cell(slip.numbers)} | {link(slip.check)} |' for slip in part]
+            for slip in part:
+                told = ' | '.join(map(cell, (slip.where, slip.printed, slip.right, slip.numbers)))
+                lines.append(f'| [{slip.chapter} {slip.id}]{{#{slip.chapter}-{slip.id}}} | {told} | {link(slip.check)} |')
             lines += [':::', '']
         (folder/'errata.qmd').write_text('\n'.join(lines) + '\n', encoding='utf-8')
         bar.append('ledger/errata.qmd')

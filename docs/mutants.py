@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 QUIET_CALLS = {'print', 'range', 'arange', 'linspace', 'logspace', 'geomspace', 'default_rng', 'expect_fail', 'display', 'frames', 'log_likely'}
 QUIET_WORDS = {'rtol', 'atol', 'tolerance', 'size', 'seed', 'figsize', 'label', 'axis', 'keepdims', 'minlength', 'max_steps', 'max_passes', 'err_msg'}
-QUIET_METHODS = {'normal', 'random', 'integers', 'choice', 'uniform', 'standard_normal', 'permutation', 'exponential', 'plot', 'set_title', 'reshape', 'zeros', 'ones', 'eye'}
+QUIET_METHODS = {'normal', 'random', 'integers', 'choice', 'uniform', 'standard_normal', 'permutation',
+                 'exponential', 'plot', 'set_title', 'reshape', 'zeros', 'ones', 'eye'}
 
 
 DRAWS = {'normal', 'random', 'integers', 'choice', 'uniform', 'standard_normal', 'permutation', 'exponential'}
