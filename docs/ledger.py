@@ -236,16 +236,17 @@ def write_pages(folder: Path, page_name, names: dict) -> list:
              '| Paper | ' + ' | '.join(VERDICTS) + ' |', '|---' * (len(VERDICTS) + 1) + '|', *count, ':::', '']
     (folder/'index.qmd').write_text('\n'.join(lines) + '\n', encoding='utf-8')
     if slips:
-        lines = ['---', 'title: Errata', 'description: Where the print of the four papers errs, with the smallest numbers that show it.', '---', '',
+        lines = ['---', 'title: Errata', 'description: Where the print errs, with the smallest numbers that show it.', '---', '',
                  'Sorted by consequence. Most are slips of the pen in long and careful derivations; the ideas stand.', '']
         for weight, title in ((3, 'A result changes'), (2, 'A formula changes'), (1, 'Slips of the pen')):
             part = [slip for slip in slips if slip.weight == weight]
             if not part: continue
-            lines += [f'## {title}', '', '::: {.ledger}', '| | Where | Printed | Right | In numbers | Check |', '|---|---|---|---|---|---|']
+            lines += [f'## {title}', '']
             for slip in part:
-                told = ' | '.join(map(cell, (slip.where, slip.printed, slip.right, slip.numbers)))
-                lines.append(f'| [{slip.chapter} {slip.id}]{{#{slip.chapter}-{slip.id}}} | {told} | {link(slip.check)} |')
-            lines += [':::', '']
+                said = [f'[**{slip.chapter} {slip.id}**]{{#{slip.chapter}-{slip.id}}}, {slip.where}.', f'Printed: {slip.printed}.', f'Right: {slip.right}.']
+                if slip.numbers: said.append(f'In numbers: {slip.numbers}.')
+                if slip.check: said.append(f'Checked on {link(slip.check)}.')
+                lines += [' '.join(said), '']
         (folder/'errata.qmd').write_text('\n'.join(lines) + '\n', encoding='utf-8')
         bar.append('ledger/errata.qmd')
     return bar
