@@ -55,8 +55,8 @@ docs: $(READY) ## build the site into _docs
 serve: docs ## build the site and serve it on this machine
 	python -m http.server --bind 127.0.0.1 --directory _docs 8000
 
-bench: $(READY) ## measure speed and write docs/results (name=softmax_umax for one script)
-	python bench/run.py $(name)
+bench: $(READY) ## measure speed, write docs/results: what changed, at most 30 minutes (name=softmax_umax for one, full=1 for all)
+	python bench/run.py $(if $(full),--full) $(name)
 
 ledger: $(READY) ## run the checks of random rows of the equation ledger, each with a mutant (n=10 seed=1)
 	python docs/ledger.py run --n $(or $(n),10) --seed $(or $(seed),1)
