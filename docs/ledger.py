@@ -50,7 +50,7 @@ VERDICTS = ('as printed', 'corrected', 'conditional', 'refuted', 'not checkable'
 NUMBERED = {
     'softmax': dict(equations=29, prop=5, lemma=5, alg=2, table=4, fig=4),
     'similarity': dict(equations=65, alg=4, table=3, fig=2),
-    'ordinal': dict(equations=61, lemma=2, theorem=3, corollary=1, alg=2, table=2, fig=5),
+    'ordinal': dict(equations=61, lemma=4, theorem=3, corollary=1, alg=2, table=2, fig=5),
     'bound': dict(equations=19, lemma=4, alg=4, table=1, fig=4),
 }
 LABEL = re.compile(r'^\s*# check: (.+?)\s*$', re.M)
@@ -271,7 +271,7 @@ class Book:
         file = self.folder/f'{self.path.stem}_{tag}.py'
         file.write_text(text, encoding='utf-8')
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            exec(compile(text, str(file), 'exec'), self.space)
+            exec(compile(text, str(file), 'exec', dont_inherit=True), self.space)
 
     def up_to(self, index: int) -> None:
         "Run every cell before `index` that the page runs."
