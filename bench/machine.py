@@ -103,14 +103,11 @@ class Timing(NamedTuple):
                     how=f'{runs}, warmed up, turn by turn, {threads} thread{"s" * (threads > 1)}' + ', stopped at the limit' * self.capped)
 
 
-def race(jobs: dict[str, Callable[[], object]], rounds: int = 5, long: float = 60., warm: int = 1) -> dict[str, Timing]:
+def race(jobs: dict[str, Callable[[], object]], rounds: int = 5, long: float = 60.) -> dict[str, Timing]:
     "Jobs warmed up off the clock, then timed turn by turn; whoever needs longer than `long` seconds runs once."
     once, short = {}, {}
     for name, job in jobs.items():
-        mark = time.perf_counter()
-        for _ in range(warm): job()
-        took = time.perf_counter() - mark
-        if warm and took > long * warm: once[name] = Timing([took / warm])
+        if timed(job) > long and (took := timed(job)) > long: once[name] = Timing([took])      # the first may have compiled
         else: short[name] = job
     return once | {name: Timing(seconds) for name, seconds in alternate(short, rounds, warm=0).items()}
 
