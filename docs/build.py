@@ -143,8 +143,9 @@ def checks_of(source):
 
 def check_post(labels, seen=frozenset()):
     "Anchors for the formulas that a cell checks, unless the page has them already, and the way to their rows in the ledger."
-    told = {row.id for row in ledger_rows()}
-    links = ' '.join(f'[{label}](/ledger/{label.split("-")[0]}.qmd#{label})' if label in told else label for label in labels)
+    rows = ledger_rows()
+    told = {row.check: row.id for row in reversed(rows)} | {row.id: row.id for row in rows}
+    links = ' '.join(f'[{label}](/ledger/{label.split("-")[0]}.qmd#{told[label]})' if label in told else label for label in labels)
     return f'::: {{.checkpost}}\n{"".join(f"[]{{#check-{label}}}" for label in dict.fromkeys(labels) if label not in seen)}checks {links}\n:::'
 
 
