@@ -11,7 +11,7 @@ races.toml says which rows of a result are held against which, and explains wher
     by = ["task", "threads"]           # what rows that are compared have in common (this is the default)
     peer = "method"                    # the column that names a rival
     to = "test error 0.15"             # what both have to reach
-    measure = "top-1 ([0-9.]+)"        # a number in `quality` that both report, if they do not end alike; the higher the better
+    measure = "top-1 ([0-9.]+)"        # with its name in `measured`: a number in `quality` that both report, if they do not end alike; the higher the better
     times = "([0-9.]+) iterations"     # instead of rivals: seconds of ours in units of the peer's, written in `quality`
     memory = true                      # whether peak_mb is that of each method alone
     share = ["task => kernel @ task"]  # for tasks that fit a regular expression, the row of roofline.csv that tells how near the machine's limit the kernel is
@@ -58,6 +58,7 @@ class Line(NamedTuple):
     threads: str
     whys: tuple[tuple[str, str], ...]
     baseline: bool = False      # the peer is a plainer form of the same method
+    measured: str = ''          # what `quality` is
 
     @property
     def name(self) -> str: return f'{self.task} | {self.peer}'
@@ -105,7 +106,7 @@ def lines_of(race: dict[str, Any]) -> list[Line]:
     "Every pairing of a race that the result holds."
     rows, by, found = table(race['script']), race.get('by', ['task', 'threads']), []
     common: dict[str, Any] = {key: race.get(key, '') for key in ('chapter', 'method', 'to', 'script')}
-    common |= dict(whys=tuple((why['where'], ' '.join(why['text'].split())) for why in race.get('why', [])), baseline=race.get('baseline', False))
+    common |= dict(whys=tuple((why['where'], ' '.join(why['text'].split())) for why in race.get('why', [])), baseline=race.get('baseline', False), measured=race.get('measured', ''))
     for mine in (row for row in rows if fits(row, race['ours'])):
         places = [place for pattern, _, place in (one.partition(' => ') for one in race.get('share', [])) if re.search(pattern, mine['task'])]
         share = share_of(places[0]).get('share') if places else None
@@ -266,7 +267,7 @@ def race_table(part: list[Line]) -> list[str]:
     for line in part:
         task = cell(re.sub(r', p=.*', '', line.task)) + (f', {line.threads} threads' if line.threads not in ('', '1') else '') + (f'; to {line.to}' if line.to else '')
         if line.quality:
-            task += f' (ours {line.quality[0]:g}, theirs {line.quality[1]:g}' + (f', [why](#{anchor(line)}))' if 'quality' in line.lost() else ')')
+            task += f' ({line.measured}: ours {line.quality[0]:g}, theirs {line.quality[1]:g}' + (f', [why](#{anchor(line)}))' if 'quality' in line.lost() else ')')
         share, command = '' if line.share is None else f'{line.share:.0%}', f'[{line.script}](/benchmarks/runs.qmd#{line.script})'
         text.append(f'| {cell(line.method)} | {task} | {cell(line.peer)} | {told(line)} | {told_memory(line)} | {share} | {command} |')
     return [*text, ':::', '']
@@ -286,7 +287,7 @@ def index_page(folder: Path) -> list[str]:
     text += ['## Where the others win', '', f'{sum(bool(line.lost()) for line in found)} of {len(found)} rows, in time, memory or quality.', '']
     seen = set()
     for (method, why), group in reasons(every).items():
-        names = '; '.join(f'{cell(line.peer)} on {cell(line.task.split(": ")[0])} ({aspect})' for line, aspect in group)
+        names = '; '.join(f'{cell(line.peer)} on {cell(re.split(": |, p=", line.task)[0])}{"" if aspect == "time" else f" ({aspect})"}' for line, aspect in group)
         marks = [mark for mark in dict.fromkeys(anchor(line) for line, _ in group) if mark not in seen]
         seen |= set(marks)
         text += [''.join(f'[]{{#{mark}}}' for mark in marks) + f'**{cell(method)}**, behind {names}. {why}', '']
