@@ -332,7 +332,7 @@ FROM_DISK = """<script>if (location.protocol === 'file:') {
 }</script>"""
 
 
-def config(pages, reference_bar, ledger_bar, out):
+def config(pages, reference_bar, ledger_bar, results_bar, out):
     "The committed `_quarto.yml` with what only a build knows: contents in reading order, the reference, the folder to write."
     from nbdev.config import get_config
     cfg = yaml.safe_load((NBS/'_quarto.yml').read_text())
@@ -350,8 +350,10 @@ def config(pages, reference_bar, ledger_bar, out):
             tutorials.append(dict(section=title, contents=[]))
         tutorials[-1]['contents'].append(where.as_posix())
     bar = web.get('sidebar') or {}
-    web['sidebar'] = [dict(bar, id='tutorials', contents=tutorials), dict(bar, id='reference', contents=reference_bar), dict(bar, id='ledger', contents=ledger_bar)]
-    web['navbar']['left'] = [dict(text='Tutorials', href='index.ipynb'), dict(text='Reference', href='api/index.qmd'), dict(text='Ledger', href='ledger/index.qmd')]
+    web['sidebar'] = [dict(bar, id='tutorials', contents=tutorials), dict(bar, id='reference', contents=reference_bar), dict(bar, id='ledger', contents=ledger_bar),
+                      dict(bar, id='benchmarks', contents=results_bar)]
+    web['navbar']['left'] = [dict(text='Tutorials', href='index.ipynb'), dict(text='Reference', href='api/index.qmd'), dict(text='Ledger', href='ledger/index.qmd'),
+                             dict(text='Measurements', href='benchmarks/index.qmd')]
     return yaml.safe_dump(cfg, sort_keys=False, allow_unicode=True)
 
 
@@ -457,9 +459,11 @@ def build(out, executed=None):
             except Broken as error: wrong.append(str(error))
         if wrong: raise Broken('\n'.join(wrong))
         shutil.copytree(NBS, stage, dirs_exist_ok=True, ignore=shutil.ignore_patterns('*.ipynb', '*.yml', '.*', '__pycache__'))
+        import benchmarks
         import ledger
         shelf = ledger.write_pages(stage/'ledger', page_name, names)
-        (stage/'_quarto.yml').write_text(config(pages, bar, shelf, out.resolve()))
+        results = benchmarks.write_pages(stage/'benchmarks')
+        (stage/'_quarto.yml').write_text(config(pages, bar, shelf, results, out.resolve()))
         (stage/'_symbols.json').write_text(json.dumps(names))
         from smalldocs import markdown
         from smalldocs.site import build as render
