@@ -40,7 +40,7 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS, RACES = ROOT/'docs'/'results', ROOT/'docs'/'races.toml'
 TIE = .95            # a ratio from here to its inverse is a draw
-CHAPTERS = dict(softmax='Softmax', similarity='Similarity', ordinal='Ordinal', bound='Bound')
+CHAPTERS = dict(core='Foundations', softmax='Softmax', similarity='Similarity', ordinal='Ordinal', bound='Bound')
 
 
 class Line(NamedTuple):
@@ -238,7 +238,7 @@ def race_figure(found: list[Line], path: Path) -> str:
     labels = [f'{line.method}: {re.split(":|, p=", line.task)[0][:44]}, {line.peer}' for line in shown]
     figure = Figure(figsize=(8.5, .8 + .2 * len(shown)), layout='constrained')
     axes = figure.subplots()
-    colours = dict(zip(CHAPTERS, ('#1b6ca8', '#b8552c', '#3a7d44', '#7a4f9a'), strict=True))
+    colours = dict(zip(CHAPTERS, ('#666666', '#1b6ca8', '#b8552c', '#3a7d44', '#7a4f9a'), strict=True))
     for at, line in enumerate(shown):
         axes.plot([1, line.time], [at, at], color=colours[line.chapter], lw=1.4, zorder=1)
         axes.scatter([line.time], [at], color=colours[line.chapter], s=26, zorder=2, marker='>' if line.at_least else 'o')
