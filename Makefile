@@ -55,8 +55,8 @@ docs: $(READY) ## build the site into _docs
 serve: docs ## build the site and serve it on this machine
 	python -m http.server --bind 127.0.0.1 --directory _docs 8000
 
-bench: $(READY) ## measure speed and write docs/results (name=softmax_umax for one script)
-	python bench/run.py $(name)
+bench: $(READY) ## measure speed, write docs/results: what changed, at most 30 minutes (name=softmax_umax for one, full=1 for all)
+	python bench/run.py $(if $(full),--full) $(name)
 
 ledger: $(READY) ## run the checks of random rows of the equation ledger, each with a mutant (n=10 seed=1)
 	python docs/ledger.py run --n $(or $(n),10) --seed $(or $(seed),1)
@@ -66,8 +66,8 @@ slow: $(READY) ## run slow cells and slow tests: reproductions and large oracles
 	python -m pytest -m slow $(args)
 	EXTREME_OPT_KILLS=10 EXTREME_OPT_FUZZ=10000 python -m pytest tests/test_run.py tests/test_readers.py -k 'killed or malformed'
 
-course: $(READY) ## write student and instructor versions of the problem sets to build/course
-	python assignments/make.py
+course: $(READY) ## write problem sets, solutions and rubrics to build/course (seed=7 for other numbers, roster=FILE for each student's own)
+	python assignments/make.py $(if $(seed),seed=$(seed)) $(if $(roster),roster=$(roster))
 
 new: $(READY) ## start a notebook from the template: make new name=40_ordinal/45_momentum
 	@test -n '$(name)' || { echo 'no name is given; say for example: make new name=40_ordinal/45_momentum'; exit 2; }

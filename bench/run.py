@@ -1,19 +1,40 @@
-"""Measure speed: `python bench/run.py NAME` runs bench/NAME.py, without a name every script, and each writes docs/results/NAME.csv.
+"""Measure speed: each script of this folder answers one question and leaves docs/results/NAME.csv (rows) and NAME.json (how they came about).
+
+    python bench/run.py                 every script that takes minutes at most and has changed since it was last run
+    python bench/run.py NAME ...        these, whatever was run before
+    python bench/run.py --full          every script, in full length (hours); when stopped, the next call goes on where it was
+    python bench/run.py --list          what is there, and which results are older than the code
 
 A script has a function `main() -> list[dict]`, one row per thing measured, with the columns below; `bench/machine.py` has what they share.
+It runs in a process of its own with every library held to one thread. `LONG = True` in a script leaves it to --full. What a script does in more
+depth with --full it learns from EXTREME_OPT_FULL=1. A result counts as fresh while the script, what it imports from here and the parts of the
+package that it names are unchanged. A script that reads PARTS from its environment may keep finished parts in that folder: a stopped run goes on
+there. Rivals live in build/peers, one environment per file of bench/peers, made when a script first asks for them
+(the names of their interpreters reach it as EXTREME_OPT_PEERS and EXTREME_OPT_PEERS_CBLEARN); set these variables to use your own.
 """
 from __future__ import annotations
 
+import argparse
 import csv
+import datetime
+import hashlib
 import importlib.util
+import json
 import os
+import re
+import shutil
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-RESULTS = HERE.parent / 'docs' / 'results'
+ROOT = HERE.parent
+RESULTS, PEERS = ROOT / 'docs' / 'results', ROOT / 'build' / 'peers'
 COLUMNS = ['method', 'task', 'peer', 'threads', 'seconds', 'quality', 'peak_mb', 'versions', 'date']
-SHARED = {'run', 'machine'}
+OPTIONAL = ['spread', 'how']                      # relative spread over repeats; how the seconds were taken
+SHARED = {'run', 'machine', 'memory'}
+LIMIT, LIMIT_FULL = 15 * 60, 4 * 3600             # seconds that a script may take
 
 
 def scripts() -> dict[str, Path]:
@@ -21,6 +42,83 @@ def scripts() -> dict[str, Path]:
     return {path.stem: path for path in sorted(HERE.glob('*.py')) if path.stem not in SHARED}
 
 
+def is_long(path: Path) -> bool:
+    "Whether a script is left to --full."
+    return bool(re.search(r'^LONG = True', path.read_text(encoding='utf-8'), re.M)) or path.stem in {
+        'softmax_reproduce', 'similarity_reproduce', 'ordinal_reproduce', 'bound_reproduce', 'softmax_rivals', 'similarity_million', 'ordinal_million'}
+
+
+# ------------------------------------------------------------------------------------------ what is fresh
+def sources(path: Path) -> list[Path]:
+    "The script, what it imports from this folder, and the exported code of core and of the parts of the package that it names."
+    here, found = scripts(), {path}
+    for name in re.findall(r'^(?:from|import) (\w+)', path.read_text(encoding='utf-8'), re.M):
+        if name in here: found.add(here[name])
+    text = ''.join(one.read_text(encoding='utf-8') for one in found)
+    parts = {'core', *re.findall(r'extreme_opt\.(\w+)', text), *re.findall(r'from extreme_opt import (\w+)', text)}
+    for part in parts: found |= set((ROOT/'extreme_opt'/part).rglob('*.py'))
+    return sorted(found)
+
+
+def fingerprint(path: Path) -> str:
+    "Changes when a script or the code it measures changes; comments and cell numbers of exported modules do not count."
+    digest = hashlib.sha256()
+    for source in sources(path):
+        lines = [line for line in source.read_text(encoding='utf-8').splitlines() if line.strip() and not line.lstrip().startswith('#')]
+        digest.update('\n'.join([source.relative_to(ROOT).as_posix(), *lines]).encode())
+    return digest.hexdigest()[:16]
+
+
+def story(name: str) -> dict:
+    "How the rows of a script came about; empty where nothing is told."
+    path = RESULTS / f'{name}.json'
+    return json.loads(path.read_text(encoding='utf-8')) if path.exists() and (RESULTS / f'{name}.csv').exists() else {}
+
+
+def is_fresh(name: str, path: Path, full: bool = False) -> bool:
+    "Whether the stored rows were measured with this very code on a machine like this one, as fully as is asked."
+    told = story(name)
+    import machine
+    return bool(told) and told['fingerprint'] == fingerprint(path) and told['machine'] == machine.cpu() and told['full'] >= full
+
+
+# ------------------------------------------------------------------------------------------ rivals
+def peers(name: str) -> str | None:
+    "The interpreter of the environment of bench/peers/NAME.txt; it is made where it is not there or is made from other pins."
+    wanted, folder = (HERE/'peers'/f'{name}.txt').read_text(encoding='utf-8'), PEERS / name
+    python, stamp = folder / ('Scripts/python.exe' if os.name == 'nt' else 'bin/python'), folder / 'made_from.txt'
+    if python.exists() and stamp.exists() and stamp.read_text(encoding='utf-8') == wanted: return str(python)
+    print(f'making the environment of rivals build/peers/{name}', flush=True)
+    try:
+        subprocess.run([sys.executable, '-m', 'venv', '--clear', str(folder)], check=True)
+        subprocess.run([str(python), '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '-r', str(HERE/'peers'/f'{name}.txt')], check=True)
+    except subprocess.CalledProcessError as error:
+        print(f'bench/peers/{name}.txt could not be installed ({error}): no rows for these rivals', flush=True)
+        return None
+    stamp.write_text(wanted, encoding='utf-8')
+    return str(python)
+
+
+def parts(path: Path) -> Path:
+    "Where a script may keep what it has finished until all is; another place for other code."
+    return ROOT/'build'/'bench'/f'{path.stem}-{fingerprint(path)}'
+
+
+def environment(path: Path, full: bool) -> dict[str, str]:
+    "What a script finds in its environment: one thread, its rivals, whether all is wanted."
+    import machine
+    env, text = machine.pinned(1), path.read_text(encoding='utf-8')
+    if full: env |= {'EXTREME_OPT_FULL': '1', 'FULL': '1'}
+    if re.search(r"environ.*'PARTS'", text): env.setdefault('PARTS', str(parts(path)))
+    if re.search(r'EXTREME_OPT_PEERS\b|peer_python\(\)', text) and not env.get('EXTREME_OPT_PEERS'):
+        env['EXTREME_OPT_PEERS'] = peers('main') or ''
+    if re.search(r'CBLEARN|peer_python\(.cblearn', text):
+        mine = env.get('EXTREME_OPT_PEERS_CBLEARN') or env.get('CBLEARN_PYTHON') or peers('cblearn') or ''
+        env |= {'EXTREME_OPT_PEERS_CBLEARN': mine, 'CBLEARN_PYTHON': mine}
+    return env
+
+
+# ------------------------------------------------------------------------------------------ running
 def measure(path: Path) -> list[dict]:
     "Import a script and run its `main`."
     spec = importlib.util.spec_from_file_location(f'bench_{path.stem}', path)
@@ -32,28 +130,66 @@ def measure(path: Path) -> list[dict]:
 def write(rows: list[dict], path: Path) -> None:
     "Write rows as CSV, whole or not at all."
     for row in rows:
-        if set(row) != set(COLUMNS): raise ValueError(f'{path.name}: a row has the columns {sorted(row)}, but {COLUMNS} are needed')
+        if not set(COLUMNS) <= set(row) <= {*COLUMNS, *OPTIONAL}:
+            raise ValueError(f'{path.name}: a row has the columns {sorted(row)}, but {COLUMNS} are needed and {OPTIONAL} allowed')
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix('.part')
+    part, columns = path.with_suffix('.part'), COLUMNS + [name for name in OPTIONAL if any(name in row for row in rows)]
     with part.open('w', newline='', encoding='utf-8') as file:
-        table = csv.DictWriter(file, COLUMNS, lineterminator='\n')
+        table = csv.DictWriter(file, columns, restval='', lineterminator='\n')
         table.writeheader(); table.writerows(rows)
     part.replace(path)
 
 
-def main(names: list[str]) -> int:
-    known = scripts()
-    names = [name.removesuffix('.py').removeprefix('bench/') for name in names] or list(known)
+def alone(name: str) -> None:
+    "Measure in this process and store rows and story."
+    import machine
+    path, full, mark = scripts()[name], os.environ.get('EXTREME_OPT_FULL') == '1', time.perf_counter()
+    rows, print_ = measure(path), fingerprint(path)
+    write(rows, RESULTS / f'{name}.csv')
+    told = dict(command=f'make bench name={name}' + ' full=1' * full, fingerprint=print_, full=full, machine=machine.cpu(), cores=os.cpu_count(),
+                versions=machine.versions(), rivals={each: machine.installed(each) for each in ('main', 'cblearn') if machine.peer_at(each)},
+                minutes=round((time.perf_counter() - mark) / 60, 1), date=datetime.date.today().isoformat(), how=HOW)
+    (RESULTS / f'{name}.json').write_text(json.dumps(told, indent=1) + '\n', encoding='utf-8')
+    shutil.rmtree(parts(path), ignore_errors=True)
+
+
+HOW = ('In a process of its own; libraries held to the threads that a row names; compiled and warmed up before the clock starts; jobs that are compared '
+       'take turns; medians over repeats where a job is short; peak_mb is the most memory of the process that a row was measured in.')
+
+
+def main(words: list[str]) -> int:
+    parser = argparse.ArgumentParser(description='Measure speed and write docs/results.')
+    parser.add_argument('names', nargs='*')
+    parser.add_argument('--full', action='store_true', help='every script, in full length')
+    parser.add_argument('--list', action='store_true', help='what is there, and which results are older than the code')
+    parser.add_argument('--here', help=argparse.SUPPRESS)
+    args, known = parser.parse_args(words), scripts()
+    if args.here: alone(args.here); return 0
+    names = [name.removesuffix('.py').removeprefix('bench/') for name in args.names]
     for name in names:
         if name not in known: sys.exit(f'bench has no script {name!r}; there are: {", ".join(known)}')
-    for name in names:
+    if args.list:
+        for name, path in known.items():
+            state = 'fresh' if is_fresh(name, path) else 'older than the code' if story(name) else 'of unknown age' if (RESULTS/f'{name}.csv').exists() else 'not there'
+            print(f'{name:24}{"long" if is_long(path) else "":6}results {state}')
+        return 0
+    wanted = names or [name for name, path in known.items() if args.full or not is_long(path)]
+    failed = []
+    for name in wanted:
+        path = known[name]
+        if not names and is_fresh(name, path, args.full): print(f'== {name}: nothing has changed since {story(name)["date"]}', flush=True); continue
         print(f'== {name}', flush=True)
-        write(measure(known[name]), RESULTS / f'{name}.csv')
-        print(f'wrote docs/results/{name}.csv', flush=True)
-    return 0
+        try:
+            subprocess.run([sys.executable, str(HERE/'run.py'), '--here', name], check=True, env=environment(path, args.full),
+                           timeout=LIMIT_FULL if args.full or names else LIMIT)
+            print(f'wrote docs/results/{name}.csv', flush=True)
+        except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
+            failed.append(name)
+            print(f'{name} did not end well: {error}', flush=True)
+    if failed: print(f'failed: {", ".join(failed)}', file=sys.stderr)
+    return bool(failed)
 
 
 if __name__ == '__main__':
-    for variable in ('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS', 'NUMBA_NUM_THREADS'): os.environ.setdefault(variable, '1')
     sys.path.insert(0, str(HERE))
     sys.exit(main(sys.argv[1:]))

@@ -165,6 +165,19 @@ PAPERS = {
     'ordinal': 'K. Ma, J. Zeng, J. Xiong, Q. Xu, X. Cao, W. Liu and Y. Yao, *Fast stochastic ordinal embedding with variance reduction and adaptive step size*',
     'bound': 'Y. Pan, *From bound majorization to stochastic bound majorization*',
 }
+# A box that hides the rows of the tables below it that lack one of its words.
+FINDER = """```{=html}
+<p><input class="ledger-finder" type="search" placeholder="Find a number, a word, a verdict" aria-label="Find a row"
+  style="width: 100%; max-width: 26rem; font: inherit; color: inherit; background: transparent;
+  border: 1px solid currentColor; border-radius: .3rem; padding: .3rem .6rem"></p>
+<script>
+document.querySelector('.ledger-finder').addEventListener('input', event => {
+  const words = event.target.value.toLowerCase().split(/\\s+/).filter(Boolean);
+  for (const row of document.querySelectorAll('.ledger tbody tr'))
+    row.hidden = !words.every(word => (row.textContent + ' ' + (row.querySelector('[id]')?.id ?? '')).toLowerCase().includes(word));
+});
+</script>
+```"""
 KINDS = dict(prop='Proposition', lemma='Lemma', theorem='Theorem', corollary='Corollary', alg='Algorithm', table='Table', fig='Figure')
 
 
@@ -208,14 +221,14 @@ def write_pages(folder: Path, page_name, names: dict) -> list:
         place = where[label]
         return f'[{place.path.stem.partition("_")[2]}](/{page_name(place.path).as_posix()}#check-{label})'
     def cell(text): return ' '.join(text.split()).replace('|', '\\|')
-    bar, count = ['ledger/index.qmd'], []
+    bar, count, grid = ['ledger/index.qmd'], [], []
     for chapter in CHAPTERS:
         part = [row for row in table if row.chapter == chapter]
         if not part: continue
         order = {item: at for at, item in enumerate(numbered(chapter))}
         part.sort(key=lambda row: order.get(row.id, len(order)))
         lines = ['---', f'title: "{chapter.capitalize()}: every formula"', 'description: What each numbered item is worth, and the cell that says so.', '---', '',
-                 f'The numbers are those of {PAPERS[chapter]}. A click on a check leads to the cell that tests the formula.', '', '::: {.ledger}',
+                 f'The numbers are those of {PAPERS[chapter]}. A click on a check leads to the cell that tests the formula.', '', FINDER, '', '::: {.ledger}',
                  '| Item | What it says | Verdict | Check | Code |', '|---|---|---|---|---|']
         for row in part:
             if row.verdict == 'ours': continue
@@ -229,11 +242,21 @@ def write_pages(folder: Path, page_name, names: dict) -> list:
             lines += [f'| [{cell(row.what)}]{{#{row.id}}} | {link(row.check)} |' for row in ours] + [':::', '']
         (folder/f'{chapter}.qmd').write_text('\n'.join(lines) + '\n', encoding='utf-8')
         bar.append(f'ledger/{chapter}.qmd')
+        def direct(row):
+            "A number as a link to its check, or to its row where there is none."
+            target = f'/{page_name(where[row.check].path).as_posix()}#check-{row.check}' if row.check in where else f'/ledger/{row.chapter}.qmd#{row.id}'
+            said = cell(row.what).replace('"', "'").replace('$', '')
+            return f'[{number(row.id)}]({target}){{title="{said}"}}'
+        grid.append((chapter, [direct(row) for row in part if row.verdict != 'ours']))
         count.append(f'| [{chapter}](/ledger/{chapter}.qmd) | ' + ' | '.join(str(sum(row.verdict == verdict for row in part)) for verdict in VERDICTS) + ' |')
     lines = ['---', 'title: The ledger', 'description: Every numbered formula of the four papers, with a verdict you can run.', '---', '',
              'A reader who wonders about a formula finds it here, with what it is worth and a link to the cell that tests it. A test keeps rows and cells',
              'together, and puts errors into the formulas to see whether the checks notice: `make ledger` does so for ten random rows.', '', '::: {.ledger}',
-             '| Paper | ' + ' | '.join(VERDICTS) + ' |', '|---' * (len(VERDICTS) + 1) + '|', *count, ':::', '']
+             '| Paper | ' + ' | '.join(VERDICTS) + ' |', '|---' * (len(VERDICTS) + 1) + '|', *count, ':::', '',
+             '## By number', '',
+             "Every number of a paper, with a link to the cell that tests it. What the formula says and what it is worth stands in the paper's own table.", '']
+    for chapter, links in grid:
+        lines += [f'### [{chapter.capitalize()}](/ledger/{chapter}.qmd)', '', f'::: {{#{chapter}-numbers .ledger-numbers}}', ' '.join(links), ':::', '']
     (folder/'index.qmd').write_text('\n'.join(lines) + '\n', encoding='utf-8')
     if slips:
         lines = ['---', 'title: Errata', 'description: Where the print errs, with the smallest numbers that show it.', '---', '',

@@ -1,0 +1,190 @@
+"""Answers to problem set 3, right and wrong, for each coding question: (name, earns the marks, source)."""
+
+SLOPES = '''
+def triplet_slopes(anchor, near, far):
+    u, v = anchor - near, anchor - far
+    z = {z}
+    s = {share}
+    return {anchor}, {near}, {far}
+'''
+
+
+def slopes(z='u @ u - v @ v', share='math.exp(min(z, 0)) / (1 + math.exp(-abs(z)))', anchor='2 * s * (far - near)', near='2 * s * (near - anchor)',
+           far='2 * s * (anchor - far)'):
+    return SLOPES.format(z=z, share=share, anchor=anchor, near=near, far=far)
+
+
+LOSS = '''
+def loss_and_gradient(X, triplets):
+    i, j, k = np.asarray(triplets).T
+    u, v = X[i] - X[j], X[i] - X[k]
+    z = {z}
+    s = {share}
+    G = np.zeros(X.shape)
+    {add}
+    return {value}, {gradient}
+'''
+ADD = 'np.add.at(G, i, np.asarray(s[:, None] * (u - v))); np.add.at(G, j, np.asarray(-s[:, None] * u)); np.add.at(G, k, np.asarray(s[:, None] * v))'
+EXPIT = 'np.exp(np.minimum(z, 0)) / (1 + np.exp(-np.abs(z)))'
+
+
+def loss(z='(u**2).sum(1) - (v**2).sum(1)', share='2 * ' + EXPIT, add=ADD, value='np.mean(np.logaddexp(0, z))', gradient='G / len(i)'):
+    return LOSS.format(z=z, share=share, add=add, value=value, gradient=gradient)
+
+
+LOOP = '''for q in range(len(i)):
+        G[i[q]] += s[q] * (u[q] - v[q]); G[j[q]] -= s[q] * u[q]; G[k[q]] += s[q] * v[q]'''
+COUNT = '''for c in range(X.shape[1]):
+        w = lambda part: np.asarray(s * part[:, c])
+        G[:, c] = np.bincount(i, w(u - v), len(X)) - np.bincount(j, w(u), len(X)) + np.bincount(k, w(v), len(X))'''
+TABLE = '((X[:, None] - X[None])**2).sum(2)[i, j] - ((X[:, None] - X[None])**2).sum(2)[i, k]'
+SQUARES = '(lambda D: D[i, j] - D[i, k])((X**2).sum(1)[:, None] - 2 * X @ X.T + (X**2).sum(1))'
+
+DIRECTION = '''
+def svrg_direction(X, snapshot, full, triplets, batch, gradient_of):
+    {body}
+'''
+
+
+def direction(body): return DIRECTION.format(body=body)
+
+
+STEP = '''
+def step_size(moved, turned, epsilon, n_inner, previous):
+    length = {length}
+    {guard}
+    below = {below}
+    return {answer} if below else math.inf
+'''
+
+
+def step(length='np.sum(moved**2)', guard='if not moved.any(): return previous', below='abs(np.sum(moved * turned)) + epsilon * length',
+         answer='length / (n_inner * below)'):
+    return STEP.format(length=length, guard=guard, below=below, answer=answer)
+
+
+ERROR = '''
+def triplet_error(X, triplets):
+    i, j, k = np.asarray(triplets).T
+    {body}
+'''
+
+
+def error(body): return ERROR.format(body=body)
+
+
+NEAR, FAR = '((X[i] - X[j])**2).sum(1)', '((X[i] - X[k])**2).sum(1)'
+
+REAL = '''
+def objective(flat):
+    X = flat.reshape(21, 2)
+    value, gradient = loss_and_gradient(X, known)
+    return value + ridge * (X**2).sum() / 21, (gradient + 2 * ridge * X / 21).ravel()
+fits = [minimize(objective, start.ravel(), jac=True, method='L-BFGS-B', options=dict(maxiter=200)) for start in {starts}]
+best = {choice}(fits, key=lambda fit: fit.fun).x.reshape(21, 2)
+errors = {errors}
+'''
+
+
+def real(starts='starts', choice='min', errors="dict(train=triplet_error(best, known), test=triplet_error(best, hidden))"):
+    return REAL.format(starts=starts, choice=choice, errors=errors)
+
+
+ANSWERS = {
+    'triplet_slopes': [
+        ('differences of points', True, slopes()),
+        ('scipy', True, slopes(share='__import__("scipy.special", fromlist=["expit"]).expit(z)', anchor='2 * s * (u - v)', near='-2 * s * u', far='2 * s * v')),
+        ('log domain', True, slopes(z='np.linalg.norm(u)**2 - np.linalg.norm(v)**2', share='np.exp(-np.logaddexp(0, -z))')),
+        ('tanh', True, slopes(share='(1 + math.tanh(z / 2)) / 2')),
+        ('overflows', False, slopes(share='math.exp(z) / (1 + math.exp(z))')),
+        ('overflows the other way', False, slopes(share='1 / (1 + math.exp(-z))')),
+        ('near and far exchanged in the share', False, slopes(z='v @ v - u @ u')),
+        ('factor two forgotten', False, slopes(anchor='s * (far - near)', near='s * (near - anchor)', far='s * (anchor - far)')),
+        ('sign', False, slopes(anchor='2 * s * (near - far)', near='2 * s * (anchor - near)', far='2 * s * (far - anchor)')),
+        ('anchor moved by the near one alone', False, slopes(anchor='2 * s * (anchor - near)')),
+        ('anchor moved by the far one alone', False, slopes(anchor='-2 * s * (anchor - far)')),
+        ('sign of the far one', False, slopes(far='-2 * s * (anchor - far)')),
+        ('distance for its square', False, slopes(z='np.linalg.norm(u) - np.linalg.norm(v)')),
+        ('share forgotten', False, slopes(share='1.')),
+    ],
+    'loss_and_gradient': [
+        ('add.at', True, loss()),
+        ('a loop over triplets', True, loss(add=LOOP)),
+        ('bincount per column', True, loss(add=COUNT)),
+        ('norms', True, loss(z='np.einsum("qp,qp->q", u, u) - np.einsum("qp,qp->q", v, v)')),
+        ('a table of all distances', False, loss(z=TABLE)),
+        ('a table by inner products', False, loss(z=SQUARES)),
+        ('added once', False, loss(add='G[i] += s[:, None] * (u - v); G[j] -= s[:, None] * u; G[k] += s[:, None] * v')),
+        ('sum for the mean', False, loss(value='np.sum(np.logaddexp(0, z))', gradient='G')),
+        ('gradient of the sum', False, loss(gradient='G')),
+        ('factor two', False, loss(share=EXPIT)),
+        ('near and far exchanged', False, loss(z='(v**2).sum(1) - (u**2).sum(1)')),
+        ('anchor forgotten', False, loss(add=ADD.split(';', 1)[1].strip())),
+        ('far one forgotten', False, loss(add=';'.join(ADD.split(';')[:2]))),
+        ('loss overflows', False, loss(value='np.mean(np.log(1 + np.exp(z)))')),
+        ('gradient overflows', False, loss(share='2 * np.exp(z) / (1 + np.exp(z))')),
+    ],
+    'svrg_direction': [
+        ('two means', True, direction('return full + gradient_of(X, triplets[batch]) - gradient_of(snapshot, triplets[batch])')),
+        ('one by one', True, direction('return full + np.mean([gradient_of(X, triplets[[q]]) - gradient_of(snapshot, triplets[[q]]) for q in batch], axis=0)')),
+        ('a sum divided', True, direction('v = full.copy()\n    for q in batch: v += (gradient_of(X, triplets[q]) - gradient_of(snapshot, triplets[q])) / len(batch)\n'
+                                          '    return v')),
+        ('full forgotten', False, direction('return gradient_of(X, triplets[batch]) - gradient_of(snapshot, triplets[batch])')),
+        ('plain SGD', False, direction('return gradient_of(X, triplets[batch])')),
+        ('the full gradient', False, direction('return gradient_of(X, triplets)')),
+        ('sign of the correction', False, direction('return full - gradient_of(X, triplets[batch]) + gradient_of(snapshot, triplets[batch])')),
+        ('snapshot added', False, direction('return full + gradient_of(X, triplets[batch]) + gradient_of(snapshot, triplets[batch])')),
+        ('a sum for the mean', False, direction('return full + len(batch) * (gradient_of(X, triplets[batch]) - gradient_of(snapshot, triplets[batch]))')),
+        ('repetitions dropped', False, direction('b = np.unique(batch)\n    return full + gradient_of(X, triplets[b]) - gradient_of(snapshot, triplets[b])')),
+        ('full computed again', False, direction('return gradient_of(snapshot, triplets) + gradient_of(X, triplets[batch]) - gradient_of(snapshot, triplets[batch])')),
+        ('divided by the number of triplets', False,
+         direction('return full + len(batch) / len(triplets) * (gradient_of(X, triplets[batch]) - gradient_of(snapshot, triplets[batch]))')),
+        ('full changed in place', False, direction('full += gradient_of(X, triplets[batch]) - gradient_of(snapshot, triplets[batch])\n    return full')),
+    ],
+    'step_size': [
+        ('sums', True, step()),
+        ('flat vectors', True, step(length='moved.ravel() @ moved.ravel()', guard='if length == 0: return previous', below='abs(moved.ravel() @ turned.ravel()) + epsilon * length')),
+        ('curvature first', True, step(below='abs(np.vdot(moved, turned)) / length + epsilon', answer='1 / below / n_inner')),
+        ('trace', True, step(below='abs(np.trace(moved.T @ turned)) + epsilon * np.linalg.norm(moved)**2')),
+        ('no absolute value', False, step(below='np.sum(moved * turned) + epsilon * length')),
+        ('absolute values inside the sum', False, step(below='np.sum(np.abs(moved * turned)) + epsilon * length')),
+        ('m forgotten', False, step(answer='length / below')),
+        ('multiplied by m', False, step(answer='n_inner * length / below')),
+        ('epsilon not scaled', False, step(below='abs(np.sum(moved * turned)) + epsilon')),
+        ('epsilon forgotten', False, step(below='abs(np.sum(moved * turned))')),
+        ('the other Barzilai-Borwein step', False, step(below='np.sum(turned**2) + epsilon * length', answer='abs(np.sum(moved * turned)) / below / n_inner')),
+        ('length not squared', False, step(length='np.linalg.norm(moved)')),
+        ('nothing moved, nothing caught', False, step(guard='pass')),
+        ('zero when nothing moved', False, step(guard='if not moved.any(): return 0.')),
+        ('curvature in place of step', False, step(answer='below / length / n_inner')),
+    ],
+    'triplet_error': [
+        ('not less', True, error(f'return float(np.mean(~({NEAR} < {FAR})))')),
+        ('one minus the right ones', True, error(f'return 1 - np.mean({NEAR} < {FAR})')),
+        ('norms', True, error('return float(np.mean([not np.linalg.norm(X[a] - X[b]) < np.linalg.norm(X[a] - X[c]) for a, b, c in triplets]))')),
+        ('counted', True, error(f'return (len(i) - np.count_nonzero({NEAR} < {FAR})) / len(i)')),
+        ('the share that holds', False, error(f'return np.mean({NEAR} < {FAR})')),
+        ('ties are right', False, error(f'return np.mean({NEAR} > {FAR})')),
+        ('ties are half', False, error(f'return np.mean({NEAR} > {FAR}) + .5 * np.mean({NEAR} == {FAR})')),
+        ('nan is right', False, error(f'return np.mean({NEAR} >= {FAR})')),
+        ('near and far exchanged', False, error(f'return np.mean(~({FAR} < {NEAR}))')),
+        ('a count', False, error(f'return np.sum(~({NEAR} < {FAR}))')),
+        ('city blocks', False, error('return np.mean(~(np.abs(X[i] - X[j]).sum(1) < np.abs(X[i] - X[k]).sum(1)))')),
+        ('the wrong side of the triangle', False, error(f'return np.mean(~({NEAR} < ((X[j] - X[k])**2).sum(1)))')),
+        ('first column alone', False, error('return np.mean(~(np.abs(X[i, 0] - X[j, 0]) < np.abs(X[i, 0] - X[k, 0])))')),
+        ('nan left out', False, error(f'a, b = {NEAR}, {FAR}\n    ok = np.isfinite(a + b)\n    return np.mean(~(a < b)[ok])')),
+    ],
+    'answer': [
+        ('read off', True, 'answer_scale = round(float(_best_scale()), 2)'.replace(
+            '_best_scale()', 'min(np.linspace(.2, 1.5, 53), key=lambda c: size_loss(c))')),
+        ('the map as it is', False, 'answer_scale = 1.'), ('the left end', False, 'answer_scale = .2'), ('the value of F', False, 'answer_scale = .43'),
+        ('left empty', False, 'answer_scale = None'),
+    ],
+    'real': [
+        ('best of five', True, real()),
+        ('worst of five', False, real(choice='max', errors="dict(train=1 - triplet_error(best, known), test=triplet_error(best, hidden))")),
+        ('the share that holds', False, real(errors="dict(train=1 - triplet_error(best, known), test=1 - triplet_error(best, hidden))")),
+        ('training error twice', False, real(errors="dict(train=triplet_error(best, known), test=triplet_error(best, known) + .02)")),
+        ('left empty', False, 'errors = {}'),
+    ],
+}

@@ -1,0 +1,223 @@
+"""Answers to problem set 4, right and wrong, for each coding question: (name, earns the marks, source)."""
+
+WEIGHT = '''
+def curvature_weight(gap):
+    x = np.abs(np.asarray(gap, float))
+    {body}
+'''
+
+
+def weight(body): return WEIGHT.format(body=body)
+
+
+SAFE = 'safe = np.where((x < 1e-8) | np.isinf(x), 1., x)\n    return np.where(x < 1e-8, .25, np.where(np.isinf(x), 0., {}))'
+
+BOUND = '''
+def quadratic_bound(features, log_weights):
+    F, a = {given}
+    logz, mu, S = float(a[0]), F[0].astype(float), np.zeros((F.shape[1],) * 2)
+    for x, f in zip(a[1:], F[1:]):
+        xi, l = {gap}, f - mu
+        {first}
+        {second}
+        logz = {value}
+    return logz, mu, S
+'''
+KEEP = 'features[np.isfinite(log_weights)], log_weights[np.isfinite(log_weights)]'
+CURVE, MEAN = 'S = S + {} * np.outer(l, l)', 'mu = mu + expit(xi) * l'
+
+
+def bound(given=KEEP, gap='x - logz', beta='curvature_weight(xi)', first=None, second=MEAN, value='np.logaddexp(logz, x)'):
+    return BOUND.format(given=given, gap=gap, first=first or CURVE.format(beta), second=second, value=value)
+
+
+WHOLE = '''
+def quadratic_bound(features, log_weights):
+    use = np.flatnonzero(np.asarray(log_weights) > -np.inf)
+    F, a = features[use], np.asarray(log_weights)[use]
+    total = np.logaddexp.accumulate(a)
+    means = np.array([np.exp(a[:j + 1] - total[j]) @ F[:j + 1] for j in range(len(a))])
+    L = np.sqrt(curvature_weight(a[1:] - total[:-1]))[:, None] * (F[1:] - means[:-1])
+    return total[-1], means[-1], L.T @ L
+'''
+DICTIONARY = '''
+def quadratic_bound(features, log_weights):
+    logz, mu, S = None, None, np.zeros((features.shape[1], features.shape[1]))
+    for j in range(len(log_weights)):
+        if not np.isfinite(log_weights[j]): continue
+        if logz is None: logz, mu = log_weights[j], 1. * features[j]; continue
+        top = max(logz, log_weights[j])
+        new = top + math.log(math.exp(logz - top) + math.exp(log_weights[j] - top))
+        kappa = math.exp(log_weights[j] - new)
+        S += float(curvature_weight(log_weights[j] - logz)) * (features[j] - mu)[:, None] * (features[j] - mu)
+        mu, logz = (1 - kappa) * mu + kappa * features[j], new
+    return logz, mu, S
+'''
+RAW = '''
+def quadratic_bound(features, log_weights):
+    z, mu, S = 0., 0 * features[0], np.zeros((features.shape[1],) * 2)
+    for a, f in zip(np.exp(log_weights), features):
+        if a == 0: continue
+        if z == 0: z, mu = a, f; continue
+        l = f - mu
+        S = S + curvature_weight(math.log(a / z)) * np.outer(l, l); mu = mu + a / (z + a) * l; z += a
+    return math.log(z), mu, S
+'''
+TINY = '''
+def quadratic_bound(features, log_weights):
+    logz, mu, S = math.log(1e-16), 0 * features[0], np.zeros((features.shape[1],) * 2)
+    for x, f in zip(log_weights, features):
+        if x == -np.inf: continue
+        l = f - mu
+        S = S + curvature_weight(x - logz) * np.outer(l, l); mu = mu + expit(x - logz) * l; logz = np.logaddexp(logz, x)
+    return logz, mu, S
+'''
+
+TIMES = '''
+def curvature_times(samples, S, ridge, V):
+    {body}
+'''
+
+
+def times(body): return TIMES.format(body=body)
+
+
+STEP = '''
+def majorize_step(W, samples, labels, S, ridge, relaxation=1.):
+    t = len(labels)
+    scores = samples @ W.T
+    P = {shares}
+    {label}
+    g = {gradient}
+    A = {matrix}
+    return {answer}
+'''
+
+
+def step(shares='np.exp(scores - logsumexp(scores, axis=1, keepdims=True))', label='P[np.arange(t), labels] -= 1', gradient='P.T @ samples + t * ridge * W',
+         matrix='full_matrix(samples, S, ridge)', answer='W - relaxation * np.linalg.solve(A, g.ravel()).reshape(W.shape)'):
+    return STEP.format(shares=shares, label=label, gradient=gradient, matrix=matrix, answer=answer)
+
+
+CG = '''
+def majorize_step(W, samples, labels, S, ridge, relaxation=1.):
+    scores = samples @ W.T
+    scores = scores - scores.max(1, keepdims=True)
+    P = np.exp(scores) / np.exp(scores).sum(1, keepdims=True) - np.eye(len(W))[labels]
+    g = P.T @ samples + len(samples) * ridge * W
+    x, r = np.zeros_like(W), g.copy(); p = r.copy()
+    for _ in range(4 * W.size):
+        q = curvature_times(samples, S, ridge, p)
+        alpha = (r * r).sum() / (p * q).sum()
+        x += alpha * p; new = r - alpha * q
+        if np.abs(new).max() < 1e-13 * (1 + np.abs(g).max()): break
+        p = new + (new * new).sum() / (r * r).sum() * p; r = new
+    return W - relaxation * x
+'''
+
+REAL = '''
+curves = {{}}
+def chain(scores):
+    order = {order}
+    S = quadratic_bound(np.eye(3)[order], scores[order])[2]
+    return {back}
+for name in ('boehning', 'chain'):
+    W, curve = np.zeros((3, wine_samples.shape[1])), []
+    for _ in range(11):
+        curve.append(objective(W, wine_samples, wine_labels, ridge) / {per})
+        S = boehning(len(wine_labels), 3) if name == {fixed} else np.array([chain(s) for s in wine_samples @ W.T])
+        W = majorize_step(W, wine_samples, wine_labels, S, ridge, {relaxation})
+    curves[name] = curve
+'''
+
+
+def real(order="np.argsort(scores, kind='stable')", back='S', per='len(wine_labels)', fixed="'boehning'", relaxation='1.'):
+    return REAL.format(order=order, back=back, per=per, fixed=fixed, relaxation=relaxation)
+
+
+ANSWERS = {
+    'curvature_weight': [
+        ('two cases', True, weight(SAFE.format('np.tanh(safe / 2) / 2 / safe'))),
+        ('logistic function', True, weight(SAFE.format('(expit(safe) - .5) / safe'))),
+        ('expm1', True, weight(SAFE.format('-np.expm1(-safe) / (1 + np.exp(-safe)) / 2 / safe'))),
+        ('a loop', True, weight('one = lambda v: .25 if v < 1e-7 else 0. if v == math.inf else math.tanh(v / 2) / (2 * v)\n    return np.vectorize(one, otypes=[float])(x)')),
+        ('factor two', False, weight(SAFE.format('np.tanh(safe / 2) / safe'))),
+        ('half of the half', False, weight(SAFE.format('np.tanh(safe / 2) / (4 * safe)'))),
+        ('no half inside', False, weight(SAFE.format('np.tanh(safe) / 2 / safe'))),
+        ('curvature of the function', False, weight('return expit(x) * expit(-x)')),
+        ('a quarter everywhere', False, weight('return .25 + 0 * np.minimum(x, 1)')),
+        ('nan at zero', False, weight('return np.where(np.isinf(x), 0., np.tanh(np.minimum(x, 1e300) / 2) / (2 * np.minimum(x, 1e300)))')),
+        ('nan at infinity', False, weight('s = np.where(x < 1e-8, 1., x)\n    return np.where(x < 1e-8, .25, np.sinh(s / 2) / np.cosh(s / 2) / (2 * s))')),
+        ('overflows', False, weight('s = np.where(x < 1e-8, 1., x)\n    return np.where(x < 1e-8, .25, np.where(np.isinf(x), 0, (np.exp(s) - 1) / (np.exp(s) + 1) / (2 * s)))')),
+        ('digits lost near zero', False, weight('return np.where(x == 0, .25, np.where(np.isinf(x), 0., (expit(x) - expit(-x)) / (2 * np.where(x == 0, 1, x))))')),
+        ('a quarter below one', False, weight('safe = np.where((x < 1) | np.isinf(x), 1., x)\n    return np.where(x < 1, .25, np.where(np.isinf(x), 0., np.tanh(safe / 2) / 2 / safe))')),
+    ],
+    'quadratic_bound': [
+        ('the recursion', True, bound()),
+        ('all means at once', True, WHOLE),
+        ('shares by the new total', True, DICTIONARY),
+        ('mean first', False, bound(first=MEAN, second='l = f - mu; ' + CURVE.format('curvature_weight(xi)'))),
+        ('a tiny start', False, TINY),
+        ('weights, not logarithms', False, RAW),
+        ('share of the rest', False, bound(second='mu = mu + expit(-xi) * l')),
+        ('curvature forgotten', False, bound(beta='0.')),
+        ('curvature of the function', False, bound(beta='expit(xi) * expit(-xi)')),
+        ('half the curvature', False, bound(beta='.5 * curvature_weight(xi)')),
+        ('twice the curvature', False, bound(beta='2 * curvature_weight(xi)')),
+        ('a quarter', False, bound(beta='.25')),
+        ('inner for outer product', False, bound(first='S = S + curvature_weight(xi) * (l @ l)')),
+        ('total not updated in the log domain', False, bound(value='math.log(math.exp(logz) + math.exp(x))')),
+        ('weight zero not skipped', False, bound(given='features, log_weights')),
+        ('total updated first', False, bound(gap='x - np.logaddexp(logz, x)')),
+        ('largest first', False, bound(given='(lambda o: (features[o], log_weights[o]))([k for k in np.argsort(-log_weights) if log_weights[k] > -np.inf])')),
+    ],
+    'curvature_times': [
+        ('three products', True, times("R = samples @ V.T\n    return np.einsum('iab,ib->ia', S, R).T @ samples + len(samples) * ridge * V")),
+        ('a loop over samples', True, times('out = len(samples) * ridge * V\n    for x, s in zip(samples, S): out = out + (s @ (V @ x))[:, None] * x\n    return out')),
+        ('matmul', True, times('return (S @ (samples @ V.T)[:, :, None])[:, :, 0].T @ samples + ridge * len(S) * V')),
+        ('the matrix formed', False, times('A = sum(np.kron(s, np.outer(x, x)) for s, x in zip(S, samples)) + len(samples) * ridge * np.eye(V.size)\n'
+                                           '    return (A @ V.ravel()).reshape(V.shape)')),
+        ('a matrix per sample', False, times('return sum(s @ V @ np.outer(x, x) for s, x in zip(S, samples)) + len(samples) * ridge * V')),
+        ('ridge once', False, times("return np.einsum('iab,ib->ia', S, samples @ V.T).T @ samples + ridge * V")),
+        ('ridge forgotten', False, times("return np.einsum('iab,ib->ia', S, samples @ V.T).T @ samples")),
+        ('mean for the sum', False, times("return np.einsum('iab,ib->ia', S, samples @ V.T).T @ samples / len(samples) + ridge * V")),
+        ('S forgotten', False, times('return (samples @ V.T).T @ samples + len(samples) * ridge * V')),
+        ('diagonal of S', False, times("return (np.einsum('iaa->ia', S) * (samples @ V.T)).T @ samples + len(samples) * ridge * V")),
+        ('mean of S', False, times('return (samples @ V.T @ S.mean(0)).T @ samples + len(samples) * ridge * V')),
+        ('sum of S', False, times('return S.sum(0) @ V + len(samples) * ridge * V')),
+        ('sign of the ridge', False, times("return np.einsum('iab,ib->ia', S, samples @ V.T).T @ samples - len(samples) * ridge * V")),
+    ],
+    'majorize_step': [
+        ('solve', True, step()),
+        ('one-hot labels', True, step(label='P = P - np.eye(len(W))[labels]')),
+        ('conjugate gradients', True, CG),
+        ('a quotient shifted', True, step(shares='(lambda E: E / E.sum(1, keepdims=True))(np.exp(scores - scores.max(1, keepdims=True)))')),
+        ('label forgotten', False, step(label='pass')),
+        ('sign', False, step(answer='W + relaxation * np.linalg.solve(A, g.ravel()).reshape(W.shape)')),
+        ('ridge once in the gradient', False, step(gradient='P.T @ samples + ridge * W')),
+        ('ridge once in the matrix', False, step(matrix='full_matrix(samples, S, ridge / t)')),
+        ('ridge once in both', False, step(gradient='P.T @ samples + ridge * W', matrix='full_matrix(samples, S, ridge / t)')),
+        ('ridge forgotten in the gradient', False, step(gradient='P.T @ samples')),
+        ('relaxation not used', False, step(answer='W - np.linalg.solve(A, g.ravel()).reshape(W.shape)')),
+        ('gradient step', False, step(answer='W - relaxation * g')),
+        ('columns for rows', False, step(answer='W - relaxation * np.linalg.solve(A, g.T.ravel()).reshape(W.T.shape).T')),
+        ('overflows', False, step(shares='np.exp(scores) / np.exp(scores).sum(1, keepdims=True)')),
+        ('mean gradient', False, step(gradient='P.T @ samples / t + ridge * W')),
+        ('own curvature', False, step(matrix='full_matrix(samples, boehning(t, len(W)), ridge)')),
+        ('in place', False, step(answer='np.subtract(W, relaxation * np.linalg.solve(A, g.ravel()).reshape(W.shape), out=W)')),
+    ],
+    'answer': [
+        ('read off', True, 'answer_touch = -2.9'), ('sign', False, 'answer_touch = 3.'), ('of another slider place', False, 'answer_touch = -2.'),
+        ('xi itself', False, 'answer_touch = -1.5'), ('left empty', False, 'answer_touch = None'), ('the touch at zero', False, 'answer_touch = 0.'),
+    ],
+    'real': [
+        ('as asked', True, real(back='S[np.ix_(np.argsort(order), np.argsort(order))]').replace('np.eye(3)[order]', 'np.eye(3)')),
+        ('rows of the unit matrix', True, real()),
+        ('not turned back', False, real().replace('np.eye(3)[order]', 'np.eye(3)')),
+        ('largest first', False, real(order="np.argsort(-scores, kind='stable')")),
+        ('over-relaxed', False, real(relaxation='1.8')),
+        ('sums, not means', False, real(per='1')),
+        ('one curvature twice', False, real(fixed='name')),
+        ('left empty', False, 'curves = {}'),
+    ],
+}

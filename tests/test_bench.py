@@ -1,0 +1,167 @@
+"The measuring harness: scripts, what counts as fresh, rivals, timing, memory."
+import csv
+import json
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SCRIPT = '''"A question."
+import machine
+
+def job(n): return dict(total=sum(range(n)))
+
+def main():
+    timing = machine.race({'one': lambda: sum(range(2000))})['one']
+    return [dict(method='one', task='adding', peer='', quality='', peak_mb=machine.peak_mb(), versions=machine.versions(), date=machine.today(), **timing.columns())]
+'''
+
+
+@pytest.fixture
+def bench(monkeypatch):
+    "The modules of bench/, and nothing of them left behind."
+    monkeypatch.syspath_prepend(str(ROOT/'bench'))
+    import machine
+    import run
+    yield run, machine
+    for name in ('run', 'machine', 'memory'): sys.modules.pop(name, None)
+
+
+@pytest.fixture
+def small(bench, monkeypatch, tmp_path):
+    "A folder with one script, and a place for its results."
+    run, machine = bench
+    folder = tmp_path/'bench'
+    folder.mkdir()
+    (folder/'adding.py').write_text(SCRIPT)
+    for name, value in (('HERE', folder), ('ROOT', tmp_path), ('RESULTS', tmp_path/'results'), ('PEERS', tmp_path/'peers')): monkeypatch.setattr(run, name, value)
+    return run, machine, folder/'adding.py'
+
+
+def test_a_script_leaves_rows_and_how_they_came_about(small):
+    run, machine, path = small
+    run.alone('adding')
+    (row,) = csv.DictReader((run.RESULTS/'adding.csv').open())
+    assert list(row) == run.COLUMNS + run.OPTIONAL and float(row['seconds']) > 0 and float(row['peak_mb']) > 10
+    assert row['how'] == 'median of 5, warmed up, turn by turn, 1 thread'
+    told = json.loads((run.RESULTS/'adding.json').read_text())
+    assert told['command'] == 'make bench name=adding' and told['machine'] == machine.cpu() and 'process of its own' in told['how']
+    assert run.is_fresh('adding', path) and not run.is_fresh('adding', path, full=True)
+
+
+def test_only_code_makes_results_old(small):
+    run, _, path = small
+    run.alone('adding')
+    path.write_text(SCRIPT + '\n# a remark\n')
+    assert run.is_fresh('adding', path)
+    path.write_text(SCRIPT.replace('2000', '3000'))
+    assert not run.is_fresh('adding', path)
+
+
+def test_the_package_and_helper_scripts_count(small):
+    run, _, path = small
+    (run.ROOT/'extreme_opt/bound').mkdir(parents=True)
+    (run.ROOT/'extreme_opt/bound/one.py').write_text('x = 1\n')
+    (path.parent/'helper.py').write_text('y = 1\n')
+    path.write_text(SCRIPT + '\nfrom extreme_opt.bound import one\nimport helper\n')
+    first = run.fingerprint(path)
+    (run.ROOT/'extreme_opt/bound/one.py').write_text('# %% a cell\nx = 1\n')
+    assert run.fingerprint(path) == first
+    (run.ROOT/'extreme_opt/bound/one.py').write_text('x = 2\n')
+    second = run.fingerprint(path)
+    (path.parent/'helper.py').write_text('y = 2\n')
+    assert len({first, second, run.fingerprint(path)}) == 3
+
+
+def test_rows_with_wrong_columns_are_refused(bench, tmp_path):
+    run, _ = bench
+    with pytest.raises(ValueError, match='are needed'): run.write([dict(method='x')], tmp_path/'x.csv')
+    assert not list(tmp_path.iterdir())
+
+
+def test_every_script_asks_for_rivals_only_where_it_names_them(bench, monkeypatch):
+    run, machine = bench
+    asked = []
+    monkeypatch.setattr(run, 'peers', lambda name: asked.append(name) or f'/{name}')
+    for name in ('EXTREME_OPT_PEERS', 'EXTREME_OPT_PEERS_CBLEARN', 'CBLEARN_PYTHON'): monkeypatch.delenv(name, raising=False)
+    env = run.environment(ROOT/'bench/ordinal_race.py', False)
+    assert 'cblearn' in asked and env['EXTREME_OPT_PEERS_CBLEARN'] == '/cblearn'
+    asked.clear()
+    env = run.environment(ROOT/'bench/bound_rank_one.py', True)
+    assert not asked and env['EXTREME_OPT_FULL'] == '1' and env['NUMBA_NUM_THREADS'] == env['OPENBLAS_NUM_THREADS'] == '1'
+    monkeypatch.setenv('EXTREME_OPT_PEERS', '/mine')
+    assert run.environment(ROOT/'bench/similarity_gradient.py', False)['EXTREME_OPT_PEERS'] == '/mine' and machine.peer_python() == '/mine'
+
+
+def test_rivals_get_an_environment_of_their_own_once(small, monkeypatch):
+    run, _, path = small
+    (path.parent/'peers').mkdir()
+    (path.parent/'peers/main.txt').write_text('one==1\n')
+    calls = []
+    def pretend(command, check):
+        calls.append(command)
+        if '-m' in command and 'venv' in command:
+            python = Path(command[-1])/'bin/python'
+            python.parent.mkdir(parents=True, exist_ok=True)
+            python.touch()
+    monkeypatch.setattr(run.subprocess, 'run', pretend)
+    first, again = run.peers('main'), run.peers('main')
+    assert first == again == str(run.PEERS/'main/bin/python') and len(calls) == 2
+    (path.parent/'peers/main.txt').write_text('one==2\n')
+    run.peers('main')
+    assert len(calls) == 4
+
+
+def test_pins_are_exact_and_name_no_host(bench):
+    for path in (ROOT/'bench/peers').glob('*.txt'):
+        lines = [line for line in path.read_text().splitlines() if not line.startswith('#')]
+        assert lines and all(re.fullmatch(r'[a-z-]+==[\d.]+', line) for line in lines), path
+
+
+def test_jobs_take_turns_in_both_directions(bench):
+    _, machine = bench
+    order = []
+    machine.alternate({name: lambda name=name: order.append(name) for name in 'ab'}, rounds=3, warm=1)
+    assert ''.join(order) == 'ab' + 'ab' + 'ba' + 'ab'
+
+
+def test_a_long_job_runs_once_and_a_longer_one_is_bounded(bench):
+    _, machine = bench
+    runs = []
+    found = machine.race({'long': lambda: runs.append(time.sleep(.02)), 'short': lambda: None}, long=.01)
+    assert len(runs) == 2 and len(found['long'].seconds) == 1 and len(found['short'].seconds) == 5
+    bound = machine.batches(lambda: time.sleep(.001), 10_000, limit=.01)
+    assert bound.capped and bound.columns()['seconds'].startswith('>') and bound.median > 5
+    assert not machine.batches(lambda: None, 30).capped
+
+
+def test_spread_is_half_the_distance_of_the_quartiles(bench):
+    _, machine = bench
+    timing = machine.Timing([1., 2., 3., 4., 5.])
+    assert timing.median == 3 and np.isclose(timing.spread, 1 / 3) and machine.Timing([7.]).spread == 0
+
+
+def test_peak_memory_is_that_of_the_process_itself(bench, tmp_path):
+    "A child does not inherit the peak of a large parent."
+    _, machine = bench
+    (tmp_path/'one.py').write_text(SCRIPT + '\ndef env():\n    import os\n    return dict(threads=os.environ["OMP_NUM_THREADS"])\n'
+                                            'def large():\n    return dict(n=len(bytearray(10**8).replace(b"\\0", b"\\1")))\n')
+    parent = np.ones(60_000_000)
+    assert machine.peak_mb() > 450
+    small, large = machine.fresh(tmp_path/'one.py', 'job', 10), machine.fresh(tmp_path/'one.py', 'large')
+    del parent
+    assert small['total'] == 45 and small['peak_mb'] < 400 and large['peak_mb'] > small['peak_mb'] + 90
+    assert machine.fresh(tmp_path/'one.py', 'env', threads=2)['threads'] == '2'
+    with pytest.raises(RuntimeError, match='one.no'): machine.fresh(tmp_path/'one.py', 'no')
+
+
+def test_the_list_names_every_script(bench):
+    run, _ = bench
+    done = subprocess.run([sys.executable, str(ROOT/'bench/run.py'), '--list'], capture_output=True, text=True, check=True)
+    assert [line.split()[0] for line in done.stdout.splitlines()] == list(run.scripts())
+    assert subprocess.run([sys.executable, str(ROOT/'bench/run.py'), 'no_such'], capture_output=True, text=True).returncode == 1

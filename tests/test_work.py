@@ -1,0 +1,149 @@
+"The hot kernels do the work that their formulas promise: counted in operations and allocations, not in seconds."
+import json
+import os
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+HERE = Path(__file__).resolve().parent
+# Of each case of work.py: the exact or largest ratios of the work at its later sizes to that at the first.
+EQUAL = 1.
+PROMISED = {
+    # 10 times the columns; twice the nonzeros; 10 times the classes
+    'umax sparse': (EQUAL, 2, EQUAL), 'implicit ahead': (EQUAL, 2, EQUAL), 'implicit long': (EQUAL, 2, EQUAL),
+    # 10 times the classes; twice the columns
+    'umax dense': (EQUAL, 2), 'implicit dense': (EQUAL, 2),
+    # 50 times the objects; twice the dimensions
+    'ordinal lazy': (EQUAL, 2), 'ordinal batches': (EQUAL, 2),
+    # twice and four times the entities on both sides, the same observed pairs
+    'similarity gradient': (2, 4), 'similarity product': (2, 4),
+    # twice and four times the classes
+    'bound recursion': (2, 4), 'bound product': (2.1, 4.2),
+}
+
+
+@cache
+def work():
+    env = {**os.environ, 'NUMBA_DISABLE_JIT': '1', 'PYTHONPATH': str(HERE.parent)}
+    done = subprocess.run([sys.executable, str(HERE/'work.py'), 'mutants'], capture_output=True, text=True, env=env, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return json.loads(done.stdout)
+
+
+def keeps(case, counts):
+    "Whether counts are those that a case promises; the number of calls may not grow with the length of a row."
+    (base, base_calls), *later = counts
+    for (found, calls), promised in zip(later, PROMISED[case], strict=True):
+        if promised == EQUAL and abs(found - base) > .01 * base: return False
+        if found > promised * base * 1.01: return False
+        if calls > base_calls * 1.01 + .5: return False
+    return True
+
+
+@pytest.mark.parametrize('case', PROMISED)
+def test_work_grows_as_promised(case): assert keeps(case, work()['healthy'][case]), work()['healthy'][case]
+
+
+def test_every_case_is_promised_something_and_has_a_mutant():
+    assert set(PROMISED) == set(work()['healthy']) == {name.partition(',')[0] for name in work() if name != 'healthy'}
+
+
+@pytest.mark.parametrize('mutant', [name for name in json.loads(subprocess.run(
+    [sys.executable, '-c', 'import json, work; print(json.dumps(list(work.MUTANTS)))'], cwd=HERE, capture_output=True, text=True, check=True).stdout)])
+def test_slower_kernels_are_noticed(mutant): assert not keeps(mutant.partition(',')[0], work()[mutant]), work()[mutant]
+
+
+# ------------------------------------------------------------------------------------------ compiled: nothing is allocated inside a loop
+def allocations(job):
+    "Arrays that compiled code makes during a job."
+    from numba.core.runtime import _nrt_python, rtsys
+    job()                                               # compiled before the count
+    _nrt_python.memsys_enable_stats()
+    try:
+        before = rtsys.get_allocation_stats().alloc
+        job()
+        return rtsys.get_allocation_stats().alloc - before
+    finally: _nrt_python.memsys_disable_stats()
+
+
+def softmax_job(solver, m, width, dense):
+    sys.path.insert(0, str(HERE))
+    try: import work
+    finally: sys.path.remove(str(HERE))
+    from extreme_opt.softmax import DoubleSum, umax_updates
+    from extreme_opt.softmax.implicit import run_block
+    problem = DoubleSum(work.rows(50, width, 100, dense), np.arange(50) % 7, 12)
+    def job(n):
+        draw, params = problem.draw(np.random.default_rng(0), n, m), problem.start()
+        if solver == 'umax': return lambda: umax_updates(problem, params, draw, .1)
+        return lambda: run_block(problem, problem.unpack(params), draw, .1, np.ones(1))
+    return job
+
+
+def ordinal_job():
+    from extreme_opt.ordinal import STE, Comparisons
+    problem = Comparisons([(0, 1, 2), (3, 4, 5), (6, 2, 1), (5, 0, 7)], 3, STE(), 8)
+    old = problem.start(0)
+    full, kept = problem.snapshot(old)
+    def job(n):
+        points, batch = old.copy(), np.arange(n) % 4
+        return lambda: problem.descend_corrected(points, old, full, kept, batch, 1e-3, 1)
+    return job
+
+
+def bound_job(product):
+    from extreme_opt.bound.class_space import chain_times, class_chain
+    def job(n):
+        scores = np.random.default_rng(0).normal(size=(n, 10))
+        chain = class_chain(scores)
+        return (lambda: chain_times(chain, scores)) if product else (lambda: class_chain(scores))
+    return job
+
+
+JOBS = {'umax sparse': lambda: softmax_job('umax', 3, 6, False), 'umax dense': lambda: softmax_job('umax', 3, 20, True),
+        'implicit ahead': lambda: softmax_job('implicit', 3, 6, False), 'implicit long': lambda: softmax_job('implicit', 1, 70, False),
+        'implicit dense': lambda: softmax_job('implicit', 3, 20, True), 'ordinal lazy': ordinal_job,
+        'bound recursion': lambda: bound_job(False), 'bound product': lambda: bound_job(True)}
+
+
+@pytest.mark.parametrize('case', JOBS)
+def test_compiled_loops_allocate_nothing(case):
+    job = JOBS[case]()
+    few, many = allocations(job(40)), allocations(job(400))
+    assert many <= few + 36, f'{few} arrays for 40 updates, {many} for 400'       # some for each block of updates, but none for an update
+
+
+def test_allocations_are_seen():
+    import numba
+    @numba.njit
+    def wasteful(n):
+        total = 0.
+        for t in range(n): total += np.ones(3 + t % 2).sum()
+        return total
+    assert allocations(lambda: wasteful(40)) == 40
+
+
+def test_a_gradient_over_all_pairs_keeps_no_table_of_pairs():
+    "Peak memory of a gradient and of a curvature product follows the entities, not their pairs."
+    import tracemalloc
+
+    from extreme_opt.similarity import AllPairs, Linear
+    pairs = np.column_stack([np.arange(500), np.arange(500)])
+    def peak(n):
+        problem = AllPairs(pairs, n_left=n, n_right=n, n_components=2, left=Linear(), right=Linear(), dtype=np.float64)
+        params, found = problem.start(0), []
+        problem.loss(params)
+        for job in (lambda: problem.loss_and_grad(params), lambda: problem.curvature_times(params, params)):
+            job()
+            problem._memo.clear()
+            tracemalloc.start()
+            job()
+            found.append(tracemalloc.get_traced_memory()[1])
+            tracemalloc.stop()
+        return np.array(found)
+    small, large = peak(1000), peak(2000)
+    assert (large < 2.2 * small).all() and (large < 8 * 2000 * 2000 / 4).all(), (small, large)
