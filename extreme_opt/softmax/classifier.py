@@ -314,7 +314,7 @@ class SoftmaxClassifier(_Ranking):
         random_state:Any = 0,             # seed
         n_threads:int = 1,                # above one: "implicit", "umax" and "sgd" share the weights without locks, another result each time
         checkpoint:Any = None,            # file that the run is kept in, and continued from where it is there
-        client:Any = None,                # for workers; not yet
+        client:Any = None,                # dask client whose workers hold the rows, or "local"; None: this process
     ):
         self.solver, self.n_others, self.learning_rate, self.decay = solver, n_others, learning_rate, decay
         self.ridge, self.average, self.fit_intercept, self.sampler, self.dtype = ridge, average, fit_intercept, sampler, dtype
