@@ -133,7 +133,7 @@ def teachers(names):
     for name in names: (room/'rubrics'/f'{name}.md').write_text(rubric(name), encoding='utf-8')
     shutil.rmtree(room/'answers', ignore_errors=True)
     shutil.copytree(HERE/'answers', room/'answers')
-    shutil.copy(HERE/'GUIDE.md', room)
+    shutil.copy(HERE.parent/'docs/teaching.md', room/'GUIDE.md')
     minutes = tomllib.loads((HERE/'minutes.toml').read_text(encoding='utf-8'))
     lines = ['# For teachers', '', '`GUIDE.md` says how to run a course; `rubrics/` how to mark; `answers/` solves the exercises that close the pages.',
              'The notebooks here hold the solutions: keep this folder away from students. `../class` is an nbgrader course, ready to grade in.', '',

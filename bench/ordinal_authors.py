@@ -26,7 +26,7 @@ from ordinal_race import TARGET, TASKS, questions
 from extreme_opt.core import SVRG, minimize
 from extreme_opt.ordinal import STE, Comparisons, triplet_error
 
-FILE, ROUNDS, EPOCHS = 'ste_svrg_bb_epsilon_mex_ifo_time.c', 2, {100: 40, 1000: 12}
+FILE, ROUNDS, EPOCHS = 'ste_svrg_bb_epsilon_mex_ifo_time.c', 2, {100: 40, 1000: 14}
 SHIM = '''
 #include <stdlib.h>
 #undef RAND_MAX

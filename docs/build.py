@@ -353,8 +353,15 @@ def config(pages, reference_bar, ledger_bar, results_bar, out):
     web['sidebar'] = [dict(bar, id='tutorials', contents=tutorials), dict(bar, id='reference', contents=reference_bar), dict(bar, id='ledger', contents=ledger_bar),
                       dict(bar, id='benchmarks', contents=results_bar)]
     web['navbar']['left'] = [dict(text='Tutorials', href='index.ipynb'), dict(text='Reference', href='api/index.qmd'), dict(text='Ledger', href='ledger/index.qmd'),
-                             dict(text='Measurements', href='benchmarks/index.qmd')]
+                             dict(text='Measurements', href='benchmarks/index.qmd'), dict(text='Teaching', href='teaching/index.qmd')]
     return yaml.safe_dump(cfg, sort_keys=False, allow_unicode=True)
+
+
+def teaching(folder):
+    "The guide for teachers as a page: docs/teaching.md, its first heading as the title."
+    folder.mkdir()
+    title, text = (ROOT/'docs/teaching.md').read_text(encoding='utf-8').split('\n', 1)
+    (folder/'index.qmd').write_text(f'---\ntitle: {title.lstrip("# ")}\n---\n{text}', encoding='utf-8')
 
 
 def vendored(wanted):
@@ -463,6 +470,7 @@ def build(out, executed=None):
         import ledger
         shelf = ledger.write_pages(stage/'ledger', page_name, names)
         results = benchmarks.write_pages(stage/'benchmarks')
+        teaching(stage/'teaching')
         (stage/'_quarto.yml').write_text(config(pages, bar, shelf, results, out.resolve()))
         (stage/'_symbols.json').write_text(json.dumps(names))
         from smalldocs import markdown

@@ -185,3 +185,46 @@ def test_reference_solves_every_variant(name, number):
     space = {'__name__': '__main__'}
     for _, _, _, source in cells(name): run(source.replace('VARIANT = 0', f'VARIANT = {number}'), space)
     assert space['VARIANT'] == number
+
+
+def exercises():
+    "How many exercises close each page of the four chapters: {(chapter, page): number}."
+    found = {}
+    for path in sorted((ROOT/'nbs').glob('[2-5]0_*/*.ipynb')):
+        text = '\n\n'.join(''.join(cell['source']) for cell in json.loads(path.read_text())['cells'] if cell['cell_type'] == 'markdown')
+        section = re.search(r'^## Exercises\n(.*?)(?=^## |\Z)', text, re.S | re.M)
+        if section: found[path.parent.name[3:], path.stem] = len(re.findall(r'^\d+\. ', section[1], re.M))
+    return found
+
+
+def test_every_exercise_has_an_answer():
+    "The teachers' answers: one section a page, one numbered answer an exercise, none for a page that has none."
+    answered = {}
+    for path in sorted((ROOT/'assignments/answers').glob('*.md')):
+        for page, text in re.findall(r'^## (\S+)\n(.*?)(?=^## |\Z)', path.read_text(), re.S | re.M):
+            items = re.findall(r'^(\d+)\. (.*?)(?=^\d+\. |\Z)', text, re.S | re.M)
+            assert [int(number) for number, _ in items] == list(range(1, len(items) + 1)), f'{path.name}, {page}: numbers'
+            short = [number for number, answer in items if len(answer.strip()) < 60 or answer.count('$') % 2 or re.search(r'\b[A-Z]+_[A-Z]+\b', answer)]
+            assert short == [], f'{path.name}, {page}: answers {short} are unfinished'
+            answered[path.stem, page] = len(items)
+    asked = exercises()
+    assert len(asked) > 40
+    wrong = {page: (number, answered.get(page, 0)) for page, number in asked.items() if answered.get(page, 0) != number}
+    assert wrong == {} and set(answered) == set(asked), f'(exercises, answers) by page: {wrong}; answers without a page: {set(answered) - set(asked)}'
+
+
+def marks_table():
+    "Marks of every answer known, as Markdown."
+    lines = ['| set | question | points | right answers that earn all | wrong answers that earn none | otherwise |', '|---|---|---|---|---|---|']
+    for name in SETS:
+        rows = marks(name)
+        for question in dict.fromkeys(row[0] for row in rows):
+            mine = [row for row in rows if row[0] == question]
+            right, wrong = [[row for row in mine if bool(row[4]) is kind] for kind in (True, False)]
+            odd = [row[1] for row in mine if row[3] != row[4]]
+            lines.append(f'| {name} | {question} | {mine[0][2]} | {sum(r[3] == r[4] for r in right)} of {len(right)} | {sum(r[3] == 0 for r in wrong)} of {len(wrong)} '
+                         f'| {", ".join(odd) or "none"} |')
+    return '\n'.join(lines)
+
+
+if __name__ == '__main__': print(marks_table())
