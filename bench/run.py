@@ -121,8 +121,8 @@ def environment(path: Path, full: bool) -> dict[str, str]:
 # ------------------------------------------------------------------------------------------ running
 def measure(path: Path) -> list[dict]:
     "Import a script and run its `main`."
-    spec = importlib.util.spec_from_file_location(f'bench_{path.stem}', path)
-    module = importlib.util.module_from_spec(spec)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)      # kernels that are kept on disk look for it there
     spec.loader.exec_module(module)
     return module.main()
 
