@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from softmax_race import ask, made, read, row
 
-GOAL, LIMIT, ASKED, ASKED_MEMORY = 3.1, 200., 500, 10
+GOAL, LIMIT, ASKED, ASKED_MEMORY = 3.1, 150., 500, 10
 
 
 def exact(path: str) -> dict:
@@ -33,7 +33,7 @@ def exact(path: str) -> dict:
             seconds = time.perf_counter() - mark
             found.update(seconds=seconds, loss=float(intermediate_result.fun), passes=found.get('passes', 0) + 1)
             if found['loss'] < GOAL or seconds > LIMIT: raise StopIteration
-        return plain(*given, **more, callback=callback)
+        return plain(*given, **more | dict(callback=callback))
     optimize.minimize = watched
     LogisticRegression(C=1e4, max_iter=1000).fit(rows, labels)
     return found | dict(peak=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == 'darwin' else 2**10))
