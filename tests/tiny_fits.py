@@ -153,11 +153,11 @@ def bound__others():
 
 @job
 def bound__majorizer():
-    from extreme_opt.bound import LogLinear, Majorizer, Newton
+    from extreme_opt.bound import LogLinear, Majorizer, Newton, QuasiMajorizer
     from extreme_opt.core import minimize
     features, labels = rows()
     problems = [LogLinear(values, labels, ridge=.1) for values in (features, features.toarray())]
-    solvers = Majorizer(), Majorizer(solve='cg'), Newton()
+    solvers = Majorizer(), Majorizer(solve='cg'), Newton(), QuasiMajorizer()
     return [minimize(problem, solver, max_steps=2).state.params for problem in problems for solver in solvers]
 
 
