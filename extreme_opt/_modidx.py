@@ -1754,7 +1754,6 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                                  'extreme_opt/scale/softmax_blocks.py'),
                                                   'extreme_opt.scale.softmax_blocks.visit': ( '70_scale/softmax_blocks.html#visit',
                                                                                               'extreme_opt/scale/softmax_blocks.py')},
-            'extreme_opt.show.plots': { 'extreme_opt.show.plots._name_of': ('60_show/plots.html#_name_of', 'extreme_opt/show/plots.py'),
             'extreme_opt.show.plots': { 'extreme_opt.show.plots._lines': ('60_show/plots.html#_lines', 'extreme_opt/show/plots.py'),
                                         'extreme_opt.show.plots._name_of': ('60_show/plots.html#_name_of', 'extreme_opt/show/plots.py'),
                                         'extreme_opt.show.plots._together': ('60_show/plots.html#_together', 'extreme_opt/show/plots.py'),
