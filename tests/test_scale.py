@@ -195,6 +195,23 @@ def test_parts_from_what_dask_has_not_computed():
     agree_on_sums(problem, Sharded.of(delayed_parts(pieces, make_bound)))
 
 
+def test_parts_of_a_partitioned_table(tmp_path):
+    "Parquet files with a column of lists, and a dask DataFrame: the same problem."
+    import dask.dataframe
+    import pandas
+    problem = PROBLEMS['bound']
+    table = pandas.DataFrame({'features': problem.features.toarray().tolist(), 'labels': problem.labels})
+    with dask.config.set({'dataframe.convert-string': False}): tables = dask.dataframe.from_pandas(table, npartitions=3)
+    for k, part in enumerate(np.array_split(np.arange(40), 3)): table.iloc[part].to_parquet(tmp_path/f'part.{k}.parquet')
+    files = sorted(tmp_path.glob('*.parquet'))
+    assert len(files) == 3
+    def made(found): return LogLinear(np.asarray(found['features']), found['labels'], 5, ridge=.1)
+    agree_on_sums(problem, Sharded.of(file_parts(files, made)))
+    def columns_of(frame): return {'features': np.stack(frame['features'].tolist()), 'labels': frame['labels'].to_numpy()}
+    pieces = [dask.delayed(columns_of)(part) for part in tables.to_delayed()]
+    agree_on_sums(problem, Sharded.of(delayed_parts(pieces, made)))
+
+
 def test_addresses_go_through_fsspec():
     "A file in a store that is no disk."
     import fsspec
