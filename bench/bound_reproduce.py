@@ -16,7 +16,7 @@ import machine
 import numpy as np
 
 from extreme_opt import data
-from extreme_opt.bound import BoundClassifier, IncrementalMajorizer, LogLinear, Majorizer, RankOneMajorizer, StochasticMajorizer
+from extreme_opt.bound import BoundClassifier, IncrementalMajorizer, LogLinear, Majorizer, QuasiMajorizer, RankOneMajorizer, StochasticMajorizer
 from extreme_opt.core import LBFGS, SGD, GradientDescent, Newton, iterate, minimize
 from extreme_opt.core.run import warm_up
 
@@ -54,7 +54,8 @@ def rates(problem):
 def entrants(problem):
     "Methods of the race: solver, limit of steps, limit of passes."
     n, size = problem.n_samples, problem.n_params
-    out = {'BM': (Majorizer(), STEPS, np.inf), 'L-BFGS': (LBFGS(), STEPS, np.inf), 'GD': (GradientDescent(step_size=1 / n), STEPS, np.inf)}
+    out = {'BM': (Majorizer(), STEPS, np.inf), 'bound, memory': (QuasiMajorizer(), STEPS, np.inf), 'L-BFGS': (LBFGS(), STEPS, np.inf),
+           'GD': (GradientDescent(step_size=1 / n), STEPS, np.inf)}
     if size <= 3000:
         out['SBM, averaged'] = StochasticMajorizer(batch_size=min(256, max(20, n // 20))), np.inf, PASSES
         out['incremental'] = IncrementalMajorizer(batch_size=max(1, n // 10), relaxation=1.8), np.inf, PASSES

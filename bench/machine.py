@@ -157,9 +157,10 @@ def fresh(script: str | Path, call: str, *args: Any, threads: int = 1, python: s
     "What `call(*args)` of a script answers (a dict) in a process of its own, with `peak_mb`, the most memory of that process."
     script = Path(script).resolve()
     code = ('import importlib.util, json, sys; sys.path[:0] = [sys.argv[1]]; import memory\n'
-            'spec = importlib.util.spec_from_file_location("script", sys.argv[2]); script = importlib.util.module_from_spec(spec); spec.loader.exec_module(script)\n'
+            'name = sys.argv[2]; spec = importlib.util.spec_from_file_location(name, sys.argv[5]); script = sys.modules[name] = importlib.util.module_from_spec(spec)\n'
+            'spec.loader.exec_module(script)\n'
             'told = getattr(script, sys.argv[3])(*json.loads(sys.argv[4])); print("\\n" + json.dumps({**(told or {}), "peak_mb": memory.peak_mb()}))')
-    done = subprocess.run([python, '-c', code, str(Path(__file__).resolve().parent), str(script), call, json.dumps(args)],
+    done = subprocess.run([python, '-c', code, str(Path(__file__).resolve().parent), script.stem, call, json.dumps(args), str(script)],
                           capture_output=True, text=True, env=pinned(threads), timeout=limit)
     if done.returncode: raise RuntimeError(f'{script.stem}.{call}: {done.stderr[-800:]}')
     return json.loads(done.stdout.splitlines()[-1])

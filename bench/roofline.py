@@ -32,7 +32,7 @@ from extreme_opt.similarity import MLP, AllPairs
 from extreme_opt.softmax import DoubleSum, umax_updates
 from extreme_opt.softmax.implicit import run_block
 
-ROUNDS = 5
+ROUNDS = 9
 
 
 class Kernel(NamedTuple):
@@ -84,7 +84,7 @@ def machine_jobs() -> dict[str, tuple[Callable[[], object], float]]:
     x, out = np.linspace(-5, 0, 1_000_000), np.empty(1_000_000)
     cells, _ = machine.random_job(1_000_000, 2**26 // 4)
     _triad(*near, 1), _exps(x[:2], out)
-    return {'stream': (stream, n_bytes), 'cache': (lambda: _triad(*near, 100), 300 * near[0].nbytes), 'cells': (cells, 1_000_000),
+    return {'stream': (stream, n_bytes), 'cache': (lambda: _triad(*near, 1500), 4500 * near[0].nbytes), 'cells': (cells, 1_000_000),
             'float32': (lambda: a32 @ b32, 2 * 800**3), 'float64': (lambda: a64 @ b64, 2 * 800**3), 'exps': (lambda: _exps(x, out), len(x))}
 
 

@@ -15,6 +15,7 @@ races.toml says which rows of a result are held against which, and explains wher
     times = "([0-9.]+) iterations"     # instead of rivals: seconds of ours in units of the peer's, written in `quality`
     memory = true                      # whether peak_mb is that of each method alone
     share = ["task => kernel @ task"]  # for tasks that fit a regular expression, the row of roofline.csv that tells how near the machine's limit the kernel is
+    best = "log-loss ([0-9.]+) < 0.1"  # of several settings the fastest that gets there counts, on both sides; who never does was stopped, at its longest
     baseline = true                    # the peer is a plainer form of the same method, not another program
     [[race.why]]
     where = "digits.*lbfgs.*time"      # regular expression over "task | peer | time", memory or quality in the last place
@@ -39,7 +40,7 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS, RACES = ROOT/'docs'/'results', ROOT/'docs'/'races.toml'
 TIE = .95            # a ratio from here to its inverse is a draw
-CHAPTERS = dict(softmax='Softmax', similarity='Similarity', ordinal='Ordinal', bound='Bound')
+CHAPTERS = dict(core='Foundations', softmax='Softmax', similarity='Similarity', ordinal='Ordinal', bound='Bound')
 
 
 class Line(NamedTuple):
@@ -102,12 +103,30 @@ def share_of(place: str) -> dict[str, str]:
     return {}
 
 
+def best_of(rows: list[dict[str, str]], rule: str, by: list[str]) -> list[dict[str, str]]:
+    "The fastest of several settings that gets there; where none does, the longest try, as a lower bound."
+    pattern, _, goal = rule.rpartition(' < ')
+    grouped: dict[tuple, list] = {}
+    for row in rows:
+        m = re.search(pattern, row['quality'])
+        if m: grouped.setdefault(tuple(row[key] for key in by), []).append((float(m[1]) >= float(goal), row))
+    best = []
+    for group in grouped.values():
+        there = [row for missed, row in group if not missed]
+        if there: best.append(min(there, key=lambda row: float(row['seconds'])))
+        else: best.append((last := max((row for _, row in group), key=lambda row: float(row['seconds']))) | dict(seconds=f'>{last["seconds"]}'))
+    return best
+
+
 def lines_of(race: dict[str, Any]) -> list[Line]:
     "Every pairing of a race that the result holds."
     rows, by, found = table(race['script']), race.get('by', ['task', 'threads']), []
+    ours, rivals = ([row for row in rows if key in race and fits(row, race[key])] for key in ('ours', 'rivals'))
+    if 'best' in race: ours, rivals = ([row for row in best_of(side, race['best'], by) if number(row['seconds'])] for side in (ours, rivals))
     common: dict[str, Any] = {key: race.get(key, '') for key in ('chapter', 'method', 'to', 'script')}
-    common |= dict(whys=tuple((why['where'], ' '.join(why['text'].split())) for why in race.get('why', [])), baseline=race.get('baseline', False), measured=race.get('measured', ''))
-    for mine in (row for row in rows if fits(row, race['ours'])):
+    common |= dict(whys=tuple((why['where'], ' '.join(why['text'].split())) for why in race.get('why', [])),
+                   baseline=race.get('baseline', False), measured=race.get('measured', ''))
+    for mine in ours:
         places = [place for pattern, _, place in (one.partition(' => ') for one in race.get('share', [])) if re.search(pattern, mine['task'])]
         share = share_of(places[0]).get('share') if places else None
         here = dict(task=f'{mine["task"]}: {mine["method"]}' if 'method' in by else mine['task'], threads=mine['threads'], share=float(share) if share else None)
@@ -115,7 +134,7 @@ def lines_of(race: dict[str, Any]) -> list[Line]:
             m = re.search(race['times'], mine['quality'])
             if m: found.append(Line(peer=mine['peer'], time=1 / float(m[1]), at_least=False, memory=None, quality=None, **here, **common))
             continue
-        for other in (row for row in rows if fits(row, race['rivals']) and all(row[key] == mine[key] for key in by)):
+        for other in (row for row in rivals if all(row[key] == mine[key] for key in by)):
             a, b = number(mine['seconds']), number(other['seconds'])
             heavy = [number(row['peak_mb']) for row in (mine, other)] if race.get('memory') else [None, None]
             reached = [re.search(race['measure'], row['quality']) for row in (mine, other)] if 'measure' in race else []
@@ -219,7 +238,7 @@ def race_figure(found: list[Line], path: Path) -> str:
     labels = [f'{line.method}: {re.split(":|, p=", line.task)[0][:44]}, {line.peer}' for line in shown]
     figure = Figure(figsize=(8.5, .8 + .2 * len(shown)), layout='constrained')
     axes = figure.subplots()
-    colours = dict(zip(CHAPTERS, ('#1b6ca8', '#b8552c', '#3a7d44', '#7a4f9a'), strict=True))
+    colours = dict(zip(CHAPTERS, ('#666666', '#1b6ca8', '#b8552c', '#3a7d44', '#7a4f9a'), strict=True))
     for at, line in enumerate(shown):
         axes.plot([1, line.time], [at, at], color=colours[line.chapter], lw=1.4, zorder=1)
         axes.scatter([line.time], [at], color=colours[line.chapter], s=26, zorder=2, marker='>' if line.at_least else 'o')

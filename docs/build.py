@@ -24,7 +24,8 @@ NBS, LIB = ROOT/'nbs', 'extreme_opt'
 sys.path[:0] = [str(ROOT), str(ROOT/'docs')]
 
 CHAPTERS = dict(core='Foundations', data='Data', softmax='Softmax over many classes', similarity='All-pairs similarity',
-                ordinal='Ordinal embedding', bound='Bound majorization', show='Figures and sliders', scale='Many workers', lab='Lab')
+                ordinal='Ordinal embedding', bound='Bound majorization', show='Figures and sliders', scale='Many workers', lab='Lab',
+                verdict='The verdict')
 # What a finished page needs beside its own files: package, version, the files to keep of it.
 VENDOR = [('katex', '0.19.1', r'dist/(katex\.min\.(css|js)|contrib/auto-render\.min\.js|fonts/.*\.woff2)|LICENSE'),
           ('@jupyter-widgets/html-manager', '1.0.15', r'dist/embed\.js|LICENSE')]
@@ -108,7 +109,10 @@ def process(path, source, names):
     check_first_cell(nb, path)
     module = next((m[1] for c in nb.cells if c.cell_type == 'code' and (m := re.search(r'^#\|\s*default_exp\s+(\S+)', c.source, re.M))), '')
     for cell in nb.cells:
-        if cell.cell_type == 'code': cell.source = quoted(cell.source)
+        if cell.cell_type == 'code':
+            cell.source = quoted(cell.source)
+            for said in (out['data'] for out in cell.get('outputs', []) if 'text/markdown' in out.get('data', {})):
+                said['text/markdown'] = mend_links(''.join(said['text/markdown']), (NBS/path).parent, path)
         elif cell.cell_type == 'markdown': cell.source = mend_links(cell.source, (NBS/path).parent, path)
     NBProcessor(nb=nb, procs=Page().procs(), rm_directives='quarto').process()
     nb.cells[0].source = re.sub(r'^output-file:.*\n', '', nb.cells[0].source, flags=re.M)

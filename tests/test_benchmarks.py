@@ -67,6 +67,13 @@ def test_a_draw_and_a_stopped_peer_are_told_as_such(made_up):
     assert not any(line.lost() for line in lines)
 
 
+def test_of_several_settings_the_fastest_that_gets_there_counts(made_up):
+    rows = ['us,t,a,1,3,loss 0.05,', 'us,t,b,1,2,loss 0.3,', 'us,t,c,1,4,loss 0.01,', 'x,t,them,1,9,loss 0.09,', 'x,t,them,1,30,loss 0.02,',
+            'us,u,a,1,2,loss 0.01,', 'x,u,them,1,50,loss 0.4,', 'x,u,them,1,60,loss 0.3,']
+    lines = made_up(rows, RACE + 'best = "loss ([0-9.]+) < 0.1"\n')
+    assert [(line.time, line.at_least) for line in lines] == [(3., False), (30., True)]
+
+
 def test_a_missed_aim_needs_a_reason(made_up):
     rows = ['us,t,,1,1,reach 0.4 of it,', 'x,t,them,1,3,,']
     aim = '[[aim]]\nchapter = "bound"\nwhat = "w"\ngoal = {}\n{}\n'

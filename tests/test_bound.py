@@ -389,7 +389,7 @@ def planted(n_samples=300, n_features=5, n_classes=4, noise=1.5, seed=0):
     return X, np.array([f'class {k}' for k in range(n_classes)])[labels]
 
 
-@pytest.mark.parametrize('solver', ['bm', 'sbm', 'incremental', 'newton', 'lbfgs'])
+@pytest.mark.parametrize('solver', ['bm', 'quasi', 'sbm', 'incremental', 'newton', 'lbfgs'])
 def test_scikit_learn_accepts_it(solver):
     with warnings.catch_warnings():
         warnings.simplefilter('ignore')
@@ -400,7 +400,7 @@ def test_scikit_learn_accepts_it(solver):
     assert sum(result['status'] == 'passed' for result in results) > 50
 
 
-@pytest.mark.parametrize('solver', ['bm', 'newton', 'lbfgs'])
+@pytest.mark.parametrize('solver', ['bm', 'quasi', 'newton', 'lbfgs'])
 @pytest.mark.parametrize('fit_intercept', [True, False])
 def test_coefficients_are_scikit_learns(solver, fit_intercept):
     X, y = planted()

@@ -153,11 +153,11 @@ def bound__others():
 
 @job
 def bound__majorizer():
-    from extreme_opt.bound import LogLinear, Majorizer, Newton
+    from extreme_opt.bound import LogLinear, Majorizer, Newton, QuasiMajorizer
     from extreme_opt.core import minimize
     features, labels = rows()
     problems = [LogLinear(values, labels, ridge=.1) for values in (features, features.toarray())]
-    solvers = Majorizer(), Majorizer(solve='cg'), Newton()
+    solvers = Majorizer(), Majorizer(solve='cg'), Newton(), QuasiMajorizer()
     return [minimize(problem, solver, max_steps=2).state.params for problem in problems for solver in solvers]
 
 
@@ -292,6 +292,17 @@ def ordinal__embedding():
     maps = fits[0].bootstrap(three, n_draws=2)
     return [values for fit in fits for values in (fit.embedding_, fit.error_, fit.transform(features[:2]))] + [
         maps, information(maps, three), *choose_components(OrdinalEmbedding(max_steps=1), three, (1, 2), 2).values()]
+
+
+@job
+def scale__rotation():
+    from extreme_opt.core import minimize
+    from extreme_opt.scale import Rotation, Sharded
+    from extreme_opt.softmax import DoubleSum
+    features, labels = rows()
+    whole = Sharded(DoubleSum(features, labels, 4, ridge=.1, alpha=1.), None, 3)
+    fits = [minimize(whole, Rotation(.5, 2, method), max_passes=2).state.params for method in ('implicit', 'umax')]
+    return [*fits, *(np.atleast_1d(found) for found in whole.loss_and_grad(fits[0]))]
 
 
 def flat(values):

@@ -1,6 +1,7 @@
 "Quadratic bounds on partition functions, and solvers that need no step size."
 from extreme_opt.bound.class_space import ChainCurvature, ClassChain, ClassCurvature, chain_matrix, chain_rows, chain_times, class_chain
 from extreme_opt.bound.classifier import BoundClassifier, optimality_gap
+from extreme_opt.bound.memory import QuasiMajorizer, quasi_times
 from extreme_opt.bound.other_bounds import PairedBound, ball_curvature, boehning_curvature, merge, paired_bound, tree_bound
 from extreme_opt.bound.partition import LogLinear
 from extreme_opt.bound.quadratic_bound import Node, bound_rows, curvature_weight, quadratic_bound
@@ -18,5 +19,5 @@ __all__ = [
     'LowRank', 'RankOneMajorizer', 'low_rank', 'low_rank_solve', 'rank_one_step', 'sherman_morrison_solve', 'woodbury_solve',
     'IncrementalMajorizer', 'StochasticMajorizer',
     'LinearChain', 'best_labels', 'chain_bound', 'forward_backward', 'loewner_max', 'noun_phrases', 'planted_chain',
-    'Majorizer', 'Newton', 'Surrogate',
+    'Majorizer', 'Newton', 'QuasiMajorizer', 'Surrogate', 'quasi_times',
 ]

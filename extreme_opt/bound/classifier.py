@@ -13,7 +13,8 @@ import scipy.sparse
 from ..core.descent import LBFGS
 from ..core.estimator import Classifier, row_weights, run_estimator
 from ..core.linalg import log_sum_exp
-from ..core.majorize import Majorizer, Newton, solve_dense
+from ..core.majorize import MOST_BUILT, MOST_DENSE, Majorizer, Newton, solve_dense
+from .memory import QuasiMajorizer
 from .partition import LogLinear
 from .stochastic import IncrementalMajorizer, StochasticMajorizer
 
@@ -50,7 +51,7 @@ def _best_intercepts(problem, params):
     return shift
 
 # %% ../../nbs/50_bound/60_classifier.ipynb #86960d43
-SOLVERS = ('bm', 'sbm', 'incremental', 'newton', 'lbfgs')
+SOLVERS = ('bm', 'quasi', 'sbm', 'incremental', 'newton', 'lbfgs')
 
 class _Fitting(Classifier):
     "From settings to problem and solver, and from a run to coefficients."
@@ -60,6 +61,7 @@ class _Fitting(Classifier):
         if self.solver == 'bm': return Majorizer(self.order, self.relaxation)
         if self.solver == 'sbm': return StochasticMajorizer(batch_size=self.batch_size, order='smallest' if self.order == 'alternating' else self.order)
         if self.solver == 'incremental': return IncrementalMajorizer(self.batch_size, self.order)
+        if self.solver == 'quasi': return QuasiMajorizer()
         if self.solver == 'newton': return Newton()
         if self.solver == 'lbfgs': return LBFGS()
         raise ValueError(f'solver={self.solver!r} is not one of {", ".join(map(repr, SOLVERS))}')
@@ -128,8 +130,9 @@ class _Learning(_Fitting):
 def _forecast(problem, solver):
     "Bytes: a few arrays of samples by classes, a few of parameters, the matrix where one is built."
     n, size = problem.n_samples * problem.n_classes, problem.n_params
-    square = 3 * size * size if solver in ('sbm', 'incremental') or solver != 'lbfgs' and size <= 1500 else 0
-    return 8. * (5 * n + (25 if solver == 'lbfgs' else 5) * size + square)
+    most = {'lbfgs': 0, 'quasi': 0, 'bm': MOST_BUILT, 'newton': MOST_DENSE}.get(solver, np.inf)
+    square = 3 * size * size if size <= most else 0
+    return 8. * (5 * n + (25 if solver in ('lbfgs', 'quasi') else 5) * size + square)
 
 # %% ../../nbs/50_bound/60_classifier.ipynb #a688ac6a
 class BoundClassifier(_Learning):
@@ -139,7 +142,7 @@ class BoundClassifier(_Learning):
     `bound_gap_` nats per row that the objective can be above its minimum, `run_` the record, `n_steps_`, `n_features_in_`.
     """
     def __init__(self,
-        solver:str = 'bm',           # "bm" (all rows in every step), "sbm" (random batches), "incremental" (batch by batch), "newton", "lbfgs"
+        solver:str = 'bm',           # "bm" (all rows in every step), "quasi" (with a memory), "sbm" (random batches), "incremental" (batch by batch), "newton", "lbfgs"
         *,
         order:str = 'alternating',   # in which the bound takes the classes: "smallest", "largest", or one after the other
         relaxation:float = 1.8,      # in (0, 2), of "bm": how far beyond the bound's minimum to step; 1 stops there
@@ -157,7 +160,7 @@ class BoundClassifier(_Learning):
         random_state:Any = 0,        # seed
         n_threads:int = 1,           # threads
         checkpoint:Any = None,       # file that the run is kept in, and continued from where it is there
-        client:Any = None,           # for workers; not yet
+        client:Any = None,           # dask client whose workers hold the rows, or "local"; None: this process
     ):
         self.solver, self.order, self.relaxation, self.ridge, self.prior = solver, order, relaxation, ridge, prior
         self.batch_size, self.fit_intercept, self.class_weight = batch_size, fit_intercept, class_weight

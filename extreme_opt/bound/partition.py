@@ -16,7 +16,7 @@ import scipy.sparse
 from ..core.checkpoint import fingerprint
 from ..core.linalg import log_sum_exp
 from ..core.majorize import Surrogate
-from .class_space import ChainCurvature, MatrixCurvature, ShareCurvature, class_chain
+from .class_space import ChainCurvature, ClassCurvature, MatrixCurvature, ShareCurvature, class_chain
 from .quadratic_bound import bound_rows
 
 # %% ../../nbs/50_bound/10_partition.ipynb #a24ad6cb
@@ -131,6 +131,7 @@ def boehning_inverse(
     most:int = 4000,      # features up to which the square matrix is factorised; beyond, its diagonal serves
 )->Callable: # (n_classes, n_features) -> the same
     "Rows times the inverse of X'X / 2 + ridge: what differences between classes see of Boehning's bound."
+    if features.shape[0] < features.shape[1] and (ridge > 0).all(): return _wide_inverse(features, .5 * np.asarray(weights), ridge)
     squares = np.asarray(weights @ (features * features), dtype=np.float64)
     if features.shape[1] > most:
         size = .5 * squares + ridge
@@ -138,9 +139,24 @@ def boehning_inverse(
     heavy = features * weights[:, None] if not scipy.sparse.issparse(features) else scipy.sparse.diags_array(weights) @ features
     gram = features.T @ heavy
     gram = .5 * np.asarray(gram.toarray() if scipy.sparse.issparse(gram) else gram, dtype=np.float64)
-    gram[np.diag_indices_from(gram)] += ridge + 1e-10 * max(squares.mean(), 1e-300)
+    gram[np.diag_indices_from(gram)] += ridge + 1e-10 * np.where(squares > 0, squares, max(squares.mean(), 1e-300))
     factor = scipy.linalg.cho_factor(gram, lower=True, check_finite=False)
     return lambda rest: scipy.linalg.cho_solve(factor, rest.T, check_finite=False).T
+
+def _wide_inverse(features, weights, ridge):
+    "The same where columns outnumber rows: a matrix of rows by rows is factorised instead (Woodbury)."
+    gram = features @ ((features * (1 / ridge)).T)
+    gram = np.asarray(gram.toarray() if scipy.sparse.issparse(gram) else gram, dtype=np.float64)
+    roots = np.sqrt(weights)
+    gram *= roots[:, None] * roots
+    gram[np.diag_indices_from(gram)] += 1
+    factor = scipy.linalg.cho_factor(gram, lower=True, check_finite=False)
+    def times(rest):
+        light = rest / ridge
+        seen = np.asarray(features @ light.T) * roots[:, None]
+        back = scipy.linalg.cho_solve(factor, seen, check_finite=False) * roots[:, None]
+        return light - np.asarray(features.T @ back).T / ridge
+    return times
 
 # %% ../../nbs/50_bound/10_partition.ipynb #7f88808b
 @dataclass(frozen=True, eq=False)
@@ -247,6 +263,10 @@ class _Frames(_Values):
         squares = np.asarray(self._weights @ (self.features * self.features), dtype=np.float64)
         return np.where(squares > 0, squares, self._total)
     @cached_property
+    def _ball(self): # > 0, the sum of the longest squared features of the samples
+        longest = np.maximum.reduceat((self._table.table.astype(float)**2).sum(1), self._table.starts[:-1])
+        return max(float(self._weights @ longest), 1e-300)
+    @cached_property
     def _inner(self): return boehning_inverse(self.features, self._weights, self._total * self._rule)
 
 # %% ../../nbs/50_bound/10_partition.ipynb #651046a8
@@ -259,6 +279,10 @@ class _Curves(_Frames):
     def shares(self, params:np.ndarray, rows:np.ndarray|None=None)->np.ndarray: # probabilities of all outcomes, (n, n_classes), or flat with a map
         scores, mass, table, _, _ = self._look(params, rows)
         return np.exp(scores - table.spread(mass))
+    def rough_inverse(self, vector:np.ndarray)->np.ndarray: # (n_params,) times the inverse of a curvature that is enough wherever we stand
+        "Boehning's constant bound, inverted; with a map, that of a ball around the origin."
+        if self.feature_map is None: return ClassCurvature(**self._frame(self._table, 1.)).precondition(vector)
+        return vector / (self._ball + self._total * self._rule)
     def curvature_times(self, params:np.ndarray, vector:np.ndarray)->np.ndarray: # (n_params,) Hessian times vector
         scores, mass, table, weights, _ = self._look(params)
         shares, moves = np.exp(scores - table.spread(mass)), table.products(vector)

@@ -5,8 +5,9 @@
 # %% auto #0
 __all__ = ['Answer', 'answer', 'add_up', 'opened', 'Here', 'Lost', 'There', 'Workers', 'Sharded', 'Spread', 'local_client']
 
-# %% ../../nbs/70_scale/20_sharded.ipynb #319a59d8
-from collections.abc import Callable, Iterator
+# %% ../../nbs/70_scale/20_sharded.ipynb #ccde24f9
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 import numpy as np
@@ -66,7 +67,7 @@ def _curved(part, params, make, args, wish, *more):
     if wish == 'slope': return last[3].value, last[3].slope
     return 0., getattr(curvature, wish)(*more)
 
-# %% ../../nbs/70_scale/20_sharded.ipynb #3c92a147
+# %% ../../nbs/70_scale/20_sharded.ipynb #2cb3ff3f
 class Here:
     "Parts in this process, asked one after the other."
     n_workers = 1
@@ -74,6 +75,8 @@ class Here:
         sources:list,         # parts, or functions that make one
         keep:bool = True,     # whether what they make is kept; else one part is in memory at a time
     ): self.parts = [opened(source) for source in sources] if keep else list(sources)
+    def opened(self, k:int)->Part: # one part
+        return opened(self.parts[k])
     def ask(self, wish:str, shared:np.ndarray, own:list, more:tuple=())->tuple[Answer, list]: # the sum, and what is each part's own
         total, owned = answer(self.parts[0], wish, shared, own[0], *more), []
         owned.append(total.own)
@@ -85,7 +88,7 @@ class Here:
     def each(self, function:Callable, *args:Any)->list: # one result per part
         return [function(opened(part), *args) for part in self.parts]
 
-# %% ../../nbs/70_scale/20_sharded.ipynb #25479cad
+# %% ../../nbs/70_scale/20_sharded.ipynb #6d63e2d7
 class Lost(Exception):
     "A worker went away with something that was needed; worth another try."
 
@@ -102,6 +105,7 @@ class _Placed:
     def __init__(self, client, sources, keep=True):
         self.distributed, self.client, self.sources, self.keep = _import_distributed(), client, list(sources), keep
         self.address = getattr(client.scheduler, 'address', '?')
+        self.troubles = (self.distributed.KilledWorker, self.distributed.client.FutureCancelledError, self.distributed.comm.CommClosedError, OSError)
         self.owners, self.parts, self.sent = [None] * len(sources), [None] * len(sources), (None, None)
         self.place()
     @property
@@ -109,11 +113,13 @@ class _Placed:
     def alive(self):
         "Addresses of the workers; one clear line when the scheduler does not answer."
         try:
-            if self.client.status not in ('running', 'connecting'): raise OSError(self.client.status)
-            return sorted(self.client.nthreads())
-        except (OSError, TimeoutError, self.distributed.core.RPCClosed) as error:
-            raise ConnectionError(f'lost the scheduler at {self.address} ({type(error).__name__}); '
-                                  'start one, and continue with minimize(..., resume=checkpoint)') from None
+            for _ in range(40):                                # a connection that broke may come back
+                if self.client.status == 'running': return sorted(self.client.nthreads())
+                if self.client.status not in ('connecting', 'newly-created'): break
+                time.sleep(self.pause / 4)
+            reason = f'the client is {self.client.status}'
+        except (OSError, TimeoutError, self.distributed.core.RPCClosed) as error: reason = type(error).__name__
+        raise ConnectionError(f'lost the scheduler at {self.address} ({reason}); start one, and continue with minimize(..., resume=checkpoint)')
     def place(self):
         "Give every part an owner that is alive, and send it there if it is not there yet."
         workers = self.alive()
@@ -125,30 +131,36 @@ class _Placed:
             if callable(source) and self.keep: self.parts[k] = self.client.submit(opened, source, workers=[owner], pure=False)
             else: self.parts[k] = self.client.scatter(source, workers=[owner], hash=False)
 
-# %% ../../nbs/70_scale/20_sharded.ipynb #b17c622c
+# %% ../../nbs/70_scale/20_sharded.ipynb #e918d185
 class There(_Placed):
     "Parts with the workers of a dask client."
     def _wait(self, future):
         "The result; `Lost` when a worker went away meanwhile."
-        distributed = self.distributed
         while True:
             try: return future.result(timeout=self.pause)
-            except (TimeoutError, distributed.TimeoutError):
+            except (TimeoutError, self.distributed.TimeoutError):
                 gone = set(self.owners) - set(self.alive())
                 if gone or any(part.status in ('lost', 'cancelled') for part in self.parts): raise Lost(', '.join(sorted(gone))) from None
-            except (distributed.KilledWorker, distributed.client.FutureCancelledError, distributed.comm.CommClosedError, OSError) as error:
-                if isinstance(error, ConnectionError) and 'lost the scheduler' in str(error): raise
-                if isinstance(error, OSError) and getattr(error, 'filename', None): raise          # a file that is missing, say
+            except self.troubles as error:
+                if getattr(error, 'filename', None): raise          # a file that is missing, say
                 self.alive()
                 raise Lost(type(error).__name__) from None
-    def _again(self, attempt):
+    def again(self, attempt):
         "What `attempt` returns; after a loss, once more with what is left."
         for _ in range(self.patience):
-            try: return attempt()
-            except Lost as error:
-                reason, self.sent = error, (None, None)
-                self.place()
+            try:
+                if self.client.status != 'running': self.alive()
+                return attempt()
+            except Lost as error: reason = error
+            except self.troubles as error:
+                if getattr(error, 'filename', None) or 'lost the scheduler' in str(error): raise
+                reason = error
+            self.sent = None, None
+            self.place()
         raise RuntimeError(f'workers went away in each of {self.patience} tries of one step, at last {reason}; look into their logs, memory is the usual cause')
+    def collect(self, futures):
+        "Results, one after the other."
+        return [self._wait(future) for future in futures]
     def send(self, shared):
         "The shared parameters on every worker, once."
         known, future = self.sent
@@ -158,14 +170,14 @@ class There(_Placed):
         return self.sent[1]
     def _tree(self, answers):
         "One future for the sum: first within a worker, then worker by worker."
-        add = lambda *some, owner: self.client.submit(add_up, *some, workers=[owner], pure=False) if len(some) > 1 else some[0]
+        add = lambda *some, owner: self.client.submit(add_up, *some, workers=[owner], pure=False) if len(some) > 1 or some[0] in answers else some[0]
         level = [(owner, [one for one, at in zip(answers, self.owners) if at == owner]) for owner in dict.fromkeys(self.owners)]
         level = [(owner, add(*some, owner=owner)) for owner, some in level]
         while len(level) > 1:
             level = [(pair[0][0], add(*(one for _, one in pair), owner=pair[0][0])) for pair in (level[i:i + 2] for i in range(0, len(level), 2))]
         return level[0][1]
 
-# %% ../../nbs/70_scale/20_sharded.ipynb #f380f191
+# %% ../../nbs/70_scale/20_sharded.ipynb #ada4422b
 class Workers(There):
     "The two things that are asked of workers."
     def ask(self, wish:str, shared:np.ndarray, own:list, more:tuple=())->tuple[Answer, list]: # the sum, and what is each part's own
@@ -179,24 +191,24 @@ class Workers(There):
                      for one, owner, piece in zip(answers, self.owners, own)]
             total = self._wait(self._tree(answers))
             return total, [None if one is None else self._wait(one) for one in owned]
-        return self._again(attempt)
+        return self.again(attempt)
     def each(self, function:Callable, *args:Any)->list: # one result per part
         "A function of every part, where the part lies."
         def attempt():
             found = [self.client.submit(_on, function, part, *args, workers=[owner], pure=False) for part, owner in zip(self.parts, self.owners)]
-            return [self._wait(one) for one in found]
-        return self._again(attempt)
+            return self.collect(found)
+        return self.again(attempt)
 
 def _on(function, part, *args): return function(opened(part), *args)
 
-# %% ../../nbs/70_scale/20_sharded.ipynb #9acee341
-_WHOLE = ('unpack', 'start', 'memory', 'rate_unit', 'advice', 'n_params', 'n_classes', 'n_features', 'n_objects', 'n_components',
+# %% ../../nbs/70_scale/20_sharded.ipynb #642e3057
+_WHOLE = ('unpack', 'memory', 'rate_unit', 'advice', 'n_params', 'n_classes', 'n_features', 'n_objects', 'n_components',
           'ridge', 'split')                                                    # taken from the whole
 _SUMS = ('curvature_times', 'curvature_probe', 'bound_at', 'curvature_at')   # offered where the parts have it
 
 class _Asking:
     "Values, gradients, products: sums over parts."
-    place: Any; pieces: list; n_shared: int; template: Any; dtype: Any
+    place: Any; pieces: list; n_shared: int; template: Any; dtype: Any; n_terms: int; n_samples: int; _mark: Any
     def _ask(self, wish, params, *more):
         params = np.ascontiguousarray(params, self.dtype)
         own = [None if piece is None else params[piece] for piece in self.pieces]
@@ -222,7 +234,7 @@ class _Asking:
         found = self.place.each(_probe, np.ascontiguousarray(params, self.dtype), rng.integers(2**31, size=2))
         return sum(found[1:], start=found[0])
     def _bound_at(self, params, batch=None, order='smallest'):
-        if batch is not None: raise ValueError('a batch is given, but parts make a bound of all samples; leave it out')
+        if batch is not None: raise ValueError('a batch is given, but bounds of batches stay in one process; Majorizer takes all samples, or leave it out')
         curvature = Spread(self, 'bound_at', params, (None, order))
         value, slope = curvature.slope()
         return Surrogate(value, slope, curvature)
@@ -231,37 +243,88 @@ class _Asking:
 def _probe(part, params, seeds):
     return part.share * part.problem.curvature_probe(params, np.random.default_rng([*seeds, part.n_rows]))
 
-# %% ../../nbs/70_scale/20_sharded.ipynb #4d37d246
-def _facts(part):
-    "What the coordinator has to know of a part it never sees."
-    n_own, problem = 0 if part.own is None else len(part.own), part.problem
-    return dict(n_rows=part.n_rows, n_own=n_own, n_terms=int(problem.n_terms), n_samples=getattr(problem, 'n_samples', None),
-                mark=fingerprint(problem), dtype=np.dtype(problem.dtype))
-
-class Sharded(_Asking):
-    "A problem whose rows lie in parts, here or with workers, and whose sums are those of the whole: eq. (1)."
-    def __init__(self,
-        problem:Any,                # the whole problem; its parts are sent, once
-        client:Any = None,          # dask client; None asks the parts in this process, one after the other
-        n_shards:int|None = None,   # parts; None: one per worker
-    ):
-        parts = parts_of(problem, n_shards or (1 if client is None else max(1, len(client.nthreads()))))
-        self.place = Here(parts) if client is None else Workers(client, parts)
-        self.template, self.dtype = problem, np.dtype(problem.dtype)
-        self.pieces = [part.own for part in parts]
-        self.n_terms = int(problem.n_terms)
-        if hasattr(problem, 'n_samples'): self.n_samples = int(problem.n_samples)
-        self.n_shared = getattr(problem, 'n_weights', 0) if self.pieces[0] is not None else problem.start(0).size
+# %% ../../nbs/70_scale/20_sharded.ipynb #417fb954
+class _Whole(_Asking):
+    "What a problem in parts knows about the whole."
     n_shards = property(lambda self: len(self.pieces), doc='Parts.')
     n_workers = property(lambda self: self.place.n_workers, doc='Workers that own a part.')
     def __repr__(self): return f'Sharded({type(self.template).__name__}, {self.n_shards} parts on {self.n_workers} worker{"s" * (self.n_workers > 1)})'
     def __getattr__(self, name):
         if name in _WHOLE and 'template' in vars(self): return getattr(self.template, name)
         if name in _SUMS and 'template' in vars(self) and hasattr(self.template, name): return getattr(self, f'_{name}')
+        if name == 'rotate' and hasattr(vars(self).get('template'), 'alpha'): return self._rotate
         raise AttributeError(f'Sharded({type(vars(self).get("template")).__name__}) has no {name!r}; what samples rows stays local')
+    def _rotate(self, params, *settings):
+        from extreme_opt.scale.softmax_blocks import rotate
+        return rotate(self, np.asarray(params, self.dtype), *settings)
+    def _settle(self, template, facts):
+        self.template, self.dtype, self.n_terms = template, np.dtype(template.dtype), sum(fact['n_terms'] for fact in facts)
+        if facts[0]['n_samples'] is not None: self.n_samples = sum(fact['n_samples'] for fact in facts)
     def fingerprint(self)->str: # that of the whole problem, however it is cut: a run may go on with other workers
         "Stands for the data in a checkpoint."
-        return fingerprint(self.template)
+        return self._mark if self._mark is not None else fingerprint(self.template)
+
+# %% ../../nbs/70_scale/20_sharded.ipynb #5004462e
+class Sharded(_Whole):
+    "A problem whose rows lie in parts, here or with workers, and whose sums are those of the whole: eq. (1)."
+    def __init__(self,
+        problem:Any,                # the whole problem; its parts are sent, once
+        client:Any = None,          # dask client; None asks the parts in this process, one after the other
+        n_shards:int|None = None,   # parts; None: one per worker
+    ):
+        parts = parts_of(problem, n_shards if n_shards is not None else 1 if client is None else max(1, len(client.nthreads())))
+        self.place = Here(parts) if client is None else Workers(client, parts)
+        self.pieces, self._mark = [part.own for part in parts], None
+        self._settle(problem, [dict(n_terms=int(problem.n_terms), n_samples=getattr(problem, 'n_samples', None))])
+        self.n_shared = getattr(problem, 'n_weights', 0) if self.pieces[0] is not None else problem.start(0).size
+    @classmethod
+    def of(cls,
+        sources:Sequence[Callable], # functions without arguments, one per part: each makes a problem on its rows
+        client:Any = None,          # dask client; None asks the parts in this process
+        keep:bool = True,           # False: a part is made anew whenever it is asked, and forgotten: out of core
+    )->'Sharded':
+        "A problem in parts that nobody ever held whole."
+        whole, made = cls.__new__(cls), [_Source(source) for source in sources]
+        place = whole.place = Here(made, keep) if client is None else Workers(client, made, keep)
+        facts = place.each(_facts)
+        if facts[0]['is_mean']:                    # parts of a mean count by their number of terms
+            made = [_Source(source, fact['n_terms'] / sum(fact['n_terms'] for fact in facts)) for source, fact in zip(sources, facts)]
+            whole.place = Here(made, keep) if client is None else Workers(client, made, keep)
+        whole._settle(facts[0]['template'], facts)
+        whole._mark = fingerprint([fact['mark'] for fact in facts])
+        whole.n_shared, ends = facts[0]['n_shared'], np.cumsum([0, *(fact['n_own'] for fact in facts)])
+        whole.pieces = [whole.n_shared + np.arange(at, end) if end > at else None for at, end in zip(ends, ends[1:])]
+        _check_alike(facts)
+        return whole
+    def start(self, seed:int=0)->np.ndarray: # (n_params,) the first point of the formulation
+        "Where to begin."
+        if self._mark is None: return self.template.start(seed)
+        first, n_own = self.template.start(seed), sum(0 if piece is None else len(piece) for piece in self.pieces)
+        return np.concatenate([first[:self.n_shared], np.repeat(first[self.n_shared:self.n_shared + 1], n_own)])
+
+# %% ../../nbs/70_scale/20_sharded.ipynb #d8bbd78c
+class _Source:
+    "A function that makes a problem, as one that makes a part."
+    def __init__(self, make, share=1.): self.make, self.share = make, share
+    def __call__(self):
+        made = self.make()
+        if isinstance(made, Part): return made
+        n_rows, n_own = int(getattr(made, 'n_samples', None) or made.n_terms), 0
+        if hasattr(made, 'n_weights'): n_own = made.start().size - made.n_weights
+        return Part(made, self.share, np.arange(n_own) + made.n_weights if n_own else None, n_rows)
+
+def _facts(part):
+    "What the coordinator has to know of a part it never sees."
+    n_own, problem = 0 if part.own is None else len(part.own), part.problem
+    small = parts_of(problem, part.n_rows)[0].problem if hasattr(problem, 'price') else problem.take(slice(0, 1)) if hasattr(problem, 'take') else problem
+    return dict(n_rows=part.n_rows, n_own=n_own, n_terms=int(problem.n_terms), n_samples=getattr(problem, 'n_samples', None), is_mean=hasattr(problem, 'price'),
+                mark=fingerprint(problem), n_shared=problem.start(0).size - n_own, template=small)
+
+def _check_alike(facts):
+    sizes = [fact['n_shared'] for fact in facts]
+    odd = next((k for k, size in enumerate(sizes) if size != sizes[0]), None)
+    if odd is not None:
+        raise ValueError(f'part {odd} has {sizes[odd]} shared parameters, but part 0 has {sizes[0]}; give every part the same n_classes, n_features, n_objects')
 
 # %% ../../nbs/70_scale/20_sharded.ipynb #c2e414e0
 class Spread:
