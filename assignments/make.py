@@ -52,6 +52,8 @@ def release(names, seed=0):
     for file in ('nbgrader_config.py', 'Dockerfile', 'grade.sh'): shutil.copy(HERE/file, room)
     config = Config()
     config.CourseDirectory.course_id, config.CourseDirectory.root = 'extreme_opt', str(room)
+    (OUT/'student').mkdir(parents=True, exist_ok=True)
+    shutil.copy(HERE/'nbgrader_config.py', OUT/'student')      # students validate with the same patience
     for name in names:
         shutil.copytree(HERE/'source'/name, room/'source'/name, ignore=shutil.ignore_patterns('.*'))
         if seed:

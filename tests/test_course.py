@@ -119,6 +119,7 @@ def test_release_tells_nothing(course, name):
 
 
 @pytest.mark.notebook
+@pytest.mark.filterwarnings('ignore:Object of type <Submitted')
 @pytest.mark.parametrize('name', SETS)
 def test_reference_gets_all_and_release_nothing(course, name, tmp_path):
     "nbgrader itself grades both: full automatic marks for the reference, none for the empty version; feedback renders."
@@ -126,6 +127,7 @@ def test_reference_gets_all_and_release_nothing(course, name, tmp_path):
     shutil.copytree(course/'class', room)
     config = Config()
     config.CourseDirectory.course_id, config.CourseDirectory.root = 'extreme_opt', str(room)
+    config.Execute.timeout = 300
     api = NbGraderAPI(config=config)
     for student, kind in (('reference', 'instructor'), ('empty', 'student')):
         shutil.copytree(course/f'{kind}/{name}', room/f'submitted/{student}/{name}')
@@ -219,6 +221,7 @@ def test_a_student_begins(course, tmp_path):
     name, away = SETS[0], {key: value for key, value in os.environ.items() if key not in ('PYTHONPATH', 'PYTHONHOME')}
     bench, home = tmp_path/'venv/bin', tmp_path/'course'
     home.mkdir()
+    shutil.copy(course/'student/nbgrader_config.py', home)
     source = tmp_path/'source'
     source.mkdir()
     for file in ('settings.ini', 'setup.py', 'pyproject.toml', 'README.md', 'LICENSE'): shutil.copy(ROOT/file, source)
