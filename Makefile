@@ -66,8 +66,8 @@ slow: $(READY) ## run slow cells and slow tests: reproductions and large oracles
 	python -m pytest -m slow $(args)
 	EXTREME_OPT_KILLS=10 EXTREME_OPT_FUZZ=10000 python -m pytest tests/test_run.py tests/test_readers.py -k 'killed or malformed'
 
-course: $(READY) ## write student and instructor versions of the problem sets to build/course
-	python assignments/make.py
+course: $(READY) ## write problem sets, solutions and rubrics to build/course (seed=7 for other numbers, roster=FILE for each student's own)
+	python assignments/make.py $(if $(seed),seed=$(seed)) $(if $(roster),roster=$(roster))
 
 new: $(READY) ## start a notebook from the template: make new name=40_ordinal/45_momentum
 	@test -n '$(name)' || { echo 'no name is given; say for example: make new name=40_ordinal/45_momentum'; exit 2; }

@@ -103,14 +103,11 @@ class Timing(NamedTuple):
                     how=f'{runs}, warmed up, turn by turn, {threads} thread{"s" * (threads > 1)}' + ', stopped at the limit' * self.capped)
 
 
-def race(jobs: dict[str, Callable[[], object]], rounds: int = 5, long: float = 60., warm: int = 1) -> dict[str, Timing]:
+def race(jobs: dict[str, Callable[[], object]], rounds: int = 5, long: float = 60.) -> dict[str, Timing]:
     "Jobs warmed up off the clock, then timed turn by turn; whoever needs longer than `long` seconds runs once."
     once, short = {}, {}
     for name, job in jobs.items():
-        mark = time.perf_counter()
-        for _ in range(warm): job()
-        took = time.perf_counter() - mark
-        if warm and took > long * warm: once[name] = Timing([took / warm])
+        if timed(job) > long and (took := timed(job)) > long: once[name] = Timing([took])      # the first may have compiled
         else: short[name] = job
     return once | {name: Timing(seconds) for name, seconds in alternate(short, rounds, warm=0).items()}
 
@@ -160,9 +157,10 @@ def fresh(script: str | Path, call: str, *args: Any, threads: int = 1, python: s
     "What `call(*args)` of a script answers (a dict) in a process of its own, with `peak_mb`, the most memory of that process."
     script = Path(script).resolve()
     code = ('import importlib.util, json, sys; sys.path[:0] = [sys.argv[1]]; import memory\n'
-            'spec = importlib.util.spec_from_file_location("script", sys.argv[2]); script = importlib.util.module_from_spec(spec); spec.loader.exec_module(script)\n'
+            'name = sys.argv[2]; spec = importlib.util.spec_from_file_location(name, sys.argv[5]); script = sys.modules[name] = importlib.util.module_from_spec(spec)\n'
+            'spec.loader.exec_module(script)\n'
             'told = getattr(script, sys.argv[3])(*json.loads(sys.argv[4])); print("\\n" + json.dumps({**(told or {}), "peak_mb": memory.peak_mb()}))')
-    done = subprocess.run([python, '-c', code, str(Path(__file__).resolve().parent), str(script), call, json.dumps(args)],
+    done = subprocess.run([python, '-c', code, str(Path(__file__).resolve().parent), script.stem, call, json.dumps(args), str(script)],
                           capture_output=True, text=True, env=pinned(threads), timeout=limit)
     if done.returncode: raise RuntimeError(f'{script.stem}.{call}: {done.stderr[-800:]}')
     return json.loads(done.stdout.splitlines()[-1])

@@ -26,7 +26,7 @@ from ordinal_race import TARGET, TASKS, questions
 from extreme_opt.core import SVRG, minimize
 from extreme_opt.ordinal import STE, Comparisons, triplet_error
 
-FILE, ROUNDS, EPOCHS = 'ste_svrg_bb_epsilon_mex_ifo_time.c', 2, {100: 40, 1000: 12}
+FILE, ROUNDS, EPOCHS = 'ste_svrg_bb_epsilon_mex_ifo_time.c', 2, {100: 40, 1000: 14}
 SHIM = '''
 #include <stdlib.h>
 #undef RAND_MAX
@@ -107,7 +107,8 @@ def main() -> list[dict]:
             found = race(function, n_objects, n_terms)
             own = found['SVRG, automatic rule']
             for method, (seconds, error, step) in found.items():
-                print(f'n = {n_objects:5}: {method:28s}{seconds:9.3f} s to {TARGET} (error {error:.3f}), {step * 1e6:7.3f} us an inner step with its share of the full gradient; '
+                print(f'n = {n_objects:5}: {method:28s}{seconds:9.3f} s to {TARGET} (error {error:.3f}), '
+                      f'{step * 1e6:7.3f} us an inner step with its share of the full gradient; '
                       f'{seconds / own[0]:7.1f} and {step / own[2]:5.1f} times ours', flush=True)
                 common = dict(method=method, peer="authors' C" if method.startswith('authors') else '', threads=1, peak_mb=machine.peak_mb(),
                               versions=machine.versions(), date=machine.today())

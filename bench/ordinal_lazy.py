@@ -4,8 +4,8 @@
 - *dense, lean*: adds the correction to three rows and the rest of g to all, compiled;
 - *dense, by the protocol*: what SVRG does with a problem that has only `grad_at`, in NumPy.
 
-Seconds are per inner step, medians over rounds in which all jobs alternate; each calls with as many draws as there are objects or more, so what
-the lazy loop does once per epoch is in it. Quality is the largest difference from the printed step after a hundred steps.
+Seconds are per inner step, medians over rounds in which all jobs alternate; the lazy loop makes as many steps as an epoch has, one per triplet, so what
+it does once per epoch is in it. Quality is the largest difference from the printed step after a hundred steps.
 """
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def one_size(n_objects: int, n_terms: int) -> tuple[list[dict], float]:
     old, rng = problem.start(0), np.random.default_rng(1)
     full, kept = problem.snapshot(old)
     points, table = old.copy(), problem._table()
-    counts = {'lazy': max(20_000, 2 * n_objects), 'dense, as printed': max(20, 4_000_000 // n_objects // 10), 'dense, lean': max(20, 8_000_000 // n_objects // 10),
+    counts = {'lazy': n_terms, 'dense, as printed': max(20, 4_000_000 // n_objects // 10), 'dense, lean': max(20, 8_000_000 // n_objects // 10),
               'dense, by the protocol': max(10, 40_000 // n_objects)}
     draws = {name: problem.draw(rng, count) for name, count in counts.items()}
     small = RATE / n_terms                       # so that thousands of steps stay where they are

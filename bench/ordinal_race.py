@@ -6,6 +6,8 @@ for it. It reports nothing on the way, so it is run with a doubling `max_iter`, 
 Our seconds are those of `minimize`, whose clock stands while errors are taken. Best of two rounds (at n = 1,000 one), ours and theirs in turn.
 
 A second part: most memory of a process that makes a few steps at n = 10,000 with a million triplets, less that of the imports and the data.
+
+Long runs can be stopped and called again: with the environment variable PARTS naming a folder, what is finished is kept there and not run again.
 """
 from __future__ import annotations
 
@@ -14,6 +16,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import machine
@@ -79,6 +82,17 @@ def questions(n_objects: int, n_terms: int, n_test: int = 10_000) -> dict:
     return dict(train=rows[:n_terms], test=rows[n_terms:], n=n_objects)
 
 
+def kept(key: str, make: Callable):
+    "What `make` gives, from the folder PARTS where it stands there already."
+    if not os.environ.get('PARTS'): return make()
+    path = Path(os.environ['PARTS'])/f'{key}.json'
+    if path.exists(): return json.loads(path.read_text())
+    value = make()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(value))
+    return value
+
+
 def ask(python: str, code: str, path: Path, jobs: list, target: float) -> dict:
     "Run competitors in a process of their own: name -> seconds, error, peak_mb."
     threads = {name: '1' for name in ('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS', 'NUMBA_NUM_THREADS')}
@@ -93,9 +107,10 @@ def race(folder: Path, n_objects: int, n_terms: int) -> dict:
     np.savez(path, **questions(n_objects, n_terms))
     ours = [(loss, 'svrg', 60) for loss in ('ste', 'gnmds', 'tste', 'soe')] + [(loss, 'lbfgs', 80) for loss in ('ste', 'gnmds', 'tste', 'soe')]
     theirs = [(name, settings, [10, 20, 40, 80, 160]) for name, settings in (('STE', {}), ('TSTE', {}), ('GNMDS', {}), ('SOE', dict(n_init=1)))]
-    for _ in range(ROUNDS if n_objects < 1000 else 1):
-        found = ask(sys.executable, OURS, path, ours, TARGET)
-        if peer: found |= {f'cblearn {name}': each for name, each in ask(peer, PEER, path, theirs, TARGET).items()}
+    for turn in range(ROUNDS if n_objects < 1000 else 1):
+        found = kept(f'race {n_objects} {turn} ours', lambda: ask(sys.executable, OURS, path, ours, TARGET))
+        for job in theirs if peer else ():
+            found |= {f'cblearn {name}': each for name, each in kept(f'race {n_objects} {turn} {job[0]}', lambda job=job: ask(peer, PEER, path, [job], TARGET)).items()}
         for name, each in found.items():
             if each['error'] > TARGET: each['seconds'] = None
             if name not in best or (each['seconds'] or 1e9) < (best[name]['seconds'] or 1e9): best[name] = each
@@ -108,8 +123,8 @@ def memory(folder: Path) -> dict:
     "Most memory of a few steps at n = 10,000 with a million triplets."
     path, peer = folder/'memory.npz', os.environ.get('CBLEARN_PYTHON')
     np.savez(path, **questions(10_000, 1_000_000))
-    found = ask(sys.executable, OURS, path, [('ste', 'svrg', 6)], 0)
-    if peer: found['cblearn STE'] = ask(peer, PEER, path, [('STE', {}, [3])], 0)['STE']
+    found = kept('race memory ours', lambda: ask(sys.executable, OURS, path, [('ste', 'svrg', 6)], 0))
+    if peer: found['cblearn STE'] = kept('race memory STE', lambda: ask(peer, PEER, path, [('STE', {}, [3])], 0))['STE']
     for name, each in found.items(): print(f'n = 10000, a million triplets: {name:12s} {each["peak_mb"]:7.0f} MB', flush=True)
     return found
 

@@ -2,13 +2,15 @@
 
     python bench/run.py ordinal_reproduce
 
-Some minutes on one core. Music, shoes, materials and MNIST are looked up by `data.load`; a set that cannot be had is left out and named. Seconds are
-those of the solver alone, medians over starts; quality holds what was reached. Peer is the loss, or the number that a row is about.
+Some minutes on one core; the environment variable PARTS names a folder that keeps finished parts (see ordinal_race).
+Music, shoes, materials and MNIST are looked up by `data.load`; a set that cannot be had is left out and named. Seconds
+are those of the solver alone, medians over starts; quality holds what was reached. Peer is the loss, or the number that a row is about.
 """
 from __future__ import annotations
 
 import machine
 import numpy as np
+from ordinal_race import kept
 
 from extreme_opt import data
 from extreme_opt.core import SGD, GradientDescent, minimize
@@ -244,7 +246,7 @@ def retrieval():
 def main():
     found = []
     for part in (eurodist, shoes, materials, music, retrieval, table_one):
-        found += list(part())
+        found += kept(f'reproduce {part.__name__}', lambda part=part: list(part()))
         print(f'{part.__name__}: {len(found)} rows so far', flush=True)
         for each in found[-400:]:
             if not each['task'].startswith('figure') and part.__name__[:4] in ('euro', 'shoe', 'mate'): print(each['method'], each['task'], each['peer'], each['quality'])

@@ -8,7 +8,8 @@
 A script has a function `main() -> list[dict]`, one row per thing measured, with the columns below; `bench/machine.py` has what they share.
 It runs in a process of its own with every library held to one thread. `LONG = True` in a script leaves it to --full. What a script does in more
 depth with --full it learns from EXTREME_OPT_FULL=1. A result counts as fresh while the script, what it imports from here and the parts of the
-package that it names are unchanged. Rivals live in build/peers, one environment per file of bench/peers, made when a script first asks for them
+package that it names are unchanged. A script that reads PARTS from its environment may keep finished parts in that folder: a stopped run goes on
+there. Rivals live in build/peers, one environment per file of bench/peers, made when a script first asks for them
 (the names of their interpreters reach it as EXTREME_OPT_PEERS and EXTREME_OPT_PEERS_CBLEARN); set these variables to use your own.
 """
 from __future__ import annotations
@@ -21,6 +22,7 @@ import importlib.util
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -97,11 +99,17 @@ def peers(name: str) -> str | None:
     return str(python)
 
 
+def parts(path: Path) -> Path:
+    "Where a script may keep what it has finished until all is; another place for other code."
+    return ROOT/'build'/'bench'/f'{path.stem}-{fingerprint(path)}'
+
+
 def environment(path: Path, full: bool) -> dict[str, str]:
     "What a script finds in its environment: one thread, its rivals, whether all is wanted."
     import machine
     env, text = machine.pinned(1), path.read_text(encoding='utf-8')
     if full: env |= {'EXTREME_OPT_FULL': '1', 'FULL': '1'}
+    if re.search(r"environ.*'PARTS'", text): env.setdefault('PARTS', str(parts(path)))
     if re.search(r'EXTREME_OPT_PEERS\b|peer_python\(\)', text) and not env.get('EXTREME_OPT_PEERS'):
         env['EXTREME_OPT_PEERS'] = peers('main') or ''
     if re.search(r'CBLEARN|peer_python\(.cblearn', text):
@@ -113,8 +121,8 @@ def environment(path: Path, full: bool) -> dict[str, str]:
 # ------------------------------------------------------------------------------------------ running
 def measure(path: Path) -> list[dict]:
     "Import a script and run its `main`."
-    spec = importlib.util.spec_from_file_location(f'bench_{path.stem}', path)
-    module = importlib.util.module_from_spec(spec)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)      # kernels that are kept on disk look for it there
     spec.loader.exec_module(module)
     return module.main()
 
@@ -142,6 +150,7 @@ def alone(name: str) -> None:
                 versions=machine.versions(), rivals={each: machine.installed(each) for each in ('main', 'cblearn') if machine.peer_at(each)},
                 minutes=round((time.perf_counter() - mark) / 60, 1), date=datetime.date.today().isoformat(), how=HOW)
     (RESULTS / f'{name}.json').write_text(json.dumps(told, indent=1) + '\n', encoding='utf-8')
+    shutil.rmtree(parts(path), ignore_errors=True)
 
 
 HOW = ('In a process of its own; libraries held to the threads that a row names; compiled and warmed up before the clock starts; jobs that are compared '

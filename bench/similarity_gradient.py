@@ -6,7 +6,9 @@ Every peer is a process that waits for a word before each round, so that all see
 The limit: our multiply-adds at the rate of products of a (1024, 256) with a (256, 256) matrix, timed in the same process, round by round.
 
     python bench/run.py similarity_gradient          float32, one thread
-    EXTREME_OPT_FULL=1 python bench/run.py ...       both types, one and two threads
+    python bench/run.py --full                       both types, one and two threads
+
+Each case is kept under build/bench as soon as it is measured; a run that was stopped goes on behind the last of them.
 """
 from __future__ import annotations
 
@@ -24,6 +26,17 @@ LEFT, RIGHT, PAIRS, HIDDEN, K, OMEGA, RIDGE, ROUNDS = 6000, 3500, 500_000, 256, 
 FLOPS = HIDDEN * HIDDEN + HIDDEN * K      # multiply-adds of a forward pass, per row
 ASKED = {('gradient', 'torch'): 2.5, ('gradient', 'jax'): 1.5, ('product', 'torch'): 8., ('product', 'jax'): 4.}
 ASKED_SHARE = {'gradient': .6, 'product': .75}
+
+
+def kept(script, key, job):
+    "What `job` told when this very code ran it before, else what it tells now; told things are JSON."
+    import run
+    path = run.ROOT/'build'/'bench'/Path(script).stem/f'{run.fingerprint(Path(script))} {key}.json'
+    if path.exists(): return json.loads(path.read_text())
+    told = job()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(told))
+    return told
 
 
 def data(dtype):
@@ -177,7 +190,8 @@ def main() -> list[dict]:
     peers = {'ours': sys.executable} | ({name: other for name in ('torch gramian', 'torch dense', 'jax gramian')} if other else {})
     full = os.environ.get('EXTREME_OPT_FULL')
     cases = [(kind, threads) for kind in ('float32', *(('float64',) if full else ())) for threads in ((1, 2) if full else (1,))]
-    return [row for task in ('gradient', 'product') for kind, threads in cases for row in measure(task, kind, threads, peers)]
+    return [row for kind, threads in cases for task in ('gradient', 'product')
+            for row in kept(__file__, f'{task} {kind} {threads} {" ".join(peers)}', lambda task=task, kind=kind, threads=threads: measure(task, kind, threads, peers))]
 
 
 if __name__ == '__main__' and sys.argv[1:2] == ['child']:

@@ -4,6 +4,7 @@
 - one Gauss-Newton step with linear towers and 32 components (10 products; 30 with EXTREME_OPT_FULL=1).
 
 Each runs in a process of its own, whose peak memory is reported beside the bytes of one parameter vector. Asked: within 16 GB.
+A part that was measured is kept under build/bench, so that a run that was stopped goes on with the other.
 """
 from __future__ import annotations
 
@@ -54,12 +55,18 @@ def child(what):
     print(json.dumps(dict(built=built, seconds=time.perf_counter() - mark, quality=quality, peak=machine.peak_mb(), vector=problem.memory() / 2**20)), flush=True)
 
 
+def told_by(what):
+    "Run one part in a process of its own."
+    done = subprocess.run([sys.executable, __file__, 'child', what], stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(done.stdout)
+
+
 def main() -> list[dict]:
     import machine
+    from similarity_gradient import kept
     rows = []
     for what, task in (('gradient', 'value and gradient, MLP(64, 64)'), ('newton', 'one Gauss-Newton step, linear towers')):
-        done = subprocess.run([sys.executable, __file__, 'child', what], stdout=subprocess.PIPE, text=True, check=True)
-        told = json.loads(done.stdout)
+        told = kept(__file__, f'{what} {os.environ.get("EXTREME_OPT_FULL", "")}', lambda what=what: told_by(what))
         print(f'{task}: built in {told["built"]:.0f} s, {told["seconds"]:.1f} s, {told["quality"]}; peak {told["peak"]:.0f} MB '
               f'({"within" if told["peak"] < LIMIT_MB else "ABOVE"} 16 GB), a vector of parameters {told["vector"]:.0f} MB')
         rows.append(dict(method='AllPairs' if what == 'gradient' else 'GaussNewton', task=f'a million a side, ten million pairs: {task}', peer='kernel', threads=1,

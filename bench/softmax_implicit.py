@@ -5,6 +5,8 @@
 - the machine's limit for the same bytes: a loop that reads, adds to and writes back exactly the cells of the two classes that an update touches.
 
 Shape A: 15,000 rows, 5,000 columns, 230 of them non-zero in a row, 4,000 classes. Seconds are per 15,000 updates (shape A) or per pass.
+The NumPy step gets its row dense and ready, and its two classes in one piece of memory each; on shape A it takes some 15 times the machine's
+limit, so a kernel 12 times faster than it would have to run at 80 % of that limit.
 """
 from __future__ import annotations
 
@@ -53,7 +55,8 @@ def measure(task: str, problem: DoubleSum) -> list[dict]:
     for name, value, asked in (('vanilla steps per implicit step', machine.ratio(seconds['vanilla'], seconds['implicit']), ASKED_VANILLA),
                                ('NumPy with Brent over implicit', machine.ratio(seconds['numpy'], seconds['implicit']), ASKED_NUMPY),
                                ('share of the limit', machine.ratio(seconds['limit'], seconds['implicit']), ASKED_LIMIT)):
-        print(f'{task:>12} {name}: {value:.2f} (asked: {asked:g}) {"met" if value >= asked else "MISSED"}')
+        verdict = f'(asked: {asked:g}) {"met" if value >= asked else "MISSED"}' if task == 'shape A' else '(nothing asked)'
+        print(f'{task:>12} {name}: {value:.2f} {verdict}')
     common = dict(task=task, threads=1, quality='', peak_mb=machine.peak_mb(), versions=machine.versions(), date=machine.today())
     return [dict(method=method, peer=peer, seconds=f'{middle[name]:.4f}', **common) for method, name, peer in (
         ('implicit updates', 'implicit', 'kernel'), ('vanilla updates, one wrong class', 'vanilla', 'kernel'),

@@ -336,7 +336,7 @@ FROM_DISK = """<script>if (location.protocol === 'file:') {
 }</script>"""
 
 
-def config(pages, reference_bar, ledger_bar, out):
+def config(pages, reference_bar, ledger_bar, results_bar, out):
     "The committed `_quarto.yml` with what only a build knows: contents in reading order, the reference, the folder to write."
     from nbdev.config import get_config
     cfg = yaml.safe_load((NBS/'_quarto.yml').read_text())
@@ -354,9 +354,18 @@ def config(pages, reference_bar, ledger_bar, out):
             tutorials.append(dict(section=title, contents=[]))
         tutorials[-1]['contents'].append(where.as_posix())
     bar = web.get('sidebar') or {}
-    web['sidebar'] = [dict(bar, id='tutorials', contents=tutorials), dict(bar, id='reference', contents=reference_bar), dict(bar, id='ledger', contents=ledger_bar)]
-    web['navbar']['left'] = [dict(text='Tutorials', href='index.ipynb'), dict(text='Reference', href='api/index.qmd'), dict(text='Ledger', href='ledger/index.qmd')]
+    web['sidebar'] = [dict(bar, id='tutorials', contents=tutorials), dict(bar, id='reference', contents=reference_bar), dict(bar, id='ledger', contents=ledger_bar),
+                      dict(bar, id='benchmarks', contents=results_bar)]
+    web['navbar']['left'] = [dict(text='Tutorials', href='index.ipynb'), dict(text='Reference', href='api/index.qmd'), dict(text='Ledger', href='ledger/index.qmd'),
+                             dict(text='Measurements', href='benchmarks/index.qmd'), dict(text='Teaching', href='teaching/index.qmd')]
     return yaml.safe_dump(cfg, sort_keys=False, allow_unicode=True)
+
+
+def teaching(folder):
+    "The guide for teachers as a page: docs/teaching.md, its first heading as the title."
+    folder.mkdir()
+    title, text = (ROOT/'docs/teaching.md').read_text(encoding='utf-8').split('\n', 1)
+    (folder/'index.qmd').write_text(f'---\ntitle: {title.lstrip("# ")}\n---\n{text}', encoding='utf-8')
 
 
 def vendored(wanted):
@@ -461,9 +470,12 @@ def build(out, executed=None):
             except Broken as error: wrong.append(str(error))
         if wrong: raise Broken('\n'.join(wrong))
         shutil.copytree(NBS, stage, dirs_exist_ok=True, ignore=shutil.ignore_patterns('*.ipynb', '*.yml', '.*', '__pycache__'))
+        import benchmarks
         import ledger
         shelf = ledger.write_pages(stage/'ledger', page_name, names)
-        (stage/'_quarto.yml').write_text(config(pages, bar, shelf, out.resolve()))
+        results = benchmarks.write_pages(stage/'benchmarks')
+        teaching(stage/'teaching')
+        (stage/'_quarto.yml').write_text(config(pages, bar, shelf, results, out.resolve()))
         (stage/'_symbols.json').write_text(json.dumps(names))
         from smalldocs import markdown
         from smalldocs.site import build as render

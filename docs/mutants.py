@@ -53,7 +53,7 @@ def _changes(node):
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and not isinstance(node.operand, ast.Constant): yield node.operand
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple) and len(node.slice.elts) == 2:
         one, two = node.slice.elts
-        if all(isinstance(part, ast.Name) for part in (one, two)): yield ast.Subscript(node.value, ast.Tuple([two, one], ast.Load()), node.ctx)
+        if all(isinstance(part, ast.Name) for part in (one, two)) and one.id != two.id: yield ast.Subscript(node.value, ast.Tuple([two, one], ast.Load()), node.ctx)
     if isinstance(node, ast.Call) and _name(node.func) in ('exp', 'log', 'log1p', 'expm1', 'sqrt', 'softplus', 'omega', 'wright_omega') and len(node.args) == 1:
         yield ast.BinOp(copy.deepcopy(node), ast.Mult(), ast.Constant(1.25))
 

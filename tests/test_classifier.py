@@ -155,7 +155,7 @@ def test_partial_fit_after_fit_keeps_what_was_learned():
     (lambda X, y: SoftmaxClassifier().partial_fit(X, y, classes=np.unique(y)).partial_fit(X, y, classes=['a', 'b']), 'classes differ'),
     (lambda X, y: SoftmaxClassifier(solver='sgdd').fit(X, y), "solver='sgdd'"), (lambda X, y: SoftmaxClassifier(dtype='float16').fit(X, y), "dtype='float16'"),
     (lambda X, y: SoftmaxClassifier('nce', n_threads=2).fit(X, y), "n_threads=2, but solver='nce' runs on 1 thread"),
-    (lambda X, y: SoftmaxClassifier(client='here').fit(X, y), "client='here', but this version fits in one process"),
+    (lambda X, y: SoftmaxClassifier(client='here').fit(X, y), "client='here' is no dask client, so the fit runs in one process"),
     (lambda X, y: SoftmaxClassifier('lbfgs', n_threads=2).fit(X, y), 'n_threads=2, but LBFGS runs on 1 thread'),
     (lambda X, y: SoftmaxClassifier(n_threads=0).fit(X, y), 'at least 1 thread'),
     (lambda X, y: SoftmaxClassifier(n_others=2.5).fit(X[:2], [0, 1]), 'n_others=2.5 is not a whole number'),

@@ -6,16 +6,22 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tomllib
 import types
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from nbgrader.apps import NbGraderAPI
+from traitlets.config import Config
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT/'assignments'))
+import make  # noqa: E402
 SETS = sorted(folder.name for folder in (ROOT/'assignments/source').glob('ps*'))
 
 
@@ -25,7 +31,7 @@ def cells(name):
     for cell in json.loads((ROOT/f'assignments/source/{name}/{name}.ipynb').read_text())['cells']:
         if cell['cell_type'] != 'code': continue
         meta = cell['metadata'].get('nbgrader', {})
-        kind = 'tests' if meta.get('grade') else 'solution' if meta.get('solution') else 'given'
+        kind = ('manual' if meta.get('solution') else 'tests') if meta.get('grade') else 'solution' if meta.get('solution') else 'given'
         found.append((meta.get('grade_id', cell['id']), kind, meta.get('points', 0), ''.join(cell['source'])))
     return found
 
@@ -115,24 +121,138 @@ def test_release_tells_nothing(course, name):
 @pytest.mark.notebook
 @pytest.mark.parametrize('name', SETS)
 def test_reference_gets_all_and_release_nothing(course, name, tmp_path):
-    "nbgrader itself grades both: full automatic marks for the reference, none for the empty version."
-    shutil_copy(course, name, tmp_path)
-    command = [sys.executable, '-m', 'nbgrader']
-    for work in (['autograde', name], ['export', '--to', 'grades.csv'], ['generate_feedback', name]):
-        done = subprocess.run([*command, *work], cwd=tmp_path, capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
-    import csv
-    got = {row['student_id']: float(row['score']) for row in csv.DictReader((tmp_path/'grades.csv').open())}
-    assert got == {'reference': sum(points for _, _, points, _ in cells(name)), 'empty': 0}
-    for student in ('reference', 'empty'): assert (tmp_path/f'feedback/{student}/{name}/{name}.html').stat().st_size > 10_000
-
-
-def shutil_copy(course, name, folder):
-    "A course folder in which the reference and the untouched release were handed in."
-    import shutil
-    shutil.copy(ROOT/'assignments/nbgrader_config.py', folder)
-    shutil.copytree(course/f'instructor/{name}', folder/f'source/{name}')
+    "nbgrader itself grades both: full automatic marks for the reference, none for the empty version; feedback renders."
+    room, graded = tmp_path/'class', {}
+    shutil.copytree(course/'class', room)
+    config = Config()
+    config.CourseDirectory.course_id, config.CourseDirectory.root = 'extreme_opt', str(room)
+    api = NbGraderAPI(config=config)
     for student, kind in (('reference', 'instructor'), ('empty', 'student')):
-        shutil.copytree(course/f'{kind}/{name}', folder/f'submitted/{student}/{name}')
-    done = subprocess.run([sys.executable, '-m', 'nbgrader', 'generate_assignment', name, '--create'], cwd=folder, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
+        shutil.copytree(course/f'{kind}/{name}', room/f'submitted/{student}/{name}')
+        done = api.autograde(name, student)
+        assert done['success'], f'{done["log"]}\n{done["error"]}'
+        done = api.generate_feedback(name, student)
+        assert done['success'], f'{done["log"]}\n{done["error"]}'
+        with api.gradebook as book: graded[student] = [(cell.name, cell.auto_score) for cell in book.find_submission(name, student).notebooks[0].grades]
+        page = (room/f'feedback/{student}/{name}/{name}.html').read_text()
+        assert len(page) > 10_000 and all(label in page for label, _ in graded[student])
+    worth = {label: points for label, kind, points, _ in cells(name) if kind == 'tests'}
+    assert {label: score for label, score in graded['reference'] if label in worth} == worth
+    assert sum(score or 0 for _, score in graded['empty']) == 0
+    assert sum(score or 0 for label, score in graded['reference'] if label not in worth) == 0, 'a written part earned points by itself'
+
+
+@pytest.mark.parametrize('name', SETS)
+def test_rubric_covers_every_question(course, name):
+    "Every question has its minutes, every written one a mark scheme, every coding one its common mistakes; two to four hours in all."
+    rows, minutes = make.questions(name), tomllib.loads((ROOT/'assignments/minutes.toml').read_text())[name]
+    assert list(minutes) == [row[0] for row in rows] and 110 <= sum(minutes.values()) <= 260
+    assert [row[0] for row in rows if row[1] == 'by hand' and sum(int(n) for n in re.findall(r'(\d) points?: ', row[4])) != row[2]] == [], 'mark schemes'
+    wrong = make.mistakes(name)
+    assert [row[1] for row in rows if row[1] != 'by hand' and row[1] not in (*wrong, 'real')] == []
+    text = (course/f'instructor/rubrics/{name}.md').read_text()
+    assert all(f'## {row[0]} ' in text for row in rows) and 'None' not in text
+    stated = re.findall(r'\| [^|\n]* \| ([\d +]+) \|', ''.join(json.loads((ROOT/f'assignments/source/{name}/{name}.ipynb').read_text())['cells'][0]['source']))
+    assert sum(int(n) for part in stated for n in part.split('+')) == sum(row[2] for row in rows), 'the table of points at the head of the set'
+
+
+def test_every_student_can_have_numbers_of_their_own(course, tmp_path, monkeypatch):
+    "Variants differ from the release in one line, are the same again next time, and the audit names whoever handed in another's."
+    monkeypatch.setattr(make, 'OUT', tmp_path)
+    shutil.copytree(course/'student', tmp_path/'student')
+    (tmp_path/'roster.csv').write_text('id,name\nada,Ada L.\n# gone\ngrace,Grace H.\n')
+    students = make.roster_of(tmp_path/'roster.csv')
+    assert students == ['ada', 'grace']
+    make.variants(SETS, students)
+    lines = {}
+    for student in students:
+        for name in SETS:
+            text, plain = ((folder/name/f'{name}.ipynb').read_text().split('\n') for folder in (tmp_path/'variants'/student, tmp_path/'student'))
+            changed = [new for new, old in zip(text, plain, strict=True) if new != old]
+            assert len(changed) == 1 and f'VARIANT = {make.variant_of(student, name)} ' in changed[0]
+            lines[student, name] = changed[0]
+    assert len(set(lines.values())) == len(lines) and make.audit(tmp_path/'variants', students) == []
+    shutil.copy(tmp_path/f'variants/ada/{SETS[0]}/{SETS[0]}.ipynb', tmp_path/f'variants/grace/{SETS[0]}/{SETS[0]}.ipynb')
+    assert [found[:2] for found in make.audit(tmp_path/'variants', students)] == [('grace', SETS[0])]
+    with pytest.raises(SystemExit, match='cannot be a folder'): (tmp_path/'bad').write_text('../up\n'); make.roster_of(tmp_path/'bad')
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('number', [1, 2, 5, 4711])
+@pytest.mark.parametrize('name', SETS)
+def test_reference_solves_every_variant(name, number):
+    "The reference passes all tests, hidden ones too, for other numbers than those of the release."
+    space = {'__name__': '__main__'}
+    for _, _, _, source in cells(name): run(source.replace('VARIANT = 0', f'VARIANT = {number}'), space)
+    assert space['VARIANT'] == number
+
+
+def exercises():
+    "How many exercises close each page of the four chapters: {(chapter, page): number}."
+    found = {}
+    for path in sorted((ROOT/'nbs').glob('[2-5]0_*/*.ipynb')):
+        text = '\n\n'.join(''.join(cell['source']) for cell in json.loads(path.read_text())['cells'] if cell['cell_type'] == 'markdown')
+        section = re.search(r'^## Exercises\n(.*?)(?=^## |\Z)', text, re.S | re.M)
+        if section: found[path.parent.name[3:], path.stem] = len(re.findall(r'^\d+\. ', section[1], re.M))
+    return found
+
+
+def test_every_exercise_has_an_answer():
+    "The teachers' answers: one section a page, one numbered answer an exercise, none for a page that has none."
+    answered = {}
+    for path in sorted((ROOT/'assignments/answers').glob('*.md')):
+        for page, text in re.findall(r'^## (\S+)\n(.*?)(?=^## |\Z)', path.read_text(), re.S | re.M):
+            items = re.findall(r'^(\d+)\. (.*?)(?=^\d+\. |\Z)', text, re.S | re.M)
+            assert [int(number) for number, _ in items] == list(range(1, len(items) + 1)), f'{path.name}, {page}: numbers'
+            short = [number for number, answer in items if len(answer.strip()) < 60 or answer.count('$') % 2 or re.search(r'[A-Z]{3,}_[A-Z]{3,}', answer)]
+            assert short == [], f'{path.name}, {page}: answers {short} are unfinished'
+            answered[path.stem, page] = len(items)
+    asked = exercises()
+    assert len(asked) > 40
+    wrong = {page: (number, answered.get(page, 0)) for page, number in asked.items() if answered.get(page, 0) != number}
+    assert wrong == {} and set(answered) == set(asked), f'(exercises, answers) by page: {wrong}; answers without a page: {set(answered) - set(asked)}'
+
+
+@pytest.mark.slow
+def test_a_student_begins(course, tmp_path):
+    "In an environment that holds the built wheel and nothing of this checkout, a release is validated: unsolved it lists its questions, solved it passes."
+    name, away = SETS[0], {key: value for key, value in os.environ.items() if key not in ('PYTHONPATH', 'PYTHONHOME')}
+    bench, home = tmp_path/'venv/bin', tmp_path/'course'
+    home.mkdir()
+    source = tmp_path/'source'
+    source.mkdir()
+    for file in ('settings.ini', 'setup.py', 'pyproject.toml', 'README.md', 'LICENSE'): shutil.copy(ROOT/file, source)
+    shutil.copytree(ROOT/'extreme_opt', source/'extreme_opt', ignore=shutil.ignore_patterns('__pycache__'))
+    uv = shutil.which('uv', path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get('PATH', '')]))
+
+    def tell(*command):
+        done = subprocess.run([str(part) for part in command], cwd=home, env={**away, 'PATH': f'{bench}{os.pathsep}{away["PATH"]}'}, capture_output=True, text=True)
+        return done.returncode, done.stdout + done.stderr
+
+    assert tell(sys.executable, '-m', 'build', '--wheel', '--outdir', tmp_path, source)[0] == 0
+    (wheel,) = tmp_path.glob('*.whl')
+    assert tell(sys.executable, '-m', 'venv', *(['--without-pip'] if uv else []), tmp_path/'venv')[0] == 0
+    install = [uv, 'pip', 'install', '-q', '--python', bench/'python'] if uv else [bench/'python', '-m', 'pip', 'install', '-q']
+    code, said = tell(*install, '-c', ROOT/'constraints.txt', f'{wheel}[lab,course]')
+    assert code == 0, said
+    for kind in ('student', 'instructor'):
+        shutil.copy(course/f'{kind}/{name}/{name}.ipynb', home)
+        said = tell('nbgrader', 'validate', f'{name}.ipynb')[1]
+        assert ('VALIDATION FAILED' in said) if kind == 'student' else ('Success' in said), said[-3000:]
+
+
+def marks_table():
+    "Marks of every answer known, as Markdown."
+    lines = ['| set | question | points | right answers that earn all | wrong answers that earn none | otherwise |', '|---|---|---|---|---|---|']
+    for name in SETS:
+        rows = marks(name)
+        for question in dict.fromkeys(row[0] for row in rows):
+            mine = [row for row in rows if row[0] == question]
+            right, wrong = [[row for row in mine if bool(row[4]) is kind] for kind in (True, False)]
+            odd = [row[1] for row in mine if row[3] != row[4]]
+            lines.append(f'| {name} | {question} | {mine[0][2]} | {sum(r[3] == r[4] for r in right)} of {len(right)} | {sum(r[3] == 0 for r in wrong)} of {len(wrong)} '
+                         f'| {", ".join(odd) or "none"} |')
+    return '\n'.join(lines)
+
+
+if __name__ == '__main__': print(marks_table())

@@ -12,6 +12,7 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 import numpy as np
@@ -248,13 +249,23 @@ def _seed_of(random_state):
     raise ValueError(f'random_state={random_state!r} is neither a whole number from 0 up, nor None, nor a generator of numpy; use 0')
 
 def check_shared(
-    estimator:Any, # client and n_threads are read
+    estimator:Any,       # client and n_threads are read
     solver:Any,          # the algorithm
+    alone:bool = True,   # whether what follows runs in this process alone
 )->None:
     "Refuse what this version cannot honour."
-    if estimator.client is not None: raise ValueError(f'client={estimator.client!r}, but this version fits in one process; leave client=None')
+    if alone and estimator.client is not None: raise ValueError(f'client={estimator.client!r}, but this runs in one process; leave client=None')
     if estimator.n_threads != 1 and not hasattr(solver, 'n_threads'):
         raise ValueError(f'n_threads={estimator.n_threads}, but {type(solver).__name__} runs on 1 thread; leave n_threads=1')
+
+# %% ../../nbs/00_core/70_estimator.ipynb #5b1d7c2e
+@contextmanager
+def _workers(estimator, problem, solver, params):
+    "Problem, solver and first point as they are, or with the rows on the workers of `client`."
+    check_shared(estimator, solver, alone=False)
+    if estimator.client is None: yield problem, solver, params; return
+    from extreme_opt.scale import lent
+    with lent(problem, solver, estimator.client, params) as found: yield found
 
 def run_estimator(
     estimator:Any,   # max_steps, max_passes, max_seconds, tolerance, random_state, progress, checkpoint, n_threads, client are read
@@ -266,13 +277,14 @@ def run_estimator(
     n_bytes:float|None = None,     # forecast of the memory that the run takes; None: two vectors of parameters
 )->Run: # the record; also stored as `run_`, with `n_steps_`
     "`minimize` with the arguments that every estimator shares; continues from `checkpoint` where that file is there."
-    check_shared(estimator, solver)
     if n_bytes is None and hasattr(problem, 'memory'): n_bytes = 2 * problem.memory(problem.dtype)   # the state, and the next one
     warn_of_memory(n_bytes or 0, f'{type(estimator).__name__}.fit')
     path = estimator.checkpoint
-    run = minimize(problem, solver, params, max_steps=estimator.max_steps, max_passes=estimator.max_passes, max_seconds=estimator.max_seconds,
-                   tolerance=estimator.tolerance, seed=_seed_of(estimator.random_state), watch=watch, record_on=record_on, checkpoint=path,
-                   resume=path if path is not None and Path(path).exists() else None, progress=estimator.progress)
+    with _workers(estimator, problem, solver, params) as (problem, solver, params):
+        run = minimize(problem, solver, params, max_steps=estimator.max_steps, max_passes=estimator.max_passes, max_seconds=estimator.max_seconds,
+                       tolerance=estimator.tolerance, seed=_seed_of(estimator.random_state), watch=watch, checkpoint=path,
+                       record_on=None if estimator.client is not None and record_on else record_on,   # all rows are as near as some
+                       resume=path if path is not None and Path(path).exists() else None, progress=estimator.progress)
     estimator.run_, estimator.n_steps_ = run, run.state.n_steps
     return run
 

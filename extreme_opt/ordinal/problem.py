@@ -82,7 +82,7 @@ def _batches(points, out, table, batch, size, factor, start, stop):
         for s in range(size): _add(out, table, batch[t * size + s], near_moves[s], far_moves[s])
 
 # %% ../../nbs/40_ordinal/25_problem.ipynb #115e9c72
-_AHEAD = 16   # draws fetched together
+_AHEAD = 64   # draws fetched together
 
 class Knobs(NamedTuple):
     "Settings of one inner loop."
@@ -100,7 +100,7 @@ class Ahead(NamedTuple):
 @njit(cache=True)
 def _fetch(work, table, slopes, batch, first, last, ahead):
     "Copy the next draws and touch the rows that they name; the sum is kept, or the reads would be dropped."
-    rows, second = table.rows, 2 * (table.rows.shape[1] - 3)
+    rows, second, flat = table.rows, 2 * (table.rows.shape[1] - 3), work.reshape(len(work), 3 * work.shape[2])
     for t in range(first, last):
         q, s = batch[t], t - first
         ahead.rows[s, 0], ahead.rows[s, 1] = rows[q, 0], rows[q, 1]
@@ -108,36 +108,50 @@ def _fetch(work, table, slopes, batch, first, last, ahead):
         ahead.slopes[s, 0], ahead.slopes[s, 1] = slopes[q, 0], slopes[q, 1]
         ahead.slopes[s, 2] = table.weights[q] if len(table.weights) else 1.
     for s in range(last - first):
-        total, end = 0., work.shape[1] - 1
-        for r in range(4):
+        total, end = 0., flat.shape[1] - 1
+        for r in range(0 if second else 1, 4):     # of a triplet l = i
             i = ahead.rows[s, r]
-            for c in range(0, end, 8): total += work[i, c]
-            total += work[i, end]
+            for c in range(0, end, 8): total += flat[i, c]
+            total += flat[i, end]
         ahead.sink[s] = total
 
 # %% ../../nbs/40_ordinal/25_problem.ipynb #a77aded5
 @njit(cache=True)
-def _owed(work, table, ahead, s, factor, scale, owe, alone):
-    "What fetched draw s adds to its rows: the difference of its gradients at the current rows s y - c g and at the old ones, times a factor."
-    moves, p, near, far, other_near, other_far = ahead.moves, ahead.moves.shape[2], 0., 0., 0., 0.
-    i, j, l, k = ahead.rows[s, 0], ahead.rows[s, 1], ahead.rows[s, 2], ahead.rows[s, 3]
-    for c in range(p):
-        moves[s, 0, c] = left = scale * (work[i, c] - work[j, c]) - owe * (work[i, p + c] - work[j, p + c])
-        moves[s, 1, c] = right = scale * (work[l, c] - work[k, c]) - owe * (work[l, p + c] - work[k, p + c])
+def _alone(work, table, rows, slopes, moves, s, factor, scale, owe):
+    "Add to the rows of a triplet, fetched draw s, the difference of its gradients at the current rows s y - c g and at the old ones, times a factor."
+    i, j, k, near, far, other_near, other_far = rows[s, 0], rows[s, 1], rows[s, 3], 0., 0., 0., 0.
+    for c in range(work.shape[2]):
+        here = scale * work[i, 0, c] - owe * work[i, 1, c]
+        left = here - (scale * work[j, 0, c] - owe * work[j, 1, c])
+        right = here - (scale * work[k, 0, c] - owe * work[k, 1, c])
+        moves[0, c], moves[1, c] = left, right
         if c % 2: near, far = near + left * left, far + right * right        # two sums each: additions need not wait
         else: other_near, other_far = other_near + left * left, other_far + right * right
     _, by_near, by_far = _price(table.kind, table.constant, near + other_near, far + other_far, False)
+    by_near, by_far = by_near * factor * slopes[s, 2], by_far * factor * slopes[s, 2]
+    old_near, old_far = factor * slopes[s, 0], factor * slopes[s, 1]
+    for c in range(work.shape[2]):
+        here = work[i, 2, c]
+        left = by_near * moves[0, c] - old_near * (here - work[j, 2, c])
+        right = by_far * moves[1, c] - old_far * (here - work[k, 2, c])
+        work[i, 0, c] += left + right
+        work[j, 0, c] -= left
+        work[k, 0, c] -= right
+
+@njit(cache=True)
+def _owed(work, table, ahead, s, factor, scale, owe):
+    "What that would add for any comparison, kept for the whole batch to be read first."
+    i, j, l, k, moves, near, far = ahead.rows[s, 0], ahead.rows[s, 1], ahead.rows[s, 2], ahead.rows[s, 3], ahead.moves, 0., 0.
+    for c in range(moves.shape[2]):
+        moves[s, 0, c] = left = scale * (work[i, 0, c] - work[j, 0, c]) - owe * (work[i, 1, c] - work[j, 1, c])
+        moves[s, 1, c] = right = scale * (work[l, 0, c] - work[k, 0, c]) - owe * (work[l, 1, c] - work[k, 1, c])
+        near, far = near + left * left, far + right * right
+    _, by_near, by_far = _price(table.kind, table.constant, near, far, False)
     by_near, by_far = by_near * factor * ahead.slopes[s, 2], by_far * factor * ahead.slopes[s, 2]
     old_near, old_far = factor * ahead.slopes[s, 0], factor * ahead.slopes[s, 1]
-    for c in range(p):
-        left = by_near * moves[s, 0, c] - old_near * (work[i, 2 * p + c] - work[j, 2 * p + c])
-        right = by_far * moves[s, 1, c] - old_far * (work[l, 2 * p + c] - work[k, 2 * p + c])
-        if alone:                             # a batch of one need not wait
-            work[i, c] += left
-            work[j, c] -= left
-            work[l, c] += right
-            work[k, c] -= right
-        else: moves[s, 0, c], moves[s, 1, c] = left, right
+    for c in range(moves.shape[2]):
+        moves[s, 0, c] = by_near * moves[s, 0, c] - old_near * (work[i, 2, c] - work[j, 2, c])
+        moves[s, 1, c] = by_far * moves[s, 1, c] - old_far * (work[l, 2, c] - work[k, 2, c])
 
 # %% ../../nbs/40_ordinal/25_problem.ipynb #12ee18b2
 @njit(cache=True)
@@ -145,29 +159,28 @@ def _pay(work, ahead, s):
     "Add what draw s owes to its rows."
     i, j, l, k = ahead.rows[s, 0], ahead.rows[s, 1], ahead.rows[s, 2], ahead.rows[s, 3]
     for c in range(ahead.moves.shape[2]):
-        work[i, c] += ahead.moves[s, 0, c]
-        work[j, c] -= ahead.moves[s, 0, c]
-        work[l, c] += ahead.moves[s, 1, c]
-        work[k, c] -= ahead.moves[s, 1, c]
+        work[i, 0, c] += ahead.moves[s, 0, c]
+        work[j, 0, c] -= ahead.moves[s, 0, c]
+        work[l, 0, c] += ahead.moves[s, 1, c]
+        work[k, 0, c] -= ahead.moves[s, 1, c]
 
 @njit(cache=True)
 def _lazy(work, table, slopes, batch, size, knobs, debt, ahead, start, stop):
     "SVRG's inner steps start to stop on a table of rows y, g, old, where x = debt[0] y - debt[1] g: eq. (B)."
-    many = max(1, _AHEAD // size)
+    many, alone, rows, near, moves = max(1, _AHEAD // size), size == 1 and table.rows.shape[1] == 3, ahead.rows, ahead.slopes, ahead.moves[0]
     for first in range(start, stop, many):
         last = min(first + many, stop)
         _fetch(work, table, slopes, batch, first * size, last * size, ahead)
         for t in range(first, last):
-            factor = -2 * knobs.rate * knobs.share / (size * debt[0] * knobs.keep)
-            place = (t - first) * size
-            for s in range(place, place + size): _owed(work, table, ahead, s, factor, debt[0], debt[1], size == 1)
-            if size > 1:
+            factor, place = -2 * knobs.rate * knobs.share / (size * debt[0] * knobs.keep), (t - first) * size
+            if alone: _alone(work, table, rows, near, moves, place, factor, debt[0], debt[1])
+            else:
+                for s in range(place, place + size): _owed(work, table, ahead, s, factor, debt[0], debt[1])
                 for s in range(place, place + size): _pay(work, ahead, s)
             debt[0] *= knobs.keep
             debt[1] = (t + 1) * knobs.rate if knobs.keep == 1 else knobs.keep * debt[1] + knobs.rate
             if debt[0] < 1e-100:                       # settle the scale before it vanishes
-                for i in range(len(work)):
-                    for c in range(ahead.moves.shape[2]): work[i, c] *= debt[0]
+                work[:, 0] *= debt[0]
                 debt[0] = 1.
 
 # %% ../../nbs/40_ordinal/25_problem.ipynb #f0a4c3f8
@@ -284,14 +297,14 @@ class Comparisons(_Exact):
     def snapshot(self, params): return self._walk(params, self._table(), n_slopes=self.n_terms)[1:]
     def descend_corrected(self, params, old, full, kept, batch, rate, size, share=1.):
         owed, p, n_ahead = share * self.ridge / self.n_objects, self.n_components, max(size, _AHEAD)
-        work = np.empty((self.n_objects, 3 * p))
-        work[:, :p], work[:, p:2 * p], work[:, 2 * p:] = (self.unpack(part) for part in (params, full, old))
-        if owed: work[:, p:2 * p] -= owed * work[:, 2 * p:]
+        work = _aligned((self.n_objects, 3, p))
+        for at, part in enumerate((params, full, old)): work[:, at] = self.unpack(part)
+        if owed: work[:, 1] -= owed * work[:, 2]
         ahead = Ahead(np.empty((n_ahead, 4), np.uint32), np.empty((n_ahead, 3)), np.empty((n_ahead, 2, p)), np.empty(n_ahead))
         table, knobs, debt = self._table(), Knobs(rate, share, 1 - rate * owed), np.array([1., 0.])
         for start, stop in in_blocks(len(batch) // size, first=1 << 16):
             _lazy(work, table, kept, batch, size, knobs, debt, ahead, start, stop)
-        self.unpack(params)[:] = debt[0] * work[:, :p] - debt[1] * work[:, p:2 * p]
+        self.unpack(params)[:] = debt[0] * work[:, 0] - debt[1] * work[:, 1]
     def tiny(self):
         return Comparisons(np.arange(self.triplets.shape[1])[None], self.n_components, self.price, weights=None if self.weights is None else [1.],
                            ridge=self.ridge, dtype=self.dtype)
@@ -299,6 +312,14 @@ class Comparisons(_Exact):
         "Up to n problems on parts of the comparisons, whose weighted mean this one is."
         return [_part(self, part) for part in np.array_split(np.arange(self.n_terms), n) if len(part)]
 
+# %% ../../nbs/40_ordinal/25_problem.ipynb #8651ae9e
 def _part(problem, rows):
     return Comparisons(problem.triplets[rows], problem.n_components, problem.price, problem.n_objects,
                        weights=None if problem.weights is None else problem.weights[rows], ridge=problem.ridge, dtype=problem.dtype)
+
+def _aligned(shape):
+    "Room that begins with a cache line, so that rows span as few as can be."
+    size = int(np.prod(shape))
+    room = np.empty(size + 8)
+    first = -room.ctypes.data // 8 % 8
+    return room[first:first + size].reshape(shape)

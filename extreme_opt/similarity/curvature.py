@@ -5,22 +5,24 @@
 # %% auto #0
 __all__ = ['cross_gramian', 'curvature_pulls', 'sign_probe']
 
-# %% ../../nbs/30_similarity/36_curvature.ipynb #4f402a22
+# %% ../../nbs/30_similarity/36_curvature.ipynb #d71ec79f
 import numpy as np
 from ..core.compiled import njit
 from .all_pairs import PairSum, count_products
-from .gradient import dot, spread_all, spread_pairs, stretches_of
+from .gradient import fold, spread_all, spread_pairs, stretches_of
 from .gramian import chunks_of
 
-# %% ../../nbs/30_similarity/36_curvature.ipynb #b4d337c9
+# %% ../../nbs/30_similarity/36_curvature.ipynb #9a9be3d3
 @njit(cache=True)
 def _visit_ways(starts, rights, bends, left, right, left_way, right_way, moved, start, stop):
     "Z of some rows into `moved`."
+    z = np.empty_like(left[0])
     for i in range(start, stop):
         p, w = left[i], left_way[i]
         for t in range(starts[i], starts[i + 1]):
-            j = rights[t]
-            moved[t] = bends[t] * (dot(w, right[j]) + dot(p, right_way[j]))
+            q, h = right[rights[t]], right_way[rights[t]]
+            for c in range(len(z)): z[c] = w[c] * q[c] + p[c] * h[c]
+            moved[t] = bends[t] * fold(z)
 
 def cross_gramian(
     ways:np.ndarray,        # (n, k)

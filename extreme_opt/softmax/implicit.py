@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['pair_step', 'set_step', 'implicit_update', 'run_block', 'ImplicitSGD']
 
-# %% ../../nbs/20_softmax/40_implicit.ipynb #89c8c8c1
+# %% ../../nbs/20_softmax/40_implicit.ipynb #898a0ec8
 import math
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -15,7 +15,7 @@ from ..core.compiled import njit, on_threads
 from ..core.linalg import damped_log, omega, softplus
 from ..core.solver import State, updates_per_step
 from .double_sum import Draw, draw_distinct
-from .umax import Rows, _fetch, _room, _split, updates_together
+from .umax import _AHEAD, Rows, _ask_ahead, _ask_dense, _split, updates_together
 
 # %% ../../nbs/20_softmax/40_implicit.ipynb #10ff3e6c
 @njit(cache=True)
@@ -25,7 +25,7 @@ def _left_of_root(rate, log_others, stiffness, gap, old, c, above):
     if above: return max(bound, old)
     return max(bound, old + damped_log(rate, softplus(log_others + gap - rate / stiffness) - old))
 
-# %% ../../nbs/20_softmax/40_implicit.ipynb #12590961
+# %% ../../nbs/20_softmax/40_implicit.ipynb #eaaf1ca8
 @njit(cache=True)
 def _follow(a, step, t):
     "omega(t) from a = omega(t + step), for short steps: second-order Taylor, then one sweep."
@@ -35,16 +35,9 @@ def _follow(a, step, t):
     s = q * (q + 2. * r / 3.)
     return w * (1. + r * (s - .5 * r) / (q * (s - r)))
 
-# %% ../../nbs/20_softmax/40_implicit.ipynb #da249ab4
 @njit(cache=True)
-def pair_step(
-    rate:float,       # > 0, A = eta * n_samples
-    log_others:float, # >= 0, log(n_classes - 1)
-    stiffness:float,  # > 0, gamma, one over twice the squared length of the row
-    gap:float,        # score of the wrong class minus that of the label
-    old:float,        # >= 0, log-normaliser before the step
-)->tuple[float, float]: # u > 0 and move >= 0: log-normaliser after the step, and how far the weights go along the row
-    "Implicit step on one sample and one wrong class, reduced to its two scalars: eq. (17), Algorithm 1 with Newton for Brent."
+def _slow_step(rate, log_others, stiffness, gap, old):
+    "Newton on eq. (17) with an omega for each step, from the best of the lower bounds."
     c = math.log(rate) - math.log(stiffness) + log_others + gap
     u, a, step = old, omega(c - old), 0.
     for tried in range(40):
@@ -58,6 +51,51 @@ def pair_step(
         a = _follow(a, step, c - u) if abs(step) < .5 and a > 1e-290 else omega(c - u)
     b = 1. / (1. + a)
     return u, stiffness * (a * (1. - step * b * (1. - .5 * step * b * b)))
+
+# %% ../../nbs/20_softmax/40_implicit.ipynb #2a87d369
+@njit(cache=True)
+def _log_omega(t):
+    "log(omega(t)) to a few per cent of the step that corrects it."
+    if t > 4.: return math.log(t) * (1. - 1. / t)
+    return (t - 1.) * (.5 - (t - 1.) * (1 / 16 - (t - 1.) / 192.)) if t > -2. else t
+
+@njit(cache=True)
+def _fall(u):
+    "exp(-u) - 1 for u >= 0, with all digits that count."
+    if u > .03: return math.exp(-u) - 1.
+    return -u * (1. - u * (1 / 2 - u * (1 / 6 - u * (1 / 24 - u * (1 / 120 - u / 720)))))
+
+# %% ../../nbs/20_softmax/40_implicit.ipynb #b14be869
+@njit(cache=True)
+def pair_step(
+    rate:float,       # > 0, A = eta * n_samples
+    log_others:float, # >= 0, log(n_classes - 1)
+    stiffness:float,  # > 0, gamma, one over twice the squared length of the row
+    gap:float,        # score of the wrong class minus that of the label
+    old:float,        # >= 0, log-normaliser before the step
+)->tuple[float, float]: # u > 0 and move >= 0: log-normaliser after the step, and how far the weights go along the row
+    "Implicit step on one sample and one wrong class: eq. (17), Algorithm 1 with Newton for Brent."
+    c, u = math.log(rate / stiffness) + log_others + gap, old
+    log_a = _log_omega(c - u)
+    for tried in range(12):
+        a, fall = math.exp(log_a), _fall(u)
+        b = 1. / (1. + a)
+        miss = b * (a + log_a - (c - u))
+        mend = -miss * (1. + .5 * a * b * miss)
+        pull = stiffness * a * (1. + mend * (1. + .5 * mend))
+        step = (pull + rate * fall - (u - old)) / (1. + rate * (1. + fall) + stiffness * (a * b))
+        if tried == 0 and abs(step) > .5:
+            low = old - rate + stiffness / (1. + stiffness) * omega(rate + c - old + math.log1p(stiffness)) \
+                if step > 0. else (old + pull) / (1. + rate)
+            u = max(u + step, low, 0.)
+            log_a = _log_omega(c - u)
+            continue
+        step = max(step, -u)
+        u += step
+        turn = mend - b * step * (1. + .5 * a * b * (b * step))
+        if step * step <= 1e-13 * u and abs(mend) < 1e-5: return u, stiffness * (a * (1. + turn * (1. + .5 * turn)))
+        log_a = log_a + turn if abs(turn) < 3. else _log_omega(c - u)
+    return _slow_step(rate, log_others, stiffness, gap, old)
 
 # %% ../../nbs/20_softmax/40_implicit.ipynb #edb5535d
 @njit(cache=True)
@@ -131,41 +169,49 @@ def implicit_update(
     weights[other] -= move * x
     weights[label] += move * x
 
-# %% ../../nbs/20_softmax/40_implicit.ipynb #df4228d2
+# %% ../../nbs/20_softmax/40_implicit.ipynb #41fd965b
 @njit(cache=True)
-def _row_gap(indices, values, a, b):
-    "Sparse row times (a - b), in float64."
-    n, p, q = len(indices), 0., 0.
-    for j in range(0, n - 1, 2):
-        p += np.float64(values[j]) * (np.float64(a[indices[j]]) - np.float64(b[indices[j]]))
-        q += np.float64(values[j + 1]) * (np.float64(a[indices[j + 1]]) - np.float64(b[indices[j + 1]]))
-    if n % 2: p += np.float64(values[n - 1]) * (np.float64(a[indices[n - 1]]) - np.float64(b[indices[n - 1]]))
+def _gap(indices, values, begin, end, flat, a, b):
+    "Part of a row times the difference of two classes, in float64: the difference first, so that large scores lose no digits."
+    p = q = 0.
+    for j in range(begin, end - 1, 2):
+        c, d = np.uint64(indices[j]), np.uint64(indices[j + 1])
+        p += np.float64(values[j]) * (np.float64(flat[a + c]) - np.float64(flat[b + c]))
+        q += np.float64(values[j + 1]) * (np.float64(flat[a + d]) - np.float64(flat[b + d]))
+    if (end - begin) % 2:
+        c = np.uint64(indices[end - 1])
+        p += np.float64(values[end - 1]) * (np.float64(flat[a + c]) - np.float64(flat[b + c]))
     return p + q
 
 @njit(cache=True)
-def _row_shift(indices, values, a, b, move):
-    "Take `move` times a sparse row from a and give it to b, in place."
-    for j in range(len(indices)):
-        part = move * values[j]
-        a[indices[j]] -= part
-        b[indices[j]] += part
+def _swap(indices, values, begin, end, flat, a, b, factor):
+    "Take a multiple of part of a row from one class and give it to another, in place."
+    step = flat.dtype.type(factor)
+    for j in range(begin, end):
+        c, part = np.uint64(indices[j]), step * values[j]
+        flat[a + c] -= part
+        flat[b + c] += part
 
-# %% ../../nbs/20_softmax/40_implicit.ipynb #815c3b4c
+# %% ../../nbs/20_softmax/40_implicit.ipynb #983beca7
 @njit(cache=True, nogil=True)
-def _implicit_long(weights, log_norms, rows, squares, labels, draw, rate, ridge, n_free, scale):
-    "Every update of a draw with one wrong class, in place and in order, CSR rows; `scale[0]` times the weights are the weights."
-    indptr, indices, values, first_free, shrink = rows.indptr, rows.indices, rows.values, weights.shape[1] - n_free, 1. / (1. + rate * ridge)
-    log_share, gaps, moves = math.log(weights.shape[0] - 1.), np.empty(1), np.empty(1)
-    for t in range(len(draw.sample)):
-        i, before, ruled = draw.sample[t], scale[0], shrink * scale[0]
-        a, b, begin, stop = weights[draw.others[t, 0]], weights[labels[i]], indptr[i], indptr[i + 1]
-        split = stop
-        while n_free > 0 and split > begin and indices[split - 1] >= first_free: split -= 1
-        gaps[0] = ruled * _row_gap(indices[begin:split], values[begin:split], a, b)
-        if split < stop: gaps[0] += _row_gap(indices[split:stop], values[split:stop], a, b)
+def _implicit_sparse(weights, log_norms, rows, squares, labels, draw, rate, ridge, n_free, scale):
+    "Every update of a draw, in place and in order, CSR rows; `scale[0]` times the weights are the weights."
+    sample, others, indptr, indices, values = draw.sample, draw.others, rows.indptr, rows.indices, rows.values
+    m, flat, D, first_free = others.shape[1], weights.reshape(-1), np.uint64(weights.shape[1]), weights.shape[1] - n_free
+    log_share, gaps, moves, shrink = math.log((weights.shape[0] - 1.) / m), np.empty(m), np.empty(m), 1. / (1. + rate * ridge)
+    for t in range(-2 * _AHEAD, len(sample)):
+        _ask_ahead(flat, D, log_norms, squares, labels, indptr, indices, values, sample, others, t)
+        if t < 0: continue
+        i, before, ruled = sample[t], scale[0], shrink * scale[0]
+        begin, end, own = indptr[i], indptr[i + 1], np.uint64(labels[i]) * D
+        split = _split(indices, begin, end, first_free) if n_free else end
+        for j in range(m):
+            gaps[j] = ruled * _gap(indices, values, begin, split, flat, np.uint64(others[t, j]) * D, own)
+            if split < end: gaps[j] += _gap(indices, values, split, end, flat, np.uint64(others[t, j]) * D, own)
         log_norms[i] = _solve(rate, log_share, squares[i], gaps, np.float64(log_norms[i]), moves)
-        _row_shift(indices[begin:split], values[begin:split], a, b, moves[0] / before)
-        if split < stop: _row_shift(indices[split:stop], values[split:stop], a, b, moves[0])
+        for j in range(m):
+            _swap(indices, values, begin, split, flat, np.uint64(others[t, j]) * D, own, moves[j] / before)
+            if split < end: _swap(indices, values, split, end, flat, np.uint64(others[t, j]) * D, own, moves[j])
         scale[0] = ruled
         if ruled < 1e-9: _fold(weights, first_free, scale)
 
@@ -177,46 +223,7 @@ def _fold(weights, first_free, scale):
             for j in range(first_free): weights[k, j] *= scale[0]
     scale[0] = 1.
 
-# %% ../../nbs/20_softmax/40_implicit.ipynb #52c91efb
-@njit(cache=True, nogil=True)
-def _implicit_ahead(weights, log_norms, rows, squares, labels, draw, rate, ridge, n_free, scale):
-    "The same for any number of wrong classes; the cells of the next updates are fetched early."
-    m, flat, n_each, first_free, shrink = draw.others.shape[1], weights.reshape(-1), draw.others.shape[1] + 1, weights.shape[1] - n_free, 1. / (1. + rate * ridge)
-    log_share, gaps, moves, ahead = math.log((weights.shape[0] - 1.) / m), np.empty(m), np.empty(m), _room(weights, rows, draw, 4096)
-    values, places, n_ahead = ahead.values, ahead.places, len(ahead.begins) - 1
-    for t in range(len(draw.sample)):
-        i, s, before, ruled = draw.sample[t], t % n_ahead, scale[0], shrink * scale[0]
-        if s == 0: _fetch(flat, log_norms, rows, squares, labels, draw, t, np.uint64(weights.shape[1]), ahead)
-        begin, end = ahead.begins[s], ahead.begins[s + 1]
-        split, gaps[:], n = _split(rows, i, begin, end, first_free) if n_free else end, 0., begin * n_each
-        for p in range(begin, end):
-            if p == split: gaps *= ruled
-            own = np.float64(flat[places[n + m]])
-            for j in range(m): gaps[j] += np.float64(values[p]) * (np.float64(flat[places[n + j]]) - own)
-            n += n_each
-        if split == end: gaps *= ruled
-        log_norms[i], n = _solve(rate, log_share, squares[i], gaps, np.float64(log_norms[i]), moves), begin * n_each
-        moves /= before
-        for p in range(begin, end):
-            if p == split: moves *= before
-            own = 0.
-            for j in range(m):
-                part = moves[j] * values[p]
-                flat[places[n + j]] -= part
-                own += part
-            flat[places[n + m]] += own
-            n += n_each
-        scale[0] = ruled
-        if ruled < 1e-9: _fold(weights, first_free, scale)
-
-@njit(cache=True, nogil=True)
-def _implicit_sparse(weights, log_norms, rows, squares, labels, draw, rate, ridge, n_free, scale):
-    "Whichever of the two suits the rows."
-    if draw.others.shape[1] == 1 and rows.indptr[-1] > 64 * (len(rows.indptr) - 1):
-        _implicit_long(weights, log_norms, rows, squares, labels, draw, rate, ridge, n_free, scale)
-    else: _implicit_ahead(weights, log_norms, rows, squares, labels, draw, rate, ridge, n_free, scale)
-
-# %% ../../nbs/20_softmax/40_implicit.ipynb #4d83cc93
+# %% ../../nbs/20_softmax/40_implicit.ipynb #2998e810
 @njit(cache=True)
 def _dense_gap(x, a, b, room):
     "Dense row times (a - b): the difference first, so that large scores lose no digits."
@@ -235,11 +242,12 @@ def _dense_shift(x, a, b, move):
 @njit(cache=True, nogil=True)
 def _implicit_dense(weights, log_norms, features, squares, labels, draw, rate, ridge, n_free, scale):
     "Every update of a draw, in place and in order, for dense rows; `scale[0]` times the weights are the weights."
-    sample, others = draw.sample, draw.others
+    sample, others, flat, table = draw.sample, draw.others, weights.reshape(-1), features.reshape(-1)
     n_others, split, shrink = others.shape[1], weights.shape[1] - n_free, 1. / (1. + rate * ridge)
     log_share, gaps, moves, room = math.log((weights.shape[0] - 1.) / n_others), np.empty(n_others), np.empty(n_others), np.empty_like(weights[0])
     for t in range(len(sample)):
         i, before, ruled = sample[t], scale[0], shrink * scale[0]
+        _ask_dense(flat, log_norms, table, squares, labels, draw, t, weights.shape[1])
         x, b = features[i], weights[labels[i]]
         for j in range(n_others):
             a = weights[others[t, j]]

@@ -1,0 +1,374 @@
+"Problems whose rows lie with other processes, or in files: the same numbers as here."
+import numpy as np
+import pytest
+import scipy.sparse
+
+from extreme_opt.bound import BoundClassifier, LogLinear, Majorizer, Newton
+from extreme_opt.core import LBFGS, SGD, GaussNewton, GradientDescent, minimize
+from extreme_opt.ordinal import CKL, STE, Comparisons, GramComparisons, OrdinalEmbedding
+from extreme_opt.scale import Rotation, Sharded, delayed_parts, file_parts, local_client, parts_of, read_svmlight, save_part
+from extreme_opt.scale.plan import Machine, best_workers, comparisons_task, forecast, pairs_task, rotation_task, softmax_task
+from extreme_opt.scale.shards import product_bytes, step_bytes
+from extreme_opt.scale.softmax_blocks import rotation_bytes, schedule
+from extreme_opt.similarity import MLP, AllPairs, Linear, SimilarityModel
+from extreme_opt.softmax import DoubleSum, FullSoftmax, SoftmaxClassifier, UMax, WeightedSum
+
+pytest.importorskip('distributed', reason='needs the scale extra')
+
+
+def problems():
+    "One small problem of each kind, dense and sparse, weighted and not."
+    rng = np.random.default_rng(0)
+    X, y = scipy.sparse.random(40, 6, .5, 'csr', rng=rng), rng.integers(5, size=40)
+    triplets = np.array([row for row in rng.integers(12, size=(90, 3)) if len(set(row)) == 3])
+    pairs, weights = np.unique(rng.integers([40, 9], size=(70, 2)), axis=0), rng.integers(0, 3, 40)
+    towers = dict(n_right=9, n_components=3, ridge=.5)
+    return dict(
+        softmax=DoubleSum(X, y, 5, ridge=.1), softmax_raman=DoubleSum(X.toarray(), y, 5, ridge=.1, alpha=1.),
+        softmax_weighted=WeightedSum(X, y, 5, ridge=.1, row_weights=weights, n_free=1), softmax_exact=FullSoftmax(X, y, 5, ridge=.1),
+        bound=LogLinear(X, y, 5, ridge=.1), bound_weighted=LogLinear(rng.normal(size=(40, 6)), y, 5, ridge=.1, sample_weight=weights, n_free=1),
+        bound_map=LogLinear(list(rng.normal(size=(20, 3, 4))), rng.integers(3, size=20), feature_map=np.array, ridge=.1),
+        ordinal=Comparisons(triplets, 2, STE(), 12, ridge=.3), ordinal_weighted=Comparisons(triplets, 2, CKL(), 12, weights=rng.random(len(triplets))),
+        similarity=AllPairs(pairs, X, n_left=40, left=MLP(4), right=Linear(), **towers),
+        similarity_ids=AllPairs(pairs, n_left=40, left=Linear(), right=MLP(3), kind='squared', biases=True, pair_weights=1. + np.arange(len(pairs)) % 3,
+                                row_weights=1. + np.arange(40) % 2, **towers))
+
+
+PROBLEMS = problems()
+
+
+@pytest.fixture(scope='module')
+def client():
+    with local_client(2) as client: yield client
+
+
+def point(problem, seed=1):
+    return problem.start(seed) + .1 * np.random.default_rng(seed).normal(size=problem.start(seed).size)
+
+
+def same(got, want): np.testing.assert_allclose(got, want, rtol=1e-10, atol=1e-10)
+
+
+def agree(problem, whole):
+    "Every sum of the parts is that of the whole, to 1e-10."
+    params, vector = point(problem), point(problem, 2)
+    same(whole.loss(params), problem.loss(params))
+    same(whole.grad(params), problem.grad(params))
+    loss, grad = whole.loss_and_grad(params)
+    same(loss, problem.loss(params)); same(grad, problem.grad(params))
+    same(grad @ vector, problem.grad(params) @ vector)
+    assert hasattr(whole, 'curvature_times') == hasattr(problem, 'curvature_times')
+    if hasattr(problem, 'curvature_times'): same(whole.curvature_times(params, vector), problem.curvature_times(params, vector))
+    if hasattr(problem, 'bound_at'):
+        for one, other in ((whole.bound_at(params), problem.bound_at(params)),):
+            same(one.value, other.value); same(one.slope, other.slope)
+            for name in ('times', 'precondition'): np.testing.assert_allclose(*(getattr(b.curvature, name)(vector) for b in (one, other)), rtol=1e-7, atol=1e-10)
+            same(one.curvature.matrix(), other.curvature.matrix())
+        same(whole.curvature_at(params).times(vector), problem.curvature_at(params).times(vector))
+
+
+@pytest.mark.parametrize('n_shards', range(1, 8))
+@pytest.mark.parametrize('name', PROBLEMS)
+def test_parts_add_up_to_the_whole(name, n_shards):
+    "Value, gradient and curvature products over one to seven parts are the local ones."
+    agree(PROBLEMS[name], Sharded(PROBLEMS[name], None, n_shards))
+
+
+@pytest.mark.parametrize('n_shards', [1, 2, 3, 7])
+@pytest.mark.parametrize('name', ['softmax_weighted', 'bound', 'ordinal', 'similarity'])
+def test_workers_add_up_to_the_whole(client, name, n_shards):
+    "The same with worker processes; a part stays where it is."
+    problem = PROBLEMS[name]
+    whole = Sharded(problem, client, n_shards)
+    held = client.who_has(whole.place.parts)
+    agree(problem, whole)
+    assert client.who_has(whole.place.parts) == held and all(len(places) == 1 for places in held.values())
+    assert whole.n_shards == n_shards and whole.n_workers == min(2, n_shards) and f'{n_shards} parts' in repr(whole)
+
+
+def test_float32_stays_float32(client):
+    problem = DoubleSum(PROBLEMS['softmax'].features, PROBLEMS['softmax'].labels, 5, ridge=.1, dtype=np.float32)
+    whole, params = Sharded(problem, client, 3), problem.start()
+    assert whole.grad(params).dtype == np.float32 == whole.dtype
+    np.testing.assert_allclose(whole.grad(params), problem.grad(params), atol=1e-4)
+
+
+def test_more_shards_than_rows(client):
+    "Parts are never empty: there are as many as rows."
+    problem = PROBLEMS['bound'].take(slice(0, 3))
+    for n_shards in (3, 4, 50): assert len(parts_of(problem, n_shards)) == 3
+    agree(problem, Sharded(problem, client, 50))
+
+
+def test_parameters_are_sent_once_per_point(client):
+    "A loss, a gradient and a product at one point share a broadcast."
+    problem, sent = PROBLEMS['similarity'], []
+    whole, params = Sharded(problem, client, 4), point(PROBLEMS['similarity'])
+    for what in (whole.loss, whole.grad, lambda params: whole.curvature_times(params, params)):
+        what(params)
+        sent.append(whole.place.sent[1].key)
+    assert len(set(sent)) == 1
+    assert whole.loss(params + 1) != whole.loss(params)
+
+
+@pytest.mark.parametrize('solver', [Majorizer(), Majorizer(solve='cg'), Newton(), LBFGS(), GradientDescent()], ids=lambda solver: type(solver).__name__)
+def test_solvers_run_unchanged(client, solver):
+    "A run on workers is the local run, step by step."
+    problem = PROBLEMS['bound']
+    here, there = (minimize(one, solver, max_steps=3) for one in (problem, Sharded(problem, client, 3)))
+    np.testing.assert_allclose(here.column('loss'), there.column('loss'), rtol=1e-9)
+    np.testing.assert_allclose(here.state.params, there.state.params, rtol=1e-6, atol=1e-9)
+
+
+def test_gauss_newton_goes_down_on_workers(client):
+    run = minimize(Sharded(PROBLEMS['similarity'], client, 3), GaussNewton(), max_steps=4)
+    assert (np.diff(run.column('loss')) < 0).all()
+
+
+@pytest.mark.parametrize('solver', [SGD(.1), UMax(.1)], ids=lambda solver: type(solver).__name__)
+def test_what_samples_rows_is_refused(solver):
+    with pytest.raises(TypeError, match=f'{type(solver).__name__} needs .*which Sharded does not have'):
+        minimize(Sharded(PROBLEMS['softmax'], None, 2), solver, max_steps=1)
+
+
+def test_wrong_uses_get_one_line():
+    with pytest.raises(TypeError, match='GramComparisons cannot be cut into parts'):
+        Sharded(GramComparisons(PROBLEMS['ordinal'].triplets), None, 2)
+    with pytest.raises(ValueError, match='n_shards=-1 is not a whole number'): Sharded(PROBLEMS['bound'], None, -1)
+    with pytest.raises(ValueError, match='leave it out'): Sharded(PROBLEMS['bound'], None, 2).bound_at(PROBLEMS['bound'].start(), np.arange(3))
+
+
+def test_errors_of_a_part_come_back_as_they_are(client):
+    "What a worker raises is raised here, once, and is not taken for a loss of the worker."
+    whole = Sharded(PROBLEMS['similarity'], client, 2)
+    with pytest.raises(ValueError, match='params has shape'): whole.place.ask('loss', np.zeros(3), [None, None])
+
+
+# --- parts that nobody held whole -------------------------------------------------------------------------------------------------------
+
+def columns(problem, rows): return dict(features=problem.features[rows], labels=problem.labels[rows])
+def make_bound(found): return LogLinear(found['features'], found['labels'], 5, ridge=.1)
+def make_softmax(found): return DoubleSum(found['features'], found['labels'], 5, ridge=.1, alpha=1.)
+def make_ordinal(found): return Comparisons(found['triplets'], 2, STE(), 12, ridge=.3)
+
+
+@pytest.mark.parametrize('kind', ['npz', 'maps', 'svm'])
+@pytest.mark.parametrize('keep', [True, False])
+def test_parts_from_files(tmp_path, kind, keep):
+    "Three files are the problem that they were cut from, kept in memory or opened anew each time."
+    problem, files = PROBLEMS['bound'], []
+    for k in range(3):
+        rows, path = np.arange(k, 40, 3), tmp_path/f'part-{k}{dict(npz=".npz", maps="", svm=".svm")[kind]}'
+        if kind != 'svm': save_part(path, **columns(problem, rows))
+        else:
+            lines = [' '.join([str(problem.labels[i]), *(f'{c + 1}:{v!r}' for c, v in zip(row.indices.tolist(), row.data.tolist()))])
+                     for i in rows for row in [problem.features[[i]]]]
+            path.write_text('\n'.join([*lines, '# the end']))
+        files.append(path)
+    read = (lambda path: read_svmlight(path, n_features=6)) if kind == 'svm' else None
+    whole = Sharded.of(file_parts(files, make_bound, read), keep=keep)
+    agree_on_sums(problem, whole)
+    assert whole.n_samples == whole.n_terms == 40 and whole.n_shards == 3
+
+
+def agree_on_sums(problem, whole):
+    params, vector = point(problem), point(problem, 2)
+    same(whole.loss(params), problem.loss(params)); same(whole.grad(params), problem.grad(params))
+    if hasattr(problem, 'curvature_times'): same(whole.curvature_times(params, vector), problem.curvature_times(params, vector))
+    np.testing.assert_array_equal(whole.start(0).shape, problem.start(0).shape)
+
+
+def test_parts_from_files_on_workers(client, tmp_path):
+    "Recipes travel, rows do not: log-normalisers follow their files, a mean counts by comparisons."
+    softmax, ordinal = DoubleSum(PROBLEMS['softmax'].features, PROBLEMS['softmax'].labels, 5, ridge=.1, alpha=1.), PROBLEMS['ordinal']
+    rows = np.array_split(np.arange(40), 3)
+    files = [save_part(tmp_path/f's{k}.npz', **columns(softmax, part)) for k, part in enumerate(rows)]
+    for keep in (True, False): agree_on_sums(softmax, Sharded.of(file_parts(files, make_softmax), client, keep))
+    files = [save_part(tmp_path/f'o{k}.npz', triplets=part) for k, part in enumerate((ordinal.triplets[:10], ordinal.triplets[10:]))]
+    agree_on_sums(ordinal, Sharded.of(file_parts(files, make_ordinal), client))
+
+
+def test_parts_from_what_dask_has_not_computed():
+    dask = pytest.importorskip('dask')
+    problem = PROBLEMS['bound']
+    pieces = [dask.delayed(columns)(problem, rows) for rows in np.array_split(np.arange(40), 4)]
+    agree_on_sums(problem, Sharded.of(delayed_parts(pieces, make_bound)))
+
+
+def test_addresses_go_through_fsspec():
+    "A file in a store that is no disk."
+    import fsspec
+    problem = PROBLEMS['bound']
+    with fsspec.open('memory://extreme_opt-test/part.npz', 'wb') as file: np.savez(file, x=problem.features.toarray(), y=problem.labels)
+    whole = Sharded.of(file_parts(['memory://extreme_opt-test/part.npz'], lambda found: LogLinear(found['x'], found['y'], 5, ridge=.1)))
+    agree_on_sums(problem, whole)
+
+
+def test_a_broken_file_is_named_with_its_row(client, tmp_path):
+    "Whether it is opened here or by a worker."
+    good = save_part(tmp_path/'good.npz', features=np.eye(3), labels=np.arange(3))
+    broken = save_part(tmp_path/'broken.npz', features=np.array([[1., 2, 3], [4, 5, np.inf]]), labels=np.arange(2))
+    short, text, odd = tmp_path/'short.npz', tmp_path/'text.svm', tmp_path/'odd.npz'
+    short.write_bytes(good.read_bytes()[:100])
+    text.write_text('1 1:2\n0 0:1\n')
+    save_part(odd, features=np.eye(4), labels=np.arange(4))
+    for one in (None, client):
+        for path, said in ((broken, r'broken.npz: features holds inf at row 1, column 2'), (short, r'short.npz'), (text, r'text.svm, row 1: .0 0:1'),
+                           (odd, 'part 1 has 20 shared parameters, but part 0 has 15')):
+            with pytest.raises(ValueError, match=said): Sharded.of(file_parts([good, path], make_bound), one)
+    with pytest.raises(ValueError, match='text.xyz ends in .*give read='): Sharded.of(file_parts(['text.xyz'], make_bound))
+    with pytest.raises(ValueError, match="holds triplets"):
+        Sharded.of(file_parts([save_part(tmp_path/'t.npz', triplets=np.eye(3))], make_bound))
+    with pytest.raises(ValueError, match='no file is named'): file_parts([], make_bound)
+    with pytest.raises(FileNotFoundError): Sharded.of(file_parts([tmp_path/'nowhere.npz'], make_bound), client)
+
+
+# --- blocks that rotate -------------------------------------------------------------------------------------------------------------------
+
+def raman(dtype=np.float64, **more):
+    return WeightedSum(PROBLEMS['softmax'].features, PROBLEMS['softmax'].labels, 5, ridge=.01, alpha=1., dtype=dtype, **more)
+
+
+@pytest.mark.parametrize('method', ['implicit', 'umax'])
+@pytest.mark.parametrize('n_shards', [1, 3, 7])
+def test_rotation_on_workers_is_the_serial_schedule(client, method, n_shards):
+    "To the last bit, with more blocks than workers, and than classes."
+    problem, solver = raman(row_weights=1. + np.arange(40) % 3, n_free=1), Rotation(2., 2, method)
+    here, there = (minimize(Sharded(problem, one, n_shards), solver, max_passes=2) for one in (None, client))
+    np.testing.assert_array_equal(here.state.params, there.state.params)
+
+
+@pytest.mark.parametrize('method', ['implicit', 'umax'])
+def test_rotation_comes_near_the_minimum(method):
+    problem = raman()
+    least = minimize(problem, LBFGS(), max_steps=300, tolerance=1e-8).rows[-1]['loss']
+    run = minimize(Sharded(problem, None, 3), Rotation(.5, 3, method, .95), max_passes=80)
+    assert run.rows[-1]['loss'] - least < .02 * (run.rows[0]['loss'] - least)
+
+
+def test_every_pair_of_blocks_meets_once():
+    "And in a round no block of rows or classes is used twice."
+    for n in range(1, 8):
+        turns = schedule(n, 3)
+        assert {(turn.part, turn.block) for turn in turns} == {(p, q) for p in range(n) for q in range(n)}
+        for r in range(n):
+            now = [turn for turn in turns if turn.round == r]
+            assert len(now) == len({turn.part for turn in now}) == len({turn.block for turn in now}) == n
+
+
+@pytest.mark.parametrize('implicit', [True, False])
+def test_a_pass_is_unbiased(implicit):
+    "At a vanishing rate the mean move over many passes with one drawn class is minus the rate times the gradient, weights and ridge included."
+    problem = raman(row_weights=1. + np.arange(40) % 3, n_free=1)
+    whole, params = Sharded(problem, None, 3), point(raman())
+    moves = np.array([(params - whole.rotate(params, 1e-6, 1, implicit, 1e9, seed)) / 1e-6 for seed in range(400)])
+    off = np.abs(moves.mean(0) - problem.grad(params)) / (moves.std(0) / 20 + 1e-3)
+    assert off.max() < 5 and np.mean(off) < 1.2
+
+
+@pytest.mark.parametrize('method', ['implicit', 'umax'])
+@pytest.mark.parametrize('rate', [1e-3, 1., 1e6])
+def test_no_rate_overflows(method, rate):
+    problem = DoubleSum(1e3 * PROBLEMS['softmax'].features, PROBLEMS['softmax'].labels, 5, alpha=1.)
+    if method == 'umax': rate = min(rate, 1.)
+    with np.errstate(over='ignore'): run = minimize(Sharded(problem, None, 2), Rotation(rate, method=method), max_passes=3, record_on=0)
+    assert np.isfinite(run.state.params).all()
+
+
+def test_rotation_says_what_it_needs():
+    with pytest.raises(ValueError, match='use DoubleSum.*alpha=1'): minimize(Sharded(PROBLEMS['softmax'], None, 2), Rotation(), max_steps=1)
+    with pytest.raises(TypeError, match='Rotation needs `rotate`'): minimize(PROBLEMS['softmax'], Rotation(), max_steps=1)
+    with pytest.raises(TypeError, match='Rotation needs `rotate`'): minimize(Sharded(PROBLEMS['bound'], None, 2), Rotation(), max_steps=1)
+    for wrong in (dict(method='other'), dict(learning_rate=0.), dict(decay=2.), dict(n_others=0)):
+        with pytest.raises(ValueError): Rotation(**wrong)
+
+
+# --- estimators ---------------------------------------------------------------------------------------------------------------------------
+
+def test_estimators_on_workers(client, tmp_path):
+    "Full-batch fits are the local ones; a fit that is continued from its file is the whole fit."
+    X, y, triplets = PROBLEMS['bound'].features, PROBLEMS['bound'].labels, PROBLEMS['ordinal'].triplets
+    pairs = np.unique(np.random.default_rng(0).integers([12, 9], size=(40, 2)), axis=0)
+    close = lambda one, other: np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-7)
+    for solver in ('bm', 'newton', 'lbfgs'):
+        close(*(BoundClassifier(solver, max_steps=3, client=one).fit(X, y, np.arange(40) % 3).coef_ for one in (client, None)))
+    close(*(SoftmaxClassifier(solver='lbfgs', max_passes=5, ridge=.1, client=one).fit(X, y).coef_ for one in (client, None)))
+    close(*(OrdinalEmbedding(2, solver='gd', max_steps=3, client=one).fit(triplets).error_ for one in (client, None)))
+    settings = dict(n_components=2, left=MLP(3), right=Linear(), solver='adagrad', max_steps=3, dtype='float64')
+    close(*(SimilarityModel(**settings, client=one).fit(pairs).left_embeddings_ for one in (client, None)))
+    assert SimilarityModel(**{**settings, 'solver': 'newton'}, client=client).fit(pairs).n_steps_ == 3
+    for solver in ('implicit', 'umax'):
+        model = SoftmaxClassifier(solver=solver, learning_rate=1., max_passes=3, client=client, warm_start=True, average=solver == 'umax').fit(X, y)
+        assert model.log_loss(X, y) < np.log(5) and model.fit(X, y).log_loss(X, y) < np.log(5)
+    path = tmp_path/'run.npz'
+    for n in (1, 3): last = BoundClassifier(max_steps=n, checkpoint=path, client=client if n == 1 else None).fit(X, y)
+    close(last.coef_, BoundClassifier(max_steps=3).fit(X, y).coef_)
+
+
+def test_estimators_say_what_stays_at_home(client):
+    X, y = PROBLEMS['bound'].features, PROBLEMS['bound'].labels
+    with pytest.raises(TypeError, match='SVRG needs'): OrdinalEmbedding(client=client).fit(PROBLEMS['ordinal'].triplets)
+    with pytest.raises(TypeError, match='StochasticMajorizer needs'): BoundClassifier('sbm', client=client).fit(X, y)
+    with pytest.raises(ValueError, match='Majorizer takes all samples'): BoundClassifier('incremental', client=client).fit(X, y)
+    with pytest.raises(TypeError, match='WeightedNoiseContrast cannot|SGD needs'): SoftmaxClassifier(solver='nce', learning_rate=.1, client=client).fit(X, y)
+    with pytest.raises(TypeError, match='BlockSGD needs'): SimilarityModel(2, solver='block', client=client).fit(np.arange(8).reshape(4, 2))
+    with pytest.raises(ValueError, match='runs in one process'): SoftmaxClassifier(client=client).partial_fit(X, y, np.arange(5))
+    with pytest.raises(ValueError, match="client=7 is no dask client"): BoundClassifier(client=7).fit(X, y)
+
+
+# --- bytes and plans ----------------------------------------------------------------------------------------------------------------------
+
+def count_writes():
+    "From now on, count what this process writes into its sockets."
+    from distributed.comm.tcp import TCP
+    write, TCP.n_written = TCP.write, 0
+
+    async def counted(self, *args, **kwargs):
+        n = await write(self, *args, **kwargs)
+        TCP.n_written += n
+        return n
+    TCP.write = counted
+
+
+def n_written():
+    from distributed.comm.tcp import TCP
+    return TCP.n_written
+
+
+def test_bytes_are_those_of_the_formulas(client, monkeypatch):
+    "Counted in the sockets of all processes: within 10 %, for sums, products and passes of rotating blocks."
+    from distributed.comm.tcp import TCP
+    monkeypatch.setattr(TCP, 'write', TCP.write)               # put back at the end
+    count_writes()
+    client.run(count_writes)
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(100, 400)), rng.integers(150, size=100)
+    bound, double = LogLinear(X, y, 150), DoubleSum(X, y, 150, alpha=1.)
+    tall = DoubleSum(rng.normal(size=(60_000, 2)), rng.integers(2, size=60_000), 2)
+    size, vector = bound.n_params, rng.normal(size=bound.n_params)
+    for problem, n_shards, wish, formula in (
+            (bound, 2, lambda one, at: one.loss_and_grad(at), step_bytes(size, 2)), (bound, 5, lambda one, at: one.loss_and_grad(at), step_bytes(size, 2)),
+            (bound, 2, lambda one, at: one.curvature_times(at, vector), product_bytes(size, 2)),
+            (tall, 2, lambda one, at: one.loss_and_grad(at), step_bytes(tall.n_weights, 2, tall.n_samples)),
+            (double, 2, lambda one, at: one.rotate(at, 1.), rotation_bytes(size, 100, 2))):
+        whole, params = Sharded(problem, client, n_shards), problem.start() + .01
+        wish(whole, params)
+        if 'curvature_times' not in wish.__code__.co_names: params = params + .01       # there, the point is known already
+        before = n_written() + sum(client.run(n_written).values())
+        wish(whole, params)
+        sent = n_written() + sum(client.run(n_written).values()) - before
+        assert abs(sent - formula) < .1 * formula, (sent, formula)
+
+
+def test_plans_add_up():
+    "A plan for one worker is the work and one message; the best number of workers is where a pass is shortest."
+    machine = Machine(per_product=1e-9, latency=1e-3, bandwidth=1e9, memory=1e9)
+    for task in (softmax_task(1e8, 1000, 100, 50), rotation_task(1e7, 1000, 100, 50, 5, 4), pairs_task(1e9, 2e7, 64, 10**6), comparisons_task(1e9, 1e6, 10)):
+        one = forecast(task, machine, 1)
+        assert one.seconds == pytest.approx(1e-9 * task.products + 2 * (1e-3 + task.itemsize * task.n_shared / 1e9))
+        assert one.sent == step_bytes(task.n_shared, 1, itemsize=task.itemsize)
+        seconds = {n: forecast(task, machine, n).seconds for n in 2**np.arange(24)}
+        assert .4 < best_workers(task, machine) / min(seconds, key=seconds.get) < 2.5
+        held = [forecast(task, machine, n) for n in (1, 10, 10_000)]
+        assert held[0].held > held[1].held > held[2].held and all(one.fits == (one.held <= 1e9) for one in held)
+    with pytest.raises(ValueError, match='n_workers=0'): forecast(task, machine, 0)
