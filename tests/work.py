@@ -22,9 +22,9 @@ PACKAGE = str(Path(__file__).resolve().parent.parent/'extreme_opt')
 MUTANTS = {
     'umax sparse, whole rows': ('softmax.umax', '_umax_sparse', 'outer', 'weights[labels[0]] *= 1.'),
     'umax sparse, all weights': ('softmax.umax', '_umax_sparse', 'outer', 'weights *= 1.'),
-    'implicit long, a call per value': ('softmax.implicit', '_row_shift', 'inner', 'softplus(move)'),
-    'implicit long, whole rows': ('softmax.implicit', '_implicit_long', 'outer', 'weights[labels[0]] *= 1.'),
-    'implicit ahead, all weights': ('softmax.implicit', '_implicit_ahead', 'outer', 'weights *= 1.'),
+    'implicit long, a call per value': ('softmax.implicit', '_swap', 'inner', '_fall(1.)'),
+    'implicit long, whole rows': ('softmax.implicit', '_implicit_sparse', 'outer', 'weights[labels[0]] *= 1.'),
+    'implicit ahead, all weights': ('softmax.implicit', '_implicit_sparse', 'outer', 'weights *= 1.'),
     'implicit dense, all classes': ('softmax.implicit', '_implicit_dense', 'outer', 'weights *= 1.'),
     'umax dense, all classes': ('softmax.umax', '_umax_dense', 'outer', 'weights *= 1.'),
     'ordinal lazy, all objects': ('ordinal.problem', '_lazy', 'outer', 'for row in range(len(work)): work[row, 0] *= 1.'),
@@ -154,7 +154,7 @@ def mutate(name: str) -> dict:
     "Put a mutant into its kernel, wherever the kernel is known; what was there before."
     module, function, which, statement = MUTANTS[name]
     home = importlib.import_module(f'extreme_opt.{module}')
-    if not hasattr(home, function): raise SystemExit(f'extreme_opt.{module} has no {function} any more: name its successor in MUTANTS of tests/work.py')
+    if not hasattr(home, function): raise LookupError(f'extreme_opt.{module} has no {function} any more: name its successor in MUTANTS of tests/work.py')
     tree = ast.parse(inspect.getsource(getattr(home, function)))
     tree.body[0].decorator_list = []
     loops = [node for node in ast.walk(tree) if isinstance(node, ast.For)]       # breadth first: the outermost comes first
@@ -175,7 +175,8 @@ if __name__ == '__main__':
     result = dict(healthy=measure(CASES))
     if sys.argv[1:] == ['mutants']:
         for mutant in MUTANTS:
-            before, case = mutate(mutant), mutant.partition(',')[0]
+            try: before, case = mutate(mutant), mutant.partition(',')[0]
+            except LookupError as error: result[mutant] = str(error); continue
             result[mutant] = measure([case])[case]
             for (mod, function), was in before.items(): setattr(mod, function, was)
     print(json.dumps(result))
