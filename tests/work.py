@@ -18,7 +18,7 @@ import scipy.sparse
 
 PACKAGE = str(Path(__file__).resolve().parent.parent/'extreme_opt')
 
-# What somebody in a hurry might write: (module, function, which loop, what its body begins with). Each makes a kernel slower without changing a number.
+# What somebody in a hurry might write: (module, function, which loop, or its body, and what that begins with). Each makes a kernel slower without changing a number.
 MUTANTS = {
     'umax sparse, whole rows': ('softmax.umax', '_umax_sparse', 'outer', 'weights[labels[0]] *= 1.'),
     'umax sparse, all weights': ('softmax.umax', '_umax_sparse', 'outer', 'weights *= 1.'),
@@ -27,7 +27,7 @@ MUTANTS = {
     'implicit ahead, all weights': ('softmax.implicit', '_implicit_sparse', 'outer', 'weights *= 1.'),
     'implicit dense, all classes': ('softmax.implicit', '_implicit_dense', 'outer', 'weights *= 1.'),
     'umax dense, all classes': ('softmax.umax', '_umax_dense', 'outer', 'weights *= 1.'),
-    'ordinal lazy, all objects': ('ordinal.problem', '_lazy', 'outer', 'for row in range(len(work)): work[row, 0] *= 1.'),
+    'ordinal lazy, all objects': ('ordinal.problem', '_alone', 'body', 'for row in range(len(work)): work[row, 0] *= 1.'),
     'ordinal batches, all objects': ('ordinal.problem', '_batches', 'outer', 'out *= 1.'),
     'similarity gradient, all pairs': ('similarity.gradient', '_scores', 'outer', 'for other in range(len(right)): pass'),
     'similarity product, all pairs': ('similarity.curvature', '_visit_ways', 'outer', 'for other in range(len(right)): pass'),
@@ -70,6 +70,7 @@ def count(job) -> np.ndarray:
     def trace(frame, event, arg):
         nonlocal calls
         if not frame.f_code.co_filename.startswith(PACKAGE): return None
+        if frame.f_code.co_filename.endswith('compiled.py'): return None      # stands for one instruction, such as asking for a cell early
         calls += 1
         return inside
     Counted.touched = 0
@@ -158,7 +159,8 @@ def mutate(name: str) -> dict:
     tree = ast.parse(inspect.getsource(getattr(home, function)))
     tree.body[0].decorator_list = []
     loops = [node for node in ast.walk(tree) if isinstance(node, ast.For)]       # breadth first: the outermost comes first
-    loops[0 if which == 'outer' else -1].body[:0] = ast.parse(statement).body
+    place = 1 if which == 'body' else 0             # behind the docstring
+    {'body': tree.body[0], 'outer': loops[0], 'inner': loops[-1]}[which].body[place:place] = ast.parse(statement).body
     space: dict = {}
     exec(compile(ast.fix_missing_locations(tree), getattr(home, function).__code__.co_filename, 'exec'), vars(home), space)
     kept = {mod: getattr(mod, function) for mod in list(sys.modules.values()) if getattr(mod, '__name__', '').startswith('extreme_opt') and hasattr(mod, function)}
