@@ -119,7 +119,7 @@ def rubric(name):
     out += [f'| {label} | {"by hand" if kind == "by hand" else f"by tests (`{kind}`)"} | {worth:g} | {minutes.get(label, "")} |' for label, kind, worth, _, _ in rows]
     for label, kind, worth, asked, scheme in rows:
         out += ['', f'## {label} ({worth:g} points)', '']
-        if kind == 'by hand': out += [asked, '', '**Mark scheme.** ' + scheme.replace('\n', '  \n')]
+        if kind == 'by hand': out += [re.sub(r'^#+ (.*)$', r'**\1**', asked, flags=re.M), '', '**Mark scheme.** ' + scheme.replace('\n', '  \n')]
         else:
             right, bad = wrong.get(kind, ([], []))
             out += [f'`{kind}`, all or nothing. Approaches known to earn the points: {"; ".join(right) or "the reference"}.', '',

@@ -9,7 +9,8 @@ A run ends below 0.1 or after LIMIT seconds of updates; then its `seconds` are a
 Ours: `ImplicitSGD` with one wrong class an update, rows shuffled, a rate that falls by 0.9 a pass, from a start of zeros.
 PyTorch: minibatches of sparse rows (CSR times dense; rows made dense first were slower), cross-entropy over all classes with the gradient
 written out (no autograd), and its own Adam, Adagrad or SGD with momentum; the same start. It runs in a Python of its own, named by
-EXTREME_OPT_PEERS (any with numpy, scipy, torch), or is left out.
+EXTREME_OPT_PEERS (any with numpy, scipy, torch), or is left out. One search (seconds, separable labels): Adam at rate 1 and 4,096 rows 10.3, at 0.1
+and 1,024 rows 15.8 (19.7 made dense), at 0.1 and 256 rows 20.8; Adagrad at 1 and 4,096 rows 8.8, 1,024 rows 11.4; SGD at 1,000 and 1,024 rows 17.2.
 
     python bench/run.py softmax_race                       shape A, the best two PyTorch settings of the search
     EXTREME_OPT_FULL=1 python bench/run.py softmax_race    the search itself (SEARCH) and shape L: half an hour
@@ -59,7 +60,7 @@ def read(path: str) -> tuple:
     return scipy.sparse.csr_array((some['data'], some['indices'], some['indptr']), shape=(len(some['labels']), n_features)), some['labels'], int(n_classes)
 
 
-def race(advance, log_loss, turn: float, limit: float) -> dict:
+def race(advance, log_loss, turn: float, limit: float, goal: float = GOAL) -> dict:
     "Seconds of `advance` until `log_loss` is low enough, turn by turn."
     seconds, turns, loss = 0., 0, math.inf
     while seconds < limit:
@@ -67,11 +68,11 @@ def race(advance, log_loss, turn: float, limit: float) -> dict:
         advance()
         seconds += time.perf_counter() - mark
         turns, loss = turns + 1, log_loss()
-        if not GOAL <= loss < math.inf: break
+        if not goal <= loss < math.inf: break
     return dict(seconds=seconds, passes=turns * turn, loss=loss)
 
 
-def ours(path: str, kind: str, rate: float, limit: float) -> dict:
+def ours(path: str, kind: str, rate: float, limit: float, goal: float = GOAL) -> dict:
     from extreme_opt.core import SGD, iterate
     from extreme_opt.softmax import DoubleSum, ImplicitSGD, ImportanceSampled, OneVsEach, UMax
     rows, labels, n_classes = read(path)
@@ -85,7 +86,7 @@ def ours(path: str, kind: str, rate: float, limit: float) -> dict:
     states = iterate(problem, solver, seed=0)
     found = [next(states)]
     def advance(): found[0] = next(states)
-    with np.errstate(all='ignore'): return race(advance, lambda: problem.log_loss(found[0].params, some), 1., limit)
+    with np.errstate(all='ignore'): return race(advance, lambda: problem.log_loss(found[0].params, some), 1., limit, goal)
 
 
 def torch_peer(path: str, kind: str, rate: float, size: int, limit: float) -> dict:

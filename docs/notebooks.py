@@ -42,7 +42,7 @@ def find(names=()) -> list[Path]:
     root = NBS
     every = sorted(path for path in root.rglob('*.ipynb')
                    if not any(part.startswith(('.', '_')) for part in path.relative_to(root).parts))
-    every.sort(key=lambda path: (path.parent != root, path.relative_to(root).parts))
+    every.sort(key=lambda path: (path != root/'index.ipynb', path.relative_to(root).parts))
     if not names: return every
     chosen = []
     for name in names:

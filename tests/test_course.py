@@ -204,13 +204,41 @@ def test_every_exercise_has_an_answer():
         for page, text in re.findall(r'^## (\S+)\n(.*?)(?=^## |\Z)', path.read_text(), re.S | re.M):
             items = re.findall(r'^(\d+)\. (.*?)(?=^\d+\. |\Z)', text, re.S | re.M)
             assert [int(number) for number, _ in items] == list(range(1, len(items) + 1)), f'{path.name}, {page}: numbers'
-            short = [number for number, answer in items if len(answer.strip()) < 60 or answer.count('$') % 2 or re.search(r'\b[A-Z]+_[A-Z]+\b', answer)]
+            short = [number for number, answer in items if len(answer.strip()) < 60 or answer.count('$') % 2 or re.search(r'[A-Z]{3,}_[A-Z]{3,}', answer)]
             assert short == [], f'{path.name}, {page}: answers {short} are unfinished'
             answered[path.stem, page] = len(items)
     asked = exercises()
     assert len(asked) > 40
     wrong = {page: (number, answered.get(page, 0)) for page, number in asked.items() if answered.get(page, 0) != number}
     assert wrong == {} and set(answered) == set(asked), f'(exercises, answers) by page: {wrong}; answers without a page: {set(answered) - set(asked)}'
+
+
+@pytest.mark.slow
+def test_a_student_begins(course, tmp_path):
+    "In an environment that holds the built wheel and nothing of this checkout, a release is validated: unsolved it lists its questions, solved it passes."
+    name, away = SETS[0], {key: value for key, value in os.environ.items() if key not in ('PYTHONPATH', 'PYTHONHOME')}
+    bench, home = tmp_path/'venv/bin', tmp_path/'course'
+    home.mkdir()
+    source = tmp_path/'source'
+    source.mkdir()
+    for file in ('settings.ini', 'setup.py', 'pyproject.toml', 'README.md', 'LICENSE'): shutil.copy(ROOT/file, source)
+    shutil.copytree(ROOT/'extreme_opt', source/'extreme_opt', ignore=shutil.ignore_patterns('__pycache__'))
+    uv = shutil.which('uv', path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get('PATH', '')]))
+
+    def tell(*command):
+        done = subprocess.run([str(part) for part in command], cwd=home, env={**away, 'PATH': f'{bench}{os.pathsep}{away["PATH"]}'}, capture_output=True, text=True)
+        return done.returncode, done.stdout + done.stderr
+
+    assert tell(sys.executable, '-m', 'build', '--wheel', '--outdir', tmp_path, source)[0] == 0
+    (wheel,) = tmp_path.glob('*.whl')
+    assert tell(sys.executable, '-m', 'venv', *(['--without-pip'] if uv else []), tmp_path/'venv')[0] == 0
+    install = [uv, 'pip', 'install', '-q', '--python', bench/'python'] if uv else [bench/'python', '-m', 'pip', 'install', '-q']
+    code, said = tell(*install, '-c', ROOT/'constraints.txt', f'{wheel}[lab,course]')
+    assert code == 0, said
+    for kind in ('student', 'instructor'):
+        shutil.copy(course/f'{kind}/{name}/{name}.ipynb', home)
+        said = tell('nbgrader', 'validate', f'{name}.ipynb')[1]
+        assert ('VALIDATION FAILED' in said) if kind == 'student' else ('Success' in said), said[-3000:]
 
 
 def marks_table():

@@ -7,7 +7,9 @@ from extreme_opt.bound import BoundClassifier, LogLinear, Majorizer, Newton
 from extreme_opt.core import LBFGS, SGD, GaussNewton, GradientDescent, minimize
 from extreme_opt.ordinal import CKL, STE, Comparisons, GramComparisons, OrdinalEmbedding
 from extreme_opt.scale import Rotation, Sharded, delayed_parts, file_parts, local_client, parts_of, read_svmlight, save_part
-from extreme_opt.scale.softmax_blocks import schedule
+from extreme_opt.scale.plan import Machine, best_workers, comparisons_task, forecast, pairs_task, rotation_task, softmax_task
+from extreme_opt.scale.shards import product_bytes, step_bytes
+from extreme_opt.scale.softmax_blocks import rotation_bytes, schedule
 from extreme_opt.similarity import MLP, AllPairs, Linear, SimilarityModel
 from extreme_opt.softmax import DoubleSum, FullSoftmax, SoftmaxClassifier, UMax, WeightedSum
 
@@ -312,3 +314,61 @@ def test_estimators_say_what_stays_at_home(client):
     with pytest.raises(TypeError, match='BlockSGD needs'): SimilarityModel(2, solver='block', client=client).fit(np.arange(8).reshape(4, 2))
     with pytest.raises(ValueError, match='runs in one process'): SoftmaxClassifier(client=client).partial_fit(X, y, np.arange(5))
     with pytest.raises(ValueError, match="client=7 is no dask client"): BoundClassifier(client=7).fit(X, y)
+
+
+# --- bytes and plans ----------------------------------------------------------------------------------------------------------------------
+
+def count_writes():
+    "From now on, count what this process writes into its sockets."
+    from distributed.comm.tcp import TCP
+    write, TCP.n_written = TCP.write, 0
+
+    async def counted(self, *args, **kwargs):
+        n = await write(self, *args, **kwargs)
+        TCP.n_written += n
+        return n
+    TCP.write = counted
+
+
+def n_written():
+    from distributed.comm.tcp import TCP
+    return TCP.n_written
+
+
+def test_bytes_are_those_of_the_formulas(client, monkeypatch):
+    "Counted in the sockets of all processes: within 10 %, for sums, products and passes of rotating blocks."
+    from distributed.comm.tcp import TCP
+    monkeypatch.setattr(TCP, 'write', TCP.write)               # put back at the end
+    count_writes()
+    client.run(count_writes)
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(100, 400)), rng.integers(150, size=100)
+    bound, double = LogLinear(X, y, 150), DoubleSum(X, y, 150, alpha=1.)
+    tall = DoubleSum(rng.normal(size=(60_000, 2)), rng.integers(2, size=60_000), 2)
+    size, vector = bound.n_params, rng.normal(size=bound.n_params)
+    for problem, n_shards, wish, formula in (
+            (bound, 2, lambda one, at: one.loss_and_grad(at), step_bytes(size, 2)), (bound, 5, lambda one, at: one.loss_and_grad(at), step_bytes(size, 2)),
+            (bound, 2, lambda one, at: one.curvature_times(at, vector), product_bytes(size, 2)),
+            (tall, 2, lambda one, at: one.loss_and_grad(at), step_bytes(tall.n_weights, 2, tall.n_samples)),
+            (double, 2, lambda one, at: one.rotate(at, 1.), rotation_bytes(size, 100, 2))):
+        whole, params = Sharded(problem, client, n_shards), problem.start() + .01
+        wish(whole, params)
+        if 'curvature_times' not in wish.__code__.co_names: params = params + .01       # there, the point is known already
+        before = n_written() + sum(client.run(n_written).values())
+        wish(whole, params)
+        sent = n_written() + sum(client.run(n_written).values()) - before
+        assert abs(sent - formula) < .1 * formula, (sent, formula)
+
+
+def test_plans_add_up():
+    "A plan for one worker is the work and one message; the best number of workers is where a pass is shortest."
+    machine = Machine(per_product=1e-9, latency=1e-3, bandwidth=1e9, memory=1e9)
+    for task in (softmax_task(1e8, 1000, 100, 50), rotation_task(1e7, 1000, 100, 50, 5, 4), pairs_task(1e9, 2e7, 64, 10**6), comparisons_task(1e9, 1e6, 10)):
+        one = forecast(task, machine, 1)
+        assert one.seconds == pytest.approx(1e-9 * task.products + 2 * (1e-3 + task.itemsize * task.n_shared / 1e9))
+        assert one.sent == step_bytes(task.n_shared, 1, itemsize=task.itemsize)
+        seconds = {n: forecast(task, machine, n).seconds for n in 2**np.arange(24)}
+        assert .4 < best_workers(task, machine) / min(seconds, key=seconds.get) < 2.5
+        held = [forecast(task, machine, n) for n in (1, 10, 10_000)]
+        assert held[0].held > held[1].held > held[2].held and all(one.fits == (one.held <= 1e9) for one in held)
+    with pytest.raises(ValueError, match='n_workers=0'): forecast(task, machine, 0)

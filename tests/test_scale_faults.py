@@ -111,6 +111,9 @@ def test_a_lost_scheduler_is_one_line_and_the_file_goes_on(tmp_path):
     np.testing.assert_allclose(rest.state.params, minimize(calm, LBFGS(), max_steps=6).state.params, rtol=1e-8, atol=1e-10)
 
 
+def aim(path): os.environ[KILL] = path
+
+
 @pytest.mark.slow
 def test_twenty_kills_in_twenty_runs(tmp_path, monkeypatch):
     "Every run loses a worker in a gradient and ends as the calm one."
@@ -120,7 +123,7 @@ def test_twenty_kills_in_twenty_runs(tmp_path, monkeypatch):
             monkeypatch.setenv(KILL, '')
             path = tmp_path/f'killed-{seed}'
             client.wait_for_workers(2)
-            client.run(os.environ.__setitem__, KILL, str(path))
+            client.run(aim, str(path))
             monkeypatch.setenv(KILL, str(path))
             run = minimize(Sharded(troubled, client, 3), LBFGS(), max_steps=3)
             assert path.exists()

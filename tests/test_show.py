@@ -9,7 +9,8 @@ import pytest
 
 plt = pytest.importorskip('matplotlib.pyplot')
 widgets = pytest.importorskip('ipywidgets')
-from extreme_opt.show import colour_of, convergence, frames, live, picture, style_of                    # noqa: E402
+from extreme_opt.show import (                                                                          # noqa: E402
+    aligned, bound_picture, colour_of, convergence, embedding_map, frames, live, picture, ranking_curve, spectrum, step_sizes, style_of)
 from extreme_opt.show.plots import _STYLES, PALETTE                                                     # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -101,6 +102,97 @@ def test_convergence():
     assert (gap.get_xlabel(), gap.get_ylabel(), gap.get_yscale()) == ('steps', 'loss above 1', 'log')
     plt.close('all')
     with pytest.raises(ValueError, match='runs is empty'): convergence({})
+
+
+def axes(): return plt.figure().gca()
+
+
+def test_convergence_over_seeds():
+    "Several runs are their median in a band from lowest to highest, as far as all of them go; a single one has no band."
+    runs = {'UMax': [Record([4., 2., 1.]), Record([6., 3., 2., 1.]), Record([5., 4., 3., 2., 1.])], 'SGD': Record([4., 3.])}
+    made = convergence(runs, axes=axes())
+    np.testing.assert_allclose(made.lines[0].get_ydata(), [5, 3, 2])
+    band = made.collections[0].get_paths()[0].vertices
+    assert len(made.collections) == 1 and band[:, 1].min() == 1. and band[:, 1].max() == 6.
+    np.testing.assert_allclose(made.collections[0].get_facecolor()[0, :3], plt.matplotlib.colors.to_rgb(colour_of('UMax')))
+    gap = convergence({'UMax': runs['UMax']}, floor=.5, axes=axes())
+    np.testing.assert_allclose(gap.lines[0].get_ydata(), [4.5, 2.5, 1.5])
+    with pytest.raises(ValueError, match='SGD has no runs'): convergence({'SGD': []}, axes=axes())
+    plt.close('all')
+
+
+def test_step_sizes():
+    "Steps are counted from 1, states give their step size, and a failed step is a cross and no point of the line."
+    class State:
+        def __init__(self, size): self.step_size = size
+    made = step_sizes({'BB': [1., 0., .25], 'SBB': [State(.5), State(.1)]}, axes=axes())
+    line, cross, other = made.lines
+    np.testing.assert_array_equal(line.get_ydata(), [1, np.nan, .25])
+    assert list(cross.get_xdata()) == [2] and list(other.get_xdata()) == [1, 2] and list(other.get_ydata()) == [.5, .1]
+    assert made.get_yscale() == 'log' and (made.get_xlabel(), made.get_ylabel()) == ('step', 'step size')
+    plt.close('all')
+    with pytest.raises(ValueError, match='traces is empty'): step_sizes({})
+
+
+def test_embedding_map():
+    "Whatever turn, mirror, scale and shift a map has, it is drawn where the other map lies, with threads from point to point."
+    rng = np.random.default_rng(0)
+    truth, turn = rng.normal(size=(9, 2)), np.array([[.6, .8], [.8, -.6]])      # a mirror too
+    np.testing.assert_allclose(aligned(3 * truth @ turn - 5, truth), truth, atol=1e-12)
+    noisy = truth + .1 * rng.normal(size=truth.shape)
+    best = ((aligned(noisy, truth) - truth)**2).sum()
+    for angle in np.linspace(0, 2 * np.pi, 40):                                  # no other turn of it is nearer
+        other = aligned(noisy, truth) - truth.mean(0)
+        spin = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+        assert ((other @ spin + truth.mean(0) - truth)**2).sum() >= best - 1e-12
+    made = embedding_map(3 * truth @ turn - 5, list('abcdefghi'), onto=truth, axes=axes())
+    threads, hollow, dots = made.lines
+    np.testing.assert_allclose(dots.get_xydata(), truth, atol=1e-12); np.testing.assert_array_equal(hollow.get_xydata(), truth)
+    assert len(threads.get_xdata()) == 27 and [text.get_text() for text in made.texts] == list('abcdefghi')
+    assert hollow.get_marker() != dots.get_marker() and len(embedding_map(truth, axes=axes()).lines) == 1
+    plt.close('all')
+    with pytest.raises(ValueError, match=r'points has shape \(9, 3\)'): embedding_map(np.zeros((9, 3)))
+    with pytest.raises(ValueError, match=r'onto has \(8, 2\)'): embedding_map(truth, onto=truth[:8], axes=axes())
+    plt.close('all')
+
+
+def test_bound_picture():
+    "In 1-D both curves and their contact; in 2-D level lines of both at the same levels, solid and dashed."
+    def square(points): return (points**2).sum(1)
+    def higher(points): return 2 * (points**2).sum(1)
+    made = bound_picture(square, higher, 0., span=2., axes=axes())
+    curve, parabola, touch = made.lines
+    np.testing.assert_allclose(parabola.get_ydata(), 2 * curve.get_ydata())
+    assert curve.get_linestyle() != parabola.get_linestyle() and list(touch.get_xdata()) == [0.] and curve.get_xdata()[[0, -1]].tolist() == [-2., 2.]
+    flat = bound_picture(square, higher, [0., 0.], axes=axes())
+    under, over = flat.collections
+    np.testing.assert_array_equal(under.levels, over.levels)
+    radius = [np.abs(lines.get_paths()[0].vertices).max() for lines in (under, over)]
+    assert abs(radius[0] / radius[1] - 2**.5) < .01                             # the bound's level line lies inside
+    assert [text.get_text() for text in flat.get_legend().get_texts()] == ['function', 'bound', 'touch']
+    plt.close('all')
+    with pytest.raises(ValueError, match=r'touch has shape \(3,\)'): bound_picture(square, higher, np.zeros(3))
+    assert plt.get_fignums() == []
+
+
+def test_spectrum():
+    "Matrices give their singular values, vectors themselves, largest first, and rounding is no value."
+    made = spectrum({'SGD': np.diag([1., 4., 2.]), 'UMax': [0., 3., 6.]}, axes=axes())
+    np.testing.assert_allclose(made.lines[0].get_ydata(), [1, .5, .25])
+    np.testing.assert_allclose(made.lines[1].get_ydata(), [1, .5])
+    np.testing.assert_allclose(spectrum([1., 8.], relative=False, axes=axes()).lines[0].get_ydata(), [8, 1])
+    assert made.get_yscale() == 'log' and len(made.get_legend().get_texts()) == 2
+    plt.close('all')
+    with pytest.raises(ValueError, match='nothing to draw'): spectrum({})
+
+
+def test_ranking_curve():
+    "At k the curve is the hit rate at k: rank 0 is found in a list of one."
+    made = ranking_curve([0, 0, 3, 99, 500], most=100, axes=axes())
+    found = made.lines[0].get_ydata()
+    np.testing.assert_allclose(found[[0, 2, 3, 98, 99]], [.4, .4, .6, .6, .8])
+    assert made.get_xscale() == 'log' and made.get_ylabel() == 'answers found'
+    plt.close('all')
 
 
 def test_frames_stay_small():
@@ -238,4 +330,4 @@ except ImportError as error: print(error)
 
 def test_unknown_name():
     import extreme_opt.show
-    with pytest.raises(AttributeError, match='has no attribute .frame.; it has PALETTE, colour_of'): _ = extreme_opt.show.frame
+    with pytest.raises(AttributeError, match='has no attribute .frame.; it has PALETTE, aligned'): _ = extreme_opt.show.frame

@@ -43,7 +43,7 @@ def test_previous_and_next_walk_through_all_pages(site):
 
 def test_chapters_have_readable_titles(site):
     sections = re.findall(r'sidebar-link text-start[^>]*><span class="menu-text">([^<]+)', (site/'index.html').read_text())
-    used = list(dict.fromkeys(path.parts[0].split('_', 1)[1] for path in PAGES[1:]))
+    used = list(dict.fromkeys(path.parts[0].split('_', 1)[1] for path in PAGES if len(path.parts) > 1))
     assert sections[:len(used)] == [build.CHAPTERS[name] for name in used]
 
 

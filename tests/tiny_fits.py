@@ -294,6 +294,17 @@ def ordinal__embedding():
         maps, information(maps, three), *choose_components(OrdinalEmbedding(max_steps=1), three, (1, 2), 2).values()]
 
 
+@job
+def scale__rotation():
+    from extreme_opt.core import minimize
+    from extreme_opt.scale import Rotation, Sharded
+    from extreme_opt.softmax import DoubleSum
+    features, labels = rows()
+    whole = Sharded(DoubleSum(features, labels, 4, ridge=.1, alpha=1.), None, 3)
+    fits = [minimize(whole, Rotation(.5, 2, method), max_passes=2).state.params for method in ('implicit', 'umax')]
+    return [*fits, *(np.atleast_1d(found) for found in whole.loss_and_grad(fits[0]))]
+
+
 def flat(values):
     "All numbers of a nested result, with their sum weighted by place: short, and any change shows."
     parts = [np.asarray(value.toarray() if sparse.issparse(value) else value, dtype=float).ravel() for value in values]

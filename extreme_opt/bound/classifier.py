@@ -160,7 +160,7 @@ class BoundClassifier(_Learning):
         random_state:Any = 0,        # seed
         n_threads:int = 1,           # threads
         checkpoint:Any = None,       # file that the run is kept in, and continued from where it is there
-        client:Any = None,           # for workers; not yet
+        client:Any = None,           # dask client whose workers hold the rows, or "local"; None: this process
     ):
         self.solver, self.order, self.relaxation, self.ridge, self.prior = solver, order, relaxation, ridge, prior
         self.batch_size, self.fit_intercept, self.class_weight = batch_size, fit_intercept, class_weight

@@ -297,7 +297,7 @@ class OrdinalEmbedding(_Sure):
         random_state:Any = 0,             # seed
         n_threads:int = 1,                # threads
         checkpoint:Any = None,            # file that the run is kept in, and continued from where it is there
-        client:Any = None,                # for workers; not yet
+        client:Any = None,                # dask client whose workers hold the rows, or "local"; None: this process
     ):
         self.n_components, self.loss, self.solver, self.step_rule, self.stabilizer = n_components, loss, solver, step_rule, stabilizer
         self.batch_size, self.learning_rate, self.n_init, self.ridge, self.ties = batch_size, learning_rate, n_init, ridge, ties

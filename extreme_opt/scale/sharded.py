@@ -131,7 +131,7 @@ class _Placed:
             if callable(source) and self.keep: self.parts[k] = self.client.submit(opened, source, workers=[owner], pure=False)
             else: self.parts[k] = self.client.scatter(source, workers=[owner], hash=False)
 
-# %% ../../nbs/70_scale/20_sharded.ipynb #8be35bb0
+# %% ../../nbs/70_scale/20_sharded.ipynb #e918d185
 class There(_Placed):
     "Parts with the workers of a dask client."
     def _wait(self, future):
@@ -170,7 +170,7 @@ class There(_Placed):
         return self.sent[1]
     def _tree(self, answers):
         "One future for the sum: first within a worker, then worker by worker."
-        add = lambda *some, owner: self.client.submit(add_up, *some, workers=[owner], pure=False) if len(some) > 1 else some[0]
+        add = lambda *some, owner: self.client.submit(add_up, *some, workers=[owner], pure=False) if len(some) > 1 or some[0] in answers else some[0]
         level = [(owner, [one for one, at in zip(answers, self.owners) if at == owner]) for owner in dict.fromkeys(self.owners)]
         level = [(owner, add(*some, owner=owner)) for owner, some in level]
         while len(level) > 1:

@@ -6,12 +6,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from extreme_opt.show.plots import PALETTE, colour_of, convergence, picture, style_of
+    from extreme_opt.show.plots import (
+        PALETTE, aligned, bound_picture, colour_of, convergence, embedding_map, picture, ranking_curve, spectrum, step_sizes, style_of)
     from extreme_opt.show.widgets import frames, live
 
-_HOMES = dict(PALETTE='plots', colour_of='plots', style_of='plots', convergence='plots', picture='plots',
-              frames='widgets', live='widgets')
-__all__ = ['PALETTE', 'colour_of', 'convergence', 'frames', 'live', 'picture', 'style_of']
+_HOMES = dict.fromkeys('PALETTE aligned bound_picture colour_of convergence embedding_map picture ranking_curve spectrum step_sizes style_of'.split(), 'plots')
+_HOMES |= dict.fromkeys('frames live'.split(), 'widgets')
+__all__ = ['PALETTE', 'aligned', 'bound_picture', 'colour_of', 'convergence', 'embedding_map', 'frames', 'live', 'picture', 'ranking_curve',
+           'spectrum', 'step_sizes', 'style_of']
 
 
 def __getattr__(name: str):

@@ -276,7 +276,7 @@ class SimilarityModel(_Judged):
         random_state:Any = 0,              # seed
         n_threads:int = 1,                 # threads
         checkpoint:Any = None,             # file that the run is kept in, and continued from where it is there
-        client:Any = None,                 # for workers; not yet
+        client:Any = None,                 # dask client whose workers hold the rows, or "local"; None: this process
     ):
         self.n_components, self.left, self.right, self.solver = n_components, left, right, solver
         self.loss, self.unobserved_weight, self.ridge, self.impute = loss, unobserved_weight, ridge, impute

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['with_intercept', 'SoftmaxClassifier', 'calibration_error']
 
-# %% ../../nbs/20_softmax/60_classifier.ipynb #e1909ff2
+# %% ../../nbs/20_softmax/60_classifier.ipynb #c3e32283
 import math
 import warnings
 from dataclasses import replace
@@ -15,7 +15,8 @@ import numpy as np
 import scipy.sparse
 from ..core.descent import LBFGS, SGD
 from ..core.estimator import (
-    Classifier, _n_rows, _seed_of, check_columns, check_features, check_labels, check_shared, check_weights, row_weights, run_estimator)
+    Classifier, _n_rows, _seed_of, check_columns, check_features, check_labels, check_shared, check_weights,
+    row_weights, run_estimator)
 from ..core.linalg import log_sum_exp, row_squares
 from ..core.run import minimize
 from .averaging import HeldOut, Watched
@@ -26,7 +27,7 @@ from .umax import UMax
 from .weighted import (
     WeightedFullSoftmax, WeightedImportanceSampled, WeightedNoiseContrast, WeightedOneVsEach, WeightedSum)
 
-# %% ../../nbs/20_softmax/60_classifier.ipynb #b1e1415f
+# %% ../../nbs/20_softmax/60_classifier.ipynb #7e748f34
 def with_intercept(
     features:Any,   # (n_samples, n_features) dense or CSR
     height:float,   # the constant
@@ -35,18 +36,22 @@ def with_intercept(
     column = np.full((features.shape[0], 1), height, features.dtype)
     if not scipy.sparse.issparse(features): return np.hstack([features, column])
     starts = features.indptr[1:]                      # the new entry goes to the end of its row
-    values, ids = np.insert(features.data, starts, height), np.insert(features.indices, starts, features.shape[1])
-    return scipy.sparse.csr_array((values, ids, features.indptr + np.arange(features.shape[0] + 1)), shape=(features.shape[0], features.shape[1] + 1))
+    values, ids = np.insert(features.data, starts, height), np.insert(features.indices, starts,
+                                                                      features.shape[1])
+    return scipy.sparse.csr_array((values, ids, features.indptr + np.arange(features.shape[0] + 1)),
+                                  shape=(features.shape[0], features.shape[1] + 1))
 
-# %% ../../nbs/20_softmax/60_classifier.ipynb #604514a5
+# %% ../../nbs/20_softmax/60_classifier.ipynb #e7763b5c
 def _products(X, weights):
     "Scores of some rows. Sparse rows read only the columns that they touch; dense ones go through in float64, some classes at a time."
     if scipy.sparse.issparse(X):
         used, at = np.unique(X.indices, return_inverse=True)
-        rows = scipy.sparse.csr_array((X.data.astype(weights.dtype, copy=False), at.ravel(), X.indptr), shape=(X.shape[0], len(used)))
+        rows = scipy.sparse.csr_array((X.data.astype(weights.dtype, copy=False), at.ravel(), X.indptr),
+                                      shape=(X.shape[0], len(used)))
         return rows @ np.ascontiguousarray(weights[:, used].T)
     scores, rows, size = np.empty((X.shape[0], len(weights))), X.astype(np.float64, copy=False), max(1, 2**18 // X.shape[1])
-    for k in range(0, len(weights), size): scores[:, k:k + size] = rows @ weights[k:k + size].T.astype(np.float64)
+    for k in range(0, len(weights), size):
+        scores[:, k:k + size] = rows @ weights[k:k + size].T.astype(np.float64)
     return scores
 
 def _watch(problem, n_rows):
@@ -109,7 +114,7 @@ class _Parts(Classifier):
         noise = {} if self.solver == 'ove' else dict(noise=self.sampler)
         return _RIVALS[self.solver](rows, labels, n_classes, n_others=min(self.n_others, n_classes - 1), **noise, **settings)
 
-# %% ../../nbs/20_softmax/60_classifier.ipynb #6d6d114e
+# %% ../../nbs/20_softmax/60_classifier.ipynb #f7151eb2
 class _Coefficients(_Parts):
     "From a run to coefficients and back."
     def _weights(self):
@@ -125,7 +130,8 @@ class _Coefficients(_Parts):
         best = getattr(run.state, 'best', None)
         if best is not None: run.state = replace(run.state, params=best)
         if not np.isfinite(np.sum(self._weights(), dtype=float)):
-            warnings.warn(f'{type(self).__name__}.fit: {run.message}; the weights are zero now', RuntimeWarning, stacklevel=4)
+            warnings.warn(f'{type(self).__name__}.fit: {run.message}; the weights are zero now',
+                          RuntimeWarning, stacklevel=4)
             run.state = replace(run.state, params=problem.start())
         return self._adopt()
     def __getstate__(self): return {name: value for name, value in vars(self).items() if name not in ('coef_', 'intercept_')}   # both are views
@@ -147,7 +153,7 @@ def _height(rows, weights=None):
     square = float(np.average(row_squares(rows), weights=weights))
     return .1 * math.sqrt(square) if square > 0 else .1
 
-# %% ../../nbs/20_softmax/60_classifier.ipynb #5871e8a2
+# %% ../../nbs/20_softmax/60_classifier.ipynb #60f75350
 class _Learning(_Coefficients):
     "Learning from all rows at once."
     def _enter_any(self, X, y):
@@ -160,16 +166,19 @@ class _Learning(_Coefficients):
             return rows, labels, np.arange(len(labels)), len(labels)
         check_columns(self, X, rows.shape[1], reset=True)
         ids, labels = pick_labels(indicator)
-        if not len(ids): raise ValueError('y has no 1, so there is nothing to learn; give rows that have labels')
+        if not len(ids):
+            raise ValueError('y has no 1, so there is nothing to learn; give rows that have labels')
         self.classes_, self.label_counts_, self._n_rows = np.arange(indicator.shape[1]), np.bincount(labels, minlength=indicator.shape[1]), rows.shape[0]
         return rows[ids], labels, ids, rows.shape[0]
     def _hold_out(self, rows, labels, ids, weights):
         "Split rows for early stopping; all pairs of a row go the same way."
         known = np.unique(ids)
         n_out = max(1, int(self.validation_fraction * len(known)))
-        if n_out >= len(known): raise ValueError(f'early_stopping=True needs 2 rows or more, but there are {len(known)}; leave it out')
+        if n_out >= len(known):
+            raise ValueError(f'early_stopping=True needs 2 rows or more, but there are {len(known)}; leave it out')
         out = np.isin(ids, np.random.default_rng([_seed_of(self.random_state), 3]).permutation(known)[:n_out])
-        part = lambda keep: (rows[keep], labels[keep], None if weights is None or not weights[keep].any() else weights[keep])
+        part = lambda keep: (rows[keep], labels[keep],
+                             None if weights is None or not weights[keep].any() else weights[keep])
         return part(np.flatnonzero(~out)), HeldOut(self._make_problem(*part(np.flatnonzero(out))))
     def _rate(self, problem, seed):
         "The rate that was given, or what a search finds; too few rows or passes for a search leave the usual one."
@@ -177,15 +186,17 @@ class _Learning(_Coefficients):
         if self.solver == 'lbfgs': return 0.
         if self.learning_rate not in ('auto', None): return float(self.learning_rate)
         n_passes = min(50. if limit is None else float(limit) for limit in (self.max_passes, self.max_steps))
-        if self.checkpoint is not None: n_passes = min(n_passes, 1.)      # the same search, however far the file is to be continued
+        if self.checkpoint is not None:
+            n_passes = min(n_passes, 1.)      # the same search, however far the file is to be continued
         rate = _USUAL[self.solver]
         if self.learning_rate == 'auto' and search_size(problem.n_samples, n_passes)[0] >= 100:
             solver_at = lambda rate: self._make_solver(problem.n_classes, rate)
             rate, self.rate_search_ = choose_rate(problem, solver_at, n_passes, seed=seed)
-        if self.solver in ('umax', 'sgd') and rate * self.ridge >= 1: rate = .5 / self.ridge    # or a step would turn the weights around
+        if self.solver in ('umax', 'sgd') and rate * self.ridge >= 1:
+            rate = .5 / self.ridge    # or a step would turn the weights around
         return rate
 
-# %% ../../nbs/20_softmax/60_classifier.ipynb #09fad19c
+# %% ../../nbs/20_softmax/60_classifier.ipynb #46f0ee3a
 class _Fitting(_Learning):
     "Learning from all rows at once, or from a stream of batches."
     def fit(self,
@@ -209,29 +220,34 @@ class _Fitting(_Learning):
         if self.early_stopping: (rows, labels, weights), judge = self._hold_out(rows, labels, ids, weights)
         problem = self._make_problem(rows, labels, weights)
         params = None if before is None else self._start_from(problem, *before[:2])
-        if before is None or not hasattr(self, 'learning_rate_') or self.learning_rate not in ('auto', None): self.learning_rate_ = self._rate(problem, seed)
+        if before is None or not hasattr(self, 'learning_rate_') or self.learning_rate not in ('auto', None):
+            self.learning_rate_ = self._rate(problem, seed)
         solver = self._make_solver(len(self.classes_), self.learning_rate_)
-        if self.average or judge is not None: solver = Watched(solver, average=self.average, judge=judge, patience=self.patience)
+        if self.average or judge is not None:
+            solver = Watched(solver, average=self.average, judge=judge, patience=self.patience)
         n_rows = _rows_to_record(problem)
-        run = run_estimator(self, problem, solver, params, watch=_watch(problem, n_rows), record_on=0 if self.tolerance is None else n_rows,
+        run = run_estimator(self, problem, solver, params, watch=_watch(problem, n_rows),
+                            record_on=0 if self.tolerance is None else n_rows,
                             n_bytes=self._forecast(problem, judge))
-        if 'label_counts_' in vars(self): self.propensities_ = label_propensities(self.label_counts_, self._n_rows)
+        if 'label_counts_' in vars(self):
+            self.propensities_ = label_propensities(self.label_counts_, self._n_rows)
         return self._settle(problem, run)
     def _forecast(self, problem, judge):
         "Bytes that the run holds beside its data: states, and what the solver remembers."
         if self.solver == 'lbfgs': return (2 * 10 + 8) * problem.memory(np.float64)
         return (2 + 2 * bool(self.average) + (judge is not None)) * problem.memory()
 
-# %% ../../nbs/20_softmax/60_classifier.ipynb #c3022b8a
+# %% ../../nbs/20_softmax/60_classifier.ipynb #c9494e77
 class _Sampled:
     "A method that only sampled solvers have."
     def __init__(self, function): self.function, self.__doc__ = function, function.__doc__
     def __get__(self, model, kind=None):
         if model is None: return self.function
-        if model.solver == 'lbfgs': raise AttributeError('solver="lbfgs" needs all rows at once and has no partial_fit; use fit, or a sampled solver')
+        if model.solver == 'lbfgs':
+            raise AttributeError('solver="lbfgs" needs all rows at once and has no partial_fit; use fit, or a sampled solver')
         return MethodType(self.function, model)
 
-# %% ../../nbs/20_softmax/60_classifier.ipynb #8ddb03a0
+# %% ../../nbs/20_softmax/60_classifier.ipynb #d0d8a94c
 class _Streaming(_Fitting):
     "Learning from a stream of batches."
     @_Sampled
@@ -246,14 +262,18 @@ class _Streaming(_Fitting):
         first = not hasattr(self, 'classes_')
         rows = check_features(X)
         y = check_labels(y, rows.shape[0])
-        if first and classes is None: raise ValueError('classes is None, but the first call of partial_fit needs all labels; pass classes=np.unique(all labels)')
+        if first and classes is None:
+            raise ValueError('classes is None, but the first call of partial_fit needs all labels; pass classes=np.unique(all labels)')
         if classes is not None and not first and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError('classes differ from those of the first call of partial_fit; call fit to start anew')
         check_columns(self, X, rows.shape[1], reset=first)
-        if first: self.classes_, self._height, self._n_batches = np.unique(np.asarray(classes)), _height(rows) if self.fit_intercept else 0., 0
-        if self.checkpoint is not None: raise ValueError(f'checkpoint={self.checkpoint!r}, but partial_fit keeps no file; save the estimator between batches')
+        if first:
+            self.classes_, self._height, self._n_batches = np.unique(np.asarray(classes)), _height(rows) if self.fit_intercept else 0., 0
+        if self.checkpoint is not None:
+            raise ValueError(f'checkpoint={self.checkpoint!r}, but partial_fit keeps no file; save the estimator between batches')
         labels = self._positions(y)
-        weights = row_weights(sample_weight, None if self.class_weight == 'balanced' else self.class_weight, self.classes_, labels)
+        weights = row_weights(sample_weight, None if self.class_weight == 'balanced' else self.class_weight,
+                              self.classes_, labels)
         problem = self._make_problem(rows, labels, weights)
         rate = getattr(self, 'learning_rate_', _USUAL[self.solver]) if self.learning_rate in ('auto', None) else self.learning_rate
         solver = replace(self._make_solver(len(self.classes_), rate), decay=1.)
@@ -265,7 +285,7 @@ class _Streaming(_Fitting):
         self.n_steps_ = self._n_batches
         return self._settle(problem, self.run_)
 
-# %% ../../nbs/20_softmax/60_classifier.ipynb #be07f63f
+# %% ../../nbs/20_softmax/60_classifier.ipynb #461fb6ba
 class _Ranking(_Streaming):
     "Scores of rankings."
     def precision_at_k(self,
@@ -281,7 +301,8 @@ class _Ranking(_Streaming):
         k:int = 5,    # labels named per row
     )->float: # in [0, 1]
         "The same with rare labels counting more, relative to a perfect ranking; propensities come from the training labels."
-        return precision_at(np.searchsorted(self.classes_, self.top_k(X, k)[0]), as_indicator(Y, _n_rows(X)), self.propensities_)
+        return precision_at(np.searchsorted(self.classes_, self.top_k(X, k)[0]), as_indicator(Y, _n_rows(X)),
+                            self.propensities_)
 
 # %% ../../nbs/20_softmax/60_classifier.ipynb #0035798c
 class SoftmaxClassifier(_Ranking):
@@ -314,7 +335,7 @@ class SoftmaxClassifier(_Ranking):
         random_state:Any = 0,             # seed
         n_threads:int = 1,                # above one: "implicit", "umax" and "sgd" share the weights without locks, another result each time
         checkpoint:Any = None,            # file that the run is kept in, and continued from where it is there
-        client:Any = None,                # for workers; not yet
+        client:Any = None,                # dask client whose workers hold the rows, or "local"; None: this process
     ):
         self.solver, self.n_others, self.learning_rate, self.decay = solver, n_others, learning_rate, decay
         self.ridge, self.average, self.fit_intercept, self.sampler, self.dtype = ridge, average, fit_intercept, sampler, dtype
@@ -323,7 +344,7 @@ class SoftmaxClassifier(_Ranking):
         self.warm_start, self.progress, self.random_state, self.n_threads = warm_start, progress, random_state, n_threads
         self.checkpoint, self.client = checkpoint, client
 
-# %% ../../nbs/20_softmax/60_classifier.ipynb #ce4bea87
+# %% ../../nbs/20_softmax/60_classifier.ipynb #a0af0d22
 def calibration_error(
     chances:np.ndarray,  # (n,) probability that the model gave its answer
     right:np.ndarray,    # (n,) bool, whether the answer was right
@@ -331,7 +352,8 @@ def calibration_error(
 )->tuple[float, np.ndarray]: # error in [0, 1]; (n_bins, 2) mean probability and share of right answers per bin
     "Expected calibration error, with the reliability diagram behind it: eq. (2)."
     chances, right = np.asarray(chances, float), np.asarray(right, float)
-    if chances.shape != right.shape or chances.ndim != 1: raise ValueError(f'chances has shape {chances.shape}, right {right.shape}; give one of each per answer')
+    if chances.shape != right.shape or chances.ndim != 1:
+        raise ValueError(f'chances has shape {chances.shape}, right {right.shape}; give one of each per answer')
     bins = [part for part in np.array_split(np.argsort(chances, kind='stable'), n_bins) if len(part)]
     table = np.array([(chances[part].mean(), right[part].mean()) for part in bins])
     sizes = np.array([len(part) for part in bins])
