@@ -128,7 +128,7 @@ def lines_of(race: dict[str, Any]) -> list[Line]:
                    baseline=race.get('baseline', False), measured=race.get('measured', ''))
     for mine in ours:
         places = [place for pattern, _, place in (one.partition(' => ') for one in race.get('share', [])) if re.search(pattern, mine['task'])]
-        share = share_of(places[0]).get('share') if places else None
+        share = share_of(places[0]).get('share') if places and mine['threads'] in ('', '1') else None      # the limits are those of one core
         here = dict(task=f'{mine["task"]}: {mine["method"]}' if 'method' in by else mine['task'], threads=mine['threads'], share=float(share) if share else None)
         if 'times' in race:
             m = re.search(race['times'], mine['quality'])
@@ -234,7 +234,7 @@ def race_figure(found: list[Line], path: Path) -> str:
     import matplotlib
     matplotlib.use('Agg')
     from matplotlib.figure import Figure
-    shown = [line for line in found if line.time]
+    shown = [line for line in found if line.time and line.threads in ('', '1')]
     labels = [f'{line.method}: {re.split(":|, p=", line.task)[0][:44]}, {line.peer}' for line in shown]
     figure = Figure(figsize=(8.5, .8 + .2 * len(shown)), layout='constrained')
     axes = figure.subplots()
@@ -250,7 +250,7 @@ def race_figure(found: list[Line], path: Path) -> str:
     figure.savefig(path, dpi=110)
     ahead = sum(line.time > 1 / TIE for line in shown)
     behind = sum('time' in line.lost() for line in shown)
-    return f'One line for each race, on a logarithmic axis around 1: ours is faster in {ahead}, the peer in {behind} of {len(shown)}.'
+    return f'One line for each race on one thread, on a logarithmic axis around 1: ours is faster in {ahead}, the peer in {behind} of {len(shown)}.'
 
 
 def roof_figure(rows: list[tuple[str, dict]], path: Path) -> str:
