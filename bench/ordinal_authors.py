@@ -107,7 +107,8 @@ def main() -> list[dict]:
             found = race(function, n_objects, n_terms)
             own = found['SVRG, automatic rule']
             for method, (seconds, error, step) in found.items():
-                print(f'n = {n_objects:5}: {method:28s}{seconds:9.3f} s to {TARGET} (error {error:.3f}), {step * 1e6:7.3f} us an inner step with its share of the full gradient; '
+                print(f'n = {n_objects:5}: {method:28s}{seconds:9.3f} s to {TARGET} (error {error:.3f}), '
+                      f'{step * 1e6:7.3f} us an inner step with its share of the full gradient; '
                       f'{seconds / own[0]:7.1f} and {step / own[2]:5.1f} times ours', flush=True)
                 common = dict(method=method, peer="authors' C" if method.startswith('authors') else '', threads=1, peak_mb=machine.peak_mb(),
                               versions=machine.versions(), date=machine.today())
