@@ -3,8 +3,8 @@
     python bench/run.py ordinal_reproduce
 
 Some minutes on one core; the environment variable PARTS names a folder that keeps finished parts (see ordinal_race).
-Music, shoes, materials and MNIST are looked up by `data.load`; a set that cannot be had is left out and named. Seconds
-are those of the solver alone, medians over starts; quality holds what was reached. Peer is the loss, or the number that a row is about.
+Music, shoes, materials and MNIST are looked up by `data.load`; a set that cannot be had is left out and named. Seconds are
+those of the solver alone, medians over starts; quality holds what was reached. Peer is the loss, or the number that a row is about.
 """
 from __future__ import annotations
 
