@@ -13,7 +13,7 @@ from ..core.compiled import njit
 from .all_pairs import PairSum, count_products
 from .gramian import chunks_of, unseen_value
 
-# %% ../../nbs/30_similarity/30_gradient.ipynb #5b927975
+# %% ../../nbs/30_similarity/30_gradient.ipynb #f034d642
 @njit(cache=True)
 def fold(
     z:np.ndarray, # (k,) float32 or float64, overwritten
@@ -27,11 +27,11 @@ def fold(
         width = part
     a = b = c_ = d = z[0] - z[0]                       # zero of its type
     for block in range(width // four):
-        c = np.uint64(block) * four
-        a += z[c]
-        b += z[c + np.uint64(1)]
-        c_ += z[c + np.uint64(2)]
-        d += z[c + np.uint64(3)]
+        at = np.uint64(block) * four
+        a += z[at]
+        b += z[at + np.uint64(1)]
+        c_ += z[at + np.uint64(2)]
+        d += z[at + np.uint64(3)]
     for c in range(width // four * four, width): a += z[c]
     return (a + b) + (c_ + d)
 
