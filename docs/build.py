@@ -117,7 +117,8 @@ def process(path, source, names):
     NBProcessor(nb=nb, procs=Page().procs(), rm_directives='quarto').process()
     nb.cells[0].source = re.sub(r'^output-file:.*\n', '', nb.cells[0].source, flags=re.M)
     cells, has_widget, seen = [], False, set()
-    for cell in nb.cells:
+    for index, cell in enumerate(nb.cells):
+        if index == 1: cells.append(mk_cell(pace(nb.cells), 'markdown'))
         if cell.cell_type == 'code':
             has_widget |= show_widgets(cell)
             if 'exports' in cell.directives_:
@@ -131,6 +132,25 @@ def process(path, source, names):
     if has_widget: cells.append(mk_cell(widget_state(nb, path), 'markdown'))
     plain = [{key: value for key, value in cell.items() if not key.endswith('_')} for cell in cells]
     return dict(cells=plain, metadata=dict(kernelspec=dict(language='python')), nbformat=4, nbformat_minor=5)
+
+
+def pace(cells):
+    "What the head of a page says under its goal: the minutes it takes, and what there is to do on the way."
+    prose = ' '.join(''.join(cell['source']) for cell in cells if cell['cell_type'] == 'markdown')
+    code = [''.join(cell['source']) for cell in cells if cell['cell_type'] == 'code']
+    lines = sum(bool(line.strip()) and not line.startswith('#|') for text in code for line in text.split('\n'))
+    formulas = len(re.findall(r'\$\$.+?\$\$', prose, re.S))
+    minutes = max(1, round(len(prose.split()) / 180 + lines / 40 + formulas / 3))     # 180 words, 40 lines of code or 3 displayed formulas a minute
+    todo = dict(check=sum(bool(re.search(r'\bassert\b|assert_\w+\(|\bcheck_\w+\(|expect_fail\(', text)) for text in code),
+                slider=sum(len(knobs) for text in code for name, knobs in calls(text) if name == 'frames'),
+                exercise=len(re.findall(r'^\d+\. ', prose.partition('## Exercises')[2].partition('\n## ')[0], re.M)))
+    said = [f'{count} {name}{"s" * (count > 1)}' for name, count in todo.items() if count]
+    return f'::: {{.pace}}\nAbout {minutes} minute{"s" * (minutes > 1)}{": " if said else "."}{", ".join(said)}\n:::'
+
+
+def calls(source):
+    import explorations
+    return explorations.calls(source)
 
 
 def signpost(module, here, names):
@@ -357,7 +377,8 @@ def config(pages, reference_bar, ledger_bar, results_bar, out):
     web['sidebar'] = [dict(bar, id='tutorials', contents=tutorials), dict(bar, id='reference', contents=reference_bar), dict(bar, id='ledger', contents=ledger_bar),
                       dict(bar, id='benchmarks', contents=results_bar)]
     web['navbar']['left'] = [dict(text='Tutorials', href='index.ipynb'), dict(text='Reference', href='api/index.qmd'), dict(text='Ledger', href='ledger/index.qmd'),
-                             dict(text='Measurements', href='benchmarks/index.qmd'), dict(text='Teaching', href='teaching/index.qmd')]
+                             dict(text='Measurements', href='benchmarks/index.qmd'), dict(text='Explorations', href='explorations/index.qmd'),
+                             dict(text='Teaching', href='teaching/index.qmd')]
     return yaml.safe_dump(cfg, sort_keys=False, allow_unicode=True)
 
 
@@ -475,6 +496,9 @@ def build(out, executed=None):
         shelf = ledger.write_pages(stage/'ledger', page_name, names)
         results = benchmarks.write_pages(stage/'benchmarks')
         teaching(stage/'teaching')
+        import explorations
+        (stage/'explorations').mkdir()
+        (stage/'explorations/index.qmd').write_text(explorations.page(explorations.find(), page_name, CHAPTERS))
         (stage/'_quarto.yml').write_text(config(pages, bar, shelf, results, out.resolve()))
         (stage/'_symbols.json').write_text(json.dumps(names))
         from smalldocs import markdown

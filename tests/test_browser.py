@@ -4,6 +4,7 @@ import re
 import shutil
 import threading
 
+import explorations
 import pytest
 from built_site import own_scripts, report, script, site  # noqa: F401 (fixtures)
 
@@ -142,19 +143,71 @@ def test_search_works_on_pages_opened_from_disk(browser, site):
     tab.close()
 
 
-def test_slider_moves_its_figure(visit, site):
-    pages = [page for page in PAGES if build.VIEW in (site/page).read_text()]
-    assert pages, 'no page has a slider'
-    tab = visit(pages[0])
-    box = tab.locator('.widget', has=tab.locator('.noUi-handle')).first
-    handle = box.locator('.noUi-handle').first
-    handle.wait_for()
-    def seen(): return box.evaluate('b => [...b.querySelectorAll("img")].filter(i => i.offsetParent).map(i => i.src)')
-    before = seen()
-    assert len(before) == 1
-    handle.focus()
-    at_end = handle.get_attribute('aria-valuenow') == handle.get_attribute('aria-valuemax')
-    tab.keyboard.press('ArrowLeft' if at_end else 'ArrowRight')
-    tab.wait_for_timeout(300)
-    after = seen()
-    assert len(after) == 1 and after != before
+# ---------------------------------------------------------------- sliders
+
+WITH_SLIDERS = [build.page_name(name).with_suffix('.html').as_posix() for name in
+                dict.fromkeys(one.page for one in explorations.find() if one.kind == 'page and lab')]
+
+
+@pytest.fixture(scope='module')
+def sliders(browser, address):
+    "sliders(page) opens a page in the one tab that all pages with sliders share, on a phone at night; says what went wrong."
+    context, wrong = browser.new_context(viewport=PHONE, color_scheme='dark'), []
+    tab = context.new_page()
+    tab.on('pageerror', lambda error: wrong.append(str(error)))
+    tab.on('request', lambda r: None if r.url.startswith((address, 'data:', 'blob:')) else wrong.append(f'asks {r.url}'))
+    def go(page):
+        wrong.clear()
+        tab.goto(f'{address}/{page}', wait_until='load')
+        tab.locator('.widget .noUi-handle').first.wait_for()
+        return tab, wrong
+    yield go
+    context.close()
+
+
+# What a reader sees of a widget: its pictures on show, each with where it ends on the right.
+SEEN = """box => [...box.querySelectorAll('img')].filter(i => i.offsetParent).map(i => [i.src, i.getBoundingClientRect().right])"""
+
+@pytest.mark.parametrize('page', WITH_SLIDERS)
+def test_every_slider_moves_its_figure(sliders, page):
+    "Each handle of each slider is reached and moved by keys alone, and one of its positions shows another figure; on a phone, at night."
+    tab, wrong = sliders(page)
+    boxes = tab.locator('.widget', has=tab.locator('.noUi-handle')).all()
+    here = [one for one in explorations.find() if build.page_name(one.page).with_suffix('.html').as_posix() == page and one.kind == 'page and lab']
+    assert [box.locator('.noUi-handle').count() for box in boxes] == [len(one.knobs) for one in here]
+    for box in boxes:
+        for handle in box.locator('.noUi-handle').all():
+            assert handle.get_attribute('tabindex') == '0'
+            handle.focus()
+            tab.keyboard.press('Home')
+            tab.wait_for_timeout(40)
+            seen = [box.evaluate(SEEN)]
+            for _ in range(int(float(handle.get_attribute('aria-valuemax')))):
+                tab.keyboard.press('ArrowRight')
+                tab.wait_for_timeout(40)
+                seen.append(box.evaluate(SEEN))
+                if seen[-1][0][0] != seen[0][0][0]: break
+            assert [len(pictures) for pictures in seen] == [1] * len(seen)
+            assert seen[-1][0][0] != seen[0][0][0], 'no position of this slider shows another figure'
+            assert max(right for pictures in seen for _, right in pictures) <= PHONE['width'] + 1
+    assert not wrong, wrong
+
+
+def test_the_tab_key_leads_to_a_slider(sliders):
+    "Without a mouse: Tab arrives at the handle, and a key moves it."
+    tab, _ = sliders(WITH_SLIDERS[0])
+    tab.evaluate("document.querySelector('.widget').scrollIntoView()")
+    for _ in range(300):
+        tab.keyboard.press('Tab')
+        if tab.evaluate("document.activeElement.classList.contains('noUi-handle')"): break
+    else: pytest.fail('300 presses of Tab arrive at no slider')
+    before = tab.evaluate("document.activeElement.getAttribute('aria-valuenow')")
+    tab.keyboard.press('ArrowLeft' if float(before) > 0 else 'ArrowRight')
+    assert tab.evaluate("document.activeElement.getAttribute('aria-valuenow')") != before
+
+
+def test_sliders_are_readable_at_night(sliders):
+    "Names and values of the sliders stand out from what is behind them."
+    tab, _ = sliders(WITH_SLIDERS[0])
+    labels = [row for row in tab.evaluate(CONTRASTS) if 'widget' in row[1]]
+    assert labels and labels[0][0] >= 4.5, labels[:3]

@@ -27,7 +27,7 @@ def test_reading_order_starts_at_the_front_page_and_follows_the_numbers():
 
 def test_a_page_for_every_notebook_and_none_with_a_number(site):
     there = {page.relative_to(site).as_posix() for page in site.rglob('*.html')}
-    assert {page_of(path) for path in PAGES} == {name for name in there if not name.startswith(('api/', 'ledger/', 'benchmarks/'))}
+    assert {page_of(path) for path in PAGES} == {name for name in there if not name.startswith(('api/', 'ledger/', 'benchmarks/', 'explorations/', 'teaching/'))}
     assert not [name for name in there if re.search(r'(^|/)\d\d', name)]
 
 
@@ -45,6 +45,39 @@ def test_chapters_have_readable_titles(site):
     sections = re.findall(r'sidebar-link text-start[^>]*><span class="menu-text">([^<]+)', (site/'index.html').read_text())
     used = list(dict.fromkeys(path.parts[0].split('_', 1)[1] for path in PAGES if len(path.parts) > 1))
     assert sections[:len(used)] == [build.CHAPTERS[name] for name in used]
+
+
+@pytest.mark.parametrize('path', PAGES, ids=str)
+def test_the_head_gives_goal_and_minutes(site, path):
+    "Under the title stand the page's one line, labelled as its goal by the style sheet, and the minutes it takes."
+    page = (site/page_of(path)).read_text()
+    goal = json.loads((ROOT/'nbs'/path).read_text())['cells'][0]['source'][-1].split('> ')[-1].strip()
+    head = text_of(page.partition('<h1')[2].partition('<h2')[0])
+    letters = re.compile(r'[^A-Za-z]')                       # the site sets quotes and formulas its own way
+    assert letters.sub('', goal.partition('$')[0])[:40] in letters.sub('', head)
+    assert 1 <= int(re.search(r'About (\d+) minutes?', head)[1]) <= 45
+
+
+def test_minutes_come_from_what_there_is_to_read():
+    def cell(kind, source): return dict(cell_type=kind, source=source)
+    short = build.pace([cell('markdown', 'word ' * 360), cell('code', '#| exports\nx = 1\n' * 20)])
+    assert short == '::: {.pace}\nAbout 2 minutes.\n:::'
+    full = build.pace([cell('markdown', 'word ' * 180 + '$$x$$ $$y$$ $$z$$\n## Exercises\n\n1. a\n2. b\n\n## Next\n\n1. c'), cell('code', 'assert x == 1'),
+                       cell('code', 'frames(draw, width=[1], shift=[2])')])
+    assert 'About 2 minutes: 1 check, 2 sliders, 2 exercises' in full
+
+
+def test_explorations_are_listed_with_their_questions(site):
+    "Each figure with sliders has a row with its page, its question and its knobs; what moves only in the lab says so."
+    import explorations
+    page, found = text_of((site/'explorations/index.html').read_text()), explorations.find()
+    assert len(found) > 20 and len({one.page.split('/')[0] for one in found}) >= 6
+    shown = sum(build.VIEW in (site/page_of(path)).read_text() for path in PAGES)
+    assert len({one.page for one in found if one.kind == 'page and lab'}) == shown       # none is missed
+    for one in found: assert one.title in page and ', '.join(one.knobs).replace('_', ' ') in page
+    assert {one.page for one in found if one.kind == 'lab'} == {'60_show/20_widgets.ipynb', '65_lab/10_race.ipynb'}
+    assert explorations.asked('Is it so? The rate is 0.5. Which of the two\nis it?') == 'Which of the two is it?'
+    assert explorations.calls('a = frames(f, x=[1])') == [] == explorations.calls('frames') and explorations.calls('live(f, x=(1, 2))') == [('live', ('x',))]
 
 
 def test_links_lead_somewhere(site): assert links.check(site, offline=False) == []

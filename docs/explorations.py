@@ -1,0 +1,84 @@
+"""Every figure that a reader can move: its chapter, its page, the question it answers, its knobs, and where it moves.
+
+    python docs/explorations.py        prints the list; the site has it as a page of its own
+"""
+import ast
+import json
+import re
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+NBS = Path(__file__).resolve().parent.parent/'nbs'
+KINDS = dict(frames='page and lab', live='lab')
+
+
+class Exploration(NamedTuple):
+    page: str        # path of the notebook below nbs/
+    title: str       # of the page
+    section: str     # heading it stands under
+    question: str    # asked just above or below it
+    knobs: tuple     # names of its sliders
+    kind: str        # where it moves: "page and lab", or "lab" alone
+
+
+def calls(source):
+    "(name, knobs) of the calls of `frames` and `live` that a cell shows: those whose value is its last line."
+    try: body = ast.parse('\n'.join(line for line in source.split('\n') if not re.match(r'\s*[%!]', line))).body
+    except SyntaxError: return []
+    last = body[-1].value if body and isinstance(body[-1], ast.Expr) else None
+    if not isinstance(last, ast.Call) or not isinstance(last.func, ast.Name) or last.func.id not in KINDS: return []
+    return [(last.func.id, tuple(key.arg for key in last.keywords if key.arg))]
+
+
+def asked(text):
+    "The last question of a text, as one line without its marks."
+    plain = re.sub(r'\$\$.*?\$\$|^\|.*$|^#.*$|^```.*?^```', '', text, flags=re.S | re.M) if '$$' in text or '|' in text or '#' in text else text
+    found = re.findall(r'(?:^|(?<=[.!?:]\s)|(?<=\n))([A-Z][^.!?]*?(?:\$[^$]*\$[^.!?]*?|\d\.\d[^.!?]*?)*\?)', plain, flags=re.M)
+    line = ' '.join(found[-1].split()) if found else ''
+    return re.sub(r'\]\([^)]*\)|\[', '', line)
+
+
+def find(folder=NBS):
+    "All explorations in reading order."
+    every = sorted(folder.rglob('*.ipynb'), key=lambda path: str(path.relative_to(folder)))
+    return [one for path in every if not any(part.startswith(('.', '_')) for part in path.relative_to(folder).parts) for one in of_page(path, folder)]
+
+
+def of_page(path, folder=NBS):
+    "The explorations of one notebook."
+    cells = json.loads(path.read_text(encoding='utf-8'))['cells']
+    texts = [''.join(cell['source']) for cell in cells]
+    for index, (cell, text) in enumerate(zip(cells, texts)):
+        if cell['cell_type'] != 'code' or re.search(r'^#\|\s*exports?\b', text, re.M): continue
+        for name, knobs in calls(text):
+            prose = [(i, texts[i]) for i in range(len(cells)) if cells[i]['cell_type'] == 'markdown']
+            near = [word for i, word in reversed(prose) if i < index][:3] + [word for i, word in prose if i > index][:1]
+            heads = [line for i, word in prose if i < index for line in re.findall(r'^##+ (.+)$', word, re.M)]
+            question = next(filter(None, map(asked, near)), '')
+            yield Exploration(str(path.relative_to(folder)), texts[0].split('\n')[0].removeprefix('# '), heads[-1] if heads else '',
+                              question, knobs, KINDS[name])
+
+
+def page(found, page_name, chapters):
+    "The list as a page of the site."
+    rows = ['---', 'title: Explorations', 'description: Every figure that moves, with the question it answers.', '---', '',
+            f'{len(found)} figures have sliders. Most of them move on the page itself; a few draw anew in the lab, where Python runs (`make lab`). '
+            'All of them work with the arrow keys.', '']
+    seen = None
+    for one in found:
+        home = page_name(one.page)
+        chapter = chapters.get(home.parts[0], 'Before the chapters') if len(home.parts) > 1 else 'Before the chapters'
+        if chapter != seen: rows += ['', f'## {chapter}', '', '| Page | Question | Knobs | Moves in |', '|---|---|---|---|']
+        seen = chapter
+        question = (one.question or one.section).replace('|', r'\|')
+        rows.append(f'| [{one.title}](/{home.as_posix()}) | {question} | {", ".join(knob.replace("_", " ") for knob in one.knobs)} | {one.kind} |')
+    return '\n'.join(rows) + '\n'
+
+
+def main():
+    for one in find(): print(f'{one.page:<44} {one.kind:<13} {", ".join(one.knobs):<28} {one.question or "(" + one.section + ")"}')
+    return 0
+
+
+if __name__ == '__main__': sys.exit(main())
