@@ -185,7 +185,8 @@ def bound_picture(
     at = np.atleast_1d(np.asarray(touch, float))
     if at.shape not in ((1,), (2,)): raise ValueError(f'touch has shape {at.shape}, but pictures have one or two dimensions; cut a plane through it')
     axes = axes if axes is not None else plt.gca()
-    solid, dashed = dict(color=PALETTE['black'], linestyle='-'), dict(color=PALETTE['vermillion'], linestyle='--')
+    solid:dict = dict(color=PALETTE['black'], linestyle='-')
+    dashed:dict = dict(color=PALETTE['vermillion'], linestyle='--')
     grid = np.linspace(-span, span, 121)
     if len(at) == 1:
         places = at + grid[:, None]
