@@ -1,8 +1,16 @@
 "The built site in headless Chromium: on a desk and on a phone, by day and by night."
+import contextlib
 import http.server
+import json
+import os
 import re
 import shutil
+import socket
+import subprocess
+import sys
 import threading
+import time
+import urllib.request
 
 import explorations
 import pytest
@@ -211,3 +219,85 @@ def test_sliders_are_readable_at_night(sliders):
     tab, _ = sliders(WITH_SLIDERS[0])
     labels = [row for row in tab.evaluate(CONTRASTS) if 'widget' in row[1]]
     assert labels and labels[0][0] >= 4.5, labels[:3]
+
+
+# ---------------------------------------------------------------- the lab
+
+LAB_PAGE = '60_show/20_widgets.ipynb'      # the page that shows `live`
+FIRST = sorted({path.parts[0]: path.as_posix() for path in reversed(build.notebooks()) if len(path.parts) > 1}.values())
+
+@pytest.fixture(scope='module')
+def lab(tmp_path_factory):
+    "JupyterLab as `make lab` starts it, on a copy of the notebooks; gives its address and the folder."
+    folder = tmp_path_factory.mktemp('lab')
+    shutil.copytree(build.NBS, folder/'nbs')
+    with socket.socket() as free:
+        free.bind(('127.0.0.1', 0))
+        port = free.getsockname()[1]
+    own = {name: str(folder/name.lower()) for name in ('JUPYTER_CONFIG_DIR', 'JUPYTER_DATA_DIR', 'JUPYTER_RUNTIME_DIR', 'IPYTHONDIR', 'EXTREME_OPT_CACHE')}
+    command = [sys.executable, '-m', 'jupyterlab', 'nbs/index.ipynb', '--no-browser', '--allow-root', '--ip=127.0.0.1', f'--port={port}',
+               '--ServerApp.port_retries=0', '--IdentityProvider.token=', '--LabApp.news_url=', '--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate']
+    with open(folder/'log.txt', 'w') as log:
+        process = subprocess.Popen(command, cwd=folder, env={**os.environ, **own}, stdout=log, stderr=subprocess.STDOUT)
+    try:
+        for _ in range(240):
+            with contextlib.suppress(OSError):
+                if urllib.request.urlopen(f'http://127.0.0.1:{port}/api/status', timeout=5).status == 200: break
+            assert process.poll() is None, (folder/'log.txt').read_text()[-2000:]
+            time.sleep(.5)
+        else: pytest.fail('JupyterLab does not answer: ' + (folder/'log.txt').read_text()[-2000:])
+        yield f'http://127.0.0.1:{port}', folder/'nbs'
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def run_all(browser, lab, name, seconds):
+    "Open a page in the lab, Run All Cells, save; the tab, and the notebook as saved."
+    address, folder = lab
+    tab = browser.new_context(viewport=DESK).new_page()
+    tab.goto(f'{address}/lab/tree/{name}', wait_until='load')
+    tab.locator('.jp-Notebook .jp-Cell').first.wait_for(timeout=60_000)
+    tab.locator('.jp-Notebook-ExecutionIndicator[data-status=idle]').first.wait_for(timeout=60_000)
+    tab.locator('.lm-MenuBar-itemLabel', has_text=re.compile('^Run$')).click()
+    tab.locator('.lm-Menu-itemLabel', has_text=re.compile('^Run All Cells$')).click()
+    for _ in range(seconds):
+        tab.wait_for_timeout(1000)
+        tab.keyboard.press('Control+s')
+        saved = json.loads((folder/name).read_text())
+        code = [cell for cell in saved['cells'] if cell['cell_type'] == 'code' and ''.join(cell['source']).strip()]
+        broken = [output for cell in code for output in cell['outputs'] if output['output_type'] == 'error']
+        if broken or all(cell['execution_count'] for cell in code): break
+    assert not broken, '\n'.join(broken[0]['traceback'])
+    assert all(cell['execution_count'] for cell in code), f'{name} still runs after {seconds} s'
+    return tab
+
+
+def test_a_live_slider_moves_its_figure_in_the_lab(browser, lab):
+    "Opened in the lab and run from top to bottom, a page draws its figure anew when a live slider is dragged."
+    tab = run_all(browser, lab, LAB_PAGE, 120)
+    box = tab.locator('.jp-OutputArea-output .widget-vbox', has=tab.locator('.widget-image')).last
+    for _ in range(60):                                        # the lab draws what is scrolled to
+        if box.count() and box.locator('.noUi-handle').count() == 2 and box.locator('img').count() == 1: break
+        tab.mouse.move(700, 500)
+        tab.mouse.wheel(0, 1500)
+        tab.wait_for_timeout(250)
+    handle, shown = box.locator('.noUi-handle').first, box.locator('img').first
+    handle.scroll_into_view_if_needed()
+    before, place = shown.get_attribute('src'), handle.bounding_box()
+    tab.mouse.move(place['x'] + place['width'] / 2, place['y'] + place['height'] / 2)
+    tab.mouse.down()
+    tab.mouse.move(place['x'] - 60, place['y'] + place['height'] / 2, steps=5)
+    tab.mouse.up()
+    for _ in range(60):
+        if shown.get_attribute('src') != before: break
+        tab.wait_for_timeout(250)
+    assert shown.get_attribute('src') != before
+    tab.context.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('name', FIRST)
+def test_first_pages_run_in_the_lab(browser, lab, name):
+    "Run All on the first page of each chapter ends without an error."
+    run_all(browser, lab, name, 240).context.close()
