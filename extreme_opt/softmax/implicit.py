@@ -302,7 +302,7 @@ class ImplicitSGD:
     decay: float = .9              # in (0, 1], multiplies the rate after each pass
     visits: str = 'random'         # rows with replacement ("random"), none twice in a pass ("shuffled"), or as they stand ("cyclic")
     n_threads: int = 1             # more than one: without locks, another result each time
-    needs: ClassVar = ('unpack', 'draw', 'features', 'labels', 'n_classes', 'squared_norms')
+    needs: ClassVar = ('unpack', 'draw', 'features', 'labels', 'n_classes', 'squared_norms', 'alpha')
 
     def __post_init__(self):
         if not 0 < self.learning_rate < math.inf: raise ValueError(f'learning_rate={self.learning_rate} is not a positive number')
