@@ -243,7 +243,7 @@ def race_figure(found: list[Line], path: Path) -> str:
         axes.plot([1, line.time], [at, at], color=colours[line.chapter], lw=1.4, zorder=1)
         axes.scatter([line.time], [at], color=colours[line.chapter], s=26, zorder=2, marker='>' if line.at_least else 'o')
     axes.axvline(1, color='0.35', lw=1)
-    axes.set(xscale='log', yticks=range(len(shown)), ylim=(len(shown) - .4, -.6), xlabel='times as long as ours that the peer takes; left of 1 the peer is faster')
+    axes.set(xscale='log', yticks=range(len(shown)), ylim=(len(shown) - .4, -.6), xlabel='time of the peer / ours; left of 1 the peer is faster')
     axes.set_yticklabels(labels, fontsize=7)
     axes.xaxis.set_major_formatter(lambda value, _: f'{value:g}')
     axes.grid(axis='x', alpha=.3)
