@@ -99,7 +99,6 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                             'extreme_opt/bound/memory.py'),
                                           'extreme_opt.bound.memory.QuasiState': ( '50_bound/memory.html#quasistate',
                                                                                    'extreme_opt/bound/memory.py'),
-                                          'extreme_opt.bound.memory._kept': ('50_bound/memory.html#_kept', 'extreme_opt/bound/memory.py'),
                                           'extreme_opt.bound.memory.quasi_times': ( '50_bound/memory.html#quasi_times',
                                                                                     'extreme_opt/bound/memory.py')},
             'extreme_opt.bound.other_bounds': { 'extreme_opt.bound.other_bounds.PairedBound': ( '50_bound/other_bounds.html#pairedbound',

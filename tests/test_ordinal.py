@@ -38,13 +38,15 @@ def test_gradients_of_all_losses(loss, width):
 
 
 @pytest.mark.parametrize('loss', LOSSES, ids=repr)
-def test_hessians_are_the_slopes_of_gradients(loss):
-    "Differences of two steps, extrapolated, to 1e-8 of the largest entry; every answer stays away from a kink or a tie."
-    rng, step, seen = np.random.default_rng(2), 1e-3, 0
+def test_gradients_and_hessians_of_one_answer(loss):
+    "Against differences to 1e-8, of Hessians extrapolated from three steps; every answer stays away from a kink or a tie."
+    rng, step, seen, alone = np.random.default_rng(2), 1e-3, 0, Comparisons(np.array([[0, 1, 2]]), 2, loss)
     for _ in range(20):
         points = rng.normal(size=(3, 2))
         if abs(((points[0] - points[1])**2).sum() - ((points[0] - points[2])**2).sum() + 1) < .3: continue     # beside the hinge
+        check_gradient(alone, points.ravel(), atol=1e-8, eps=1e-5)
         gradient, hessian = comparison_derivatives(loss, points)
+        np.testing.assert_allclose(gradient.ravel(), alone.grad(points.ravel()), atol=1e-12)
         def slope(column, h):
             move = np.zeros(6); move[column] = h
             ahead, behind = (comparison_derivatives(loss, points + sign * move.reshape(3, 2))[0].ravel() for sign in (1, -1))

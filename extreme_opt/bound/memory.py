@@ -9,8 +9,7 @@ __all__ = ['quasi_times', 'QuasiState', 'QuasiMajorizer']
 from dataclasses import dataclass
 from typing import Any, ClassVar
 import numpy as np
-from ..core.descent import loss_and_grad
-from ..core.solver import State
+from ..core.descent import LBFGSState, _remembered, loss_and_grad
 
 # %% ../../nbs/50_bound/35_memory.ipynb #680ca064
 def quasi_times(
@@ -31,17 +30,9 @@ def quasi_times(
 
 # %% ../../nbs/50_bound/35_memory.ipynb #e4947935
 @dataclass(frozen=True, kw_only=True, eq=False)
-class QuasiState(State):
-    "What the solver with a memory remembers besides."
-    loss: float = np.nan              # at params; nan before the first step
-    grad_norm: float = np.nan         # at params
-    grad: np.ndarray | None = None    # (n_params,) float64, at params
-    shifts: np.ndarray | None = None  # (n_kept, n_params) float64, last steps
-    changes: np.ndarray | None = None # (n_kept, n_params) float64, what they did to the gradient
+class QuasiState(LBFGSState):
+    "The memory of L-BFGS, and how often the bound alone had to help."
     n_plain: int = 0                  # steps of the bound alone
-    message: str = ''                 # says why no step could be made
-
-def _kept(old, new, n_kept): return new[None] if old is None else np.concatenate([old, new[None]])[-n_kept:]
 
 # %% ../../nbs/50_bound/35_memory.ipynb #67de61ef
 @dataclass(frozen=True)
@@ -79,6 +70,6 @@ class QuasiMajorizer:
     def _moved(self, problem, state, end, value, slope, grad, looks, plain):
         shift, change = (end - state.params).astype(float), slope - grad
         fair = shift @ change > 1e-12 * np.linalg.norm(shift) * np.linalg.norm(change)
-        kept = dict(shifts=_kept(state.shifts, shift, self.memory), changes=_kept(state.changes, change, self.memory)) if fair else {}
+        kept = dict(shifts=_remembered(state.shifts, shift, self.memory), changes=_remembered(state.changes, change, self.memory)) if fair else {}
         return state.advance(end, looks * problem.n_terms, looks, loss=value, grad=slope, grad_norm=float(np.linalg.norm(slope)),
                              n_plain=state.n_plain + plain, **kept)
