@@ -1,4 +1,8 @@
 "Problems whose rows lie with other processes, or in files: the same numbers as here."
+import copy
+import pickle
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -8,7 +12,7 @@ from extreme_opt.core import LBFGS, SGD, GaussNewton, GradientDescent, minimize
 from extreme_opt.ordinal import CKL, STE, Comparisons, GramComparisons, OrdinalEmbedding
 from extreme_opt.scale import Rotation, Sharded, delayed_parts, file_parts, local_client, parts_of, read_svmlight, save_part
 from extreme_opt.scale.plan import Machine, best_workers, comparisons_task, forecast, pairs_task, rotation_task, softmax_task
-from extreme_opt.scale.shards import product_bytes, step_bytes
+from extreme_opt.scale.shards import bytes_sent, product_bytes, step_bytes
 from extreme_opt.scale.softmax_blocks import rotation_bytes, schedule
 from extreme_opt.similarity import MLP, AllPairs, Linear, SimilarityModel
 from extreme_opt.softmax import DoubleSum, FullSoftmax, SoftmaxClassifier, UMax, WeightedSum
@@ -106,8 +110,8 @@ def test_parameters_are_sent_once_per_point(client):
     whole, params = Sharded(problem, client, 4), point(PROBLEMS['similarity'])
     for what in (whole.loss, whole.grad, lambda params: whole.curvature_times(params, params)):
         what(params)
-        sent.append(whole.place.sent[1].key)
-    assert len(set(sent)) == 1
+        sent.append({one.key for one in whole.place.sent[1].values()})
+    assert sent[0] == sent[1] == sent[2] and len(sent[0]) == 2
     assert whole.loss(params + 1) != whole.loss(params)
 
 
@@ -120,9 +124,45 @@ def test_solvers_run_unchanged(client, solver):
     np.testing.assert_allclose(here.state.params, there.state.params, rtol=1e-6, atol=1e-9)
 
 
-def test_gauss_newton_goes_down_on_workers(client):
-    run = minimize(Sharded(PROBLEMS['similarity'], client, 3), GaussNewton(), max_steps=4)
-    assert (np.diff(run.column('loss')) < 0).all()
+@pytest.mark.parametrize('name', ['similarity', 'similarity_ids'])
+def test_gauss_newton_takes_the_same_steps(client, name):
+    "The random diagonal is drawn from the same signs, so that its iterates are those of one process, on any number of parts."
+    problem = PROBLEMS[name]
+    for n_steps, slack in ((1, 1e-8), (3, 1e-6)):                   # a step solves a system, so that rounding grows from one to the next
+        here = minimize(problem, GaussNewton(), max_steps=n_steps)
+        for one, n_shards in ((None, 1), (None, 7), (client, 3)):
+            there = minimize(Sharded(problem, one, n_shards), GaussNewton(), max_steps=n_steps)
+            np.testing.assert_allclose(there.state.params, here.state.params, rtol=slack, atol=slack)
+    assert (np.diff(here.column('loss')) < 0).all()
+
+
+@pytest.mark.parametrize('n_shards', range(1, 8))
+def test_a_diagonal_of_parts_is_that_of_the_whole(n_shards):
+    for name in ('similarity', 'similarity_ids'):
+        problem, params = PROBLEMS[name], point(PROBLEMS[name])
+        whole, other = (np.random.default_rng(3) for _ in range(2))
+        same(Sharded(problem, None, n_shards).curvature_probe(params, whole), problem.curvature_probe(params, other))
+        assert whole.random() == other.random()                    # as many numbers were drawn
+
+
+@pytest.mark.parametrize('dense', [True, False])
+@pytest.mark.parametrize('n_free', [0, 1, 2])
+def test_columns_that_are_empty_in_a_part(tmp_path, dense, n_free):
+    "What stands in for an empty column stands in only where the whole has none: curvatures stay those of the whole, in parts of it and in files."
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 5)), rng.integers(4, size=40)
+    X[:20, 4] = X[:, 3] = 0                                        # in the first half; everywhere
+    X = X if dense else scipy.sparse.csr_array(X)
+    made = lambda found: LogLinear(found['features'], found['labels'], 4, n_free=n_free)
+    problem, files = LogLinear(X, y, 4, n_free=n_free), []
+    for k, rows in enumerate(np.array_split(np.arange(40), 4)): files.append(save_part(tmp_path/f'{k}.npz', features=X[rows], labels=y[rows]))
+    params, vector = point(problem), rng.normal(size=problem.n_params)
+    for whole in (Sharded(problem, None, 2), Sharded(problem, None, 7), Sharded.of(file_parts(files, made)), Sharded.of(file_parts(files, made), keep=False)):
+        one, other = whole.bound_at(params).curvature, problem.bound_at(params).curvature
+        same(one.matrix(), other.matrix()); same(one.times(vector), other.times(vector))
+        np.testing.assert_allclose(one.precondition(vector), other.precondition(vector), rtol=1e-7, atol=1e-9)
+        for solver in (Majorizer(), Majorizer(solve='cg')):
+            np.testing.assert_allclose(*(minimize(which, solver, max_steps=4).column('loss') for which in (whole, problem)), rtol=1e-9)
 
 
 @pytest.mark.parametrize('solver', [SGD(.1), UMax(.1)], ids=lambda solver: type(solver).__name__)
@@ -212,13 +252,31 @@ def test_parts_of_a_partitioned_table(tmp_path):
     agree_on_sums(problem, Sharded.of(delayed_parts(pieces, made)))
 
 
-def test_addresses_go_through_fsspec():
-    "A file in a store that is no disk."
+def test_addresses_go_through_fsspec(client, tmp_path):
+    "Files in a store that is no disk, of all kinds, and addresses that workers open."
     import fsspec
+    import pandas
     problem = PROBLEMS['bound']
-    with fsspec.open('memory://extreme_opt-test/part.npz', 'wb') as file: np.savez(file, x=problem.features.toarray(), y=problem.labels)
-    whole = Sharded.of(file_parts(['memory://extreme_opt-test/part.npz'], lambda found: LogLinear(found['x'], found['y'], 5, ridge=.1)))
-    agree_on_sums(problem, whole)
+    X, y = problem.features.toarray(), problem.labels
+    made = lambda found: LogLinear(np.asarray(found['features']), found['labels'], 5, ridge=.1)
+    lines = '\n'.join(f'{label} ' + ' '.join(f'{c + 1}:{v!r}' for c, v in enumerate(row)) for label, row in zip(y.tolist(), X.tolist()))
+    for name, write in (('part.npz', lambda file: np.savez(file, features=X, labels=y)), ('part.svm', lambda file: file.write(lines.encode())),
+                        ('part.parquet', lambda file: pandas.DataFrame({'features': X.tolist(), 'labels': y}).to_parquet(file))):
+        with fsspec.open(f'memory://extreme_opt-test/{name}', 'wb') as file: write(file)
+        sparse = (lambda found: LogLinear(found['features'], found['labels'], 5, ridge=.1)) if 'svm' in name else made
+        agree_on_sums(problem, Sharded.of(file_parts([f'memory://extreme_opt-test/{name}'], sparse)))
+        with fsspec.open(f'file://{tmp_path}/{name}', 'wb') as file: write(file)
+        agree_on_sums(problem, Sharded.of(file_parts([f'file://{tmp_path}/{name}'], sparse), client))
+    with pytest.raises(ValueError, match='memory://extreme_opt-test/folder is no folder of this machine.*npz'):
+        Sharded.of(file_parts(['memory://extreme_opt-test/folder'], made))
+    with pytest.raises(FileNotFoundError, match='nowhere'): Sharded.of(file_parts([tmp_path/'nowhere'], made))
+
+
+def test_memory_maps_on_workers(client, tmp_path):
+    "Each part is mapped by the worker that owns it, kept or made anew."
+    problem = PROBLEMS['bound']
+    files = [save_part(tmp_path/f'part-{k}', **columns(problem, rows)) for k, rows in enumerate(np.array_split(np.arange(40), 3))]
+    for keep in (True, False): agree_on_sums(problem, Sharded.of(file_parts(files, make_bound), client, keep))
 
 
 def test_a_broken_file_is_named_with_its_row(client, tmp_path):
@@ -322,6 +380,41 @@ def test_estimators_on_workers(client, tmp_path):
     close(last.coef_, BoundClassifier(max_steps=3).fit(X, y).coef_)
 
 
+ESTIMATORS = dict(softmax=lambda client: SoftmaxClassifier(solver='lbfgs', max_passes=3, client=client), bound=lambda client: BoundClassifier(max_steps=3, client=client),
+                  ordinal=lambda client: OrdinalEmbedding(2, solver='gd', max_steps=3, client=client),
+                  similarity=lambda client: SimilarityModel(2, left=Linear(), right=Linear(), solver='gd', max_steps=3, client=client))
+
+
+@pytest.mark.parametrize('kind', ESTIMATORS)
+def test_a_client_stays_with_its_process(client, kind, tmp_path):
+    "A clone shares the client; pickles, copies and files go without it, say so in one line, and know what was learned."
+    base = pytest.importorskip('sklearn.base', reason='needs the learn extra')
+    X, y, triplets = PROBLEMS['bound'].features, PROBLEMS['bound'].labels, PROBLEMS['ordinal'].triplets
+    model = ESTIMATORS[kind](client)
+    model.fit(*dict(ordinal=(triplets,), similarity=(np.arange(8).reshape(4, 2) % 5,)).get(kind, (X, y)))
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        twin = base.clone(model)
+        assert twin.client is client and model.get_params()['client'] is client and not hasattr(twin, 'run_')
+        assert base.clone(ESTIMATORS[kind]('local')).client == pickle.loads(pickle.dumps(ESTIMATORS[kind]('local'))).client == 'local'
+    def filed(model):
+        model.save(tmp_path/'model.npz')
+        return type(model).load(tmp_path/'model.npz')
+    for way in (copy.copy, copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model)), filed):
+        with pytest.warns(UserWarning, match=f'^{type(model).__name__}: the client stays behind.*set_params') as said: other = way(model)
+        assert len(said) == 1 and '\n' not in str(said[0].message)
+        assert other.client is None and model.client is client and other.n_steps_ == model.n_steps_
+        np.testing.assert_array_equal(other.run_.state.params, model.run_.state.params)
+        assert other.set_params(client=client).client is client
+
+
+def test_grid_search_with_a_client(client):
+    search = pytest.importorskip('sklearn.model_selection', reason='needs the learn extra')
+    X, y = PROBLEMS['bound'].features, PROBLEMS['bound'].labels
+    found = search.GridSearchCV(BoundClassifier(max_steps=3, client=client), dict(ridge=[.1, 1.]), cv=2).fit(X, y % 2)
+    assert found.best_estimator_.client is client
+
+
 def test_estimators_say_what_stays_at_home(client):
     X, y = PROBLEMS['bound'].features, PROBLEMS['bound'].labels
     with pytest.raises(TypeError, match='SVRG needs'): OrdinalEmbedding(client=client).fit(PROBLEMS['ordinal'].triplets)
@@ -335,29 +428,12 @@ def test_estimators_say_what_stays_at_home(client):
 
 # --- bytes and plans ----------------------------------------------------------------------------------------------------------------------
 
-def count_writes():
-    "From now on, count what this process writes into its sockets."
-    from distributed.comm.tcp import TCP
-    write, TCP.n_written = TCP.write, 0
-
-    async def counted(self, *args, **kwargs):
-        n = await write(self, *args, **kwargs)
-        TCP.n_written += n
-        return n
-    TCP.write = counted
-
-
-def n_written():
-    from distributed.comm.tcp import TCP
-    return TCP.n_written
-
-
 def test_bytes_are_those_of_the_formulas(client, monkeypatch):
     "Counted in the sockets of all processes: within 10 %, for sums, products and passes of rotating blocks."
     from distributed.comm.tcp import TCP
     monkeypatch.setattr(TCP, 'write', TCP.write)               # put back at the end
-    count_writes()
-    client.run(count_writes)
+    monkeypatch.setattr(TCP, 'n_written', 0, raising=False)
+    monkeypatch.delattr(TCP, 'n_written')
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(100, 400)), rng.integers(150, size=100)
     bound, double = LogLinear(X, y, 150), DoubleSum(X, y, 150, alpha=1.)
@@ -371,9 +447,7 @@ def test_bytes_are_those_of_the_formulas(client, monkeypatch):
         whole, params = Sharded(problem, client, n_shards), problem.start() + .01
         wish(whole, params)
         if 'curvature_times' not in wish.__code__.co_names: params = params + .01       # there, the point is known already
-        before = n_written() + sum(client.run(n_written).values())
-        wish(whole, params)
-        sent = n_written() + sum(client.run(n_written).values()) - before
+        sent = bytes_sent(client, lambda wish=wish, whole=whole, params=params: wish(whole, params))
         assert abs(sent - formula) < .1 * formula, (sent, formula)
 
 

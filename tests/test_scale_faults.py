@@ -13,6 +13,7 @@ import scipy.sparse
 from extreme_opt.bound import LogLinear
 from extreme_opt.core import LBFGS, minimize
 from extreme_opt.scale import Sharded, local_client
+from extreme_opt.scale.sharded import Lost, Workers
 from extreme_opt.softmax import DoubleSum
 
 distributed = pytest.importorskip('distributed', reason='needs the scale extra')
@@ -109,6 +110,68 @@ def test_a_lost_scheduler_is_one_line_and_the_file_goes_on(tmp_path):
     rest = minimize(calm, LBFGS(), max_steps=6, resume=path, watch=dict(look=lambda problem, params: 0))
     assert rest.state.n_steps == 6
     np.testing.assert_allclose(rest.state.params, minimize(calm, LBFGS(), max_steps=6).state.params, rtol=1e-8, atol=1e-10)
+
+
+def many_kills(tmp_path, monkeypatch, n):
+    "So many runs on one cluster; each loses a worker in a gradient, the others meet what is left or has come back."
+    path = tmp_path/'killed'
+    path.touch()
+    monkeypatch.setenv(KILL, str(path))                        # workers inherit it when they start
+    with local_client(2) as client:
+        for seed in range(n):
+            calm, troubled = calm_and_troubled(seed=seed % 5)
+            whole = Sharded(troubled, client, 3)
+            path.unlink()
+            run = minimize(whole, LBFGS(), max_steps=3)
+            assert path.exists()
+            np.testing.assert_allclose(run.column('loss'), minimize(calm, LBFGS(), max_steps=3).column('loss'), rtol=1e-10)
+
+
+def test_three_kills_on_one_cluster(tmp_path, monkeypatch): many_kills(tmp_path, monkeypatch, 3)
+
+
+@pytest.mark.slow
+def test_twenty_kills_on_one_cluster(tmp_path, monkeypatch): many_kills(tmp_path, monkeypatch, 20)
+
+
+def test_no_worker_is_one_line():
+    "When all are gone and none comes back in time, the run ends with one line; a cluster that gets one again goes on."
+    calm, _ = calm_and_troubled()
+    with local_client(1, processes=False) as client:
+        whole, params = Sharded(calm, client, 2), calm.start()
+        value, place = whole.loss(params), whole.place
+        place.pause, place.limit = .05, .2
+        client.cluster.scale(0)
+        while client.nthreads(): time.sleep(.05)
+        with pytest.raises(ConnectionError, match=r'^no worker came to the scheduler at .* in 0.2 s; start some, and continue with .*resume=checkpoint') as caught:
+            whole.loss(params)
+        assert '\n' not in str(caught.value)
+        place.limit = 300.
+        client.cluster.scale(1)
+        assert whole.loss(params) == pytest.approx(value, rel=1e-12)
+
+
+def test_what_is_given_to_a_worker_that_left_is_given_again():
+    "A worker may go between the look at who is there and the message to it."
+    calm, _ = calm_and_troubled()
+    with local_client(2, processes=False) as client:
+        whole, give, left = Sharded(calm, client, 3), Workers.give, []
+        def late(place, value, worker):
+            if left: return give(place, value, worker)
+            left.append(worker)
+            return give(place, value, 'inproc://127.0.0.1/1/1')
+        with pytest.raises(Lost, match='left'): late(whole.place, np.ones(3), '')
+        left.clear()
+        whole.place.give = late.__get__(whole.place)
+        assert whole.loss(calm.start()) == pytest.approx(calm.loss(calm.start()), rel=1e-12) and left
+
+
+def test_a_step_that_never_succeeds_ends():
+    calm, _ = calm_and_troubled()
+    with local_client(1, processes=False) as client:
+        place = Sharded(calm, client, 2).place
+        def attempt(): raise Lost('somebody')
+        with pytest.raises(RuntimeError, match='workers went away in each of 10 tries of one step, at last somebody; look into their logs'): place.again(attempt)
 
 
 @pytest.mark.slow

@@ -47,7 +47,7 @@ def read_svmlight(
     if max(columns, default=-1) >= width: raise ValueError(f'{path} has column {max(columns) + 1}, but n_features={width}; give more')
     return dict(features=scipy.sparse.csr_array((values, columns, starts), (len(labels), width)), labels=np.array(labels))
 
-# %% ../../nbs/70_scale/25_files.ipynb #c79cd72b
+# %% ../../nbs/70_scale/25_files.ipynb #feb4e774
 def read_npz(
     path:str|Path,     # made by `np.savez`, or by `save_part`
 )->dict: # name -> array or CSR
@@ -59,6 +59,8 @@ def read_maps(
     path:str|Path,     # folder of .npy files
 )->dict: # name -> memory map, or CSR of memory maps
     "Arrays by name, left on the disk until they are touched."
+    if '://' in str(path): raise ValueError(f'{path} is no folder of this machine, but memory maps need one; write .npz files')
+    if not Path(path).is_dir(): raise FileNotFoundError(2, 'no such folder', str(path))
     return _with_csr({file.stem: np.load(file, mmap_mode='r', allow_pickle=False) for file in sorted(Path(path).glob('*.npy'))})
 
 def _with_csr(found):
