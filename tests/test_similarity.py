@@ -172,3 +172,16 @@ def test_ials_is_linear_towers():
     assert problem.loss(params) < before and np.abs(problem.grad(params)).max() < 1e-4
     newton = minimize(problem, GaussNewton(), max_steps=200, tolerance=1e-8).state
     assert newton.loss == pytest.approx(problem.loss(params), rel=.2)          # local minima may differ a little
+
+
+@pytest.mark.parametrize('dtype', [np.float32, np.float64])
+def test_threads_change_no_bit(dtype):
+    rng, found = np.random.default_rng(0), []
+    pairs = np.unique(rng.integers(300, size=(70_000, 2)), axis=0)
+    for n_threads in (1, 2, 3):
+        problem = AllPairs(pairs, n_left=300, n_right=300, n_components=11, left=MLP(5), right=MLP(5), dtype=dtype, n_threads=n_threads)
+        params = problem.start(0)
+        loss, grad = problem.loss_and_grad(params)
+        found.append(np.concatenate([[loss], grad, problem.curvature_times(params, params)]))
+    for other in found[1:]: np.testing.assert_array_equal(other, found[0])
+    with pytest.raises(ValueError, match='at least 1 thread'): AllPairs(pairs, n_threads=0)

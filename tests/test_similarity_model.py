@@ -192,3 +192,35 @@ def test_weighted_factorisation_beats_a_truncated_svd():
     P, Q = svd_factors(train, 40)
     plain = rank_measures(lambda rows: P[rows] @ Q.T, test, train, ('recall@20',))['recall@20']
     assert SimilarityModel(40, Linear(), Linear(), max_steps=6).fit(train).evaluate(test, ('recall@20',))['recall@20'] > 1.3 * plain
+
+
+def test_lists_from_an_index(fitted, planted):
+    pytest.importorskip('faiss', reason="needs the extra `ann`: pip install 'extreme_opt[ann]'")
+    index = fitted.build_index(n_links=8)
+    for settings in (dict(), dict(ids=[7, 2], k=3), dict(exclude_seen=False, k=40), dict(features=planted.left_features[:4], k=5)):
+        ids, scores = fitted.recommend(**settings, index=index)
+        exact, best = fitted.recommend(**settings)
+        assert ids.shape == exact.shape and np.mean(ids == exact) > .97                 # thirty entities, a graph of eight links each
+        np.testing.assert_allclose(scores[ids == exact], best[ids == exact], rtol=1e-5)
+    other = quick().fit(planted.observed)
+    with pytest.raises(ValueError, match='built for another fit'): other.recommend([0], index=index)
+
+
+def test_recall_of_an_index():
+    pytest.importorskip('faiss', reason="needs the extra `ann`: pip install 'extreme_opt[ann]'")
+    from extreme_opt.similarity import build_index, near_lists, top_k
+    rng = np.random.default_rng(0)
+    P, Q = rng.normal(size=(100, 16)), rng.normal(size=(5000, 16)) * np.exp(.4 * rng.normal(size=(5000, 1)))
+    seen = pattern(np.column_stack([rng.integers(100, size=2000), rng.integers(5000, size=2000)]), (100, 5000))
+    exact = top_k(lambda rows: P[rows] @ Q.T, np.arange(100), 5000, 20, seen)[0]
+    recalls = []
+    for effort in (20, 400):
+        ids, _ = near_lists(build_index(Q, effort=effort), P, 20, seen)
+        assert not np.asarray(seen[np.repeat(np.arange(100), 20), ids.ravel()]).any()
+        recalls.append(np.mean([len(set(a) & set(b)) / 20 for a, b in zip(ids, exact)]))
+    assert recalls[1] > .95 and recalls[1] >= recalls[0] - .01, recalls
+
+
+def test_a_missing_index_library_is_named(fitted, monkeypatch):
+    monkeypatch.setitem(__import__('sys').modules, 'faiss', None)
+    with pytest.raises(ImportError, match=r"pip install 'extreme_opt\[ann\]'"): fitted.build_index()

@@ -5,6 +5,7 @@ from extreme_opt.similarity.curvature import curvature_pulls, sign_probe
 from extreme_opt.similarity.diagonal import scaled_way
 from extreme_opt.similarity.gradient import embedding_gradients
 from extreme_opt.similarity.gramian import left_gramian, right_gramian, unseen_value, unseen_value_qr
+from extreme_opt.similarity.index import NearIndex, build_index, near_lists
 from extreme_opt.similarity.model import SimilarityModel, auto_ridge
 from extreme_opt.similarity.problem import AllPairs, Block, block_terms
 from extreme_opt.similarity.ranking import ceiling, item_neighbours, popularity, rank_measures, svd_factors, top_k
@@ -19,6 +20,7 @@ __all__ = [
     'scaled_way',
     'embedding_gradients',
     'left_gramian', 'right_gramian', 'unseen_value', 'unseen_value_qr',
+    'NearIndex', 'build_index', 'near_lists',
     'AllPairs', 'Block', 'block_terms',
     'ceiling', 'item_neighbours', 'popularity', 'rank_measures', 'svd_factors', 'top_k',
     'BlockSGD', 'PairSGD', 'Sample', 'block_sample', 'entity_sample', 'pair_sample', 'sampled_cotangents', 'single_sample',

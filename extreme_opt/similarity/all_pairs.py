@@ -145,6 +145,7 @@ class PairSum:
     right_impute: np.ndarray     # (n_right, rank), Q~
     imputed: np.ndarray          # (n_observed,) P~Q~' on the observed pairs, row by row
     spare: float = 1.            # 1: the quadratic spares the observed pairs; 0: it covers all pairs
+    n_threads: int = 1           # threads that visit observed pairs
     n_left = property(lambda self: self.pairs.n_left, doc='Left entities, m.')
     n_right = property(lambda self: self.pairs.n_right, doc='Right entities, n.')
 

@@ -5,24 +5,31 @@
 # %% auto #0
 __all__ = ['cross_gramian', 'curvature_pulls', 'sign_probe']
 
-# %% ../../nbs/30_similarity/36_curvature.ipynb #d71ec79f
+# %% ../../nbs/30_similarity/36_curvature.ipynb #26e77840
 import numpy as np
 from ..core.compiled import njit
 from .all_pairs import PairSum, count_products
-from .gradient import fold, spread_all, spread_pairs, stretches_of
+from .gradient import each_stretch, eight, spread_all
 from .gramian import chunks_of
 
-# %% ../../nbs/30_similarity/36_curvature.ipynb #9a9be3d3
-@njit(cache=True)
+# %% ../../nbs/30_similarity/36_curvature.ipynb #cff0be4b
+@njit(cache=True, nogil=True)
 def _visit_ways(starts, rights, bends, left, right, left_way, right_way, moved, start, stop):
     "Z of some rows into `moved`."
-    z = np.empty_like(left[0])
+    k, w = left.shape[1], left.shape[1] // 8
+    z = np.empty((64, w), left.dtype)
     for i in range(start, stop):
-        p, w = left[i], left_way[i]
-        for t in range(starts[i], starts[i + 1]):
-            q, h = right[rights[t]], right_way[rights[t]]
-            for c in range(len(z)): z[c] = w[c] * q[c] + p[c] * h[c]
-            moved[t] = bends[t] * fold(z)
+        p, way = left[i], left_way[i]
+        for first in range(starts[i], starts[i + 1], 64):
+            last = min(first + 64, starts[i + 1])
+            for t in range(first, last):
+                q, h, part = right[rights[t]], right_way[rights[t]], z[t - first]
+                for c in range(w): part[c] = eight(way, q, w, c) + eight(p, h, w, c)
+            for t in range(first, last):
+                q, h, part, total = right[rights[t]], right_way[rights[t]], z[t - first], p[0] - p[0]
+                for c in range(w): total += part[c]
+                for c in range(8 * w, k): total += way[c] * q[c] + p[c] * h[c]
+                moved[t] = bends[t] * total
 
 def cross_gramian(
     ways:np.ndarray,        # (n, k)
@@ -35,7 +42,7 @@ def cross_gramian(
     count_products(*ways.shape, embeddings.shape[1])
     return total.astype(ways.dtype)
 
-# %% ../../nbs/30_similarity/36_curvature.ipynb #f566e6c0
+# %% ../../nbs/30_similarity/36_curvature.ipynb #80143939
 def _add_ways(out, ways, embeddings, weights, gramian, moved, omega):
     "Add omega * weights * (ways @ gramian + embeddings @ moved)."
     k, plain = out.shape[1], bool((weights == 1).all())
@@ -59,10 +66,10 @@ def curvature_pulls(
 )->tuple[np.ndarray, np.ndarray]: # the brackets of (40): (n_left, k), (n_right, k)
     "What flows back into the towers in a Gauss-Newton product: eq. (40)."
     pairs, to_left, to_right, moved = terms.pairs, np.zeros_like(left), np.zeros_like(right), np.empty_like(bends)
-    for at in stretches_of(pairs.starts):
-        _visit_ways(pairs.starts, pairs.rights, bends, left, right, left_way, right_way, moved, at.start, at.stop)
-        spread_pairs(pairs.starts, pairs.rights, moved, left, right, to_left, to_right, at.start, at.stop)
-    count_products(len(pairs), left.shape[1], 4)
+    sides = left, right, left_way, right_way
+    each_stretch(lambda at: _visit_ways(pairs.starts, pairs.rights, bends, *sides, moved, at.start, at.stop), pairs.starts, terms.n_threads)
+    count_products(len(pairs), left.shape[1], 2)
+    spread_all(terms, moved, left, right, to_left, to_right)
     left_moved, right_moved = cross_gramian(left_way, left, terms.row_weights), cross_gramian(right_way, right, terms.column_weights)
     _add_ways(to_left, left_way, left, terms.row_weights, right_gramian, right_moved, terms.omega)
     _add_ways(to_right, right_way, right, terms.column_weights, left_gramian, left_moved, terms.omega)

@@ -17,6 +17,7 @@ from ..core.descent import GradientDescent
 from ..core.estimator import Estimator, NotFitted, _borrowed, run_estimator
 from ..core.gauss_newton import GaussNewton
 from ..core.model_file import load_model, save_model
+from .index import NearIndex, build_index, near_lists
 from .problem import AllPairs, widen
 from .ranking import DEFAULT_MEASURES, _outside, ceiling, pattern, rank_measures, top_k
 from .sampling import BlockSGD, PairSGD
@@ -104,6 +105,7 @@ class _Learning(_Parts):
         pair_weights:Any = None,   # (n_observed,) >= 0, likewise
     )->Any: # itself
         "Learn both towers from the observed pairs and, weighted, all others."
+        self._check_settings()
         before = self.run_.state.params if self.warm_start and hasattr(self, 'run_') else None
         solver, problem = self._make_solver(), self._make_problem(observed, left_features, right_features, labels, pair_weights)
         if before is not None and before.shape != (problem.n_params,):
@@ -159,6 +161,7 @@ class _Embedding(_Learning):
         "Embeddings of right entities."
         return self._embed(1, ids, features)
 
+# %% ../../nbs/30_similarity/80_model.ipynb #a7c05503
 def _known(ids, n, side):   # ids as an int array, all of them between 0 and n - 1
     ids = np.atleast_1d(np.asarray(ids))
     if ids.ndim != 1 or (ids.size and ids.dtype.kind not in 'iu'):
@@ -189,13 +192,27 @@ class _Lists(_Embedding):
         *,
         features:Any = None,       # (n, n_left_features) of any left entities, instead of ids
         seen:Any = None,           # (n, n_right) sparse, pairs to leave out; those of fit if None, nothing for features
+        index:NearIndex|None = None, # of `build_index`: lists from a graph, nearly exact; None: exact
     )->tuple[np.ndarray, np.ndarray]: # (n, k) int right ids, best first, padded with -1; (n, k) scores, padded with -inf
         "The k right entities that go best with each left one."
         P, Q = self._embed(0, ids, features), self.right_embeddings_
         if seen is None and exclude_seen and features is None:
             seen = self.observed_ if ids is None else self.observed_[_known(ids, self.observed_.shape[0], 'left')]
         if seen is not None and seen.shape != (len(P), len(Q)): raise ValueError(f'seen has shape {seen.shape}, but ({len(P)}, {len(Q)}) is needed')
-        return top_k(lambda rows: P[rows] @ Q.T, np.arange(len(P)), len(Q), k, scipy.sparse.csr_array(seen) if exclude_seen and seen is not None else None)
+        seen = scipy.sparse.csr_array(seen) if exclude_seen and seen is not None else None
+        if index is None: return top_k(lambda rows: P[rows] @ Q.T, np.arange(len(P)), len(Q), k, seen)
+        if index.embeddings is not Q: raise ValueError('index was built for another fit; build it again with model.build_index()')
+        return near_lists(index, P, k, seen)
+
+# %% ../../nbs/30_similarity/80_model.ipynb #d4410f92
+class _Near(_Lists):
+    "Neighbours."
+    def build_index(self,
+        **settings:Any, # n_links, build_effort, effort
+    )->NearIndex: # for `recommend`
+        "A graph over the right entities, for fast lists; needs the extra `ann`."
+        self._fitted()
+        return build_index(self.right_embeddings_, **settings)
     def similar(self,
         ids:Any,            # (n,) int ids
         k:int = 10,         # length of the lists
@@ -210,7 +227,7 @@ class _Lists(_Embedding):
         return top_k(lambda at: rows[ids[at]] @ rows.T, np.arange(len(ids)), len(rows), k, own)
 
 # %% ../../nbs/30_similarity/80_model.ipynb #11204946
-class _Judged(_Lists):
+class _Judged(_Near):
     "Measures on held-out pairs, and a file without code."
     def evaluate(self,
         test:Any,                                   # (n_left, n_right) sparse, or (n, 2) int ids: held-out pairs of known entities

@@ -7,7 +7,7 @@ __all__ = ['content_hash', 'Point', 'Block', 'widen', 'narrow', 'block_terms', '
 
 # %% ../../nbs/30_similarity/37_problem.ipynb #679c83f3
 import zlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy import sparse
@@ -120,6 +120,7 @@ class TwoTowers:
     n_right: Any = field(default=None, kw_only=True)             # n, likewise
     dtype: Any = field(default=None, kw_only=True)               # float32 or float64; without it, that of the features, else float64
     keep_mb: float = field(default=1024., kw_only=True)          # activations above this many MB are made again instead of kept
+    n_threads: int = field(default=1, kw_only=True)              # that visit observed pairs; the numbers do not depend on it
     terms: ClassVar[PairSum]       # the sum over pairs, made from the settings
     towers: ClassVar[tuple]        # left and right `Tower`, likewise
 
@@ -148,6 +149,8 @@ def _checked(problem):
         if n < 1: raise ValueError(f'there are no {side} entities; give pairs, features, or n_{side}')
     terms = pair_sum(pairs, loss=problem.kind, unobserved_weight=problem.unobserved_weight, row_weights=problem.row_weights,
                      column_weights=problem.column_weights, impute=problem.impute, penalty=problem.penalty, dtype=dtype)
+    if int(problem.n_threads) < 1: raise ValueError(f'n_threads is {problem.n_threads}, but at least 1 thread is needed')
+    terms = replace(terms, n_threads=int(problem.n_threads))
     towers = []
     for side, shape, features, n in (('left', problem.left, problem.left_features, pairs.n_left), ('right', problem.right, problem.right_features, pairs.n_right)):
         if not isinstance(shape, MLP): raise TypeError(f'{side}={shape!r} is no tower; use MLP(256, 256) or Linear()')
@@ -197,7 +200,7 @@ class AllPairs(TwoTowers):
     def tiny(self)->'AllPairs': # four entities a side, same types: compiles kernels in no time
         return _tiny(self)
 
-# %% ../../nbs/30_similarity/37_problem.ipynb #7106c258
+# %% ../../nbs/30_similarity/37_problem.ipynb #555625e8
 def _remembered(problem, params):
     "The point kept last, if these are its parameters."
     last = problem._memo.get('point')
@@ -207,8 +210,18 @@ def _remembered(problem, params):
     last.params = params
     return last
 
-def _half_square(params): return .5 * float(np.einsum('i,i->', params, params, dtype=np.float64))
+@njit(cache=True)
+def _square_sum(values):
+    "Sum of squares in float64, sixty-four sums side by side."
+    total = np.zeros(64)
+    for at in range(0, len(values) // 64 * 64, 64):
+        for c in range(64): total[c] += np.float64(values[at + c]) * np.float64(values[at + c])
+    for at in range(len(values) // 64 * 64, len(values)): total[0] += np.float64(values[at])**2
+    return total.sum()
 
+def _half_square(params): return .5 * float(_square_sum(params))
+
+# %% ../../nbs/30_similarity/37_problem.ipynb #a7c05502
 def _evaluated(problem, params, to_left=None, to_right=None):
     "The point at `params`, remembered from now on; adds the sparse part of the gradients where asked for."
     problem._memo.clear()

@@ -15,10 +15,10 @@ from scipy import sparse
 from ..core.compiled import njit
 from .all_pairs import count_products
 
-# %% ../../nbs/30_similarity/35_towers.ipynb #c0ae0c87
+# %% ../../nbs/30_similarity/35_towers.ipynb #af1cc608
 TAYLOR = np.array([1 / 479001600, 1 / 39916800, 1 / 3628800, 1 / 362880, 1 / 40320, 1 / 5040, 1 / 720, 1 / 120, 1 / 24, 1 / 6, 1 / 2, 1., 0., -40., 1 / 64, 2.])
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def add_bias_elu(
     z:np.ndarray,      # (n, h) changed in place
     bias:np.ndarray,   # (h,)
@@ -40,15 +40,18 @@ def add_bias_elu(
             e = e * (two + e)
             z[i, c] = x if x > zero else e
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def times_slope(
     z:np.ndarray,     # (n, h) changed in place
     acts:np.ndarray,  # (n, h) outputs of the activation
+    sums:np.ndarray,  # (h,) gains the sums of the columns of the new z
 )->None:
-    "z <- z * elu' from the outputs: eq. (D2)."
+    "z <- z * elu' from the outputs: eq. (D2); and what a bias gets from it."
+    one = z.dtype.type(1)
     for i in range(z.shape[0]):
         for c in range(z.shape[1]):
-            if acts[i, c] <= 0: z[i, c] *= acts[i, c] + 1
+            z[i, c] *= acts[i, c] + one if acts[i, c] <= 0 else one
+            sums[c] += z[i, c]
 
 # %% ../../nbs/30_similarity/35_towers.ipynb #315b27f0
 @dataclass(frozen=True, init=False)
@@ -139,7 +142,7 @@ class Tower:
         values = self.features.data if sparse.issparse(self.features) else self.features
         return max(float(np.square(values, dtype=np.float64).sum()) / max(self.n_rows, 1), 1e-12)
 
-# %% ../../nbs/30_similarity/35_towers.ipynb #85874b9d
+# %% ../../nbs/30_similarity/35_towers.ipynb #5862c3fe
 def _places(tower, rows):
     "(place in what the caller sees, place in the features) of one chunk after the other."
     n, step = tower.n_rows if rows is None else len(rows), max(64, tower.chunk // max(tower.widths))
@@ -147,32 +150,35 @@ def _places(tower, rows):
         at = slice(k, min(k + step, n))
         yield at, at if rows is None else rows[at]
 
+def _rooms(tower, rows, widths):
+    "Memory for a chunk, used again by the next: one array of rows for each width."
+    n = tower.n_rows if rows is None else len(rows)
+    return [np.empty((min(n, max(64, tower.chunk // max(tower.widths))), width), tower.dtype) for width in widths]
+
 def _first(tower, weights, where):
-    "Features times a table, for the rows of a chunk; a fresh array."
+    "Features times a table, for the rows of a chunk; only to be read."
     inputs = tower.features
-    if inputs is None: return weights[where].copy() if isinstance(where, slice) else weights[where]
+    if inputs is None: return weights[where]
     if inputs.ndim == 1: return weights[inputs[where]]
     part = inputs[where]
     count_products(part.nnz if sparse.issparse(part) else part.size, weights.shape[1])
     return np.ascontiguousarray(part @ weights)
 
-def _times(a, b):
+def _times(a, b, out=None):
     "A product that reports what it costs."
     count_products(*a.shape, b.shape[1])
-    return a @ b
+    return np.matmul(a, b, out=out)
 
-def _layers_forward(tower, layers, where, table):
-    "Activations of the hidden layers and the raw output, for one chunk."
-    acts, zero = [], np.zeros(max(tower.widths), tower.dtype)
-    z = _first(tower, layers[0].weights, where)
-    for depth, layer in enumerate(layers):
-        if depth: z = _times(acts[-1], layer.weights.T)
-        if depth == len(layers) - 1: break
-        add_bias_elu(z, zero[:z.shape[1]] if layer.bias is None else layer.bias, table)
-        acts.append(z)
-    return acts, z if layers[-1].bias is None else z + layers[-1].bias
+def _layers_forward(tower, layers, where, table, into):
+    "Activations of the hidden layers and the raw output of one chunk, each into its array."
+    zero = np.zeros(max(tower.widths), tower.dtype)
+    for depth, (layer, out) in enumerate(zip(layers, into)):
+        if depth: _times(into[depth - 1], layer.weights.T, out)
+        else: out[:] = _first(tower, layer.weights, where)
+        if depth < len(layers) - 1: add_bias_elu(out, zero[:out.shape[1]] if layer.bias is None else layer.bias, table)
+        elif layer.bias is not None: out += layer.bias
 
-# %% ../../nbs/30_similarity/35_towers.ipynb #f5319101
+# %% ../../nbs/30_similarity/35_towers.ipynb #8efada95
 def _lengths(z): return np.maximum(np.sqrt(np.einsum('ij,ij->i', z, z)), np.finfo(z.dtype).tiny**.5)[:, None]
 
 def forward(
@@ -183,22 +189,33 @@ def forward(
 )->np.ndarray: # (n, n_components)
     "Embeddings of entities: eq. (D1)."
     n, layers, table = tower.n_rows if rows is None else len(rows), tower.unpack(params), TAYLOR.astype(tower.dtype)
-    out = np.empty((n, tower.n_components), tower.dtype)
-    if keep is not None: keep[:] = [np.empty((n, width), tower.dtype) for width in (tower.widths if tower.shape.cosine else tower.shape.hidden)]
+    out, cosine = np.empty((n, tower.n_components), tower.dtype), tower.shape.cosine
+    if keep is not None: keep[:] = [np.empty((n, width), tower.dtype) for width in (tower.widths if cosine else tower.shape.hidden)]
+    rooms = _rooms(tower, rows, tower.widths) if keep is None else keep
     for at, where in _places(tower, rows):
-        acts, z = _layers_forward(tower, layers, where, table)
-        if keep is not None:
-            for whole, part in zip(keep, [*acts, z] if tower.shape.cosine else acts): whole[at] = part
-        out[at] = z * (tower.shape.cosine / _lengths(z)) if tower.shape.cosine else z
+        into = [room[:at.stop - at.start] if keep is None else room[at] for room in rooms]
+        _layers_forward(tower, layers, where, table, into if cosine else [*into[:len(layers) - 1], out[at]])
+        if cosine: out[at] = into[-1] * (cosine / _lengths(into[-1]))
     return out
 
-# %% ../../nbs/30_similarity/35_towers.ipynb #2f54ecd4
-def _kept(tower, layers, acts, at, where, table):
+# %% ../../nbs/30_similarity/35_towers.ipynb #42d89d62
+def _kept(tower, layers, acts, at, where, table, rooms):
     "Activations of a chunk, kept or made again."
     if acts: return [whole[at] for whole in acts]
-    fresh, z = _layers_forward(tower, layers, where, table)
-    return [*fresh, z] if tower.shape.cosine else fresh
+    into = [room[:at.stop - at.start] for room in rooms]
+    if tower.shape.hidden or tower.shape.cosine: _layers_forward(tower, layers, where, table, into)
+    return into if tower.shape.cosine else into[:-1]
 
+@njit(cache=True, nogil=True)
+def _way_in(z, bias, acts, out):
+    "The slope times z + bias, and beside it the activations: what the next layer multiplies with its weights and with how they move."
+    h, one = z.shape[1], z.dtype.type(1)
+    for i in range(z.shape[0]):
+        row, beside = out[i, :h], out[i, h:]
+        for c in range(h): row[c] = (z[i, c] + bias[c]) * (acts[i, c] + one if acts[i, c] <= 0 else one)
+        for c in range(h): beside[c] = acts[i, c]
+
+# %% ../../nbs/30_similarity/35_towers.ipynb #a7c05501
 def _across(z, v, length):
     "Derivative of length * z / |z| along v; symmetric."
     size = _lengths(z)
@@ -213,21 +230,23 @@ def jvp(
     acts:list|None=None,         # what `forward` kept for the same rows
 )->np.ndarray: # (n, n_components) derivative of the embeddings along the direction
     "How the embeddings move with the parameters: eq. (D3)."
-    n, table = tower.n_rows if rows is None else len(rows), TAYLOR.astype(tower.dtype)
-    layers, ways, out = tower.unpack(params), tower.unpack(direction), np.empty((n, tower.n_components), tower.dtype)
+    layers, ways, cosine, table = tower.unpack(params), tower.unpack(direction), tower.shape.cosine, TAYLOR.astype(tower.dtype)
+    out = np.empty((tower.n_rows if rows is None else len(rows), tower.n_components), tower.dtype)
+    rooms, moves = ([] if acts else _rooms(tower, rows, tower.widths)), _rooms(tower, rows, tower.widths)
+    pairs, zero = _rooms(tower, rows, [2 * width for width in tower.shape.hidden]), np.zeros(max(tower.widths), tower.dtype)
+    both = [np.concatenate([layer.weights, way.weights], axis=1).T for layer, way in zip(layers[1:], ways[1:])]
+    biases = [zero[:width] if way.bias is None else way.bias for width, way in zip(tower.widths, ways)]
     for at, where in _places(tower, rows):
-        kept = _kept(tower, layers, acts, at, where, table) if tower.shape.hidden or tower.shape.cosine else []
+        kept, size = _kept(tower, layers, acts, at, where, table, rooms), at.stop - at.start
         dz = _first(tower, ways[0].weights, where)
-        if ways[0].bias is not None: dz += ways[0].bias
-        for layer, way, act in zip(layers[1:], ways[1:], kept):
-            times_slope(dz, act)
-            dz = _times(dz, layer.weights.T)
-            dz += _times(act, way.weights.T)
-            if way.bias is not None: dz += way.bias
-        out[at] = _across(kept[-1], dz, tower.shape.cosine) if tower.shape.cosine else dz
+        for act, bias, pair, weights, room in zip(kept, biases, pairs, both, moves[1:]):
+            _way_in(dz, bias, act, pair[:size])
+            dz = _times(pair[:size], weights, room[:size])
+        if cosine: out[at] = _across(kept[-1], dz + biases[-1], cosine)
+        else: np.add(dz, biases[-1], out=out[at])
     return out
 
-# %% ../../nbs/30_similarity/35_towers.ipynb #ddd49d15
+# %% ../../nbs/30_similarity/35_towers.ipynb #e9927995
 @njit(cache=True)
 def _scatter(out, ids, rows):
     "out[ids[t]] += rows[t], repeated ids included."
@@ -245,19 +264,20 @@ def _first_back(tower, grad, where, delta, power):
         grad += (part if power == 1 else part**power).T @ delta
 
 def _backward(tower, params, cotangents, out, rows, acts, power):
-    layers, grads, table = tower.unpack(params), tower.unpack(out), TAYLOR.astype(tower.dtype)
+    layers, grads, table, cosine = tower.unpack(params), tower.unpack(out), TAYLOR.astype(tower.dtype), tower.shape.cosine
+    rooms, deltas, last = ([] if acts else _rooms(tower, rows, tower.widths)), _rooms(tower, rows, tower.widths), len(layers) - 1
     for at, where in _places(tower, rows):
-        kept = _kept(tower, layers, acts, at, where, table) if tower.shape.hidden or tower.shape.cosine else []
-        delta = _across(kept[-1], cotangents[at], tower.shape.cosine) if tower.shape.cosine else cotangents[at]
-        for depth in range(len(layers) - 1, -1, -1):
+        kept, size = _kept(tower, layers, acts, at, where, table, rooms), at.stop - at.start
+        delta, sums = _across(kept[-1], cotangents[at], cosine) if cosine else cotangents[at], None
+        for depth in range(last, -1, -1):
             into = delta if power == 1 else delta**power
-            if grads[depth].bias is not None: grads[depth].bias[:] += into.sum(0)
+            if grads[depth].bias is not None: grads[depth].bias[:] += np.ones(size, tower.dtype) @ into if sums is None or power != 1 else sums
             if depth == 0: _first_back(tower, grads[0].weights, where, into, power)
             else:
-                act = kept[depth - 1]
+                act, sums = kept[depth - 1], np.zeros(tower.widths[depth - 1], tower.dtype)
                 grads[depth].weights[:] += _times(into.T, act if power == 1 else act**power)
-                delta = _times(delta, layers[depth].weights)
-                times_slope(delta, act)
+                delta = _times(delta, layers[depth].weights, deltas[depth - 1][:size])
+                times_slope(delta, act, sums)
     return out
 
 # %% ../../nbs/30_similarity/35_towers.ipynb #aaf09aee
