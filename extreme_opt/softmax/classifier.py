@@ -80,8 +80,9 @@ class _Parts(Classifier):
     class_weight: Any; early_stopping: Any; validation_fraction: Any; patience: Any; max_passes: Any; max_steps: Any; n_threads: Any
     tolerance: Any; warm_start: Any; random_state: Any; checkpoint: Any; run_: Any; n_steps_: Any; n_features_in_: Any; propensities_: Any
     def _check_settings(self):
+        super()._check_settings()
         if self.solver not in (*_SAMPLED, 'lbfgs'):
-            raise ValueError(f'solver={self.solver!r} is not one of {", ".join(map(repr, _SAMPLED))} and "lbfgs"')
+            raise ValueError(f'solver={self.solver!r} is not one of {", ".join(map(repr, _SAMPLED))} and {"lbfgs"!r}')
         whole = isinstance(self.n_others, (int, np.integer)) and self.n_others >= 1
         if not whole: raise ValueError(f'n_others={self.n_others!r} is not a whole number from 1 up')
         number = isinstance(self.learning_rate, (int, float, np.number)) and self.learning_rate > 0
@@ -134,7 +135,7 @@ class _Coefficients(_Parts):
                           RuntimeWarning, stacklevel=4)
             run.state = replace(run.state, params=problem.start())
         return self._adopt()
-    def __getstate__(self): return {name: value for name, value in vars(self).items() if name not in ('coef_', 'intercept_')}   # both are views
+    def __getstate__(self): return {name: value for name, value in super().__getstate__().items() if name not in ('coef_', 'intercept_')}   # both are views
     def __setstate__(self, state):
         vars(self).update(state)
         if hasattr(self, 'run_'): self._adopt()

@@ -93,21 +93,14 @@ def pair_step(
         step = max(step, -u)
         u += step
         turn = mend - b * step * (1. + .5 * a * b * (b * step))
-        if step * step <= 1e-13 * u and abs(mend) < 1e-5: return u, stiffness * (a * (1. + turn * (1. + .5 * turn)))
+        if step * step <= 1e-13 * u and abs(miss) < 1e-5: return u, stiffness * (a * (1. + turn * (1. + .5 * turn)))
         log_a = log_a + turn if abs(turn) < 3. else _log_omega(c - u)
     return _slow_step(rate, log_others, stiffness, gap, old)
 
 # %% ../../nbs/20_softmax/40_implicit.ipynb #edb5535d
 @njit(cache=True)
-def set_step(
-    rate:float,         # > 0, A = eta * n_samples
-    log_share:float,    # log((n_classes - 1) / n_others), what one sampled class stands for
-    stiffness:float,    # > 0, c, one over the squared length of the row
-    gaps:np.ndarray,    # (n_others,) scores of the wrong classes minus that of the label
-    old:float,          # >= 0, log-normaliser before the step
-    moves:np.ndarray,   # (n_others,) gets how far each wrong class goes along the row
-)->float: # u > 0, the log-normaliser after the step
-    "Implicit step on one sample and several wrong classes: eq. (A), by the Newton of `pair_step`."
+def _slow_set(rate, log_share, stiffness, gaps, old, moves):
+    "Newton on eq. (A) with omegas carried along or solved anew for each step."
     base, u, step, before, shift = math.log(rate) + log_share - math.log(stiffness), old, 0., 0., math.inf
     for tried in range(60):
         fall, total, bend = math.expm1(-u), 0., 0.
@@ -134,14 +127,69 @@ def set_step(
         moves[j] = stiffness * (_follow(moves[j], lag - before, base + gaps[j] - lag) if near else omega(base + gaps[j] - lag))
     return u
 
+# %% ../../nbs/20_softmax/40_implicit.ipynb #b3777aaa
+@njit(cache=True)
+def _mend(base, gaps, lag, logs, room):
+    "How far the log-omegas are to be mended, into room[0], b = 1 / (1 + a) into room[1]; their sum, its bend, the worst miss."
+    total = bend = worst = 0.
+    for j in range(len(gaps)):
+        a = math.exp(logs[j])
+        b = 1. / (1. + a)
+        miss = b * (a + logs[j] - (base + gaps[j] - lag))
+        room[0, j], room[1, j] = -miss * (1. + .5 * a * b * miss), b
+        total += a * (1. + room[0, j] * (1. + .5 * room[0, j]))
+        bend += a * b
+        worst = max(worst, abs(miss))
+    return total, bend, worst
+
+@njit(cache=True)
+def _set_step(rate, log_share, stiffness, gaps, old, moves, room):
+    "`set_step` with room (2, n_others) to work in."
+    base, u = math.log(rate / stiffness) + log_share, old
+    lag = old - rate * _fall(old) / stiffness              # what the argument of every omega has come down by
+    for j in range(len(gaps)): moves[j] = _log_omega(base + gaps[j] - lag)
+    for tried in range(12):
+        (total, bend, worst), fall = _mend(base, gaps, lag, moves, room), _fall(u)
+        slope, far = 1. + rate * (1. + fall), False
+        step = (stiffness * total - (u - old - rate * fall)) / (slope + (stiffness + slope) * bend)
+        if tried == 0 and abs(step) > .5:
+            half, top, far = .5 * stiffness, base + math.log(2.) + gaps.max(), True
+            low = old - rate + half / (1. + half) * omega(rate + top - old + math.log1p(half)) if step > 0. \
+                else (old + stiffness * total) / (1. + rate)
+            step = max(u + step, low) - u
+        u += max(step, -u)
+        down, lag = -lag, (u - old - rate * _fall(u)) / stiffness + u
+        down += lag
+        done = not far and worst < 1e-5 and down * down <= 1e-12 and abs(step * down) <= 1e-13 * u
+        for j in range(len(gaps)):
+            b = room[1, j] * down
+            turn = room[0, j] - b * (1. + .5 * (1. - room[1, j]) * b)
+            moves[j] = _log_omega(base + gaps[j] - lag) if far or abs(turn) > 3. else moves[j] + turn
+            if done: moves[j] = stiffness * math.exp(moves[j])
+        if done: return u
+    return _slow_set(rate, log_share, stiffness, gaps, old, moves)
+
+# %% ../../nbs/20_softmax/40_implicit.ipynb #2f5f7a3c
+@njit(cache=True)
+def set_step(
+    rate:float,         # > 0, A = eta * n_samples
+    log_share:float,    # log((n_classes - 1) / n_others), what one sampled class stands for
+    stiffness:float,    # > 0, c, one over the squared length of the row
+    gaps:np.ndarray,    # (n_others,) scores of the wrong classes minus that of the label
+    old:float,          # >= 0, log-normaliser before the step
+    moves:np.ndarray,   # (n_others,) gets how far each wrong class goes along the row
+)->float: # u > 0, the log-normaliser after the step
+    "Implicit step on one sample and several wrong classes: eq. (A), by the Newton of `pair_step`."
+    return _set_step(rate, log_share, stiffness, gaps, old, moves, np.empty((2, len(gaps))))
+
 # %% ../../nbs/20_softmax/40_implicit.ipynb #3519717a
 @njit(cache=True)
-def _solve(rate, log_share, square, gaps, old, moves):
+def _solve(rate, log_share, square, gaps, old, moves, room):
     "The new log-normaliser, and `moves`; a row of zeros moves nothing but its log-normaliser."
     if square <= 1e-200:
         moves[:] = 0.
         return old + damped_log(rate, softplus(log_share + math.log(len(gaps))) - old)
-    if len(gaps) > 1: return set_step(rate, log_share, 1. / square, gaps, old, moves)
+    if len(gaps) > 1: return _set_step(rate, log_share, 1. / square, gaps, old, moves, room)
     u, moves[0] = pair_step(rate, log_share, .5 / square, gaps[0], old)
     return u
 
@@ -198,7 +246,7 @@ def _implicit_sparse(weights, log_norms, rows, squares, labels, draw, rate, ridg
     "Every update of a draw, in place and in order, CSR rows; `scale[0]` times the weights are the weights."
     sample, others, indptr, indices, values = draw.sample, draw.others, rows.indptr, rows.indices, rows.values
     m, flat, D, first_free = others.shape[1], weights.reshape(-1), np.uint64(weights.shape[1]), weights.shape[1] - n_free
-    log_share, gaps, moves, shrink = math.log((weights.shape[0] - 1.) / m), np.empty(m), np.empty(m), 1. / (1. + rate * ridge)
+    log_share, gaps, moves, pad, shrink = math.log((weights.shape[0] - 1.) / m), np.empty(m), np.empty(m), np.empty((2, m)), 1. / (1. + rate * ridge)
     for t in range(-2 * _AHEAD, len(sample)):
         _ask_ahead(flat, D, log_norms, squares, labels, indptr, indices, values, sample, others, t)
         if t < 0: continue
@@ -208,7 +256,7 @@ def _implicit_sparse(weights, log_norms, rows, squares, labels, draw, rate, ridg
         for j in range(m):
             gaps[j] = ruled * _gap(indices, values, begin, split, flat, np.uint64(others[t, j]) * D, own)
             if split < end: gaps[j] += _gap(indices, values, split, end, flat, np.uint64(others[t, j]) * D, own)
-        log_norms[i] = _solve(rate, log_share, squares[i], gaps, np.float64(log_norms[i]), moves)
+        log_norms[i] = _solve(rate, log_share, squares[i], gaps, np.float64(log_norms[i]), moves, pad)
         for j in range(m):
             _swap(indices, values, begin, split, flat, np.uint64(others[t, j]) * D, own, moves[j] / before)
             if split < end: _swap(indices, values, split, end, flat, np.uint64(others[t, j]) * D, own, moves[j])
@@ -244,7 +292,8 @@ def _implicit_dense(weights, log_norms, features, squares, labels, draw, rate, r
     "Every update of a draw, in place and in order, for dense rows; `scale[0]` times the weights are the weights."
     sample, others, flat, table = draw.sample, draw.others, weights.reshape(-1), features.reshape(-1)
     n_others, split, shrink = others.shape[1], weights.shape[1] - n_free, 1. / (1. + rate * ridge)
-    log_share, gaps, moves, room = math.log((weights.shape[0] - 1.) / n_others), np.empty(n_others), np.empty(n_others), np.empty_like(weights[0])
+    log_share, gaps, moves = math.log((weights.shape[0] - 1.) / n_others), np.empty(n_others), np.empty(n_others)
+    pad, room = np.empty((2, n_others)), np.empty_like(weights[0])
     for t in range(len(sample)):
         i, before, ruled = sample[t], scale[0], shrink * scale[0]
         _ask_dense(flat, log_norms, table, squares, labels, draw, t, weights.shape[1])
@@ -253,7 +302,7 @@ def _implicit_dense(weights, log_norms, features, squares, labels, draw, rate, r
             a = weights[others[t, j]]
             gaps[j] = ruled * _dense_gap(x[:split], a[:split], b[:split], room)
             if n_free > 0: gaps[j] += _dense_gap(x[split:], a[split:], b[split:], room)
-        log_norms[i] = _solve(rate, log_share, squares[i], gaps, np.float64(log_norms[i]), moves)
+        log_norms[i] = _solve(rate, log_share, squares[i], gaps, np.float64(log_norms[i]), moves, pad)
         for j in range(n_others):
             a = weights[others[t, j]]
             _dense_shift(x[:split], a[:split], b[:split], moves[j] / before)

@@ -285,7 +285,6 @@ def _mean_choice(logs, labels, chances, m, distinct, one, step, values, slopes):
 class ImportanceSampled(_NoiseProblem):
     "Softmax over the label and a few drawn classes, corrected for how they were drawn."
     form: str = field(default='sampled', kw_only=True)   # "sampled", "label_exact" or "self_normalised"
-
     def __post_init__(self):
         if self.form not in ('sampled', 'label_exact', 'self_normalised'):
             raise ValueError(f'form is {self.form!r}, but "sampled", "label_exact" or "self_normalised" is needed')
