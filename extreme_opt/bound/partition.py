@@ -200,21 +200,23 @@ class _Values(_Samples):
     n_terms = property(lambda self: len(self.labels), doc='Summands of the loss: one per sample.')
     n_params = property(lambda self: self._table.width, doc='Length of theta.')
     total_weight = property(lambda self: self._total, doc='Sum of the weights: t where all count 1.')
-    def unpack(self, params:np.ndarray)->Any: # (n_classes, n_features) view; with a map, params themselves
-        return params if self.feature_map else params.reshape(self.n_classes, -1)
-    def start(self, seed:int=0)->np.ndarray: # (n_params,) zeros
-        return np.zeros(self.n_params, self.dtype)
+    def unpack(self, params:np.ndarray)->Any: return params if self.feature_map else params.reshape(self.n_classes, -1) # a view, a row per class
+    def start(self, seed:int=0)->np.ndarray: return np.zeros(self.n_params, self.dtype) # (n_params,) zeros
     def _part(self, ids):
         "Table, log-prior, labels and weights of some samples."
         if ids is None: return self._table, self._prior, self.labels, self._weights
         prior = self._prior[self._table.flat(np.arange(self.n_samples)[ids])] if self.feature_map else self._prior
         return self._table.take(ids), prior if prior.ndim == 1 else prior[ids], self.labels[ids], self._weights[ids]
-    def _look(self, params, ids=None):
-        "Scores, log Z, table, weights, and places of the labels, of some samples."
+    def _scores(self, params, ids=None):
+        "Scores, table, weights, and places of the labels, of some samples."
         table, prior, labels, weights = self._part(ids)
         scores = table.products(params)
         scores += prior
-        return scores, table.log_mass(scores), table, weights, table.places(labels)
+        return scores, table, weights, table.places(labels)
+    def _look(self, params, ids=None):
+        "The same with log Z."
+        scores, table, weights, at = self._scores(params, ids)
+        return scores, table.log_mass(scores), table, weights, at
     def _pull(self, params): # (n_params,) float64, the ridge's share of the gradient per unit of weight
         return (params.reshape(-1, len(self._rule)) * self._rule).ravel()
     def _value(self, params, scores, mass, weights, at, share):
@@ -232,8 +234,7 @@ class _Values(_Samples):
         scores, mass, table, weights, at = self._look(params, rows)
         share = self.n_samples / len(mass)
         return self._value(params, scores, mass, weights, at, share), self._slope(params, scores, mass, table, weights, at, share)
-    def grad(self, params:np.ndarray)->np.ndarray: # (n_params,)
-        return self.loss_and_grad(params)[1]
+    def grad(self, params:np.ndarray)->np.ndarray: return self.loss_and_grad(params)[1] # (n_params,)
     def grad_at(self, params:np.ndarray, batch:np.ndarray)->np.ndarray: # (n_params,) unbiased for `grad`
         return self.loss_and_grad(params, batch)[1]
 
@@ -297,13 +298,15 @@ class _Curves(_Frames):
         return self._matrix(table.table.T @ (heavy[:, None] * table.table) - means.T @ (weights[:, None] * means), 1.)
     def bound_at(self, params:np.ndarray, batch:np.ndarray|None=None, order:str='smallest')->Surrogate: # touches at params
         "A parabola above the loss; above that of a batch alone, with the batch's share of the ridge, when one is given: eq. (7)."
-        scores, mass, table, weights, at = self._look(params, batch)
+        scores, table, weights, at = self._scores(params, batch)
         part = float(weights.sum()) / self._total
+        curvature = self._bend(scores, table, weights, part, order, batch is None)
+        mass = table.log_mass(scores) if self.feature_map else curvature.chain.log_mass
         shares = np.exp(scores - table.spread(mass))
         shares[at] -= 1
         slope = table.mix(shares * table.spread(weights)) + part * self._total * self._pull(params)
         value = float(weights @ (mass - scores[at]) + .5 * part * self._total * (self._pull(params) @ params))
-        return Surrogate(value, np.asarray(slope, dtype=np.float64), self._bend(scores, table, weights, part, order, batch is None))
+        return Surrogate(value, np.asarray(slope, dtype=np.float64), curvature)
 
 # %% ../../nbs/50_bound/10_partition.ipynb #bb2897b3
 class LogLinear(_Curves):
