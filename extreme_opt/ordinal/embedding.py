@@ -86,6 +86,11 @@ class _Answers(Estimator):
         except KeyError as error: raise ValueError(f'triplets names {error.args[0]!r}, which is none of the {len(place)} objects; leave it out') from None
     def _enter(self, triplets, y, names, features, sample_weight):
         "Rows, weights, features and number of objects from everything that fit takes."
+        self._check_settings()
+        if triplets is None: raise ValueError('triplets is None, but (n, 3) anchor, near, far or (n, 4) near pair, far pair is needed')
+        if self.ties not in ('drop', 'half'): raise ValueError(f'ties={self.ties!r} is neither "drop" nor "half"')
+        if self.batch_size != 'auto' and (isinstance(self.batch_size, str) or not self.batch_size >= 1):
+            raise ValueError(f'batch_size={self.batch_size!r} is neither a number from 1 up nor "auto"')
         if hasattr(triplets, 'train_triplets'):
             names = triplets.names if names is None else names
             features = triplets.features if features is None else features
