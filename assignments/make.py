@@ -54,6 +54,8 @@ def release(names, seed=0):
     config.CourseDirectory.course_id, config.CourseDirectory.root = 'extreme_opt', str(room)
     (OUT/'student').mkdir(parents=True, exist_ok=True)
     shutil.copy(HERE/'nbgrader_config.py', OUT/'student')      # students validate with the same patience
+    shutil.rmtree(OUT/'student/hints', ignore_errors=True)
+    shutil.copytree(HERE/'hints', OUT/'student/hints')
     for name in names:
         shutil.copytree(HERE/'source'/name, room/'source'/name, ignore=shutil.ignore_patterns('.*'))
         if seed:

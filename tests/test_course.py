@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
 import tomllib
 import types
 from pathlib import Path
@@ -67,10 +68,11 @@ def marks(name):
     "What each answer to each coding question earns: (question, answer, points, earned, should earn)."
     space, kept, rows = {'__name__': '__main__'}, None, []
     for label, kind, points, source in cells(name):
-        if kind == 'solution': kept = (label, state_of(space))
+        if kind == 'solution': kept = (label, state_of(space), source)
         elif kind == 'tests' and kept:
-            question, before = kept
-            for answer, right, code in answers(name).get(question, []):
+            question, before, solved = kept
+            unsolved = re.sub(r'### BEGIN SOLUTION\n.*?### END SOLUTION', 'raise NotImplementedError()', solved, flags=re.S)
+            for answer, right, code in [('the reference', True, solved), ('the release', False, unsolved), *answers(name).get(question, [])]:
                 trial = state_of(before)
                 try:
                     run(code, trial)
@@ -85,13 +87,14 @@ def marks(name):
 
 @pytest.mark.parametrize('name', SETS)
 def test_answers_earn_what_they_should(name):
-    "The reference passes; three right answers and eight wrong ones a coding question get all and none of its marks."
+    "The reference passes; three right answers and eight wrong ones to each question that tests mark get all and none of its marks."
     rows = marks(name)
     wrong = [f'{question}, {answer}: {earned} of {points}, should be {should}' for question, answer, points, earned, should in rows if earned != should]
     assert wrong == []
-    coding = {question for question, _, _, _, _ in rows} - {'answer', 'real'}
-    for question in coding:
-        right = [earned > 0 for asked, _, _, earned, _ in rows if asked == question]
+    asked_here = [label for label, kind, _, _ in cells(name) if kind == 'solution']
+    assert list(dict.fromkeys(row[0] for row in rows)) == asked_here
+    for question in asked_here:
+        right = [earned > 0 for asked, answer, _, earned, _ in rows if asked == question and answer not in ('the reference', 'the release')]
         assert sum(right) >= 3 and len(right) - sum(right) >= 8, f'{question}: {sum(right)} right and {len(right) - sum(right)} wrong answers'
 
 
@@ -199,20 +202,52 @@ def exercises():
     return found
 
 
-def test_every_exercise_has_an_answer():
-    "The teachers' answers: one section a page, one numbered answer an exercise, none for a page that has none."
-    answered = {}
-    for path in sorted((ROOT/'assignments/answers').glob('*.md')):
+def by_page(folder):
+    "Numbered paragraphs of the files of a folder: {(chapter, page): [text, ...]}."
+    found = {}
+    for path in sorted((ROOT/'assignments'/folder).glob('*.md')):
         for page, text in re.findall(r'^## (\S+)\n(.*?)(?=^## |\Z)', path.read_text(), re.S | re.M):
             items = re.findall(r'^(\d+)\. (.*?)(?=^\d+\. |\Z)', text, re.S | re.M)
             assert [int(number) for number, _ in items] == list(range(1, len(items) + 1)), f'{path.name}, {page}: numbers'
-            short = [number for number, answer in items if len(answer.strip()) < 60 or answer.count('$') % 2 or re.search(r'[A-Z]{3,}_[A-Z]{3,}', answer)]
-            assert short == [], f'{path.name}, {page}: answers {short} are unfinished'
-            answered[path.stem, page] = len(items)
-    asked = exercises()
+            found[path.stem, page] = [item for _, item in items]
+    return found
+
+
+@pytest.mark.parametrize('folder', ['answers', 'hints'])
+def test_every_exercise_has_an_answer_and_a_hint(folder):
+    "One section a page, one numbered paragraph an exercise, none for a page that has none."
+    given, asked = by_page(folder), exercises()
+    for at, items in given.items():
+        short = [number for number, text in enumerate(items, 1)
+                 if len(text.strip()) < (60 if folder == 'answers' else 30) or text.count('$') % 2 or re.search(r'[A-Z]{3,}_[A-Z]{3,}', text)]
+        assert short == [], f'{at}: {folder} {short} are unfinished'
     assert len(asked) > 40
-    wrong = {page: (number, answered.get(page, 0)) for page, number in asked.items() if answered.get(page, 0) != number}
-    assert wrong == {} and set(answered) == set(asked), f'(exercises, answers) by page: {wrong}; answers without a page: {set(answered) - set(asked)}'
+    wrong = {page: (number, len(given.get(page, ()))) for page, number in asked.items() if len(given.get(page, ())) != number}
+    assert wrong == {} and set(given) == set(asked), f'(exercises, {folder}) by page: {wrong}; without a page: {set(given) - set(asked)}'
+
+
+def test_hints_are_for_students_and_answers_are_not(course):
+    "Every hint is handed out, no sentence of an answer is, and a hint is shorter than its answer."
+    handed = '\n'.join(path.read_text() for path in (course/'student').rglob('*') if path.is_file())
+    hints, full = by_page('hints'), by_page('answers')
+    assert all(hint.strip() in handed for items in hints.values() for hint in items)
+    sentences = [part for items in full.values() for text in items for part in re.split(r'(?<=[.:;]) |\n', text) if len(part) > 40]
+    assert len(sentences) > 300 and [part for part in sentences if part in handed] == []
+    assert [at for at in full if sum(map(len, hints[at])) > sum(map(len, full[at]))] == []
+
+
+def measured():
+    "The programs that stand in the answers: (file and page, source)."
+    for path in sorted((ROOT/'assignments/answers').glob('*.md')):
+        for page, text in re.findall(r'^## (\S+)\n(.*?)(?=^## |\Z)', path.read_text(), re.S | re.M):
+            for block in re.findall(r'^ *```python\n(.*?)^ *```$', text, re.S | re.M): yield f'{path.stem}/{page}', textwrap.dedent(block)
+
+
+@pytest.mark.parametrize('source', [pytest.param(source, id=f'{at}-{number}') for number, (at, source) in enumerate(measured())])
+def test_measured_answers_hold(source):
+    "Where an answer states measured numbers, its lines of code find them again."
+    assert re.search(r'^ *assert ', source, re.M)
+    run(source, {'__name__': 'answer'})
 
 
 @pytest.mark.slow
@@ -246,15 +281,17 @@ def test_a_student_begins(course, tmp_path):
 
 def marks_table():
     "Marks of every answer known, as Markdown."
-    lines = ['| set | question | points | right answers that earn all | wrong answers that earn none | otherwise |', '|---|---|---|---|---|---|']
+    lines = ['| set | question | points | reference | release | right answers that earn all | wrong answers that earn none | otherwise |', '|---' * 8 + '|']
     for name in SETS:
         rows = marks(name)
         for question in dict.fromkeys(row[0] for row in rows):
             mine = [row for row in rows if row[0] == question]
+            (reference,), (release,) = [[row[3] for row in mine if row[1] == known] for known in ('the reference', 'the release')]
+            mine = [row for row in mine if row[1] not in ('the reference', 'the release')]
             right, wrong = [[row for row in mine if bool(row[4]) is kind] for kind in (True, False)]
             odd = [row[1] for row in mine if row[3] != row[4]]
-            lines.append(f'| {name} | {question} | {mine[0][2]} | {sum(r[3] == r[4] for r in right)} of {len(right)} | {sum(r[3] == 0 for r in wrong)} of {len(wrong)} '
-                         f'| {", ".join(odd) or "none"} |')
+            shares = f'{sum(r[3] == r[4] for r in right)} of {len(right)} | {sum(r[3] == 0 for r in wrong)} of {len(wrong)}'
+            lines.append(f'| {name} | {question} | {mine[0][2]} | {reference} | {release} | {shares} | {", ".join(odd) or "none"} |')
     return '\n'.join(lines)
 
 

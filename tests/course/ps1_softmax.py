@@ -100,6 +100,21 @@ def root(c='math.log(rate) + math.log(n_classes - 1) - math.log(gamma) + gap', i
     return ROOT.format(c=c, inside=inside, g=g, solve=solve, answer=answer)
 
 
+REAL = '''
+top5 = {{}}
+for solver in ('implicit', 'umax'):
+    model = SoftmaxClassifier(solver={solver}, max_passes={passes}).fit({fitted})
+    top5[{key}] = {share}
+'''
+TOP = 'float(np.mean([label in guesses for label, guesses in zip(docs.test_labels, model.top_k(docs.test_features, 5)[0])]))'
+
+
+def real(share=TOP, solver='solver', passes=6, fitted='docs.train_features, docs.train_labels', key='solver'):
+    return REAL.format(share=share, solver=solver, passes=passes, fitted=fitted, key=key)
+
+
+FALLS = '[e for e in range(-4, 4) if run_losses(e)[-1] < run_losses(e)[0]]'
+
 ANSWERS = {
     'double_sum': [
         ('loops', True, double()),
@@ -176,10 +191,38 @@ ANSWERS = {
         ('one Newton step', False, root(solve=NEWTON.replace('range(50)', 'range(1)'))),
     ],
     'answer': [
-        ('read off', True, 'answer_rate = max(10.**e for e in range(-4, 4) if run_losses(e)[-1] < run_losses(e)[0])'),
-        ('a decade too high', False, 'answer_rate = 10 * max(10.**e for e in range(-4, 4) if run_losses(e)[-1] < run_losses(e)[0])'),
-        ('a decade too low', False, 'answer_rate = .1 * max(10.**e for e in range(-4, 4) if run_losses(e)[-1] < run_losses(e)[0])'),
+        ('read off', True, 'answer_rate = .1'),
+        ('computed', True, f'answer_rate = 10.**max({FALLS})'),
+        ('counted from the left', True, 'answer_rate = 1e-4\nwhile run_losses(round(math.log10(answer_rate)) + 1)[-1] < math.log(50): answer_rate *= 10'),
+        ('a decade too high', False, 'answer_rate = 1.'),
+        ('a decade too low', False, 'answer_rate = .01'),
+        ('two decades too low, to be safe', False, 'answer_rate = 1e-3'),
         ('the exponent', False, 'answer_rate = -1.'),
+        ('the exponent with its sign lost', False, f'answer_rate = -float(max({FALLS}))'),
+        ('the left end of the slider', False, 'answer_rate = 1e-4'),
+        ('the right end of the slider', False, 'answer_rate = 1e3'),
+        ('the largest that falls at first', False, 'answer_rate = 10.**max(e for e in range(-4, 4) if min(run_losses(e)) < run_losses(e)[0])'),
+        ('eta in place of the rate', False, 'answer_rate = .1 / 200'),
+        ('in between', False, 'answer_rate = .3'),
+        ('a text', False, "answer_rate = '1e-1'"),
         ('left empty', False, 'answer_rate = None'),
+    ],
+    'real': [
+        ('guesses of the model', True, real()),
+        ('scores sorted', True, real('float(np.mean((model.classes_[np.argsort(-model.decision_function(docs.test_features), axis=1)[:, :5]] == docs.test_labels[:, None]).any(1)))')),
+        ('scores above the label\'s', True, real('(lambda S: float(np.mean((S > S[np.arange(len(S)), np.searchsorted(model.classes_, docs.test_labels)][:, None]).sum(1) < 5)))'
+                                                '(model.predict_log_proba(docs.test_features))')),
+        ('sentences it was fitted to', False, real(TOP.replace('test_', 'train_'))),
+        ('the best guess alone', False, real(TOP.replace(', 5)', ', 1)'))),
+        ('ten guesses', False, real(TOP.replace(', 5)', ', 10)'))),
+        ('one pass', False, real(passes=1)),
+        ('fitted to held-out sentences too', False, real(fitted='docs.features, docs.labels')),
+        ('the share that is missed', False, real('1 - ' + TOP)),
+        ('percent', False, real('100 * ' + TOP)),
+        ('one solver twice', False, real(solver="'umax'")),
+        ('the two exchanged', False, real(key="{'implicit': 'umax', 'umax': 'implicit'}[solver]")),
+        ('the five worst', False, real(TOP.replace('model.top_k(docs.test_features, 5)[0]', 'model.classes_[np.argsort(model.decision_function(docs.test_features), axis=1)[:, :5]]'))),
+        ('guesses shared out by five', False, real(TOP + ' / 5')),
+        ('left empty', False, 'top5 = {}'),
     ],
 }

@@ -71,6 +71,24 @@ def estimates(uniform='len(P) * len(Q) * (r - P[i] @ Q[j])**2', observed='n**2 /
     return ESTIMATES.format(uniform=uniform, observed=observed)
 
 
+REAL = '''
+cut, where, link, omega, fill, size = P0.size, {where}, {links}, {weight}, {imputed}, {ridge}
+def halves(theta): return theta[:cut].reshape(P0.shape), theta[cut:].reshape(Q0.shape)
+def value(theta): return loss(*halves(theta), link, omega, fill) + size / 2 * (theta @ theta)
+def slope(theta): return np.concatenate([part.ravel() for part in gradient(*halves(theta), link, omega, fill)]) + size * theta
+P, Q = halves(minimize(value, where, jac=slope, method='L-BFGS-B', options=dict(maxiter={steps})).x)
+S = P @ Q.T
+{hide}
+recall = {share}
+'''
+RANKS = 'float(np.mean([(S[i] > S[i, j]).sum() < 20 for i, j in hidden]))'
+
+
+def real(where='np.r_[P0.ravel(), Q0.ravel()]', links='(known[:, 0], known[:, 1])', weight='weight', imputed='imputed', ridge='ridge', steps=30,
+         hide='S[known[:, 0], known[:, 1]] = -np.inf', share=RANKS):
+    return REAL.format(where=where, links=links, weight=weight, imputed=imputed, ridge=ridge, steps=steps, hide=hide, share=share)
+
+
 ANSWERS = {
     'loss': [
         ('three terms', True, loss()),
@@ -131,7 +149,34 @@ ANSWERS = {
         ('row and column of one pair', False, estimates(observed='n**2 / np.sum(pairs[0] == i) / np.sum(pairs[1] == j) * (r - P[i] @ Q[pairs[1][one]])**2')),
     ],
     'answer': [
-        ('read off', True, 'answer_size = 2048'), ('one too small', False, 'answer_size = 1024'), ('one too large', False, 'answer_size = 4096'),
-        ('the exponent', False, 'answer_size = 11'), ('left empty', False, 'answer_size = None'),
+        ('read off', True, 'answer_size = 2048'),
+        ('computed', True, 'answer_size = 2**math.ceil(math.log2(20 * MY_WIDTH))'),
+        ('tried one by one', True, 'answer_size = 1\nwhile 2 * answer_size * MY_WIDTH**2 > answer_size**2 * MY_WIDTH / 10: answer_size *= 2'),
+        ('one too small', False, 'answer_size = 1024'),
+        ('one too large', False, 'answer_size = 4096'),
+        ('the exponent', False, 'answer_size = 11'),
+        ('not a power of two', False, 'answer_size = 20 * MY_WIDTH'),
+        ('the factor two forgotten', False, 'answer_size = 2**math.ceil(math.log2(10 * MY_WIDTH))'),
+        ('where the two are equal', False, 'answer_size = 2 * MY_WIDTH'),
+        ('a hundredth for a tenth', False, 'answer_size = 2**math.ceil(math.log2(200 * MY_WIDTH))'),
+        ('k itself', False, 'answer_size = MY_WIDTH'),
+        ('k squared', False, 'answer_size = MY_WIDTH**2'),
+        ('the right end of the slider', False, 'answer_size = 2**16'),
+        ('left empty', False, 'answer_size = None'),
+    ],
+    'real': [
+        ('ranks by counting', True, real()),
+        ('lists of twenty', True, real(share='np.mean([j in np.argsort(-S[i])[:20] for i, j in hidden])')),
+        ('lists by partition', True, real(share='sum(j in set(np.argpartition(-S[i], 20)[:20]) for i, j in hidden.tolist()) / len(hidden)')),
+        ('known links left in the lists', False, real(hide='pass')),
+        ('ten in a list', False, real(share=RANKS.replace('20', '10'))),
+        ('links it was fitted to', False, real(hide='pass', share=RANKS.replace('hidden', 'known'))),
+        ('fitted to hidden links too', False, real(links='tuple(links.observed.T)')),
+        ('start at zero', False, real(where='np.zeros(P0.size + Q0.size)')),
+        ('three steps', False, real(steps=3)),
+        ('all of the weight on the unseen pairs', False, real(weight='1.')),
+        ('no ridge', False, real(ridge='0.')),
+        ('precision of the lists', False, real(share=RANKS + ' / 20')),
+        ('left empty', False, 'recall = None'),
     ],
 }

@@ -77,17 +77,19 @@ NEAR, FAR = '((X[i] - X[j])**2).sum(1)', '((X[i] - X[k])**2).sum(1)'
 
 REAL = '''
 def objective(flat):
-    X = flat.reshape(21, 2)
-    value, gradient = loss_and_gradient(X, known)
-    return value + ridge * (X**2).sum() / 21, (gradient + 2 * ridge * X / 21).ravel()
-fits = [minimize(objective, start.ravel(), jac=True, method='L-BFGS-B', options=dict(maxiter=200)) for start in {starts}]
-best = {choice}(fits, key=lambda fit: fit.fun).x.reshape(21, 2)
+    X = flat.reshape(21, -1)
+    value, gradient = loss_and_gradient(X, {fitted})
+    return value + {price}, (gradient + {pull}).ravel()
+fits = [minimize(objective, start.ravel(), jac=True, method='L-BFGS-B', options=dict(maxiter={steps})) for start in {starts}]
+best = {best}
 errors = {errors}
 '''
+SHARES = 'dict(train=triplet_error(best, known), test=triplet_error(best, hidden))'
 
 
-def real(starts='starts', choice='min', errors="dict(train=triplet_error(best, known), test=triplet_error(best, hidden))"):
-    return REAL.format(starts=starts, choice=choice, errors=errors)
+def real(starts='starts', best='min(fits, key=lambda fit: fit.fun).x.reshape(21, -1)', errors=SHARES, fitted='known', steps=200,
+         price='ridge * (X**2).sum() / 21', pull='2 * ridge * X / 21'):
+    return REAL.format(starts=starts, best=best, errors=errors, fitted=fitted, steps=steps, price=price, pull=pull)
 
 
 ANSWERS = {
@@ -175,16 +177,36 @@ ANSWERS = {
         ('nan left out', False, error(f'a, b = {NEAR}, {FAR}\n    ok = np.isfinite(a + b)\n    return np.mean(~(a < b)[ok])')),
     ],
     'answer': [
-        ('read off', True, 'answer_scale = round(float(_best_scale()), 2)'.replace(
-            '_best_scale()', 'min(np.linspace(.2, 1.5, 53), key=lambda c: size_loss(c))')),
-        ('the map as it is', False, 'answer_scale = 1.'), ('the left end', False, 'answer_scale = .2'), ('the value of F', False, 'answer_scale = .43'),
+        ('read off', True, 'answer_scale = .65'),
+        ('the lowest of the slider', True, 'answer_scale = min([.2, .3, .4, .5, .55, .6, .65, .7, .75, .8, .85, .9, .95, 1., 1.1, 1.3, 1.5], key=size_loss)'),
+        ('searched', True, 'from scipy.optimize import minimize_scalar\nanswer_scale = float(minimize_scalar(size_loss, bounds=(.2, 1.5), method="bounded").x)'),
+        ('the map as it is', False, 'answer_scale = 1.'),
+        ('the left end', False, 'answer_scale = .2'),
+        ('the right end', False, 'answer_scale = 1.5'),
+        ('the value of F', False, 'answer_scale = round(min(size_loss(c) for c in np.linspace(.1, 1.6, 61)), 2)'),
+        ('the scale of squared distances', False, 'answer_scale = .62**2'),
+        ('its root', False, 'answer_scale = .62**.5'),
+        ('the inverse', False, 'answer_scale = 1 / .62'),
+        ('where F is as before', False, 'answer_scale = min(np.linspace(.2, .6, 81), key=lambda c: abs(size_loss(c) - size_loss(1.)))'),
+        ('one place too far to the right', False, 'answer_scale = .7'),
+        ('one place too far to the left', False, 'answer_scale = .55'),
         ('left empty', False, 'answer_scale = None'),
     ],
     'real': [
         ('best of five', True, real()),
-        ('worst of five', False, real(choice='max', errors="dict(train=1 - triplet_error(best, known), test=triplet_error(best, hidden))")),
-        ('the share that holds', False, real(errors="dict(train=1 - triplet_error(best, known), test=1 - triplet_error(best, hidden))")),
-        ('training error twice', False, real(errors="dict(train=triplet_error(best, known), test=triplet_error(best, known) + .02)")),
+        ('best kept on the way', True, real(best='sorted((fit.fun, k) for k, fit in enumerate(fits))[0][1]\nbest = fits[best].x.reshape(21, 2)')),
+        ('centred', True, real(best='min(fits, key=lambda fit: fit.fun).x.reshape(21, 2)\nbest = best - best.mean(0)')),
+        ('the shares that hold', False, real(errors='dict(train=1 - triplet_error(best, known), test=1 - triplet_error(best, hidden))')),
+        ('failures and the share that holds', False, real(errors='dict(train=triplet_error(best, known), test=1 - triplet_error(best, hidden))')),
+        ('training error twice', False, real(errors='dict(train=triplet_error(best, known), test=triplet_error(best, known))')),
+        ('the two exchanged', False, real(errors='dict(train=triplet_error(best, hidden), test=triplet_error(best, known))')),
+        ('counts', False, real(errors='dict(train=triplet_error(best, known) * len(known), test=triplet_error(best, hidden) * len(hidden))')),
+        ('percent', False, real(errors='dict(train=100 * triplet_error(best, known), test=100 * triplet_error(best, hidden))')),
+        ('near and far exchanged in the fit', False, real(fitted='known[:, [0, 2, 1]]')),
+        ('the start, not fitted', False, real(best='starts[0]')),
+        ('one dimension', False, real(starts='starts[:, :, :1]')),
+        ('fitted to all answers', False, real(fitted='np.concatenate([known, hidden])')),
+        ('ridge a thousand times too large', False, real(price='(X**2).sum() / 21', pull='2 * X / 21')),
         ('left empty', False, 'errors = {}'),
     ],
 }

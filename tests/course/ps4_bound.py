@@ -126,13 +126,13 @@ for name in ('boehning', 'chain'):
     for _ in range(11):
         curve.append(objective(W, wine_samples, wine_labels, ridge) / {per})
         S = boehning(len(wine_labels), 3) if name == {fixed} else np.array([chain(s) for s in wine_samples @ W.T])
-        W = majorize_step(W, wine_samples, wine_labels, S, ridge, {relaxation})
-    curves[name] = curve
+        W = majorize_step(W, wine_samples, wine_labels, S, {ridge}, {relaxation})
+    curves[{key}] = {curve}
 '''
 
 
-def real(order="np.argsort(scores, kind='stable')", back='S', per='len(wine_labels)', fixed="'boehning'", relaxation='1.'):
-    return REAL.format(order=order, back=back, per=per, fixed=fixed, relaxation=relaxation)
+def real(order="np.argsort(scores, kind='stable')", back='S', per='len(wine_labels)', fixed="'boehning'", relaxation='1.', ridge='ridge', key='name', curve='curve'):
+    return REAL.format(order=order, back=back, per=per, fixed=fixed, relaxation=relaxation, ridge=ridge, key=key, curve=curve)
 
 
 ANSWERS = {
@@ -207,17 +207,37 @@ ANSWERS = {
         ('in place', False, step(answer='np.subtract(W, relaxation * np.linalg.solve(A, g.ravel()).reshape(W.shape), out=W)')),
     ],
     'answer': [
-        ('read off', True, 'answer_touch = -2.9'), ('sign', False, 'answer_touch = 3.'), ('of another slider place', False, 'answer_touch = -2.'),
-        ('xi itself', False, 'answer_touch = -1.5'), ('left empty', False, 'answer_touch = None'), ('the touch at zero', False, 'answer_touch = 0.'),
+        ('read off', True, 'answer_touch = -2.9'),
+        ('derived', True, 'answer_touch = -2 * MY_XI'),
+        ('searched', True, 's = np.linspace(-7, -.5, 6501)\nanswer_touch = float(s[np.argmin(np.logaddexp(0, MY_XI) + expit(MY_XI) * s '
+                           '+ curvature_weight(MY_XI) * s**2 / 2 - np.logaddexp(0, MY_XI + s))])'),
+        ('sign', False, 'answer_touch = 3.'),
+        ('of the place before', False, 'answer_touch = -2.'),
+        ('of the place after', False, 'answer_touch = -4.'),
+        ('of the first figure', False, 'answer_touch = -1.'),
+        ('xi itself', False, 'answer_touch = 1.5'),
+        ('minus xi, where the hump is highest', False, 'answer_touch = -1.5'),
+        ('four times xi', False, 'answer_touch = -4 * MY_XI'),
+        ('the left end of the axis', False, 'answer_touch = -7.'),
+        ('the touch at zero', False, 'answer_touch = 0.'),
+        ('both touches', False, 'answer_touch = (0., -3.)'),
+        ('left empty', False, 'answer_touch = None'),
     ],
     'real': [
         ('as asked', True, real(back='S[np.ix_(np.argsort(order), np.argsort(order))]').replace('np.eye(3)[order]', 'np.eye(3)')),
         ('rows of the unit matrix', True, real()),
+        ('a permutation matrix', True, real(back='np.eye(3)[order].T @ S @ np.eye(3)[order]').replace('quadratic_bound(np.eye(3)[order]', 'quadratic_bound(np.eye(3)')),
         ('not turned back', False, real().replace('np.eye(3)[order]', 'np.eye(3)')),
         ('largest first', False, real(order="np.argsort(-scores, kind='stable')")),
         ('over-relaxed', False, real(relaxation='1.8')),
+        ('too careful', False, real(relaxation='.5')),
         ('sums, not means', False, real(per='1')),
         ('one curvature twice', False, real(fixed='name')),
+        ('the chain twice', False, real(fixed="'none'")),
+        ('the two exchanged', False, real(key="{'boehning': 'chain', 'chain': 'boehning'}[name]")),
+        ('ridge times the number of wines', False, real(ridge='ridge * len(wine_labels)')),
+        ('not measured after the last step', False, real(curve='curve[:-1]')),
+        ('the start left out', False, real(curve='curve[1:] + curve[-1:]')),
         ('left empty', False, 'curves = {}'),
     ],
 }

@@ -71,15 +71,17 @@ def verdict(body): return VERDICT.format(body=body)
 REAL = '''
 results = dict(printed=[], mended=[])
 for seed in {seeds}:
-    data = new_data(np.random.default_rng(seed))
+    data = new_data(np.random.default_rng({seed}))
     results['printed'].append(printed(data, np.random.default_rng(seed)))
-    results['mended'].append(mended({other}, np.random.default_rng(seed)))
+    results['mended'].append({second})
 results['verdict'] = {verdict}
+{after}
 '''
 
 
-def real(seeds='range(20)', other='data', verdict="verdict(results['printed'], results['mended'], np.random.default_rng(0))"):
-    return REAL.format(seeds=seeds, other=other, verdict=verdict)
+def real(seeds='range(20)', seed='seed', second='mended(data, np.random.default_rng(seed))', after='',
+         verdict="verdict(results['printed'], results['mended'], np.random.default_rng(0))"):
+    return REAL.format(seeds=seeds, seed=seed, second=second, after=after, verdict=verdict)
 
 
 ANSWERS = {
@@ -137,16 +139,38 @@ ANSWERS = {
         ('a majority of pairs', False, verdict("w = np.mean(p > m)\n    return 'mended' if w > .5 else 'printed' if w < .5 else 'undecided'")),
     ],
     'answer': [
-        ('read off', True, 'answer_runs = min(n for at, n in enumerate(offered) if all(interval_of(differences[:k], None)[0] > 0 for k in offered[at:]))'),
-        ('the last', False, 'answer_runs = 1024'), ('the first', False, 'answer_runs = 8'), ('between', False, 'answer_runs = 100'), ('left empty', False, 'answer_runs = None'),
+        ('read off', True, 'answer_runs = 128'),
+        ('from the right', True, 'answer_runs = offered[-1]\nfor n in offered[::-1]:\n    if interval_of(differences[:n], None)[0] <= 0: break\n    answer_runs = n'),
+        ('after the last that holds zero', True, 'answer_runs = 2 * max(n for n in offered if interval_of(differences[:n], None)[0] <= 0)'),
+        ('the first above zero, though later ones are not', False, 'answer_runs = min(n for n in offered if interval_of(differences[:n], None)[0] > 0)'),
+        ('the last that holds zero', False, 'answer_runs = 64'),
+        ('one too far', False, 'answer_runs = 256'),
+        ('the last', False, 'answer_runs = 1024'),
+        ('the first', False, 'answer_runs = 8'),
+        ('the place on the slider', False, 'answer_runs = 5'),
+        ('between', False, 'answer_runs = 100'),
+        ('the power of two', False, 'answer_runs = 7'),
+        ('by the formula for a spread of a half', False, 'answer_runs = math.ceil((1.96 * .5 / .1)**2)'),
+        ('where the mean is above zero', False, 'answer_runs = min(n for n in offered if differences[:n].mean() > 0)'),
+        ('left empty', False, 'answer_runs = None'),
     ],
     'real': [
         ('one loop', True, real()),
+        ('two lists', True, "seeds = range(20)\nresults = {m.__name__: [m(new_data(np.random.default_rng(s)), np.random.default_rng(s)) for s in seeds] for m in (printed, mended)}\n"
+                            "results['verdict'] = verdict(results['printed'], results['mended'], np.random.default_rng(1))"),
+        ('arrays', True, real(after="results['printed'], results['mended'] = np.array(results['printed']), np.array(results['mended'])")),
         ('other seeds', False, real(seeds='range(1, 21)')),
         ('nineteen', False, real(seeds='range(19)')),
-        ('fresh data for the second form', False, real(other='new_data(np.random.default_rng(seed + 100))')
-         .replace("mended(new", "printed(new")),
+        ('one data set twenty times', False, real(seed='0')),
+        ('a generator that runs on', False, 'rng = np.random.default_rng(0)\n' + real(seed='rng')),
+        ('the second form on data of its own', False, real(second='printed(new_data(np.random.default_rng(seed + 100)), np.random.default_rng(seed))')),
+        ('the first form twice', False, real(second='printed(data, np.random.default_rng(seed))')),
+        ('differences in place of the second', False, real(second="results['printed'][-1] - mended(data, np.random.default_rng(seed)) + 1")),
+        ('sorted', False, real(after="results['printed'].sort()")),
+        ('the two exchanged', False, real(after="results['printed'], results['mended'] = results['mended'], results['printed']")),
         ('a verdict by wish', False, real(verdict="'printed'")),
+        ('a verdict the wrong way round', False, real(verdict="verdict(results['mended'], results['printed'], np.random.default_rng(0))")),
+        ('no verdict', False, real(after="del results['verdict']")),
         ('left empty', False, 'results = {}'),
     ],
 }
