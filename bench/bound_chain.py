@@ -9,7 +9,6 @@ Without the data, planted chains stand in and the task says so.
 from __future__ import annotations
 
 import os
-import statistics
 import time
 from functools import partial
 
@@ -62,10 +61,10 @@ def main() -> list[dict]:
     name = 'CoNLL-2000' if at_hand else 'planted chains'
     rows = []
 
-    def add(method, task, peer, seconds, quality):
-        rows.append(dict(method=method, task=f'{name}: {task}', peer=peer, threads=1, seconds=f'{seconds:.4f}', quality=quality,
+    def add(method, task, peer, timing, quality):
+        rows.append(dict(method=method, task=f'{name}: {task}', peer=peer, quality=quality, **timing.columns(),
                          peak_mb=machine.peak_mb(), versions=machine.versions(), date=machine.today()))
-        print(f'{method:<40}{peer:<12}{seconds:10.4f} s  {quality}', flush=True)
+        print(f'{method:<40}{peer:<12}{timing.median:10.4f} s  {quality}', flush=True)
 
     starts = train.starts[:501]
     rng = np.random.default_rng(0)
@@ -73,10 +72,10 @@ def main() -> list[dict]:
         scores, transitions = rng.normal(size=(starts[-1], n_classes)), rng.normal(size=(n_classes, n_classes))
         jobs = {'compiled': partial(forward_backward, scores, transitions, starts), 'numpy': partial(numpy_loop, scores, transitions, starts)}
         assert np.isclose(forward_backward(scores, transitions, starts).log_norms.sum(), numpy_loop(scores, transitions, starts))
-        seconds = machine.alternate(jobs, 3)
-        times = machine.ratio(seconds['numpy'], seconds['compiled'])
+        timings = machine.race(jobs, 5)
+        times = machine.ratio(timings['numpy'].seconds, timings['compiled'].seconds)
         for key, quality in (('numpy', ''), ('compiled', f'{times:.0f} times faster')):
-            add(f'forward and backward, {n_classes} tags', f'{starts[-1]} words', key, statistics.median(seconds[key]), quality)
+            add(f'forward and backward, {n_classes} tags', f'{starts[-1]} words', key, timings[key], quality)
 
     best = minimize(small, LBFGS(), tolerance=1e-10, max_steps=500)
     floor = best.column('loss')[-1]
@@ -84,12 +83,13 @@ def main() -> list[dict]:
         run = minimize(small, solver, max_steps=500, tolerance=1e-7)
         there = np.flatnonzero(run.column('loss') - floor <= 1e-6 * abs(floor))
         step = run.rows[there[0]] if len(there) else run.rows[-1]
-        add('100 sentences to 1e-6 of the optimum', f'{small.n_params} weights', label, step['seconds'], f'{step["step"]} steps')
+        add('100 sentences to 1e-6 of the optimum', f'{small.n_params} weights', label, machine.Timing([step['seconds']]), f'{step["step"]} steps')
 
     mark = time.perf_counter()
     run = minimize(train, LBFGS(), max_steps=100, record_every=100)
     seconds = time.perf_counter() - mark
     score = f1(test.labels, test.predict(run.state.params), test.starts)
     words = np.mean(test.predict(run.state.params) == test.labels)
-    add(f'{train.n_samples} sentences, 100 steps', f'{train.n_params} weights', 'L-BFGS', seconds, f'F1 {score:.3f} on new sentences, {words:.1%} of the words right')
+    add(f'{train.n_samples} sentences, 100 steps', f'{train.n_params} weights', 'L-BFGS', machine.Timing([seconds]),
+        f'F1 {score:.3f} on new sentences, {words:.1%} of the words right')
     return rows

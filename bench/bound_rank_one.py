@@ -4,7 +4,6 @@ The bound of the batch is found beforehand and not timed, except by the updates,
 """
 from __future__ import annotations
 
-import statistics
 from functools import partial
 
 import machine
@@ -26,12 +25,12 @@ def main() -> list[dict]:
         ways = {'Sherman-Morrison': lambda problem, params, batch, bound: sherman_morrison_solve(problem, params, batch)[0],
                 'Woodbury': lambda problem, params, batch, bound: woodbury_solve(bound.curvature, bound.slope),
                 'Cholesky': lambda problem, params, batch, bound: solve_dense(bound.curvature.matrix(), bound.slope)}
-        seconds = machine.alternate({name: partial(way, problem, params, batch, bound) for name, way in ways.items()}, 5)
+        found = machine.race({name: partial(way, problem, params, batch, bound) for name, way in ways.items()}, 5)
         task = f'{problem.n_params} parameters, {size * (n_classes - 1)} terms'
         for name, way in ways.items():
             off = np.linalg.norm(full @ way(problem, params, batch, bound) - rhs) / np.linalg.norm(rhs)
-            middle = statistics.median(seconds[name])
+            middle = found[name].median
             print(f'{task:<36}{name:<18}{1000 * middle:9.3f} ms   residual {off:.0e}')
-            rows.append(dict(method=name, task=task, peer='ours', threads=1, seconds=f'{middle:.6f}', quality=f'{off:.1e}',
+            rows.append(dict(method=name, task=task, peer='ours', quality=f'{off:.1e}', **found[name].columns(),
                              peak_mb=machine.peak_mb(), versions=machine.versions(), date=machine.today()))
     return rows

@@ -49,12 +49,13 @@ def cholesky(name: str, X: np.ndarray, y: np.ndarray) -> dict:
         with warnings.catch_warnings():
             warnings.simplefilter('ignore')
             LogisticRegression(C=1 / (RIDGE * len(y)), solver='newton-cholesky', max_iter=n, tol=1e-14).fit(X, y)
-    seconds = machine.alternate({'step': lambda: solver.step(problem, state, np.random.default_rng(0)), 'one': lambda: fit(1), 'five': lambda: fit(5)}, ROUNDS)
+    found = machine.race({'step': lambda: solver.step(problem, state, np.random.default_rng(0)), 'one': lambda: fit(1), 'five': lambda: fit(5)}, ROUNDS)
+    seconds = {name: timing.seconds for name, timing in found.items()}
     iteration = [(five - one) / 4 for one, five in zip(seconds['one'], seconds['five'], strict=True)]
     share = machine.ratio(seconds['step'], iteration)
     print(f'{name}: a step takes {share:.2f} newton-cholesky iterations (asked: {ASKED_STEP}) {"met" if share <= ASKED_STEP else "MISSED"}')
-    return dict(method='BM step with Cholesky', task=f'{name}: {len(y)} rows, {problem.n_params} parameters', peer='newton-cholesky iteration',
-                seconds=f'{statistics.median(seconds["step"]):.4f}', quality=f'{share:.2f} iterations of {statistics.median(iteration):.4f} s')
+    return dict(method='BM step with Cholesky', task=f'{name}: {len(y)} rows, {problem.n_params} parameters', peer='newton-cholesky iteration', **found['step'].columns(),
+                quality=f'{share:.2f} iterations of {statistics.median(iteration):.4f} s')
 
 
 def matrix_free(n_classes: int, n_features: int, n_samples: int) -> dict:
@@ -65,7 +66,8 @@ def matrix_free(n_classes: int, n_features: int, n_samples: int) -> dict:
     problem, solver = LogLinear(X, y, n_classes, ridge=RIDGE), Majorizer(solve='cg')
     state = minimize(problem, solver, max_steps=2, record_on=0).state            # two steps: the preconditioner is factorised, once for the whole run
     jobs = {'step': lambda: solver.step(problem, state, rng), 'gradient': lambda: problem.loss_and_grad(state.params)}
-    seconds = machine.alternate(jobs, ROUNDS)
+    found = machine.race(jobs, ROUNDS)
+    seconds = {name: timing.seconds for name, timing in found.items()}
     cost = machine.ratio(seconds['step'], seconds['gradient'])
     tracemalloc.start()
     after = solver.step(problem, state, rng)
@@ -74,8 +76,8 @@ def matrix_free(n_classes: int, n_features: int, n_samples: int) -> dict:
     unit = 8 * (n_samples * n_classes + problem.n_params)
     print(f'K = {n_classes}, d = {n_features}, K * d = {problem.n_params}: a step takes {cost:.1f} gradients ({after.n_products - state.n_products} products; '
           f'asked: {ASKED_GRADIENTS:.0f}) {"met" if cost <= ASKED_GRADIENTS else "MISSED"}; memory {peak / unit:.1f} times 8 (t K + K d) bytes')
-    return dict(method='BM step without a matrix', task=f'made up: {n_samples} rows, K = {n_classes}, d = {n_features}', peer='gradient',
-                seconds=f'{statistics.median(seconds["step"]):.4f}', quality=f'{cost:.1f} gradients; memory {peak / unit:.1f} x 8 (tK + Kd) bytes')
+    return dict(method='BM step without a matrix', task=f'made up: {n_samples} rows, K = {n_classes}, d = {n_features}', peer='gradient', **found['step'].columns(),
+                quality=f'{cost:.1f} gradients; memory {peak / unit:.1f} x 8 (tK + Kd) bytes')
 
 
 def relaxation(name: str, X: np.ndarray, y: np.ndarray) -> dict:
@@ -87,7 +89,7 @@ def relaxation(name: str, X: np.ndarray, y: np.ndarray) -> dict:
         run = minimize(problem, Majorizer(relaxation=eta), max_steps=400, tolerance=1e-6)
         steps[eta] = int(np.argmax(run.column('loss') <= best * (1 + 1e-6))) or 400
     print(f'{name}: steps to 1e-6 ' + ', '.join(f'{count} (eta = {eta})' for eta, count in steps.items()))
-    return dict(method='BM steps to 1e-6 with eta = 1, 1.8, 1.9', task=f'{name}: {len(y)} rows', peer='relaxation', seconds='',
+    return dict(method='BM steps to 1e-6 with eta = 1, 1.8, 1.9', task=f'{name}: {len(y)} rows', peer='relaxation', threads=1, seconds='',
                 quality=' '.join(map(str, steps.values())))
 
 
@@ -96,5 +98,5 @@ def main() -> list[dict]:
     rows = [cholesky(name, X, y) for name, (X, y) in found.items() if name != 'four Gaussians']
     rows += [matrix_free(*shape) for shape in ((10, 100, 5000), (50, 200, 4000), (100, 1000, 4000))]
     rows += [relaxation(name, X, y) for name, (X, y) in found.items()]
-    common = dict(threads=1, peak_mb=machine.peak_mb(), versions=machine.versions('scikit-learn'), date=machine.today())
+    common = dict(peak_mb=machine.peak_mb(), versions=machine.versions('scikit-learn'), date=machine.today())
     return [{**row, **common} for row in rows]

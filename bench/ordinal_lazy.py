@@ -86,13 +86,14 @@ def one_size(n_objects: int, n_terms: int) -> tuple[list[dict], float]:
         elif name.endswith('protocol'): _dense(problem, there, old, full, batch, RATE, 1, 1.)
         else: dense_steps(*map(problem.unpack, (there, old, full)), table, kept, batch, RATE, name.endswith('printed'))
         ends[name] = there
-    seconds = {name: [each / counts[name] for each in values] for name, values in machine.alternate(jobs, ROUNDS).items()}
+    timings = {name: machine.Timing([each / counts[name] for each in timing.seconds]) for name, timing in machine.race(jobs, ROUNDS).items()}
+    seconds = {name: timing.seconds for name, timing in timings.items()}
     for name in counts:
         faster, off = machine.ratio(seconds[name], seconds['lazy']), np.abs(ends[name] - ends['dense, as printed']).max()
         verdict = f' (asked: {ASKED[n_objects]}) {"met" if faster >= ASKED[n_objects] else "MISSED"}' if name == 'dense, as printed' and n_objects in ASKED else ''
         print(f'n = {n_objects:>6}: {name:24s}{statistics.median(seconds[name]) * 1e6:10.3f} us, {faster:8.1f} times the lazy step{verdict}')
-        rows.append(dict(method=name, task=f'{n_objects} objects, {n_terms} triplets, p=10, STE', peer='' if name == 'lazy' else 'dense', threads=1,
-                         seconds=f'{statistics.median(seconds[name]):.3e}', quality=f'{off:.1e}', peak_mb=machine.peak_mb(),
+        rows.append(dict(method=name, task=f'{n_objects} objects, {n_terms} triplets, p=10, STE', peer='' if name == 'lazy' else 'dense',
+                         **timings[name].columns() | dict(seconds=f'{statistics.median(seconds[name]):.3e}'), quality=f'{off:.1e}', peak_mb=machine.peak_mb(),
                          versions=machine.versions(), date=machine.today()))
     return rows, statistics.median(seconds['lazy'])
 

@@ -2,13 +2,14 @@
 
     python bench/run.py                 every script that takes minutes at most and has changed since it was last run
     python bench/run.py NAME ...        these, whatever was run before
+    python bench/run.py --slow 30       of the scripts that take longer those that have changed, as many as fit into so many minutes
     python bench/run.py --full          every script, in full length (hours); when stopped, the next call goes on where it was
     python bench/run.py --list          what is there, and which results are older than the code
 
 A script has a function `main() -> list[dict]`, one row per thing measured, with the columns below; `bench/machine.py` has what they share.
 It runs in a process of its own with every library held to one thread. `LONG = True` in a script leaves it to --full. What a script does in more
-depth with --full it learns from EXTREME_OPT_FULL=1. A result counts as fresh while the script, what it imports from here and the parts of the
-package that it names are unchanged. A script that reads PARTS from its environment may keep finished parts in that folder: a stopped run goes on
+depth with --full it learns from EXTREME_OPT_FULL=1. A result counts as fresh while the script and every definition
+that it can reach (bench/footprint.py) are unchanged. A script that reads PARTS from its environment may keep finished parts in that folder: a stopped run goes on
 there. Rivals live in build/peers, one environment per file of bench/peers, made when a script first asks for them
 (the names of their interpreters reach it as EXTREME_OPT_PEERS and EXTREME_OPT_PEERS_CBLEARN); set these variables to use your own.
 """
@@ -17,7 +18,6 @@ from __future__ import annotations
 import argparse
 import csv
 import datetime
-import hashlib
 import importlib.util
 import json
 import os
@@ -29,11 +29,14 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+import footprint  # noqa: E402
+
 ROOT = HERE.parent
 RESULTS, PEERS = ROOT / 'docs' / 'results', ROOT / 'build' / 'peers'
 COLUMNS = ['method', 'task', 'peer', 'threads', 'seconds', 'quality', 'peak_mb', 'versions', 'date']
 OPTIONAL = ['spread', 'how']                      # relative spread over repeats; how the seconds were taken
-SHARED = {'run', 'machine', 'memory'}
+SHARED = {'run', 'machine', 'memory', 'footprint'}
 LIMIT, LIMIT_FULL = 15 * 60, 4 * 3600             # seconds that a script may take
 
 
@@ -45,34 +48,32 @@ def scripts() -> dict[str, Path]:
 def is_long(path: Path) -> bool:
     "Whether a script is left to --full."
     return bool(re.search(r'^LONG = True', path.read_text(encoding='utf-8'), re.M)) or path.stem in {
-        'softmax_reproduce', 'similarity_reproduce', 'ordinal_reproduce', 'bound_reproduce', 'softmax_rivals', 'similarity_million', 'ordinal_million'}
+        'softmax_reproduce', 'similarity_reproduce', 'ordinal_reproduce', 'bound_reproduce', 'softmax_rivals', 'softmax_lbfgs', 'softmax_rates',
+        'similarity_million', 'ordinal_million'}
 
 
 # ------------------------------------------------------------------------------------------ what is fresh
-def sources(path: Path) -> list[Path]:
-    "The script, what it imports from this folder, and the exported code of core and of the parts of the package that it names."
-    here, found = scripts(), {path}
-    for name in re.findall(r'^(?:from|import) (\w+)', path.read_text(encoding='utf-8'), re.M):
-        if name in here: found.add(here[name])
-    text = ''.join(one.read_text(encoding='utf-8') for one in found)
-    parts = {'core', *re.findall(r'extreme_opt\.(\w+)', text), *re.findall(r'from extreme_opt import (\w+)', text)}
-    for part in parts: found |= set((ROOT/'extreme_opt'/part).rglob('*.py'))
-    return sorted(found)
+def code(path: Path, read: footprint.Code | None = None) -> dict[str, str]:
+    "The definitions that a script can reach, each with a digest; comments, docstrings and code that it does not use do not count."
+    return footprint.parts(path, ROOT, read)
 
 
 def fingerprint(path: Path) -> str:
-    "Changes when a script or the code it measures changes; comments and cell numbers of exported modules do not count."
-    digest = hashlib.sha256()
-    for source in sources(path):
-        lines = [line for line in source.read_text(encoding='utf-8').splitlines() if line.strip() and not line.lstrip().startswith('#')]
-        digest.update('\n'.join([source.relative_to(ROOT).as_posix(), *lines]).encode())
-    return digest.hexdigest()[:16]
+    "Changes when a script or code that it can reach changes."
+    return footprint.fingerprint(code(path))
 
 
 def story(name: str) -> dict:
     "How the rows of a script came about; empty where nothing is told."
     path = RESULTS / f'{name}.json'
     return json.loads(path.read_text(encoding='utf-8')) if path.exists() and (RESULTS / f'{name}.csv').exists() else {}
+
+
+def changed(name: str, path: Path, read: footprint.Code | None = None) -> list[str]:
+    "What has changed since the stored rows were measured, definition by definition; empty where nothing that they depend on has."
+    told, now = story(name), code(path, read)
+    if not told: return ['how the rows came about is not known']
+    return [] if told['fingerprint'] == footprint.fingerprint(now) else footprint.changes(footprint.unpacked(told.get('code', {})), now)
 
 
 def is_fresh(name: str, path: Path, full: bool = False) -> bool:
@@ -144,11 +145,12 @@ def alone(name: str) -> None:
     "Measure in this process and store rows and story."
     import machine
     path, full, mark = scripts()[name], os.environ.get('EXTREME_OPT_FULL') == '1', time.perf_counter()
-    rows, print_ = measure(path), fingerprint(path)
+    used = code(path)
+    rows = measure(path)
     write(rows, RESULTS / f'{name}.csv')
-    told = dict(command=f'make bench name={name}' + ' full=1' * full, fingerprint=print_, full=full, machine=machine.cpu(), cores=os.cpu_count(),
+    told = dict(command=f'make bench name={name}' + ' full=1' * full, fingerprint=footprint.fingerprint(used), full=full, machine=machine.cpu(), cores=os.cpu_count(),
                 versions=machine.versions(), rivals={each: machine.installed(each) for each in ('main', 'cblearn') if machine.peer_at(each)},
-                minutes=round((time.perf_counter() - mark) / 60, 1), date=datetime.date.today().isoformat(), how=HOW)
+                minutes=round((time.perf_counter() - mark) / 60, 1), date=datetime.date.today().isoformat(), how=HOW, code=footprint.packed(used))
     (RESULTS / f'{name}.json').write_text(json.dumps(told, indent=1) + '\n', encoding='utf-8')
     shutil.rmtree(parts(path), ignore_errors=True)
 
@@ -157,11 +159,31 @@ HOW = ('In a process of its own; libraries held to the threads that a row names;
        'take turns; medians over repeats where a job is short; peak_mb is the most memory of the process that a row was measured in.')
 
 
+def fitting(minutes: float, known: dict[str, Path]) -> list[str]:
+    "The long scripts whose code has changed since they were measured, the shorter first, as far as they fit; what does not is named."
+    read, chosen = footprint.Code(ROOT), []
+    stale = {name: float(story(name).get('minutes') or LIMIT / 60) for name, path in known.items() if is_long(path) and changed(name, path, read)}
+    for name, expected in sorted(stale.items(), key=lambda item: item[1]):
+        fits = expected <= minutes
+        minutes -= expected * fits
+        if fits: chosen.append(name)
+        else: print(f'{name} is older than the code and takes about {expected:.0f} minutes, more than is left; run it by itself: make bench name={name}', flush=True)
+    if not stale: print('every long result is as the code stands', flush=True)
+    return chosen
+
+
+def seconds_for(args, names: list[str], spent: float) -> float:
+    "How long the next script may take; of --slow what is left of its minutes."
+    if args.slow is not None: return max(1., 60 * args.slow - spent)
+    return LIMIT_FULL if args.full or names else LIMIT
+
+
 def main(words: list[str]) -> int:
     parser = argparse.ArgumentParser(description='Measure speed and write docs/results.')
     parser.add_argument('names', nargs='*')
     parser.add_argument('--full', action='store_true', help='every script, in full length')
     parser.add_argument('--list', action='store_true', help='what is there, and which results are older than the code')
+    parser.add_argument('--slow', type=float, metavar='MINUTES', help='of the long scripts those whose code has changed, as many as fit; the others are named')
     parser.add_argument('--here', help=argparse.SUPPRESS)
     args, known = parser.parse_args(words), scripts()
     if args.here: alone(args.here); return 0
@@ -169,21 +191,30 @@ def main(words: list[str]) -> int:
     for name in names:
         if name not in known: sys.exit(f'bench has no script {name!r}; there are: {", ".join(known)}')
     if args.list:
+        read = footprint.Code(ROOT)
         for name, path in known.items():
-            state = 'fresh' if is_fresh(name, path) else 'older than the code' if story(name) else 'of unknown age' if (RESULTS/f'{name}.csv').exists() else 'not there'
+            there = (RESULTS/f'{name}.csv').exists()
+            state = 'fresh' if not changed(name, path, read) else 'older than the code' if story(name) else 'of unknown age' if there else 'not there'
             print(f'{name:24}{"long" if is_long(path) else "":6}results {state}')
         return 0
     wanted = names or [name for name, path in known.items() if args.full or not is_long(path)]
-    failed = []
+    if args.slow is not None:
+        wanted = names = fitting(args.slow, known)
+        if not wanted: return 0
+    failed, started = [], time.monotonic()
     for name in wanted:
         path = known[name]
         if not names and is_fresh(name, path, args.full): print(f'== {name}: nothing has changed since {story(name)["date"]}', flush=True); continue
         print(f'== {name}', flush=True)
         try:
-            subprocess.run([sys.executable, str(HERE/'run.py'), '--here', name], check=True, env=environment(path, args.full),
-                           timeout=LIMIT_FULL if args.full or names else LIMIT)
+            full = args.full or args.slow is not None and story(name).get('full', False)      # again as it was
+            subprocess.run([sys.executable, str(HERE/'run.py'), '--here', name], check=True, env=environment(path, full),
+                           timeout=seconds_for(args, names, time.monotonic() - started))
             print(f'wrote docs/results/{name}.csv', flush=True)
         except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
+            if args.slow is not None and isinstance(error, subprocess.TimeoutExpired):
+                print(f'{name} was stopped when the {args.slow:g} minutes were over; run it by itself: make bench name={name}', flush=True)
+                break
             failed.append(name)
             print(f'{name} did not end well: {error}', flush=True)
     if failed: print(f'failed: {", ".join(failed)}', file=sys.stderr)

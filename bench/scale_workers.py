@@ -24,7 +24,7 @@ import numpy as np
 from extreme_opt.bound import LogLinear
 from extreme_opt.core import LBFGS, minimize
 from extreme_opt.scale import Sharded, file_parts, local_client, save_part
-from extreme_opt.scale.shards import product_bytes, step_bytes
+from extreme_opt.scale.shards import bytes_sent, product_bytes, step_bytes
 from extreme_opt.scale.softmax_blocks import rotation_bytes
 from extreme_opt.softmax import DoubleSum
 
@@ -36,38 +36,12 @@ def row(method, task, peer, seconds=0., quality='', threads=1, peak=None) -> dic
                 peak_mb=machine.peak_mb() if peak is None else peak, versions=machine.versions('dask', 'distributed'), date=machine.today())
 
 
-def count_writes():
-    "From now on, count what this process writes into its sockets."
-    from distributed.comm.tcp import TCP
-    write, TCP.n_written = TCP.write, 0
-
-    async def counted(self, *args, **kwargs):
-        n = await write(self, *args, **kwargs)
-        TCP.n_written += n
-        return n
-    TCP.write = counted
-
-
-def writes():
-    from distributed.comm.tcp import TCP
-    return TCP.n_written
-
-
-def sent(client, job) -> int:
-    "Bytes that a job puts on the wires of all processes."
-    before = writes() + sum(client.run(writes).values())
-    job()
-    return writes() + sum(client.run(writes).values()) - before
-
-
 def sparse_rows(n, d, classes, seed=0):
     rng = np.random.default_rng(seed)
     return rng.standard_normal((n, d), np.float32), rng.integers(classes, size=n)
 
 
 def traffic(client) -> list[dict]:
-    count_writes()
-    client.run(count_writes)
     X, y = sparse_rows(200, 500, 200)
     bound, double = LogLinear(X, y, 200, dtype=np.float64), DoubleSum(X, y, 200, alpha=1., dtype=np.float64)
     small = DoubleSum(*sparse_rows(150_000, 2, 2), 2, dtype=np.float64)
@@ -80,7 +54,7 @@ def traffic(client) -> list[dict]:
         whole, params = Sharded(problem, client, 2), problem.start() + .01
         job(whole, params)                                        # compiled, and for the product: the point is there
         if 'product' not in name: params = params + .01
-        n = sent(client, lambda job=job, whole=whole, params=params: job(whole, params))
+        n = bytes_sent(client, lambda job=job, whole=whole, params=params: job(whole, params))
         print(f'{name}: {n} bytes sent, {formula} by the formula, {n / formula - 1:+.1%}')
         found.append(row('bytes', name, '2 workers', quality=f'sent={n}, formula={formula}', threads=2))
     return found

@@ -4,9 +4,11 @@
 Peers run in a Python of their own, named by EXTREME_OPT_PEERS (any with numpy, torch, jax); those that are not there are left out.
 Every peer is a process that waits for a word before each round, so that all see the same machine; its peak memory is that of the process.
 The limit: our multiply-adds at the rate of products of a (1024, 256) with a (256, 256) matrix, timed in the same process, round by round.
+Where the time goes is measured beside it, and stands in `quality` in per cent of the whole: the layers' matrix products alone, in the same chunks;
+the activations and their slopes; the observed pairs; the Gramians and what they do to embeddings; and the rest, memory that is read and written.
 
-    python bench/run.py similarity_gradient          float32, one thread
-    python bench/run.py --full                       both types, one and two threads
+    python bench/run.py similarity_gradient          float32, one and two threads
+    python bench/run.py --full                       float64 too
 
 Each case is kept under build/bench as soon as it is measured; a run that was stopped goes on behind the last of them.
 """
@@ -22,7 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
-LEFT, RIGHT, PAIRS, HIDDEN, K, OMEGA, RIDGE, ROUNDS = 6000, 3500, 500_000, 256, 128, 2**-4, 4., 3
+LEFT, RIGHT, PAIRS, HIDDEN, K, OMEGA, RIDGE, ROUNDS = 6000, 3500, 500_000, 256, 128, 2**-4, 4., 5
 FLOPS = HIDDEN * HIDDEN + HIDDEN * K      # multiply-adds of a forward pass, per row
 ASKED = {('gradient', 'torch'): 2.5, ('gradient', 'jax'): 1.5, ('product', 'torch'): 8., ('product', 'jax'): 4.}
 ASKED_SHARE = {'gradient': .6, 'product': .75}
@@ -56,15 +58,55 @@ def ours(task, dtype):
     from extreme_opt.similarity import MLP, AllPairs
     rows, columns, theta, way = data(dtype)
     problem = AllPairs(np.column_stack([rows, columns]), n_left=LEFT, n_right=RIGHT, n_components=K, left=MLP(HIDDEN, HIDDEN), right=MLP(HIDDEN, HIDDEN),
-                       unobserved_weight=OMEGA, ridge=RIDGE, dtype=dtype)
+                       unobserved_weight=OMEGA, ridge=RIDGE, dtype=dtype, n_threads=int(os.environ['OMP_NUM_THREADS']))
     theta, way = flat(theta), flat(way)
-    if task == 'product':
-        problem.loss(theta)
-        return lambda: problem.curvature_times(theta, way)
     def gradient():
         problem._memo.clear()
         return problem.loss_and_grad(theta)[1]
-    return gradient
+    def product(): return problem.curvature_times(theta, way)
+    problem.loss(theta)
+    return (product if task == 'product' else gradient), lambda: parts(task, problem, theta, way)
+
+
+def parts(task, problem, theta, way):
+    "Jobs that do one share of the work and nothing else."
+    from extreme_opt.similarity import gradient as pairs
+    from extreme_opt.similarity import gramian, towers
+    from extreme_opt.similarity import problem as whole
+    from extreme_opt.similarity.curvature import _add_ways, _visit_ways, cross_gramian
+    point, dtype, chunk = problem.point(theta), problem.dtype, 512
+    rng, wide = np.random.default_rng(0), 1 if task == 'gradient' else 2
+    A, D, W, S = (rng.normal(size=shape).astype(dtype) for shape in ((chunk, wide * HIDDEN), (chunk, K), (HIDDEN, wide * HIDDEN), (K, wide * HIDDEN)))
+    hidden, last, gw, gs, times = (np.empty(shape, dtype) for shape in ((chunk, HIDDEN), (chunk, K), (HIDDEN, HIDDEN), (K, HIDDEN), (chunk, 2 * HIDDEN)))
+    table, bias, n_chunks, terms = towers.TAYLOR.astype(dtype), np.zeros(HIDDEN, dtype), (LEFT + RIGHT) / chunk, problem.terms
+    acts, back, first, second = A[:, :HIDDEN].copy(), A[:, :HIDDEN].copy(), W[:, :HIDDEN].copy(), S[:, :HIDDEN].copy()
+    def products():
+        for _ in range(round(n_chunks)):
+            np.matmul(A, W.T, out=hidden); np.matmul(A, S.T, out=last)
+            np.matmul(D.T, acts, out=gs); np.matmul(D, second, out=hidden)
+            np.matmul(back.T, acts, out=gw); np.matmul(back, first, out=hidden)
+    def activations():
+        for _ in range(2 * round(n_chunks)):
+            if task == 'gradient': towers.add_bias_elu(hidden, bias, table)
+            else: towers._way_in(hidden, bias, acts, times)
+            towers.times_slope(back, acts, np.zeros(HIDDEN, dtype))
+    P, Q, to_left, to_right = point.left, point.right, np.zeros_like(point.left), np.zeros_like(point.right)
+    if task == 'gradient':
+        def observed(): pairs.visit_pairs(terms, P, Q, to_left, to_right)
+        def gramians():
+            G, H = gramian.left_gramian(terms, P), gramian.right_gramian(terms, Q)
+            pairs.add_unseen(to_left, P, terms.left_impute, terms.row_weights, H, OMEGA)
+            pairs.add_unseen(to_right, Q, terms.right_impute, terms.column_weights, G, OMEGA, -1.)
+    else:
+        ways, moved, at = [whole._move(problem, side, point, way) for side in (0, 1)], np.empty_like(point.seen.bends), terms.pairs
+        def observed():
+            pairs.each_stretch(lambda part: _visit_ways(at.starts, at.rights, point.seen.bends, P, Q, *ways, moved, part.start, part.stop), at.starts, terms.n_threads)
+            pairs.spread_all(terms, moved, P, Q, to_left, to_right)
+        def gramians():
+            W_c, H_c = cross_gramian(ways[0], P, terms.row_weights), cross_gramian(ways[1], Q, terms.column_weights)
+            _add_ways(to_left, ways[0], P, terms.row_weights, point.right_gramian, H_c, OMEGA)
+            _add_ways(to_right, ways[1], Q, terms.column_weights, point.left_gramian, W_c, OMEGA)
+    return {'layer products': products, 'activations': activations, 'observed pairs': observed, 'Gramians': gramians}
 
 
 def torch_peer(task, dtype, form):
@@ -133,11 +175,12 @@ def child(peer, task, kind):
     "Wait for a word, work, tell the seconds of the job and of a product; at the end, peak memory and a checksum."
     dtype = np.dtype(kind).type
     import resource
-    job = ours(task, dtype) if peer == 'ours' else (torch_peer if peer.startswith('torch') else jax_peer)(task, dtype, peer.partition(' ')[2])
+    job, shares = ours(task, dtype) if peer == 'ours' else ((torch_peer if peer.startswith('torch') else jax_peer)(task, dtype, peer.partition(' ')[2]), None)
     result = job()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == 'darwin' else 2**10)
     a, b = np.random.default_rng(0).normal(size=(1024, HIDDEN)).astype(dtype), np.random.default_rng(1).normal(size=(HIDDEN, HIDDEN)).astype(dtype)
-    print(json.dumps(dict(peak=peak, check=float(result.astype(float) @ np.cos(np.arange(len(result)))), norm=float(np.linalg.norm(result)))), flush=True)
+    print(json.dumps(dict(peak=peak, shares=where_it_goes(job, shares()) if shares else {},
+                          check=float(result.astype(float) @ np.cos(np.arange(len(result)))), norm=float(np.linalg.norm(result)))), flush=True)
     for _ in sys.stdin:
         mark = time.perf_counter()
         job()
@@ -145,6 +188,14 @@ def child(peer, task, kind):
         mark = time.perf_counter()
         for _ in range(20): a @ b
         print(json.dumps([took, (time.perf_counter() - mark) / 20]), flush=True)
+
+
+def where_it_goes(job, shares):
+    "Per cent of the job that each share of it takes, turn by turn; the rest is what no share explains."
+    import machine
+    seconds = machine.alternate({'whole': job} | shares, rounds=7)
+    found = {name: round(100 * machine.ratio(seconds[name], seconds['whole'])) for name in shares}
+    return found | {'rest': 100 - sum(found.values())}
 
 
 def measure(task, kind, threads, peers):
@@ -160,8 +211,8 @@ def measure(task, kind, threads, peers):
         if line: running[peer], first[peer] = process, json.loads(line)
         else: print(f'{peer} is not there or failed; left out')
     seconds, products = {peer: [] for peer in running}, {peer: [] for peer in running}
-    for _ in range(ROUNDS):
-        for peer, process in running.items():
+    for turn in range(ROUNDS):
+        for peer, process in list(running.items())[::-1 if turn % 2 else 1]:
             process.stdin.write('go\n')
             process.stdin.flush()
             took, product = json.loads(process.stdout.readline())
@@ -173,6 +224,8 @@ def measure(task, kind, threads, peers):
     label = f'{task}, {kind}, {threads} thread{"s" * (threads > 1)}'
     print(f'{label}: ours {statistics.median(seconds["ours"]):.3f} s, {share:.0%} of the matrix-product rate (asked: {ASKED_SHARE[task]:.0%}), '
           f'peak {first["ours"]["peak"]:.0f} MB')
+    told = f'{share:.2f} of the matrix-product rate; ' + ', '.join(f'{name} {value} %' for name, value in first['ours']['shares'].items())
+    print(f'{label}: {told}')
     for peer in running:
         if peer == 'ours': continue
         off = abs(first[peer]['norm'] / first['ours']['norm'] - 1) + abs(first[peer]['check'] - first['ours']['check']) / first['ours']['norm']
@@ -180,8 +233,8 @@ def measure(task, kind, threads, peers):
         print(f'{label}: {peer} {statistics.median(seconds[peer]):.3f} s, {ratio:.1f} times ours (asked: {asked:g}) {"met" if ratio >= asked else "MISSED"}; '
               f'peak {first[peer]["peak"]:.0f} MB, {first[peer]["peak"] / first["ours"]["peak"]:.1f} times ours; results differ by {off:.0e}')
         assert off < 1e-2, 'not the same numbers'
-    return [dict(method='AllPairs' if peer == 'ours' else peer, task=f'{task}, {kind}', peer='kernel' if peer == 'ours' else 'framework', threads=threads,
-                 seconds=f'{statistics.median(seconds[peer]):.3f}', quality=f'{share:.2f} of the matrix-product rate' if peer == 'ours' else '',
+    return [dict(method='AllPairs' if peer == 'ours' else peer, task=f'{task}, {kind}', peer='kernel' if peer == 'ours' else 'framework',
+                 **machine.Timing(seconds[peer]).columns(threads), quality=told if peer == 'ours' else '',
                  peak_mb=round(first[peer]['peak'], 1), versions=machine.versions(), date=machine.today()) for peer in running]
 
 
@@ -189,7 +242,7 @@ def main() -> list[dict]:
     other = os.environ.get('EXTREME_OPT_PEERS')
     peers = {'ours': sys.executable} | ({name: other for name in ('torch gramian', 'torch dense', 'jax gramian')} if other else {})
     full = os.environ.get('EXTREME_OPT_FULL')
-    cases = [(kind, threads) for kind in ('float32', *(('float64',) if full else ())) for threads in ((1, 2) if full else (1,))]
+    cases = [(kind, threads) for kind in ('float32', *(('float64',) if full else ())) for threads in (1, 2)]
     return [row for kind, threads in cases for task in ('gradient', 'product')
             for row in kept(__file__, f'{task} {kind} {threads} {" ".join(peers)}', lambda task=task, kind=kind, threads=threads: measure(task, kind, threads, peers))]
 

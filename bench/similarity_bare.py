@@ -1,0 +1,51 @@
+"""Recall of `SimilarityModel(n_components=40).fit(matrix)` as it stands, against a truncated SVD of the same rank, on films and links.
+
+Needs EXTREME_OPT_DATA with ml-100k, ml-1m and wikipedia-links; sets that are not there are left out. Training pairs are masked. The bare model has deep
+towers and rules for everything; the one with linear towers has the same rules. Seconds are those of the fit, on one thread.
+Each fit is kept under build/bench as soon as it has ended; a run that was stopped goes on behind the last of them.
+"""
+from __future__ import annotations
+
+import time
+
+import machine
+from similarity_gradient import kept
+from similarity_reproduce import MEASURES, RANK, sets
+
+from extreme_opt.similarity import Linear, popularity, rank_measures, svd_factors
+from extreme_opt.similarity.model import SimilarityModel
+
+LONG = True
+
+
+def factors(model): return lambda rows: model.left_embeddings_[rows] @ model.right_embeddings_.T
+
+
+def svd(train):
+    P, Q = svd_factors(train, RANK)
+    return lambda rows: P[rows] @ Q.T
+
+
+METHODS = {'popularity': popularity, f'truncated SVD, rank {RANK}': svd,
+           'SimilarityModel, linear towers': lambda train: factors(SimilarityModel(RANK, Linear(), Linear()).fit(train)),
+           'SimilarityModel, bare': lambda train: factors(SimilarityModel(RANK).fit(train))}
+
+
+def judged(train, test, make) -> dict:
+    "Measures of one method, seconds of its fit, peak memory so far."
+    mark = time.perf_counter()
+    score = make(train)
+    took = time.perf_counter() - mark
+    found = rank_measures(score, test, train, MEASURES)
+    return dict(seconds=f'{took:.1f}', peak_mb=round(machine.peak_mb(), 1),
+                quality=f'mp5={found["mean_precision@5"]:.4f} recall20={found["recall@20"]:.4f} ndcg20={found["ndcg@20"]:.4f}')
+
+
+def main() -> list[dict]:
+    rows = []
+    for title, (train, test) in sets().items():
+        for name, make in METHODS.items():
+            told = kept(__file__, f'{title} {name}', lambda train=train, test=test, make=make: judged(train, test, make))
+            print(f'{title}: {name}: {told["quality"]}, {told["seconds"]} s', flush=True)
+            rows.append(dict(method=name, task=f'bare {title}', peer='', threads=1, versions=machine.versions(), date=machine.today()) | told)
+    return rows
