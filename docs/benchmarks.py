@@ -171,7 +171,7 @@ def aims() -> list[Aim]:
         reached = None
         if 'share' in aim: reached = share_of(aim['share']).get('share')
         elif 'race' in aim:
-            named = {f'{line.script}: {line.method} | {line.name}': line.time for line in lines()}
+            named = {f'{line.script}: {line.method} | {line.name}': line.time for line in lines() if line.threads in ('', '1')}
             reached = next((time for name, time in named.items() if re.search(aim['race'], name)), None)
         else:
             place, _, pattern = aim['value'].partition(' =')
@@ -266,7 +266,9 @@ def roof_figure(rows: list[tuple[str, dict]], path: Path) -> str:
     for name, colour in colours.items():
         if any(found['bound'] == name for _, found in rows): axes.barh([0], [0], color=colour, label=BOUNDS[name])
     axes.legend(fontsize=8, title='bound by', title_fontsize=8, loc='upper right')
-    axes.set(xlim=(0, 100), yticks=range(len(rows)), ylim=(len(rows) - .4, -.6), xlabel='per cent of the limit that is reached')
+    top = max(100., *(105 * float(found['share']) for _, found in rows))
+    axes.axvline(100, color='0.35', lw=1)
+    axes.set(xlim=(0, top), yticks=range(len(rows)), ylim=(len(rows) - .4, -.6), xlabel='per cent of the limit that is reached')
     axes.set_yticklabels([name for name, _ in rows], fontsize=7)
     axes.grid(axis='x', alpha=.3)
     figure.savefig(path, dpi=110)
@@ -368,12 +370,15 @@ live in environments of their own, with the pins of `bench/peers`. Peak memory i
 
 def runs_page() -> list[str]:
     text = [*head('Commands and versions', 'How each measurement came about, and the command that repeats it.'), WAY, '', RUNS, '',
-            '::: {.races}', '| Result | Repeat | Measured on | Versions | Date |', '|---' * 5 + '|']
+            '::: {.races}', '| Result | Repeat | Code | Measured on | Versions | Date |', '|---' * 6 + '|']
+    import freshness
+    old = freshness.earlier()
     for path in sorted(RESULTS.glob('*.csv')):
         rows, how = table(path.stem), story(path.stem)
         rivals, command = '; '.join(how.get('rivals', {}).values()), how.get('command') or f'make bench name={path.stem}'
         versions = max((row['versions'] for row in rows), key=len, default='') + (f'; rivals: {rivals}' if rivals else '')
-        text.append(' | '.join(['', f'[{path.stem}]{{#{path.stem}}}', f'`{command}`', cell(f'{how["machine"]}, {how["cores"]} cores') if how else '', cell(versions),
+        text.append(' | '.join(['', f'[{path.stem}]{{#{path.stem}}}', f'`{command}`', cell(f'earlier: {old[path.stem]}') if path.stem in old else 'as it stands',
+                                cell(f'{how["machine"]}, {how["cores"]} cores') if how else '', cell(versions),
                                 max((row['date'] for row in rows), default=''), '']).strip())
     return [*text, ':::', '']
 

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import textwrap
 import time
 from pathlib import Path
 
@@ -94,11 +95,22 @@ def quoted(source):
     return re.sub(r'^(#\|\s*(?:fig-alt|fig-cap|tbl-cap):\s*)(\S.*)$', quote, source, flags=re.M)
 
 
+def broken(text, width=94):
+    "Printed sentences in lines that fit a page; a line with wide gaps is a row of a table and stays whole."
+    def fold(line):
+        if len(line) <= width or re.search(r'\S {3,}\S', line): return line
+        lead = line[:len(line) - len(line.lstrip())]
+        return '\n'.join(textwrap.wrap(line.strip(), width, initial_indent=lead, subsequent_indent=lead + '    ', break_long_words=False, break_on_hyphens=False))
+    return '\n'.join(fold(line) for line in text.split('\n'))
+
+
 def process(path, source, names):
     "One notebook as the page wants it: nbdev's processors without its signatures, definitions foldable in place, links mended."
     from fastcore.nbio import mk_cell, read_nb
     from nbdev.process import NBProcessor
     from nbdev.processors import FilterDefaults
+
+    import freshness
 
     class Page(FilterDefaults):
         def base_procs(self):  # signatures stand in the reference; nothing needs to run here
@@ -113,12 +125,16 @@ def process(path, source, names):
             cell.source = quoted(cell.source)
             for said in (out['data'] for out in cell.get('outputs', []) if 'text/markdown' in out.get('data', {})):
                 said['text/markdown'] = mend_links(''.join(said['text/markdown']), (NBS/path).parent, path)
+            for out in cell.get('outputs', []):
+                if out['output_type'] == 'stream': out['text'] = broken(''.join(out['text']))
         elif cell.cell_type == 'markdown': cell.source = mend_links(cell.source, (NBS/path).parent, path)
     NBProcessor(nb=nb, procs=Page().procs(), rm_directives='quarto').process()
     nb.cells[0].source = re.sub(r'^output-file:.*\n', '', nb.cells[0].source, flags=re.M)
     cells, has_widget, seen = [], False, set()
     for index, cell in enumerate(nb.cells):
-        if index == 1: cells.append(mk_cell(pace(nb.cells), 'markdown'))
+        if index == 1:
+            cells.append(mk_cell(pace(nb.cells), 'markdown'))
+            if said := freshness.note('\n'.join(''.join(one.source) for one in nb.cells if one.cell_type == 'code')): cells.append(mk_cell(said, 'markdown'))
         if cell.cell_type == 'code':
             has_widget |= show_widgets(cell)
             if 'exports' in cell.directives_:

@@ -2,7 +2,7 @@
 
     python docs/ledger.py check                        rows, cells and names fit together
     python docs/ledger.py run [--n 10] [--seed 1]      run that many rows' cells, and one mutant of each
-    python docs/ledger.py all [CHAPTER ...]            every row and every mutant; prints the mutation score
+    python docs/ledger.py all [CHAPTER ...]            every row and every mutant; prints the mutation score and keeps it in docs/ledger/scores.json
     python docs/ledger.py missing                      numbered items that have no row yet
 
 Rows stand in docs/ledger/CHAPTER.toml. A row is
@@ -20,15 +20,17 @@ Rows stand in docs/ledger/CHAPTER.toml. A row is
 
     [[slip]]                       # an erratum: id, where, printed, right, numbers, weight (3 a result, 2 a formula, 1 the pen), check
 
-and checks of facts that the paper does not number stand in one table: [ours] softmax-guard = "one line".
+and checks of facts that the paper does not number stand in one table: [ours] softmax-guard = "one line", or a table with what, mutants and equivalent.
 """
 from __future__ import annotations
 
 import argparse
 import contextlib
 import copy
+import hashlib
 import importlib
 import io
+import json
 import os
 import random
 import re
@@ -54,7 +56,7 @@ NUMBERED = {
     'bound': dict(equations=19, lemma=4, alg=4, table=1, fig=4),
 }
 LABEL = re.compile(r'^\s*# check: (.+?)\s*$', re.M)
-LIMIT = 60           # seconds after which a mutant counts as noticed
+LIMIT = 60           # seconds of work after which a mutant counts as noticed
 A_ROW = 3            # mechanical mutants tried for a row
 
 
@@ -92,7 +94,7 @@ def rows(chapters=CHAPTERS) -> list[Row]:
         path = ROOT/f'docs/ledger/{chapter}.toml'
         if not path.exists(): continue
         table = tomllib.loads(path.read_text(encoding='utf-8'))
-        unnumbered = [dict(id=label, what=what, verdict='ours') for label, what in table.get('ours', {}).items()]
+        unnumbered = [dict(id=label, verdict='ours', **(told if isinstance(told, dict) else dict(what=told))) for label, told in table.get('ours', {}).items()]
         for number, entry in enumerate(table.get('row', []) + unnumbered, 1):
             unknown = set(entry) - set(Row._fields)
             if unknown or not {'id', 'what', 'verdict'} <= set(entry):
@@ -144,6 +146,7 @@ def faults(chapters=CHAPTERS) -> list[str]:
             if row.check not in where: wrong.append(f'{at}: no cell carries `# check: {row.check}`; label one or say `not checkable` with the reason')
             elif not asserts(notebooks.source(notebooks.read(notebooks.NBS/where[row.check].path)['cells'][where[row.check].index])):
                 wrong.append(f'{at}: the cell `# check: {row.check}` asserts nothing')
+            else: wrong += [f'{at}: {said}' for change in row.mutants if (said := _misplaced(change, where[row.check]))]
         for name in row.names:
             if thing(name) is None: wrong.append(f'{at}: there is no extreme_opt.{name}; mend `names`')
     told = {row.check for row in table} | {row.id for row in table}
@@ -151,6 +154,15 @@ def faults(chapters=CHAPTERS) -> list[str]:
         if label.split('-')[0] in chapters and (ROOT/f'docs/ledger/{label.split("-")[0]}.toml').exists() and label not in told:
             wrong.append(f'nbs/{place.path}, cell {place.index + 1}: `# check: {label}` has no row in the ledger; add one')
     return wrong
+
+
+def _misplaced(change: str, place: Place) -> str:
+    "Why a change by hand cannot be made on the page of its check; nothing where it can."
+    texts = [notebooks.source(cell) for cell in notebooks.read(notebooks.NBS/place.path)['cells'][:place.index + 1] if cell['cell_type'] == 'code']
+    old = change.partition('=>')[0].strip()
+    try: mutation.by_hand(next((text for text in reversed(texts) if old in text), ''), change)
+    except ValueError as error: return f'{error}; mend `mutants`'
+    return ''
 
 
 def missing(chapters=CHAPTERS) -> list[str]:
@@ -204,12 +216,44 @@ def errata(chapters=CHAPTERS) -> list[Slip]:
     return found
 
 
+def told_on(slip: Slip) -> Path | None:
+    "The first page of its chapter that names an erratum which no check is needed for."
+    for path in notebooks.find():
+        if slip.chapter in path.parent.name and any(re.search(rf'\b{slip.id}\b', notebooks.source(cell)) for cell in notebooks.read(path)['cells']):
+            return path.relative_to(notebooks.NBS)
+    return None
+
+
 def number(row_id: str) -> str:
     "`softmax-25` -> (25), `softmax-prop1` -> Proposition 1."
     rest = row_id.partition('-')[2]
     if rest.isdigit(): return f'({rest})'
     match = re.fullmatch(r'([a-z]+)(\d+)', rest)
     return f'{KINDS[match[1]]} {match[2]}' if match and match[1] in KINDS else rest
+
+
+def score_lines() -> list[str]:
+    "What the last whole run of the mutants said, chapter by chapter, and how many claims were measured again."
+    lines = ['## How sharp the checks are', '', 'An error is put into a formula, a sign, a factor, a power or a pair of indices, and its check is run: it has to fail.',
+             "Mutants that change nothing are listed with a proof on the paper's page.", '',
+             '::: {.ledger}', '| Paper | Rows | Mutants | Noticed | Proved to change nothing |', '|---|---|---|---|---|']
+    since = 0
+    for chapter in CHAPTERS:
+        one = tally(chapter)
+        since += one.changed
+        lines.append(f'| {chapter} | {one.rows} | {one.tried} | {one.noticed} ({one.noticed / max(one.tried, 1):.0%}) | {one.equivalent} |')
+    lines.append(':::')
+    if since: lines += ['', f'{since} rows have changed since that run.']
+    return lines + ['', *claims_line()]
+
+
+def claims_line() -> list[str]:
+    "The count that the page on headline claims ends with."
+    for path in notebooks.find():
+        if path.stem.endswith('what_holds'):
+            said = ''.join(''.join(out.get('text', '')) for cell in notebooks.read(path)['cells'] for out in cell.get('outputs', []))
+            if found := re.search(r'\d+ claims measured again: [^\n]+', said): return [f'Of the headline claims of the papers, [{found[0]}](/verdict/what_holds.ipynb).']
+    return []
 
 
 def write_pages(folder: Path, page_name, names: dict) -> list:
@@ -240,6 +284,12 @@ def write_pages(folder: Path, page_name, names: dict) -> list:
         if ours:
             lines += ['## Beyond the paper', '', '::: {.ledger}', '| What | Check |', '|---|---|']
             lines += [f'| [{cell(row.what)}]{{#{row.id}}} | {link(row.check)} |' for row in ours] + [':::', '']
+        equal = [(row, change, why) for row in part for change, why in row.equivalent.items()]
+        if equal:
+            lines += ['## Mutants that change nothing', '', 'Changes that a check cannot notice, and why. A one-sided bound stays true when it is loosened;',
+                      'such a row lists a mutant that it does notice.', '', '::: {.ledger}', '| Item | Change | Why |', '|---|---|---|']
+            lines += [f'| [{number(row.id)}](#{row.id}) | {"any that loosens it" if change == "*" else f"`{cell(change)}`"} | {cell(why)} |'
+                      for row, change, why in equal] + [':::', '']
         (folder/f'{chapter}.qmd').write_text('\n'.join(lines) + '\n', encoding='utf-8')
         bar.append(f'ledger/{chapter}.qmd')
         def direct(row):
@@ -253,6 +303,7 @@ def write_pages(folder: Path, page_name, names: dict) -> list:
              'A reader who wonders about a formula finds it here, with what it is worth and a link to the cell that tests it. A test keeps rows and cells',
              'together, and puts errors into the formulas to see whether the checks notice: `make ledger` does so for ten random rows.', '', '::: {.ledger}',
              '| Paper | ' + ' | '.join(VERDICTS) + ' |', '|---' * (len(VERDICTS) + 1) + '|', *count, ':::', '',
+             *score_lines(), '',
              '## By number', '',
              "Every number of a paper, with a link to the cell that tests it. What the formula says and what it is worth stands in the paper's own table.", '']
     for chapter, links in grid:
@@ -269,6 +320,7 @@ def write_pages(folder: Path, page_name, names: dict) -> list:
                 said = [f'[**{slip.chapter} {slip.id}**]{{#{slip.chapter}-{slip.id}}}, {slip.where}.', f'Printed: {slip.printed}.', f'Right: {slip.right}.']
                 if slip.numbers: said.append(f'In numbers: {slip.numbers}.')
                 if slip.check: said.append(f'Checked on {link(slip.check)}.')
+                elif page := told_on(slip): said.append(f'Told on [{page.stem.partition("_")[2]}](/{page_name(page).as_posix()}).')
                 lines += [' '.join(said), '']
         (folder/'errata.qmd').write_text('\n'.join(lines) + '\n', encoding='utf-8')
         bar.append('ledger/errata.qmd')
@@ -331,9 +383,9 @@ class _Late(KeyboardInterrupt): pass
 
 def _alarm(seconds: int) -> None:
     def late(*_): raise _Late
-    if hasattr(signal, 'SIGALRM'):
-        signal.signal(signal.SIGALRM, late)
-        signal.alarm(seconds)
+    if hasattr(signal, 'SIGPROF'):       # seconds of this process, whatever else the machine does
+        signal.signal(signal.SIGPROF, late)
+        signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
 def _kept(value):
@@ -378,8 +430,8 @@ class Score(NamedTuple):
     fault: str = ''
 
 
-def examine(chosen: list[Row], seed: int = 1, n: int | None = A_ROW, tell=print) -> list[Score]:
-    "Run the cells of the rows and their mutants; one process, each notebook once."
+def examine(chosen: list[Row], seed: int = 1, n: int | None = A_ROW, tell=print, done=lambda scores: None) -> list[Score]:
+    "Run the cells of the rows and their mutants; one process, each notebook once; `done` gets the scores of each notebook."
     for name, value in notebooks.environment().items(): os.environ.setdefault(name, value)
     import matplotlib
     matplotlib.use('Agg')
@@ -398,6 +450,7 @@ def examine(chosen: list[Row], seed: int = 1, n: int | None = A_ROW, tell=print)
                     scores.append(_score(row, book, index, random.Random(f'{seed} {row.id}'), n))
                     tell(_line(scores[-1], path))
             finally: os.chdir(start)
+            done(scores[-len(group):])
     return scores
 
 
@@ -422,6 +475,48 @@ def _line(score: Score, path: Path) -> str:
     return f'{score.row.id:22} {score.row.verdict:13} nbs/{path}: {said}'
 
 
+SCORES = ROOT/'docs'/'ledger'/'scores.json'
+
+
+def digest(row: Row, source: str) -> str: return hashlib.sha256(f'{row} {source}'.encode()).hexdigest()[:8]
+
+
+def sources_of(table: list[Row]) -> dict[str, str]:
+    "The check cell of each row."
+    where, books = cells(), {}
+    for row in table:
+        if row.check in where and (path := where[row.check].path) not in books: books[path] = notebooks.read(notebooks.NBS/path)['cells']
+    return {row.id: notebooks.source(books[where[row.check].path][where[row.check].index]) for row in table if row.check in where}
+
+
+def keep(scores: list[Score]) -> None:
+    "Store how many mutants each row noticed, with a digest of row and cell: docs/ledger/scores.json, one line a row."
+    kept, table = stored(), rows()
+    said = sources_of([score.row for score in scores])
+    for score in scores: kept[score.row.id] = dict(noticed=score.noticed, tried=score.tried, of=digest(score.row, said[score.row.id]))
+    lines = [f' {json.dumps(row.id)}: {json.dumps(kept[row.id])}' for row in table if row.id in kept]
+    SCORES.write_text('{\n' + ',\n'.join(lines) + '\n}\n', encoding='utf-8')
+
+
+def stored() -> dict[str, dict]: return json.loads(SCORES.read_text(encoding='utf-8')) if SCORES.exists() else {}
+
+
+class Tally(NamedTuple):
+    rows: int           # whose cells were run with mutants
+    noticed: int
+    tried: int
+    equivalent: int     # mutants that change nothing, each listed with a proof
+    changed: int        # rows whose cell or line in the ledger is another since
+
+
+def tally(chapter: str, numbered_only: bool = True) -> Tally:
+    "The last whole run of a chapter's mutants."
+    part, kept = [row for row in rows([chapter]) if row.verdict != 'not checkable' and not (numbered_only and row.verdict == 'ours')], stored()
+    said, found = sources_of(part), [(row, kept[row.id]) for row in part if row.id in kept]
+    return Tally(len(found), sum(one['noticed'] for _, one in found), sum(one['tried'] for _, one in found), sum(len(set(row.equivalent) - {'*'}) for row in part),
+                 len(part) - sum(one['of'] == digest(row, said.get(row.id, '')) for row, one in found))
+
+
 def report(scores: list[Score]) -> int:
     for chapter in dict.fromkeys(score.row.chapter for score in scores):
         part = [score for score in scores if score.row.chapter == chapter]
@@ -442,6 +537,7 @@ def main(argv=None) -> int:
     parser.add_argument('--seed', type=int, default=1, help='which rows and which mutants (default 1)')
     parser.add_argument('--every', action='store_true', help=f'every mechanical mutant, not {A_ROW} a row')
     parser.add_argument('--rows', nargs='*', help='only these ids')
+    parser.add_argument('--changed', action='store_true', help='only rows whose cell or line has changed since they were last examined by `all`')
     args = parser.parse_args(argv)
     chapters = args.chapters or CHAPTERS
     if args.work == 'missing':
@@ -453,7 +549,11 @@ def main(argv=None) -> int:
         return int(bool(wrong))
     chosen = sample(args.n, args.seed, chapters) if args.work == 'run' else [row for row in rows(chapters) if row.verdict != 'not checkable']
     if args.rows: chosen = [row for row in chosen if row.id in args.rows]
-    return report(examine(chosen, args.seed, None if args.every else 1 if args.work == 'run' else A_ROW))
+    if args.changed:
+        said, kept = sources_of(chosen), stored()
+        chosen = [row for row in chosen if kept.get(row.id, {}).get('of') != digest(row, said.get(row.id, ''))]
+    done = keep if args.work == 'all' and not args.every else lambda scores: None
+    return report(examine(chosen, args.seed, None if args.every else 1 if args.work == 'run' else A_ROW, done=done))
 
 
 if __name__ == '__main__': sys.exit(main())
