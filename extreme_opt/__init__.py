@@ -45,7 +45,7 @@ def show_versions(
         numba = sys.modules['numba']
         rows.append(('threads', f'{numba.get_num_threads()} of {numba.config.NUMBA_NUM_THREADS}'))
     rows += [('set in shell', ', '.join(f'{name}={value}' for name, value in threads.items()) or 'no limit on threads')]
-    optional = dict(data='pooch', learn='scikit-learn pandas', show='matplotlib ipywidgets tqdm', lab='jupyterlab', ann='pynndescent', scale='dask distributed')
+    optional = dict(data='pooch', learn='scikit-learn pandas', show='matplotlib ipywidgets tqdm', lab='jupyterlab', ann='faiss-cpu', scale='dask distributed')
     rows += [(f'[{extra}] {name}', version(name)) for extra, names in optional.items() for name in names.split()]
     wide = max(len(name) for name, _ in rows)
     for name, value in rows: print(f'{name:<{wide}}  {value}')

@@ -29,7 +29,7 @@ def bench(monkeypatch):
     import machine
     import run
     yield run, machine
-    for name in ('run', 'machine', 'memory'): sys.modules.pop(name, None)
+    for name in ('run', 'machine', 'memory', 'footprint'): sys.modules.pop(name, None)
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_the_package_and_helper_scripts_count(small):
     (run.ROOT/'extreme_opt/bound').mkdir(parents=True)
     (run.ROOT/'extreme_opt/bound/one.py').write_text('x = 1\n')
     (path.parent/'helper.py').write_text('y = 1\n')
-    path.write_text(SCRIPT + '\nfrom extreme_opt.bound import one\nimport helper\n')
+    path.write_text(SCRIPT + '\nfrom extreme_opt.bound import one\nimport helper\nprint(one.x)\n')
     first = run.fingerprint(path)
     (run.ROOT/'extreme_opt/bound/one.py').write_text('# %% a cell\nx = 1\n')
     assert run.fingerprint(path) == first
@@ -76,6 +76,63 @@ def test_the_package_and_helper_scripts_count(small):
     second = run.fingerprint(path)
     (path.parent/'helper.py').write_text('y = 2\n')
     assert len({first, second, run.fingerprint(path)}) == 3
+
+
+def test_only_what_is_reached_counts(small):
+    "A definition counts where the script gets to it, through a re-export, a module used as such, a class or a program held as text; others do not."
+    run, _, path = small
+    folder = run.ROOT/'extreme_opt/bound'
+    folder.mkdir(parents=True)
+    lines = ['from .two import deep', 'LIMIT = 3', 'def used(x: int) -> int:', '    "Says so."', '    return deep(x) + LIMIT', 'def idle(): return 0',
+             'class Solver:', '    def step(self):', '        from extreme_opt.scale.far import away', '        return away']
+    code, two = '\n'.join(lines) + '\n', 'def deep(x): return x\nclass Other: pass\n'
+    (folder/'__init__.py').write_text('from extreme_opt.bound.one import idle, used, Solver\n')
+    (folder/'one.py').write_text(code)
+    (folder/'two.py').write_text(two)
+    (folder.parent/'scale').mkdir()
+    (folder.parent/'scale/far.py').write_text('away = 1\n')
+    path.write_text(SCRIPT + "\nfrom extreme_opt import bound\nfrom extreme_opt.bound import Solver\nbound.used(1)\nWORK = 'from extreme_opt.bound.two import Other'\n")
+    names, first = set(run.code(path)), run.fingerprint(path)
+    assert names == {'adding', *(f'extreme_opt.bound.{name}' for name in ('one.used', 'one.LIMIT', 'one.Solver', 'two.deep', 'two.Other'))}
+    for same in (code.replace('return 0', 'return 1'), code.replace('Says so', 'Says more'), code.replace('x: int', 'x: float'), '# a word\n' + code):
+        (folder/'one.py').write_text(same)
+        assert run.fingerprint(path) == first
+    for other in (code.replace('LIMIT = 3', 'LIMIT = 4'), code.replace('+ LIMIT', '- LIMIT'), code.replace('return away', 'return -away')):
+        (folder/'one.py').write_text(other)
+        assert run.fingerprint(path) != first
+    (folder/'one.py').write_text(code)
+    before = run.code(path)
+    (folder/'two.py').write_text(two.replace('return x', 'return -x'))
+    stored = run.footprint.packed(before)
+    assert run.footprint.unpacked(stored) == before
+    assert run.footprint.changes(before, run.code(path)) == ['extreme_opt.bound.two.deep']
+
+
+def test_long_scripts_that_changed_run_as_far_as_they_fit(small, monkeypatch, capsys):
+    run, _, path = small
+    for name in ('short', 'long', 'same', 'none'): (path.parent/f'{name}.py').write_text('LONG = True\n' + SCRIPT)
+    monkeypatch.setattr(run, 'story', lambda name: {'short': dict(minutes=2), 'long': dict(minutes=9), 'same': dict(minutes=1)}.get(name, {}))
+    monkeypatch.setattr(run, 'changed', lambda name, path, read: [] if name == 'same' else ['x'])
+    assert run.fitting(8, run.scripts()) == ['short']
+    said = capsys.readouterr().out
+    assert 'make bench name=long' in said and 'make bench name=none' in said and 'same' not in said and 'adding' not in said
+    assert run.fitting(20, run.scripts()) == ['short', 'long'] and run.fitting(99, run.scripts()) == ['short', 'long', 'none']
+
+
+def test_long_scripts_end_with_their_minutes(small, monkeypatch, capsys):
+    run, _, path = small
+    for name in ('first', 'second', 'third'): (path.parent/f'{name}.py').write_text('LONG = True\n' + SCRIPT)
+    given, clock = [], iter([0., 0., 70., 130.])
+    def job(*args, timeout, **more):
+        given.append(timeout)
+        if len(given) == 2: raise subprocess.TimeoutExpired('job', timeout)
+    monkeypatch.setattr(run, 'fitting', lambda minutes, known: ['first', 'second', 'third'])
+    monkeypatch.setattr(run, 'environment', lambda path, full: {})
+    monkeypatch.setattr(run.subprocess, 'run', job)
+    monkeypatch.setattr(run.time, 'monotonic', lambda: next(clock))
+    assert run.main(['--slow', '2']) == 0 and given == [120., 50.]
+    said = capsys.readouterr().out
+    assert 'second was stopped when the 2 minutes were over' in said and 'make bench name=second' in said and '== third' not in said
 
 
 def test_rows_with_wrong_columns_are_refused(bench, tmp_path):

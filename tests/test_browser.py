@@ -231,6 +231,8 @@ def lab(tmp_path_factory):
     "JupyterLab as `make lab` starts it, on a copy of the notebooks; gives its address and the folder."
     folder = tmp_path_factory.mktemp('lab')
     shutil.copytree(build.NBS, folder/'nbs')
+    shutil.copytree(build.ROOT/'docs/results', folder/'docs/results')
+    for file in ('pyproject.toml', 'settings.ini'): shutil.copy(build.ROOT/file, folder)       # the last cell of a page exports it
     with socket.socket() as free:
         free.bind(('127.0.0.1', 0))
         port = free.getsockname()[1]
@@ -249,22 +251,35 @@ def lab(tmp_path_factory):
         yield f'http://127.0.0.1:{port}', folder/'nbs'
     finally:
         process.terminate()
-        process.wait(30)
+        try: process.wait(30)
+        except subprocess.TimeoutExpired: process.kill()
+
+
+def connected(address, name):
+    "Whether the kernel of a notebook is up and its page connected to it: the page itself says `idle` already before that, and then loses Run All."
+    with urllib.request.urlopen(f'{address}/api/sessions', timeout=5) as answer: sessions = json.load(answer)
+    return any(one['path'] == name and one['kernel']['connections'] and one['kernel']['execution_state'] == 'idle' for one in sessions)
 
 
 def run_all(browser, lab, name, seconds):
     "Open a page in the lab, Run All Cells, save; the tab, and the notebook as saved."
     address, folder = lab
     tab = browser.new_context(viewport=DESK).new_page()
-    tab.goto(f'{address}/lab/tree/{name}', wait_until='load')
+    tab.goto(f'{address}/lab/tree/{name}?reset', wait_until='load')      # without the pages that were open before
     tab.locator('.jp-Notebook .jp-Cell').first.wait_for(timeout=60_000)
-    tab.locator('.jp-Notebook-ExecutionIndicator[data-status=idle]').first.wait_for(timeout=60_000)
+    for _ in range(240):
+        if connected(address, name): break
+        tab.wait_for_timeout(250)
+    else: pytest.fail(f'{name}: no kernel after a minute')
+    tab.locator('.jp-Notebook-ExecutionIndicator[data-status=idle]:visible').first.wait_for(timeout=60_000)
+    tab.wait_for_timeout(500)
     tab.locator('.lm-MenuBar-itemLabel', has_text=re.compile('^Run$')).click()
     tab.locator('.lm-Menu-itemLabel', has_text=re.compile('^Run All Cells$')).click()
     for _ in range(seconds):
         tab.wait_for_timeout(1000)
         tab.keyboard.press('Control+s')
-        saved = json.loads((folder/name).read_text())
+        try: saved = json.loads((folder/name).read_text())
+        except json.JSONDecodeError: continue                  # just being written
         code = [cell for cell in saved['cells'] if cell['cell_type'] == 'code' and ''.join(cell['source']).strip()]
         broken = [output for cell in code for output in cell['outputs'] if output['output_type'] == 'error']
         if broken or all(cell['execution_count'] for cell in code): break

@@ -114,9 +114,14 @@ def test_scores_of_a_thousand_stay_finite(data):
     ([[1., np.nan]], 'X holds NaN at row 0, column 1'), ([[1., 2.], [np.inf, 0.]], 'X holds inf at row 1, column 0'),
     (scipy.sparse.csc_array([[0., 1.], [0., np.nan]]), 'X holds NaN at row 1, column 1'),
     (np.zeros(3), 'Reshape your data'), (np.zeros((0, 2)), r'0 sample\(s\)'), (np.zeros((2, 0)), r'0 feature\(s\)'),
-    (np.ones((2, 2)) * 1j, 'Complex data not supported'), ([['a', 'b']], 'numbers are needed'), (np.array([['a', 1]], dtype=object), 'could not convert')])
+    (np.ones((2, 2)) * 1j, 'Complex data not supported'), ([['a', 'b']], 'numbers are needed'),
+    (np.array([[1, 2], ['a', 1]], dtype=object), "X holds 'a' at row 1, column 0"), ([[1, 2], [3]], 'differ in length'),
+    (np.zeros((2, 2, 2)), r'X.reshape\(len\(X\), -1\)')])
 def test_bad_features(X, word):
     with pytest.raises(ValueError, match=word): check_features(X)
+
+def test_text_for_a_number_is_named():
+    with pytest.raises(ValueError, match="shrink='big' is text, but a number is needed"): Centroids(shrink='big').fit([[0.], [1.]], [0, 1])
 
 def test_large_float32_is_not_taken_for_inf():
     X = np.full((4, 3), 3e38, np.float32)

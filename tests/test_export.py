@@ -88,7 +88,7 @@ def test_requirements_are_few():
     assert sorted(base) == ['numba', 'numpy', 'scipy']
     extras = {re.match(r'[\w-]+', need)[0].replace('-', '_') for key, value in parser['DEFAULT'].items()
               if key.endswith('_requirements') for need in value.split()}
-    known = {'sklearn': 'scikit_learn', 'PIL': 'pillow', 'IPython': 'ipywidgets'}   # ipywidgets brings IPython
+    known = {'sklearn': 'scikit_learn', 'PIL': 'pillow', 'faiss': 'faiss_cpu', 'IPython': 'ipywidgets'}   # ipywidgets brings IPython
     for path in LIB.rglob('*.py'):
         if path.name == '_modidx.py': continue
         for node in ast.walk(ast.parse(path.read_text(encoding='utf-8'))):

@@ -16,7 +16,8 @@ MAY = {'core': set(), 'data': {'core'}, **{name: {'core', 'data'} for name in CH
 LOW = {'core', 'data', *CHAPTERS}                                      # floors 0 to 2
 TOP = {'numpy', 'scipy'} | sys.stdlib_module_names                     # what floors 0 to 2 may import at the top
 LATE = {'scipy.optimize', 'scipy.stats'}                               # slow to import: inside functions only
-LAZY = {('core/estimator.py', 'scale')}                                # opened only when client= is given
+LAZY = {('core/estimator.py', 'scale'),                                # opened only when client= is given
+        ('scale/sharded.py', 'similarity')}                            # opened by an all-pairs problem, which has it open
 HEAVY = 'matplotlib ipywidgets sklearn dask distributed nbdev fastcore pandas tqdm pooch IPython scipy.optimize scipy.stats'.split()
 MODULES = sorted(path for path in LIB.rglob('*.py') if path.name != '_modidx.py')
 PACKAGES = sorted(path.parent.name for path in LIB.glob('*/__init__.py'))

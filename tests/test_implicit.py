@@ -16,7 +16,7 @@ from hypothesis import given, settings, strategies as st
 
 from extreme_opt.core.run import minimize
 from extreme_opt.softmax.double_sum import DoubleSum
-from extreme_opt.softmax.implicit import ImplicitSGD, implicit_update, pair_step, set_step
+from extreme_opt.softmax.implicit import ImplicitSGD, _slow_set, implicit_update, pair_step, set_step
 
 GOLDEN = [(1, .5, 0, 0, 10, .5038206383492788, 1.799205783438854, .8996028917194268),
           (10, .5, -5, 0, 100, .08865473786092604, 1.874079682763891, .9370398413819455),
@@ -107,6 +107,22 @@ def test_one_class_of_a_set_is_the_pair():
         moves = np.empty(1)
         u = set_step(rate, share, 1 / square, np.array([gap]), old, moves)
         np.testing.assert_allclose((u, moves[0]), pair_step(rate, share, .5 / square, gap, old), rtol=1e-8, atol=1e-12)
+
+def test_a_mending_that_vanishes_far_from_the_root_ends_nothing():
+    gaps, moves, slow = np.array([2.26024799, -7.04555645, 5.18227245]), np.empty(3), np.empty(3)
+    rate, share, old = 41.280391491956955, math.log(550 / 3), 0.3691729810062035
+    u, other = set_step(rate, share, 1., gaps, old, moves), _slow_set(rate, share, 1., gaps, old, slow)
+    np.testing.assert_allclose([u, *moves], [other, *slow], rtol=1e-10)
+
+def test_the_fast_set_is_the_slow_set():
+    rng, n_classes = np.random.default_rng(5), 1000
+    for _ in range(4000):
+        m, rate, stiffness = rng.integers(2, 9), 10**rng.uniform(-6, 8), 10**rng.uniform(-3, 3)
+        gaps, old, share = rng.normal(size=m) * 10**rng.uniform(-1, 4), abs(rng.normal()) * 10**rng.uniform(-1, 1), math.log(n_classes / m)
+        fast, slow = np.empty(m), np.empty(m)
+        u, other = set_step(rate, share, stiffness, gaps, old, fast), _slow_set(rate, share, stiffness, gaps, old, slow)
+        np.testing.assert_allclose(u, other, rtol=1e-8)
+        np.testing.assert_allclose(fast, slow, rtol=1e-8, atol=1e-280)
 
 def test_shuffled_visits_no_row_twice():
     problem = _problem()

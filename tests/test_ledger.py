@@ -1,5 +1,6 @@
 """The equation ledger: rows and cells fit, and a check notices an error that is put into its formula."""
 import random
+import re
 import textwrap
 
 import ledger
@@ -18,6 +19,63 @@ def test_nothing_is_numbered_twice_or_unknown():
     "A numbered id is one of the paper's."
     for row in ledger.rows():
         if row.verdict != 'ours': assert row.id in ledger.numbered(row.chapter), f'{row.id}: the paper has no such number'
+
+
+PRINTED = {    # what the papers number, counted in them by hand, appendices included
+    'softmax': {'(1)': '(29)', 'Proposition 1': 'Proposition 5', 'Lemma 1': 'Lemma 5', 'Algorithm 1': 'Algorithm 2', 'Table 1': 'Table 4', 'Figure 1': 'Figure 4'},
+    'similarity': {'(1)': '(65)', 'Algorithm 1': 'Algorithm 4', 'Table 1': 'Table 3', 'Figure 1': 'Figure 2'},
+    'ordinal': {'(1)': '(61)', 'Lemma 1': 'Lemma 4', 'Theorem 1': 'Theorem 3', 'Corollary 1': 'Corollary 1', 'Algorithm 1': 'Algorithm 2', 'Table 1': 'Table 2',
+                'Figure 1': 'Figure 5'},
+    'bound': {'(1)': '(19)', 'Lemma 1': 'Lemma 4', 'Algorithm 1': 'Algorithm 4', 'Table 1': 'Table 1', 'Figure 1': 'Figure 4'},
+}
+
+
+@pytest.mark.parametrize('chapter', PRINTED)
+def test_nothing_numbered_is_missing(chapter):
+    "Every number from the first to the last of its kind has exactly one row, and none beyond it."
+    wanted = set()
+    for first, last in PRINTED[chapter].items():
+        kind, n = re.fullmatch(r'(.*?)(\d+)\)?', last).groups()
+        assert first.startswith(kind)
+        wanted |= {last.replace(n, str(k)) for k in range(1, int(n) + 1)}
+    told = [ledger.number(row.id) for row in ledger.rows([chapter]) if row.verdict != 'ours']
+    assert len(told) == len(set(told)) and set(told) == wanted
+    assert ledger.missing([chapter]) == []
+
+
+def test_each_verdict_but_as_printed_says_why_or_names_its_erratum():
+    slips = {(slip.chapter, slip.id) for slip in ledger.errata()}
+    for row in ledger.rows():
+        if row.verdict == 'corrected': assert row.erratum, f'{row.id} is corrected: name the erratum'
+        for name in filter(None, row.erratum.split(', ')): assert (row.chapter, name) in slips, f'{row.id} names the erratum {name}, which stands nowhere'
+
+
+def test_each_erratum_has_a_page_and_each_that_changes_something_its_numbers():
+    where = ledger.cells()
+    for slip in ledger.errata():
+        assert slip.check in where or not slip.check and ledger.told_on(slip), f'{slip.chapter} {slip.id}: no page tells it'
+        assert slip.numbers or slip.weight == 1, f'{slip.chapter} {slip.id} changes a formula or a result: give the smallest numbers that show it'
+
+
+def test_kept_scores_are_full_and_of_rows_that_exist():
+    "docs/ledger/scores.json, written by `python docs/ledger.py all`: every mutant that was tried was noticed."
+    kept, known = ledger.stored(), {row.id for row in ledger.rows()}
+    assert set(kept) <= known
+    for chapter in ledger.CHAPTERS:
+        one, able = ledger.tally(chapter), [row for row in ledger.rows([chapter]) if row.verdict not in ('not checkable', 'ours')]
+        assert one.noticed == one.tried > 0 and one.rows == len(able), f'{chapter}: {one}; run: python docs/ledger.py all {chapter} --changed'
+
+
+def test_pages_show_the_scores_and_the_claims(tmp_path):
+    said = '\n'.join(ledger.score_lines())
+    for chapter in ledger.CHAPTERS: assert f'| {chapter} | {ledger.tally(chapter).rows} |' in said
+    assert re.search(r'\d+ claims measured again', said)
+
+
+def test_a_row_counts_as_changed_when_its_cell_is_another():
+    row = ledger.rows(['bound'])[0]
+    assert ledger.digest(row, 'assert x') == ledger.digest(row, 'assert x') != ledger.digest(row, 'assert y')
+    assert ledger.digest(row._replace(verdict='refuted'), 'assert x') != ledger.digest(row, 'assert x')
 
 
 @pytest.mark.notebook

@@ -183,7 +183,7 @@ def test_spectrum():
     np.testing.assert_allclose(spectrum([1., 8.], relative=False, axes=axes()).lines[0].get_ydata(), [8, 1])
     assert made.get_yscale() == 'log' and len(made.get_legend().get_texts()) == 2
     plt.close('all')
-    with pytest.raises(ValueError, match='nothing to draw'): spectrum({})
+    with pytest.raises(ValueError, match='is empty'): spectrum({})
 
 
 def test_ranking_curve():

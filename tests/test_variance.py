@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from extreme_opt.core import SGD, minimize
+from extreme_opt.core import SGD, iterate, minimize
 from extreme_opt.softmax.double_sum import DoubleSum, Draw
+from extreme_opt.softmax.implicit import ImplicitSGD
 from extreme_opt.softmax.variance import LearningSampler, averaged, noise_of, weighted_slopes
 
 
@@ -67,3 +68,11 @@ def test_average_is_the_mean_of_the_later_points():
     np.testing.assert_array_equal(last, points[-1])
     np.testing.assert_allclose(mean, np.mean(points, 0), rtol=1e-12)
     with pytest.raises(ValueError, match='averages the second half'): averaged(problem, solver, 6, 1.)
+
+def test_without_a_ridge_separable_data_have_no_minimum_and_the_loss_falls():
+    problem, lengths, losses = DoubleSum(np.eye(4).repeat(5, 0), np.arange(4).repeat(5), 4), [], []
+    for state in itertools.islice(iterate(problem, ImplicitSGD(3., 3, decay=1.)), 201):
+        if state.n_steps not in (10, 50, 200): continue
+        lengths.append(np.linalg.norm(problem.unpack(state.params)[0]))
+        losses.append(problem.log_loss(state.params))
+    assert lengths[0] < lengths[1] < lengths[2] < 3 * lengths[0] and losses[2] < losses[1] < losses[0]

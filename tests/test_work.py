@@ -15,6 +15,11 @@ EQUAL = 1.
 PROMISED = {
     # 10 times the columns; twice the nonzeros; 10 times the classes
     'umax sparse': (EQUAL, 2, EQUAL), 'implicit ahead': (EQUAL, 2, EQUAL), 'implicit long': (EQUAL, 2, EQUAL),
+    'ridge sparse': (EQUAL, 2, EQUAL), 'rival sparse': (EQUAL, 2, EQUAL),
+    # 50 times the objects; twice the dimensions
+    'ordinal gradient': (EQUAL, 2),
+    # twice the words; twice the tags
+    'words': (2.1, 4),
     # 10 times the classes; twice the columns
     'umax dense': (EQUAL, 2), 'implicit dense': (EQUAL, 2),
     # 50 times the objects; twice the dimensions

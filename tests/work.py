@@ -27,6 +27,11 @@ MUTANTS = {
     'implicit ahead, all weights': ('softmax.implicit', '_implicit_sparse', 'outer', 'weights *= 1.'),
     'implicit dense, all classes': ('softmax.implicit', '_implicit_dense', 'outer', 'weights *= 1.'),
     'umax dense, all classes': ('softmax.umax', '_umax_dense', 'outer', 'weights *= 1.'),
+    'ridge sparse, whole rows': ('softmax.ridge', '_ridge_updates', 'outer', 'scaled.raw[labels[0]] *= 1.'),
+    'ridge sparse, all factors': ('softmax.ridge', '_ridge_updates', 'outer', 'for k in range(len(scaled.class_scales)): scaled.class_scales[k] *= 1.'),
+    'rival sparse, all weights': ('softmax.rivals', '_descend_sparse', 'outer', 'weights *= 1.'),
+    'ordinal gradient, all objects': ('ordinal.problem', '_whole', 'outer', 'for row in range(len(points)): pass'),
+    'words, a sweep per pair of tags': ('bound.structured', '_scaled_sums', 'inner', 'for other in range(K): pass'),
     'ordinal lazy, all objects': ('ordinal.problem', '_alone', 'body', 'for row in range(len(work)): work[row, 0] *= 1.'),
     'ordinal batches, all objects': ('ordinal.problem', '_batches', 'outer', 'out *= 1.'),
     'similarity gradient, all pairs': ('similarity.gradient', '_scores', 'outer', 'for other in range(len(right)): pass'),
@@ -103,6 +108,44 @@ def softmax(kind: str, width: int, n_features: int, n_classes: int = 12, m: int 
     return (count(job(4)) - count(job(2))) / (2 * n)
 
 
+def ridge(width: int, n_features: int, n_classes: int = 12) -> np.ndarray:
+    from extreme_opt.softmax import DoubleSum, Draw
+    from extreme_opt.softmax.ridge import ridge_updates
+    n = 6
+    problem = DoubleSum(rows(n, width, n_features), np.arange(n) % 5, n_classes, ridge=1e-3)
+
+    def job(times):
+        params, draw = problem.start(), Draw(np.tile(np.arange(n), times), np.tile((np.arange(n) % 5 + 1)[:, None], (times, 1)))
+        return lambda: ridge_updates(problem, params.view(Counted), draw, .01, implicit=True)
+    return (count(job(4)) - count(job(2))) / (2 * n)
+
+
+def rival(width: int, n_features: int, n_classes: int = 12) -> np.ndarray:
+    from extreme_opt.softmax import OneVsEach
+    problem = OneVsEach(rows(6, width, n_features), np.arange(6) % 5, n_classes)
+
+    def job(n):
+        params, draw = problem.start(), problem.draw(np.random.default_rng(0), n)
+        return lambda: problem.descend_each(params.view(Counted), draw, .1)
+    return (count(job(24)) - count(job(12))) / 12
+
+
+def comparisons(n_objects: int, p: int) -> np.ndarray:
+    from extreme_opt.ordinal import STE, Comparisons
+    def job(times):
+        problem = Comparisons(np.tile([(0, 1, 2), (3, 4, 5), (6, 2, 1), (5, 0, 7)], (times, 1)), p, STE(), n_objects)
+        params = problem.start(0)
+        return lambda: problem.loss_and_grad(params)
+    return (count(job(20)) - count(job(10))) / 40
+
+
+def words(n: int, n_tags: int) -> np.ndarray:
+    from extreme_opt.bound.structured import forward_backward
+    rng = np.random.default_rng(0)
+    scores, transitions = rng.normal(size=(n, n_tags)), rng.normal(size=(n_tags, n_tags))
+    return count(lambda: forward_backward(scores, transitions))
+
+
 def triplets(n_objects: int, p: int, lazy: bool) -> np.ndarray:
     from extreme_opt.ordinal import STE, Comparisons
     problem = Comparisons([(0, 1, 2), (3, 4, 5), (6, 2, 1), (5, 0, 7)], p, STE(), n_objects)
@@ -142,6 +185,10 @@ CASES = {
                       ('softmax', ('implicit', 70, 100, 120, 1))],
     'umax dense': [('softmax', ('umax', 20, 20, 12, 3, True)), ('softmax', ('umax', 20, 20, 120, 3, True)), ('softmax', ('umax', 40, 40, 12, 3, True))],
     'implicit dense': [('softmax', ('implicit', 20, 20, 12, 3, True)), ('softmax', ('implicit', 20, 20, 120, 3, True)), ('softmax', ('implicit', 40, 40, 12, 3, True))],
+    'ridge sparse': [('ridge', (6, 40)), ('ridge', (6, 400)), ('ridge', (12, 400)), ('ridge', (6, 40, 120))],
+    'rival sparse': [('rival', (6, 40)), ('rival', (6, 400)), ('rival', (12, 400)), ('rival', (6, 40, 120))],
+    'ordinal gradient': [('comparisons', (10, 4)), ('comparisons', (500, 4)), ('comparisons', (10, 8))],
+    'words': [('words', (20, 4)), ('words', (40, 4)), ('words', (20, 8))],
     'ordinal lazy': [('triplets', (10, 4, True)), ('triplets', (500, 4, True)), ('triplets', (10, 8, True))],
     'ordinal batches': [('triplets', (10, 4, False)), ('triplets', (500, 4, False)), ('triplets', (10, 8, False))],
     'similarity gradient': [('towers', (100, False)), ('towers', (200, False)), ('towers', (400, False))],

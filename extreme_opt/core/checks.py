@@ -86,6 +86,7 @@ def check_unbiased(
         raise AssertionError(f'the estimate averages to {mean.flat[worst]:.6g} at entry {worst}, but {exact.flat[worst]:.6g} is exact '
                              f'(allowed {np.broadcast_to(allowed, off.shape).flat[worst]:.1e})')
 
+# %% ../../nbs/00_core/40_checks.ipynb #85eead57
 def _enumerated(estimate, params, batches, chances, shape):
     total, mean = 0., np.zeros(shape)
     for batch, chance in zip(batches, chances if chances is not None else [1 / len(batches)] * len(batches), strict=True):

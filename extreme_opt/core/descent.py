@@ -100,7 +100,6 @@ class SGD:
     batch_size: int = 1             # samples per update
     n_updates: int | str = 'pass'   # updates per step; params are copied once per step
     needs: ClassVar = ('draw', 'grad_at')
-
     def __post_init__(self):
         if not self.learning_rate >= 0: raise ValueError(f'learning_rate={self.learning_rate} is not a number from 0 up')
         if not 0 < self.decay <= 1: raise ValueError(f'decay={self.decay} is outside (0, 1]; 1 keeps the rate as it is')

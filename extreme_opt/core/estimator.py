@@ -6,7 +6,7 @@
 __all__ = ['Estimator', 'check_features', 'check_labels', 'NotFitted', 'check_columns', 'check_weights', 'row_weights',
            'free_memory', 'warn_of_memory', 'check_shared', 'run_estimator', 'Classifier']
 
-# %% ../../nbs/00_core/70_estimator.ipynb #8c2b9bb7
+# %% ../../nbs/00_core/70_estimator.ipynb #5f2be75c
 import inspect
 import os
 import sys
@@ -45,14 +45,31 @@ class _Settings:
             if inner: getattr(self, outer).set_params(**{inner: value})
             else: setattr(self, name, value)
         return self
+    def _check_settings(self):
+        "Text where the default is a number is named here, before anything is compared with it."
+        for name, argument in inspect.signature(type(self).__init__).parameters.items():
+            if type(argument.default) in (int, float) and name != 'random_state' and isinstance(getattr(self, name), (str, bytes)):
+                raise ValueError(f'{name}={getattr(self, name)!r} is text, but a number is needed, such as {argument.default}')
     def __repr__(self)->str:
         usual = inspect.signature(type(self).__init__).parameters
         changed = [f'{name}={getattr(self, name)!r}' for name in usual if name in self._setting_names()
                    and repr(getattr(self, name)) != repr(usual[name].default)]
         return f'{type(self).__name__}({", ".join(changed)})'
 
-# %% ../../nbs/00_core/70_estimator.ipynb #a720dee7
-class Estimator(_Settings):
+# %% ../../nbs/00_core/70_estimator.ipynb #72d08136
+class _Travels(_Settings):
+    "What becomes of a client when its estimator is copied."
+    client: Any = None
+    def __getstate__(self)->dict:
+        if self.client is None or isinstance(self.client, str): return dict(vars(self))
+        warnings.warn(f'{type(self).__name__}: the client stays behind, it is a handle on running workers; give the copy one by set_params(client=...)', stacklevel=3)
+        return {**vars(self), 'client': None}
+    def __sklearn_clone__(self)->Any:
+        from sklearn.base import clone
+        return type(self)(**{name: value if name == 'client' else clone(value, safe=False) for name, value in self.get_params(deep=False).items()})
+
+# %% ../../nbs/00_core/70_estimator.ipynb #7b383c90
+class Estimator(_Travels):
     "Base of all estimators: settings in, fitted attributes out, in the manners of scikit-learn."
     _kind: str | None = None   # "classifier", "regressor", or None
     _sparse = True             # whether X may be sparse
@@ -85,17 +102,30 @@ def check_features(
         if not sparse: raise TypeError('X is sparse, but dense data is required; use X.toarray() if it fits in memory')
         X = X.tocsr()
         values = X.data
-    else: X = values = np.asarray(X)
+    else: X = values = _table(X)
     if values.dtype.kind == 'c': raise ValueError(f'Complex data not supported: X holds {values.dtype} numbers; pass real and imaginary parts as columns')
     if values.dtype.kind in 'USTMm': raise ValueError(f'X holds {values.dtype} entries, but numbers are needed; encode them first')
+    if X.ndim > 2: raise ValueError(f'X has shape {X.shape}, but (n_samples, n_features) is needed; X.reshape(len(X), -1) makes one row of each sample')
     if X.ndim != 2:
         raise ValueError(f'X has shape {X.shape}, but (n_samples, n_features) is needed. Reshape your data: X.reshape(-1, 1) '
                          'if it is one feature, X.reshape(1, -1) if it is one sample')
     if X.shape[0] == 0: raise ValueError(f'X has 0 sample(s) (shape={X.shape}) while a minimum of 1 is required.')
     if X.shape[1] == 0: raise ValueError(f'X has 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.')
-    if values.dtype not in (np.float32, np.float64): X = X.astype(np.float64); values = X.data if scipy.sparse.issparse(X) else X
+    if values.dtype not in (np.float32, np.float64): X = _as_floats(X); values = X.data if scipy.sparse.issparse(X) else X
     _check_finite(X, values)
     return X
+
+def _table(X):
+    try: return np.asarray(X)
+    except ValueError: raise ValueError('the rows of X differ in length; every row needs the same columns') from None
+
+def _as_floats(X):
+    try: return X.astype(np.float64)
+    except ValueError:
+        for place, value in np.ndenumerate(X):
+            try: float(value)
+            except ValueError: raise ValueError(f'X holds {value!r} at row {place[0]}, column {place[1]}, but numbers are needed; encode it first') from None
+        raise
 
 def _check_finite(X, values):
     with np.errstate(over='ignore', invalid='ignore'):
@@ -239,7 +269,7 @@ def warn_of_memory(
     advice = advice or 'expect swapping, or the end of the process'
     warnings.warn(f'{what} is going to hold about {n_bytes / 1e9:.2g} GB, but only {free / 1e9:.2g} GB are free; {advice}', RuntimeWarning, stacklevel=3)
 
-# %% ../../nbs/00_core/70_estimator.ipynb #070d0b1e
+# %% ../../nbs/00_core/70_estimator.ipynb #1af179c6
 def _seed_of(random_state):
     "What numpy's generator is made from: an int, None for a fresh one, or a draw from a generator."
     if random_state is None: return int(np.random.SeedSequence().generate_state(1)[0])
@@ -258,7 +288,7 @@ def check_shared(
     if estimator.n_threads != 1 and not hasattr(solver, 'n_threads'):
         raise ValueError(f'n_threads={estimator.n_threads}, but {type(solver).__name__} runs on 1 thread; leave n_threads=1')
 
-# %% ../../nbs/00_core/70_estimator.ipynb #5b1d7c2e
+# %% ../../nbs/00_core/70_estimator.ipynb #61288af5
 @contextmanager
 def _workers(estimator, problem, solver, params):
     "Problem, solver and first point as they are, or with the rows on the workers of `client`."
@@ -298,6 +328,7 @@ class _Scorer(Estimator):
         raise NotImplementedError(f'{type(self).__name__} brings no `_scores`')
     def _enter(self, X:Any, y:Any, reset:bool = True)->tuple: # checked features, (n_samples,) int64 positions in `classes_`
         "Check what fit was given, and learn columns and classes."
+        self._check_settings()
         rows = check_features(X, self._sparse)
         y = check_labels(y, rows.shape[0])
         check_columns(self, X, rows.shape[1], reset)

@@ -81,7 +81,7 @@ class Majorizer:
     order: str = 'alternating'   # of the outcomes: "smallest", "largest", or one after the other
     relaxation: float = 1.8      # in (0, 2), eta; 1 goes to the minimum of the bound
     solve: str = 'auto'          # "cholesky", "cg" (matrix-free), or "auto": by the number of parameters
-    inner_steps: int = 10        # products that "cg" may take in a step; any number goes downhill
+    inner_steps: int = 2         # products that "cg" may take in a step; any number goes downhill
     inner_tolerance: float = .1  # residual at which "cg" is content, relative
     needs: ClassVar = ('loss', 'bound_at')
 

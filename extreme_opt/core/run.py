@@ -69,9 +69,7 @@ class Run:
             raise ImportError("Run.to_frame needs pandas; run pip install 'extreme_opt[learn]', or use Run.column") from None
         return pandas.DataFrame(self.rows)
 
-    def save(self,
-        path: str | Path, # .npz file to make or to replace, whole at every moment
-    ) -> None:
+    def save(self, path: str | Path) -> None: # .npz file to make or to replace, whole at every moment
         "Write the run into one file without pickled objects."
         arrays: dict = {}
         meta = {'state': pack_state(self.state, arrays), 'rows': pack(self.rows, arrays, 'rows'), 'message': self.message,
@@ -79,9 +77,7 @@ class Run:
         write_atomically(path, meta, arrays)
 
     @staticmethod
-    def load(
-        path: str | Path, # file made by `save`, or kept by `minimize(..., checkpoint=path)`
-    ) -> 'Run':
+    def load(path: str | Path) -> 'Run': # file made by `save`, or kept by `minimize(..., checkpoint=path)`
         "Read a run back, bit by bit."
         meta, arrays = read_file(path)
         try: return Run(unpack_state(meta['state'], arrays), meta['message'], *(unpack(meta[key], arrays) for key in ('rows', 'origin')))

@@ -78,10 +78,28 @@ def colour_of(
     "Colour of a solver, the same on every page."
     return style_of(solver)['color']
 
+# %% ../../nbs/60_show/10_plots.ipynb #read-column
+def _read(run:Any, column:str, against:str) -> np.ndarray: # (n,) a column
+    "A column of a run or of a dict of columns; an array has one value per step."
+    if hasattr(run, 'column'): return np.asarray(run.column(column), float)
+    if isinstance(run, Mapping): return np.asarray(run[column], float)
+    return np.arange(len(run), dtype=float) if column == against else np.asarray(run, float)
+
+def _named(things:Any, what:str) -> Mapping: # name: thing
+    "Things by name; a single one has the empty name."
+    things = things if isinstance(things, Mapping) else {'': things}
+    if not things: raise ValueError(f'{what} is empty; give at least one, as in {{"UMax": ...}}')
+    return things
+
+def _drawn_as(name:Any) -> tuple[str, dict]: # label and style
+    "What the legend says of a solver, and how it is drawn."
+    label = name if isinstance(name, str) else _name_of(name)
+    return label, style_of(name) if label else dict(color=PALETTE['blue'], linestyle='-', marker='o')
+
 # %% ../../nbs/60_show/10_plots.ipynb #639abb2c
 def _together(runs:list, against:str, column:str) -> np.ndarray: # (4, n_points): place, median, lowest, highest
     "Several runs at the places of all of them, as far as the shortest goes."
-    pairs = [[np.asarray(run.column(name), float) for name in (against, column)] for run in runs]
+    pairs = [[_read(run, name, against) for name in (against, column)] for run in runs]
     places = np.unique(np.concatenate([across for across, _ in pairs]))
     table = np.array([np.interp(places, across, up, right=np.nan) for across, up in pairs])
     reached = places <= min(across[-1] for across, _ in pairs)
@@ -89,7 +107,7 @@ def _together(runs:list, against:str, column:str) -> np.ndarray: # (4, n_points)
     return np.array([places, np.nanmedian(table, 0), np.nanmin(table, 0), np.nanmax(table, 0)])
 
 def convergence(
-    runs:Mapping,           # name or solver: its `Run`, or anything with `column(name)`; or a list of such, one per seed
+    runs:Any,               # a `Run` or an (n,) array; or, by name or solver, such, dicts of columns, or lists of them, one per seed
     *,
     against:str='passes',   # column of the horizontal axis: "passes", "step", "seconds"
     column:str='loss',      # column of the vertical axis
@@ -98,7 +116,7 @@ def convergence(
     axes:Axes|None=None,    # where to draw; the current axes by default
 )->Axes: # the axes drawn on
     "One line per run in the style of its solver, against the work it did; several runs as median and range."
-    if not runs: raise ValueError('runs is empty; give at least one, as in convergence({"UMax": run})')
+    runs = _named(runs, 'runs')
     empty = [name for name, run in runs.items() if isinstance(run, (list, tuple)) and not run]
     if empty: raise ValueError(f'{empty[0]} has no runs; give at least one')
     axes = axes if axes is not None else plt.gca()
@@ -107,34 +125,36 @@ def convergence(
     for name, run in runs.items():
         several = isinstance(run, (list, tuple))
         across, up, low, high = _together(run, against, column) if several else \
-            [np.asarray(run.column(key), float) for key in (against, column, column, column)]
-        label, style = name if isinstance(name, str) else _name_of(name), style_of(name)
+            [_read(run, key, against) for key in (against, column, column, column)]
+        label, style = _drawn_as(name)
         fade = max(.3, 1 - .35 * seen.count(_name_of(name)))   # the same solver again: the same style, paler
         axes.plot(across, above(up), label=label, alpha=fade, markevery=max(1, len(across) // 8), markersize=5, **style)
         if several: axes.fill_between(across, above(low), above(high), color=style['color'], alpha=.15, linewidth=0)
         seen.append(_name_of(name))
     axes.set_xlabel(against); axes.set_ylabel((column if floor is None else f'{column} above {floor:.4g}') + (f' ({unit})' if unit else ''))
     if floor is not None: axes.set_yscale('log')
-    axes.legend(frameon=False)
+    if '' not in runs: axes.legend(frameon=False)
     return axes
 
 # %% ../../nbs/60_show/10_plots.ipynb #bd2fff43
 def step_sizes(
-    traces:Mapping,       # name or solver: (n_steps,) step sizes, or the states of a run, as `iterate` yields them
+    traces:Any,           # (n_steps,) step sizes, states as `iterate` yields them, or a `Run` that watched `step_size`; or such by name or solver
     *,
     axes:Axes|None=None,  # where to draw; the current axes by default
 )->Axes: # the axes drawn on
     "Step sizes against steps on a logarithmic axis; a step that failed (0) is a cross at the foot."
-    if not traces: raise ValueError('traces is empty; give at least one, as in step_sizes({"SBB": sizes})')
+    traces = _named(traces, 'traces')
     axes = axes if axes is not None else plt.gca()
     for name, trace in traces.items():
+        trace = trace.column('step_size') if hasattr(trace, 'column') else trace
         sizes = np.array([getattr(one, 'step_size', one) for one in trace], float)
-        steps, style = np.arange(1, len(sizes) + 1), style_of(name)
-        axes.plot(steps, np.where(sizes > 0, sizes, np.nan), label=name if isinstance(name, str) else _name_of(name),
+        steps, (label, style) = np.arange(1, len(sizes) + 1), _drawn_as(name)
+        axes.plot(steps, np.where(sizes > 0, sizes, np.nan), label=label,
                   markevery=max(1, len(sizes) // 8), markersize=5, **style)
         failed = steps[sizes <= 0]
         if len(failed): axes.plot(failed, np.full(len(failed), .02), 'x', color=style['color'], transform=axes.get_xaxis_transform())
-    axes.set_yscale('log'); axes.set_xlabel('step'); axes.set_ylabel('step size'); axes.legend(frameon=False)
+    axes.set_yscale('log'); axes.set_xlabel('step'); axes.set_ylabel('step size')
+    if '' not in traces: axes.legend(frameon=False)
     return axes
 
 # %% ../../nbs/60_show/10_plots.ipynb #0197ccb3
@@ -211,13 +231,11 @@ def _lines(
     axes:Axes|None,  # where to draw
 )->Axes:
     "One styled line per entry."
-    several = several if isinstance(several, Mapping) else {'': several}
-    if not several: raise ValueError('there is nothing to draw; give an array, or a dict of them by name')
+    several = _named(several, 'the dict of arrays')
     axes = axes if axes is not None else plt.gca()
     for name, values in several.items():
-        label = name if isinstance(name, str) else _name_of(name)
         across, up = draw(np.asarray(values, float))
-        style = style_of(name) if label else dict(color=PALETTE['blue'], marker='o')
+        label, style = _drawn_as(name)
         axes.plot(across, up, label=label, markevery=max(1, len(up) // 8), markersize=5, **style)
     if '' not in several: axes.legend(frameon=False)
     return axes
