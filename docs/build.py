@@ -415,14 +415,17 @@ def vendored(wanted):
         cache.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=cache) as tmp:
             command = ['npm', 'pack', '--silent', '--fetch-retries=1', '--fetch-timeout=60000', *(f'{n}@{v}' for n, v, _ in missing)]
-            try: subprocess.run(command, cwd=tmp, capture_output=True, timeout=180, check=True)
-            except (subprocess.SubprocessError, OSError): return None
-            for name, version, keep in missing:
-                with tarfile.open(Path(tmp)/f'{home(name, version).name}.tgz') as tar:
-                    wants = [m for m in tar.getmembers() if re.fullmatch(f'package/({keep})', m.name)]
-                    tar.extractall(Path(tmp)/'new', members=wants, filter='data')
-                (Path(tmp)/'new'/'package').replace(home(name, version))
-                shutil.rmtree(Path(tmp)/'new')
+            try:
+                subprocess.run(command, cwd=tmp, capture_output=True, timeout=180, check=True)
+                for name, version, keep in missing:
+                    new = Path(tmp)/f'{home(name, version).name}-new'
+                    with tarfile.open(Path(tmp)/f'{home(name, version).name}.tgz') as tar:
+                        wants = [m for m in tar.getmembers() if re.fullmatch(f'package/({keep})', m.name)]
+                        tar.extractall(new, members=wants, filter='data')
+                    try: (new/'package').replace(home(name, version))
+                    except OSError:
+                        if not home(name, version).exists(): raise    # another build was first: its copy is as good
+            except (subprocess.SubprocessError, OSError, tarfile.TarError): return None
     found = {name: home(name, version) for name, version, _ in wanted}
     return found if all(path.exists() for path in found.values()) else None
 

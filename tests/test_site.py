@@ -2,6 +2,7 @@
 import html
 import importlib
 import json
+import os
 import pkgutil
 import re
 import subprocess
@@ -163,6 +164,22 @@ def test_formulas_were_read_by_katex_and_mathjax(own_scripts, report, tmp_path):
     assert done.returncode == 1
     said = done.stdout.strip().split('\n')
     assert len(said) == 3 and 'MathJax' in said[0] and 'aligned' in said[0] and 'KaTeX' in said[1] and 'MathJax' in said[2]
+
+
+@pytest.mark.parametrize('gives, first, found', [('package', False, True), ('package', True, True), ('nothing', False, False), ('broken', False, False)])
+def test_packages_come_whole_or_not_at_all(gives, first, found, tmp_path, monkeypatch):
+    "npm may give nothing or half a file, and another build may be first."
+    cache, made = tmp_path/'cache/site', tmp_path/'package'
+    made.mkdir(); (made/'a.js').write_text('1'); (made/'b.txt').write_text('2')
+    act = dict(package=f'tar -czf some-thing-1.0.tgz -C {tmp_path} package', nothing='true', broken='echo half > some-thing-1.0.tgz')[gives]
+    if first: act += f'; mkdir -p {cache}/some-thing-1.0; cp {made}/a.js {cache}/some-thing-1.0'
+    (tmp_path/'npm').write_text(f'#!/bin/sh\n{act}\n'); (tmp_path/'npm').chmod(0o755)
+    monkeypatch.setenv('PATH', f'{tmp_path}:{os.environ["PATH"]}')
+    monkeypatch.setenv('EXTREME_OPT_CACHE', str(cache.parent))
+    packages = build.vendored([('@some/thing', '1.0', r'.*\.js')])
+    assert (packages is not None) == found
+    if found: assert [p.name for p in packages['@some/thing'].iterdir()] == ['a.js']
+    assert found or not (cache/'some-thing-1.0').exists()
 
 
 def test_formulas_are_found_in_markdown_and_not_in_code():
