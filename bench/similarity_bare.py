@@ -1,7 +1,8 @@
 """Recall of `SimilarityModel(n_components=40).fit(matrix)` as it stands, against a truncated SVD of the same rank, on films and links.
 
 Needs EXTREME_OPT_DATA with ml-100k, ml-1m and wikipedia-links; sets that are not there are left out. Training pairs are masked. The bare model has deep
-towers and rules for everything; the one with linear towers has the same rules. Seconds are those of the fit, on one thread.
+towers and rules for everything; the one with linear towers has the same rules, and so has the one without damping, whose Gauss-Newton steps are
+full ones from the start. Seconds are those of the fit, on one thread.
 Each fit is kept under build/bench as soon as it has ended; a run that was stopped goes on behind the last of them.
 """
 from __future__ import annotations
@@ -12,13 +13,24 @@ import machine
 from similarity_gradient import kept
 from similarity_reproduce import MEASURES, RANK, sets
 
+from extreme_opt.core import GaussNewton
 from extreme_opt.similarity import Linear, popularity, rank_measures, svd_factors
 from extreme_opt.similarity.model import SimilarityModel
 
 LONG = True
 
 
-def factors(model): return lambda rows: model.left_embeddings_[rows] @ model.right_embeddings_.T
+def factors(model):
+    "Scores of a fitted model, with the loss that it ended at."
+    def score(rows): return model.left_embeddings_[rows] @ model.right_embeddings_.T
+    score.loss = float(model.run_.state.loss)                                   # type: ignore[attr-defined]
+    return score
+
+
+def undamped(model):
+    "The same model, whose Gauss-Newton steps are not damped at first."
+    model._make_solver = lambda problem: GaussNewton()
+    return model
 
 
 def svd(train):
@@ -28,7 +40,8 @@ def svd(train):
 
 METHODS = {'popularity': popularity, f'truncated SVD, rank {RANK}': svd,
            'SimilarityModel, linear towers': lambda train: factors(SimilarityModel(RANK, Linear(), Linear()).fit(train)),
-           'SimilarityModel, bare': lambda train: factors(SimilarityModel(RANK).fit(train))}
+           'SimilarityModel, bare': lambda train: factors(SimilarityModel(RANK).fit(train)),
+           'SimilarityModel, no damping': lambda train: factors(undamped(SimilarityModel(RANK)).fit(train))}
 
 
 def judged(train, test, make) -> dict:
@@ -37,8 +50,9 @@ def judged(train, test, make) -> dict:
     score = make(train)
     took = time.perf_counter() - mark
     found = rank_measures(score, test, train, MEASURES)
+    end = f' loss={score.loss:.5g}' if hasattr(score, 'loss') else ''
     return dict(seconds=f'{took:.1f}', peak_mb=round(machine.peak_mb(), 1),
-                quality=f'mp5={found["mean_precision@5"]:.4f} recall20={found["recall@20"]:.4f} ndcg20={found["ndcg@20"]:.4f}')
+                quality=f'mp5={found["mean_precision@5"]:.4f} recall20={found["recall@20"]:.4f} ndcg20={found["ndcg@20"]:.4f}' + end)
 
 
 def main() -> list[dict]:

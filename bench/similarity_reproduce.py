@@ -9,7 +9,7 @@ Needs EXTREME_OPT_DATA with ml-1m, ml-100k and wikipedia-links; sets that are no
   says what was chosen.
 - "defaults SET": recall on validation pairs when the ridge or the unobserved weight is moved away from its rule (small sets).
 
-Python's `implicit` is measured where it is installed. All rows use 1 thread and float32.
+Python's `implicit` is measured where it is installed, here or in EXTREME_OPT_PEERS. All rows use 1 thread and float32.
 """
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ import sys
 import time
 import warnings
 from dataclasses import replace
+from pathlib import Path
 
 import machine
 import numpy as np
@@ -109,7 +110,8 @@ def best_of(trials, valid, kept) -> tuple:
 
 
 def als_trials():
-    "Settings of implicit's ALS, if it is there."
+    "Settings of implicit's ALS, if it is there: in this environment or in that of the rivals, whose libraries come last."
+    sys.path += [str(folder) for folder in Path(machine.peer_at('main')).parent.parent.glob('lib/python*/site-packages') if machine.peer_at('main')]
     try: from implicit.als import AlternatingLeastSquares
     except ImportError: return []
     def trial(regularization, alpha):

@@ -1990,6 +1990,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                        'extreme_opt/similarity/model.py'),
                                               'extreme_opt.similarity.model._observed': ( '30_similarity/model.html#_observed',
                                                                                           'extreme_opt/similarity/model.py'),
+                                              'extreme_opt.similarity.model._ridge_of': ( '30_similarity/model.html#_ridge_of',
+                                                                                          'extreme_opt/similarity/model.py'),
                                               'extreme_opt.similarity.model._shape': ( '30_similarity/model.html#_shape',
                                                                                        'extreme_opt/similarity/model.py'),
                                               'extreme_opt.similarity.model._warn_of_empty': ( '30_similarity/model.html#_warn_of_empty',

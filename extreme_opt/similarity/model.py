@@ -58,6 +58,7 @@ def auto_ridge(
 
 # %% ../../nbs/30_similarity/80_model.ipynb #6ad45189
 SOLVERS = ('newton', 'gd', 'adagrad', 'block', 'pair', 'sogram')
+_DAMPING = .2                       # of the first Gauss-Newton step, in automatic ridges
 
 class _Parts(Estimator):
     "From settings to problem and solver."
@@ -66,8 +67,9 @@ class _Parts(Estimator):
     column_weights: Any; values: Any; penalty: Any; biases: Any; dtype: Any; warm_start: Any; random_state: Any
     run_: Any; left_embeddings_: Any; right_embeddings_: Any; observed_: Any; ridge_: Any; unobserved_weight_: Any; n_features_in_: Any
 
-    def _make_solver(self):
-        made = dict(newton=GaussNewton(), gd=GradientDescent(), adagrad=GradientDescent(scaling='adagrad'), block=BlockSGD(), pair=PairSGD(), sogram=SOGram())
+    def _make_solver(self, problem):
+        newton = GaussNewton(damping=_DAMPING * _ridge_of(problem))
+        made = dict(newton=newton, gd=GradientDescent(), adagrad=GradientDescent(scaling='adagrad'), block=BlockSGD(), pair=PairSGD(), sogram=SOGram())
         if self.solver not in made: raise ValueError(f'solver={self.solver!r} is not one of {", ".join(map(repr, SOLVERS))}')
         return made[self.solver]
     def _make_problem(self, observed, left_features, right_features, labels, pair_weights):
@@ -81,8 +83,10 @@ class _Parts(Estimator):
         if isinstance(self.ridge, str) and self.ridge != 'auto': raise ValueError(f'ridge={self.ridge!r} is neither a number nor "auto"')
         problem = AllPairs(pairs, left_features, right_features, ridge=0. if self.ridge == 'auto' else self.ridge, **settings)
         if self.ridge == 'auto':
-            object.__setattr__(problem, 'ridge', auto_ridge(float(problem.terms.pairs.weights.sum()), problem.n_left, problem.n_right))
+            object.__setattr__(problem, 'ridge', _ridge_of(problem))
         return problem
+
+def _ridge_of(problem): return auto_ridge(float(problem.terms.pairs.weights.sum()), problem.n_left, problem.n_right)
 
 def _shape(shape):   # a tower's shape, also as `save` writes it down
     if not isinstance(shape, dict): return shape
@@ -107,7 +111,8 @@ class _Learning(_Parts):
         "Learn both towers from the observed pairs and, weighted, all others."
         self._check_settings()
         before = self.run_.state.params if self.warm_start and hasattr(self, 'run_') else None
-        solver, problem = self._make_solver(), self._make_problem(observed, left_features, right_features, labels, pair_weights)
+        problem = self._make_problem(observed, left_features, right_features, labels, pair_weights)
+        solver = self._make_solver(problem)
         if before is not None and before.shape != (problem.n_params,):
             raise ValueError(f'warm_start=True, but the last fit had {len(before)} parameters and this one has {problem.n_params}; set warm_start=False')
         run_estimator(self, problem, solver, None if before is None else before.astype(problem.dtype), n_bytes=8. * problem.memory())
