@@ -122,9 +122,9 @@ def torch_peer(path: str, kind: str, rate: float, size: int, limit: float) -> di
 
 
 def child(settings: dict) -> dict:
-    import resource
+    from memory import peak_mb
     found = torch_peer(**settings) if 'size' in settings else ours(**settings)
-    return found | dict(peak=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == 'darwin' else 2**10))
+    return found | dict(peak=peak_mb())
 
 
 def ask(python: str, **settings) -> dict | None:
