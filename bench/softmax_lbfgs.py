@@ -22,7 +22,7 @@ GOAL, LIMIT, ASKED, ASKED_MEMORY = 3.1, 150., 500, 10
 
 def exact(path: str) -> dict:
     "Seconds, iterations and loss of `LogisticRegression`, watched from within its minimiser."
-    import resource
+    from memory import peak_mb
 
     from scipy import optimize
     from sklearn.linear_model import LogisticRegression
@@ -36,7 +36,7 @@ def exact(path: str) -> dict:
         return plain(*given, **more | dict(callback=callback))
     optimize.minimize = watched
     LogisticRegression(C=1e4, max_iter=1000).fit(rows, labels)
-    return found | dict(peak=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == 'darwin' else 2**10))
+    return found | dict(peak=peak_mb())
 
 
 def main() -> list[dict]:
