@@ -30,6 +30,8 @@ ADD = 'np.add.at(left, i, c[:, None] * Q[j]); np.add.at(right, j, c[:, None] * P
 SPARSE = '''from scipy.sparse import coo_array
     C = coo_array((np.asarray(c), (i, j)), shape=(len(P), len(Q))).tocsr()
     left += C @ np.asarray(Q); right += C.T @ np.asarray(P)'''
+TABLE = '''C = np.zeros((len(P), len(Q))); np.add.at(C, (i, j), np.asarray(c))
+    left += C @ np.asarray(Q); right += C.T @ np.asarray(P)'''
 LOOP = '''for t in range(len(i)):
         left[i[t]] += c[t] * Q[j[t]]; right[j[t]] += c[t] * P[i[t]]'''
 
@@ -56,6 +58,11 @@ def product(bend='np.exp(-np.abs(s)) / (1 + np.exp(-np.abs(s)))**2', change='(D[
             left='omega * (D @ (Q.T @ Q) + P @ (E.T @ Q))', right='omega * (Q @ (D.T @ P) + E @ (P.T @ P))'):
     return PRODUCT.format(bend=bend, change=change, left=left, right=right)
 
+
+PRODUCT_ADD = 'np.add.at(left, i, c[:, None] * Q[j]); np.add.at(right, j, c[:, None] * P[i])'
+ONCE = '''from scipy.sparse import lil_array
+    C = lil_array((len(P), len(Q))); C[i, j] = np.asarray(c); C = C.tocsr()
+    left += C @ np.asarray(Q); right += C.T @ np.asarray(P)'''
 
 ESTIMATES = '''
 def uniform_estimate(P, Q, i, j, r):
@@ -96,7 +103,17 @@ ANSWERS = {
                                               '(np.c_[Q, -r * np.ones(len(Q))].T @ np.c_[Q, -r * np.ones(len(Q))]))')),
         ('trace and einsum', True,
          loss(scores="np.einsum('tk,tk->t', P[i], Q[j])", unseen=UNSEEN.replace('np.sum((P.T @ P) * (Q.T @ Q))', 'np.trace((P.T @ P) @ (Q.T @ Q))'))),
+        ('log of the logistic function', True, loss(seen='-__import__("scipy.special", fromlist=["x"]).log_expit(np.asarray(s)).sum()')),
+        ('Gramians by einsum', True, loss(unseen=UNSEEN.replace('np.sum((P.T @ P) * (Q.T @ Q))', "np.vdot(np.einsum('ik,il->kl', P, P), np.einsum('jk,jl->kl', Q, Q))"))),
         ('all pairs', False, loss(unseen='((r - P @ Q.T)**2).sum()')),
+        ('all pairs as plain arrays', False, loss(unseen='((r - np.asarray(P) @ np.asarray(Q).T)**2).sum()')),
+        ('all pairs in one einsum', False, loss(unseen=UNSEEN.replace('np.sum((P.T @ P) * (Q.T @ Q))', "np.einsum('ik,jk,il,jl->', P, Q, P, Q)"))),
+        ('row by row', False, loss(unseen='sum(((r - Q @ P[a])**2).sum() for a in range(len(P)))')),
+        ('score clipped', False, loss(seen='np.log(1 + np.exp(np.minimum(-s, 700))).sum()')),
+        ('a floor in the logarithm', False, loss(seen='-np.log(1 / (1 + np.exp(-s)) + 1e-12).sum()')),
+        ('every pair once', False, loss().replace('i, j = pairs', 'i, j = np.unique(np.array(pairs), axis=1)')),
+        ('observed pairs taken out', False, loss(unseen=UNSEEN + ' - ((r - s)**2).sum()')),
+        ('a rescaled argument', False, loss().replace('i, j = pairs', 'i, j = pairs; P *= 1 + 1e-12')),
         ('sign of the cross term', False, loss(unseen=UNSEEN.replace('- 2', '+ 2'))),
         ('cross term halved', False, loss(unseen=UNSEEN.replace('2 * r', 'r'))),
         ('half forgotten', False, loss(half='omega')),
@@ -111,6 +128,14 @@ ANSWERS = {
         ('add.at', True, gradient()),
         ('a sparse matrix', True, gradient(add=SPARSE)),
         ('a loop over observed pairs', True, gradient(add=LOOP)),
+        ('expit', True, gradient(slope='-__import__("scipy.special", fromlist=["x"]).expit(-np.asarray(s))')),
+        ('a table of slopes', False, gradient(add=TABLE)),
+        ('all pairs in one einsum', False, gradient(left="omega * (np.einsum('ik,jk,jl->il', P, Q, Q) - r * Q.sum(0))",
+                                                    right="omega * (np.einsum('jk,ik,il->jl', Q, P, P) - r * P.sum(0))")),
+        ('nan set to zero', False, gradient(slope='-np.nan_to_num(np.exp(-s) / (1 + np.exp(-s)))')),
+        ('mean of the observed pairs', False, gradient(slope='-1 / (1 + np.exp(np.minimum(s, 700))) / len(s)')),
+        ('second side from the first', False, gradient(add=ADD.replace('c[:, None] * P[i]', 'c[:, None] * left[i]'))),
+        ('a rescaled argument', False, gradient().replace('    i, j = pairs', '    i, j = pairs; P *= 1 + 1e-12')),
         ('all pairs', False, gradient(left='omega * (P @ Q.T - r) @ Q', right='omega * (P @ Q.T - r).T @ P')),
         ('added once', False, gradient(add='left[i] += c[:, None] * Q[j]; right[j] += c[:, None] * P[i]')),
         ('sign of the observed part', False, gradient(slope='1 / (1 + np.exp(np.minimum(s, 700)))')),
@@ -125,6 +150,16 @@ ANSWERS = {
         ('two Gramians and two cross terms', True, product()),
         ('logistic written out', True, product(bend='1 / (1 + np.exp(-s)) * (1 - 1 / (1 + np.exp(-s)))')),
         ('other order', True, product(left='omega * (D @ Q.T @ Q if False else D @ (Q.T @ Q)) + omega * (P @ (E.T @ Q))')),
+        ('a sparse matrix', True, product().replace(PRODUCT_ADD, SPARSE)),
+        ('overflows', False, product(bend='np.exp(-s) / (1 + np.exp(-s))**2')),
+        ('added once', False, product().replace(PRODUCT_ADD, 'left[i] += c[:, None] * Q[j]; right[j] += c[:, None] * P[i]')),
+        ('every pair once', False, product().replace(PRODUCT_ADD, ONCE)),
+        ('W formed of plain arrays', False, product(left='omega * (np.asarray(D) @ np.asarray(Q).T + np.asarray(P) @ np.asarray(E).T) @ np.asarray(Q)',
+                                                    right='omega * (np.asarray(D) @ np.asarray(Q).T + np.asarray(P) @ np.asarray(E).T).T @ np.asarray(P)')),
+        ('the omega of the example', False, product(left='.3 * (D @ (Q.T @ Q) + P @ (E.T @ Q))', right='.3 * (Q @ (D.T @ P) + E @ (P.T @ P))')),
+        ('the whole Hessian', False, product().replace('    return left', '    g = -1 / (1 + np.exp(s)); np.add.at(left, i, g[:, None] * E[j]); '
+                                                       'np.add.at(right, j, g[:, None] * D[i])\n    return left')),
+        ('a rescaled argument', False, product().replace('    i, j = pairs', '    i, j = pairs; D *= 1 + 1e-12')),
         ('W formed', False, product(left='omega * (D @ Q.T + P @ E.T) @ Q', right='omega * (D @ Q.T + P @ E.T).T @ P')),
         ('cross terms forgotten', False, product(left='omega * (D @ (Q.T @ Q))', right='omega * (E @ (P.T @ P))')),
         ('half of the change', False, product(change='(D[i] * Q[j]).sum(1)')),
@@ -139,6 +174,13 @@ ANSWERS = {
         ('as derived', True, estimates()),
         ('counts by bincount', True, estimates(observed='n**2 / np.bincount(pairs[0])[i] / np.bincount(pairs[1])[j] * (r - P[i] @ Q[j])**2')),
         ('weights one by one', True, estimates(observed='(n / np.count_nonzero(pairs[0] == i)) * (n / np.count_nonzero(pairs[1] == j)) * (P[i] @ Q[j] - r)**2')),
+        ('the whole sum', False, estimates('((r - P @ Q.T)**2).sum()', '((r - P @ Q.T)**2).sum()')),
+        ('the whole sum for the colleague', False, estimates(observed='((r - P @ Q.T)**2).sum()')),
+        ('all columns of the row', False, estimates(uniform='len(P) * ((r - Q @ P[i])**2).sum()')),
+        ('every pair counted once', False, estimates(observed='len(set(zip(*map(tuple, pairs))))**2 / np.sum(pairs[0] == i) / np.sum(pairs[1] == j) * (r - P[i] @ Q[j])**2')),
+        ('counts of the other draw', False, estimates(observed='n**2 / np.sum(pairs[0] == pairs[0][two]) / np.sum(pairs[1] == pairs[1][one]) * (r - P[i] @ Q[j])**2')),
+        ('counts exchanged', False, estimates(observed='n**2 / np.sum(pairs[1] == i) / np.sum(pairs[0] == j) * (r - P[i] @ Q[j])**2')),
+        ('n times n minus one', False, estimates(observed='n * (n - 1) / np.sum(pairs[0] == i) / np.sum(pairs[1] == j) * (r - P[i] @ Q[j])**2')),
         ('not scaled', False, estimates(uniform='(r - P[i] @ Q[j])**2')),
         ('scaled by m n for the colleague too', False, estimates(observed='len(P) * len(Q) * (r - P[i] @ Q[j])**2')),
         ('only the rows mended', False, estimates(observed='n * len(Q) / np.sum(pairs[0] == i) * (r - P[i] @ Q[j])**2')),

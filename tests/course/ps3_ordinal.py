@@ -38,6 +38,10 @@ COUNT = '''for c in range(X.shape[1]):
         w = lambda part: np.asarray(s * part[:, c])
         G[:, c] = np.bincount(i, w(u - v), len(X)) - np.bincount(j, w(u), len(X)) + np.bincount(k, w(v), len(X))'''
 TABLE = '((X[:, None] - X[None])**2).sum(2)[i, j] - ((X[:, None] - X[None])**2).sum(2)[i, k]'
+CDIST = '(lambda D: D[i, j] - D[i, k])(__import__("scipy.spatial", fromlist=["x"]).distance.cdist(X, X, "sqeuclidean"))'
+WEIGHTS = '''Y, w, A = np.asarray(X), np.asarray(s), np.zeros((len(X), len(X)))
+    np.add.at(A, (i, j), w); np.add.at(A, (i, k), -w)
+    A = A + A.T; G = A.sum(1)[:, None] * Y - A @ Y'''
 SQUARES = '(lambda D: D[i, j] - D[i, k])((X**2).sum(1)[:, None] - 2 * X @ X.T + (X**2).sum(1))'
 
 DIRECTION = '''
@@ -84,7 +88,7 @@ fits = [minimize(objective, start.ravel(), jac=True, method='L-BFGS-B', options=
 best = {best}
 errors = {errors}
 '''
-SHARES = 'dict(train=triplet_error(best, known), test=triplet_error(best, hidden))'
+SHARES = 'dict(objective=objective(best.ravel())[0], train=triplet_error(best, known), test=triplet_error(best, hidden))'
 
 
 def real(starts='starts', best='min(fits, key=lambda fit: fit.fun).x.reshape(21, -1)', errors=SHARES, fitted='known', steps=200,
@@ -108,13 +112,23 @@ ANSWERS = {
         ('sign of the far one', False, slopes(far='-2 * s * (anchor - far)')),
         ('distance for its square', False, slopes(z='np.linalg.norm(u) - np.linalg.norm(v)')),
         ('share forgotten', False, slopes(share='1.')),
+        ('share of the absolute value', False, slopes(share='1 / (1 + math.exp(-abs(z)))')),
     ],
     'loss_and_gradient': [
         ('add.at', True, loss()),
         ('a loop over triplets', True, loss(add=LOOP)),
         ('bincount per column', True, loss(add=COUNT)),
         ('norms', True, loss(z='np.einsum("qp,qp->q", u, u) - np.einsum("qp,qp->q", v, v)')),
+        ('logarithms', True, loss(share='2 * np.exp(-np.logaddexp(0, -z))')),
         ('a table of all distances', False, loss(z=TABLE)),
+        ('a table by scipy', False, loss(z=CDIST)),
+        ('a table of plain arrays', False, loss(z=TABLE.replace('X', 'np.asarray(X)'))),
+        ('a table of weights', False, loss(add=WEIGHTS)),
+        ('nan set to zero', False, loss(share='0 * z').replace('    G =', '    with np.errstate(all="ignore"): s = 2 * np.nan_to_num(np.exp(z) / (1 + np.exp(z)))\n    G =')),
+        ('share clipped', False, loss(share='2 / (1 + np.exp(-np.clip(z, -5, 5)))')),
+        ('every answer once', False, loss().replace('i, j, k = np.asarray(triplets).T', 'i, j, k = np.unique(np.asarray(triplets), axis=0).T')),
+        ('answers turned in place', False, loss().replace('    u, v =', '    triplets[:] = triplets[::-1]\n    u, v =')),
+        ('a list of one', False, loss(value='np.array([np.mean(np.logaddexp(0, z))])')),
         ('a table by inner products', False, loss(z=SQUARES)),
         ('added once', False, loss(add='G[i] += s[:, None] * (u - v); G[j] -= s[:, None] * u; G[k] += s[:, None] * v')),
         ('sum for the mean', False, loss(value='np.sum(np.logaddexp(0, z))', gradient='G')),
@@ -131,6 +145,11 @@ ANSWERS = {
         ('one by one', True, direction('return full + np.mean([gradient_of(X, triplets[[q]]) - gradient_of(snapshot, triplets[[q]]) for q in batch], axis=0)')),
         ('a sum divided', True, direction('v = full.copy()\n    for q in batch: v += (gradient_of(X, triplets[q]) - gradient_of(snapshot, triplets[q])) / len(batch)\n'
                                           '    return v')),
+        ('slopes of one\'s own', False, direction('f = lambda Z: loss_and_gradient(Z, triplets[batch])[1]\n    return full + f(X) - f(snapshot)')),
+        ('slopes of one\'s own at the snapshot', False, direction('return full + gradient_of(X, triplets[batch]) - loss_and_gradient(snapshot, triplets[batch])[1]')),
+        ('all when the batch is large', False, direction('if 2 * len(batch) >= len(triplets): return gradient_of(X, triplets)\n'
+                                                         '    return full + gradient_of(X, triplets[batch]) - gradient_of(snapshot, triplets[batch])')),
+        ('the first rows', False, direction('b = np.arange(len(batch))\n    return full + gradient_of(X, triplets[b]) - gradient_of(snapshot, triplets[b])')),
         ('full forgotten', False, direction('return gradient_of(X, triplets[batch]) - gradient_of(snapshot, triplets[batch])')),
         ('plain SGD', False, direction('return gradient_of(X, triplets[batch])')),
         ('the full gradient', False, direction('return gradient_of(X, triplets)')),
@@ -148,6 +167,16 @@ ANSWERS = {
         ('flat vectors', True, step(length='moved.ravel() @ moved.ravel()', guard='if length == 0: return previous', below='abs(moved.ravel() @ turned.ravel()) + epsilon * length')),
         ('curvature first', True, step(below='abs(np.vdot(moved, turned)) / length + epsilon', answer='1 / below / n_inner')),
         ('trace', True, step(below='abs(np.trace(moved.T @ turned)) + epsilon * np.linalg.norm(moved)**2')),
+        ('division by zero is infinite', True, step().replace(' if below else math.inf', '')),
+        ('previous when the denominator is zero', False, step().replace(' if below else math.inf', ' if below else previous')),
+        ('zero when the denominator is zero', False, step().replace(' if below else math.inf', ' if below else 0.')),
+        ('nothing turned taken for nothing moved', False, step(guard='if not turned.any(): return previous')),
+        ('nothing turned or nothing moved', False, step(guard='if not turned.any() or not moved.any(): return previous')),
+        ('a tiny move taken for none', False, step(guard='if np.allclose(moved, 0): return previous')),
+        ('a short length taken for none', False, step(guard='if length < 1e-12: return previous')),
+        ('the larger of two for the sum', False, step(below='max(abs(np.sum(moved * turned)), epsilon * length)')),
+        ('the matrix product summed', False, step(below='abs((moved.T @ turned).sum()) + epsilon * length')),
+        ('move changed in place', False, step().replace('    length', '    moved /= np.linalg.norm(moved) + (not moved.any())\n    length', 1)),
         ('no absolute value', False, step(below='np.sum(moved * turned) + epsilon * length')),
         ('absolute values inside the sum', False, step(below='np.sum(np.abs(moved * turned)) + epsilon * length')),
         ('m forgotten', False, step(answer='length / below')),
@@ -165,6 +194,13 @@ ANSWERS = {
         ('one minus the right ones', True, error(f'return 1 - np.mean({NEAR} < {FAR})')),
         ('norms', True, error('return float(np.mean([not np.linalg.norm(X[a] - X[b]) < np.linalg.norm(X[a] - X[c]) for a, b, c in triplets]))')),
         ('counted', True, error(f'return (len(i) - np.count_nonzero({NEAR} < {FAR})) / len(i)')),
+        ('columns of an array', True, 'def triplet_error(X, triplets):\n    D = lambda c: np.linalg.norm(X[triplets[:, 0]] - X[triplets[:, c]], axis=1)\n'
+                                      '    return float((~(D(1) < D(2))).mean())'),
+        ('a tolerance', False, error(f'return np.mean(~({NEAR} < {FAR} - 1e-9))')),
+        ('near ties are ties', False, error(f'return np.mean(~(({NEAR} < {FAR}) & ~np.isclose({NEAR}, {FAR}, rtol=1e-2)))')),
+        ('mean of the anchors\' shares', False, error(f'w = ~({NEAR} < {FAR})\n    return np.mean([w[i == t].mean() for t in np.unique(i)])')),
+        ('nan is zero', False, error(f'X = np.nan_to_num(X)\n    return np.mean(~({NEAR} < {FAR}))')),
+        ('every answer once', False, error(f'i, j, k = np.unique(np.asarray(triplets), axis=0).T\n    return np.mean(~({NEAR} < {FAR}))')),
         ('the share that holds', False, error(f'return np.mean({NEAR} < {FAR})')),
         ('ties are right', False, error(f'return np.mean({NEAR} > {FAR})')),
         ('ties are half', False, error(f'return np.mean({NEAR} > {FAR}) + .5 * np.mean({NEAR} == {FAR})')),
@@ -196,15 +232,26 @@ ANSWERS = {
         ('best of five', True, real()),
         ('best kept on the way', True, real(best='sorted((fit.fun, k) for k, fit in enumerate(fits))[0][1]\nbest = fits[best].x.reshape(21, 2)')),
         ('centred', True, real(best='min(fits, key=lambda fit: fit.fun).x.reshape(21, 2)\nbest = best - best.mean(0)')),
-        ('the shares that hold', False, real(errors='dict(train=1 - triplet_error(best, known), test=1 - triplet_error(best, hidden))')),
-        ('failures and the share that holds', False, real(errors='dict(train=triplet_error(best, known), test=1 - triplet_error(best, hidden))')),
-        ('training error twice', False, real(errors='dict(train=triplet_error(best, known), test=triplet_error(best, known))')),
-        ('the two exchanged', False, real(errors='dict(train=triplet_error(best, hidden), test=triplet_error(best, known))')),
-        ('counts', False, real(errors='dict(train=triplet_error(best, known) * len(known), test=triplet_error(best, hidden) * len(hidden))')),
-        ('percent', False, real(errors='dict(train=100 * triplet_error(best, known), test=100 * triplet_error(best, hidden))')),
+        ('the shares that hold', False, real(errors=SHARES.replace('=trip', '=1 - trip'))),
+        ('failures and the share that holds', False, real(errors=SHARES.replace('test=', 'test=1 - '))),
+        ('training error twice', False, real(errors=SHARES.replace('hidden', 'known'))),
+        ('the two exchanged', False, real(errors=SHARES.replace('train', 'tmp').replace('test', 'train').replace('tmp', 'test'))),
+        ('counts', False, real(errors=SHARES.replace('known)', 'known) * len(known)').replace('hidden)', 'hidden) * len(hidden)'))),
+        ('percent', False, real(errors=SHARES.replace('=trip', '=100 * trip'))),
         ('near and far exchanged in the fit', False, real(fitted='known[:, [0, 2, 1]]')),
         ('the start, not fitted', False, real(best='starts[0]')),
         ('one dimension', False, real(starts='starts[:, :, :1]')),
+        ('the first start alone', False, real(starts='starts[:1]')),
+        ('the last start alone', False, real(starts='starts[4:]')),
+        ('the worst of five', False, real(best='max(fits, key=lambda fit: fit.fun).x.reshape(21, 2)')),
+        ('mean of five', False, real(errors='{k: np.mean([e[k] for e in [dict(objective=f.fun, train=triplet_error(f.x.reshape(21, 2), known), '
+                                            'test=triplet_error(f.x.reshape(21, 2), hidden)) for f in fits]]) for k in ("objective", "train", "test")}')),
+        ('the mean of five maps', False, real(best='np.mean([fit.x for fit in fits], axis=0).reshape(21, 2)')),
+        ('ridge forgotten', False, real(price='0', pull='0')),
+        ('ridge forgotten in the gradient', False, real(pull='0')),
+        ('ridge not divided by n', False, real(price='ridge * (X**2).sum()', pull='2 * ridge * X')),
+        ('ten steps', False, real(steps=10)),
+        ('loss without the ridge', False, real(errors=SHARES.replace('objective(best.ravel())[0]', 'loss_and_gradient(best, known)[0]'))),
         ('fitted to all answers', False, real(fitted='np.concatenate([known, hidden])')),
         ('ridge a thousand times too large', False, real(price='(X**2).sum() / 21', pull='2 * X / 21')),
         ('left empty', False, 'errors = {}'),
