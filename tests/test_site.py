@@ -216,7 +216,8 @@ def test_links_between_notebooks_follow_the_renamed_pages(tmp_path):
 
 
 def test_widgets_get_their_script_and_one_state():
-    nb = dict(cell_type='code', source='#| fig-cap: Is it <steep>?\n#| fig-alt: A "steep" curve', outputs=[dict(output_type='display_data', data={build.VIEW: dict(model_id='1')})])
+    nb = dict(cell_type='code', source='#| fig-cap: Is it <steep>?\n#| fig-alt: A "steep" curve',
+              outputs=[dict(output_type='display_data', data={build.VIEW: dict(model_id='1')})])
     assert build.show_widgets(nb)
     made = nb['outputs'][0]['data']['text/html']
     assert f'<script type="{build.VIEW}">{{"model_id": "1"}}</script>' in made and '&quot;steep&quot;' in made
