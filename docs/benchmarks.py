@@ -242,10 +242,13 @@ def race_figure(found: list[Line], path: Path) -> str:
     for at, line in enumerate(shown):
         axes.plot([1, line.time], [at, at], color=colours[line.chapter], lw=1.4, zorder=1)
         axes.scatter([line.time], [at], color=colours[line.chapter], s=26, zorder=2, marker='>' if line.at_least else 'o')
+    for chapter in dict.fromkeys(line.chapter for line in shown): axes.plot([], [], 'o-', color=colours[chapter], label=CHAPTERS[chapter])
+    axes.legend(fontsize=8, loc='lower right')
     axes.axvline(1, color='0.35', lw=1)
     axes.set(xscale='log', yticks=range(len(shown)), ylim=(len(shown) - .4, -.6), xlabel='time of the peer / ours; left of 1 the peer is faster')
     axes.set_yticklabels(labels, fontsize=7)
     axes.xaxis.set_major_formatter(lambda value, _: f'{value:g}')
+    axes.tick_params(top=True, labeltop=True)
     axes.grid(axis='x', alpha=.3)
     figure.savefig(path, dpi=110)
     ahead = sum(line.time > 1 / TIE for line in shown)
@@ -274,7 +277,7 @@ def roof_figure(rows: list[tuple[str, dict]], path: Path) -> str:
     figure.savefig(path, dpi=110)
     best = max(rows, key=lambda row: float(row[1]['share']))
     least = min(rows, key=lambda row: float(row[1]['share']))
-    return (f'A bar for each of {len(rows)} kernels: nearest to its limit is {best[0]} ({float(best[1]["share"]):.0%}), '
+    return (f'A bar for each of {len(rows)} kernels: the most of its limit reaches {best[0]} ({float(best[1]["share"]):.0%}), '
             f'farthest from it is {least[0]} ({float(least[1]["share"]):.0%}).')
 
 

@@ -198,14 +198,17 @@ VIEW = 'application/vnd.jupyter.widget-view+json'
 STATE = 'application/vnd.jupyter.widget-state+json'
 
 def show_widgets(cell):
-    "Give each widget view of a cell the script that the embedder looks for."
-    seen = False
+    "Give each widget view of a cell the script that the embedder looks for, and the cell's caption."
+    seen, source = False, quoted(''.join(cell['source']))
+    def said(option):
+        found = re.search(rf'^#\|\s*{option}:\s*(\S.*)$', source, re.M)
+        return html.escape(str(yaml.safe_load(found[1]))) if found else ''
     for out in cell.get('outputs', []):
         view = out.get('data', {}).get(VIEW)
         if not view: continue
-        alt = re.search(r'^#\|\s*fig-alt:\s*(\S.*)$', quoted(''.join(cell['source'])), re.M)
-        label = f' role="group" aria-label="{html.escape(str(yaml.safe_load(alt[1])))}"' if alt else ''
-        out['data'] = {'text/html': f'<div class="widget"{label}>\n<script type="{VIEW}">{safe_json(view)}</script>\n</div>'}
+        label = f' role="group" aria-label="{said("fig-alt")}"' if said('fig-alt') else ''
+        caption = f'\n<p class="widget-caption">{said("fig-cap")}</p>' if said('fig-cap') else ''
+        out['data'] = {'text/html': f'<div class="widget"{label}>\n<script type="{VIEW}">{safe_json(view)}</script>\n</div>{caption}'}
         seen = True
     return seen
 

@@ -32,11 +32,26 @@ def calls(source):
 
 
 def asked(text):
-    "The last question of a text, as one line without its marks."
-    plain = re.sub(r'\$\$.*?\$\$|^\|.*$|^#.*$|^```.*?^```', '', text, flags=re.S | re.M) if '$$' in text or '|' in text or '#' in text else text
-    found = re.findall(r'(?:^|(?<=[.!?:]\s)|(?<=\n))([A-Z][^.!?]*?(?:\$[^$]*\$[^.!?]*?|\d\.\d[^.!?]*?)*\?)', plain, flags=re.M)
-    line = ' '.join(found[-1].split()) if found else ''
-    return re.sub(r'\]\([^)]*\)|\[', '', line)
+    "The last question of a text, as one line without its marks; with the one before it where it leans on that."
+    plain = re.sub(r'\$\$.*?\$\$|^```.*?^```', '', text, flags=re.S | re.M)
+    plain = re.sub(r'^[|#].*$', '', plain, flags=re.M)
+    found = list(re.finditer(r'(?:^|(?<=[.!?:]\s)|(?<=\n))[A-Z](?:[^.!?$]|\$[^$]*\$|\.(?=\d))*\?', plain, flags=re.M))
+    if not found: return ''
+    line, first = found[-1][0], found[-2] if len(found) > 1 else None
+    if first and not plain[first.end():found[-1].start()].strip() and (len(line.split()) < 9 or re.match(r'(And|So|Then|Or|But)\b', line)):
+        line = f'{first[0]} {line}'
+    return re.sub(r'\[([^\]]*)\]\([^)]*\)', r'\1', ' '.join(line.split()))
+
+
+def near(cells, index):
+    "Texts that may ask what a figure answers: its caption, what follows up to the next heading, and the section before it, from near to far."
+    texts = [''.join(cell['source']) for cell in cells]
+    yield ' '.join(re.findall(r'^#\|\s*fig-cap:\s*(\S.*)$', texts[index], re.M))
+    prose = [i for i, cell in enumerate(cells) if cell['cell_type'] == 'markdown']
+    yield next((re.split(r'^#', texts[i], flags=re.M)[0] for i in prose if i > index), '')
+    for i in reversed([i for i in prose if i < index]):
+        yield texts[i].rpartition('\n## ')[2]
+        if re.search(r'^##', texts[i], re.M): return
 
 
 def find(folder=NBS):
@@ -53,9 +68,8 @@ def of_page(path, folder=NBS):
         if cell['cell_type'] != 'code' or re.search(r'^#\|\s*exports?\b', text, re.M): continue
         for name, knobs in calls(text):
             prose = [(i, texts[i]) for i in range(len(cells)) if cells[i]['cell_type'] == 'markdown']
-            near = [word for i, word in reversed(prose) if i < index][:3] + [word for i, word in prose if i > index][:1]
             heads = [line for i, word in prose if i < index for line in re.findall(r'^##+ (.+)$', word, re.M)]
-            question = next(filter(None, map(asked, near)), '')
+            question = next(filter(None, map(asked, near(cells, index))), '')
             yield Exploration(str(path.relative_to(folder)), texts[0].split('\n')[0].removeprefix('# '), heads[-1] if heads else '',
                               question, knobs, KINDS[name])
 

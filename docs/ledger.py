@@ -252,7 +252,7 @@ def claims_line() -> list[str]:
     for path in notebooks.find():
         if path.stem.endswith('what_holds'):
             said = ''.join(''.join(out.get('text', '')) for cell in notebooks.read(path)['cells'] for out in cell.get('outputs', []))
-            if found := re.search(r'\d+ claims measured again: [^\n]+', said): return [f'Of the headline claims of the papers, [{found[0]}](/verdict/what_holds.ipynb).']
+            if found := re.search(r'\d+ claims measured again: [^\n]+', said): return [f'The headline claims: [{found[0]}](/verdict/what_holds.ipynb).']
     return []
 
 
@@ -264,6 +264,12 @@ def write_pages(folder: Path, page_name, names: dict) -> list:
         if label not in where: return ''
         place = where[label]
         return f'[{place.path.stem.partition("_")[2]}](/{page_name(place.path).as_posix()}#check-{label})'
+    def entry(name):
+        "A name as a link into the reference; an inherited method leads to its class."
+        owner, _, last = name.rpartition('.')
+        short = f'{owner.rpartition(".")[2]}.{last}' if owner.rpartition('.')[2][:1].isupper() else last
+        target = names.get(f'extreme_opt.{name}') or names.get(f'extreme_opt.{owner}')
+        return f'[`{short}`]({target})' if target else f'`{short}`'
     def cell(text): return ' '.join(text.split()).replace('|', '\\|')
     bar, count, grid = ['ledger/index.qmd'], [], []
     for chapter in CHAPTERS:
@@ -277,7 +283,7 @@ def write_pages(folder: Path, page_name, names: dict) -> list:
         for row in part:
             if row.verdict == 'ours': continue
             verdict = row.verdict + (f' ({row.erratum})' if row.erratum else '') + (f': {row.reason}' if row.reason else '')
-            code = ' '.join(f'[`{name.split(".")[-1]}`]({names["extreme_opt." + name]})' if 'extreme_opt.' + name in names else f'`{name}`' for name in row.names)
+            code = ' '.join(map(entry, row.names))
             lines.append(f'| [{number(row.id)}]{{#{row.id}}} | {cell(row.what)} | {cell(verdict)} | {link(row.check)} | {code} |')
         lines += [':::', '']
         ours = [row for row in part if row.verdict == 'ours']
@@ -303,6 +309,8 @@ def write_pages(folder: Path, page_name, names: dict) -> list:
              'A reader who wonders about a formula finds it here, with what it is worth and a link to the cell that tests it. A test keeps rows and cells',
              'together, and puts errors into the formulas to see whether the checks notice: `make ledger` does so for ten random rows.', '', '::: {.ledger}',
              '| Paper | ' + ' | '.join(VERDICTS) + ' |', '|---' * (len(VERDICTS) + 1) + '|', *count, ':::', '',
+             '*As printed*: right as it stands. *Corrected*: right once a slip is mended; the [errata](/ledger/errata.qmd) tell which. *Conditional*: right under a',
+             'condition that the row names. *Refuted*: not right, and no small change makes it so. *Ours*: a fact that no paper numbers, checked all the same.', '',
              *score_lines(), '',
              '## By number', '',
              "Every number of a paper, with a link to the cell that tests it. What the formula says and what it is worth stands in the paper's own table.", '']

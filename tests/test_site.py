@@ -78,6 +78,7 @@ def test_explorations_are_listed_with_their_questions(site):
     for one in found: assert one.title in page and ', '.join(one.knobs).replace('_', ' ') in page
     assert {one.page for one in found if one.kind == 'lab'} == {'60_show/20_widgets.ipynb', '65_lab/10_race.ipynb'}
     assert explorations.asked('Is it so? The rate is 0.5. Which of the two\nis it?') == 'Which of the two is it?'
+    assert explorations.asked('## Why?\n\nIt is 2. Does $m$ help? Does $p$?') == 'Does $m$ help? Does $p$?' and explorations.asked('## Why?\n\nSo it is.') == ''
     assert explorations.calls('a = frames(f, x=[1])') == [] == explorations.calls('frames') and explorations.calls('live(f, x=(1, 2))') == [('live', ('x',))]
 
 
@@ -215,10 +216,12 @@ def test_links_between_notebooks_follow_the_renamed_pages(tmp_path):
 
 
 def test_widgets_get_their_script_and_one_state():
-    nb = dict(cell_type='code', source='#| fig-alt: A "steep" curve', outputs=[dict(output_type='display_data', data={build.VIEW: dict(model_id='1')})])
+    nb = dict(cell_type='code', source='#| fig-cap: Is it <steep>?\n#| fig-alt: A "steep" curve',
+              outputs=[dict(output_type='display_data', data={build.VIEW: dict(model_id='1')})])
     assert build.show_widgets(nb)
     made = nb['outputs'][0]['data']['text/html']
     assert f'<script type="{build.VIEW}">{{"model_id": "1"}}</script>' in made and '&quot;steep&quot;' in made
+    assert '<p class="widget-caption">Is it &lt;steep&gt;?</p>' in made
     assert '</script' not in build.safe_json(dict(value='</script>'))
 
 
