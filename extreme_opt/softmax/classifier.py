@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['with_intercept', 'SoftmaxClassifier', 'calibration_error']
 
-# %% ../../nbs/20_softmax/60_classifier.ipynb #62055119
+# %% ../../nbs/20_softmax/60_classifier.ipynb #c3e32283
 import math
 import warnings
 from dataclasses import replace
