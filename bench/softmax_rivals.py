@@ -30,7 +30,7 @@ SETTINGS = {   # learning rate, decay, passes
                 'UMax m=50': (.3, .97, 100), 'ImplicitSGD m=20': (.3, .97, 100),
                 'OneVsEach': (.01, .97, 300), 'ImportanceSampled': (1., .97, 300), 'ImportanceSampled label_exact': (10**-.5, .97, 300),
                 'NoiseContrast': (1., .97, 300)},
-    'separable': {'ImplicitSGD m=5': (100., .97, 300), 'ImplicitSGD': (10**1.5, .97, 300), 'UMax': (10**-.5, .99, 300), 'SGD': (10**-.5, .97, 300),
+    'separable': {'ImplicitSGD m=5': (100., .97, 300), 'ImplicitSGD': (10**1.5, .97, 300), 'UMax': (.1, .998, 1000), 'SGD': (10**-.5, .97, 300),
                   'OneVsEach': (10**-1.5, .99, 300), 'ImportanceSampled': (10., .99, 300), 'ImportanceSampled label_exact': (10**.5, .99, 300),
                   'NoiseContrast': (10., .97, 300)}}
 
