@@ -346,7 +346,7 @@ def _pixels(data: str | bytes):
     with Image.open(io.BytesIO(raw)) as picture: return np.asarray(picture.convert('RGB'), dtype=float)
 
 
-def compare_pictures(old: str | bytes, new: str | bytes) -> str | None:
+def compare_pictures(old: str | bytes, new: str | bytes, slack: float = PIXELS) -> str | None:
     "None where two pictures agree to 1 % of the scale in the mean; their sizes may differ by three pixels."
     if old == new: return None
     import numpy as np
@@ -355,7 +355,7 @@ def compare_pictures(old: str | bytes, new: str | bytes) -> str | None:
         return f'picture was {left.shape[1]}x{left.shape[0]}, now {right.shape[1]}x{right.shape[0]}'
     height, width = (min(left.shape[axis], right.shape[axis]) for axis in (0, 1))
     apart = np.abs(left[:height, :width] - right[:height, :width]).mean() / 255
-    return f'pictures differ by {apart:.1%} in the mean, {PIXELS:.0%} is allowed' if apart > PIXELS else None
+    return f'pictures differ by {apart:.1%} in the mean, {slack:.0%} is allowed' if apart > slack else None
 
 
 def _join(value) -> str:
@@ -388,7 +388,7 @@ def _compare_data(old: Any, new: Any, where: str = '') -> str | None:
     return next((said for before, after, place in pairs if (said := _compare_data(before, after, place))), None)
 
 
-def _compare_widgets(old: dict, new: dict, views: tuple[str, str]) -> str | None:
+def _compare_widgets(old: dict, new: dict, views: tuple[str, str], slack: float = PIXELS) -> str | None:
     "Two widget trees: the same models joined the same way, with the same values and pictures."
     orders = reach(old, views[0]), reach(new, views[1])
     if len(orders[0]) != len(orders[1]): return f'widget had {len(orders[0])} models, now {len(orders[1])}'
@@ -403,7 +403,7 @@ def _compare_widgets(old: dict, new: dict, views: tuple[str, str]) -> str | None
         if len(buffers[0]) != len(buffers[1]): return f'{before["model_name"]} holds other buffers'
         for one, two in zip(*buffers, strict=True):
             if one['data'] == two['data']: continue
-            said = compare_pictures(one['data'], two['data']) if before['model_name'] == 'ImageModel' else 'other bytes'
+            said = compare_pictures(one['data'], two['data'], slack) if before['model_name'] == 'ImageModel' else 'other bytes'
             if said: return f'{before["model_name"]}: {said}'
     return None
 
@@ -418,13 +418,14 @@ def compare(old: dict, new: dict, slow: bool = False) -> list[str]:
     said, states = [], [book['metadata'].get('widgets', {}).get(STATE, {}).get('state', {}) for book in (old, new)]
     for index, (before, after) in enumerate(zip(old['cells'], new['cells'], strict=True)):
         if before['cell_type'] != 'code' or is_skipped(before, slow): continue
-        difference = _compare_outputs(before['outputs'], after['outputs'], states)
+        slack = float(directives(before).get('picture-slack', PIXELS))      # more where a path of choices hangs on the last digit
+        difference = _compare_outputs(before['outputs'], after['outputs'], states, slack)
         if difference: said.append(f'{describe(old, index)}: {difference}')
     if _links(old) != _links(new): said.append(f'the page had {_links(old)} joined sliders, now {_links(new)}')
     return said
 
 
-def _compare_outputs(old: list, new: list, states: list[dict]) -> str | None:
+def _compare_outputs(old: list, new: list, states: list[dict], slack: float = PIXELS) -> str | None:
     kinds = [[output['output_type'] for output in outputs] for outputs in (old, new)]
     if kinds[0] != kinds[1]: return f'outputs were {kinds[0]}, now {kinds[1]}'
     for before, after in zip(old, new, strict=True):
@@ -436,8 +437,8 @@ def _compare_outputs(old: list, new: list, states: list[dict]) -> str | None:
         if set(before['data']) != set(after['data']): return f'types were {sorted(before["data"])}, now {sorted(after["data"])}'
         for mime in sorted(before['data']):
             values = _join(before['data'][mime]), _join(after['data'][mime])
-            if mime == VIEW: said = _compare_widgets(*states, (values[0]['model_id'], values[1]['model_id']))
-            elif mime in ('image/png', 'image/jpeg'): said = compare_pictures(*values)
+            if mime == VIEW: said = _compare_widgets(*states, (values[0]['model_id'], values[1]['model_id']), slack)
+            elif mime in ('image/png', 'image/jpeg'): said = compare_pictures(*values, slack)
             elif mime == 'text/html': said = _compare_html(*values)
             elif mime == 'text/plain' and VIEW in before['data']: said = None   # the widget itself was compared
             elif isinstance(values[0], str) and isinstance(values[1], str): said = compare_text(*values)
