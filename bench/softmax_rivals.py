@@ -4,7 +4,7 @@
 - `separable`: 10,000 rows, each labelled by the class with the best score; the planted weights, made long, fit every label.
 
 One sample and 5 wrong classes an update (U-max also 50, implicit SGD also 1 and 20). Rates and their fall per pass are the best of those tried
-(by about half decades, falls of 0 to 3 per cent, 300 to 1,500 passes: a rival with a slower fall and more passes ends higher) and stand in SETTINGS. Quality is the exact softmax log-loss in nats per row on all rows;
+(by about half decades, falls of 0 to 3 per cent, 300 to 1,500 passes: no rival ends lower with a slower fall and more passes) and stand in SETTINGS. Quality is the exact softmax log-loss in nats per row on all rows;
 `task` ends with the pass, `peer` holds rate and decay. L-BFGS runs on the exact loss of the problem named, until its gradient is 10^-4 of the first one or
 150 steps are made. Seconds are those of the updates alone. About seven minutes, five of them L-BFGS.
 """
