@@ -58,6 +58,10 @@ def test_pictures():
     assert notebooks.compare_pictures(png(flat), png(flat[:-2])) is None
     assert '1.' in notebooks.compare_pictures(png(flat), png(line)) and notebooks.compare_pictures(png(flat), png(line), .05) is None
     assert 'picture was 50x40, now 50x30' in notebooks.compare_pictures(png(flat), png(flat[:30]))
+    books = [shown({'image/png': png(pixels)}) for pixels in (flat, line)]
+    assert len(notebooks.compare(*books)) == 1
+    for book in books: book['cells'][0]['source'] = ['#| picture-slack: .05\n', 'show()']       # a cell may ask for more
+    assert notebooks.compare(*books) == []
 
 
 def shown(*datas, **state):
