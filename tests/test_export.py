@@ -34,7 +34,8 @@ def tool(name, copy):
     assert done.returncode == 0, done.stderr
 
 
-def modules(folder): return {str(path.relative_to(folder)): path.read_text(encoding='utf-8') for path in sorted(folder.rglob('*.py'))}
+def modules(folder):
+    return {str(path.relative_to(folder)): path.read_text(encoding='utf-8') for path in sorted(folder.rglob('*.py')) if path.name != '_modidx.py'}
 
 
 def test_export_gives_what_is_committed(copy):
