@@ -1,0 +1,208 @@
+"""What continuous integration runs, and the targets of the Makefile on a system without make (Windows).
+
+    python tasks.py setup                   environment in .venv
+    python tasks.py lab|tutorials|test|check|refresh|docs|...  [name=30_umax]   the recipe of that Makefile target
+    python tasks.py wheel-tests [--newest]  build the wheel, install it in an empty environment, self-test, quick tests
+    python tasks.py release-check TAG       tag, version and wheel agree
+"""
+import os
+import re
+import shlex
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import venv
+import zipfile
+from configparser import ConfigParser
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent
+MOST_BYTES = 1_000_000    # of a wheel
+CALL = re.compile(r'\$\((?:(or|if) )?((?:[^()]|\([^()]*\))*)\)')
+
+
+def fail(message: str) -> None:
+    raise SystemExit(f'tasks.py: {message}')
+
+
+def settings() -> dict[str, str]:
+    "The values in settings.ini."
+    parser = ConfigParser(delimiters=['='], interpolation=None)
+    parser.read(ROOT/'settings.ini', encoding='utf-8')
+    return dict(parser['DEFAULT'])
+
+
+def scripts_of(folder: Path) -> Path:
+    "The folder of a virtual environment that holds its commands."
+    return Path(sysconfig.get_path('scripts', 'venv', dict(base=str(folder), installed_base=str(folder))))
+
+
+def python_of(folder: Path) -> Path:
+    "The interpreter of a virtual environment."
+    return scripts_of(folder)/('python.exe' if os.name == 'nt' else 'python')
+
+
+def recipes() -> dict[str, list[str]]:
+    "Lines of the recipe of each target in the Makefile, without the leading @."
+    found: dict[str, list[str]] = {}
+    target = None
+    for line in (ROOT/'Makefile').read_text(encoding='utf-8').replace('\\\n', ' ').splitlines():
+        named = re.match(r'([a-z][\w-]*):(?!=)', line)
+        if named:
+            target = named[1]
+            found[target] = []
+        elif line.startswith('\t') and target:
+            found[target].append(line.strip().removeprefix('@'))
+        elif line.strip():
+            target = None
+    return found
+
+
+def expand(line: str, given: dict[str, str]) -> str:
+    "A recipe line with $(name), $(or $(n),10) and $(if $(full),--full) filled in."
+    def value(match):
+        function, inside = match[1], match[2]
+        if function is None:
+            return given.get(inside, '')
+        first, _, second = inside.partition(',')
+        first = expand(first, given)
+        if function == 'or':
+            return first or expand(second, given)
+        return expand(second, given) if first else ''
+    return CALL.sub(value, line)
+
+
+def command_of(line: str, given: dict[str, str]) -> tuple[dict[str, str], list[str]]:
+    "Variables and words of a recipe line that is one plain command."
+    if re.search(r'[|;&<>`]|\$\$', re.sub(r"'[^']*'|\"[^\"]*\"", '', line)):
+        fail(f'this line of the Makefile needs a shell: {line}; run it with make')
+    words, own = shlex.split(expand(line, given)), {}
+    while words and re.fullmatch(r'[A-Z_]+=.*', words[0]):
+        name, _, text = words.pop(0).partition('=')
+        own[name] = text
+    return own, words
+
+
+def make(target: str, given: dict[str, str]) -> int:
+    "Run the recipe of a Makefile target in .venv; the first command that fails ends it."
+    known = recipes()
+    if target not in known:
+        fail(f'{target!r} is no target of the Makefile; it has {", ".join(sorted(known))}')
+    commands = [command_of(line, given) for line in known[target]]
+    folder = ROOT/'.venv'
+    if not (folder/'.last_set_up').exists():
+        setup()
+    env = {**os.environ, 'PATH': os.pathsep.join([str(scripts_of(folder)), os.environ['PATH']]),
+           'NBDEV_NO_SYNC': '1', 'PYTHONUTF8': '1'}
+    for own, words in commands:
+        print('+', shlex.join(words), flush=True)
+        if words[0] == 'python':
+            words[0] = str(python_of(folder))
+        elif (scripts_of(folder)/f'{words[0]}.exe').exists():
+            words[0] = str(scripts_of(folder)/f'{words[0]}.exe')
+        code = subprocess.run(words, cwd=ROOT, env={**env, **own}).returncode
+        if code:
+            return code
+    return 0
+
+
+def run(*command: object, **options) -> None:
+    words = [str(word) for word in command]
+    print('+', shlex.join(words), flush=True)
+    if code := subprocess.run(words, **options).returncode:
+        fail(f'{Path(words[0]).name} ended with status {code}; its message stands above')
+
+
+def setup() -> None:
+    "Make .venv with everything that `make setup` installs."
+    folder = ROOT/'.venv'
+    what = re.search(r"-e '(\.\[[\w,]+\])'", (ROOT/'Makefile').read_text(encoding='utf-8'))
+    if what is None:
+        fail("the Makefile has no line with -e '.[extras]', which says what to install")
+    if not python_of(folder).exists():
+        venv.create(folder, with_pip=True)
+    run(python_of(folder), '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check',
+        '-c', 'constraints.txt', '-e', what[1], cwd=ROOT)
+    (folder/'.last_set_up').touch()
+
+
+def quick() -> list[str]:
+    "The arguments of pytest that select the quick tests: those of `make check`."
+    for line in recipes()['check']:
+        found = re.search(r'-m "([^"]+)"', line)
+        if 'pytest' in line and found:
+            return ['-m', found[1]]
+    fail('no line of the Makefile target check runs pytest -m "..."')
+    return []
+
+
+def build(out: Path) -> Path:
+    "A wheel of this checkout; it is small and pure Python."
+    run(sys.executable, '-m', 'pip', 'wheel', '--quiet', '--disable-pip-version-check', '--no-deps', '--wheel-dir', out, ROOT)
+    (wheel,) = out.glob('*.whl')
+    check_wheel(wheel)
+    return wheel
+
+
+def check_wheel(wheel: Path) -> None:
+    "End with one line where a wheel is too large, not pure, or holds what is made for development only."
+    size = wheel.stat().st_size
+    if size >= MOST_BYTES:
+        fail(f'{wheel.name} has {size:,} bytes; fewer than {MOST_BYTES:,} are allowed, so look for data in it')
+    if not wheel.name.endswith('-py3-none-any.whl'):
+        fail(f'{wheel.name} is not pure Python; an installation would need a compiler')
+    if extra := [name for name in zipfile.ZipFile(wheel).namelist() if name.endswith('_modidx.py')]:
+        fail(f'{wheel.name} holds {extra[0]}; setup.py should leave it out')
+    print(f'{wheel.name}: {size:,} bytes')
+
+
+def wheel_tests(newest: bool) -> None:
+    "Quick tests against the installed wheel, in an environment of its own."
+    with tempfile.TemporaryDirectory(prefix='extreme_opt-wheel-', ignore_cleanup_errors=True) as name:
+        home = Path(name)
+        wheel = build(home/'dist')
+        venv.create(home/'venv', with_pip=True)
+        python = python_of(home/'venv')
+        pins = ['--upgrade'] if newest else ['-c', ROOT/'constraints.txt']
+        env = {**{key: value for key, value in os.environ.items() if key not in ('PYTHONPATH', 'PYTHONHOME')},
+               'PYTHONSAFEPATH': '1', 'PYTHONUTF8': '1', 'NBDEV_NO_SYNC': '1', 'MPLBACKEND': 'Agg',
+               'PATH': os.pathsep.join([str(scripts_of(home/'venv')), os.environ['PATH']])}
+        run(python, '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--only-binary', 'numpy,scipy,numba,llvmlite',
+            *pins, f'{wheel}[dev,course]', cwd=home, env=env)
+        run(python, '-m', 'extreme_opt', cwd=home, env=env)
+        where = 'import extreme_opt, sys; assert extreme_opt.__file__.startswith(sys.prefix), extreme_opt.__file__'
+        run(python, '-c', where, cwd=ROOT, env=env)
+        run(python, '-m', 'pytest', *quick(), cwd=ROOT, env=env)
+
+
+def release_check(tag: str) -> None:
+    "The tag is v plus the version; dist holds one good wheel of that version."
+    version = settings()['version']
+    if tag != f'v{version}':
+        fail(f'the tag is {tag}, but settings.ini has version = {version}; tag v{version}, or set the version and tag again')
+    if 'dev' in version:
+        fail(f'version {version} is a development version and is not released')
+    wheels = sorted((ROOT/'dist').glob('*.whl'))
+    if [wheel.name.split('-')[1] for wheel in wheels] != [version]:
+        fail(f'dist holds {[wheel.name for wheel in wheels]}, not one wheel of {version}; run `make clean wheel`')
+    check_wheel(wheels[0])
+
+
+def main(words: list[str]) -> int:
+    match words:
+        case ['setup']:
+            setup()
+        case ['wheel-tests', *more] if set(more) <= {'--newest'}:
+            wheel_tests('--newest' in more)
+        case ['release-check', tag]:
+            release_check(tag)
+        case [target, *more] if all(re.match(r'\w+=', word) for word in more) and not target.startswith('-'):
+            return make(target, dict(word.split('=', 1) for word in more))
+        case _:
+            fail(f'cannot read {words}\n{__doc__}')
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))
