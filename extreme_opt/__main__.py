@@ -51,11 +51,11 @@ def softmax() -> tuple[str, float, float]:
 
 def similarity() -> tuple[str, float, float]:
     "Users and items of two groups: what is recommended to a user comes from its own group."
-    from .similarity import SimilarityModel
+    from .similarity import Linear, SimilarityModel
     rng = np.random.default_rng(0)
     group = np.arange(20) % 2
     seen = (group[:, None] == group) & (rng.random((20, 20)) < .6)
-    model = SimilarityModel(2, dtype='float64').fit(sparse.csr_array(seen.astype(float)))
+    model = SimilarityModel(2, Linear(), Linear(), dtype='float64').fit(sparse.csr_array(seen.astype(float)))
     items, _ = model.recommend(np.arange(20), 2)
     return 'recommended from the right group', float((group[items] == group[:, None]).mean()), .9
 
@@ -86,11 +86,37 @@ def bound() -> tuple[str, float, float]:
 FITS = dict(softmax=softmax, similarity=similarity, ordinal=ordinal, bound=bound)
 
 
+def tell_compilations() -> None:
+    "Print a word when a fit compiles kernels, once per fit: the wait is explained where it happens."
+    from .core.compiled import HAVE_NUMBA
+    if not HAVE_NUMBA:
+        return
+    from numba.core import event
+
+    class Teller(event.Listener):
+        def on_start(self, event):
+            global _told
+            if not _told:
+                print('compiling ... ', end='', flush=True)
+                _told = True
+
+        def on_end(self, event):
+            pass
+
+    event.register('numba:compile', Teller())
+
+
+_told = False
+
+
 def self_test(chosen: list[str]) -> bool:
     "Fit each estimator on a tiny problem, print what came out, and tell whether all is as expected."
+    global _told
+    tell_compilations()
     good = True
     for name in chosen:
         print(f'{name:<10} ', end='', flush=True)
+        _told = False
         mark = time.perf_counter()
         try:
             with warnings.catch_warnings():
@@ -119,7 +145,7 @@ def main(words: list[str] | None = None) -> int:
     show_places()
     if given.no_test:
         return 0
-    print('\nSelf-test; the first run on a machine compiles the kernels, which takes most of the time.')
+    print('\nSelf-test: four tiny fits. The first run on a machine also compiles their kernels and keeps them for the next.')
     good = self_test(given.estimators or list(FITS))
     print('all as expected' if good else 'something is wrong: please report the text above')
     return 0 if good else 1

@@ -249,12 +249,12 @@ def free_memory()->int|None: # bytes; None where the system does not tell
     "What a process can still get without swapping."
     found = []
     try:
-        with open('/proc/meminfo') as file: found += [1024 * int(line.split()[1]) for line in file if line.startswith('MemAvailable:')]
+        with open('/proc/meminfo', encoding='ascii') as file: found += [1024 * int(line.split()[1]) for line in file if line.startswith('MemAvailable:')]
     except OSError:
         try: found.append(os.sysconf('SC_AVPHYS_PAGES') * os.sysconf('SC_PAGE_SIZE'))
         except (AttributeError, ValueError, OSError): pass
     for limit, used in (('memory.max', 'memory.current'), ('memory/memory.limit_in_bytes', 'memory/memory.usage_in_bytes')):
-        try: found.append(max(0, int(Path('/sys/fs/cgroup', limit).read_text()) - int(Path('/sys/fs/cgroup', used).read_text())))
+        try: found.append(max(0, int(Path('/sys/fs/cgroup', limit).read_bytes()) - int(Path('/sys/fs/cgroup', used).read_bytes())))
         except (OSError, ValueError): pass
     return min(found, default=None)
 

@@ -309,7 +309,7 @@ def fetch(
 # %% ../../nbs/10_data/50_fetch.ipynb #ff706def
 def _records(folder):
     "What `fetched.json` says; nothing when it is missing or broken."
-    try: found = json.loads((folder/'fetched.json').read_text())
+    try: found = json.loads((folder/'fetched.json').read_text(encoding='utf-8'))
     except (OSError, ValueError): return {}
     return found if isinstance(found, dict) else {}
 
