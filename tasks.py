@@ -2,7 +2,8 @@
 
     python tasks.py setup                   environment in .venv
     python tasks.py lab|tutorials|test|check|refresh|docs|...  [name=30_umax]   the recipe of that Makefile target
-    python tasks.py wheel-tests [--newest]  build the wheel, install it in an empty environment, self-test, quick tests
+    python tasks.py wheel-tests [--newest] [tests/test_x.py ...]
+                                            build the wheel, install it in an empty environment, self-test, quick tests
     python tasks.py release-check TAG       tag, version and wheel agree
 """
 import os
@@ -157,7 +158,7 @@ def check_wheel(wheel: Path) -> None:
     print(f'{wheel.name}: {size:,} bytes')
 
 
-def wheel_tests(newest: bool) -> None:
+def wheel_tests(newest: bool, which: list[str]) -> None:
     "Quick tests against the installed wheel, in an environment of its own."
     with tempfile.TemporaryDirectory(prefix='extreme_opt-wheel-', ignore_cleanup_errors=True) as name:
         home = Path(name)
@@ -173,7 +174,7 @@ def wheel_tests(newest: bool) -> None:
         run(python, '-m', 'extreme_opt', cwd=home, env=env)
         where = 'import extreme_opt, sys; assert extreme_opt.__file__.startswith(sys.prefix), extreme_opt.__file__'
         run(python, '-c', where, cwd=ROOT, env=env)
-        run(python, '-m', 'pytest', *quick(), cwd=ROOT, env=env)
+        run(python, '-m', 'pytest', *quick(), *which, cwd=ROOT, env=env)
 
 
 def release_check(tag: str) -> None:
@@ -193,8 +194,8 @@ def main(words: list[str]) -> int:
     match words:
         case ['setup']:
             setup()
-        case ['wheel-tests', *more] if set(more) <= {'--newest'}:
-            wheel_tests('--newest' in more)
+        case ['wheel-tests', *more] if all(word == '--newest' or word.startswith('tests/') for word in more):
+            wheel_tests('--newest' in more, [word for word in more if word != '--newest'])
         case ['release-check', tag]:
             release_check(tag)
         case [target, *more] if all(re.match(r'\w+=', word) for word in more) and not target.startswith('-'):

@@ -1,4 +1,4 @@
-"""Optimisation methods whose naive cost is out of reach: a textbook in notebooks that is also a fast library.
+"""Optimization methods whose naive cost is out of reach: a textbook in notebooks that is also a fast library.
 
 The parts are loaded when they are first used: `extreme_opt.softmax` needs no import of its own.
 """
