@@ -1,4 +1,5 @@
 "Reads the requirements and the version from settings.ini; everything else stands in pyproject.toml."
+
 from configparser import ConfigParser
 from pathlib import Path
 
@@ -6,20 +7,35 @@ from setuptools import find_packages, setup
 from setuptools.command.build_py import build_py
 
 parser = ConfigParser(delimiters=['='], interpolation=None)
-parser.read(Path(__file__).parent/'settings.ini', encoding='utf-8')
+parser.read(Path(__file__).parent / 'settings.ini', encoding='utf-8')
 config = parser['DEFAULT']
 lib = config['lib_path']
-extras = {key.removesuffix('_requirements'): value.split()
-          for key, value in config.items() if key.endswith('_requirements')}
-extras['all'] = sorted({need for needs in extras.values() for need in needs if not need.startswith(lib)})
+extras = {
+    key.removesuffix('_requirements'): value.split()
+    for key, value in config.items()
+    if key.endswith('_requirements')
+}
+extras['all'] = sorted(
+    {need for needs in extras.values() for need in needs if not need.startswith(lib)}
+)
 
 
 class BuildWithoutIndex(build_py):
     "nbdev writes an index of all definitions beside the modules; only nbdev reads it, so no wheel holds it."
+
     def find_package_modules(self, package, package_dir):
-        return [found for found in super().find_package_modules(package, package_dir) if found[1] != '_modidx']
+        return [
+            found
+            for found in super().find_package_modules(package, package_dir)
+            if found[1] != '_modidx'
+        ]
 
 
-setup(version=config['version'], install_requires=config['requirements'].split(), extras_require=extras,
-      packages=find_packages(include=[lib, f'{lib}.*']), package_data={lib: ['py.typed']},
-      cmdclass={'build_py': BuildWithoutIndex})
+setup(
+    version=config['version'],
+    install_requires=config['requirements'].split(),
+    extras_require=extras,
+    packages=find_packages(include=[lib, f'{lib}.*']),
+    package_data={lib: ['py.typed']},
+    cmdclass={'build_py': BuildWithoutIndex},
+)

@@ -1,11 +1,12 @@
 """What continuous integration runs, and the targets of the Makefile on a system without make (Windows).
 
-    python tasks.py setup                   environment in .venv
-    python tasks.py lab|tutorials|test|check|refresh|docs|...  [name=30_umax]   the recipe of that Makefile target
-    python tasks.py wheel-tests [--newest] [tests/test_x.py ...]
-                                            build the wheel, install it in an empty environment, self-test, quick tests
-    python tasks.py release-check TAG       tag, version and wheel agree
+python tasks.py setup                   environment in .venv
+python tasks.py lab|tutorials|test|check|refresh|docs|...  [name=30_umax]   the recipe of that Makefile target
+python tasks.py wheel-tests [--newest] [tests/test_x.py ...]
+                                        build the wheel, install it in an empty environment, self-test, quick tests
+python tasks.py release-check TAG       tag, version and wheel agree
 """
+
 import os
 import re
 import shlex
@@ -19,7 +20,7 @@ from configparser import ConfigParser
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
-MOST_BYTES = 1_000_000    # of a wheel
+MOST_BYTES = 1_000_000  # of a wheel
 CALL = re.compile(r'\$\((?:(or|if) )?((?:[^()]|\([^()]*\))*)\)')
 
 
@@ -30,25 +31,27 @@ def fail(message: str) -> None:
 def settings() -> dict[str, str]:
     "The values in settings.ini."
     parser = ConfigParser(delimiters=['='], interpolation=None)
-    parser.read(ROOT/'settings.ini', encoding='utf-8')
+    parser.read(ROOT / 'settings.ini', encoding='utf-8')
     return dict(parser['DEFAULT'])
 
 
 def scripts_of(folder: Path) -> Path:
     "The folder of a virtual environment that holds its commands."
-    return Path(sysconfig.get_path('scripts', 'venv', dict(base=str(folder), installed_base=str(folder))))
+    return Path(
+        sysconfig.get_path('scripts', 'venv', dict(base=str(folder), installed_base=str(folder)))
+    )
 
 
 def python_of(folder: Path) -> Path:
     "The interpreter of a virtual environment."
-    return scripts_of(folder)/('python.exe' if os.name == 'nt' else 'python')
+    return scripts_of(folder) / ('python.exe' if os.name == 'nt' else 'python')
 
 
 def recipes() -> dict[str, list[str]]:
     "Lines of the recipe of each target in the Makefile, without the leading @."
     found: dict[str, list[str]] = {}
     target = None
-    for line in (ROOT/'Makefile').read_text(encoding='utf-8').replace('\\\n', ' ').splitlines():
+    for line in (ROOT / 'Makefile').read_text(encoding='utf-8').replace('\\\n', ' ').splitlines():
         named = re.match(r'([a-z][\w-]*):(?!=)', line)
         if named:
             target = named[1]
@@ -62,6 +65,7 @@ def recipes() -> dict[str, list[str]]:
 
 def expand(line: str, given: dict[str, str]) -> str:
     "A recipe line with $(name), $(or $(n),10) and $(if $(full),--full) filled in."
+
     def value(match):
         function, inside = match[1], match[2]
         if function is None:
@@ -71,6 +75,7 @@ def expand(line: str, given: dict[str, str]) -> str:
         if function == 'or':
             return first or expand(second, given)
         return expand(second, given) if first else ''
+
     return CALL.sub(value, line)
 
 
@@ -91,17 +96,21 @@ def make(target: str, given: dict[str, str]) -> int:
     if target not in known:
         fail(f'{target!r} is no target of the Makefile; it has {", ".join(sorted(known))}')
     commands = [command_of(line, given) for line in known[target]]
-    folder = ROOT/'.venv'
-    if not (folder/'.last_set_up').exists():
+    folder = ROOT / '.venv'
+    if not (folder / '.last_set_up').exists():
         setup()
-    env = {**os.environ, 'PATH': os.pathsep.join([str(scripts_of(folder)), os.environ['PATH']]),
-           'NBDEV_NO_SYNC': '1', 'PYTHONUTF8': '1'}
+    env = {
+        **os.environ,
+        'PATH': os.pathsep.join([str(scripts_of(folder)), os.environ['PATH']]),
+        'NBDEV_NO_SYNC': '1',
+        'PYTHONUTF8': '1',
+    }
     for own, words in commands:
         print('+', shlex.join(words), flush=True)
         if words[0] == 'python':
             words[0] = str(python_of(folder))
-        elif (scripts_of(folder)/f'{words[0]}.exe').exists():
-            words[0] = str(scripts_of(folder)/f'{words[0]}.exe')
+        elif (scripts_of(folder) / f'{words[0]}.exe').exists():
+            words[0] = str(scripts_of(folder) / f'{words[0]}.exe')
         code = subprocess.run(words, cwd=ROOT, env={**env, **own}).returncode
         if code:
             return code
@@ -117,15 +126,26 @@ def run(*command: object, **options) -> None:
 
 def setup() -> None:
     "Make .venv with everything that `make setup` installs."
-    folder = ROOT/'.venv'
-    what = re.search(r"-e '(\.\[[\w,]+\])'", (ROOT/'Makefile').read_text(encoding='utf-8'))
+    folder = ROOT / '.venv'
+    what = re.search(r"-e '(\.\[[\w,]+\])'", (ROOT / 'Makefile').read_text(encoding='utf-8'))
     if what is None:
         fail("the Makefile has no line with -e '.[extras]', which says what to install")
     if not python_of(folder).exists():
         venv.create(folder, with_pip=True)
-    run(python_of(folder), '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check',
-        '-c', 'constraints.txt', '-e', what[1], cwd=ROOT)
-    (folder/'.last_set_up').touch()
+    run(
+        python_of(folder),
+        '-m',
+        'pip',
+        'install',
+        '--quiet',
+        '--disable-pip-version-check',
+        '-c',
+        'constraints.txt',
+        '-e',
+        what[1],
+        cwd=ROOT,
+    )
+    (folder / '.last_set_up').touch()
 
 
 def quick() -> list[str]:
@@ -140,7 +160,18 @@ def quick() -> list[str]:
 
 def build(out: Path) -> Path:
     "A wheel of this checkout; it is small and pure Python."
-    run(sys.executable, '-m', 'pip', 'wheel', '--quiet', '--disable-pip-version-check', '--no-deps', '--wheel-dir', out, ROOT)
+    run(
+        sys.executable,
+        '-m',
+        'pip',
+        'wheel',
+        '--quiet',
+        '--disable-pip-version-check',
+        '--no-deps',
+        '--wheel-dir',
+        out,
+        ROOT,
+    )
     (wheel,) = out.glob('*.whl')
     check_wheel(wheel)
     return wheel
@@ -150,7 +181,9 @@ def check_wheel(wheel: Path) -> None:
     "End with one line where a wheel is too large, not pure, or holds what is made for development only."
     size = wheel.stat().st_size
     if size >= MOST_BYTES:
-        fail(f'{wheel.name} has {size:,} bytes; fewer than {MOST_BYTES:,} are allowed, so look for data in it')
+        fail(
+            f'{wheel.name} has {size:,} bytes; fewer than {MOST_BYTES:,} are allowed, so look for data in it'
+        )
     if not wheel.name.endswith('-py3-none-any.whl'):
         fail(f'{wheel.name} is not pure Python; an installation would need a compiler')
     if extra := [name for name in zipfile.ZipFile(wheel).namelist() if name.endswith('_modidx.py')]:
@@ -160,17 +193,40 @@ def check_wheel(wheel: Path) -> None:
 
 def wheel_tests(newest: bool, which: list[str]) -> None:
     "Quick tests against the installed wheel, in an environment of its own."
-    with tempfile.TemporaryDirectory(prefix='extreme_opt-wheel-', ignore_cleanup_errors=True) as name:
+    with tempfile.TemporaryDirectory(
+        prefix='extreme_opt-wheel-', ignore_cleanup_errors=True
+    ) as name:
         home = Path(name)
-        wheel = build(home/'dist')
-        venv.create(home/'venv', with_pip=True)
-        python = python_of(home/'venv')
-        pins = ['--upgrade'] if newest else ['-c', ROOT/'constraints.txt']
-        env = {**{key: value for key, value in os.environ.items() if key not in ('PYTHONPATH', 'PYTHONHOME')},
-               'PYTHONSAFEPATH': '1', 'PYTHONUTF8': '1', 'NBDEV_NO_SYNC': '1', 'MPLBACKEND': 'Agg',
-               'PATH': os.pathsep.join([str(scripts_of(home/'venv')), os.environ['PATH']])}
-        run(python, '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--only-binary', 'numpy,scipy,numba,llvmlite',
-            *pins, f'{wheel}[dev,course]', cwd=home, env=env)
+        wheel = build(home / 'dist')
+        venv.create(home / 'venv', with_pip=True)
+        python = python_of(home / 'venv')
+        pins = ['--upgrade'] if newest else ['-c', ROOT / 'constraints.txt']
+        env = {
+            **{
+                key: value
+                for key, value in os.environ.items()
+                if key not in ('PYTHONPATH', 'PYTHONHOME')
+            },
+            'PYTHONSAFEPATH': '1',
+            'PYTHONUTF8': '1',
+            'NBDEV_NO_SYNC': '1',
+            'MPLBACKEND': 'Agg',
+            'PATH': os.pathsep.join([str(scripts_of(home / 'venv')), os.environ['PATH']]),
+        }
+        run(
+            python,
+            '-m',
+            'pip',
+            'install',
+            '--quiet',
+            '--disable-pip-version-check',
+            '--only-binary',
+            'numpy,scipy,numba,llvmlite',
+            *pins,
+            f'{wheel}[dev,course]',
+            cwd=home,
+            env=env,
+        )
         run(python, '-m', 'extreme_opt', cwd=home, env=env)
         where = 'import extreme_opt, sys; assert extreme_opt.__file__.startswith(sys.prefix), extreme_opt.__file__'
         run(python, '-c', where, cwd=ROOT, env=env)
@@ -181,12 +237,16 @@ def release_check(tag: str) -> None:
     "The tag is v plus the version; dist holds one good wheel of that version."
     version = settings()['version']
     if tag != f'v{version}':
-        fail(f'the tag is {tag}, but settings.ini has version = {version}; tag v{version}, or set the version and tag again')
+        fail(
+            f'the tag is {tag}, but settings.ini has version = {version}; tag v{version}, or set the version and tag again'
+        )
     if 'dev' in version:
         fail(f'version {version} is a development version and is not released')
-    wheels = sorted((ROOT/'dist').glob('*.whl'))
+    wheels = sorted((ROOT / 'dist').glob('*.whl'))
     if [wheel.name.split('-')[1] for wheel in wheels] != [version]:
-        fail(f'dist holds {[wheel.name for wheel in wheels]}, not one wheel of {version}; run `make clean wheel`')
+        fail(
+            f'dist holds {[wheel.name for wheel in wheels]}, not one wheel of {version}; run `make clean wheel`'
+        )
     check_wheel(wheels[0])
 
 
@@ -194,11 +254,15 @@ def main(words: list[str]) -> int:
     match words:
         case ['setup']:
             setup()
-        case ['wheel-tests', *more] if all(word == '--newest' or word.startswith('tests/') for word in more):
+        case ['wheel-tests', *more] if all(
+            word == '--newest' or word.startswith('tests/') for word in more
+        ):
             wheel_tests('--newest' in more, [word for word in more if word != '--newest'])
         case ['release-check', tag]:
             release_check(tag)
-        case [target, *more] if all(re.match(r'\w+=', word) for word in more) and not target.startswith('-'):
+        case [target, *more] if all(
+            re.match(r'\w+=', word) for word in more
+        ) and not target.startswith('-'):
             return make(target, dict(word.split('=', 1) for word in more))
         case _:
             fail(f'cannot read {words}\n{__doc__}')

@@ -1,10 +1,11 @@
 """Where the repository and the site are published: `repository_url` and `site_url` in settings.ini, empty until there is such a place."""
+
 import re
 from configparser import ConfigParser
 from pathlib import Path
 from urllib.parse import quote
 
-SETTINGS = Path(__file__).resolve().parent.parent/'settings.ini'
+SETTINGS = Path(__file__).resolve().parent.parent / 'settings.ini'
 BRANCH = 'main'
 
 
@@ -13,7 +14,9 @@ def of(settings: Path = SETTINGS) -> tuple[str, str]:
     parser = ConfigParser(delimiters=['='], interpolation=None)
     parser.read(settings, encoding='utf-8')
     values = parser['DEFAULT']
-    return values.get('repository_url', '').strip().rstrip('/'), values.get('site_url', '').strip().rstrip('/')
+    return values.get('repository_url', '').strip().rstrip('/'), values.get(
+        'site_url', ''
+    ).strip().rstrip('/')
 
 
 def launch_links(page: str, settings: Path = SETTINGS) -> dict[str, str]:
@@ -23,7 +26,11 @@ def launch_links(page: str, settings: Path = SETTINGS) -> dict[str, str]:
         return {}
     found = re.fullmatch(r'https://github\.com/([\w.-]+/[\w.-]+)', repository)
     if found is None:
-        raise ValueError(f'repository_url = {repository} in {settings.name}, but launch buttons need https://github.com/OWNER/NAME; '
-                         'leave it empty to have no buttons')
-    return {'Colab': f'https://colab.research.google.com/github/{found[1]}/blob/{BRANCH}/{quote(page)}',
-            'Binder': f'https://mybinder.org/v2/gh/{found[1]}/{BRANCH}?urlpath=lab/tree/{quote(page)}'}
+        raise ValueError(
+            f'repository_url = {repository} in {settings.name}, but launch buttons need https://github.com/OWNER/NAME; '
+            'leave it empty to have no buttons'
+        )
+    return {
+        'Colab': f'https://colab.research.google.com/github/{found[1]}/blob/{BRANCH}/{quote(page)}',
+        'Binder': f'https://mybinder.org/v2/gh/{found[1]}/{BRANCH}?urlpath=lab/tree/{quote(page)}',
+    }

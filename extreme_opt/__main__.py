@@ -2,6 +2,7 @@
 
 The exit status is 0 if every result is as expected and 1 otherwise.
 """
+
 import argparse
 import os
 import sys
@@ -19,68 +20,87 @@ from . import show_versions
 def compiled_at() -> Path | None:
     "The folder where numba keeps the compiled kernels; None where numba is missing or switched off."
     from .core.compiled import HAVE_NUMBA
+
     if not HAVE_NUMBA:
         return None
     from .softmax import implicit
-    kernels = [kernel for kernel in vars(implicit).values() if hasattr(kernel, 'stats') and hasattr(kernel, 'signatures')]
+
+    kernels = [
+        kernel
+        for kernel in vars(implicit).values()
+        if hasattr(kernel, 'stats') and hasattr(kernel, 'signatures')
+    ]
     return Path(kernels[0].stats.cache_path) if kernels else None
 
 
 def show_places() -> None:
     "Print where data and compiled kernels are kept."
     from .data.store import cache_folder
+
     named = os.environ.get('EXTREME_OPT_DATA')
-    print('data sets       ', f'{named} (EXTREME_OPT_DATA)' if named else 'EXTREME_OPT_DATA is not set')
+    print(
+        'data sets       ',
+        f'{named} (EXTREME_OPT_DATA)' if named else 'EXTREME_OPT_DATA is not set',
+    )
     print('downloads       ', f'{cache_folder()} (EXTREME_OPT_CACHE moves it)')
     place = compiled_at()
-    print('compiled kernels', f'{place} (NUMBA_CACHE_DIR moves it)' if place else 'none, kernels run as plain Python')
+    print(
+        'compiled kernels',
+        f'{place} (NUMBA_CACHE_DIR moves it)' if place else 'none, kernels run as plain Python',
+    )
 
 
 def clusters() -> tuple[np.ndarray, np.ndarray]:
     "Sixty rows around three centers that lie far apart."
     rng = np.random.default_rng(0)
     labels = np.arange(60) % 3
-    return 4 * np.eye(3)[labels] + rng.normal(scale=.3, size=(60, 3)), labels
+    return 4 * np.eye(3)[labels] + rng.normal(scale=0.3, size=(60, 3)), labels
 
 
 def softmax() -> tuple[str, float, float]:
     from .softmax import SoftmaxClassifier
+
     rows, labels = clusters()
-    return 'accuracy', float(SoftmaxClassifier().fit(rows, labels).score(rows, labels)), .95
+    return 'accuracy', float(SoftmaxClassifier().fit(rows, labels).score(rows, labels)), 0.95
 
 
 def similarity() -> tuple[str, float, float]:
     "Users and items of two groups: what is recommended to a user comes from its own group."
     from .similarity import Linear, SimilarityModel
+
     rng = np.random.default_rng(0)
     group = np.arange(20) % 2
-    seen = (group[:, None] == group) & (rng.random((20, 20)) < .6)
-    model = SimilarityModel(2, Linear(), Linear(), dtype='float64').fit(sparse.csr_array(seen.astype(float)))
+    seen = (group[:, None] == group) & (rng.random((20, 20)) < 0.6)
+    model = SimilarityModel(2, Linear(), Linear(), dtype='float64').fit(
+        sparse.csr_array(seen.astype(float))
+    )
     items, _ = model.recommend(np.arange(20), 2)
-    return 'recommended from the right group', float((group[items] == group[:, None]).mean()), .9
+    return 'recommended from the right group', float((group[items] == group[:, None]).mean()), 0.9
 
 
 def ordinal() -> tuple[str, float, float]:
     "Places on a map of 12 objects agree with comparisons of their distances."
     from .ordinal import OrdinalEmbedding
+
     rng = np.random.default_rng(0)
     points = rng.normal(size=(12, 2))
 
     def apart(places, triplets):
         anchor, near, far = places[triplets].swapaxes(0, 1)
-        return ((anchor - far)**2).sum(1) - ((anchor - near)**2).sum(1)
+        return ((anchor - far) ** 2).sum(1) - ((anchor - near) ** 2).sum(1)
 
     triplets = np.array([rng.permutation(12)[:3] for _ in range(600)])
     swap = apart(points, triplets) < 0
     triplets[swap] = triplets[swap][:, [0, 2, 1]]
     places = OrdinalEmbedding(2).fit_transform(triplets)
-    return 'comparisons that hold', float((apart(places, triplets) > 0).mean()), .95
+    return 'comparisons that hold', float((apart(places, triplets) > 0).mean()), 0.95
 
 
 def bound() -> tuple[str, float, float]:
     from .bound import BoundClassifier
+
     rows, labels = clusters()
-    return 'accuracy', float(BoundClassifier().fit(rows, labels).score(rows, labels)), .95
+    return 'accuracy', float(BoundClassifier().fit(rows, labels).score(rows, labels)), 0.95
 
 
 FITS = dict(softmax=softmax, similarity=similarity, ordinal=ordinal, bound=bound)
@@ -89,6 +109,7 @@ FITS = dict(softmax=softmax, similarity=similarity, ordinal=ordinal, bound=bound
 def tell_compilations() -> None:
     "Print a word when a fit compiles kernels, once per fit: the wait is explained where it happens."
     from .core.compiled import HAVE_NUMBA
+
     if not HAVE_NUMBA:
         return
     from numba.core import event
@@ -120,7 +141,7 @@ def self_test(chosen: list[str]) -> bool:
         mark = time.perf_counter()
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter('ignore')    # a tiny problem may end by a limit
+                warnings.simplefilter('ignore')  # a tiny problem may end by a limit
                 what, value, least = FITS[name]()
         except Exception:
             print('FAILED')
@@ -128,15 +149,25 @@ def self_test(chosen: list[str]) -> bool:
             good = False
             continue
         fine = value >= least
-        print(f'{"ok" if fine else "FAILED"}  {what} {value:.2f}, at least {least:g} expected; '
-              f'{time.perf_counter() - mark:.1f} s', flush=True)
+        print(
+            f'{"ok" if fine else "FAILED"}  {what} {value:.2f}, at least {least:g} expected; '
+            f'{time.perf_counter() - mark:.1f} s',
+            flush=True,
+        )
         good = good and fine
     return good
 
 
 def main(words: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog='python -m extreme_opt', description=(__doc__ or '').split('\n')[0])
-    parser.add_argument('estimators', nargs='*', metavar='ESTIMATOR', help=f'which to try: {", ".join(FITS)}; default: all')
+    parser = argparse.ArgumentParser(
+        prog='python -m extreme_opt', description=(__doc__ or '').split('\n')[0]
+    )
+    parser.add_argument(
+        'estimators',
+        nargs='*',
+        metavar='ESTIMATOR',
+        help=f'which to try: {", ".join(FITS)}; default: all',
+    )
     parser.add_argument('--no-test', action='store_true', help='print versions and places only')
     given = parser.parse_args(words)
     if wrong := [name for name in given.estimators if name not in FITS]:
@@ -145,7 +176,9 @@ def main(words: list[str] | None = None) -> int:
     show_places()
     if given.no_test:
         return 0
-    print('\nSelf-test: four tiny fits. The first run on a machine also compiles their kernels and keeps them for the next.')
+    print(
+        '\nSelf-test: four tiny fits. The first run on a machine also compiles their kernels and keeps them for the next.'
+    )
     good = self_test(given.estimators or list(FITS))
     print('all as expected' if good else 'something is wrong: please report the text above')
     return 0 if good else 1
