@@ -1,4 +1,4 @@
-"Reads the requirements and the version from settings.ini; everything else stands in pyproject.toml."
+"Reads requirements and version from settings.ini; the rest stands in pyproject.toml."
 
 from configparser import ConfigParser
 from pathlib import Path
@@ -21,7 +21,7 @@ extras['all'] = sorted(
 
 
 class BuildWithoutIndex(build_py):
-    "nbdev writes an index of all definitions beside the modules; only nbdev reads it, so no wheel holds it."
+    "Leaves out the index that nbdev writes beside the modules; only nbdev reads it."
 
     def find_package_modules(self, package, package_dir):
         return [

@@ -1,9 +1,9 @@
-"""What continuous integration runs, and the targets of the Makefile on a system without make (Windows).
+"""What continuous integration runs, and the targets of the Makefile where there is no make.
 
 python tasks.py setup                   environment in .venv
-python tasks.py lab|tutorials|test|check|refresh|docs|...  [name=30_umax]   the recipe of that Makefile target
+python tasks.py TARGET [name=30_umax]   the recipe of a Makefile target: lab, check, test, ...
 python tasks.py wheel-tests [--newest] [tests/test_x.py ...]
-                                        build the wheel, install it in an empty environment, self-test, quick tests
+                                        wheel, empty environment, self-test, quick tests
 python tasks.py release-check TAG       tag, version and wheel agree
 """
 
@@ -178,11 +178,12 @@ def build(out: Path) -> Path:
 
 
 def check_wheel(wheel: Path) -> None:
-    "End with one line where a wheel is too large, not pure, or holds what is made for development only."
+    "End with one line where a wheel is too large, not pure, or holds the index of nbdev."
     size = wheel.stat().st_size
     if size >= MOST_BYTES:
         fail(
-            f'{wheel.name} has {size:,} bytes; fewer than {MOST_BYTES:,} are allowed, so look for data in it'
+            f'{wheel.name} has {size:,} bytes, but less than {MOST_BYTES:,} is allowed; '
+            'look for data in it'
         )
     if not wheel.name.endswith('-py3-none-any.whl'):
         fail(f'{wheel.name} is not pure Python; an installation would need a compiler')
@@ -228,7 +229,9 @@ def wheel_tests(newest: bool, which: list[str]) -> None:
             env=env,
         )
         run(python, '-m', 'extreme_opt', cwd=home, env=env)
-        where = 'import extreme_opt, sys; assert extreme_opt.__file__.startswith(sys.prefix), extreme_opt.__file__'
+        where = (
+            'import extreme_opt as it, sys; assert it.__file__.startswith(sys.prefix), it.__file__'
+        )
         run(python, '-c', where, cwd=ROOT, env=env)
         run(python, '-m', 'pytest', *quick(), *which, cwd=ROOT, env=env)
 
@@ -238,14 +241,16 @@ def release_check(tag: str) -> None:
     version = settings()['version']
     if tag != f'v{version}':
         fail(
-            f'the tag is {tag}, but settings.ini has version = {version}; tag v{version}, or set the version and tag again'
+            f'the tag is {tag}, but settings.ini has version = {version}; '
+            f'tag v{version}, or set the version and tag again'
         )
     if 'dev' in version:
         fail(f'version {version} is a development version and is not released')
     wheels = sorted((ROOT / 'dist').glob('*.whl'))
     if [wheel.name.split('-')[1] for wheel in wheels] != [version]:
         fail(
-            f'dist holds {[wheel.name for wheel in wheels]}, not one wheel of {version}; run `make clean wheel`'
+            f'dist holds {[wheel.name for wheel in wheels]}, not one wheel '
+            f'of {version}; run `make clean wheel`'
         )
     check_wheel(wheels[0])
 

@@ -1,4 +1,4 @@
-"""Where the repository and the site are published: `repository_url` and `site_url` in settings.ini, empty until there is such a place."""
+"""`repository_url` and `site_url` of settings.ini; both are empty until there is such a place."""
 
 import re
 from configparser import ConfigParser
@@ -10,7 +10,7 @@ BRANCH = 'main'
 
 
 def of(settings: Path = SETTINGS) -> tuple[str, str]:
-    "Address of the repository and of the site, without a final slash; an empty one is not published."
+    "Addresses of repository and site without a final slash; empty if there is none."
     parser = ConfigParser(delimiters=['='], interpolation=None)
     parser.read(settings, encoding='utf-8')
     values = parser['DEFAULT']
@@ -20,15 +20,15 @@ def of(settings: Path = SETTINGS) -> tuple[str, str]:
 
 
 def launch_links(page: str, settings: Path = SETTINGS) -> dict[str, str]:
-    "Links that open a notebook, given by its path from the repository's root, in Colab and Binder; none while no address is set."
+    "Links that open a notebook (path from the root) in Colab and Binder; none without an address."
     repository, _ = of(settings)
     if not repository:
         return {}
     found = re.fullmatch(r'https://github\.com/([\w.-]+/[\w.-]+)', repository)
     if found is None:
         raise ValueError(
-            f'repository_url = {repository} in {settings.name}, but launch buttons need https://github.com/OWNER/NAME; '
-            'leave it empty to have no buttons'
+            f'repository_url = {repository} in {settings.name}, but launch buttons need '
+            'https://github.com/OWNER/NAME; leave it empty to have no buttons'
         )
     return {
         'Colab': f'https://colab.research.google.com/github/{found[1]}/blob/{BRANCH}/{quote(page)}',

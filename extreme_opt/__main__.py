@@ -1,4 +1,4 @@
-"""`python -m extreme_opt`: versions, places of the caches, and a tiny fit of each estimator with its result checked.
+"""Print versions and cache folders, and check a tiny fit of each estimator.
 
 The exit status is 0 if every result is as expected and 1 otherwise.
 """
@@ -9,6 +9,7 @@ import sys
 import time
 import traceback
 import warnings
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from . import show_versions
 
 
 def compiled_at() -> Path | None:
-    "The folder where numba keeps the compiled kernels; None where numba is missing or switched off."
+    "The folder where numba keeps compiled kernels; None without numba."
     from .core.compiled import HAVE_NUMBA
 
     if not HAVE_NUMBA:
@@ -107,21 +108,21 @@ FITS = dict(softmax=softmax, similarity=similarity, ordinal=ordinal, bound=bound
 
 
 def tell_compilations() -> None:
-    "Print a word when a fit compiles kernels, once per fit: the wait is explained where it happens."
+    "Print a word when a fit compiles kernels, once per fit."
     from .core.compiled import HAVE_NUMBA
 
     if not HAVE_NUMBA:
         return
-    from numba.core import event
+    event = import_module('numba.core.event')
 
-    class Teller(event.Listener):
-        def on_start(self, event):
+    class Teller(event.Listener):  # type: ignore[name-defined]
+        def on_start(self, happened):
             global _told
             if not _told:
                 print('compiling ... ', end='', flush=True)
                 _told = True
 
-        def on_end(self, event):
+        def on_end(self, happened):
             pass
 
     event.register('numba:compile', Teller())
@@ -131,7 +132,7 @@ _told = False
 
 
 def self_test(chosen: list[str]) -> bool:
-    "Fit each estimator on a tiny problem, print what came out, and tell whether all is as expected."
+    "Fit each estimator on a tiny problem and tell whether all is as expected."
     global _told
     tell_compilations()
     good = True
@@ -176,9 +177,7 @@ def main(words: list[str] | None = None) -> int:
     show_places()
     if given.no_test:
         return 0
-    print(
-        '\nSelf-test: four tiny fits. The first run on a machine also compiles their kernels and keeps them for the next.'
-    )
+    print('\nSelf-test: four tiny fits. The first run compiles their kernels for later ones.')
     good = self_test(given.estimators or list(FITS))
     print('all as expected' if good else 'something is wrong: please report the text above')
     return 0 if good else 1

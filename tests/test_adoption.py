@@ -1,4 +1,4 @@
-"What lets others adopt the repository: workflows, other operating systems, a small wheel, a self-test, one place for addresses."
+"What lets others adopt the repository: workflows, other systems, the wheel, the self-test."
 
 import ast
 import json
@@ -34,7 +34,7 @@ def steps():
                 yield path.stem, name, step
 
 
-# Workflows ----------------------------------------------------------------------------------------------------------
+# Workflows --------------------------
 
 
 def test_workflows_follow_the_schema():
@@ -120,7 +120,7 @@ def test_forms_and_dev_container_are_readable():
     assert 'postBuild' in {path.name for path in (ROOT / 'binder').iterdir()}
 
 
-# Tasks without make -------------------------------------------------------------------------------------------------
+# Tasks without make -----------------
 
 
 def test_recipes_are_read_from_the_makefile():
@@ -181,7 +181,7 @@ def test_quick_tests_are_those_of_make_check():
     assert option == '-m' and 'not slow' in expression and 'not browser' in expression
 
 
-# Other systems ------------------------------------------------------------------------------------------------------
+# Other systems ----------------------
 
 
 def is_text_file(call):
@@ -276,7 +276,8 @@ def test_unportable_code_is_noticed(code):
     assert (
         list(
             unportable(
-                'open("a", "rb"); open("a", encoding="utf-8"); Path("a").read_text(encoding="utf-8")\nimport os\nos.replace("a", "b")'
+                'open("a", "rb"); open("a", encoding="utf-8")\n'
+                'Path("a").read_text(encoding="utf-8")\nimport os\nos.replace("a", "b")'
             )
         )
         == []
@@ -284,7 +285,7 @@ def test_unportable_code_is_noticed(code):
 
 
 def test_names_of_files_fit_every_system():
-    "No two names differ by case alone, none has a character or a name that Windows forbids, and none is too long."
+    "No two names differ by case alone; none is too long or forbidden on Windows."
     done = subprocess.run(
         ['git', 'ls-files', '-z'], cwd=ROOT, capture_output=True, text=True, timeout=60
     )
@@ -304,7 +305,7 @@ def test_line_endings_are_the_same_everywhere():
     assert '* text=auto eol=lf' in rules
 
 
-# Wheel and self-test ------------------------------------------------------------------------------------------------
+# Wheel and self-test ----------------
 
 
 @pytest.mark.setup
@@ -368,6 +369,7 @@ def self_test(*words, **env):
     )
 
 
+@pytest.mark.setup
 def test_self_test_passes_and_names_places(tmp_path):
     "`python -m extreme_opt` prints versions and places and fits every estimator."
     done = self_test(EXTREME_OPT_CACHE=str(tmp_path / 'here'))
@@ -401,7 +403,7 @@ def test_self_test_notices_a_wrong_result(monkeypatch, capsys):
     assert "'svm' is no estimator to try" in capsys.readouterr().err
 
 
-# Addresses ----------------------------------------------------------------------------------------------------------
+# Addresses --------------------------
 
 
 def test_launch_buttons_have_one_address(tmp_path):

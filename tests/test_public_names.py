@@ -29,7 +29,7 @@ def current() -> str:
     rows = []
     for path in sorted((ROOT/'extreme_opt').rglob('*.py')):
         parts = path.relative_to(ROOT).with_suffix('').parts
-        if parts[-1] == '_modidx': continue
+        if parts[-1] in ('_modidx', '__main__'): continue
         rows.append(f'{".".join(part for part in parts if part != "__init__")}: {", ".join(public(path))}'.rstrip())
     return '\n'.join(sorted(rows)) + '\n'
 

@@ -505,6 +505,7 @@ def child(program, *arguments):
     return subprocess.Popen([sys.executable, '-c', program, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                             env={**os.environ, 'NUMBA_DISABLE_JIT': '1', 'OPENBLAS_NUM_THREADS': '1'})
 
+@pytest.mark.skipif(sys.platform == 'win32', reason='Windows has no SIGKILL')
 @pytest.mark.parametrize('name', ['SGD', 'adagrad'])
 def test_killed_at_any_moment_and_resumed(tmp_path, name):
     problem, chance, steps = make_problem(), random.Random(name), []

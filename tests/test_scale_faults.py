@@ -16,6 +16,7 @@ from extreme_opt.scale import Sharded, local_client
 from extreme_opt.scale.sharded import Lost, Workers
 from extreme_opt.softmax import DoubleSum
 
+pytestmark = pytest.mark.skipif(sys.platform == 'win32', reason='Windows has no SIGKILL')
 distributed = pytest.importorskip('distributed', reason='needs the scale extra')
 KILL, SLOW = 'EXTREME_OPT_TEST_KILL', 'EXTREME_OPT_TEST_SLOW'
 
