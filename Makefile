@@ -4,6 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 PYTHON ?= python3
 VENV ?= .venv
+workers ?= 2# processes that run tests and notebooks
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export NBDEV_NO_SYNC ?= 1
 READY := $(VENV)/.last_set_up
@@ -29,25 +30,27 @@ lab: $(READY) ## open the tutorials in JupyterLab
 	jupyter lab nbs/index.ipynb
 
 tutorials: $(READY) ## execute every tutorial on its default real data and build the site
-	python docs/notebooks.py run --out build/executed
+	python docs/notebooks.py run --reuse --out build/executed
 	python docs/build.py --executed build/executed
 
-test: $(READY) ## run everything that .ci/run runs: notebooks, package, site, browser
-	python -m pytest -m "not slow" $(args)
+test: $(READY) ## run everything that .ci/run runs: notebooks, package, site, browser (workers=2 processes)
+	python -m pytest -n $(workers) --dist loadgroup -m "not slow" $(args)
 
-check: $(READY) ## the quick look before a commit: export, clean, lint, types, fast tests
+check: $(READY) ## the quick look before a commit: export, clean, lint, types, fast tests, notebooks that differ from HEAD
 	nbdev-export
 	python docs/notebooks.py clean
 	git diff --no-ext-diff --stat -- nbs extreme_opt
 	ruff check .
 	mypy
-	python -m pytest -m "not slow and not notebook and not browser and not site and not setup" $(args)
+	python docs/notebooks.py run --changed --workers $(workers)
+	python -m pytest -n $(workers) --dist loadgroup --durations=0 --durations-min=5 \
+	  -m "not slow and not long and not notebook and not browser and not site and not setup and not lint" $(args)
 
 export: $(READY) ## write the package from the notebooks
 	nbdev-export
 
-refresh: $(READY) ## execute notebooks in place and clean them (name=30_umax for one)
-	python docs/notebooks.py refresh $(name)
+refresh: $(READY) ## execute notebooks in place, say how outputs differ (name=30_umax for one)
+	python docs/notebooks.py refresh --workers $(workers) $(name)
 
 docs: $(READY) ## build the site into _docs
 	python docs/build.py
