@@ -12,7 +12,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT/'docs'))      # `import notebooks`
 NEEDS_DATA = 'needs EXTREME_OPT_DATA'
 os.environ.setdefault('MPLBACKEND', 'Agg')
-LATER = {'slow': '`make slow` runs them', 'long': '`make test` runs them', 'lint': '`make check` runs ruff and mypy by itself', 'notebook': '`make test` runs them', 'browser': '`make test` runs them',
+LATER = {'slow': '`make slow` runs them', 'long': '`make test` runs them', 'lint': '`make check` runs ruff and mypy by itself',
+         'notebook': '`make test` runs them', 'browser': '`make test` runs them',
          'site': '`make test` runs them', 'setup': '`make test` runs them'}
 # Files that share what is dear to make: a process of pytest-xdist gets them together.
 GROUPS = {name: 'site' for name in ('test_site', 'test_browser', 'test_browser_ledger', 'test_looks')}
