@@ -2,7 +2,6 @@
 import ast
 import json
 import re
-import shutil
 import subprocess
 import sys
 
@@ -178,19 +177,6 @@ def test_nothing_is_left_undone():
         found = re.search(r'\b(TODO|FIXME|XXX)\b', notebooks.source(cell))
         return f'holds {found[0]}' if found else None
     keep(rule, CELLS)
-
-
-@pytest.fixture(scope='module')
-def tracked():
-    "Text of every file that git tracks."
-    if not shutil.which('git') or not (ROOT/'.git').exists(): pytest.skip('needs a git checkout')
-    names = subprocess.run(['git', 'ls-files', '-z'], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split('\0')
-    return {name: (ROOT/name).read_text(encoding='utf-8', errors='ignore') for name in names if name and (ROOT/name).is_file()}
-
-
-def test_no_file_is_large(tracked):
-    "No committed file is above 1 MB."
-    assert [name for name in tracked if (ROOT/name).stat().st_size > 1_000_000] == []
 
 
 def test_notebooks_are_valid():
