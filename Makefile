@@ -64,11 +64,8 @@ bench: $(READY) ## measure speed, write docs/results: what changed, at most 30 m
 ledger: $(READY) ## run the checks of random rows of the equation ledger, each with a mutant (n=10 seed=1)
 	python docs/ledger.py run --n $(or $(n),10) --seed $(or $(seed),1)
 
-slow: $(READY) ## run slow cells, slow tests, all mutants, and reproductions whose code has changed (minutes=25 for those)
-	python docs/notebooks.py slow
-	python -m pytest -m slow $(args)
-	EXTREME_OPT_KILLS=10 EXTREME_OPT_FUZZ=10000 python -m pytest tests/test_run.py tests/test_readers.py -k 'killed or malformed'
-	python bench/run.py --slow $(or $(minutes),25)
+slow: $(READY) ## run slow cells, slow tests, all mutants, long results, within minutes=45; says what it left out, goes on when called again
+	python tests/slow.py --workers $(workers) --minutes $(or $(minutes),45)
 
 course: $(READY) ## write problem sets, solutions and rubrics to build/course (seed=7 for other numbers, roster=FILE for each student's own)
 	python assignments/make.py $(if $(seed),seed=$(seed)) $(if $(roster),roster=$(roster))

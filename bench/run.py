@@ -195,9 +195,10 @@ def main(words: list[str]) -> int:
         wanted = names = fitting(args.slow, known)
         if not wanted: return 0
     failed, started = [], time.monotonic()
+    left = [f'{name} (long: make bench name={name})' for name, path in known.items() if name not in wanted and is_long(path) and args.slow is None and not names]
     for name in wanted:
         path = known[name]
-        if not names and is_fresh(name, args.full): print(f'== {name}: nothing has changed since {story(name)["date"]}', flush=True); continue
+        if not names and is_fresh(name, args.full): left.append(f'{name} (as the code stands, {story(name)["date"]})'); continue
         print(f'== {name}', flush=True)
         try:
             full = args.full or args.slow is not None and story(name).get('full', False)      # again as it was
@@ -207,9 +208,11 @@ def main(words: list[str]) -> int:
         except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
             if args.slow is not None and isinstance(error, subprocess.TimeoutExpired):
                 print(f'{name} was stopped when the {args.slow:g} minutes were over; run it by itself: make bench name={name}', flush=True)
+                for other in wanted[wanted.index(name) + 1:]: print(f'not run: {other} (no time left: make bench name={other})', flush=True)
                 break
             failed.append(name)
             print(f'{name} did not end well: {error}', flush=True)
+    for word in left: print(f'not run: {word}', flush=True)
     if failed: print(f'failed: {", ".join(failed)}', file=sys.stderr)
     return bool(failed)
 
