@@ -7,6 +7,7 @@ VENV ?= .venv
 workers ?= 2# processes that run tests and notebooks
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export NBDEV_NO_SYNC ?= 1
+export PYTHONHASHSEED ?= 0
 READY := $(VENV)/.last_set_up
 
 .PHONY: help setup lab tutorials test check export refresh docs serve bench ledger slow course new wheel clean

@@ -55,8 +55,9 @@ def pytest_collection_modifyitems(items):
     long_tests = _long_tests()
     for item in items:
         if f'{item.path.name}::{getattr(item, "originalname", item.name)}' in long_tests: item.add_marker(pytest.mark.long)
-        if item.get_closest_marker('notebook') or item.get_closest_marker('xdist_group'): continue
-        item.add_marker(pytest.mark.xdist_group(GROUPS.get(item.path.stem, item.path.stem)))
+        file = item.path.stem
+        if item.get_closest_marker('xdist_group') or (file, getattr(item, 'originalname', '')) == ('test_notebooks', 'test_runs'): continue
+        item.add_marker(pytest.mark.xdist_group(GROUPS.get(file, file)))
 
 
 def pytest_unconfigure(config):

@@ -73,3 +73,18 @@ def test_cache_of_the_session(tmp_path):
     kept.mkdir()
     run(tmp_path, EXTREME_OPT_CACHE=str(kept))
     assert (tmp_path/'cache.txt').read_text() == str(kept) and kept.is_dir()
+
+
+def test_processor_time_is_told_by_file_and_marker(tmp_path):
+    "Of two processes too: every test is counted once, and what takes long is written down when that is asked for."
+    run(tmp_path)
+    (tmp_path/'tests'/'cpu_table.py').write_text((HERE/'cpu_table.py').read_text())
+    busy = 'import time\ndef test_busy():\n    while time.process_time() < 3: pass\n'
+    (tmp_path/'tests'/'test_busy.py').write_text(busy)
+    done = run(tmp_path, words=('-n', '2', '--dist', 'loadgroup', '--cpu-table'), EXTREME_OPT_LONG_TESTS='1')
+    rows = dict(re.findall(r'^ +([\d.]+) +(?:[\d.]+ +)?\d+  (\S.*)$', done.stdout, flags=re.M)[i][::-1] for i in range(4))
+    assert {'tests/test_busy.py', 'tests/test_it.py', 'marked unmarked', 'all tests'} == set(rows), done.stdout
+    assert float(rows['tests/test_busy.py']) > .5
+    assert (tmp_path/'tests'/'long_tests.txt').read_text() == 'test_busy.py::test_busy\n'
+    assert done.stdout.splitlines()[-1] == '5 passed, 0 failed, 2 skipped'
+    assert re.search(r'^not run: 2 marked long', run(tmp_path).stdout, flags=re.M)      # and the next quick run leaves it out
