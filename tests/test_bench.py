@@ -4,8 +4,8 @@ import json
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -151,13 +151,18 @@ def test_jobs_take_turns_in_both_directions(bench):
     assert ''.join(order) == 'ab' + 'ab' + 'ba' + 'ab'
 
 
-def test_a_long_job_runs_once_and_a_longer_one_is_bounded(bench):
+def test_a_long_job_runs_once_and_a_longer_one_is_bounded(bench, monkeypatch):
     _, machine = bench
-    runs = []
-    found = machine.race({'long': lambda: runs.append(time.sleep(.02)), 'short': lambda: None}, long=.01)
-    assert len(runs) == 2 and len(found['long'].seconds) == 1 and len(found['short'].seconds) == 5
-    bound = machine.batches(lambda: time.sleep(.001), 10_000, limit=.01)
-    assert bound.capped and bound.columns()['seconds'].startswith('>') and bound.median > 5
+    now, runs = [0.], []
+    monkeypatch.setattr(machine, 'time', SimpleNamespace(perf_counter=lambda: now[0]))
+    def job(seconds):
+        runs.append(seconds)
+        now[0] += seconds
+    found = machine.race({'long': lambda: job(2.), 'short': lambda: job(.5)}, long=1.)
+    assert runs.count(2.) == 2 and found['long'].seconds == [2.] and found['short'].seconds == [.5] * 5
+    bound = machine.batches(lambda: job(1.), 10_000, limit=30.)
+    assert bound.capped and bound.columns()['seconds'].startswith('>') and bound.median == 10_000
+    assert len(runs) == 2 + 6 + 30 and machine.batches(lambda: job(1.), 10_000, limit=5.).capped and len(runs) == 38 + 20       # 20 steps at least
     assert not machine.batches(lambda: None, 30).capped
 
 
