@@ -1,4 +1,5 @@
 "The README, the Makefile and what a stranger meets first."
+import ast
 import os
 import re
 import shutil
@@ -33,7 +34,7 @@ def test_readme_python_runs():
     assert done.returncode == 0, done.stderr[-2000:]
     count, names = done.stdout.strip().splitlines()
     assert re.match(r'[\d,]+ classes, held-out accuracy 0\.\d+', count)
-    assert re.fullmatch(r'\[(\S+,? ?)+\]', names)      # which ones depends on the docstrings that are installed
+    assert len(ast.literal_eval(names)) == 5      # which ones depends on the docstrings that are installed
 
 def test_readme_commands_exist():
     "Each `make` command that a text names is a target with its own line of help."
