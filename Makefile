@@ -4,8 +4,10 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 PYTHON ?= python3
 VENV ?= .venv
+workers ?= 2# processes that run tests and notebooks
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export NBDEV_NO_SYNC ?= 1
+export PYTHONHASHSEED ?= 0
 READY := $(VENV)/.last_set_up
 
 .PHONY: help setup lab tutorials test check export refresh docs serve bench ledger slow course new wheel clean
@@ -29,25 +31,27 @@ lab: $(READY) ## open the tutorials in JupyterLab
 	jupyter lab nbs/index.ipynb
 
 tutorials: $(READY) ## execute every tutorial on its default real data and build the site
-	python docs/notebooks.py run --out build/executed
+	python docs/notebooks.py run --reuse --out build/executed
 	python docs/build.py --executed build/executed
 
-test: $(READY) ## run everything that .ci/run runs: notebooks, package, site, browser
-	python -m pytest -m "not slow" $(args)
+test: $(READY) ## run everything that .ci/run runs: notebooks, package, site, browser (workers=2 processes)
+	python -m pytest -n $(workers) --dist loadgroup -m "not slow" $(args)
 
-check: $(READY) ## the quick look before a commit: export, clean, lint, types, fast tests
+check: $(READY) ## the quick look before a commit: export, clean, lint, types, fast tests, notebooks that differ from HEAD
 	nbdev-export
 	python docs/notebooks.py clean
 	git diff --no-ext-diff --stat -- nbs extreme_opt
 	ruff check .
 	mypy
-	python -m pytest -m "not slow and not notebook and not browser and not site and not setup" $(args)
+	python docs/notebooks.py run --changed --workers $(workers)
+	python -m pytest -n $(workers) --dist loadgroup --durations=0 --durations-min=5 \
+	  -m "not slow and not long and not notebook and not browser and not site and not setup and not lint" $(args)
 
 export: $(READY) ## write the package from the notebooks
 	nbdev-export
 
-refresh: $(READY) ## execute notebooks in place and clean them (name=30_umax for one)
-	python docs/notebooks.py refresh $(name)
+refresh: $(READY) ## execute notebooks in place, say how outputs differ (name=30_umax for one)
+	python docs/notebooks.py refresh --workers $(workers) $(name)
 
 docs: $(READY) ## build the site into _docs
 	python docs/build.py
@@ -61,11 +65,8 @@ bench: $(READY) ## measure speed, write docs/results: what changed, at most 30 m
 ledger: $(READY) ## run the checks of random rows of the equation ledger, each with a mutant (n=10 seed=1)
 	python docs/ledger.py run --n $(or $(n),10) --seed $(or $(seed),1)
 
-slow: $(READY) ## run slow cells, slow tests, all mutants, and reproductions whose code has changed (minutes=25 for those)
-	python docs/notebooks.py slow
-	python -m pytest -m slow $(args)
-	EXTREME_OPT_KILLS=10 EXTREME_OPT_FUZZ=10000 python -m pytest tests/test_run.py tests/test_readers.py -k 'killed or malformed'
-	python bench/run.py --slow $(or $(minutes),25)
+slow: $(READY) ## run slow cells, slow tests, all mutants, long results, within minutes=45; says what it left out, goes on when called again
+	python tests/slow.py --workers $(workers) --minutes $(or $(minutes),45)
 
 course: $(READY) ## write problem sets, solutions and rubrics to build/course (seed=7 for other numbers, roster=FILE for each student's own)
 	python assignments/make.py $(if $(seed),seed=$(seed)) $(if $(roster),roster=$(roster))

@@ -8,8 +8,8 @@
 
 A script has a function `main() -> list[dict]`, one row per thing measured, with the columns below; `bench/machine.py` has what they share.
 It runs in a process of its own with every library held to one thread. `LONG = True` in a script leaves it to --full. What a script does in more
-depth with --full it learns from EXTREME_OPT_FULL=1. A result counts as fresh while the script and every definition
-that it can reach (bench/footprint.py) are unchanged. A script that reads PARTS from its environment may keep finished parts in that folder: a stopped run goes on
+depth with --full it learns from EXTREME_OPT_FULL=1. A result counts as fresh while no file of the script and of the packages that it uses differs
+from the commit that was measured (docs/freshness.py). A script that reads PARTS from its environment may keep finished parts in that folder: a stopped run goes on
 there. Rivals live in build/peers, one environment per file of bench/peers, made when a script first asks for them
 (the names of their interpreters reach it as EXTREME_OPT_PEERS and EXTREME_OPT_PEERS_CBLEARN); set these variables to use your own.
 """
@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import csv
 import datetime
+import hashlib
 import importlib.util
 import json
 import os
@@ -29,14 +30,14 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
-import footprint  # noqa: E402
+sys.path[:0] = [str(HERE), str(HERE.parent/'docs')]
+import freshness  # noqa: E402
 
 ROOT = HERE.parent
 RESULTS, PEERS = ROOT / 'docs' / 'results', ROOT / 'build' / 'peers'
 COLUMNS = ['method', 'task', 'peer', 'threads', 'seconds', 'quality', 'peak_mb', 'versions', 'date']
 OPTIONAL = ['spread', 'how']                      # relative spread over repeats; how the seconds were taken
-SHARED = {'run', 'machine', 'memory', 'footprint'}
+SHARED = freshness.HARNESS
 LIMIT, LIMIT_FULL = 15 * 60, 4 * 3600             # seconds that a script may take
 
 
@@ -53,34 +54,23 @@ def is_long(path: Path) -> bool:
 
 
 # ------------------------------------------------------------------------------------------ what is fresh
-def code(path: Path, read: footprint.Code | None = None) -> dict[str, str]:
-    "The definitions that a script can reach, each with a digest; comments, docstrings and code that it does not use do not count."
-    return footprint.parts(path, ROOT, read)
-
-
-def fingerprint(path: Path) -> str:
-    "Changes when a script or code that it can reach changes."
-    return footprint.fingerprint(code(path))
-
-
 def story(name: str) -> dict:
     "How the rows of a script came about; empty where nothing is told."
     path = RESULTS / f'{name}.json'
     return json.loads(path.read_text(encoding='utf-8')) if path.exists() and (RESULTS / f'{name}.csv').exists() else {}
 
 
-def changed(name: str, path: Path, read: footprint.Code | None = None) -> list[str]:
-    "What has changed since the stored rows were measured, definition by definition; empty where nothing that they depend on has."
-    told, now = story(name), code(path, read)
-    if not told: return ['how the rows came about is not known']
-    return [] if told['fingerprint'] == footprint.fingerprint(now) else footprint.changes(footprint.unpacked(told.get('code', {})), now)
+def changed(name: str) -> list[str]:
+    "Files that have changed since the stored rows were measured; empty where nothing that they depend on has."
+    files = freshness.changed(story(name), ROOT)
+    return ['how the rows came about is not known to git here'] if files is None else files
 
 
-def is_fresh(name: str, path: Path, full: bool = False) -> bool:
+def is_fresh(name: str, full: bool = False) -> bool:
     "Whether the stored rows were measured with this very code on a machine like this one, as fully as is asked."
     told = story(name)
     import machine
-    return bool(told) and told['fingerprint'] == fingerprint(path) and told['machine'] == machine.cpu() and told['full'] >= full
+    return bool(told) and not changed(name) and told['machine'] == machine.cpu() and told['full'] >= full
 
 
 # ------------------------------------------------------------------------------------------ rivals
@@ -102,7 +92,10 @@ def peers(name: str) -> str | None:
 
 def parts(path: Path) -> Path:
     "Where a script may keep what it has finished until all is; another place for other code."
-    return ROOT/'build'/'bench'/f'{path.stem}-{fingerprint(path)}'
+    digest = hashlib.sha256()
+    for place in freshness.touched(path, ROOT):
+        for file in sorted((ROOT/place).rglob('*.py')) if (ROOT/place).is_dir() else [ROOT/place]: digest.update(file.read_bytes())
+    return ROOT/'build'/'bench'/f'{path.stem}-{digest.hexdigest()[:16]}'
 
 
 def environment(path: Path, full: bool) -> dict[str, str]:
@@ -145,12 +138,13 @@ def alone(name: str) -> None:
     "Measure in this process and store rows and story."
     import machine
     path, full, mark = scripts()[name], os.environ.get('EXTREME_OPT_FULL') == '1', time.perf_counter()
-    used = code(path)
+    paths = freshness.touched(path, ROOT)
+    commit = freshness.here(paths, ROOT)
     rows = measure(path)
     write(rows, RESULTS / f'{name}.csv')
-    told = dict(command=f'make bench name={name}' + ' full=1' * full, fingerprint=footprint.fingerprint(used), full=full, machine=machine.cpu(), cores=os.cpu_count(),
+    told = dict(command=f'make bench name={name}' + ' full=1' * full, commit=commit, full=full, machine=machine.cpu(), cores=os.cpu_count(),
                 versions=machine.versions(), rivals={each: machine.installed(each) for each in ('main', 'cblearn') if machine.peer_at(each)},
-                minutes=round((time.perf_counter() - mark) / 60, 1), date=datetime.date.today().isoformat(), how=HOW, code=footprint.packed(used))
+                minutes=round((time.perf_counter() - mark) / 60, 1), date=datetime.date.today().isoformat(), how=HOW, paths=paths)
     (RESULTS / f'{name}.json').write_text(json.dumps(told, indent=1) + '\n', encoding='utf-8')
     shutil.rmtree(parts(path), ignore_errors=True)
 
@@ -161,8 +155,8 @@ HOW = ('In a process of its own; libraries held to the threads that a row names;
 
 def fitting(minutes: float, known: dict[str, Path]) -> list[str]:
     "The long scripts whose code has changed since they were measured, the shorter first, as far as they fit; what does not is named."
-    read, chosen = footprint.Code(ROOT), []
-    stale = {name: float(story(name).get('minutes') or LIMIT / 60) for name, path in known.items() if is_long(path) and changed(name, path, read)}
+    chosen = []
+    stale = {name: float(story(name).get('minutes') or LIMIT / 60) for name, path in known.items() if is_long(path) and changed(name)}
     for name, expected in sorted(stale.items(), key=lambda item: item[1]):
         fits = expected <= minutes
         minutes -= expected * fits
@@ -191,10 +185,9 @@ def main(words: list[str]) -> int:
     for name in names:
         if name not in known: sys.exit(f'bench has no script {name!r}; there are: {", ".join(known)}')
     if args.list:
-        read = footprint.Code(ROOT)
         for name, path in known.items():
             there = (RESULTS/f'{name}.csv').exists()
-            state = 'fresh' if not changed(name, path, read) else 'older than the code' if story(name) else 'of unknown age' if there else 'not there'
+            state = 'fresh' if story(name) and not changed(name) else 'older than the code' if story(name) else 'of unknown age' if there else 'not there'
             print(f'{name:24}{"long" if is_long(path) else "":6}results {state}')
         return 0
     wanted = names or [name for name, path in known.items() if args.full or not is_long(path)]
@@ -202,9 +195,10 @@ def main(words: list[str]) -> int:
         wanted = names = fitting(args.slow, known)
         if not wanted: return 0
     failed, started = [], time.monotonic()
+    left = [f'{name} (long: make bench name={name})' for name, path in known.items() if name not in wanted and is_long(path) and args.slow is None and not names]
     for name in wanted:
         path = known[name]
-        if not names and is_fresh(name, path, args.full): print(f'== {name}: nothing has changed since {story(name)["date"]}', flush=True); continue
+        if not names and is_fresh(name, args.full): left.append(f'{name} (as the code stands, {story(name)["date"]})'); continue
         print(f'== {name}', flush=True)
         try:
             full = args.full or args.slow is not None and story(name).get('full', False)      # again as it was
@@ -214,9 +208,11 @@ def main(words: list[str]) -> int:
         except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
             if args.slow is not None and isinstance(error, subprocess.TimeoutExpired):
                 print(f'{name} was stopped when the {args.slow:g} minutes were over; run it by itself: make bench name={name}', flush=True)
+                for other in wanted[wanted.index(name) + 1:]: print(f'not run: {other} (no time left: make bench name={other})', flush=True)
                 break
             failed.append(name)
             print(f'{name} did not end well: {error}', flush=True)
+    for word in left: print(f'not run: {word}', flush=True)
     if failed: print(f'failed: {", ".join(failed)}', file=sys.stderr)
     return bool(failed)
 

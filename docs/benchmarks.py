@@ -375,12 +375,13 @@ def runs_page() -> list[str]:
     text = [*head('Commands and versions', 'How each measurement came about, and the command that repeats it.'), WAY, '', RUNS, '',
             '::: {.races}', '| Result | Repeat | Code | Measured on | Versions | Date |', '|---' * 6 + '|']
     import freshness
-    old = freshness.earlier()
+    old = freshness.old()
     for path in sorted(RESULTS.glob('*.csv')):
         rows, how = table(path.stem), story(path.stem)
         rivals, command = '; '.join(how.get('rivals', {}).values()), how.get('command') or f'make bench name={path.stem}'
         versions = max((row['versions'] for row in rows), key=len, default='') + (f'; rivals: {rivals}' if rivals else '')
-        text.append(' | '.join(['', f'[{path.stem}]{{#{path.stem}}}', f'`{command}`', cell(f'earlier: {old[path.stem]}') if path.stem in old else 'as it stands',
+        text.append(' | '.join(['', f'[{path.stem}]{{#{path.stem}}}', f'`{command}`',
+                                f'earlier: {len(old[path.stem])} files changed since' if path.stem in old else 'as it stands',
                                 cell(f'{how["machine"]}, {how["cores"]} cores') if how else '', cell(versions),
                                 max((row['date'] for row in rows), default=''), '']).strip())
     return [*text, ':::', '']

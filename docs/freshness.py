@@ -1,57 +1,77 @@
-"""Whether the results that pages read were measured with the code as it stands.
+"""Which results that pages read were measured with an earlier version of the code. A report: it never fails anything.
 
-    python docs/freshness.py          every result, what has changed since, and the line that measures it again
-    python docs/freshness.py note     write docs/results/earlier.toml: what is old and cannot be measured again now, with the definitions that changed
+    python docs/freshness.py          every result: the commit it belongs to, what has changed since, and the line that measures it again
 
-docs/results/NAME.csv holds rows, NAME.json how they came about: command, versions, date, and the code that the script reached (bench/footprint.py). A result
-whose code has changed since is measured again, or named in docs/results/earlier.toml with the reason why it still stands; the site then says on every
-page that reads it that its numbers are those of an earlier version. A test holds that file to the truth.
+docs/results/NAME.csv holds rows, NAME.json how they came about: command, versions, date, the commit, and the paths that matter: the script, the scripts
+that it imports and the packages that it uses. A result is listed when a file under these paths differs from that commit.
 """
 from __future__ import annotations
 
+import functools
 import json
 import re
+import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT/'docs'/'results'
-sys.path[:0] = [part for part in (str(ROOT/'bench'), str(ROOT/'docs')) if part not in sys.path]
+HARNESS = {'run', 'machine', 'memory'}      # helpers of bench/ that measure: a change there makes no result old
 
 
 def names() -> list[str]: return sorted(path.stem for path in RESULTS.glob('*.csv'))
 
 
-def earlier() -> dict[str, str]:
-    "Results of an earlier version of the code, each with the reason why it still stands."
-    path = RESULTS/'earlier.toml'
-    return tomllib.loads(path.read_text(encoding='utf-8')) if path.exists() else {}
+def story(name: str) -> dict:
+    "How the rows of a result came about; empty where that is not known."
+    path = RESULTS/f'{name}.json'
+    return json.loads(path.read_text(encoding='utf-8')) if path.exists() else {}
 
 
-def changed() -> dict[str, list[str]]:
-    "Result -> definitions that have changed since it was measured; empty where it is as the code stands."
-    import run
-    read, scripts = run.footprint.Code(ROOT), run.scripts()
-    return {name: run.changed(name, scripts[name], read) if name in scripts else ['there is no such script'] for name in names()}
+def git(*words: str, root: Path = ROOT) -> str | None:
+    "What git answers; None where it cannot."
+    try: done = subprocess.run(['git', *words], cwd=root, capture_output=True, text=True, encoding='utf-8')
+    except OSError: return None
+    return done.stdout.strip() if done.returncode == 0 else None
 
 
-def command(name: str) -> str:
-    "The line that measures a result again, as fully as it was."
-    import run
-    return run.story(name).get('command', f'make bench name={name}')
+def touched(script: Path, root: Path = ROOT) -> list[str]:
+    "Paths whose change may change what a script measures: scripts of bench/ by name, packages of extreme_opt as a whole."
+    queue, scripts, packages = [script], set(), set()
+    while queue:
+        path = queue.pop()
+        if path in scripts: continue
+        scripts.add(path)
+        text = path.read_text(encoding='utf-8')
+        packages |= set(re.findall(r'\bextreme_opt\.(\w+)', text))
+        for listed in re.findall(r'from extreme_opt import ([\w, ]+)', text): packages |= set(re.split(r',\s*', listed.split(' as ')[0].strip()))
+        near = re.findall(r'^\s*(?:import|from) (\w+)', text, flags=re.M)
+        queue += [script.parent/f'{name}.py' for name in near if name not in HARNESS and (script.parent/f'{name}.py').exists()]
+    if not packages: return sorted(path.relative_to(root).as_posix() for path in scripts) + ['extreme_opt'] * (root/'extreme_opt').is_dir()
+    packages.add('core')           # every chapter stands on it
+    there = [f'extreme_opt/{name}' for name in sorted(packages) if (root/'extreme_opt'/name).is_dir()]
+    return sorted(path.relative_to(root).as_posix() for path in scripts) + there
 
 
-def faults(found: dict[str, list[str]], told: dict[str, str]) -> list[str]:
-    "What is old and not said to be so, or said to be so and is not: one line each, with the way out."
-    wrong = []
-    for name, what in found.items():
-        if what and name not in told:
-            some = ', '.join(what[:4]) + (f' and {len(what) - 4} more' if len(what) > 4 else '')
-            wrong.append(f'docs/results/{name}.csv is older than the code ({some}); measure again: {command(name)}; '
-                         f'or give the reason why it still stands in docs/results/earlier.toml: {name} = "..."')
-        if not what and name in told: wrong.append(f'docs/results/earlier.toml names {name}, which was measured with the code as it stands; take the line out')
-    return wrong + [f'docs/results/earlier.toml names {name}, and there is no such result; take the line out' for name in told if name not in found]
+def here(paths: list[str], root: Path = ROOT) -> str:
+    "The commit that is measured, with a mark where files under `paths` differ from it; empty without git."
+    commit = git('rev-parse', '--short=12', 'HEAD', root=root)
+    if commit is None: return ''
+    return commit + ('+changes' if git('status', '--porcelain', '--', *paths, root=root) else '')
+
+
+def changed(told: dict, root: Path = ROOT) -> list[str] | None:
+    "Files that differ from those which were measured; None where git cannot say."
+    commit, paths = told.get('commit', '').partition('+')[0], told.get('paths', [])
+    if not commit or not paths: return None
+    found = git('diff', '--name-only', commit, '--', *paths, root=root)
+    return None if found is None else found.splitlines()
+
+
+@functools.cache
+def old() -> dict[str, list[str]]:
+    "Results older than the code, each with the files that have changed."
+    return {name: files for name in names() if (files := changed(story(name)))}
 
 
 def read_by(source: str) -> list[str]:
@@ -62,32 +82,21 @@ def read_by(source: str) -> list[str]:
 
 def note(source: str) -> str:
     "What a page says of results of an earlier version that it reads; nothing where there are none."
-    old = [name for name in read_by(source) if name in earlier()]
-    if not old: return ''
-    links = ', '.join(f'[{name}](/benchmarks/runs.qmd#{name})' for name in old)
-    return f'::: {{.pace}}\nMeasured with an earlier version of the code: {links}\n:::'
+    links = ', '.join(f'[{name}](/benchmarks/runs.qmd#{name})' for name in read_by(source) if name in old())
+    return f'::: {{.pace}}\nMeasured with an earlier version of the code: {links}\n:::' if links else ''
 
 
-def noted(found: dict[str, list[str]], told: dict[str, str]) -> str:
-    "The text of earlier.toml: reasons given by hand stay as long as their result is old."
-    def why(what):
-        short = [name.rpartition('.')[2] for name in what]
-        return f'measured before these changed: {", ".join(short[:6])}' + (f' and {len(short) - 6} more' if len(short) > 6 else '')
-    return ''.join(f'{name} = {json.dumps(told.get(name) or why(what))}\n' for name, what in found.items() if what)
+def line(name: str, told: dict, files: list[str] | None) -> str:
+    "One line of the report."
+    if files is None: said = 'unknown: git history or the commit is missing here'
+    elif not files: said = 'as the code stands'
+    else: said = f'{len(files)} files changed, {", ".join(files[:3])}{", ..." * (len(files) > 3)}; again: {told.get("command", f"make bench name={name}")}'
+    return f'{name:24}{told.get("commit") or "no commit":22}{said}'
 
 
 def main() -> int:
-    found, told = changed(), earlier()
-    if sys.argv[1:] == ['note']:
-        text = noted(found, told)
-        if text: (RESULTS/'earlier.toml').write_text(text, encoding='utf-8')
-        else: (RESULTS/'earlier.toml').unlink(missing_ok=True)
-        told = earlier()
-    for name, what in found.items():
-        print(f'{name:24}' + ('as the code stands' if not what else f'{"earlier, and said so" if name in told else "old"}: {len(what)} changed, {", ".join(what[:6])}'))
-    wrong = faults(found, told)
-    print('\n'.join(wrong))
-    return int(bool(wrong))
+    for name in names(): print(line(name, told := story(name), changed(told)))
+    return 0
 
 
 if __name__ == '__main__': sys.exit(main())

@@ -235,15 +235,17 @@ def number(row_id: str) -> str:
 def score_lines() -> list[str]:
     "What the last whole run of the mutants said, chapter by chapter, and how many claims were measured again."
     lines = ['## How sharp the checks are', '', 'An error is put into a formula, a sign, a factor, a power or a pair of indices, and its check is run: it has to fail.',
-             "Mutants that change nothing are listed with a proof on the paper's page.", '',
-             '::: {.ledger}', '| Paper | Rows | Mutants | Noticed | Proved to change nothing |', '|---|---|---|---|---|']
-    since = 0
+             'A bound on one side stays true when it is loosened, so its check cannot notice that; each such row has a mutant that it does notice.',
+             "Mutants that change nothing are not tried; they are listed with a proof on the paper's page.", '',
+             '::: {.ledger}', '| Paper | Rows | Mutants tried | Noticed | Loosen a bound | Missed | Proved to change nothing |', '|---' * 7 + '|']
+    older: list[str] = []
     for chapter in CHAPTERS:
         one = tally(chapter)
-        since += one.changed
-        lines.append(f'| {chapter} | {one.rows} | {one.tried} | {one.noticed} ({one.noticed / max(one.tried, 1):.0%}) | {one.equivalent} |')
+        older += one.older
+        lines.append(f'| {chapter} | {one.rows} | {one.tried} | {one.noticed} ({one.noticed / max(one.tried, 1):.0%}) '
+                     f'| {one.loosened} | {one.missed} | {one.equivalent} |')
     lines.append(':::')
-    if since: lines += ['', f'{since} rows have changed since that run.']
+    if older: lines += ['', f'{len(older)} rows have changed since that run: {", ".join(older)}.']
     return lines + ['', *claims_line()]
 
 
@@ -434,8 +436,9 @@ class Score(NamedTuple):
     row: Row
     tried: int
     noticed: int
-    survivors: list[str]
+    survivors: list[str]      # not noticed
     fault: str = ''
+    loosened: int = 0         # not noticed either, and allowed: a one-sided bound stays true when it is loosened
 
 
 def examine(chosen: list[Row], seed: int = 1, n: int | None = A_ROW, tell=print, done=lambda scores: None) -> list[Score]:
@@ -475,11 +478,12 @@ def _score(row: Row, book: Book, index: int, rng, n) -> Score:
         else: survivors.append(mutant.what)
     if loose and not noticed: survivors.append('anything; list a mutant that this bound does notice')
     if not tried and not row.equivalent and row.verdict in ('as printed', 'corrected'): return Score(row, 0, 0, [], 'no mutant; list one in `mutants`')
-    return Score(row, tried - loose, noticed, survivors)
+    return Score(row, tried, noticed, survivors, loosened=loose)
 
 
 def _line(score: Score, path: Path) -> str:
-    said = score.fault or f'{score.noticed} of {score.tried} mutants noticed' + ''.join(f'; not noticed: {text}' for text in score.survivors)
+    loose = f', {score.loosened} loosen a bound' if score.loosened else ''
+    said = score.fault or f'{score.noticed} of {score.tried} mutants noticed{loose}' + ''.join(f'; not noticed: {text}' for text in score.survivors)
     return f'{score.row.id:22} {score.row.verdict:13} nbs/{path}: {said}'
 
 
@@ -501,7 +505,9 @@ def keep(scores: list[Score]) -> None:
     "Store how many mutants each row noticed, with a digest of row and cell: docs/ledger/scores.json, one line a row."
     kept, table = stored(), rows()
     said = sources_of([score.row for score in scores])
-    for score in scores: kept[score.row.id] = dict(noticed=score.noticed, tried=score.tried, of=digest(score.row, said[score.row.id]))
+    for score in scores:
+        kept[score.row.id] = dict(tried=score.tried, noticed=score.noticed, loosened=score.loosened, missed=score.tried - score.noticed - score.loosened,
+                                  of=digest(score.row, said[score.row.id]), **(dict(fault=score.fault) if score.fault else {}))
     lines = [f' {json.dumps(row.id)}: {json.dumps(kept[row.id])}' for row in table if row.id in kept]
     SCORES.write_text('{\n' + ',\n'.join(lines) + '\n}\n', encoding='utf-8')
 
@@ -511,24 +517,28 @@ def stored() -> dict[str, dict]: return json.loads(SCORES.read_text(encoding='ut
 
 class Tally(NamedTuple):
     rows: int           # whose cells were run with mutants
+    tried: int          # noticed, loosened and missed together
     noticed: int
-    tried: int
-    equivalent: int     # mutants that change nothing, each listed with a proof
-    changed: int        # rows whose cell or line in the ledger is another since
+    loosened: int       # a one-sided bound that stays true
+    missed: int         # the check passes although the formula is wrong
+    equivalent: int     # mutants that change nothing, each listed with a proof; not tried
+    older: tuple[str, ...]   # rows without a score, or whose cell or line in the ledger is another since
 
 
 def tally(chapter: str, numbered_only: bool = True) -> Tally:
     "The last whole run of a chapter's mutants."
     part, kept = [row for row in rows([chapter]) if row.verdict != 'not checkable' and not (numbered_only and row.verdict == 'ours')], stored()
-    said, found = sources_of(part), [(row, kept[row.id]) for row in part if row.id in kept]
-    return Tally(len(found), sum(one['noticed'] for _, one in found), sum(one['tried'] for _, one in found), sum(len(set(row.equivalent) - {'*'}) for row in part),
-                 len(part) - sum(one['of'] == digest(row, said.get(row.id, '')) for row, one in found))
+    said, found = sources_of(part), [kept[row.id] for row in part if row.id in kept]
+    older = tuple(row.id for row in part if kept.get(row.id, {}).get('of') != digest(row, said.get(row.id, '')))
+    return Tally(len(found), *(sum(one.get(key, 0) for one in found) for key in ('tried', 'noticed', 'loosened', 'missed')),
+                 sum(len(set(row.equivalent) - {'*'}) for row in part), older)
 
 
 def report(scores: list[Score]) -> int:
     for chapter in dict.fromkeys(score.row.chapter for score in scores):
         part = [score for score in scores if score.row.chapter == chapter]
-        print(f'{chapter}: {sum(s.noticed for s in part)} of {sum(s.tried for s in part)} mutants noticed in {len(part)} rows')
+        tried, noticed, loose = (sum(getattr(score, key) for score in part) for key in ('tried', 'noticed', 'loosened'))
+        print(f'{chapter}: {noticed} of {tried} mutants noticed in {len(part)} rows, {loose} loosen a bound, {tried - noticed - loose} are missed')
     return int(any(score.survivors or score.fault for score in scores))
 
 

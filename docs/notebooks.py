@@ -1,25 +1,27 @@
 """Runs, refreshes and checks the notebooks under nbs/.
 
-    python docs/notebooks.py refresh [NAME ...]    execute in place and clean; a second run changes no byte
-    python docs/notebooks.py run [NAME ...]        execute into build/executed, leave nbs/ alone
-    python docs/notebooks.py check [NAME ...]      execute in memory and compare with what is committed
+    python docs/notebooks.py refresh [NAME ...]    execute in place and clean, say how outputs differ; a second run changes no byte
+    python docs/notebooks.py run [NAME ...]        execute into build/executed, leave nbs/ alone; --changed: those that differ from HEAD
     python docs/notebooks.py slow [NAME ...]       refresh those with slow cells, slow cells included
+    python docs/notebooks.py status [NAME ...]     without running: outputs that are older than the code of their page or of the package
+    python docs/notebooks.py stamp [NAME ...]      say that the outputs as they stand are those of the code as it stands
     python docs/notebooks.py clean [NAME ...]      strip what is not content, as nbdev-clean does
     python docs/notebooks.py new NAME              start a page, e.g. 40_ordinal/45_momentum
 
 NAME is a stem (30_umax or umax), a folder (20_softmax) or a path; without one, every notebook.
+Seconds are processor time of the kernel; pages that take more than a minute of it are named.
 Cells that say `#| eval: false` or export are never executed and `#| slow` ones only by `slow`: they keep the outputs they have.
 """
 from __future__ import annotations
 
 import argparse
-import base64
+import ast
 import copy
 import hashlib
-import io
 import json
 import os
 import re
+import subprocess
 import sys
 import tempfile
 import time
@@ -29,10 +31,11 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 NBS = ROOT/'nbs'
-LIMIT = 600            # seconds a notebook may take
-REPORT = 60            # seconds above which a notebook is named
-RELATIVE = 1e-6        # numbers in text
-PIXELS = .01           # mean pixel difference, of full scale
+EXECUTED = ROOT/'build'/'executed'
+PACKAGE = 'extreme_opt'
+STAMP = 'extreme_opt'  # key of the metadata that says which code the outputs belong to
+LIMIT = 1200           # seconds that a notebook may take before it is stopped
+REPORT = 60            # seconds of processor time above which a notebook is named
 VIEW, STATE = 'application/vnd.jupyter.widget-view+json', 'application/vnd.jupyter.widget-state+json'
 
 
@@ -142,12 +145,13 @@ def _client(notebook, path: Path, slow: bool, limit: float):
         def __init__(self, **kwargs): super().__init__(**kwargs, kernel_spec_manager=ThisPython())
 
     class Runner(NotebookClient):
-        cell_index = -1
+        cell_index, cpu = -1, 0.
 
         async def async_execute_cell(self, cell, cell_index, *args, **kwargs):
             self.cell_index = cell_index
             if cell.cell_type == 'code' and is_skipped(cell, slow): return cell
-            return await super().async_execute_cell(cell, cell_index, *args, **kwargs)
+            try: return await super().async_execute_cell(cell, cell_index, *args, **kwargs)
+            finally: self.cpu = max(self.cpu, _cpu_seconds(self.km.provisioner.pid)) if self.km else self.cpu
 
     end = time.monotonic() + limit
     return Runner(notebook, kernel_manager_class=Manager, kernel_name='python3', store_widget_state=True, coalesce_streams=True,
@@ -155,9 +159,17 @@ def _client(notebook, path: Path, slow: bool, limit: float):
                   resources={'metadata': {'path': str(path.parent)}})
 
 
+def _cpu_seconds(pid: int | None) -> float:
+    "Processor time of a kernel and of the children that it has waited for; nothing where it is gone."
+    import psutil
+    try: return sum(psutil.Process(pid).cpu_times()[:4])
+    except (psutil.Error, TypeError): return 0.
+
+
 class Result(NamedTuple):
     notebook: dict        # executed and cleaned
     seconds: float        # wall time, kernel start included
+    cpu: float            # processor time of the kernel
 
 
 def execute(path: Path, slow: bool = False, limit: float | None = None) -> Result:
@@ -184,8 +196,8 @@ def execute(path: Path, slow: bool = False, limit: float | None = None) -> Resul
         cell['source'] = before['source']
         if cell['cell_type'] == 'code' and is_skipped(cell, slow) and VIEW not in json.dumps(before['outputs']):
             cell['outputs'] = before['outputs']
-    clean(done)
-    return Result(done, time.monotonic() - start)
+    stamp(clean(done), slow)
+    return Result(done, time.monotonic() - start, runner.cpu)
 
 
 def _place(path: Path, runner, notebook: dict) -> str:
@@ -306,198 +318,203 @@ def number_widgets(notebook: dict) -> None:
     widgets['state'] = {names[name]: _rename(state[name], names) for name in order}
 
 
-# ------------------------------------------------------------------------------------------ comparison
-NUMBER = re.compile(r'(?<![\w.])[-+]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?')
+# --------------------------------------------------------------------------------- are outputs current
+def code_hash(notebook: dict, slow: bool = False) -> str:
+    "Digest of the sources of the code cells that a plain run executes, or of the slow cells alone."
+    cells = [cell for cell in notebook['cells'] if cell['cell_type'] == 'code']
+    if slow: cells = [cell for cell in cells if is_skipped(cell) and not is_skipped(cell, slow=True)]
+    else: cells = [cell for cell in cells if not is_skipped(cell)]
+    return _digest([source(cell) for cell in cells])
 
 
-def _unit(text: str) -> float | None:
-    "Worth of the last printed decimal of a number that carries a decimal point."
-    match = re.fullmatch(r'[-+]?\d*\.(\d*)(?:[eE]([-+]?\d+))?', text.replace('_', ''))
-    return 10. ** (int(match[2] or 0) - len(match[1])) if match and match[1] else None
+def _digest(texts: list[str]) -> str:
+    return hashlib.sha256('\0'.join(texts).encode()).hexdigest()[:16]
 
 
-def same_number(one: str, two: str) -> bool:
-    if one == two: return True
-    left, right = float(one.replace('_', '')), float(two.replace('_', ''))
-    units = [unit for unit in (_unit(one), _unit(two)) if unit is not None]
-    slack = max(RELATIVE * max(abs(left), abs(right)), 1.001 * min(units) if units else 0.)
-    return abs(left - right) <= slack
+def imported_modules(notebook: dict) -> list[str]:
+    "Modules of the package that a notebook imports, and those which they import when they are loaded."
+    text = '\n'.join(source(cell) for cell in notebook['cells'] if cell['cell_type'] == 'code')
+    text = re.sub(r'^(\s*)[%!].*', r'\1pass', text, flags=re.M)
+    found: set[str] = set()
+    queue = _imports(ast.walk(ast.parse(text)), '')
+    while queue:
+        name = queue.pop()
+        if name in found or name.split('.')[0] != PACKAGE: continue
+        path = module_file(name)
+        if path is None: continue
+        found.add(name)
+        if '.' in name: queue.append(name.rpartition('.')[0])
+        package = name if path.name == '__init__.py' else name.rpartition('.')[0]
+        queue += _imports(_module_level(ast.parse(path.read_text(encoding='utf-8'))), package)
+    return sorted(found)
 
 
-def compare_text(old: str, new: str) -> str | None:
-    "None where two texts agree up to white space and tolerated numbers, otherwise the first difference."
-    if old == new: return None
-    pieces = [NUMBER.split(text) for text in (old, new)], [NUMBER.findall(text) for text in (old, new)]
-    words = [[' '.join(part.split()) for part in parts] for parts in pieces[0]]
-    if words[0] != words[1]:
-        rows = [[' '.join(line.split()) for line in text.splitlines()] for text in (old, new)]
-        for before, after in zip(rows[0], rows[1], strict=False):
-            if before != after: return f'committed {before[:100]!r}, now {after[:100]!r}'
-        return f'committed has {len(rows[0])} lines, now {len(rows[1])}'
-    for before, after in zip(*pieces[1], strict=True):
-        if not same_number(before, after): return f'committed {before}, now {after}'
-    return None
+def module_file(name: str) -> Path | None:
+    stem = ROOT/name.replace('.', '/')
+    return next((path for path in (stem/'__init__.py', stem.with_suffix('.py')) if path.exists()), None)
 
 
-def _pixels(data: str | bytes):
-    import numpy as np
-    from PIL import Image
-    raw = base64.b64decode(data) if isinstance(data, str) else data
-    with Image.open(io.BytesIO(raw)) as picture: return np.asarray(picture.convert('RGB'), dtype=float)
+def _module_level(tree: ast.AST):
+    "The nodes of a module outside of functions."
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)): continue
+        yield node
+        yield from _module_level(node)
 
 
-def compare_pictures(old: str | bytes, new: str | bytes, slack: float = PIXELS) -> str | None:
-    "None where two pictures agree to 1 % of the scale in the mean; their sizes may differ by three pixels."
-    if old == new: return None
-    import numpy as np
-    left, right = _pixels(old), _pixels(new)
-    if max(abs(left.shape[axis] - right.shape[axis]) for axis in (0, 1)) > 3:
-        return f'picture was {left.shape[1]}x{left.shape[0]}, now {right.shape[1]}x{right.shape[0]}'
-    height, width = (min(left.shape[axis], right.shape[axis]) for axis in (0, 1))
-    apart = np.abs(left[:height, :width] - right[:height, :width]).mean() / 255
-    return f'pictures differ by {apart:.1%} in the mean, {slack:.0%} is allowed' if apart > slack else None
+def _imports(nodes, package: str) -> list[str]:
+    "Names of modules that import statements may mean."
+    names = []
+    for node in nodes:
+        if isinstance(node, ast.Import): names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            parts = package.split('.')
+            base = '.'.join(parts[:len(parts) - node.level + 1]) if node.level else ''
+            module = '.'.join(part for part in (base, node.module) if part)
+            names += [module, *(f'{module}.{alias.name}' for alias in node.names)]
+    return names
 
 
-def _join(value) -> str:
-    return ''.join(value) if isinstance(value, list) else value
+def package_hash(notebook: dict) -> str:
+    "Digest of the modules of the package that a notebook imports; comments do not count."
+    texts = []
+    for name in imported_modules(notebook):
+        lines = module_file(name).read_text(encoding='utf-8').splitlines()
+        texts.append('\n'.join([name, *(line for line in lines if line.strip() and not line.lstrip().startswith('#'))]))
+    return _digest(texts)
 
 
-def _compare_html(old: str, new: str) -> str | None:
-    "As text, with pictures inside taken out and compared as pictures."
-    inside = re.compile(r'data:image/(?:png|jpeg);base64,([A-Za-z0-9+/=\s]+)')
-    for before, after in zip(inside.findall(old), inside.findall(new), strict=False):
-        if (said := compare_pictures(before, after)): return said
-    return compare_text(inside.sub('picture', old), inside.sub('picture', new))
+def stamp(notebook: dict, slow: bool = False) -> dict:
+    "Store in the metadata which code the outputs of a notebook belong to."
+    kept = notebook['metadata'].get(STAMP, {})
+    told = dict(code=code_hash(notebook), package=package_hash(notebook))
+    if has_slow(notebook):
+        if slow: told['slow'] = code_hash(notebook, slow=True)
+        elif 'slow' in kept: told['slow'] = kept['slow']
+    notebook['metadata'][STAMP] = told
+    return notebook
 
 
-def _compare_data(old: Any, new: Any, where: str = '') -> str | None:
-    "Deep comparison of what JSON can hold."
-    if isinstance(old, dict) and isinstance(new, dict):
-        if set(old) != set(new): return f'{where or "data"} has other keys: {sorted(set(old) ^ set(new))}'
-        pairs = [(old[key], new[key], f'{where}.{key}'.strip('.')) for key in sorted(old)]
-    elif isinstance(old, list) and isinstance(new, list):
-        if len(old) != len(new): return f'{where or "data"} had {len(old)} entries, now {len(new)}'
-        pairs = [(before, after, f'{where}[{i}]') for i, (before, after) in enumerate(zip(old, new, strict=True))]
-    elif isinstance(old, str) and isinstance(new, str):
-        said = compare_text(old, new)
-        return f'{where}: {said}' if said else None
-    elif isinstance(old, (int, float)) and isinstance(new, (int, float)) and not isinstance(old, bool):
-        if abs(old - new) <= RELATIVE * max(abs(old), abs(new)): return None
-        return f'{where}: committed {old!r}, now {new!r}'
-    else: return None if old == new else f'{where}: committed {old!r}, now {new!r}'
-    return next((said for before, after, place in pairs if (said := _compare_data(before, after, place))), None)
+def stale(notebook: dict) -> str:
+    "Why the outputs of a notebook are not those of its code cells; nothing where they are. Nothing is executed."
+    told = notebook['metadata'].get(STAMP, {})
+    if not told: return 'was never refreshed'
+    if told.get('code') != code_hash(notebook): return 'has code that is newer than its outputs'
+    if 'slow' in told and told['slow'] != code_hash(notebook, slow=True): return 'has slow cells that are newer than their outputs'
+    return ''
 
 
-def _compare_widgets(old: dict, new: dict, views: tuple[str, str], slack: float = PIXELS) -> str | None:
-    "Two widget trees: the same models joined the same way, with the same values and pictures."
-    orders = reach(old, views[0]), reach(new, views[1])
-    if len(orders[0]) != len(orders[1]): return f'widget had {len(orders[0])} models, now {len(orders[1])}'
-    names = [{name: str(i) for i, name in enumerate(order)} for order in orders]
-    for first, second in zip(*orders, strict=True):
-        before, after = old[first], new[second]
-        if before['model_name'] != after['model_name']:
-            return f'widget {before["model_name"]} is now {after["model_name"]}'
-        said = _compare_data(_rename(before['state'], names[0]), _rename(after['state'], names[1]), before['model_name'])
-        if said: return said
-        buffers = [model.get('buffers', []) for model in (before, after)]
-        if len(buffers[0]) != len(buffers[1]): return f'{before["model_name"]} holds other buffers'
-        for one, two in zip(*buffers, strict=True):
-            if one['data'] == two['data']: continue
-            said = compare_pictures(one['data'], two['data'], slack) if before['model_name'] == 'ImageModel' else 'other bytes'
-            if said: return f'{before["model_name"]}: {said}'
-    return None
+def is_older(notebook: dict) -> bool:
+    "Whether the modules that a notebook imports have changed since it was refreshed."
+    return notebook['metadata'].get(STAMP, {}).get('package') != package_hash(notebook)
 
 
-def _links(notebook: dict) -> int:
-    state = notebook['metadata'].get('widgets', {}).get(STATE, {}).get('state', {})
-    return sum('Link' in model['model_name'] for model in state.values())
+def changed(base: str = 'HEAD') -> list[Path]:
+    "Notebooks whose code cells differ from those of a git commit."
+    def differs(path):
+        where = f'{base}:./{path.relative_to(ROOT).as_posix()}'
+        done = subprocess.run(['git', 'show', where], cwd=ROOT, capture_output=True, text=True, encoding='utf-8')
+        return done.returncode != 0 or code_hash(json.loads(done.stdout)) != code_hash(read(path))
+    if subprocess.run(['git', 'rev-parse', '--verify', '--quiet', base], cwd=ROOT, capture_output=True).returncode:
+        raise SystemExit(f'git does not know {base!r} here, so what changed since is not known; name the notebooks instead')
+    return [path for path in find() if differs(path)]
 
 
-def compare(old: dict, new: dict, slow: bool = False) -> list[str]:
-    "What differs between a committed notebook and the same one executed now, one line each."
+def differences(old: dict, new: dict) -> list[str]:
+    "How the outputs of two runs of the same cells differ, one line a cell: a report, not a judgment."
     said, states = [], [book['metadata'].get('widgets', {}).get(STATE, {}).get('state', {}) for book in (old, new)]
     for index, (before, after) in enumerate(zip(old['cells'], new['cells'], strict=True)):
-        if before['cell_type'] != 'code' or is_skipped(before, slow): continue
-        slack = float(directives(before).get('picture-slack', PIXELS))      # more where a path of choices hangs on the last digit
-        difference = _compare_outputs(before['outputs'], after['outputs'], states, slack)
-        if difference: said.append(f'{describe(old, index)}: {difference}')
-    if _links(old) != _links(new): said.append(f'the page had {_links(old)} joined sliders, now {_links(new)}')
+        if before['cell_type'] != 'code' or before['outputs'] == after['outputs']: continue
+        shown = [[_shown(output) for output in cell['outputs']] for cell in (before, after)]
+        pair = next((pair for pair in zip(*shown, strict=False) if pair[0] != pair[1]), None)
+        what = f'was {pair[0]}, now {pair[1]}' if pair else f'had {len(shown[0])} outputs, now {len(shown[1])}' \
+            if len(shown[0]) != len(shown[1]) else 'other pictures'
+        lines = [text.splitlines() for text in pair] if pair else []
+        if pair and len(lines[0]) == len(lines[1]):
+            first = next(row for row in zip(*lines, strict=True) if row[0] != row[1])
+            what = f'was {first[0][:100]!r}, now {first[1][:100]!r}'
+        said.append(f'{describe(old, index)}: {what[:240]}')
+    if states[0] != states[1]: said.append('the sliders differ')
     return said
 
 
-def _compare_outputs(old: list, new: list, states: list[dict], slack: float = PIXELS) -> str | None:
-    kinds = [[output['output_type'] for output in outputs] for outputs in (old, new)]
-    if kinds[0] != kinds[1]: return f'outputs were {kinds[0]}, now {kinds[1]}'
-    for before, after in zip(old, new, strict=True):
-        if before['output_type'] == 'error': return f'it fails: {before["ename"]}'
-        if before['output_type'] == 'stream':
-            if before['name'] != after['name']: return f'{before["name"]} is now {after["name"]}'
-            if (said := compare_text(_join(before['text']), _join(after['text']))): return said
-            continue
-        if set(before['data']) != set(after['data']): return f'types were {sorted(before["data"])}, now {sorted(after["data"])}'
-        for mime in sorted(before['data']):
-            values = _join(before['data'][mime]), _join(after['data'][mime])
-            if mime == VIEW: said = _compare_widgets(*states, (values[0]['model_id'], values[1]['model_id']), slack)
-            elif mime in ('image/png', 'image/jpeg'): said = compare_pictures(*values, slack)
-            elif mime == 'text/html': said = _compare_html(*values)
-            elif mime == 'text/plain' and VIEW in before['data']: said = None   # the widget itself was compared
-            elif isinstance(values[0], str) and isinstance(values[1], str): said = compare_text(*values)
-            else: said = _compare_data(*values)
-            if said: return f'{mime}: {said}'
-    return None
-
-
-def stale(path: Path) -> tuple[list[str], Result]:
-    "Execute a notebook in memory; what differs from the committed one, and the result."
-    result = execute(path)
-    return compare(read(path), result.notebook), result
+def _shown(output: dict) -> str:
+    "The text of an output, or what stands in its place."
+    if 'text' in output: return ''.join(output['text'])
+    data = output.get('data', {})
+    text = next((data[mime] for mime in ('text/html', 'text/markdown', 'text/plain') if mime in data), sorted(data))
+    return re.sub(r'data:image/\w+;base64,[A-Za-z0-9+/=\s]+', 'picture', ''.join(text))
 
 
 # -------------------------------------------------------------------------------------------- commands
 def _each(paths: list[Path], work, workers: int) -> int:
-    "Call `work(path)` for each notebook, print a line each, then the ten slowest; the number that failed."
-    seconds, failures = {}, []
+    "Call `work(path) -> (cpu seconds, what to say)` for each notebook, print a line each, then the slowest; the number that failed."
+    cpu, failures, begin = {}, [], time.monotonic()
     def one(path):
-        start = time.monotonic()
-        try: said = work(path)
-        except Failure as failure: said = None; failures.append(str(failure)); print(f'FAILED {failure}', flush=True)
-        seconds[path] = time.monotonic() - start
-        if said is not None: print(f'{seconds[path]:6.1f} s  {path.relative_to(ROOT)}  {said}', flush=True)
+        try: cpu[path], said = work(path)
+        except Failure as failure: failures.append(str(failure)); print(f'FAILED {failure}', flush=True)
+        else: print(f'{cpu[path]:6.1f} s  {path.relative_to(ROOT)}  {said}', flush=True)
     with ThreadPoolExecutor(max(1, workers)) as pool: list(pool.map(one, paths))
-    slowest = sorted(seconds, key=lambda path: -seconds[path])[:10]
+    slowest = sorted(cpu, key=lambda path: -cpu[path])[:10]
     if len(paths) > 1:
-        print(f'\nslowest of {len(paths)} ({sum(seconds.values()):.0f} s together):')
-        for path in slowest: print(f'{seconds[path]:6.1f} s  {path.relative_to(ROOT)}')
+        print(f'\n{len(paths)} notebooks: {sum(cpu.values()):.0f} s of processor time, {time.monotonic() - begin:.0f} s by the clock; the slowest:')
+        for path in slowest: print(f'{cpu[path]:6.1f} s  {path.relative_to(ROOT)}')
     for path in slowest:
-        if seconds[path] > REPORT: print(f'NOTE {path.relative_to(ROOT)} took {seconds[path]:.0f} s; pages aim at less than {REPORT} s')
+        if cpu[path] > REPORT: print(f'NOTE {slow_note(path, cpu[path])}')
     if failures:
         print(f'\n{len(failures)} of {len(paths)} notebooks failed:')
         for line in failures: print(f'  {line}')
     return len(failures)
 
 
+def slow_note(path: Path, cpu: float) -> str:
+    return f'{path.relative_to(ROOT)} took {cpu:.0f} s of processor time; pages aim at less than {REPORT} s'
+
+
 def refresh(names, workers: int = 1, slow: bool = False) -> int:
-    paths = [path for path in find(names) if not slow or has_slow(read(path))]
-    return _each(paths, lambda path: 'changed' if write(execute(path, slow).notebook, path) else 'as it was', workers)
-
-
-def run(names, out: Path, workers: int = 1) -> int:
     def work(path):
-        write(execute(path).notebook, out/path.relative_to(NBS))
-        return 'ran'
-    failed = _each(find(names), work, workers)
-    print(f'executed notebooks: {out}')
+        result, old = execute(path, slow), read(path)
+        said = differences(old, result.notebook)
+        write(result.notebook, path)
+        return result.cpu, '\n'.join([f'{len(said)} outputs differ', *(f'          {line}' for line in said)]) if said else 'outputs as they were'
+    return _each([path for path in find(names) if not slow or has_slow(read(path))], work, workers)
+
+
+def run(paths: list[Path], out: Path, workers: int = 1, reuse: bool = False) -> int:
+    "Execute notebooks into a folder; with `reuse` those whose executed copy there belongs to this code and package are left."
+    def current(path):
+        there = out/path.relative_to(NBS)
+        if not (reuse and there.exists()): return False
+        done = read(there)
+        sources = [[source(cell) for cell in book['cells']] for book in (done, read(path))]
+        return sources[0] == sources[1] and not stale(done) and not is_older(done)
+    def work(path):
+        result = execute(path)
+        write(result.notebook, out/path.relative_to(NBS))
+        return result.cpu, 'ran'
+    todo = [path for path in paths if not current(path)]
+    if len(todo) < len(paths): print(f'{len(paths) - len(todo)} of {len(paths)} notebooks stand executed in {out}')
+    failed = _each(todo, work, workers)
+    print(f'executed notebooks: {out}' if paths else 'no notebook to run')
     return failed
 
 
-def check(names, workers: int = 1) -> int:
-    def work(path):
-        said, _ = stale(path)
-        if said: raise Failure(f'{path.relative_to(ROOT)} is stale; {said[0]}'
-                               + (f' (and {len(said) - 1} more)' if len(said) > 1 else '')
-                               + f'; rerun with: make refresh name={path.stem}')
-        return 'fresh'
-    return _each(find(names), work, workers)
+def status(names) -> int:
+    "List outputs that are older than the code; the number of pages whose own code is newer."
+    behind = 0
+    for path in find(names):
+        book = read(path)
+        said = stale(book)
+        behind += bool(said)
+        if said: print(f'{path.relative_to(ROOT)} {said}; run: make refresh name={path.stem}')
+        elif is_older(book): print(f'{path.relative_to(ROOT)} is older than the modules that it imports')
+    return behind
+
+
+def stamp_all(names) -> int:
+    for path in find(names):
+        if write(clean(stamp(read(path), slow=True)), path): print(f'stamped {path.relative_to(ROOT)}')
+    return 0
 
 
 def clean_all(names) -> int:
@@ -617,19 +634,26 @@ def main(argv=None) -> int:
     parser = argparse.ArgumentParser(prog='docs/notebooks.py', description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest='command', required=True)
-    for name in ('refresh', 'run', 'check', 'slow', 'clean'):
+    for name in ('refresh', 'run', 'slow', 'status', 'stamp', 'clean'):
         command = commands.add_parser(name)
         command.add_argument('names', nargs='*', metavar='NAME')
-        if name != 'clean': command.add_argument('--workers', type=int, default=1, help='notebooks at a time (1)')
-        if name == 'run': command.add_argument('--out', type=Path, default=ROOT/'build'/'executed')
+        if name in ('refresh', 'run', 'slow'):
+            command.add_argument('--workers', type=int, default=os.cpu_count() or 1, help='notebooks at a time (one a processor)')
+        if name == 'run':
+            command.add_argument('--out', type=Path, default=EXECUTED)
+            command.add_argument('--changed', action='store_true', help='only those whose code cells differ from HEAD')
+            command.add_argument('--reuse', action='store_true', help='leave those whose executed copy belongs to this code')
     commands.add_parser('new').add_argument('name', metavar='NAME')
     given = parser.parse_args(argv)
     if given.command == 'new':
         print(f'wrote {new(given.name).relative_to(ROOT)}')
         return 0
     if given.command == 'clean': return clean_all(given.names)
-    if given.command == 'run': failed = run(given.names, given.out.absolute(), given.workers)
-    elif given.command == 'check': failed = check(given.names, given.workers)
+    if given.command == 'stamp': return stamp_all(given.names)
+    if given.command == 'status': return 1 if status(given.names) else 0
+    if given.command == 'run':
+        paths = changed() if given.changed else find(given.names)
+        failed = run(paths, given.out.absolute(), given.workers, given.reuse)
     else: failed = refresh(given.names, given.workers, slow=given.command == 'slow')
     return 1 if failed else 0
 

@@ -12,8 +12,21 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT/'docs'))      # `import notebooks`
 NEEDS_DATA = 'needs EXTREME_OPT_DATA'
 os.environ.setdefault('MPLBACKEND', 'Agg')
-LATER = {'slow': '`make slow` runs them', 'notebook': '`make test` runs them', 'browser': '`make test` runs them',
+LATER = {'slow': '`make slow` runs them', 'long': '`make test` runs them', 'lint': '`make check` runs ruff and mypy by itself',
+         'notebook': '`make test` runs them', 'browser': '`make test` runs them',
          'site': '`make test` runs them', 'setup': '`make test` runs them'}
+# Files that share what is dear to make: a process of pytest-xdist gets them together.
+GROUPS = {name: 'site' for name in ('test_site', 'test_browser', 'test_browser_ledger', 'test_looks')}
+
+
+def _long_tests() -> set[str]:
+    "Tests (file::function) that take more than half a second, as `--cpu-table` with EXTREME_OPT_LONG_TESTS=1 wrote them."
+    path = Path(__file__).parent/'long_tests.txt'
+    return set(path.read_text(encoding='utf-8').split()) if path.exists() else set()
+
+
+def pytest_addoption(parser):
+    parser.addoption('--cpu-table', action='store_true', help='processor time by file and by marker, see tests/cpu_table.py')
 
 
 def pytest_configure(config):
@@ -22,7 +35,29 @@ def pytest_configure(config):
     if not os.environ.get('EXTREME_OPT_CACHE'):
         config.own_cache = tempfile.mkdtemp(prefix='extreme_opt-test-cache-')
         os.environ['EXTREME_OPT_CACHE'] = config.own_cache
-    config.not_run = Counter()
+    config.not_run, config.cpu_table = Counter(), None
+    if config.getoption('cpu_table'):
+        from cpu_table import CpuTable
+        config.pluginmanager.register(table := CpuTable())
+        config.cpu_table = table
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node, error):
+    "Every process of pytest-xdist leaves out the same tests: take the count of one."
+    left_out = Counter(getattr(node, 'workeroutput', {}).get('not_run', {}))
+    node.config.not_run = node.config.not_run | left_out
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    "Mark long tests. With `--dist loadgroup` the tests of a file share a process, and so its fixtures; each notebook goes where there is room."
+    long_tests = _long_tests()
+    for item in items:
+        if f'{item.path.name}::{getattr(item, "originalname", item.name)}' in long_tests: item.add_marker(pytest.mark.long)
+        file = item.path.stem
+        if item.get_closest_marker('xdist_group') or (file, getattr(item, 'originalname', '')) == ('test_notebooks', 'test_runs'): continue
+        item.add_marker(pytest.mark.xdist_group(GROUPS.get(file, file)))
 
 
 def pytest_unconfigure(config):
@@ -47,7 +82,10 @@ def _no_excuse(report):
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item, call): return _no_excuse((yield))
+def pytest_runtest_makereport(item, call):
+    report = _no_excuse((yield))
+    if item.config.cpu_table: item.config.cpu_table.charge(item, report)
+    return report
 
 
 @pytest.hookimpl(wrapper=True)
@@ -61,7 +99,12 @@ def pytest_deselected(items):
 
 
 def pytest_terminal_summary(terminalreporter, config):
-    "Say how many tests were not run, and why."
+    "Say how many tests were not run, and why; and what tests had to note."
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if getattr(report, 'when', '') != 'call': continue
+            for key, note in report.user_properties:
+                if key == 'note': terminalreporter.write_line(f'note: {note}')
     skips = Counter(_reason(report) for report in terminalreporter.stats.get('skipped', []))
     for why, count in skips.most_common(): terminalreporter.write_line(f'not run: {count} skipped, {why}')
     for name, count in config.not_run.items():
@@ -79,6 +122,7 @@ def closing_line(stats: dict, exitstatus: int) -> str:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_sessionfinish(session, exitstatus):
+    if hasattr(session.config, 'workeroutput'): session.config.workeroutput['not_run'] = dict(session.config.not_run)
     result = yield
     reporter = session.config.pluginmanager.get_plugin('terminalreporter')
     if reporter is not None and not session.config.option.collectonly:

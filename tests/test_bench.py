@@ -4,8 +4,8 @@ import json
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def bench(monkeypatch):
     import machine
     import run
     yield run, machine
-    for name in ('run', 'machine', 'memory', 'footprint'): sys.modules.pop(name, None)
+    for name in ('run', 'machine', 'memory'): sys.modules.pop(name, None)
 
 
 @pytest.fixture
@@ -51,68 +51,32 @@ def test_a_script_leaves_rows_and_how_they_came_about(small):
     assert row['how'] == 'median of 5, warmed up, turn by turn, 1 thread'
     told = json.loads((run.RESULTS/'adding.json').read_text())
     assert told['command'] == 'make bench name=adding' and told['machine'] == machine.cpu() and 'process of its own' in told['how']
-    assert run.is_fresh('adding', path) and not run.is_fresh('adding', path, full=True)
+    assert told['commit'] == '' and told['paths'] == ['bench/adding.py']          # no git here
+    assert not run.is_fresh('adding')
 
 
-def test_only_code_makes_results_old(small):
-    run, _, path = small
+def test_a_result_is_fresh_for_its_commit_machine_and_length(small, monkeypatch):
+    run, machine, path = small
     run.alone('adding')
-    path.write_text(SCRIPT + '\n# a remark\n')
-    assert run.is_fresh('adding', path)
+    monkeypatch.setattr(run.freshness, 'changed', lambda told, root: [])
+    assert run.is_fresh('adding') and not run.is_fresh('adding', full=True) and not run.is_fresh('none')
+    monkeypatch.setattr(machine, 'cpu', lambda: 'another')
+    assert not run.is_fresh('adding')
+
+
+def test_finished_parts_are_those_of_the_code_as_it_stands(small):
+    run, _, path = small
+    first = run.parts(path)
+    assert run.parts(path) == first
     path.write_text(SCRIPT.replace('2000', '3000'))
-    assert not run.is_fresh('adding', path)
-
-
-def test_the_package_and_helper_scripts_count(small):
-    run, _, path = small
-    (run.ROOT/'extreme_opt/bound').mkdir(parents=True)
-    (run.ROOT/'extreme_opt/bound/one.py').write_text('x = 1\n')
-    (path.parent/'helper.py').write_text('y = 1\n')
-    path.write_text(SCRIPT + '\nfrom extreme_opt.bound import one\nimport helper\nprint(one.x)\n')
-    first = run.fingerprint(path)
-    (run.ROOT/'extreme_opt/bound/one.py').write_text('# %% a cell\nx = 1\n')
-    assert run.fingerprint(path) == first
-    (run.ROOT/'extreme_opt/bound/one.py').write_text('x = 2\n')
-    second = run.fingerprint(path)
-    (path.parent/'helper.py').write_text('y = 2\n')
-    assert len({first, second, run.fingerprint(path)}) == 3
-
-
-def test_only_what_is_reached_counts(small):
-    "A definition counts where the script gets to it, through a re-export, a module used as such, a class or a program held as text; others do not."
-    run, _, path = small
-    folder = run.ROOT/'extreme_opt/bound'
-    folder.mkdir(parents=True)
-    lines = ['from .two import deep', 'LIMIT = 3', 'def used(x: int) -> int:', '    "Says so."', '    return deep(x) + LIMIT', 'def idle(): return 0',
-             'class Solver:', '    def step(self):', '        from extreme_opt.scale.far import away', '        return away']
-    code, two = '\n'.join(lines) + '\n', 'def deep(x): return x\nclass Other: pass\n'
-    (folder/'__init__.py').write_text('from extreme_opt.bound.one import idle, used, Solver\n')
-    (folder/'one.py').write_text(code)
-    (folder/'two.py').write_text(two)
-    (folder.parent/'scale').mkdir()
-    (folder.parent/'scale/far.py').write_text('away = 1\n')
-    path.write_text(SCRIPT + "\nfrom extreme_opt import bound\nfrom extreme_opt.bound import Solver\nbound.used(1)\nWORK = 'from extreme_opt.bound.two import Other'\n")
-    names, first = set(run.code(path)), run.fingerprint(path)
-    assert names == {'adding', *(f'extreme_opt.bound.{name}' for name in ('one.used', 'one.LIMIT', 'one.Solver', 'two.deep', 'two.Other'))}
-    for same in (code.replace('return 0', 'return 1'), code.replace('Says so', 'Says more'), code.replace('x: int', 'x: float'), '# a word\n' + code):
-        (folder/'one.py').write_text(same)
-        assert run.fingerprint(path) == first
-    for other in (code.replace('LIMIT = 3', 'LIMIT = 4'), code.replace('+ LIMIT', '- LIMIT'), code.replace('return away', 'return -away')):
-        (folder/'one.py').write_text(other)
-        assert run.fingerprint(path) != first
-    (folder/'one.py').write_text(code)
-    before = run.code(path)
-    (folder/'two.py').write_text(two.replace('return x', 'return -x'))
-    stored = run.footprint.packed(before)
-    assert run.footprint.unpacked(stored) == before
-    assert run.footprint.changes(before, run.code(path)) == ['extreme_opt.bound.two.deep']
+    assert run.parts(path) != first
 
 
 def test_long_scripts_that_changed_run_as_far_as_they_fit(small, monkeypatch, capsys):
     run, _, path = small
     for name in ('short', 'long', 'same', 'none'): (path.parent/f'{name}.py').write_text('LONG = True\n' + SCRIPT)
     monkeypatch.setattr(run, 'story', lambda name: {'short': dict(minutes=2), 'long': dict(minutes=9), 'same': dict(minutes=1)}.get(name, {}))
-    monkeypatch.setattr(run, 'changed', lambda name, path, read: [] if name == 'same' else ['x'])
+    monkeypatch.setattr(run, 'changed', lambda name: [] if name == 'same' else ['x'])
     assert run.fitting(8, run.scripts()) == ['short']
     said = capsys.readouterr().out
     assert 'make bench name=long' in said and 'make bench name=none' in said and 'same' not in said and 'adding' not in said
@@ -187,13 +151,18 @@ def test_jobs_take_turns_in_both_directions(bench):
     assert ''.join(order) == 'ab' + 'ab' + 'ba' + 'ab'
 
 
-def test_a_long_job_runs_once_and_a_longer_one_is_bounded(bench):
+def test_a_long_job_runs_once_and_a_longer_one_is_bounded(bench, monkeypatch):
     _, machine = bench
-    runs = []
-    found = machine.race({'long': lambda: runs.append(time.sleep(.02)), 'short': lambda: None}, long=.01)
-    assert len(runs) == 2 and len(found['long'].seconds) == 1 and len(found['short'].seconds) == 5
-    bound = machine.batches(lambda: time.sleep(.001), 10_000, limit=.01)
-    assert bound.capped and bound.columns()['seconds'].startswith('>') and bound.median > 5
+    now, runs = [0.], []
+    monkeypatch.setattr(machine, 'time', SimpleNamespace(perf_counter=lambda: now[0]))
+    def job(seconds):
+        runs.append(seconds)
+        now[0] += seconds
+    found = machine.race({'long': lambda: job(2.), 'short': lambda: job(.5)}, long=1.)
+    assert runs.count(2.) == 2 and found['long'].seconds == [2.] and found['short'].seconds == [.5] * 5
+    bound = machine.batches(lambda: job(1.), 10_000, limit=30.)
+    assert bound.capped and bound.columns()['seconds'].startswith('>') and bound.median == 10_000
+    assert len(runs) == 2 + 6 + 30 and machine.batches(lambda: job(1.), 10_000, limit=5.).capped and len(runs) == 38 + 20       # 20 steps at least
     assert not machine.batches(lambda: None, 30).capped
 
 

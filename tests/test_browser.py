@@ -288,6 +288,7 @@ def run_all(browser, lab, name, seconds):
     return tab
 
 
+@pytest.mark.slow
 def test_a_live_slider_moves_its_figure_in_the_lab(browser, lab):
     "Opened in the lab and run from top to bottom, a page draws its figure anew when a live slider is dragged."
     tab = run_all(browser, lab, LAB_PAGE, 120)

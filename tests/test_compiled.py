@@ -1,8 +1,4 @@
 "Kernels run with numba, and without it as plain Python; long calls are cut into blocks."
-import json
-import os
-import subprocess
-import sys
 
 import numpy as np
 from hypothesis import given, settings
@@ -10,45 +6,6 @@ from hypothesis import strategies as st
 
 from extreme_opt.core import compiled
 from extreme_opt.core.compiled import in_blocks, njit, plain_njit, prange
-
-PROGRAM = '''
-import json, sys
-{prelude}
-import numpy as np
-from extreme_opt.core.compiled import HAVE_NUMBA, njit, prange
-from extreme_opt.core import SGD, LeastSquares, minimize
-
-@njit(cache=False)
-def total(values):
-    out = 0.
-    for t in prange(len(values)): out += values[t] * t
-    return out
-
-rng = np.random.default_rng(0)
-problem = LeastSquares(rng.normal(size=(30, 3)), rng.normal(size=30))
-run = minimize(problem, SGD(1e-3), max_passes=3)
-print(json.dumps([HAVE_NUMBA, total(np.arange(6.)), 'numba' in sys.modules, [x.hex() for x in run.state.params.tolist()],
-                  total.py_func(np.arange(6.))]))
-'''
-MISSING = '''
-class Hidden:
-    def find_spec(self, name, path=None, target=None):
-        if name.split('.')[0] == 'numba': raise ModuleNotFoundError('hidden')
-sys.meta_path.insert(0, Hidden())
-'''
-
-def fresh(prelude='', **environment):
-    ran = subprocess.run([sys.executable, '-c', PROGRAM.format(prelude=prelude)], env={**os.environ, **environment},
-                         capture_output=True, text=True, timeout=300)
-    assert ran.returncode == 0, ran.stderr
-    return json.loads(ran.stdout)
-
-def test_the_numbers_do_not_depend_on_numba():
-    compiled_, switched_off, missing = fresh(NUMBA_DISABLE_JIT='0'), fresh(NUMBA_DISABLE_JIT='1'), fresh(MISSING, NUMBA_DISABLE_JIT='0')
-    assert [case[0] for case in (compiled_, switched_off, missing)] == [True, False, False]
-    assert [case[2] for case in (compiled_, switched_off, missing)] == [True, False, False]   # and it is not even imported
-    assert compiled_[1] == switched_off[1] == missing[1] == compiled_[4] == 55.
-    assert compiled_[3] == switched_off[3] == missing[3]
 
 def test_stand_in_takes_all_forms():
     @plain_njit

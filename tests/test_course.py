@@ -17,7 +17,6 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from nbgrader.apps import NbGraderAPI
 from traitlets.config import Config
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -64,15 +63,15 @@ def state_of(space):
     return new
 
 
-def marks(name):
-    "What each answer to each coding question earns: (question, answer, points, earned, should earn)."
+def marks(name, known=True):
+    "What each answer to each coding question earns: (question, answer, points, earned, should earn); without `known` reference and release alone."
     space, kept, rows = {'__name__': '__main__'}, None, []
     for label, kind, points, source in cells(name):
         if kind == 'solution': kept = (label, state_of(space), source)
         elif kind == 'tests' and kept:
             question, before, solved = kept
             unsolved = re.sub(r'### BEGIN SOLUTION\n.*?### END SOLUTION', 'raise NotImplementedError()', solved, flags=re.S)
-            for answer, right, code in [('the reference', True, solved), ('the release', False, unsolved), *answers(name).get(question, [])]:
+            for answer, right, code in [('the reference', True, solved), ('the release', False, unsolved), *(answers(name).get(question, []) if known else [])]:
                 trial = state_of(before)
                 try:
                     run(code, trial)
@@ -85,6 +84,23 @@ def marks(name):
     return rows
 
 
+@pytest.mark.parametrize('name', SETS)
+def test_reference_earns_all_and_release_nothing(name):
+    "Question by question, in this process."
+    assert [row for row in marks(name, known=False) if row[3] != row[4]] == []
+
+
+@pytest.mark.parametrize('name', SETS)
+def test_every_question_has_right_and_wrong_answers(name):
+    "Three right and eight wrong ones at least; `make slow` has them all marked."
+    solutions = [label for label, kind, _, _ in cells(name) if kind == 'solution']
+    given = answers(name)
+    for question in solutions:
+        right = [known for _, known, _ in given.get(question, [])]
+        assert sum(right) >= 3 and len(right) - sum(right) >= 8, f'{question}: {sum(right)} right and {len(right) - sum(right)} wrong answers'
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize('name', SETS)
 def test_answers_earn_what_they_should(name):
     "The reference passes; three right answers and eight wrong ones to each question that tests mark get all and none of its marks."
@@ -126,6 +142,7 @@ def test_release_tells_nothing(course, name):
 @pytest.mark.parametrize('name', SETS)
 def test_reference_gets_all_and_release_nothing(course, name, tmp_path):
     "nbgrader itself grades both: full automatic marks for the reference, none for the empty version; feedback renders."
+    from nbgrader.apps import NbGraderAPI
     room, graded = tmp_path/'class', {}
     shutil.copytree(course/'class', room)
     config = Config()

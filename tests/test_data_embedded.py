@@ -128,6 +128,7 @@ print(digest.hexdigest())
 '''
 
 
+@pytest.mark.slow
 def test_two_cold_builds_agree(built, tmp_path):
     "Another process, with another hash seed and with other modules loaded before."
     assert in_process(DIGEST, built[0]) == in_process(DIGEST, tmp_path, PYTHONHASHSEED='2')

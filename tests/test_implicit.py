@@ -1,9 +1,5 @@
 "The implicit step against Brent, forty digits, extreme instances and its own defining equation."
-import json
 import math
-import os
-import subprocess
-import sys
 from dataclasses import replace
 
 import mpmath
@@ -282,25 +278,3 @@ def test_wrong_use_is_one_line():
     with pytest.raises(ValueError, match='alpha'): ImplicitSGD().init(DoubleSum(np.eye(3), np.arange(3), alpha=1.), np.ones(12))
     low = problem.start(); low[-1] = -1
     with pytest.raises(ValueError, match='log_norms'): ImplicitSGD().init(problem, low)
-
-PLAIN = """
-import json, numpy as np, scipy.sparse
-from extreme_opt.softmax.double_sum import DoubleSum
-from extreme_opt.softmax.implicit import ImplicitSGD
-rng = np.random.default_rng(0); out = []
-X = np.where(rng.random((9, 5)) < .6, rng.normal(size=(9, 5)), 0.)
-for kind in (np.asarray, scipy.sparse.csr_array):
-    problem = DoubleSum(kind(X), np.arange(9) % 4, n_classes=4, ridge=.1)
-    for m in (1, 2):
-        solver = ImplicitSGD(learning_rate=20., n_others=m)
-        out.append(solver.step(problem, solver.init(problem, problem.start()), np.random.default_rng(1)).params.tolist())
-print(json.dumps(out))
-"""
-
-def test_the_same_without_numba():
-    answers = []
-    for disable in ('0', '1'):
-        done = subprocess.run([sys.executable, '-c', PLAIN], env=os.environ | {'NUMBA_DISABLE_JIT': disable}, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        answers.append(np.array(json.loads(done.stdout)))
-    np.testing.assert_allclose(answers[0], answers[1], atol=1e-12)

@@ -7,7 +7,7 @@ import ledger
 import mutants
 import pytest
 
-SEED, SHARE = 1, 10        # CI runs every tenth row, `make slow` all of them
+SEED, SHARE = 1, 40        # every fortieth row here; `make slow` runs all of them: python docs/ledger.py all
 
 
 def test_rows_and_cells_fit():
@@ -57,13 +57,26 @@ def test_each_erratum_has_a_page_and_each_that_changes_something_its_numbers():
         assert slip.numbers or slip.weight == 1, f'{slip.chapter} {slip.id} changes a formula or a result: give the smallest numbers that show it'
 
 
-def test_kept_scores_are_full_and_of_rows_that_exist():
-    "docs/ledger/scores.json, written by `python docs/ledger.py all`: every mutant that was tried was noticed."
-    kept, known = ledger.stored(), {row.id for row in ledger.rows()}
-    assert set(kept) <= known
+def test_kept_scores_add_up_and_older_ones_are_listed(record_property):
+    "docs/ledger/scores.json, written by `python docs/ledger.py all`: each mutant is noticed, loosens a bound or is missed; rows that changed since are named."
+    kept, said = ledger.stored(), '\n'.join(ledger.score_lines())
+    for row, one in kept.items(): assert one['tried'] == one['noticed'] + one['loosened'] + one['missed'], row
     for chapter in ledger.CHAPTERS:
-        one, able = ledger.tally(chapter), [row for row in ledger.rows([chapter]) if row.verdict not in ('not checkable', 'ours')]
-        assert one.noticed == one.tried > 0 and one.rows == len(able), f'{chapter}: {one}; run: python docs/ledger.py all {chapter} --changed'
+        one = ledger.tally(chapter)
+        assert one.tried == one.noticed + one.loosened + one.missed and one.noticed > 0
+        for row in one.older: assert row in said
+        if one.older: record_property('note', f'ledger of {chapter}: {len(one.older)} rows have no score for their present cell; '
+                                              f'run: python docs/ledger.py all {chapter} --changed')
+
+
+def test_a_missed_mutant_is_counted(monkeypatch):
+    "What no check noticed stands in a column of its own."
+    row = ledger.rows(['bound'])[0]
+    of = ledger.digest(row, ledger.sources_of([row])[row.id])
+    monkeypatch.setattr(ledger, 'stored', lambda: {row.id: dict(tried=6, noticed=3, loosened=2, missed=1, of=of)})
+    one = ledger.tally('bound')
+    assert (one.rows, one.tried, one.noticed, one.loosened, one.missed) == (1, 6, 3, 2, 1) and row.id not in one.older
+    assert re.search(r'^\| bound \| 1 \| 6 \| 3 \(50%\) \| 2 \| 1 \| \d+ \|$', '\n'.join(ledger.score_lines()), re.M)
 
 
 def test_pages_show_the_scores_and_the_claims(tmp_path):
@@ -79,18 +92,11 @@ def test_a_row_counts_as_changed_when_its_cell_is_another():
 
 
 @pytest.mark.notebook
-def test_a_tenth_of_the_rows_notice_their_mutants():
+def test_some_rows_notice_their_mutants():
     table = [row for row in ledger.rows() if row.verdict not in ('not checkable', 'ours')]
     chosen = random.Random(SEED).sample(table, -(-len(table) // SHARE))
     scores = ledger.examine(chosen, SEED, 1)
     assert len(scores) == len(chosen)
-    assert [ledger._line(score, '') for score in scores if score.survivors or score.fault] == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize('chapter', ledger.CHAPTERS)
-def test_all_rows_notice_their_mutants(chapter):
-    scores = ledger.examine([row for row in ledger.rows([chapter]) if row.verdict not in ('not checkable', 'ours')], SEED)
     assert [ledger._line(score, '') for score in scores if score.survivors or score.fault] == []
 
 
@@ -135,6 +141,9 @@ def test_a_check_that_cannot_fail_is_found(tmp_path, monkeypatch, check, noticed
     book.up_to(1)
     score = ledger._score(ledger.Row('softmax-1', '', 'as printed', 'softmax-1'), book, 1, random.Random(0), None)
     assert (score.tried, score.noticed, score.survivors) == (1, int(noticed), [] if noticed else ['x * x -> x'])
+    row = ledger.Row('softmax-1', '', 'as printed', 'softmax-1', equivalent={'*': 'one-sided'})
+    loose = ledger._score(row, book, 1, random.Random(0), None)
+    assert (loose.tried, loose.noticed, loose.loosened) == (1, int(noticed), int(not noticed))
 
 
 def test_a_check_that_fails_by_itself_is_a_fault(tmp_path, monkeypatch):

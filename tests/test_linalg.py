@@ -1,9 +1,5 @@
 "Scalar kernels, sparse rows and conjugate gradients against other people's arithmetic."
-import json
 import math
-import os
-import subprocess
-import sys
 
 import mpmath
 import numpy as np
@@ -143,24 +139,3 @@ def test_conjugate_gradients_keeps_inputs_and_dtype():
     solve = conjugate_gradients(lambda v: 2 * v, b, start)
     assert solve.solution.dtype == np.float32 and start.tolist() == [1] * 4 and b.tolist() == [1, 2, 3, 4]
     np.testing.assert_allclose(solve.solution, b / 2)
-
-PLAIN = """
-import json, numpy as np
-from extreme_opt.core.linalg import *
-from extreme_opt.core.linalg import row_squares
-import scipy.sparse
-X = scipy.sparse.random(6, 9, density=.4, format='csr', random_state=0)
-v = np.linspace(-1, 1, 9); w = v.copy(); row_add(X.indices[:3], X.data[:3], w, .7)
-print(json.dumps(dict(omega=wright_omega(np.linspace(-60, 1e4, 50)).tolist(),
-    damped=[damped_log(A, y) for A in (1e-6, 1., 50., 1e8) for y in (-1e4, -3., 0., 5., 1e4)],
-    softplus=[softplus(z) for z in (-800., -1., 0., 3., 800.)], dot=row_dot(X.indices[:7], X.data[:7], v), moved=w.tolist(),
-    squares=row_squares(X).tolist(), ends=[omega(-1e9), omega(1e300)])))
-"""
-
-def test_the_same_without_numba():
-    answers = []
-    for disable in ('0', '1'):
-        done = subprocess.run([sys.executable, '-c', PLAIN], env=os.environ | {'NUMBA_DISABLE_JIT': disable}, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        answers.append(json.loads(done.stdout))
-    for name in answers[0]: np.testing.assert_allclose(answers[0][name], answers[1][name], rtol=1e-14, atol=1e-300, err_msg=name)

@@ -1,4 +1,4 @@
-"What the style sheet must not spoil: roots, braces and numbers of formulas, and tables that fit a desk."
+"What the style sheet must not spoil: roots, braces and numbers of formulas."
 from built_site import own_scripts, report, site  # noqa: F401 (fixtures)
 from test_browser import DESK, address, browser, pytestmark, visit  # noqa: F401 (fixtures)
 
@@ -14,9 +14,3 @@ def test_roots_are_drawn_and_numbers_stand_beside_their_formulas(visit):  # noqa
     heights = tab.evaluate(DRAWN)
     assert heights and min(heights) > 2      # height: auto on every svg once made all of them nought
     assert tab.evaluate(OVERLAPS, TAGS) == []
-
-
-def test_the_verdicts_of_the_ledger_are_readable(visit):  # noqa: F811
-    tab = visit('ledger/bound.html', DESK)
-    widths = tab.evaluate("() => [...document.querySelectorAll('.ledger td:nth-child(3)')].map(e => e.getBoundingClientRect().width)")
-    assert widths and min(widths) > 140

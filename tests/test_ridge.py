@@ -1,7 +1,4 @@
 "Scaled columns against plain ones; ridge and projection of both algorithms; what is refused."
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -114,17 +111,3 @@ def test_what_is_refused():
         ridge_updates(problem, problem.start(), problem.draw(np.random.default_rng(0), 4, 2), .1, implicit=True)
     with pytest.raises(ValueError, match='use sampled=False'): ridge_updates(problem, problem.start(), problem.draw(np.random.default_rng(0), 4), 1.)
     with pytest.raises(ValueError, match='lower the rate'): ridge_updates(problem, problem.start(), problem.draw(np.random.default_rng(0), 4), 2., sampled=False)
-
-
-def test_numba_off_gives_the_same_numbers():
-    code = '''
-import numpy as np
-from extreme_opt.softmax import DoubleSum
-from extreme_opt.softmax.ridge import ridge_updates
-rng = np.random.default_rng(0); problem = DoubleSum(rng.normal(size=(8, 3)), rng.integers(4, size=8), 4, ridge=.05)
-for implicit in (True, False):
-    params = problem.start(); ridge_updates(problem, params, problem.draw(rng, 40), .5, implicit=implicit, max_norm=1.)
-    print(*(f"{v:.12g}" for v in params))'''
-    outs = [subprocess.run([sys.executable, '-c', code], env=os.environ | {'NUMBA_DISABLE_JIT': off}, capture_output=True, text=True, check=True).stdout
-            for off in '01']
-    np.testing.assert_allclose(*(np.array(out.split(), float) for out in outs), rtol=1e-9, atol=1e-11)

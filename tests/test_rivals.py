@@ -1,8 +1,5 @@
 "Problems that stand in for the softmax: exact values, draws, kernels, edges."
 import itertools
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -175,19 +172,3 @@ def test_sgd_runs_them_all_and_repeats_itself():
                                watch=dict(log_loss=lambda p, w: p.log_loss(w))) for _ in range(2))
         np.testing.assert_array_equal(run.state.params, again.state.params)
         assert run.column('log_loss')[-1] < np.log(5)
-
-
-def test_numba_off_gives_the_same_numbers():
-    code = '''
-import numpy as np
-from extreme_opt.softmax import *
-rng = np.random.default_rng(0); X, y = rng.normal(size=(8, 3)), rng.integers(5, size=8); out = []
-for problem in (OneVsEach(X, y, 5, ridge=.1, n_others=2), NoiseContrast(X, y, 5, n_others=2), ImportanceSampled(X, y, 5, n_others=2, noise="unigram"),
-                ImportanceSampled(X, y, 5, n_others=2)):
-    params = np.random.default_rng(1).normal(size=15)
-    out += [problem.loss(params), problem.grad(params).sum()]
-    problem.descend_at(params, problem.draw(np.random.default_rng(2), 6), .1); out.append(params @ np.arange(15))
-print(*(f"{v:.10g}" for v in out))'''
-    outs = [subprocess.run([sys.executable, '-c', code], env=os.environ | {'NUMBA_DISABLE_JIT': off}, capture_output=True, text=True, check=True).stdout
-            for off in '01']
-    np.testing.assert_allclose(*(np.array(o.split(), float) for o in outs), rtol=1e-8, atol=1e-9)

@@ -1,13 +1,10 @@
-"The notebook runner itself: names, comparison, cleaning, failures, byte-identity."
-import base64
-import io
+"The notebook runner itself: names, staleness, cleaning, failures, byte-identity."
 import json
 import shutil
+import subprocess
 
 import notebooks
-import numpy as np
 import pytest
-from PIL import Image
 
 
 def page(*sources):
@@ -32,38 +29,6 @@ def nbs(tmp_path, monkeypatch):
     return tmp_path/'nbs'
 
 
-@pytest.mark.parametrize('old, new', [
-    ('loss 1.2345', 'loss 1.2346'), ('9.99', '10.0'), ('[0.5 1. ]', '[0.5  1.]'), ('1000000', '1000001'), ('-0.0', '0.0'),
-    ('1.23e-05', '1.24e-05'), ('a\nb', 'a\n b'), ('x=1.0000001', 'x=1.0')])
-def test_texts_that_agree(old, new): assert notebooks.compare_text(old, new) is None
-
-
-@pytest.mark.parametrize('old, new', [
-    ('loss 1.2345', 'loss 1.2355'), ('3 steps', '4 steps'), ('UMax wins', 'SGD wins'), ('nan', '1.0'), ('1.5', '-1.5'),
-    ('100', '101'), ('1.23e-05', '1.23e-04'), ('a b', 'ab'), ('1.0', 'inf')])
-def test_texts_that_differ(old, new): assert notebooks.compare_text(old, new)
-
-
-def png(pixels):
-    out = io.BytesIO()
-    Image.fromarray(pixels.astype(np.uint8)).save(out, format='png')
-    return base64.b64encode(out.getvalue()).decode()
-
-
-def test_pictures():
-    "One per cent of the scale in the mean, and three pixels in size, are let pass."
-    flat = np.full((40, 50, 3), 100)
-    line = flat.copy(); line[20] = 255
-    assert notebooks.compare_pictures(png(flat), png(flat + 2)) is None
-    assert notebooks.compare_pictures(png(flat), png(flat[:-2])) is None
-    assert '1.' in notebooks.compare_pictures(png(flat), png(line)) and notebooks.compare_pictures(png(flat), png(line), .05) is None
-    assert 'picture was 50x40, now 50x30' in notebooks.compare_pictures(png(flat), png(flat[:30]))
-    books = [shown({'image/png': png(pixels)}) for pixels in (flat, line)]
-    assert len(notebooks.compare(*books)) == 1
-    for book in books: book['cells'][0]['source'] = ['#| picture-slack: .05\n', 'show()']       # a cell may ask for more
-    assert notebooks.compare(*books) == []
-
-
 def shown(*datas, **state):
     "A notebook of one cell with these outputs."
     book = page('show()')
@@ -72,15 +37,14 @@ def shown(*datas, **state):
     return book
 
 
-def test_outputs_are_compared_by_kind():
-    "Types, html with pictures inside, and what is no text are told apart and named."
-    flat = np.full((40, 50, 3), 100)
-    html = [f'<b>1.50</b><img src="data:image/png;base64,{png(flat + shift)}">' for shift in (0, 1, 50)]
-    assert notebooks.compare(shown({'text/html': html[0]}), shown({'text/html': html[1]})) == []
-    assert 'pictures differ' in notebooks.compare(shown({'text/html': html[0]}), shown({'text/html': html[2]}))[0]
-    assert 'types were' in notebooks.compare(shown({'text/plain': '1'}), shown({'text/html': '1'}))[0]
-    assert 'outputs were' in notebooks.compare(shown({'text/plain': '1'}), shown())[0]
-    assert 'a[1]' in notebooks.compare(shown({'application/json': {'a': [1, 2]}}), shown({'application/json': {'a': [1, 3]}}))[0]
+def test_differences_are_told_by_cell():
+    "Equal outputs give nothing; another text gives its first line that differs; another picture or number of outputs is named."
+    one, two = shown({'text/plain': ['loss 1.5\n', 'done']}), shown({'text/plain': ['loss 1.6\n', 'done']})
+    assert notebooks.differences(one, one) == []
+    (said,) = notebooks.differences(one, two)
+    assert "was 'loss 1.5', now 'loss 1.6'" in said and 'cell 1 #' in said
+    assert 'other pictures' in notebooks.differences(shown({'image/png': 'a'}), shown({'image/png': 'b'}))[0]
+    assert 'had 1 outputs, now 0' in notebooks.differences(one, shown())[0]
 
 
 def widget(ids, picture, index=0):
@@ -96,17 +60,63 @@ def widget(ids, picture, index=0):
 
 def test_widgets_lose_their_random_names():
     "Equal widgets become equal bytes, links come along, and what no page shows is dropped."
-    flat = np.full((4, 5, 3), 100)
-    books = widget('abcd', png(flat)), widget('wxyz', png(flat))
-    assert notebooks.compare(*books) == []
+    books = widget('abcd', 'one'), widget('wxyz', 'one'), widget('abcd', 'two')
     for book in books: notebooks.number_widgets(book)
     states = [book['metadata']['widgets'][notebooks.STATE]['state'] for book in books]
     assert states[0] == states[1] and list(states[0]) == [f'{i:032x}' for i in (1, 2, 3, 4)]
     assert sorted(model['model_name'] for model in states[0].values()) == ['ImageModel', 'LinkModel', 'SelectionSliderModel', 'VBoxModel']
-    assert 'pictures differ' in notebooks.compare(widget('abcd', png(flat)), widget('abcd', png(flat + 50)))[0]
-    assert 'index' in notebooks.compare(widget('abcd', png(flat)), widget('abcd', png(flat), index=1))[0]
-    cut = widget('abcd', png(flat)); del cut['metadata']['widgets'][notebooks.STATE]['state']['c']
-    assert 'joined sliders' in notebooks.compare(widget('abcd', png(flat)), cut)[0]
+    assert notebooks.differences(books[0], books[1])[1:] == []
+    assert notebooks.differences(books[0], books[2])[-1] == 'the sliders differ'
+
+
+def test_outputs_are_known_by_the_digest_of_their_code(nbs):
+    "A page is stale when a code cell changes, not when its text or an output does; a new page was never refreshed."
+    path = put(nbs/'90_try', '10_page', '1', '#| slow\n2', '#| eval: false\n3')
+    assert notebooks.stale(notebooks.read(path)) == 'was never refreshed' and notebooks.main(['status']) == 1
+    assert notebooks.main(['stamp']) == 0 and notebooks.main(['status']) == 0
+    book = notebooks.read(path)
+    assert notebooks.clean(notebooks.read(path)) == book          # cleaning keeps the digest
+    for cell, word in [(0, 'code that is newer'), (1, 'slow cells'), (2, '')]:
+        changed = notebooks.read(path)
+        changed['cells'][cell]['source'] = [*changed['cells'][cell]['source'], ' + 1']
+        assert word in notebooks.stale(changed) and bool(word) == bool(notebooks.stale(changed))
+    book['cells'].insert(0, dict(cell_type='markdown', id='t', metadata={}, source=['words']))
+    book['cells'][1]['outputs'] = [dict(output_type='stream', name='stdout', text=['x'])]
+    assert notebooks.stale(book) == ''
+
+
+def test_pages_older_than_the_package_are_listed(nbs, tmp_path, capsys):
+    "A change in a module that a page imports, through another one too, makes it older; comments and other modules do not."
+    folder = tmp_path/'extreme_opt'/'core'
+    folder.mkdir(parents=True)
+    texts = {'../__init__.py': '', '__init__.py': '', 'far.py': 'x = 1\n', 'near.py': 'from .far import x\n', 'other.py': 'y = 1\n'}
+    for name, text in texts.items(): (folder/name).write_text(text)
+    path = put(nbs/'90_try', '10_page', 'from extreme_opt.core.near import x', '%matplotlib inline')
+    assert notebooks.imported_modules(notebooks.read(path)) == [
+        'extreme_opt', 'extreme_opt.core', 'extreme_opt.core.far', 'extreme_opt.core.near']
+    notebooks.main(['stamp'])
+    (folder/'other.py').write_text('y = 2\n')
+    (folder/'far.py').write_text('# a remark\nx = 1\n')
+    assert not notebooks.is_older(notebooks.read(path))
+    (folder/'far.py').write_text('x = 2\n')
+    capsys.readouterr()
+    assert notebooks.is_older(notebooks.read(path)) and notebooks.main(['status']) == 0
+    assert 'nbs/90_try/10_page.ipynb is older than the modules that it imports' in capsys.readouterr().out
+
+
+def test_only_changed_notebooks(nbs, tmp_path):
+    "Against a commit: a page with other code and a new page count, one with another text does not."
+    paths = [put(nbs/'90_try', f'{n}_page', '1') for n in (10, 20, 30)]
+    with pytest.raises(SystemExit, match='git does not know'): notebooks.changed()
+    for words in (['init', '-q'], ['add', '.'], ['-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '-qm', 'x']):
+        subprocess.run(['git', *words], cwd=tmp_path, check=True)
+    assert notebooks.changed() == []
+    put(nbs/'90_try', '20_page', '2')
+    book = notebooks.read(paths[2])
+    book['cells'].append(dict(cell_type='markdown', id='t', metadata={}, source=['words']))
+    notebooks.write(book, paths[2])
+    new = put(nbs/'90_try', '40_page', '1')
+    assert notebooks.changed() == [paths[1], new]
 
 
 def test_names(nbs):
@@ -142,26 +152,37 @@ def test_refresh_twice_changes_nothing(nbs, capsys):
     assert notebooks.main(['refresh', '10_page']) == 0
     first = path.read_bytes()
     assert notebooks.main(['refresh', '10_page']) == 0 and path.read_bytes() == first
-    assert 'as it was' in capsys.readouterr().out
+    assert 'outputs as they were' in capsys.readouterr().out
     done = notebooks.read(path)
     assert done['cells'][4]['outputs'] == book['cells'][4]['outputs'] and done['cells'][5]['outputs'] == []
     assert notebooks.main(['slow']) == 0
     after = notebooks.read(path)
     assert after['cells'][5]['outputs'][0]['text'] == ['slow\n']
-    assert after['metadata'] == done['metadata'] and after['cells'][:5] == done['cells'][:5]
+    assert after['metadata']['widgets'] == done['metadata']['widgets'] and after['cells'][:5] == done['cells'][:5]
 
 
 @pytest.mark.notebook
 def test_failure_is_one_clear_line(nbs, capsys, tmp_path):
     "A page that fails is named with its cell and error, leaves no copy, and the others still run."
-    good = put(nbs/'90_try', '10_good', 'print("here")')
+    put(nbs/'90_try', '10_good', 'print("here")')
     put(nbs/'90_try', '20_bad', '1', 'value = [1, 2]\nvalue[5]')
     assert notebooks.main(['run', '--out', str(tmp_path/'out')]) == 1
     said = capsys.readouterr().out
     assert 'FAILED nbs/90_try/20_bad.ipynb, cell 2 #' in said and '`value = [1, 2]`: IndexError: list index out of range' in said
     assert [path.name for path in (tmp_path/'out').rglob('*.ipynb')] == ['10_good.ipynb']
-    assert 'slowest of 2' in said
-    assert notebooks.main(['check', '10_good']) == 1    # committed without the output that it has
-    assert 'nbs/90_try/10_good.ipynb is stale; cell 1 #' in capsys.readouterr().out
-    notebooks.write(notebooks.read(tmp_path/'out'/'90_try'/'10_good.ipynb'), good)
-    assert notebooks.main(['check', '10_good']) == 0
+    assert '2 notebooks: ' in said and 's of processor time' in said
+    capsys.readouterr()
+    assert notebooks.main(['run', '--reuse', '--out', str(tmp_path/'out'), '10_good']) == 0
+    assert '1 of 1 notebooks stand executed' in capsys.readouterr().out
+    put(nbs/'90_try', '10_good', 'print("there")')
+    assert notebooks.main(['run', '--reuse', '--out', str(tmp_path/'out'), '10_good']) == 0
+    assert '1 of 1' not in capsys.readouterr().out
+
+
+@pytest.mark.notebook
+def test_processor_time_is_that_of_the_kernel(nbs):
+    "A page that computes for a second is charged for it, one that sleeps is not."
+    busy = 'import time\nwhile time.process_time() < 3: pass'
+    pages = [put(nbs/'90_try', '10_busy', busy), put(nbs/'90_try', '20_idle', 'import time\ntime.sleep(3)')]
+    busy, idle = (notebooks.execute(path) for path in pages)
+    assert busy.cpu >= 3 and idle.cpu < idle.seconds - 2

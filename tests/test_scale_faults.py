@@ -128,6 +128,7 @@ def many_kills(tmp_path, monkeypatch, n):
             np.testing.assert_allclose(run.column('loss'), minimize(calm, LBFGS(), max_steps=3).column('loss'), rtol=1e-10)
 
 
+@pytest.mark.slow
 def test_three_kills_on_one_cluster(tmp_path, monkeypatch): many_kills(tmp_path, monkeypatch, 3)
 
 

@@ -230,6 +230,7 @@ def test_figure_texts_survive_a_colon():
     assert build.quoted('#| fig-cap: "a: b"\n#| fig-alt: x') == '#| fig-cap: "a: b"\n#| fig-alt: "x"'
 
 
+@pytest.mark.slow
 def test_two_builds_are_the_same_byte_for_byte(site, tmp_path):
     assert run_build(tmp_path/'again').returncode == 0
     first, second = ({f.relative_to(top): f.read_bytes() for f in top.rglob('*') if f.is_file()} for top in (site, tmp_path/'again'))

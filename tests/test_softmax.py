@@ -1,8 +1,5 @@
 "The double sum against enumeration and other people's softmax, and U-max against its reference in every type."
 import itertools
-import os
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -314,39 +311,6 @@ def test_sgd_in_the_same_units():
     assert problem.log_loss(run.state.params) < np.log(5)
     lost = minimize(problem, SGD(learning_rate=500.), max_passes=20, record_on=0)
     assert 'not finite' in lost.message and 'UMax and ImplicitSGD do not overflow' in lost.message
-
-
-SMALL = """
-import numpy as np
-from scipy import sparse
-from extreme_opt.core.run import minimize
-from extreme_opt.softmax import DoubleSum, UMax
-rng = np.random.default_rng(0)
-table = rng.normal(size=(20, 4)) * (rng.random((20, 4)) < .7)
-for kind in (np.asarray, sparse.csr_array):
-    problem = DoubleSum(kind(table), rng.integers(5, size=20), 5, ridge=.01)
-    run = minimize(problem, UMax(learning_rate=.3, n_others=2), max_passes=3)
-    print(run.message, repr(float(run.rows[-1]['loss'])))
-"""
-
-
-def test_without_numba_the_numbers_are_the_same():
-    out = [subprocess.run([sys.executable, '-c', SMALL], env={**os.environ, 'NUMBA_DISABLE_JIT': flag}, capture_output=True, text=True, check=True).stdout
-           for flag in ('0', '1')]
-    words = [line.split() for line in out[0].splitlines()], [line.split() for line in out[1].splitlines()]
-    assert len(words[0]) == 2 and [line[:-1] for line in words[0]] == [line[:-1] for line in words[1]]
-    np.testing.assert_allclose(*[[float(line[-1]) for line in each] for each in words], rtol=1e-10)
-
-
-def test_second_process_compiles_nothing(tmp_path):
-    code = SMALL + """
-from extreme_opt.softmax import umax, double_sum
-kernels = [umax._umax_sparse, umax._umax_dense]
-print('compiled', sum(sum(kernel.stats.cache_misses.values()) for kernel in kernels))
-"""
-    env = {**os.environ, 'NUMBA_CACHE_DIR': str(tmp_path), 'NUMBA_DISABLE_JIT': '0'}
-    lines = [subprocess.run([sys.executable, '-c', code], env=env, capture_output=True, text=True, check=True).stdout.splitlines()[-1] for _ in range(2)]
-    assert lines[0] == 'compiled 2' and lines[1] == 'compiled 0'
 
 
 def test_settings_can_be_replaced():

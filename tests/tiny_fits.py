@@ -38,7 +38,9 @@ def core__linalg():
     core.row_add(features.indices[first], features.data[first], vector, 2.)
     matrix = np.eye(4) + np.ones((4, 4))
     solved = core.conjugate_gradients(lambda x: matrix @ x, np.arange(4.))
-    return [core.wright_omega(grid), core.omega(.5), core.damped_log(1., .5), core.softplus(3.), core.log_sum_exp(np.outer(grid[:6], grid[1:4]), axis=1),
+    edges = [core.damped_log(A, y) for A in (1e-6, 1., 50., 1e8) for y in (-1e4, -3., 0., 5., 1e4)]
+    return [core.wright_omega(grid), core.omega(.5), core.omega(-1e9), core.omega(1e300) / 1e300, edges, core.softplus(3.), core.softplus(-800.),
+            core.log_sum_exp(np.outer(grid[:6], grid[1:4]), axis=1),
             core.row_dot(features.indices[first], features.data[first], vector), vector, core.row_squares(features), solved[0]]
 
 
@@ -115,6 +117,18 @@ def softmax__rivals():
     features, labels = rows()
     problems = [kind(values, labels, n_others=2) for kind in (OneVsEach, NoiseContrast, ImportanceSampled) for values in (features, features.toarray())]
     return [minimize(problem, SGD(.1), max_steps=2).state.params for problem in [*problems, FullSoftmax(features, labels)]]
+
+
+@job
+def softmax__ridge():
+    from extreme_opt.softmax import DoubleSum
+    from extreme_opt.softmax.ridge import ridge_updates
+    features, labels = rows()
+    problem, fits = DoubleSum(features, labels, 4, ridge=.05), []
+    for implicit in (True, False):
+        fits.append(problem.start())
+        ridge_updates(problem, fits[-1], problem.draw(np.random.default_rng(0), 40), .5, implicit=implicit, max_norm=1.)
+    return fits
 
 
 @job

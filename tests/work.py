@@ -2,13 +2,11 @@
 
 Run with NUMBA_DISABLE_JIT=1 it prints, as JSON, for each case of CASES the work at some sizes: lines of the package executed, plus elements that
 whole-array operations on the parameters touch, and calls between functions of the package. An update's share is the difference between a draw and the
-same draw twice as long, so what happens once per call does not count. With the word `mutants`, each of MUTANTS is put into its kernel in turn.
+same draw twice as long, so what happens once per call does not count.
 """
 from __future__ import annotations
 
-import ast
 import importlib
-import inspect
 import json
 import sys
 from pathlib import Path
@@ -17,29 +15,6 @@ import numpy as np
 import scipy.sparse
 
 PACKAGE = str(Path(__file__).resolve().parent.parent/'extreme_opt')
-
-# What somebody in a hurry might write: (module, function, which loop, or its body, and what that begins with). Each makes a kernel slower without changing a number.
-MUTANTS = {
-    'umax sparse, whole rows': ('softmax.umax', '_umax_sparse', 'outer', 'weights[labels[0]] *= 1.'),
-    'umax sparse, all weights': ('softmax.umax', '_umax_sparse', 'outer', 'weights *= 1.'),
-    'implicit long, a call per value': ('softmax.implicit', '_swap', 'inner', '_fall(1.)'),
-    'implicit long, whole rows': ('softmax.implicit', '_implicit_sparse', 'outer', 'weights[labels[0]] *= 1.'),
-    'implicit ahead, all weights': ('softmax.implicit', '_implicit_sparse', 'outer', 'weights *= 1.'),
-    'implicit dense, all classes': ('softmax.implicit', '_implicit_dense', 'outer', 'weights *= 1.'),
-    'umax dense, all classes': ('softmax.umax', '_umax_dense', 'outer', 'weights *= 1.'),
-    'ridge sparse, whole rows': ('softmax.ridge', '_ridge_updates', 'outer', 'scaled.raw[labels[0]] *= 1.'),
-    'ridge sparse, all factors': ('softmax.ridge', '_ridge_updates', 'outer', 'for k in range(len(scaled.class_scales)): scaled.class_scales[k] *= 1.'),
-    'rival sparse, all weights': ('softmax.rivals', '_descend_sparse', 'outer', 'weights *= 1.'),
-    'ordinal gradient, all objects': ('ordinal.problem', '_whole', 'outer', 'for row in range(len(points)): pass'),
-    'words, a sweep per pair of tags': ('bound.structured', '_scaled_sums', 'inner', 'for other in range(K): pass'),
-    'ordinal lazy, all objects': ('ordinal.problem', '_alone', 'body', 'for row in range(len(work)): work[row, 0] *= 1.'),
-    'ordinal batches, all objects': ('ordinal.problem', '_batches', 'outer', 'out *= 1.'),
-    'similarity gradient, all pairs': ('similarity.gradient', '_scores', 'outer', 'for other in range(len(right)): pass'),
-    'similarity product, all pairs': ('similarity.curvature', '_visit_ways', 'outer', 'for other in range(len(right)): pass'),
-    'bound recursion, a sweep per class': ('bound.class_space', '_class_chain', 'inner', 'for other in range(n_classes): pass'),
-    'bound product, a sweep per class': ('bound.class_space', '_chain_times', 'inner', 'for other in range(n_classes): pass'),
-}
-
 
 class Counted(np.ndarray):
     "An array that knows how many elements whole-array operations on it have touched."
@@ -198,34 +173,10 @@ CASES = {
 }
 
 
-def mutate(name: str) -> dict:
-    "Put a mutant into its kernel, wherever the kernel is known; what was there before."
-    module, function, which, statement = MUTANTS[name]
-    home = importlib.import_module(f'extreme_opt.{module}')
-    if not hasattr(home, function): raise LookupError(f'extreme_opt.{module} has no {function} any more: name its successor in MUTANTS of tests/work.py')
-    tree = ast.parse(inspect.getsource(getattr(home, function)))
-    tree.body[0].decorator_list = []
-    loops = [node for node in ast.walk(tree) if isinstance(node, ast.For)]       # breadth first: the outermost comes first
-    place = 1 if which == 'body' else 0             # behind the docstring
-    {'body': tree.body[0], 'outer': loops[0], 'inner': loops[-1]}[which].body[place:place] = ast.parse(statement).body
-    space: dict = {}
-    exec(compile(ast.fix_missing_locations(tree), getattr(home, function).__code__.co_filename, 'exec'), vars(home), space)
-    kept = {mod: getattr(mod, function) for mod in list(sys.modules.values()) if getattr(mod, '__name__', '').startswith('extreme_opt') and hasattr(mod, function)}
-    for mod in kept: setattr(mod, function, space[function])
-    return {(mod, function): was for mod, was in kept.items()}
-
-
 def measure(names) -> dict:
     return {name: [globals()[what](*args).tolist() for what, args in CASES[name]] for name in names}
 
 
 if __name__ == '__main__':
     for chapter in ('softmax', 'similarity', 'ordinal', 'bound'): importlib.import_module(f'extreme_opt.{chapter}')
-    result = dict(healthy=measure(CASES))
-    if sys.argv[1:] == ['mutants']:
-        for mutant in MUTANTS:
-            try: before, case = mutate(mutant), mutant.partition(',')[0]
-            except LookupError as error: result[mutant] = str(error); continue
-            result[mutant] = measure([case])[case]
-            for (mod, function), was in before.items(): setattr(mod, function, was)
-    print(json.dumps(result))
+    print(json.dumps(measure(CASES)))
