@@ -92,7 +92,6 @@ class _Learns(_Travels):
             if inspect.isfunction(learn): setattr(cls, name, _all_or_nothing(learn))
             elif learn is not None: learn.function = _all_or_nothing(learn.function)   # a descriptor around the function
 
-
 # %% ../../nbs/00_core/70_estimator.ipynb #7b383c90
 class Estimator(_Learns):
     "Base of all estimators: settings in, fitted attributes out, in the manners of scikit-learn."
@@ -362,7 +361,6 @@ def warn_not_converged(
     try: from sklearn.exceptions import ConvergenceWarning as kind
     except ImportError: kind = NotConverged
     _warn(f'{type(estimator).__name__}.fit did not converge: {run.message}; {remedy}', kind)
-
 
 # %% ../../nbs/00_core/70_estimator.ipynb #888bb1d8
 class _Scorer(Estimator):

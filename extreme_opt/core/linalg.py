@@ -194,7 +194,6 @@ def _outside(ids, size):
     if not len(ids) or ids.view(f'u{ids.dtype.itemsize}').max() < size: return None
     return int(np.flatnonzero((ids < 0) | (ids >= size))[0])
 
-
 # %% ../../nbs/00_core/50_linalg.ipynb #65f11571
 class Solve(NamedTuple):
     "What `conjugate_gradients` returns: the solution and how it was reached."

@@ -9,6 +9,7 @@ __all__ = ['iterate', 'Run', 'Limits', 'warm_up', 'divergence', 'minimize']
 import inspect
 import os
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -227,8 +228,13 @@ class _Keeper:
         step, now = course.state.n_steps, (course.state.n_steps, len(rows), message)
         due = time.monotonic() - self.clock >= self.period if str(self.every).endswith('s') else step % self.period == 0
         if self.path is None or now == self.written or not (message or not self.written or due): return
-        Run(course.state, message, rows, self.at(course)).save(self.path)
-        self.written, self.clock = now, time.monotonic()
+        try: Run(course.state, message, rows, self.at(course)).save(self.path)
+        except OSError as error:
+            if not self.written: raise      # nothing is lost yet
+            warnings.warn(f'{self.path} could not be written ({error.strerror or error}), so it holds an older moment of the run; '
+                          'the run goes on: make room, or save the result elsewhere', RuntimeWarning, stacklevel=4)
+        else: self.written = now
+        self.clock = time.monotonic()
 
     def at(self,
         course: _Course,      # where the run stands
