@@ -645,3 +645,38 @@ def test_a_disk_that_is_full_at_the_start_is_said_at_once(tmp_path, monkeypatch)
     monkeypatch.setattr(np, 'savez', savez)
     with pytest.raises(OSError, match='No space left'): minimize(make_problem(), SGD(.01), max_steps=5, checkpoint=tmp_path/'run.npz')
     assert os.listdir(tmp_path) == []
+
+class Guarded:
+    "A solver that must not be asked for anything."
+    needs = ()
+    def init(self, problem, params): raise AssertionError('init was called')
+    step = init
+
+@pytest.mark.parametrize('change', [-1, 1, 40])
+def test_params_of_another_length_are_refused_before_anything_runs(change):
+    from extreme_opt.bound import LogLinear
+    from extreme_opt.ordinal import Comparisons
+    from extreme_opt.softmax import DoubleSum, ImplicitSGD, UMax
+    X, y = np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 4
+    triplets = np.array([[0, 1, 2], [1, 2, 3]])
+    for problem in (make_problem(), LogLinear(X, y, 4), DoubleSum(X, y, 4), Comparisons(triplets, 2)):
+        size = problem.start(0).size
+        wrong = np.zeros(size + change, problem.dtype)
+        said = f'params has {size + change} numbers, but {type(problem).__name__} has {size}'
+        with pytest.raises(ValueError, match=said): minimize(problem, Guarded(), wrong, max_steps=1)
+        with pytest.raises(ValueError, match=said): next(iterate(problem, Guarded(), wrong))
+    for solver in (ImplicitSGD(), UMax()):                 # the weights without the log-normalisers
+        with pytest.raises(ValueError, match='params has 12 numbers, but DoubleSum has 52'):
+            minimize(DoubleSum(X, y, 4), solver, np.zeros(12), max_steps=1)
+
+@pytest.mark.parametrize('wrong', [dict(max_steps=2.5), dict(max_steps=1, record_every=1.5), dict(max_steps=1, record_on=2.5), dict(max_steps='3')])
+def test_counts_are_whole_numbers(wrong):
+    with pytest.raises((ValueError, TypeError), match=r'is not a whole number|not supported between'): minimize(make_problem(), SGD(.01), **wrong)
+
+def test_a_file_with_params_of_another_length_is_refused(tmp_path):
+    path, problem = tmp_path/'run.npz', make_problem()
+    minimize(problem, SGD(.01), max_steps=2, checkpoint=path)
+    meta, arrays = read_file(path)
+    key = meta['state']['fields']['params']['array']
+    write_atomically(path, {name: value for name, value in meta.items() if name not in ('format', 'version')}, arrays | {key: np.zeros(5)})
+    with pytest.raises(ValueError, match='was altered'): minimize(problem, SGD(.01), max_steps=4, resume=path)

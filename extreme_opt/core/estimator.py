@@ -174,12 +174,21 @@ def check_labels(
     if y.ndim != 1: raise ValueError(f'y should be a 1d array, got an array of shape {y.shape} instead.')
     if len(y) != n_samples: raise ValueError(f'y has {len(y)} labels, but X has {n_samples} rows; give one label per row')
     if y.dtype.kind == 'c': raise ValueError(f'Complex data not supported: y holds {y.dtype} numbers')
+    if y.dtype.kind in 'OmM':
+        bad = [row for row, value in enumerate(y) if _is_missing(value)] if y.dtype.kind == 'O' else np.flatnonzero(np.isnat(y))
+        if len(bad): raise ValueError(f'Input y contains {y[bad[0]]} at row {bad[0]}; drop or fill it')
     if y.dtype.kind == 'f':
         bad = np.flatnonzero(~np.isfinite(y))
         if len(bad): raise ValueError(f'Input y contains {"NaN" if np.isnan(y[bad[0]]) else "infinity"} at row {bad[0]}; drop or fill it')
         bad = np.flatnonzero(y != np.floor(y))
         if len(bad): raise ValueError(f'Unknown label type: continuous. y[{bad[0]}] is {y[bad[0]]}, but classes are needed; bin the values, or use a regressor')
     return y
+
+def _is_missing(value):
+    "None, NaN, NaT, or pandas' NA, whose comparison with itself is no truth value."
+    try: return value is None or bool(value != value)
+    except TypeError: return True
+    except ValueError: return False     # an array among the labels
 
 def _borrowed(name, otherwise):
     "scikit-learn's own error class when scikit-learn is loaded already, else a built-in one."
