@@ -45,7 +45,8 @@ def read_svmlight(
                 if not 0 <= min(columns[starts[-1]:], default=0) <= max(columns[starts[-1]:], default=0) < 2**31 - 1: raise ValueError
                 if not all(map(math.isfinite, [labels[-1], *values[starts[-1]:]])): raise ValueError
             except ValueError:
-                raise ValueError(f'{path}, row {row}: {line[:40].decode(errors="replace")!r} is not "label column:value ..." of finite numbers with columns from 1; drop it') from None
+                raise ValueError(f'{path}, row {row}: {line[:40].decode(errors="replace")!r} is not "label column:value ..." '
+                                 'of finite numbers with columns from 1; drop it') from None
             starts.append(len(columns))
     width = max(columns, default=-1) + 1 if n_features is None else n_features
     if max(columns, default=-1) >= width: raise ValueError(f'{path} has column {max(columns) + 1}, but n_features={width}; give more')
