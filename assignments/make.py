@@ -5,8 +5,12 @@
     python assignments/make.py seed=7               other numbers: another year, another class
     python assignments/make.py roster=students.txt  besides, numbers of their own for every student, one id a line
     python assignments/make.py audit=FOLDER roster=students.txt   who handed in somebody else's numbers?
+    python assignments/make.py check                end with an error where build/course holds submissions or marks
     python assignments/make.py list                 the names of the problem sets
+
+A class folder with submissions, feedback or marks is not replaced: the first four commands end with a list of them. force=1 replaces it all the same.
 """
+import contextlib
 import importlib.util
 import json
 import os
@@ -39,6 +43,29 @@ def with_variant(text, number):
     new, n = re.subn(r'(?<="VARIANT = )\d+', str(number), text)
     if n != 1: raise SystemExit(f'{n} lines say VARIANT = ..., but a problem set has exactly one')
     return new
+
+# ---------------------------------------------------------------- what must not be lost
+
+def work_in(folder):
+    "What people have put into a class folder: submissions, autograded copies, feedback, tables of marks, marks in the gradebook."
+    found = [path for name in ('submitted', 'downloaded', 'autograded', 'feedback') if (path := folder/name).is_dir() and any(path.iterdir())]
+    if folder.is_dir(): found += sorted(folder.glob('*.csv'))
+    return found + [path for path in sorted(folder.glob('*.db')) if _has_students(path)]
+
+def _has_students(path):
+    "Whether a gradebook knows a student; a file that cannot be read counts as one that does."
+    import sqlite3
+    try:
+        with contextlib.closing(sqlite3.connect(f'{path.resolve().as_uri()}?mode=ro', uri=True)) as book:
+            return book.execute('select count(*) from student').fetchone()[0] > 0
+    except sqlite3.Error: return True
+
+def protect(folders):
+    "End with a list of what would be lost, where a class folder holds anybody's work."
+    found = [path for folder in folders for path in work_in(folder)]
+    if not found: return
+    raise SystemExit('these would be deleted, so nothing was done:\n' + ''.join(f'  {path}\n' for path in found)
+                     + 'move them away first, or say force=1 to lose them')
 
 # ---------------------------------------------------------------- release
 
@@ -151,8 +178,8 @@ def main(arguments):
     "Make every problem set, or the ones named."
     options = dict(part.split('=', 1) for part in arguments if '=' in part)
     names = [part for part in arguments if '=' not in part]
-    if strange := (set(options) - {'seed', 'roster', 'audit'}) | (set(names) - {'list', *SETS}):
-        raise SystemExit(f'what is {sorted(strange)[0]}? say seed=N, roster=FILE, audit=FOLDER, list, or one of {", ".join(SETS)}')
+    if strange := (set(options) - {'seed', 'roster', 'audit', 'force'}) | (set(names) - {'list', 'check', *SETS}):
+        raise SystemExit(f'what is {sorted(strange)[0]}? say seed=N, roster=FILE, audit=FOLDER, force=1, list, check, or one of {", ".join(SETS)}')
     seed = int(options.get('seed', 0))
     if names == ['list']: return print('\n'.join(SETS) or 'assignments/source holds no problem set yet')
     students = roster_of(options['roster']) if 'roster' in options else []
@@ -161,6 +188,9 @@ def main(arguments):
         for student, name, numbers, should in found: print(f'{student}, {name}: VARIANT is {numbers}, should be {should}')
         print(f'{len(found)} submissions with numbers that are not their own')
         return sys.exit(bool(found))
+    folders = [HERE.parent/'build/course/class'] if names == ['check'] else [OUT/'class']      # what `make clean` deletes, what this command does
+    if options.get('force') != '1': protect(folders)
+    if names == ['check']: return None
     names = names or SETS
     release(names, seed)
     variants(names, students, seed)

@@ -1,6 +1,13 @@
 "Kernels run with numba, and without it as plain Python; long calls are cut into blocks."
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,8 +26,10 @@ def test_stand_in_takes_all_forms():
 def test_njit_is_what_have_numba_says():
     if compiled.HAVE_NUMBA:
         import numba
-        assert njit is numba.njit and prange is numba.prange
-    else: assert njit is plain_njit and prange is range
+        assert prange is numba.prange
+    else: assert prange is range
+    for kernel in (njit(lambda x: x + 1), njit(error_model='numpy')(lambda x: x + 1)):
+        assert kernel(1) == kernel.py_func(1) == 2 and hasattr(kernel, 'signatures') == compiled.HAVE_NUMBA
 
 @settings(max_examples=60, deadline=None)
 @given(n_items=st.integers(0, 5000), first=st.integers(1, 700), times=st.lists(st.floats(0, 10), min_size=1, max_size=20))
@@ -51,3 +60,48 @@ def test_blocks_settle_near_the_wanted_time():
             clock[0] += (stop - start) * 1e-4       # ten thousand items a second
     finally: compiled.time = real
     assert sizes[0] == 256 and max(sizes) <= 2501 and min(sizes[4:-1]) >= 2400
+
+def copied(tmp_path):
+    "The package in a folder of its own, with nothing compiled."
+    folder = tmp_path/'package'
+    shutil.copytree(Path(compiled.__file__).parents[1], folder/'extreme_opt', ignore=shutil.ignore_patterns('__pycache__'))
+    return folder
+
+def printed(folder, program, **environment):
+    "What a program prints, and what it logs, with the package of that folder."
+    env = {name: value for name, value in os.environ.items() if name not in ('NUMBA_CACHE_DIR', 'NUMBA_DISABLE_JIT')}
+    ran = subprocess.run([sys.executable, '-c', program], env={**env, 'PYTHONPATH': str(folder), 'PYTHONDONTWRITEBYTECODE': '1', **environment},
+                         cwd=folder, capture_output=True, text=True, timeout=300)
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout, ran.stderr
+
+CALLER = """import extreme_opt
+from extreme_opt.core.compiled import njit
+from extreme_opt.core.linalg import omega
+
+@njit(cache=True)
+def twice_omega(t): return 2 * omega(t)
+"""
+
+@pytest.mark.skipif(not compiled.HAVE_NUMBA, reason='numba is not there')
+def test_kept_kernels_follow_a_change_in_a_module_that_they_call(tmp_path):
+    "Two callers of `omega` in other files, one in the package and one outside; neither file changes."
+    folder = copied(tmp_path)
+    for path in (folder/'extreme_opt/core/caller.py', folder/'outside.py'): path.write_text(CALLER)
+    program = 'import outside; from extreme_opt.core import caller; print(caller.twice_omega(1.), outside.twice_omega(1.))'
+    assert printed(folder, program)[0] == printed(folder, program)[0] == '2.0 2.0\n'
+    linalg = folder/'extreme_opt/core/linalg.py'
+    text = linalg.read_text()
+    assert text.count('    return w\n') == 1
+    linalg.write_text(text.replace('    return w\n', '    return w + 7.\n'))
+    assert printed(folder, program)[0] == '16.0 16.0\n'
+
+@pytest.mark.skipif(not compiled.HAVE_NUMBA, reason='numba is not there')
+def test_the_package_works_where_no_kernel_can_be_kept(tmp_path):
+    folder = copied(tmp_path)
+    (folder/'extreme_opt/core/__pycache__').write_text('a file where numba wants a folder')
+    nowhere = dict(HOME='/dev/null', XDG_CACHE_HOME='/dev/null/cache', LOCALAPPDATA='/dev/null/cache')
+    out, log = printed(folder, 'from extreme_opt.core import linalg; print(linalg.omega(1.))', **nowhere)
+    assert out == '1.0\n' and log.count('NUMBA_CACHE_DIR') == 1 and len(log.splitlines()) == 1
+    out, log = printed(folder, 'from extreme_opt.core import linalg; print(linalg.omega(1.))', **nowhere, NUMBA_CACHE_DIR=str(tmp_path/'kept'))
+    assert (out, log) == ('1.0\n', '') and list((tmp_path/'kept').rglob('*.nbi'))

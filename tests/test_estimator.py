@@ -269,3 +269,12 @@ def test_memory_is_forecast(monkeypatch):
         warn_of_memory(1e99, 'Toy.fit')
     monkeypatch.undo()
     assert free_memory() is None or 0 < free_memory() < 2**50
+
+@pytest.mark.parametrize('y', [np.array(['a', None, 'b'], object), np.array([1., np.nan, 2.], object), pd.Series([1, None, 2], dtype='Int64'),
+                               np.array(['2020-01-01', 'NaT', '2020-01-02'], 'datetime64[D]'), np.array([1, 'NaT', 2], 'timedelta64[D]'),
+                               pd.Series(['a', pd.NA, 'b'], dtype='string'), pd.Series(['a', None, 'b'], dtype='category'),
+                               pd.Series([pd.NaT, pd.NaT, 1], dtype=object)[[2, 0, 1]]],
+                         ids=['None', 'NaN', 'Int64', 'NaT', 'timedelta', 'string', 'category', 'objects of NaT'])
+def test_gaps_are_no_labels(y):
+    with pytest.raises(ValueError, match=r'^Input y contains .* at row 1; drop or fill it$'): check_labels(y, 3)
+    with pytest.raises(ValueError, match='at row 1'): Centroids().fit(np.eye(3), y)

@@ -592,3 +592,92 @@ def test_runs_in_a_thread():
     thread = threading.Thread(target=lambda: runs.append(minimize(make_problem(), SGD(1e-3), max_steps=3)))
     thread.start(); thread.join()
     assert runs[0].state.n_steps == 3
+
+WRITER = '''
+import sys
+import numpy as np
+from extreme_opt.core.checkpoint import write_atomically
+number = int(sys.argv[2])
+for turn in range(60): write_atomically(sys.argv[1], {'number': number}, {'a0': np.full(2000, number)})
+'''
+
+def test_two_processes_may_write_one_path(tmp_path):
+    "Every look between 120 writes of two processes finds one file, whole, of one of them."
+    path = tmp_path/'run.npz'
+    write_atomically(path, {'number': 0}, {'a0': np.zeros(2000)})
+    writers = [subprocess.Popen([sys.executable, '-c', WRITER, str(path), str(number)], stderr=subprocess.PIPE, text=True) for number in (1, 2)]
+    looks = 0
+    while any(writer.poll() is None for writer in writers) or looks < 10:
+        meta, arrays = read_file(path)
+        assert (arrays['a0'] == meta['number']).all()
+        looks += 1
+    for writer in writers: assert writer.communicate()[1] == '' and writer.returncode == 0
+    assert os.listdir(tmp_path) == ['run.npz']
+
+def test_a_planted_link_is_not_followed(tmp_path, monkeypatch):
+    "Whatever stands at the name of the new file is neither written nor removed."
+    precious = tmp_path/'precious'
+    precious.write_text('keep me')
+    (tmp_path/'.run.npz.partial').symlink_to(precious)
+    (tmp_path/'.0000.part').symlink_to(precious)
+    write_atomically(tmp_path/'run.npz', {}, {})
+    monkeypatch.setattr('secrets.token_hex', lambda n: '0000')
+    with pytest.raises(FileExistsError): write_atomically(tmp_path/'run.npz', {}, {})
+    assert precious.read_text() == 'keep me' and (tmp_path/'.0000.part').is_symlink()
+
+def test_a_full_disk_does_not_end_the_run(tmp_path, monkeypatch):
+    problem, path, writes, real = make_problem(), tmp_path/'run.npz', [], np.savez
+    def savez(file, **arrays):
+        writes.append(1)
+        if 1 < len(writes) < 4 or len(writes) == 6: raise OSError(28, 'No space left on device')
+        real(file, **arrays)
+    monkeypatch.setattr(np, 'savez', savez)
+    with pytest.warns(RuntimeWarning, match=r'run.npz could not be written \(No space left on device\).*make room'):
+        run = minimize(problem, SGD(.01), max_steps=5, checkpoint=path)
+    assert run.state.n_steps == 5 and run.message == 'reached max_steps=5' and len(writes) == 6
+    assert Run.load(path).state.n_steps == 4                     # the last write failed, the one before did not
+    assert os.listdir(tmp_path) == ['run.npz']
+    monkeypatch.undo()
+    whole = minimize(problem, SGD(.01), max_steps=5, resume=path)
+    np.testing.assert_array_equal(whole.state.params, run.state.params)
+
+def test_a_disk_that_is_full_at_the_start_is_said_at_once(tmp_path, monkeypatch):
+    def savez(*_, **__): raise OSError(28, 'No space left on device')
+    monkeypatch.setattr(np, 'savez', savez)
+    with pytest.raises(OSError, match='No space left'): minimize(make_problem(), SGD(.01), max_steps=5, checkpoint=tmp_path/'run.npz')
+    assert os.listdir(tmp_path) == []
+
+class Guarded:
+    "A solver that must not be asked for anything."
+    needs = ()
+    def init(self, problem, params): raise AssertionError('init was called')
+    step = init
+
+@pytest.mark.parametrize('change', [-1, 1, 40])
+def test_params_of_another_length_are_refused_before_anything_runs(change):
+    from extreme_opt.bound import LogLinear
+    from extreme_opt.ordinal import Comparisons
+    from extreme_opt.softmax import DoubleSum, ImplicitSGD, UMax
+    X, y = np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 4
+    triplets = np.array([[0, 1, 2], [1, 2, 3]])
+    for problem in (make_problem(), LogLinear(X, y, 4), DoubleSum(X, y, 4), Comparisons(triplets, 2)):
+        size = problem.start(0).size
+        wrong = np.zeros(size + change, problem.dtype)
+        said = f'params has {size + change} numbers, but {type(problem).__name__} has {size}'
+        with pytest.raises(ValueError, match=said): minimize(problem, Guarded(), wrong, max_steps=1)
+        with pytest.raises(ValueError, match=said): next(iterate(problem, Guarded(), wrong))
+    for solver in (ImplicitSGD(), UMax()):                 # the weights without the log-normalisers
+        with pytest.raises(ValueError, match='params has 12 numbers, but DoubleSum has 52'):
+            minimize(DoubleSum(X, y, 4), solver, np.zeros(12), max_steps=1)
+
+@pytest.mark.parametrize('wrong', [dict(max_steps=2.5), dict(max_steps=1, record_every=1.5), dict(max_steps=1, record_on=2.5), dict(max_steps='3')])
+def test_counts_are_whole_numbers(wrong):
+    with pytest.raises((ValueError, TypeError), match=r'is not a whole number|not supported between'): minimize(make_problem(), SGD(.01), **wrong)
+
+def test_a_file_with_params_of_another_length_is_refused(tmp_path):
+    path, problem = tmp_path/'run.npz', make_problem()
+    minimize(problem, SGD(.01), max_steps=2, checkpoint=path)
+    meta, arrays = read_file(path)
+    key = meta['state']['fields']['params']['array']
+    write_atomically(path, {name: value for name, value in meta.items() if name not in ('format', 'version')}, arrays | {key: np.zeros(5)})
+    with pytest.raises(ValueError, match='was altered'): minimize(problem, SGD(.01), max_steps=4, resume=path)

@@ -7,8 +7,10 @@ __all__ = ['iterate', 'Run', 'Limits', 'warm_up', 'divergence', 'minimize']
 
 # %% ../../nbs/00_core/30_run.ipynb #6b2b4159
 import inspect
+import operator
 import os
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -39,7 +41,14 @@ def _first_point(problem, params, seed):
     if params is None: return problem.start(seed)
     params = np.asarray(params, dtype=problem.dtype)
     if params.ndim != 1: raise ValueError(f'params has shape {params.shape}, but one flat vector is needed; use params.ravel()')
+    if params.size != (size := _n_params(problem, seed)):
+        raise ValueError(f'params has {params.size} numbers, but {type(problem).__name__} has {size}; begin with a copy of problem.start() and change that')
     return params
+
+def _n_params(problem, seed=0):
+    "How many parameters a problem has: kernels do not look whether a vector is long enough."
+    size = getattr(problem, 'n_params', None)
+    return problem.start(seed).size if size is None else int(size)
 
 # %% ../../nbs/00_core/30_run.ipynb #320189f1
 @dataclass(eq=False)
@@ -85,6 +94,11 @@ class Run:
             raise ValueError(f'{path} cannot be read: {error}') from None
 
 # %% ../../nbs/00_core/30_run.ipynb #7edee64a
+def _count(value, name):
+    "A whole number as an int; half a step is a mistake, not a request."
+    try: return operator.index(value)
+    except TypeError: raise ValueError(f'{name}={value!r} is not a whole number; give one') from None
+
 @dataclass(frozen=True)
 class Limits:
     "When to stop: eq. (1) and three budgets."
@@ -98,6 +112,7 @@ class Limits:
         if not given: raise ValueError('no limit is set; give at least one of max_steps, max_passes, max_seconds, tolerance')
         for name, value in given.items():
             if not value >= 0: raise ValueError(f'{name}={value} is not a number from 0 up')
+        if self.max_steps is not None: _count(self.max_steps, 'max_steps')
 
     def reached(self,
         state: State,    # where the run stands
@@ -167,6 +182,7 @@ def _loss_on(problem):
 def _recorder(problem, watch, every, record_on):
     watch, names = dict(watch or {}), {'step', 'passes', 'seconds', 'loss', 'loss_on'}
     if not every >= 1: raise ValueError(f'record_every={every!r} is not a number of steps from 1 up')
+    every, record_on = _count(every, 'record_every'), None if record_on is None else _count(record_on, 'record_on')
     if clash := names & set(watch): raise ValueError(f'watch names {sorted(clash)}, which the record has already; choose another name')
     if not record_on: return _Recorder(problem, watch, int(every), record_on, None)
     if _loss_on(problem) is None:
@@ -190,7 +206,7 @@ def _advanced(course, state, rng, seconds):
 
 def _begin(problem, solver, params, seed):
     rng, mark = np.random.default_rng(seed), time.perf_counter()
-    state = solver.init(problem, _first_point(problem, params, seed))
+    state = solver.init(problem, problem.start(seed) if params is None else params)
     return _advanced(_Course(state, {}), state, rng, time.perf_counter() - mark), [], rng
 
 def _continue(run):
@@ -227,8 +243,13 @@ class _Keeper:
         step, now = course.state.n_steps, (course.state.n_steps, len(rows), message)
         due = time.monotonic() - self.clock >= self.period if str(self.every).endswith('s') else step % self.period == 0
         if self.path is None or now == self.written or not (message or not self.written or due): return
-        Run(course.state, message, rows, self.at(course)).save(self.path)
-        self.written, self.clock = now, time.monotonic()
+        try: Run(course.state, message, rows, self.at(course)).save(self.path)
+        except OSError as error:
+            if not self.written: raise      # nothing is lost yet
+            warnings.warn(f'{self.path} could not be written ({error.strerror or error}), so it holds an older moment of the run; '
+                          'the run goes on: make room, or save the result elsewhere', RuntimeWarning, stacklevel=4)
+        else: self.written = now
+        self.clock = time.monotonic()
 
     def at(self,
         course: _Course,      # where the run stands
@@ -256,7 +277,7 @@ def _check_content(path, run, problem):
     "Refuse a file whose text was tampered with before a kernel meets its numbers."
     params, kind = run.state.params, np.dtype(problem.dtype)
     try:
-        sound = params.dtype == kind and params.ndim == 1 and all(type(row) is dict and 'step' in row for row in run.rows)
+        sound = params.dtype == kind and params.shape == (_n_params(problem),) and all(type(row) is dict and 'step' in row for row in run.rows)
         if sound: _continue(run); getattr(problem, 'unpack', np.asarray)(params)
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError): sound = False
     if not sound:
@@ -367,6 +388,7 @@ def minimize(
     "Drive a solver until a limit is reached, keep a record, and stop the clock while looking."
     limits, recorder = Limits(max_steps, max_passes, max_seconds, tolerance), _recorder(problem, watch, record_every, record_on)
     check_abilities(problem, solver)
+    if params is not None and resume is None: params = _first_point(problem, params, seed)   # before anything runs on it
     keeper, earlier = _keeper(problem, solver, recorder, checkpoint, every, resume)
     with np.errstate(all='ignore'), _Bar(progress, limits) as bar:
         warm_up(problem, solver)

@@ -8,12 +8,12 @@ __all__ = ['cache_folder', 'write_atomically', 'save_arrays', 'load_arrays', 'pa
 # %% ../../nbs/10_data/45_store.ipynb #0c4832ac
 import os
 import sys
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 import numpy as np
+from ..core.checkpoint import replace_file
 
 # %% ../../nbs/10_data/45_store.ipynb #e73b672c
 def cache_folder()->Path: # folder for what can be built or downloaded again; it may not exist yet
@@ -33,15 +33,7 @@ def write_atomically(
     "Write a file so that others see the old content or the whole new content: write, fsync, rename."
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f'.{path.name}.', suffix='.part')
-    try:
-        with os.fdopen(handle, 'wb') as file:
-            write(file)
-            file.flush(); os.fsync(file.fileno())
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    replace_file(path, write)
     return path
 
 # %% ../../nbs/10_data/45_store.ipynb #3dd26761

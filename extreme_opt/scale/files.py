@@ -7,6 +7,7 @@ __all__ = ['open_file', 'read_svmlight', 'read_npz', 'read_maps', 'read_parquet'
            'delayed_parts']
 
 # %% ../../nbs/70_scale/25_files.ipynb #a6af5430
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -14,6 +15,8 @@ from pathlib import Path
 from typing import Any
 import numpy as np
 import scipy.sparse
+from ..core.checkpoint import replace_file
+from ..core.linalg import check_sparse
 
 # %% ../../nbs/70_scale/25_files.ipynb #b0e21200
 def open_file(
@@ -39,9 +42,11 @@ def read_svmlight(
                 labels.append(float(fields[0]))
                 cells = [field.split(b':') for field in fields[1:]]
                 columns += [int(column) - 1 for column, _ in cells]; values += [float(value) for _, value in cells]
-                if min(columns[starts[-1]:], default=0) < 0: raise ValueError
+                if not 0 <= min(columns[starts[-1]:], default=0) <= max(columns[starts[-1]:], default=0) < 2**31 - 1: raise ValueError
+                if not all(map(math.isfinite, [labels[-1], *values[starts[-1]:]])): raise ValueError
             except ValueError:
-                raise ValueError(f'{path}, row {row}: {line[:40].decode(errors="replace")!r} is not "label column:value ..." with columns from 1; drop it') from None
+                raise ValueError(f'{path}, row {row}: {line[:40].decode(errors="replace")!r} is not "label column:value ..." '
+                                 'of finite numbers with columns from 1; drop it') from None
             starts.append(len(columns))
     width = max(columns, default=-1) + 1 if n_features is None else n_features
     if max(columns, default=-1) >= width: raise ValueError(f'{path} has column {max(columns) + 1}, but n_features={width}; give more')
@@ -52,8 +57,13 @@ def read_npz(
     path:str|Path,     # made by `np.savez`, or by `save_part`
 )->dict: # name -> array or CSR
     "Arrays by name."
-    with open_file(path) as file, np.load(file, allow_pickle=False) as content: found = {name: content[name] for name in content.files}
-    return _with_csr(found)
+    with open_file(path) as file:
+        try:
+            with np.load(file, allow_pickle=False) as content: found = {name: content[name] for name in content.files}
+        except OSError: raise
+        except Exception as error:   # whatever the bytes of another file may provoke in zip and npy
+            raise ValueError(f'{path} is cut short or no .npz of arrays ({type(error).__name__}); write it again') from None
+    return _with_csr(found, path)
 
 def read_maps(
     path:str|Path,     # folder of .npy files
@@ -61,12 +71,17 @@ def read_maps(
     "Arrays by name, left on the disk until they are touched."
     if '://' in str(path): raise ValueError(f'{path} is no folder of this machine, but memory maps need one; write .npz files')
     if not Path(path).is_dir(): raise FileNotFoundError(2, 'no such folder', str(path))
-    return _with_csr({file.stem: np.load(file, mmap_mode='r', allow_pickle=False) for file in sorted(Path(path).glob('*.npy'))})
+    return _with_csr({file.stem: np.load(file, mmap_mode='r', allow_pickle=False) for file in sorted(Path(path).glob('*.npy'))}, path)
 
-def _with_csr(found):
+def _with_csr(found, path):
+    "The four arrays of a CSR matrix as one matrix, with every index checked."
     for name in [name.removesuffix('_indptr') for name in found if name.endswith('_indptr')]:
-        data, indices, indptr, shape = (found.pop(f'{name}_{part}') for part in ('data', 'indices', 'indptr', 'shape'))
-        found[name] = scipy.sparse.csr_array((data, indices, indptr), tuple(int(size) for size in shape))
+        parts = [f'{name}_{part}' for part in ('data', 'indices', 'indptr', 'shape')]
+        lost = [part for part in parts if part not in found]
+        if lost: raise ValueError(f'{path} has {name}_indptr, but no {lost[0]}; save the matrix again with save_part')
+        data, indices, indptr, shape = (found.pop(part) for part in parts)
+        try: found[name] = check_sparse(scipy.sparse.csr_array((data, indices, indptr), tuple(int(size) for size in shape)), name)
+        except (ValueError, TypeError) as error: raise ValueError(f'{path}: {name} is no CSR matrix: {error}') from None
     return found
 
 def read_parquet(
@@ -93,7 +108,9 @@ def save_part(
         rows = scipy.sparse.csr_array(value)
         flat |= {f'{name}_data': rows.data, f'{name}_indices': rows.indices, f'{name}_indptr': rows.indptr, f'{name}_shape': np.array(rows.shape)}
     path = Path(path)
-    if path.suffix == '.npz': np.savez(path, **flat); return path
+    if path.suffix == '.npz':
+        replace_file(path, lambda file: np.savez(file, **flat))
+        return path
     path.mkdir(parents=True, exist_ok=True)
     for name, value in flat.items(): np.save(path/f'{name}.npy', value)
     return path
