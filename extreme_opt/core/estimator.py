@@ -349,7 +349,7 @@ class NotConverged(RuntimeWarning):
 
 def _warn(message, kind):
     "Warn at the first line outside of this package."
-    frame, level = sys._getframe(1), 1
+    frame, level = sys._getframe(), 1
     while frame.f_back is not None and frame.f_globals.get('__name__', '').partition('.')[0] == 'extreme_opt': frame, level = frame.f_back, level + 1
     warnings.warn(message, kind, stacklevel=level)
 
