@@ -256,7 +256,7 @@ def _miss_without(miss, full, share, out):
 # %% ../../nbs/20_softmax/50_rivals.ipynb #5bcda2c7
 @njit(cache=True)
 def _mean_choice(logs, labels, chances, m, distinct, one, step, values, slopes):
-    "Mean over draws C of log([one] + sum of exp(logs) over C), with its slopes: eqs. (9) and (10) by the trapezoid rule."
+    "Mean over draws C of log([one] + sum of exp(logs) over C), with its slopes: eqs. (R8) and (R9) by the trapezoid rule."
     n, n_classes = logs.shape
     tall, miss, full, less = np.empty(n_classes), np.empty(n_classes), np.zeros(m + 1), np.zeros(m)
     shares = np.arange(m + 1) / np.arange(n_classes).reshape(-1, 1).clip(1)
