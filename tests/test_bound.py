@@ -513,8 +513,8 @@ def test_separable_rows_without_ridge_are_named():
         assert model.bound_gap_ == np.inf and model.score(X, y) == 1 and np.isfinite(model.coef_).all()
     with warnings.catch_warnings():
         warnings.simplefilter('error')
-        BoundClassifier(ridge=1e-3).fit(X, y)
-        BoundClassifier(ridge=0.).fit(*planted(noise=3.))
+        BoundClassifier('newton', ridge=1e-3).fit(X, y)
+        BoundClassifier('newton', ridge=0.).fit(*planted(noise=3.))
 
 
 def test_constant_and_collinear_columns_without_ridge():

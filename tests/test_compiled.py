@@ -1,5 +1,4 @@
 "Kernels run with numba, and without it as plain Python; long calls are cut into blocks."
-import json
 import os
 import shutil
 import subprocess

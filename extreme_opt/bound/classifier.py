@@ -7,11 +7,12 @@ __all__ = ['SOLVERS', 'optimality_gap', 'BoundClassifier']
 
 # %% ../../nbs/50_bound/60_classifier.ipynb #b8ff18eb
 import warnings
+from dataclasses import replace
 from typing import Any
 import numpy as np
 import scipy.sparse
 from ..core.descent import LBFGS
-from ..core.estimator import Classifier, row_weights, run_estimator
+from ..core.estimator import Classifier, row_weights, run_estimator, warn_not_converged
 from ..core.linalg import log_sum_exp
 from ..core.majorize import MOST_BUILT, MOST_DENSE, Majorizer, Newton, solve_dense
 from .memory import QuasiMajorizer
@@ -109,10 +110,24 @@ class _Learning(_Fitting):
                 raise ValueError(f'warm_start=True, but y holds other classes than the {len(known)} of the last fit; set warm_start=False')
             params = self.run_.state.params
         problem = self._make_problem(rows, labels, weights)
+        if self.solver in ('sbm', 'incremental') and problem.n_params > 2 * MOST_DENSE:
+            raise ValueError(f'solver={self.solver!r} keeps a square matrix of at most {2 * MOST_DENSE} rows, but {len(self.classes_)} '
+                             f'classes have {problem.n_params} weights; use solver="quasi"')
         run = run_estimator(self, problem, self._make_solver(), params, n_bytes=_forecast(problem, self.solver))
+        lost = not np.isfinite(run.state.params).all()
+        if lost: run.state = replace(run.state, params=problem.start())
         self.bound_gap_ = optimality_gap(problem, run.state.params) / problem.total_weight
+        self._warn_of_end(run, lost)
         if not self.ridge: self._warn_of_separation(problem, run.state.params)
         return self._adopt(run.state.params)
+    def _warn_of_end(self, run, lost):
+        "Say that the run diverged or that a limit came before the tolerance."
+        run.message = run.message.split(': learning_rate=')[0]      # a setting of the solver, not of this class
+        other = 'solver="newton"' if self.solver == 'quasi' else 'solver="quasi"'
+        if lost: warn_not_converged(self, run, f'the weights are zero now: scale the columns of X, raise ridge, or use {other}')
+        elif self.tolerance is not None and run.message.startswith('reached max_'):
+            far = '' if not self.ridge else f'the objective is at most {self.bound_gap_:.2g} nats per row above its minimum; '
+            warn_not_converged(self, run, f'{far}scale the columns of X, use {other}, or raise that limit')
     def _drop(self, rows, labels, weights):
         "Leave out rows that do not count, and classes that are in no other."
         kept = np.flatnonzero(weights)

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse
 from ..core.checkpoint import fingerprint
-from ..core.linalg import log_sum_exp
+from ..core.linalg import check_sparse, log_sum_exp
 from ..core.majorize import Surrogate
 from .class_space import ChainCurvature, ClassCurvature, MatrixCurvature, ShareCurvature, class_chain
 from .quadratic_bound import bound_rows
@@ -62,6 +62,7 @@ class OutcomeTable:
 def _checked_rows(features, dtype):
     "Features as a C array or CSR of `dtype`, finite; one line on what is wrong otherwise."
     sparse = scipy.sparse.issparse(features)
+    features = check_sparse(features, 'features')
     table = scipy.sparse.csr_array(features, dtype=dtype) if sparse else np.ascontiguousarray(features, dtype=dtype)
     if table.ndim != 2: raise ValueError(f'features has shape {table.shape}, but (n_samples, n_features) is needed; reshape it with [:, None]')
     if 0 in table.shape: raise ValueError(f'features has shape {table.shape}, but at least one row and one column are needed')
@@ -209,6 +210,9 @@ class _Values(_Samples):
         return self._table.take(ids), prior if prior.ndim == 1 else prior[ids], self.labels[ids], self._weights[ids]
     def _scores(self, params, ids=None):
         "Scores, table, weights, and places of the labels, of some samples."
+        if params.shape != (self.n_params,):
+            raise ValueError(f'params has shape {params.shape}, but {self.n_params} are needed in one vector; '
+                             'problem.start() makes one')
         table, prior, labels, weights = self._part(ids)
         scores = table.products(params)
         scores += prior

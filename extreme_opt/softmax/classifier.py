@@ -7,7 +7,6 @@ __all__ = ['with_intercept', 'SoftmaxClassifier', 'calibration_error']
 
 # %% ../../nbs/20_softmax/60_classifier.ipynb #c3e32283
 import math
-import warnings
 from dataclasses import replace
 from types import MethodType
 from typing import Any
@@ -16,7 +15,7 @@ import scipy.sparse
 from ..core.descent import LBFGS, SGD
 from ..core.estimator import (
     Classifier, _n_rows, _seed_of, check_columns, check_features, check_labels, check_shared, check_weights,
-    row_weights, run_estimator)
+    row_weights, run_estimator, warn_not_converged)
 from ..core.linalg import log_sum_exp, row_squares
 from ..core.run import minimize
 from .averaging import HeldOut, Watched
@@ -97,6 +96,17 @@ class _Parts(Classifier):
         for name in ('average', 'early_stopping'):
             if getattr(self, name) and self.solver == 'lbfgs': raise ValueError(f'{name}=True concerns sampled solvers; leave it out with solver="lbfgs"')
         if self.early_stopping and self.checkpoint is not None: raise ValueError('early_stopping=True keeps its judge out of files; leave checkpoint=None')
+    def _check_size(self, rows):
+        "Refuse numbers whose squares overflow, or that overflow as float32: with their place."
+        kind, most = 'float64', 1e150
+        if self.solver != 'lbfgs' and np.dtype(self.dtype) == np.float32: kind, most = 'float32', float(np.finfo(np.float32).max)
+        values = rows.data if scipy.sparse.issparse(rows) else rows
+        bad = np.argwhere(np.abs(values) > most)
+        if not len(bad): return
+        where, value = bad[0], values[tuple(bad[0])]
+        if scipy.sparse.issparse(rows): where = np.searchsorted(rows.indptr, where[0], side='right') - 1, rows.indices[where[0]]
+        raise ValueError(f'X holds {value:g} at row {where[0]}, column {where[1]}, but at most {most:.2g} can be computed with '
+                         f'as {kind}; scale the columns')
     def _make_solver(self, n_classes, rate):
         n_others, more = min(self.n_others, n_classes - 1), dict(decay=self.decay, n_threads=self.n_threads)
         if self.solver == 'lbfgs': return LBFGS()
@@ -127,13 +137,24 @@ class _Coefficients(_Parts):
         self.intercept_ = weights[:, -1] * weights.dtype.type(self._height) if self._height else np.zeros(len(weights), weights.dtype)
         return self
     def _settle(self, problem, run):
-        "Adopt the best parameters that a judge saw, or none where the run diverged."
+        "Adopt the best parameters that a judge saw, or zeros where the run diverged; say so, and where a limit came first."
         best = getattr(run.state, 'best', None)
         if best is not None: run.state = replace(run.state, params=best)
-        if not np.isfinite(np.sum(self._weights(), dtype=float)):
-            warnings.warn(f'{type(self).__name__}.fit: {run.message}; the weights are zero now',
-                          RuntimeWarning, stacklevel=4)
-            run.state = replace(run.state, params=problem.start())
+        with np.errstate(over='ignore', invalid='ignore'): self._adopt()
+        weights, intercepts = np.isfinite(np.sum(self.coef_, dtype=float)), np.isfinite(self.intercept_).all()
+        if weights and intercepts:
+            if self.tolerance is not None and run.message.startswith('reached max_'):
+                warn_not_converged(self, run, 'raise that limit, or tolerance')
+            elif run.state.n_steps and not self.coef_.any() and abs(problem.features[:, :self.n_features_in_]).max() > 0:
+                warn_not_converged(self, run, 'the weights are zero: scale the columns of X')
+            return self
+        run.message = run.message.split(': learning_rate=')[0]      # what follows names solvers, not settings
+        if weights: run.message = f'the intercepts are not finite ({run.message})'
+        remedy = 'scale the columns of X'
+        if self.solver != 'lbfgs': remedy += f', or lower learning_rate={getattr(self, "learning_rate_", self.learning_rate)!r}'
+        if self.solver not in ('implicit', 'lbfgs'): remedy += ', or use solver="implicit"'
+        warn_not_converged(self, run, f'the weights are zero now: {remedy}')
+        run.state = replace(run.state, params=problem.start())
         return self._adopt()
     def __getstate__(self): return {name: value for name, value in super().__getstate__().items() if name not in ('coef_', 'intercept_')}   # both are views
     def __setstate__(self, state):
@@ -216,6 +237,7 @@ class _Fitting(_Learning):
         if weights is not None and not weights.all():
             keep = np.flatnonzero(weights)
             rows, labels, ids, weights = rows[keep], labels[keep], ids[keep], weights[keep]
+        self._check_size(rows)
         self._height = _height(rows, weights) * (10 if self.solver == 'lbfgs' else 1) if self.fit_intercept else 0.
         judge, seed = None, _seed_of(self.random_state)
         if self.early_stopping: (rows, labels, weights), judge = self._hold_out(rows, labels, ids, weights)
@@ -263,6 +285,7 @@ class _Streaming(_Fitting):
         first = not hasattr(self, 'classes_')
         rows = check_features(X)
         y = check_labels(y, rows.shape[0])
+        self._check_size(rows)
         if first and classes is None:
             raise ValueError('classes is None, but the first call of partial_fit needs all labels; pass classes=np.unique(all labels)')
         if classes is not None and not first and not np.array_equal(np.unique(classes), self.classes_):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from ..core.compiled import in_blocks, njit
 from ..core.linalg import damped_log, row_add, row_dot
-from .double_sum import DoubleSum, Draw, optimum_bounds
+from .double_sum import DoubleSum, Draw, check_draw, optimum_bounds
 from .implicit import pair_step
 
 # %% ../../nbs/20_softmax/45_ridge.ipynb #7617aa7b
@@ -146,7 +146,9 @@ def ridge_updates(
     max_log_norm:float|None=None,  # B_u; the same
 )->None:
     "Updates with ridge and projection that touch only the nonzeros of their rows: eqs. (Q1) to (Q4)."
-    (weights, log_norms), bounds, m = problem.unpack(params), optimum_bounds(problem), draw.others.shape[1]
+    (weights, log_norms), bounds = problem.unpack(params), optimum_bounds(problem)
+    check_draw(problem, draw)
+    m = draw.others.shape[1]
     if implicit and m != 1: raise ValueError(f'the draw has {m} wrong classes a row, but the implicit update here takes 1; draw with n_others=1')
     pull = rate * problem.ridge * (problem.draw_weights(m) if sampled else np.ones(1))
     if not implicit and pull.max() >= 1:

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import expit
 from ..core.compiled import njit
 from ..core.linalg import row_add, row_dot
-from .double_sum import (Draw, SoftmaxData, add_rows, draw_distinct, label_gaps, log_one_plus_sum, mean_log_loss,
+from .double_sum import (Draw, SoftmaxData, add_rows, check_draw, draw_distinct, label_gaps, log_one_plus_sum, mean_log_loss,
                                             scores_at)
 
 # %% ../../nbs/20_softmax/50_rivals.ipynb #5358fe5b
@@ -29,6 +29,9 @@ class _WeightProblem(SoftmaxData):
         return mean_log_loss(self, self.unpack(params)[0], rows)
     def _ruled(self, weights): return weights[:, :max(self.n_features - self.n_free, 0)]   # what the ridge pulls at
     def unpack(self, params:np.ndarray)->tuple[np.ndarray]: # one view: weights (n_classes, n_features)
+        if params.shape != (self.n_weights,):
+            raise ValueError(f'params has shape {params.shape}, but {self.n_weights} weights are needed in one vector; '
+                             'problem.start() makes one')
         return (params.reshape(self.n_classes, self.n_features),)
     def start(self, seed:int=0)->np.ndarray: # (n_params,) zeros: all classes equally likely
         return np.zeros(self.n_weights, self.dtype)
@@ -117,6 +120,7 @@ class _DrawnProblem(_WeightProblem):
 class _SampledProblem(_DrawnProblem):
     "A stand-in for the softmax that looks at the label and a few drawn classes at a time."
     def _prepare(self, params, batch):
+        check_draw(self, batch, 'others' if self.distinct else 'classes')
         classes = np.column_stack([batch.others, self.labels[batch.sample]])
         return self.unpack(params)[0], classes, self._offsets(classes)
     def loss_at(self, params:np.ndarray, batch:Draw)->float: # unbiased for `loss`
@@ -252,7 +256,7 @@ def _miss_without(miss, full, share, out):
 # %% ../../nbs/20_softmax/50_rivals.ipynb #5bcda2c7
 @njit(cache=True)
 def _mean_choice(logs, labels, chances, m, distinct, one, step, values, slopes):
-    "Mean over draws C of log([one] + sum of exp(logs) over C), with its slopes: eqs. (9) and (10) by the trapezoid rule."
+    "Mean over draws C of log([one] + sum of exp(logs) over C), with its slopes: eqs. (R8) and (R9) by the trapezoid rule."
     n, n_classes = logs.shape
     tall, miss, full, less = np.empty(n_classes), np.empty(n_classes), np.zeros(m + 1), np.zeros(m)
     shares = np.arange(m + 1) / np.arange(n_classes).reshape(-1, 1).clip(1)
