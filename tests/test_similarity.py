@@ -155,6 +155,39 @@ def test_remembered_point_is_not_fooled():
     np.testing.assert_allclose(problem.tiny().grad(problem.tiny().start()).shape, problem.tiny().n_params)
 
 
+@pytest.mark.parametrize('dtype', [np.float32, np.float64])
+@pytest.mark.parametrize('tower', [MLP(4), Linear()])
+@np.errstate(all='ignore')                                   # flipped exponents overflow
+def test_a_changed_vector_is_evaluated_again(dtype, tower):
+    "Sign flips, exponent flips and single bits, in place and in a copy."
+    problem, fresh = (made(left=tower, right=tower, dtype=dtype) for _ in range(2))
+    words = np.dtype(f'u{np.dtype(dtype).itemsize}')
+    n_bits = 8 * words.itemsize
+    def flipped(places, bit):
+        found = problem.start(1)
+        found.view(words)[places] ^= words.type(1) << words.type(bit)
+        return found
+    others = [-problem.start(1), flipped([0, 5], n_bits - 1), flipped([1, 2, 3, 4], n_bits - 1), flipped([0, 1], n_bits - 3)]
+    others += [flipped([k], bit) for k in (0, 7) for bit in range(n_bits - 1)] + [flipped([2, 3], n_bits - 2)]
+    for other in others:
+        params = problem.start(1)
+        problem.loss(params)
+        fresh._memo.clear()
+        expected = fresh.loss_and_grad(other)
+        np.testing.assert_array_equal(problem.loss(other), expected[0])
+        problem.loss(params)
+        np.testing.assert_array_equal(problem.grad(other), expected[1])
+        problem.loss(params)
+        params[:] = other
+        np.testing.assert_array_equal(problem.loss(params), expected[0])
+    base = problem.start(1)
+    view = base.view()
+    view.flags.writeable = False
+    before = problem.loss(view)
+    base[[0, 5]] *= -1
+    assert problem.loss(view) != before
+
+
 def test_ials_is_linear_towers():
     "Alternating exact row solves of implicit-feedback factorisation never raise our loss, and end where our gradient is zero."
     rng = np.random.default_rng(0)
