@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from extreme_opt.core import GaussNewton, minimize
+from extreme_opt.core import GaussNewton, LeastSquares, minimize
 from extreme_opt.core.checks import check_gradient
 from extreme_opt.similarity import MLP, AllPairs, Linear, dense_loss, pair_loss, tally, unseen_value_qr
 from extreme_opt.similarity.gramian import left_gramian, right_gramian, unseen_value
@@ -124,6 +124,51 @@ def test_gauss_newton_continues_from_a_file(tmp_path):
     minimize(problem, GaussNewton(damping=.1), max_steps=3, checkpoint=tmp_path/'run.npz')
     rest = minimize(problem, GaussNewton(damping=.1), max_steps=6, resume=tmp_path/'run.npz')
     np.testing.assert_array_equal(whole.state.params, rest.state.params)
+
+
+@pytest.mark.parametrize('precondition', [False, True])
+@pytest.mark.parametrize('max_products', [1, 2, 30])
+def test_the_predicted_gain_of_a_damped_step_is_exact_on_least_squares(precondition, max_products):
+    "The model is the loss there, so that actual over predicted change is 1, solved to the end or not."
+    class Probed(LeastSquares):
+        "With a diagonal to divide by."
+        def curvature_probe(self, params, rng): return 1. + rng.random(len(params))
+    rng = np.random.default_rng(0)
+    kind = Probed if precondition else LeastSquares
+    problem = kind(rng.normal(size=(30, 6)), rng.normal(size=30), ridge=.5)
+    for damping in (0, .1, 1, 10, 100, 1000):
+        solver = GaussNewton(damping=damping, max_products=max_products, forcing=1e-9)
+        state = solver.step(problem, solver.init(problem, np.ones(6)), np.random.default_rng(1))
+        assert state.gain_ratio == pytest.approx(1, abs=1e-8)
+        shorter = GaussNewton(damping=damping, max_products=max_products, shrink=.37, decrease=.9)   # the whole step gains too little
+        state = shorter.step(problem, shorter.init(problem, np.ones(6)), np.random.default_rng(1))
+        assert state.gain_ratio == pytest.approx(1, abs=1e-8)
+        assert state.step_size < 1 or damping >= 100
+
+
+def test_the_fallback_direction_has_a_gain_of_its_own():
+    "Where conjugate gradients give up at once, the step goes down the gradient; its curvature is computed."
+    class Odd(LeastSquares):
+        "Not positive along the gradient at the first product; right after that."
+        n_calls = 0
+        def curvature_times(self, params, vector):
+            self.n_calls += 1
+            return -vector if self.n_calls == 1 else super().curvature_times(params, vector)
+    rng = np.random.default_rng(0)
+    data = rng.normal(size=(30, 6)), rng.normal(size=30)
+    for damping in (0., .1, .9):
+        problem, solver = Odd(*data, ridge=.5), GaussNewton(damping=damping)
+        state = solver.step(problem, solver.init(problem, np.zeros(6)), rng)
+        assert 'negative curvature' in state.solve and state.n_products == problem.n_calls == 2
+        assert state.step_size > 0 and state.gain_ratio == pytest.approx(1, abs=1e-8)
+    class Broken(LeastSquares):
+        "No product is finite: the model is a plane."
+        def curvature_times(self, params, vector): return np.full_like(vector, np.nan)
+    problem, solver = Broken(*data, ridge=.5), GaussNewton()
+    state = solver.step(problem, solver.init(problem, np.zeros(6)), rng)
+    grad = problem.grad(np.zeros(6))
+    expected = (problem.loss(state.params) - problem.loss(np.zeros(6))) / (-state.step_size * (grad @ grad))
+    assert state.step_size > 0 and state.gain_ratio == pytest.approx(expected)
 
 
 def test_failed_search_raises_damping_and_keeps_the_point():
