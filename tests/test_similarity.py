@@ -10,6 +10,7 @@ from scipy import sparse
 from extreme_opt.core import GaussNewton, LeastSquares, minimize
 from extreme_opt.core.checks import check_gradient
 from extreme_opt.similarity import MLP, AllPairs, Linear, dense_loss, pair_loss, tally, unseen_value_qr
+from extreme_opt.similarity.problem import Block
 from extreme_opt.similarity.gramian import left_gramian, right_gramian, unseen_value
 
 
@@ -263,3 +264,79 @@ def test_threads_change_no_bit(dtype):
         found.append(np.concatenate([[loss], grad, problem.curvature_times(params, params)]))
     for other in found[1:]: np.testing.assert_array_equal(other, found[0])
     with pytest.raises(ValueError, match='at least 1 thread'): AllPairs(pairs, n_threads=0)
+
+
+@pytest.mark.parametrize('dtype', [np.uint8, np.uint16, np.uint32, np.uint64, np.int8, np.int64])
+def test_ids_of_every_integer_type(dtype):
+    pairs = np.array([[0, 3], [4, 0], [2, 2]])
+    one, two = (AllPairs(ids, n_components=2, left=Linear(), right=Linear()) for ids in (pairs.astype(dtype), pairs))
+    assert (one.n_left, one.n_right) == (5, 4)
+    np.testing.assert_array_equal(one.grad(one.start(0)), two.grad(two.start(0)))
+    features = np.array([3, 1, 1, 0, 2], dtype)
+    assert AllPairs(pairs, features, n_components=2).towers[0].n_inputs == 4
+    with pytest.raises(ValueError, match=r'observed\[1, 0\] is 4, but there are 4 left entities'):
+        AllPairs(pairs.astype(dtype), n_left=4)
+
+
+def test_ids_that_kernels_cannot_hold_are_refused():
+    with pytest.raises(ValueError, match='at most 2147483647 are possible'): AllPairs([[0, 2**31]])
+    with pytest.raises(ValueError, match='number each column'): AllPairs(np.array([['u12', 'i3']]))
+
+
+def corrupted(kind, part, place, value):
+    "A 4 x 5 matrix whose index arrays were changed after it was made."
+    matrix = sparse.coo_array(np.arange(20).reshape(4, 5) % 3).asformat(kind)
+    if kind == 'coo': matrix.coords[part][place] = value
+    else: getattr(matrix, part)[place] = value
+    return matrix
+
+
+@pytest.mark.parametrize('kind, part, place, value', [
+    ('csr', 'indices', 2, 5), ('csr', 'indices', 0, -1), ('csr', 'indices', 1, 2**31 - 1), ('csr', 'indptr', 2, 10**6), ('csr', 'indptr', 2, -3),
+    ('csr', 'indptr', 0, 1), ('csr', 'indptr', 4, 99), ('csc', 'indices', 2, 4), ('csc', 'indices', 0, -1), ('csc', 'indptr', 3, 10**6),
+    ('coo', 0, 1, 4), ('coo', 1, 1, 5), ('coo', 1, 0, -2)])
+def test_a_broken_sparse_matrix_is_refused_where_it_enters(kind, part, place, value):
+    "Before any compiled code sees it: as pairs, and as features of either side."
+    broken = corrupted(kind, part, place, value)
+    with pytest.raises(ValueError, match='observed'): AllPairs(broken, n_components=2, left=Linear(), right=Linear())
+    pairs = np.array([[0, 1], [3, 2]])
+    for side in ('left', 'right'):
+        with pytest.raises(ValueError, match=f'{side}_features'): AllPairs(pairs, **{f'{side}_features': broken, f'n_{side}': 4})
+
+
+def test_batches_of_ids_are_checked():
+    "A block, and rows given to embed and push: in range, whole numbers, one dimension."
+    problem = made(6, 5)
+    params = problem.start(0)
+    def block(left, right): return Block(np.asarray(left), np.asarray(right))
+    for bad, text in ((block([0, 6], [1]), r'left rows\[1\] is 6, but there are 6'), (block([0], [-1]), r'right rows\[0\] is -1'),
+                      (block([0], [2**40]), r'right rows\[0\]'), (block([.5], [0]), 'a vector of ids'), (block([[0]], [0]), 'a vector of ids'),
+                      (block(np.empty(0, int), [0]), 'the block is empty')):
+        for method in (problem.loss_at, problem.grad_at):
+            with pytest.raises(ValueError, match=text): method(params, bad)
+    for rows in ([6], [-1], [2**40]):
+        rows = np.array(rows)
+        with pytest.raises(ValueError, match='left rows'): problem.embed(0, params, rows)
+        with pytest.raises(ValueError, match='left rows'): problem.push(0, params, np.ones((1, 3)), np.zeros_like(params), rows)
+    with pytest.raises(ValueError, match='cotangents have 2 rows, but 1'): problem.push(0, params, np.ones((2, 3)), np.zeros_like(params), np.array([1]))
+    np.testing.assert_allclose(problem.grad_at(params, block(np.arange(6, dtype=np.uint8), np.arange(5))), problem.grad(params), atol=1e-12)
+
+
+@pytest.mark.parametrize('size', [0, 1, -1])
+def test_vectors_of_another_length_are_refused(size):
+    problem = made()
+    params = problem.start(0)
+    wrong = np.ones(size if size >= 0 else len(params) + 1)
+    batch = Block(np.array([0]), np.array([0]))
+    for call in (problem.loss, problem.grad, lambda v: problem.grad_at(v, batch), lambda v: problem.loss_at(v, batch),
+                 lambda v: problem.curvature_times(params, v), lambda v: problem.embed(0, v)):
+        with pytest.raises(ValueError, match='params has shape'): call(wrong)
+
+
+@pytest.mark.parametrize('labels, text', [
+    ([1, 0, 1], r'labels hold 0 \(labels\[1\]\); the logistic loss needs -1 and \+1: use 2\*labels - 1'),
+    ([5, 3, 1], r'labels hold 5 \(labels\[0\]\).* use loss "squared"'), ([1, -1, 0], r'labels hold 0 \(labels\[2\]\).* use loss "squared"')])
+def test_the_logistic_loss_refuses_other_labels(labels, text):
+    pairs = [[2, 1], [1, 0], [0, 1]]
+    with pytest.raises(ValueError, match=text): AllPairs(pairs, labels=labels)
+    assert np.isfinite(AllPairs(pairs, labels=labels, kind='squared', n_components=2).loss(AllPairs(pairs, kind='squared', n_components=2).start(0)))

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy import sparse
 from ..core.compiled import njit
-from .all_pairs import ObservedPairs, PairSum, observed_pairs, pair_sum
+from .all_pairs import ObservedPairs, PairSum, check_ids, observed_pairs, pair_sum
 from .gradient import OnPairs, add_unseen, embedding_gradients, spread_all, visit_pairs
 from .gramian import left_gramian, right_gramian, unseen_value
 from .curvature import curvature_pulls, sign_probe
@@ -154,6 +154,8 @@ class AllPairs(TwoTowers):
     advice: ClassVar[str] = 'GradientDescent and GaussNewton search for a step that lowers the loss'
 
     def split(self, params:np.ndarray)->tuple[np.ndarray, np.ndarray]: # views: parameters of the left and of the right tower
+        if params.shape != (self.n_params,):
+            raise ValueError(f'params has shape {params.shape}, but ({self.n_params},) is needed; problem.start() gives one')
         return params[:self.towers[0].n_params], params[self.towers[0].n_params:]
     def unpack(self, params:np.ndarray)->tuple[list, list]: # views: layers of the left and of the right tower
         return self.towers[0].unpack(self.split(params)[0]), self.towers[1].unpack(self.split(params)[1])
@@ -163,9 +165,13 @@ class AllPairs(TwoTowers):
     def memory(self, dtype:Any=None)->int: # bytes of one vector of parameters
         return self.n_params * np.dtype(dtype or self.dtype).itemsize
     def embed(self, side:int, params:np.ndarray, rows:np.ndarray|None=None, keep:list|None=None)->np.ndarray: # (n, width) P (side 0) or Q (side 1)
-        z = forward(self.towers[side], self.split(params)[side], rows, keep)
+        z = forward(self.towers[side], self.split(params)[side], _rows_of(self, side, rows), keep)
         return widen(z, side) if self.biases else z
     def push(self, side:int, params:np.ndarray, cotangents:np.ndarray, out:np.ndarray, rows:np.ndarray|None=None, acts:list|None=None)->None: # adds J'c to out
+        rows = _rows_of(self, side, rows)
+        n_rows = self.towers[side].n_rows if rows is None else len(rows)
+        if len(cotangents) != n_rows:
+            raise ValueError(f'cotangents have {len(cotangents)} rows, but {n_rows} entities were named')
         back = narrow(cotangents, side) if self.biases else cotangents
         vjp(self.towers[side], self.split(params)[side], back, self.split(out)[side], rows, acts)
     def point(self, params:np.ndarray)->Point: # remembered, or computed by one forward pass
@@ -190,6 +196,16 @@ class AllPairs(TwoTowers):
         return _tiny(self)
 
 # %% ../../nbs/30_similarity/37_problem.ipynb #555625e8
+def _rows_of(problem, side, rows):
+    "Ids of some entities of a side, checked: compiled kernels trust them."
+    if rows is None:
+        return None
+    name, rows = ('left', 'right')[side], np.asarray(rows)
+    if rows.ndim != 1 or rows.dtype.kind not in 'iu':
+        raise ValueError(f'{name} rows have shape {rows.shape} and dtype {rows.dtype}, but a vector of ids is needed')
+    check_ids(rows, problem.towers[side].n_rows, name, name + ' rows[{}]')
+    return rows
+
 def _remembered(problem, params):
     "The point kept last, if these are its parameters."
     last = problem._memo.get('point')
@@ -211,7 +227,6 @@ def _evaluated(problem, params, to_left=None, to_right=None):
     "The point at `params`, remembered from now on; adds the sparse part of the gradients where asked for."
     problem._memo.clear()
     params, terms = np.array(params, problem.dtype), problem.terms      # a copy: the caller may change its own
-    if params.shape != (problem.n_params,): raise ValueError(f'params has shape {params.shape}, but ({problem.n_params},) is needed; problem.start() gives one')
     n_kept = sum(tower.n_rows * (sum(tower.shape.hidden) + (tower.n_components if tower.shape.cosine else 0)) for tower in problem.towers)
     keeps = ([], []) if n_kept * problem.dtype.itemsize <= problem.keep_mb * 2**20 else (None, None)
     P, Q = (problem.embed(side, params, None, keeps[side]) for side in (0, 1))
@@ -272,7 +287,9 @@ def _matrix(problem):
 
 def _block(problem, params, batch, with_grad=False):
     "Loss and gradient estimated from a block: the sum over it, times mn over its size, and the whole ridge."
-    rows, columns = (np.asarray(ids) for ids in batch)
+    rows, columns = (_rows_of(problem, side, ids) for side, ids in enumerate(batch))
+    if not (len(rows) and len(columns)):
+        raise ValueError('the block is empty, but at least one entity of each side is needed; problem.draw(rng) gives one')
     terms, scale = block_terms(problem.terms, _matrix(problem), rows, columns), problem.n_terms / (len(rows) * len(columns))
     P, Q = problem.embed(0, params, rows), problem.embed(1, params, columns)
     loss, to_left, to_right, _ = embedding_gradients(terms, P, Q, left_gramian(terms, P), right_gramian(terms, Q))
