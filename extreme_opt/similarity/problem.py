@@ -130,6 +130,10 @@ def _checked(problem):
     if dtype not in (np.float32, np.float64): raise ValueError(f'dtype is {dtype}, but float32 or float64 is needed')
     if not 0 <= problem.ridge < np.inf: raise ValueError(f'ridge is {problem.ridge}, but a finite number >= 0 is needed; 0 is none')
     if int(problem.n_components) < 1: raise ValueError(f'n_components is {problem.n_components}, but a whole number from 1 up is needed')
+    for side in ('left', 'right'):
+        shape = getattr(problem, side)
+        if not isinstance(shape, MLP):
+            raise TypeError(f'{side}={shape!r} is no tower; use MLP(256, 256) or Linear()')
     if problem.biases and (problem.left.cosine or problem.right.cosine): raise ValueError('biases=True does not go with cosine towers; choose one')
     sizes = [size if size is not None or features is None else (features.shape[0] if hasattr(features, 'shape') else len(features))
              for size, features in ((problem.n_left, problem.left_features), (problem.n_right, problem.right_features))]
@@ -142,7 +146,6 @@ def _checked(problem):
     terms = replace(terms, n_threads=int(problem.n_threads))
     towers = []
     for side, shape, features, n in (('left', problem.left, problem.left_features, pairs.n_left), ('right', problem.right, problem.right_features, pairs.n_right)):
-        if not isinstance(shape, MLP): raise TypeError(f'{side}={shape!r} is no tower; use MLP(256, 256) or Linear()')
         inputs, n_rows, n_inputs = check_inputs(features, n, side, dtype)
         towers.append(Tower(shape, inputs, n_rows, n_inputs, int(problem.n_components) + problem.biases, dtype))
     return dict(dtype=dtype, terms=terms, towers=tuple(towers), n_left=pairs.n_left, n_right=pairs.n_right, _memo={})
