@@ -128,7 +128,8 @@ def test_warm_start_goes_on(planted):
     model = quick(warm_start=True, max_steps=2).fit(planted.observed)
     first = model.run_.column('loss')[-1]
     np.testing.assert_allclose(model.fit(planted.observed).run_.column('loss')[0], first, rtol=1e-5)
-    with pytest.raises(ValueError, match='warm_start=True, but the last fit had the left tower .* of width 3 .* and this one has .* of width 4'): model.set_params(n_components=4).fit(planted.observed)
+    with pytest.raises(ValueError, match='the last fit had the left tower .* of width 3 .* and this one has .* of width 4'):
+        model.set_params(n_components=4).fit(planted.observed)
 
 
 def test_a_checkpoint_continues(planted, tmp_path):

@@ -88,7 +88,8 @@ class _Parts(Estimator):
     _kind = None
     n_components: Any; left: Any; right: Any; solver: Any; loss: Any; unobserved_weight: Any; ridge: Any; impute: Any; row_weights: Any
     column_weights: Any; values: Any; penalty: Any; biases: Any; dtype: Any; warm_start: Any; random_state: Any; n_threads: Any; tolerance: Any
-    run_: Any; left_embeddings_: Any; right_embeddings_: Any; left_biases_: Any; right_biases_: Any; observed_: Any; ridge_: Any; unobserved_weight_: Any; n_features_in_: Any
+    run_: Any; left_embeddings_: Any; right_embeddings_: Any; left_biases_: Any; right_biases_: Any
+    _towers: Any; observed_: Any; ridge_: Any; unobserved_weight_: Any; n_features_in_: Any
 
     def _make_solver(self, problem):
         newton = GaussNewton(damping=_DAMPING * _ridge_of(problem))
