@@ -318,7 +318,7 @@ class _Lists(_Embedding):
         if index is None:
             return top_k(_scorer(left, right), np.arange(len(P)), len(Q), k, seen)
         if index.embeddings is not Q: raise ValueError('index was built for another fit; build it again with model.build_index()')
-        return near_lists(index, _wide(*left, 0), k, seen)
+        return near_lists(index, _wide(P, left[1], 0), k, seen)
 
 # %% ../../nbs/30_similarity/80_model.ipynb #d4410f92
 class _Near(_Lists):
