@@ -491,3 +491,20 @@ def test_one_package_may_be_named_alone(cache):
     "A bare name is one package, not a list of letters."
     assert docstrings('json').class_names.tolist() == docstrings(['json']).class_names.tolist() != []
     with pytest.raises(ValueError, match='n_buckets=0, but a number from 1 up'): data.docstring_modules(SMALL, n_buckets=0)
+
+
+@pytest.mark.parametrize('dtype', [np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64])
+def test_pairs_of_ids_alone(dtype):
+    "Without features and names the largest id tells the size; unsigned ids count like any others."
+    pairs = data.Pairs(np.array([[0, 2], [3, 0]], dtype), None, None)
+    assert (pairs.n_left, pairs.n_right) == (4, 3)
+    assert pairs.observed.dtype == np.int64 and pairs.observed.tolist() == [[0, 2], [3, 0]]
+    with pytest.raises(ValueError, match=r'observed\[1, 0\] is 3, but there are 2 left rows'):
+        data.Pairs(np.array([[0, 2], [3, 0]], dtype), np.eye(2), None)
+
+
+def test_pairs_without_pairs_and_with_text():
+    assert data.Pairs(np.empty((0, 2), int), None, None).n_right == 0
+    assert data.Pairs([[1, 0]], None, None).train_observed.tolist() == [[1, 0]]
+    with pytest.raises(ValueError, match='number each column'):
+        data.Pairs([['u1', 'i1']], None, None)

@@ -7,9 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from extreme_opt.core import GaussNewton, minimize
+from extreme_opt.core import GaussNewton, LeastSquares, minimize
 from extreme_opt.core.checks import check_gradient
 from extreme_opt.similarity import MLP, AllPairs, Linear, dense_loss, pair_loss, tally, unseen_value_qr
+from extreme_opt.similarity.problem import Block
 from extreme_opt.similarity.gramian import left_gramian, right_gramian, unseen_value
 
 
@@ -126,6 +127,51 @@ def test_gauss_newton_continues_from_a_file(tmp_path):
     np.testing.assert_array_equal(whole.state.params, rest.state.params)
 
 
+@pytest.mark.parametrize('precondition', [False, True])
+@pytest.mark.parametrize('max_products', [1, 2, 30])
+def test_the_predicted_gain_of_a_damped_step_is_exact_on_least_squares(precondition, max_products):
+    "The model is the loss there, so that actual over predicted change is 1, solved to the end or not."
+    class Probed(LeastSquares):
+        "With a diagonal to divide by."
+        def curvature_probe(self, params, rng): return 1. + rng.random(len(params))
+    rng = np.random.default_rng(0)
+    kind = Probed if precondition else LeastSquares
+    problem = kind(rng.normal(size=(30, 6)), rng.normal(size=30), ridge=.5)
+    for damping in (0, .1, 1, 10, 100, 1000):
+        solver = GaussNewton(damping=damping, max_products=max_products, forcing=1e-9)
+        state = solver.step(problem, solver.init(problem, np.ones(6)), np.random.default_rng(1))
+        assert state.gain_ratio == pytest.approx(1, abs=1e-8)
+        shorter = GaussNewton(damping=damping, max_products=max_products, shrink=.37, decrease=.9)   # the whole step gains too little
+        state = shorter.step(problem, shorter.init(problem, np.ones(6)), np.random.default_rng(1))
+        assert state.gain_ratio == pytest.approx(1, abs=1e-8)
+        assert state.step_size < 1 or damping >= 100
+
+
+def test_the_fallback_direction_has_a_gain_of_its_own():
+    "Where conjugate gradients give up at once, the step goes down the gradient; its curvature is computed."
+    class Odd(LeastSquares):
+        "Not positive along the gradient at the first product; right after that."
+        n_calls = 0
+        def curvature_times(self, params, vector):
+            self.n_calls += 1
+            return -vector if self.n_calls == 1 else super().curvature_times(params, vector)
+    rng = np.random.default_rng(0)
+    data = rng.normal(size=(30, 6)), rng.normal(size=30)
+    for damping in (0., .1, .9):
+        problem, solver = Odd(*data, ridge=.5), GaussNewton(damping=damping)
+        state = solver.step(problem, solver.init(problem, np.zeros(6)), rng)
+        assert 'negative curvature' in state.solve and state.n_products == problem.n_calls == 2
+        assert state.step_size > 0 and state.gain_ratio == pytest.approx(1, abs=1e-8)
+    class Broken(LeastSquares):
+        "No product is finite: the model is a plane."
+        def curvature_times(self, params, vector): return np.full_like(vector, np.nan)
+    problem, solver = Broken(*data, ridge=.5), GaussNewton()
+    state = solver.step(problem, solver.init(problem, np.zeros(6)), rng)
+    grad = problem.grad(np.zeros(6))
+    expected = (problem.loss(state.params) - problem.loss(np.zeros(6))) / (-state.step_size * (grad @ grad))
+    assert state.step_size > 0 and state.gain_ratio == pytest.approx(expected)
+
+
 def test_failed_search_raises_damping_and_keeps_the_point():
     "One try at twice the start of a nearly flat problem fails at first; nothing moves, and later steps succeed."
     problem = made(20, 15, .2, ridge=1e-3, impute=-1.)
@@ -153,6 +199,39 @@ def test_remembered_point_is_not_fooled():
     again = pickle.loads(pickle.dumps(problem))
     assert again.loss(params) == problem.loss(params)
     np.testing.assert_allclose(problem.tiny().grad(problem.tiny().start()).shape, problem.tiny().n_params)
+
+
+@pytest.mark.parametrize('dtype', [np.float32, np.float64])
+@pytest.mark.parametrize('tower', [MLP(4), Linear()])
+@np.errstate(all='ignore')                                   # flipped exponents overflow
+def test_a_changed_vector_is_evaluated_again(dtype, tower):
+    "Sign flips, exponent flips and single bits, in place and in a copy."
+    problem, fresh = (made(left=tower, right=tower, dtype=dtype) for _ in range(2))
+    words = np.dtype(f'u{np.dtype(dtype).itemsize}')
+    n_bits = 8 * words.itemsize
+    def flipped(places, bit):
+        found = problem.start(1)
+        found.view(words)[places] ^= words.type(1) << words.type(bit)
+        return found
+    others = [-problem.start(1), flipped([0, 5], n_bits - 1), flipped([1, 2, 3, 4], n_bits - 1), flipped([0, 1], n_bits - 3)]
+    others += [flipped([k], bit) for k in (0, 7) for bit in range(n_bits - 1)] + [flipped([2, 3], n_bits - 2)]
+    for other in others:
+        params = problem.start(1)
+        problem.loss(params)
+        fresh._memo.clear()
+        expected = fresh.loss_and_grad(other)
+        np.testing.assert_array_equal(problem.loss(other), expected[0])
+        problem.loss(params)
+        np.testing.assert_array_equal(problem.grad(other), expected[1])
+        problem.loss(params)
+        params[:] = other
+        np.testing.assert_array_equal(problem.loss(params), expected[0])
+    base = problem.start(1)
+    view = base.view()
+    view.flags.writeable = False
+    before = problem.loss(view)
+    base[[0, 5]] *= -1
+    assert problem.loss(view) != before
 
 
 def test_ials_is_linear_towers():
@@ -185,3 +264,79 @@ def test_threads_change_no_bit(dtype):
         found.append(np.concatenate([[loss], grad, problem.curvature_times(params, params)]))
     for other in found[1:]: np.testing.assert_array_equal(other, found[0])
     with pytest.raises(ValueError, match='at least 1 thread'): AllPairs(pairs, n_threads=0)
+
+
+@pytest.mark.parametrize('dtype', [np.uint8, np.uint16, np.uint32, np.uint64, np.int8, np.int64])
+def test_ids_of_every_integer_type(dtype):
+    pairs = np.array([[0, 3], [4, 0], [2, 2]])
+    one, two = (AllPairs(ids, n_components=2, left=Linear(), right=Linear()) for ids in (pairs.astype(dtype), pairs))
+    assert (one.n_left, one.n_right) == (5, 4)
+    np.testing.assert_array_equal(one.grad(one.start(0)), two.grad(two.start(0)))
+    features = np.array([3, 1, 1, 0, 2], dtype)
+    assert AllPairs(pairs, features, n_components=2).towers[0].n_inputs == 4
+    with pytest.raises(ValueError, match=r'observed\[1, 0\] is 4, but there are 4 left entities'):
+        AllPairs(pairs.astype(dtype), n_left=4)
+
+
+def test_ids_that_kernels_cannot_hold_are_refused():
+    with pytest.raises(ValueError, match='at most 2147483647 are possible'): AllPairs([[0, 2**31]])
+    with pytest.raises(ValueError, match='number each column'): AllPairs(np.array([['u12', 'i3']]))
+
+
+def corrupted(kind, part, place, value):
+    "A 4 x 5 matrix whose index arrays were changed after it was made."
+    matrix = sparse.coo_array(np.arange(20).reshape(4, 5) % 3).asformat(kind)
+    if kind == 'coo': matrix.coords[part][place] = value
+    else: getattr(matrix, part)[place] = value
+    return matrix
+
+
+@pytest.mark.parametrize('kind, part, place, value', [
+    ('csr', 'indices', 2, 5), ('csr', 'indices', 0, -1), ('csr', 'indices', 1, 2**31 - 1), ('csr', 'indptr', 2, 10**6), ('csr', 'indptr', 2, -3),
+    ('csr', 'indptr', 0, 1), ('csr', 'indptr', 4, 99), ('csc', 'indices', 2, 4), ('csc', 'indices', 0, -1), ('csc', 'indptr', 3, 10**6),
+    ('coo', 0, 1, 4), ('coo', 1, 1, 5), ('coo', 1, 0, -2)])
+def test_a_broken_sparse_matrix_is_refused_where_it_enters(kind, part, place, value):
+    "Before any compiled code sees it: as pairs, and as features of either side."
+    broken = corrupted(kind, part, place, value)
+    with pytest.raises(ValueError, match='observed'): AllPairs(broken, n_components=2, left=Linear(), right=Linear())
+    pairs = np.array([[0, 1], [3, 2]])
+    for side in ('left', 'right'):
+        with pytest.raises(ValueError, match=f'{side}_features'): AllPairs(pairs, **{f'{side}_features': broken, f'n_{side}': 4})
+
+
+def test_batches_of_ids_are_checked():
+    "A block, and rows given to embed and push: in range, whole numbers, one dimension."
+    problem = made(6, 5)
+    params = problem.start(0)
+    def block(left, right): return Block(np.asarray(left), np.asarray(right))
+    for bad, text in ((block([0, 6], [1]), r'left rows\[1\] is 6, but there are 6'), (block([0], [-1]), r'right rows\[0\] is -1'),
+                      (block([0], [2**40]), r'right rows\[0\]'), (block([.5], [0]), 'a vector of ids'), (block([[0]], [0]), 'a vector of ids'),
+                      (block(np.empty(0, int), [0]), 'the block is empty')):
+        for method in (problem.loss_at, problem.grad_at):
+            with pytest.raises(ValueError, match=text): method(params, bad)
+    for rows in ([6], [-1], [2**40]):
+        rows = np.array(rows)
+        with pytest.raises(ValueError, match='left rows'): problem.embed(0, params, rows)
+        with pytest.raises(ValueError, match='left rows'): problem.push(0, params, np.ones((1, 3)), np.zeros_like(params), rows)
+    with pytest.raises(ValueError, match='cotangents have 2 rows, but 1'): problem.push(0, params, np.ones((2, 3)), np.zeros_like(params), np.array([1]))
+    np.testing.assert_allclose(problem.grad_at(params, block(np.arange(6, dtype=np.uint8), np.arange(5))), problem.grad(params), atol=1e-12)
+
+
+@pytest.mark.parametrize('size', [0, 1, -1])
+def test_vectors_of_another_length_are_refused(size):
+    problem = made()
+    params = problem.start(0)
+    wrong = np.ones(size if size >= 0 else len(params) + 1)
+    batch = Block(np.array([0]), np.array([0]))
+    for call in (problem.loss, problem.grad, lambda v: problem.grad_at(v, batch), lambda v: problem.loss_at(v, batch),
+                 lambda v: problem.curvature_times(params, v), lambda v: problem.embed(0, v)):
+        with pytest.raises(ValueError, match='params has shape'): call(wrong)
+
+
+@pytest.mark.parametrize('labels, text', [
+    ([1, 0, 1], r'labels hold 0 \(labels\[1\]\); the logistic loss needs -1 and \+1: use 2\*labels - 1'),
+    ([5, 3, 1], r'labels hold 5 \(labels\[0\]\).* use loss "squared"'), ([1, -1, 0], r'labels hold 0 \(labels\[2\]\).* use loss "squared"')])
+def test_the_logistic_loss_refuses_other_labels(labels, text):
+    pairs = [[2, 1], [1, 0], [0, 1]]
+    with pytest.raises(ValueError, match=text): AllPairs(pairs, labels=labels)
+    assert np.isfinite(AllPairs(pairs, labels=labels, kind='squared', n_components=2).loss(AllPairs(pairs, kind='squared', n_components=2).start(0)))

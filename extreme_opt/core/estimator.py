@@ -325,7 +325,8 @@ def check_shared(
 @contextmanager
 def _workers(estimator, problem, solver, params):
     "Problem, solver and first point as they are, or with the rows on the workers of `client`."
-    check_shared(estimator, solver, alone=False)
+    threaded = problem if hasattr(problem, 'n_threads') else solver      # whichever shares its work
+    check_shared(estimator, threaded, alone=False)
     if estimator.client is None: yield problem, solver, params; return
     from extreme_opt.scale import lent
     with lent(problem, solver, estimator.client, params) as found: yield found

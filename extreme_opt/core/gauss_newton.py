@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 import numpy as np
 from .descent import loss_and_grad
-from .linalg import conjugate_gradients
+from .linalg import _dot, conjugate_gradients
 from .solver import State
 
 # %% ../../nbs/30_similarity/40_gauss_newton.ipynb #4ca0c88e
@@ -38,16 +38,24 @@ def newton_direction(
     max_products:int = 30,    # products allowed
     forcing:float = .1,       # xi, relative residual to stop at
     precondition:bool = True, # divide by the probed diagonal, where the problem has `curvature_probe`
-)->tuple[np.ndarray, int, str]: # s (n_params,), products made, how the solve ended
+)->tuple[np.ndarray, float, int, str]: # s (n_params,), s'Gs, products made, how the solve ended
     "Solve (G + mu I) s = -g roughly: Algorithm 3 with guards, (G1)."
-    mu = params.dtype.type(damping)
-    scale = problem.curvature_probe(params, rng) + mu if precondition and hasattr(problem, 'curvature_probe') else None
-    times = lambda vector: problem.curvature_times(params, vector) + mu * vector if damping else problem.curvature_times(params, vector)
+    mu, scale = params.dtype.type(damping), None
+    if precondition and hasattr(problem, 'curvature_probe'):
+        scale = problem.curvature_probe(params, rng) + mu
+    def times(vector):
+        product = problem.curvature_times(params, vector)
+        return product + mu * vector if damping else product
     solve = conjugate_gradients(times, -grad, tolerance=forcing, max_steps=max_products,
                                 precondition=None if scale is None else lambda rest: rest / scale)
     way, n_products = solve.solution, len(solve.residual_norms) - 1 + (' in step ' in solve.message)
-    if not float(way @ grad) < 0: way = -grad if scale is None else -grad / scale      # a guard spoke at once: straight down
-    return way, n_products, solve.message
+    slope = _dot(way, grad)
+    if slope < 0:
+        return way, -slope - damping * _dot(way, way), n_products, solve.message       # (G2')
+    way = -grad if scale is None else -grad / scale         # a guard spoke at once: straight down
+    bend = _dot(way, problem.curvature_times(params, way))
+    return way, bend if np.isfinite(bend) else 0., n_products + 1, solve.message
+
 
 # %% ../../nbs/30_similarity/40_gauss_newton.ipynb #d158b6e7
 @dataclass(frozen=True)
@@ -70,22 +78,25 @@ class GaussNewton:
         "The first state."
         return GaussNewtonState(params=params.copy(), damping=self.damping)
     def tiny(self) -> 'GaussNewton': "The same solver with one product a step."; return replace(self, max_products=1)
-    def direction(self, problem:Any, params:np.ndarray, grad:np.ndarray, damping:float, rng:np.random.Generator) -> tuple[np.ndarray, int, str]: # `newton_direction`
+    def direction(self, problem:Any, params:np.ndarray, grad:np.ndarray, damping:float,
+                  rng:np.random.Generator) -> tuple[np.ndarray, float, int, str]: # `newton_direction`
         "The way of the next step with these settings."
-        return newton_direction(problem, params, grad, rng, damping=damping, max_products=self.max_products, forcing=self.forcing, precondition=self.precondition)
+        return newton_direction(problem, params, grad, rng, damping=damping, max_products=self.max_products,
+                                forcing=self.forcing, precondition=self.precondition)
     def step(self, problem:Any, state:GaussNewtonState, rng:np.random.Generator) -> GaussNewtonState: # one step later
         "One solve and one search; a failed search leaves params and loss as they are and raises the damping."
         loss, grad = loss_and_grad(problem, state.params)
         norm = float(np.linalg.norm(grad))
-        way, n_products, solve = self.direction(problem, state.params, grad, state.damping, rng)
+        way, bend, n_products, solve = self.direction(problem, state.params, grad, state.damping, rng)
         slope, size, params, value, tries = float(way @ grad), 1., state.params, loss, 0
         while tries < self.max_tries and -slope * size > 1e-17 * abs(loss):
             trial, tries = state.params + params.dtype.type(size) * way, tries + 1
             at = float(problem.loss(trial))
             if at < loss and at <= loss + self.decrease * size * slope: params, value = trial, at; break
             size *= self.shrink
-        moved, predicted = params is not state.params, .5 * slope + .5 * state.damping * float(way @ way)
-        ratio = (value - loss) / min(size * slope - size * size * (slope - predicted), -1e-300) if moved else 0.
+        moved = params is not state.params
+        predicted = size * slope + .5 * size * size * bend       # m(size s): (G2')
+        ratio = (value - loss) / min(predicted, -1e-300) if moved else 0.
         factor = 10. if not moved else 1.5 if ratio < .25 else 1 / 1.5 if ratio > .75 else 1.
         damping, final = state.damping * factor, not moved and (state.damping == 0 or state.damping > 1e12 or tries < self.max_tries)
         return state.advance(params, (1 + tries + n_products) * problem.n_terms, 1 + tries + n_products, loss=value, grad_norm=norm, damping=damping,

@@ -28,18 +28,29 @@ class Pairs:
     def __post_init__(self):
         put, pairs = object.__setattr__, np.asarray(self.observed)
         if pairs.ndim != 2 or pairs.shape[1] != 2:
-            raise ValueError(f'observed has shape {pairs.shape}, but pairs need shape (n_observed, 2); stack left and right ids as columns')
+            raise ValueError(f'observed has shape {pairs.shape}, but pairs need shape (n_observed, 2); '
+                             'stack left and right ids as columns')
+        if pairs.dtype.kind not in 'iu':
+            raise ValueError(f'observed has dtype {pairs.dtype}, but integer ids are needed; '
+                             'number each column: np.unique(ids, return_inverse=True)[1]')
+        put(self, 'observed', pairs)
         for column, side in enumerate(('left', 'right')):
             n = self._size(side)
             bad = np.flatnonzero((pairs[:, column] < 0) | (pairs[:, column] >= n))
-            if len(bad): raise ValueError(f'observed[{bad[0]}, {column}] is {pairs[bad[0], column]}, '
-                                          f'but there are {n} {side} rows; ids run from 0 to {n - 1}')
-        if self.train is None: put(self, 'train', np.arange(len(pairs)))
-        if self.test is None: put(self, 'test', np.arange(0))
+            if len(bad):
+                raise ValueError(f'observed[{bad[0]}, {column}] is {pairs[bad[0], column]}, '
+                                 f'but there are {n} {side} rows; ids run from 0 to {n - 1}')
+        put(self, 'observed', pairs.astype(np.int64, copy=False))
+        if self.train is None:
+            put(self, 'train', np.arange(len(pairs)))
+        if self.test is None:
+            put(self, 'test', np.arange(0))
     def _size(self, side):
         for what in (getattr(self, f'{side}_features'), getattr(self, f'{side}_names')):
-            if what is not None: return what.shape[0]
-        return int(self.observed[:, side == 'right'].max(initial=-1)) + 1
+            if what is not None:
+                return what.shape[0]
+        ids = self.observed[:, int(side == 'right')]
+        return int(ids.max()) + 1 if len(ids) else 0
     @property
     def n_left(self) -> int: return self._size('left')
     @property

@@ -9,20 +9,24 @@ __all__ = ['VALUES', 'SOLVERS', 'auto_ridge', 'SimilarityModel']
 import copy
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 import numpy as np
 import scipy.sparse
 from ..core.descent import GradientDescent
-from ..core.estimator import Estimator, NotFitted, _borrowed, run_estimator
+from extreme_opt.core.estimator import (
+    Estimator, NotFitted, _borrowed, _seed_of, run_estimator, warn_not_converged,
+)
 from ..core.gauss_newton import GaussNewton
+from ..core.linalg import check_sparse
 from ..core.model_file import load_model, save_model
 from .index import NearIndex, build_index, near_lists
 from .problem import AllPairs, widen
 from .ranking import DEFAULT_MEASURES, _outside, ceiling, pattern, rank_measures, top_k
 from .sampling import BlockSGD, PairSGD
 from .sogram import SOGram
-from .towers import MLP, Linear, Tower, check_inputs, forward
+from .towers import MLP, Linear, Tower, _table, check_inputs, forward
 
 # %% ../../nbs/30_similarity/80_model.ipynb #6854d568
 VALUES = ('ignore', 'weights', 'labels')
@@ -33,11 +37,30 @@ def _observed(observed, values):
     if not scipy.sparse.issparse(observed):
         if values != 'ignore': raise ValueError(f'values={values!r} needs a sparse matrix; for pairs give pair_weights or labels to fit')
         return np.asarray(observed), {}
-    matrix = scipy.sparse.coo_array(observed)
-    if not (matrix.data != 0).all():
-        kept = matrix.data != 0
-        matrix = scipy.sparse.coo_array((matrix.data[kept], tuple(ids[kept] for ids in matrix.coords)), shape=matrix.shape)
+    matrix = observed if observed.format == 'coo' else scipy.sparse.coo_array(check_sparse(observed, 'observed'))
+    kept = matrix.data != 0
+    if not kept.all():
+        if values == 'labels':
+            at = np.argmin(kept)
+            raise ValueError(f'observed stores a 0 in row {matrix.row[at]}, column {matrix.col[at]}, and values="labels": '
+                             'is it a label, or no pair? Give pairs of ids with labels=, or observed.eliminate_zeros()')
+        matrix = scipy.sparse.coo_array((matrix.data[kept], (matrix.row[kept], matrix.col[kept])), shape=matrix.shape)
     return matrix, {} if values == 'ignore' else {dict(weights='pair_weights', labels='labels')[values]: 'values'}
+
+def _signed(labels, loss):
+    "Labels of 0 and 1 as -1 and +1 for the logistic loss; all others as they are."
+    if labels is None or loss != 'logistic':
+        return labels
+    values = np.asarray(labels)
+    binary = values.dtype.kind in 'biuf' and np.isin(values, (0, 1)).all() and not (values == 1).all()
+    return 2. * values - 1 if binary else values
+
+def _rows(features, side):
+    "Features as a dense table or as CSR."
+    if features is None:
+        return None
+    name = f'{side}_features'
+    return check_sparse(features, name) if scipy.sparse.issparse(features) else _table(features, name)
 
 def _warn_of_empty(features, side):
     "Say once that rows without any feature share one embedding."
@@ -64,8 +87,9 @@ class _Parts(Estimator):
     "From settings to problem and solver."
     _kind = None
     n_components: Any; left: Any; right: Any; solver: Any; loss: Any; unobserved_weight: Any; ridge: Any; impute: Any; row_weights: Any
-    column_weights: Any; values: Any; penalty: Any; biases: Any; dtype: Any; warm_start: Any; random_state: Any
-    run_: Any; left_embeddings_: Any; right_embeddings_: Any; observed_: Any; ridge_: Any; unobserved_weight_: Any; n_features_in_: Any
+    column_weights: Any; values: Any; penalty: Any; biases: Any; dtype: Any; warm_start: Any; random_state: Any; n_threads: Any; tolerance: Any
+    run_: Any; left_embeddings_: Any; right_embeddings_: Any; left_biases_: Any; right_biases_: Any
+    _towers: Any; observed_: Any; ridge_: Any; unobserved_weight_: Any; n_features_in_: Any
 
     def _make_solver(self, problem):
         newton = GaussNewton(damping=_DAMPING * _ridge_of(problem))
@@ -74,17 +98,26 @@ class _Parts(Estimator):
         return made[self.solver]
     def _make_problem(self, observed, left_features, right_features, labels, pair_weights):
         pairs, meaning = _observed(observed, self.values)
-        given = dict(labels=labels, pair_weights=pair_weights) | meaning
+        given = dict(labels=_signed(labels, self.loss), pair_weights=pair_weights) | meaning
+        left_features, right_features = _rows(left_features, 'left'), _rows(right_features, 'right')
         for features, side in ((left_features, 'left'), (right_features, 'right')): _warn_of_empty(features, side)
-        n_left, n_right = pairs.shape if scipy.sparse.issparse(pairs) else (None, None)
+        n_left, n_right = pairs.shape if scipy.sparse.issparse(pairs) else self._sizes(pairs, left_features, right_features)
         settings = dict(n_components=self.n_components, left=_shape(self.left), right=_shape(self.right), kind=self.loss, unobserved_weight=self.unobserved_weight,
                         row_weights=self.row_weights, column_weights=self.column_weights, impute=self.impute, penalty=self.penalty,
-                        biases=self.biases, n_left=n_left, n_right=n_right, dtype=self.dtype, **given)
+                        biases=self.biases, n_left=n_left, n_right=n_right, dtype=self.dtype,
+                        n_threads=self.n_threads, **given)
         if isinstance(self.ridge, str) and self.ridge != 'auto': raise ValueError(f'ridge={self.ridge!r} is neither a number nor "auto"')
         problem = AllPairs(pairs, left_features, right_features, ridge=0. if self.ridge == 'auto' else self.ridge, **settings)
         if self.ridge == 'auto':
             object.__setattr__(problem, 'ridge', _ridge_of(problem))
         return problem
+    def _sizes(self, pairs, *features):
+        "Entities of a catalogue that goes on: as many as before, or as the largest id asks for."
+        if not self.warm_start or not hasattr(self, 'observed_') or pairs.ndim != 2 or pairs.dtype.kind not in 'iu':
+            return None, None
+        largest = pairs.max(axis=0).tolist() if len(pairs) else [-1, -1]
+        return [None if rows is not None else max(known, new + 1)
+                for rows, known, new in zip(features, self.observed_.shape, largest)]
 
 def _ridge_of(problem): return auto_ridge(float(problem.terms.pairs.weights.sum()), problem.n_left, problem.n_right)
 
@@ -97,6 +130,53 @@ def _written(shape):   # the same in words and numbers
     if not isinstance(shape, MLP): return shape
     return dict(linear=isinstance(shape, Linear), hidden=list(shape.hidden), activation=shape.activation, bias=shape.bias, cosine=shape.cosine)
 
+def _fitted_tower(tower):
+    "What embedding new entities and a warm start need to know of a fitted tower."
+    inputs = 'ids in order' if tower.features is None else 'ids' if tower.features.ndim == 1 else 'columns'
+    return dict(shape=_written(tower.shape), inputs=inputs, n_inputs=tower.n_inputs, width=tower.n_components)
+
+def _grown(problem, last, towers, seed):
+    "Parameters of the last fit; ids that have joined since start at random."
+    params, at = problem.start(seed), 0
+    for side, new, old in zip(('left', 'right'), problem.towers, towers):
+        _check_same(side, old, _fitted_tower(new))
+        before = Tower(_shape(old['shape']), None, 0, old['n_inputs'], old['width'], problem.dtype)
+        part = problem.split(params)[side == 'right']
+        for layer, known in zip(new.unpack(part), before.unpack(last[at:at + before.n_params])):
+            layer.weights[:len(known.weights)] = known.weights
+            if known.bias is not None:
+                layer.bias[:] = known.bias
+        at += before.n_params
+    return params
+
+def _check_same(side, old, new):
+    "A warm start needs the towers of the last fit, over the same inputs or more ids."
+    head, tail = 'warm_start=True, but the last fit had', 'set warm_start=False to begin anew'
+    if any(old[name] != new[name] for name in ('shape', 'width', 'inputs')):
+        was, now = (f'{_shape(one["shape"])!r} of width {one["width"]} over {one["inputs"]}' for one in (old, new))
+        raise ValueError(f'{head} the {side} tower {was} and this one has {now}; {tail}')
+    if old['inputs'] == 'columns' and old['n_inputs'] != new['n_inputs']:
+        raise ValueError(f'{head} {old["n_inputs"]} columns in {side}_features and this one has {new["n_inputs"]}; {tail}')
+    if old['n_inputs'] > new['n_inputs']:
+        raise ValueError(f'{head} {old["n_inputs"]} {side} entities and this one has {new["n_inputs"]}; keep all of them, or {tail}')
+
+_SEARCHING = 'newton', 'gd', 'adagrad'      # solvers that look for a step length
+
+def _remedy(model, run):
+    "How the run ended and what to change; nothing where it has converged, or was to make so many steps and no more."
+    message = run.message
+    if 'not finite' in message or ' failed (' in message:
+        ways = 'scale the features, or raise ridge' if model.solver in _SEARCHING else (
+            'use solver="adagrad", which searches for a step length, scale the features, or raise ridge')
+        return message.partition(': ')[0], ways
+    if 'lowers the loss' in message:
+        return 'no step lowers the loss', 'dtype="float64" tells smaller differences of the loss apart, a larger ridge bends it more'
+    if message.startswith('reached ') and model.tolerance is not None:
+        limit = message.removeprefix('reached ').partition('=')[0]
+        return message, (f'raise {limit}, loosen tolerance={model.tolerance:g}, or set tolerance=None if these steps are all you want')
+    return None
+
+
 # %% ../../nbs/30_similarity/80_model.ipynb #0e5c3aa0
 class _Learning(_Parts):
     "Learning, and embeddings of entities old and new."
@@ -105,23 +185,29 @@ class _Learning(_Parts):
         left_features:Any = None,  # (n_left, n_left_features) dense or sparse; None: each entity its own
         right_features:Any = None, # (n_right, n_right_features) likewise
         *,
-        labels:Any = None,         # (n_observed,) of pairs given as ids; ones if None
+        labels:Any = None,         # (n_observed,) of pairs given as ids; ones if None; logistic: -1 and +1, or 0 and 1, where 0 means -1
         pair_weights:Any = None,   # (n_observed,) >= 0, likewise
     )->Any: # itself
         "Learn both towers from the observed pairs and, weighted, all others."
         self._check_settings()
-        before = self.run_.state.params if self.warm_start and hasattr(self, 'run_') else None
+        last = self.run_.state.params if self.warm_start and hasattr(self, 'run_') else None
         problem = self._make_problem(observed, left_features, right_features, labels, pair_weights)
-        solver = self._make_solver(problem)
-        if before is not None and before.shape != (problem.n_params,):
-            raise ValueError(f'warm_start=True, but the last fit had {len(before)} parameters and this one has {problem.n_params}; set warm_start=False')
-        run_estimator(self, problem, solver, None if before is None else before.astype(problem.dtype), n_bytes=8. * problem.memory())
-        params, pairs = self.run_.state.params, problem.terms.pairs
-        self.left_embeddings_, self.right_embeddings_ = problem.embed(0, params), problem.embed(1, params)
+        solver, begin = self._make_solver(problem), None
+        if last is not None:
+            begin = _grown(problem, last, self._towers, _seed_of(self.random_state))
+        run_estimator(self, problem, solver, begin, n_bytes=8. * problem.memory())
+        params, pairs, k = self.run_.state.params, problem.terms.pairs, int(self.n_components)
+        rows = [problem.embed(side, params) for side in (0, 1)]
+        self.left_embeddings_, self.right_embeddings_ = (np.ascontiguousarray(each[:, :k]) for each in rows)
+        self.left_biases_, self.right_biases_ = (
+            rows[side][:, k + side].copy() if self.biases else None for side in (0, 1))
         self.observed_ = pattern(np.column_stack([pairs.rows, pairs.rights]), (problem.n_left, problem.n_right))
         self.ridge_, self.unobserved_weight_ = float(problem.ridge), float(problem.terms.omega)
-        self._inputs = [(tower.n_inputs, features is not None) for tower, features in zip(problem.towers, (left_features, right_features))]
-        self.n_features_in_ = self._inputs[0][0]
+        self._towers = [_fitted_tower(tower) for tower in problem.towers]
+        self.n_features_in_ = problem.towers[0].n_inputs
+        ended = _remedy(self, self.run_)
+        if ended is not None:
+            warn_not_converged(self, replace(self.run_, message=ended[0]), ended[1])
         return self
     def _fitted(self):
         if not hasattr(self, 'left_embeddings_'):
@@ -130,41 +216,49 @@ class _Learning(_Parts):
 # %% ../../nbs/30_similarity/80_model.ipynb #56adb082
 class _Embedding(_Learning):
     "Embeddings by id, or by features."
-    def _tower(self, side, features, n_rows=None):   # the fitted tower over other entities, and its parameters
-        name, (n_inputs, has_features) = ('left', 'right')[side], self._inputs[side]
-        if not has_features: raise ValueError(f'{name} entities were fitted by id alone, so a new one has no place; fit with {name}_features')
-        shape = _shape(self.left if side == 0 else self.right)
-        params = self.run_.state.params
-        rows, n_rows, width = check_inputs(features, n_rows, name, params.dtype)
+    def _new_rows(self, side, features):
+        "Embeddings and biases (or None) of entities by their features, with the towers as they were fitted."
+        name, fitted, params = ('left', 'right')[side], self._towers[side], self.run_.state.params
+        if fitted['inputs'] == 'ids in order':
+            raise ValueError(f'{name} entities were fitted by id alone, so a new one has no place; fit with {name}_features')
+        rows, n_rows, width = check_inputs(features, None, name, params.dtype)
+        n_inputs = fitted['n_inputs']
+        if (rows.ndim == 1) != (fitted['inputs'] == 'ids'):
+            raise ValueError(f'{name}_features has shape {rows.shape}, but {fitted["inputs"]} were fitted; use the same kind of features')
         if width != n_inputs and rows.ndim == 2:
             raise ValueError(f'{name}_features has {width} columns, but {n_inputs} were fitted; use the same features')
         if rows.ndim == 1 and width > n_inputs:
             raise ValueError(f'{name}_features holds id {width - 1}, but {n_inputs} ids were fitted; ids run from 0 to {n_inputs - 1}')
-        tower = Tower(shape, rows, n_rows, n_inputs, int(self.n_components) + bool(self.biases), params.dtype)
-        return tower, params[:tower.n_params] if side == 0 else params[-tower.n_params:]
+        tower = Tower(_shape(fitted['shape']), rows, n_rows, n_inputs, fitted['width'], params.dtype)
+        out = forward(tower, params[:tower.n_params] if side == 0 else params[-tower.n_params:])
+        if self.left_biases_ is None:
+            return out, None
+        return np.ascontiguousarray(out[:, :-1]), out[:, -1]
     def _embed(self, side, ids, features):
+        "Embeddings and biases (or None) of known or new entities."
         self._fitted()
         if features is not None:
             if ids is not None: raise ValueError('ids and features are both given; give ids of known entities, or features of any')
-            tower, params = self._tower(side, features)
-            rows = forward(tower, params)
-            return widen(rows, side) if self.biases else rows
-        whole = self.left_embeddings_ if side == 0 else self.right_embeddings_
-        return whole if ids is None else whole[_known(ids, len(whole), ('left', 'right')[side])]
+            return self._new_rows(side, features)
+        rows, biases = (self.left_embeddings_, self.left_biases_) if side == 0 else (self.right_embeddings_, self.right_biases_)
+        if ids is None:
+            return rows, biases
+        ids = _known(ids, len(rows), ('left', 'right')[side])
+        return rows[ids], None if biases is None else biases[ids]
     def embed_left(self,
         ids:Any = None,      # (n,) int ids of known entities; all if None
         *,
         features:Any = None, # (n, n_left_features) of any entities, seen or not, instead of ids
-    )->np.ndarray: # (n, width) embeddings; width is n_components, or 2 more with biases
-        "Embeddings of left entities."
-        return self._embed(0, ids, features)
+    )->np.ndarray: # (n, n_components)
+        "Embeddings of left entities, without their biases."
+        return self._embed(0, ids, features)[0]
     def embed_right(self,
         ids:Any = None,      # (n,) int ids of known entities; all if None
         *,
         features:Any = None, # (n, n_right_features) of any entities, seen or not, instead of ids
-    )->np.ndarray: # (n, width) embeddings
-        "Embeddings of right entities."
-        return self._embed(1, ids, features)
+    )->np.ndarray: # (n, n_components)
+        "Embeddings of right entities, without their biases."
+        return self._embed(1, ids, features)[0]
 
 # %% ../../nbs/30_similarity/80_model.ipynb #a7c05503
 def _known(ids, n, side):   # ids as an int array, all of them between 0 and n - 1
@@ -175,6 +269,18 @@ def _known(ids, n, side):   # ids as an int array, all of them between 0 and n -
     if len(bad): raise ValueError(f'{side} id {ids[bad[0]]} at place {bad[0]} is unknown; there are {n}, from 0 to {n - 1}')
     return ids.astype(np.int64)
 
+def _scorer(left, right):
+    "Scores of some left rows against all right ones; each side is (embeddings, biases or None)."
+    (P, p), (Q, q) = left, right
+    if p is None:
+        return lambda rows: P[rows] @ Q.T
+    return lambda rows: P[rows] @ Q.T + (p[rows, None] + q)
+
+def _wide(rows, biases, side):
+    "Embeddings whose inner products are the scores, biases included."
+    return rows if biases is None else widen(np.column_stack([rows, biases]), side)
+
+
 # %% ../../nbs/30_similarity/80_model.ipynb #cd556b3d
 class _Lists(_Embedding):
     "Scores, lists, and how good they are."
@@ -184,12 +290,15 @@ class _Lists(_Embedding):
         left_features:Any = None,  # rows that the left ids point into; None: known entities
         right_features:Any = None, # rows that the right ids point into; None: known entities
     )->np.ndarray: # (n,) scores, larger for likelier pairs
-        "Score of each pair: the inner product of the embeddings."
-        P, Q, pairs = self._embed(0, None, left_features), self._embed(1, None, right_features), np.asarray(pairs)
+        "Score of each pair: the inner product of the embeddings, and the biases where there are any."
+        (P, p), (Q, q) = self._embed(0, None, left_features), self._embed(1, None, right_features)
+        pairs = np.asarray(pairs)
         if pairs.ndim != 2 or pairs.shape[1] != 2: raise ValueError(f'pairs has shape {pairs.shape}, but (n, 2) is needed; stack left and right ids as columns')
         i, j = _known(pairs[:, 0], len(P), 'left'), _known(pairs[:, 1], len(Q), 'right')
         size = max(1, 2**20 // P.shape[1])
-        return np.concatenate([np.einsum('ij,ij->i', P[i[at:at + size]], Q[j[at:at + size]]) for at in range(0, len(i), size)] or [np.empty(0, P.dtype)])
+        parts = [np.einsum('ij,ij->i', P[i[at:at + size]], Q[j[at:at + size]]) for at in range(0, len(i), size)]
+        scores = np.concatenate(parts or [np.empty(0, P.dtype)])
+        return scores if p is None else scores + p[i] + q[j]
     def recommend(self,
         ids:Any = None,            # (n,) int left ids; all if None
         k:int = 10,                # length of the lists
@@ -200,14 +309,16 @@ class _Lists(_Embedding):
         index:NearIndex|None = None, # of `build_index`: lists from a graph, nearly exact; None: exact
     )->tuple[np.ndarray, np.ndarray]: # (n, k) int right ids, best first, padded with -1; (n, k) scores, padded with -inf
         "The k right entities that go best with each left one."
-        P, Q = self._embed(0, ids, features), self.right_embeddings_
+        left, right = self._embed(0, ids, features), self._embed(1, None, None)
+        P, Q = left[0], right[0]
         if seen is None and exclude_seen and features is None:
             seen = self.observed_ if ids is None else self.observed_[_known(ids, self.observed_.shape[0], 'left')]
         if seen is not None and seen.shape != (len(P), len(Q)): raise ValueError(f'seen has shape {seen.shape}, but ({len(P)}, {len(Q)}) is needed')
-        seen = scipy.sparse.csr_array(seen) if exclude_seen and seen is not None else None
-        if index is None: return top_k(lambda rows: P[rows] @ Q.T, np.arange(len(P)), len(Q), k, seen)
+        seen = scipy.sparse.csr_array(check_sparse(seen, 'seen')) if exclude_seen and seen is not None else None
+        if index is None:
+            return top_k(_scorer(left, right), np.arange(len(P)), len(Q), k, seen)
         if index.embeddings is not Q: raise ValueError('index was built for another fit; build it again with model.build_index()')
-        return near_lists(index, P, k, seen)
+        return near_lists(index, _wide(P, left[1], 0), k, seen)
 
 # %% ../../nbs/30_similarity/80_model.ipynb #d4410f92
 class _Near(_Lists):
@@ -217,15 +328,16 @@ class _Near(_Lists):
     )->NearIndex: # for `recommend`
         "A graph over the right entities, for fast lists; needs the extra `ann`."
         self._fitted()
-        return build_index(self.right_embeddings_, **settings)
+        index = build_index(_wide(self.right_embeddings_, self.right_biases_, 1), **settings)
+        return replace(index, embeddings=self.right_embeddings_)       # by which `recommend` knows the fit
     def similar(self,
         ids:Any,            # (n,) int ids
         k:int = 10,         # length of the lists
         side:str = 'right', # "left" or "right"
     )->tuple[np.ndarray, np.ndarray]: # (n, k) ids, best first, padded with -1; (n, k) cosines
-        "The k entities of the same side whose embeddings point in the most similar direction, itself left out."
+        "The k entities of the same side whose embeddings (without biases) have the largest cosine, itself left out."
         if side not in ('left', 'right'): raise ValueError(f'side={side!r} is neither "left" nor "right"')
-        rows = self._embed(int(side == 'right'), None, None).astype(np.float64)
+        rows = self._embed(int(side == 'right'), None, None)[0].astype(np.float64)
         rows = rows / np.maximum(np.linalg.norm(rows, axis=1), 1e-300)[:, None]
         ids = _known(ids, len(rows), side)
         own = pattern(np.column_stack([np.arange(len(ids)), ids]), (len(ids), len(rows)))
@@ -245,9 +357,12 @@ class _Judged(_Near):
         if not scipy.sparse.issparse(test):
             test = np.asarray(test)
             test = pattern(np.column_stack([_known(test[:, 0], len(P), 'left'), _known(test[:, 1], len(Q), 'right')]), (len(P), len(Q)))
-        else: test = pattern(np.column_stack(scipy.sparse.coo_array(test).coords), test.shape)
+        else:
+            test = check_sparse(test, 'test')
+            test = pattern(np.column_stack(test.nonzero()), test.shape)
         if test.shape != (len(P), len(Q)): raise ValueError(f'test has shape {test.shape}, but ({len(P)}, {len(Q)}) was fitted')
-        found = rank_measures(lambda rows: P[rows] @ Q.T, test, seen, metrics)
+        score = _scorer((P, self.left_biases_), (Q, self.right_biases_))
+        found = rank_measures(score, test, seen, metrics)
         n_relevant = np.diff(_outside(test, seen).indptr)
         return found | dict(ceilings={name: ceiling(name, n_relevant[n_relevant > 0]) for name in metrics})
     def save(self,
@@ -270,8 +385,10 @@ class _Judged(_Near):
 class SimilarityModel(_Judged):
     """Two towers trained on all pairs, observed or not, at the cost of the entities.
 
-    After `fit`: `left_embeddings_` (n_left, width), `right_embeddings_` (n_right, width), `observed_` CSR of the pairs, `ridge_`,
-    `unobserved_weight_`, `run_` the record, `n_steps_`, `n_features_in_` (columns of the left features, or left ids).
+    After `fit`: `left_embeddings_` (n_left, n_components), `right_embeddings_` (n_right, n_components); with `biases=True`
+    also `left_biases_` (n_left,) and `right_biases_` (n_right,), which are added to the inner products; `observed_` CSR of
+    the pairs, `ridge_`, `unobserved_weight_`, `run_` the record, `n_steps_`, `n_features_in_` (columns of the left
+    features, or left ids). A fit that ends before `tolerance` is reached warns; so does one that diverges.
     """
     def __init__(self,
         n_components:int = 64,             # k, width of the embeddings
@@ -293,10 +410,10 @@ class SimilarityModel(_Judged):
         max_passes:float|None = None,      # stop after so many visits per entity
         max_seconds:float|None = None,     # stop after so many seconds
         tolerance:float|None = 1e-3,       # stop at this gradient norm, relative to the start; sampled solvers: change of the loss in a pass
-        warm_start:bool = False,           # whether fit goes on from the parameters it has
+        warm_start:bool = False,           # whether fit goes on from the parameters it has; ids may have joined since
         progress:bool = False,             # whether to show a bar
         random_state:Any = 0,              # seed
-        n_threads:int = 1,                 # threads
+        n_threads:int = 1,                 # threads that visit the observed pairs; the numbers do not depend on it
         checkpoint:Any = None,             # file that the run is kept in, and continued from where it is there
         client:Any = None,                 # dask client whose workers hold the rows, or "local"; None: this process
     ):

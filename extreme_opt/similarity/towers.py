@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 from ..core.compiled import njit
-from .all_pairs import count_products
+from ..core.linalg import check_sparse
+from .all_pairs import check_ids, count_products
 
 # %% ../../nbs/30_similarity/35_towers.ipynb #af1cc608
 TAYLOR = np.array([1 / 479001600, 1 / 39916800, 1 / 3628800, 1 / 362880, 1 / 40320, 1 / 5040, 1 / 720, 1 / 120, 1 / 24, 1 / 6, 1 / 2, 1., 0., -40., 1 / 64, 2.])
@@ -78,6 +79,23 @@ class Linear(MLP):
     def __repr__(self): return f'Linear(bias={self.bias}, cosine={self.cosine})'
 
 # %% ../../nbs/30_similarity/35_towers.ipynb #952f1cf6
+def _table(features, name):
+    "A dense array from whatever came."
+    try:
+        table = np.asarray(features)
+    except ValueError:
+        raise ValueError(f'{name} has rows of different lengths; every row needs the same columns') from None
+    if table.ndim == 0:
+        raise ValueError(f'{name} is {features!r:.80}, but rows of numbers are needed')
+    return table
+
+def _numbers(table, name, dtype):
+    "The same as numbers."
+    try:
+        return np.ascontiguousarray(table, dtype=dtype)
+    except (TypeError, ValueError):
+        raise ValueError(f'{name} has dtype {table.dtype}, but numbers are needed; encode text and categories first') from None
+
 def check_inputs(
     features:Any,   # (n_rows, n_inputs) dense or CSR, (n_rows,) int ids, or None for row i being entity i
     n_rows:int|None,  # rows that are needed; None: as many as there are
@@ -87,14 +105,15 @@ def check_inputs(
     "Inputs of a tower, checked once."
     name = f'{side}_features'
     if features is None: return None, int(n_rows or 0), int(n_rows or 0)
-    if not sparse.issparse(features): features = np.asarray(features)
+    features = check_sparse(features, name) if sparse.issparse(features) else _table(features, name)
     if n_rows is not None and features.shape[:1] != (n_rows,):
-        raise ValueError(f'{name} has {features.shape[0]} rows, but there are {n_rows} {side} entities; give one row per entity')
+        raise ValueError(f'{name} has {features.shape[0]} rows, '
+                         f'but there are {n_rows} {side} entities; give one row per entity')
     if features.ndim == 1 and features.dtype.kind in 'iu':
-        if (features < 0).any(): raise ValueError(f'{name}[{np.argmax(features < 0)}] is {features.min()}, but ids start at 0')
-        return features.astype(np.int64), len(features), int(features.max(initial=-1)) + 1
+        n_inputs = check_ids(features, None, side, name + '[{}]')
+        return features.astype(np.int64), len(features), n_inputs
     if features.ndim != 2: raise ValueError(f'{name} has shape {features.shape}, but (n_{side}, n_features) or (n_{side},) int ids are needed')
-    rows: Any = sparse.csr_array(features, dtype=dtype) if sparse.issparse(features) else np.ascontiguousarray(features, dtype=dtype)
+    rows: Any = sparse.csr_array(features, dtype=dtype) if sparse.issparse(features) else _numbers(features, name, dtype)
     bad = np.flatnonzero(~np.isfinite(rows.data if sparse.issparse(rows) else rows.ravel()))
     if len(bad):
         at = np.searchsorted(rows.indptr, bad[0], side='right') - 1 if sparse.issparse(rows) else bad[0] // rows.shape[1]
