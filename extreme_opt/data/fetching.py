@@ -20,7 +20,7 @@ import zlib
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
-from .readers import opened
+from .formats import open_compressed
 from .store import cache_folder, write_atomically
 
 # %% ../../nbs/10_data/50_fetch.ipynb #cd45175a
@@ -249,7 +249,7 @@ def _unwrap(remote, path, folder):
     if remote.packed == 'stream':
         target = folder/'unpacked'
         try:
-            with opened(path) as source, open(target, 'wb') as file: shutil.copyfileobj(source, file, 1 << 20)
+            with open_compressed(path) as source, open(target, 'wb') as file: shutil.copyfileobj(source, file, 1 << 20)
         except (OSError, EOFError, zlib.error) as error:
             raise ValueError(f'{path.name} is damaged ({error}); get it again') from None
         return {remote.keeps[0].name: target}

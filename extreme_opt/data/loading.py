@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any
 import numpy as np
 from scipy import sparse
-from .columns import read_columns, read_edges, read_idx, read_ratings, read_table, read_triplets
 from .comparisons import Triplets, eurodist, triplets_from_distances
 from .fetching import _known, fetch
 from .multiclass import Multiclass, held_out
 from .pairs import Pairs
 from .preparation import prepare, unit_rows
-from .readers import Rows, lines, opened, read_arff, read_sparse
+from .formats import (
+    Multilabel, iter_lines, open_compressed, read_arff, read_columns, read_edges, read_idx,
+    read_ratings, read_sparse, read_table, read_triplets)
 
 # %% ../../nbs/10_data/55_load.ipynb #e89e2f9b
 class _Folder:
@@ -102,7 +103,7 @@ def _mnist(files, part='both', n_features=780, unit_norm=True, dense=False, dtyp
         features = flat.astype(dtype) if dense else sparse.vstack(blocks, format='csr')
         if dense: features /= dtype(255)
         else: features.data /= dtype(255)
-        return Rows(features, digits.astype(np.int64), np.arange(len(digits) + 1), 10)
+        return Multilabel(features, digits.astype(np.int64), np.arange(len(digits) + 1), 10)
     rows, test = _parts(read, part)
     return prepare(rows, test, unit_norm=unit_norm, relabel=False, dtype=dtype)
 
@@ -160,7 +161,7 @@ def _conll_part(path, which):
     "Words, parts of speech and chunk tags of one part, and where sentences start."
     name = f'conll2000/{which}.txt'
     words, tags, chunks, starts, fresh = [], [], [], [], True
-    for number, line in lines(path, name if path.suffix == '.zip' else ''):
+    for number, line in iter_lines(path, name if path.suffix == '.zip' else ''):
         if not (fields := line.split()): fresh = True; continue
         if len(fields) != 3: raise ValueError(f'line {number} of {which}.txt has {len(fields)} fields, expected word, tag and chunk')
         if fresh: starts.append(len(words)); fresh = False
@@ -226,14 +227,14 @@ def _uci(files, table='LetterRecognition', standardize=True, test_share=.2, seed
 
 @_loads('srbct')
 def _srbct(files, standardize=True, test_share=.2, seed=0, dtype=np.float32):
-    found = read_table(files('srbct.csv'), 0, heading=False)
+    found = read_table(files('srbct.csv'), 0, header=False)
     split = held_out(np.unique(found.target, return_inverse=True)[1], test_share, seed)
     return _dense(found.values, found.target, found.names, *split, standardize, dtype)
 
 # %% ../../nbs/10_data/55_load.ipynb #0d14b645
 def _fields(path, sep, n_fields):
     "The fields of a small text table, as lists of words."
-    for number, line in lines(path):
+    for number, line in iter_lines(path):
         if not line.strip(): continue
         found = line.rstrip(b'\r').decode('latin-1').split(sep)
         if len(found) != n_fields: raise ValueError(f'line {number} of {path.name} has {len(found)} fields, expected {n_fields}')
@@ -270,7 +271,7 @@ def _film_sides(files, which, features):
         users = {int(k): [f'sex={sex}', f'age={age}', f'trade={trade}'] for k, sex, age, trade, _ in _fields(files('users.dat'), '::', 5)}
         films = {int(k): (title, genres.split('|')) for k, title, genres in _fields(files('movies.dat'), '::', 3)}
     else:
-        genres = [line.split(b'|')[0].decode() for _, line in lines(files('u.genre')) if line.strip()]
+        genres = [line.split(b'|')[0].decode() for _, line in iter_lines(files('u.genre')) if line.strip()]
         users = {int(k): [f'sex={sex}', f'age={int(age) // 10 * 10}', f'trade={trade}'] for k, age, sex, trade, _ in _fields(files('u.user'), '|', 5)}
         films = {int(row[0]): (row[1], [genre for genre, flag in zip(genres, row[5:]) if flag == '1']) for row in _fields(files('u.item'), '|', 24)}
     return dict(left=users, right={k: marks for k, (_, marks) in films.items()}, titles={k: title for k, (title, _) in films.items()})
@@ -293,7 +294,7 @@ def _ml1m(files, which='positives', min_rating=4, test_share=.1, seed=0, feature
         return _pairs(users, items, _random_part(len(users), test_share, seed), **sides)
     if which == 'positives' and not files.has('ratings.dat') and files.has('positives-10core.csv'):
         if min_rating != 4: raise ValueError(f'min_rating is {min_rating}, but without ratings.dat only the ratings from 4 are known; place it in {files.path}')
-        users, items, part = read_columns(files('positives-10core.csv'), ['iii'], words={b'train': b'0', b'valid': b'1', b'test': b'2'})
+        users, items, part = read_columns(files('positives-10core.csv'), ['iii'], {2: dict(train=0, valid=1, test=2).__getitem__})
         return _pairs(users, items, part == 2, **sides)
     if which not in ('positives', 'all', 'ratings'): raise ValueError(f"which is {which!r}, expected 'positives', 'all' or 'ratings'")
     least = -np.inf if which == 'all' else min_rating
@@ -303,7 +304,7 @@ def _ml1m(files, which='positives', min_rating=4, test_share=.1, seed=0, feature
 def _json(path, what):
     "A JSON file of the expected kind, or one line that says where it breaks."
     try:
-        with opened(path) as file: found = json.load(file)
+        with open_compressed(path) as file: found = json.load(file)
     except (ValueError, RecursionError, EOFError) as error: raise ValueError(f'{path.name} is no JSON file: {error}') from None
     if not isinstance(found, what): raise ValueError(f'{path.name} holds a {type(found).__name__} at line 1, expected a {what.__name__}')
     return found
@@ -377,7 +378,7 @@ def _material(files, votes='all'):
 def _food100(files, test_share=.1, seed=0):
     ids = {}
     found = array('q')
-    for number, line in lines(files('food100-dataset.zip'), 'food100-dataset/all-triplets.csv'):
+    for number, line in iter_lines(files('food100-dataset.zip'), 'food100-dataset/all-triplets.csv'):
         fields = [field.strip().decode('utf-8', 'replace') for field in line.split(b';')]
         if len(fields) == 3: found.extend([ids.setdefault(field, len(ids)) for field in fields])
         elif line.strip(): raise ValueError(f'line {number} of all-triplets.csv has {len(fields)} fields, expected 3 names')

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from .multiclass import Multiclass
-from .readers import Rows
+from .formats import Multilabel
 
 # %% ../../nbs/10_data/44_prepare.ipynb #eb3aadb1
 def _one_each(rows, first_label, source='rows'):
@@ -53,8 +53,8 @@ def _stack(parts, n_features, dtype):
 
 # %% ../../nbs/10_data/44_prepare.ipynb #481435eb
 def prepare(
-    rows:Rows,                # training rows, as a reader gives them
-    test:Rows|None=None,      # test rows, with the same labels and columns
+    rows:Multilabel,                # training rows, as a reader gives them
+    test:Multilabel|None=None,      # test rows, with the same labels and columns
     *,
     first_label:bool=True,    # keep the lowest label of each row; else a copy of the row per label
     unit_norm:bool=False,     # scale rows to unit L2 norm
