@@ -12,4 +12,4 @@ extras = {key.removesuffix('_requirements'): value.split()
           for key, value in config.items() if key.endswith('_requirements')}
 extras['all'] = sorted({need for needs in extras.values() for need in needs if not need.startswith(lib)})
 setup(version=config['version'], install_requires=config['requirements'].split(), extras_require=extras,
-      packages=find_packages(include=[lib, f'{lib}.*']), package_data={lib: ['py.typed']})
+      packages=find_packages(include=[lib, f'{lib}.*']), package_data={lib: ['py.typed'], f'{lib}.data': ['registry.toml']})

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tarfile
 import threading
+import time
 import zipfile
 from pathlib import Path
 
@@ -19,7 +20,8 @@ import pytest
 from scipy import sparse
 
 from extreme_opt import data
-from extreme_opt.data.fetching import Kept, Public, Remote
+from extreme_opt.data import fetching
+from extreme_opt.data.fetching import DatasetInfo, Download, FileSpec
 
 TEXT = b'0,1,2\n3,4,5\n'
 HASH = hashlib.sha256(TEXT).hexdigest()
@@ -50,16 +52,26 @@ SERVED = {'good.csv': TEXT, 'good.csv.gz': gzip.compress(TEXT), 'good.csv.bz2': 
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    "Serves `SERVED`; promises more than it sends for cut-off.csv."
+    "Serves `SERVED`; promises more than it sends for cut-off.csv; endless.csv and drip.csv never end."
     def do_HEAD(self): self.do_GET()
     def do_GET(self):
         name = self.path.rsplit('/', 1)[-1]
         self.server.asked.append((self.command, name))
+        if name in ('endless.csv', 'drip.csv'): return self.never_ends(name)
         body = TEXT if name == 'cut-off.csv' else SERVED.get(name)
         self.send_response(200 if body is not None else 404)
         self.send_header('Content-Length', str(len(body or b'') + (1000 if name == 'cut-off.csv' else 0)))
         self.end_headers()
         if self.command == 'GET': self.wfile.write(body or b'')
+    def never_ends(self, name):
+        self.send_response(200)
+        self.end_headers()
+        try:
+            while not self.server.stopped:
+                self.wfile.write(b'0' * (1 << 16 if name == 'endless.csv' else 8))
+                self.server.sent += 1 << 16 if name == 'endless.csv' else 8
+                if name == 'drip.csv': time.sleep(.05)
+        except OSError: pass     # the client has hung up
     def log_message(self, *_): pass
 
 
@@ -67,9 +79,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
 def server():
     "An HTTP server on this machine."
     with http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler) as one:
-        one.asked = []
+        one.asked, one.sent, one.stopped = [], 0, False
         threading.Thread(target=one.serve_forever, daemon=True).start()
         yield one
+        one.stopped = True
         one.shutdown()
 
 
@@ -87,8 +100,8 @@ def home(server, tmp_path, monkeypatch):
 @pytest.fixture
 def toy(home, monkeypatch):
     "Put a set of one remote file into the table."
-    def put(file, keeps=(Kept('good.csv', len(TEXT), HASH),), packed='', size=None):
-        monkeypatch.setitem(data.PUBLIC, 'toy', Public('ordinal', home, 'ask first', (Remote(f'{home}/{file}', keeps, packed, size),)))
+    def put(file, keeps=(FileSpec('good.csv', len(TEXT), HASH),), packed='', size=None):
+        monkeypatch.setitem(data.DATASETS, 'toy', DatasetInfo('ordinal', home, 'ask first', (Download(f'{home}/{file}', keeps, packed, size),)))
     return put
 
 
@@ -98,7 +111,7 @@ def folder_is_clean(cache):
 
 
 # ------------------------------------------------------------------------------------------ fetch
-@pytest.mark.parametrize('file, packed', [('good.csv', ''), ('good.csv.gz', 'stream'), ('good.csv.bz2', 'stream'),
+@pytest.mark.parametrize('file, packed', [('good.csv', ''), ('good.csv.gz', 'decompress'), ('good.csv.bz2', 'decompress'),
                                           ('pack.zip', 'archive'), ('pack.tar.gz', 'archive')])
 def test_a_good_file(toy, server, home, capsys, file, packed):
     "Terms are shown, the content is checked and recorded, and the second call asks nobody."
@@ -106,6 +119,7 @@ def test_a_good_file(toy, server, home, capsys, file, packed):
     folder = data.fetch('toy')
     said = capsys.readouterr().err
     assert 'ask first' in said and 'MB' in said and home in said
+    assert (folder/'good.csv').stat().st_size == len(TEXT)
     assert (folder/'good.csv').read_bytes() == TEXT and folder_is_clean(folder.parent)
     record = json.loads((folder/'fetched.json').read_text())['good.csv']
     assert record == dict(source=f'{home}/{file}', bytes=len(TEXT), sha256=HASH, verified=True)
@@ -116,28 +130,28 @@ def test_a_good_file(toy, server, home, capsys, file, packed):
 def test_git_blob_ids_are_checked(toy):
     "The other kind of checksum."
     blob = hashlib.sha1(b'blob %d\0' % len(TEXT) + TEXT).hexdigest()
-    toy('good.csv', (Kept('good.csv', None, f'git:{blob}'),))
+    toy('good.csv', (FileSpec('good.csv', None, f'git:{blob}'),))
     assert json.loads((data.fetch('toy')/'fetched.json').read_text())['good.csv']['verified']
-    toy('good.csv', (Kept('good.csv', None, f'git:{blob[::-1]}'),))
+    toy('good.csv', (FileSpec('good.csv', None, f'git:{blob[::-1]}'),))
     with pytest.raises(ValueError, match='checksum'): data.fetch('toy', force=True)
 
 
 def test_what_cannot_be_verified_is_recorded(toy):
     "No checksum known: the record says so and holds the one that arrived."
-    toy('good.csv', (Kept('good.csv'),))
-    assert data.PUBLIC['toy'].verified == 'no'
+    toy('good.csv', (FileSpec('good.csv'),))
+    assert data.DATASETS['toy'].verified == 'no'
     record = json.loads((data.fetch('toy', quiet=True)/'fetched.json').read_text())['good.csv']
     assert record['verified'] is False and record['sha256'] == HASH
 
 
 @pytest.mark.parametrize('file, packed, error, words', [
     ('other.csv', '', ValueError, 'expected'),                          # another version
-    ('short.csv.gz', 'stream', ValueError, 'damaged'),                  # cut short before it was put on the server
+    ('short.csv.gz', 'decompress', ValueError, 'damaged'),                  # cut short before it was put on the server
     ('cut-off.csv', '', ConnectionError, 'by hand'),                    # the connection breaks off
     ('nowhere.csv', '', ConnectionError, '404'),
     ('page.zip', 'archive', ValueError, 'page.zip is damaged'),         # a page that says "moved"
     ('evil.zip', 'archive', ValueError, 'points outside the folder'),
-    ('pack.zip', 'stream', ValueError, 'damaged|2 files'),
+    ('pack.zip', 'decompress', ValueError, 'damaged|2 files'),
 ])
 def test_a_bad_file_leaves_nothing(toy, tmp_path, file, packed, error, words):
     "One line; no kept file, no debris, nothing outside; and what was there before stays."
@@ -155,14 +169,72 @@ def test_a_bad_file_leaves_nothing(toy, tmp_path, file, packed, error, words):
 
 def test_offline_names_the_file_and_the_place(toy, tmp_path, monkeypatch):
     "Nobody listens: one line with file and folder; the file put there by hand is taken, and checked."
-    toy('good.csv.gz', packed='stream')
+    toy('good.csv.gz', packed='decompress')
     with pytest.raises(ConnectionError) as caught: data.fetch('toy', quiet=True, mirror='http://127.0.0.1:9')
     folder = tmp_path/'cache/data/toy'
     assert f'place good.csv.gz by hand in {folder}' in str(caught.value) and '\n' not in str(caught.value)
     (folder/'good.csv.gz').write_bytes(gzip.compress(TEXT + b'x'))
-    with pytest.raises(ValueError, match='checksum'): data.fetch('toy', quiet=True)
+    with pytest.raises(ValueError, match='force=True'): data.fetch('toy', quiet=True)
     (folder/'good.csv.gz').write_bytes(SERVED['good.csv.gz'])
     assert (data.fetch('toy', mirror='http://127.0.0.1:9')/'good.csv').read_bytes() == TEXT
+
+
+@pytest.mark.parametrize('size', [2 << 20, None])
+def test_a_server_that_never_ends_is_cut_off(toy, server, tmp_path, monkeypatch, size):
+    "The download stops at the declared size, or at the limit of a file without one."
+    server.sent = 0
+    toy('endless.csv', (FileSpec('good.csv', size, max_size=1 << 20),))
+    with pytest.raises(ConnectionError, match='sends more than'): data.fetch('toy', quiet=True)
+    assert server.sent < 1 << 26 and folder_is_clean(tmp_path/'cache') and not list(tmp_path.rglob('good.csv'))
+
+
+def test_a_slow_server_runs_into_the_time_limit(toy, tmp_path):
+    "Eight bytes every twentieth of a second: no single read times out, the whole does."
+    toy('drip.csv', (FileSpec('good.csv'),))
+    start = time.monotonic()
+    with pytest.raises(ConnectionError, match='not complete after 0.5 seconds'): data.fetch('toy', quiet=True, timeout=.5)
+    assert time.monotonic() - start < 20 and folder_is_clean(tmp_path/'cache')
+
+
+@pytest.mark.parametrize('file, packed', [('bomb.csv.gz', 'decompress'), ('bomb.zip', 'archive')])
+def test_compressed_bombs_stop_at_the_declared_size(toy, tmp_path, monkeypatch, file, packed):
+    "Fifty megabytes of zeros where twelve bytes were declared: refused, and never on the disk."
+    zeros = bytes(50_000_000)
+    monkeypatch.setitem(SERVED, 'bomb.csv.gz', gzip.compress(zeros))
+    monkeypatch.setitem(SERVED, 'bomb.zip', zipped(('good.csv', zeros)))
+    written = []
+    monkeypatch.setattr(fetching, '_verify', lambda path, *_: written.append(path))
+    toy(file, packed=packed)
+    with pytest.raises(ValueError, match='unpacks to .*more than'): data.fetch('toy', quiet=True)
+    assert not written and folder_is_clean(tmp_path/'cache')
+
+
+@pytest.mark.parametrize('known', [dict(size=13), dict(size=11), dict(size=None, max_size=11)])
+def test_a_known_size_is_compared(toy, tmp_path, known):
+    "Without a checksum a body of another length is not kept."
+    toy('good.csv', (FileSpec('good.csv', **known),), size=100)
+    with pytest.raises(ValueError, match=r'has 12 bytes, expected .*1\d'): data.fetch('toy', quiet=True)
+    assert not (tmp_path/'cache/data/toy/good.csv').exists()
+
+
+@pytest.mark.parametrize('hash_', [HASH, ''])
+def test_a_kept_file_that_changed_is_noticed(toy, hash_):
+    "Checked again at every call, against the registry or the record; force=True downloads anew."
+    toy('good.csv', (FileSpec('good.csv', len(TEXT), hash_),))
+    folder = data.fetch('toy', quiet=True)
+    (folder/'good.csv').write_bytes(TEXT[::-1])
+    with pytest.raises(ValueError, match='force=True'): data.fetch('toy', quiet=True)
+    assert (data.fetch('toy', quiet=True, force=True)/'good.csv').read_bytes() == TEXT
+
+
+def test_old_staging_folders_are_removed(toy, tmp_path):
+    "What a killed run left behind goes after a day; a younger one may be at work."
+    toy('good.csv')
+    old, young = tmp_path/'cache/data/toy/.part-old', tmp_path/'cache/data/toy/.part-young'
+    for one in (old, young): one.mkdir(parents=True)
+    os.utime(old, (0, 0))
+    data.fetch('toy', quiet=True)
+    assert not old.exists() and young.exists()
 
 
 def test_mirrors(toy, server, home, tmp_path, monkeypatch):
@@ -210,7 +282,7 @@ def test_import_and_load_need_no_pooch(tmp_path):
     (tmp_path/'food-taste').mkdir()
     (tmp_path/'food-taste/train_triplets.txt').write_text('0 1 2\n')
     code = ("import sys, extreme_opt.data as data; data.load('food-taste', test_share=0); "
-            "print(sorted({'pooch', 'requests', 'urllib3', 'scipy.io', 'tarfile'} & set(sys.modules)))")
+            "print(sorted({'pooch', 'requests', 'urllib3', 'scipy.io', 'sklearn', 'tarfile'} & set(sys.modules)))")
     done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, env={**os.environ, 'EXTREME_OPT_DATA': str(tmp_path)})
     assert done.stdout.strip() == '[]', done.stdout + done.stderr
 
@@ -257,15 +329,16 @@ def test_damaged_archives_and_bombs(tmp_path):
 # ------------------------------------------------------------------------------------------ the table
 def test_the_table_is_in_order():
     "https or a home that has none, 64-digit checksums, a loader for every set, no doubled file."
-    assert set(data.PUBLIC) == {*'mnist bibtex delicious brown yeast ml-1m ml-100k wikipedia-links eurodist music-artists zappos-shoes '
+    assert set(data.DATASETS) == {*'mnist bibtex delicious brown yeast ml-1m ml-100k wikipedia-links eurodist music-artists zappos-shoes '
                                 'material-similarity food-taste food100 uci-multiclass srbct conll2000'.split()}
-    for name, one in data.PUBLIC.items():
-        assert one.terms and one.home and one.use in ('softmax', 'similarity', 'ordinal', 'bound') and (one.files or one.by_hand)
+    for name, one in data.DATASETS.items():
+        assert one.terms and one.home and one.chapter in ('softmax', 'similarity', 'ordinal', 'bound') and (one.downloads or one.by_hand)
         assert isinstance(data.load_options(name), dict)
-        kept = [k for remote in one.files for k in remote.keeps]
+        kept = [k for remote in one.downloads for k in remote.files]
         assert len({k.name for k in kept}) == len(kept)
-        for k in kept: assert not k.check or len(k.check.removeprefix('git:')) == (40 if k.check.startswith('git:') else 64)
-        assert all(remote.url.startswith(('https://', 'http://vision.cornell.edu/')) for remote in one.files)
+        for k in kept: assert not k.hash or len(k.hash.removeprefix('git:')) == (40 if k.hash.startswith('git:') else 64)
+        assert all(remote.url.startswith(('https://', 'http://vision.cornell.edu/')) for remote in one.downloads)
+        for k in kept: assert k.hash or k.limit <= 20_000_000      # a checksum, or a declared limit
 
 
 # ------------------------------------------------------------------------------------------ load, on made-up files
@@ -320,7 +393,7 @@ def test_prepare_keeps_dense_and_sparse_alike():
     labels = rng.integers(0, 9, starts[-1])
     for first in (True, False):
         for options in ({}, dict(unit_norm=True), dict(drop_empty=True, n_features=4), dict(relabel=False)):
-            a, b = (data.prepare(data.Rows(form, labels, starts, 9), first_label=first, **options) for form in (dense, sparse.csr_array(dense)))
+            a, b = (data.prepare(data.Multilabel(form, labels, starts, 9), first_label=first, **options) for form in (dense, sparse.csr_array(dense)))
             np.testing.assert_allclose(b.features.toarray(), a.features, rtol=1e-6)
             np.testing.assert_array_equal(a.labels, b.labels)
             assert a.class_names.tolist() == b.class_names.tolist() and a.report == b.report
@@ -421,12 +494,12 @@ def test_real_triplets(real, name, options, n_train, n_test, n_objects):
 def test_real_files_have_the_checksums_of_the_table(real, tmp_path):
     "Every checksum and size of the table that can be compared with a file at hand is right."
     compared = 0
-    for name, one in data.PUBLIC.items():
-        for kept in (k for remote in one.files for k in remote.keeps):
+    for name, one in data.DATASETS.items():
+        for kept in (k for remote in one.downloads for k in remote.files):
             path = next((p for p in (real/name/kept.name, real/name/(kept.name + '.gz')) if p.exists()), None)
-            if path is None or not kept.check or kept.check.startswith('git:'): continue
+            if path is None or not kept.hash or kept.hash.startswith('git:'): continue
             content = gzip.decompress(path.read_bytes()) if path.suffix == '.gz' and not kept.name.endswith('.gz') else path.read_bytes()
-            assert (hashlib.sha256(content).hexdigest(), len(content)) == (kept.check, kept.size), kept.name
+            assert (hashlib.sha256(content).hexdigest(), len(content)) == (kept.hash, kept.size), kept.name
             compared += 1
     assert compared >= 25
 
@@ -437,7 +510,7 @@ def test_real_files_pass_through_fetch(real, tmp_path, monkeypatch):
     shop = tmp_path/'shop'
     shop.mkdir()
     (shop/'ml-100k.zip').write_bytes(zipped(*[(f'ml-100k/{kept.name}', gzip.decompress(path.read_bytes()) if path.suffix == '.gz' else path.read_bytes())
-        for kept in data.PUBLIC['ml-100k'].files[0].keeps for path in [next(iter((real/'ml-100k').glob(kept.name + '*')))]]))
+        for kept in data.DATASETS['ml-100k'].downloads[0].files for path in [next(iter((real/'ml-100k').glob(kept.name + '*')))]]))
     (shop/'chameleon.json').write_bytes(gzip.decompress((real/'wikipedia-links/chameleon_features.json.gz').read_bytes()))
     for graph in ('chameleon', 'crocodile'):
         (shop/f'{graph}_edges.csv').write_bytes(gzip.decompress((real/f'wikipedia-links/{graph}_edges.csv.gz').read_bytes()))

@@ -7,5 +7,5 @@ from extreme_opt.data.formats import (Multilabel, Ratings, Table, read_arff, rea
                                       read_ratings, read_sparse, read_table, read_triplets)
 from extreme_opt.data.preparation import prepare, unit_rows
 from extreme_opt.data.store import cache_folder, cached, load_arrays, save_arrays
-from extreme_opt.data.fetching import PUBLIC, fetch, unpack
+from extreme_opt.data.fetching import DATASETS, fetch, unpack
 from extreme_opt.data.loading import load, load_options

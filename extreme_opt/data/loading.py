@@ -33,7 +33,7 @@ class _Folder:
         for file in files:
             for end in ('', '.gz', '.bz2', '.zip'):
                 if (path := self.path/(file + end)).is_file(): return path
-        raise FileNotFoundError(f'{self.name} needs {" or ".join(files)} in {self.path}, plain or packed; see extreme_opt.data.PUBLIC[{self.name!r}].home')
+        raise FileNotFoundError(f'{self.name} needs {" or ".join(files)} in {self.path}, plain or packed; see extreme_opt.data.DATASETS[{self.name!r}].home')
 
 def _folder_of(name, folder):
     if folder is not None: return _Folder(name, folder)
@@ -52,7 +52,7 @@ def _loads(*names):
 
 # %% ../../nbs/10_data/55_load.ipynb #502f649e
 def load(
-    name:str,             # a set of the table `PUBLIC`
+    name:str,             # a set of the table `DATASETS`
     *,
     folder:Any=None,      # where its files lie; else EXTREME_OPT_DATA/name, else the fetched copy
     **options:Any,        # choices of this set; `load_options(name)` lists them
@@ -66,7 +66,7 @@ def load(
     return _LOADERS[name](_folder_of(name, folder), **options)
 
 def load_options(
-    name:str,    # a set of the table `PUBLIC`
+    name:str,    # a set of the table `DATASETS`
 )->dict:         # option -> default
     "What `load` lets you choose for a set."
     import inspect
