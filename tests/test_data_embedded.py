@@ -13,7 +13,7 @@ from scipy import sparse
 
 from extreme_opt import data
 from extreme_opt.data import multiclass
-from extreme_opt.data.multiclass import Multiclass, class_centroids, corpus, docstrings, held_out, public_modules, sentences, tf_idf, words
+from extreme_opt.data.multiclass import Multiclass, class_centroids, corpus, docstrings, stratified_split, public_modules, sentences, tf_idf, tokenize
 
 SMALL = ('json', 'email', 'logging', 'unittest')   # of the standard library: documented, quick to read
 
@@ -55,7 +55,7 @@ def default(built, monkeypatch):
     return docstrings()
 
 
-def plain(problem): return [' '.join(words(text)) for text in problem.texts.tolist()]
+def plain(problem): return [' '.join(tokenize(text)) for text in problem.texts.tolist()]
 
 
 # ------------------------------------------------------------------------------------------------ docstrings
@@ -65,9 +65,9 @@ def test_cold_build_is_quiet_and_local(built):
 
 def test_size_of_the_default_problem(default):
     assert default.n_classes > 2000 and default.n_samples > 25_000 and default.n_features > 5000
-    assert default.report['n_sentences_shared'] > default.report['n_sentences'] / 3
-    assert default.report['n_rows'] == default.n_samples
-    kept = default.report['n_rows_clean'] - default.report['n_rows_of_small_classes'] - default.report['n_rows_without_known_word']
+    assert default.stats['n_sentences_shared'] > default.stats['n_sentences'] / 3
+    assert default.stats['n_rows'] == default.n_samples
+    kept = default.stats['n_rows_clean'] - default.stats['n_rows_of_small_classes'] - default.stats['n_rows_without_known_word']
     assert kept == default.n_samples
 
 
@@ -86,11 +86,11 @@ def test_no_text_on_both_sides(default, keep_shared):
 
 def test_dropped_sentences_are_the_shared_ones(default):
     read, homes = corpus(), {}
-    for text, owner in zip(read.texts.tolist(), read.owners.tolist()): homes.setdefault(' '.join(words(text)), set()).add(owner)
+    for text, owner in zip(read.texts.tolist(), read.owners.tolist()): homes.setdefault(' '.join(tokenize(text)), set()).add(owner)
     assert all(len(homes[key]) == 1 for key in plain(default))
     names = read.names.tolist()
     for row in range(0, default.n_samples, 97):
-        assert names[next(iter(homes[' '.join(words(default.texts[row]))]))] == default.class_names[default.labels[row]]
+        assert names[next(iter(homes[' '.join(tokenize(default.texts[row]))]))] == default.class_names[default.labels[row]]
 
 
 def test_features_are_unit_rows_weighted_by_training_rows_alone(default):
@@ -147,7 +147,7 @@ print(problem.n_classes > 2000, [name for name in ("matplotlib", "sklearn", "pan
 def same(a, b):
     return all(np.array_equal(x, y) for x, y in zip(
         (a.features.toarray(), a.labels, a.class_names, a.feature_names, a.texts, a.train, a.test, a.idf),
-        (b.features.toarray(), b.labels, b.class_names, b.feature_names, b.texts, b.train, b.test, b.idf))) and a.report == b.report
+        (b.features.toarray(), b.labels, b.class_names, b.feature_names, b.texts, b.train, b.test, b.idf))) and a.stats == b.stats
 
 
 def test_cache_gives_back_what_was_built(cache, monkeypatch):
@@ -196,12 +196,12 @@ def test_versions_and_options_are_in_the_key(cache, monkeypatch):
 # ------------------------------------------------------------------------------------------------ options
 def test_options(cache):
     full = docstrings(SMALL, min_sentences=1)
-    few = docstrings(SMALL, max_classes=7, max_words=50, dtype=np.float64)
+    few = docstrings(SMALL, max_classes=7, max_features=50, dtype=np.float64)
     assert few.n_classes == 7 and few.n_features <= 50 and few.features.dtype == np.float64
     sizes = dict(zip(full.class_names.tolist(), np.bincount(full.labels).tolist()))
     assert min(sizes[name] for name in few.class_names) >= sorted(sizes.values())[-8]
     assert np.bincount(docstrings(SMALL, min_sentences=8).labels).min() >= 6      # a row of rare words may be lost
-    none, half = docstrings(SMALL, test_share=0.), docstrings(SMALL, test_share=.5)
+    none, half = docstrings(SMALL, test_size=0.), docstrings(SMALL, test_size=.5)
     assert len(none.test) == 0 and .35 < len(half.test) / half.n_samples < .6
     other = docstrings(SMALL, seed=5)
     assert set(other.texts[other.test].tolist()) != set(docstrings(SMALL).texts[docstrings(SMALL).test].tolist())
@@ -310,9 +310,9 @@ def test_what_is_read_from_a_package(toy, capsys, recwarn):
 
 
 def test_shared_sentence_of_the_toy(toy):
-    clean = docstrings(('toy_documented',), min_sentences=1, test_share=0.)
-    assert 'Shared sentence of both friends.' not in clean.texts.tolist() and clean.report['n_sentences_shared'] == 2
-    both = docstrings(('toy_documented',), min_sentences=1, test_share=0., keep_shared=True)
+    clean = docstrings(('toy_documented',), min_sentences=1, test_size=0.)
+    assert 'Shared sentence of both friends.' not in clean.texts.tolist() and clean.stats['n_sentences_shared'] == 2
+    both = docstrings(('toy_documented',), min_sentences=1, test_size=0., keep_shared=True)
     assert both.texts.tolist().count('Shared sentence of both friends.') == 2
 
 
@@ -324,7 +324,7 @@ def test_modules_that_do_not_import_are_passed_over(toy):
 @given(st.text(alphabet=' \n\t.:-=>`*abcA0(é', max_size=300))
 def test_any_text_has_sentences_of_words(text):
     for sentence in sentences(text):
-        assert len(words(sentence)) >= 3 and '\n' not in sentence and '`' not in sentence
+        assert len(tokenize(sentence)) >= 3 and '\n' not in sentence and '`' not in sentence
 
 
 @settings(max_examples=100, deadline=None)
@@ -394,22 +394,18 @@ def test_roads_against_the_original_table():
 
 
 @pytest.mark.parametrize(('name', 'shape', 'n_classes'), [('digits', (1797, 64), 10), ('iris', (150, 4), 3), ('wine', (178, 13), 3)])
-def test_small_sets(name, shape, n_classes, monkeypatch):
-    pytest.importorskip('sklearn')
+def test_small_sets(name, shape, n_classes):
     problem = getattr(data, name)()
     assert problem.features.shape == shape and problem.n_classes == n_classes == len(problem.class_names)
     np.testing.assert_allclose(problem.train_features.mean(0), 0, atol=1e-12)
     assert set(problem.test_labels.tolist()) == set(range(n_classes)) and set(problem.train.tolist()).isdisjoint(problem.test.tolist())
-    monkeypatch.setitem(sys.modules, 'sklearn', None)
-    with pytest.raises(ImportError, match=rf'{name}\(\) reads its rows from scikit-learn') as error: getattr(data, name)()
-    assert '\n' not in str(error.value)
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=60), st.floats(0, 1), st.integers(0, 9))
 @settings(max_examples=100, deadline=None)
-def test_held_out_rows(labels, share, seed):
+def test_stratified_split(labels, share, seed):
     labels = np.array(labels)
-    train, test = held_out(labels, share * .99, seed)
+    train, test = stratified_split(labels, share * .99, seed)
     assert sorted([*train.tolist(), *test.tolist()]) == list(range(len(labels)))
     assert set(labels[train].tolist()) == set(labels.tolist())
     assert (np.bincount(labels[test], minlength=6) <= share * np.bincount(labels, minlength=6)).all()
@@ -451,7 +447,7 @@ def test_four_gaussians_are_what_the_page_says():
     np.testing.assert_allclose(np.bincount(problem.labels) / 40_000, truth.prior, atol=.01)
     for k in range(4):
         cloud = problem.features[problem.labels == k]
-        np.testing.assert_allclose(cloud.mean(0), truth.centres[k], atol=.06)
+        np.testing.assert_allclose(cloud.mean(0), truth.centers[k], atol=.06)
         np.testing.assert_allclose(np.cov(cloud.T), np.eye(2), atol=.08)
     assert abs(len(problem.test) / 40_000 - .1) < .001
 
@@ -463,6 +459,13 @@ def test_planted_triplets_reach_every_object_alike():
     both = asked + asked.transpose(0, 2, 1)                      # each question, however answered
     counts = both[tuple(np.array([(i, j, k) for i in range(8) for j in range(8) for k in range(j) if i not in (j, k)]).T)]
     assert len(counts) == 168 and counts.sum() == 40_000 and counts.min() > .7 * counts.mean() and counts.max() < 1.3 * counts.mean()
+
+
+@pytest.mark.parametrize('dtype', [np.uint8, np.uint64, np.int32])
+def test_pairs_take_any_integer_ids(dtype):
+    pairs = data.Pairs(np.array([[0, 1], [2, 0]], dtype))
+    assert (pairs.n_left, pairs.n_right) == (3, 2) and data.Pairs(np.zeros((0, 2), dtype)).n_left == 0
+    assert data.Triplets(np.array([[0, 1, 2]], dtype)).n_objects == 3
 
 
 # ------------------------------------------------------------------------------------------------ wrong input
@@ -478,8 +481,8 @@ def test_wrong_input_is_one_clear_line(make, line):
 
 
 @pytest.mark.parametrize('options, line', [
-    (dict(max_classes=0), 'max_classes=0, but a number from 2 up'), (dict(max_words=-1), 'max_words=-1'), (dict(min_sentences=0), 'min_sentences=0'),
-    (dict(test_share=1.), r'test_share=1.0 is outside \[0, 1\)'), (dict(test_share=float('nan')), 'test_share=nan'),
+    (dict(max_classes=0), 'max_classes=0, but a number from 2 up'), (dict(max_features=-1), 'max_features=-1'), (dict(min_sentences=0), 'min_sentences=0'),
+    (dict(test_size=1.), r'test_size=1.0 is outside \[0, 1\)'), (dict(test_size=float('nan')), 'test_size=nan'),
     (dict(dtype=np.int32), "dtype='int32', but"), (dict(packages=()), 'packages names none')])
 def test_options_without_sense_are_one_line(cache, options, line):
     with pytest.raises(ValueError, match=line) as error: docstrings(**{'packages': SMALL} | options)

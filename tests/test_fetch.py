@@ -264,7 +264,7 @@ def test_sets_for_hands(home, tmp_path):
     with pytest.raises(ValueError, match="'mnits' is no public set; expected one of bibtex"): data.fetch('mnits')
     (tmp_path/'cache/data/food-taste').mkdir(parents=True)
     (tmp_path/'cache/data/food-taste/train_triplets.txt').write_text('00000 00001 00002\n')
-    assert data.load('food-taste', test_share=0).triplets.tolist() == [[0, 1, 2]]
+    assert data.load('food-taste', test_size=0).triplets.tolist() == [[0, 1, 2]]
 
 
 def test_two_fetches_at_once(toy):
@@ -281,7 +281,7 @@ def test_import_and_load_need_no_pooch(tmp_path):
     "Importing the package brings neither pooch nor a network library; loading local files neither."
     (tmp_path/'food-taste').mkdir()
     (tmp_path/'food-taste/train_triplets.txt').write_text('0 1 2\n')
-    code = ("import sys, extreme_opt.data as data; data.load('food-taste', test_share=0); "
+    code = ("import sys, extreme_opt.data as data; data.load('food-taste', test_size=0); "
             "print(sorted({'pooch', 'requests', 'urllib3', 'scipy.io', 'sklearn', 'tarfile'} & set(sys.modules)))")
     done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, env={**os.environ, 'EXTREME_OPT_DATA': str(tmp_path)})
     assert done.stdout.strip() == '[]', done.stdout + done.stderr
@@ -347,7 +347,7 @@ def test_load_reads_what_fetch_would_bring(tmp_path):
     (tmp_path/'ratings.dat').write_text('1::10::5::0\n1::11::2::0\n2::10::4::0\n2::12::5::0\n')
     (tmp_path/'users.dat').write_text('1::F::1::10::48067\n2::M::56::16::70072\n')
     (tmp_path/'movies.dat').write_bytes('10::Le Caf\xe9 (1995)::Comedy\n11::B::Drama\n12::C::Comedy|Drama\n'.encode('latin-1'))
-    liked = data.load('ml-1m', folder=tmp_path, test_share=1/3)
+    liked = data.load('ml-1m', folder=tmp_path, test_size=1/3)
     assert sorted(map(tuple, liked.observed.tolist())) == [(0, 0), (1, 0), (1, 1)] and len(liked.test) == 1 and liked.right_names[0] == 'Le Café (1995)'
     assert liked.right_features.toarray().tolist() == [[1, 0], [1, 1]] and liked.left_features.shape == (2, 6)
     assert len(data.load('ml-1m', folder=tmp_path, which='all', features=False).observed) == 4
@@ -359,7 +359,7 @@ def test_load_reads_what_fetch_would_bring(tmp_path):
     assert vowel.features.tolist() == [[-1, .5], [1, 0], [0, .25]] and vowel.test.tolist() == [2] and vowel.class_names.tolist() == ['0', '1']
 
     (tmp_path/'food100-dataset.zip').write_bytes(zipped(('food100-dataset/all-triplets.csv', b'a.jpg; b.jpg; c.jpg\na.jpg;b.jpg;c.jpg\nb.jpg;c.jpg;a.jpg\n')))
-    food = data.load('food100', folder=tmp_path, test_share=0)
+    food = data.load('food100', folder=tmp_path, test_size=0)
     assert food.names.tolist() == ['a.jpg', 'b.jpg', 'c.jpg'] and food.triplets.tolist() == [[0, 1, 2], [1, 2, 0]]
 
     for part in ('train', 'test'): (tmp_path/f'{part}.txt').write_text('He PRP B-NP\nran VBD B-VP\n\nHe PRP B-NP\n')
@@ -396,7 +396,7 @@ def test_prepare_keeps_dense_and_sparse_alike():
             a, b = (data.prepare(data.Multilabel(form, labels, starts, 9), first_label=first, **options) for form in (dense, sparse.csr_array(dense)))
             np.testing.assert_allclose(b.features.toarray(), a.features, rtol=1e-6)
             np.testing.assert_array_equal(a.labels, b.labels)
-            assert a.class_names.tolist() == b.class_names.tolist() and a.report == b.report
+            assert a.class_names.tolist() == b.class_names.tolist() and a.stats == b.stats
             if options.get('unit_norm'):
                 norms = np.linalg.norm(a.features, axis=1)
                 np.testing.assert_allclose(norms[norms > 0], 1, rtol=1e-6)
@@ -455,7 +455,7 @@ def test_real_mnist(real):
 def test_real_brown(real):
     "Tokens, sentences, word types and the vocabulary at ten occurrences."
     found = data.load('brown')
-    assert (found.report['n_tokens'], found.report['n_sentences'], found.report['n_words']) == (1_161_192, 57_340, 49_815)
+    assert (found.stats['n_tokens'], found.stats['n_sentences'], found.stats['n_words']) == (1_161_192, 57_340, 49_815)
     assert found.n_classes == 8504 == len(np.unique(found.labels)) and round(1000 * found.n_samples / 1_161_192) == 918
     assert np.bincount(found.labels)[np.flatnonzero(found.class_names == 'the')[0]] == 69_971
 
@@ -479,8 +479,8 @@ def test_real_pairs(real, name, options, n_pairs, n_left, n_right, n_test):
 
 
 TRIPLETS = [   # name, options, train, test, objects
-    ('eurodist', {}, 3986, 0, 21), ('music-artists', dict(test_share=0), 9090, 0, 400), ('music-artists', dict(degenerate='keep', test_share=0), 9107, 0, 400),
-    ('music-artists', {}, 7272, 1818, 400), ('zappos-shoes', dict(test_share=0), 283_770, 0, 85), ('food-taste', dict(test_share=0), 59_508, 0, 5000),
+    ('eurodist', {}, 3986, 0, 21), ('music-artists', dict(test_size=0), 9090, 0, 400), ('music-artists', dict(degenerate='keep', test_size=0), 9107, 0, 400),
+    ('music-artists', {}, 7272, 1818, 400), ('zappos-shoes', dict(test_size=0), 283_770, 0, 85), ('food-taste', dict(test_size=0), 59_508, 0, 5000),
     ('material-similarity', {}, 92_892, 11_800, 100), ('material-similarity', dict(votes='majority'), 22_801 - 1395, 3000 - 262, 100),
 ]
 @pytest.mark.parametrize('name, options, n_train, n_test, n_objects', TRIPLETS)

@@ -18,6 +18,7 @@ import time
 import tomllib
 import zipfile
 from collections.abc import Collection
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -114,12 +115,13 @@ class DatasetInfo(NamedTuple):
         return 'yes' if known and all(known) else 'partly' if any(known) else 'no'
 
 def _read_registry() -> dict[str, DatasetInfo]:
-    text = (importlib.resources.files('extreme_opt.data')/'registry.toml').read_text('utf-8')
+    text = (importlib.resources.files('extreme_opt.data') / 'registry.toml').read_text('utf-8')
     found = {}
     for name, info in tomllib.loads(text).items():
         downloads = tuple(
             Download(**{**one, 'files': tuple(FileSpec(**file) for file in one['files'])})
-            for one in info.pop('downloads', ()))
+            for one in info.pop('downloads', ())
+        )
         found[name] = DatasetInfo(**info, downloads=downloads)
     return found
 
@@ -135,8 +137,8 @@ def _content_hash(path: Path, kind: str) -> str:
     size = path.stat().st_size
     with open(path, 'rb') as file:
         if kind == 'git':
-            start = lambda: hashlib.sha1(b'blob %d\0' % size, usedforsecurity=False)
-            return hashlib.file_digest(file, start).hexdigest()
+            blob = hashlib.sha1(b'blob %d\0' % size, usedforsecurity=False)
+            return hashlib.file_digest(file, lambda: blob).hexdigest()
         return hashlib.file_digest(file, 'sha256').hexdigest()
 
 def _verify(path: Path, spec: FileSpec, source: Any) -> dict:
@@ -144,13 +146,17 @@ def _verify(path: Path, spec: FileSpec, source: Any) -> dict:
     size = path.stat().st_size
     if size != spec.size and (spec.size is not None or size > spec.max_size):
         expected = spec.size if spec.size is not None else f'at most {spec.max_size}'
-        raise ValueError(f'{spec.name} from {source} has {size} bytes, expected {expected}; it is '
-                         'another version, cut short, or not the file at all')
+        raise ValueError(
+            f'{spec.name} from {source} has {size} bytes, expected {expected}; it is '
+            'another version, cut short, or not the file at all'
+        )
     kind, _, wanted = spec.hash.rpartition(':')
     found = _content_hash(path, kind)
     if wanted and found != wanted:
-        raise ValueError(f'{spec.name} from {source} has checksum {found[:16]}..., expected '
-                         f'{wanted[:16]}...; it is another version or damaged')
+        raise ValueError(
+            f'{spec.name} from {source} has checksum {found[:16]}..., expected '
+            f'{wanted[:16]}...; it is another version or damaged'
+        )
     plain = found if kind != 'git' else _content_hash(path, '')
     return dict(source=str(source), bytes=size, sha256=plain, verified=bool(wanted))
 
@@ -158,25 +164,34 @@ def _verify(path: Path, spec: FileSpec, source: Any) -> dict:
 def _check_member(name: str, is_plain: bool, archive: Path) -> None:
     outside = name.startswith('/') or '..' in PurePosixPath(name).parts
     if not name or outside or any(sign in name for sign in ('\\', '\0', ':')):
-        raise ValueError(f'{archive.name} holds a member called {name[:80]!r}, which points '
-                         'outside the folder; the archive is refused')
+        raise ValueError(
+            f'{archive.name} holds a member called {name[:80]!r}, which points '
+            'outside the folder; the archive is refused'
+        )
     if not is_plain:
-        raise ValueError(f'{archive.name} holds {name[:80]!r}, which is a link or a device; the '
-                         'archive is refused')
+        raise ValueError(
+            f'{archive.name} holds {name[:80]!r}, which is a link or a device; the '
+            'archive is refused'
+        )
 
 def _extract(archive: Path, folder: Path, names: Collection[str] | None, max_bytes: int) -> list:
     import tarfile
+
     def selected(found: dict) -> list:
         twice = len(set(found.values())) < len(found)
-        wanted = [one for one, name in found.items()
-                  if names is None or PurePosixPath(name).name in names]
+        wanted = [
+            one for one, name in found.items() if names is None or PurePosixPath(name).name in names
+        ]
         total = sum(one.size if hasattr(one, 'size') else one.file_size for one in wanted)
         if twice:
             raise ValueError(f'{archive.name} is damaged: two members have the same name')
         if total > max_bytes:
-            raise ValueError(f'{archive.name} unpacks to {total} bytes, more than {max_bytes} '
-                             'bytes; the archive is refused')
+            raise ValueError(
+                f'{archive.name} unpacks to {total} bytes, more than {max_bytes} '
+                'bytes; the archive is refused'
+            )
         return wanted
+
     if tarfile.is_tarfile(archive):
         with tarfile.open(archive) as pack:
             tars = pack.getmembers()
@@ -225,14 +240,15 @@ def unpack(
     """
     archive, folder = Path(archive), Path(folder)
     try:
-        return [folder/name for name in _extract(archive, folder, members, max_bytes)]
+        return [folder / name for name in _extract(archive, folder, members, max_bytes)]
     except ValueError:
         raise
     except Exception as error:  # zipfile and tarfile answer damage with a dozen kinds of errors
         if isinstance(error, OSError) and error.errno is not None:
             raise
-        raise ValueError(f'{archive.name} is damaged ({" ".join(str(error).split())[:100]}); get '
-                         'it again') from None
+        raise ValueError(
+            f'{archive.name} is damaged ({" ".join(str(error).split())[:100]}); get it again'
+        ) from None
 
 # %% ../../nbs/10_data/50_fetch.ipynb #92de0584
 def _copy_limited(source: Any, target: Any, max_bytes: int, name: str) -> int:
@@ -253,10 +269,13 @@ class _LimitedDownloader:
 
     def __call__(self, url: str, output_file: Any, pooch: Any) -> None:
         from urllib.request import Request, urlopen
+
         end, size = time.monotonic() + self.seconds, 0
         headers = {'User-Agent': 'extreme_opt', 'Accept-Encoding': 'identity'}
-        with (urlopen(Request(url, headers=headers), timeout=min(30, self.seconds)) as response,
-              open(output_file, 'wb') as file):
+        with (
+            urlopen(Request(url, headers=headers), timeout=min(30, self.seconds)) as response,
+            open(output_file, 'wb') as file,
+        ):
             promised = response.headers.get('Content-Length')
             while piece := response.read1(1 << 16):
                 size += len(piece)
@@ -283,7 +302,7 @@ class _Unpacker:
             found = unpack(path, self.folder, {one.name for one in files}, limit)
             return {one.name: one for one in found}
         self.folder.mkdir()
-        content = self.folder/files[0].name
+        content = self.folder / files[0].name
         with open_compressed(path) as source, open(content, 'wb') as target:
             _copy_limited(source, target, files[0].limit, path.name)
         return {files[0].name: content}
@@ -297,7 +316,8 @@ def _pooch() -> Any:
         import pooch
     except ImportError:
         raise ModuleNotFoundError(
-            "fetching needs pooch; install it with: pip install 'extreme_opt[data]'") from None
+            "fetching needs pooch; install it with: pip install 'extreme_opt[data]'"
+        ) from None
     pooch.get_logger().setLevel('WARNING')
     return pooch
 
@@ -305,14 +325,18 @@ def _download(
     info: DatasetInfo, one: Download, folder: Path, stage: Path, source: str, seconds: float
 ) -> dict[str, Path]:
     "Bring one file to the staging folder, from its public address or a mirror, and unpack it."
-    unpacker = _Unpacker(one, stage/'unpacked')
+    unpacker = _Unpacker(one, stage / 'unpacked')
     try:
         if urlsplit(source).scheme not in ('http', 'https'):
-            shutil.copyfile(source, stage/one.name)
-            return unpacker(stage/one.name)
+            shutil.copyfile(source, stage / one.name)
+            return unpacker(stage / one.name)
         known = one.files[0].hash if one.unpack == '' else ''
-        catalog = _pooch().create(stage, '', urls={one.name: source}, registry={
-            one.name: known if known and ':' not in known else None})
+        catalog = _pooch().create(
+            stage,
+            '',
+            urls={one.name: source},
+            registry={one.name: known if known and ':' not in known else None},
+        )
         downloader = _LimitedDownloader(one.limit, seconds)
         return catalog.fetch(one.name, processor=unpacker, downloader=downloader)
     except ModuleNotFoundError:
@@ -322,7 +346,8 @@ def _download(
     except Exception as error:  # an HTTP library answers a bad server with a dozen kinds of errors
         reason = ' '.join(str(error).split())[:120] or type(error).__name__
         raise ConnectionError(
-            f'cannot get {source} ({reason}); {_by_hand(info, one.name, folder)}') from None
+            f'cannot get {source} ({reason}); {_by_hand(info, one.name, folder)}'
+        ) from None
 
 # %% ../../nbs/10_data/50_fetch.ipynb #3a9ea34f
 def fetch(
@@ -331,7 +356,7 @@ def fetch(
     mirror: Any = None,
     force: bool = False,
     quiet: bool = False,
-    timeout: float = 1800.,
+    timeout: float = 1800.0,
 ) -> Path:
     """Download a public data set into the cache folder, unpacked and checked.
 
@@ -364,47 +389,56 @@ def fetch(
     FileNotFoundError
         If the set has no public home and was not placed by hand.
     """
-    info, folder = _known(name), cache_folder()/'data'/name
+    info, folder = _known(name), cache_folder() / 'data' / name
     if not info.downloads:
         return _placed(name, info, folder)
     if mirror is None:
         mirror = os.environ.get('EXTREME_OPT_MIRROR') or None
     records = {} if force else _records(folder)
     missing = [one for one in info.downloads if not _complete(one, folder, records)]
-    wanted = [one for one in missing if force or not (folder/one.name).exists()]
+    wanted = [one for one in missing if force or not (folder / one.name).exists()]
     if wanted and not quiet:
         _pooch()
         sizes = [file.size for one in wanted for file in one.files]
         size = 'size not stated' if None in sizes else f'{sum(sizes) / 1e6:.1f} MB of content'
-        print(f'{name}: {len(wanted)} files, {size}, from {mirror or info.home} to {folder}; '
-              f'terms: {info.terms}', file=sys.stderr)
+        print(
+            f'{name}: {len(wanted)} files, {size}, from {mirror or info.home} to {folder}; '
+            f'terms: {info.terms}',
+            file=sys.stderr,
+        )
     folder.mkdir(parents=True, exist_ok=True)
     _remove_old_stages(folder)
     for one in missing:
         with tempfile.TemporaryDirectory(dir=folder, prefix='.part-') as part:
             records |= _bring(info, one, folder, Path(part), mirror, timeout, force)
-        content = json.dumps(records, indent=1, sort_keys=True).encode()
-        write_atomically(folder/'fetched.json', lambda file: file.write(content))
+        write_atomically(folder / 'fetched.json', partial(_write_json, records))
     return folder
 
 def _bring(
-    info: DatasetInfo, one: Download, folder: Path, stage: Path, mirror: Any, timeout: float,
+    info: DatasetInfo,
+    one: Download,
+    folder: Path,
+    stage: Path,
+    mirror: Any,
+    timeout: float,
     force: bool,
 ) -> dict[str, dict]:
     "Get, unpack, check and move the files of one download; returns their records."
-    local = folder/one.name
+    local = folder / one.name
     by_hand = local.exists() and not force
     base = one.url if mirror is None else f'{str(mirror).rstrip("/")}/{one.name}'
     source = str(local) if by_hand else base
     try:
         if by_hand:
-            found = _Unpacker(one, stage/'unpacked')(local)
+            found = _Unpacker(one, stage / 'unpacked')(local)
         else:
             found = _download(info, one, folder, stage, base, timeout)
         for file in one.files:
             if file.name not in found:
-                raise ValueError(f'{one.name} holds no {file.name}, only {sorted(found)[:5]}; is '
-                                 'it the right archive?')
+                raise ValueError(
+                    f'{one.name} holds no {file.name}, only {sorted(found)[:5]}; is '
+                    'it the right archive?'
+                )
         new = {file.name: _verify(found[file.name], file, source) for file in one.files}
     except ValueError as error:
         advice = 'nothing was kept'
@@ -412,18 +446,18 @@ def _bring(
             advice = 'replace that file, or call fetch with force=True to download it'
         raise ValueError(f'{error}; {advice}') from None
     for file in one.files:
-        os.replace(found[file.name], folder/file.name)
+        os.replace(found[file.name], folder / file.name)
     return new
 
 def _complete(one: Download, folder: Path, records: dict) -> bool:
     "Whether all files are there with the content that was recorded; ValueError where one changed."
-    if not all(file.name in records and (folder/file.name).exists() for file in one.files):
+    if not all(file.name in records and (folder / file.name).exists() for file in one.files):
         return False
     for file in one.files:
         known = records[file.name]
         spec = FileSpec(file.name, known.get('bytes'), known.get('sha256', ''))
         try:
-            _verify(folder/file.name, spec, folder)
+            _verify(folder / file.name, spec, folder)
         except ValueError as error:
             raise ValueError(f'{error} since it was fetched; call fetch with force=True') from None
     return True
@@ -431,11 +465,14 @@ def _complete(one: Download, folder: Path, records: dict) -> bool:
 def _records(folder: Path) -> dict[str, dict]:
     "What `fetched.json` says; nothing when it is missing or broken."
     try:
-        found = json.loads((folder/'fetched.json').read_text('utf-8'))
+        found = json.loads((folder / 'fetched.json').read_text('utf-8'))
     except (OSError, ValueError):
         return {}
     whole = isinstance(found, dict) and all(isinstance(one, dict) for one in found.values())
     return found if whole else {}
+
+def _write_json(content: dict, file: Any) -> None:
+    file.write(json.dumps(content, indent=1, sort_keys=True).encode())
 
 def _remove_old_stages(folder: Path) -> None:
     "Staging folders of killed runs, older than a day."

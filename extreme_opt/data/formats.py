@@ -42,9 +42,11 @@ def _decompressed(file: Any, member: str, name: str) -> Any:
     file.seek(start)
     if magic[:2] == b'\x1f\x8b':
         import gzip
+
         return io.BufferedReader(gzip.GzipFile(fileobj=file), 1 << 16)  # type: ignore[arg-type]
     if magic[:3] == b'BZh':
         import bz2
+
         return bz2.BZ2File(file)
     if magic != b'PK\3\4':
         return file
@@ -52,7 +54,8 @@ def _decompressed(file: Any, member: str, name: str) -> Any:
     names = [one for one in pack.namelist() if not one.endswith('/')]
     if not member and len(names) != 1:
         raise ValueError(
-            f'{name} holds {len(names)} files up to its end, expected one; name the member')
+            f'{name} holds {len(names)} files up to its end, expected one; name the member'
+        )
     return pack.open(member or names[0])
 
 @contextmanager
@@ -82,8 +85,10 @@ def open_compressed(source: str | Path | IO[bytes], member: str = '') -> Iterato
     except (*_DAMAGE, KeyError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # the file system, not the content
-        raise ValueError(f'{_name(source)} is damaged: it cannot be read up to its end '
-                         f'({_one_line(error)}); get the file again') from None
+        raise ValueError(
+            f'{_name(source)} is damaged: it cannot be read up to its end '
+            f'({_one_line(error)}); get the file again'
+        ) from None
     finally:
         if file is not source:
             file.close()
@@ -171,7 +176,7 @@ class Multilabel(NamedTuple):
 
     def labels_of(self, i: int) -> np.ndarray:
         "Labels of sample ``i``."
-        return self.label_ids[self.label_starts[i]:self.label_starts[i + 1]]
+        return self.label_ids[self.label_starts[i] : self.label_starts[i + 1]]
 
 # %% ../../nbs/10_data/40_formats.ipynb #6dda1fa8
 def _check_dtype(dtype: Any) -> None:
@@ -183,13 +188,15 @@ def _sparse_header(line: bytes, name: str) -> list[int] | None:
     if len(fields) != 3 or not all(field.isdigit() for field in fields):
         return None
     if any(len(field) > 10 or int(field) >= 2**31 for field in fields):
-        raise ValueError(f'{_shown(line)} at line 1 of {name}: expected the header '
-                         '"n_samples n_features n_labels" with numbers below 2147483648')
+        raise ValueError(
+            f'{_shown(line)} at line 1 of {name}: expected the header '
+            '"n_samples n_features n_labels" with numbers below 2147483648'
+        )
     return [int(field) for field in fields]
 
 def _with_blank_rows(indptr: np.ndarray, labels: list, blank: list[int], n_samples: int) -> tuple:
     "Blank lines inside a file with a header are samples without features and labels."
-    blank = blank[:max(0, n_samples - len(labels))]
+    blank = blank[: max(0, n_samples - len(labels))]
     for row in reversed(blank):
         labels.insert(row, ())
     return np.insert(indptr, blank, indptr[blank]), labels
@@ -197,8 +204,10 @@ def _with_blank_rows(indptr: np.ndarray, labels: list, blank: list[int], n_sampl
 def _check_csr(features: csr_array, name: str) -> csr_array:
     for k in np.flatnonzero(~np.isfinite(features.data))[:1]:
         row = np.searchsorted(features.indptr, k, side='right') - 1
-        raise ValueError(f'value {features.data[k]} at row {row} of {name}: expected a finite '
-                         f'number within {features.dtype}; correct or drop the row')
+        raise ValueError(
+            f'value {features.data[k]} at row {row} of {name}: expected a finite '
+            f'number within {features.dtype}; correct or drop the row'
+        )
     features.indices = features.indices.astype(np.int32)
     small = len(features.data) < 2**31
     features.indptr = features.indptr.astype(np.int32 if small else np.int64)
@@ -242,6 +251,7 @@ def read_sparse(
     ([[1.0, 0.0, 0.5], [0.0, 2.0, 0.0]], [0, 2])
     """
     from sklearn.datasets import load_svmlight_file
+
     _check_dtype(dtype)
     name = _name(source)
     with open_compressed(source) as file:
@@ -254,29 +264,38 @@ def read_sparse(
         lines = _CountedLines(file, 1 if header else 0)
         try:
             features, labels = load_svmlight_file(
-                lines, dtype=dtype, multilabel=True, zero_based=first_index == 0)
+                lines, dtype=dtype, multilabel=True, zero_based=first_index == 0
+            )
         except (ValueError, OverflowError) as error:
             raise ValueError(
                 f'line {lines.number} of {name}: expected "label,label index:value index:value" '
                 f'with indices from {first_index} in increasing order, got {_shown(lines.line)} '
-                f'({_one_line(error)})') from None
+                f'({_one_line(error)})'
+            ) from None
     features = csr_array(features)
     if header:
         indptr, labels = _with_blank_rows(features.indptr, labels, lines.blank, header[0])
         if len(labels) != header[0]:
-            raise ValueError(f'{name} has {len(labels)} rows up to its end (line {lines.number}), '
-                             f'but its header promises {header[0]}; is the file complete?')
-        features = csr_array((features.data, features.indices, indptr),
-                             shape=(len(labels), features.shape[1]))
+            raise ValueError(
+                f'{name} has {len(labels)} rows up to its end (line {lines.number}), '
+                f'but its header promises {header[0]}; is the file complete?'
+            )
+        features = csr_array(
+            (features.data, features.indices, indptr), shape=(len(labels), features.shape[1])
+        )
     width = n_features if n_features is not None else header[1] if header else features.shape[1]
     if features.shape[1] > width:
-        row = np.searchsorted(features.indptr, np.flatnonzero(features.indices >= width)[0], 'right')
+        row = np.searchsorted(
+            features.indptr, np.flatnonzero(features.indices >= width)[0], 'right'
+        )
         raise ValueError(
             f'row {row - 1} of {name} has a feature beyond the last of n_features={width}; '
             'is the header or n_features right, and does the file count from first_index='
-            f'{first_index}?')
-    features = csr_array((features.data, features.indices, features.indptr),
-                         shape=(len(labels), width))
+            f'{first_index}?'
+        )
+    features = csr_array(
+        (features.data, features.indices, features.indptr), shape=(len(labels), width)
+    )
     ids, starts = _flat_labels(labels, name, header[2] if header else None)
     return Multilabel(_check_csr(features, name), ids, starts, header[2] if header else None)
 
@@ -295,7 +314,8 @@ def _flat_labels(labels: list, name: str, n_labels: int | None) -> tuple[np.ndar
 # %% ../../nbs/10_data/40_formats.ipynb #acd63f53
 _ATTRIBUTE = re.compile(
     rb"@attribute\s+('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^\s{]+)\s*(.+)",
-    re.IGNORECASE | re.DOTALL)
+    re.IGNORECASE | re.DOTALL,
+)
 
 def _unquoted(name: bytes) -> str:
     text = name.decode('utf-8', 'replace').strip()
@@ -334,9 +354,11 @@ def _arff_header(numbered: Iterable[tuple[int, bytes]], name: str) -> tuple[list
 
 def _arff_row(line: bytes, kinds: list) -> tuple[list[int], list[float]]:
     "Columns and values of one row, sparse or dense."
+
     def number(column, value):
         kind = kinds[column]
         return float(value) if kind is None else float(kind[_unquoted(value)])
+
     if line[:1] != b'{':
         fields = line.split(b',')
         if len(fields) != len(kinds):
@@ -377,8 +399,10 @@ def read_label_names(source: str | Path | IO[bytes]) -> list[str]:
         text = file.read()
     names = re.findall(rb'<label\s+name\s*=\s*"([^"]*)"', text)
     if not names or len(names) != len(re.findall(rb'<label\s', text)):
-        raise ValueError(f'{_name(source)} has {len(names)} <label name="..."> up to its end; '
-                         'is it the XML file of a Mulan set?')
+        raise ValueError(
+            f'{_name(source)} has {len(names)} <label name="..."> up to its end; '
+            'is it the XML file of a Mulan set?'
+        )
     return [html.unescape(name.decode('utf-8', 'replace')) for name in names]
 
 def read_arff(
@@ -418,13 +442,16 @@ def read_arff(
         try:
             columns, found = _arff_row(line, kinds)
         except (ValueError, IndexError, KeyError, OverflowError) as error:
-            raise ValueError(f'{_shown(line)} at line {number} of {name} is not a row of '
-                             f'{len(kinds)} columns: {_one_line(error)}') from None
+            raise ValueError(
+                f'{_shown(line)} at line {number} of {name} is not a row of '
+                f'{len(kinds)} columns: {_one_line(error)}'
+            ) from None
         indices.extend(columns)
         values.extend(found)
         starts.append(len(indices))
-    matrix = csr_array((np.array(values), np.array(indices), np.array(starts)),
-                       shape=(len(starts) - 1, len(names)))
+    matrix = csr_array(
+        (np.array(values), np.array(indices), np.array(starts)), shape=(len(starts) - 1, len(names))
+    )
     matrix.sort_indices()
     if isinstance(labels, (str, Path)) or hasattr(labels, 'read'):
         labels = read_label_names(labels)  # type: ignore[arg-type]
@@ -434,8 +461,10 @@ def _separate_labels(matrix: csr_array, names: list, labels: list, source: str) 
     column_of = {name: k for k, name in enumerate(names)}
     missing = [label for label in labels if label not in column_of]
     if missing:
-        raise ValueError(f'label {missing[0]!r} is no column of {source} up to @data, one of '
-                         f'{len(missing)} that are missing; is it the right XML file?')
+        raise ValueError(
+            f'label {missing[0]!r} is no column of {source} up to @data, one of '
+            f'{len(missing)} that are missing; is it the right XML file?'
+        )
     target = np.full(len(names), -1)  # column -> label id, -1 for a feature
     target[[column_of[label] for label in labels]] = np.arange(len(labels))
     is_label = target >= 0
@@ -444,8 +473,9 @@ def _separate_labels(matrix: csr_array, names: list, labels: list, source: str) 
     marks.eliminate_zeros()
     ids = target[is_label][marks.indices].astype(np.int64)
     feature_names = [name for name, taken in zip(names, is_label) if not taken]
-    return Multilabel(features, ids, marks.indptr.astype(np.int64), len(labels), feature_names,
-                      labels)
+    return Multilabel(
+        features, ids, marks.indptr.astype(np.int64), len(labels), feature_names, labels
+    )
 
 # %% ../../nbs/10_data/40_formats.ipynb #e0095a3f
 def _is_number(field: str) -> bool:
@@ -494,7 +524,9 @@ def read_columns(
     name = _name(source)
     with open_compressed(source) as file:
         lines = _CountedLines(line.decode('utf-8', 'replace').lstrip('\ufeff') for line in file)
-        first = next((line for line in lines if line.strip() and line.lstrip()[0] not in '#%'), None)
+        first = next(
+            (line for line in lines if line.strip() and line.lstrip()[0] not in '#%'), None
+        )
         if first is None:
             raise ValueError(f'{name} has no line of numbers up to its end')
         sep = _separator(first)
@@ -502,28 +534,42 @@ def read_columns(
         kinds = next((one for one in layouts if len(one) == len(fields)), None)
         if kinds is None:
             allowed = ' or '.join(str(len(one)) for one in layouts)
-            raise ValueError(f'line {lines.number} of {name} has {len(fields)} fields, expected '
-                             f'{allowed}: {_shown(first)}')
+            raise ValueError(
+                f'line {lines.number} of {name} has {len(fields)} fields, expected '
+                f'{allowed}: {_shown(first)}'
+            )
         heading = not any(map(_is_number, fields))
+
         def body() -> Iterator[str]:
             if not heading:
                 yield first
             yield from lines
+
         rows = (line.replace('::', '\t') for line in body()) if sep == '::' else body()
         dtype = [(f'c{k}', 'i8' if kind == 'i' else 'f8') for k, kind in enumerate(kinds)]
         try:
-            table = np.loadtxt(rows, dtype, comments=['#', '%'], converters=converters,
-                               delimiter='\t' if sep == '::' else sep, ndmin=1, encoding=None)
+            table = np.loadtxt(
+                rows,
+                dtype,
+                comments=['#', '%'],
+                converters=converters,
+                delimiter='\t' if sep == '::' else sep,
+                ndmin=1,
+                encoding=None,
+            )
         except (ValueError, OverflowError) as error:
-            raise ValueError(f'line {lines.number} of {name}: {_one_line(error)}; expected '
-                             f'{len(kinds)} numbers, got {_shown(lines.line)}') from None
+            raise ValueError(
+                f'line {lines.number} of {name}: {_one_line(error)}; expected '
+                f'{len(kinds)} numbers, got {_shown(lines.line)}'
+            ) from None
     columns = [np.ascontiguousarray(table[field]) for field in table.dtype.names]
     for place, column in enumerate(columns):
         good = column >= 0 if kinds[place] == 'i' else np.isfinite(column)
         for row in np.flatnonzero(~good)[:1]:
             expected = 'a whole number from 0' if kinds[place] == 'i' else 'a finite number'
-            raise ValueError(f'{column[row]} at row {row}, column {place + 1} of {name}: '
-                             f'expected {expected}')
+            raise ValueError(
+                f'{column[row]} at row {row}, column {place + 1} of {name}: expected {expected}'
+            )
     return columns
 
 # %% ../../nbs/10_data/40_formats.ipynb #9b07110f
@@ -629,27 +675,33 @@ def read_table(
         raise ValueError(f'{name} has no row up to its end')
     heads = [field.strip().strip('"') for field in lines[0][1].split(',')]
     if isinstance(target, str) and target not in heads:
-        raise ValueError(f'line {lines[0][0]} of {name} has no column {target!r}, only '
-                         f'{heads[:5]}...')
+        raise ValueError(
+            f'line {lines[0][0]} of {name} has no column {target!r}, only {heads[:5]}...'
+        )
     width = len(heads)
     place = heads.index(target) if isinstance(target, str) else target % width
     others = [k for k in range(width) if k != place]
     rows = _CountedLines(line for _, line in lines[header:])
     for number, line in lines[header:]:
         if line.count(',') != width - 1 and '"' not in line:
-            raise ValueError(f'line {number} of {name} has {line.count(",") + 1} fields, '
-                             f'expected {width}')
+            raise ValueError(
+                f'line {number} of {name} has {line.count(",") + 1} fields, expected {width}'
+            )
     common: dict = dict(delimiter=',', quotechar='"', comments=None)
     try:
         values = np.loadtxt(rows, usecols=others, ndmin=2, **common)
-        words = np.loadtxt([line for _, line in lines[header:]], str, usecols=place, ndmin=1,
-                           **common)
+        words = np.loadtxt(
+            [line for _, line in lines[header:]], str, usecols=place, ndmin=1, **common
+        )
     except (ValueError, OverflowError) as error:
-        raise ValueError(f'line {lines[rows.number - 1 + header][0]} of {name}: '
-                         f'{_one_line(error)}') from None
+        raise ValueError(
+            f'line {lines[rows.number - 1 + header][0]} of {name}: {_one_line(error)}'
+        ) from None
     for row, column in np.argwhere(~np.isfinite(values))[:1]:
-        raise ValueError(f'{values[row, column]} at line {lines[row + header][0]} of {name}: '
-                         'expected a finite number; correct or drop the line')
+        raise ValueError(
+            f'{values[row, column]} at line {lines[row + header][0]} of {name}: '
+            'expected a finite number; correct or drop the line'
+        )
     names = [heads[k] for k in others] if header else [f'x{k}' for k in others]
     return Table(values, [word.strip() for word in words.tolist()], names)
 
@@ -679,17 +731,21 @@ def read_idx(source: str | Path | IO[bytes]) -> np.ndarray:
         data = file.read()
     n_axes = data[3] if len(data) > 3 else 0
     if len(data) < 4 or data[:2] != b'\0\0' or data[2] not in _IDX or not 1 <= n_axes <= 8:
-        raise ValueError(f'{name} begins with {data[:4]!r} at byte 0, expected two zero bytes, a '
-                         'type 8..14 and 1 to 8 axes; is it an IDX file?')
+        raise ValueError(
+            f'{name} begins with {data[:4]!r} at byte 0, expected two zero bytes, a '
+            'type 8..14 and 1 to 8 axes; is it an IDX file?'
+        )
     begin = 4 + 4 * n_axes
-    shape = tuple(int.from_bytes(data[k:k + 4], 'big') for k in range(4, begin, 4))
+    shape = tuple(int.from_bytes(data[k : k + 4], 'big') for k in range(4, begin, 4))
     dtype = np.dtype(_IDX[data[2]])
     claimed = begin + dtype.itemsize
     for size in shape:
         claimed = begin + (claimed - begin) * size
     if len(data) != claimed:
-        raise ValueError(f'{name} ends at byte {len(data)}, but its header of {shape} values needs '
-                         f'{claimed} bytes; is the file complete?')
+        raise ValueError(
+            f'{name} ends at byte {len(data)}, but its header of {shape} values needs '
+            f'{claimed} bytes; is the file complete?'
+        )
     return np.frombuffer(data, dtype, offset=begin).reshape(shape).astype(dtype.newbyteorder('='))
 
 # %% ../../nbs/10_data/40_formats.ipynb #70942708
@@ -698,6 +754,7 @@ def _array_of(file: Any, magic: bytes, variable: str, name: str) -> np.ndarray:
     if magic.startswith(b'\x93NUMPY'):
         return np.load(file, allow_pickle=False)
     from scipy.io import loadmat
+
     with np.errstate(all='ignore'):
         found = loadmat(io.BytesIO(file.read()), variable_names=[variable]).get(variable)
     if not isinstance(found, np.ndarray) or found.dtype.kind not in 'iuf':
@@ -740,8 +797,9 @@ def read_triplets(
             except MemoryError:
                 raise ValueError(f'{name} claims more values at byte 0 than memory holds') from None
             except Exception as error:  # SciPy and NumPy answer a damaged file with many kinds
-                raise ValueError(f'{name} cannot be read up to its end as an array '
-                                 f'({_one_line(error)})') from None
+                raise ValueError(
+                    f'{name} cannot be read up to its end as an array ({_one_line(error)})'
+                ) from None
     if not binary:
         if hasattr(source, 'seek'):
             source.seek(0)
@@ -751,6 +809,8 @@ def read_triplets(
     with np.errstate(invalid='ignore'):
         ids = found.astype(np.int64)
     for row in np.flatnonzero(((ids != found) | (ids < first_index)).any(axis=1))[:1]:
-        raise ValueError(f'row {row} of {name} is {found[row].tolist()}: expected whole ids from '
-                         f'{first_index}; see first_index')
+        raise ValueError(
+            f'row {row} of {name} is {found[row].tolist()}: expected whole ids from '
+            f'{first_index}; see first_index'
+        )
     return ids - first_index
