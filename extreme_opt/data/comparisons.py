@@ -52,12 +52,14 @@ class Triplets:
         put, rows = object.__setattr__, np.asarray(self.triplets)
         if rows.ndim != 2 or rows.shape[1] != 3:
             raise ValueError(
-                f'triplets has shape {rows.shape}, but comparisons need shape (n_triplets, 3): anchor, near, far'
+                f'triplets has shape {rows.shape}, but comparisons need shape (n_triplets, 3): '
+                f'anchor, near, far'
             )
         bad = np.flatnonzero((rows < 0).any(1) | (rows >= self.n_objects).any(1))
         if len(bad):
             raise ValueError(
-                f'triplets[{bad[0]}] is {tuple(rows[bad[0]].tolist())}, but there are {self.n_objects} objects; '
+                f'triplets[{bad[0]}] is {tuple(rows[bad[0]].tolist())}, but there are '
+                f'{self.n_objects} objects; '
                 f'ids run from 0 to {self.n_objects - 1}'
             )
         if self.train is None:
@@ -85,7 +87,8 @@ class Triplets:
 
 # %% ../../nbs/10_data/30_comparisons.ipynb #1efa5d34
 _CITIES = (
-    'Athens, Barcelona, Brussels, Calais, Cherbourg, Cologne, Copenhagen, Geneva, Gibraltar, Hamburg, Hook of Holland, '
+    'Athens, Barcelona, Brussels, Calais, Cherbourg, Cologne, Copenhagen, Geneva, Gibraltar, '
+    'Hamburg, Hook of Holland, '
     'Lisbon, Lyons, Madrid, Marseilles, Milan, Munich, Paris, Rome, Stockholm, Vienna'
 )
 _ROADS = """

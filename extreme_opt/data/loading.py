@@ -54,7 +54,8 @@ class _Folder:
                 if (path := self.path / (file + end)).is_file():
                     return path
         raise FileNotFoundError(
-            f'{self.name} needs {" or ".join(files)} in {self.path}, plain or packed; see extreme_opt.data.DATASETS[{self.name!r}].home'
+            f'{self.name} needs {" or ".join(files)} in {self.path}, plain or packed; see '
+            f'extreme_opt.data.DATASETS[{self.name!r}].home'
         )
 
 def _folder_of(name, folder):
@@ -188,7 +189,8 @@ def _mnist(files, part='both', n_features=780, unit_norm=True, dense=False, dtyp
         )
         if pictures.ndim != 3 or digits.shape != pictures.shape[:1]:
             raise ValueError(
-                f'{stem} holds pictures {pictures.shape} and labels {digits.shape} in row 0, expected as many of each'
+                f'{stem} holds pictures {pictures.shape} and labels {digits.shape} in row 0, '
+                f'expected as many of each'
             )
         flat = pictures.reshape(len(pictures), -1)[:, :n_features]
         blocks = [
@@ -322,7 +324,8 @@ def _conll_part(path, which):
             continue
         if len(fields) != 3:
             raise ValueError(
-                f'line {number} of {which}.txt has {len(fields)} fields, expected word, tag and chunk'
+                f'line {number} of {which}.txt has {len(fields)} fields, expected word, tag and '
+                f'chunk'
             )
         if fresh:
             starts.append(len(words))
@@ -332,7 +335,7 @@ def _conll_part(path, which):
     return words, tags, chunks, starts + [len(words)]
 
 def _around(values, starts, window):
-    "Ids of the values and, for each offset, the id of the neighbour in the same sentence (-1 outside)."
+    "Ids of the values and, per offset, of the neighbor in the sentence (-1 outside)."
     ids = {}
     own = np.array([ids.setdefault(value, len(ids)) for value in values])
     place = np.arange(len(own)) - np.repeat(starts[:-1], np.diff(starts))
@@ -468,7 +471,8 @@ def _fields(path, sep, n_fields):
             )
         if not found[0].isdigit():
             raise ValueError(
-                f'{found[0][:40]!r} at line {number}, field 1 of {path.name}: expected a whole number'
+                f'{found[0][:40]!r} at line {number}, field 1 of {path.name}: expected a whole '
+                f'number'
             )
         yield found
 
@@ -562,7 +566,8 @@ def _ml1m(files, which='positives', min_rating=4, test_size=0.1, seed=0, feature
     if which == 'positives' and not files.has('ratings.dat') and files.has('positives-10core.csv'):
         if min_rating != 4:
             raise ValueError(
-                f'min_rating is {min_rating}, but without ratings.dat only the ratings from 4 are known; place it in {files.path}'
+                f'min_rating is {min_rating}, but without ratings.dat only the ratings from 4 are '
+                f'known; place it in {files.path}'
             )
         users, items, part = read_columns(
             files('positives-10core.csv'), ['iii'], {2: dict(train=0, valid=1, test=2).__getitem__}
@@ -641,7 +646,8 @@ def _distances(path):
     n = len(table.target)
     if table.values.shape != (n, n):
         raise ValueError(
-            f'{path.name} has {n} rows and {table.values.shape[1]} columns after line 1, expected a square table'
+            f'{path.name} has {n} rows and {table.values.shape[1]} columns after line 1, expected '
+            f'a square table'
         )
     return table.values, table.target
 
@@ -679,7 +685,8 @@ def _votes(path, votes):
         or min(questions.min(initial=0), counts.min(initial=0)) < 0
     ):
         raise ValueError(
-            f'{path.name} holds answers {questions.shape} and agreement {counts.shape} at line 1, expected (n, 3) ids and (n, 2) votes'
+            f'{path.name} holds answers {questions.shape} and agreement {counts.shape} at line 1, '
+            f'expected (n, 3) ids and (n, 2) votes'
         )
     turned = questions[:, [0, 2, 1]]
     if votes == 'majority':

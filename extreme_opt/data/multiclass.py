@@ -25,7 +25,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from importlib import metadata
-from typing import NamedTuple
+from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 from .store import cached, pack_texts, unpack_texts
@@ -83,7 +83,8 @@ class Multiclass:
         n_rows, put = self.features.shape[0], object.__setattr__
         if len(self.labels) != n_rows:
             raise ValueError(
-                f'labels has {len(self.labels)} entries, but features has {n_rows} rows; give one label per row'
+                f'labels has {len(self.labels)} entries, but features has {n_rows} rows; give one '
+                f'label per row'
             )
         bad = np.flatnonzero((self.labels < 0) | (self.labels >= self.n_classes))
         if len(bad):
@@ -116,7 +117,7 @@ class Multiclass:
         )
 
     @property
-    def train_features(self):
+    def train_features(self) -> 'np.ndarray | sparse.csr_array':
         "Features of the training rows."
         return self.features[self.train]
 
@@ -126,7 +127,7 @@ class Multiclass:
         return self.labels[self.train]
 
     @property
-    def test_features(self):
+    def test_features(self) -> 'np.ndarray | sparse.csr_array':
         "Features of the test rows."
         return self.features[self.test]
 
@@ -155,7 +156,8 @@ class Multiclass:
         """
         if self.idf is None:
             raise ValueError(
-                'idf is None: the features are not tf-idf of words; use a problem such as docstrings()'
+                'idf is None: the features are not tf-idf of words; use a problem such as '
+                'docstrings()'
             )
         return tf_idf(
             [tokenize(text) for text in texts],
@@ -230,7 +232,7 @@ def build_vocabulary(
 
 # %% ../../nbs/10_data/10_multiclass.ipynb #25f92037
 def tf_idf(
-    rows: Sequence[Sequence[str]], names: np.ndarray, idf: np.ndarray, dtype=np.float32
+    rows: Sequence[Sequence[str]], names: np.ndarray, idf: np.ndarray, dtype: Any = np.float32
 ) -> sparse.csr_array:
     """Tf-idf rows of texts for a given vocabulary; other words are ignored.
 
@@ -585,7 +587,8 @@ def _installed(
     missing = [name for name in names if importlib.util.find_spec(name) is None]
     if missing and packages is not None:
         raise ImportError(
-            f'package {missing[0]!r} is not installed; only installed packages are read, so install it or leave it out'
+            f'package {missing[0]!r} is not installed; only installed packages are read, so '
+            f'install it or leave it out'
         )
     return {name: _version(name) for name in names if name not in missing}
 
@@ -782,7 +785,7 @@ def docstrings(
     keep_shared: bool = False,
     test_size: float = 0.2,
     seed: int = 0,
-    dtype=np.float32,
+    dtype: Any = np.float32,
 ) -> Multiclass:
     """Multiclass problem: which function does this sentence document?
 
@@ -859,13 +862,13 @@ def docstrings(
 
 # %% ../../nbs/10_data/10_multiclass.ipynb #8870c432
 def class_centroids(
-    features, labels: np.ndarray, n_classes: int
+    features: 'np.ndarray | sparse.csr_array', labels: np.ndarray, n_classes: int
 ) -> 'sparse.csr_array | np.ndarray':
     """Mean row of each class, divided by its norm.
 
     Parameters
     ----------
-    features
+    features : np.ndarray | sparse.csr_array
         (n_samples, n_features) CSR or dense.
     labels : np.ndarray
         (n_samples,) int in [0, n_classes).
@@ -935,7 +938,7 @@ def docstring_modules(
     n_buckets: int = 500,
     test_size: float = 0.2,
     seed: int = 0,
-    dtype=np.float64,
+    dtype: Any = np.float64,
 ) -> Multiclass:
     """Dense multiclass problem: which module is this object documented in?
 
@@ -1172,7 +1175,7 @@ def sparse_multiclass(
     focus: float = 0.5,
     test_size: float = 0.2,
     seed: int = 0,
-    dtype=np.float32,
+    dtype: Any = np.float32,
 ) -> tuple[Multiclass, np.ndarray]:
     """Sparse unit rows: words of the class mixed with common words, classes of unequal size.
 

@@ -8,7 +8,7 @@ __all__ = ['Pairs', 'Linked', 'linked_objects', 'see_also', 'Towers', 'planted_t
 # %% ../../nbs/10_data/20_pairs.ipynb #3b2089e8
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 from .multiclass import build_vocabulary, corpus, tf_idf, tokenize
@@ -60,7 +60,8 @@ class Pairs:
         put, pairs = object.__setattr__, np.asarray(self.observed)
         if pairs.ndim != 2 or pairs.shape[1] != 2:
             raise ValueError(
-                f'observed has shape {pairs.shape}, but pairs need shape (n_observed, 2); stack left and right ids as columns'
+                f'observed has shape {pairs.shape}, but pairs need shape (n_observed, 2); stack '
+                f'left and right ids as columns'
             )
         for column, side in enumerate(('left', 'right')):
             n = self._size(side)
@@ -121,7 +122,7 @@ class Linked(NamedTuple):
     links: np.ndarray
 
 def linked_objects(
-    packages: Sequence[str] | None = None, *, max_features: int | None = None, dtype=np.float32
+    packages: Sequence[str] | None = None, *, max_features: int | None = None, dtype: Any = np.float32
 ) -> Linked:
     """Documented objects with a link to or from another, and the words of their docstrings.
 
@@ -158,7 +159,7 @@ def see_also(
     max_features: int | None = None,
     test_size: float = 0.2,
     seed: int = 0,
-    dtype=np.float32,
+    dtype: Any = np.float32,
 ) -> Pairs:
     """Pairs problem: which functions does this one name under "See Also"?
 

@@ -80,7 +80,8 @@ def _stack(parts, n_features, dtype):
         return whole.astype(dtype, copy=False)
     if any(part.shape[1] < width for part in parts):
         raise ValueError(
-            f'features have {[part.shape[1] for part in parts]} columns, expected at least n_features={width}'
+            f'features have {[part.shape[1] for part in parts]} columns, expected at least '
+            f'n_features={width}'
         )
     return np.concatenate([np.asarray(part[:, :width], dtype) for part in parts])
 
@@ -187,7 +188,8 @@ def _classes(labels, rows, relabel):
     n_labels = rows.n_labels if rows.n_labels is not None else int(labels.max(initial=-1)) + 1
     for k in np.flatnonzero((labels < 0) | (labels >= n_labels))[:1]:
         raise ValueError(
-            f'labels[{k}] is {labels[k]}, expected 0..{n_labels - 1} without relabelling; pass relabel=True'
+            f'labels[{k}] is {labels[k]}, expected 0..{n_labels - 1} without relabeling; pass '
+            f'relabel=True'
         )
     if n_labels > max(1 << 22, 16 * len(labels)):
         raise ValueError(f'n_labels is {n_labels} for {len(labels)} rows; pass relabel=True')

@@ -26,7 +26,8 @@ def cache_folder() -> Path:
 
     Notes
     -----
-    The environment variable ``EXTREME_OPT_CACHE``, else ``extreme_opt`` in the platform's cache folder.
+    The environment variable ``EXTREME_OPT_CACHE``, else ``extreme_opt`` in the cache folder of
+    the platform.
     """
     named = os.environ.get('EXTREME_OPT_CACHE')
     if named:
@@ -98,7 +99,8 @@ def save_arrays(path: Path | str, **arrays: np.ndarray) -> Path:
     for name, value in arrays.items():
         if value.dtype.hasobject:
             raise ValueError(
-                f'array {name!r} holds Python objects, which are not stored; use pack_texts for words'
+                f'array {name!r} holds Python objects, which are not stored; use pack_texts for '
+                f'words'
             )
     return write_atomically(path, lambda file: np.savez(file, **arrays))  # type: ignore[arg-type]
 
