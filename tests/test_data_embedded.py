@@ -77,7 +77,7 @@ def plain(problem):
     return [' '.join(tokenize(text)) for text in problem.texts.tolist()]
 
 
-# ------------------------------------------------------------------------------------------------ docstrings
+# ------------------------------------------------------------------------------- docstrings
 def test_cold_build_is_quiet_and_local(built):
     assert (
         built[1] == '0 True'
@@ -183,7 +183,7 @@ print(problem.n_classes > 2000, [name for name in ("matplotlib", "sklearn", "pan
     assert in_process(code, built[0]) == 'True []'
 
 
-# ------------------------------------------------------------------------------------------------ cache
+# ------------------------------------------------------------------------------- cache
 def same(a, b):
     return (
         all(
@@ -271,7 +271,7 @@ def test_versions_and_options_are_in_the_key(cache, monkeypatch):
     assert len(list(cache.glob('corpus-*.npz'))) == 2
 
 
-# ------------------------------------------------------------------------------------------------ options
+# ------------------------------------------------------------------------------- options
 def test_options(cache):
     full = docstrings(SMALL, min_sentences=1)
     few = docstrings(SMALL, max_classes=7, max_features=50, dtype=np.float64)
@@ -311,7 +311,7 @@ def test_default_packages_are_those_installed(monkeypatch):
     assert list(multiclass._installed(None)) == ['numpy', 'scipy']
 
 
-# ------------------------------------------------------------------------------------------------ a package made for the purpose
+# ------------------------------------------------------------------------------- a package made for the purpose
 PACKAGE = {
     '__init__.py': '''
         """A toy."""
@@ -459,7 +459,7 @@ def test_tf_idf_against_a_dense_loop(rows):
     np.testing.assert_allclose(X.toarray(), dense / np.where(norms > 0, norms, 1), atol=1e-12)
 
 
-# ------------------------------------------------------------------------------------------------ the other readings of the docstrings
+# ------------------------------------------------------------------------------- the other readings of the docstrings
 def test_modules_problem(default):
     problem = data.docstring_modules()
     assert (
@@ -527,7 +527,7 @@ def test_docstring_triplets(default):
     )
 
 
-# ------------------------------------------------------------------------------------------------ roads, flowers, made-up problems
+# ------------------------------------------------------------------------------- roads, flowers, made-up problems
 def test_roads():
     distances, names = data.eurodist()
     assert (
@@ -679,7 +679,7 @@ def test_pairs_take_any_integer_ids(dtype):
     assert data.Triplets(np.array([[0, 1, 2]], dtype)).n_objects == 3
 
 
-# ------------------------------------------------------------------------------------------------ wrong input
+# ------------------------------------------------------------------------------- wrong input
 @pytest.mark.parametrize(
     ('make', 'line'),
     [

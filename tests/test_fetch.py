@@ -1,4 +1,4 @@
-"Fetching and loading: against a server of our own, against a folder, and against the real files where they are."
+"Fetching and loading: from a local server, from a folder, and the real files where present."
 
 import bz2
 import gzip
@@ -62,7 +62,7 @@ SERVED = {
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    "Serves `SERVED`; promises more than it sends for cut-off.csv; endless.csv and drip.csv never end."
+    "Serves `SERVED`; cut-off.csv is shorter than promised; endless.csv and drip.csv never end."
 
     def do_HEAD(self):
         self.do_GET()
@@ -141,7 +141,7 @@ def folder_is_clean(cache):
     return not [path for path in Path(cache).rglob('*') if path.name.startswith('.')]
 
 
-# ------------------------------------------------------------------------------------------ fetch
+# ------------------------------------------------------------------------------- fetch
 @pytest.mark.parametrize(
     'file, packed',
     [
@@ -222,7 +222,7 @@ def test_a_bad_file_leaves_nothing(toy, tmp_path, file, packed, error, words):
 
 
 def test_offline_names_the_file_and_the_place(toy, tmp_path, monkeypatch):
-    "Nobody listens: one line with file and folder; the file put there by hand is taken, and checked."
+    "Without a server: one line with file and folder; a file placed by hand is checked and taken."
     toy('good.csv.gz', packed='decompress')
     with pytest.raises(ConnectionError) as caught:
         data.fetch('toy', quiet=True, mirror='http://127.0.0.1:9')
@@ -306,7 +306,7 @@ def test_old_staging_folders_are_removed(toy, tmp_path):
 
 
 def test_mirrors(toy, server, home, tmp_path, monkeypatch):
-    "Another server or a folder takes the place of the public address, by argument or by environment."
+    "Another server or a folder replaces the public address, by argument or by environment."
     toy('good.csv')
     (tmp_path / 'stick').mkdir()
     (tmp_path / 'stick/good.csv').write_bytes(TEXT)
@@ -376,7 +376,7 @@ def test_import_and_load_need_no_pooch(tmp_path):
     assert done.stdout.strip() == '[]', done.stdout + done.stderr
 
 
-# ------------------------------------------------------------------------------------------ unpack
+# ------------------------------------------------------------------------------- unpack
 def link(kind, name='link', target='/etc/passwd'):
     info = tarfile.TarInfo(name)
     info.type, info.linkname = kind, target
@@ -435,7 +435,7 @@ def test_damaged_archives_and_bombs(tmp_path):
     assert sum(one.stat().st_size for one in (tmp_path / 'out3').rglob('*')) <= 10**6
 
 
-# ------------------------------------------------------------------------------------------ the table
+# ------------------------------------------------------------------------------- the table
 def test_the_table_is_in_order():
     "https or a home that has none, 64-digit checksums, a loader for every set, no doubled file."
     assert set(data.DATASETS) == {
@@ -464,9 +464,9 @@ def test_the_table_is_in_order():
             assert k.hash or k.limit <= 20_000_000  # a checksum, or a declared limit
 
 
-# ------------------------------------------------------------------------------------------ load, on made-up files
+# ------------------------------------------------------------------------------- load, on made-up files
 def test_load_reads_what_fetch_would_bring(tmp_path):
-    "The other layouts: full ratings of ml-1m, the scaled UCI tables, food100 with names, chunks as text files."
+    "Other layouts: full ratings of ml-1m, scaled UCI tables, food100 with names, text chunks."
     (tmp_path / 'ratings.dat').write_text('1::10::5::0\n1::11::2::0\n2::10::4::0\n2::12::5::0\n')
     (tmp_path / 'users.dat').write_text('1::F::1::10::48067\n2::M::56::16::70072\n')
     (tmp_path / 'movies.dat').write_bytes(
@@ -592,7 +592,7 @@ def test_prepare_keeps_dense_and_sparse_alike():
     assert a.n_classes == 9
 
 
-# ------------------------------------------------------------------------------------------ load, on the real files
+# ------------------------------------------------------------------------------- load, on the real files
 @pytest.fixture(scope='module')
 def real():
     "The folder of real files, or a skip that counts as a failure where the variable is set."
@@ -763,7 +763,7 @@ def test_real_files_have_the_checksums_of_the_table(real, tmp_path):
 
 
 def test_real_files_pass_through_fetch(real, tmp_path, monkeypatch):
-    "The real files, packed as their homes pack them, come through `fetch` verified, and `load` reads the result."
+    "The real files, packed as at their homes, pass `fetch` verified, and `load` reads the result."
     monkeypatch.setenv('EXTREME_OPT_CACHE', str(tmp_path / 'cache'))
     shop = tmp_path / 'shop'
     shop.mkdir()

@@ -400,7 +400,8 @@ def fetch(
     if wanted and not quiet:
         _pooch()
         sizes = [file.size for one in wanted for file in one.files]
-        size = 'size not stated' if None in sizes else f'{sum(sizes) / 1e6:.1f} MB of content'
+        total = sum(size or 0 for size in sizes) / 1e6
+        size = 'size not stated' if None in sizes else f'{total:.1f} MB of content'
         print(
             f'{name}: {len(wanted)} files, {size}, from {mirror or info.home} to {folder}; '
             f'terms: {info.terms}',

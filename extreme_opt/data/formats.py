@@ -127,7 +127,8 @@ class _CountedLines:
     def __init__(self, lines: Iterable, number: int = 0) -> None:
         self.lines, self.number = iter(lines), number
         self.line: bytes | str = b''
-        self.row, self.blank = 0, []  # non-blank lines so far; rows that blank lines stand for
+        self.row = 0  # lines so far that are rows
+        self.blank: list[int] = []  # rows that blank lines stand for
 
     def __iter__(self) -> '_CountedLines':
         return self
@@ -336,7 +337,9 @@ def _attribute(line: bytes) -> tuple[str, dict[str, int] | None]:
     raise ValueError('expected "@attribute NAME numeric" or "@attribute NAME {0,1}"')
 
 def _arff_header(numbered: Iterable[tuple[int, bytes]], name: str) -> tuple[list, list]:
-    names, kinds, number = [], [], 0
+    names: list[str] = []
+    kinds: list[dict | None] = []
+    number = 0
     for number, line in numbered:
         text = line.strip()
         low = text[:10].lower()
@@ -491,7 +494,7 @@ def _separator(line: str) -> str | None:
 def read_columns(
     source: str | Path | IO[bytes],
     layouts: Sequence[str],
-    converters: Mapping[int, Any] | None = None,
+    converters: Mapping[int | str, Any] | None = None,
 ) -> list[np.ndarray]:
     """Read a text table of numbers; separator and heading are detected.
 

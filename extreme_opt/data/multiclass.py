@@ -882,8 +882,8 @@ def class_centroids(
 
     Examples
     --------
-    >>> class_centroids(np.array([[3., 4.], [3., 4.], [0., 2.]]), np.array([0, 0, 1]), 2).tolist()
-    [[0.6, 0.8], [0.0, 1.0]]
+    >>> class_centroids(np.array([[1., 0.], [0., 0.], [0., 2.]]), np.array([0, 0, 1]), 2).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
     """
     members = sparse.csr_array(
         (np.ones(len(labels), features.dtype), (labels, np.arange(len(labels)))),
@@ -914,7 +914,7 @@ def hashing_vectorize(rows: Sequence[Sequence[str]], n_buckets: int = 500) -> np
 
     Examples
     --------
-    >>> hashing_vectorize([['sparse', 'sparse', 'matrix']], 8).sum()
+    >>> hashing_vectorize([['sparse', 'sparse', 'matrix']], 8).sum().item()
     3.0
     """
     counts, bucket = np.zeros((len(rows), n_buckets)), {}
