@@ -9,7 +9,9 @@ __all__ = ['open_compressed', 'iter_lines', 'Multilabel', 'read_sparse', 'read_l
 # %% ../../nbs/10_data/40_formats.ipynb #2d9c0aa3
 import html
 import io
+import math
 import re
+import struct
 import zipfile
 import zlib
 from array import array
@@ -752,15 +754,70 @@ def read_idx(source: str | Path | IO[bytes]) -> np.ndarray:
     return np.frombuffer(data, dtype, offset=begin).reshape(shape).astype(dtype.newbyteorder('='))
 
 # %% ../../nbs/10_data/40_formats.ipynb #70942708
+_MAT_TYPES = {
+    1: 'i1',
+    2: 'u1',
+    3: 'i2',
+    4: 'u2',
+    5: 'i4',
+    6: 'u4',
+    7: 'f4',
+    9: 'f8',
+    12: 'i8',
+    13: 'u8',
+}
+
+def _mat_elements(data: bytes, order: str) -> Iterator[tuple[int, bytes]]:
+    "The (type, content) elements of a stretch of a MATLAB 5 file."
+    at = 0
+    while at + 8 <= len(data):
+        kind, size = struct.unpack_from(order + 'II', data, at)
+        begin = at + 8
+        small = kind >> 16  # the content sits in the tag
+        if small:
+            kind, size, begin = kind & 0xFFFF, small, at + 4
+        if begin + size > len(data):
+            raise ValueError(f'an element of {size} bytes at byte {at} is cut short')
+        yield kind, data[begin : begin + size]
+        padded = 8 if small else 8 + -(-size // 8) * 8
+        at = begin + size if kind == 15 else at + padded
+
+def _mat_array(data: bytes, order: str) -> tuple[str, np.ndarray] | None:
+    "Name and values of a matrix element; None when it is not a plain numeric matrix."
+    parts = list(_mat_elements(data, order))
+    if len(parts) < 4 or len(parts[0][1]) < 4:
+        return None
+    flags = struct.unpack_from(order + 'I', parts[0][1])[0]
+    if not 6 <= flags & 0xFF <= 15 or flags & 0x0800:  # cells, text, sparse, complex
+        return None
+    shape = np.frombuffer(parts[1][1][: len(parts[1][1]) // 4 * 4], order + 'i4').tolist()
+    dtype = np.dtype(_MAT_TYPES.get(parts[3][0], 'u1')).newbyteorder(order)
+    values = parts[3][1]
+    if min(shape, default=-1) < 0 or math.prod(shape) * dtype.itemsize != len(values):
+        raise ValueError(f'a matrix of shape {shape} has {len(values)} bytes')
+    found = np.frombuffer(values, dtype).reshape(shape, order='F')
+    return parts[2][1].decode('latin-1'), found.astype(dtype.newbyteorder('='))
+
+def _read_mat(data: bytes) -> dict[str, np.ndarray]:
+    "Numeric matrices of a MATLAB 5 to 7 file."
+    order = {b'IM': '<', b'MI': '>'}.get(data[126:128])
+    if order is None or data[:10] == b'MATLAB 7.3':
+        raise ValueError('expected MATLAB 5 to 7; save it with -v7, or read HDF5 with h5py')
+    found = {}
+    for kind, content in _mat_elements(data[128:], order):
+        if kind == 15:  # compressed: one element inside
+            content = zlib.decompressobj().decompress(content, 1 << 30)
+            kind, content = next(_mat_elements(content, order), (0, b''))
+        if kind == 14 and (pair := _mat_array(content, order)):
+            found[pair[0]] = pair[1]
+    return found
+
 def _array_of(file: Any, magic: bytes, variable: str, name: str) -> np.ndarray:
     "The array of a .npy or MATLAB file; Python objects are refused."
     if magic.startswith(b'\x93NUMPY'):
         return np.load(file, allow_pickle=False)
-    from scipy.io import loadmat
-
-    with np.errstate(all='ignore'):
-        found = loadmat(io.BytesIO(file.read()), variable_names=[variable]).get(variable)
-    if not isinstance(found, np.ndarray) or found.dtype.kind not in 'iuf':
+    found = _read_mat(file.read()).get(variable)
+    if found is None:
         raise ValueError(f'no numeric matrix {variable!r}; pass variable=')
     return found
 
