@@ -305,6 +305,13 @@ def test_old_staging_folders_are_removed(toy, tmp_path):
     assert not old.exists() and young.exists()
 
 
+def test_a_staging_folder_may_vanish_while_others_look(tmp_path, monkeypatch):
+    "Another process ends its download between the listing and the look at its age."
+    gone = tmp_path / '.part-gone'
+    monkeypatch.setattr(Path, 'glob', lambda self, pattern: iter([gone]))
+    fetching._remove_old_stages(tmp_path)
+
+
 def test_mirrors(toy, server, home, tmp_path, monkeypatch):
     "Another server or a folder replaces the public address, by argument or by environment."
     toy('good.csv')

@@ -6,6 +6,7 @@
 __all__ = ['DATASETS', 'FileSpec', 'Download', 'DatasetInfo', 'unpack', 'fetch']
 
 # %% ../../nbs/10_data/50_fetch.ipynb #f7183109
+import contextlib
 import hashlib
 import importlib.resources
 import json
@@ -478,8 +479,9 @@ def _write_json(content: dict, file: Any) -> None:
 def _remove_old_stages(folder: Path) -> None:
     "Staging folders of killed runs, older than a day."
     for stage in folder.glob('.part-*'):
-        if stage.stat().st_mtime < time.time() - 86400:
-            shutil.rmtree(stage, ignore_errors=True)
+        with contextlib.suppress(FileNotFoundError):  # another process is done with it
+            if stage.stat().st_mtime < time.time() - 86400:
+                shutil.rmtree(stage, ignore_errors=True)
 
 def _placed(name: str, info: DatasetInfo, folder: Path) -> Path:
     "Folder of a set that is never downloaded, when somebody placed it there."
