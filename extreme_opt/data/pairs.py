@@ -122,7 +122,10 @@ class Linked(NamedTuple):
     links: np.ndarray
 
 def linked_objects(
-    packages: Sequence[str] | None = None, *, max_features: int | None = None, dtype: Any = np.float32
+    packages: Sequence[str] | None = None,
+    *,
+    max_features: int | None = None,
+    dtype: Any = np.float32,
 ) -> Linked:
     """Documented objects with a link to or from another, and the words of their docstrings.
 
