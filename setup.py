@@ -36,6 +36,6 @@ setup(
     install_requires=config['requirements'].split(),
     extras_require=extras,
     packages=find_packages(include=[lib, f'{lib}.*']),
-    package_data={lib: ['py.typed']},
+    package_data={lib: ['py.typed'], f'{lib}.data': ['registry.toml']},
     cmdclass={'build_py': BuildWithoutIndex},
 )

@@ -134,7 +134,7 @@ def disparity(points, other):
 
 
 def music():
-    if (kept := loaded('music-artists', test_share=0.)) is None: return
+    if (kept := loaded('music-artists', test_size=0.)) is None: return
     rows, n = kept.triplets, kept.n_objects
     for name, loss in (('GNMDS', Hinge()), ('CKL', CKL(.1)), ('STE', STE()), ('TSTE', TSTE(8.)), ('TSTE(1)', TSTE(1.))):
         kinds = {'batch': GradientDescent(step_size=10.), 'SGD, rate 0.03': SGD(.03, decay=.99), 'SVRG, rate 0.002': SVRG(FixedStep(2e-3)), 'SBB_0': SVRG(SBB(0., 5e-4)),

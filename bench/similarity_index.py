@@ -28,7 +28,7 @@ def links():
     from extreme_opt.similarity import Linear
     from extreme_opt.similarity.model import SimilarityModel
     from extreme_opt.similarity.ranking import pattern
-    graph = see_also(max_words=10)
+    graph = see_also(max_features=10)
     model = SimilarityModel(40, Linear(), Linear(), max_steps=8).fit(pattern(graph.train_observed, (graph.n_left, graph.n_right)))
     return model.left_embeddings_[:LISTS], model.right_embeddings_
 

@@ -40,7 +40,7 @@ def sets(names: tuple[str, ...] = tuple(SETS)) -> dict:
     found = {}
     for title in names:
         name, options = SETS[title]
-        if name == 'see_also': pairs = data.see_also(max_words=10)
+        if name == 'see_also': pairs = data.see_also(max_features=10)
         elif os.environ.get('EXTREME_OPT_DATA'): pairs = data.load(name, **options)
         else: continue
         shape = pairs.n_left, pairs.n_right

@@ -41,7 +41,7 @@ def sets() -> dict:
     found = {}
     if os.environ.get('EXTREME_OPT_DATA'):
         for name in TABLE_2: found[name] = data.load(name, part='train', **({} if name == 'mnist' else dict(drop_empty=True)))
-        brown = data.load('brown', min_count=20, bag=True, test_share=0.)
+        brown = data.load('brown', min_count=20, bag=True, test_size=0.)
         found['brown'] = brown.train_features[:100_000], np.unique(brown.train_labels[:100_000], return_inverse=True)[1]
     found['docstrings'] = data.docstrings()
     parts = {name: one if isinstance(one, tuple) else (one.train_features, one.train_labels) for name, one in found.items()}

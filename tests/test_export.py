@@ -82,11 +82,11 @@ def test_settings_agree():
 
 
 def test_requirements_are_few():
-    "The package itself needs numpy, scipy and numba; what else a module imports is in an extra."
+    "The package itself needs numpy, scipy, numba and scikit-learn; what else a module imports is in an extra."
     parser = ConfigParser(delimiters=['='], interpolation=None)
     parser.read(ROOT/'settings.ini', encoding='utf-8')
     base = [re.match(r'[\w-]+', need)[0] for need in parser['DEFAULT']['requirements'].split()]
-    assert sorted(base) == ['numba', 'numpy', 'scipy']
+    assert sorted(base) == ['numba', 'numpy', 'scikit-learn', 'scipy']
     extras = {re.match(r'[\w-]+', need)[0].replace('-', '_') for key, value in parser['DEFAULT'].items()
               if key.endswith('_requirements') for need in value.split()}
     known = {'sklearn': 'scikit_learn', 'PIL': 'pillow', 'faiss': 'faiss_cpu', 'IPython': 'ipywidgets'}   # ipywidgets brings IPython
@@ -96,4 +96,4 @@ def test_requirements_are_few():
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else \
                 [node.module or ''] if isinstance(node, ast.ImportFrom) and not node.level else []
             for top in {name.split('.')[0] for name in names} - {'extreme_opt', *base} - sys.stdlib_module_names:
-                assert known.get(top, top) in extras, f'{path.relative_to(ROOT)} imports {top}, which no extra of settings.ini brings'
+                assert known.get(top, top) in {*extras, 'scikit_learn'}, f'{path.relative_to(ROOT)} imports {top}, which no extra of settings.ini brings'

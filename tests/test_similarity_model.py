@@ -189,7 +189,7 @@ def test_ridge_grows_with_pairs():
 
 
 def test_weighted_factorisation_beats_a_truncated_svd():
-    graph = data.see_also(max_words=10)
+    graph = data.see_also(max_features=10)
     shape = graph.n_left, graph.n_right
     train, test = pattern(graph.train_observed, shape), pattern(graph.test_observed, shape)
     P, Q = svd_factors(train, 40)

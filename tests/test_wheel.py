@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-NEEDED = ('numpy', 'scipy', 'numba', 'llvmlite')      # what an installation without extras brings
+NEEDED = ('numpy', 'scipy', 'numba', 'llvmlite', 'sklearn', 'scikit_learn', 'joblib', 'threadpoolctl', 'narwhals')  # without extras
 UNREACHABLE = (r'(?i)failed to fetch|error sending request|dns error|could not connect|network is unreachable|connection (refused|reset)|timed out'
                r'|network (is|was) disabled|name resolution|failed to establish')
 AWAY = {name: value for name, value in os.environ.items() if name not in ('PYTHONPATH', 'PYTHONHOME', 'NUMBA_DISABLE_JIT')}
@@ -63,7 +63,7 @@ def test_wheel_holds_the_package_and_nothing_else(wheel):
     "Every module, the type marker and the licence are in it; tests, notebooks and caches are not."
     names = zipfile.ZipFile(wheel).namelist()
     have = {name for name in names if '.dist-info/' not in name}
-    want = {path.relative_to(ROOT).as_posix() for path in (ROOT/'extreme_opt').rglob('*.py') if path.stem != '_modidx'} | {'extreme_opt/py.typed'}
+    want = {path.relative_to(ROOT).as_posix() for path in (ROOT/'extreme_opt').rglob('*.py') if path.stem != '_modidx'} | {'extreme_opt/py.typed', 'extreme_opt/data/registry.toml'}
     assert have == want
     assert any(name.endswith('licenses/LICENSE') for name in names)
 

@@ -16,34 +16,81 @@ from .pairs import linked_objects
 # %% ../../nbs/10_data/30_comparisons.ipynb #b68c4526
 @dataclass(frozen=True, eq=False)
 class Triplets:
-    "Answers to: is the first object nearer to the second than to the third?"
-    triplets: np.ndarray                                      # (n_triplets, 3) int64: anchor, near, far
-    names: 'np.ndarray | None' = None                         # (n_objects,) str
-    features: 'np.ndarray | sparse.csr_array | None' = None   # (n_objects, n_features), where there are any
-    train: 'np.ndarray | None' = None                         # (n_train,) int64 row ids of triplets; all when not given
-    test: 'np.ndarray | None' = None                          # (n_test,) int64 row ids of triplets; none when not given
+    """Comparisons: is the first object closer to the second than to the third?
+
+    Attributes
+    ----------
+    triplets : np.ndarray
+        (n_triplets, 3) int64: anchor, near, far.
+    names : np.ndarray | None
+        (n_objects,) str.
+    features : np.ndarray | sparse.csr_array | None
+        (n_objects, n_features), where there are any.
+    train : np.ndarray | None
+        (n_train,) int64 row ids of triplets; all when not given.
+    test : np.ndarray | None
+        (n_test,) int64 row ids of triplets; none when not given.
+
+    Raises
+    ------
+    ValueError
+        If an id has no object.
+
+    Examples
+    --------
+    >>> Triplets(np.array([[0, 1, 2], [2, 1, 0]])).n_objects
+    3
+    """
+
+    triplets: np.ndarray
+    names: 'np.ndarray | None' = None
+    features: 'np.ndarray | sparse.csr_array | None' = None
+    train: 'np.ndarray | None' = None
+    test: 'np.ndarray | None' = None
+
     def __post_init__(self):
         put, rows = object.__setattr__, np.asarray(self.triplets)
         if rows.ndim != 2 or rows.shape[1] != 3:
-            raise ValueError(f'triplets has shape {rows.shape}, but comparisons need shape (n_triplets, 3): anchor, near, far')
+            raise ValueError(
+                f'triplets has shape {rows.shape}, but comparisons need shape (n_triplets, 3): '
+                f'anchor, near, far'
+            )
         bad = np.flatnonzero((rows < 0).any(1) | (rows >= self.n_objects).any(1))
-        if len(bad): raise ValueError(f'triplets[{bad[0]}] is {tuple(rows[bad[0]].tolist())}, but there are {self.n_objects} objects; '
-                                      f'ids run from 0 to {self.n_objects - 1}')
-        if self.train is None: put(self, 'train', np.arange(len(rows)))
-        if self.test is None: put(self, 'test', np.arange(0))
+        if len(bad):
+            raise ValueError(
+                f'triplets[{bad[0]}] is {tuple(rows[bad[0]].tolist())}, but there are '
+                f'{self.n_objects} objects; '
+                f'ids run from 0 to {self.n_objects - 1}'
+            )
+        if self.train is None:
+            put(self, 'train', np.arange(len(rows)))
+        if self.test is None:
+            put(self, 'test', np.arange(0))
+
     @property
     def n_objects(self) -> int:
+        "Number of objects."
         for what in (self.names, self.features):
-            if what is not None: return what.shape[0]
-        return int(self.triplets.max(initial=-1)) + 1
+            if what is not None:
+                return what.shape[0]
+        return int(np.max(self.triplets)) + 1 if len(self.triplets) else 0
+
     @property
-    def train_triplets(self) -> np.ndarray: return self.triplets[self.train]
+    def train_triplets(self) -> np.ndarray:
+        "Training triplets."
+        return self.triplets[self.train]
+
     @property
-    def test_triplets(self) -> np.ndarray: return self.triplets[self.test]
+    def test_triplets(self) -> np.ndarray:
+        "Test triplets."
+        return self.triplets[self.test]
 
 # %% ../../nbs/10_data/30_comparisons.ipynb #1efa5d34
-_CITIES = ('Athens, Barcelona, Brussels, Calais, Cherbourg, Cologne, Copenhagen, Geneva, Gibraltar, Hamburg, Hook of Holland, '
-           'Lisbon, Lyons, Madrid, Marseilles, Milan, Munich, Paris, Rome, Stockholm, Vienna')
+_CITIES = (
+    'Athens, Barcelona, Brussels, Calais, Cherbourg, Cologne, Copenhagen, Geneva, Gibraltar, '
+    'Hamburg, Hook of Holland, '
+    'Lisbon, Lyons, Madrid, Marseilles, Milan, Munich, Paris, Rome, Stockholm, Vienna'
+)
 _ROADS = """
     3313
     2963 1318
@@ -67,18 +114,48 @@ _ROADS = """
     1991 1802 1175 1381 1588 937 1455 1019 2974 1155 1205 2937 1157 2409 1363 898 428 1249 1209 2105
 """
 
-def eurodist()->tuple[np.ndarray, np.ndarray]: # (21, 21) float64 kilometres, symmetric, zero diagonal; (21,) str city names
-    "Road distances between 21 European cities, the `eurodist` table of R's `datasets` package (GPL-2 or GPL-3)."
+def eurodist() -> tuple[np.ndarray, np.ndarray]:
+    """Road distances in kilometers between 21 European cities.
+
+    Returns
+    -------
+    tuple[np.ndarray, np.ndarray]
+        (21, 21) float64 kilometres, symmetric, zero diagonal; (21,) str city names.
+
+    Notes
+    -----
+    The `eurodist` table of R's `datasets` package (GPL-2 or GPL-3).
+
+    Examples
+    --------
+    >>> distances, names = eurodist()
+    >>> distances[0, 1].item(), names[:2].tolist()
+    (3313.0, ['Athens', 'Barcelona'])
+    """
     names = np.array(_CITIES.split(', '))
     distances = np.zeros((len(names), len(names)))
     distances[np.tril_indices(len(names), -1)] = np.array(_ROADS.split(), float)
     return distances + distances.T, names
 
 # %% ../../nbs/10_data/30_comparisons.ipynb #433ccebd
-def triplets_from_distances(
-    distances:np.ndarray, # (n_objects, n_objects) symmetric, zero diagonal
-)->np.ndarray: # (n_triplets, 3) int64, each question once, ties left out
-    "Every question (i; j, k) that a distance table answers: near is the smaller of the two distances."
+def triplets_from_distances(distances: np.ndarray) -> np.ndarray:
+    """All triplets (i; j, k) that a table of distances answers, ties left out.
+
+    Parameters
+    ----------
+    distances : np.ndarray
+        (n_objects, n_objects) symmetric, zero diagonal.
+
+    Returns
+    -------
+    np.ndarray
+        (n_triplets, 3) int64, each question once, ties left out.
+
+    Examples
+    --------
+    >>> triplets_from_distances(np.array([[0, 1, 2], [1, 0, 3], [2, 3, 0]])).tolist()
+    [[0, 1, 2], [1, 0, 2], [2, 0, 1]]
+    """
     n = len(distances)
     j, k = np.triu_indices(n, 1)
     anchor = np.repeat(np.arange(n), len(j))
@@ -89,53 +166,111 @@ def triplets_from_distances(
     return np.column_stack([anchor, near, far])[asked]
 
 # %% ../../nbs/10_data/30_comparisons.ipynb #c470ad19
-def _row_dots(features, a, b):   # inner products of rows a with rows b
+def _row_dots(features, a, b):  # inner products of rows a with rows b
     return np.asarray(features[a].multiply(features[b]).sum(axis=1)).ravel()
 
-def _strangers(rng, anchors, n_objects):   # for each anchor a random other object
+def _strangers(rng, anchors, n_objects):  # for each anchor a random other object
     far = rng.integers(n_objects - 1, size=len(anchors))
     return far + (far >= anchors)
 
 def docstring_triplets(
-    packages:Sequence[str]|None=None, # import names; None for numpy, scipy, matplotlib, sklearn where installed
+    packages: Sequence[str] | None = None,
     *,
-    n_per_object:int=20,              # questions asked about each object
-    test_share:float=.1,              # share of the questions held out
-    seed:int=0,                       # seed of the questions and of the split
-)->Triplets: # objects with the tf-idf rows of their docstrings
-    "Which of two functions is more like a third, by shared See Also links and shared words?"
+    n_per_object: int = 20,
+    test_size: float = 0.1,
+    seed: int = 0,
+) -> Triplets:
+    """Triplets: which of two functions is more like a third, by links and shared words?
+
+    Parameters
+    ----------
+    packages : Sequence[str] | None, default=None
+        Import names; None for numpy, scipy, matplotlib, sklearn where installed.
+    n_per_object : int, default=20
+        Questions asked about each object.
+    test_size : float, default=0.1
+        Share of the questions held out.
+    seed : int, default=0
+        Seed of the questions and of the split.
+
+    Returns
+    -------
+    Triplets
+        Objects with the tf-idf rows of their docstrings.
+
+    Raises
+    ------
+    ImportError
+        If a named package is not installed.
+    ValueError
+        If an option makes no sense.
+    """
     linked, rng = linked_objects(packages), np.random.default_rng(seed)
     n = len(linked.names)
     ones = np.ones(len(linked.links))
     reach = sparse.csr_array((ones, linked.links.T), shape=(n, n)) + sparse.eye_array(n)
-    reach = ((reach + reach.T) > 0).astype(float).tocsr()                 # itself and its neighbours
-    shared = (reach @ reach).tocsr()                                      # how many neighbours two objects share
-    shared.setdiag(0); shared.eliminate_zeros()
+    reach = ((reach + reach.T) > 0).astype(float).tocsr()  # itself and its neighbours
+    shared = (reach @ reach).tocsr()  # how many neighbours two objects share
+    shared.setdiag(0)
+    shared.eliminate_zeros()
     friends = np.diff(shared.indptr)
     anchors = np.repeat(np.flatnonzero(friends), n_per_object)
     near = shared.indices[shared.indptr[anchors] + rng.integers(friends[anchors])].astype(np.int64)
     far = _strangers(rng, anchors, n)
     sizes = np.asarray(reach.sum(axis=1)).ravel()
+
     def likeness(a, b):
         both = np.asarray(shared[a, b]).ravel()
-        return both / (sizes[a] + sizes[b] - both) + _row_dots(linked.features, a, b)   # Jaccard plus cosine
+        return both / (sizes[a] + sizes[b] - both) + _row_dots(
+            linked.features, a, b
+        )  # Jaccard plus cosine
+
     gap = likeness(anchors, near) - likeness(anchors, far)
     rows = np.column_stack([anchors, np.where(gap > 0, near, far), np.where(gap > 0, far, near)])
     rows = np.unique(rows[(near != far) & (gap != 0)], axis=0)
-    test = rng.random(len(rows)) < test_share
-    return Triplets(rows, linked.names, linked.features, np.flatnonzero(~test), np.flatnonzero(test))
+    test = rng.random(len(rows)) < test_size
+    return Triplets(
+        rows, linked.names, linked.features, np.flatnonzero(~test), np.flatnonzero(test)
+    )
 
 # %% ../../nbs/10_data/30_comparisons.ipynb #b4c48db3
 def planted_triplets(
-    n_objects:int=100,       # objects
-    n_components:int=2,      # dimension of the planted map
-    n_triplets:int=5000,     # questions, drawn with replacement
+    n_objects: int = 100,
+    n_components: int = 2,
+    n_triplets: int = 5000,
     *,
-    noise:float=.1,          # in [0, 1/2], chance that an answer is turned round
-    test_share:float=.2,     # share of the questions held out
-    seed:int=0,              # seed of everything
-)->tuple[Triplets, np.ndarray]: # problem; (n_objects, n_components) planted embedding
-    "Answers read off a planted Gaussian map, a known share of them wrong."
+    noise: float = 0.1,
+    test_size: float = 0.2,
+    seed: int = 0,
+) -> tuple[Triplets, np.ndarray]:
+    """Triplets answered by a planted Gaussian map, a known fraction of them wrong.
+
+    Parameters
+    ----------
+    n_objects : int, default=100
+        Objects.
+    n_components : int, default=2
+        Dimension of the planted map.
+    n_triplets : int, default=5000
+        Questions, drawn with replacement.
+    noise : float, default=0.1
+        In [0, 1/2], chance that an answer is reversed.
+    test_size : float, default=0.2
+        Share of the questions held out.
+    seed : int, default=0
+        Seed of everything.
+
+    Returns
+    -------
+    tuple[Triplets, np.ndarray]
+        Problem; (n_objects, n_components) planted embedding.
+
+    Examples
+    --------
+    >>> problem, embedding = planted_triplets(20, 2, 100)
+    >>> problem.triplets.shape, embedding.shape
+    ((100, 3), (20, 2))
+    """
     rng = np.random.default_rng(seed)
     embedding = rng.normal(size=(n_objects, n_components))
     anchor = rng.integers(n_objects, size=n_triplets)
@@ -144,8 +279,12 @@ def planted_triplets(
     low, high = np.minimum(anchor, j), np.maximum(anchor, j)
     k = pair[:, 1] + (pair[:, 1] >= low)
     k += k >= high
-    gap = ((embedding[anchor] - embedding[k])**2).sum(1) - ((embedding[anchor] - embedding[j])**2).sum(1)
+    gap = ((embedding[anchor] - embedding[k]) ** 2).sum(1) - (
+        (embedding[anchor] - embedding[j]) ** 2
+    ).sum(1)
     right = (gap > 0) ^ (rng.random(n_triplets) < noise)
     rows = np.column_stack([anchor, np.where(right, j, k), np.where(right, k, j)])
-    test = rng.random(n_triplets) < test_share
-    return Triplets(rows, _counted('object', n_objects), train=np.flatnonzero(~test), test=np.flatnonzero(test)), embedding
+    test = rng.random(n_triplets) < test_size
+    return Triplets(
+        rows, _counted('object', n_objects), train=np.flatnonzero(~test), test=np.flatnonzero(test)
+    ), embedding

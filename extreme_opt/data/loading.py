@@ -14,79 +14,168 @@ from pathlib import Path
 from typing import Any
 import numpy as np
 from scipy import sparse
-from .columns import read_columns, read_edges, read_idx, read_ratings, read_table, read_triplets
 from .comparisons import Triplets, eurodist, triplets_from_distances
 from .fetching import _known, fetch
-from .multiclass import Multiclass, held_out
+from .multiclass import Multiclass, stratified_split
 from .pairs import Pairs
 from .preparation import prepare, unit_rows
-from .readers import Rows, lines, opened, read_arff, read_sparse
+from extreme_opt.data.formats import (
+    Multilabel,
+    iter_lines,
+    open_compressed,
+    read_arff,
+    read_columns,
+    read_edges,
+    read_idx,
+    read_ratings,
+    read_sparse,
+    read_table,
+    read_triplets,
+)
 
 # %% ../../nbs/10_data/55_load.ipynb #e89e2f9b
 class _Folder:
     "The files of one set, packed or not."
-    def __init__(self, name, path): self.name, self.path = name, Path(path)
-    def has(self, *files): return any((self.path/(file + end)).is_file() for file in files for end in ('', '.gz', '.bz2', '.zip'))
+
+    def __init__(self, name, path):
+        self.name, self.path = name, Path(path)
+
+    def has(self, *files):
+        return any(
+            (self.path / (file + end)).is_file()
+            for file in files
+            for end in ('', '.gz', '.bz2', '.zip')
+        )
+
     def __call__(self, *files):
         "Path of the first of these files that is there."
         for file in files:
             for end in ('', '.gz', '.bz2', '.zip'):
-                if (path := self.path/(file + end)).is_file(): return path
-        raise FileNotFoundError(f'{self.name} needs {" or ".join(files)} in {self.path}, plain or packed; see extreme_opt.data.PUBLIC[{self.name!r}].home')
+                if (path := self.path / (file + end)).is_file():
+                    return path
+        raise FileNotFoundError(
+            f'{self.name} needs {" or ".join(files)} in {self.path}, plain or packed; see '
+            f'extreme_opt.data.DATASETS[{self.name!r}].home'
+        )
 
 def _folder_of(name, folder):
-    if folder is not None: return _Folder(name, folder)
+    if folder is not None:
+        return _Folder(name, folder)
     given = os.environ.get('EXTREME_OPT_DATA')
-    if given and (Path(given)/name).is_dir(): return _Folder(name, Path(given)/name)
+    if given and (Path(given) / name).is_dir():
+        return _Folder(name, Path(given) / name)
     return _Folder(name, fetch(name))
 
 _LOADERS: dict = {}
 
 def _loads(*names):
     "Register a loader under the names of its sets."
+
     def register(function):
-        for name in names: _LOADERS[name] = function
+        for name in names:
+            _LOADERS[name] = function
         return function
+
     return register
 
 # %% ../../nbs/10_data/55_load.ipynb #502f649e
-def load(
-    name:str,             # a set of the table `PUBLIC`
-    *,
-    folder:Any=None,      # where its files lie; else EXTREME_OPT_DATA/name, else the fetched copy
-    **options:Any,        # choices of this set; `load_options(name)` lists them
-)->Multiclass|Pairs|Triplets: # the set as a problem
-    "Load a public data set, prepared as its chapter's paper does."
+def load(name: str, *, folder: Any = None, **options: Any) -> Multiclass | Pairs | Triplets:
+    """Load a public data set, prepared as its chapter's paper does.
+
+    Parameters
+    ----------
+    name : str
+        A set of the table `DATASETS`.
+    folder : Any, default=None
+        Where its files lie; else EXTREME_OPT_DATA/name, else the fetched copy.
+    **options : Any
+        Choices of this set; `load_options(name)` lists them.
+
+    Returns
+    -------
+    Multiclass | Pairs | Triplets
+        The set as a problem.
+
+    Raises
+    ------
+    ValueError
+        If the name is unknown, an option has no such value, or a file is malformed.
+    TypeError
+        If the set has no such option.
+    FileNotFoundError, ConnectionError
+        If a file is missing and cannot be fetched.
+
+    Examples
+    --------
+    >>> load('eurodist').n_objects
+    21
+    """
     _known(name)
     allowed = load_options(name)
     for option in options:
-        if option not in allowed: raise TypeError(f'{option!r} is no option of {name}, expected {", ".join(allowed)}')
-    if name == 'eurodist' and folder is None and not os.environ.get('EXTREME_OPT_DATA'): return _LOADERS[name](None, **options)
+        if option not in allowed:
+            raise TypeError(f'{option!r} is no option of {name}, expected {", ".join(allowed)}')
+    if name == 'eurodist' and folder is None and not os.environ.get('EXTREME_OPT_DATA'):
+        return _LOADERS[name](None, **options)
     return _LOADERS[name](_folder_of(name, folder), **options)
 
-def load_options(
-    name:str,    # a set of the table `PUBLIC`
-)->dict:         # option -> default
-    "What `load` lets you choose for a set."
+def load_options(name: str) -> dict:
+    """Options of `load` for a data set.
+
+    Parameters
+    ----------
+    name : str
+        A set of the table `DATASETS`.
+
+    Returns
+    -------
+    dict
+        Option -> default.
+
+    Raises
+    ------
+    ValueError
+        If the name is unknown.
+
+    Examples
+    --------
+    >>> load_options('zappos-shoes')
+    {'test_size': 0.1, 'seed': 0}
+    """
     import inspect
+
     _known(name)
-    return {key: one.default for key, one in inspect.signature(_LOADERS[name]).parameters.items() if key != 'files'}
+    return {
+        key: one.default
+        for key, one in inspect.signature(_LOADERS[name]).parameters.items()
+        if key != 'files'
+    }
 
 # %% ../../nbs/10_data/55_load.ipynb #bdf14e27
 def _parts(read, part):
     "Training and test rows, or one of them, from a reader of one part."
-    if part not in ('both', 'train', 'test'): raise ValueError(f"part is {part!r}, expected 'both', 'train' or 'test'")
+    if part not in ('both', 'train', 'test'):
+        raise ValueError(f"part is {part!r}, expected 'both', 'train' or 'test'")
     return (read('train'), read('test')) if part == 'both' else (read(part), None)
 
 @_loads('bibtex', 'delicious')
-def _mulan(files, part='both', first_label=True, unit_norm=True, drop_empty=False, dtype=np.float32):
+def _mulan(
+    files, part='both', first_label=True, unit_norm=True, drop_empty=False, dtype=np.float32
+):
     labels = files(f'{files.name}.xml')
-    rows, test = _parts(lambda which: read_arff(files(f'{files.name}-{which}.arff'), labels, dtype), part)
-    return prepare(rows, test, first_label=first_label, unit_norm=unit_norm, drop_empty=drop_empty, dtype=dtype)
+    rows, test = _parts(
+        lambda which: read_arff(files(f'{files.name}-{which}.arff'), labels, dtype), part
+    )
+    return prepare(
+        rows, test, first_label=first_label, unit_norm=unit_norm, drop_empty=drop_empty, dtype=dtype
+    )
 
 @_loads('yeast')
 def _yeast(files, part='both', first_label=True, unit_norm=True, dtype=np.float32):
-    rows, test = _parts(lambda which: read_sparse(files(f'yeast_{which}.txt', f'yeast_{which}.svm'), dtype=dtype), part)
+    rows, test = _parts(
+        lambda which: read_sparse(files(f'yeast_{which}.txt', f'yeast_{which}.svm'), dtype=dtype),
+        part,
+    )
     return prepare(rows, test, first_label=first_label, unit_norm=unit_norm, dtype=dtype)
 
 # %% ../../nbs/10_data/55_load.ipynb #7a541e4d
@@ -94,15 +183,26 @@ def _yeast(files, part='both', first_label=True, unit_norm=True, dtype=np.float3
 def _mnist(files, part='both', n_features=780, unit_norm=True, dense=False, dtype=np.float32):
     def read(which):
         stem = 'train' if which == 'train' else 't10k'
-        pictures, digits = read_idx(files(f'{stem}-images-idx3-ubyte')), read_idx(files(f'{stem}-labels-idx1-ubyte'))
+        pictures, digits = (
+            read_idx(files(f'{stem}-images-idx3-ubyte')),
+            read_idx(files(f'{stem}-labels-idx1-ubyte')),
+        )
         if pictures.ndim != 3 or digits.shape != pictures.shape[:1]:
-            raise ValueError(f'{stem} holds pictures {pictures.shape} and labels {digits.shape} in row 0, expected as many of each')
+            raise ValueError(
+                f'{stem} holds pictures {pictures.shape} and labels {digits.shape} in row 0, '
+                f'expected as many of each'
+            )
         flat = pictures.reshape(len(pictures), -1)[:, :n_features]
-        blocks = [sparse.csr_array(flat[k:k + 5000]).astype(dtype) for k in range(0, len(flat), 5000)]
+        blocks = [
+            sparse.csr_array(flat[k : k + 5000]).astype(dtype) for k in range(0, len(flat), 5000)
+        ]
         features = flat.astype(dtype) if dense else sparse.vstack(blocks, format='csr')
-        if dense: features /= dtype(255)
-        else: features.data /= dtype(255)
-        return Rows(features, digits.astype(np.int64), np.arange(len(digits) + 1), 10)
+        if dense:
+            features /= dtype(255)
+        else:
+            features.data /= dtype(255)
+        return Multilabel(features, digits.astype(np.int64), np.arange(len(digits) + 1), 10)
+
     rows, test = _parts(read, part)
     return prepare(rows, test, unit_norm=unit_norm, relabel=False, dtype=dtype)
 
@@ -111,97 +211,200 @@ def _brown_tokens(path, genres):
     "Word ids, sentence starts and document of each sentence; and the words."
     words, tokens, starts, documents, names = {}, array('i'), array('q', [0]), array('i'), []
     with zipfile.ZipFile(path) as pack:
-        kinds = dict(line.split() for line in pack.read('brown/cats.txt').decode().splitlines() if line.strip())
+        kinds = dict(
+            line.split()
+            for line in pack.read('brown/cats.txt').decode().splitlines()
+            if line.strip()
+        )
         for genre in genres or ():
-            if genre not in kinds.values(): raise ValueError(f'genre {genre!r} is not among {", ".join(sorted(set(kinds.values())))}')
+            if genre not in kinds.values():
+                raise ValueError(
+                    f'genre {genre!r} is not among {", ".join(sorted(set(kinds.values())))}'
+                )
         names = sorted(name for name, kind in kinds.items() if genres is None or kind in genres)
         for document, name in enumerate(names):
             for line in pack.read(f'brown/{name}').decode('latin-1').splitlines():
-                if not (found := line.split()): continue
-                tokens.extend([words.setdefault(token.rpartition('/')[0].lower(), len(words)) for token in found])
-                starts.append(len(tokens)); documents.append(document)
-    return np.frombuffer(tokens, np.int32), np.frombuffer(starts, np.int64), np.frombuffer(documents, np.int32), list(words)
+                if not (found := line.split()):
+                    continue
+                tokens.extend(
+                    [
+                        words.setdefault(token.rpartition('/')[0].lower(), len(words))
+                        for token in found
+                    ]
+                )
+                starts.append(len(tokens))
+                documents.append(document)
+    return (
+        np.frombuffer(tokens, np.int32),
+        np.frombuffer(starts, np.int64),
+        np.frombuffer(documents, np.int32),
+        list(words),
+    )
 
 def _before(classes, starts, context, n_classes, bag):
     "CSR features: column of the word 1, 2, ... places before, or of the start of the sentence."
     place = np.arange(len(classes)) - np.repeat(starts[:-1], np.diff(starts))
     columns = np.full((len(classes), context), -1)
     for back in range(1, context + 1):
-        shifted = np.concatenate([np.full(min(back, len(classes)), -1), classes[:-back]]) + 1    # 0 where rare
+        shifted = (
+            np.concatenate([np.full(min(back, len(classes)), -1), classes[:-back]]) + 1
+        )  # 0 where rare
         word = np.where(place >= back, shifted - 1, np.where(place == back - 1, n_classes, -1))
-        columns[:, back - 1] = np.where(word >= 0, word + (0 if bag else (back - 1) * (n_classes + 1)), -1)
+        columns[:, back - 1] = np.where(
+            word >= 0, word + (0 if bag else (back - 1) * (n_classes + 1)), -1
+        )
     there = columns >= 0
     starts_of = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
-    found = sparse.csr_array((np.ones(starts_of[-1], np.float32), columns[there].astype(np.int32), starts_of.astype(np.int32)),
-                             shape=(len(classes), (n_classes + 1) * (1 if bag else context)))
+    found = sparse.csr_array(
+        (
+            np.ones(starts_of[-1], np.float32),
+            columns[there].astype(np.int32),
+            starts_of.astype(np.int32),
+        ),
+        shape=(len(classes), (n_classes + 1) * (1 if bag else context)),
+    )
     found.sum_duplicates()
     return found
 
 # %% ../../nbs/10_data/55_load.ipynb #6085a53b
 @_loads('brown')
-def _brown(files, min_count=10, context=2, bag=False, genres=None, unit_norm=True, test_share=.1, seed=0, dtype=np.float32):
+def _brown(
+    files,
+    min_count=10,
+    context=2,
+    bag=False,
+    genres=None,
+    unit_norm=True,
+    test_size=0.1,
+    seed=0,
+    dtype=np.float32,
+):
     tokens, starts, documents, words = _brown_tokens(files('brown.zip'), genres)
     kept = np.flatnonzero(np.bincount(tokens, minlength=len(words)) >= min_count)
     names = np.array(words, dtype=object)[kept]
     order = np.argsort(names)
-    classes = np.full(len(words), -1); classes[kept[order]] = np.arange(len(kept))
+    classes = np.full(len(words), -1)
+    classes[kept[order]] = np.arange(len(kept))
     names, classes = names[order].astype(str), classes[tokens]
-    features = _before(classes, starts, context, len(names), bag).astype(dtype)[np.flatnonzero(classes >= 0)]
-    held = np.random.default_rng(seed).permutation(documents[-1] + 1)[:round(test_share * (documents[-1] + 1))]
+    features = _before(classes, starts, context, len(names), bag).astype(dtype)[
+        np.flatnonzero(classes >= 0)
+    ]
+    held = np.random.default_rng(seed).permutation(documents[-1] + 1)[
+        : round(test_size * (documents[-1] + 1))
+    ]
     from_test = np.isin(np.repeat(documents, np.diff(starts)), held)[classes >= 0]
     seen = [*names, '<start>']
-    columns = seen if bag else [f'{word}:-{back}' for back in range(1, context + 1) for word in seen]
-    report = dict(n_tokens=len(tokens), n_sentences=len(documents), n_words=len(words), n_documents=int(documents[-1]) + 1)
-    return Multiclass(unit_rows(features) if unit_norm else features, classes[classes >= 0], names, np.array(columns),
-                      train=np.flatnonzero(~from_test), test=np.flatnonzero(from_test), report=report)
+    columns = (
+        seen if bag else [f'{word}:-{back}' for back in range(1, context + 1) for word in seen]
+    )
+    stats = dict(
+        n_tokens=len(tokens),
+        n_sentences=len(documents),
+        n_words=len(words),
+        n_documents=int(documents[-1]) + 1,
+    )
+    return Multiclass(
+        unit_rows(features) if unit_norm else features,
+        classes[classes >= 0],
+        names,
+        np.array(columns),
+        train=np.flatnonzero(~from_test),
+        test=np.flatnonzero(from_test),
+        stats=stats,
+    )
 
 # %% ../../nbs/10_data/55_load.ipynb #bf145f5c
 def _conll_part(path, which):
     "Words, parts of speech and chunk tags of one part, and where sentences start."
     name = f'conll2000/{which}.txt'
     words, tags, chunks, starts, fresh = [], [], [], [], True
-    for number, line in lines(path, name if path.suffix == '.zip' else ''):
-        if not (fields := line.split()): fresh = True; continue
-        if len(fields) != 3: raise ValueError(f'line {number} of {which}.txt has {len(fields)} fields, expected word, tag and chunk')
-        if fresh: starts.append(len(words)); fresh = False
-        for column, field in zip((words, tags, chunks), fields): column.append(field.decode('latin-1'))
+    for number, line in iter_lines(path, name if path.suffix == '.zip' else ''):
+        if not (fields := line.split()):
+            fresh = True
+            continue
+        if len(fields) != 3:
+            raise ValueError(
+                f'line {number} of {which}.txt has {len(fields)} fields, expected word, tag and '
+                f'chunk'
+            )
+        if fresh:
+            starts.append(len(words))
+            fresh = False
+        for column, field in zip((words, tags, chunks), fields):
+            column.append(field.decode('latin-1'))
     return words, tags, chunks, starts + [len(words)]
 
 def _around(values, starts, window):
-    "Ids of the values and, for each offset, the id of the neighbour in the same sentence (-1 outside)."
+    "Ids of the values and, per offset, of the neighbor in the sentence (-1 outside)."
     ids = {}
     own = np.array([ids.setdefault(value, len(ids)) for value in values])
     place = np.arange(len(own)) - np.repeat(starts[:-1], np.diff(starts))
     left = np.repeat(np.diff(starts), np.diff(starts)) - 1 - place
-    shifted = {step: np.where((place + step >= 0) & (step <= left), np.roll(own, -step), -1) for step in range(-window, window + 1)}
+    shifted = {
+        step: np.where((place + step >= 0) & (step <= left), np.roll(own, -step), -1)
+        for step in range(-window, window + 1)
+    }
     return list(ids), shifted
 
 # %% ../../nbs/10_data/55_load.ipynb #d07e2719
 @_loads('conll2000')
 def _conll(files, target='chunk', window=1, min_count=2, dtype=np.float32):
-    if target not in ('chunk', 'pos'): raise ValueError(f"target is {target!r}, expected 'chunk' or 'pos'")
-    parts = [_conll_part(files('conll2000.zip', f'{which}.txt'), which) for which in ('train', 'test')]
+    if target not in ('chunk', 'pos'):
+        raise ValueError(f"target is {target!r}, expected 'chunk' or 'pos'")
+    parts = [
+        _conll_part(files('conll2000.zip', f'{which}.txt'), which) for which in ('train', 'test')
+    ]
     words, tags, chunks = (parts[0][k] + parts[1][k] for k in range(3))
-    n_train, starts = len(parts[0][0]), np.array(parts[0][3] + [len(parts[0][0]) + k for k in parts[1][3][1:]])
-    kinds = [('word', words, window), ('end', [word[-3:].lower() for word in words], 0)] + ([('tag', tags, window)] if target == 'chunk' else [])
+    n_train, starts = (
+        len(parts[0][0]),
+        np.array(parts[0][3] + [len(parts[0][0]) + k for k in parts[1][3][1:]]),
+    )
+    kinds = [('word', words, window), ('end', [word[-3:].lower() for word in words], 0)] + (
+        [('tag', tags, window)] if target == 'chunk' else []
+    )
     columns, names = [], []
     for kind, values, reach in kinds:
         known, shifted = _around(values, starts, reach)
         for step, ids in shifted.items():
-            often = np.bincount(ids[:n_train][ids[:n_train] >= 0], minlength=len(known)) >= min_count
+            often = (
+                np.bincount(ids[:n_train][ids[:n_train] >= 0], minlength=len(known)) >= min_count
+            )
             place = np.where(often, np.cumsum(often) - 1 + len(names), -1)
             columns.append(np.where(ids >= 0, place[ids], -1))
-            names += [f'{kind}{step:+d}={known[k]}' if step else f'{kind}={known[k]}' for k in np.flatnonzero(often)]
+            names += [
+                f'{kind}{step:+d}={known[k]}' if step else f'{kind}={known[k]}'
+                for k in np.flatnonzero(often)
+            ]
     columns = np.stack(columns, axis=1)
     there = columns >= 0
-    features = sparse.csr_array((np.ones(there.sum(), dtype), columns[there].astype(np.int32), np.concatenate([[0], np.cumsum(there.sum(1))]).astype(np.int32)),
-                                shape=(len(words), len(names)))
+    features = sparse.csr_array(
+        (
+            np.ones(there.sum(), dtype),
+            columns[there].astype(np.int32),
+            np.concatenate([[0], np.cumsum(there.sum(1))]).astype(np.int32),
+        ),
+        shape=(len(words), len(names)),
+    )
     classes, labels = np.unique(chunks if target == 'chunk' else tags, return_inverse=True)
-    return Multiclass(features, labels, classes, np.array(names), np.array(words), train=np.arange(n_train), test=np.arange(n_train, len(words)))
+    return Multiclass(
+        features,
+        labels,
+        classes,
+        np.array(names),
+        np.array(words),
+        train=np.arange(n_train),
+        test=np.arange(n_train, len(words)),
+    )
 
 # %% ../../nbs/10_data/55_load.ipynb #a3e94577
-_TABLES = dict(LetterRecognition=('lettr', 'letter.scale'), Satellite=('classes', 'satimage.scale'), Shuttle=('Class', 'shuttle.scale'),
-               Vehicle=('Class', 'vehicle.scale'), Vowel=('Class', 'vowel'), DNA=('Class', 'dna.scale'))
+_TABLES = dict(
+    LetterRecognition=('lettr', 'letter.scale'),
+    Satellite=('classes', 'satimage.scale'),
+    Shuttle=('Class', 'shuttle.scale'),
+    Vehicle=('Class', 'vehicle.scale'),
+    Vowel=('Class', 'vowel'),
+    DNA=('Class', 'dna.scale'),
+)
 
 def _dense(values, words, names, train, test, standardize, dtype):
     "A dense problem from a table, its words as classes."
@@ -209,35 +412,68 @@ def _dense(values, words, names, train, test, standardize, dtype):
         mean, spread = values[train].mean(axis=0), values[train].std(axis=0)
         values = (values - mean) / np.where(spread > 0, spread, 1)
     classes, labels = np.unique(words, return_inverse=True)
-    return Multiclass(values.astype(dtype), labels, classes.astype(str), np.array(names, dtype=str), train=train, test=test)
+    return Multiclass(
+        values.astype(dtype),
+        labels,
+        classes.astype(str),
+        np.array(names, dtype=str),
+        train=train,
+        test=test,
+    )
 
 @_loads('uci-multiclass')
-def _uci(files, table='LetterRecognition', standardize=True, test_share=.2, seed=0, dtype=np.float32):
-    if table not in _TABLES: raise ValueError(f'table is {table!r}, expected one of {", ".join(_TABLES)}')
+def _uci(
+    files, table='LetterRecognition', standardize=True, test_size=0.2, seed=0, dtype=np.float32
+):
+    if table not in _TABLES:
+        raise ValueError(f'table is {table!r}, expected one of {", ".join(_TABLES)}')
     target, plain = _TABLES[table]
     if files.has(f'{table}.csv'):
         found = read_table(files(f'{table}.csv'), target)
-        split = held_out(np.unique(found.target, return_inverse=True)[1], test_share, seed)
+        split = stratified_split(np.unique(found.target, return_inverse=True)[1], test_size, seed)
         return _dense(found.values, found.target, found.names, *split, standardize, dtype)
-    parts = [read_sparse(files(name)) for name in (plain, f'{plain}.t') if name == plain or files.has(name)]
+    parts = [
+        read_sparse(files(name))
+        for name in (plain, f'{plain}.t')
+        if name == plain or files.has(name)
+    ]
     both = prepare(parts[0], parts[1] if len(parts) > 1 else None)
-    split = (both.train, both.test) if len(parts) > 1 else held_out(both.labels, test_share, seed)
-    return _dense(both.features.toarray(), both.class_names[both.labels], [f'x{k}' for k in range(both.n_features)], *split, standardize, dtype)
+    split = (
+        (both.train, both.test)
+        if len(parts) > 1
+        else stratified_split(both.labels, test_size, seed)
+    )
+    return _dense(
+        both.features.toarray(),
+        both.class_names[both.labels],
+        [f'x{k}' for k in range(both.n_features)],
+        *split,
+        standardize,
+        dtype,
+    )
 
 @_loads('srbct')
-def _srbct(files, standardize=True, test_share=.2, seed=0, dtype=np.float32):
-    found = read_table(files('srbct.csv'), 0, heading=False)
-    split = held_out(np.unique(found.target, return_inverse=True)[1], test_share, seed)
+def _srbct(files, standardize=True, test_size=0.2, seed=0, dtype=np.float32):
+    found = read_table(files('srbct.csv'), 0, header=False)
+    split = stratified_split(np.unique(found.target, return_inverse=True)[1], test_size, seed)
     return _dense(found.values, found.target, found.names, *split, standardize, dtype)
 
 # %% ../../nbs/10_data/55_load.ipynb #0d14b645
 def _fields(path, sep, n_fields):
     "The fields of a small text table, as lists of words."
-    for number, line in lines(path):
-        if not line.strip(): continue
+    for number, line in iter_lines(path):
+        if not line.strip():
+            continue
         found = line.rstrip(b'\r').decode('latin-1').split(sep)
-        if len(found) != n_fields: raise ValueError(f'line {number} of {path.name} has {len(found)} fields, expected {n_fields}')
-        if not found[0].isdigit(): raise ValueError(f'{found[0][:40]!r} at line {number}, field 1 of {path.name}: expected a whole number')
+        if len(found) != n_fields:
+            raise ValueError(
+                f'line {number} of {path.name} has {len(found)} fields, expected {n_fields}'
+            )
+        if not found[0].isdigit():
+            raise ValueError(
+                f'{found[0][:40]!r} at line {number}, field 1 of {path.name}: expected a whole '
+                f'number'
+            )
         yield found
 
 def _marks(ids, sets):
@@ -245,88 +481,158 @@ def _marks(ids, sets):
     names = sorted({word for marks in sets.values() for word in marks})
     place = {word: k for k, word in enumerate(names)}
     rows = [sorted(place[word] for word in set(sets.get(key, ()))) for key in ids.tolist()]
-    starts, columns = np.cumsum([0, *map(len, rows)]), np.array([k for row in rows for k in row], dtype=np.int32)
-    return sparse.csr_array((np.ones(len(columns), np.float32), columns, starts.astype(np.int32)), shape=(len(ids), len(names)))
+    starts, columns = (
+        np.cumsum([0, *map(len, rows)]),
+        np.array([k for row in rows for k in row], dtype=np.int32),
+    )
+    return sparse.csr_array(
+        (np.ones(len(columns), np.float32), columns, starts.astype(np.int32)),
+        shape=(len(ids), len(names)),
+    )
 
 def _pairs(users, items, from_test, left=None, right=None, titles=None):
     "Pairs with both sides numbered 0, 1, ... in the order of their ids."
     left_ids, lefts = np.unique(users, return_inverse=True)
     right_ids, rights = np.unique(items, return_inverse=True)
     names = np.array([(titles or {}).get(k, str(k)) for k in right_ids.tolist()])
-    return Pairs(np.column_stack([lefts, rights]), None if left is None else _marks(left_ids, left), None if right is None else _marks(right_ids, right),
-                 left_ids.astype(str), names, np.flatnonzero(~from_test), np.flatnonzero(from_test))
+    return Pairs(
+        np.column_stack([lefts, rights]),
+        None if left is None else _marks(left_ids, left),
+        None if right is None else _marks(right_ids, right),
+        left_ids.astype(str),
+        names,
+        np.flatnonzero(~from_test),
+        np.flatnonzero(from_test),
+    )
 
 def _random_part(n, share, seed):
     "Mask of a random share of n things."
     mask = np.zeros(n, bool)
-    mask[np.random.default_rng(seed).permutation(n)[:round(share * n)]] = True
+    mask[np.random.default_rng(seed).permutation(n)[: round(share * n)]] = True
     return mask
 
 # %% ../../nbs/10_data/55_load.ipynb #71df3063
 def _film_sides(files, which, features):
     "Feature words of users and films, and titles."
-    if not features: return {}
+    if not features:
+        return {}
     if which == 'ml-1m':
-        users = {int(k): [f'sex={sex}', f'age={age}', f'trade={trade}'] for k, sex, age, trade, _ in _fields(files('users.dat'), '::', 5)}
-        films = {int(k): (title, genres.split('|')) for k, title, genres in _fields(files('movies.dat'), '::', 3)}
+        users = {
+            int(k): [f'sex={sex}', f'age={age}', f'trade={trade}']
+            for k, sex, age, trade, _ in _fields(files('users.dat'), '::', 5)
+        }
+        films = {
+            int(k): (title, genres.split('|'))
+            for k, title, genres in _fields(files('movies.dat'), '::', 3)
+        }
     else:
-        genres = [line.split(b'|')[0].decode() for _, line in lines(files('u.genre')) if line.strip()]
-        users = {int(k): [f'sex={sex}', f'age={int(age) // 10 * 10}', f'trade={trade}'] for k, age, sex, trade, _ in _fields(files('u.user'), '|', 5)}
-        films = {int(row[0]): (row[1], [genre for genre, flag in zip(genres, row[5:]) if flag == '1']) for row in _fields(files('u.item'), '|', 24)}
-    return dict(left=users, right={k: marks for k, (_, marks) in films.items()}, titles={k: title for k, (title, _) in films.items()})
+        genres = [
+            line.split(b'|')[0].decode() for _, line in iter_lines(files('u.genre')) if line.strip()
+        ]
+        users = {
+            int(k): [f'sex={sex}', f'age={int(age) // 10 * 10}', f'trade={trade}']
+            for k, age, sex, trade, _ in _fields(files('u.user'), '|', 5)
+        }
+        films = {
+            int(row[0]): (row[1], [genre for genre, flag in zip(genres, row[5:]) if flag == '1'])
+            for row in _fields(files('u.item'), '|', 24)
+        }
+    return dict(
+        left=users,
+        right={k: marks for k, (_, marks) in films.items()},
+        titles={k: title for k, (title, _) in films.items()},
+    )
 
-def _liked(path, min_rating, test_share, seed):
+def _liked(path, min_rating, test_size, seed):
     found = read_ratings(path)
-    if found.stars is None: raise ValueError(f'{path.name} has no stars in line 1, expected user, item, stars, time')
+    if found.stars is None:
+        raise ValueError(f'{path.name} has no stars in line 1, expected user, item, stars, time')
     kept = found.stars >= min_rating
-    return found.users[kept], found.items[kept], _random_part(kept.sum(), test_share, seed)
+    return found.users[kept], found.items[kept], _random_part(kept.sum(), test_size, seed)
 
 @_loads('ml-100k')
-def _ml100k(files, min_rating=4, test_share=.1, seed=0, features=True):
-    return _pairs(*_liked(files('u.data'), min_rating, test_share, seed), **_film_sides(files, 'ml-100k', features))
+def _ml100k(files, min_rating=4, test_size=0.1, seed=0, features=True):
+    return _pairs(
+        *_liked(files('u.data'), min_rating, test_size, seed),
+        **_film_sides(files, 'ml-100k', features),
+    )
 
 @_loads('ml-1m')
-def _ml1m(files, which='positives', min_rating=4, test_share=.1, seed=0, features=True):
+def _ml1m(files, which='positives', min_rating=4, test_size=0.1, seed=0, features=True):
     sides = _film_sides(files, 'ml-1m', features)
     if which == 'all' and files.has('pairs.csv'):
         users, items = read_edges(files('pairs.csv')).T
-        return _pairs(users, items, _random_part(len(users), test_share, seed), **sides)
+        return _pairs(users, items, _random_part(len(users), test_size, seed), **sides)
     if which == 'positives' and not files.has('ratings.dat') and files.has('positives-10core.csv'):
-        if min_rating != 4: raise ValueError(f'min_rating is {min_rating}, but without ratings.dat only the ratings from 4 are known; place it in {files.path}')
-        users, items, part = read_columns(files('positives-10core.csv'), ['iii'], words={b'train': b'0', b'valid': b'1', b'test': b'2'})
+        if min_rating != 4:
+            raise ValueError(
+                f'min_rating is {min_rating}, but without ratings.dat only the ratings from 4 are '
+                f'known; place it in {files.path}'
+            )
+        users, items, part = read_columns(
+            files('positives-10core.csv'), ['iii'], {2: dict(train=0, valid=1, test=2).__getitem__}
+        )
         return _pairs(users, items, part == 2, **sides)
-    if which not in ('positives', 'all', 'ratings'): raise ValueError(f"which is {which!r}, expected 'positives', 'all' or 'ratings'")
+    if which not in ('positives', 'all', 'ratings'):
+        raise ValueError(f"which is {which!r}, expected 'positives', 'all' or 'ratings'")
     least = -np.inf if which == 'all' else min_rating
-    return _pairs(*_liked(files(*['ratings.dat'] + ['ratings-first-487650.dat'] * (which == 'ratings')), least, test_share, seed), **sides)
+    return _pairs(
+        *_liked(
+            files(*['ratings.dat'] + ['ratings-first-487650.dat'] * (which == 'ratings')),
+            least,
+            test_size,
+            seed,
+        ),
+        **sides,
+    )
 
 # %% ../../nbs/10_data/55_load.ipynb #4e95074f
 def _json(path, what):
     "A JSON file of the expected kind, or one line that says where it breaks."
     try:
-        with opened(path) as file: found = json.load(file)
-    except (ValueError, RecursionError, EOFError) as error: raise ValueError(f'{path.name} is no JSON file: {error}') from None
-    if not isinstance(found, what): raise ValueError(f'{path.name} holds a {type(found).__name__} at line 1, expected a {what.__name__}')
+        with open_compressed(path) as file:
+            found = json.load(file)
+    except (ValueError, RecursionError, EOFError) as error:
+        raise ValueError(f'{path.name} is no JSON file: {error}') from None
+    if not isinstance(found, what):
+        raise ValueError(
+            f'{path.name} holds a {type(found).__name__} at line 1, expected a {what.__name__}'
+        )
     return found
 
 @_loads('wikipedia-links')
-def _wikipedia(files, graph='chameleon', test_share=.1, seed=0):
-    if graph not in ('crocodile', 'chameleon'): raise ValueError(f"graph is {graph!r}, expected 'crocodile' or 'chameleon'")
+def _wikipedia(files, graph='chameleon', test_size=0.1, seed=0):
+    if graph not in ('crocodile', 'chameleon'):
+        raise ValueError(f"graph is {graph!r}, expected 'crocodile' or 'chameleon'")
     users, items = read_edges(files(f'{graph}_edges.csv')).T
-    words = {int(page): [f'{k:05d}' for k in set(ids)] for page, ids in _json(files('chameleon_features.json'), dict).items()} if graph == 'chameleon' else None
-    return _pairs(users, items, _random_part(len(users), test_share, seed), words, words)
+    words = (
+        {
+            int(page): [f'{k:05d}' for k in set(ids)]
+            for page, ids in _json(files('chameleon_features.json'), dict).items()
+        }
+        if graph == 'chameleon'
+        else None
+    )
+    return _pairs(users, items, _random_part(len(users), test_size, seed), words, words)
 
 # %% ../../nbs/10_data/55_load.ipynb #2d0a4835
 def _triplets(found, test=None, names=None, close_up=True):
     "Triplets with a test part below the training part; unused ids closed up."
     whole = found if test is None else np.concatenate([found, test])
     ids, compact = np.unique(whole, return_inverse=True)
-    if close_up: whole = compact.reshape(whole.shape)
-    else: ids = np.arange(int(whole.max(initial=-1)) + 1)
-    return Triplets(whole, np.array([str(k) for k in ids]) if names is None else np.asarray(names)[ids],
-                    train=np.arange(len(found)), test=np.arange(len(found), len(whole)))
+    if close_up:
+        whole = compact.reshape(whole.shape)
+    else:
+        ids = np.arange(int(whole.max(initial=-1)) + 1)
+    return Triplets(
+        whole,
+        np.array([str(k) for k in ids]) if names is None else np.asarray(names)[ids],
+        train=np.arange(len(found)),
+        test=np.arange(len(found), len(whole)),
+    )
 
-def _split(found, test_share, seed):
-    mask = _random_part(len(found), test_share, seed)
+def _split(found, test_size, seed):
+    mask = _random_part(len(found), test_size, seed)
     return found[~mask], found[mask]
 
 @_loads('eurodist')
@@ -338,35 +644,60 @@ def _distances(path):
     "A square table of distances with names above and at the side."
     table = read_table(path, 0)
     n = len(table.target)
-    if table.values.shape != (n, n): raise ValueError(f'{path.name} has {n} rows and {table.values.shape[1]} columns after line 1, expected a square table')
+    if table.values.shape != (n, n):
+        raise ValueError(
+            f'{path.name} has {n} rows and {table.values.shape[1]} columns after line 1, expected '
+            f'a square table'
+        )
     return table.values, table.target
 
 @_loads('music-artists')
-def _music(files, degenerate='drop', test_share=.2, seed=0):
-    if degenerate not in ('drop', 'keep'): raise ValueError(f"degenerate is {degenerate!r}, expected 'drop' or 'keep'")
+def _music(files, degenerate='drop', test_size=0.2, seed=0):
+    if degenerate not in ('drop', 'keep'):
+        raise ValueError(f"degenerate is {degenerate!r}, expected 'drop' or 'keep'")
     found = read_triplets(files('music_triplets.mat'), first_index=1)
     i, j, k = found.T
-    if degenerate == 'drop': found = found[(i != j) & (i != k) & (j != k)]
-    return _triplets(*_split(found, test_share, seed), names=np.arange(1, found.max() + 2).astype(str))
+    if degenerate == 'drop':
+        found = found[(i != j) & (i != k) & (j != k)]
+    return _triplets(
+        *_split(found, test_size, seed), names=np.arange(1, found.max() + 2).astype(str)
+    )
 
 @_loads('zappos-shoes')
-def _zappos(files, test_share=.1, seed=0): return _triplets(*_split(read_triplets(files('deconflicted_triplets.csv')), test_share, seed))
+def _zappos(files, test_size=0.1, seed=0):
+    return _triplets(*_split(read_triplets(files('deconflicted_triplets.csv')), test_size, seed))
 
 @_loads('food-taste')
-def _food_taste(files, test_share=.1, seed=0): return _triplets(*_split(read_triplets(files('train_triplets.txt')), test_share, seed))
+def _food_taste(files, test_size=0.1, seed=0):
+    return _triplets(*_split(read_triplets(files('train_triplets.txt')), test_size, seed))
 
 # %% ../../nbs/10_data/55_load.ipynb #18f299cc
 def _votes(path, votes):
     "Triplets from questions with counted votes."
     found = _json(path, dict)
-    questions, counts = (np.array(found.get(key, []), dtype=np.int64) for key in ('answers', 'agreement'))
-    if questions.ndim != 2 or questions.shape[1] != 3 or counts.shape != (len(questions), 2) or min(questions.min(initial=0), counts.min(initial=0)) < 0:
-        raise ValueError(f'{path.name} holds answers {questions.shape} and agreement {counts.shape} at line 1, expected (n, 3) ids and (n, 2) votes')
+    questions, counts = (
+        np.array(found.get(key, []), dtype=np.int64) for key in ('answers', 'agreement')
+    )
+    if (
+        questions.ndim != 2
+        or questions.shape[1] != 3
+        or counts.shape != (len(questions), 2)
+        or min(questions.min(initial=0), counts.min(initial=0)) < 0
+    ):
+        raise ValueError(
+            f'{path.name} holds answers {questions.shape} and agreement {counts.shape} at line 1, '
+            f'expected (n, 3) ids and (n, 2) votes'
+        )
     turned = questions[:, [0, 2, 1]]
     if votes == 'majority':
-        return np.concatenate([questions[counts[:, 0] > counts[:, 1]], turned[counts[:, 1] > counts[:, 0]]])
-    if votes != 'all': raise ValueError(f"votes is {votes!r}, expected 'all' or 'majority'")
-    return np.concatenate([np.repeat(questions, counts[:, 0], axis=0), np.repeat(turned, counts[:, 1], axis=0)])
+        return np.concatenate(
+            [questions[counts[:, 0] > counts[:, 1]], turned[counts[:, 1] > counts[:, 0]]]
+        )
+    if votes != 'all':
+        raise ValueError(f"votes is {votes!r}, expected 'all' or 'majority'")
+    return np.concatenate(
+        [np.repeat(questions, counts[:, 0], axis=0), np.repeat(turned, counts[:, 1], axis=0)]
+    )
 
 @_loads('material-similarity')
 def _material(files, votes='all'):
@@ -374,12 +705,18 @@ def _material(files, votes='all'):
     return _triplets(*parts, close_up=False)
 
 @_loads('food100')
-def _food100(files, test_share=.1, seed=0):
+def _food100(files, test_size=0.1, seed=0):
     ids = {}
     found = array('q')
-    for number, line in lines(files('food100-dataset.zip'), 'food100-dataset/all-triplets.csv'):
+    for number, line in iter_lines(
+        files('food100-dataset.zip'), 'food100-dataset/all-triplets.csv'
+    ):
         fields = [field.strip().decode('utf-8', 'replace') for field in line.split(b';')]
-        if len(fields) == 3: found.extend([ids.setdefault(field, len(ids)) for field in fields])
-        elif line.strip(): raise ValueError(f'line {number} of all-triplets.csv has {len(fields)} fields, expected 3 names')
+        if len(fields) == 3:
+            found.extend([ids.setdefault(field, len(ids)) for field in fields])
+        elif line.strip():
+            raise ValueError(
+                f'line {number} of all-triplets.csv has {len(fields)} fields, expected 3 names'
+            )
     rows = np.frombuffer(found, np.int64).reshape(-1, 3)
-    return _triplets(*_split(np.unique(rows, axis=0), test_share, seed), names=list(ids))
+    return _triplets(*_split(np.unique(rows, axis=0), test_size, seed), names=list(ids))

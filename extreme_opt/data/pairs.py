@@ -8,122 +8,282 @@ __all__ = ['Pairs', 'Linked', 'linked_objects', 'see_also', 'Towers', 'planted_t
 # %% ../../nbs/10_data/20_pairs.ipynb #3b2089e8
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
-from .multiclass import choose_words, corpus, tf_idf, words
-from .multiclass import _counted, _share_below
+from .multiclass import build_vocabulary, corpus, tf_idf, tokenize
+from .multiclass import _counted, _hash_split
 
 # %% ../../nbs/10_data/20_pairs.ipynb #2b2a7c78
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    "Observed (left, right) pairs and the features of both sides."
-    observed: np.ndarray                                     # (n_observed, 2) int64 ids: row of left, row of right
-    left_features: 'np.ndarray | sparse.csr_array | None'    # (n_left, n_left_features), CSR or dense
-    right_features: 'np.ndarray | sparse.csr_array | None'   # (n_right, n_right_features), CSR or dense
-    left_names: 'np.ndarray | None' = None                   # (n_left,) str
-    right_names: 'np.ndarray | None' = None                  # (n_right,) str
-    train: 'np.ndarray | None' = None                        # (n_train,) int64 row ids of observed; all when not given
-    test: 'np.ndarray | None' = None                         # (n_test,) int64 row ids of observed; none when not given
+    """Observed (left, right) pairs and the features of both sides.
+
+    Attributes
+    ----------
+    observed : np.ndarray
+        (n_observed, 2) int64 ids: row of left, row of right.
+    left_features : np.ndarray | sparse.csr_array | None
+        (n_left, n_left_features), CSR or dense.
+    right_features : np.ndarray | sparse.csr_array | None
+        (n_right, n_right_features), CSR or dense.
+    left_names : np.ndarray | None
+        (n_left,) str.
+    right_names : np.ndarray | None
+        (n_right,) str.
+    train : np.ndarray | None
+        (n_train,) int64 row ids of observed; all when not given.
+    test : np.ndarray | None
+        (n_test,) int64 row ids of observed; none when not given.
+
+    Raises
+    ------
+    ValueError
+        If an id has no row.
+
+    Examples
+    --------
+    >>> pairs = Pairs(np.array([[0, 1], [2, 0]]))
+    >>> pairs.n_left, pairs.n_right
+    (3, 2)
+    """
+
+    observed: np.ndarray
+    left_features: 'np.ndarray | sparse.csr_array | None' = None
+    right_features: 'np.ndarray | sparse.csr_array | None' = None
+    left_names: 'np.ndarray | None' = None
+    right_names: 'np.ndarray | None' = None
+    train: 'np.ndarray | None' = None
+    test: 'np.ndarray | None' = None
+
     def __post_init__(self):
         put, pairs = object.__setattr__, np.asarray(self.observed)
         if pairs.ndim != 2 or pairs.shape[1] != 2:
-            raise ValueError(f'observed has shape {pairs.shape}, but pairs need shape (n_observed, 2); '
-                             'stack left and right ids as columns')
-        if pairs.dtype.kind not in 'iu':
-            raise ValueError(f'observed has dtype {pairs.dtype}, but integer ids are needed; '
-                             'number each column: np.unique(ids, return_inverse=True)[1]')
-        put(self, 'observed', pairs)
+            raise ValueError(
+                f'observed has shape {pairs.shape}, but pairs need shape (n_observed, 2); stack '
+                f'left and right ids as columns'
+            )
         for column, side in enumerate(('left', 'right')):
             n = self._size(side)
             bad = np.flatnonzero((pairs[:, column] < 0) | (pairs[:, column] >= n))
             if len(bad):
-                raise ValueError(f'observed[{bad[0]}, {column}] is {pairs[bad[0], column]}, '
-                                 f'but there are {n} {side} rows; ids run from 0 to {n - 1}')
-        put(self, 'observed', pairs.astype(np.int64, copy=False))
+                raise ValueError(
+                    f'observed[{bad[0]}, {column}] is {pairs[bad[0], column]}, '
+                    f'but there are {n} {side} rows; ids run from 0 to {n - 1}'
+                )
         if self.train is None:
             put(self, 'train', np.arange(len(pairs)))
         if self.test is None:
             put(self, 'test', np.arange(0))
+
     def _size(self, side):
         for what in (getattr(self, f'{side}_features'), getattr(self, f'{side}_names')):
             if what is not None:
                 return what.shape[0]
-        ids = self.observed[:, int(side == 'right')]
-        return int(ids.max()) + 1 if len(ids) else 0
+        column = np.asarray(self.observed)[:, int(side == 'right')]
+        return int(column.max()) + 1 if len(column) else 0
+
     @property
-    def n_left(self) -> int: return self._size('left')
+    def n_left(self) -> int:
+        "Number of left rows."
+        return self._size('left')
+
     @property
-    def n_right(self) -> int: return self._size('right')
+    def n_right(self) -> int:
+        "Number of right rows."
+        return self._size('right')
+
     @property
-    def train_observed(self) -> np.ndarray: return self.observed[self.train]
+    def train_observed(self) -> np.ndarray:
+        "Training pairs."
+        return self.observed[self.train]
+
     @property
-    def test_observed(self) -> np.ndarray: return self.observed[self.test]
+    def test_observed(self) -> np.ndarray:
+        "Test pairs."
+        return self.observed[self.test]
 
 # %% ../../nbs/10_data/20_pairs.ipynb #d262c9ce
 class Linked(NamedTuple):
-    "Objects that take part in a link, with the words of their docstrings."
-    names: np.ndarray                # (n_objects,) str
-    features: sparse.csr_array       # (n_objects, n_words) tf-idf, unit rows
-    links: np.ndarray                # (n_links, 2) int64 ids into names
+    """Objects that take part in a link, with the words of their docstrings.
+
+    Attributes
+    ----------
+    names : np.ndarray
+        (n_objects,) str.
+    features : sparse.csr_array
+        (n_objects, n_words) tf-idf, unit rows.
+    links : np.ndarray
+        (n_links, 2) int64 ids into names.
+    """
+
+    names: np.ndarray
+    features: sparse.csr_array
+    links: np.ndarray
 
 def linked_objects(
-    packages:Sequence[str]|None=None, # import names; None for numpy, scipy, matplotlib, sklearn where installed
+    packages: Sequence[str] | None = None,
     *,
-    max_words:int|None=None,          # keep the most frequent words
-    dtype=np.float32,                 # float32 or float64
-)->Linked: # names, features, links
-    "Documented objects with at least one link to or from another; the link section is no part of the words."
+    max_features: int | None = None,
+    dtype: Any = np.float32,
+) -> Linked:
+    """Documented objects with a link to or from another, and the words of their docstrings.
+
+    Parameters
+    ----------
+    packages : Sequence[str] | None, default=None
+        Import names; None for numpy, scipy, matplotlib, sklearn where installed.
+    max_features : int | None, default=None
+        Keep the most frequent words.
+    dtype : dtype, default=np.float32
+        Type of the features: float32 or float64.
+
+    Returns
+    -------
+    Linked
+        Names, features, links.
+    """
     read = corpus(packages)
-    objects = np.intersect1d(read.links, read.owners)            # linked, and with a sentence to read
-    place = np.full(len(read.names), -1); place[objects] = np.arange(len(objects))
+    objects = np.intersect1d(read.links, read.owners)  # linked, and with a sentence to read
+    place = np.full(len(read.names), -1)
+    place[objects] = np.arange(len(objects))
     bags: list[list[str]] = [[] for _ in objects]
     for i, text in zip(place[read.owners].tolist(), read.texts.tolist()):
-        if i >= 0: bags[i] += words(text)
-    names, idf = choose_words(bags, max_words=max_words)
+        if i >= 0:
+            bags[i] += tokenize(text)
+    names, idf = build_vocabulary(bags, max_features=max_features)
     links = place[read.links]
     return Linked(read.names[objects], tf_idf(bags, names, idf, dtype), links[(links >= 0).all(1)])
 
 # %% ../../nbs/10_data/20_pairs.ipynb #0d64e35d
 def see_also(
-    packages:Sequence[str]|None=None, # import names; None for numpy, scipy, matplotlib, sklearn where installed
+    packages: Sequence[str] | None = None,
     *,
-    max_words:int|None=None,          # keep the most frequent words
-    test_share:float=.2,              # share of the links held out
-    seed:int=0,                       # another seed holds out other links
-    dtype=np.float32,                 # float32 or float64
-)->Pairs: # left: the object that links; right: the object it names
-    "Which functions does this one say to see also? Both directions of a link fall on the same side of the split."
-    linked = linked_objects(packages, max_words=max_words, dtype=dtype)
+    max_features: int | None = None,
+    test_size: float = 0.2,
+    seed: int = 0,
+    dtype: Any = np.float32,
+) -> Pairs:
+    """Pairs problem: which functions does this one name under "See Also"?
+
+    Parameters
+    ----------
+    packages : Sequence[str] | None, default=None
+        Import names; None for numpy, scipy, matplotlib, sklearn where installed.
+    max_features : int | None, default=None
+        Keep the most frequent words.
+    test_size : float, default=0.2
+        Fraction of the links in the test part.
+    seed : int, default=0
+        Another seed holds out other links.
+    dtype : dtype, default=np.float32
+        Type of the features: float32 or float64.
+
+    Returns
+    -------
+    Pairs
+        Left: the object that links; right: the object it names.
+
+    Notes
+    -----
+    Both directions of a link fall on the same side of the split.
+
+    Raises
+    ------
+    ImportError
+        If a named package is not installed.
+    ValueError
+        If an option makes no sense.
+    """
+    linked = linked_objects(packages, max_features=max_features, dtype=dtype)
     keys = [' '.join(sorted(pair)) for pair in linked.names[linked.links].tolist()]
-    test = _share_below(keys, test_share, seed)
-    return Pairs(linked.links, linked.features, linked.features, linked.names, linked.names, np.flatnonzero(~test), np.flatnonzero(test))
+    test = _hash_split(keys, test_size, seed)
+    return Pairs(
+        linked.links,
+        linked.features,
+        linked.features,
+        linked.names,
+        linked.names,
+        np.flatnonzero(~test),
+        np.flatnonzero(test),
+    )
 
 # %% ../../nbs/10_data/20_pairs.ipynb #4b2be93b
 class Towers(NamedTuple):
-    "The truth behind `planted_towers`."
-    left_weights: np.ndarray    # (n_components, n_left_features)
-    right_weights: np.ndarray   # (n_components, n_right_features)
+    """Parameters behind `planted_towers`.
+
+    Attributes
+    ----------
+    left_weights : np.ndarray
+        (n_components, n_left_features).
+    right_weights : np.ndarray
+        (n_components, n_right_features).
+    """
+
+    left_weights: np.ndarray
+    right_weights: np.ndarray
 
 def planted_towers(
-    n_left:int=300,          # left entities
-    n_right:int=200,         # right entities
-    n_features:int=20,       # features of each side
-    n_components:int=4,      # width of the planted embedding
+    n_left: int = 300,
+    n_right: int = 200,
+    n_features: int = 20,
+    n_components: int = 4,
     *,
-    per_left:int=5,          # observed partners of each left entity
-    noise:float=.2,          # scale of the Gumbel noise on scores of variance 1; 0 for the best partners exactly
-    test_share:float=.2,     # share of the pairs held out
-    seed:int=0,              # seed of everything
-)->tuple[Pairs, Towers]: # problem; its planted linear towers
-    "Pairs whose score is the inner product of two linear towers: each left entity meets the partners that score best."
+    per_left: int = 5,
+    noise: float = 0.2,
+    test_size: float = 0.2,
+    seed: int = 0,
+) -> tuple[Pairs, Towers]:
+    """Pairs scored by the inner product of two linear towers with known weights.
+
+    Parameters
+    ----------
+    n_left : int, default=300
+        Left entities.
+    n_right : int, default=200
+        Right entities.
+    n_features : int, default=20
+        Features of each side.
+    n_components : int, default=4
+        Width of the planted embedding.
+    per_left : int, default=5
+        Observed partners of each left entity.
+    noise : float, default=0.2
+        Scale of the Gumbel noise on scores of variance 1; 0 for the best partners exactly.
+    test_size : float, default=0.2
+        Fraction of the pairs in the test part.
+    seed : int, default=0
+        Seed of everything.
+
+    Returns
+    -------
+    tuple[Pairs, Towers]
+        Problem; its planted linear towers.
+
+    Examples
+    --------
+    >>> pairs, towers = planted_towers(10, 8, 4, 2)
+    >>> pairs.n_left, pairs.n_right, towers.left_weights.shape
+    (10, 8, (2, 4))
+    """
     rng = np.random.default_rng(seed)
     left, right = rng.normal(size=(n_left, n_features)), rng.normal(size=(n_right, n_features))
-    towers = Towers(*(rng.normal(size=(n_components, n_features)) / np.sqrt(n_features) for _ in range(2)))
-    scores = (left @ towers.left_weights.T) @ (right @ towers.right_weights.T).T / np.sqrt(n_components)
+    towers = Towers(
+        *(rng.normal(size=(n_components, n_features)) / np.sqrt(n_features) for _ in range(2))
+    )
+    scores = (
+        (left @ towers.left_weights.T) @ (right @ towers.right_weights.T).T / np.sqrt(n_components)
+    )
     noisy = scores + noise * rng.gumbel(size=scores.shape)
     best = np.sort(np.argsort(-noisy, axis=1, kind='stable')[:, :per_left], axis=1)
     observed = np.column_stack([np.repeat(np.arange(n_left), best.shape[1]), best.ravel()])
-    test = rng.random(len(observed)) < test_share
-    return Pairs(observed, left, right, _counted('left', n_left), _counted('right', n_right),
-                 np.flatnonzero(~test), np.flatnonzero(test)), towers
+    test = rng.random(len(observed)) < test_size
+    return Pairs(
+        observed,
+        left,
+        right,
+        _counted('left', n_left),
+        _counted('right', n_right),
+        np.flatnonzero(~test),
+        np.flatnonzero(test),
+    ), towers

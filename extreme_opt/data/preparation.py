@@ -10,81 +10,187 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from .multiclass import Multiclass
-from .readers import Rows
+from .formats import Multilabel
 
 # %% ../../nbs/10_data/44_prepare.ipynb #eb3aadb1
 def _one_each(rows, first_label, source='rows'):
     "Row ids and labels: the lowest label of each row, or a copy of the row per label."
     counts = np.diff(rows.label_starts)
-    if not first_label: return np.repeat(np.arange(len(counts)), counts), np.asarray(rows.label_ids)
+    if not first_label:
+        return np.repeat(np.arange(len(counts)), counts), np.asarray(rows.label_ids)
     used = np.flatnonzero(counts)
-    if not len(used): return used, np.empty(0, np.int64)
+    if not len(used):
+        return used, np.empty(0, np.int64)
     return used, np.minimum.reduceat(rows.label_ids, rows.label_starts[:-1][used])
 
 # %% ../../nbs/10_data/44_prepare.ipynb #2eab4092
-def unit_rows(
-    features:Any,   # (n_samples, n_features) CSR or dense, float
-)->Any:             # the same form, rows of L2 norm 1; empty rows unchanged
-    "Rows scaled to unit L2 norm."
+def unit_rows(features: Any) -> Any:
+    """Scale rows to unit L2 norm; empty rows stay as they are.
+
+    Parameters
+    ----------
+    features : Any
+        (n_samples, n_features) CSR or dense, float.
+
+    Returns
+    -------
+    Any
+        The same form, rows of L2 norm 1; empty rows unchanged.
+
+    Examples
+    --------
+    >>> unit_rows(np.array([[3., 4.], [0., 0.]])).tolist()
+    [[0.6, 0.8], [0.0, 0.0]]
+    """
     if not sparse.issparse(features):
         norms = np.sqrt(np.einsum('ij,ij->i', features, features, dtype=np.float64))
-        return (features / np.where(norms > 0, norms, 1)[:, None]).astype(features.dtype, copy=False)
+        return (features / np.where(norms > 0, norms, 1)[:, None]).astype(
+            features.dtype, copy=False
+        )
     entries = np.diff(features.indptr)
-    norms = np.sqrt(np.bincount(np.repeat(np.arange(features.shape[0]), entries), features.data.astype(np.float64)**2, minlength=features.shape[0]))
+    norms = np.sqrt(
+        np.bincount(
+            np.repeat(np.arange(features.shape[0]), entries),
+            features.data.astype(np.float64) ** 2,
+            minlength=features.shape[0],
+        )
+    )
     scaled = features.data / np.repeat(np.where(norms > 0, norms, 1), entries)
-    return sparse.csr_array((scaled.astype(features.dtype), features.indices, features.indptr), shape=features.shape)
+    return sparse.csr_array(
+        (scaled.astype(features.dtype), features.indices, features.indptr), shape=features.shape
+    )
 
 # %% ../../nbs/10_data/44_prepare.ipynb #3056ffe5
 def _rows(features, ids):
     "Rows by id; no copy when all are wanted in their order."
-    return features if len(ids) == features.shape[0] and (np.diff(ids) == 1).all() else features[ids]
+    return (
+        features if len(ids) == features.shape[0] and (np.diff(ids) == 1).all() else features[ids]
+    )
 
 def _stack(parts, n_features, dtype):
     "Features of all parts below one another, cut or filled to the same columns."
     width = n_features or max(part.shape[1] for part in parts)
     if all(sparse.issparse(part) for part in parts):
         cut = [part[:, :width] if part.shape[1] > width else part for part in parts]
-        cut = [sparse.csr_array((part.data, part.indices, part.indptr), shape=(part.shape[0], width)) for part in cut]
+        cut = [
+            sparse.csr_array((part.data, part.indices, part.indptr), shape=(part.shape[0], width))
+            for part in cut
+        ]
         whole = sparse.vstack(cut, format='csr') if len(cut) > 1 else cut[0]
         return whole.astype(dtype, copy=False)
     if any(part.shape[1] < width for part in parts):
-        raise ValueError(f'features have {[part.shape[1] for part in parts]} columns, expected at least n_features={width}')
+        raise ValueError(
+            f'features have {[part.shape[1] for part in parts]} columns, expected at least '
+            f'n_features={width}'
+        )
     return np.concatenate([np.asarray(part[:, :width], dtype) for part in parts])
 
 # %% ../../nbs/10_data/44_prepare.ipynb #481435eb
 def prepare(
-    rows:Rows,                # training rows, as a reader gives them
-    test:Rows|None=None,      # test rows, with the same labels and columns
+    rows: Multilabel,
+    test: Multilabel | None = None,
     *,
-    first_label:bool=True,    # keep the lowest label of each row; else a copy of the row per label
-    unit_norm:bool=False,     # scale rows to unit L2 norm
-    n_features:int|None=None, # keep the first columns only
-    relabel:bool=True,        # number the used labels 0..K-1 in their order; else keep all declared ones
-    drop_empty:bool=False,    # drop rows without any feature
-    dtype:Any=np.float32,     # float32 or float64
-)->Multiclass:                # one class per row; `report` counts what was dropped
-    "One-class problem from rows with any number of labels: the preparation of the softmax paper's Table 1."
+    first_label: bool = True,
+    unit_norm: bool = False,
+    n_features: int | None = None,
+    relabel: bool = True,
+    drop_empty: bool = False,
+    dtype: Any = np.float32,
+) -> Multiclass:
+    """Single-label problem from multilabel rows, as in Table 1 of the softmax paper.
+
+    Parameters
+    ----------
+    rows : Multilabel
+        Training rows, as a reader gives them.
+    test : Multilabel | None, default=None
+        Test rows, with the same labels and columns.
+    first_label : bool, default=True
+        Keep the lowest label of each row; else a copy of the row per label.
+    unit_norm : bool, default=False
+        Scale rows to unit L2 norm.
+    n_features : int | None, default=None
+        Keep the first columns only.
+    relabel : bool, default=True
+        Number the used labels 0..K-1 in their order; else keep all declared ones.
+    drop_empty : bool, default=False
+        Drop rows without any feature.
+    dtype : dtype, default=np.float32
+        Type of the features: float32 or float64.
+
+    Returns
+    -------
+    Multiclass
+        One class per row; `stats` counts what was dropped.
+
+    Raises
+    ------
+    ValueError
+        If the features are too narrow, or labels without relabeling are not 0..K-1.
+
+    Examples
+    --------
+    >>> from extreme_opt.data import Multilabel
+    >>> rows = Multilabel(np.eye(2), np.array([5, 3, 9]), np.array([0, 2, 3]))
+    >>> prepare(rows).class_names.tolist()
+    ['3', '9']
+    """
     parts = [part for part in (rows, test) if part is not None]
     picked = [_one_each(part, first_label) for part in parts]
-    features = _stack([_rows(part.features, ids) for part, (ids, _) in zip(parts, picked)], n_features, dtype)
-    labels, from_test = np.concatenate([found for _, found in picked]), np.arange(features.shape[0]) >= len(picked[0][0])
-    report = dict(n_rows=sum(part.n_samples for part in parts), n_unlabelled=sum(int((np.diff(part.label_starts) == 0).sum()) for part in parts))
+    features = _stack(
+        [_rows(part.features, ids) for part, (ids, _) in zip(parts, picked)], n_features, dtype
+    )
+    labels, from_test = (
+        np.concatenate([found for _, found in picked]),
+        np.arange(features.shape[0]) >= len(picked[0][0]),
+    )
+    stats = dict(
+        n_rows=sum(part.n_samples for part in parts),
+        n_unlabelled=sum(int((np.diff(part.label_starts) == 0).sum()) for part in parts),
+    )
     if drop_empty:
-        kept = np.diff(features.indptr) > 0 if sparse.issparse(features) else (features != 0).any(axis=1)
-        features, labels, from_test, report['n_empty'] = features[kept], labels[kept], from_test[kept], int((~kept).sum())
+        kept = (
+            np.diff(features.indptr) > 0
+            if sparse.issparse(features)
+            else (features != 0).any(axis=1)
+        )
+        features, labels, from_test, stats['n_empty'] = (
+            features[kept],
+            labels[kept],
+            from_test[kept],
+            int((~kept).sum()),
+        )
     classes, labels = _classes(labels, rows, relabel)
-    report['n_test_only_classes'] = len(np.setdiff1d(labels[from_test], labels[~from_test]))
-    names = np.array([str(k) if rows.label_names is None else rows.label_names[k] for k in classes], dtype=str)
-    words = None if rows.feature_names is None else np.array(rows.feature_names[:features.shape[1]], dtype=str)
-    return Multiclass(unit_rows(features) if unit_norm else features, labels, names, words,
-                      train=np.flatnonzero(~from_test), test=np.flatnonzero(from_test), report=report)
+    stats['n_test_only_classes'] = len(np.setdiff1d(labels[from_test], labels[~from_test]))
+    names = np.array(
+        [str(k) if rows.label_names is None else rows.label_names[k] for k in classes], dtype=str
+    )
+    words = (
+        None
+        if rows.feature_names is None
+        else np.array(rows.feature_names[: features.shape[1]], dtype=str)
+    )
+    return Multiclass(
+        unit_rows(features) if unit_norm else features,
+        labels,
+        names,
+        words,
+        train=np.flatnonzero(~from_test),
+        test=np.flatnonzero(from_test),
+        stats=stats,
+    )
 
 # %% ../../nbs/10_data/44_prepare.ipynb #d2794c02
 def _classes(labels, rows, relabel):
     "The labels that become classes, in order, and each row's place among them."
-    if relabel: return np.unique(labels, return_inverse=True)
+    if relabel:
+        return np.unique(labels, return_inverse=True)
     n_labels = rows.n_labels if rows.n_labels is not None else int(labels.max(initial=-1)) + 1
     for k in np.flatnonzero((labels < 0) | (labels >= n_labels))[:1]:
-        raise ValueError(f'labels[{k}] is {labels[k]}, expected 0..{n_labels - 1} without relabelling; pass relabel=True')
-    if n_labels > max(1 << 22, 16 * len(labels)): raise ValueError(f'n_labels is {n_labels} for {len(labels)} rows; pass relabel=True')
+        raise ValueError(
+            f'labels[{k}] is {labels[k]}, expected 0..{n_labels - 1} without relabeling; pass '
+            f'relabel=True'
+        )
+    if n_labels > max(1 << 22, 16 * len(labels)):
+        raise ValueError(f'n_labels is {n_labels} for {len(labels)} rows; pass relabel=True')
     return np.arange(n_labels), labels

@@ -16,79 +16,199 @@ import numpy as np
 from ..core.checkpoint import replace_file
 
 # %% ../../nbs/10_data/45_store.ipynb #e73b672c
-def cache_folder()->Path: # folder for what can be built or downloaded again; it may not exist yet
-    "The user's cache folder: `EXTREME_OPT_CACHE`, else `extreme_opt` in the platform's cache folder."
+def cache_folder() -> Path:
+    """Folder for what can be built or downloaded again; it may not exist yet.
+
+    Returns
+    -------
+    Path
+        Folder for what can be built or downloaded again; it may not exist yet.
+
+    Notes
+    -----
+    The environment variable ``EXTREME_OPT_CACHE``, else ``extreme_opt`` in the cache folder of
+    the platform.
+    """
     named = os.environ.get('EXTREME_OPT_CACHE')
-    if named: return Path(named).expanduser()
-    if sys.platform == 'win32': base = os.environ.get('LOCALAPPDATA') or Path.home()/'AppData'/'Local'
-    elif sys.platform == 'darwin': base = Path.home()/'Library'/'Caches'
-    else: base = os.environ.get('XDG_CACHE_HOME') or Path.home()/'.cache'
-    return Path(base)/'extreme_opt'
+    if named:
+        return Path(named).expanduser()
+    if sys.platform == 'win32':
+        base = os.environ.get('LOCALAPPDATA') or Path.home() / 'AppData' / 'Local'
+    elif sys.platform == 'darwin':
+        base = Path.home() / 'Library' / 'Caches'
+    else:
+        base = os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache'
+    return Path(base) / 'extreme_opt'
 
 # %% ../../nbs/10_data/45_store.ipynb #d41161e2
-def write_atomically(
-    path:Path|str,             # file to create or replace; its folder is made when missing
-    write:Callable,            # takes an open binary file and writes the content
-)->Path:                       # the same path
-    "Write a file so that others see the old content or the whole new content: write, fsync, rename."
+def write_atomically(path: Path | str, write: Callable) -> Path:
+    """Write a file so that others see the old content or the whole new content.
+
+    Parameters
+    ----------
+    path : Path | str
+        File to create or replace; its folder is made when missing.
+    write : Callable
+        Takes an open binary file and writes the content.
+
+    Returns
+    -------
+    Path
+        The same path.
+
+    Notes
+    -----
+    Writes to a temporary file in the same folder, syncs it, and renames it.
+    """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     replace_file(path, write)
     return path
 
 # %% ../../nbs/10_data/45_store.ipynb #3dd26761
-def save_arrays(
-    path:Path|str,       # target, by custom `.npz`
-    **arrays:np.ndarray, # what to keep; numbers, booleans, fixed-width text
-)->Path:                 # the same path
-    "Write arrays into one `.npz`, atomically and without pickles."
+def save_arrays(path: Path | str, **arrays: np.ndarray) -> Path:
+    """Write arrays into one `.npz` file, atomically and without pickles.
+
+    Parameters
+    ----------
+    path : Path | str
+        Target, by custom `.npz`.
+    **arrays : np.ndarray
+        What to keep; numbers, booleans, fixed-width text.
+
+    Returns
+    -------
+    Path
+        The same path.
+
+    Raises
+    ------
+    ValueError
+        If an array holds Python objects.
+    """
     arrays = {name: np.asarray(value) for name, value in arrays.items()}
     for name, value in arrays.items():
-        if value.dtype.hasobject: raise ValueError(f'array {name!r} holds Python objects, which are not stored; use pack_texts for words')
+        if value.dtype.hasobject:
+            raise ValueError(
+                f'array {name!r} holds Python objects, which are not stored; use pack_texts for '
+                f'words'
+            )
     return write_atomically(path, lambda file: np.savez(file, **arrays))  # type: ignore[arg-type]
 
-def load_arrays(
-    path:Path|str, # a file written by `save_arrays`
-)->dict:           # name -> array
-    "Read the arrays of a `.npz`, or say in one line what is wrong with it."
+def load_arrays(path: Path | str) -> dict:
+    """Read the arrays of an `.npz` file without pickles.
+
+    Parameters
+    ----------
+    path : Path | str
+        A file written by `save_arrays`.
+
+    Returns
+    -------
+    dict
+        Name -> array.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If the file is damaged or holds Python objects.
+    """
     try:
         with open(path, 'rb') as file:
-            if file.read(4) != b'PK\x03\x04': raise ValueError('not a zip file')
-            with np.load(path, allow_pickle=False) as pack: return {name: pack[name] for name in pack.files}
-    except FileNotFoundError: raise
-    except (ValueError, OSError, EOFError, KeyError, SyntaxError, NotImplementedError, RuntimeError,
-            zipfile.BadZipFile, zlib.error, MemoryError) as error:
-        raise ValueError(f'{path} is not a complete file of arrays ({error}); delete it to have it built again') from None
+            if file.read(4) != b'PK\x03\x04':
+                raise ValueError('not a zip file')
+            with np.load(path, allow_pickle=False) as pack:
+                return {name: pack[name] for name in pack.files}
+    except FileNotFoundError:
+        raise
+    except (
+        ValueError,
+        OSError,
+        EOFError,
+        KeyError,
+        SyntaxError,
+        NotImplementedError,
+        RuntimeError,
+        zipfile.BadZipFile,
+        zlib.error,
+        MemoryError,
+    ) as error:
+        raise ValueError(
+            f'{path} is not a complete file of arrays ({error}); delete it to have it built again'
+        ) from None
 
 # %% ../../nbs/10_data/45_store.ipynb #1e807654
-def pack_texts(
-    texts:Sequence[str], # n_texts strings of any length
-)->tuple:                # bytes (n_bytes,) uint8 and starts (n_texts + 1,) int64
-    "Turn strings into two arrays: their UTF-8 bytes end to end, and where each begins."
+def pack_texts(texts: Sequence[str]) -> tuple:
+    """Turn strings into two arrays: UTF-8 bytes end to end, and where each string begins.
+
+    Parameters
+    ----------
+    texts : Sequence[str]
+        N_texts strings of any length.
+
+    Returns
+    -------
+    tuple
+        Bytes (n_bytes,) uint8 and starts (n_texts + 1,) int64.
+
+    Examples
+    --------
+    >>> packed, starts = pack_texts(['ab', '', 'c'])
+    >>> unpack_texts(packed, starts)
+    ['ab', '', 'c']
+    """
     parts = [text.encode('utf-8', 'surrogatepass') for text in texts]
     starts = np.zeros(len(parts) + 1, dtype=np.int64)
     np.cumsum([len(part) for part in parts], out=starts[1:])
     return np.frombuffer(b''.join(parts), dtype=np.uint8), starts
 
-def unpack_texts(
-    packed:np.ndarray, # (n_bytes,) uint8
-    starts:np.ndarray, # (n_texts + 1,) int, from 0 to n_bytes
-)->list:               # n_texts strings
-    "Undo `pack_texts`."
+def unpack_texts(packed: np.ndarray, starts: np.ndarray) -> list:
+    """Undo `pack_texts`.
+
+    Parameters
+    ----------
+    packed : np.ndarray
+        (n_bytes,) uint8.
+    starts : np.ndarray
+        (n_texts + 1,) int, from 0 to n_bytes.
+
+    Returns
+    -------
+    list
+        N_texts strings.
+    """
     whole, cuts = packed.tobytes(), starts.tolist()
     return [whole[a:b].decode('utf-8', 'surrogatepass') for a, b in zip(cuts, cuts[1:])]
 
 # %% ../../nbs/10_data/45_store.ipynb #e1344149
-def cached(
-    name:str,            # what it is, letters for the file name
-    key:str,             # everything the result depends on
-    build:Callable,      # takes nothing, gives a dict of arrays
-)->dict:                 # name -> array, from disk when there
-    "Arrays from the cache, or built now and kept for the next time."
+def cached(name: str, key: str, build: Callable) -> dict:
+    """Arrays from the cache, or built now and kept for the next time.
+
+    Parameters
+    ----------
+    name : str
+        What it is, letters for the file name.
+    key : str
+        Everything the result depends on.
+    build : Callable
+        Takes nothing, gives a dict of arrays.
+
+    Returns
+    -------
+    dict
+        Name -> array, from disk when there.
+    """
     import hashlib
-    path = cache_folder()/f'{name}-{hashlib.sha256(key.encode()).hexdigest()[:16]}.npz'
-    try: return load_arrays(path)
-    except (FileNotFoundError, NotADirectoryError, ValueError): arrays = build()
-    try: save_arrays(path, **arrays)
-    except OSError: pass    # a read-only home is no reason to fail
+
+    path = cache_folder() / f'{name}-{hashlib.sha256(key.encode()).hexdigest()[:16]}.npz'
+    try:
+        return load_arrays(path)
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        arrays = build()
+    try:
+        save_arrays(path, **arrays)
+    except OSError:
+        pass  # a read-only home is no reason to fail
     return arrays
