@@ -35,7 +35,7 @@ def tool(name, copy):
 
 
 def modules(folder):
-    return {str(path.relative_to(folder)): path.read_text(encoding='utf-8') for path in sorted(folder.rglob('*.py')) if path.name != '_modidx.py'}
+    return {str(path.relative_to(folder)): path.read_text(encoding='utf-8') for path in sorted(folder.rglob('*.py')) if path.name not in ('_modidx.py', '__main__.py')}
 
 
 def test_export_gives_what_is_committed(copy):

@@ -59,7 +59,7 @@ def other_cases():
     for settings, args, more, name in (
             (dict(solver='none'), (PAIRS,), {}, 'unknown solver'), (NO_FOLDER, (PAIRS,), {}, 'no folder for the checkpoint'),
             ({}, (PAIRS - 1,), {}, 'negative id'), ({}, (PAIRS,), dict(labels=np.ones(3)), 'labels of another length'),
-            (dict(warm_start=True), (PAIRS[:2] % 2,), {}, 'warm start of a smaller catalog'), ({}, (PAIRS, HOLE), {}, 'NaN in the features')):
+            (dict(warm_start=True, n_components=3), (PAIRS,), {}, 'warm start of another width'), ({}, (PAIRS, HOLE), {}, 'NaN in the features')):
         yield SimilarityModel, settings, args, more, name
 
 

@@ -63,6 +63,12 @@ class Pairs:
                 f'observed has shape {pairs.shape}, but pairs need shape (n_observed, 2); stack '
                 f'left and right ids as columns'
             )
+        if pairs.dtype.kind not in 'iu':
+            raise ValueError(
+                f'observed has dtype {pairs.dtype}, but integer ids are needed; '
+                'number each column: np.unique(ids, return_inverse=True)[1]'
+            )
+        put(self, 'observed', pairs)
         for column, side in enumerate(('left', 'right')):
             n = self._size(side)
             bad = np.flatnonzero((pairs[:, column] < 0) | (pairs[:, column] >= n))
@@ -71,6 +77,7 @@ class Pairs:
                     f'observed[{bad[0]}, {column}] is {pairs[bad[0], column]}, '
                     f'but there are {n} {side} rows; ids run from 0 to {n - 1}'
                 )
+        put(self, 'observed', pairs.astype(np.int64, copy=False))
         if self.train is None:
             put(self, 'train', np.arange(len(pairs)))
         if self.test is None:
@@ -80,7 +87,7 @@ class Pairs:
         for what in (getattr(self, f'{side}_features'), getattr(self, f'{side}_names')):
             if what is not None:
                 return what.shape[0]
-        column = np.asarray(self.observed)[:, int(side == 'right')]
+        column = self.observed[:, int(side == 'right')]
         return int(column.max()) + 1 if len(column) else 0
 
     @property
