@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
+from ..core.streams import stream
 from .multiclass import _counted
 from .pairs import linked_objects
 
@@ -136,7 +137,7 @@ def planted_triplets(
     seed:int=0,              # seed of everything
 )->tuple[Triplets, np.ndarray]: # problem; (n_objects, n_components) planted embedding
     "Answers read off a planted Gaussian map, a known share of them wrong."
-    rng = np.random.default_rng(seed)
+    rng = stream(seed, 'data')
     embedding = rng.normal(size=(n_objects, n_components))
     anchor = rng.integers(n_objects, size=n_triplets)
     pair = rng.integers([n_objects - 1, n_objects - 2], size=(n_triplets, 2))

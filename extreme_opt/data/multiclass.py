@@ -28,6 +28,7 @@ from importlib import metadata
 from typing import NamedTuple
 import numpy as np
 from scipy import sparse
+from ..core.streams import stream
 from .store import cached, pack_texts, unpack_texts
 
 # %% ../../nbs/10_data/10_multiclass.ipynb #3ca80739
@@ -516,7 +517,7 @@ def planted_softmax(
     seed:int=0,              # seed of everything
 )->tuple[Multiclass, np.ndarray]: # problem; (n_classes, n_features) planted weights
     "Gaussian rows whose labels are drawn from a softmax with known weights, or are its largest score."
-    rng = np.random.default_rng(seed)
+    rng = stream(seed, 'data')
     weights = scale / np.sqrt(n_features) * rng.normal(size=(n_classes, n_features))
     weights -= weights.mean(0)   # a common shift changes no probability
     features = rng.normal(size=(n_samples, n_features))
@@ -541,7 +542,7 @@ def sparse_multiclass(
     dtype=np.float32,        # float32 or float64
 )->tuple[Multiclass, np.ndarray]: # problem; (n_classes, n_topic) word ids of each class, the planted truth
     "Sparse rows of unit norm: words of the row's class mixed with words of the whole language, classes of unequal size."
-    rng = np.random.default_rng(seed)
+    rng = stream(seed, 'data')
     share = np.arange(1., n_classes + 1)**-imbalance
     labels = rng.choice(n_classes, n_samples, p=share / share.sum())
     common = 1 / np.arange(1., n_features + 1)
@@ -568,7 +569,7 @@ def four_gaussians(
     seed:int=0,            # seed of everything
 )->tuple[Multiclass, Gaussians]: # problem with 2 features; its centres and prior
     "Four overlapping classes in the plane: means 1.2 (+-1, +-1), unit covariance, probabilities .4, .3, .2, .1."
-    rng = np.random.default_rng(seed)
+    rng = stream(seed, 'data')
     truth = Gaussians(1.2 * np.array([[1., 1], [1, -1], [-1, 1], [-1, -1]]), np.array([.4, .3, .2, .1]))
     labels = rng.choice(4, n_samples, p=truth.prior)
     features = truth.centres[labels] + rng.normal(size=(n_samples, 2))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 import numpy as np
 from scipy import sparse
+from ..core.streams import stream
 from .multiclass import choose_words, corpus, tf_idf, words
 from .multiclass import _counted, _share_below
 
@@ -106,7 +107,7 @@ def planted_towers(
     seed:int=0,              # seed of everything
 )->tuple[Pairs, Towers]: # problem; its planted linear towers
     "Pairs whose score is the inner product of two linear towers: each left entity meets the partners that score best."
-    rng = np.random.default_rng(seed)
+    rng = stream(seed, 'data')
     left, right = rng.normal(size=(n_left, n_features)), rng.normal(size=(n_right, n_features))
     towers = Towers(*(rng.normal(size=(n_components, n_features)) / np.sqrt(n_features) for _ in range(2)))
     scores = (left @ towers.left_weights.T) @ (right @ towers.right_weights.T).T / np.sqrt(n_components)

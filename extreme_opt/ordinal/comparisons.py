@@ -9,6 +9,7 @@ __all__ = ['check_comparisons', 'drop_degenerate', 'orient', 'merge_comparisons'
 from typing import Any
 import numpy as np
 from ..core.compiled import in_blocks, njit
+from ..core.streams import stream
 
 # %% ../../nbs/40_ordinal/10_comparisons.ipynb #7791309d
 def check_comparisons(
@@ -124,7 +125,7 @@ def turn_round(
     seed:int = 0,                     # of the choice
 )->np.ndarray: # the same rows, some with near and far exchanged
     "Make answers wrong: an exact share of them, or close calls by the chance of eq. (C)."
-    rows, rng = np.array(triplets), np.random.default_rng(seed)
+    rows, rng = np.array(triplets), stream(seed, 'wrong answers')
     columns = ([0, 1], [0, 2], [0, 2, 1]) if rows.shape[1] == 3 else ([0, 1], [2, 3], [2, 3, 0, 1])
     if temperature is None: turned = rng.choice(len(rows), size=round(share * len(rows)), replace=False)
     else:

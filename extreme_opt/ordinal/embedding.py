@@ -14,6 +14,7 @@ from ..core.descent import LBFGS, SGD, GradientDescent
 from ..core.estimator import Estimator, NotFitted, _borrowed, _seed_of, check_features, check_weights, run_estimator
 from ..core.run import minimize
 from ..core.step_sizes import BB, SBB, Damped, FixedStep
+from ..core.streams import stream
 from ..core.svrg import SVRG
 from .comparisons import check_comparisons, orient, triplet_error
 from .gram import GramComparisons, ProjectedGradient
@@ -260,7 +261,7 @@ class _Sure(_Fitting):
         "How places move when other answers of the same kind had been given; their spread is the confidence of the map."
         self._check_fitted()
         rows, weights, _, _ = self._enter(triplets, y, self.names_, None, None)
-        rng, found = np.random.default_rng(seed), []
+        rng, found = stream(seed, 'bootstrap'), []
         for _ in range(n_draws):
             times = rng.multinomial(len(rows), np.full(len(rows), 1 / len(rows))) * (1. if weights is None else weights)
             problem = self._problem(rows, len(self.embedding_), times)
@@ -321,7 +322,7 @@ def choose_components(
 )->dict: # dimension -> (n_folds,) held-out errors
     "Held-out error of each dimension, by cross-validation over the answers."
     rows = check_comparisons(triplets)
-    fold, found = np.random.default_rng(seed).permutation(len(rows)) % n_folds, {}
+    fold, found = stream(seed, 'folds').permutation(len(rows)) % n_folds, {}
     for n_components in candidates:
         found[n_components] = np.empty(n_folds)
         for part in range(n_folds):

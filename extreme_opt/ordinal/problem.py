@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 from ..core.compiled import in_blocks, njit
+from ..core.streams import stream
 from .comparisons import check_comparisons, triplet_error
 from .losses import STE, PairLoss, _price
 
@@ -242,7 +243,7 @@ class _Exact(_Data):
     def start(self, seed=0):
         "Normal coordinates whose squared distances are 1 on average."
         size = self.n_objects * self.n_components
-        return (np.random.default_rng(seed).normal(size=size) / np.sqrt(2 * self.n_components)).astype(self.dtype)
+        return (stream(seed, 'start').normal(size=size) / np.sqrt(2 * self.n_components)).astype(self.dtype)
     def _ridge(self, params): return .5 * self.ridge / self.n_objects * float(np.dot(params, params)) if self.ridge else 0.
     def _walk(self, params, table, n_slopes=0, with_grad=True):
         "Loss, gradient and slopes of the comparisons of a table, in one walk."

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 import numpy as np
 from scipy import sparse
+from ..core.streams import stream
 from .comparisons import check_comparisons
 from .losses import STE, PairLoss
 
@@ -54,7 +55,8 @@ class ViewComparisons(_ViewData):
     def memory(self, dtype=None): return 8 * self.n_views * self.n_objects * self.n_components
     def start(self, seed=0):
         "Independent normal maps; equal ones would stay equal for ever."
-        return np.random.default_rng(seed).normal(size=self.n_views * self.n_objects * self.n_components) / np.sqrt(2 * self.n_components)
+        size = self.n_views * self.n_objects * self.n_components
+        return stream(seed, 'start').normal(size=size) / np.sqrt(2 * self.n_components)
     def tiny(self):
         return ViewComparisons(np.arange(self.triplets.shape[1])[None], self.n_views, self.n_components, self.price, temperature=self.temperature)
     def _look(self, params, rows):
