@@ -7,7 +7,8 @@ from extreme_opt.core.run import Run, iterate, minimize
 from extreme_opt.core.streams import stream
 from extreme_opt.core.checks import check_adjoint, check_bound, check_descend, check_gradient, check_unbiased, expect_fail
 from extreme_opt.core.linalg import (
-    Solve, conjugate_gradients, damped_log, log_sum_exp, omega, row_add, row_dot, row_norms, row_squares, softplus, wright_omega)
+    Solve, check_sparse, conjugate_gradients, damped_log, log_sum_exp, omega, row_add, row_dot, row_norms, row_squares, softplus,
+    wright_omega)
 from extreme_opt.core.descent import LBFGS, SGD, GradientDescent, loss_and_grad
 from extreme_opt.core.gauss_newton import GaussNewton, GaussNewtonState
 from extreme_opt.core.majorize import Majorizer, Newton, Surrogate, solve_curvature, solve_dense
@@ -23,7 +24,7 @@ __all__ = [
     'fingerprint',
     'Run', 'iterate', 'minimize', 'stream',
     'check_adjoint', 'check_bound', 'check_descend', 'check_gradient', 'check_unbiased', 'expect_fail',
-    'Solve', 'conjugate_gradients', 'damped_log', 'log_sum_exp', 'omega', 'row_add', 'row_dot', 'row_norms', 'row_squares',
+    'Solve', 'check_sparse', 'conjugate_gradients', 'damped_log', 'log_sum_exp', 'omega', 'row_add', 'row_dot', 'row_norms', 'row_squares',
     'softplus', 'wright_omega',
     'LBFGS', 'SGD', 'GradientDescent', 'loss_and_grad',
     'GaussNewton', 'GaussNewtonState',

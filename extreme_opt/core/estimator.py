@@ -4,20 +4,22 @@
 
 # %% auto #0
 __all__ = ['Estimator', 'check_features', 'check_labels', 'NotFitted', 'check_columns', 'check_weights', 'row_weights',
-           'free_memory', 'warn_of_memory', 'check_shared', 'run_estimator', 'Classifier']
+           'free_memory', 'warn_of_memory', 'check_shared', 'run_estimator', 'NotConverged', 'warn_not_converged',
+           'Classifier']
 
 # %% ../../nbs/00_core/70_estimator.ipynb #5f2be75c
 import inspect
 import os
 import sys
 import warnings
+from functools import wraps
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 import numpy as np
 import scipy.sparse
-from .linalg import log_sum_exp
+from .linalg import check_sparse, log_sum_exp
 from .model_file import load_model, save_model
 from .run import Run, minimize
 
@@ -68,8 +70,31 @@ class _Travels(_Settings):
         from sklearn.base import clone
         return type(self)(**{name: value if name == 'client' else clone(value, safe=False) for name, value in self.get_params(deep=False).items()})
 
+# %% ../../nbs/00_core/70_estimator.ipynb #a1fdf058
+def _all_or_nothing(learn):
+    "A `fit` that leaves the estimator as it was when it raises."
+    @wraps(learn)
+    def guarded(self, *args, **kwargs):
+        before = dict(vars(self))
+        try: return learn(self, *args, **kwargs)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+    return guarded
+
+class _Learns(_Travels):
+    "What becomes of an estimator whose `fit` or `partial_fit` raises: nothing."
+    def __init_subclass__(cls, **kwargs:Any):
+        super().__init_subclass__(**kwargs)
+        for name in ('fit', 'partial_fit'):
+            learn = vars(cls).get(name)
+            if inspect.isfunction(learn): setattr(cls, name, _all_or_nothing(learn))
+            elif learn is not None: learn.function = _all_or_nothing(learn.function)   # a descriptor around the function
+
+
 # %% ../../nbs/00_core/70_estimator.ipynb #7b383c90
-class Estimator(_Travels):
+class Estimator(_Learns):
     "Base of all estimators: settings in, fitted attributes out, in the manners of scikit-learn."
     _kind: str | None = None   # "classifier", "regressor", or None
     _sparse = True             # whether X may be sparse
@@ -100,7 +125,7 @@ def check_features(
     "Features as numbers, without a copy where they are already; a ValueError with the place of what is wrong otherwise."
     if scipy.sparse.issparse(X):
         if not sparse: raise TypeError('X is sparse, but dense data is required; use X.toarray() if it fits in memory')
-        X = X.tocsr()
+        X = check_sparse(X)
         values = X.data
     else: X = values = _table(X)
     if values.dtype.kind == 'c': raise ValueError(f'Complex data not supported: X holds {values.dtype} numbers; pass real and imaginary parts as columns')
@@ -317,6 +342,27 @@ def run_estimator(
                        resume=path if path is not None and Path(path).exists() else None, progress=estimator.progress)
     estimator.run_, estimator.n_steps_ = run, run.state.n_steps
     return run
+
+# %% ../../nbs/00_core/70_estimator.ipynb #41578722
+class NotConverged(RuntimeWarning):
+    "Given when a fit ends before it has converged and scikit-learn is not installed."
+
+def _warn(message, kind):
+    "Warn at the first line outside of this package."
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get('__name__', '').partition('.')[0] == 'extreme_opt': frame, level = frame.f_back, level + 1
+    warnings.warn(message, kind, stacklevel=level)
+
+def warn_not_converged(
+    estimator:Any, # whose fit it was
+    run:Run,       # how it ended
+    remedy:str,    # what to change
+)->None:
+    "One line: which estimator, how far it came, what to do."
+    try: from sklearn.exceptions import ConvergenceWarning as kind
+    except ImportError: kind = NotConverged
+    _warn(f'{type(estimator).__name__}.fit did not converge: {run.message}; {remedy}', kind)
+
 
 # %% ../../nbs/00_core/70_estimator.ipynb #888bb1d8
 class _Scorer(Estimator):

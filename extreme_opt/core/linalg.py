@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['softplus', 'log_sum_exp', 'omega', 'wright_omega', 'damped_log', 'row_dot', 'row_add', 'row_squares', 'row_norms',
-           'Solve', 'conjugate_gradients']
+           'check_sparse', 'Solve', 'conjugate_gradients']
 
 # %% ../../nbs/00_core/50_linalg.ipynb #1fdbe3a7
 import math
@@ -145,6 +145,55 @@ def row_norms(
 )->np.ndarray: # (n_samples,) float64, Euclidean length of each row
     "The length of every row, dense or sparse."
     return np.sqrt(row_squares(features))
+
+# %% ../../nbs/00_core/50_linalg.ipynb #c0b7d6a9
+def check_sparse(
+    matrix:Any,      # any scipy.sparse matrix; an array that is not sparse passes through
+    name:str = 'X',  # what to call it in an error
+)->Any: # the same as CSR; without a copy where it is CSR already
+    "Refuse a sparse matrix whose indices or row starts point outside of it: a ValueError with the row."
+    if not scipy.sparse.issparse(matrix): return matrix
+    if matrix.format in ('csr', 'csc', 'bsr'): _check_compressed(matrix, name)
+    elif matrix.format == 'coo': _check_coordinates(matrix, name)
+    rows = matrix.tocsr()
+    if rows is not matrix: _check_compressed(rows, name)
+    return rows
+
+def _check_compressed(matrix, name):
+    "Starts, then indices; of rows in CSR and BSR, of columns in CSC."
+    height, width = getattr(matrix, 'blocksize', (1, 1))
+    kinds, sizes = ('row', 'column'), (matrix.shape[0] // height, matrix.shape[1] // width)
+    if matrix.format == 'csc': kinds, sizes = kinds[::-1], sizes[::-1]
+    starts, ids, remedy = matrix.indptr, matrix.indices, 'build the matrix again from its entries'
+    for part, values in (('indptr', starts), ('indices', ids)):
+        if values.ndim != 1 or values.dtype.kind not in 'iu':
+            raise ValueError(f'{name}.{part} is {values.dtype} of shape {values.shape}, but one row of integers is needed; {remedy}')
+    if len(starts) != sizes[0] + 1:
+        raise ValueError(f'{name}.indptr has {len(starts)} entries, but {sizes[0]} {kinds[0]}s need {sizes[0] + 1}; {remedy}')
+    n_stored = min(len(ids), len(matrix.data))
+    wrong = np.flatnonzero((starts[1:] < starts[:-1]) | (starts[1:] > n_stored))
+    if starts[0] != 0 or len(wrong):
+        row = int(wrong[0]) if starts[0] == 0 else 0
+        raise ValueError(f'{name}: {kinds[0]} {row} runs from entry {starts[row]} to {starts[row + 1]}, '
+                         f'but starts grow from 0 to at most {n_stored}; {remedy}')
+    bad = _outside(ids[:starts[-1]], sizes[1])
+    if bad is None: return
+    row = int(np.searchsorted(starts, bad, side='right')) - 1
+    raise ValueError(f'{name}: {kinds[0]} {row} holds {kinds[1]} {ids[bad]}, but there are {sizes[1]}, counted from 0; {remedy}')
+
+def _check_coordinates(matrix, name):
+    "The ids of a matrix in coordinates."
+    if len({len(ids) for ids in matrix.coords} | {len(matrix.data)}) > 1:
+        raise ValueError(f'{name} has {len(matrix.data)} entries, but {[len(ids) for ids in matrix.coords]} ids; give one id of each kind per entry')
+    for kind, ids, size in zip(('row', 'column'), matrix.coords, matrix.shape, strict=False):
+        bad = _outside(ids, size)
+        if bad is not None: raise ValueError(f'{name}: entry {bad} is in {kind} {ids[bad]}, but there are {size}, counted from 0; drop it')
+
+def _outside(ids, size):
+    "The place of the first id that is not in 0..size - 1, or None; one pass where all are."
+    if not len(ids) or ids.view(f'u{ids.dtype.itemsize}').max() < size: return None
+    return int(np.flatnonzero((ids < 0) | (ids >= size))[0])
+
 
 # %% ../../nbs/00_core/50_linalg.ipynb #65f11571
 class Solve(NamedTuple):
