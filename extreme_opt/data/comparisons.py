@@ -25,6 +25,7 @@ class Triplets:
     test: 'np.ndarray | None' = None                          # (n_test,) int64 row ids of triplets; none when not given
     def __post_init__(self):
         put, rows = object.__setattr__, np.asarray(self.triplets)
+        put(self, 'triplets', rows)
         if rows.ndim != 2 or rows.shape[1] != 3:
             raise ValueError(f'triplets has shape {rows.shape}, but comparisons need shape (n_triplets, 3): anchor, near, far')
         bad = np.flatnonzero((rows < 0).any(1) | (rows >= self.n_objects).any(1))
@@ -36,7 +37,7 @@ class Triplets:
     def n_objects(self) -> int:
         for what in (self.names, self.features):
             if what is not None: return what.shape[0]
-        return int(self.triplets.max(initial=-1)) + 1
+        return int(self.triplets.max()) + 1 if self.triplets.size else 0
     @property
     def train_triplets(self) -> np.ndarray: return self.triplets[self.train]
     @property

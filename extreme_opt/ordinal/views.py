@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from ..core.streams import stream
-from .comparisons import check_comparisons
+from .comparisons import check_comparisons, check_count
 from .losses import STE, PairLoss
 
 # %% ../../nbs/40_ordinal/55_views.ipynb #5c2bfa4d
@@ -37,8 +37,7 @@ class _ViewData:
         ridge:float = .01,          # >= 0, on half the mean squared length of the rows
     ):
         rows = check_comparisons(triplets, n_objects)
-        for what, count in dict(n_views=n_views, n_components=n_components).items():
-            if not (count >= 1 and count == int(count)): raise ValueError(f'{what}={count} is not a whole number from 1 up')
+        for what, count in dict(n_views=n_views, n_components=n_components).items(): check_count(count, what)
         if not temperature > 0: raise ValueError(f'temperature={temperature} is not above 0; take a small number for shares of all or nothing')
         if not ridge >= 0: raise ValueError(f'ridge={ridge} is not a number from 0 up')
         fields = dict(triplets=rows, n_views=int(n_views), n_components=int(n_components), price=loss.fitted(int(n_components)),
