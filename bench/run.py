@@ -35,7 +35,8 @@ import footprint  # noqa: E402
 ROOT = HERE.parent
 RESULTS, PEERS = ROOT / 'docs' / 'results', ROOT / 'build' / 'peers'
 COLUMNS = ['method', 'task', 'peer', 'threads', 'seconds', 'quality', 'peak_mb', 'versions', 'date']
-OPTIONAL = ['spread', 'how']                      # relative spread over repeats; how the seconds were taken
+OPTIONAL = ['spread', 'how',                     # relative spread over repeats; how the seconds were taken
+            'interval', 'work', 'work_interval', 'ratio', 'ratio_interval']   # over seeds: 95 % of the seconds; work and time ratio with theirs
 SHARED = {'run', 'machine', 'memory', 'footprint'}
 LIMIT, LIMIT_FULL = 15 * 60, 4 * 3600             # seconds that a script may take
 

@@ -59,7 +59,7 @@ def known_kind(
     loss:'PairLoss', # price of one comparison
 )->int: # its number in the kernel
     "The number of a loss; a ValueError where the kernel has no formula for it."
-    kind = getattr(loss, 'kind', None)
+    kind:Any = getattr(loss, 'kind', None)
     if kind in _KINDS: return int(kind)
     raise ValueError(f'{type(loss).__name__} has kind={kind!r}, but the kernel has formulas for 0 to {_KINDS[-1]} only; '
                      'use STE, TSTE, CKL, Hinge or SOE, or override __call__ and minimise it by ViewComparisons or GramComparisons')
