@@ -94,8 +94,9 @@ for name, solver, passes in jobs:
 print(json.dumps(answer))
 '''
 LOSSES = 'ste', 'gnmds', 'tste', 'soe'
-OUR_JOBS = [[[loss, 'svrg', 120] for loss in LOSSES], [[loss, 'lbfgs', 120] for loss in LOSSES]]
-PEER_JOBS = [[[name, settings, 512]] for name, settings in (('STE', {}), ('TSTE', {}), ('GNMDS', {}), ('SOE', dict(n_init=1)))]
+# Ours share a process and so do theirs; who takes less memory comes first, so that most memory so far is mostly a competitor's own.
+OUR_JOBS = [[loss, solver, 120] for solver in ('svrg', 'lbfgs') for loss in LOSSES]
+PEER_JOBS = [[name, settings, 512] for name, settings in (('GNMDS', {}), ('SOE', dict(n_init=1)), ('STE', {}), ('TSTE', {}))]
 
 
 def questions(n_objects: int, n_terms: int, n_test: int = 10_000, seed: int = 0) -> dict:
@@ -135,13 +136,13 @@ def ask(python: str, code: str, path: Path, jobs: list, target: float, repeats: 
 def race(folder: Path, n_objects: int, n_terms: int) -> dict[str, list[dict]]:
     "One round a seed, every other round in the opposite order: name -> what each round gave."
     peer, found = os.environ.get('CBLEARN_PYTHON'), {}
-    entrants = [(sys.executable, OURS, jobs) for jobs in OUR_JOBS] + [(peer, PEER, jobs) for jobs in PEER_JOBS if peer]
+    entrants = [(sys.executable, OURS, OUR_JOBS)] + [(peer, PEER, PEER_JOBS)] * bool(peer)
     if not peer: print('CBLEARN_PYTHON names no interpreter: no rows for cblearn')
     for seed in range(SEEDS):
         path = folder/f'{n_objects} {seed}.npz'
         np.savez(path, **questions(n_objects, n_terms, seed=seed))
         for python, code, jobs in entrants[::-1 if seed % 2 else 1]:
-            key = f'race {n_objects} {seed} {"cblearn" if code is PEER else jobs[0][1]} {jobs[0][0]}'
+            key = f'race {n_objects} {seed} {"cblearn" if code is PEER else "ours"}'
             one = kept(key, lambda path=path, python=python, code=code, jobs=jobs, seed=seed: ask(python, code, path, jobs, TARGET, seed=seed))
             for name, each in one.items(): found.setdefault(name, []).append(each)
         path.unlink()
