@@ -1,10 +1,16 @@
-"""Seconds to a test error of 0.15, one core: SVRG with the automatic stabilizer, L-BFGS on the same kernel, and cblearn 0.4.0.
+"""Work and seconds to a test error of 0.15, one core: SVRG with the automatic stabilizer, L-BFGS on the same kernel, and cblearn 0.4.0.
 
-Noiseless triplets of points N(0, I/20) in ten dimensions: n = 100 with 10,000 and n = 1,000 with 200,000 of them, 10,000 others for the test.
-cblearn needs a numpy of its own, so it runs in the interpreter that the environment variable CBLEARN_PYTHON names; without it there are no rows
-for it. It reports nothing on the way, so it is run with a doubling `max_iter`, and only the shortest fit that reaches the error counts.
-Our seconds are those of `minimize`, whose clock stands while errors are taken. Each method has a process of its own in each of two rounds, the second
-in the opposite order, and runs three times in it after warming up (once, if it takes over four seconds); seconds are the median of all.
+Noiseless triplets of points N(0, I/20) in ten dimensions: n = 100 with 10,000 and n = 1,000 with 200,000 of them, 10,000 others
+for the test. Everything is repeated for five seeds: other points, triplets and starts. Points, triplets and starts come from
+streams of their own, and each row says how good the starts are before the first step. cblearn draws its own starts.
+
+Numbers are geometric means over the seeds with 95 % intervals (Student's t on logarithms). `ratio` is time over that of SVRG on STE
+for the same seed, taken in the same round. `work` does not depend on the load of the machine: passes over the triplets for ours,
+iterations of its optimiser for cblearn. cblearn needs a numpy of its own, so it runs in the interpreter that the environment
+variable CBLEARN_PYTHON names; without it there are no rows for it. It reports nothing on the way, so the least `max_iter` that
+reaches the target is searched by doubling and halving to within a tenth, and only that fit is timed.
+Seconds are those of the processor (`time.process_time`), which other work on the machine does not lengthen, of a whole fit from the
+triplets on, without the errors. A fit is repeated after warming up until two seconds are over, at most 15 times, and the fastest counts.
 
 A second part: most memory of a process that makes a few steps at n = 10,000 with a million triplets, less that of the imports and the data.
 
@@ -19,70 +25,85 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from statistics import median
 
 import machine
 import numpy as np
 
-TARGET, ROUNDS, REPEATS, LONG_RUN = .15, 2, 3, 4.
+from extreme_opt.core.streams import stream
+
+TARGET, SEEDS, REPEATS, LONG_RUN = .15, 5, 15, 2.
 TASKS = ((100, 10_000), (1000, 200_000))
+T95 = 2.776                      # Student's t, four degrees of freedom, 95 % on both sides
 
 PEER = '''
 import json, sys, time, warnings
 import numpy as np
-sys.path.insert(0, sys.argv[6])
+sys.path.insert(0, sys.argv[7])
 from memory import peak_mb
 from cblearn import embedding
 warnings.simplefilter('ignore')
-data, jobs, target, repeats, long = np.load(sys.argv[1]), json.loads(sys.argv[2]), *map(float, sys.argv[3:6])
+data, jobs, target, repeats, long, seed = np.load(sys.argv[1]), json.loads(sys.argv[2]), *map(float, sys.argv[3:6]), int(sys.argv[6])
 train, test, n, answer = data['train'], data['test'], int(data['n']), {}
-for name, settings, iterations in jobs:
+for name, settings, most in jobs:
     def fit(most):
-        model = getattr(embedding, name)(n_components=10, random_state=1, max_iter=most, **settings)
-        mark = time.perf_counter(); model.fit(train, n_objects=n)
-        return time.perf_counter() - mark, model.embedding_
-    for most in iterations:
-        before = peak_mb()
-        took, x = fit(most)
+        model = getattr(embedding, name)(n_components=10, random_state=seed, max_iter=most, **settings)
+        mark = time.process_time(); model.fit(train, n_objects=n)
+        took, x = time.process_time() - mark, model.embedding_
         near, far = (((x[test[:, 0]] - x[test[:, c]])**2).sum(1) for c in (1, 2))
-        grown, error = peak_mb() - before, float(1 - np.mean(near < far))
-        if error <= target: break
-    seconds = [fit(most)[0] for _ in range(int(repeats))] if repeats and took < long else [took]
-    answer[name] = dict(seconds=seconds, error=error, grown_mb=grown, peak_mb=peak_mb(), most=most)
+        return took, float(1 - np.mean(near < far))
+    before, low, high, least = peak_mb(), 0, None, 4
+    while high is None and least <= most:
+        took, error = fit(least)
+        if error <= target or not repeats: high = least
+        else: low, least = least, 2 * least
+    while high is not None and repeats and high - low > max(1, high // 10):
+        middle = (low + high) // 2
+        took, error = fit(middle)
+        low, high = (low, middle) if error <= target else (middle, high)
+    if high is not None and repeats: took, error = fit(high)
+    seconds = [took]
+    while high is not None and len(seconds) < int(repeats) and sum(seconds) < long: seconds.append(fit(high)[0])
+    answer['cblearn ' + name] = dict(seconds=seconds, error=error, grown_mb=peak_mb() - before, peak_mb=peak_mb(), work=high, start=None)
 print(json.dumps(answer))
 '''
 
 OURS = '''
-import json, sys
+import json, sys, time
 import numpy as np
-sys.path.insert(0, sys.argv[6])
+sys.path.insert(0, sys.argv[7])
 from memory import peak_mb
-from extreme_opt.core import LBFGS, SVRG, minimize
+from extreme_opt.core import LBFGS, SVRG, iterate, minimize
 from extreme_opt.ordinal import LOSSES, Comparisons, triplet_error
-data, jobs, target, repeats, long = np.load(sys.argv[1]), json.loads(sys.argv[2]), *map(float, sys.argv[3:6])
+data, jobs, target, repeats, long, seed = np.load(sys.argv[1]), json.loads(sys.argv[2]), *map(float, sys.argv[3:6]), int(sys.argv[6])
 train, test, n, answer = data['train'], data['test'], int(data['n']), {}
 for name, solver, passes in jobs:
     solver = {'svrg': SVRG(), 'lbfgs': LBFGS()}[solver]
     minimize(Comparisons(train[:50], 10, LOSSES[name](), n), solver, max_steps=2)
     before = peak_mb()
+    def fit(most):
+        mark = time.process_time()
+        run = minimize(Comparisons(train, 10, LOSSES[name](), n), solver, seed=seed, max_steps=most, record_on=0)
+        return time.process_time() - mark
     problem = Comparisons(train, 10, LOSSES[name](), n)
-    watch = {'error': lambda one, x: triplet_error(one.unpack(x), test)}
-    seconds = []
-    for _ in range(max(1, int(repeats))):
-        run = minimize(problem, solver, max_passes=passes, record_on=0, watch=watch)
-        errors = run.column('error')
-        hit = np.flatnonzero(errors <= target)
-        at = int(hit[0]) if len(hit) else len(errors) - 1
-        seconds.append(run.column('seconds')[at])
-    peak = peak_mb()
-    answer[type(solver).__name__.replace('LBFGS', 'L-BFGS') + ', ' + name] = dict(seconds=seconds, error=float(errors[at]), grown_mb=peak - before, peak_mb=peak)
+    for state in iterate(problem, solver, seed=seed):
+        error = triplet_error(problem.unpack(state.params), test)
+        if not state.n_steps: start = error
+        elif error <= target or state.n_passes >= passes: break
+    seconds = [fit(state.n_steps)]
+    while len(seconds) < int(repeats) and sum(seconds) < long: seconds.append(fit(state.n_steps))
+    answer[type(solver).__name__.replace('LBFGS', 'L-BFGS') + ', ' + name] = dict(
+        seconds=seconds, error=error, grown_mb=peak_mb() - before, peak_mb=peak_mb(), work=state.n_passes, start=start)
 print(json.dumps(answer))
 '''
+LOSSES = 'ste', 'gnmds', 'tste', 'soe'
+# Ours share a process and so do theirs; who takes less memory comes first, so that most memory so far is mostly a competitor's own.
+OUR_JOBS = [[loss, solver, 60] for solver in ('svrg', 'lbfgs') for loss in LOSSES]
+PEER_JOBS = [[name, settings, 512] for name, settings in (('GNMDS', {}), ('SOE', dict(n_init=1)), ('STE', {}), ('TSTE', {}))]
 
 
-def questions(n_objects: int, n_terms: int, n_test: int = 10_000) -> dict:
+def questions(n_objects: int, n_terms: int, n_test: int = 10_000, seed: int = 0) -> dict:
     "Noiseless triplets, in chunks."
-    points, rng = np.random.default_rng(0).normal(size=(n_objects, 10)) / np.sqrt(20), np.random.default_rng(1)
+    points, rng = stream(seed, 'data').normal(size=(n_objects, 10)) / np.sqrt(20), stream(seed, 'questions')
     parts, n_rows = [], 0
     while n_rows < n_terms + n_test:
         rows = rng.integers(n_objects, size=(200_000, 3))
@@ -105,32 +126,55 @@ def kept(key: str, make: Callable):
     return value
 
 
-def ask(python: str, code: str, path: Path, jobs: list, target: float, repeats: int = REPEATS) -> dict:
-    "Run competitors in a process of their own: name -> seconds of all repeats, error, peak_mb, and how much of it the runs took."
+def ask(python: str, code: str, path: Path, jobs: list, target: float, repeats: int = REPEATS, seed: int = 0) -> dict:
+    "Run competitors in a process of their own: name -> seconds of all repeats, error, work, peak_mb, and how much of it the runs took."
     threads = {name: '1' for name in ('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS', 'NUMBA_NUM_THREADS')}
-    words = [str(path), json.dumps(jobs), str(target), str(repeats), str(LONG_RUN), str(Path(__file__).resolve().parent)]
+    words = [str(path), json.dumps(jobs), str(target), str(repeats), str(LONG_RUN), str(seed), str(Path(__file__).resolve().parent)]
     done = subprocess.run([python, '-c', code, *words], capture_output=True, text=True, env=os.environ | threads)
     if done.returncode: raise RuntimeError(done.stderr[-500:])
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def race(folder: Path, n_objects: int, n_terms: int) -> dict:
-    "Some rounds, ours and theirs in turn: name -> seconds of all repeats, error, peak_mb."
-    path, peer, best = folder/f'{n_objects}.npz', os.environ.get('CBLEARN_PYTHON'), {}
-    np.savez(path, **questions(n_objects, n_terms))
-    ours = [(loss, 'svrg', 60) for loss in ('ste', 'gnmds', 'tste', 'soe')] + [(loss, 'lbfgs', 80) for loss in ('ste', 'gnmds', 'tste', 'soe')]
-    theirs = [(name, settings, [10, 20, 40, 80, 160]) for name, settings in (('STE', {}), ('TSTE', {}), ('GNMDS', {}), ('SOE', dict(n_init=1)))]
-    for turn in range(ROUNDS):
-        entrants = [(sys.executable, OURS, job, '') for job in ours] + [(peer, PEER, job, 'cblearn ') for job in theirs if peer]
-        for python, code, job, mark in entrants[::-1 if turn % 2 else 1]:
-            if mark and (known := best.get(f'cblearn {job[0]}')): job = (*job[:2], [known['most']])        # searched in the first round
-            for name, each in kept(f'race {n_objects} {turn} {mark}{job[:2]}', lambda job=job, python=python, code=code: ask(python, code, path, [job], TARGET)).items():
-                if each['error'] > TARGET: each['seconds'] = None
-                if (before := best.get(mark + name)) and before['seconds'] and each['seconds']: each['seconds'] = before['seconds'] + each['seconds']
-                best[mark + name] = each
+def race(folder: Path, n_objects: int, n_terms: int) -> dict[str, list[dict]]:
+    "One round a seed, every other round in the opposite order: name -> what each round gave."
+    peer, found = os.environ.get('CBLEARN_PYTHON'), {}
+    entrants = [(sys.executable, OURS, OUR_JOBS)] + [(peer, PEER, PEER_JOBS)] * bool(peer)
     if not peer: print('CBLEARN_PYTHON names no interpreter: no rows for cblearn')
-    for name, found in best.items(): print(f'n = {n_objects}: {name:18s}{median(found["seconds"] or [float("nan")]):8.4f} s   error {found["error"]:.3f}', flush=True)
-    return best
+    for seed in range(SEEDS):
+        path = folder/f'{n_objects} {seed}.npz'
+        np.savez(path, **questions(n_objects, n_terms, seed=seed))
+        for python, code, jobs in entrants[::-1 if seed % 2 else 1]:
+            key = f'race {n_objects} {seed} {"cblearn" if code is PEER else "ours"}'
+            one = kept(key, lambda path=path, python=python, code=code, jobs=jobs, seed=seed: ask(python, code, path, jobs, TARGET, seed=seed))
+            for name, each in one.items(): found.setdefault(name, []).append(each)
+        path.unlink()
+    for name, each in found.items():
+        starts = [one['start'] for one in each if one['start'] is not None]
+        if min(starts, default=.5) < .4: raise RuntimeError(f'{name} starts at a test error of {min(starts):.2f}: its start knows the planted points')
+    return found
+
+
+def mean(values: list[float]) -> tuple[float, float, float]:
+    "Geometric mean and its 95 % interval."
+    logs = np.log(values)
+    half = T95 * logs.std(ddof=1) / np.sqrt(len(logs))
+    return tuple(float(np.exp(logs.mean() + shift)) for shift in (0, -half, half))
+
+
+def columns(each: list[dict], base: list[dict]) -> dict:
+    "What a row says of the rounds of a competitor."
+    error, starts = np.mean([one['error'] for one in each]), [one['start'] for one in each if one['start'] is not None]
+    told = f'{error:.3f}' + (f', {np.mean(starts):.2f} at the start' if starts else '')
+    seconds = [min(one['seconds']) for one in each]
+    if max(one['error'] for one in each) > TARGET:
+        met = sum(one['error'] <= TARGET for one in each)
+        return dict(seconds='', spread='', how=f'reaches the target for {met} of {len(each)} seeds', quality=told)
+    rate, low, high = mean([one / min(other['seconds']) for one, other in zip(seconds, base, strict=True)])
+    work, least, most = mean([one['work'] for one in each])
+    took, fast, slow = mean(seconds)
+    return dict(seconds=f'{took:.4g}', spread=f'{machine.Timing(seconds).spread:.3f}', quality=told,
+                how=f'processor time, fastest of up to {REPEATS} runs, geometric mean of {len(each)} seeds, 1 thread', interval=f'{fast:.4g} to {slow:.4g}',
+                work=f'{work:.0f}', work_interval=f'{least:.0f} to {most:.0f}', ratio=f'{rate:.3g}', ratio_interval=f'{low:.3g} to {high:.3g}')
 
 
 def memory(folder: Path) -> dict:
@@ -138,24 +182,25 @@ def memory(folder: Path) -> dict:
     path, peer = folder/'memory.npz', os.environ.get('CBLEARN_PYTHON')
     np.savez(path, **questions(10_000, 1_000_000))
     found = kept('race memory ours', lambda: ask(sys.executable, OURS, path, [('ste', 'svrg', 6)], 0, 0))
-    if peer: found['cblearn STE'] = kept('race memory STE', lambda: ask(peer, PEER, path, [('STE', {}, [3])], 0, 0))['STE']
+    if peer: found |= kept('race memory STE', lambda: ask(peer, PEER, path, [('STE', {}, 4)], 0, 0))
     for name, each in found.items(): print(f'n = 10000, a million triplets: {name:12s} {each["grown_mb"]:7.0f} MB', flush=True)
-    return {name: each | dict(peak_mb=each['grown_mb']) for name, each in found.items()}
+    return found
 
 
 def main() -> list[dict]:
-    rows = []
+    rows, common = [], dict(threads=1, versions=machine.versions(), date=machine.today())
     with tempfile.TemporaryDirectory() as name:
-        tasks = {(n, n_terms): race(Path(name), n, n_terms) for n, n_terms in TASKS} | {(10_000, 1_000_000): memory(Path(name))}
-    for (n, n_terms), best in tasks.items():
-        if n < 10_000 and 'cblearn STE' in best:
-            theirs = [median(each['seconds']) for each_name, each in best.items() if each_name.startswith('cblearn') and each['seconds']]
-            ours = median(best['SVRG, ste']['seconds'])
-            print(f'n = {n}: SVRG on STE takes 1/{median(best["cblearn STE"]["seconds"] or [float("inf")]) / ours:.1f} of cblearn STE (asked: 1/6), '
-                  f'1/{min(theirs, default=float("inf")) / ours:.1f} of its fastest (asked: 1/2)')
-        rows += [dict(method=each_name, task=f'{n} objects, {n_terms} triplets, p=10, ' + (f'to test error {TARGET}' if n < 10_000 else 'memory of a few steps'),
-                      peer='cblearn 0.4.0' if each_name.startswith('cblearn') else '',
-                      **(machine.Timing(each['seconds']).columns() if each['seconds'] and n < 10_000 else dict(threads=1, seconds='', spread='', how='memory alone')),
-                      quality=f'{each["error"]:.3f}', peak_mb=round(each['peak_mb'], 1), versions=machine.versions(), date=machine.today())
-                 for each_name, each in best.items()]
+        for n, n_terms in TASKS:
+            found = race(Path(name), n, n_terms)
+            for method, each in found.items():
+                row = dict(method=method, task=f'{n} objects, {n_terms} triplets, p=10, to test error {TARGET}',
+                           peer='cblearn 0.4.0' if method.startswith('cblearn') else '', **columns(each, found['SVRG, ste']),
+                           peak_mb=round(max(one['peak_mb'] for one in each), 1), **common)
+                rows.append(row)
+                print(f'n = {n}: {method:14s} {row["seconds"] or "-":>9} s ({row.get("interval")}), work {row.get("work")} ({row.get("work_interval")}), '
+                      f'{row.get("ratio")} times SVRG on STE ({row.get("ratio_interval")}), error {row["quality"]} {row["how"]}', flush=True)
+        for method, one in memory(Path(name)).items():
+            rows.append(dict(method=method, task='10000 objects, 1000000 triplets, p=10, memory of a few steps', seconds='', spread='', how='memory alone',
+                             peer='cblearn 0.4.0' if method.startswith('cblearn') else '', quality=f'{one["error"]:.3f}',
+                             peak_mb=round(one['grown_mb'], 1), **common))
     return rows

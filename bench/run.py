@@ -36,7 +36,10 @@ import freshness  # noqa: E402
 ROOT = HERE.parent
 RESULTS, PEERS = ROOT / 'docs' / 'results', ROOT / 'build' / 'peers'
 COLUMNS = ['method', 'task', 'peer', 'threads', 'seconds', 'quality', 'peak_mb', 'versions', 'date']
-OPTIONAL = ['spread', 'how']                      # relative spread over repeats; how the seconds were taken
+OPTIONAL = [
+    'spread', 'how',  # relative spread over repeats; how the seconds were taken
+    'interval', 'work', 'work_interval', 'ratio', 'ratio_interval',  # over seeds, 95 %
+]
 SHARED = freshness.HARNESS
 LIMIT, LIMIT_FULL = 15 * 60, 4 * 3600             # seconds that a script may take
 

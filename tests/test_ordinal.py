@@ -2,6 +2,7 @@
 import itertools
 import os
 import pickle
+import re
 import subprocess
 import warnings
 
@@ -10,10 +11,10 @@ import pytest
 
 from extreme_opt.core import LBFGS, SGD, LeastSquares, check_descend, check_gradient, expect_fail, iterate, minimize
 from extreme_opt.core.svrg import _dense
-from extreme_opt.data import docstring_triplets, eurodist, planted_triplets, triplets_from_distances
+from extreme_opt.data import Triplets, docstring_triplets, eurodist, planted_triplets, triplets_from_distances
 from extreme_opt.ordinal import (
-    BB, CKL, SBB, SOE, STE, SVRG, TSTE, Comparisons, Damped, FixedStep, Hinge, OrdinalEmbedding, check_comparisons, comparison_derivatives,
-    contradictions, drop_degenerate, merge_comparisons, orient, procrustes, triplet_error, turn_round)
+    BB, CKL, SBB, SOE, STE, SVRG, TSTE, Comparisons, Damped, FixedStep, GramComparisons, Hinge, OrdinalEmbedding, PairLoss, ViewComparisons,
+    check_comparisons, comparison_derivatives, contradictions, drop_degenerate, merge_comparisons, orient, procrustes, triplet_error, turn_round)
 
 LOSSES = [STE(), STE(1.), TSTE(1.), TSTE(9.), CKL(.1), CKL(2.), Hinge(), SOE()]
 
@@ -241,7 +242,7 @@ def test_estimator_on_odd_data(tmp_path):
     with expect_fail(ValueError, contains='transform needs the features'): OrdinalEmbedding(1).fit([[0, 1, 2]]).transform([[1.]])
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter('always')
-        model = OrdinalEmbedding(1, n_objects=9).fit([[0, 1, 7], [7, 1, 0]])
+        model = OrdinalEmbedding(1, n_objects=9, solver='lbfgs').fit([[0, 1, 7], [7, 1, 0]])
     assert len(caught) == 1 and '6 of 9 objects are in no comparison' in str(caught[0].message)
     assert model.predict([[0, 1, 8], [0, 1, 7]]).tolist() == [0, 1] and model.score([[0, 8, 1]]) == 0
     ties = OrdinalEmbedding(1, ties='half', solver='lbfgs', max_passes=200).fit([[0, 1, 2]], [0])
@@ -324,3 +325,117 @@ def test_the_next_question_is_where_maps_disagree():
     np.testing.assert_allclose(bits, [0, 1, 0], atol=1e-9)
     for pool in (None, 100, 3): assert next_questions(maps, questions, 1, pool).tolist() == [1]
     assert len(next_questions(maps, questions, 10)) == 3
+
+
+class Unnumbered(PairLoss):
+    "A loss of somebody's own: no kernel has a formula for it."
+    constant = .1
+
+
+@pytest.mark.parametrize('kind', [-1, 5, 7, None, 'ste'])
+def test_a_loss_without_a_formula_is_refused(kind):
+    loss = type('Mine', (Unnumbered,), {'kind': kind})()
+    for use in (lambda: loss(1., 2.), lambda: Comparisons([[0, 1, 2]], 1, loss), lambda: OrdinalEmbedding(1, loss).fit([[0, 1, 2]])):
+        with expect_fail(ValueError, contains=f'Mine has kind={kind!r}, but the kernel has formulas for 0 to 4 only'): use()
+
+
+def test_a_loss_with_a_call_of_its_own_is_not_replaced_by_the_kernel():
+    class Doubled(STE):
+        def __call__(self, near, far): return tuple(2 * part for part in super().__call__(near, far))
+    with expect_fail(ValueError, contains='Doubled brings a __call__ of its own'): Comparisons([[0, 1, 2]], 1, Doubled())
+    problem = ViewComparisons([[0, 1, 2]], 1, 1, Doubled(), ridge=0)
+    plain = ViewComparisons([[0, 1, 2]], 1, 1, STE(), ridge=0)
+    np.testing.assert_allclose(problem.loss(problem.start()), 2 * plain.loss(plain.start()))
+
+
+@pytest.mark.parametrize('n_objects', [11.5, 12., '12', np.nan, 0, -3])
+def test_a_number_of_objects_is_a_whole_number(n_objects):
+    rows = [[0, 1, 11], [2, 3, 4]]
+    for use in (lambda: Comparisons(rows, 2, n_objects=n_objects), lambda: ViewComparisons(rows, n_objects=n_objects),
+                lambda: GramComparisons(rows, n_objects=n_objects), lambda: OrdinalEmbedding(n_objects=n_objects).fit(rows)):
+        with expect_fail(ValueError, contains=f'n_objects={n_objects!r} is not a whole number from 1 up'): use()
+    assert Comparisons(rows, 2, n_objects=np.int64(12)).n_objects == 12
+
+
+@pytest.mark.parametrize('dtype', ['uint8', 'uint16', 'uint32', 'uint64', 'int8', 'int64', 'float64', object])
+def test_ids_of_every_type_that_holds_whole_numbers(dtype):
+    rows = answers(15, 400)
+    typed = rows.astype(dtype)
+    np.testing.assert_array_equal(check_comparisons(typed), rows)
+    assert Comparisons(typed).n_objects == 15
+    wanted = OrdinalEmbedding(max_passes=30).fit(rows)
+    model = OrdinalEmbedding(max_passes=30).fit(typed)
+    np.testing.assert_array_equal(model.embedding_, wanted.embedding_)
+    assert model.names_ is None and model.score(typed) == wanted.score(rows)
+    if dtype != 'float64': assert Triplets(typed).n_objects == 15
+
+
+def test_rows_of_mixed_types_are_one_clear_line():
+    rows = np.array([[0, 1, 2], [2, 'b', 0]], object)
+    for use in (check_comparisons, OrdinalEmbedding(1).fit):
+        with expect_fail(ValueError, contains="triplets holds 'b' at (1, 1), but object ids are whole numbers, and names are text"): use(rows)
+
+
+@pytest.mark.parametrize('y, words', [(['first', 'second'], "answers[0] is 'first', but True or False"), ([1, None], 'answers[1] is None'),
+                                      (np.array([True, 'no'], object), "answers[1] is 'no'"), ([1, np.nan], 'answers[1] is not a number'),
+                                      ([1], 'answers has shape (1,), but there are 2 questions')])
+def test_answers_that_are_none_are_one_clear_line(y, words):
+    rows = [[0, 1, 2], [2, 1, 0]]
+    model = OrdinalEmbedding(1, solver='lbfgs').fit(rows)
+    for use in (lambda: orient(rows, y), lambda: OrdinalEmbedding(1).fit(rows, y), lambda: model.score(rows, y)):
+        with expect_fail(ValueError, contains=words): use()
+    np.testing.assert_array_equal(orient(rows, np.array([True, False], object))[0], orient(rows, [1, -1])[0])
+
+
+@pytest.mark.parametrize('wrong', [dict(y=['x'] * 400), dict(sample_weight=-np.ones(400)), dict(names=list('abc')), dict(features=np.ones((3, 2)))], ids=str)
+def test_a_failed_refit_leaves_the_map_as_it_was(wrong):
+    rows = answers(15, 400)
+    model = OrdinalEmbedding(max_passes=30).fit(rows)
+    before = dict(vars(model))
+    with pytest.raises(ValueError): model.fit(rows, **wrong)
+    assert {name: id(value) for name, value in vars(model).items()} == {name: id(value) for name, value in before.items()}
+    assert model.score(rows) == 1 - model.error_
+
+
+def test_a_failed_refit_of_names_does_not_mix_names():
+    model = OrdinalEmbedding(1, solver='lbfgs').fit([['x', 'y', 'z'], ['z', 'y', 'x']])
+    with pytest.raises(ValueError): model.fit([['a', 'b', 'b'], ['c', 'b', 'a']])
+    assert model.names_.tolist() == ['x', 'y', 'z'] and model.score([['x', 'y', 'z']]) == 1
+
+
+def told(model, rows, **more):
+    "Messages of the warnings of a fit."
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter('always')
+        model.fit(rows, **more)
+    return [str(each.message) for each in caught]
+
+
+def test_a_fit_that_has_not_converged_says_so_and_names_a_setting():
+    rows, settings = answers(15, 400, noise=.1), set(OrdinalEmbedding().get_params())
+    assert told(OrdinalEmbedding(), rows) == []
+    cases = [(dict(max_steps=1, max_passes=None), 'raise max_steps'), (dict(solver='gd', max_passes=3), 'raise max_passes'),
+             (dict(tolerance=1e-9, max_passes=30), 'raise max_passes or tolerance'), (dict(solver='sgd', learning_rate=1e9), 'use a smaller learning_rate'),
+             (dict(step_rule='fixed', learning_rate=1e9), 'use a smaller learning_rate')]
+    for changed, words in cases:
+        said = told(OrdinalEmbedding(**changed), rows)
+        assert len(said) == 1 and said[0].startswith('OrdinalEmbedding.fit did not converge: ') and words in said[0], (changed, said)
+        assert set(re.findall(r'[a-z]+_[a-z]+|solver|tolerance', said[0].rpartition(';')[2])) <= settings
+    assert told(OrdinalEmbedding(tolerance=1e-2, max_passes=1000), rows) == []
+
+
+def test_comparisons_that_fall_into_groups_are_told():
+    rows = answers(12, 300)
+    assert told(OrdinalEmbedding(), np.concatenate([rows, rows + 12])) == [
+        'the comparisons fall into 2 groups of objects that no comparison links, so how the groups lie to each other in the map is arbitrary; '
+        'ask across the groups, or fit each by itself']
+    assert told(OrdinalEmbedding(), np.concatenate([rows, rows + 12, [[0, 12, 1]]])) == []
+    said = told(OrdinalEmbedding(n_objects=30), np.concatenate([rows, rows + 12]))
+    assert len(said) == 2 and '6 of 30 objects are in no comparison' in said[0] and '2 groups' in said[1]
+
+
+def test_a_diverged_map_gives_nobody_a_place():
+    rows, features = answers(15, 400), np.random.default_rng(0).normal(size=(15, 3))
+    model = OrdinalEmbedding(solver='sgd', learning_rate=1e9)
+    assert len(told(model, rows, features=features)) == 1
+    with expect_fail(ValueError, contains='no object has a place, because the fit diverged'): model.transform(features)

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse
 from ..core.compiled import njit
 from ..core.majorize import Surrogate
+from ..core.streams import stream
 from .class_space import MatrixCurvature
 from .quadratic_bound import curvature_weight, order_kind, sort_outcomes
 
@@ -320,7 +321,7 @@ def planted_chain(
     seed:int = 0,         # of everything drawn
 )->LinearChain: # chains of 3 to 15 words
     "A random field whose labels follow a chain of their own."
-    rng = np.random.default_rng(seed)
+    rng = stream(seed, 'data')
     lengths = rng.integers(3, 16, size=n_chains)
     habits, centres = rng.dirichlet(np.full(n_classes, .5), size=n_classes), rng.normal(size=(n_classes, n_features - 1))
     starts, labels = np.concatenate([[0], np.cumsum(lengths)]), np.empty(lengths.sum(), np.int64)

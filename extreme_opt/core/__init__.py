@@ -4,6 +4,7 @@ from extreme_opt.core.problem import ABILITIES, LeastSquares, Problem, check_abi
 from extreme_opt.core.solver import Solver, State, samples_of, updates_per_step
 from extreme_opt.core.checkpoint import fingerprint
 from extreme_opt.core.run import Run, iterate, minimize
+from extreme_opt.core.streams import stream
 from extreme_opt.core.checks import check_adjoint, check_bound, check_descend, check_gradient, check_unbiased, expect_fail
 from extreme_opt.core.linalg import (
     Solve, check_sparse, conjugate_gradients, damped_log, log_sum_exp, omega, row_add, row_dot, row_norms, row_squares, softplus,
@@ -21,7 +22,7 @@ __all__ = [
     'ABILITIES', 'LeastSquares', 'Problem', 'check_abilities', 'known_solvers', 'missing_abilities',
     'Solver', 'State', 'samples_of', 'updates_per_step',
     'fingerprint',
-    'Run', 'iterate', 'minimize',
+    'Run', 'iterate', 'minimize', 'stream',
     'check_adjoint', 'check_bound', 'check_descend', 'check_gradient', 'check_unbiased', 'expect_fail',
     'Solve', 'check_sparse', 'conjugate_gradients', 'damped_log', 'log_sum_exp', 'omega', 'row_add', 'row_dot', 'row_norms', 'row_squares',
     'softplus', 'wright_omega',

@@ -21,6 +21,7 @@ import numpy as np
 from .checkpoint import fingerprint, pack, pack_state, read_file, read_meta, unpack, unpack_state, write_atomically
 from .problem import check_abilities
 from .solver import State, samples_of
+from .streams import stream
 
 # %% ../../nbs/00_core/30_run.ipynb #b78e6c66
 def iterate(
@@ -31,7 +32,7 @@ def iterate(
 ) -> Iterator[State]: # the start first, then one state per `solver.step`, for ever
     "Yield states for ever: write a loop over it to do anything at each step."
     check_abilities(problem, solver)
-    rng = np.random.default_rng(seed)
+    rng = stream(seed, 'batches')
     state = solver.init(problem, _first_point(problem, params, seed))
     while True:
         yield state
@@ -205,7 +206,7 @@ def _advanced(course, state, rng, seconds):
     return _Course(state, rng.bit_generator.state, course.seconds + seconds, first)
 
 def _begin(problem, solver, params, seed):
-    rng, mark = np.random.default_rng(seed), time.perf_counter()
+    rng, mark = stream(seed, 'batches'), time.perf_counter()
     state = solver.init(problem, problem.start(seed) if params is None else params)
     return _advanced(_Course(state, {}), state, rng, time.perf_counter() - mark), [], rng
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
+from ..core.streams import stream
 from .multiclass import _counted
 from .pairs import linked_objects
 
@@ -50,6 +51,7 @@ class Triplets:
 
     def __post_init__(self):
         put, rows = object.__setattr__, np.asarray(self.triplets)
+        put(self, 'triplets', rows)
         if rows.ndim != 2 or rows.shape[1] != 3:
             raise ValueError(
                 f'triplets has shape {rows.shape}, but comparisons need shape (n_triplets, 3): '
@@ -73,7 +75,7 @@ class Triplets:
         for what in (self.names, self.features):
             if what is not None:
                 return what.shape[0]
-        return int(np.max(self.triplets)) + 1 if len(self.triplets) else 0
+        return int(self.triplets.max()) + 1 if self.triplets.size else 0
 
     @property
     def train_triplets(self) -> np.ndarray:
@@ -271,7 +273,7 @@ def planted_triplets(
     >>> problem.triplets.shape, embedding.shape
     ((100, 3), (20, 2))
     """
-    rng = np.random.default_rng(seed)
+    rng = stream(seed, 'data')
     embedding = rng.normal(size=(n_objects, n_components))
     anchor = rng.integers(n_objects, size=n_triplets)
     pair = rng.integers([n_objects - 1, n_objects - 2], size=(n_triplets, 2))

@@ -28,6 +28,7 @@ from importlib import metadata
 from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
+from ..core.streams import stream
 from .store import cached, pack_texts, unpack_texts
 
 # %% ../../nbs/10_data/10_multiclass.ipynb #3ca80739
@@ -1145,7 +1146,7 @@ def planted_softmax(
     >>> problem.features.shape, weights.shape
     ((100, 3), (5, 3))
     """
-    rng = np.random.default_rng(seed)
+    rng = stream(seed, 'data')
     weights = scale / np.sqrt(n_features) * rng.normal(size=(n_classes, n_features))
     weights -= weights.mean(0)  # a common shift changes no probability
     features = rng.normal(size=(n_samples, n_features))
@@ -1205,7 +1206,7 @@ def sparse_multiclass(
     tuple[Multiclass, np.ndarray]
         Problem; (n_classes, n_topic) word ids of each class, the planted truth.
     """
-    rng = np.random.default_rng(seed)
+    rng = stream(seed, 'data')
     share = np.arange(1.0, n_classes + 1) ** -imbalance
     labels = rng.choice(n_classes, n_samples, p=share / share.sum())
     common = 1 / np.arange(1.0, n_features + 1)
@@ -1267,7 +1268,7 @@ def four_gaussians(
     >>> problem.features.shape, truth.prior.tolist()
     ((200, 2), [0.4, 0.3, 0.2, 0.1])
     """
-    rng = np.random.default_rng(seed)
+    rng = stream(seed, 'data')
     truth = Gaussians(
         1.2 * np.array([[1.0, 1], [1, -1], [-1, 1], [-1, -1]]), np.array([0.4, 0.3, 0.2, 0.1])
     )

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
+from ..core.streams import stream
 from .multiclass import build_vocabulary, corpus, tf_idf, tokenize
 from .multiclass import _counted, _hash_split
 
@@ -273,7 +274,7 @@ def planted_towers(
     >>> pairs.n_left, pairs.n_right, towers.left_weights.shape
     (10, 8, (2, 4))
     """
-    rng = np.random.default_rng(seed)
+    rng = stream(seed, 'data')
     left, right = rng.normal(size=(n_left, n_features)), rng.normal(size=(n_right, n_features))
     towers = Towers(
         *(rng.normal(size=(n_components, n_features)) / np.sqrt(n_features) for _ in range(2))

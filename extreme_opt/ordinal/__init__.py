@@ -3,7 +3,7 @@ from extreme_opt.core.step_sizes import BB, SBB, Damped, FixedStep, secant_step
 from extreme_opt.core.svrg import SVRG
 from extreme_opt.ordinal.ask import information, next_questions
 from extreme_opt.ordinal.comparisons import (
-    check_comparisons, contradictions, drop_degenerate, merge_comparisons, orient, triplet_error, turn_round)
+    check_answers, check_comparisons, contradictions, drop_degenerate, merge_comparisons, orient, triplet_error, turn_round)
 from extreme_opt.ordinal.embedding import KernelMap, OrdinalEmbedding, choose_components, procrustes
 from extreme_opt.ordinal.gram import GramComparisons, ProjectedGradient, coordinates, nearest_gram
 from extreme_opt.ordinal.losses import CKL, LOSSES, SOE, STE, TSTE, Hinge, PairLoss, comparison_derivatives
@@ -13,7 +13,7 @@ from extreme_opt.ordinal.views import ViewComparisons
 
 __all__ = [
     'BB', 'SBB', 'Damped', 'FixedStep', 'secant_step', 'SVRG',
-    'check_comparisons', 'contradictions', 'drop_degenerate', 'merge_comparisons', 'orient', 'triplet_error', 'turn_round',
+    'check_answers', 'check_comparisons', 'contradictions', 'drop_degenerate', 'merge_comparisons', 'orient', 'triplet_error', 'turn_round',
     'CKL', 'LOSSES', 'SOE', 'STE', 'TSTE', 'Hinge', 'PairLoss', 'comparison_derivatives',
     'Comparisons',
     'GramComparisons', 'ProjectedGradient', 'coordinates', 'nearest_gram',

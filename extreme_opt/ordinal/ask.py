@@ -7,6 +7,7 @@ __all__ = ['information', 'next_questions']
 
 # %% ../../nbs/40_ordinal/62_ask.ipynb #04a00aca
 import numpy as np
+from ..core.streams import stream
 from .comparisons import check_comparisons
 
 # %% ../../nbs/40_ordinal/62_ask.ipynb #9720e85b
@@ -35,6 +36,6 @@ def next_questions(
     seed:int = 0,          # of that choice
 )->np.ndarray: # (at most n_questions,) row ids of candidates, most informative first
     "The most informative questions of a random pool: eq. (A)."
-    rng, n = np.random.default_rng(seed), len(candidates)
+    rng, n = stream(seed, 'pool'), len(candidates)
     some = rng.permutation(n)[:n if pool is None else max(pool, n_questions)]
     return some[np.argsort(-information(maps, np.asarray(candidates)[some]), kind='stable')[:n_questions]]

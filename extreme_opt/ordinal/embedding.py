@@ -6,16 +6,19 @@
 __all__ = ['procrustes', 'KernelMap', 'OrdinalEmbedding', 'choose_components']
 
 # %% ../../nbs/40_ordinal/60_embedding.ipynb #33a89ed5
+import numbers
 import warnings
 from typing import Any
 import numpy as np
 import scipy.sparse
 from ..core.descent import LBFGS, SGD, GradientDescent
-from ..core.estimator import Estimator, NotFitted, _borrowed, _seed_of, check_features, check_weights, run_estimator
+from ..core.estimator import (
+    Estimator, NotConverged, NotFitted, _borrowed, _seed_of, _warn, check_features, check_weights, run_estimator, warn_not_converged)
 from ..core.run import minimize
 from ..core.step_sizes import BB, SBB, Damped, FixedStep
+from ..core.streams import stream
 from ..core.svrg import SVRG
-from .comparisons import check_comparisons, orient, triplet_error
+from .comparisons import check_answers, check_comparisons, check_count, orient, plain_ids, triplet_error
 from .gram import GramComparisons, ProjectedGradient
 from .losses import LOSSES, PairLoss
 from .problem import Comparisons
@@ -79,7 +82,8 @@ class _Answers(Estimator):
     def _rows(self, triplets, names):
         "Ids of answers that may be given by name."
         rows = np.asarray(getattr(triplets, 'train_triplets', triplets))
-        if names is None: return rows
+        if names is None: return plain_ids(rows)
+        if rows.dtype.kind == 'O' and all(isinstance(value, numbers.Integral) for value in rows.flat): rows = plain_ids(rows)
         if rows.dtype.kind in 'iu' and np.asarray(names).dtype.kind not in 'iu': return rows   # ids, of objects that have names besides
         place = {name: row for row, name in enumerate(np.asarray(names).tolist())}
         try: return np.array([place[name] for name in rows.ravel().tolist()], int).reshape(rows.shape)
@@ -94,22 +98,24 @@ class _Answers(Estimator):
         if hasattr(triplets, 'train_triplets'):
             names = triplets.names if names is None else names
             features = triplets.features if features is None else features
-        rows = np.asarray(getattr(triplets, 'train_triplets', triplets))
-        if names is None and rows.dtype.kind in 'USO': names = np.unique(rows.astype(str) if rows.dtype.kind == 'O' else rows)
-        self.names_ = None if names is None else np.asarray(names)
-        rows, n_rows = self._rows(triplets, self.names_), len(rows)
-        weights = check_weights(sample_weight, n_rows)
+        if names is None:
+            rows = plain_ids(getattr(triplets, 'train_triplets', triplets))
+            if rows.dtype.kind in 'US': names = np.unique(rows)
+        names = None if names is None else np.asarray(names)
+        rows = self._rows(triplets, names)
+        weights = check_weights(sample_weight, len(rows))
         if y is not None:
-            which = np.sign(np.where(y, 1, -1) if np.asarray(y).dtype == bool else np.asarray(y))
-            rows, halves = orient(rows, y, self.ties)
+            which = check_answers(y, len(rows))
+            rows, halves = orient(rows, which, self.ties)
             order = np.flatnonzero(which) if self.ties == 'drop' else np.concatenate([np.flatnonzero(which), *[np.flatnonzero(which == 0)] * 2])
             if self.ties != 'drop' or weights is not None: weights = halves * (1. if weights is None else weights[order])
         features = None if features is None else check_features(features)
-        sizes = [len(names) if names is not None else None, None if features is None else features.shape[0], self.n_objects]
+        sizes = [len(names) if names is not None else None, None if features is None else features.shape[0],
+                 None if self.n_objects is None else check_count(self.n_objects, 'n_objects')]
         known = [size for size in sizes if size is not None]
         if known and len(set(known)) > 1: raise ValueError(f'names, features and n_objects speak of {sorted(set(known))} objects; they must agree')
         rows = check_comparisons(rows, known[0] if known else None)
-        return rows, weights, features, known[0] if known else int(rows.max()) + 1
+        return rows, weights, features, names, known[0] if known else int(rows.max()) + 1
 
 # %% ../../nbs/40_ordinal/60_embedding.ipynb #e8dce07f
 class _Solving(_Answers):
@@ -175,8 +181,7 @@ class _Judging(_Solving):
     )->float: # in [0, 1]
         "Share of answers that the map gives too; ties and objects without a place count as missed."
         guess = self.predict(triplets)
-        wanted = np.ones(len(guess)) if y is None else np.where(y, 1, -1) if np.asarray(y).dtype == bool else np.sign(np.asarray(y))
-        if wanted.shape != guess.shape: raise ValueError(f'y has shape {wanted.shape}, but there are {len(guess)} rows; give one answer each')
+        wanted = np.ones(len(guess)) if y is None else check_answers(y, len(guess))
         asked = wanted != 0
         weights = check_weights(sample_weight, len(guess))
         return float(np.average((guess == wanted)[asked], weights=None if weights is None else weights[asked]))
@@ -195,6 +200,7 @@ class _Placing(_Judging):
         return self._kernel_map()(rows)
     def _kernel_map(self):
         known = np.isfinite(self.embedding_).all(1)
+        if not known.any(): raise ValueError('no object has a place, because the fit diverged; fit again with solver="lbfgs"')
         return KernelMap(self.map_features_[known], self.embedding_[known], self.kernel_ridge, self.kernel_width)
     def left_out_residuals(self)->np.ndarray: # (n_placed, n_components)
         "By how much the kernel map would miss each object if it had not known it."
@@ -220,24 +226,54 @@ class _Fitting(_Placing):
         sample_weight:Any = None, # (n,) >= 0, of the answers
     )->Any: # itself
         "Draw the map."
-        rows, weights, features, n_objects = self._enter(triplets, y, names, features, sample_weight)
+        rows, weights, features, names, n_objects = self._enter(triplets, y, names, features, sample_weight)
+        check_count(self.n_components, 'n_components')
         asked = np.bincount(rows.ravel(), minlength=n_objects) > 0
         if self.n_components > asked.sum() - 1:
             raise ValueError(f'n_components={self.n_components}, but {asked.sum()} objects span {asked.sum() - 1} dimensions at most; use fewer')
         if not asked.all():
             first = np.flatnonzero(~asked)[0]
-            warnings.warn(f'{(~asked).sum()} of {n_objects} objects are in no comparison, the first is '
-                          f'{first if self.names_ is None else self.names_[first]}; their rows are nan', UserWarning, stacklevel=2)
+            _warn(f'{(~asked).sum()} of {n_objects} objects are in no comparison, the first is '
+                  f'{first if names is None else names[first]}; their rows are nan', UserWarning)
+        n_pieces = _pieces(rows, n_objects) - int((~asked).sum())
+        if n_pieces > 1:
+            _warn(f'the comparisons fall into {n_pieces} groups of objects that no comparison links, so how the groups lie to each other '
+                  'in the map is arbitrary; ask across the groups, or fit each by itself', UserWarning)
         problem = self._problem(rows, n_objects, weights)
         old = getattr(self, 'run_', None) if self.warm_start else None
         begin = old.state.params if old is not None and old.state.params.size == problem.start(0).size else None
         run = self._best_run(problem, begin)
         self.embedding_, self.map_features_, self.n_features_in_ = _tidied(self._points(problem, run.state.params), asked), features, rows.shape[1]
+        self.names_ = names
         self.error_ = triplet_error(self.embedding_, rows) if weights is None else 1 - self.score(rows, sample_weight=weights)
+        if remedy := self._unconverged(problem, run, asked): warn_not_converged(self, run, remedy)
         return self
+    def _unconverged(self, problem, run, asked):
+        "What to change where a run has not converged; empty where it has, or where a fixed budget was asked for and the gradient has fallen."
+        other = 'solver="lbfgs"' if self.solver != 'lbfgs' else 'a ridge such as 0.01'
+        if not np.isfinite(self.embedding_[asked]).all():
+            smaller = {'bb': 'step_rule="sbb"', 'fixed': 'a smaller learning_rate'}.get(self.step_rule) if self.solver == 'svrg' else None
+            return f'use {"a smaller learning_rate" if self.solver == "sgd" else smaller or other}'
+        if not run.message.startswith('reached max_'): return ''
+        name = run.message.removeprefix('reached ').partition('=')[0]
+        if self.tolerance is None:
+            if self.solver == 'gram': return ''
+            first, last = (np.linalg.norm(problem.grad(params)) for params in (problem.start([0, 0]), run.state.params))
+            if last <= _FALLEN * first: return ''
+            return f'its gradient is still {last / first:.2g} times that of a random start; raise {name}, or use {other}'
+        return f'raise {name} or tolerance={self.tolerance:g}, or use {other}'
     def fit_transform(self, triplets:Any, y:Any=None, **more:Any)->np.ndarray: # (n_objects, n_components)
         "Draw the map and return it."
         return self.fit(triplets, y, **more).embedding_
+
+_FALLEN = .1   # of the gradient norm at a random start
+
+def _pieces(rows, n_objects):
+    "Number of connected components of the graph whose edges are the compared pairs."
+    from scipy.sparse.csgraph import connected_components
+    one, other = np.concatenate([rows[:, :2], rows[:, [0, 2] if rows.shape[1] == 3 else [2, 3]]]).T
+    links = scipy.sparse.coo_array((np.ones(len(one), bool), (one, other)), shape=(n_objects, n_objects))
+    return connected_components(links, directed=False, return_labels=False)
 
 def _tidied(points, asked):
     "Centred, principal axes first, each axis with its largest coordinate positive; nan where nobody asked."
@@ -259,8 +295,8 @@ class _Sure(_Fitting):
     )->np.ndarray: # (n_draws, n_objects, n_components) maps of the samples, each laid on `embedding_`
         "How places move when other answers of the same kind had been given; their spread is the confidence of the map."
         self._check_fitted()
-        rows, weights, _, _ = self._enter(triplets, y, self.names_, None, None)
-        rng, found = np.random.default_rng(seed), []
+        rows, weights, *_ = self._enter(triplets, y, self.names_, None, None)
+        rng, found = stream(seed, 'bootstrap'), []
         for _ in range(n_draws):
             times = rng.multinomial(len(rows), np.full(len(rows), 1 / len(rows))) * (1. if weights is None else weights)
             problem = self._problem(rows, len(self.embedding_), times)
@@ -321,13 +357,13 @@ def choose_components(
 )->dict: # dimension -> (n_folds,) held-out errors
     "Held-out error of each dimension, by cross-validation over the answers."
     rows = check_comparisons(triplets)
-    fold, found = np.random.default_rng(seed).permutation(len(rows)) % n_folds, {}
+    fold, found = stream(seed, 'folds').permutation(len(rows)) % n_folds, {}
     for n_components in candidates:
         found[n_components] = np.empty(n_folds)
         for part in range(n_folds):
             one = type(model)(**{**model.get_params(deep=False), 'n_components': n_components, 'n_objects': int(rows.max()) + 1})
             with warnings.catch_warnings():
-                warnings.simplefilter('ignore', UserWarning)       # an object may be asked about in one fold only
+                for kind in (UserWarning, NotConverged): warnings.simplefilter('ignore', kind)   # an object may be asked about in one fold only
                 one.fit(rows[fold != part])
             found[n_components][part] = 1 - one.score(rows[fold == part])
     return found

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from ..core.descent import loss_and_grad
 from ..core.solver import State
-from .comparisons import check_comparisons
+from .comparisons import check_comparisons, check_count
 from .losses import STE, PairLoss
 from .problem import _mean_one
 
@@ -59,7 +59,7 @@ class _GramData:
     ):
         rows = check_comparisons(triplets, n_objects)
         if not trace >= 0: raise ValueError(f'trace={trace} is not a number from 0 up')
-        if rank is not None and not rank >= 1: raise ValueError(f'rank={rank} is not a whole number from 1 up; None keeps all')
+        if rank is not None: check_count(rank, 'rank')
         fields = dict(triplets=rows, n_objects=int(rows.max()) + 1 if n_objects is None else int(n_objects), trace=float(trace), rank=rank,
                       price=loss.fitted(2 if rank is None else int(rank)), weights=_mean_one(weights, len(rows)))
         for name, value in fields.items(): object.__setattr__(self, name, value)

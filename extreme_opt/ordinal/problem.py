@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 from ..core.compiled import in_blocks, njit
-from .comparisons import check_comparisons, triplet_error
-from .losses import STE, PairLoss, _price
+from ..core.streams import stream
+from .comparisons import check_comparisons, check_count, triplet_error
+from .losses import STE, PairLoss, _price, known_kind
 
 # %% ../../nbs/40_ordinal/25_problem.ipynb #6c573982
 class Table(NamedTuple):
@@ -206,10 +207,14 @@ class _Data:
         dtype:Any = np.float64,          # of the map, float32 or float64
     ):
         rows = check_comparisons(triplets, n_objects)
-        if not (n_components >= 1 and n_components == int(n_components)): raise ValueError(f'n_components={n_components} is not a whole number from 1 up')
+        width, price = check_count(n_components, 'n_components'), loss.fitted(int(n_components))
+        known_kind(price)
+        if type(price).__call__ is not PairLoss.__call__:
+            raise ValueError(f'{type(price).__name__} brings a __call__ of its own, which the kernels of Comparisons do not use; '
+                             'minimise it by ViewComparisons or GramComparisons')
         if not ridge >= 0: raise ValueError(f'ridge={ridge} is not a number from 0 up')
         if np.dtype(dtype) not in (np.float32, np.float64): raise ValueError(f'dtype={dtype} is neither float32 nor float64')
-        fields = dict(triplets=rows, n_components=int(n_components), price=loss.fitted(int(n_components)), ridge=float(ridge), dtype=np.dtype(dtype),
+        fields = dict(triplets=rows, n_components=width, price=price, ridge=float(ridge), dtype=np.dtype(dtype),
                       n_objects=int(rows.max()) + 1 if n_objects is None else int(n_objects), weights=_mean_one(weights, len(rows)))
         for name, value in fields.items(): object.__setattr__(self, name, value)
 
@@ -242,7 +247,7 @@ class _Exact(_Data):
     def start(self, seed=0):
         "Normal coordinates whose squared distances are 1 on average."
         size = self.n_objects * self.n_components
-        return (np.random.default_rng(seed).normal(size=size) / np.sqrt(2 * self.n_components)).astype(self.dtype)
+        return (stream(seed, 'start').normal(size=size) / np.sqrt(2 * self.n_components)).astype(self.dtype)
     def _ridge(self, params): return .5 * self.ridge / self.n_objects * float(np.dot(params, params)) if self.ridge else 0.
     def _walk(self, params, table, n_slopes=0, with_grad=True):
         "Loss, gradient and slopes of the comparisons of a table, in one walk."

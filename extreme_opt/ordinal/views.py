@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 import numpy as np
 from scipy import sparse
-from .comparisons import check_comparisons
+from ..core.streams import stream
+from .comparisons import check_comparisons, check_count
 from .losses import STE, PairLoss
 
 # %% ../../nbs/40_ordinal/55_views.ipynb #5c2bfa4d
@@ -36,8 +37,7 @@ class _ViewData:
         ridge:float = .01,          # >= 0, on half the mean squared length of the rows
     ):
         rows = check_comparisons(triplets, n_objects)
-        for what, count in dict(n_views=n_views, n_components=n_components).items():
-            if not (count >= 1 and count == int(count)): raise ValueError(f'{what}={count} is not a whole number from 1 up')
+        for what, count in dict(n_views=n_views, n_components=n_components).items(): check_count(count, what)
         if not temperature > 0: raise ValueError(f'temperature={temperature} is not above 0; take a small number for shares of all or nothing')
         if not ridge >= 0: raise ValueError(f'ridge={ridge} is not a number from 0 up')
         fields = dict(triplets=rows, n_views=int(n_views), n_components=int(n_components), price=loss.fitted(int(n_components)),
@@ -54,7 +54,8 @@ class ViewComparisons(_ViewData):
     def memory(self, dtype=None): return 8 * self.n_views * self.n_objects * self.n_components
     def start(self, seed=0):
         "Independent normal maps; equal ones would stay equal for ever."
-        return np.random.default_rng(seed).normal(size=self.n_views * self.n_objects * self.n_components) / np.sqrt(2 * self.n_components)
+        size = self.n_views * self.n_objects * self.n_components
+        return stream(seed, 'start').normal(size=size) / np.sqrt(2 * self.n_components)
     def tiny(self):
         return ViewComparisons(np.arange(self.triplets.shape[1])[None], self.n_views, self.n_components, self.price, temperature=self.temperature)
     def _look(self, params, rows):

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy import sparse
 from ..core.compiled import njit
+from ..core.streams import stream
 from .all_pairs import ObservedPairs, PairSum, check_ids, observed_pairs, pair_sum
 from .gradient import OnPairs, add_unseen, embedding_gradients, spread_all, visit_pairs
 from .gramian import left_gramian, right_gramian, unseen_value
@@ -163,7 +164,7 @@ class AllPairs(TwoTowers):
     def unpack(self, params:np.ndarray)->tuple[list, list]: # views: layers of the left and of the right tower
         return self.towers[0].unpack(self.split(params)[0]), self.towers[1].unpack(self.split(params)[1])
     def start(self, seed:int=0)->np.ndarray: # (n_params,) random towers with scores of size one
-        rng = np.random.default_rng(seed)
+        rng = stream(seed, 'start')
         return np.concatenate([tower.start(rng) for tower in self.towers])
     def memory(self, dtype:Any=None)->int: # bytes of one vector of parameters
         return self.n_params * np.dtype(dtype or self.dtype).itemsize

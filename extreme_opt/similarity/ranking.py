@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 from ..core.compiled import njit
+from ..core.streams import stream
 
 # %% ../../nbs/30_similarity/75_ranking.ipynb #0cd84e9c
 @njit(cache=True)
@@ -185,6 +186,6 @@ def svd_factors(
 )->tuple[np.ndarray, np.ndarray]: # (n_left, n_components), (n_right, n_components)
     "The best factors of this rank in the least-squares sense, over all entries."
     from scipy.sparse.linalg import svds
-    first = np.random.default_rng(seed).normal(size=min(train.shape))
+    first = stream(seed, 'start').normal(size=min(train.shape))
     left, values, right = svds(scipy.sparse.csr_array(train, dtype=np.float64), n_components, v0=first)
     return left * values, right.T
