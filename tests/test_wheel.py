@@ -63,7 +63,8 @@ def test_wheel_holds_the_package_and_nothing_else(wheel):
     "Every module, the type marker and the licence are in it; tests, notebooks and caches are not."
     names = zipfile.ZipFile(wheel).namelist()
     have = {name for name in names if '.dist-info/' not in name}
-    want = {path.relative_to(ROOT).as_posix() for path in (ROOT/'extreme_opt').rglob('*.py') if path.stem != '_modidx'} | {'extreme_opt/py.typed', 'extreme_opt/data/registry.toml'}
+    want = {path.relative_to(ROOT).as_posix() for path in (ROOT/'extreme_opt').rglob('*.py') if path.stem != '_modidx'}
+    want |= {'extreme_opt/py.typed', 'extreme_opt/data/registry.toml'}
     assert have == want
     assert any(name.endswith('licenses/LICENSE') for name in names)
 
