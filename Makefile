@@ -32,7 +32,8 @@ lab: $(READY) ## open the tutorials in JupyterLab
 
 tutorials: $(READY) ## execute every tutorial on its default real data and build the site
 	python docs/notebooks.py run --reuse --out build/executed
-	python docs/build.py --executed build/executed
+	@mkdir -p build/pages
+	sphinx-build -q -c docs -d build/doctrees -D executed=$(CURDIR)/build/executed build/pages _docs
 
 test: $(READY) ## run everything that .ci/run runs: notebooks, package, site, browser (workers=2 processes)
 	python -m pytest -n $(workers) --dist loadgroup -m "not slow" $(args)
@@ -53,8 +54,10 @@ export: $(READY) ## write the package from the notebooks
 refresh: $(READY) ## execute notebooks in place, say how outputs differ (name=30_umax for one)
 	python docs/notebooks.py refresh --workers $(workers) $(name)
 
-docs: $(READY) ## build the site into _docs
-	python docs/build.py
+docs: $(READY) ## build the site into _docs; a second time only what has changed
+	nbdev-export
+	@mkdir -p build/pages
+	sphinx-build -q -c docs -d build/doctrees build/pages _docs
 
 serve: docs ## build the site and serve it on this machine
 	python -m http.server --bind 127.0.0.1 --directory _docs 8000
@@ -71,8 +74,8 @@ slow: $(READY) ## run slow cells, slow tests, all mutants, long results, within 
 course: $(READY) ## write problem sets, solutions and rubrics to build/course (seed=7 for other numbers, roster=FILE for each student's own, force=1 to lose marks)
 	python assignments/make.py $(if $(seed),seed=$(seed)) $(if $(roster),roster=$(roster)) $(if $(force),force=$(force))
 
-new: $(READY) ## start a notebook from the template: make new name=40_ordinal/45_momentum
-	@test -n '$(name)' || { echo 'no name is given; say for example: make new name=40_ordinal/45_momentum'; exit 2; }
+new: $(READY) ## start a notebook from the template: make new name=learn/ordinal/45_momentum
+	@test -n '$(name)' || { echo 'no name is given; say for example: make new name=learn/ordinal/45_momentum'; exit 2; }
 	python docs/notebooks.py new $(name)
 
 wheel: $(READY) ## build a wheel into dist
@@ -80,4 +83,4 @@ wheel: $(READY) ## build a wheel into dist
 
 clean: ## remove what was built, unless a class with submissions or marks is among it (the environment stays; force=1 to lose marks)
 	@$(PYTHON) assignments/make.py check $(if $(force),force=$(force))
-	rm -rf _docs _proc build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf _docs _proc jupyter_execute build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis

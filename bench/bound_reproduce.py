@@ -1,4 +1,4 @@
-"""Section 4 of the bound report on the stand-in for its lost data, then the same race on other sets, one core. Read by nbs/50_bound/90_reproduce.
+"""Section 4 of the bound report on the stand-in for its lost data, then the same race on other sets, one core. Read by nbs/evidence/bound/90_reproduce.
 
 - `curve`: four Gaussians, first fold of ten, settings of Table 1 as far as it can be read: loss above the optimum (relative) and seconds after each step.
 - `folds`: accuracy on the held-out tenth, mean and spread over ten folds, for each method and for three ways to treat the prior.

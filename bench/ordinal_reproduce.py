@@ -1,4 +1,4 @@
-"""The tables and figures of the ordinal chapter's paper at their full size: long runs whose numbers the page nbs/40_ordinal/90_reproduce reads.
+"""The tables and figures of the ordinal chapter's paper at their full size: long runs whose numbers the page nbs/evidence/ordinal/90_reproduce reads.
 
     python bench/run.py ordinal_reproduce
 

@@ -1,6 +1,6 @@
 """U-max on docstring sentences (float32, CSR, 5 other classes per update, one core) against three things:
 
-- the NumPy loop of the page nbs/20_softmax/30_umax (`umax_update`), same draws, same start;
+- the NumPy loop of the page nbs/learn/softmax/30_umax (`umax_update`), same draws, same start;
 - the machine's limit for the same bytes: a loop over a ready list of addresses that reads, adds to and writes back exactly the cells that the
   updates touch, in the same order, and does nothing else (per update, 6 rows of the weights at the row's nonzero columns; counted are 4 bytes
   in and 4 out per cell, although the machine moves a line of 64 for most of them);

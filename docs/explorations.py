@@ -9,6 +9,9 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import notebooks      # noqa: E402
+
 NBS = Path(__file__).resolve().parent.parent/'nbs'
 KINDS = dict(frames='page and lab', live='lab')
 
@@ -56,8 +59,9 @@ def near(cells, index):
 
 def find(folder=NBS):
     "All explorations in reading order."
-    every = sorted(folder.rglob('*.ipynb'), key=lambda path: str(path.relative_to(folder)))
-    return [one for path in every if not any(part.startswith(('.', '_')) for part in path.relative_to(folder).parts) for one in of_page(path, folder)]
+    every = [path.relative_to(folder) for path in folder.rglob('*.ipynb')]
+    every = [path for path in every if not any(part.startswith(('.', '_')) for part in path.parts)]
+    return [one for path in sorted(every, key=notebooks.reading_order) for one in of_page(folder/path, folder)]
 
 
 def of_page(path, folder=NBS):
@@ -82,7 +86,7 @@ def page(found, page_name, chapters):
     seen = None
     for one in found:
         home = page_name(one.page)
-        chapter = chapters.get(home.parts[0], 'Before the chapters') if len(home.parts) > 1 else 'Before the chapters'
+        chapter = chapters.get(home.parent.name, home.parent.name.capitalize())
         if chapter != seen: rows += ['', f'## {chapter}', '', '| Page | Question | Knobs | Moves in |', '|---|---|---|---|']
         seen = chapter
         question = (one.question or one.section).replace('|', r'\|')

@@ -254,7 +254,7 @@ def claims_line() -> list[str]:
     for path in notebooks.find():
         if path.stem.endswith('what_holds'):
             said = ''.join(''.join(out.get('text', '')) for cell in notebooks.read(path)['cells'] for out in cell.get('outputs', []))
-            if found := re.search(r'\d+ claims measured again: [^\n]+', said): return [f'The headline claims: [{found[0]}](/verdict/what_holds.ipynb).']
+            if found := re.search(r'\d+ claims measured again: [^\n]+', said): return [f'The headline claims: [{found[0]}](/evidence/what_holds.ipynb).']
     return []
 
 

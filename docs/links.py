@@ -25,14 +25,15 @@ class Page(HTMLParser):
         if tag == 'a' and attrs.get('name'): self.ids.append(attrs['name'])
         for key in ('href', 'src'):
             if not attrs.get(key): continue
-            kind = self.fetched if (tag, key) in FETCHED and attrs.get('rel') != 'canonical' else self.links
+            kind = self.fetched if (tag, key) in FETCHED and attrs.get('rel') not in ('canonical', 'search') else self.links
             kind.append(attrs[key])
 
 
 def check(site, offline=True):
     "List what is broken in the folder `site`, one line each; with `offline`, also whatever comes from another host."
     site, wrong = Path(site).resolve(), []
-    pages = {path: Page(path.read_text(encoding='utf-8')) for path in sorted(site.rglob('*.html'))}
+    pages = {path: Page(path.read_text(encoding='utf-8')) for path in sorted(site.rglob('*.html'))
+             if '_static' not in path.parts}
     for path, page in pages.items():
         name = path.relative_to(site)
         for twice in sorted({i for i in page.ids if page.ids.count(i) > 1}): wrong.append(f'{name}: id `{twice}` is there {page.ids.count(twice)} times')

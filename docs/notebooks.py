@@ -6,9 +6,9 @@
     python docs/notebooks.py status [NAME ...]     without running: outputs that are older than the code of their page or of the package
     python docs/notebooks.py stamp [NAME ...]      say that the outputs as they stand are those of the code as it stands
     python docs/notebooks.py clean [NAME ...]      strip what is not content, as nbdev-clean does
-    python docs/notebooks.py new NAME              start a page, e.g. 40_ordinal/45_momentum
+    python docs/notebooks.py new NAME              start a page, e.g. learn/ordinal/45_momentum
 
-NAME is a stem (30_umax or umax), a folder (20_softmax) or a path; without one, every notebook.
+NAME is a stem (30_umax or umax), a folder (learn/softmax) or a path; without one, every notebook.
 Seconds are processor time of the kernel; pages that take more than a minute of it are named.
 Cells that say `#| eval: false` or export are never executed and `#| slow` ones only by `slow`: they keep the outputs they have.
 """
@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import ast
-import copy
 import hashlib
 import json
 import os
@@ -36,16 +35,25 @@ PACKAGE = 'extreme_opt'
 STAMP = 'extreme_opt'  # key of the metadata that says which code the outputs belong to
 LIMIT = 1200           # seconds that a notebook may take before it is stopped
 REPORT = 60            # seconds of processor time above which a notebook is named
-VIEW, STATE = 'application/vnd.jupyter.widget-view+json', 'application/vnd.jupyter.widget-state+json'
+
+SHELVES = ('learn', 'use', 'engine', 'evidence')
+FOLDERS = ('core', 'data', 'softmax', 'similarity', 'ordinal', 'bound', 'show', 'scale', 'lab')
 
 
 # ---------------------------------------------------------------------------------------------- files
+def reading_order(relative: Path) -> tuple:
+    "Sorts pages: the front page, then shelf by shelf, folder by folder, by number."
+    folders = [(*SHELVES, *FOLDERS).index(part) if part in (*SHELVES, *FOLDERS) else 99
+               for part in relative.parts[:-1]]
+    return relative.name != 'index.ipynb', folders, relative.parts
+
+
 def find(names=()) -> list[Path]:
     "Notebooks in reading order that fit any of `names` (all without names); a name that fits none is an error."
     root = NBS
     every = sorted(path for path in root.rglob('*.ipynb')
                    if not any(part.startswith(('.', '_')) for part in path.relative_to(root).parts))
-    every.sort(key=lambda path: (path != root/'index.ipynb', path.relative_to(root).parts))
+    every.sort(key=lambda path: reading_order(path.relative_to(root)))
     if not names: return every
     chosen = []
     for name in names:
@@ -154,7 +162,7 @@ def _client(notebook, path: Path, slow: bool, limit: float):
             finally: self.cpu = max(self.cpu, _cpu_seconds(self.km.provisioner.pid)) if self.km else self.cpu
 
     end = time.monotonic() + limit
-    return Runner(notebook, kernel_manager_class=Manager, kernel_name='python3', store_widget_state=True, coalesce_streams=True,
+    return Runner(notebook, kernel_manager_class=Manager, kernel_name='python3', store_widget_state=False, coalesce_streams=True,
                   timeout_func=lambda cell: max(1, int(end - time.monotonic())), startup_timeout=120,
                   resources={'metadata': {'path': str(path.parent)}})
 
@@ -178,7 +186,6 @@ def execute(path: Path, slow: bool = False, limit: float | None = None) -> Resul
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
     plain, start = fill_ids(read(path)), time.monotonic()
     limit = limit or (12 * LIMIT if slow else LIMIT)
-    old_state = plain.get('metadata', {}).get('widgets', {}).get(STATE, {}).get('state', {})
     plain['metadata'].pop('widgets', None)
     notebook = nbformat.reads(json.dumps(plain), as_version=4)
     runner = _client(notebook, path, slow, limit)
@@ -189,12 +196,10 @@ def execute(path: Path, slow: bool = False, limit: float | None = None) -> Resul
         raise Failure(f'{_place(path, runner, plain)}: took longer than the {limit:.0f} s that a notebook may take') from None
     except (DeadKernelError, RuntimeError) as error:
         raise Failure(f'{_place(path, runner, plain)}: {type(error).__name__}: {_last_line(str(error))}') from None
-    _keep_widgets(notebook, old_state, slow)
-    number_widgets(notebook)             # while the models still stand in the order of their creation
     done = json.loads(nbformat.writes(notebook))
     for cell, before in zip(done['cells'], plain['cells'], strict=True):
         cell['source'] = before['source']
-        if cell['cell_type'] == 'code' and is_skipped(cell, slow) and VIEW not in json.dumps(before['outputs']):
+        if cell['cell_type'] == 'code' and is_skipped(cell, slow):
             cell['outputs'] = before['outputs']
     stamp(clean(done), slow)
     return Result(done, time.monotonic() - start, runner.cpu)
@@ -249,73 +254,6 @@ def clean(notebook: dict) -> dict:
                 if isinstance(value, str) and (key == 'text' or key.startswith('text/') or key == 'image/svg+xml'):
                     holder[key] = value.splitlines(keepends=True)
     return notebook
-
-
-def _keep_widgets(notebook, old_state: dict, slow: bool) -> None:
-    "Carry the saved widgets of cells that were not executed over to the new widget state."
-    kept = json.dumps([cell.outputs for cell in notebook.cells if cell.cell_type == 'code' and is_skipped(cell, slow)])
-    if VIEW not in kept or not old_state: return
-    rename = {name: f'kept-{name}' for name in old_state}
-    for cell in notebook.cells:
-        if cell.cell_type != 'code' or not is_skipped(cell, slow): continue
-        for output in cell.outputs:
-            view = output.get('data', {}).get(VIEW)
-            if view: view['model_id'] = rename.get(view['model_id'], view['model_id'])
-    carried = {rename[name]: _rename(copy.deepcopy(model), rename) for name, model in old_state.items()}
-    widgets = notebook.metadata.setdefault('widgets', {}).setdefault(
-        STATE, {'state': {}, 'version_major': 2, 'version_minor': 0})
-    widgets['state'].update(carried)
-
-
-def _rename(value, names: dict[str, str]):
-    "`value` with every `IPY_MODEL_id` renamed."
-    if isinstance(value, dict): return {key: _rename(part, names) for key, part in value.items()}
-    if isinstance(value, list): return [_rename(part, names) for part in value]
-    if isinstance(value, str) and value.startswith('IPY_MODEL_'):
-        return 'IPY_MODEL_' + names.get(value[10:], value[10:])
-    return value
-
-
-def _references(value) -> list[str]:
-    "Ids of the widget models that `value` mentions, in order."
-    if isinstance(value, dict): return [name for key in sorted(value) for name in _references(value[key])]
-    if isinstance(value, list): return [name for part in value for name in _references(part)]
-    if isinstance(value, str) and value.startswith('IPY_MODEL_'): return [value[10:]]
-    return []
-
-
-def reach(state: dict, start: str) -> list[str]:
-    "Models that a view needs, depth first in order of appearance."
-    found: list[str] = []
-    def visit(name):
-        if name in found or name not in state: return
-        found.append(name)
-        for other in _references(state[name]['state']): visit(other)
-    visit(start)
-    return found
-
-
-def number_widgets(notebook: dict) -> None:
-    "Rename widget models to running numbers in order of appearance and drop those that no page shows."
-    widgets = notebook['metadata'].get('widgets', {}).get(STATE)
-    views = [output['data'][VIEW] for cell in notebook['cells'] for output in cell.get('outputs', [])
-             if VIEW in output.get('data', {})]
-    if not widgets: return
-    if not views:
-        del notebook['metadata']['widgets']
-        return
-    state, order = widgets['state'], []
-    for view in views: order += [name for name in reach(state, view['model_id']) if name not in order]
-    grew = True
-    while grew:   # links point at widgets, nothing points at links
-        grew = False
-        for name, model in state.items():
-            if name not in order and 'Link' in model['model_name'] and set(_references(model['state'])) & set(order):
-                order += [other for other in reach(state, name) if other not in order]
-                grew = True
-    names = {name: f'{number:032x}' for number, name in enumerate(order, 1)}
-    for view in views: view['model_id'] = names.get(view['model_id'], view['model_id'])
-    widgets['state'] = {names[name]: _rename(state[name], names) for name in order}
 
 
 # --------------------------------------------------------------------------------- are outputs current
@@ -422,7 +360,7 @@ def changed(base: str = 'HEAD') -> list[Path]:
 
 def differences(old: dict, new: dict) -> list[str]:
     "How the outputs of two runs of the same cells differ, one line a cell: a report, not a judgment."
-    said, states = [], [book['metadata'].get('widgets', {}).get(STATE, {}).get('state', {}) for book in (old, new)]
+    said = []
     for index, (before, after) in enumerate(zip(old['cells'], new['cells'], strict=True)):
         if before['cell_type'] != 'code' or before['outputs'] == after['outputs']: continue
         shown = [[_shown(output) for output in cell['outputs']] for cell in (before, after)]
@@ -434,7 +372,6 @@ def differences(old: dict, new: dict) -> list[str]:
             first = next(row for row in zip(*lines, strict=True) if row[0] != row[1])
             what = f'was {first[0][:100]!r}, now {first[1][:100]!r}'
         said.append(f'{describe(old, index)}: {what[:240]}')
-    if states[0] != states[1]: said.append('the sliders differ')
     return said
 
 
@@ -612,12 +549,16 @@ One sentence.
 def new(name: str) -> Path:
     "Write a page from the template of the style guide; refuses to overwrite."
     parts = Path(name.removesuffix('.ipynb').removeprefix('nbs/')).parts
-    if len(parts) != 2 or not all(re.fullmatch(r'\d\d_[a-z][a-z0-9_]*', part) for part in parts):
-        raise SystemExit(f'{name!r} is no page name; expected chapter/idea with numbers for the order, such as 40_ordinal/45_momentum')
+    if (len(parts) != 3 or parts[0] not in SHELVES or not re.fullmatch(r'[a-z][a-z0-9_]*', parts[1])
+            or not re.fullmatch(r'\d\d_[a-z][a-z0-9_]*', parts[2])):
+        raise SystemExit(f'{name!r} is no page name; expected shelf/chapter/idea with a number for the order, '
+                         f'such as learn/ordinal/45_momentum; shelves are {", ".join(SHELVES)}')
     path = NBS.joinpath(*parts).with_suffix('.ipynb')
     if path.exists(): raise SystemExit(f'{path.relative_to(ROOT)} exists already and is left as it is')
-    chapter, idea = (re.sub(r'^\d+_', '', part) for part in parts)
+    chapter, idea = parts[1], re.sub(r'^\d+_', '', parts[2])
     text = TEMPLATE.format(title=idea.replace('_', ' ').capitalize(), module=f'{chapter}.{idea}', chapter=chapter)
+    if parts[0] in ('use', 'evidence'):      # these export nothing
+        text = re.sub(r'^%%code\n#\| default_exp .*\n|^#\| exports?\n', '', text, flags=re.M)
     cells = []
     for kind, body in re.findall(r'^%%(md|code)\n(.*?)(?=^%%|\Z)', text, flags=re.M | re.S):
         cell: dict[str, Any] = dict(cell_type='markdown' if kind == 'md' else 'code', metadata={},

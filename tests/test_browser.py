@@ -22,8 +22,8 @@ ARGUMENTS = ('--headless --no-sandbox --disable-gpu --disable-quic --no-first-ru
 pytestmark = [pytest.mark.browser, pytest.mark.site,
               pytest.mark.skipif(not CHROMIUM, reason='Chromium is missing; on Debian and Ubuntu: apt-get install chromium'),
               pytest.mark.usefixtures('own_scripts')]
-build = script('build')
-PAGES = [build.page_name(path).with_suffix('.html').as_posix() for path in build.notebooks()]
+book, gates = script('book'), script('gates')
+PAGES = [book.page_name(path).with_suffix('.html').as_posix() for path in book.notebooks()]
 DESK, PHONE = dict(width=1280, height=900), dict(width=390, height=844)
 
 
@@ -67,33 +67,37 @@ def visit(browser, address):
 
 
 # What sticks out of a narrow screen and stands in no box that scrolls.
-STICKS_OUT = """() => [...document.querySelectorAll('main *, header *')].filter(e => {
+STICKS_OUT = """() => [...document.querySelectorAll('article *')].filter(e => {
   const box = e.getBoundingClientRect();
   if (!box.width || !box.height || (box.right <= innerWidth + 1 && box.left >= -1)) return false;
-  for (let p = e.parentElement; p && p.id !== 'quarto-content'; p = p.parentElement) {
+  for (let p = e.parentElement; p && p.tagName !== 'ARTICLE'; p = p.parentElement) {
     const style = getComputedStyle(p);
     if (/auto|scroll|hidden/.test(style.overflowX) || style.clipPath !== 'none') return false;
   }
-  return !e.closest('.katex-mathml') && getComputedStyle(e).position !== 'fixed';
+  return !e.closest('mjx-assistive-mml') && getComputedStyle(e).position !== 'fixed';
 }).map(e => e.tagName + '.' + e.className + ' ' + e.textContent.slice(0, 40))"""
 
-@pytest.mark.parametrize('page', PAGES + ['api/index.html', 'api/core.run.html'])
+READ = "() => window.MathJax?.startup?.promise?.then(() => true) ?? true"
+
+@pytest.mark.parametrize('page', PAGES + ['reference/index.html', 'reference/core.html', 'evidence/index.html'])
 def test_page_is_whole_on_a_desk_and_on_a_phone(visit, page):
     tab = visit(page)
-    assert tab.locator('.katex-error').count() == 0
-    assert tab.locator('span.math').count() == tab.locator('span.math .katex').count()
-    broken = tab.evaluate('[...document.images].filter(i => !(i.complete && i.naturalWidth)).map(i => i.src.slice(0, 80))')
+    tab.evaluate(READ)
+    assert tab.locator('mjx-merror, [data-mjx-error]').count() == 0
+    assert tab.locator('.math').count() == tab.locator('.math > mjx-container').count()
+    broken = tab.evaluate('[...document.images].filter(i => i.checkVisibility() && !(i.complete && i.naturalWidth)).map(i => i.src.slice(0, 80))')
     assert broken == []
     tab.set_viewport_size(PHONE)
-    tab.wait_for_timeout(100)
+    tab.wait_for_timeout(200)
     assert tab.evaluate('document.documentElement.scrollWidth') <= PHONE['width']
     assert tab.evaluate(STICKS_OUT) == []
-    wide = tab.evaluate('[...document.querySelectorAll("main img")].filter(i => i.getBoundingClientRect().right > innerWidth).length')
+    wide = tab.evaluate('[...document.querySelectorAll("article img")].filter(i => i.getBoundingClientRect().right > innerWidth).length')
     assert wide == 0, 'a figure is wider than the phone'
 
 
 # Every visible text with its contrast to what is painted behind it (WCAG formula); the worst first.
 CONTRASTS = """() => {
+  const HIDDEN = 'script, style, mjx-container, svg, .onlyprint, #jb-print-docs-body, #pst-skip-link';
   const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
   const known = {}, rgba = css => known[css] ??= paint(css);
   const paint = css => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = css; canvas.fillRect(0, 0, 1, 1); return [...canvas.getImageData(0, 0, 1, 1).data]; };
@@ -105,7 +109,7 @@ CONTRASTS = """() => {
   const found = [], walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (walk.nextNode()) {
     const e = walk.currentNode.parentElement, text = walk.currentNode.textContent.trim();
-    if (!text || e.closest('script, style, .katex-mathml, svg') || !e.checkVisibility({checkOpacity: true, checkVisibilityCSS: true})) continue;
+    if (!text || e.closest(HIDDEN) || !e.checkVisibility({checkOpacity: true, checkVisibilityCSS: true})) continue;
     const back = behind(e), front = over(rgba(getComputedStyle(e).color), back);
     const [a, b] = [light(front), light(back)].sort((x, y) => y - x);
     found.push([Math.round((a + .05) / (b + .05) * 100) / 100, e.tagName + '.' + e.className, text.slice(0, 30)]);
@@ -114,11 +118,10 @@ CONTRASTS = """() => {
 }"""
 
 @pytest.mark.parametrize('scheme', ['light', 'dark'])
-@pytest.mark.parametrize('page', ['index.html', 'core/run.html', 'softmax/double_sum.html', 'api/core.run.html'])
+@pytest.mark.parametrize('page', ['index.html', 'engine/core/run.html', 'learn/softmax/double_sum.html', 'reference/core.html'])
 def test_text_is_readable_by_day_and_by_night(visit, page, scheme):
     tab = visit(page, DESK, scheme)
-    tab.locator('.smalldocs-search input:visible').fill('solver')
-    tab.locator('.search-result').first.wait_for()
+    tab.wait_for_function('document.documentElement.dataset.theme === ' + json.dumps(scheme))
     dark = sum(map(int, re.findall(r'\d+', tab.evaluate('getComputedStyle(document.body).backgroundColor'))[:3])) < 200
     assert dark == (scheme == 'dark')
     contrasts = tab.evaluate(CONTRASTS)
@@ -128,32 +131,41 @@ def test_text_is_readable_by_day_and_by_night(visit, page, scheme):
 
 def test_the_switch_turns_day_into_night_and_stays(visit, address):
     tab = visit('index.html')
-    night = 'document.documentElement.classList.contains("quarto-dark")'
+    night = 'document.documentElement.dataset.theme === "dark"'
     assert not tab.evaluate(night)
-    tab.locator('.quarto-color-scheme-toggle').first.click()
+    tab.locator('.theme-switch-button:visible, .pst-theme-switch:visible').first.click()
+    dark = tab.locator('[data-mode=dark]:visible, [data-theme-mode=dark]:visible, .theme-switch-container [value=dark]')
+    if dark.count(): dark.first.click()
+    for _ in range(3):
+        if tab.evaluate(night): break
+        tab.locator('.theme-switch-button:visible').first.click()
     tab.wait_for_function(night)
     tab.goto(f'{address}/{PAGES[1]}')
     tab.wait_for_function(night)
 
 
-def test_search_leads_to_the_name(visit):
+def search(tab, word, address):
+    "Open the page that lists what the search finds."
+    tab.goto(f'{address}/search.html?q={word}')
+    tab.locator('#search-results li').first.wait_for()
+
+
+def test_search_leads_to_the_name(visit, address):
     tab = visit(PAGES[1])
-    tab.locator('.smalldocs-search input:visible').fill('minimize')
-    tab.locator('.search-result', has_text='core.run').first.click()
-    tab.wait_for_url('**/api/core.run.html*')
+    search(tab, 'minimize', address)
+    tab.locator('#search-results a', has_text='minimize').first.click()
+    tab.wait_for_url('**/reference/core.html*')
 
 
 def test_search_works_on_pages_opened_from_disk(browser, site):
     tab = browser.new_page(viewport=DESK)
-    tab.goto((site/'index.html').as_uri())
-    tab.locator('.smalldocs-search input:visible').fill('minimize')
-    tab.locator('.search-result', has_text='core.run').first.wait_for()
+    search(tab, 'minimize', site.as_uri())
     tab.close()
 
 
 # ---------------------------------------------------------------- sliders
 
-WITH_SLIDERS = [build.page_name(name).with_suffix('.html').as_posix() for name in
+WITH_SLIDERS = [book.page_name(name).with_suffix('.html').as_posix() for name in
                 dict.fromkeys(one.page for one in explorations.find() if one.kind == 'page and lab')]
 
 
@@ -167,72 +179,70 @@ def sliders(browser, address):
     def go(page):
         wrong.clear()
         tab.goto(f'{address}/{page}', wait_until='load')
-        tab.locator('.widget .noUi-handle').first.wait_for()
+        tab.locator('.xo-frames input').first.wait_for()
         return tab, wrong
     yield go
     context.close()
 
 
-# What a reader sees of a widget: its pictures on show, each with where it ends on the right.
-SEEN = """box => [...box.querySelectorAll('img')].filter(i => i.offsetParent).map(i => [i.src, i.getBoundingClientRect().right])"""
+# What a reader sees of a slider: its pictures on show, each with where it ends on the right.
+SEEN = """box => [...box.querySelectorAll('img')].filter(i => i.offsetParent).map(i => [i.alt, i.getBoundingClientRect().right])"""
 
 @pytest.mark.parametrize('page', WITH_SLIDERS)
 def test_every_slider_moves_its_figure(sliders, page):
-    "Each handle of each slider is reached and moved by keys alone, and one of its positions shows another figure; on a phone, at night."
+    "Each slider is reached and moved by keys alone, and one of its positions shows another figure; on a phone, at night."
     tab, wrong = sliders(page)
-    boxes = tab.locator('.widget', has=tab.locator('.noUi-handle')).all()
-    here = [one for one in explorations.find() if build.page_name(one.page).with_suffix('.html').as_posix() == page and one.kind == 'page and lab']
-    assert [box.locator('.noUi-handle').count() for box in boxes] == [len(one.knobs) for one in here]
+    boxes = tab.locator('.xo-frames').all()
+    here = [one for one in explorations.find() if book.page_name(one.page).with_suffix('.html').as_posix() == page and one.kind == 'page and lab']
+    assert [box.locator('input').count() for box in boxes] == [len(one.knobs) for one in here]
     for box in boxes:
-        for handle in box.locator('.noUi-handle').all():
-            assert handle.get_attribute('tabindex') == '0'
-            handle.focus()
+        assert len(box.get_attribute('aria-label')) >= 20
+        for knob in box.locator('input').all():
+            knob.focus()
             tab.keyboard.press('Home')
-            tab.wait_for_timeout(40)
-            seen = [box.evaluate(SEEN)]
-            for _ in range(int(float(handle.get_attribute('aria-valuemax')))):
+            seen, said = [box.evaluate(SEEN)], [knob.get_attribute('aria-valuetext')]
+            for _ in range(int(knob.get_attribute('max'))):
                 tab.keyboard.press('ArrowRight')
-                tab.wait_for_timeout(40)
                 seen.append(box.evaluate(SEEN))
-                if seen[-1][0][0] != seen[0][0][0]: break
+                said.append(knob.get_attribute('aria-valuetext'))
             assert [len(pictures) for pictures in seen] == [1] * len(seen)
-            assert seen[-1][0][0] != seen[0][0][0], 'no position of this slider shows another figure'
+            assert len({pictures[0][0] for pictures in seen}) == len(seen) == len(set(said))
             assert max(right for pictures in seen for _, right in pictures) <= PHONE['width'] + 1
     assert not wrong, wrong
 
 
 def test_the_tab_key_leads_to_a_slider(sliders):
-    "Without a mouse: Tab arrives at the handle, and a key moves it."
+    "Without a mouse: Tab arrives at the slider, and a key moves it."
     tab, _ = sliders(WITH_SLIDERS[0])
-    tab.evaluate("document.querySelector('.widget').scrollIntoView()")
+    tab.evaluate("document.querySelector('.xo-frames').scrollIntoView()")
     for _ in range(300):
         tab.keyboard.press('Tab')
-        if tab.evaluate("document.activeElement.classList.contains('noUi-handle')"): break
+        if tab.evaluate("document.activeElement.matches('.xo-frames input')"): break
     else: pytest.fail('300 presses of Tab arrive at no slider')
-    before = tab.evaluate("document.activeElement.getAttribute('aria-valuenow')")
+    before = tab.evaluate('document.activeElement.value')
     tab.keyboard.press('ArrowLeft' if float(before) > 0 else 'ArrowRight')
-    assert tab.evaluate("document.activeElement.getAttribute('aria-valuenow')") != before
+    assert tab.evaluate('document.activeElement.value') != before
 
 
 def test_sliders_are_readable_at_night(sliders):
     "Names and values of the sliders stand out from what is behind them."
     tab, _ = sliders(WITH_SLIDERS[0])
-    labels = [row for row in tab.evaluate(CONTRASTS) if 'widget' in row[1]]
+    labels = [row for row in tab.evaluate(CONTRASTS) if row[1].startswith(('OUTPUT', 'SPAN.')) and row[2]]
     assert labels and labels[0][0] >= 4.5, labels[:3]
 
 
 # ---------------------------------------------------------------- the lab
 
-LAB_PAGE = '60_show/20_widgets.ipynb'      # the page that shows `live`
-FIRST = sorted({path.parts[0]: path.as_posix() for path in reversed(build.notebooks()) if len(path.parts) > 1}.values())
+LAB_PAGE = 'engine/show/20_widgets.ipynb'      # the page that shows `live`
+FIRST = sorted({path.parts[:-1]: path.as_posix() for path in reversed(book.notebooks()) if len(path.parts) > 1}.values())
 
 @pytest.fixture(scope='module')
 def lab(tmp_path_factory):
     "JupyterLab as `make lab` starts it, on a copy of the notebooks; gives its address and the folder."
     folder = tmp_path_factory.mktemp('lab')
-    shutil.copytree(build.NBS, folder/'nbs')
-    shutil.copytree(build.ROOT/'docs/results', folder/'docs/results')
-    for file in ('pyproject.toml', 'settings.ini'): shutil.copy(build.ROOT/file, folder)       # the last cell of a page exports it
+    shutil.copytree(book.NBS, folder/'nbs')
+    shutil.copytree(book.ROOT/'docs/results', folder/'docs/results')
+    for file in ('pyproject.toml', 'settings.ini'): shutil.copy(book.ROOT/file, folder)       # the last cell of a page exports it
     with socket.socket() as free:
         free.bind(('127.0.0.1', 0))
         port = free.getsockname()[1]

@@ -16,9 +16,11 @@ TEN = random.Random(1).sample(TABLE, 10)
 
 @pytest.mark.parametrize('row', TEN, ids=[row.id for row in TEN])
 def test_any_number_to_its_check_in_two_clicks(visit, row):  # noqa: F811
-    "From the front page: the ledger, then the number; the cell that opens carries the label. Its post leads back to the row."
+    "From the front page: the evidence, the ledger, then the number; the cell that opens carries the label. Its post leads back to the row."
     tab = visit('index.html')
-    tab.locator('header').get_by_role('link', name='Ledger').first.click()
+    tab.locator('header').get_by_role('link', name='Evidence').first.click()
+    tab.wait_for_load_state()
+    tab.locator('article').get_by_role('link', name='The ledger', exact=True).click()
     tab.wait_for_load_state()
     chapter = row.id.split('-')[0]
     tab.locator(f'#{chapter}-numbers').get_by_role('link', name=ledger.number(row.id), exact=True).click()
@@ -41,7 +43,7 @@ def test_any_number_to_its_check_in_two_clicks(visit, row):  # noqa: F811
 @pytest.mark.parametrize('chapter', sorted({row.chapter for row in TABLE}))
 def test_the_box_finds_rows(visit, chapter):  # noqa: F811
     "Typing hides the rows that lack a word; clearing shows them again."
-    tab = visit(f'ledger/{chapter}.html')
+    tab = visit(f'evidence/ledger/{chapter}.html')
     rows, wanted = tab.locator('.ledger tbody tr'), next(row for row in TABLE if row.chapter == chapter)
     total = rows.count()
     assert total >= len([row for row in TABLE if row.chapter == chapter])
@@ -54,7 +56,7 @@ def test_the_box_finds_rows(visit, chapter):  # noqa: F811
 
 def test_errata_come_by_consequence(visit):  # noqa: F811
     "The gravest first, each erratum once, and a check wherever one is known."
-    tab = visit('ledger/errata.html')
+    tab = visit('evidence/ledger/errata.html')
     slips, said = ledger.errata(), [title.strip() for title in tab.locator('main h2').all_text_contents()]
     wanted = [title for weight, title in ((3, 'A result changes'), (2, 'A formula changes'), (1, 'Slips of the pen')) if any(slip.weight == weight for slip in slips)]
     assert [title for title in said if title in wanted] == wanted

@@ -1,16 +1,26 @@
-"What the style sheet must not spoil: roots, braces and numbers of formulas."
+"What the style sheet must not spoil: roots and numbers of formulas, and tables that fit a desk."
 from built_site import own_scripts, report, site  # noqa: F401 (fixtures)
-from test_browser import DESK, address, browser, pytestmark, visit  # noqa: F401 (fixtures)
+from test_browser import DESK, PHONE, READ, address, browser, pytestmark, visit  # noqa: F401 (fixtures)
 
-DRAWN = '''() => [...document.querySelectorAll('main .katex-html svg')].map(e => e.getBoundingClientRect().height)'''
-TAGS = 'main .katex-display :is(.tag, .katex-tag)'         # the name depends on the version of KaTeX
-OVERLAPS = '''tags => [...document.querySelectorAll(tags)].filter(tag => [...tag.parentNode.children].some(e =>
-  e !== tag && e.getBoundingClientRect().right > tag.lastElementChild.getBoundingClientRect().left + 1)).map(tag => tag.textContent)'''
+# Formulas whose box cuts something off on the left, where no scrolling shows it.
+CUT = """() => [...document.querySelectorAll('div.math')].filter(box => {
+  const svg = box.querySelector('svg');
+  return svg && svg.getBoundingClientRect().left < box.getBoundingClientRect().left - 1 && box.scrollLeft === 0;
+}).map(box => box.textContent.slice(0, 60))"""
 
 
-def test_roots_are_drawn_and_numbers_stand_beside_their_formulas(visit):  # noqa: F811
-    tab = visit('ordinal/theory.html', DESK)
-    tab.wait_for_selector(TAGS, state='attached')
-    heights = tab.evaluate(DRAWN)
-    assert heights and min(heights) > 2      # height: auto on every svg once made all of them nought
-    assert tab.evaluate(OVERLAPS, TAGS) == []
+def test_formulas_are_drawn_whole_on_a_desk_and_on_a_phone(visit):  # noqa: F811
+    tab = visit('evidence/ordinal/theory.html', DESK)
+    tab.evaluate(READ)
+    heights = tab.evaluate("() => [...document.querySelectorAll('mjx-container svg')].map(e => e.getBoundingClientRect().height)")
+    assert heights and min(heights) > 2
+    assert tab.evaluate(CUT) == []
+    tab.set_viewport_size(PHONE)
+    tab.wait_for_timeout(200)
+    assert tab.evaluate(CUT) == []
+
+
+def test_the_verdicts_of_the_ledger_are_readable(visit):  # noqa: F811
+    tab = visit('evidence/ledger/bound.html', DESK)
+    widths = tab.evaluate("() => [...document.querySelectorAll('.ledger td:nth-child(3)')].map(e => e.getBoundingClientRect().width)")
+    assert widths and min(widths) > 140

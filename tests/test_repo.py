@@ -62,7 +62,7 @@ def test_make_says_what_is_missing(tmp_path):
 def test_new_needs_a_name():
     "Without a name nothing is written, and one line shows how to give it."
     done = run('make', 'new', 'READY=', 'name=')
-    assert done.returncode != 0 and 'make new name=40_ordinal/45_momentum' in done.stdout and 'usage' not in done.stderr
+    assert done.returncode != 0 and 'make new name=learn/ordinal/45_momentum' in done.stdout and 'usage' not in done.stderr
 
 def test_course_has_a_way(tmp_path):
     "`make course` finds every problem set in assignments/source, and says so when there is none."

@@ -29,11 +29,10 @@ def nbs(tmp_path, monkeypatch):
     return tmp_path/'nbs'
 
 
-def shown(*datas, **state):
+def shown(*datas):
     "A notebook of one cell with these outputs."
     book = page('show()')
     book['cells'][0]['outputs'] = [dict(output_type='display_data', metadata={}, data=data) for data in datas]
-    if state: book['metadata']['widgets'] = {notebooks.STATE: dict(state=state, version_major=2, version_minor=0)}
     return book
 
 
@@ -45,28 +44,6 @@ def test_differences_are_told_by_cell():
     assert "was 'loss 1.5', now 'loss 1.6'" in said and 'cell 1 #' in said
     assert 'other pictures' in notebooks.differences(shown({'image/png': 'a'}), shown({'image/png': 'b'}))[0]
     assert 'had 1 outputs, now 0' in notebooks.differences(one, shown())[0]
-
-
-def widget(ids, picture, index=0):
-    "A slider joined to a picture, as nbclient stores it, under these ids."
-    slider, image, link, box = ids
-    models = {link: ('LinkModel', dict(source=[f'IPY_MODEL_{slider}', 'index'], target=[f'IPY_MODEL_{image}', 'width'])),
-              box: ('VBoxModel', dict(children=[f'IPY_MODEL_{slider}', f'IPY_MODEL_{image}'])),
-              image: ('ImageModel', dict(format='png')), slider: ('SelectionSliderModel', dict(index=index)), 'stray': ('LabelModel', {})}
-    state = {name: dict(model_name=kind, model_module='', model_module_version='', state=values) for name, (kind, values) in models.items()}
-    state[image]['buffers'] = [dict(data=picture, encoding='base64', path=['value'])]
-    return shown({notebooks.VIEW: dict(model_id=box, version_major=2, version_minor=0), 'text/plain': f'VBox({box})'}, **state)
-
-
-def test_widgets_lose_their_random_names():
-    "Equal widgets become equal bytes, links come along, and what no page shows is dropped."
-    books = widget('abcd', 'one'), widget('wxyz', 'one'), widget('abcd', 'two')
-    for book in books: notebooks.number_widgets(book)
-    states = [book['metadata']['widgets'][notebooks.STATE]['state'] for book in books]
-    assert states[0] == states[1] and list(states[0]) == [f'{i:032x}' for i in (1, 2, 3, 4)]
-    assert sorted(model['model_name'] for model in states[0].values()) == ['ImageModel', 'LinkModel', 'SelectionSliderModel', 'VBoxModel']
-    assert notebooks.differences(books[0], books[1])[1:] == []
-    assert notebooks.differences(books[0], books[2])[-1] == 'the sliders differ'
 
 
 def test_outputs_are_known_by_the_digest_of_their_code(nbs):
@@ -122,27 +99,29 @@ def test_only_changed_notebooks(nbs, tmp_path):
 def test_names(nbs):
     "A stem, the plain idea, a folder or a path choose notebooks; a name that fits none is said."
     paths = [put(nbs/folder, name, 'pass')
-             for folder, name in [('20_softmax', '30_umax'), ('20_softmax', '40_implicit'), ('60_show', '10_plots')]]
+             for folder, name in [('learn/softmax', '30_umax'), ('learn/softmax', '40_implicit'), ('engine/show', '10_plots')]]
     index = put(nbs, 'index', 'pass')
-    for name in ('30_umax', 'umax', '20_softmax/30_umax', 'nbs/20_softmax/30_umax.ipynb', 'softmax/umax'):
+    for name in ('30_umax', 'umax', 'learn/softmax/30_umax', 'nbs/learn/softmax/30_umax.ipynb', 'softmax/umax'):
         assert notebooks.find([name]) == paths[:1], name
-    assert notebooks.find(['20_softmax']) == notebooks.find(['softmax']) == paths[:2]
+    assert notebooks.find(['learn/softmax']) == notebooks.find(['softmax']) == paths[:2]
     assert notebooks.find([]) == [index, *paths] and notebooks.find(['plots', 'index']) == [index, paths[2]]
     with pytest.raises(SystemExit, match='no notebook fits'): notebooks.find(['max'])
 
 
 def test_new_page(nbs):
     "The template becomes a page with a module of its own, and an existing page is left alone."
-    path = notebooks.new('40_ordinal/45_momentum')
+    path = notebooks.new('learn/ordinal/45_momentum')
     book = notebooks.read(path)
     assert '#| default_exp ordinal.momentum' in json.dumps(book) and book['cells'][0]['source'][0] == '# Momentum\n'
-    with pytest.raises(SystemExit, match='exists already'): notebooks.new('40_ordinal/45_momentum')
+    with pytest.raises(SystemExit, match='exists already'): notebooks.new('learn/ordinal/45_momentum')
     with pytest.raises(SystemExit, match='no page name'): notebooks.new('momentum')
+    guide = notebooks.new('use/ordinal/10_maps')
+    assert 'export' not in json.dumps(notebooks.read(guide))
 
 
 @pytest.mark.notebook
 def test_refresh_twice_changes_nothing(nbs, capsys):
-    "A page with text, a figure, linked sliders, a skipped and a slow cell: two runs, the same bytes."
+    "A page with text, a figure, a slider, a skipped and a slow cell: two runs, the same bytes."
     path = put(nbs/'90_try', '10_page', 'import matplotlib.pyplot as plt\nfrom extreme_opt.show import frames',
                'print(hash("a"), object())', 'plt.plot([1, 2]); plt.show()',
                'def draw(a=1): plt.plot([a, 2])\nframes(draw, a=[1, 2, 3])', '#| eval: false\n1/0', '#| slow\nprint("slow")')

@@ -1,0 +1,179 @@
+"""What a finished site must pass: no warning, no broken link, formula or alternative text, and
+nothing that comes from another host. The build ends with an error otherwise."""
+from __future__ import annotations
+
+import html
+import json
+import logging
+import os
+import re
+import shutil
+import subprocess
+import tarfile
+import tempfile
+from pathlib import Path
+
+from book import LIB, ROOT, Broken, notebooks, page_name, NBS
+
+MATHJAX = ('mathjax', '3.2.2', r'es5/(tex-svg-full|node-main|core|startup|loader)\.js|es5/(input|output|adaptors|a11y)/.*\.js|LICENSE')
+
+
+def vendored(wanted=(MATHJAX,)) -> dict[str, Path] | None:
+    "Unpacked npm packages by name, fetched once into the user's cache; None where npm has none."
+    import platformdirs
+    cache = Path(os.environ.get('EXTREME_OPT_CACHE') or platformdirs.user_cache_dir(LIB)) / 'site'
+
+    def home(name, version):
+        return cache / f'{name.replace("/", "-").lstrip("@")}-{version}'
+
+    missing = [one for one in wanted if not home(*one[:2]).exists()]
+    if missing and shutil.which('npm'):
+        cache.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=cache) as tmp:
+            command = ['npm', 'pack', '--silent', '--fetch-retries=1', '--fetch-timeout=60000',
+                       *(f'{name}@{version}' for name, version, _ in missing)]
+            try:
+                subprocess.run(command, cwd=tmp, capture_output=True, timeout=180, check=True)
+                for name, version, keep in missing:
+                    _unpack(Path(tmp), home(name, version), keep)
+            except (subprocess.SubprocessError, OSError, tarfile.TarError):
+                return None
+    found = {name: home(name, version) for name, version, _ in wanted}
+    return found if all(path.exists() for path in found.values()) else None
+
+
+def _unpack(tmp: Path, home: Path, keep: str):
+    new = tmp / f'{home.name}-new'
+    with tarfile.open(tmp / f'{home.name}.tgz') as tar:
+        wants = [one for one in tar.getmembers() if re.fullmatch(f'package/({keep})', one.name)]
+        tar.extractall(new, members=wants, filter='data')
+    try:
+        (new / 'package').replace(home)
+    except OSError:
+        if not home.exists():      # otherwise another build was first: its copy is as good
+            raise
+
+
+FORMULA = re.compile(r'<(?:span|div) class="math[^"]*"[^>]*>\s*(\\[(\[])(.*?)\\[)\]]\s*</(?:span|div)>', re.S)
+
+
+def formulas(text: str) -> list[tuple[bool, str]]:
+    "Formulas of a rendered page: (is display, TeX)."
+    return [(mark == r'\[', html.unescape(tex)) for mark, tex in FORMULA.findall(text)]
+
+
+def written_formulas(nb: dict) -> list[tuple[bool, str]]:
+    "Formulas of the markdown cells of a notebook: (is display, TeX)."
+    found = []
+    code = re.compile(r'^(```|~~~).*?^\1|(`+)(?!`).+?(?<!`)\2(?!`)', re.S | re.M)
+    math = re.compile(r'(?<!\\)\$\$(.+?)\$\$|(?<![\\$])\$(?![\s$])([^$]+?)(?<![\s\\])\$', re.S)
+    for cell in nb['cells']:
+        if cell['cell_type'] == 'markdown':
+            for m in math.finditer(code.sub('', ''.join(cell['source']))):
+                found.append((m[1] is not None, m[1] or m[2]))
+    return found
+
+
+def wrong_formulas(out: Path) -> tuple[list[str], int, bool]:
+    "Formulas that did not reach their page or that MathJax cannot read; how many, and if read."
+    wrong, every, shown = [], [], {}
+    for page in sorted(out.rglob('*.html')):
+        name = page.relative_to(out).as_posix()
+        here = formulas(page.read_text(encoding='utf-8'))
+        every += [dict(page=name, display=display, tex=tex) for display, tex in here]
+        shown[name] = {''.join(tex.split()) for _, tex in here}
+    for path in notebooks():
+        page = page_name(path).with_suffix('.html').as_posix()
+        for _, tex in written_formulas(json.loads((NBS / path).read_text(encoding='utf-8'))):
+            if ''.join(tex.split()) not in shown.get(page, ()):
+                wrong.append(f'nbs/{path}: not seen as a formula by the site: ${tex.strip()[:80]}$')
+    found = vendored() if shutil.which('node') else None
+    if found:
+        with tempfile.TemporaryDirectory() as tmp:
+            (Path(tmp) / 'formulas.json').write_text(json.dumps(every))
+            done = subprocess.run(['node', ROOT / 'docs/formulas.mjs', f'{tmp}/formulas.json',
+                                   found['mathjax']], capture_output=True, text=True)
+        if done.returncode:
+            wrong += (done.stdout + done.stderr).strip().split('\n')
+    return wrong, len(every), bool(found)
+
+
+def wrong_pictures(out: Path) -> list[str]:
+    "Pictures of pages without words for those who do not see them."
+    wrong = []
+    for page in sorted(out.rglob('*.html')):
+        main = page.read_text(encoding='utf-8').partition('<article')[2].partition('</article>')[0]
+        for picture in re.findall(r'<img\b[^>]*>', main):
+            alt = re.search(r'\balt="([^"]*)"', picture)
+            if not alt or len(alt[1]) < 15 or alt[1].startswith(('../', '_images')):
+                wrong.append(f'{page.relative_to(out)}: a picture has no alternative text '
+                             f'({picture[:80]}); give its cell a line #| fig-alt: ...')
+    return wrong
+
+
+class Warnings(logging.Handler):
+    "Keeps what Sphinx warns about; oddities of docstrings are shown, but end no build."
+
+    def __init__(self):
+        super().__init__(logging.WARNING)
+        self.found = []
+
+    def emit(self, record):
+        place = str(getattr(record, 'location', '') or '')
+        if 'docstring of' not in place and LIB + '/' not in place:
+            self.found.append(f'{place}: {record.getMessage()}')
+
+
+def finish(app, error):
+    "Run the gates on the finished site."
+    import links
+    if error or app.builder.format != 'html':
+        return
+    out = Path(app.outdir)
+    made = {out / f'{name}.html' for name in (*app.env.found_docs, 'search', 'genindex')}
+    for page in set(out.rglob('*.html')) - made:
+        if '_static' not in page.parts:
+            page.unlink()      # of a page that is no more
+    found, count, read = wrong_formulas(out)
+    wrong = app.own_warnings.found + found + wrong_pictures(out)
+    wrong += links.check(out, offline=app.offline)
+    if wrong:
+        print('\n'.join(wrong))
+        raise Broken(f'The site in {out} is not fit to be shown; lines to mend: {len(wrong)}')
+    print(f'{len(notebooks())} notebooks, {len(made)} pages, {count} formulas')
+    if not app.offline:
+        print('NOTE: npm was not at hand, so formulas load their script from a public host.')
+    if not read:
+        print('NOTE: node or npm was not at hand, so formulas were not read by MathJax.')
+    print(f'{out}/index.html')
+
+
+def bring_mathjax(app, config):
+    "Serve MathJax from the site itself where npm can give it."
+    found = vendored()
+    app.offline = bool(found)
+    if found:
+        config.mathjax_path = 'mathjax/tex-svg-full.js'
+    config.mathjax3_config = dict(svg=dict(fontCache='local'), options=dict(enableMenu=False))
+
+
+def copy_files(app):
+    "What pages load beside what Sphinx copies: the pictures of the front page, and MathJax."
+    if app.builder.format != 'html':
+        return
+    shutil.copytree(NBS / 'images', Path(app.outdir) / 'images', dirs_exist_ok=True)
+    found = vendored()
+    if found:
+        target = Path(app.outdir) / '_static/mathjax'
+        target.mkdir(parents=True, exist_ok=True)
+        for file in ('es5/tex-svg-full.js', 'LICENSE'):
+            shutil.copy(found['mathjax'] / file, target)
+
+
+def setup(app):
+    app.own_warnings = Warnings()
+    logging.getLogger('sphinx').addHandler(app.own_warnings)
+    app.connect('config-inited', bring_mathjax)
+    app.connect('builder-inited', copy_files)
+    app.connect('build-finished', finish, priority=900)
+    return dict(version='1', parallel_read_safe=True, parallel_write_safe=True)

@@ -1,0 +1,180 @@
+"""The reference: a page per package with what users type first, then the names of its modules.
+
+Docstrings in the style of numpydoc are read as they are. Where parameters are described by comments
+beside them instead (`n:int, # how many`), these become a section `Parameters`.
+"""
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import re
+import sys
+
+from sphinx.ext import autosummary
+
+LIB = 'extreme_opt'
+
+
+def modules() -> list[str]:
+    "All public modules of the package, packages before what they hold."
+    package = importlib.import_module(LIB)
+    found = [info.name for info in pkgutil.walk_packages(package.__path__, f'{LIB}.')]
+    return [name for name in found if not any(part.startswith('_') for part in name.split('.'))]
+
+
+def public() -> dict[str, dict[str, list[str]]]:
+    """package -> module -> names. A name stands at its package where that offers it, under the
+    package that defines it, and once."""
+    taken: dict[int, str] = {}
+    order = ['core', 'data', 'softmax', 'similarity', 'ordinal', 'bound', 'show', 'scale', 'lab']
+    every = sorted(modules(), key=lambda name: (name.count('.'), order.index(name.split('.')[1])
+                                                if name.split('.')[1] in order else 99, name))
+    result: dict[str, dict[str, list[str]]] = {}
+    for name in every:
+        module = importlib.import_module(name)
+        package = '.'.join(name.split('.')[:2])
+        for public_name in getattr(module, '__all__', []):
+            value = getattr(module, public_name)
+            home = getattr(value, '__module__', None) or ''
+            owned = not isinstance(home, str) or not home.startswith(LIB) or home.startswith(package)
+            if not owned or id(value) in taken and callable(value):
+                continue
+            result.setdefault(package, {}).setdefault(name, []).append(public_name)
+            taken[id(value)] = name
+    return result
+
+
+def write(put) -> dict[str, str]:
+    "Write a page per package through `put`; return where each name has its entry."
+    names: dict[str, str] = {}
+    found = public()
+    for package, parts in found.items():
+        short = package.removeprefix(f'{LIB}.')
+        said = (inspect.getdoc(sys.modules[package]) or '').split('\n')[0]
+        page, text = f'reference/{short}.md', [f'# {package}', f'<div class="goal">\n\n{said}\n\n</div>']
+        for module, public_names in parts.items():
+            text.append(section(package, module, public_names))
+            for name in public_names:
+                names[f'{module}.{name}'] = f'{page}#{module}.{name}'
+                value = getattr(sys.modules[module], name)
+                home = getattr(value, '__module__', None)
+                if isinstance(home, str):
+                    names.setdefault(f'{home}.{name}', names[f'{module}.{name}'])
+        put(page, '\n\n'.join(text) + '\n', package, said, 'Packages')
+    for module in [LIB, *modules()]:      # the other ways to the same name
+        for name in getattr(sys.modules.get(module), '__all__', []):
+            home = getattr(getattr(sys.modules[module], name), '__module__', '')
+            if target := names.get(f'{home}.{name}'):
+                names.setdefault(f'{module}.{name}', target)
+    return names
+
+
+def section(package: str, module: str, names: list[str]) -> str:
+    "Table and entries of the names of one module."
+    kind = {name: getattr(sys.modules[module], name) for name in names}
+    entries = {name: 'autoclass' if isinstance(value, type) else 'autofunction'
+               if callable(value) else 'autodata' for name, value in kind.items()}
+    listed = '\n'.join(f'   {name}' for name in names if entries[name] != 'autodata')
+    rst = [f'.. currentmodule:: {module}']
+    if listed:
+        rst.append(f'.. autosummary::\n\n{listed}')
+    for name, directive in entries.items():
+        members = '\n   :members:\n   :inherited-members:' if directive == 'autoclass' else ''
+        rst.append(f'.. {directive}:: {module}.{name}{members}')
+    title = 'For users' if module == package else f'In `{module.removeprefix(LIB + ".")}`'
+    body = '\n\n'.join(rst)
+    return f'## {title}\n\n```{{eval-rst}}\n{body}\n```'
+
+
+# ---------------------------------------------------------------- docstrings
+
+SECTIONS = re.compile(r'^(Parameters|Returns|Attributes|Raises|Notes|Examples)\n\s*-{3,}$', re.M)
+
+
+def commented(value) -> tuple[list[str], str]:
+    "Comments beside the parameters of a function or the fields of a class, and beside its result."
+    from fastcore.docments import docments
+    try:
+        found = docments(value, full=True, returns=True)
+        items = [(name, one) for name, one in found.items() if name not in ('self', 'cls', 'return')]
+        lines = []
+        for name, one in items:
+            if one.get('docment'):
+                default = one['default']
+                blank = default is inspect.Parameter.empty
+                shown = '' if blank else f', default {default!r}' if len(repr(default)) < 40 else ', optional'
+                lines += [f'{escaped(name)} : {_type(one["anno"])}{shown}',
+                          '    ' + ' '.join(escaped(one['docment']).split())]
+        result = (found.get('return') or {}).get('docment') or ''
+    except Exception:      # built-in, or source that is not at hand: nothing to add
+        return [], ''
+    return lines, result
+
+
+def _type(annotation) -> str:
+    if annotation is inspect.Parameter.empty:
+        return ''
+    shown = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+    return escaped(re.sub(r'\b(?:[a-z_]\w*\.)+(?=\w)', '', shown))
+
+
+def escaped(text: str) -> str:
+    "Plain text as reStructuredText: marks stand for themselves, `code` and $formulas$ stay."
+    parts = re.split(r'(`+[^`]*`+|\$[^$\n]+\$)', text)
+    for i, part in enumerate(parts):
+        if i % 2:
+            code = f':math:`{part[1:-1]}`' if part.startswith('$') else f'``{part.strip("`")}``'
+            before = '\\ ' if parts[i - 1][-1:].isalnum() else ''
+            parts[i] = before + code + ('\\ ' if parts[i + 1][:1].isalnum() else '')
+        else:
+            parts[i] = re.sub(r'([*|\\])|(?<=\w)(_)(?!\w)', r'\\\1\2', part)
+    return ''.join(parts)
+
+
+def borrowed(name: str) -> str:
+    "What a protocol of the package says about a method that has no words of its own."
+    last = name.rpartition('.')[2]
+    for module in sorted(sys.modules):
+        for value in vars(sys.modules[module]).values() if module.startswith(f'{LIB}.') else ():
+            if getattr(value, '_is_protocol', False) and getattr(vars(value).get(last), '__doc__', None):
+                return f'{vars(value)[last].__doc__.strip()} (As every `{value.__name__}`.)'
+    return ''
+
+
+def read_docstring(app, what, name, value, options, lines):
+    "Turn docstrings with comments beside parameters into those that numpydoc reads."
+    text = '\n'.join(lines)
+    if what == 'data':
+        lines[:] = []      # what a constant's type says of itself helps nobody
+        return
+    if what == 'module' or SECTIONS.search(text):
+        return
+    if what == 'method' and not text.strip():
+        text = borrowed(name)
+    head = [escaped(line) for line in text.split('\n')] if '>>>' not in text else text.split('\n')
+    said, result = commented(value) if what in ('function', 'method', 'class') else ([], '')
+    if said:
+        head += ['', 'Parameters', '----------', *said]
+    if result and what != 'class':
+        head += ['', 'Returns', '-------', 'result', '    ' + ' '.join(escaped(result).split())]
+    lines[:] = head + ['']
+
+
+def skip(app, what, name, value, skipped, options):
+    "Show what the package defines, not what it inherits from other libraries."
+    if name.startswith('_'):
+        return True
+    inner = value.fget if isinstance(value, property) else getattr(value, '__func__', value)
+    home = getattr(inner, '__module__', None)
+    if callable(inner) and isinstance(home, str):
+        return not home.startswith(LIB)
+    return None if isinstance(value, property) else True
+
+
+def setup(app):
+    app.setup_extension('sphinx.ext.autodoc')
+    autosummary.WELL_KNOWN_ABBREVIATIONS += ('eq.', 'eqs.')      # end no first sentence
+    app.connect('autodoc-process-docstring', read_docstring, priority=400)
+    app.connect('autodoc-skip-member', skip)
+    return dict(version='1', parallel_read_safe=True, parallel_write_safe=True)

@@ -1,0 +1,66 @@
+"""Settings of the site, which Sphinx builds without running anything.
+
+    make docs        or: mkdir -p build/pages; sphinx-build -c docs -d build/doctrees build/pages _docs
+
+The extension `book` writes notebooks, results and the reference into `build/pages`, and `gates`
+ends the build with an error when a link, a formula or an alternative text is missing or broken.
+"""
+import sys
+from configparser import ConfigParser
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / 'docs'), str(ROOT / 'docs' / '_ext')]
+
+_parser = ConfigParser(delimiters=['='], interpolation=None)
+_parser.read(ROOT / 'settings.ini', encoding='utf-8')
+_settings = _parser['DEFAULT']
+
+project = _settings['lib_name']
+author = 'The extreme_opt authors'
+version = release = _settings['version']
+extensions = ['book', 'reference', 'gates', 'myst_nb', 'sphinx.ext.autodoc',
+              'sphinx.ext.autosummary', 'sphinx.ext.mathjax', 'numpydoc', 'sphinx_copybutton']
+repository_url = _settings.get('repository_url', '')   # absent: no links to it, no launch buttons
+html_baseurl = _settings.get('site_url', '')
+
+# Notebooks: saved outputs only
+nb_execution_mode = 'off'
+nb_render_markdown_format = 'myst'
+nb_merge_streams = True
+myst_enable_extensions = ['dollarmath', 'amsmath', 'attrs_inline']
+myst_heading_anchors = 4
+myst_links_external_new_tab = False
+
+# Reference
+autosummary_generate = False
+autodoc_member_order = 'bysource'
+autodoc_typehints = 'none'
+autodoc_preserve_defaults = True
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = False
+default_role = 'code'
+add_module_names = False
+toc_object_entries_show_parents = 'hide'
+python_maximum_signature_line_length = 88
+
+# Look
+html_theme = 'sphinx_book_theme'
+html_title = project
+html_static_path = [str(ROOT / 'nbs' / 'styles.css')]
+html_css_files = ['styles.css']
+html_show_sourcelink = False
+html_copy_source = False
+html_sidebars = {'index': [], '**': ['sidebar-nav-bs.html']}
+html_theme_options = dict(
+    navbar_start=['navbar-logo.html'], navbar_center=['navbar-nav.html'],
+    navbar_end=['search-button-field.html', 'theme-switcher.html'], navbar_persistent=[],
+    article_header_start=['toggle-primary-sidebar.html'],
+    article_header_end=['toggle-secondary-sidebar.html'], use_download_button=False,
+    use_fullscreen_button=False, show_nav_level=1, show_toc_level=2, toc_title='On this page',
+    repository_url=repository_url, use_repository_button=bool(repository_url),
+    footer_content_items=[], back_to_top_button=True, collapse_navigation=False)
+pygments_style = 'a11y-high-contrast-light'
+copybutton_selector = 'div.cell_input div.highlight pre, div.highlight-default pre'
+templates_path: list[str] = []
+exclude_patterns: list[str] = []

@@ -1,0 +1,110 @@
+"""What each page holds, as a table: `python docs/pages.py [NAME ...]`; what a lesson may hold.
+
+Kinds are the folders: learn (lessons), use (guides), engine, evidence. Seconds are the processor
+time of the last recorded run (`docs/seconds.json`), where there is one.
+"""
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import explorations
+import notebooks
+
+REBUILT: tuple[str, ...] = ()      # chapters whose lessons are held to the limits below
+SECONDS = notebooks.ROOT / 'docs' / 'seconds.json'
+WORDS_PER_LINE, MOST_LINES, MOST_EXPORTED, FIRST_RUN = 8, 250, 100, 100
+
+
+class Page(NamedTuple):
+    "Measures of one page."
+    name: str
+    kind: str
+    words: int            # of prose
+    lines: int            # of code, without blanks, comments and directives
+    exported: int         # of those, in cells that export
+    before_run: int       # lines before the first cell that shows a result of the page's own code
+    sliders: int
+    equations: int        # displayed
+    seconds: float | None
+
+    @property
+    def words_per_line(self) -> float:
+        return self.words / max(1, self.lines)
+
+
+def code_lines(text: str) -> int:
+    "Lines of code of a cell."
+    lines = (line.strip() for line in text.split('\n'))
+    return sum(bool(line) and not line.startswith('#') for line in lines)
+
+
+def measure(path: Path, seconds: dict[str, float]) -> Page:
+    "Count what a notebook holds."
+    relative = path.relative_to(notebooks.NBS)
+    words = lines = exported = sliders = equations = 0
+    before: int | None = None
+    own: set[str] = set()      # names that the page exports, or imports from the package
+    for cell in notebooks.read(path)['cells']:
+        text = notebooks.source(cell)
+        if cell['cell_type'] == 'markdown':
+            equations += len(re.findall(r'(?<!\\)\$\$.+?\$\$', text, re.S))
+            words += len(re.sub(r'\$\$.+?\$\$', ' ', text, flags=re.S).split())
+            continue
+        if cell['cell_type'] != 'code':
+            continue
+        count = code_lines(text)
+        if before is None and cell['outputs'] and own & set(re.findall(r'\w+', re.sub(r"'[^'\n]*'", '', text))):
+            before = lines
+        if {'export', 'exports', 'exporti'} & set(notebooks.directives(cell)):
+            own |= set(re.findall(r'^(?:def|class) (\w+)', text, re.M))
+        for names in re.findall(r'^from extreme_opt(?!\.show|\.core\.checks)\S* import (.+)$', text, re.M):
+            own |= set(re.findall(r'\w+', names))
+        lines += count
+        exported += count * bool({'export', 'exports', 'exporti'} & set(notebooks.directives(cell)))
+        sliders += sum(len(knobs) for name, knobs in explorations.calls(text) if name == 'frames')
+    name = str(relative.with_suffix(''))
+    kind = relative.parts[0] if len(relative.parts) > 1 else 'front'
+    return Page(name, kind, words, lines, exported, lines if before is None else before, sliders,
+                equations, seconds.get(name))
+
+
+def measured(names=()) -> list[Page]:
+    "All pages in reading order, or those that fit a name."
+    seconds = json.loads(SECONDS.read_text(encoding='utf-8')) if SECONDS.exists() else {}
+    return [measure(path, seconds) for path in notebooks.find(names)]
+
+
+def faults(page: Page) -> list[str]:
+    "What a lesson has too much or too little of."
+    wrong = []
+    if page.words_per_line < WORDS_PER_LINE:
+        wrong.append(f'{page.words_per_line:.1f} words a line of code, expected {WORDS_PER_LINE}')
+    if page.lines > MOST_LINES:
+        wrong.append(f'{page.lines} lines of code, at most {MOST_LINES}')
+    if page.exported > MOST_EXPORTED:
+        wrong.append(f'{page.exported} exported lines, at most {MOST_EXPORTED}')
+    if page.before_run > FIRST_RUN:
+        wrong.append(f'{page.before_run} lines before the first result, at most {FIRST_RUN}')
+    if not page.sliders:
+        wrong.append('no slider, expected one')
+    return [f'nbs/{page.name}.ipynb: {one}' for one in wrong]
+
+
+def main(names) -> int:
+    head = ('page', 'kind', 'words/line', 'lines', 'exported', 'before run', 'sliders', 'equations',
+            'seconds')
+    print(f'{head[0]:44}{head[1]:10}' + ''.join(f'{word:>11}' for word in head[2:]))
+    for page in measured(names):
+        spent = '' if page.seconds is None else f'{page.seconds:.0f}'
+        counts = (f'{page.words_per_line:.1f}', page.lines, page.exported, page.before_run,
+                  page.sliders, page.equations, spent)
+        print(f'{page.name:44}{page.kind:10}' + ''.join(f'{value!s:>11}' for value in counts))
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))
