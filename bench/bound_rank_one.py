@@ -2,6 +2,7 @@
 
 The bound of the batch is found beforehand and not timed, except by the updates, which are interleaved with it. Quality is the relative residual.
 """
+
 from __future__ import annotations
 
 from functools import partial
@@ -18,19 +19,46 @@ def main() -> list[dict]:
     rows = []
     for n_classes, n_features, size in ((4, 100, 15), (4, 250, 6), (10, 40, 40)):
         rng = np.random.default_rng(0)
-        problem = LogLinear(rng.normal(size=(1000, n_features)), rng.integers(n_classes, size=1000), n_classes, ridge=1e-4)
+        problem = LogLinear(
+            rng.normal(size=(1000, n_features)),
+            rng.integers(n_classes, size=1000),
+            n_classes,
+            ridge=1e-4,
+        )
         params, batch = rng.normal(size=problem.n_params), np.arange(size)
-        bound = problem.bound_at(params, batch)
+        bound = problem.quadratic_bound(params, batch)
         full, rhs = bound.curvature.matrix(), bound.slope
-        ways = {'Sherman-Morrison': lambda problem, params, batch, bound: sherman_morrison_solve(problem, params, batch)[0],
-                'Woodbury': lambda problem, params, batch, bound: woodbury_solve(bound.curvature, bound.slope),
-                'Cholesky': lambda problem, params, batch, bound: solve_dense(bound.curvature.matrix(), bound.slope)}
-        found = machine.race({name: partial(way, problem, params, batch, bound) for name, way in ways.items()}, 5)
+        ways = {
+            'Sherman-Morrison': lambda problem, params, batch, bound: sherman_morrison_solve(
+                problem, params, batch
+            )[0],
+            'Woodbury': lambda problem, params, batch, bound: woodbury_solve(
+                bound.curvature, bound.slope
+            ),
+            'Cholesky': lambda problem, params, batch, bound: solve_dense(
+                bound.curvature.matrix(), bound.slope
+            ),
+        }
+        found = machine.race(
+            {name: partial(way, problem, params, batch, bound) for name, way in ways.items()}, 5
+        )
         task = f'{problem.n_params} parameters, {size * (n_classes - 1)} terms'
         for name, way in ways.items():
-            off = np.linalg.norm(full @ way(problem, params, batch, bound) - rhs) / np.linalg.norm(rhs)
+            off = np.linalg.norm(full @ way(problem, params, batch, bound) - rhs) / np.linalg.norm(
+                rhs
+            )
             middle = found[name].median
             print(f'{task:<36}{name:<18}{1000 * middle:9.3f} ms   residual {off:.0e}')
-            rows.append(dict(method=name, task=task, peer='ours', quality=f'{off:.1e}', **found[name].columns(),
-                             peak_mb=machine.peak_mb(), versions=machine.versions(), date=machine.today()))
+            rows.append(
+                dict(
+                    method=name,
+                    task=task,
+                    peer='ours',
+                    quality=f'{off:.1e}',
+                    **found[name].columns(),
+                    peak_mb=machine.peak_mb(),
+                    versions=machine.versions(),
+                    date=machine.today(),
+                )
+            )
     return rows

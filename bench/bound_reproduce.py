@@ -7,6 +7,7 @@
 
 Only solver steps are timed, after one that compiles. Sets other than the Gaussians, the digits and the badly scaled one need EXTREME_OPT_DATA.
 """
+
 from __future__ import annotations
 
 import os
@@ -16,50 +17,86 @@ import machine
 import numpy as np
 
 from extreme_opt import data
-from extreme_opt.bound import BoundClassifier, IncrementalMajorizer, LogLinear, Majorizer, QuasiMajorizer, RankOneMajorizer, StochasticMajorizer
+from extreme_opt.bound import (
+    BoundClassifier,
+    IncrementalMajorizer,
+    LogLinear,
+    Majorizer,
+    QuasiMajorizer,
+    RankOneMajorizer,
+    StochasticMajorizer,
+)
 from extreme_opt.core import LBFGS, SGD, GradientDescent, Newton, iterate, minimize
 from extreme_opt.core.run import warm_up
 
-GAPS, SECONDS, STEPS, PASSES = (1e-2, 1e-4, 1e-6), 20., 200, 40
+GAPS, SECONDS, STEPS, PASSES = (1e-2, 1e-4, 1e-6), 20.0, 200, 40
 
 
-def run(problem, solver, floor, start_loss, max_steps, max_passes, least=0.):
+def run(problem, solver, floor, start_loss, max_iter, max_epochs, least=0.0):
     "Rows (step, passes, seconds, relative gap) until the gap is below `least` or a limit is reached."
     warm_up(problem, solver)
-    states, seconds, rows = iterate(problem, solver, seed=0), 0., []
+    states, seconds, rows = iterate(problem, solver, seed=0), 0.0, []
     while True:
         mark = time.perf_counter()
         state = next(states)
         seconds += time.perf_counter() - mark
         gap = problem.loss(state.params) / floor - 1
-        rows.append((state.n_steps, state.n_passes, seconds, gap))
-        if gap <= least or getattr(state, 'message', '') or not np.isfinite(gap): return rows
-        if state.n_steps >= max_steps or state.n_passes >= max_passes or seconds >= SECONDS: return rows
+        rows.append((state.n_iter, state.n_epochs, seconds, gap))
+        if gap <= least or getattr(state, 'message', '') or not np.isfinite(gap):
+            return rows
+        if state.n_iter >= max_iter or state.n_epochs >= max_epochs or seconds >= SECONDS:
+            return rows
 
 
 def table_one(problem):
     "The five methods with the settings of Table 1; SGD's rate is on the mean loss."
     n = problem.n_samples
-    return {'BM': Majorizer('smallest', 1.), 'BM, alternating, 1.8': Majorizer(), 'SBM': RankOneMajorizer(1e-2, batch_size=6), 'L-BFGS': LBFGS(memory=6),
-            'GD': GradientDescent(step_size=1 / n), 'SGD': SGD(1e-2 / n, batch_size=6)}
+    return {
+        'BM': Majorizer('smallest', 1.0),
+        'BM, alternating, 1.8': Majorizer(),
+        'SBM': RankOneMajorizer(1e-2, batch_size=6),
+        'L-BFGS': LBFGS(memory=6),
+        'GD': GradientDescent(step_size=1 / n),
+        'SGD': SGD(1e-2 / n, batch_size=6),
+    }
 
 
 def rates(problem):
     "Three rates for SGD, relative to one over the steepest curvature of the mean loss."
     rows = problem.features
-    steep = .5 * float(np.linalg.eigvalsh(rows.T @ rows / len(rows))[-1]) if rows.shape[1] < 500 else .5 * float((rows * rows).sum(1).mean())
-    return [c / steep / problem.n_samples for c in (.03, .3, 1.)]
+    steep = (
+        0.5 * float(np.linalg.eigvalsh(rows.T @ rows / len(rows))[-1])
+        if rows.shape[1] < 500
+        else 0.5 * float((rows * rows).sum(1).mean())
+    )
+    return [c / steep / problem.n_samples for c in (0.03, 0.3, 1.0)]
 
 
 def entrants(problem):
     "Methods of the race: solver, limit of steps, limit of passes."
     n, size = problem.n_samples, problem.n_params
-    out = {'BM': (Majorizer(), STEPS, np.inf), 'bound, memory': (QuasiMajorizer(), STEPS, np.inf), 'L-BFGS': (LBFGS(), STEPS, np.inf),
-           'GD': (GradientDescent(step_size=1 / n), STEPS, np.inf)}
+    out = {
+        'BM': (Majorizer(), STEPS, np.inf),
+        'bound, memory': (QuasiMajorizer(), STEPS, np.inf),
+        'L-BFGS': (LBFGS(), STEPS, np.inf),
+        'GD': (GradientDescent(step_size=1 / n), STEPS, np.inf),
+    }
     if size <= 3000:
-        out['SBM, averaged'] = StochasticMajorizer(batch_size=min(256, max(20, n // 20))), np.inf, PASSES
-        out['incremental'] = IncrementalMajorizer(batch_size=max(1, n // 10), relaxation=1.8), np.inf, PASSES
-    out['SBM, Algorithm 3'] = RankOneMajorizer(.1, batch_size=min(256, max(20, n // 20))), np.inf, PASSES
+        out['SBM, averaged'] = (
+            StochasticMajorizer(batch_size=min(256, max(20, n // 20))),
+            np.inf,
+            PASSES,
+        )
+        out['incremental'] = (
+            IncrementalMajorizer(batch_size=max(1, n // 10), relaxation=1.8),
+            np.inf,
+            PASSES,
+        )
+    out['SBM, Algorithm 3'] = (
+        RankOneMajorizer(0.1, batch_size=min(256, max(20, n // 20))),
+        np.inf,
+        PASSES,
+    )
     return out
 
 
@@ -69,18 +106,35 @@ def sets():
     made = data.four_gaussians()[0]
     digits = data.digits()
     skewed = rng.normal(size=(2000, 10)) * np.linspace(1, 30, 10)
-    labels = np.argmax(skewed @ (rng.normal(size=(4, 10)) / np.linspace(1, 30, 10)).T + rng.gumbel(size=(2000, 4)), 1)
-    found = {'four Gaussians': (made.features, made.labels, 1e-4), 'digits': (np.asarray(digits.features, float) / digits.features.max(), digits.labels, 1e-3),
-             'scales 1 to 30': (skewed, labels, 1e-3)}
+    labels = np.argmax(
+        skewed @ (rng.normal(size=(4, 10)) / np.linspace(1, 30, 10)).T + rng.gumbel(size=(2000, 4)),
+        1,
+    )
+    found = {
+        'four Gaussians': (made.features, made.labels, 1e-4),
+        'digits': (np.asarray(digits.features, float) / digits.features.max(), digits.labels, 1e-3),
+        'scales 1 to 30': (skewed, labels, 1e-3),
+    }
     if os.environ.get('EXTREME_OPT_DATA'):
-        for name, table in (('Vehicle', 'Vehicle'), ('Satellite', 'Satellite'), ('Letter', 'LetterRecognition')):
+        for name, table in (
+            ('Vehicle', 'Vehicle'),
+            ('Satellite', 'Satellite'),
+            ('Letter', 'LetterRecognition'),
+        ):
             one = data.load('uci-multiclass', table=table, dtype=np.float64)
             found[name] = one.features, one.labels, 1e-3
         for name in ('yeast', 'srbct'):
             one = data.load(name, dtype=np.float64)
             rows = one.features.toarray() if hasattr(one.features, 'toarray') else one.features
-            found[name.upper() if name == 'srbct' else 'Yeast'] = rows, np.unique(one.labels, return_inverse=True)[1], 1e-2
-    return {name: (np.column_stack([rows, np.ones(len(rows))]), labels, ridge) for name, (rows, labels, ridge) in found.items()}
+            found[name.upper() if name == 'srbct' else 'Yeast'] = (
+                rows,
+                np.unique(one.labels, return_inverse=True)[1],
+                1e-2,
+            )
+    return {
+        name: (np.column_stack([rows, np.ones(len(rows))]), labels, ridge)
+        for name, (rows, labels, ridge) in found.items()
+    }
 
 
 def curve_and_folds(add):
@@ -91,47 +145,119 @@ def curve_and_folds(add):
         train = np.setdiff1d(np.arange(len(made.labels)), test)
         prior = np.bincount(made.labels[train]) / len(train)
         problem = LogLinear(made.features[train], made.labels[train], 4, prior=prior, ridge=1e-4)
-        floor = minimize(problem, Newton(), max_steps=50, tolerance=1e-12).column('loss')[-1]
+        floor = minimize(problem, Newton(), max_iter=50, tol=1e-12).column('loss')[-1]
         for name, solver in table_one(problem).items():
             stochastic = name in ('SBM', 'SGD')
-            rows = run(problem, solver, floor, problem.loss(problem.start()), 60, 12 if stochastic and k == 0 else 8 if stochastic else np.inf, 1e-9)
+            rows = run(
+                problem,
+                solver,
+                floor,
+                problem.loss(problem.init_params()),
+                60,
+                12 if stochastic and k == 0 else 8 if stochastic else np.inf,
+                1e-9,
+            )
             if k == 0:
-                for step, passes, seconds, gap in rows: add('curve', 'four Gaussians', name, seconds, f'{step} {passes:.3f} {gap:.4e}')
-            params = minimize(problem, solver, max_steps=8 if stochastic else 30, record_on=0).state.params.reshape(4, 2)
-            accuracy.setdefault(name, []).append(np.mean(np.argmax(made.features[test] @ params.T + np.log(prior), 1) == made.labels[test]))
-        for name, settings in (('empirical', dict(prior='empirical', fit_intercept=False)), ('intercept', {}), ('uniform', dict(fit_intercept=False))):
-            model = BoundClassifier(ridge=1e-4, **settings).fit(made.features[train], made.labels[train])
-            accuracy.setdefault(f'prior: {name}', []).append(model.score(made.features[test], made.labels[test]))
-            likelihood.setdefault(f'prior: {name}', []).append(model.log_loss(made.features[test], made.labels[test]))
+                for step, passes, seconds, gap in rows:
+                    add('curve', 'four Gaussians', name, seconds, f'{step} {passes:.3f} {gap:.4e}')
+            params = minimize(
+                problem, solver, max_iter=8 if stochastic else 30, loss_subset=0
+            ).state.params.reshape(4, 2)
+            accuracy.setdefault(name, []).append(
+                np.mean(
+                    np.argmax(made.features[test] @ params.T + np.log(prior), 1)
+                    == made.labels[test]
+                )
+            )
+        for name, settings in (
+            ('empirical', dict(prior='empirical', fit_intercept=False)),
+            ('intercept', {}),
+            ('uniform', dict(fit_intercept=False)),
+        ):
+            model = BoundClassifier(ridge=1e-4, **settings).fit(
+                made.features[train], made.labels[train]
+            )
+            accuracy.setdefault(f'prior: {name}', []).append(
+                model.score(made.features[test], made.labels[test])
+            )
+            likelihood.setdefault(f'prior: {name}', []).append(
+                model.log_loss(made.features[test], made.labels[test])
+            )
     for name, values in accuracy.items():
         extra = f' {np.mean(likelihood[name]):.4f}' if name in likelihood else ''
-        add('folds', 'four Gaussians', name, 0., f'{np.mean(values):.4f} {np.std(values):.4f}{extra}')
+        add(
+            'folds',
+            'four Gaussians',
+            name,
+            0.0,
+            f'{np.mean(values):.4f} {np.std(values):.4f}{extra}',
+        )
 
 
 def race(name, rows, labels, ridge, add):
-    problem = LogLinear(rows, labels, ridge=ridge, n_free=0)
-    solver = Newton() if problem.n_params < 3000 else Newton(solve='cg', inner_tolerance=1e-3, inner_steps=300)
-    floor, start = minimize(problem, solver, max_steps=60, tolerance=1e-11).column('loss')[-1], problem.loss(problem.start())
+    problem = LogLinear(rows, labels, ridge=ridge, n_unpenalized=0)
+    solver = (
+        Newton()
+        if problem.n_params < 3000
+        else Newton(solve='cg', inner_tolerance=1e-3, inner_steps=300)
+    )
+    floor, start = (
+        minimize(problem, solver, max_iter=60, tol=1e-11).column('loss')[-1],
+        problem.loss(problem.init_params()),
+    )
     task = f'{name}: {len(labels)} rows, {rows.shape[1]} columns, {problem.n_classes} classes'
-    found = {label: run(problem, solver, floor, start, steps, passes, GAPS[-1]) for label, (solver, steps, passes) in entrants(problem).items()}
-    tries = [run(problem, SGD(rate, decay=.9, batch_size=20), floor, start, np.inf, 20, GAPS[-1]) for rate in rates(problem)]
+    found = {
+        label: run(problem, solver, floor, start, steps, passes, GAPS[-1])
+        for label, (solver, steps, passes) in entrants(problem).items()
+    }
+    tries = [
+        run(
+            problem,
+            SGD(rate, learning_rate_decay=0.9, batch_size=20),
+            floor,
+            start,
+            np.inf,
+            20,
+            GAPS[-1],
+        )
+        for rate in rates(problem)
+    ]
     found['SGD'] = min(tries, key=lambda rows: min(row[3] for row in rows if np.isfinite(row[3])))
     for label, course in found.items():
         words = []
         for gap in GAPS:
             there = next((row for row in course if row[3] <= gap), None)
             words.append('-' if there is None else f'{there[0]}/{there[1]:.1f}/{there[2]:.4f}')
-        add('race', task, label, course[-1][2], ' '.join([*words, f'{min(row[3] for row in course if np.isfinite(row[3])):.1e}']))
+        add(
+            'race',
+            task,
+            label,
+            course[-1][2],
+            ' '.join([*words, f'{min(row[3] for row in course if np.isfinite(row[3])):.1e}']),
+        )
 
 
 def main() -> list[dict]:
     rows: list[dict] = []
 
     def add(method, task, peer, seconds, quality):
-        rows.append(dict(method=method, task=task, peer=peer, threads=1, seconds=f'{seconds:.5f}', quality=quality,
-                         peak_mb=machine.peak_mb(), versions=machine.versions(), date=machine.today()))
-        if method != 'curve': print(f'{task:<52}{peer:<24}{quality}', flush=True)
+        rows.append(
+            dict(
+                method=method,
+                task=task,
+                peer=peer,
+                threads=1,
+                seconds=f'{seconds:.5f}',
+                quality=quality,
+                peak_mb=machine.peak_mb(),
+                versions=machine.versions(),
+                date=machine.today(),
+            )
+        )
+        if method != 'curve':
+            print(f'{task:<52}{peer:<24}{quality}', flush=True)
 
     curve_and_folds(add)
-    for name, (features, labels, ridge) in sets().items(): race(name, features, labels, ridge, add)
+    for name, (features, labels, ridge) in sets().items():
+        race(name, features, labels, ridge, add)
     return rows

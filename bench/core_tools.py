@@ -5,6 +5,7 @@
 
 Both sides give the same numbers, which is checked.
 """
+
 from __future__ import annotations
 
 import machine
@@ -18,11 +19,19 @@ def functions() -> dict[str, dict]:
     from scipy import special
 
     from extreme_opt.core import log_sum_exp, wright_omega
+
     rng = np.random.default_rng(0)
     t, scores = rng.normal(scale=5, size=100_000), rng.normal(size=(20_000, 500)).astype(np.float32)
-    return {'Wright omega of 100,000 numbers': {'wright_omega': lambda: wright_omega(t), 'scipy.special.wrightomega': lambda: special.wrightomega(t)},
-            'log-sum-exp of 20,000 x 500 scores, float32': {'log_sum_exp': lambda: log_sum_exp(scores, axis=1),
-                                                            'scipy.special.logsumexp': lambda: special.logsumexp(scores, axis=1)}}
+    return {
+        'Wright omega of 100,000 numbers': {
+            'wright_omega': lambda: wright_omega(t),
+            'scipy.special.wrightomega': lambda: special.wrightomega(t),
+        },
+        'log-sum-exp of 20,000 x 500 scores, float32': {
+            'log_sum_exp': lambda: log_sum_exp(scores, axis=1),
+            'scipy.special.logsumexp': lambda: special.logsumexp(scores, axis=1),
+        },
+    }
 
 
 def main() -> list[dict]:
@@ -31,9 +40,22 @@ def main() -> list[dict]:
 
     def add(task: str, timings: dict, off: float) -> None:
         for name, timing in timings.items():
-            print(f'{task:50.50s}{name:28s}{timing.median * 1e3:10.2f} ms, spread {timing.spread:.0%}', flush=True)
-            rows.append(dict(method=name, task=task, peer='usual tool' if '.' in name else '', quality=f'differ by {off:.0e}',
-                             peak_mb=machine.peak_mb(), **timing.columns(), **common))
+            print(
+                f'{task:50.50s}{name:28s}{timing.median * 1e3:10.2f} ms, spread {timing.spread:.0%}',
+                flush=True,
+            )
+            rows.append(
+                dict(
+                    method=name,
+                    task=task,
+                    peer='usual tool' if '.' in name else '',
+                    quality=f'differ by {off:.0e}',
+                    peak_mb=machine.peak_mb(),
+                    **timing.columns(),
+                    **common,
+                )
+            )
+
     for task, jobs in functions().items():
         mine, theirs = (job() for job in jobs.values())
         add(task, machine.race(jobs, ROUNDS), float(np.abs(mine - theirs).max()))

@@ -2,6 +2,7 @@
 
 Limits are measured in the same run as the kernels they are held against, turn by turn, because other work on the machine slows both.
 """
+
 from __future__ import annotations
 
 import datetime
@@ -18,25 +19,38 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from memory import peak_mb      # noqa: F401
+from memory import peak_mb  # noqa: F401
 from numba import njit
 
 
 @njit(cache=True)
 def _triad(a, b, c):
-    for i in range(len(a)): a[i] = b[i] + 3 * c[i]
+    for i in range(len(a)):
+        a[i] = b[i] + 3 * c[i]
 
 
 @njit(cache=True)
 def touch_places(table, places):
     "Read, add to and write back the cell of a flat table at each place, in order; nothing else."
-    for t in range(len(places)): table[places[t]] += 1
+    for t in range(len(places)):
+        table[places[t]] += 1
 
 
-def places_of(indptr: np.ndarray, indices: np.ndarray, sample: np.ndarray, classes: np.ndarray, n_features: int) -> np.ndarray:
+def places_of(
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    sample: np.ndarray,
+    classes: np.ndarray,
+    n_features: int,
+) -> np.ndarray:
     "Flat places of the cells that updates on rows `sample` and classes `classes` (one row of them each) touch, update by update."
-    every = [(row_classes[:, None] * np.uint64(n_features) + indices[indptr[i]:indptr[i + 1]].astype(np.uint64)).ravel()
-             for i, row_classes in zip(sample, classes.astype(np.uint64), strict=True)]
+    every = [
+        (
+            row_classes[:, None] * np.uint64(n_features)
+            + indices[indptr[i] : indptr[i + 1]].astype(np.uint64)
+        ).ravel()
+        for i, row_classes in zip(sample, classes.astype(np.uint64), strict=True)
+    ]
     return np.concatenate(every)
 
 
@@ -56,7 +70,9 @@ def touch_job(places: np.ndarray, n_cells: int) -> tuple[Callable[[], None], int
 
 def random_job(n_places: int, n_cells: int, seed: int = 0) -> tuple[Callable[[], None], int]:
     "The same for places spread evenly over the table."
-    return touch_job(np.random.default_rng(seed).integers(n_cells, size=n_places, dtype=np.uint64), n_cells)
+    return touch_job(
+        np.random.default_rng(seed).integers(n_cells, size=n_places, dtype=np.uint64), n_cells
+    )
 
 
 def timed(job: Callable[[], object]) -> float:
@@ -65,13 +81,17 @@ def timed(job: Callable[[], object]) -> float:
     return time.perf_counter() - mark
 
 
-def alternate(jobs: dict[str, Callable[[], object]], rounds: int = 9, warm: int = 1) -> dict[str, list[float]]:
+def alternate(
+    jobs: dict[str, Callable[[], object]], rounds: int = 9, warm: int = 1
+) -> dict[str, list[float]]:
     "Seconds of each job, round by round, every other round in the opposite order, so that all see the same machine."
     for _ in range(warm):
-        for job in jobs.values(): job()
+        for job in jobs.values():
+            job()
     seconds: dict[str, list[float]] = {name: [] for name in jobs}
     for turn in range(rounds):
-        for name in list(jobs)[::-1 if turn % 2 else 1]: seconds[name].append(timed(jobs[name]))
+        for name in list(jobs)[:: -1 if turn % 2 else 1]:
+            seconds[name].append(timed(jobs[name]))
     return seconds
 
 
@@ -83,47 +103,69 @@ def ratio(over: list[float], under: list[float]) -> float:
 # ------------------------------------------------------------------------------------------ races
 class Timing(NamedTuple):
     "Seconds of a job over the rounds of a race."
+
     seconds: list[float]
-    capped: bool = False      # the job was stopped at the limit: its seconds are a lower bound
+    capped: bool = False  # the job was stopped at the limit: its seconds are a lower bound
 
     @property
-    def median(self) -> float: return statistics.median(self.seconds)
+    def median(self) -> float:
+        return statistics.median(self.seconds)
 
     @property
     def spread(self) -> float:
         "Half the distance between the quartiles, relative to the median; 0 of a single run."
-        if len(self.seconds) < 2: return 0.
+        if len(self.seconds) < 2:
+            return 0.0
         low, _, high = statistics.quantiles(self.seconds, n=4, method='inclusive')
         return (high - low) / 2 / self.median
 
     def columns(self, threads: int = 1) -> dict:
         "What a row says of its seconds: the columns `seconds`, `spread`, `how` and `threads`."
         runs = f'median of {len(self.seconds)}' if len(self.seconds) > 1 else 'one run'
-        return dict(seconds=f'{">" * self.capped}{self.median:.4g}', spread=f'{self.spread:.3f}', threads=threads,
-                    how=f'{runs}, warmed up, turn by turn, {threads} thread{"s" * (threads > 1)}' + ', stopped at the limit' * self.capped)
+        return dict(
+            seconds=f'{">" * self.capped}{self.median:.4g}',
+            spread=f'{self.spread:.3f}',
+            threads=threads,
+            how=f'{runs}, warmed up, turn by turn, {threads} thread{"s" * (threads > 1)}'
+            + ', stopped at the limit' * self.capped,
+        )
 
 
-def race(jobs: dict[str, Callable[[], object]], rounds: int = 5, long: float = 60.) -> dict[str, Timing]:
+def race(
+    jobs: dict[str, Callable[[], object]], rounds: int = 5, long: float = 60.0
+) -> dict[str, Timing]:
     "Jobs warmed up off the clock, then timed turn by turn; whoever needs longer than `long` seconds runs once."
     once, short = {}, {}
     for name, job in jobs.items():
-        if timed(job) > long and (took := timed(job)) > long: once[name] = Timing([took])      # the first may have compiled
-        else: short[name] = job
-    return once | {name: Timing(seconds) for name, seconds in alternate(short, rounds, warm=0).items()}
+        if timed(job) > long and (took := timed(job)) > long:
+            once[name] = Timing([took])  # the first may have compiled
+        else:
+            short[name] = job
+    return once | {
+        name: Timing(seconds) for name, seconds in alternate(short, rounds, warm=0).items()
+    }
 
 
-def batches(step: Callable[[], object], n_steps: int, limit: float = 300., least: int = 20) -> Timing:
-    "A job of n_steps equal steps: in full if it ends within the limit, else the time of at least 20 steps scaled up, a lower bound."
+def batches(
+    step: Callable[[], object], n_iter: int, limit: float = 300.0, least: int = 20
+) -> Timing:
+    "A job of n_iter equal steps: in full if it ends within the limit, else the time of at least 20 steps scaled up, a lower bound."
     done, mark = 0, time.perf_counter()
-    while done < n_steps and (done < least or time.perf_counter() - mark < limit):
+    while done < n_iter and (done < least or time.perf_counter() - mark < limit):
         step()
         done += 1
     took = time.perf_counter() - mark
-    return Timing([took * n_steps / done], capped=done < n_steps)
+    return Timing([took * n_iter / done], capped=done < n_iter)
 
 
 # ------------------------------------------------------------------------------------------ threads, processes, memory
-THREADS = 'OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS', 'NUMBA_NUM_THREADS', 'VECLIB_MAXIMUM_THREADS'
+THREADS = (
+    'OMP_NUM_THREADS',
+    'OPENBLAS_NUM_THREADS',
+    'MKL_NUM_THREADS',
+    'NUMBA_NUM_THREADS',
+    'VECLIB_MAXIMUM_THREADS',
+)
 
 
 def pinned(threads: int = 1) -> dict[str, str]:
@@ -135,34 +177,66 @@ def pinned(threads: int = 1) -> dict[str, str]:
 def peer_python(name: str = 'main') -> str | None:
     "The Python that has the rivals of bench/peers/NAME.txt; `make bench` makes it, without it there are no rows for them."
     found = peer_at(name)
-    if not found: print(f'no Python with the rivals of bench/peers/{name}.txt is at hand: no rows for them', flush=True)
+    if not found:
+        print(
+            f'no Python with the rivals of bench/peers/{name}.txt is at hand: no rows for them',
+            flush=True,
+        )
     return found or None
 
 
 def peer_at(name: str) -> str:
     "The interpreter that a script was given for the rivals of bench/peers/NAME.txt, or nothing."
-    return os.environ.get('EXTREME_OPT_PEERS' if name == 'main' else f'EXTREME_OPT_PEERS_{name.upper()}', '')
+    return os.environ.get(
+        'EXTREME_OPT_PEERS' if name == 'main' else f'EXTREME_OPT_PEERS_{name.upper()}', ''
+    )
 
 
 def installed(name: str) -> str:
     "Versions of the rivals that bench/peers/NAME.txt names, as that environment has them."
-    lines = (Path(__file__).parent/'peers'/f'{name}.txt').read_text(encoding='utf-8').splitlines()
+    lines = (
+        (Path(__file__).parent / 'peers' / f'{name}.txt').read_text(encoding='utf-8').splitlines()
+    )
     wanted = [line.split('==')[0] for line in lines if line and not line.startswith('#')]
     code = 'import sys; from importlib.metadata import version; print("; ".join(f"{name} {version(name)}" for name in sys.argv[1:]))'
     done = subprocess.run([peer_at(name), '-c', code, *wanted], capture_output=True, text=True)
     return done.stdout.strip() if done.returncode == 0 else 'versions unknown'
 
 
-def fresh(script: str | Path, call: str, *args: Any, threads: int = 1, python: str = sys.executable, limit: float | None = None) -> dict:
+def fresh(
+    script: str | Path,
+    call: str,
+    *args: Any,
+    threads: int = 1,
+    python: str = sys.executable,
+    limit: float | None = None,
+) -> dict:
     "What `call(*args)` of a script answers (a dict) in a process of its own, with `peak_mb`, the most memory of that process."
     script = Path(script).resolve()
-    code = ('import importlib.util, json, sys; sys.path[:0] = [sys.argv[1]]; import memory\n'
-            'name = sys.argv[2]; spec = importlib.util.spec_from_file_location(name, sys.argv[5]); script = sys.modules[name] = importlib.util.module_from_spec(spec)\n'
-            'spec.loader.exec_module(script)\n'
-            'told = getattr(script, sys.argv[3])(*json.loads(sys.argv[4])); print("\\n" + json.dumps({**(told or {}), "peak_mb": memory.peak_mb()}))')
-    done = subprocess.run([python, '-c', code, str(Path(__file__).resolve().parent), script.stem, call, json.dumps(args), str(script)],
-                          capture_output=True, text=True, env=pinned(threads), timeout=limit)
-    if done.returncode: raise RuntimeError(f'{script.stem}.{call}: {done.stderr[-800:]}')
+    code = (
+        'import importlib.util, json, sys; sys.path[:0] = [sys.argv[1]]; import memory\n'
+        'name = sys.argv[2]; spec = importlib.util.spec_from_file_location(name, sys.argv[5]); script = sys.modules[name] = importlib.util.module_from_spec(spec)\n'
+        'spec.loader.exec_module(script)\n'
+        'told = getattr(script, sys.argv[3])(*json.loads(sys.argv[4])); print("\\n" + json.dumps({**(told or {}), "peak_mb": memory.peak_mb()}))'
+    )
+    done = subprocess.run(
+        [
+            python,
+            '-c',
+            code,
+            str(Path(__file__).resolve().parent),
+            script.stem,
+            call,
+            json.dumps(args),
+            str(script),
+        ],
+        capture_output=True,
+        text=True,
+        env=pinned(threads),
+        timeout=limit,
+    )
+    if done.returncode:
+        raise RuntimeError(f'{script.stem}.{call}: {done.stderr[-800:]}')
     return json.loads(done.stdout.splitlines()[-1])
 
 
@@ -170,8 +244,10 @@ def cpu() -> str:
     "Name of the processor, as far as it tells."
     try:
         for line in Path('/proc/cpuinfo').read_text().splitlines():
-            if line.startswith('model name'): return line.partition(':')[2].strip()
-    except OSError: pass
+            if line.startswith('model name'):
+                return line.partition(':')[2].strip()
+    except OSError:
+        pass
     return platform.processor() or platform.machine()
 
 
@@ -181,4 +257,5 @@ def versions(*names: str) -> str:
     return '; '.join([f'python {platform.python_version()}', *found])
 
 
-def today() -> str: return datetime.date.today().isoformat()
+def today() -> str:
+    return datetime.date.today().isoformat()

@@ -7,6 +7,7 @@
 Seconds are per inner step, medians over rounds in which all jobs alternate; the lazy loop makes as many steps as an epoch has, one per triplet, so what
 it does once per epoch is in it. Quality is the largest difference from the printed step after a hundred steps.
 """
+
 from __future__ import annotations
 
 import statistics
@@ -19,7 +20,11 @@ from extreme_opt.core.svrg import _dense
 from extreme_opt.ordinal import STE, Comparisons
 from extreme_opt.ordinal.losses import _price
 
-SIZES, ROUNDS, RATE = ((100, 10_000), (1000, 200_000), (20_000, 400_000), (100_000, 1_000_000)), 9, 1e-3
+SIZES, ROUNDS, RATE = (
+    ((100, 10_000), (1000, 200_000), (20_000, 400_000), (100_000, 1_000_000)),
+    9,
+    1e-3,
+)
 ASKED = {100: 3.5, 1000: 12, 20_000: 80}
 
 
@@ -29,16 +34,17 @@ def dense_steps(points, old, full, table, slopes, batch, rate, printed):
     width, direction = points.shape[1], np.zeros(points.shape)
     near_arm, far_arm = np.empty(width), np.empty(width)
     for t in range(len(batch)):
-        q, near, far = batch[t], 0., 0.
+        q, near, far = batch[t], 0.0, 0.0
         i, j, k = table.rows[q, 0], table.rows[q, 1], table.rows[q, 2]
         for c in range(width):
             near_arm[c], far_arm[c] = points[i, c] - points[j, c], points[i, c] - points[k, c]
-            near += near_arm[c]**2
-            far += far_arm[c]**2
+            near += near_arm[c] ** 2
+            far += far_arm[c] ** 2
         _, by_near, by_far = _price(table.kind, table.constant, near, far, False)
         if printed:
             for r in range(len(points)):
-                for c in range(width): direction[r, c] = full[r, c]
+                for c in range(width):
+                    direction[r, c] = full[r, c]
         for c in range(width):
             left = 2 * (by_near * near_arm[c] - slopes[q, 0] * (old[i, c] - old[j, c]))
             right = 2 * (by_far * far_arm[c] - slopes[q, 1] * (old[i, c] - old[k, c]))
@@ -52,7 +58,8 @@ def dense_steps(points, old, full, table, slopes, batch, rate, printed):
                 points[k, c] += rate * right
         source = direction if printed else full
         for r in range(len(points)):
-            for c in range(width): points[r, c] -= rate * source[r, c]
+            for c in range(width):
+                points[r, c] -= rate * source[r, c]
 
 
 def questions(n_objects: int, n_terms: int) -> np.ndarray:
@@ -68,33 +75,86 @@ def one_size(n_objects: int, n_terms: int) -> tuple[list[dict], float]:
     "Rows of one number of objects, and the seconds of a lazy step."
     rows = []
     problem = Comparisons(questions(n_objects, n_terms), 10, STE(), n_objects)
-    old, rng = problem.start(0), np.random.default_rng(1)
-    full, kept = problem.snapshot(old)
+    old, rng = problem.init_params(0), np.random.default_rng(1)
+    full, kept = problem.svrg_anchor(old)
     points, table = old.copy(), problem._table()
-    counts = {'lazy': n_terms, 'dense, as printed': max(20, 4_000_000 // n_objects // 10), 'dense, lean': max(20, 8_000_000 // n_objects // 10),
-              'dense, by the protocol': max(10, 40_000 // n_objects)}
+    counts = {
+        'lazy': n_terms,
+        'dense, as printed': max(20, 4_000_000 // n_objects // 10),
+        'dense, lean': max(20, 8_000_000 // n_objects // 10),
+        'dense, by the protocol': max(10, 40_000 // n_objects),
+    }
     draws = {name: problem.draw(rng, count) for name, count in counts.items()}
-    small = RATE / n_terms                       # so that thousands of steps stay where they are
-    jobs = {'lazy': lambda: problem.descend_corrected(points, old, full, kept, draws['lazy'], small, 1),
-            'dense, as printed': lambda: dense_steps(*map(problem.unpack, (points, old, full)), table, kept, draws['dense, as printed'], small, True),
-            'dense, lean': lambda: dense_steps(*map(problem.unpack, (points, old, full)), table, kept, draws['dense, lean'], small, False),
-            'dense, by the protocol': lambda: _dense(problem, points, old, full, draws['dense, by the protocol'], small, 1, 1.)}
+    small = RATE / n_terms  # so that thousands of steps stay where they are
+    jobs = {
+        'lazy': lambda: problem.svrg_steps_(points, old, full, kept, draws['lazy'], small, 1),
+        'dense, as printed': lambda: dense_steps(
+            *map(problem.unpack, (points, old, full)),
+            table,
+            kept,
+            draws['dense, as printed'],
+            small,
+            True,
+        ),
+        'dense, lean': lambda: dense_steps(
+            *map(problem.unpack, (points, old, full)),
+            table,
+            kept,
+            draws['dense, lean'],
+            small,
+            False,
+        ),
+        'dense, by the protocol': lambda: _dense(
+            problem, points, old, full, draws['dense, by the protocol'], small, 1, 1.0
+        ),
+    }
     ends = {}
     for name in counts:
         there, batch = old.copy(), draws['lazy'][:100]
-        if name == 'lazy': problem.descend_corrected(there, old, full, kept, batch, RATE, 1)
-        elif name.endswith('protocol'): _dense(problem, there, old, full, batch, RATE, 1, 1.)
-        else: dense_steps(*map(problem.unpack, (there, old, full)), table, kept, batch, RATE, name.endswith('printed'))
+        if name == 'lazy':
+            problem.svrg_steps_(there, old, full, kept, batch, RATE, 1)
+        elif name.endswith('protocol'):
+            _dense(problem, there, old, full, batch, RATE, 1, 1.0)
+        else:
+            dense_steps(
+                *map(problem.unpack, (there, old, full)),
+                table,
+                kept,
+                batch,
+                RATE,
+                name.endswith('printed'),
+            )
         ends[name] = there
-    timings = {name: machine.Timing([each / counts[name] for each in timing.seconds]) for name, timing in machine.race(jobs, ROUNDS).items()}
+    timings = {
+        name: machine.Timing([each / counts[name] for each in timing.seconds])
+        for name, timing in machine.race(jobs, ROUNDS).items()
+    }
     seconds = {name: timing.seconds for name, timing in timings.items()}
     for name in counts:
-        faster, off = machine.ratio(seconds[name], seconds['lazy']), np.abs(ends[name] - ends['dense, as printed']).max()
-        verdict = f' (asked: {ASKED[n_objects]}) {"met" if faster >= ASKED[n_objects] else "MISSED"}' if name == 'dense, as printed' and n_objects in ASKED else ''
-        print(f'n = {n_objects:>6}: {name:24s}{statistics.median(seconds[name]) * 1e6:10.3f} us, {faster:8.1f} times the lazy step{verdict}')
-        rows.append(dict(method=name, task=f'{n_objects} objects, {n_terms} triplets, p=10, STE', peer='' if name == 'lazy' else 'dense',
-                         **timings[name].columns() | dict(seconds=f'{statistics.median(seconds[name]):.3e}'), quality=f'{off:.1e}', peak_mb=machine.peak_mb(),
-                         versions=machine.versions(), date=machine.today()))
+        faster, off = (
+            machine.ratio(seconds[name], seconds['lazy']),
+            np.abs(ends[name] - ends['dense, as printed']).max(),
+        )
+        verdict = (
+            f' (asked: {ASKED[n_objects]}) {"met" if faster >= ASKED[n_objects] else "MISSED"}'
+            if name == 'dense, as printed' and n_objects in ASKED
+            else ''
+        )
+        print(
+            f'n = {n_objects:>6}: {name:24s}{statistics.median(seconds[name]) * 1e6:10.3f} us, {faster:8.1f} times the lazy step{verdict}'
+        )
+        rows.append(
+            dict(
+                method=name,
+                task=f'{n_objects} objects, {n_terms} triplets, p=10, STE',
+                peer='' if name == 'lazy' else 'dense',
+                **timings[name].columns() | dict(seconds=f'{statistics.median(seconds[name]):.3e}'),
+                quality=f'{off:.1e}',
+                peak_mb=machine.peak_mb(),
+                versions=machine.versions(),
+                date=machine.today(),
+            )
+        )
     return rows, statistics.median(seconds['lazy'])
 
 
@@ -103,5 +163,7 @@ def main() -> list[dict]:
     for size in SIZES:
         found, flat[size[0]] = one_size(*size)
         rows += found
-    print(f'lazy step at {max(flat)} objects: {flat[max(flat)] / flat[min(flat)]:.1f} times that at {min(flat)} (flat but for the memory behind the caches)')
+    print(
+        f'lazy step at {max(flat)} objects: {flat[max(flat)] / flat[min(flat)]:.1f} times that at {min(flat)} (flat but for the memory behind the caches)'
+    )
     return rows

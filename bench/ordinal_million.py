@@ -7,6 +7,7 @@ other triplets after each (mean and half the width of its 95 % interval over the
 
 With the environment variable PARTS naming a folder each seed's numbers are kept there when it is done, and not made again.
 """
+
 from __future__ import annotations
 
 import os
@@ -20,7 +21,14 @@ from extreme_opt.core.streams import stream
 from extreme_opt.ordinal import STE, Comparisons, triplet_error
 
 SCALE = 1 if os.environ.get('FULL') == '1' else 20
-N_OBJECTS, N_TERMS, CHUNK, EPOCHS, SEEDS, ASKED_MB = 1_000_000 // SCALE, 20_000_000 // SCALE, 1_000_000, 5, 5, 8000
+N_OBJECTS, N_TERMS, CHUNK, EPOCHS, SEEDS, ASKED_MB = (
+    1_000_000 // SCALE,
+    20_000_000 // SCALE,
+    1_000_000,
+    5,
+    5,
+    8000,
+)
 
 
 def chunk(points: np.ndarray, rng: np.random.Generator, size: int) -> np.ndarray:
@@ -30,37 +38,69 @@ def chunk(points: np.ndarray, rng: np.random.Generator, size: int) -> np.ndarray
     low, high = np.minimum(i, j), np.maximum(i, j)
     k += k >= low
     k += k >= high
-    near, far = (((points[i] - points[other])**2).sum(1) for other in (j, k))
-    return np.column_stack([i, np.where(near < far, j, k), np.where(near < far, k, j)]).astype(np.int32)
+    near, far = (((points[i] - points[other]) ** 2).sum(1) for other in (j, k))
+    return np.column_stack([i, np.where(near < far, j, k), np.where(near < far, k, j)]).astype(
+        np.int32
+    )
 
 
 def one(seed: int) -> dict:
     "Seconds of a full gradient, seconds of each epoch, errors at the start and after each epoch, most memory."
     points = (stream(seed, 'data').normal(size=(N_OBJECTS, 10)) / np.sqrt(20)).astype(np.float32)
     rows, rng = np.empty((N_TERMS, 3), np.int32), stream(seed, 'questions')
-    for at in range(0, N_TERMS, CHUNK): rows[at:at + CHUNK] = chunk(points, rng, min(CHUNK, N_TERMS - at))
+    for at in range(0, N_TERMS, CHUNK):
+        rows[at : at + CHUNK] = chunk(points, rng, min(CHUNK, N_TERMS - at))
     test = chunk(points, rng, 1_000_000 // SCALE)
     del points
     problem = Comparisons(rows, 10, STE(), N_OBJECTS)
-    problem.tiny().loss_and_grad(problem.tiny().start(0))
-    begin = problem.start(seed)
+    problem.warmup_problem().loss_and_grad(problem.warmup_problem().init_params(0))
+    begin = problem.init_params(seed)
     begin.flags.writeable = False
     full = machine.timed(lambda: problem.loss_and_grad(begin))
     look = {'error': lambda one, x: triplet_error(one.unpack(x), test)}
-    run = minimize(problem, SVRG(), begin, seed=seed, max_steps=EPOCHS, record_on=0, watch=look)
-    return dict(full=full, seconds=np.diff(run.column('seconds'), prepend=0).tolist(),
-                errors=[look['error'](problem, begin), *run.column('error').tolist()], peak_mb=machine.peak_mb())
+    run = minimize(problem, SVRG(), begin, seed=seed, max_iter=EPOCHS, loss_subset=0, metrics=look)
+    return dict(
+        full=full,
+        seconds=np.diff(run.column('seconds'), prepend=0).tolist(),
+        errors=[look['error'](problem, begin), *run.column('error').tolist()],
+        peak_mb=machine.peak_mb(),
+    )
 
 
 def main() -> list[dict]:
-    found = [kept(f'million {N_OBJECTS} {seed}', lambda seed=seed: one(seed)) for seed in range(SEEDS)]
-    seconds, errors = np.median([each['seconds'] for each in found], axis=0), np.array([each['errors'] for each in found])
-    full, half = float(np.median([each['full'] for each in found])), T95 * errors.std(0, ddof=1) / np.sqrt(SEEDS)
+    found = [
+        kept(f'million {N_OBJECTS} {seed}', lambda seed=seed: one(seed)) for seed in range(SEEDS)
+    ]
+    seconds, errors = (
+        np.median([each['seconds'] for each in found], axis=0),
+        np.array([each['errors'] for each in found]),
+    )
+    full, half = (
+        float(np.median([each['full'] for each in found])),
+        T95 * errors.std(0, ddof=1) / np.sqrt(SEEDS),
+    )
     peak = max(each['peak_mb'] for each in found)
     task = f'{N_OBJECTS} objects, {N_TERMS} triplets, p=10, STE'
     said = [f'{mean:.4f} +- {wide:.4f}' for mean, wide in zip(errors.mean(0), half, strict=True)]
-    print(f'{task}\nfull gradient {full:.1f} s, epochs {" ".join(f"{each:.1f}" for each in seconds)} s, errors {", ".join(said)}')
-    print(f'most memory {peak:.0f} MB (asked: under {ASKED_MB}) {"met" if peak < ASKED_MB else "MISSED"}')
-    common = dict(task=task, peer='', threads=1, peak_mb=peak, versions=machine.versions(), date=machine.today(), how=f'median of {SEEDS} seeds, 1 thread')
-    return [dict(method='full gradient', seconds=f'{full:.2f}', quality='', **common), dict(method='start', seconds='', quality=said[0], **common)] + [
-        dict(method=f'epoch {s + 1}', seconds=f'{took:.2f}', quality=error, **common) for s, (took, error) in enumerate(zip(seconds, said[1:], strict=True))]
+    print(
+        f'{task}\nfull gradient {full:.1f} s, epochs {" ".join(f"{each:.1f}" for each in seconds)} s, errors {", ".join(said)}'
+    )
+    print(
+        f'most memory {peak:.0f} MB (asked: under {ASKED_MB}) {"met" if peak < ASKED_MB else "MISSED"}'
+    )
+    common = dict(
+        task=task,
+        peer='',
+        threads=1,
+        peak_mb=peak,
+        versions=machine.versions(),
+        date=machine.today(),
+        how=f'median of {SEEDS} seeds, 1 thread',
+    )
+    return [
+        dict(method='full gradient', seconds=f'{full:.2f}', quality='', **common),
+        dict(method='start', seconds='', quality=said[0], **common),
+    ] + [
+        dict(method=f'epoch {s + 1}', seconds=f'{took:.2f}', quality=error, **common)
+        for s, (took, error) in enumerate(zip(seconds, said[1:], strict=True))
+    ]

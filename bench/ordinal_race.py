@@ -6,7 +6,7 @@ streams of their own, and each row says how good the starts are before the first
 
 Numbers are geometric means over the seeds with 95 % intervals (Student's t on logarithms). `ratio` is time over that of SVRG on STE
 for the same seed, taken in the same round. `work` does not depend on the load of the machine: passes over the triplets for ours,
-iterations of its optimiser for cblearn. cblearn needs a numpy of its own, so it runs in the interpreter that the environment
+iterations of its optimizer for cblearn. cblearn needs a numpy of its own, so it runs in the interpreter that the environment
 variable CBLEARN_PYTHON names; without it there are no rows for it. It reports nothing on the way, so the least `max_iter` that
 reaches the target is searched by doubling and halving to within a tenth, and only that fit is timed.
 Seconds are those of the processor (`time.process_time`), which other work on the machine does not lengthen, of a whole fit from the
@@ -16,6 +16,7 @@ A second part: most memory of a process that makes a few steps at n = 10,000 wit
 
 Long runs can be stopped and called again: with the environment variable PARTS naming a folder, what is finished is kept there and not run again.
 """
+
 from __future__ import annotations
 
 import json
@@ -31,9 +32,9 @@ import numpy as np
 
 from extreme_opt.core.streams import stream
 
-TARGET, SEEDS, REPEATS, LONG_RUN = .15, 5, 15, 2.
+TARGET, SEEDS, REPEATS, LONG_RUN = 0.15, 5, 15, 2.0
 TASKS = ((100, 10_000), (1000, 200_000))
-T95 = 2.776                      # Student's t, four degrees of freedom, 95 % on both sides
+T95 = 2.776  # Student's t, four degrees of freedom, 95 % on both sides
 
 PEER = '''
 import json, sys, time, warnings
@@ -78,60 +79,97 @@ data, jobs, target, repeats, long, seed = np.load(sys.argv[1]), json.loads(sys.a
 train, test, n, answer = data['train'], data['test'], int(data['n']), {}
 for name, solver, passes in jobs:
     solver = {'svrg': SVRG(), 'lbfgs': LBFGS()}[solver]
-    minimize(Comparisons(train[:50], 10, LOSSES[name](), n), solver, max_steps=2)
+    minimize(Comparisons(train[:50], 10, LOSSES[name](), n), solver, max_iter=2)
     before = peak_mb()
     def fit(most):
         mark = time.process_time()
-        run = minimize(Comparisons(train, 10, LOSSES[name](), n), solver, seed=seed, max_steps=most, record_on=0)
+        run = minimize(Comparisons(train, 10, LOSSES[name](), n), solver, seed=seed, max_iter=most, loss_subset=0)
         return time.process_time() - mark
     problem = Comparisons(train, 10, LOSSES[name](), n)
     for state in iterate(problem, solver, seed=seed):
         error = triplet_error(problem.unpack(state.params), test)
-        if not state.n_steps: start = error
-        elif error <= target or state.n_passes >= passes: break
-    seconds = [fit(state.n_steps)]
-    while len(seconds) < int(repeats) and sum(seconds) < long: seconds.append(fit(state.n_steps))
+        if not state.n_iter: start = error
+        elif error <= target or state.n_epochs >= passes: break
+    seconds = [fit(state.n_iter)]
+    while len(seconds) < int(repeats) and sum(seconds) < long: seconds.append(fit(state.n_iter))
     answer[type(solver).__name__.replace('LBFGS', 'L-BFGS') + ', ' + name] = dict(
-        seconds=seconds, error=error, grown_mb=peak_mb() - before, peak_mb=peak_mb(), work=state.n_passes, start=start)
+        seconds=seconds, error=error, grown_mb=peak_mb() - before, peak_mb=peak_mb(), work=state.n_epochs, start=start)
 print(json.dumps(answer))
 '''
 LOSSES = 'ste', 'gnmds', 'tste', 'soe'
 # Ours share a process and so do theirs; who takes less memory comes first, so that most memory so far is mostly a competitor's own.
 OUR_JOBS = [[loss, solver, 60] for solver in ('svrg', 'lbfgs') for loss in LOSSES]
-PEER_JOBS = [[name, settings, 512] for name, settings in (('GNMDS', {}), ('SOE', dict(n_init=1)), ('STE', {}), ('TSTE', {}))]
+PEER_JOBS = [
+    [name, settings, 512]
+    for name, settings in (('GNMDS', {}), ('SOE', dict(n_init=1)), ('STE', {}), ('TSTE', {}))
+]
 
 
 def questions(n_objects: int, n_terms: int, n_test: int = 10_000, seed: int = 0) -> dict:
     "Noiseless triplets, in chunks."
-    points, rng = stream(seed, 'data').normal(size=(n_objects, 10)) / np.sqrt(20), stream(seed, 'questions')
+    points, rng = (
+        stream(seed, 'data').normal(size=(n_objects, 10)) / np.sqrt(20),
+        stream(seed, 'questions'),
+    )
     parts, n_rows = [], 0
     while n_rows < n_terms + n_test:
         rows = rng.integers(n_objects, size=(200_000, 3))
-        rows = rows[(rows[:, 0] != rows[:, 1]) & (rows[:, 0] != rows[:, 2]) & (rows[:, 1] != rows[:, 2])]
-        near, far = (((points[rows[:, 0]] - points[rows[:, c]])**2).sum(1) for c in (1, 2))
+        rows = rows[
+            (rows[:, 0] != rows[:, 1]) & (rows[:, 0] != rows[:, 2]) & (rows[:, 1] != rows[:, 2])
+        ]
+        near, far = (((points[rows[:, 0]] - points[rows[:, c]]) ** 2).sum(1) for c in (1, 2))
         parts.append(np.where((near < far)[:, None], rows, rows[:, [0, 2, 1]]).astype(np.int64))
         n_rows += len(rows)
-    rows = np.concatenate(parts)[:n_terms + n_test]
+    rows = np.concatenate(parts)[: n_terms + n_test]
     return dict(train=rows[:n_terms], test=rows[n_terms:], n=n_objects)
 
 
 def kept(key: str, make: Callable):
     "What `make` gives, from the folder PARTS where it stands there already."
-    if not os.environ.get('PARTS'): return make()
-    path = Path(os.environ['PARTS'])/f'{key}.json'
-    if path.exists(): return json.loads(path.read_text())
+    if not os.environ.get('PARTS'):
+        return make()
+    path = Path(os.environ['PARTS']) / f'{key}.json'
+    if path.exists():
+        return json.loads(path.read_text())
     value = make()
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(value))
     return value
 
 
-def ask(python: str, code: str, path: Path, jobs: list, target: float, repeats: int = REPEATS, seed: int = 0) -> dict:
+def ask(
+    python: str,
+    code: str,
+    path: Path,
+    jobs: list,
+    target: float,
+    repeats: int = REPEATS,
+    seed: int = 0,
+) -> dict:
     "Run competitors in a process of their own: name -> seconds of all repeats, error, work, peak_mb, and how much of it the runs took."
-    threads = {name: '1' for name in ('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS', 'NUMBA_NUM_THREADS')}
-    words = [str(path), json.dumps(jobs), str(target), str(repeats), str(LONG_RUN), str(seed), str(Path(__file__).resolve().parent)]
-    done = subprocess.run([python, '-c', code, *words], capture_output=True, text=True, env=os.environ | threads)
-    if done.returncode: raise RuntimeError(done.stderr[-500:])
+    threads = {
+        name: '1'
+        for name in (
+            'OPENBLAS_NUM_THREADS',
+            'OMP_NUM_THREADS',
+            'MKL_NUM_THREADS',
+            'NUMBA_NUM_THREADS',
+        )
+    }
+    words = [
+        str(path),
+        json.dumps(jobs),
+        str(target),
+        str(repeats),
+        str(LONG_RUN),
+        str(seed),
+        str(Path(__file__).resolve().parent),
+    ]
+    done = subprocess.run(
+        [python, '-c', code, *words], capture_output=True, text=True, env=os.environ | threads
+    )
+    if done.returncode:
+        raise RuntimeError(done.stderr[-500:])
     return json.loads(done.stdout.splitlines()[-1])
 
 
@@ -139,18 +177,28 @@ def race(folder: Path, n_objects: int, n_terms: int) -> dict[str, list[dict]]:
     "One round a seed, every other round in the opposite order: name -> what each round gave."
     peer, found = os.environ.get('CBLEARN_PYTHON'), {}
     entrants = [(sys.executable, OURS, OUR_JOBS)] + [(peer, PEER, PEER_JOBS)] * bool(peer)
-    if not peer: print('CBLEARN_PYTHON names no interpreter: no rows for cblearn')
+    if not peer:
+        print('CBLEARN_PYTHON names no interpreter: no rows for cblearn')
     for seed in range(SEEDS):
-        path = folder/f'{n_objects} {seed}.npz'
+        path = folder / f'{n_objects} {seed}.npz'
         np.savez(path, **questions(n_objects, n_terms, seed=seed))
-        for python, code, jobs in entrants[::-1 if seed % 2 else 1]:
+        for python, code, jobs in entrants[:: -1 if seed % 2 else 1]:
             key = f'race {n_objects} {seed} {"cblearn" if code is PEER else "ours"}'
-            one = kept(key, lambda path=path, python=python, code=code, jobs=jobs, seed=seed: ask(python, code, path, jobs, TARGET, seed=seed))
-            for name, each in one.items(): found.setdefault(name, []).append(each)
+            one = kept(
+                key,
+                lambda path=path, python=python, code=code, jobs=jobs, seed=seed: ask(
+                    python, code, path, jobs, TARGET, seed=seed
+                ),
+            )
+            for name, each in one.items():
+                found.setdefault(name, []).append(each)
         path.unlink()
     for name, each in found.items():
         starts = [one['start'] for one in each if one['start'] is not None]
-        if min(starts, default=.5) < .4: raise RuntimeError(f'{name} starts at a test error of {min(starts):.2f}: its start knows the planted points')
+        if min(starts, default=0.5) < 0.4:
+            raise RuntimeError(
+                f'{name} starts at a test error of {min(starts):.2f}: its start knows the planted points'
+            )
     return found
 
 
@@ -163,27 +211,49 @@ def mean(values: list[float]) -> tuple[float, float, float]:
 
 def columns(each: list[dict], base: list[dict]) -> dict:
     "What a row says of the rounds of a competitor."
-    error, starts = np.mean([one['error'] for one in each]), [one['start'] for one in each if one['start'] is not None]
+    error, starts = (
+        np.mean([one['error'] for one in each]),
+        [one['start'] for one in each if one['start'] is not None],
+    )
     told = f'{error:.3f}' + (f', {np.mean(starts):.2f} at the start' if starts else '')
     seconds = [min(one['seconds']) for one in each]
     if max(one['error'] for one in each) > TARGET:
         met = sum(one['error'] <= TARGET for one in each)
-        return dict(seconds='', spread='', how=f'reaches the target for {met} of {len(each)} seeds', quality=told)
-    rate, low, high = mean([one / min(other['seconds']) for one, other in zip(seconds, base, strict=True)])
+        return dict(
+            seconds='',
+            spread='',
+            how=f'reaches the target for {met} of {len(each)} seeds',
+            quality=told,
+        )
+    rate, low, high = mean(
+        [one / min(other['seconds']) for one, other in zip(seconds, base, strict=True)]
+    )
     work, least, most = mean([one['work'] for one in each])
     took, fast, slow = mean(seconds)
-    return dict(seconds=f'{took:.4g}', spread=f'{machine.Timing(seconds).spread:.3f}', quality=told,
-                how=f'processor time, fastest of up to {REPEATS} runs, geometric mean of {len(each)} seeds, 1 thread', interval=f'{fast:.4g} to {slow:.4g}',
-                work=f'{work:.0f}', work_interval=f'{least:.0f} to {most:.0f}', ratio=f'{rate:.3g}', ratio_interval=f'{low:.3g} to {high:.3g}')
+    return dict(
+        seconds=f'{took:.4g}',
+        spread=f'{machine.Timing(seconds).spread:.3f}',
+        quality=told,
+        how=f'processor time, fastest of up to {REPEATS} runs, geometric mean of {len(each)} seeds, 1 thread',
+        interval=f'{fast:.4g} to {slow:.4g}',
+        work=f'{work:.0f}',
+        work_interval=f'{least:.0f} to {most:.0f}',
+        ratio=f'{rate:.3g}',
+        ratio_interval=f'{low:.3g} to {high:.3g}',
+    )
 
 
 def memory(folder: Path) -> dict:
     "Most memory of a few steps at n = 10,000 with a million triplets."
-    path, peer = folder/'memory.npz', os.environ.get('CBLEARN_PYTHON')
+    path, peer = folder / 'memory.npz', os.environ.get('CBLEARN_PYTHON')
     np.savez(path, **questions(10_000, 1_000_000))
-    found = kept('race memory ours', lambda: ask(sys.executable, OURS, path, [('ste', 'svrg', 6)], 0, 0))
-    if peer: found |= kept('race memory STE', lambda: ask(peer, PEER, path, [('STE', {}, 4)], 0, 0))
-    for name, each in found.items(): print(f'n = 10000, a million triplets: {name:12s} {each["grown_mb"]:7.0f} MB', flush=True)
+    found = kept(
+        'race memory ours', lambda: ask(sys.executable, OURS, path, [('ste', 'svrg', 6)], 0, 0)
+    )
+    if peer:
+        found |= kept('race memory STE', lambda: ask(peer, PEER, path, [('STE', {}, 4)], 0, 0))
+    for name, each in found.items():
+        print(f'n = 10000, a million triplets: {name:12s} {each["grown_mb"]:7.0f} MB', flush=True)
     return found
 
 
@@ -193,14 +263,32 @@ def main() -> list[dict]:
         for n, n_terms in TASKS:
             found = race(Path(name), n, n_terms)
             for method, each in found.items():
-                row = dict(method=method, task=f'{n} objects, {n_terms} triplets, p=10, to test error {TARGET}',
-                           peer='cblearn 0.4.0' if method.startswith('cblearn') else '', **columns(each, found['SVRG, ste']),
-                           peak_mb=round(max(one['peak_mb'] for one in each), 1), **common)
+                row = dict(
+                    method=method,
+                    task=f'{n} objects, {n_terms} triplets, p=10, to test error {TARGET}',
+                    peer='cblearn 0.4.0' if method.startswith('cblearn') else '',
+                    **columns(each, found['SVRG, ste']),
+                    peak_mb=round(max(one['peak_mb'] for one in each), 1),
+                    **common,
+                )
                 rows.append(row)
-                print(f'n = {n}: {method:14s} {row["seconds"] or "-":>9} s ({row.get("interval")}), work {row.get("work")} ({row.get("work_interval")}), '
-                      f'{row.get("ratio")} times SVRG on STE ({row.get("ratio_interval")}), error {row["quality"]} {row["how"]}', flush=True)
+                print(
+                    f'n = {n}: {method:14s} {row["seconds"] or "-":>9} s ({row.get("interval")}), work {row.get("work")} ({row.get("work_interval")}), '
+                    f'{row.get("ratio")} times SVRG on STE ({row.get("ratio_interval")}), error {row["quality"]} {row["how"]}',
+                    flush=True,
+                )
         for method, one in memory(Path(name)).items():
-            rows.append(dict(method=method, task='10000 objects, 1000000 triplets, p=10, memory of a few steps', seconds='', spread='', how='memory alone',
-                             peer='cblearn 0.4.0' if method.startswith('cblearn') else '', quality=f'{one["error"]:.3f}',
-                             peak_mb=round(one['grown_mb'], 1), **common))
+            rows.append(
+                dict(
+                    method=method,
+                    task='10000 objects, 1000000 triplets, p=10, memory of a few steps',
+                    seconds='',
+                    spread='',
+                    how='memory alone',
+                    peer='cblearn 0.4.0' if method.startswith('cblearn') else '',
+                    quality=f'{one["error"]:.3f}',
+                    peak_mb=round(one['grown_mb'], 1),
+                    **common,
+                )
+            )
     return rows

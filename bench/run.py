@@ -13,6 +13,7 @@ from the commit that was measured (docs/freshness.py). A script that reads PARTS
 there. Rivals live in build/peers, one environment per file of bench/peers, made when a script first asks for them
 (the names of their interpreters reach it as EXTREME_OPT_PEERS and EXTREME_OPT_PEERS_CBLEARN); set these variables to use your own.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -30,18 +31,23 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent/'docs')]
+sys.path[:0] = [str(HERE), str(HERE.parent / 'docs')]
 import freshness  # noqa: E402
 
 ROOT = HERE.parent
 RESULTS, PEERS = ROOT / 'docs' / 'results', ROOT / 'build' / 'peers'
 COLUMNS = ['method', 'task', 'peer', 'threads', 'seconds', 'quality', 'peak_mb', 'versions', 'date']
 OPTIONAL = [
-    'spread', 'how',  # relative spread over repeats; how the seconds were taken
-    'interval', 'work', 'work_interval', 'ratio', 'ratio_interval',  # over seeds, 95 %
+    'spread',
+    'how',  # relative spread over repeats; how the seconds were taken
+    'interval',
+    'work',
+    'work_interval',
+    'ratio',
+    'ratio_interval',  # over seeds, 95 %
 ]
 SHARED = freshness.HARNESS
-LIMIT, LIMIT_FULL = 15 * 60, 4 * 3600             # seconds that a script may take
+LIMIT, LIMIT_FULL = 15 * 60, 4 * 3600  # seconds that a script may take
 
 
 def scripts() -> dict[str, Path]:
@@ -51,16 +57,30 @@ def scripts() -> dict[str, Path]:
 
 def is_long(path: Path) -> bool:
     "Whether a script is left to --full."
-    return bool(re.search(r'^LONG = True', path.read_text(encoding='utf-8'), re.M)) or path.stem in {
-        'softmax_reproduce', 'similarity_reproduce', 'ordinal_reproduce', 'bound_reproduce', 'softmax_rivals', 'softmax_lbfgs', 'softmax_rates',
-        'similarity_million', 'ordinal_million'}
+    return bool(
+        re.search(r'^LONG = True', path.read_text(encoding='utf-8'), re.M)
+    ) or path.stem in {
+        'softmax_reproduce',
+        'similarity_reproduce',
+        'ordinal_reproduce',
+        'bound_reproduce',
+        'softmax_rivals',
+        'softmax_lbfgs',
+        'softmax_rates',
+        'similarity_million',
+        'ordinal_million',
+    }
 
 
 # ------------------------------------------------------------------------------------------ what is fresh
 def story(name: str) -> dict:
     "How the rows of a script came about; empty where nothing is told."
     path = RESULTS / f'{name}.json'
-    return json.loads(path.read_text(encoding='utf-8')) if path.exists() and (RESULTS / f'{name}.csv').exists() else {}
+    return (
+        json.loads(path.read_text(encoding='utf-8'))
+        if path.exists() and (RESULTS / f'{name}.csv').exists()
+        else {}
+    )
 
 
 def changed(name: str) -> list[str]:
@@ -73,21 +93,46 @@ def is_fresh(name: str, full: bool = False) -> bool:
     "Whether the stored rows were measured with this very code on a machine like this one, as fully as is asked."
     told = story(name)
     import machine
-    return bool(told) and not changed(name) and told['machine'] == machine.cpu() and told['full'] >= full
+
+    return (
+        bool(told)
+        and not changed(name)
+        and told['machine'] == machine.cpu()
+        and told['full'] >= full
+    )
 
 
 # ------------------------------------------------------------------------------------------ rivals
 def peers(name: str) -> str | None:
     "The interpreter of the environment of bench/peers/NAME.txt; it is made where it is not there or is made from other pins."
-    wanted, folder = (HERE/'peers'/f'{name}.txt').read_text(encoding='utf-8'), PEERS / name
-    python, stamp = folder / ('Scripts/python.exe' if os.name == 'nt' else 'bin/python'), folder / 'made_from.txt'
-    if python.exists() and stamp.exists() and stamp.read_text(encoding='utf-8') == wanted: return str(python)
+    wanted, folder = (HERE / 'peers' / f'{name}.txt').read_text(encoding='utf-8'), PEERS / name
+    python, stamp = (
+        folder / ('Scripts/python.exe' if os.name == 'nt' else 'bin/python'),
+        folder / 'made_from.txt',
+    )
+    if python.exists() and stamp.exists() and stamp.read_text(encoding='utf-8') == wanted:
+        return str(python)
     print(f'making the environment of rivals build/peers/{name}', flush=True)
     try:
         subprocess.run([sys.executable, '-m', 'venv', '--clear', str(folder)], check=True)
-        subprocess.run([str(python), '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '-r', str(HERE/'peers'/f'{name}.txt')], check=True)
+        subprocess.run(
+            [
+                str(python),
+                '-m',
+                'pip',
+                'install',
+                '--quiet',
+                '--disable-pip-version-check',
+                '-r',
+                str(HERE / 'peers' / f'{name}.txt'),
+            ],
+            check=True,
+        )
     except subprocess.CalledProcessError as error:
-        print(f'bench/peers/{name}.txt could not be installed ({error}): no rows for these rivals', flush=True)
+        print(
+            f'bench/peers/{name}.txt could not be installed ({error}): no rows for these rivals',
+            flush=True,
+        )
         return None
     stamp.write_text(wanted, encoding='utf-8')
     return str(python)
@@ -97,20 +142,31 @@ def parts(path: Path) -> Path:
     "Where a script may keep what it has finished until all is; another place for other code."
     digest = hashlib.sha256()
     for place in freshness.touched(path, ROOT):
-        for file in sorted((ROOT/place).rglob('*.py')) if (ROOT/place).is_dir() else [ROOT/place]: digest.update(file.read_bytes())
-    return ROOT/'build'/'bench'/f'{path.stem}-{digest.hexdigest()[:16]}'
+        for file in (
+            sorted((ROOT / place).rglob('*.py')) if (ROOT / place).is_dir() else [ROOT / place]
+        ):
+            digest.update(file.read_bytes())
+    return ROOT / 'build' / 'bench' / f'{path.stem}-{digest.hexdigest()[:16]}'
 
 
 def environment(path: Path, full: bool) -> dict[str, str]:
     "What a script finds in its environment: one thread, its rivals, whether all is wanted."
     import machine
+
     env, text = machine.pinned(1), path.read_text(encoding='utf-8')
-    if full: env |= {'EXTREME_OPT_FULL': '1', 'FULL': '1'}
-    if re.search(r"environ.*'PARTS'", text): env.setdefault('PARTS', str(parts(path)))
+    if full:
+        env |= {'EXTREME_OPT_FULL': '1', 'FULL': '1'}
+    if re.search(r"environ.*'PARTS'", text):
+        env.setdefault('PARTS', str(parts(path)))
     if re.search(r'EXTREME_OPT_PEERS\b|peer_python\(\)', text) and not env.get('EXTREME_OPT_PEERS'):
         env['EXTREME_OPT_PEERS'] = peers('main') or ''
     if re.search(r'CBLEARN|peer_python\(.cblearn', text):
-        mine = env.get('EXTREME_OPT_PEERS_CBLEARN') or env.get('CBLEARN_PYTHON') or peers('cblearn') or ''
+        mine = (
+            env.get('EXTREME_OPT_PEERS_CBLEARN')
+            or env.get('CBLEARN_PYTHON')
+            or peers('cblearn')
+            or ''
+        )
         env |= {'EXTREME_OPT_PEERS_CBLEARN': mine, 'CBLEARN_PYTHON': mine}
     return env
 
@@ -119,7 +175,9 @@ def environment(path: Path, full: bool) -> dict[str, str]:
 def measure(path: Path) -> list[dict]:
     "Import a script and run its `main`."
     spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)      # kernels that are kept on disk look for it there
+    module = sys.modules[path.stem] = importlib.util.module_from_spec(
+        spec
+    )  # kernels that are kept on disk look for it there
     spec.loader.exec_module(module)
     return module.main()
 
@@ -128,50 +186,86 @@ def write(rows: list[dict], path: Path) -> None:
     "Write rows as CSV, whole or not at all."
     for row in rows:
         if not set(COLUMNS) <= set(row) <= {*COLUMNS, *OPTIONAL}:
-            raise ValueError(f'{path.name}: a row has the columns {sorted(row)}, but {COLUMNS} are needed and {OPTIONAL} allowed')
+            raise ValueError(
+                f'{path.name}: a row has the columns {sorted(row)}, but {COLUMNS} are needed and {OPTIONAL} allowed'
+            )
     path.parent.mkdir(parents=True, exist_ok=True)
-    part, columns = path.with_suffix('.part'), COLUMNS + [name for name in OPTIONAL if any(name in row for row in rows)]
+    part, columns = (
+        path.with_suffix('.part'),
+        COLUMNS + [name for name in OPTIONAL if any(name in row for row in rows)],
+    )
     with part.open('w', newline='', encoding='utf-8') as file:
         table = csv.DictWriter(file, columns, restval='', lineterminator='\n')
-        table.writeheader(); table.writerows(rows)
+        table.writeheader()
+        table.writerows(rows)
     part.replace(path)
 
 
 def alone(name: str) -> None:
     "Measure in this process and store rows and story."
     import machine
-    path, full, mark = scripts()[name], os.environ.get('EXTREME_OPT_FULL') == '1', time.perf_counter()
+
+    path, full, mark = (
+        scripts()[name],
+        os.environ.get('EXTREME_OPT_FULL') == '1',
+        time.perf_counter(),
+    )
     paths = freshness.touched(path, ROOT)
     commit = freshness.here(paths, ROOT)
     rows = measure(path)
     write(rows, RESULTS / f'{name}.csv')
-    told = dict(command=f'make bench name={name}' + ' full=1' * full, commit=commit, full=full, machine=machine.cpu(), cores=os.cpu_count(),
-                versions=machine.versions(), rivals={each: machine.installed(each) for each in ('main', 'cblearn') if machine.peer_at(each)},
-                minutes=round((time.perf_counter() - mark) / 60, 1), date=datetime.date.today().isoformat(), how=HOW, paths=paths)
+    told = dict(
+        command=f'make bench name={name}' + ' full=1' * full,
+        commit=commit,
+        full=full,
+        machine=machine.cpu(),
+        cores=os.cpu_count(),
+        versions=machine.versions(),
+        rivals={
+            each: machine.installed(each) for each in ('main', 'cblearn') if machine.peer_at(each)
+        },
+        minutes=round((time.perf_counter() - mark) / 60, 1),
+        date=datetime.date.today().isoformat(),
+        how=HOW,
+        paths=paths,
+    )
     (RESULTS / f'{name}.json').write_text(json.dumps(told, indent=1) + '\n', encoding='utf-8')
     shutil.rmtree(parts(path), ignore_errors=True)
 
 
-HOW = ('In a process of its own; libraries held to the threads that a row names; compiled and warmed up before the clock starts; jobs that are compared '
-       'take turns; medians over repeats where a job is short; peak_mb is the most memory of the process that a row was measured in.')
+HOW = (
+    'In a process of its own; libraries held to the threads that a row names; compiled and warmed up before the clock starts; jobs that are compared '
+    'take turns; medians over repeats where a job is short; peak_mb is the most memory of the process that a row was measured in.'
+)
 
 
 def fitting(minutes: float, known: dict[str, Path]) -> list[str]:
     "The long scripts whose code has changed since they were measured, the shorter first, as far as they fit; what does not is named."
     chosen = []
-    stale = {name: float(story(name).get('minutes') or LIMIT / 60) for name, path in known.items() if is_long(path) and changed(name)}
+    stale = {
+        name: float(story(name).get('minutes') or LIMIT / 60)
+        for name, path in known.items()
+        if is_long(path) and changed(name)
+    }
     for name, expected in sorted(stale.items(), key=lambda item: item[1]):
         fits = expected <= minutes
         minutes -= expected * fits
-        if fits: chosen.append(name)
-        else: print(f'{name} is older than the code and takes about {expected:.0f} minutes, more than is left; run it by itself: make bench name={name}', flush=True)
-    if not stale: print('every long result is as the code stands', flush=True)
+        if fits:
+            chosen.append(name)
+        else:
+            print(
+                f'{name} is older than the code and takes about {expected:.0f} minutes, more than is left; run it by itself: make bench name={name}',
+                flush=True,
+            )
+    if not stale:
+        print('every long result is as the code stands', flush=True)
     return chosen
 
 
 def seconds_for(args, names: list[str], spent: float) -> float:
     "How long the next script may take; of --slow what is left of its minutes."
-    if args.slow is not None: return max(1., 60 * args.slow - spent)
+    if args.slow is not None:
+        return max(1.0, 60 * args.slow - spent)
     return LIMIT_FULL if args.full or names else LIMIT
 
 
@@ -179,44 +273,83 @@ def main(words: list[str]) -> int:
     parser = argparse.ArgumentParser(description='Measure speed and write docs/results.')
     parser.add_argument('names', nargs='*')
     parser.add_argument('--full', action='store_true', help='every script, in full length')
-    parser.add_argument('--list', action='store_true', help='what is there, and which results are older than the code')
-    parser.add_argument('--slow', type=float, metavar='MINUTES', help='of the long scripts those whose code has changed, as many as fit; the others are named')
+    parser.add_argument(
+        '--list',
+        action='store_true',
+        help='what is there, and which results are older than the code',
+    )
+    parser.add_argument(
+        '--slow',
+        type=float,
+        metavar='MINUTES',
+        help='of the long scripts those whose code has changed, as many as fit; the others are named',
+    )
     parser.add_argument('--here', help=argparse.SUPPRESS)
     args, known = parser.parse_args(words), scripts()
-    if args.here: alone(args.here); return 0
+    if args.here:
+        alone(args.here)
+        return 0
     names = [name.removesuffix('.py').removeprefix('bench/') for name in args.names]
     for name in names:
-        if name not in known: sys.exit(f'bench has no script {name!r}; there are: {", ".join(known)}')
+        if name not in known:
+            sys.exit(f'bench has no script {name!r}; there are: {", ".join(known)}')
     if args.list:
         for name, path in known.items():
-            there = (RESULTS/f'{name}.csv').exists()
-            state = 'fresh' if story(name) and not changed(name) else 'older than the code' if story(name) else 'of unknown age' if there else 'not there'
+            there = (RESULTS / f'{name}.csv').exists()
+            state = (
+                'fresh'
+                if story(name) and not changed(name)
+                else 'older than the code'
+                if story(name)
+                else 'of unknown age'
+                if there
+                else 'not there'
+            )
             print(f'{name:24}{"long" if is_long(path) else "":6}results {state}')
         return 0
     wanted = names or [name for name, path in known.items() if args.full or not is_long(path)]
     if args.slow is not None:
         wanted = names = fitting(args.slow, known)
-        if not wanted: return 0
+        if not wanted:
+            return 0
     failed, started = [], time.monotonic()
-    left = [f'{name} (long: make bench name={name})' for name, path in known.items() if name not in wanted and is_long(path) and args.slow is None and not names]
+    left = [
+        f'{name} (long: make bench name={name})'
+        for name, path in known.items()
+        if name not in wanted and is_long(path) and args.slow is None and not names
+    ]
     for name in wanted:
         path = known[name]
-        if not names and is_fresh(name, args.full): left.append(f'{name} (as the code stands, {story(name)["date"]})'); continue
+        if not names and is_fresh(name, args.full):
+            left.append(f'{name} (as the code stands, {story(name)["date"]})')
+            continue
         print(f'== {name}', flush=True)
         try:
-            full = args.full or args.slow is not None and story(name).get('full', False)      # again as it was
-            subprocess.run([sys.executable, str(HERE/'run.py'), '--here', name], check=True, env=environment(path, full),
-                           timeout=seconds_for(args, names, time.monotonic() - started))
+            full = (
+                args.full or args.slow is not None and story(name).get('full', False)
+            )  # again as it was
+            subprocess.run(
+                [sys.executable, str(HERE / 'run.py'), '--here', name],
+                check=True,
+                env=environment(path, full),
+                timeout=seconds_for(args, names, time.monotonic() - started),
+            )
             print(f'wrote docs/results/{name}.csv', flush=True)
         except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
             if args.slow is not None and isinstance(error, subprocess.TimeoutExpired):
-                print(f'{name} was stopped when the {args.slow:g} minutes were over; run it by itself: make bench name={name}', flush=True)
-                for other in wanted[wanted.index(name) + 1:]: print(f'not run: {other} (no time left: make bench name={other})', flush=True)
+                print(
+                    f'{name} was stopped when the {args.slow:g} minutes were over; run it by itself: make bench name={name}',
+                    flush=True,
+                )
+                for other in wanted[wanted.index(name) + 1 :]:
+                    print(f'not run: {other} (no time left: make bench name={other})', flush=True)
                 break
             failed.append(name)
             print(f'{name} did not end well: {error}', flush=True)
-    for word in left: print(f'not run: {word}', flush=True)
-    if failed: print(f'failed: {", ".join(failed)}', file=sys.stderr)
+    for word in left:
+        print(f'not run: {word}', flush=True)
+    if failed:
+        print(f'failed: {", ".join(failed)}', file=sys.stderr)
     return bool(failed)
 
 

@@ -8,6 +8,7 @@
 
 Seconds are medians over rounds, taken by turns.
 """
+
 from __future__ import annotations
 
 import json
@@ -31,9 +32,18 @@ from extreme_opt.softmax import DoubleSum
 ROUNDS, LIMIT_MB, PART_MB, N_PARTS = 7, 512, 64, 32
 
 
-def row(method, task, peer, seconds=0., quality='', threads=1, peak=None) -> dict:
-    return dict(method=method, task=task, peer=peer, threads=threads, seconds=f'{seconds:.5f}', quality=quality,
-                peak_mb=machine.peak_mb() if peak is None else peak, versions=machine.versions('dask', 'distributed'), date=machine.today())
+def row(method, task, peer, seconds=0.0, quality='', threads=1, peak=None) -> dict:
+    return dict(
+        method=method,
+        task=task,
+        peer=peer,
+        threads=threads,
+        seconds=f'{seconds:.5f}',
+        quality=quality,
+        peak_mb=machine.peak_mb() if peak is None else peak,
+        versions=machine.versions('dask', 'distributed'),
+        date=machine.today(),
+    )
 
 
 def sparse_rows(n, d, classes, seed=0):
@@ -43,52 +53,103 @@ def sparse_rows(n, d, classes, seed=0):
 
 def traffic(client) -> list[dict]:
     X, y = sparse_rows(200, 500, 200)
-    bound, double = LogLinear(X, y, 200, dtype=np.float64), DoubleSum(X, y, 200, alpha=1., dtype=np.float64)
+    bound, double = (
+        LogLinear(X, y, 200, dtype=np.float64),
+        DoubleSum(X, y, 200, alpha=1.0, dtype=np.float64),
+    )
     small = DoubleSum(*sparse_rows(150_000, 2, 2), 2, dtype=np.float64)
     found, vector = [], np.ones(bound.n_params)
     for name, problem, job, formula in (
-            ('gradient, LogLinear', bound, lambda one, at: one.loss_and_grad(at), step_bytes(bound.n_params, 2)),
-            ('curvature product, LogLinear', bound, lambda one, at: one.curvature_times(at, vector), product_bytes(bound.n_params, 2)),
-            ('gradient, DoubleSum', small, lambda one, at: one.loss_and_grad(at), step_bytes(small.n_weights, 2, small.n_samples)),
-            ('pass of rotating blocks', double, lambda one, at: one.rotate(at, 1.), rotation_bytes(double.n_weights, double.n_samples, 2))):
-        whole, params = Sharded(problem, client, 2), problem.start() + .01
-        job(whole, params)                                        # compiled, and for the product: the point is there
-        if 'product' not in name: params = params + .01
+        (
+            'gradient, LogLinear',
+            bound,
+            lambda one, at: one.loss_and_grad(at),
+            step_bytes(bound.n_params, 2),
+        ),
+        (
+            'curvature product, LogLinear',
+            bound,
+            lambda one, at: one.ggn_vp(at, vector),
+            product_bytes(bound.n_params, 2),
+        ),
+        (
+            'gradient, DoubleSum',
+            small,
+            lambda one, at: one.loss_and_grad(at),
+            step_bytes(small.n_weights, 2, small.n_samples),
+        ),
+        (
+            'pass of rotating blocks',
+            double,
+            lambda one, at: one.rotate(at, 1.0),
+            rotation_bytes(double.n_weights, double.n_samples, 2),
+        ),
+    ):
+        whole, params = Sharded(problem, client, 2), problem.init_params() + 0.01
+        job(whole, params)  # compiled, and for the product: the point is there
+        if 'product' not in name:
+            params = params + 0.01
         n = bytes_sent(client, lambda job=job, whole=whole, params=params: job(whole, params))
         print(f'{name}: {n} bytes sent, {formula} by the formula, {n / formula - 1:+.1%}')
-        found.append(row('bytes', name, '2 workers', quality=f'sent={n}, formula={formula}', threads=2))
+        found.append(
+            row('bytes', name, '2 workers', quality=f'sent={n}, formula={formula}', threads=2)
+        )
     return found
 
 
 def scaling(client) -> list[dict]:
     problem = LogLinear(*sparse_rows(200_000, 100, 20), 20)
-    whole, tiny, wide = Sharded(problem, client, 2), Sharded(LogLinear(*sparse_rows(4, 2, 2), 2), client, 2), LogLinear(*sparse_rows(4, 25_000, 20), 20, dtype=np.float32)
+    whole, tiny, wide = (
+        Sharded(problem, client, 2),
+        Sharded(LogLinear(*sparse_rows(4, 2, 2), 2), client, 2),
+        LogLinear(*sparse_rows(4, 25_000, 20), 20, dtype=np.float32),
+    )
     large, moves = Sharded(wide, client, 2), iter(np.linspace(0, 1, 1000))
-    at = lambda one: one.start() + one.dtype.type(next(moves))          # a new point each time: parameters travel
-    seconds = machine.alternate({'1 process': lambda: problem.loss_and_grad(at(problem)), '2 workers': lambda: whole.loss_and_grad(at(problem)),
-                                 'nothing': lambda: tiny.loss_and_grad(at(tiny)), 'wide': lambda: large.loss_and_grad(at(wide)),
-                                 'wide here': lambda: wide.loss_and_grad(at(wide))}, ROUNDS)
+    def at(one):
+        return (
+            one.init_params() + one.dtype.type(next(moves))
+        )  # a new point each time: parameters travel
+    seconds = machine.alternate(
+        {
+            '1 process': lambda: problem.loss_and_grad(at(problem)),
+            '2 workers': lambda: whole.loss_and_grad(at(problem)),
+            'nothing': lambda: tiny.loss_and_grad(at(tiny)),
+            'wide': lambda: large.loss_and_grad(at(wide)),
+            'wide here': lambda: wide.loss_and_grad(at(wide)),
+        },
+        ROUNDS,
+    )
     middle = {name: float(np.median(some)) for name, some in seconds.items()}
     gain = machine.ratio(seconds['1 process'], seconds['2 workers'])
-    print(f'two workers over one process: {gain:.2f} times; a round trip {1e3 * middle["nothing"]:.0f} ms')
+    print(
+        f'two workers over one process: {gain:.2f} times; a round trip {1e3 * middle["nothing"]:.0f} ms'
+    )
     megabytes = wide.n_params * 4 / 1e6
-    each = max(0., middle['wide'] - middle['nothing'] - middle['wide here']) / megabytes
+    each = max(0.0, middle['wide'] - middle['nothing'] - middle['wide here']) / megabytes
     task = '200,000 x 100 dense float32, 20 classes'
-    return [row('gradient', task, '1 process', middle['1 process']), row('gradient', task, '2 workers', middle['2 workers'], f'{gain:.2f} times one process', 2),
-            row('round trip', 'nothing to compute', '2 workers', middle['nothing'], threads=2),
-            row('megabyte', 'parameters and gradient, float32', '2 workers', each, threads=2)]
+    return [
+        row('gradient', task, '1 process', middle['1 process']),
+        row('gradient', task, '2 workers', middle['2 workers'], f'{gain:.2f} times one process', 2),
+        row('round trip', 'nothing to compute', '2 workers', middle['nothing'], threads=2),
+        row('megabyte', 'parameters and gradient, float32', '2 workers', each, threads=2),
+    ]
 
 
-def make(columns): return LogLinear(columns['features'], columns['labels'], 5, ridge=1e-3)
+def make(columns):
+    return LogLinear(columns['features'], columns['labels'], 5, ridge=1e-3)
 
 
 def out_of_core(folder: str) -> dict:
     "Three steps on all parts, one part in memory at a time; in a process that may not have more."
     resource.setrlimit(resource.RLIMIT_DATA, (LIMIT_MB * 2**20, LIMIT_MB * 2**20))
     paths = sorted(Path(folder).iterdir())
-    run = minimize(Sharded.of(file_parts(paths, make), keep=False), LBFGS(), max_steps=3)
-    return dict(seconds=run.rows[-1]['seconds'], losses=run.column('loss').tolist(), peak_mb=machine.peak_mb(),
-                data_mb=sum(file.stat().st_size for path in paths for file in path.iterdir()) / 2**20)
+    run = minimize(Sharded.of(file_parts(paths, make), keep=False), LBFGS(), max_iter=3)
+    return dict(
+        seconds=run.history[-1]['seconds'],
+        losses=run.column('loss').tolist(),
+        peak_mb=machine.peak_mb(),
+        data_mb=sum(file.stat().st_size for path in paths for file in path.iterdir()) / 2**20,
+    )
 
 
 def beyond_memory() -> dict:
@@ -96,20 +157,40 @@ def beyond_memory() -> dict:
         rng = np.random.default_rng(0)
         for k in range(N_PARTS):
             X = rng.standard_normal((PART_MB * 2**20 // 256, 64), np.float32)
-            save_part(Path(folder)/f'part-{k:02}', features=X, labels=(X[:, 0] > 0) + 2 * (X[:, 1] > 0))
+            save_part(
+                Path(folder) / f'part-{k:02}', features=X, labels=(X[:, 0] > 0) + 2 * (X[:, 1] > 0)
+            )
             del X
-        done = subprocess.run([sys.executable, __file__, folder], capture_output=True, text=True, env=os.environ | {'PYTHONPATH': os.pathsep.join(sys.path)})
-        if done.returncode: raise RuntimeError(done.stderr[-2000:])
+        done = subprocess.run(
+            [sys.executable, __file__, folder],
+            capture_output=True,
+            text=True,
+            env=os.environ | {'PYTHONPATH': os.pathsep.join(sys.path)},
+        )
+        if done.returncode:
+            raise RuntimeError(done.stderr[-2000:])
     found = json.loads(done.stdout)
-    print(f'out of core: {found["data_mb"]:.0f} MB of data, {LIMIT_MB} MB allowed, {found["peak_mb"]:.0f} MB at the peak, losses {found["losses"]}')
-    if not found['peak_mb'] < LIMIT_MB <= found['data_mb'] / 4: raise RuntimeError('the run was not out of core')
+    print(
+        f'out of core: {found["data_mb"]:.0f} MB of data, {LIMIT_MB} MB allowed, {found["peak_mb"]:.0f} MB at the peak, losses {found["losses"]}'
+    )
+    if not found['peak_mb'] < LIMIT_MB <= found['data_mb'] / 4:
+        raise RuntimeError('the run was not out of core')
     quality = f'data={found["data_mb"]:.0f}, limit={LIMIT_MB}, loss {found["losses"][0] / found["losses"][-1]:.1f} times lower'
-    return row('out of core', f'{N_PARTS} memory-mapped parts, 3 steps', '1 process', found['seconds'], quality, peak=found['peak_mb'])
+    return row(
+        'out of core',
+        f'{N_PARTS} memory-mapped parts, 3 steps',
+        '1 process',
+        found['seconds'],
+        quality,
+        peak=found['peak_mb'],
+    )
 
 
 def main() -> list[dict]:
     rows = [beyond_memory()]
-    with local_client(2) as client: return rows + scaling(client) + traffic(client)
+    with local_client(2) as client:
+        return rows + scaling(client) + traffic(client)
 
 
-if __name__ == '__main__': print(json.dumps(out_of_core(sys.argv[1])))
+if __name__ == '__main__':
+    print(json.dumps(out_of_core(sys.argv[1])))

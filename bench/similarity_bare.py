@@ -5,6 +5,7 @@ towers and rules for everything; the one with linear towers has the same rules, 
 full ones from the start. Seconds are those of the fit, on one thread.
 Each fit is kept under build/bench as soon as it has ended; a run that was stopped goes on behind the last of them.
 """
+
 from __future__ import annotations
 
 import time
@@ -22,8 +23,11 @@ LONG = True
 
 def factors(model):
     "Scores of a fitted model, with the loss that it ended at."
-    def score(rows): return model.left_embeddings_[rows] @ model.right_embeddings_.T
-    score.loss = float(model.run_.state.loss)                                   # type: ignore[attr-defined]
+
+    def score(rows):
+        return model.left_embeddings_[rows] @ model.right_embeddings_.T
+
+    score.loss = float(model.run_.state.loss)  # type: ignore[attr-defined]
     return score
 
 
@@ -38,10 +42,17 @@ def svd(train):
     return lambda rows: P[rows] @ Q.T
 
 
-METHODS = {'popularity': popularity, f'truncated SVD, rank {RANK}': svd,
-           'SimilarityModel, linear towers': lambda train: factors(SimilarityModel(RANK, Linear(), Linear()).fit(train)),
-           'SimilarityModel, bare': lambda train: factors(SimilarityModel(RANK).fit(train)),
-           'SimilarityModel, no damping': lambda train: factors(undamped(SimilarityModel(RANK)).fit(train))}
+METHODS = {
+    'popularity': popularity,
+    f'truncated SVD, rank {RANK}': svd,
+    'SimilarityModel, linear towers': lambda train: factors(
+        SimilarityModel(RANK, Linear(), Linear()).fit(train)
+    ),
+    'SimilarityModel, bare': lambda train: factors(SimilarityModel(RANK).fit(train)),
+    'SimilarityModel, no damping': lambda train: factors(
+        undamped(SimilarityModel(RANK)).fit(train)
+    ),
+}
 
 
 def judged(train, test, make) -> dict:
@@ -51,15 +62,33 @@ def judged(train, test, make) -> dict:
     took = time.perf_counter() - mark
     found = rank_measures(score, test, train, MEASURES)
     end = f' loss={score.loss:.5g}' if hasattr(score, 'loss') else ''
-    return dict(seconds=f'{took:.1f}', peak_mb=round(machine.peak_mb(), 1),
-                quality=f'mp5={found["mean_precision@5"]:.4f} recall20={found["recall@20"]:.4f} ndcg20={found["ndcg@20"]:.4f}' + end)
+    return dict(
+        seconds=f'{took:.1f}',
+        peak_mb=round(machine.peak_mb(), 1),
+        quality=f'mp5={found["mean_precision@5"]:.4f} recall20={found["recall@20"]:.4f} ndcg20={found["ndcg@20"]:.4f}'
+        + end,
+    )
 
 
 def main() -> list[dict]:
     rows = []
     for title, (train, test) in sets().items():
         for name, make in METHODS.items():
-            told = kept(__file__, f'{title} {name}', lambda train=train, test=test, make=make: judged(train, test, make))
+            told = kept(
+                __file__,
+                f'{title} {name}',
+                lambda train=train, test=test, make=make: judged(train, test, make),
+            )
             print(f'{title}: {name}: {told["quality"]}, {told["seconds"]} s', flush=True)
-            rows.append(dict(method=name, task=f'bare {title}', peer='', threads=1, versions=machine.versions(), date=machine.today()) | told)
+            rows.append(
+                dict(
+                    method=name,
+                    task=f'bare {title}',
+                    peer='',
+                    threads=1,
+                    versions=machine.versions(),
+                    date=machine.today(),
+                )
+                | told
+            )
     return rows

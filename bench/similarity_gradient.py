@@ -12,6 +12,7 @@ the activations and their slopes; the observed pairs; the Gramians and what they
 
 Each case is kept under build/bench as soon as it is measured; a run that was stopped goes on behind the last of them.
 """
+
 from __future__ import annotations
 
 import json
@@ -24,17 +25,30 @@ from pathlib import Path
 
 import numpy as np
 
-LEFT, RIGHT, PAIRS, HIDDEN, K, OMEGA, RIDGE, ROUNDS = 6000, 3500, 500_000, 256, 128, 2**-4, 4., 5
-FLOPS = HIDDEN * HIDDEN + HIDDEN * K      # multiply-adds of a forward pass, per row
-ASKED = {('gradient', 'torch'): 2.5, ('gradient', 'jax'): 1.5, ('product', 'torch'): 8., ('product', 'jax'): 4.}
-ASKED_SHARE = {'gradient': .6, 'product': .75}
+LEFT, RIGHT, PAIRS, HIDDEN, K, OMEGA, RIDGE, ROUNDS = 6000, 3500, 500_000, 256, 128, 2**-4, 4.0, 5
+FLOPS = HIDDEN * HIDDEN + HIDDEN * K  # multiply-adds of a forward pass, per row
+ASKED = {
+    ('gradient', 'torch'): 2.5,
+    ('gradient', 'jax'): 1.5,
+    ('product', 'torch'): 8.0,
+    ('product', 'jax'): 4.0,
+}
+ASKED_SHARE = {'gradient': 0.6, 'product': 0.75}
 
 
 def kept(script, key, job):
     "What `job` told when this very code ran it before, else what it tells now; told things are JSON."
     import run
-    path = run.ROOT/'build'/'bench'/Path(script).stem/f'{run.fingerprint(Path(script))} {key}.json'
-    if path.exists(): return json.loads(path.read_text())
+
+    path = (
+        run.ROOT
+        / 'build'
+        / 'bench'
+        / Path(script).stem
+        / f'{run.fingerprint(Path(script))} {key}.json'
+    )
+    if path.exists():
+        return json.loads(path.read_text())
     told = job()
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(told))
@@ -45,25 +59,59 @@ def data(dtype):
     "Pairs (sorted ids), parameters of both towers as lists of arrays, and a direction."
     rng = np.random.default_rng(0)
     keys = np.sort(rng.choice(LEFT * RIGHT, PAIRS, replace=False))
-    shapes = [(size, shape) for n in (LEFT, RIGHT) for size, shape in ((1, (n, HIDDEN)), (1, (HIDDEN,)), (HIDDEN, (HIDDEN, HIDDEN)), (1, (HIDDEN,)),
-                                                                      (HIDDEN, (K, HIDDEN)), (1, (K,)))]
-    theta, way = ([(rng.normal(size=shape) * (.3 if len(shape) > 1 else .1) / np.sqrt(size)).astype(dtype) for size, shape in shapes] for _ in range(2))
+    shapes = [
+        (size, shape)
+        for n in (LEFT, RIGHT)
+        for size, shape in (
+            (1, (n, HIDDEN)),
+            (1, (HIDDEN,)),
+            (HIDDEN, (HIDDEN, HIDDEN)),
+            (1, (HIDDEN,)),
+            (HIDDEN, (K, HIDDEN)),
+            (1, (K,)),
+        )
+    ]
+    theta, way = (
+        [
+            (rng.normal(size=shape) * (0.3 if len(shape) > 1 else 0.1) / np.sqrt(size)).astype(
+                dtype
+            )
+            for size, shape in shapes
+        ]
+        for _ in range(2)
+    )
     return keys // RIGHT, keys % RIGHT, theta, way
 
 
-def flat(parts): return np.concatenate([np.asarray(part).ravel() for part in parts])
+def flat(parts):
+    return np.concatenate([np.asarray(part).ravel() for part in parts])
 
 
 def ours(task, dtype):
     from extreme_opt.similarity import MLP, AllPairs
+
     rows, columns, theta, way = data(dtype)
-    problem = AllPairs(np.column_stack([rows, columns]), n_left=LEFT, n_right=RIGHT, n_components=K, left=MLP(HIDDEN, HIDDEN), right=MLP(HIDDEN, HIDDEN),
-                       unobserved_weight=OMEGA, ridge=RIDGE, dtype=dtype, n_threads=int(os.environ['OMP_NUM_THREADS']))
+    problem = AllPairs(
+        np.column_stack([rows, columns]),
+        n_left=LEFT,
+        n_right=RIGHT,
+        n_components=K,
+        left=MLP(HIDDEN, HIDDEN),
+        right=MLP(HIDDEN, HIDDEN),
+        unobserved_weight=OMEGA,
+        ridge=RIDGE,
+        dtype=dtype,
+        n_jobs=int(os.environ['OMP_NUM_THREADS']),
+    )
     theta, way = flat(theta), flat(way)
+
     def gradient():
         problem._memo.clear()
         return problem.loss_and_grad(theta)[1]
-    def product(): return problem.curvature_times(theta, way)
+
+    def product():
+        return problem.ggn_vp(theta, way)
+
     problem.loss(theta)
     return (product if task == 'product' else gradient), lambda: parts(task, problem, theta, way)
 
@@ -74,99 +122,215 @@ def parts(task, problem, theta, way):
     from extreme_opt.similarity import gramian, towers
     from extreme_opt.similarity import problem as whole
     from extreme_opt.similarity.curvature import _add_ways, _visit_ways, cross_gramian
+
     point, dtype, chunk = problem.point(theta), problem.dtype, 512
     rng, wide = np.random.default_rng(0), 1 if task == 'gradient' else 2
-    A, D, W, S = (rng.normal(size=shape).astype(dtype) for shape in ((chunk, wide * HIDDEN), (chunk, K), (HIDDEN, wide * HIDDEN), (K, wide * HIDDEN)))
-    hidden, last, gw, gs, times = (np.empty(shape, dtype) for shape in ((chunk, HIDDEN), (chunk, K), (HIDDEN, HIDDEN), (K, HIDDEN), (chunk, 2 * HIDDEN)))
-    table, bias, n_chunks, terms = towers.TAYLOR.astype(dtype), np.zeros(HIDDEN, dtype), (LEFT + RIGHT) / chunk, problem.terms
-    acts, back, first, second = A[:, :HIDDEN].copy(), A[:, :HIDDEN].copy(), W[:, :HIDDEN].copy(), S[:, :HIDDEN].copy()
+    A, D, W, S = (
+        rng.normal(size=shape).astype(dtype)
+        for shape in (
+            (chunk, wide * HIDDEN),
+            (chunk, K),
+            (HIDDEN, wide * HIDDEN),
+            (K, wide * HIDDEN),
+        )
+    )
+    hidden, last, gw, gs, times = (
+        np.empty(shape, dtype)
+        for shape in (
+            (chunk, HIDDEN),
+            (chunk, K),
+            (HIDDEN, HIDDEN),
+            (K, HIDDEN),
+            (chunk, 2 * HIDDEN),
+        )
+    )
+    table, bias, n_chunks, terms = (
+        towers.TAYLOR.astype(dtype),
+        np.zeros(HIDDEN, dtype),
+        (LEFT + RIGHT) / chunk,
+        problem.terms,
+    )
+    acts, back, first, second = (
+        A[:, :HIDDEN].copy(),
+        A[:, :HIDDEN].copy(),
+        W[:, :HIDDEN].copy(),
+        S[:, :HIDDEN].copy(),
+    )
+
     def products():
         for _ in range(round(n_chunks)):
-            np.matmul(A, W.T, out=hidden); np.matmul(A, S.T, out=last)
-            np.matmul(D.T, acts, out=gs); np.matmul(D, second, out=hidden)
-            np.matmul(back.T, acts, out=gw); np.matmul(back, first, out=hidden)
+            np.matmul(A, W.T, out=hidden)
+            np.matmul(A, S.T, out=last)
+            np.matmul(D.T, acts, out=gs)
+            np.matmul(D, second, out=hidden)
+            np.matmul(back.T, acts, out=gw)
+            np.matmul(back, first, out=hidden)
+
     def activations():
         for _ in range(2 * round(n_chunks)):
-            if task == 'gradient': towers.add_bias_elu(hidden, bias, table)
-            else: towers._way_in(hidden, bias, acts, times)
+            if task == 'gradient':
+                towers.add_bias_elu(hidden, bias, table)
+            else:
+                towers._way_in(hidden, bias, acts, times)
             towers.times_slope(back, acts, np.zeros(HIDDEN, dtype))
-    P, Q, to_left, to_right = point.left, point.right, np.zeros_like(point.left), np.zeros_like(point.right)
+
+    P, Q, to_left, to_right = (
+        point.left,
+        point.right,
+        np.zeros_like(point.left),
+        np.zeros_like(point.right),
+    )
     if task == 'gradient':
-        def observed(): pairs.visit_pairs(terms, P, Q, to_left, to_right)
+
+        def observed():
+            pairs.visit_pairs(terms, P, Q, to_left, to_right)
+
         def gramians():
             G, H = gramian.left_gramian(terms, P), gramian.right_gramian(terms, Q)
             pairs.add_unseen(to_left, P, terms.left_impute, terms.row_weights, H, OMEGA)
-            pairs.add_unseen(to_right, Q, terms.right_impute, terms.column_weights, G, OMEGA, -1.)
+            pairs.add_unseen(to_right, Q, terms.right_impute, terms.column_weights, G, OMEGA, -1.0)
     else:
-        ways, moved, at = [whole._move(problem, side, point, way) for side in (0, 1)], np.empty_like(point.seen.bends), terms.pairs
+        ways, moved, at = (
+            [whole._move(problem, side, point, way) for side in (0, 1)],
+            np.empty_like(point.seen.bends),
+            terms.pairs,
+        )
+
         def observed():
-            pairs.each_stretch(lambda part: _visit_ways(at.starts, at.rights, point.seen.bends, P, Q, *ways, moved, part.start, part.stop), at.starts, terms.n_threads)
+            pairs.each_stretch(
+                lambda part: _visit_ways(
+                    at.starts,
+                    at.rights,
+                    point.seen.bends,
+                    P,
+                    Q,
+                    *ways,
+                    moved,
+                    part.start,
+                    part.stop,
+                ),
+                at.starts,
+                terms.n_jobs,
+            )
             pairs.spread_all(terms, moved, P, Q, to_left, to_right)
+
         def gramians():
-            W_c, H_c = cross_gramian(ways[0], P, terms.row_weights), cross_gramian(ways[1], Q, terms.column_weights)
+            W_c, H_c = (
+                cross_gramian(ways[0], P, terms.row_weights),
+                cross_gramian(ways[1], Q, terms.column_weights),
+            )
             _add_ways(to_left, ways[0], P, terms.row_weights, point.right_gramian, H_c, OMEGA)
             _add_ways(to_right, ways[1], Q, terms.column_weights, point.left_gramian, W_c, OMEGA)
-    return {'layer products': products, 'activations': activations, 'observed pairs': observed, 'Gramians': gramians}
+
+    return {
+        'layer products': products,
+        'activations': activations,
+        'observed pairs': observed,
+        'Gramians': gramians,
+    }
 
 
 def torch_peer(task, dtype, form):
     import torch
+
     torch.set_num_threads(int(os.environ['OMP_NUM_THREADS']))
     rows, columns, theta, way = data(dtype)
     rows, columns = torch.from_numpy(rows), torch.from_numpy(columns)
     theta, way = tuple(map(torch.from_numpy, theta)), tuple(map(torch.from_numpy, way))
     elu = torch.nn.functional.elu
-    def tower(E, b, W, c, S, d): return elu(elu(E + b) @ W.T + c) @ S.T + d
-    def embed(*theta): return tower(*theta[:6]), tower(*theta[6:])
+
+    def tower(E, b, W, c, S, d):
+        return elu(elu(E + b) @ W.T + c) @ S.T + d
+
+    def embed(*theta):
+        return tower(*theta[:6]), tower(*theta[6:])
+
     def loss(*theta):
         P, Q = embed(*theta)
         if form == 'dense':
             scores = P @ Q.T
             seen = scores[rows, columns]
-            unseen = ((scores + 1)**2).sum()
+            unseen = ((scores + 1) ** 2).sum()
         else:
             seen = (P[rows] * Q[columns]).sum(1)
             unseen = ((P.T @ P) * (Q.T @ Q)).sum() + 2 * (P.sum(0) * Q.sum(0)).sum() + LEFT * RIGHT
-        fit = torch.nn.functional.softplus(-seen).sum() - OMEGA / 2 * ((seen + 1)**2).sum()
+        fit = torch.nn.functional.softplus(-seen).sum() - OMEGA / 2 * ((seen + 1) ** 2).sum()
         return fit + OMEGA / 2 * unseen + RIDGE / 2 * sum((part**2).sum() for part in theta)
+
     if task == 'gradient':
         leaves = [part.clone().requires_grad_() for part in theta]
-        return lambda: flat([part.detach().numpy() for part in torch.autograd.grad(loss(*leaves), leaves)])
+        return lambda: flat(
+            [part.detach().numpy() for part in torch.autograd.grad(loss(*leaves), leaves)]
+        )
+
     def product():
         (P, Q), (W, H) = torch.func.jvp(embed, theta, way)
         seen = (P[rows] * Q[columns]).sum(1)
-        z = (torch.sigmoid(seen) * torch.sigmoid(-seen) - OMEGA) * ((W[rows] * Q[columns]).sum(1) + (P[rows] * H[columns]).sum(1))
-        Z = torch.sparse_coo_tensor(torch.stack([rows, columns]), z, (LEFT, RIGHT), check_invariants=False)
+        z = (torch.sigmoid(seen) * torch.sigmoid(-seen) - OMEGA) * (
+            (W[rows] * Q[columns]).sum(1) + (P[rows] * H[columns]).sum(1)
+        )
+        Z = torch.sparse_coo_tensor(
+            torch.stack([rows, columns]), z, (LEFT, RIGHT), check_invariants=False
+        )
         to_left = torch.sparse.mm(Z, Q) + OMEGA * (W @ (Q.T @ Q) + P @ (H.T @ Q))
         to_right = torch.sparse.mm(Z.t(), P) + OMEGA * (H @ (P.T @ P) + Q @ (W.T @ P))
         _, pull = torch.func.vjp(embed, *theta)
-        return flat([(back + RIDGE * part).numpy() for back, part in zip(pull((to_left, to_right)), way, strict=True)])
+        return flat(
+            [
+                (back + RIDGE * part).numpy()
+                for back, part in zip(pull((to_left, to_right)), way, strict=True)
+            ]
+        )
+
     return product
 
 
 def jax_peer(task, dtype, form):
     import jax
+
     jax.config.update('jax_enable_x64', dtype == np.float64)
     import jax.numpy as jnp
+
     rows, columns, theta, way = data(dtype)
-    rows, columns, theta, way = jnp.asarray(rows), jnp.asarray(columns), tuple(map(jnp.asarray, theta)), tuple(map(jnp.asarray, way))
-    def tower(E, b, W, c, S, d): return jax.nn.elu(jax.nn.elu(E + b) @ W.T + c) @ S.T + d
-    def embed(theta): return tower(*theta[:6]), tower(*theta[6:])
+    rows, columns, theta, way = (
+        jnp.asarray(rows),
+        jnp.asarray(columns),
+        tuple(map(jnp.asarray, theta)),
+        tuple(map(jnp.asarray, way)),
+    )
+
+    def tower(E, b, W, c, S, d):
+        return jax.nn.elu(jax.nn.elu(E + b) @ W.T + c) @ S.T + d
+
+    def embed(theta):
+        return tower(*theta[:6]), tower(*theta[6:])
+
     def loss(theta):
         P, Q = embed(theta)
         seen = (P[rows] * Q[columns]).sum(1)
         unseen = ((P.T @ P) * (Q.T @ Q)).sum() + 2 * (P.sum(0) * Q.sum(0)).sum() + LEFT * RIGHT
-        fit = jax.nn.softplus(-seen).sum() - OMEGA / 2 * ((seen + 1)**2).sum()
+        fit = jax.nn.softplus(-seen).sum() - OMEGA / 2 * ((seen + 1) ** 2).sum()
         return fit + OMEGA / 2 * unseen + RIDGE / 2 * sum((part**2).sum() for part in theta)
+
     def product(theta, way):
         (P, Q), (W, H) = jax.jvp(embed, (theta,), (way,))
         p, q = P[rows], Q[columns]
         seen = (p * q).sum(1)
-        z = (jax.nn.sigmoid(seen) * jax.nn.sigmoid(-seen) - OMEGA) * ((W[rows] * q).sum(1) + (p * H[columns]).sum(1))
-        to_left = jnp.zeros_like(P).at[rows].add(z[:, None] * q) + OMEGA * (W @ (Q.T @ Q) + P @ (H.T @ Q))
-        to_right = jnp.zeros_like(Q).at[columns].add(z[:, None] * p) + OMEGA * (H @ (P.T @ P) + Q @ (W.T @ P))
+        z = (jax.nn.sigmoid(seen) * jax.nn.sigmoid(-seen) - OMEGA) * (
+            (W[rows] * q).sum(1) + (p * H[columns]).sum(1)
+        )
+        to_left = jnp.zeros_like(P).at[rows].add(z[:, None] * q) + OMEGA * (
+            W @ (Q.T @ Q) + P @ (H.T @ Q)
+        )
+        to_right = jnp.zeros_like(Q).at[columns].add(z[:, None] * p) + OMEGA * (
+            H @ (P.T @ P) + Q @ (W.T @ P)
+        )
         _, pull = jax.vjp(embed, theta)
-        return [back + RIDGE * part for back, part in zip(pull((to_left, to_right))[0], way, strict=True)]
+        return [
+            back + RIDGE * part
+            for back, part in zip(pull((to_left, to_right))[0], way, strict=True)
+        ]
+
     work = jax.jit(jax.grad(loss)) if task == 'gradient' else jax.jit(product)
     return lambda: flat(work(theta) if task == 'gradient' else work(theta, way))
 
@@ -175,24 +339,50 @@ def child(peer, task, kind):
     "Wait for a word, work, tell the seconds of the job and of a product; at the end, peak memory and a checksum."
     dtype = np.dtype(kind).type
     import resource
-    job, shares = ours(task, dtype) if peer == 'ours' else ((torch_peer if peer.startswith('torch') else jax_peer)(task, dtype, peer.partition(' ')[2]), None)
+
+    job, shares = (
+        ours(task, dtype)
+        if peer == 'ours'
+        else (
+            (torch_peer if peer.startswith('torch') else jax_peer)(
+                task, dtype, peer.partition(' ')[2]
+            ),
+            None,
+        )
+    )
     result = job()
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == 'darwin' else 2**10)
-    a, b = np.random.default_rng(0).normal(size=(1024, HIDDEN)).astype(dtype), np.random.default_rng(1).normal(size=(HIDDEN, HIDDEN)).astype(dtype)
-    print(json.dumps(dict(peak=peak, shares=where_it_goes(job, shares()) if shares else {},
-                          check=float(result.astype(float) @ np.cos(np.arange(len(result)))), norm=float(np.linalg.norm(result)))), flush=True)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (
+        2**20 if sys.platform == 'darwin' else 2**10
+    )
+    a, b = (
+        np.random.default_rng(0).normal(size=(1024, HIDDEN)).astype(dtype),
+        np.random.default_rng(1).normal(size=(HIDDEN, HIDDEN)).astype(dtype),
+    )
+    print(
+        json.dumps(
+            dict(
+                peak=peak,
+                shares=where_it_goes(job, shares()) if shares else {},
+                check=float(result.astype(float) @ np.cos(np.arange(len(result)))),
+                norm=float(np.linalg.norm(result)),
+            )
+        ),
+        flush=True,
+    )
     for _ in sys.stdin:
         mark = time.perf_counter()
         job()
         took = time.perf_counter() - mark
         mark = time.perf_counter()
-        for _ in range(20): a @ b
+        for _ in range(20):
+            a @ b
         print(json.dumps([took, (time.perf_counter() - mark) / 20]), flush=True)
 
 
 def where_it_goes(job, shares):
     "Per cent of the job that each share of it takes, turn by turn; the rest is what no share explains."
     import machine
+
     seconds = machine.alternate({'whole': job} | shares, rounds=7)
     found = {name: round(100 * machine.ratio(seconds[name], seconds['whole'])) for name in shares}
     return found | {'rest': 100 - sum(found.values())}
@@ -201,50 +391,113 @@ def where_it_goes(job, shares):
 def measure(task, kind, threads, peers):
     "Rows of one task, type and number of threads."
     import machine
-    env = {**os.environ, **{name: str(threads) for name in ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS', 'NUMBA_NUM_THREADS')},
-           'XLA_FLAGS': f'--xla_cpu_multi_thread_eigen={"true" if threads > 1 else "false"} intra_op_parallelism_threads={threads}'}
+
+    env = {
+        **os.environ,
+        **{
+            name: str(threads)
+            for name in (
+                'OMP_NUM_THREADS',
+                'OPENBLAS_NUM_THREADS',
+                'MKL_NUM_THREADS',
+                'NUMBA_NUM_THREADS',
+            )
+        },
+        'XLA_FLAGS': f'--xla_cpu_multi_thread_eigen={"true" if threads > 1 else "false"} intra_op_parallelism_threads={threads}',
+    }
     running, first = {}, {}
     for peer, python in peers.items():
-        if peer == 'torch dense' and task == 'product': continue
-        process = subprocess.Popen([python, __file__, 'child', peer, task, kind], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env)
+        if peer == 'torch dense' and task == 'product':
+            continue
+        process = subprocess.Popen(
+            [python, __file__, 'child', peer, task, kind],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=env,
+        )
         line = process.stdout.readline()
-        if line: running[peer], first[peer] = process, json.loads(line)
-        else: print(f'{peer} is not there or failed; left out')
+        if line:
+            running[peer], first[peer] = process, json.loads(line)
+        else:
+            print(f'{peer} is not there or failed; left out')
     seconds, products = {peer: [] for peer in running}, {peer: [] for peer in running}
     for turn in range(ROUNDS):
-        for peer, process in list(running.items())[::-1 if turn % 2 else 1]:
+        for peer, process in list(running.items())[:: -1 if turn % 2 else 1]:
             process.stdin.write('go\n')
             process.stdin.flush()
             took, product = json.loads(process.stdout.readline())
-            seconds[peer].append(took); products[peer].append(product)
-    for process in running.values(): process.stdin.close(); process.wait()
+            seconds[peer].append(took)
+            products[peer].append(product)
+    for process in running.values():
+        process.stdin.close()
+        process.wait()
     rows_, gram = LEFT + RIGHT, 2 if task == 'gradient' else 3
-    work = rows_ * ((3 if task == 'gradient' else 4) * FLOPS + gram * K * K) + PAIRS * K * (3 if task == 'gradient' else 4)
-    share = statistics.median(work / (1024 * HIDDEN * HIDDEN) * b / a for a, b in zip(seconds['ours'], products['ours'], strict=True))
+    work = rows_ * ((3 if task == 'gradient' else 4) * FLOPS + gram * K * K) + PAIRS * K * (
+        3 if task == 'gradient' else 4
+    )
+    share = statistics.median(
+        work / (1024 * HIDDEN * HIDDEN) * b / a
+        for a, b in zip(seconds['ours'], products['ours'], strict=True)
+    )
     label = f'{task}, {kind}, {threads} thread{"s" * (threads > 1)}'
-    print(f'{label}: ours {statistics.median(seconds["ours"]):.3f} s, {share:.0%} of the matrix-product rate (asked: {ASKED_SHARE[task]:.0%}), '
-          f'peak {first["ours"]["peak"]:.0f} MB')
-    told = f'{share:.2f} of the matrix-product rate; ' + ', '.join(f'{name} {value} %' for name, value in first['ours']['shares'].items())
+    print(
+        f'{label}: ours {statistics.median(seconds["ours"]):.3f} s, {share:.0%} of the matrix-product rate (asked: {ASKED_SHARE[task]:.0%}), '
+        f'peak {first["ours"]["peak"]:.0f} MB'
+    )
+    told = f'{share:.2f} of the matrix-product rate; ' + ', '.join(
+        f'{name} {value} %' for name, value in first['ours']['shares'].items()
+    )
     print(f'{label}: {told}')
     for peer in running:
-        if peer == 'ours': continue
-        off = abs(first[peer]['norm'] / first['ours']['norm'] - 1) + abs(first[peer]['check'] - first['ours']['check']) / first['ours']['norm']
+        if peer == 'ours':
+            continue
+        off = (
+            abs(first[peer]['norm'] / first['ours']['norm'] - 1)
+            + abs(first[peer]['check'] - first['ours']['check']) / first['ours']['norm']
+        )
         ratio, asked = machine.ratio(seconds[peer], seconds['ours']), ASKED[task, peer.split()[0]]
-        print(f'{label}: {peer} {statistics.median(seconds[peer]):.3f} s, {ratio:.1f} times ours (asked: {asked:g}) {"met" if ratio >= asked else "MISSED"}; '
-              f'peak {first[peer]["peak"]:.0f} MB, {first[peer]["peak"] / first["ours"]["peak"]:.1f} times ours; results differ by {off:.0e}')
+        print(
+            f'{label}: {peer} {statistics.median(seconds[peer]):.3f} s, {ratio:.1f} times ours (asked: {asked:g}) {"met" if ratio >= asked else "MISSED"}; '
+            f'peak {first[peer]["peak"]:.0f} MB, {first[peer]["peak"] / first["ours"]["peak"]:.1f} times ours; results differ by {off:.0e}'
+        )
         assert off < 1e-2, 'not the same numbers'
-    return [dict(method='AllPairs' if peer == 'ours' else peer, task=f'{task}, {kind}', peer='kernel' if peer == 'ours' else 'framework',
-                 **machine.Timing(seconds[peer]).columns(threads), quality=told if peer == 'ours' else '',
-                 peak_mb=round(first[peer]['peak'], 1), versions=machine.versions(), date=machine.today()) for peer in running]
+    return [
+        dict(
+            method='AllPairs' if peer == 'ours' else peer,
+            task=f'{task}, {kind}',
+            peer='kernel' if peer == 'ours' else 'framework',
+            **machine.Timing(seconds[peer]).columns(threads),
+            quality=told if peer == 'ours' else '',
+            peak_mb=round(first[peer]['peak'], 1),
+            versions=machine.versions(),
+            date=machine.today(),
+        )
+        for peer in running
+    ]
 
 
 def main() -> list[dict]:
     other = os.environ.get('EXTREME_OPT_PEERS')
-    peers = {'ours': sys.executable} | ({name: other for name in ('torch gramian', 'torch dense', 'jax gramian')} if other else {})
+    peers = {'ours': sys.executable} | (
+        {name: other for name in ('torch gramian', 'torch dense', 'jax gramian')} if other else {}
+    )
     full = os.environ.get('EXTREME_OPT_FULL')
-    cases = [(kind, threads) for kind in ('float32', *(('float64',) if full else ())) for threads in (1, 2)]
-    return [row for kind, threads in cases for task in ('gradient', 'product')
-            for row in kept(__file__, f'{task} {kind} {threads} {" ".join(peers)}', lambda task=task, kind=kind, threads=threads: measure(task, kind, threads, peers))]
+    cases = [
+        (kind, threads)
+        for kind in ('float32', *(('float64',) if full else ()))
+        for threads in (1, 2)
+    ]
+    return [
+        row
+        for kind, threads in cases
+        for task in ('gradient', 'product')
+        for row in kept(
+            __file__,
+            f'{task} {kind} {threads} {" ".join(peers)}',
+            lambda task=task, kind=kind, threads=threads: measure(task, kind, threads, peers),
+        )
+    ]
 
 
 if __name__ == '__main__' and sys.argv[1:2] == ['child']:

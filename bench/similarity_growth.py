@@ -3,6 +3,7 @@
 From 30,000 to a million entities in all, half of them on each side, on ids; towers 64-64-32, float32, one thread. `quality` of the largest size has the
 slope of log seconds over log entities (asked: 0.85 to 1.15). The naive value multiplies all embeddings out, in chunks, until that is hopeless.
 """
+
 from __future__ import annotations
 
 import time
@@ -12,51 +13,93 @@ import numpy as np
 
 from extreme_opt.similarity import MLP, AllPairs
 
-SIZES, NAIVE, PER_ENTITY, K = (30_000, 100_000, 300_000, 1_000_000), (10_000, 30_000, 100_000), 5, 32
+SIZES, NAIVE, PER_ENTITY, K = (
+    (30_000, 100_000, 300_000, 1_000_000),
+    (10_000, 30_000, 100_000),
+    5,
+    32,
+)
 
 
 def problem_of(size) -> AllPairs:
     half, rng = size // 2, np.random.default_rng(size)
     keys = np.unique(rng.integers(half * half, size=PER_ENTITY * size))
-    return AllPairs(np.column_stack([keys // half, keys % half]), n_left=half, n_right=half, n_components=K, left=MLP(64, 64), right=MLP(64, 64), dtype=np.float32)
+    return AllPairs(
+        np.column_stack([keys // half, keys % half]),
+        n_left=half,
+        n_right=half,
+        n_components=K,
+        left=MLP(64, 64),
+        right=MLP(64, 64),
+        dtype=np.float32,
+    )
 
 
 def naive_value(problem, params) -> float:
     "The unseen part of the loss over every pair, and the towers that it needs."
-    P, Q, total = problem.embed(0, params), problem.embed(1, params), 0.
-    for at in range(0, len(P), 256): total += float(np.square(P[at:at + 256] @ Q.T + 1).sum(dtype=np.float64))
+    P, Q, total = problem.embed(0, params), problem.embed(1, params), 0.0
+    for at in range(0, len(P), 256):
+        total += float(np.square(P[at : at + 256] @ Q.T + 1).sum(dtype=np.float64))
     return problem.terms.omega / 2 * total
 
 
 def jobs_of(problem, params) -> dict:
-    way = problem.start(1)
+    way = problem.init_params(1)
+
     def afresh(job):
         def run():
             problem._memo.clear()
             return job(params)
+
         return run
-    def product(): return problem.curvature_times(params, way)
-    return {'value': afresh(problem.loss), 'gradient': afresh(problem.loss_and_grad), 'product': product}
+
+    def product():
+        return problem.ggn_vp(params, way)
+
+    return {
+        'value': afresh(problem.loss),
+        'gradient': afresh(problem.loss_and_grad),
+        'product': product,
+    }
 
 
 def main() -> list[dict]:
     rows, medians = [], {}
+
     def add(method, size, timing, quality=''):
-        rows.append(dict(method=method, task=f'{size:,} entities', peer='kernel' if method != 'naive value' else 'numpy', **timing.columns(), quality=quality,
-                         peak_mb=round(machine.peak_mb(), 1), versions=machine.versions(), date=machine.today()))
+        rows.append(
+            dict(
+                method=method,
+                task=f'{size:,} entities',
+                peer='kernel' if method != 'naive value' else 'numpy',
+                **timing.columns(),
+                quality=quality,
+                peak_mb=round(machine.peak_mb(), 1),
+                versions=machine.versions(),
+                date=machine.today(),
+            )
+        )
         print(f'{method}, {size:,} entities: {timing.median:.4f} s {quality}', flush=True)
+
     for size in sorted({*SIZES, *NAIVE}):
         problem = problem_of(size)
-        params = problem.start(0)
+        params = problem.init_params(0)
         if size in NAIVE:
             naive_value(problem, params) if size < 50_000 else None
             mark = time.perf_counter()
             naive_value(problem, params)
             add('naive value', size, machine.Timing([time.perf_counter() - mark]))
-        if size not in SIZES: continue
-        for name, seconds in machine.alternate(jobs_of(problem, params), rounds=3 if size > 500_000 else 5).items():
+        if size not in SIZES:
+            continue
+        for name, seconds in machine.alternate(
+            jobs_of(problem, params), rounds=3 if size > 500_000 else 5
+        ).items():
             timing = machine.Timing(seconds)
             medians.setdefault(name, []).append(timing.median)
-            slope = f'slope {np.polyfit(np.log(SIZES), np.log(medians[name]), 1)[0]:.2f}' if size == SIZES[-1] else ''
+            slope = (
+                f'slope {np.polyfit(np.log(SIZES), np.log(medians[name]), 1)[0]:.2f}'
+                if size == SIZES[-1]
+                else ''
+            )
             add(name, size, timing, slope)
     return rows

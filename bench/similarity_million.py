@@ -6,6 +6,7 @@
 Each runs in a process of its own, whose peak memory is reported beside the bytes of one parameter vector. Asked: within 16 GB.
 A part that was measured is kept under build/bench, so that a run that was stopped goes on with the other.
 """
+
 from __future__ import annotations
 
 import json
@@ -23,7 +24,7 @@ SIZE, PAIRS, K, LIMIT_MB = 1_000_000, 10_000_000, 32, 16 * 1024
 def pairs():
     "Distinct pairs, with left entities of uneven popularity."
     rng = np.random.default_rng(0)
-    left = (SIZE * rng.random(PAIRS + PAIRS // 20)**2).astype(np.int64)
+    left = (SIZE * rng.random(PAIRS + PAIRS // 20) ** 2).astype(np.int64)
     keys = np.unique(left * SIZE + rng.integers(SIZE, size=len(left)))
     keys = np.sort(rng.permutation(keys)[:PAIRS])
     return np.column_stack([keys // SIZE, keys % SIZE])
@@ -34,17 +35,29 @@ def child(what):
 
     from extreme_opt.core import GaussNewton
     from extreme_opt.similarity import MLP, AllPairs, Linear
+
     shape = MLP(64, 64) if what == 'gradient' else Linear()
     mark = time.perf_counter()
-    problem = AllPairs(pairs(), n_left=SIZE, n_right=SIZE, n_components=K, left=shape, right=shape, dtype=np.float32, keep_mb=0)
-    params = problem.start(0)
-    small = problem.tiny()
-    small.curvature_times(small.start(0), small.grad(small.start(0)))            # compile
+    problem = AllPairs(
+        pairs(),
+        n_left=SIZE,
+        n_right=SIZE,
+        n_components=K,
+        left=shape,
+        right=shape,
+        dtype=np.float32,
+        keep_mb=0,
+    )
+    params = problem.init_params(0)
+    small = problem.warmup_problem()
+    small.ggn_vp(small.init_params(0), small.grad(small.init_params(0)))  # compile
     built, mark = time.perf_counter() - mark, time.perf_counter()
     if what == 'gradient':
         loss, grad = problem.loss_and_grad(params)
         quality = f'loss {loss:.6g}, gradient norm {np.linalg.norm(grad):.4g}'
-        ways = problem.loss(params - np.float32(1e-3 / np.linalg.norm(grad)) * grad) - loss       # falls along the gradient
+        ways = (
+            problem.loss(params - np.float32(1e-3 / np.linalg.norm(grad)) * grad) - loss
+        )  # falls along the gradient
         assert ways < 0, ways
     else:
         solver = GaussNewton(max_products=30 if os.environ.get('EXTREME_OPT_FULL') else 10)
@@ -52,26 +65,59 @@ def child(what):
         state = solver.step(problem, solver.init(problem, params), np.random.default_rng(0))
         quality = f'loss {before:.6g} to {state.loss:.6g} with {state.n_products} products'
         assert state.loss < before
-    print(json.dumps(dict(built=built, seconds=time.perf_counter() - mark, quality=quality, peak=machine.peak_mb(), vector=problem.memory() / 2**20)), flush=True)
+    print(
+        json.dumps(
+            dict(
+                built=built,
+                seconds=time.perf_counter() - mark,
+                quality=quality,
+                peak=machine.peak_mb(),
+                vector=problem.memory() / 2**20,
+            )
+        ),
+        flush=True,
+    )
 
 
 def told_by(what):
     "Run one part in a process of its own."
-    done = subprocess.run([sys.executable, __file__, 'child', what], stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, __file__, 'child', what], stdout=subprocess.PIPE, text=True, check=True
+    )
     return json.loads(done.stdout)
 
 
 def main() -> list[dict]:
     import machine
     from similarity_gradient import kept
+
     rows = []
-    for what, task in (('gradient', 'value and gradient, MLP(64, 64)'), ('newton', 'one Gauss-Newton step, linear towers')):
-        told = kept(__file__, f'{what} {os.environ.get("EXTREME_OPT_FULL", "")}', lambda what=what: told_by(what))
-        print(f'{task}: built in {told["built"]:.0f} s, {told["seconds"]:.1f} s, {told["quality"]}; peak {told["peak"]:.0f} MB '
-              f'({"within" if told["peak"] < LIMIT_MB else "ABOVE"} 16 GB), a vector of parameters {told["vector"]:.0f} MB')
-        rows.append(dict(method='AllPairs' if what == 'gradient' else 'GaussNewton', task=f'a million a side, ten million pairs: {task}', peer='kernel', threads=1,
-                         seconds=f'{told["seconds"]:.1f}', quality=told['quality'] + f'; vector {told["vector"]:.0f} MB', peak_mb=told['peak'],
-                         versions=machine.versions(), date=machine.today()))
+    for what, task in (
+        ('gradient', 'value and gradient, MLP(64, 64)'),
+        ('newton', 'one Gauss-Newton step, linear towers'),
+    ):
+        told = kept(
+            __file__,
+            f'{what} {os.environ.get("EXTREME_OPT_FULL", "")}',
+            lambda what=what: told_by(what),
+        )
+        print(
+            f'{task}: built in {told["built"]:.0f} s, {told["seconds"]:.1f} s, {told["quality"]}; peak {told["peak"]:.0f} MB '
+            f'({"within" if told["peak"] < LIMIT_MB else "ABOVE"} 16 GB), a vector of parameters {told["vector"]:.0f} MB'
+        )
+        rows.append(
+            dict(
+                method='AllPairs' if what == 'gradient' else 'GaussNewton',
+                task=f'a million a side, ten million pairs: {task}',
+                peer='kernel',
+                threads=1,
+                seconds=f'{told["seconds"]:.1f}',
+                quality=told['quality'] + f'; vector {told["vector"]:.0f} MB',
+                peak_mb=told['peak'],
+                versions=machine.versions(),
+                date=machine.today(),
+            )
+        )
     return rows
 
 

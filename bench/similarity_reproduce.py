@@ -11,6 +11,7 @@ Needs EXTREME_OPT_DATA with ml-1m, ml-100k and wikipedia-links; sets that are no
 
 Python's `implicit` is measured where it is installed, here or in EXTREME_OPT_PEERS. All rows use 1 thread and float32.
 """
+
 from __future__ import annotations
 
 import os
@@ -26,13 +27,29 @@ import numpy as np
 from extreme_opt import data
 from extreme_opt.core.descent import GradientDescent
 from extreme_opt.core.run import minimize
-from extreme_opt.similarity import MLP, AllPairs, BlockSGD, GaussNewton, Linear, SOGram, item_neighbours, popularity, rank_measures, svd_factors
+from extreme_opt.similarity import (
+    MLP,
+    AllPairs,
+    BlockSGD,
+    GaussNewton,
+    Linear,
+    SOGram,
+    item_neighbors,
+    popularity,
+    rank_measures,
+    svd_factors,
+)
 from extreme_opt.similarity.model import SimilarityModel, auto_ridge
 from extreme_opt.similarity.ranking import ceiling, pattern
 
-SECONDS, TRIALS, RANK = 16., 4, 40
+SECONDS, TRIALS, RANK = 16.0, 4, 40
 MEASURES = ('mean_precision@5', 'recall@20', 'ndcg@20')
-SETS = {'MovieLens-100K': ('ml-100k', {}), 'MovieLens-1M': ('ml-1m', {}), 'Wikipedia links': ('wikipedia-links', {}), 'see also': ('see_also', {})}
+SETS = {
+    'MovieLens-100K': ('ml-100k', {}),
+    'MovieLens-1M': ('ml-1m', {}),
+    'Wikipedia links': ('wikipedia-links', {}),
+    'see also': ('see_also', {}),
+}
 
 
 def sets(names: tuple[str, ...] = tuple(SETS)) -> dict:
@@ -40,9 +57,12 @@ def sets(names: tuple[str, ...] = tuple(SETS)) -> dict:
     found = {}
     for title in names:
         name, options = SETS[title]
-        if name == 'see_also': pairs = data.see_also(max_features=10)
-        elif os.environ.get('EXTREME_OPT_DATA'): pairs = data.load(name, **options)
-        else: continue
+        if name == 'see_also':
+            pairs = data.see_also(max_features=10)
+        elif os.environ.get('EXTREME_OPT_DATA'):
+            pairs = data.load(name, **options)
+        else:
+            continue
         shape = pairs.n_left, pairs.n_right
         found[title] = pattern(pairs.train_observed, shape), pattern(pairs.test_observed, shape)
     return found
@@ -55,73 +75,139 @@ def judged(problem, params, test, seen) -> dict:
 
 def work_of(state, n_rows=1) -> float:
     "Evaluations of the loss that a run has cost so far."
-    if hasattr(state, 'n_products'): return state.n_values + 2 * state.n_steps + 4 * state.n_products
-    if hasattr(state, 'n_rows'): return 3 * state.n_rows / n_rows
-    return state.n_passes + state.n_steps          # GradientDescent counts a pass for each value and gradient; the gradient is one unit more
+    if hasattr(state, 'n_products'):
+        return state.n_values + 2 * state.n_iter + 4 * state.n_products
+    if hasattr(state, 'n_rows'):
+        return 3 * state.n_rows / n_rows
+    return (
+        state.n_epochs + state.n_iter
+    )  # GradientDescent counts a pass for each value and gradient; the gradient is one unit more
 
 
 def run_for(problem, solver, start, n_rows) -> list[tuple]:
     "(clock, parameters, work) at the start and at five marks; the start alone where it diverged."
-    if hasattr(solver, 'tiny'): minimize(problem.tiny(), solver.tiny(), max_steps=1)
-    state, rng, clock, points = solver.init(problem, start), np.random.default_rng(0), 0., [(0., start, 0.)]
-    marks = list(SECONDS * np.array([.06, .12, .25, .5, 1.]))
+    if hasattr(solver, 'warmup_problem'):
+        minimize(problem.warmup_problem(), solver.warmup_problem(), max_iter=1)
+    state, rng, clock, points = (
+        solver.init(problem, start),
+        np.random.default_rng(0),
+        0.0,
+        [(0.0, start, 0.0)],
+    )
+    marks = list(SECONDS * np.array([0.06, 0.12, 0.25, 0.5, 1.0]))
     while marks:
         begin = time.perf_counter()
         state = solver.step(problem, state, rng)
         clock += time.perf_counter() - begin
-        if not np.isfinite(state.params).all() or not np.isfinite(np.float64(state.params) @ state.params): return points[:1]
+        if not np.isfinite(state.params).all() or not np.isfinite(
+            np.float64(state.params) @ state.params
+        ):
+            return points[:1]
         if clock >= marks[0] or getattr(state, 'message', ''):
             points.append((clock, state.params, work_of(state, n_rows)))
             marks = [each for each in marks if each > clock]
-        if getattr(state, 'message', ''): break
+        if getattr(state, 'message', ''):
+            break
     return points if problem.loss(points[-1][1]) < 10 * problem.loss(start) else points[:1]
 
 
 def curves(title, train, test, log) -> list[dict]:
     "Seven methods from one start, each for the same time."
-    problem = AllPairs(train, n_components=16, left=MLP(64), right=MLP(64), ridge=auto_ridge(train.nnz, *train.shape), dtype=np.float32)
-    start, n_rows, rows = problem.start(0), sum(train.shape), []
+    problem = AllPairs(
+        train,
+        n_components=16,
+        left=MLP(64),
+        right=MLP(64),
+        ridge=auto_ridge(train.nnz, *train.shape),
+        dtype=np.float32,
+    )
+    start, n_rows, rows = problem.init_params(0), sum(train.shape), []
     gd = minimize(problem, GradientDescent(), start, max_seconds=SECONDS)
     steps = gd.column('step')
-    rate = float(np.median([2.**round(np.log2(max(gd.state.step_size, 1e-12)))])) if len(steps) > 1 else 1e-6
+    rate = (
+        float(np.median([2.0 ** round(np.log2(max(gd.state.step_size, 1e-12)))]))
+        if len(steps) > 1
+        else 1e-6
+    )
     plain = dict(scaling=None, learning_rate=rate, n_updates=10)
-    scaled = dict(scaling='adagrad', learning_rate=.01, n_updates=10)
-    methods = {'Newton': GaussNewton(), 'GD': GradientDescent(), 'GD-diag': GradientDescent(scaling='adagrad'),
-               'SOGram': SOGram(share=.01, **plain), 'Sampling': BlockSGD(share=.01, **plain),
-               'SOGram-diag': SOGram(share=.01, **scaled), 'Sampling-diag': BlockSGD(share=.01, **scaled)}
+    scaled = dict(scaling='adagrad', learning_rate=0.01, n_updates=10)
+    methods = {
+        'Newton': GaussNewton(),
+        'GD': GradientDescent(),
+        'GD-diag': GradientDescent(scaling='adagrad'),
+        'SOGram': SOGram(share=0.01, **plain),
+        'Sampling': BlockSGD(share=0.01, **plain),
+        'SOGram-diag': SOGram(share=0.01, **scaled),
+        'Sampling-diag': BlockSGD(share=0.01, **scaled),
+    }
     for name, solver in methods.items():
-        points, peer = run_for(problem, solver, start, n_rows), f'rate {rate:.1e}' if name in ('SOGram', 'Sampling') else ''
-        while len(points) == 1 and solver.learning_rate > 1e-4 * rate:      # it diverged at the rate of gradient descent
+        points, peer = (
+            run_for(problem, solver, start, n_rows),
+            f'rate {rate:.1e}' if name in ('SOGram', 'Sampling') else '',
+        )
+        while (
+            len(points) == 1 and solver.learning_rate > 1e-4 * rate
+        ):  # it diverged at the rate of gradient descent
             solver = replace(solver, learning_rate=solver.learning_rate / 8)
-            points, peer = run_for(problem, solver, start, n_rows), f'rate {solver.learning_rate:.1e}, diverged at {8 * solver.learning_rate:.1e}'
+            points, peer = (
+                run_for(problem, solver, start, n_rows),
+                f'rate {solver.learning_rate:.1e}, diverged at {8 * solver.learning_rate:.1e}',
+            )
         for seconds, params, work in points:
             found = judged(problem, params, test, train)
             loss = problem.loss(params)
-            rows.append(dict(method=name, task=f'curve {title}', peer=peer, seconds=f'{seconds:.2f}',
-                             quality=f'loss={loss:.5g} mp5={found["mean_precision@5"]:.4f} recall20={found["recall@20"]:.4f} work={work:.0f}'))
-        log(f'{title}: {name} ended at loss {loss:.5g}, mean precision@1..5 {found["mean_precision@5"]:.4f} after {work:.0f} units, {seconds:.0f} s')
+            rows.append(
+                dict(
+                    method=name,
+                    task=f'curve {title}',
+                    peer=peer,
+                    seconds=f'{seconds:.2f}',
+                    quality=f'loss={loss:.5g} mp5={found["mean_precision@5"]:.4f} recall20={found["recall@20"]:.4f} work={work:.0f}',
+                )
+            )
+        log(
+            f'{title}: {name} ended at loss {loss:.5g}, mean precision@1..5 {found["mean_precision@5"]:.4f} after {work:.0f} units, {seconds:.0f} s'
+        )
     return rows
 
 
 def best_of(trials, valid, kept) -> tuple:
     "The trial with the best recall@20 on validation pairs: (settings, make)."
-    scores = [rank_measures(make(kept), valid, kept, ('recall@20',))['recall@20'] for _, make in trials]
+    scores = [
+        rank_measures(make(kept), valid, kept, ('recall@20',))['recall@20'] for _, make in trials
+    ]
     return trials[int(np.argmax(scores))]
 
 
 def als_trials():
     "Settings of implicit's ALS, if it is there: in this environment or in that of the rivals, whose libraries come last."
-    sys.path += [str(folder) for folder in Path(machine.peer_at('main')).parent.parent.glob('lib/python*/site-packages') if machine.peer_at('main')]
-    try: from implicit.als import AlternatingLeastSquares
-    except ImportError: return []
+    sys.path += [
+        str(folder)
+        for folder in Path(machine.peer_at('main')).parent.parent.glob('lib/python*/site-packages')
+        if machine.peer_at('main')
+    ]
+    try:
+        from implicit.als import AlternatingLeastSquares
+    except ImportError:
+        return []
+
     def trial(regularization, alpha):
         def make(train):
-            model = AlternatingLeastSquares(factors=RANK, regularization=regularization, alpha=alpha, iterations=15, num_threads=1, random_state=0)
+            model = AlternatingLeastSquares(
+                factors=RANK,
+                regularization=regularization,
+                alpha=alpha,
+                iterations=15,
+                num_threads=1,
+                random_state=0,
+            )
             model.fit(train.astype(np.float32).tocsr(), show_progress=False)
             P, Q = np.asarray(model.user_factors), np.asarray(model.item_factors)
             return lambda rows: P[rows] @ Q.T
+
         return f'regularization {regularization:g}, alpha {alpha:g}', make
-    return [trial(*each) for each in ((.1, 10.), (1., 10.), (5., 10.), (10., 40.))][:TRIALS]
+
+    return [trial(*each) for each in ((0.1, 10.0), (1.0, 10.0), (5.0, 10.0), (10.0, 40.0))][:TRIALS]
 
 
 def ours(**settings):
@@ -129,6 +215,7 @@ def ours(**settings):
         model = SimilarityModel(RANK, **settings).fit(train)
         P, Q = model.left_embeddings_, model.right_embeddings_
         return lambda rows: P[rows] @ Q.T
+
     return make
 
 
@@ -136,52 +223,99 @@ def svd(rank):
     def make(train):
         P, Q = svd_factors(train, rank)
         return lambda rows: P[rows] @ Q.T
+
     return make
 
 
 def lists(title, train, test, log) -> list[dict]:
     "Measures on held-out pairs: simple methods, implicit's ALS, and two towers; tuned on validation pairs, then fitted to all training pairs."
     pairs = np.column_stack(train.nonzero())
-    cut = np.random.default_rng(0).random(len(pairs)) < .1
+    cut = np.random.default_rng(0).random(len(pairs)) < 0.1
     kept, valid = pattern(pairs[~cut], train.shape), pattern(pairs[cut], train.shape)
     auto = auto_ridge(train.nnz, *train.shape)
-    methods = {'popularity': [('', popularity)],
-               'item-kNN': [(f'{n} neighbours', lambda m, n=n: item_neighbours(m, n)) for n in (10, 30, 100, 300)],
-               f'truncated SVD, rank {RANK}': [('', svd(RANK))],
-               'truncated SVD, rank tuned': [(f'rank {rank}', svd(rank)) for rank in (10, 20, 40, 80)],
-               'implicit ALS': als_trials(),
-               'two towers, linear': [(f'ridge {times:g} x auto', ours(left=Linear(), right=Linear(), ridge=times * auto)) for times in (.5, 1., 2., 4.)],
-               'SimilarityModel, bare': [('', ours())]}
+    methods = {
+        'popularity': [('', popularity)],
+        'item-kNN': [
+            (f'{n} neighbors', lambda m, n=n: item_neighbors(m, n)) for n in (10, 30, 100, 300)
+        ],
+        f'truncated SVD, rank {RANK}': [('', svd(RANK))],
+        'truncated SVD, rank tuned': [(f'rank {rank}', svd(rank)) for rank in (10, 20, 40, 80)],
+        'implicit ALS': als_trials(),
+        'two towers, linear': [
+            (f'ridge {times:g} x auto', ours(left=Linear(), right=Linear(), ridge=times * auto))
+            for times in (0.5, 1.0, 2.0, 4.0)
+        ],
+        'SimilarityModel, bare': [('', ours())],
+    }
     out = []
     for name, trials in methods.items():
-        if not trials: continue
+        if not trials:
+            continue
         begin = time.perf_counter()
         chosen, make = best_of(trials, valid, kept) if len(trials) > 1 else trials[0]
         found = rank_measures(make(train), test, train, MEASURES)
         seconds = time.perf_counter() - begin
-        out.append(dict(method=name, task=f'lists {title}', peer=chosen, seconds=f'{seconds:.1f}',
-                        quality=f'mp5={found["mean_precision@5"]:.4f} recall20={found["recall@20"]:.4f} ndcg20={found["ndcg@20"]:.4f}'))
-        log(f'{title}: {name:28s} ' + ' '.join(f'{each} {found[each]:.4f}' for each in MEASURES) + f'  {chosen} ({seconds:.0f} s)')
+        out.append(
+            dict(
+                method=name,
+                task=f'lists {title}',
+                peer=chosen,
+                seconds=f'{seconds:.1f}',
+                quality=f'mp5={found["mean_precision@5"]:.4f} recall20={found["recall@20"]:.4f} ndcg20={found["ndcg@20"]:.4f}',
+            )
+        )
+        log(
+            f'{title}: {name:28s} '
+            + ' '.join(f'{each} {found[each]:.4f}' for each in MEASURES)
+            + f'  {chosen} ({seconds:.0f} s)'
+        )
     n_test = np.diff(test.indptr)
     top = {name: ceiling(name, n_test[n_test > 0]) for name in MEASURES}
-    out.append(dict(method='a perfect list', task=f'lists {title}', peer='', seconds='',
-                    quality=f'mp5={top["mean_precision@5"]:.4f} recall20={top["recall@20"]:.4f} ndcg20={top["ndcg@20"]:.4f}'))
+    out.append(
+        dict(
+            method='a perfect list',
+            task=f'lists {title}',
+            peer='',
+            seconds='',
+            quality=f'mp5={top["mean_precision@5"]:.4f} recall20={top["recall@20"]:.4f} ndcg20={top["ndcg@20"]:.4f}',
+        )
+    )
     return out
 
 
 def defaults(title, train, log) -> list[dict]:
     "Recall on validation pairs around the rules for omega and the ridge, linear towers, 12 steps: one of the two is moved at a time."
     pairs = np.column_stack(train.nonzero())
-    cut, out = np.random.default_rng(0).random(len(pairs)) < .1, []
+    cut, out = np.random.default_rng(0).random(len(pairs)) < 0.1, []
     kept, valid = pattern(pairs[~cut], train.shape), pattern(pairs[cut], train.shape)
     ridge, omega = auto_ridge(kept.nnz, *train.shape), kept.nnz / np.prod(train.shape)
-    for times, weight in ((.25, 1.), (.5, 1.), (1., 1.), (2., 1.), (4., 1.), (1., .25), (1., 4.)):
+    for times, weight in (
+        (0.25, 1.0),
+        (0.5, 1.0),
+        (1.0, 1.0),
+        (2.0, 1.0),
+        (4.0, 1.0),
+        (1.0, 0.25),
+        (1.0, 4.0),
+    ):
         begin = time.perf_counter()
-        score = ours(left=Linear(), right=Linear(), ridge=times * ridge, unobserved_weight=weight * omega, max_steps=12)(kept)
+        score = ours(
+            left=Linear(),
+            right=Linear(),
+            ridge=times * ridge,
+            unobserved_weight=weight * omega,
+            max_iter=12,
+        )(kept)
         found = rank_measures(score, valid, kept, MEASURES)
-        out.append(dict(method='two towers, linear', task=f'defaults {title}', peer=f'ridge {times:g} x auto, unobserved weight {weight:g} x auto',
-                        seconds=f'{time.perf_counter() - begin:.1f}',
-                        quality=f'mp5={found["mean_precision@5"]:.4f} recall20={found["recall@20"]:.4f} ndcg20={found["ndcg@20"]:.4f}'))
+        out.append(
+            dict(
+                method='two towers, linear',
+                task=f'defaults {title}',
+                peer=f'ridge {times:g} x auto, unobserved weight {weight:g} x auto',
+                seconds=f'{time.perf_counter() - begin:.1f}',
+                quality=f'mp5={found["mean_precision@5"]:.4f} recall20={found["recall@20"]:.4f} ndcg20={found["ndcg@20"]:.4f}',
+            )
+        )
         log(f'{title}: {out[-1]["peer"]}: recall@20 {found["recall@20"]:.4f}')
     return out
 
@@ -190,15 +324,29 @@ def main(parts=('curves', 'lists', 'defaults'), names=tuple(SETS)) -> list[dict]
     warnings.simplefilter('ignore')
     rows, log = [], lambda text: print(text, flush=True)
     for title, (train, test) in sets(names).items():
-        log(f'{title}: {train.shape[0]} x {train.shape[1]}, {train.nnz} pairs to learn from, {test.nnz} held out')
-        if 'curves' in parts: rows += curves(title, train, test, log)
-        if 'lists' in parts: rows += lists(title, train, test, log)
-        if 'defaults' in parts and train.nnz < 1e5: rows += defaults(title, train, log)
-    common = dict(threads=1, peak_mb=machine.peak_mb(), versions=machine.versions(), date=machine.today())
+        log(
+            f'{title}: {train.shape[0]} x {train.shape[1]}, {train.nnz} pairs to learn from, {test.nnz} held out'
+        )
+        if 'curves' in parts:
+            rows += curves(title, train, test, log)
+        if 'lists' in parts:
+            rows += lists(title, train, test, log)
+        if 'defaults' in parts and train.nnz < 1e5:
+            rows += defaults(title, train, log)
+    common = dict(
+        threads=1, peak_mb=machine.peak_mb(), versions=machine.versions(), date=machine.today()
+    )
     return [row | common for row in rows]
 
 
-if __name__ == '__main__':   # python bench/similarity_reproduce.py SET ...: print one set's rows without writing the table
+if (
+    __name__ == '__main__'
+):  # python bench/similarity_reproduce.py SET ...: print one set's rows without writing the table
     import run
+
     titles = sys.argv[1:] or list(SETS)
-    for title in titles: run.write(main(names=(title,)), run.RESULTS / f'similarity_reproduce_{title.replace(" ", "_")}.part.csv')
+    for title in titles:
+        run.write(
+            main(names=(title,)),
+            run.RESULTS / f'similarity_reproduce_{title.replace(" ", "_")}.part.csv',
+        )

@@ -8,6 +8,7 @@ Shape A: 15,000 rows, 5,000 columns, 230 of them non-zero in a row, 4,000 classe
 The NumPy step gets its row dense and ready, and its two classes in one piece of memory each; on shape A it takes some 15 times the machine's
 limit, so a kernel 12 times faster than it would have to run at 80 % of that limit.
 """
+
 from __future__ import annotations
 
 import math
@@ -21,17 +22,30 @@ from extreme_opt import data
 from extreme_opt.softmax import DoubleSum, Draw, implicit_update, umax_updates
 from extreme_opt.softmax.implicit import run_block
 
-RATE, ROUNDS = 100., 9
-ASKED_VANILLA, ASKED_NUMPY, ASKED_LIMIT = 1., 12, .4
+RATE, ROUNDS = 100.0, 9
+ASKED_VANILLA, ASKED_NUMPY, ASKED_LIMIT = 1.0, 12, 0.4
 
 
-def shape_a(n_samples: int = 15_000, n_features: int = 5_000, n_nonzero: int = 230, n_classes: int = 4_000) -> DoubleSum:
+def shape_a(
+    n_samples: int = 15_000, n_features: int = 5_000, n_nonzero: int = 230, n_classes: int = 4_000
+) -> DoubleSum:
     rng = np.random.default_rng(0)
-    indices = np.sort(np.argpartition(rng.random((n_samples, n_features), np.float32), n_nonzero, axis=1)[:, :n_nonzero], axis=1)
+    indices = np.sort(
+        np.argpartition(rng.random((n_samples, n_features), np.float32), n_nonzero, axis=1)[
+            :, :n_nonzero
+        ],
+        axis=1,
+    )
     values = rng.random((n_samples, n_nonzero), np.float32)
     values /= np.linalg.norm(values, axis=1)[:, None]
-    rows = scipy.sparse.csr_array((values.ravel(), indices.ravel().astype(np.int32), np.arange(n_samples + 1, dtype=np.int32) * n_nonzero),
-                                  shape=(n_samples, n_features))
+    rows = scipy.sparse.csr_array(
+        (
+            values.ravel(),
+            indices.ravel().astype(np.int32),
+            np.arange(n_samples + 1, dtype=np.int32) * n_nonzero,
+        ),
+        shape=(n_samples, n_features),
+    )
     return DoubleSum(rows, rng.integers(n_classes, size=n_samples), n_classes)
 
 
@@ -39,30 +53,67 @@ def measure(task: str, problem: DoubleSum) -> list[dict]:
     rng, rows, n_slow = np.random.default_rng(0), problem.features, 300
     draw = problem.draw(rng, problem.n_samples, 1)
     classes = np.column_stack([draw.others, problem.labels[draw.sample]])
-    ours, plain, slow = (problem.start() for _ in range(3))
-    limit, _ = machine.touch_job(machine.places_of(rows.indptr, rows.indices, draw.sample, classes, problem.n_features), problem.n_weights)
+    ours, plain, slow = (problem.init_params() for _ in range(3))
+    limit, _ = machine.touch_job(
+        machine.places_of(rows.indptr, rows.indices, draw.sample, classes, problem.n_features),
+        problem.n_weights,
+    )
     few = Draw(draw.sample[:n_slow], draw.others[:n_slow])
     dense = rows[few.sample].toarray()
-    jobs = {'implicit': lambda: run_block(problem, problem.unpack(ours), draw, RATE, np.ones(1)),
-            'vanilla': lambda: umax_updates(problem, plain, draw, 1e-6, math.inf),
-            'limit': limit,
-            'numpy': lambda: [implicit_update(*problem.unpack(slow), x, i, problem.labels[i], k, RATE)
-                              for x, i, k in zip(dense, few.sample, few.others[:, 0], strict=True)]}
+    jobs = {
+        'implicit': lambda: run_block(problem, problem.unpack(ours), draw, RATE, np.ones(1)),
+        'vanilla': lambda: umax_updates(problem, plain, draw, 1e-6, math.inf),
+        'limit': limit,
+        'numpy': lambda: [
+            implicit_update(*problem.unpack(slow), x, i, problem.labels[i], k, RATE)
+            for x, i, k in zip(dense, few.sample, few.others[:, 0], strict=True)
+        ],
+    }
     seconds = machine.alternate(jobs, ROUNDS)
     seconds['numpy'] = [each * problem.n_samples / n_slow for each in seconds['numpy']]
     middle = {name: statistics.median(each) for name, each in seconds.items()}
-    for name in middle: print(f'{task:>12} {name:<9}{middle[name] / problem.n_samples * 1e9:9.0f} ns per update')
-    for name, value, asked in (('vanilla steps per implicit step', machine.ratio(seconds['vanilla'], seconds['implicit']), ASKED_VANILLA),
-                               ('NumPy with Brent over implicit', machine.ratio(seconds['numpy'], seconds['implicit']), ASKED_NUMPY),
-                               ('share of the limit', machine.ratio(seconds['limit'], seconds['implicit']), ASKED_LIMIT)):
-        verdict = f'(asked: {asked:g}) {"met" if value >= asked else "MISSED"}' if task == 'shape A' else '(nothing asked)'
+    for name in middle:
+        print(f'{task:>12} {name:<9}{middle[name] / problem.n_samples * 1e9:9.0f} ns per update')
+    for name, value, asked in (
+        (
+            'vanilla steps per implicit step',
+            machine.ratio(seconds['vanilla'], seconds['implicit']),
+            ASKED_VANILLA,
+        ),
+        (
+            'NumPy with Brent over implicit',
+            machine.ratio(seconds['numpy'], seconds['implicit']),
+            ASKED_NUMPY,
+        ),
+        ('share of the limit', machine.ratio(seconds['limit'], seconds['implicit']), ASKED_LIMIT),
+    ):
+        verdict = (
+            f'(asked: {asked:g}) {"met" if value >= asked else "MISSED"}'
+            if task == 'shape A'
+            else '(nothing asked)'
+        )
         print(f'{task:>12} {name}: {value:.2f} {verdict}')
-    common = dict(task=task, threads=1, quality='', peak_mb=machine.peak_mb(), versions=machine.versions(), date=machine.today())
-    return [dict(method=method, peer=peer, seconds=f'{middle[name]:.4f}', **common) for method, name, peer in (
-        ('implicit updates', 'implicit', 'kernel'), ('vanilla updates, one wrong class', 'vanilla', 'kernel'),
-        ('implicit_update with Brent, in a loop', 'numpy', 'NumPy loop'), ('touch the same cells', 'limit', 'machine limit'))]
+    common = dict(
+        task=task,
+        threads=1,
+        quality='',
+        peak_mb=machine.peak_mb(),
+        versions=machine.versions(),
+        date=machine.today(),
+    )
+    return [
+        dict(method=method, peer=peer, seconds=f'{middle[name]:.4f}', **common)
+        for method, name, peer in (
+            ('implicit updates', 'implicit', 'kernel'),
+            ('vanilla updates, one wrong class', 'vanilla', 'kernel'),
+            ('implicit_update with Brent, in a loop', 'numpy', 'NumPy loop'),
+            ('touch the same cells', 'limit', 'machine limit'),
+        )
+    ]
 
 
 def main() -> list[dict]:
     docs = data.docstrings()
-    return measure('shape A', shape_a()) + measure('docstrings', DoubleSum(docs.train_features, docs.train_labels, docs.n_classes))
+    return measure('shape A', shape_a()) + measure(
+        'docstrings', DoubleSum(docs.train_features, docs.train_labels, docs.n_classes)
+    )

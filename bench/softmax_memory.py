@@ -2,6 +2,7 @@
 in a process that was started afresh. A child's `ru_maxrss` begins at its parent's, which made the data, and is too high; the kernel's mark of this
 process alone (`memory.peak_mb`) is not.
 """
+
 from __future__ import annotations
 
 import json
@@ -17,7 +18,7 @@ from memory import peak_mb
 from softmax_lbfgs import GOAL
 from softmax_race import made, ours
 
-RATES = (100., 1000.)
+RATES = (100.0, 1000.0)
 
 
 def main() -> list[dict]:
@@ -26,15 +27,33 @@ def main() -> list[dict]:
         path = str(Path(folder) / 'rows.npz')
         np.savez(path, **made('A', False))
         for rate in RATES:
-            done = subprocess.run([sys.executable, __file__, path, str(rate)], capture_output=True, text=True, check=True, env=os.environ)
+            done = subprocess.run(
+                [sys.executable, __file__, path, str(rate)],
+                capture_output=True,
+                text=True,
+                check=True,
+                env=os.environ,
+            )
             found = json.loads(done.stdout.splitlines()[-1])
-            print(f'rate {rate:g}: log-loss {found["loss"]:.3f}, {found["peak"]:.0f} MB', flush=True)
-            out.append(dict(method='ImplicitSGD', task=f'A separable to {GOAL}', peer=f'rate {rate:g}', threads=1, seconds=f'{found["seconds"]:.2f}',
-                            quality=f'log-loss {found["loss"]:.3f} after {found["passes"]:.3g} passes', peak_mb=found['peak'], versions=machine.versions(),
-                            date=machine.today()))
+            print(
+                f'rate {rate:g}: log-loss {found["loss"]:.3f}, {found["peak"]:.0f} MB', flush=True
+            )
+            out.append(
+                dict(
+                    method='ImplicitSGD',
+                    task=f'A separable to {GOAL}',
+                    peer=f'rate {rate:g}',
+                    threads=1,
+                    seconds=f'{found["seconds"]:.2f}',
+                    quality=f'log-loss {found["loss"]:.3f} after {found["passes"]:.3g} passes',
+                    peak_mb=found['peak'],
+                    versions=machine.versions(),
+                    date=machine.today(),
+                )
+            )
     return out
 
 
 if __name__ == '__main__':
-    found = ours(sys.argv[1], 'implicit', float(sys.argv[2]), 30., GOAL)
+    found = ours(sys.argv[1], 'implicit', float(sys.argv[2]), 30.0, GOAL)
     print(json.dumps(found | dict(peak=peak_mb())))

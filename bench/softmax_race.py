@@ -15,6 +15,7 @@ and 1,024 rows 15.8 (19.7 made dense), at 0.1 and 256 rows 20.8; Adagrad at 1 an
     python bench/run.py softmax_race                       shape A, the best two PyTorch settings of the search
     EXTREME_OPT_FULL=1 python bench/run.py softmax_race    the search itself (SEARCH) and shape L: half an hour
 """
+
 from __future__ import annotations
 
 import json
@@ -30,76 +31,130 @@ import numpy as np
 import scipy.sparse
 
 SHAPES = {'A': (15_000, 5_000, 230, 4_000), 'L': (90_737, 10_000, 48, 18_207)}
-GOAL, LIMIT, ROWS, ASKED = .1, 100., 300, {'A separable': 15, 'A replaced': 6, 'L separable': 100}
-RATES = (10., 30., 100., 300., 1000.)
-SEARCH = [('Adam', .1, 256), ('Adam', .1, 1024), ('Adam', 1., 1024), ('Adam', 1., 4096), ('Adagrad', 1., 1024), ('Adagrad', 1., 4096), ('SGD', 1000., 1024)]
-BEST = [('Adam', 1., 4096), ('Adagrad', 1., 4096)]        # of SEARCH, on both kinds of labels
+GOAL, LIMIT, ROWS, ASKED = 0.1, 100.0, 300, {'A separable': 15, 'A replaced': 6, 'L separable': 100}
+RATES = (10.0, 30.0, 100.0, 300.0, 1000.0)
+SEARCH = [
+    ('Adam', 0.1, 256),
+    ('Adam', 0.1, 1024),
+    ('Adam', 1.0, 1024),
+    ('Adam', 1.0, 4096),
+    ('Adagrad', 1.0, 1024),
+    ('Adagrad', 1.0, 4096),
+    ('SGD', 1000.0, 1024),
+]
+BEST = [('Adam', 1.0, 4096), ('Adagrad', 1.0, 4096)]  # of SEARCH, on both kinds of labels
 
 
 def made(shape: str, replaced: bool) -> dict:
     "Rows as the three arrays of CSR, and labels."
     n_samples, n_features, n_nonzero, n_classes = SHAPES[shape]
     rng = np.random.default_rng(0)
-    pools = np.argpartition(rng.random((n_classes, n_features), np.float32), n_nonzero, axis=1)[:, :n_nonzero].astype(np.int32)
-    classes, columns = rng.integers(n_classes, size=n_samples), np.empty((n_samples, n_nonzero), np.int32)
+    pools = np.argpartition(rng.random((n_classes, n_features), np.float32), n_nonzero, axis=1)[
+        :, :n_nonzero
+    ].astype(np.int32)
+    classes, columns = (
+        rng.integers(n_classes, size=n_samples),
+        np.empty((n_samples, n_nonzero), np.int32),
+    )
     for i, k in enumerate(classes):
         own = rng.choice(pools[k], n_nonzero // 2, replace=False)
         others = rng.choice(n_features, 2 * n_nonzero, replace=False).astype(np.int32)
-        columns[i] = np.sort(np.concatenate([own, others[~np.isin(others, own)][:n_nonzero - len(own)]]))
+        columns[i] = np.sort(
+            np.concatenate([own, others[~np.isin(others, own)][: n_nonzero - len(own)]])
+        )
     values = rng.random((n_samples, n_nonzero), np.float32)
     values /= np.linalg.norm(values, axis=1)[:, None]
-    if replaced: classes = np.where(rng.random(n_samples) < .2, rng.integers(n_classes, size=n_samples), classes)
-    return dict(data=values.ravel(), indices=columns.ravel(), indptr=np.arange(n_samples + 1, dtype=np.int32) * n_nonzero, labels=classes,
-                shape=np.array([n_features, n_classes]))
+    if replaced:
+        classes = np.where(
+            rng.random(n_samples) < 0.2, rng.integers(n_classes, size=n_samples), classes
+        )
+    return dict(
+        data=values.ravel(),
+        indices=columns.ravel(),
+        indptr=np.arange(n_samples + 1, dtype=np.int32) * n_nonzero,
+        labels=classes,
+        shape=np.array([n_features, n_classes]),
+    )
 
 
 def read(path: str) -> tuple:
     "Rows, labels and number of classes."
-    with np.load(path) as file: some = dict(file)
+    with np.load(path) as file:
+        some = dict(file)
     n_features, n_classes = some['shape']
-    return scipy.sparse.csr_array((some['data'], some['indices'], some['indptr']), shape=(len(some['labels']), n_features)), some['labels'], int(n_classes)
+    return (
+        scipy.sparse.csr_array(
+            (some['data'], some['indices'], some['indptr']), shape=(len(some['labels']), n_features)
+        ),
+        some['labels'],
+        int(n_classes),
+    )
 
 
 def race(advance, log_loss, turn: float, limit: float, goal: float = GOAL) -> dict:
     "Seconds of `advance` until `log_loss` is low enough, turn by turn."
-    seconds, turns, loss = 0., 0, math.inf
+    seconds, turns, loss = 0.0, 0, math.inf
     while seconds < limit:
         mark = time.perf_counter()
         advance()
         seconds += time.perf_counter() - mark
         turns, loss = turns + 1, log_loss()
-        if not goal <= loss < math.inf: break
+        if not goal <= loss < math.inf:
+            break
     return dict(seconds=seconds, passes=turns * turn, loss=loss)
 
 
 def ours(path: str, kind: str, rate: float, limit: float, goal: float = GOAL) -> dict:
     from extreme_opt.core import SGD, iterate
     from extreme_opt.softmax import DoubleSum, ImplicitSGD, ImportanceSampled, OneVsEach, UMax
+
     rows, labels, n_classes = read(path)
     size = len(labels)
-    problem = {'ove': OneVsEach, 'sampled': ImportanceSampled}.get(kind, DoubleSum)(rows, labels, n_classes)
-    solvers = dict(implicit=ImplicitSGD(rate, visits='shuffled', n_updates=size), umax=UMax(rate, n_updates=size), vanilla=UMax(rate, math.inf, n_updates=size))
-    solver, some = solvers.get(kind) or SGD(rate, n_updates=size), np.sort(np.random.default_rng(1).choice(len(labels), ROWS, replace=False))
-    tiny = problem.tiny()
-    small = solver.tiny()
-    small.step(tiny, small.init(tiny, tiny.start()), np.random.default_rng(0))
+    problem = {'ove': OneVsEach, 'sampled': ImportanceSampled}.get(kind, DoubleSum)(
+        rows, labels, n_classes
+    )
+    solvers = dict(
+        implicit=ImplicitSGD(rate, visits='shuffled', n_updates=size),
+        umax=UMax(rate, n_updates=size),
+        vanilla=UMax(rate, math.inf, n_updates=size),
+    )
+    solver, some = (
+        solvers.get(kind) or SGD(rate, n_updates=size),
+        np.sort(np.random.default_rng(1).choice(len(labels), ROWS, replace=False)),
+    )
+    tiny = problem.warmup_problem()
+    small = solver.warmup_problem()
+    small.step(tiny, small.init(tiny, tiny.init_params()), np.random.default_rng(0))
     states = iterate(problem, solver, seed=0)
     found = [next(states)]
-    def advance(): found[0] = next(states)
-    with np.errstate(all='ignore'): return race(advance, lambda: problem.log_loss(found[0].params, some), 1., limit, goal)
+
+    def advance():
+        found[0] = next(states)
+
+    with np.errstate(all='ignore'):
+        return race(advance, lambda: problem.log_loss(found[0].params, some), 1.0, limit, goal)
 
 
 def torch_peer(path: str, kind: str, rate: float, size: int, limit: float) -> dict:
     import torch  # type: ignore[import-not-found]
+
     torch.set_num_threads(1)
     rows, labels, n_classes = read(path)
     n_samples, n_features = rows.shape
     rng, weights = np.random.default_rng(0), torch.zeros(n_features, n_classes)
-    make = dict(Adam=torch.optim.Adam, Adagrad=torch.optim.Adagrad, SGD=lambda p, lr: torch.optim.SGD(p, lr, momentum=.9))[kind]
+    make = dict(
+        Adam=torch.optim.Adam,
+        Adagrad=torch.optim.Adagrad,
+        SGD=lambda p, lr: torch.optim.SGD(p, lr, momentum=0.9),
+    )[kind]
     optimizer, targets = make([weights], lr=rate), torch.from_numpy(labels.astype(np.int64))
     queue: list = []
 
-    def sparse(part): return torch.sparse_csr_tensor(*map(torch.from_numpy, (part.indptr.astype(np.int32), part.indices, part.data)), part.shape)
+    def sparse(part):
+        return torch.sparse_csr_tensor(
+            *map(torch.from_numpy, (part.indptr.astype(np.int32), part.indices, part.data)),
+            part.shape,
+        )
 
     def update(ids):
         part, at = rows[ids], torch.arange(len(ids))
@@ -112,61 +167,106 @@ def torch_peer(path: str, kind: str, rate: float, size: int, limit: float) -> di
         for _ in range(max(1, n_samples // size // 4)):
             if not queue:
                 order = rng.permutation(n_samples)
-                queue.extend(order[k:k + size] for k in range(0, n_samples, size))
+                queue.extend(order[k : k + size] for k in range(0, n_samples, size))
             update(queue.pop())
 
     some = np.sort(np.random.default_rng(1).choice(n_samples, ROWS, replace=False))
     test = sparse(rows[some])
     turn = max(1, n_samples // size // 4) * size / n_samples
-    with torch.no_grad(): return race(advance, lambda: float(torch.nn.functional.cross_entropy(test @ weights, targets[some])), turn, limit)
+    with torch.no_grad():
+        return race(
+            advance,
+            lambda: float(torch.nn.functional.cross_entropy(test @ weights, targets[some])),
+            turn,
+            limit,
+        )
 
 
 def child(settings: dict) -> dict:
     from memory import peak_mb
+
     found = torch_peer(**settings) if 'size' in settings else ours(**settings)
     return found | dict(peak=peak_mb())
 
 
 def ask(python: str, **settings) -> dict | None:
     "One run in a process of its own."
-    env = os.environ | dict.fromkeys(('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS', 'NUMBA_NUM_THREADS'), '1')
-    done = subprocess.run([python, __file__, json.dumps(settings)], capture_output=True, text=True, env=env)
-    if done.returncode: print(f'{settings} failed: {done.stderr.strip().splitlines()[-1]}'); return None
+    env = os.environ | dict.fromkeys(
+        ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS', 'NUMBA_NUM_THREADS'), '1'
+    )
+    done = subprocess.run(
+        [python, __file__, json.dumps(settings)], capture_output=True, text=True, env=env
+    )
+    if done.returncode:
+        print(f'{settings} failed: {done.stderr.strip().splitlines()[-1]}')
+        return None
     return json.loads(done.stdout.splitlines()[-1])
 
 
 def row(task: str, method: str, setting: str, found: dict) -> dict:
     "What the table keeps of a run."
     import machine
+
     mean = f'log-loss {found["loss"]:.3f} after {found["passes"]:.3g} passes'
-    print(f'{task:12} {method:18} {setting:22} {found["seconds"]:8.2f} s  {mean}  {found["peak"]:.0f} MB', flush=True)
-    return dict(method=method, task=task, peer=setting, threads=1, seconds=f'{found["seconds"]:.2f}', quality=mean, peak_mb=round(found['peak'], 1),
-                versions=machine.versions(), date=machine.today())
+    print(
+        f'{task:12} {method:18} {setting:22} {found["seconds"]:8.2f} s  {mean}  {found["peak"]:.0f} MB',
+        flush=True,
+    )
+    return dict(
+        method=method,
+        task=task,
+        peer=setting,
+        threads=1,
+        seconds=f'{found["seconds"]:.2f}',
+        quality=mean,
+        peak_mb=round(found['peak'], 1),
+        versions=machine.versions(),
+        date=machine.today(),
+    )
 
 
 def main() -> list[dict]:
     peers, full, out = os.environ.get('EXTREME_OPT_PEERS'), os.environ.get('EXTREME_OPT_FULL'), []
     for task, asked in ASKED.items():
         shape, kind = task.split()
-        if shape == 'L' and not full: continue
+        if shape == 'L' and not full:
+            continue
         with tempfile.TemporaryDirectory() as folder:
             path, times, theirs, unfinished = str(Path(folder) / 'rows.npz'), [], [], []
             np.savez(path, **made(shape, kind == 'replaced'))
             for rate in RATES if shape == 'A' else RATES[2:3]:
                 found = ask(sys.executable, path=path, kind='implicit', rate=rate, limit=LIMIT)
                 out.append(row(task, 'ImplicitSGD', f'rate {rate:g}', found))
-                if found['loss'] < GOAL: times.append(found['seconds'])
+                if found['loss'] < GOAL:
+                    times.append(found['seconds'])
             if shape == 'A':
-                print(f'{task}: slowest rate over fastest {max(times) / min(times):.1f} (asked: 2.5), {len(times)} of {len(RATES)} rates arrive')
-            for optimizer, rate, size in (SEARCH if full and shape == 'A' else BEST if shape == 'A' else BEST[:1]) if peers else ():
-                found = ask(peers, path=path, kind=optimizer, rate=rate, size=size, limit=2.5 * LIMIT if shape == 'L' else LIMIT)
-                if found is None: continue
+                print(
+                    f'{task}: slowest rate over fastest {max(times) / min(times):.1f} (asked: 2.5), {len(times)} of {len(RATES)} rates arrive'
+                )
+            for optimizer, rate, size in (
+                (SEARCH if full and shape == 'A' else BEST if shape == 'A' else BEST[:1])
+                if peers
+                else ()
+            ):
+                found = ask(
+                    peers,
+                    path=path,
+                    kind=optimizer,
+                    rate=rate,
+                    size=size,
+                    limit=2.5 * LIMIT if shape == 'L' else LIMIT,
+                )
+                if found is None:
+                    continue
                 out.append(row(task, f'PyTorch {optimizer}', f'rate {rate:g}, {size} rows', found))
                 (theirs if found['loss'] < GOAL else unfinished).append(found['seconds'])
             if theirs or unfinished:
                 ratio = min(theirs or unfinished) / min(times)
-                print(f'{task}: PyTorch over ours {"" if theirs else "at least "}{ratio:.0f} (asked: {asked}) {"met" if ratio >= asked else "MISSED"}')
+                print(
+                    f'{task}: PyTorch over ours {"" if theirs else "at least "}{ratio:.0f} (asked: {asked}) {"met" if ratio >= asked else "MISSED"}'
+                )
     return out
 
 
-if __name__ == '__main__': print(json.dumps(child(json.loads(sys.argv[1]))))
+if __name__ == '__main__':
+    print(json.dumps(child(json.loads(sys.argv[1]))))

@@ -5,6 +5,7 @@ so `seconds` are a lower bound and `quality` tells where it stood. Asked: at lea
 
     python bench/run.py softmax_race_large
 """
+
 from __future__ import annotations
 
 import os
@@ -15,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from softmax_race import BEST, GOAL, RATES, ask, made, row
 
-LONG, LIMIT, TASK = True, 300., 'L separable'
+LONG, LIMIT, TASK = True, 300.0, 'L separable'
 
 
 def main() -> list[dict]:
@@ -23,12 +24,21 @@ def main() -> list[dict]:
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / 'rows.npz')
         np.savez(path, **made('L', False))
-        ours = [ask(sys.executable, path=path, kind='implicit', rate=rate, limit=LIMIT) for rate in RATES[1:4]]
-        out += [row(TASK, 'ImplicitSGD', f'rate {rate:g}', found) for rate, found in zip(RATES[1:4], ours, strict=True)]
+        ours = [
+            ask(sys.executable, path=path, kind='implicit', rate=rate, limit=LIMIT)
+            for rate in RATES[1:4]
+        ]
+        out += [
+            row(TASK, 'ImplicitSGD', f'rate {rate:g}', found)
+            for rate, found in zip(RATES[1:4], ours, strict=True)
+        ]
         best = min(found['seconds'] for found in ours if found['loss'] < GOAL)
         for optimizer, rate, size in BEST[:1] if peers else ():
             found = ask(peers, path=path, kind=optimizer, rate=rate, size=size, limit=LIMIT)
-            if found is None: continue
+            if found is None:
+                continue
             out.append(row(TASK, f'PyTorch {optimizer}', f'rate {rate:g}, {size} rows', found))
-            print(f'{TASK}: PyTorch over ours {"" if found["loss"] < GOAL else "at least "}{found["seconds"] / best:.0f} (asked: 100)')
+            print(
+                f'{TASK}: PyTorch over ours {"" if found["loss"] < GOAL else "at least "}{found["seconds"] / best:.0f} (asked: 100)'
+            )
     return out

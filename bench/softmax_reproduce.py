@@ -14,6 +14,7 @@
 Quality is log-loss and error, on all rows or on 5,000 fixed ones where rows times classes pass 10^7. Brown is its first 100,000 tokens of words seen
 at least 20 times. Without EXTREME_OPT_DATA only docstrings run. About twenty minutes.
 """
+
 from __future__ import annotations
 
 import math
@@ -27,59 +28,125 @@ from numba import njit
 
 from extreme_opt import data
 from extreme_opt.core import LBFGS, SGD, iterate, minimize
-from extreme_opt.softmax import (DoubleSum, FullSoftmax, ImplicitSGD, ImportanceSampled, NoiseContrast, OneVsEach, UMax, draw_distinct, hit_rate,
-                                 mean_log_loss, pair_step)
+from extreme_opt.softmax import (
+    NCE,
+    DoubleSum,
+    FullSoftmax,
+    ImplicitSGD,
+    ImportanceSampled,
+    OneVsEach,
+    UMax,
+    mean_log_loss,
+    pair_step,
+    sample_distinct,
+    top_k_accuracy,
+)
 
-PASSES, DECAY, RATES, MARKS = 50, .9, [10. ** power for power in range(-3, 4)], (1, 2, 5, 10, 20, 30, 40, 50)
-KINDS = dict(OneVsEach=OneVsEach, NoiseContrast=NoiseContrast, ImportanceSampled=ImportanceSampled)
-SOLVERS = {'SGD': UMax(threshold=math.inf), 'UMax': UMax(), 'ImplicitSGD': ImplicitSGD(), 'ImplicitSGD m=5': ImplicitSGD(n_others=5)}
-TABLE_2 = {'mnist': dict(SGD=-2, UMax=1, ImplicitSGD=-1), 'bibtex': dict(SGD=-2, UMax=-1, ImplicitSGD=1), 'delicious': dict(SGD=-3, UMax=-2, ImplicitSGD=-2)}
+PASSES, DECAY, RATES, MARKS = (
+    50,
+    0.9,
+    [10.0**power for power in range(-3, 4)],
+    (1, 2, 5, 10, 20, 30, 40, 50),
+)
+KINDS = dict(OneVsEach=OneVsEach, NCE=NCE, ImportanceSampled=ImportanceSampled)
+SOLVERS = {
+    'SGD': UMax(threshold=math.inf),
+    'UMax': UMax(),
+    'ImplicitSGD': ImplicitSGD(),
+    'ImplicitSGD m=5': ImplicitSGD(n_negatives=5),
+}
+TABLE_2 = {
+    'mnist': dict(SGD=-2, UMax=1, ImplicitSGD=-1),
+    'bibtex': dict(SGD=-2, UMax=-1, ImplicitSGD=1),
+    'delicious': dict(SGD=-3, UMax=-2, ImplicitSGD=-2),
+}
 
 
 def sets() -> dict:
     "Training rows and labels by name, labels 0..K-1."
     found = {}
     if os.environ.get('EXTREME_OPT_DATA'):
-        for name in TABLE_2: found[name] = data.load(name, part='train', **({} if name == 'mnist' else dict(drop_empty=True)))
-        brown = data.load('brown', min_count=20, bag=True, test_size=0.)
-        found['brown'] = brown.train_features[:100_000], np.unique(brown.train_labels[:100_000], return_inverse=True)[1]
+        for name in TABLE_2:
+            found[name] = data.load(
+                name, part='train', **({} if name == 'mnist' else dict(drop_empty=True))
+            )
+        brown = data.load('brown', min_count=20, bag=True, test_size=0.0)
+        found['brown'] = (
+            brown.train_features[:100_000],
+            np.unique(brown.train_labels[:100_000], return_inverse=True)[1],
+        )
     found['docstrings'] = data.docstrings()
-    parts = {name: one if isinstance(one, tuple) else (one.train_features, one.train_labels) for name, one in found.items()}
-    return {name: (features, labels, int(labels.max()) + 1) for name, (features, labels) in parts.items()}
+    parts = {
+        name: one if isinstance(one, tuple) else (one.train_features, one.train_labels)
+        for name, one in found.items()
+    }
+    return {
+        name: (features, labels, int(labels.max()) + 1)
+        for name, (features, labels) in parts.items()
+    }
 
 
 def score(problem, params, rows=None) -> str:
     "Exact log-loss and error; inf for weights that are lost."
     weights = problem.unpack(params)[0]
-    if not np.isfinite(weights.sum(dtype=float)): return 'log-loss inf error 1.0000'
-    return f'log-loss {mean_log_loss(problem, weights, rows):.4f} error {1 - hit_rate(problem, weights, rows=rows):.4f}'
+    if not np.isfinite(weights.sum(dtype=float)):
+        return 'log-loss inf error 1.0000'
+    return f'log-loss {mean_log_loss(problem, weights, rows):.4f} error {1 - top_k_accuracy(problem, weights, rows=rows):.4f}'
 
 
-def loss_of(quality: str) -> float: return float(quality.split()[1])
+def loss_of(quality: str) -> float:
+    return float(quality.split()[1])
 
 
-def run(method: str, task: tuple, rate: float, marks: tuple = (PASSES,), decay: float = DECAY, rows=None, **settings) -> dict:
+def run(
+    method: str,
+    task: tuple,
+    rate: float,
+    marks: tuple = (PASSES,),
+    learning_rate_decay: float = DECAY,
+    rows=None,
+    **settings,
+) -> dict:
     "Quality and seconds of the updates at some passes."
     problem = KINDS[method](*task) if method in KINDS else DoubleSum(*task, **settings)
-    solver = SGD(rate, decay=decay) if method in KINDS else replace(SOLVERS[method], learning_rate=rate, decay=decay)
-    states, found, seconds = iterate(problem, solver, seed=1), {}, 0.
+    solver = (
+        SGD(rate, learning_rate_decay=learning_rate_decay)
+        if method in KINDS
+        else replace(SOLVERS[method], learning_rate=rate, learning_rate_decay=learning_rate_decay)
+    )
+    states, found, seconds = iterate(problem, solver, seed=1), {}, 0.0
     next(states)
     for done in range(1, marks[-1] + 1):
         mark = time.perf_counter()
         state = next(states)
         seconds += time.perf_counter() - mark
-        if done in marks: found[done] = score(problem, state.params, rows), seconds
-        if not np.isfinite(state.params[:1000].sum(dtype=float)): return {marks[-1]: ('log-loss inf error 1.0000', seconds)}
+        if done in marks:
+            found[done] = score(problem, state.params, rows), seconds
+        if not np.isfinite(state.params[:1000].sum(dtype=float)):
+            return {marks[-1]: ('log-loss inf error 1.0000', seconds)}
     return found
 
 
 def tuned(method: str, task: tuple, paper: bool = False) -> list[float]:
     "Rates from the best downwards: of a short run with the same fall of the rate, or of 50 passes on a tenth of the rows."
     n = len(task[1])
-    some = np.sort(np.random.default_rng(0).choice(n, max(n // 10, 200) if paper else min(n, 15_000), replace=False))
-    ends = [loss_of(run(method, (task[0][some], task[1][some], task[2]), rate, *(() if paper else ((10,), DECAY**5)))[PASSES if paper else 10][0])
-            for rate in RATES]
-    return RATES[:int(np.argmin(ends)) + 1][::-1]
+    some = np.sort(
+        np.random.default_rng(0).choice(
+            n, max(n // 10, 200) if paper else min(n, 15_000), replace=False
+        )
+    )
+    ends = [
+        loss_of(
+            run(
+                method,
+                (task[0][some], task[1][some], task[2]),
+                rate,
+                *(() if paper else ((10,), DECAY**5)),
+            )[PASSES if paper else 10][0]
+        )
+        for rate in RATES
+    ]
+    return RATES[: int(np.argmin(ends)) + 1][::-1]
 
 
 @njit
@@ -89,83 +156,181 @@ def _published(weights, log_norms, rows, squares, labels, sample, others, rate, 
     n_classes, gaps, ratios = weights.shape[0], np.empty(others.shape[1]), np.empty(others.shape[1])
     for t in range(len(sample)):
         i = sample[t]
-        y, a, b, total, top, count = labels[i], indptr[i], indptr[i + 1], 0., 0., 0
+        y, a, b, total, top, count = labels[i], indptr[i], indptr[i + 1], 0.0, 0.0, 0
         for j in range(others.shape[1]):
-            if others[t, j] == y: continue
-            count, gap = count + 1, 0.
-            for p in range(a, b): gap += values[p] * (weights[others[t, j], indices[p]] - weights[y, indices[p]])
+            if others[t, j] == y:
+                continue
+            count, gap = count + 1, 0.0
+            for p in range(a, b):
+                gap += values[p] * (weights[others[t, j], indices[p]] - weights[y, indices[p]])
             gaps[j], top = gap, max(top, gap)
-        if count == 0: continue
+        if count == 0:
+            continue
         if implicit:
-            log_norms[i], ratios[0] = pair_step(rate, math.log(n_classes - 1.), .5 / squares[i], gaps[0], log_norms[i])
+            log_norms[i], ratios[0] = pair_step(
+                rate, math.log(n_classes - 1.0), 0.5 / squares[i], gaps[0], log_norms[i]
+            )
             total = ratios[0]
         else:
             whole = math.exp(-top)
             for j in range(others.shape[1]):
-                if others[t, j] != y: whole += math.exp(gaps[j] - top)
-            if log_norms[i] <= top + math.log(whole) - delta: log_norms[i] = top + math.log(whole)
+                if others[t, j] != y:
+                    whole += math.exp(gaps[j] - top)
+            if log_norms[i] <= top + math.log(whole) - delta:
+                log_norms[i] = top + math.log(whole)
             for j in range(others.shape[1]):
-                if others[t, j] == y: continue
-                ratios[j] = rate * (n_classes - 1.) / count * math.exp(gaps[j] - log_norms[i])
+                if others[t, j] == y:
+                    continue
+                ratios[j] = rate * (n_classes - 1.0) / count * math.exp(gaps[j] - log_norms[i])
                 total += ratios[j]
-            log_norms[i] = max(0., log_norms[i] - rate * (1. - math.exp(-log_norms[i])) + total)
+            log_norms[i] = max(0.0, log_norms[i] - rate * (1.0 - math.exp(-log_norms[i])) + total)
         for j in range(others.shape[1]):
-            if others[t, j] == y: continue
-            for p in range(a, b): weights[others[t, j], indices[p]] -= ratios[j] * values[p]
-        for p in range(a, b): weights[y, indices[p]] += total * values[p]
+            if others[t, j] == y:
+                continue
+            for p in range(a, b):
+                weights[others[t, j], indices[p]] -= ratios[j] * values[p]
+        for p in range(a, b):
+            weights[y, indices[p]] += total * values[p]
 
 
-def published(method: str, task: tuple, rate: float, order: str, start: str, classes: str) -> tuple[str, float]:
+def published(
+    method: str, task: tuple, rate: float, order: str, start: str, classes: str
+) -> tuple[str, float]:
     "Quality and seconds of 50 passes with the settings of the published runs (file, zero, all), or ours (random, log K, wrong)."
-    problem, rng, m, seconds = DoubleSum(*task), np.random.default_rng(2), 1 if method == 'ImplicitSGD' else 5, 0.
-    params, n, K, rows = problem.start(), problem.n_samples, problem.n_classes, problem.features
+    problem, rng, m, seconds = (
+        DoubleSum(*task),
+        np.random.default_rng(2),
+        1 if method == 'ImplicitSGD' else 5,
+        0.0,
+    )
+    params, n, K, rows = (
+        problem.init_params(),
+        problem.n_samples,
+        problem.n_classes,
+        problem.features,
+    )
     weights, log_norms = problem.unpack(params)
-    if start == 'zero': log_norms[:] = 0
+    if start == 'zero':
+        log_norms[:] = 0
     for done in range(PASSES):
-        sample = np.arange(n, dtype=np.int32) if order == 'file' else rng.integers(n, size=n, dtype=np.int32)
-        others = draw_distinct(rng, problem.labels[sample], K, m) if classes == 'wrong' else draw_distinct(rng, np.full(n, K), K + 1, m)
+        sample = (
+            np.arange(n, dtype=np.int32)
+            if order == 'file'
+            else rng.integers(n, size=n, dtype=np.int32)
+        )
+        others = (
+            sample_distinct(rng, problem.labels[sample], K, m)
+            if classes == 'wrong'
+            else sample_distinct(rng, np.full(n, K), K + 1, m)
+        )
         mark = time.perf_counter()
-        _published(weights, log_norms, (rows.indptr, rows.indices, rows.data), problem.squared_norms, problem.labels, sample, others,
-                   rate * DECAY**done, math.inf if method == 'SGD' else 1., method == 'ImplicitSGD')
+        _published(
+            weights,
+            log_norms,
+            (rows.indptr, rows.indices, rows.data),
+            problem.squared_norms,
+            problem.labels,
+            sample,
+            others,
+            rate * DECAY**done,
+            math.inf if method == 'SGD' else 1.0,
+            method == 'ImplicitSGD',
+        )
         seconds += time.perf_counter() - mark
     return score(problem, params), seconds
 
 
 def main() -> list[dict]:
     out, every = [], sets()
-    common = dict(threads=1, peak_mb=machine.peak_mb(), versions=machine.versions(), date=machine.today())
-    def note(method, task, peer, quality, seconds=0.):
-        out.append(dict(method=method, task=task, peer=peer, seconds=f'{seconds:.3f}', quality=quality, **common))
+    common = dict(
+        threads=1, peak_mb=machine.peak_mb(), versions=machine.versions(), date=machine.today()
+    )
+
+    def note(method, task, peer, quality, seconds=0.0):
+        out.append(
+            dict(
+                method=method,
+                task=task,
+                peer=peer,
+                seconds=f'{seconds:.3f}',
+                quality=quality,
+                **common,
+            )
+        )
         print(method, '|', task, '|', peer, '|', quality, f'| {seconds:.1f} s', flush=True)
+
     np.seterr(all='ignore')
 
     for name, task in every.items():
         n, K = len(task[1]), task[2]
-        rows = None if n * K < 10**7 else np.sort(np.random.default_rng(3).choice(n, 5000, replace=False))
-        note('data', f'data, {name}', '', f'N {n} K {K} D {task[0].shape[1]} rows scored {n if rows is None else len(rows)}')
+        rows = (
+            None
+            if n * K < 10**7
+            else np.sort(np.random.default_rng(3).choice(n, 5000, replace=False))
+        )
+        note(
+            'data',
+            f'data, {name}',
+            '',
+            f'N {n} K {K} D {task[0].shape[1]} rows scored {n if rows is None else len(rows)}',
+        )
         for method in (*KINDS, *SOLVERS):
             for search in ('table', 'tenth') if name in ('bibtex', 'delicious') else ('table',):
                 for rate in tuned(method, task, search == 'tenth'):
                     found = run(method, task, rate, MARKS, rows=rows)
-                    if loss_of(found[PASSES][0]) < math.log(K): break
-                for done, (quality, seconds) in found.items(): note(method, f'{search}, {name}, pass {done}', f'rate {rate:g}', quality, seconds)
+                    if loss_of(found[PASSES][0]) < math.log(K):
+                        break
+                for done, (quality, seconds) in found.items():
+                    note(
+                        method, f'{search}, {name}, pass {done}', f'rate {rate:g}', quality, seconds
+                    )
         if name in TABLE_2:
             full = FullSoftmax(*task)
-            best = minimize(full, LBFGS(), max_steps=100, tolerance=1e-5, record_on=0, record_every=1000)
-            note('LBFGS', f'table, {name}, pass {PASSES}', f'{best.state.n_steps} steps', score(full, best.state.params, rows), best.rows[-1]['seconds'])
+            best = minimize(full, LBFGS(), max_iter=100, tol=1e-5, loss_subset=0, record_every=1000)
+            note(
+                'LBFGS',
+                f'table, {name}, pass {PASSES}',
+                f'{best.state.n_iter} steps',
+                score(full, best.state.params, rows),
+                best.history[-1]['seconds'],
+            )
 
     for name in set(every) & {'bibtex'}:
         for method in (*KINDS, *SOLVERS):
-            for rate in RATES: note(method, f'rates, {name}', f'rate {rate:g}', *run(method, every[name], rate)[PASSES])
-        for alpha in (0., 1.):
-            for rate in [1e-4, *RATES, 1e4]: note('UMax', f'forms, {name}, alpha {alpha:g}', f'rate {rate:g}', *run('UMax', every[name], rate, alpha=alpha)[PASSES])
+            for rate in RATES:
+                note(
+                    method,
+                    f'rates, {name}',
+                    f'rate {rate:g}',
+                    *run(method, every[name], rate)[PASSES],
+                )
+        for alpha in (0.0, 1.0):
+            for rate in [1e-4, *RATES, 1e4]:
+                note(
+                    'UMax',
+                    f'forms, {name}, alpha {alpha:g}',
+                    f'rate {rate:g}',
+                    *run('UMax', every[name], rate, alpha=alpha)[PASSES],
+                )
 
-    theirs, ours = dict(order='file', start='zero', classes='all'), dict(order='random', start='log K', classes='wrong')
+    theirs, ours = (
+        dict(order='file', start='zero', classes='all'),
+        dict(order='random', start='log K', classes='wrong'),
+    )
     for name, powers in TABLE_2.items():
-        if name not in every: continue
+        if name not in every:
+            continue
         for method, power in powers.items():
-            cases = {'theirs': theirs, 'ours': ours} | {f'theirs, {key} {ours[key]}': theirs | {key: ours[key]} for key in ours} \
+            cases = (
+                {'theirs': theirs, 'ours': ours}
+                | {f'theirs, {key} {ours[key]}': theirs | {key: ours[key]} for key in ours}
                 | {f'ours, {key} {theirs[key]}': ours | {key: theirs[key]} for key in ours}
+            )
             for case, settings in cases.items():
-                note(method, f'stored, {name}, {case}', f'rate {10.**power:g}', *published(method, every[name], 10.**power, **settings))
+                note(
+                    method,
+                    f'stored, {name}, {case}',
+                    f'rate {10.0**power:g}',
+                    *published(method, every[name], 10.0**power, **settings),
+                )
     return out

@@ -8,6 +8,7 @@
 
 Seconds are per pass (30,000 updates for the dense rows). On a machine with other work on it the ratio of threads says little.
 """
+
 from __future__ import annotations
 
 import json
@@ -22,21 +23,33 @@ import scipy.sparse
 from numba import njit
 from softmax_implicit import shape_a
 
-from extreme_opt.core import minimize, on_threads
+from extreme_opt.core import minimize, parallel_for
 from extreme_opt.softmax import DoubleSum, ImplicitSGD
 from extreme_opt.softmax.implicit import run_block
 
 touch_places = njit(nogil=True)(machine.touch_places.py_func)
-ROUNDS, ASKED_DENSE, ASKED_THREADS, ASKED_GB = 5, 3.5, 1.6, 2.
+ROUNDS, ASKED_DENSE, ASKED_THREADS, ASKED_GB = 5, 3.5, 1.6, 2.0
 
 
 def say(what: str, value: float, asked: float, more: bool = True) -> None:
-    print(f'{what}: {value:.2f} (asked: {asked:g}) {"met" if (value >= asked) == more else "MISSED"}', flush=True)
+    print(
+        f'{what}: {value:.2f} (asked: {asked:g}) {"met" if (value >= asked) == more else "MISSED"}',
+        flush=True,
+    )
 
 
 def row(method, task, peer, seconds, quality='', threads=1, peak=None) -> dict:
-    return dict(method=method, task=task, peer=peer, threads=threads, seconds=f'{seconds:.4f}', quality=quality,
-                peak_mb=machine.peak_mb() if peak is None else peak, versions=machine.versions(), date=machine.today())
+    return dict(
+        method=method,
+        task=task,
+        peer=peer,
+        threads=threads,
+        seconds=f'{seconds:.4f}',
+        quality=quality,
+        peak_mb=machine.peak_mb() if peak is None else peak,
+        versions=machine.versions(),
+        date=machine.today(),
+    )
 
 
 def dense_rows() -> list[dict]:
@@ -44,29 +57,80 @@ def dense_rows() -> list[dict]:
     X, labels = rng.random((60_000, 780), np.float32), rng.integers(10, size=60_000)
     X /= np.linalg.norm(X, axis=1)[:, None]
     dense, csr = DoubleSum(X, labels, 10), DoubleSum(scipy.sparse.csr_array(X), labels, 10)
-    draw, one, two = dense.draw(rng, n_updates, 1), dense.start(), dense.start()
-    seconds = machine.alternate({'dense': lambda: run_block(dense, dense.unpack(one), draw, 1., np.ones(1)),
-                                 'csr': lambda: run_block(csr, csr.unpack(two), draw, 1., np.ones(1))}, ROUNDS)
+    draw, one, two = dense.draw(rng, n_updates, 1), dense.init_params(), dense.init_params()
+    seconds = machine.alternate(
+        {
+            'dense': lambda: run_block(dense, dense.unpack(one), draw, 1.0, np.ones(1)),
+            'csr': lambda: run_block(csr, csr.unpack(two), draw, 1.0, np.ones(1)),
+        },
+        ROUNDS,
+    )
     say('dense over CSR kernel', machine.ratio(seconds['csr'], seconds['dense']), ASKED_DENSE)
     peers = {'dense': 'contiguous kernel', 'csr': 'CSR kernel'}
-    return [row('implicit updates', '60,000 x 780 dense, 10 classes', peer, float(np.median(seconds[name]))) for name, peer in peers.items()]
+    return [
+        row(
+            'implicit updates',
+            '60,000 x 780 dense, 10 classes',
+            peer,
+            float(np.median(seconds[name])),
+        )
+        for name, peer in peers.items()
+    ]
 
 
 def threads() -> list[dict]:
     problem = shape_a()
-    draw, losses, found = problem.draw(np.random.default_rng(0), problem.n_samples, 1), {}, {n: problem.start() for n in (1, 2)}
-    rows, classes, table = problem.features, np.column_stack([draw.others, problem.labels[draw.sample]]), np.zeros(problem.n_weights, np.float32)
+    draw, losses, found = (
+        problem.draw(np.random.default_rng(0), problem.n_samples, 1),
+        {},
+        {n: problem.init_params() for n in (1, 2)},
+    )
+    rows, classes, table = (
+        problem.features,
+        np.column_stack([draw.others, problem.labels[draw.sample]]),
+        np.zeros(problem.n_weights, np.float32),
+    )
     places = machine.places_of(rows.indptr, rows.indices, draw.sample, classes, problem.n_features)
-    jobs = {str(n): lambda n=n: run_block(problem, problem.unpack(found[n]), draw, 100., np.ones(1), n) for n in (1, 2)}
-    jobs |= {f'touch {n}': lambda n=n: on_threads(lambda start, stop: touch_places(table, places[start:stop]), len(places), n) for n in (1, 2)}
+    jobs = {
+        str(n): lambda n=n: run_block(problem, problem.unpack(found[n]), draw, 100.0, np.ones(1), n)
+        for n in (1, 2)
+    }
+    jobs |= {
+        f'touch {n}': lambda n=n: parallel_for(
+            lambda start, stop: touch_places(table, places[start:stop]), len(places), n
+        )
+        for n in (1, 2)
+    }
     seconds = machine.alternate(jobs, ROUNDS)
-    for n in (1, 2): losses[n] = problem.log_loss(found[n], np.arange(0, problem.n_samples, 50))
+    for n in (1, 2):
+        losses[n] = problem.log_loss(found[n], np.arange(0, problem.n_samples, 50))
     say('two threads over one', machine.ratio(seconds['1'], seconds['2']), ASKED_THREADS)
-    print(f'two threads that only touch the cells over one: {machine.ratio(seconds["touch 1"], seconds["touch 2"]):.2f}')
+    print(
+        f'two threads that only touch the cells over one: {machine.ratio(seconds["touch 1"], seconds["touch 2"]):.2f}'
+    )
     say('loss with two threads over one', losses[2] / losses[1], 1.05, more=False)
-    touched = [row('touch the same cells', 'shape A', 'machine limit', float(np.median(seconds[f'touch {n}'])), '', n) for n in (1, 2)]
-    made = [row('implicit updates', 'shape A', 'kernel', float(np.median(seconds[str(n)])), f'log-loss {losses[n]:.3f} after {ROUNDS + 1} passes', n)
-            for n in (1, 2)]
+    touched = [
+        row(
+            'touch the same cells',
+            'shape A',
+            'machine limit',
+            float(np.median(seconds[f'touch {n}'])),
+            '',
+            n,
+        )
+        for n in (1, 2)
+    ]
+    made = [
+        row(
+            'implicit updates',
+            'shape A',
+            'kernel',
+            float(np.median(seconds[str(n)])),
+            f'log-loss {losses[n]:.3f} after {ROUNDS + 1} passes',
+            n,
+        )
+        for n in (1, 2)
+    ]
     return touched + made
 
 
@@ -74,22 +138,53 @@ def million(n: int = 1_000_000, width: int = 64) -> dict:
     "Rows near a direction of their own class: one pass, in this process."
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n, width), np.float32)
-    for part in np.array_split(X, 20): part /= np.linalg.norm(part, axis=1)[:, None]
+    for part in np.array_split(X, 20):
+        part /= np.linalg.norm(part, axis=1)[:, None]
     problem = DoubleSum(X, np.arange(n), n)
-    run = minimize(problem, ImplicitSGD(100., 5, decay=1., visits='shuffled'), max_passes=1, record_on=0)
+    run = minimize(
+        problem,
+        ImplicitSGD(100.0, 5, learning_rate_decay=1.0, visits='shuffled'),
+        max_epochs=1,
+        loss_subset=0,
+    )
     some = np.random.default_rng(1).choice(n, 2000, replace=False)
     loss = problem.log_loss(run.state.params, np.sort(some))
-    return dict(seconds=run.rows[-1]['seconds'], loss=loss, peak_mb=machine.peak_mb(), knows_nothing=math.log(n))
+    return dict(
+        seconds=run.history[-1]['seconds'],
+        loss=loss,
+        peak_mb=machine.peak_mb(),
+        knows_nothing=math.log(n),
+    )
 
 
 def main() -> list[dict]:
     rows = dense_rows() + threads()
-    done = subprocess.run([sys.executable, __file__], capture_output=True, text=True, check=True, env=os.environ | {'PYTHONPATH': os.pathsep.join(sys.path)})
+    done = subprocess.run(
+        [sys.executable, __file__],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {'PYTHONPATH': os.pathsep.join(sys.path)},
+    )
     big = json.loads(done.stdout)
-    print(f'a million classes: {big["seconds"]:.0f} s for a pass, log-loss {big["loss"]:.2f} (knowing nothing: {big["knows_nothing"]:.2f})')
+    print(
+        f'a million classes: {big["seconds"]:.0f} s for a pass, log-loss {big["loss"]:.2f} (knowing nothing: {big["knows_nothing"]:.2f})'
+    )
     say('peak of the process, GB', big['peak_mb'] / 1000, ASKED_GB, more=False)
     quality = f'log-loss {big["loss"]:.2f} on 2,000 rows'
-    return [*rows, row('ImplicitSGD, 5 others, one pass', '1,000,000 classes, 64 columns', 'kernel', big['seconds'], quality, 1, big['peak_mb'])]
+    return [
+        *rows,
+        row(
+            'ImplicitSGD, 5 others, one pass',
+            '1,000,000 classes, 64 columns',
+            'kernel',
+            big['seconds'],
+            quality,
+            1,
+            big['peak_mb'],
+        ),
+    ]
 
 
-if __name__ == '__main__': print(json.dumps(million()))
+if __name__ == '__main__':
+    print(json.dumps(million()))

@@ -27,6 +27,7 @@ races.toml says which rows of a result are held against which, and explains wher
     value = "similarity_gradient: AllPairs.*gradient, float32 =([0-9.]+) of the"    #   "script: method | task =regular expression in quality"
     why = "said where it is missed"
 """
+
 from __future__ import annotations
 
 import csv
@@ -38,56 +39,73 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-RESULTS, RACES = ROOT/'docs'/'results', ROOT/'docs'/'races.toml'
-TIE = .95            # a ratio from here to its inverse is a draw
-CHAPTERS = dict(core='Foundations', softmax='Softmax', similarity='Similarity', ordinal='Ordinal', bound='Bound')
+RESULTS, RACES = ROOT / 'docs' / 'results', ROOT / 'docs' / 'races.toml'
+TIE = 0.95  # a ratio from here to its inverse is a draw
+CHAPTERS = dict(
+    core='Foundations', softmax='Softmax', similarity='Similarity', ordinal='Ordinal', bound='Bound'
+)
 
 
 class Line(NamedTuple):
     "A row of the table."
+
     chapter: str
     method: str
     task: str
     peer: str
     to: str
-    time: float | None          # seconds of the peer over ours; None where one of them never got there
-    at_least: bool              # the peer was stopped, or never got there: `time` is a lower bound, or unknown
-    memory: float | None        # peak memory of the peer over ours
-    quality: tuple[float, float] | None    # ours, theirs
-    share: float | None         # of the machine's limit
+    time: float | None  # seconds of the peer over ours; None where one of them never got there
+    at_least: bool  # the peer was stopped, or never got there: `time` is a lower bound, or unknown
+    memory: float | None  # peak memory of the peer over ours
+    quality: tuple[float, float] | None  # ours, theirs
+    share: float | None  # of the machine's limit
     script: str
     threads: str
     whys: tuple[tuple[str, str], ...]
-    baseline: bool = False      # the peer is a plainer form of the same method
-    measured: str = ''          # what `quality` is
+    baseline: bool = False  # the peer is a plainer form of the same method
+    measured: str = ''  # what `quality` is
 
     @property
-    def name(self) -> str: return f'{self.task} | {self.peer}'
+    def name(self) -> str:
+        return f'{self.task} | {self.peer}'
+
     def lost(self) -> list[str]:
         "In what the peer is ahead: time, memory, quality."
         worse = self.quality is not None and self.quality[0] < self.quality[1] * (1 - 1e-3)
         slow = self.time is not None and self.time < TIE and not self.at_least
-        return ['time'] * slow + ['memory'] * (self.memory is not None and self.memory < TIE) + ['quality'] * worse
+        return (
+            ['time'] * slow
+            + ['memory'] * (self.memory is not None and self.memory < TIE)
+            + ['quality'] * worse
+        )
+
     def why(self, aspect: str) -> str:
-        return next((text for where, text in self.whys if re.search(where, f'{self.name} | {aspect}')), '')
+        return next(
+            (text for where, text in self.whys if re.search(where, f'{self.name} | {aspect}')), ''
+        )
 
 
 def table(name: str) -> list[dict[str, str]]:
     "Rows of a result; none where it was never measured."
-    path = RESULTS/f'{name}.csv'
-    if not path.exists(): return []
-    with path.open(encoding='utf-8') as file: return list(csv.DictReader(file))
+    path = RESULTS / f'{name}.csv'
+    if not path.exists():
+        return []
+    with path.open(encoding='utf-8') as file:
+        return list(csv.DictReader(file))
 
 
 def story(name: str) -> dict:
     "How a result came about."
-    path = RESULTS/f'{name}.json'
+    path = RESULTS / f'{name}.json'
     return json.loads(path.read_text(encoding='utf-8')) if path.exists() else {}
 
 
 def fits(row: dict[str, str], selector: str) -> bool:
     "Whether a row has all that `column=regular expression & ...` asks for."
-    return all(re.fullmatch(pattern, row[column]) for column, _, pattern in (part.partition('=') for part in selector.split(' & ')))
+    return all(
+        re.fullmatch(pattern, row[column])
+        for column, _, pattern in (part.partition('=') for part in selector.split(' & '))
+    )
 
 
 def number(text: str) -> float | None:
@@ -99,7 +117,8 @@ def share_of(place: str) -> dict[str, str]:
     "What roofline.csv says of `kernel @ beginning of the task`."
     kernel, _, task = place.partition(' @ ')
     for row in table('roofline'):
-        if row['method'] == kernel and row['task'].startswith(task): return dict(part.split('=') for part in row['quality'].split())
+        if row['method'] == kernel and row['task'].startswith(task):
+            return dict(part.split('=') for part in row['quality'].split())
     return {}
 
 
@@ -109,39 +128,97 @@ def best_of(rows: list[dict[str, str]], rule: str, by: list[str]) -> list[dict[s
     grouped: dict[tuple, list] = {}
     for row in rows:
         m = re.search(pattern, row['quality'])
-        if m: grouped.setdefault(tuple(row[key] for key in by), []).append((float(m[1]) >= float(goal), row))
+        if m:
+            grouped.setdefault(tuple(row[key] for key in by), []).append(
+                (float(m[1]) >= float(goal), row)
+            )
     best = []
     for group in grouped.values():
         there = [row for missed, row in group if not missed]
-        if there: best.append(min(there, key=lambda row: float(row['seconds'])))
-        else: best.append((last := max((row for _, row in group), key=lambda row: float(row['seconds']))) | dict(seconds=f'>{last["seconds"]}'))
+        if there:
+            best.append(min(there, key=lambda row: float(row['seconds'])))
+        else:
+            best.append(
+                (last := max((row for _, row in group), key=lambda row: float(row['seconds'])))
+                | dict(seconds=f'>{last["seconds"]}')
+            )
     return best
 
 
 def lines_of(race: dict[str, Any]) -> list[Line]:
     "Every pairing of a race that the result holds."
     rows, by, found = table(race['script']), race.get('by', ['task', 'threads']), []
-    ours, rivals = ([row for row in rows if key in race and fits(row, race[key])] for key in ('ours', 'rivals'))
-    if 'best' in race: ours, rivals = ([row for row in best_of(side, race['best'], by) if number(row['seconds'])] for side in (ours, rivals))
-    common: dict[str, Any] = {key: race.get(key, '') for key in ('chapter', 'method', 'to', 'script')}
-    common |= dict(whys=tuple((why['where'], ' '.join(why['text'].split())) for why in race.get('why', [])),
-                   baseline=race.get('baseline', False), measured=race.get('measured', ''))
+    ours, rivals = (
+        [row for row in rows if key in race and fits(row, race[key])] for key in ('ours', 'rivals')
+    )
+    if 'best' in race:
+        ours, rivals = (
+            [row for row in best_of(side, race['best'], by) if number(row['seconds'])]
+            for side in (ours, rivals)
+        )
+    common: dict[str, Any] = {
+        key: race.get(key, '') for key in ('chapter', 'method', 'to', 'script')
+    }
+    common |= dict(
+        whys=tuple((why['where'], ' '.join(why['text'].split())) for why in race.get('why', [])),
+        baseline=race.get('baseline', False),
+        measured=race.get('measured', ''),
+    )
     for mine in ours:
-        places = [place for pattern, _, place in (one.partition(' => ') for one in race.get('share', [])) if re.search(pattern, mine['task'])]
-        share = share_of(places[0]).get('share') if places and mine['threads'] in ('', '1') else None      # the limits are those of one core
-        here = dict(task=f'{mine["task"]}: {mine["method"]}' if 'method' in by else mine['task'], threads=mine['threads'], share=float(share) if share else None)
+        places = [
+            place
+            for pattern, _, place in (one.partition(' => ') for one in race.get('share', []))
+            if re.search(pattern, mine['task'])
+        ]
+        share = (
+            share_of(places[0]).get('share') if places and mine['threads'] in ('', '1') else None
+        )  # the limits are those of one core
+        here = dict(
+            task=f'{mine["task"]}: {mine["method"]}' if 'method' in by else mine['task'],
+            threads=mine['threads'],
+            share=float(share) if share else None,
+        )
         if 'times' in race:
             m = re.search(race['times'], mine['quality'])
-            if m: found.append(Line(peer=mine['peer'], time=1 / float(m[1]), at_least=False, memory=None, quality=None, **here, **common))
+            if m:
+                found.append(
+                    Line(
+                        peer=mine['peer'],
+                        time=1 / float(m[1]),
+                        at_least=False,
+                        memory=None,
+                        quality=None,
+                        **here,
+                        **common,
+                    )
+                )
             continue
         for other in (row for row in rivals if all(row[key] == mine[key] for key in by)):
             a, b = number(mine['seconds']), number(other['seconds'])
-            heavy = [number(row['peak_mb']) for row in (mine, other)] if race.get('memory') else [None, None]
-            reached = [re.search(race['measure'], row['quality']) for row in (mine, other)] if 'measure' in race else []
-            found.append(Line(peer=race.get('peer_name') or other[race.get('peer', 'method')], time=b / a if a and b else None,
-                              at_least=other['seconds'].startswith('>') or bool(a and not b and not race.get('memory')),
-                              memory=heavy[1] / heavy[0] if heavy[0] and heavy[1] else None,
-                              quality=(float(reached[0][1]), float(reached[1][1])) if all(reached) and reached else None, **here, **common))
+            heavy = (
+                [number(row['peak_mb']) for row in (mine, other)]
+                if race.get('memory')
+                else [None, None]
+            )
+            reached = (
+                [re.search(race['measure'], row['quality']) for row in (mine, other)]
+                if 'measure' in race
+                else []
+            )
+            found.append(
+                Line(
+                    peer=race.get('peer_name') or other[race.get('peer', 'method')],
+                    time=b / a if a and b else None,
+                    at_least=other['seconds'].startswith('>')
+                    or bool(a and not b and not race.get('memory')),
+                    memory=heavy[1] / heavy[0] if heavy[0] and heavy[1] else None,
+                    quality=(float(reached[0][1]), float(reached[1][1]))
+                    if all(reached) and reached
+                    else None,
+                    **here,
+                    **common,
+                )
+            )
     return found
 
 
@@ -157,6 +234,7 @@ def lines() -> list[Line]:
 
 class Aim(NamedTuple):
     "Something aimed at, and what came of it."
+
     chapter: str
     what: str
     goal: float
@@ -169,26 +247,57 @@ def aims() -> list[Aim]:
     found = []
     for aim in spec()['aim']:
         reached = None
-        if 'share' in aim: reached = share_of(aim['share']).get('share')
+        if 'share' in aim:
+            reached = share_of(aim['share']).get('share')
         elif 'race' in aim:
-            named = {f'{line.script}: {line.method} | {line.name}': line.time for line in lines() if line.threads in ('', '1')}
-            reached = next((time for name, time in named.items() if re.search(aim['race'], name)), None)
+            named = {
+                f'{line.script}: {line.method} | {line.name}': line.time
+                for line in lines()
+                if line.threads in ('', '1')
+            }
+            reached = next(
+                (time for name, time in named.items() if re.search(aim['race'], name)), None
+            )
         else:
             place, _, pattern = aim['value'].partition(' =')
             script, _, where = place.partition(': ')
-            hits = [re.search(pattern, row['quality']) for row in table(script) if re.search(where, f'{row["method"]} | {row["task"]} | {row["threads"]}')]
+            hits = [
+                re.search(pattern, row['quality'])
+                for row in table(script)
+                if re.search(where, f'{row["method"]} | {row["task"]} | {row["threads"]}')
+            ]
             reached = next((hit[1] for hit in hits if hit), None)
-        found.append(Aim(aim['chapter'], aim['what'], float(aim['goal']), None if reached is None else float(reached), ' '.join(aim.get('why', '').split())))
+        found.append(
+            Aim(
+                aim['chapter'],
+                aim['what'],
+                float(aim['goal']),
+                None if reached is None else float(reached),
+                ' '.join(aim.get('why', '').split()),
+            )
+        )
     return found
 
 
 def faults(given: list[Line] | None = None) -> list[str]:
     "What a reader would miss: a loss or a missed aim without a reason, a race that no result answers."
-    wrong = [f'docs/races.toml: {line.script}: "{line.name}" is won by the peer ({", ".join(line.lost())}); say why under [[race.why]]'
-             for line in (lines() if given is None else given) if any(not line.why(aspect) for aspect in line.lost())]
-    if given is not None: return wrong
-    wrong += [f'docs/races.toml: {race["script"]}: no rows for {race["ours"]!r}' for race in spec()['race'] if not lines_of(race) and table(race['script'])]
-    return wrong + [f'docs/races.toml: the aim "{aim.what}" is missed; say why' for aim in aims() if not aim.met and not aim.why]
+    wrong = [
+        f'docs/races.toml: {line.script}: "{line.name}" is won by the peer ({", ".join(line.lost())}); say why under [[race.why]]'
+        for line in (lines() if given is None else given)
+        if any(not line.why(aspect) for aspect in line.lost())
+    ]
+    if given is not None:
+        return wrong
+    wrong += [
+        f'docs/races.toml: {race["script"]}: no rows for {race["ours"]!r}'
+        for race in spec()['race']
+        if not lines_of(race) and table(race['script'])
+    ]
+    return wrong + [
+        f'docs/races.toml: the aim "{aim.what}" is missed; say why'
+        for aim in aims()
+        if not aim.met and not aim.why
+    ]
 
 
 # ------------------------------------------------------------------------------------------ pages
@@ -199,14 +308,18 @@ def plain(value: float) -> str:
 
 def told(line: Line) -> str:
     "The time column."
-    if line.time is None: return 'the peer does not get there' if line.at_least else ''
-    if 'time' in line.lost(): return f'**{plain(line.time)}** [why](#{anchor(line)})'
-    if line.time < 1 / TIE and not line.at_least: return f'{plain(line.time)}, a draw'
+    if line.time is None:
+        return 'the peer does not get there' if line.at_least else ''
+    if 'time' in line.lost():
+        return f'**{plain(line.time)}** [why](#{anchor(line)})'
+    if line.time < 1 / TIE and not line.at_least:
+        return f'{plain(line.time)}, a draw'
     return ('at least ' * line.at_least) + f'{plain(line.time)}'
 
 
 def told_memory(line: Line) -> str:
-    if line.memory is None: return ''
+    if line.memory is None:
+        return ''
     return f'{plain(line.memory)}' + (f' [why](#{anchor(line)})' if 'memory' in line.lost() else '')
 
 
@@ -214,42 +327,73 @@ def reasons(found: list[Line]) -> dict[tuple[str, str], list[tuple[Line, str]]]:
     "Where the peer is ahead, by method and explanation."
     grouped: dict[tuple[str, str], list[tuple[Line, str]]] = {}
     for line in found:
-        for aspect in line.lost(): grouped.setdefault((line.method, line.why(aspect)), []).append((line, aspect))
+        for aspect in line.lost():
+            grouped.setdefault((line.method, line.why(aspect)), []).append((line, aspect))
     return grouped
 
 
 def anchor(line: Line) -> str:
     "Where the explanation of a row's first loss stands."
-    return 'why-' + re.sub(r'[^a-z0-9]+', '-', f'{line.method} {line.why(line.lost()[0])}'.lower())[:60].strip('-')
+    return 'why-' + re.sub(r'[^a-z0-9]+', '-', f'{line.method} {line.why(line.lost()[0])}'.lower())[
+        :60
+    ].strip('-')
 
 
-def cell(text: str) -> str: return ' '.join(text.split()).replace('|', '\\|')
+def cell(text: str) -> str:
+    return ' '.join(text.split()).replace('|', '\\|')
 
 
-def head(title: str, description: str) -> list[str]: return ['---', f'title: {json.dumps(title)}', f'description: {json.dumps(description)}', 'toc-depth: 2', '---', '']
+def head(title: str, description: str) -> list[str]:
+    return [
+        '---',
+        f'title: {json.dumps(title)}',
+        f'description: {json.dumps(description)}',
+        'toc-depth: 2',
+        '---',
+        '',
+    ]
 
 
 def race_figure(found: list[Line], path: Path) -> str:
     "Time ratios, a dot each; what it shows, in words."
     import matplotlib
+
     matplotlib.use('Agg')
     from matplotlib.figure import Figure
+
     shown = [line for line in found if line.time and line.threads in ('', '1')]
-    labels = [f'{line.method}: {re.split(":|, p=", line.task)[0][:44]}, {line.peer}' for line in shown]
-    figure = Figure(figsize=(8.5, .8 + .2 * len(shown)), layout='constrained')
+    labels = [
+        f'{line.method}: {re.split(":|, p=", line.task)[0][:44]}, {line.peer}' for line in shown
+    ]
+    figure = Figure(figsize=(8.5, 0.8 + 0.2 * len(shown)), layout='constrained')
     axes = figure.subplots()
-    colours = dict(zip(CHAPTERS, ('#666666', '#1b6ca8', '#b8552c', '#3a7d44', '#7a4f9a'), strict=True))
+    colors = dict(
+        zip(CHAPTERS, ('#666666', '#1b6ca8', '#b8552c', '#3a7d44', '#7a4f9a'), strict=True)
+    )
     for at, line in enumerate(shown):
-        axes.plot([1, line.time], [at, at], color=colours[line.chapter], lw=1.4, zorder=1)
-        axes.scatter([line.time], [at], color=colours[line.chapter], s=26, zorder=2, marker='>' if line.at_least else 'o')
-    for chapter in dict.fromkeys(line.chapter for line in shown): axes.plot([], [], 'o-', color=colours[chapter], label=CHAPTERS[chapter])
+        axes.plot([1, line.time], [at, at], color=colors[line.chapter], lw=1.4, zorder=1)
+        axes.scatter(
+            [line.time],
+            [at],
+            color=colors[line.chapter],
+            s=26,
+            zorder=2,
+            marker='>' if line.at_least else 'o',
+        )
+    for chapter in dict.fromkeys(line.chapter for line in shown):
+        axes.plot([], [], 'o-', color=colors[chapter], label=CHAPTERS[chapter])
     axes.legend(fontsize=8, loc='lower right')
     axes.axvline(1, color='0.35', lw=1)
-    axes.set(xscale='log', yticks=range(len(shown)), ylim=(len(shown) - .4, -.6), xlabel='time of the peer / ours; left of 1 the peer is faster')
+    axes.set(
+        xscale='log',
+        yticks=range(len(shown)),
+        ylim=(len(shown) - 0.4, -0.6),
+        xlabel='time of the peer / ours; left of 1 the peer is faster',
+    )
     axes.set_yticklabels(labels, fontsize=7)
     axes.xaxis.set_major_formatter(lambda value, _: f'{value:g}')
     axes.tick_params(top=True, labeltop=True)
-    axes.grid(axis='x', alpha=.3)
+    axes.grid(axis='x', alpha=0.3)
     figure.savefig(path, dpi=110)
     ahead = sum(line.time > 1 / TIE for line in shown)
     behind = sum('time' in line.lost() for line in shown)
@@ -259,74 +403,163 @@ def race_figure(found: list[Line], path: Path) -> str:
 def roof_figure(rows: list[tuple[str, dict]], path: Path) -> str:
     "Shares of the limit as bars."
     import matplotlib
+
     matplotlib.use('Agg')
     from matplotlib.figure import Figure
-    figure = Figure(figsize=(8.5, .8 + .26 * len(rows)), layout='constrained')
+
+    figure = Figure(figsize=(8.5, 0.8 + 0.26 * len(rows)), layout='constrained')
     axes = figure.subplots()
-    colours = dict(places='#1b6ca8', stream='#3a7d44', cache='#8fb339', flops='#b8552c', exps='#7a4f9a')
+    colors = dict(
+        places='#1b6ca8', stream='#3a7d44', cache='#8fb339', flops='#b8552c', exps='#7a4f9a'
+    )
     for at, (_, found) in enumerate(rows):
-        axes.barh(at, 100 * float(found['share']), color=colours[found['bound']], height=.7)
-    for name, colour in colours.items():
-        if any(found['bound'] == name for _, found in rows): axes.barh([0], [0], color=colour, label=BOUNDS[name])
+        axes.barh(at, 100 * float(found['share']), color=colors[found['bound']], height=0.7)
+    for name, color in colors.items():
+        if any(found['bound'] == name for _, found in rows):
+            axes.barh([0], [0], color=color, label=BOUNDS[name])
     axes.legend(fontsize=8, title='bound by', title_fontsize=8, loc='upper right')
-    top = max(100., *(105 * float(found['share']) for _, found in rows))
+    top = max(100.0, *(105 * float(found['share']) for _, found in rows))
     axes.axvline(100, color='0.35', lw=1)
-    axes.set(xlim=(0, top), yticks=range(len(rows)), ylim=(len(rows) - .4, -.6), xlabel='per cent of the limit that is reached')
+    axes.set(
+        xlim=(0, top),
+        yticks=range(len(rows)),
+        ylim=(len(rows) - 0.4, -0.6),
+        xlabel='per cent of the limit that is reached',
+    )
     axes.set_yticklabels([name for name, _ in rows], fontsize=7)
-    axes.grid(axis='x', alpha=.3)
+    axes.grid(axis='x', alpha=0.3)
     figure.savefig(path, dpi=110)
     best = max(rows, key=lambda row: float(row[1]['share']))
     least = min(rows, key=lambda row: float(row[1]['share']))
-    return (f'A bar for each of {len(rows)} kernels: the most of its limit reaches {best[0]} ({float(best[1]["share"]):.0%}), '
-            f'farthest from it is {least[0]} ({float(least[1]["share"]):.0%}).')
+    return (
+        f'A bar for each of {len(rows)} kernels: the most of its limit reaches {best[0]} ({float(best[1]["share"]):.0%}), '
+        f'farthest from it is {least[0]} ({float(least[1]["share"]):.0%}).'
+    )
 
 
-BOUNDS = dict(places='places far apart', stream='bandwidth of memory', cache='bandwidth of the caches', flops='the rate of matrix products', exps='exponentials')
-WAY = ('Every number here is a ratio, measured in the same run, turn by turn, by a script that `make bench name=...` repeats. Both sides get the same data in '
-       'the same form, and one function judges both. Compiling and warming up are off the clock; every library is held to the threads named.')
+BOUNDS = dict(
+    places='places far apart',
+    stream='bandwidth of memory',
+    cache='bandwidth of the caches',
+    flops='the rate of matrix products',
+    exps='exponentials',
+)
+WAY = (
+    'Every number here is a ratio, measured in the same run, turn by turn, by a script that `make bench name=...` repeats. Both sides get the same data in '
+    'the same form, and one function judges both. Compiling and warming up are off the clock; every library is held to the threads named.'
+)
 
 
 def race_table(part: list[Line]) -> list[str]:
-    text = ['::: {.races}', '| Method | Task | Peer | Time | Memory | Share of limit | make bench name= |', '|---|---|---|---|---|---|---|']
+    text = [
+        '::: {.races}',
+        '| Method | Task | Peer | Time | Memory | Share of limit | make bench name= |',
+        '|---|---|---|---|---|---|---|',
+    ]
     for line in part:
-        task = cell(re.sub(r', p=.*', '', line.task)) + (f', {line.threads} threads' if line.threads not in ('', '1') else '') + (f'; to {line.to}' if line.to else '')
+        task = (
+            cell(re.sub(r', p=.*', '', line.task))
+            + (f', {line.threads} threads' if line.threads not in ('', '1') else '')
+            + (f'; to {line.to}' if line.to else '')
+        )
         if line.quality:
-            task += f' ({line.measured}: ours {line.quality[0]:g}, theirs {line.quality[1]:g}' + (f', [why](#{anchor(line)}))' if 'quality' in line.lost() else ')')
-        share, command = '' if line.share is None else f'{line.share:.0%}', f'[{line.script}](/benchmarks/runs.qmd#{line.script})'
-        text.append(f'| {cell(line.method)} | {task} | {cell(line.peer)} | {told(line)} | {told_memory(line)} | {share} | {command} |')
+            task += f' ({line.measured}: ours {line.quality[0]:g}, theirs {line.quality[1]:g}' + (
+                f', [why](#{anchor(line)}))' if 'quality' in line.lost() else ')'
+            )
+        share, command = (
+            '' if line.share is None else f'{line.share:.0%}',
+            f'[{line.script}](/benchmarks/runs.qmd#{line.script})',
+        )
+        text.append(
+            f'| {cell(line.method)} | {task} | {cell(line.peer)} | {told(line)} | {told_memory(line)} | {share} | {command} |'
+        )
     return [*text, ':::', '']
 
 
 def index_page(folder: Path) -> list[str]:
     every, targets = lines(), aims()
-    found, plainer = [line for line in every if not line.baseline], [line for line in every if line.baseline]
-    alt = race_figure(found, folder/'races.png')
-    text = head('Measurements', 'Races against other programs and against the machine: ratios, and where the others win.') + [
-        WAY, '', 'A time of 4 means that the peer takes four times as long as ours; below 1 the peer is faster, and the link says why. Memory is read the same way. '
+    found, plainer = (
+        [line for line in every if not line.baseline],
+        [line for line in every if line.baseline],
+    )
+    alt = race_figure(found, folder / 'races.png')
+    text = head(
+        'Measurements',
+        'Races against other programs and against the machine: ratios, and where the others win.',
+    ) + [
+        WAY,
+        '',
+        'A time of 4 means that the peer takes four times as long as ours; below 1 the peer is faster, and the link says why. Memory is read the same way. '
         'The share is how much of the machine\'s limit the kernel behind the method reaches, as [the next page](/benchmarks/roofline.qmd) measures it. '
-        '[Commands, versions and dates](/benchmarks/runs.qmd) stand on a page of their own.', '', f'![{alt}](races.png)', '']
+        '[Commands, versions and dates](/benchmarks/runs.qmd) stand on a page of their own.',
+        '',
+        f'![{alt}](races.png)',
+        '',
+    ]
     for chapter, title in CHAPTERS.items():
         part = [line for line in found if line.chapter == chapter]
-        if part: text += [f'## {title}', '', *race_table(part)]
-    text += ['## Where the others win', '', f'{sum(bool(line.lost()) for line in found)} of {len(found)} rows, in time, memory or quality.', '']
+        if part:
+            text += [f'## {title}', '', *race_table(part)]
+    text += [
+        '## Where the others win',
+        '',
+        f'{sum(bool(line.lost()) for line in found)} of {len(found)} rows, in time, memory or quality.',
+        '',
+    ]
     seen = set()
     for (method, why), group in reasons(every).items():
-        names = '; '.join(f'{cell(line.peer)} on {cell(re.split(": |, p=", line.task)[0])}{"" if aspect == "time" else f" ({aspect})"}' for line, aspect in group)
-        marks = [mark for mark in dict.fromkeys(anchor(line) for line, _ in group) if mark not in seen]
+        names = '; '.join(
+            f'{cell(line.peer)} on {cell(re.split(": |, p=", line.task)[0])}{"" if aspect == "time" else f" ({aspect})"}'
+            for line, aspect in group
+        )
+        marks = [
+            mark for mark in dict.fromkeys(anchor(line) for line, _ in group) if mark not in seen
+        ]
         seen |= set(marks)
-        text += [''.join(f'[]{{#{mark}}}' for mark in marks) + f'**{cell(method)}**, behind {names}. {why}', '']
-    text += ['## What was aimed at', '', '::: {.races}', '| Aim | Goal | Reached | |', '|---|---|---|---|']
+        text += [
+            ''.join(f'[]{{#{mark}}}' for mark in marks)
+            + f'**{cell(method)}**, behind {names}. {why}',
+            '',
+        ]
+    text += [
+        '## What was aimed at',
+        '',
+        '::: {.races}',
+        '| Aim | Goal | Reached | |',
+        '|---|---|---|---|',
+    ]
     for aim in targets:
         reached = 'not measured' if aim.reached is None else plain(aim.reached)
         verdict = 'met' if aim.met else f'missed: {cell(aim.why)}'
-        text.append(f'| {CHAPTERS[aim.chapter]}: {cell(aim.what)} | {plain(aim.goal)} | {reached} | {verdict} |')
-    return [*text, ':::', '', '## Against the plain form of the same method', '',
-            'What compiling, sparsity and a better order of the work are worth: the same numbers, and our code on both sides.', '', *race_table(plainer)]
+        text.append(
+            f'| {CHAPTERS[aim.chapter]}: {cell(aim.what)} | {plain(aim.goal)} | {reached} | {verdict} |'
+        )
+    return [
+        *text,
+        ':::',
+        '',
+        '## Against the plain form of the same method',
+        '',
+        'What compiling, sparsity and a better order of the work are worth: the same numbers, and our code on both sides.',
+        '',
+        *race_table(plainer),
+    ]
 
 
-RATES = dict(stream='a stream from memory', cache='a stream from the near caches', cells='cells at random places, read, changed and written back',
-             float32='matrix products, float32', float64='matrix products, float64', exps='exponentials in a compiled loop')
-UNITS = {'bytes/s': (1e9, 'GB a second'), 'cells/s': (1e6, 'million a second'), 'flops/s': (1e9, 'billion operations a second'), 'exps/s': (1e6, 'million a second')}
+RATES = dict(
+    stream='a stream from memory',
+    cache='a stream from the near caches',
+    cells='cells at random places, read, changed and written back',
+    float32='matrix products, float32',
+    float64='matrix products, float64',
+    exps='exponentials in a compiled loop',
+)
+UNITS = {
+    'bytes/s': (1e9, 'GB a second'),
+    'cells/s': (1e6, 'million a second'),
+    'flops/s': (1e9, 'billion operations a second'),
+    'exps/s': (1e6, 'million a second'),
+}
 ROOF = """A kernel moves bytes, touches places far apart, adds and multiplies, takes exponentials. Each of these costs at least what the machine needs for it
 alone, and the largest of the costs is the limit. The rates are measured on one core in the same rounds as the kernels, so that other work on the machine
 slows both. For kernels that jump about, the limit is a loop over a ready list of exactly the places that the kernel touches."""
@@ -336,34 +569,100 @@ equations solved in one unknown."""
 
 
 def roof_page(folder: Path) -> list[str]:
-    told = [(row, dict(part.split('=') for part in row['quality'].split())) for row in table('roofline')]
-    kernels, rates = [(row, found) for row, found in told if row['peer'] == 'limit'], [(row, found) for row, found in told if row['peer'] == 'machine']
-    text = head('How near the limit', 'Each kernel beside what the machine can do at most, measured in the same run.')
-    if not kernels: return [*text, 'Nothing has been measured yet: `make bench name=roofline`.', '']
-    alt = roof_figure([(f'{row["method"]}, {row["task"].split(":")[0]}', found) for row, found in kernels], folder/'roofline.png')
-    text += [ROOF, '', f'![{alt}](roofline.png)', '', '## The machine', '', '::: {.races}', '| What | Rate |', '|---|---|']
+    told = [
+        (row, dict(part.split('=') for part in row['quality'].split())) for row in table('roofline')
+    ]
+    kernels, rates = (
+        [(row, found) for row, found in told if row['peer'] == 'limit'],
+        [(row, found) for row, found in told if row['peer'] == 'machine'],
+    )
+    text = head(
+        'How near the limit',
+        'Each kernel beside what the machine can do at most, measured in the same run.',
+    )
+    if not kernels:
+        return [*text, 'Nothing has been measured yet: `make bench name=roofline`.', '']
+    alt = roof_figure(
+        [(f'{row["method"]}, {row["task"].split(":")[0]}', found) for row, found in kernels],
+        folder / 'roofline.png',
+    )
+    text += [
+        ROOF,
+        '',
+        f'![{alt}](roofline.png)',
+        '',
+        '## The machine',
+        '',
+        '::: {.races}',
+        '| What | Rate |',
+        '|---|---|',
+    ]
     for row, found in rates:
         size, unit = UNITS[found['unit']]
         text.append(f'| {RATES[row["method"]]} | {plain(float(found["rate"]) / size)} {unit} |')
-    text += [':::', '', '## The kernels', '', COUNTED, '', '::: {.races}',
-             '| Kernel | Task | Share of limit | Bound by | Flops | Bytes | Cells far apart | Exponentials |', '|---' * 8 + '|']
+    text += [
+        ':::',
+        '',
+        '## The kernels',
+        '',
+        COUNTED,
+        '',
+        '::: {.races}',
+        '| Kernel | Task | Share of limit | Bound by | Flops | Bytes | Cells far apart | Exponentials |',
+        '|---' * 8 + '|',
+    ]
     for row, found in kernels:
-        counts = (float(found['flops']), float(found['bytes']) + float(found['cache']), float(found['cells']), float(found['exps']))
-        text.append(' | '.join(['', cell(row['method']), cell(row['task']), f'{float(found["share"]):.0%}', BOUNDS[found['bound']], *map(short, counts), '']).strip())
-    text += [':::', '', SPENT, '', '::: {.races}', ' | '.join(['', 'Kernel', 'Task', *BOUNDS.values(), '']).strip(), '|---' * (2 + len(BOUNDS)) + '|']
+        counts = (
+            float(found['flops']),
+            float(found['bytes']) + float(found['cache']),
+            float(found['cells']),
+            float(found['exps']),
+        )
+        text.append(
+            ' | '.join(
+                [
+                    '',
+                    cell(row['method']),
+                    cell(row['task']),
+                    f'{float(found["share"]):.0%}',
+                    BOUNDS[found['bound']],
+                    *map(short, counts),
+                    '',
+                ]
+            ).strip()
+        )
+    text += [
+        ':::',
+        '',
+        SPENT,
+        '',
+        '::: {.races}',
+        ' | '.join(['', 'Kernel', 'Task', *BOUNDS.values(), '']).strip(),
+        '|---' * (2 + len(BOUNDS)) + '|',
+    ]
     for row, found in kernels:
         parts = dict(part.split(':') for part in found['parts'].split(','))
         costs = [f'{float(parts[name]):.1%}' if name in parts else '' for name in BOUNDS]
         text.append(' | '.join(['', cell(row['method']), cell(row['task']), *costs, '']).strip())
-    text += [':::', '', *(line for note in spec().get('roofline', []) for line in (f'**{note["kernel"]}.** {" ".join(note["text"].split())}', ''))]
+    text += [
+        ':::',
+        '',
+        *(
+            line
+            for note in spec().get('roofline', [])
+            for line in (f'**{note["kernel"]}.** {" ".join(note["text"].split())}', '')
+        ),
+    ]
     return [*text, 'Repeat: `make bench name=roofline`.', '']
 
 
 def short(value: float) -> str:
     "A count in few characters."
-    if value == 0: return '0'
+    if value == 0:
+        return '0'
     for size, unit in ((1e9, '\u00a0G'), (1e6, '\u00a0M'), (1e3, '\u00a0k')):
-        if value >= size: return f'{value / size:.3g}{unit}'
+        if value >= size:
+            return f'{value / size:.3g}{unit}'
     return f'{value:.3g}'
 
 
@@ -372,18 +671,47 @@ live in environments of their own, with the pins of `bench/peers`. Peak memory i
 
 
 def runs_page() -> list[str]:
-    text = [*head('Commands and versions', 'How each measurement came about, and the command that repeats it.'), WAY, '', RUNS, '',
-            '::: {.races}', '| Result | Repeat | Code | Measured on | Versions | Date |', '|---' * 6 + '|']
+    text = [
+        *head(
+            'Commands and versions',
+            'How each measurement came about, and the command that repeats it.',
+        ),
+        WAY,
+        '',
+        RUNS,
+        '',
+        '::: {.races}',
+        '| Result | Repeat | Code | Measured on | Versions | Date |',
+        '|---' * 6 + '|',
+    ]
     import freshness
+
     old = freshness.old()
     for path in sorted(RESULTS.glob('*.csv')):
         rows, how = table(path.stem), story(path.stem)
-        rivals, command = '; '.join(how.get('rivals', {}).values()), how.get('command') or f'make bench name={path.stem}'
-        versions = max((row['versions'] for row in rows), key=len, default='') + (f'; rivals: {rivals}' if rivals else '')
-        text.append(' | '.join(['', f'[{path.stem}]{{#{path.stem}}}', f'`{command}`',
-                                f'earlier: {len(old[path.stem])} files changed since' if path.stem in old else 'as it stands',
-                                cell(f'{how["machine"]}, {how["cores"]} cores') if how else '', cell(versions),
-                                max((row['date'] for row in rows), default=''), '']).strip())
+        rivals, command = (
+            '; '.join(how.get('rivals', {}).values()),
+            how.get('command') or f'make bench name={path.stem}',
+        )
+        versions = max((row['versions'] for row in rows), key=len, default='') + (
+            f'; rivals: {rivals}' if rivals else ''
+        )
+        text.append(
+            ' | '.join(
+                [
+                    '',
+                    f'[{path.stem}]{{#{path.stem}}}',
+                    f'`{command}`',
+                    f'earlier: {len(old[path.stem])} files changed since'
+                    if path.stem in old
+                    else 'as it stands',
+                    cell(f'{how["machine"]}, {how["cores"]} cores') if how else '',
+                    cell(versions),
+                    max((row['date'] for row in rows), default=''),
+                    '',
+                ]
+            ).strip()
+        )
     return [*text, ':::', '']
 
 
@@ -391,13 +719,17 @@ def write_pages(folder: Path) -> list[str]:
     "Write the pages and give their sidebar."
     folder.mkdir(parents=True)
     pages = dict(index=index_page(folder), roofline=roof_page(folder), runs=runs_page())
-    for name, text in pages.items(): (folder/f'{name}.qmd').write_text('\n'.join(text) + '\n', encoding='utf-8')
+    for name, text in pages.items():
+        (folder / f'{name}.qmd').write_text('\n'.join(text) + '\n', encoding='utf-8')
     return [f'benchmarks/{name}.qmd' for name in pages]
 
 
 if __name__ == '__main__':
     for line in lines():
         time, memory = (math.nan if value is None else value for value in (line.time, line.memory))
-        print(f'{line.script:22.22s}{line.method:26.26s}{line.task:44.44s}{line.peer:22.22s} time {time:9.3g} memory {memory:7.2g} lost {line.lost()}')
-    for aim in aims(): print(f'{"met   " if aim.met else "missed"} {aim.what}: {aim.reached} (aim {aim.goal})')
+        print(
+            f'{line.script:22.22s}{line.method:26.26s}{line.task:44.44s}{line.peer:22.22s} time {time:9.3g} memory {memory:7.2g} lost {line.lost()}'
+        )
+    for aim in aims():
+        print(f'{"met   " if aim.met else "missed"} {aim.what}: {aim.reached} (aim {aim.goal})')
     print('\n'.join(faults()))

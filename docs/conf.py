@@ -5,6 +5,7 @@
 The extension `book` writes notebooks, results and the reference into `build/pages`, and `gates`
 ends the build with an error when a link, a formula or an alternative text is missing or broken.
 """
+
 import sys
 from configparser import ConfigParser
 from pathlib import Path
@@ -19,9 +20,18 @@ _settings = _parser['DEFAULT']
 project = _settings['lib_name']
 author = 'The extreme_opt authors'
 version = release = _settings['version']
-extensions = ['book', 'reference', 'gates', 'myst_nb', 'sphinx.ext.autodoc',
-              'sphinx.ext.autosummary', 'sphinx.ext.mathjax', 'numpydoc', 'sphinx_copybutton']
-repository_url = _settings.get('repository_url', '')   # absent: no links to it, no launch buttons
+extensions = [
+    'book',
+    'reference',
+    'gates',
+    'myst_nb',
+    'sphinx.ext.autodoc',
+    'sphinx.ext.autosummary',
+    'sphinx.ext.mathjax',
+    'numpydoc',
+    'sphinx_copybutton',
+]
+repository_url = _settings.get('repository_url', '')  # absent: no links to it, no launch buttons
 html_baseurl = _settings.get('site_url', '')
 
 # Notebooks: saved outputs only
@@ -53,13 +63,23 @@ html_show_sourcelink = False
 html_copy_source = False
 html_sidebars = {'index': [], '**': ['sidebar-nav-bs.html']}
 html_theme_options = dict(
-    navbar_start=['navbar-logo.html'], navbar_center=['navbar-nav.html'],
-    navbar_end=['search-button-field.html', 'theme-switcher.html'], navbar_persistent=[],
+    navbar_start=['navbar-logo.html'],
+    navbar_center=['navbar-nav.html'],
+    navbar_end=['search-button-field.html', 'theme-switcher.html'],
+    navbar_persistent=[],
     article_header_start=['toggle-primary-sidebar.html'],
-    article_header_end=['toggle-secondary-sidebar.html'], use_download_button=False,
-    use_fullscreen_button=False, show_nav_level=1, show_toc_level=2, toc_title='On this page',
-    repository_url=repository_url, use_repository_button=bool(repository_url),
-    footer_content_items=[], back_to_top_button=True, collapse_navigation=False)
+    article_header_end=['toggle-secondary-sidebar.html'],
+    use_download_button=False,
+    use_fullscreen_button=False,
+    show_nav_level=1,
+    show_toc_level=2,
+    toc_title='On this page',
+    repository_url=repository_url,
+    use_repository_button=bool(repository_url),
+    footer_content_items=[],
+    back_to_top_button=True,
+    collapse_navigation=False,
+)
 pygments_style = 'a11y-high-contrast-light'
 copybutton_selector = 'div.cell_input div.highlight pre, div.highlight-default pre'
 templates_path: list[str] = []

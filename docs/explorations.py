@@ -1,7 +1,8 @@
 """Every figure that a reader can move: its chapter, its page, the question it answers, its knobs, and where it moves.
 
-    python docs/explorations.py        prints the list; the site has it as a page of its own
+python docs/explorations.py        prints the list; the site has it as a page of its own
 """
+
 import ast
 import json
 import re
@@ -10,27 +11,36 @@ from pathlib import Path
 from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-import notebooks      # noqa: E402
+import notebooks  # noqa: E402
 
-NBS = Path(__file__).resolve().parent.parent/'nbs'
+NBS = Path(__file__).resolve().parent.parent / 'nbs'
 KINDS = dict(frames='page and lab', live='lab')
 
 
 class Exploration(NamedTuple):
-    page: str        # path of the notebook below nbs/
-    title: str       # of the page
-    section: str     # heading it stands under
-    question: str    # asked just above or below it
-    knobs: tuple     # names of its sliders
-    kind: str        # where it moves: "page and lab", or "lab" alone
+    page: str  # path of the notebook below nbs/
+    title: str  # of the page
+    section: str  # heading it stands under
+    question: str  # asked just above or below it
+    knobs: tuple  # names of its sliders
+    kind: str  # where it moves: "page and lab", or "lab" alone
 
 
 def calls(source):
     "(name, knobs) of the calls of `frames` and `live` that a cell shows: those whose value is its last line."
-    try: body = ast.parse('\n'.join(line for line in source.split('\n') if not re.match(r'\s*[%!]', line))).body
-    except SyntaxError: return []
+    try:
+        body = ast.parse(
+            '\n'.join(line for line in source.split('\n') if not re.match(r'\s*[%!]', line))
+        ).body
+    except SyntaxError:
+        return []
     last = body[-1].value if body and isinstance(body[-1], ast.Expr) else None
-    if not isinstance(last, ast.Call) or not isinstance(last.func, ast.Name) or last.func.id not in KINDS: return []
+    if (
+        not isinstance(last, ast.Call)
+        or not isinstance(last.func, ast.Name)
+        or last.func.id not in KINDS
+    ):
+        return []
     return [(last.func.id, tuple(key.arg for key in last.keywords if key.arg))]
 
 
@@ -38,10 +48,19 @@ def asked(text):
     "The last question of a text, as one line without its marks; with the one before it where it leans on that."
     plain = re.sub(r'\$\$.*?\$\$|^```.*?^```', '', text, flags=re.S | re.M)
     plain = re.sub(r'^[|#].*$', '', plain, flags=re.M)
-    found = list(re.finditer(r'(?:^|(?<=[.!?:]\s)|(?<=\n))[A-Z](?:[^.!?$]|\$[^$]*\$|\.(?=\d))*\?', plain, flags=re.M))
-    if not found: return ''
+    found = list(
+        re.finditer(
+            r'(?:^|(?<=[.!?:]\s)|(?<=\n))[A-Z](?:[^.!?$]|\$[^$]*\$|\.(?=\d))*\?', plain, flags=re.M
+        )
+    )
+    if not found:
+        return ''
     line, first = found[-1][0], found[-2] if len(found) > 1 else None
-    if first and not plain[first.end():found[-1].start()].strip() and (len(line.split()) < 9 or re.match(r'(And|So|Then|Or|But)\b', line)):
+    if (
+        first
+        and not plain[first.end() : found[-1].start()].strip()
+        and (len(line.split()) < 9 or re.match(r'(And|So|Then|Or|But)\b', line))
+    ):
         line = f'{first[0]} {line}'
     return re.sub(r'\[([^\]]*)\]\([^)]*\)', r'\1', ' '.join(line.split()))
 
@@ -54,14 +73,19 @@ def near(cells, index):
     yield next((re.split(r'^#', texts[i], flags=re.M)[0] for i in prose if i > index), '')
     for i in reversed([i for i in prose if i < index]):
         yield texts[i].rpartition('\n## ')[2]
-        if re.search(r'^##', texts[i], re.M): return
+        if re.search(r'^##', texts[i], re.M):
+            return
 
 
 def find(folder=NBS):
     "All explorations in reading order."
     every = [path.relative_to(folder) for path in folder.rglob('*.ipynb')]
     every = [path for path in every if not any(part.startswith(('.', '_')) for part in path.parts)]
-    return [one for path in sorted(every, key=notebooks.reading_order) for one in of_page(folder/path, folder)]
+    return [
+        one
+        for path in sorted(every, key=notebooks.reading_order)
+        for one in of_page(folder / path, folder)
+    ]
 
 
 def of_page(path, folder=NBS):
@@ -69,34 +93,68 @@ def of_page(path, folder=NBS):
     cells = json.loads(path.read_text(encoding='utf-8'))['cells']
     texts = [''.join(cell['source']) for cell in cells]
     for index, (cell, text) in enumerate(zip(cells, texts)):
-        if cell['cell_type'] != 'code' or re.search(r'^#\|\s*exports?\b', text, re.M): continue
+        if cell['cell_type'] != 'code' or re.search(r'^#\|\s*exports?\b', text, re.M):
+            continue
         for name, knobs in calls(text):
-            prose = [(i, texts[i]) for i in range(len(cells)) if cells[i]['cell_type'] == 'markdown']
-            heads = [line for i, word in prose if i < index for line in re.findall(r'^##+ (.+)$', word, re.M)]
+            prose = [
+                (i, texts[i]) for i in range(len(cells)) if cells[i]['cell_type'] == 'markdown'
+            ]
+            heads = [
+                line
+                for i, word in prose
+                if i < index
+                for line in re.findall(r'^##+ (.+)$', word, re.M)
+            ]
             question = next(filter(None, map(asked, near(cells, index))), '')
-            yield Exploration(str(path.relative_to(folder)), texts[0].split('\n')[0].removeprefix('# '), heads[-1] if heads else '',
-                              question, knobs, KINDS[name])
+            yield Exploration(
+                str(path.relative_to(folder)),
+                texts[0].split('\n')[0].removeprefix('# '),
+                heads[-1] if heads else '',
+                question,
+                knobs,
+                KINDS[name],
+            )
 
 
 def page(found, page_name, chapters):
     "The list as a page of the site."
-    rows = ['---', 'title: Explorations', 'description: Every figure that moves, with the question it answers.', '---', '',
-            f'{len(found)} figures have sliders. Most of them move on the page itself; a few draw anew in the lab, where Python runs (`make lab`). '
-            'All of them work with the arrow keys.', '']
+    rows = [
+        '---',
+        'title: Explorations',
+        'description: Every figure that moves, with the question it answers.',
+        '---',
+        '',
+        f'{len(found)} figures have sliders. Most of them move on the page itself; a few draw anew in the lab, where Python runs (`make lab`). '
+        'All of them work with the arrow keys.',
+        '',
+    ]
     seen = None
     for one in found:
         home = page_name(one.page)
         chapter = chapters.get(home.parent.name, home.parent.name.capitalize())
-        if chapter != seen: rows += ['', f'## {chapter}', '', '| Page | Question | Knobs | Moves in |', '|---|---|---|---|']
+        if chapter != seen:
+            rows += [
+                '',
+                f'## {chapter}',
+                '',
+                '| Page | Question | Knobs | Moves in |',
+                '|---|---|---|---|',
+            ]
         seen = chapter
         question = (one.question or one.section).replace('|', r'\|')
-        rows.append(f'| [{one.title}](/{home.as_posix()}) | {question} | {", ".join(knob.replace("_", " ") for knob in one.knobs)} | {one.kind} |')
+        rows.append(
+            f'| [{one.title}](/{home.as_posix()}) | {question} | {", ".join(knob.replace("_", " ") for knob in one.knobs)} | {one.kind} |'
+        )
     return '\n'.join(rows) + '\n'
 
 
 def main():
-    for one in find(): print(f'{one.page:<44} {one.kind:<13} {", ".join(one.knobs):<28} {one.question or "(" + one.section + ")"}')
+    for one in find():
+        print(
+            f'{one.page:<44} {one.kind:<13} {", ".join(one.knobs):<28} {one.question or "(" + one.section + ")"}'
+        )
     return 0
 
 
-if __name__ == '__main__': sys.exit(main())
+if __name__ == '__main__':
+    sys.exit(main())

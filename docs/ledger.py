@@ -22,6 +22,7 @@ Rows stand in docs/ledger/CHAPTER.toml. A row is
 
 and checks of facts that the paper does not number stand in one table: [ours] softmax-guard = "one line", or a table with what, mutants and equivalent.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -42,9 +43,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [part for part in (str(ROOT), str(ROOT/'docs')) if part not in sys.path]
-import mutants as mutation     # noqa: E402
-import notebooks               # noqa: E402
+sys.path[:0] = [part for part in (str(ROOT), str(ROOT / 'docs')) if part not in sys.path]
+import mutants as mutation  # noqa: E402
+import notebooks  # noqa: E402
 
 CHAPTERS = ('softmax', 'similarity', 'ordinal', 'bound')
 VERDICTS = ('as printed', 'corrected', 'conditional', 'refuted', 'not checkable', 'ours')
@@ -56,8 +57,8 @@ NUMBERED = {
     'bound': dict(equations=19, lemma=4, alg=4, table=1, fig=4),
 }
 LABEL = re.compile(r'^\s*# check: (.+?)\s*$', re.M)
-LIMIT = 60           # seconds of work after which a mutant counts as noticed
-A_ROW = 3            # mechanical mutants tried for a row
+LIMIT = 60  # seconds of work after which a mutant counts as noticed
+A_ROW = 3  # mechanical mutants tried for a row
 
 
 class Row(NamedTuple):
@@ -72,35 +73,51 @@ class Row(NamedTuple):
     equivalent: dict[str, str] = {}
 
     @property
-    def chapter(self) -> str: return self.id.split('-')[0]
+    def chapter(self) -> str:
+        return self.id.split('-')[0]
 
 
 class Place(NamedTuple):
-    path: Path      # of the notebook, below nbs/
-    index: int      # of the cell
+    path: Path  # of the notebook, below nbs/
+    index: int  # of the cell
 
 
 def numbered(chapter: str) -> list[str]:
     "Ids of everything that carries a number in a paper."
     kinds = dict(NUMBERED[chapter])
     ids = [f'{chapter}-{n}' for n in range(1, kinds.pop('equations') + 1)]
-    return ids + [f'{chapter}-{kind}{n}' for kind, last in kinds.items() for n in range(1, last + 1)]
+    return ids + [
+        f'{chapter}-{kind}{n}' for kind, last in kinds.items() for n in range(1, last + 1)
+    ]
 
 
 def rows(chapters=CHAPTERS) -> list[Row]:
     "The rows of the ledger in the order of the files."
     found = []
     for chapter in chapters:
-        path = ROOT/f'docs/ledger/{chapter}.toml'
-        if not path.exists(): continue
+        path = ROOT / f'docs/ledger/{chapter}.toml'
+        if not path.exists():
+            continue
         table = tomllib.loads(path.read_text(encoding='utf-8'))
-        unnumbered = [dict(id=label, verdict='ours', **(told if isinstance(told, dict) else dict(what=told))) for label, told in table.get('ours', {}).items()]
+        unnumbered = [
+            dict(id=label, verdict='ours', **(told if isinstance(told, dict) else dict(what=told)))
+            for label, told in table.get('ours', {}).items()
+        ]
         for number, entry in enumerate(table.get('row', []) + unnumbered, 1):
             unknown = set(entry) - set(Row._fields)
             if unknown or not {'id', 'what', 'verdict'} <= set(entry):
-                raise SystemExit(f'docs/ledger/{chapter}.toml, row {number}: needs id, what and verdict, knows {", ".join(Row._fields)}; has {", ".join(entry)}')
-            entry = {key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}
-            found.append(Row(**{'check': entry['id'] if entry['verdict'] != 'not checkable' else '', **entry}))
+                raise SystemExit(
+                    f'docs/ledger/{chapter}.toml, row {number}: needs id, what and verdict, knows {", ".join(Row._fields)}; has {", ".join(entry)}'
+                )
+            entry = {
+                key: tuple(value) if isinstance(value, list) else value
+                for key, value in entry.items()
+            }
+            found.append(
+                Row(
+                    **{'check': entry['id'] if entry['verdict'] != 'not checkable' else '', **entry}
+                )
+            )
     return found
 
 
@@ -109,9 +126,11 @@ def cells(paths=None) -> dict[str, Place]:
     found: dict[str, Place] = {}
     for path in paths or notebooks.find():
         for index, cell in enumerate(notebooks.read(path)['cells']):
-            if cell['cell_type'] != 'code': continue
+            if cell['cell_type'] != 'code':
+                continue
             for line in LABEL.findall(notebooks.source(cell)):
-                for label in re.split(r',\s*', line): found.setdefault(label, Place(path.relative_to(notebooks.NBS), index))
+                for label in re.split(r',\s*', line):
+                    found.setdefault(label, Place(path.relative_to(notebooks.NBS), index))
     return found
 
 
@@ -123,10 +142,13 @@ def thing(name: str):
     "The object called `chapter.module.name` or `chapter.module.Class.method`; None where there is none."
     parts = name.split('.')
     for cut in range(len(parts) - 1, 0, -1):
-        try: found = importlib.import_module('.'.join(['extreme_opt', *parts[:cut]]))
-        except ModuleNotFoundError: continue
+        try:
+            found = importlib.import_module('.'.join(['extreme_opt', *parts[:cut]]))
+        except ModuleNotFoundError:
+            continue
         for part in parts[cut:]:
-            if not hasattr(found, part): return None
+            if not hasattr(found, part):
+                return None
             found = getattr(found, part)
         return found
     return None
@@ -138,30 +160,60 @@ def faults(chapters=CHAPTERS) -> list[str]:
     seen: set[str] = set()
     for row in table:
         at = f'docs/ledger/{row.chapter}.toml, {row.id}'
-        if row.id in seen: wrong.append(f'{at}: stands twice')
+        if row.id in seen:
+            wrong.append(f'{at}: stands twice')
         seen.add(row.id)
-        if row.verdict not in VERDICTS: wrong.append(f'{at}: verdict {row.verdict!r}; say one of {", ".join(VERDICTS)}')
-        if row.verdict in ('conditional', 'refuted', 'not checkable') and not row.reason: wrong.append(f'{at}: {row.verdict}, so say why in `reason`')
+        if row.verdict not in VERDICTS:
+            wrong.append(f'{at}: verdict {row.verdict!r}; say one of {", ".join(VERDICTS)}')
+        if row.verdict in ('conditional', 'refuted', 'not checkable') and not row.reason:
+            wrong.append(f'{at}: {row.verdict}, so say why in `reason`')
         if row.verdict != 'not checkable':
-            if row.check not in where: wrong.append(f'{at}: no cell carries `# check: {row.check}`; label one or say `not checkable` with the reason')
-            elif not asserts(notebooks.source(notebooks.read(notebooks.NBS/where[row.check].path)['cells'][where[row.check].index])):
+            if row.check not in where:
+                wrong.append(
+                    f'{at}: no cell carries `# check: {row.check}`; label one or say `not checkable` with the reason'
+                )
+            elif not asserts(
+                notebooks.source(
+                    notebooks.read(notebooks.NBS / where[row.check].path)['cells'][
+                        where[row.check].index
+                    ]
+                )
+            ):
                 wrong.append(f'{at}: the cell `# check: {row.check}` asserts nothing')
-            else: wrong += [f'{at}: {said}' for change in row.mutants if (said := _misplaced(change, where[row.check]))]
+            else:
+                wrong += [
+                    f'{at}: {said}'
+                    for change in row.mutants
+                    if (said := _misplaced(change, where[row.check]))
+                ]
         for name in row.names:
-            if thing(name) is None: wrong.append(f'{at}: there is no extreme_opt.{name}; mend `names`')
+            if thing(name) is None:
+                wrong.append(f'{at}: there is no extreme_opt.{name}; mend `names`')
     told = {row.check for row in table} | {row.id for row in table}
     for label, place in where.items():
-        if label.split('-')[0] in chapters and (ROOT/f'docs/ledger/{label.split("-")[0]}.toml').exists() and label not in told:
-            wrong.append(f'nbs/{place.path}, cell {place.index + 1}: `# check: {label}` has no row in the ledger; add one')
+        if (
+            label.split('-')[0] in chapters
+            and (ROOT / f'docs/ledger/{label.split("-")[0]}.toml').exists()
+            and label not in told
+        ):
+            wrong.append(
+                f'nbs/{place.path}, cell {place.index + 1}: `# check: {label}` has no row in the ledger; add one'
+            )
     return wrong
 
 
 def _misplaced(change: str, place: Place) -> str:
     "Why a change by hand cannot be made on the page of its check; nothing where it can."
-    texts = [notebooks.source(cell) for cell in notebooks.read(notebooks.NBS/place.path)['cells'][:place.index + 1] if cell['cell_type'] == 'code']
+    texts = [
+        notebooks.source(cell)
+        for cell in notebooks.read(notebooks.NBS / place.path)['cells'][: place.index + 1]
+        if cell['cell_type'] == 'code'
+    ]
     old = change.partition('=>')[0].strip()
-    try: mutation.by_hand(next((text for text in reversed(texts) if old in text), ''), change)
-    except ValueError as error: return f'{error}; mend `mutants`'
+    try:
+        mutation.by_hand(next((text for text in reversed(texts) if old in text), ''), change)
+    except ValueError as error:
+        return f'{error}; mend `mutants`'
     return ''
 
 
@@ -190,17 +242,25 @@ document.querySelector('.ledger-finder').addEventListener('input', event => {
 });
 </script>
 ```"""
-KINDS = dict(prop='Proposition', lemma='Lemma', theorem='Theorem', corollary='Corollary', alg='Algorithm', table='Table', fig='Figure')
+KINDS = dict(
+    prop='Proposition',
+    lemma='Lemma',
+    theorem='Theorem',
+    corollary='Corollary',
+    alg='Algorithm',
+    table='Table',
+    fig='Figure',
+)
 
 
 class Slip(NamedTuple):
-    id: str             # S1
-    where: str          # in the paper: (25)
+    id: str  # S1
+    where: str  # in the paper: (25)
     printed: str
     right: str
-    numbers: str        # the smallest counterexample
-    weight: int         # 3: a result is wrong; 2: a formula is wrong; 1: a slip of the pen
-    check: str = ''     # label of the cell that shows it; found by itself when the cell is labelled chapter-id or its row names the erratum
+    numbers: str  # the smallest counterexample
+    weight: int  # 3: a result is wrong; 2: a formula is wrong; 1: a slip of the pen
+    check: str = ''  # label of the cell that shows it; found by itself when the cell is labeled chapter-id or its row names the erratum
     chapter: str = ''
 
 
@@ -208,18 +268,33 @@ def errata(chapters=CHAPTERS) -> list[Slip]:
     "The papers' slips, in the order of the files."
     found, where = [], {label.lower(): label for label in cells()}
     for chapter in chapters:
-        path = ROOT/f'docs/ledger/{chapter}.toml'
-        if not path.exists(): continue
-        by_row = {word: row.check for row in rows([chapter]) for word in row.erratum.split(', ') if word}
+        path = ROOT / f'docs/ledger/{chapter}.toml'
+        if not path.exists():
+            continue
+        by_row = {
+            word: row.check for row in rows([chapter]) for word in row.erratum.split(', ') if word
+        }
         for entry in tomllib.loads(path.read_text(encoding='utf-8')).get('slip', []):
-            found.append(Slip(**{'check': where.get(f'{chapter}-{entry["id"]}'.lower()) or by_row.get(entry['id'], ''), 'chapter': chapter, **entry}))
+            found.append(
+                Slip(
+                    **{
+                        'check': where.get(f'{chapter}-{entry["id"]}'.lower())
+                        or by_row.get(entry['id'], ''),
+                        'chapter': chapter,
+                        **entry,
+                    }
+                )
+            )
     return found
 
 
 def told_on(slip: Slip) -> Path | None:
     "The first page of its chapter that names an erratum which no check is needed for."
     for path in notebooks.find():
-        if slip.chapter in path.parent.name and any(re.search(rf'\b{slip.id}\b', notebooks.source(cell)) for cell in notebooks.read(path)['cells']):
+        if slip.chapter in path.parent.name and any(
+            re.search(rf'\b{slip.id}\b', notebooks.source(cell))
+            for cell in notebooks.read(path)['cells']
+        ):
             return path.relative_to(notebooks.NBS)
     return None
 
@@ -227,25 +302,36 @@ def told_on(slip: Slip) -> Path | None:
 def number(row_id: str) -> str:
     "`softmax-25` -> (25), `softmax-prop1` -> Proposition 1."
     rest = row_id.partition('-')[2]
-    if rest.isdigit(): return f'({rest})'
+    if rest.isdigit():
+        return f'({rest})'
     match = re.fullmatch(r'([a-z]+)(\d+)', rest)
     return f'{KINDS[match[1]]} {match[2]}' if match and match[1] in KINDS else rest
 
 
 def score_lines() -> list[str]:
     "What the last whole run of the mutants said, chapter by chapter, and how many claims were measured again."
-    lines = ['## How sharp the checks are', '', 'An error is put into a formula, a sign, a factor, a power or a pair of indices, and its check is run: it has to fail.',
-             'A bound on one side stays true when it is loosened, so its check cannot notice that; each such row has a mutant that it does notice.',
-             "Mutants that change nothing are not tried; they are listed with a proof on the paper's page.", '',
-             '::: {.ledger}', '| Paper | Rows | Mutants tried | Noticed | Loosen a bound | Missed | Proved to change nothing |', '|---' * 7 + '|']
+    lines = [
+        '## How sharp the checks are',
+        '',
+        'An error is put into a formula, a sign, a factor, a power or a pair of indices, and its check is run: it has to fail.',
+        'A bound on one side stays true when it is loosened, so its check cannot notice that; each such row has a mutant that it does notice.',
+        "Mutants that change nothing are not tried; they are listed with a proof on the paper's page.",
+        '',
+        '::: {.ledger}',
+        '| Paper | Rows | Mutants tried | Noticed | Loosen a bound | Missed | Proved to change nothing |',
+        '|---' * 7 + '|',
+    ]
     older: list[str] = []
     for chapter in CHAPTERS:
         one = tally(chapter)
         older += one.older
-        lines.append(f'| {chapter} | {one.rows} | {one.tried} | {one.noticed} ({one.noticed / max(one.tried, 1):.0%}) '
-                     f'| {one.loosened} | {one.missed} | {one.equivalent} |')
+        lines.append(
+            f'| {chapter} | {one.rows} | {one.tried} | {one.noticed} ({one.noticed / max(one.tried, 1):.0%}) '
+            f'| {one.loosened} | {one.missed} | {one.equivalent} |'
+        )
     lines.append(':::')
-    if older: lines += ['', f'{len(older)} rows have changed since that run: {", ".join(older)}.']
+    if older:
+        lines += ['', f'{len(older)} rows have changed since that run: {", ".join(older)}.']
     return lines + ['', *claims_line()]
 
 
@@ -253,8 +339,13 @@ def claims_line() -> list[str]:
     "The count that the page on headline claims ends with."
     for path in notebooks.find():
         if path.stem.endswith('what_holds'):
-            said = ''.join(''.join(out.get('text', '')) for cell in notebooks.read(path)['cells'] for out in cell.get('outputs', []))
-            if found := re.search(r'\d+ claims measured again: [^\n]+', said): return [f'The headline claims: [{found[0]}](/evidence/what_holds.ipynb).']
+            said = ''.join(
+                ''.join(out.get('text', ''))
+                for cell in notebooks.read(path)['cells']
+                for out in cell.get('outputs', [])
+            )
+            if found := re.search(r'\d+ claims measured again: [^\n]+', said):
+                return [f'The headline claims: [{found[0]}](/evidence/what_holds.ipynb).']
     return []
 
 
@@ -262,77 +353,170 @@ def write_pages(folder: Path, page_name, names: dict) -> list:
     "Write the ledger's pages and give their sidebar; `names` says where the reference has a name."
     folder.mkdir(parents=True)
     where, table, slips = cells(), rows(), errata()
+
     def link(label):
-        if label not in where: return ''
+        if label not in where:
+            return ''
         place = where[label]
         return f'[{place.path.stem.partition("_")[2]}](/{page_name(place.path).as_posix()}#check-{label})'
+
     def entry(name):
         "A name as a link into the reference; an inherited method leads to its class."
         owner, _, last = name.rpartition('.')
-        short = f'{owner.rpartition(".")[2]}.{last}' if owner.rpartition('.')[2][:1].isupper() else last
+        short = (
+            f'{owner.rpartition(".")[2]}.{last}' if owner.rpartition('.')[2][:1].isupper() else last
+        )
         target = names.get(f'extreme_opt.{name}') or names.get(f'extreme_opt.{owner}')
         return f'[`{short}`]({target})' if target else f'`{short}`'
-    def cell(text): return ' '.join(text.split()).replace('|', '\\|')
+
+    def cell(text):
+        return ' '.join(text.split()).replace('|', '\\|')
+
     bar, count, grid = ['ledger/index.qmd'], [], []
     for chapter in CHAPTERS:
         part = [row for row in table if row.chapter == chapter]
-        if not part: continue
+        if not part:
+            continue
         order = {item: at for at, item in enumerate(numbered(chapter))}
         part.sort(key=lambda row: order.get(row.id, len(order)))
-        lines = ['---', f'title: "{chapter.capitalize()}: every formula"', 'description: What each numbered item is worth, and the cell that says so.', '---', '',
-                 f'The numbers are those of {PAPERS[chapter]}. A click on a check leads to the cell that tests the formula.', '', FINDER, '', '::: {.ledger}',
-                 '| Item | What it says | Verdict | Check | Code |', '|---|---|---|---|---|']
+        lines = [
+            '---',
+            f'title: "{chapter.capitalize()}: every formula"',
+            'description: What each numbered item is worth, and the cell that says so.',
+            '---',
+            '',
+            f'The numbers are those of {PAPERS[chapter]}. A click on a check leads to the cell that tests the formula.',
+            '',
+            FINDER,
+            '',
+            '::: {.ledger}',
+            '| Item | What it says | Verdict | Check | Code |',
+            '|---|---|---|---|---|',
+        ]
         for row in part:
-            if row.verdict == 'ours': continue
-            verdict = row.verdict + (f' ({row.erratum})' if row.erratum else '') + (f': {row.reason}' if row.reason else '')
+            if row.verdict == 'ours':
+                continue
+            verdict = (
+                row.verdict
+                + (f' ({row.erratum})' if row.erratum else '')
+                + (f': {row.reason}' if row.reason else '')
+            )
             code = ' '.join(map(entry, row.names))
-            lines.append(f'| [{number(row.id)}]{{#{row.id}}} | {cell(row.what)} | {cell(verdict)} | {link(row.check)} | {code} |')
+            lines.append(
+                f'| [{number(row.id)}]{{#{row.id}}} | {cell(row.what)} | {cell(verdict)} | {link(row.check)} | {code} |'
+            )
         lines += [':::', '']
         ours = [row for row in part if row.verdict == 'ours']
         if ours:
             lines += ['## Beyond the paper', '', '::: {.ledger}', '| What | Check |', '|---|---|']
-            lines += [f'| [{cell(row.what)}]{{#{row.id}}} | {link(row.check)} |' for row in ours] + [':::', '']
+            lines += [
+                f'| [{cell(row.what)}]{{#{row.id}}} | {link(row.check)} |' for row in ours
+            ] + [':::', '']
         equal = [(row, change, why) for row in part for change, why in row.equivalent.items()]
         if equal:
-            lines += ['## Mutants that change nothing', '', 'Changes that a check cannot notice, and why. A one-sided bound stays true when it is loosened;',
-                      'such a row lists a mutant that it does notice.', '', '::: {.ledger}', '| Item | Change | Why |', '|---|---|---|']
-            lines += [f'| [{number(row.id)}](#{row.id}) | {"any that loosens it" if change == "*" else f"`{cell(change)}`"} | {cell(why)} |'
-                      for row, change, why in equal] + [':::', '']
-        (folder/f'{chapter}.qmd').write_text('\n'.join(lines) + '\n', encoding='utf-8')
+            lines += [
+                '## Mutants that change nothing',
+                '',
+                'Changes that a check cannot notice, and why. A one-sided bound stays true when it is loosened;',
+                'such a row lists a mutant that it does notice.',
+                '',
+                '::: {.ledger}',
+                '| Item | Change | Why |',
+                '|---|---|---|',
+            ]
+            lines += [
+                f'| [{number(row.id)}](#{row.id}) | {"any that loosens it" if change == "*" else f"`{cell(change)}`"} | {cell(why)} |'
+                for row, change, why in equal
+            ] + [':::', '']
+        (folder / f'{chapter}.qmd').write_text('\n'.join(lines) + '\n', encoding='utf-8')
         bar.append(f'ledger/{chapter}.qmd')
+
         def direct(row):
             "A number as a link to its check, or to its row where there is none."
-            target = f'/{page_name(where[row.check].path).as_posix()}#check-{row.check}' if row.check in where else f'/ledger/{row.chapter}.qmd#{row.id}'
+            target = (
+                f'/{page_name(where[row.check].path).as_posix()}#check-{row.check}'
+                if row.check in where
+                else f'/ledger/{row.chapter}.qmd#{row.id}'
+            )
             said = cell(row.what).replace('"', "'").replace('$', '')
             return f'[{number(row.id)}]({target}){{title="{said}"}}'
+
         grid.append((chapter, [direct(row) for row in part if row.verdict != 'ours']))
-        count.append(f'| [{chapter}](/ledger/{chapter}.qmd) | ' + ' | '.join(str(sum(row.verdict == verdict for row in part)) for verdict in VERDICTS) + ' |')
-    lines = ['---', 'title: The ledger', 'description: Every numbered formula of the four papers, with a verdict you can run.', '---', '',
-             'A reader who wonders about a formula finds it here, with what it is worth and a link to the cell that tests it. A test keeps rows and cells',
-             'together, and puts errors into the formulas to see whether the checks notice: `make ledger` does so for ten random rows.', '', '::: {.ledger}',
-             '| Paper | ' + ' | '.join(VERDICTS) + ' |', '|---' * (len(VERDICTS) + 1) + '|', *count, ':::', '',
-             '*As printed*: right as it stands. *Corrected*: right once a slip is mended; the [errata](/ledger/errata.qmd) tell which. *Conditional*: right under a',
-             'condition that the row names. *Refuted*: not right, and no small change makes it so. *Ours*: a fact that no paper numbers, checked all the same.', '',
-             *score_lines(), '',
-             '## By number', '',
-             "Every number of a paper, with a link to the cell that tests it. What the formula says and what it is worth stands in the paper's own table.", '']
+        count.append(
+            f'| [{chapter}](/ledger/{chapter}.qmd) | '
+            + ' | '.join(str(sum(row.verdict == verdict for row in part)) for verdict in VERDICTS)
+            + ' |'
+        )
+    lines = [
+        '---',
+        'title: The ledger',
+        'description: Every numbered formula of the four papers, with a verdict you can run.',
+        '---',
+        '',
+        'A reader who wonders about a formula finds it here, with what it is worth and a link to the cell that tests it. A test keeps rows and cells',
+        'together, and puts errors into the formulas to see whether the checks notice: `make ledger` does so for ten random rows.',
+        '',
+        '::: {.ledger}',
+        '| Paper | ' + ' | '.join(VERDICTS) + ' |',
+        '|---' * (len(VERDICTS) + 1) + '|',
+        *count,
+        ':::',
+        '',
+        '*As printed*: right as it stands. *Corrected*: right once a slip is mended; the [errata](/ledger/errata.qmd) tell which. *Conditional*: right under a',
+        'condition that the row names. *Refuted*: not right, and no small change makes it so. *Ours*: a fact that no paper numbers, checked all the same.',
+        '',
+        *score_lines(),
+        '',
+        '## By number',
+        '',
+        "Every number of a paper, with a link to the cell that tests it. What the formula says and what it is worth stands in the paper's own table.",
+        '',
+    ]
     for chapter, links in grid:
-        lines += [f'### [{chapter.capitalize()}](/ledger/{chapter}.qmd)', '', f'::: {{#{chapter}-numbers .ledger-numbers}}', ' '.join(links), ':::', '']
-    (folder/'index.qmd').write_text('\n'.join(lines) + '\n', encoding='utf-8')
+        lines += [
+            f'### [{chapter.capitalize()}](/ledger/{chapter}.qmd)',
+            '',
+            f'::: {{#{chapter}-numbers .ledger-numbers}}',
+            ' '.join(links),
+            ':::',
+            '',
+        ]
+    (folder / 'index.qmd').write_text('\n'.join(lines) + '\n', encoding='utf-8')
     if slips:
-        lines = ['---', 'title: Errata', 'description: Where the print errs, with the smallest numbers that show it.', '---', '',
-                 'Sorted by consequence. Most are slips of the pen in long and careful derivations; the ideas stand.', '']
-        for weight, title in ((3, 'A result changes'), (2, 'A formula changes'), (1, 'Slips of the pen')):
+        lines = [
+            '---',
+            'title: Errata',
+            'description: Where the print errs, with the smallest numbers that show it.',
+            '---',
+            '',
+            'Sorted by consequence. Most are slips of the pen in long and careful derivations; the ideas stand.',
+            '',
+        ]
+        for weight, title in (
+            (3, 'A result changes'),
+            (2, 'A formula changes'),
+            (1, 'Slips of the pen'),
+        ):
             part = [slip for slip in slips if slip.weight == weight]
-            if not part: continue
+            if not part:
+                continue
             lines += [f'## {title}', '']
             for slip in part:
-                said = [f'[**{slip.chapter} {slip.id}**]{{#{slip.chapter}-{slip.id}}}, {slip.where}.', f'Printed: {slip.printed}.', f'Right: {slip.right}.']
-                if slip.numbers: said.append(f'In numbers: {slip.numbers}.')
-                if slip.check: said.append(f'Checked on {link(slip.check)}.')
-                elif page := told_on(slip): said.append(f'Told on [{page.stem.partition("_")[2]}](/{page_name(page).as_posix()}).')
+                said = [
+                    f'[**{slip.chapter} {slip.id}**]{{#{slip.chapter}-{slip.id}}}, {slip.where}.',
+                    f'Printed: {slip.printed}.',
+                    f'Right: {slip.right}.',
+                ]
+                if slip.numbers:
+                    said.append(f'In numbers: {slip.numbers}.')
+                if slip.check:
+                    said.append(f'Checked on {link(slip.check)}.')
+                elif page := told_on(slip):
+                    said.append(
+                        f'Told on [{page.stem.partition("_")[2]}](/{page_name(page).as_posix()}).'
+                    )
                 lines += [' '.join(said), '']
-        (folder/'errata.qmd').write_text('\n'.join(lines) + '\n', encoding='utf-8')
+        (folder / 'errata.qmd').write_text('\n'.join(lines) + '\n', encoding='utf-8')
         bar.append('ledger/errata.qmd')
     return bar
 
@@ -343,17 +527,21 @@ class Book:
 
     def __init__(self, path: Path, folder: Path):
         self.path, self.folder = path, folder
-        self.cells = notebooks.read(notebooks.NBS/path)['cells']
+        self.cells = notebooks.read(notebooks.NBS / path)['cells']
         self.space: dict = {'__name__': '__main__', 'display': lambda *a, **k: None}
         self.done = 0
 
     def code(self, index: int) -> str:
         text = notebooks.source(self.cells[index])
-        text = '\n'.join('' if line.lstrip().startswith(('%', '!')) else line for line in text.split('\n'))
-        return text.replace('(cache=True)', '(cache=False)')      # these cells are run once, from no file that lasts
+        text = '\n'.join(
+            '' if line.lstrip().startswith(('%', '!')) else line for line in text.split('\n')
+        )
+        return text.replace(
+            '(cache=True)', '(cache=False)'
+        )  # these cells are run once, from no file that lasts
 
     def run(self, text: str, tag: str) -> None:
-        file = self.folder/f'{self.path.stem}_{tag}.py'
+        file = self.folder / f'{self.path.stem}_{tag}.py'
         file.write_text(text, encoding='utf-8')
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             exec(compile(text, str(file), 'exec', dont_inherit=True), self.space)
@@ -361,11 +549,16 @@ class Book:
     def up_to(self, index: int) -> None:
         "Run every cell before `index` that the page runs."
         import matplotlib.pyplot as plt
+
         while self.done < index:
             cell = self.cells[self.done]
             if cell['cell_type'] == 'code' and not notebooks.is_skipped(cell):
-                try: self.run(self.code(self.done), str(self.done))
-                except Exception as error: raise SystemExit(f'nbs/{self.path}, cell {self.done + 1}: {type(error).__name__}: {error}') from error
+                try:
+                    self.run(self.code(self.done), str(self.done))
+                except Exception as error:
+                    raise SystemExit(
+                        f'nbs/{self.path}, cell {self.done + 1}: {type(error).__name__}: {error}'
+                    ) from error
                 plt.close('all')
             self.done += 1
 
@@ -375,12 +568,17 @@ class Book:
         self.space = {name: _kept(value) for name, value in kept.items()}
         try:
             for index, text in sorted(changes.items()):
-                if index != check: self.run(text, f'{index}m{abs(hash(text))}')
+                if index != check:
+                    self.run(text, f'{index}m{abs(hash(text))}')
             _alarm(LIMIT)
-            self.run(changes.get(check, self.code(check)), f'{check}m{abs(hash(changes.get(check, "")))}')
-        except Exception as error: return f'{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ""}'
+            self.run(
+                changes.get(check, self.code(check)), f'{check}m{abs(hash(changes.get(check, "")))}'
+            )
+        except Exception as error:
+            return f'{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ""}'
         except KeyboardInterrupt as error:
-            if not isinstance(error, _Late): raise
+            if not isinstance(error, _Late):
+                raise
             return f'no end within {LIMIT} seconds'
         finally:
             _alarm(0)
@@ -388,12 +586,15 @@ class Book:
         return None
 
 
-class _Late(KeyboardInterrupt): pass
+class _Late(KeyboardInterrupt):
+    pass
 
 
 def _alarm(seconds: int) -> None:
-    def late(*_): raise _Late
-    if hasattr(signal, 'SIGPROF'):       # seconds of this process, whatever else the machine does
+    def late(*_):
+        raise _Late
+
+    if hasattr(signal, 'SIGPROF'):  # seconds of this process, whatever else the machine does
         signal.signal(signal.SIGPROF, late)
         signal.setitimer(signal.ITIMER_PROF, seconds)
 
@@ -401,21 +602,34 @@ def _alarm(seconds: int) -> None:
 def _kept(value):
     "What a check could change stays as it was for the next trial."
     import numpy as np
-    if isinstance(value, np.random.Generator): return copy.deepcopy(value)
-    if isinstance(value, (list, dict, set)) or isinstance(value, np.ndarray) and value.nbytes < 10**7: return copy.copy(value)
+
+    if isinstance(value, np.random.Generator):
+        return copy.deepcopy(value)
+    if (
+        isinstance(value, (list, dict, set))
+        or isinstance(value, np.ndarray)
+        and value.nbytes < 10**7
+    ):
+        return copy.copy(value)
     return value
 
 
-def mutants_of(row: Row, book: Book, index: int, rng: random.Random, n: int | None = A_ROW) -> list[tuple[mutation.Mutant, dict[int, str]]]:
+def mutants_of(
+    row: Row, book: Book, index: int, rng: random.Random, n: int | None = A_ROW
+) -> list[tuple[mutation.Mutant, dict[int, str]]]:
     "The mutants of a row: all that it lists, and `n` that its syntax trees give."
     found = []
     for change in row.mutants:
         for at in range(index, -1, -1):
-            if book.cells[at]['cell_type'] == 'code' and change.partition('=>')[0].strip() in book.code(at): break
+            if book.cells[at]['cell_type'] == 'code' and change.partition('=>')[
+                0
+            ].strip() in book.code(at):
+                break
         mutant = mutation.by_hand(book.code(at), change)
         found.append((mutant, {at: mutant.source}))
     machine = [(mutant, {index: mutant.source}) for mutant in mutation.mechanical(book.code(index))]
-    if not machine: machine = list(_of_names(row, book, index))
+    if not machine:
+        machine = list(_of_names(row, book, index))
     rng.shuffle(machine)
     return found + machine[:n]
 
@@ -424,81 +638,108 @@ def _of_names(row: Row, book: Book, index: int):
     "Mutants of the definitions on the page that the row names, for a check that holds no arithmetic of its own."
     for name in row.names:
         for at in range(index):
-            if book.cells[at]['cell_type'] != 'code': continue
+            if book.cells[at]['cell_type'] != 'code':
+                continue
             for length in (1, 2):
                 dotted = '.'.join(name.split('.')[-length:])
-                try: found = mutation.mechanical(book.code(at), dotted)
-                except (StopIteration, SyntaxError): continue
-                for mutant in found: yield mutant, {at: mutant.source}
+                try:
+                    found = mutation.mechanical(book.code(at), dotted)
+                except (StopIteration, SyntaxError):
+                    continue
+                for mutant in found:
+                    yield mutant, {at: mutant.source}
 
 
 class Score(NamedTuple):
     row: Row
     tried: int
     noticed: int
-    survivors: list[str]      # not noticed
+    survivors: list[str]  # not noticed
     fault: str = ''
-    loosened: int = 0         # not noticed either, and allowed: a one-sided bound stays true when it is loosened
+    loosened: int = (
+        0  # not noticed either, and allowed: a one-sided bound stays true when it is loosened
+    )
 
 
-def examine(chosen: list[Row], seed: int = 1, n: int | None = A_ROW, tell=print, done=lambda scores: None) -> list[Score]:
+def examine(
+    chosen: list[Row], seed: int = 1, n: int | None = A_ROW, tell=print, done=lambda scores: None
+) -> list[Score]:
     "Run the cells of the rows and their mutants; one process, each notebook once; `done` gets the scores of each notebook."
-    for name, value in notebooks.environment().items(): os.environ.setdefault(name, value)
+    for name, value in notebooks.environment().items():
+        os.environ.setdefault(name, value)
     import matplotlib
+
     matplotlib.use('Agg')
     where, scores = cells(), []
     groups: dict[Path, list[Row]] = {}
     for row in chosen:
-        if row.check in where: groups.setdefault(where[row.check].path, []).append(row)
+        if row.check in where:
+            groups.setdefault(where[row.check].path, []).append(row)
     with tempfile.TemporaryDirectory() as folder:
         for path, group in sorted(groups.items()):
             book, start = Book(path, Path(folder)), os.getcwd()
-            os.chdir((notebooks.NBS/path).parent)
+            os.chdir((notebooks.NBS / path).parent)
             try:
                 for row in sorted(group, key=lambda row: where[row.check].index):
                     index = where[row.check].index
                     book.up_to(index)
                     scores.append(_score(row, book, index, random.Random(f'{seed} {row.id}'), n))
                     tell(_line(scores[-1], path))
-            finally: os.chdir(start)
-            done(scores[-len(group):])
+            finally:
+                os.chdir(start)
+            done(scores[-len(group) :])
     return scores
 
 
 def _score(row: Row, book: Book, index: int, rng, n) -> Score:
     for turn in ('', ' a second time'):
         said = book.trial({}, index)
-        if said: return Score(row, 0, 0, [], f'the check fails{turn}: {said}')
+        if said:
+            return Score(row, 0, 0, [], f'the check fails{turn}: {said}')
     tried, noticed, loose, survivors = 0, 0, 0, []
     for mutant, changes in mutants_of(row, book, index, rng, n):
-        if mutant.what in row.equivalent: continue
+        if mutant.what in row.equivalent:
+            continue
         tried += 1
-        if book.trial(changes, index): noticed += 1
-        elif '*' in row.equivalent and mutant.what.replace(' -> ', ' => ') not in row.mutants: loose += 1
-        else: survivors.append(mutant.what)
-    if loose and not noticed: survivors.append('anything; list a mutant that this bound does notice')
-    if not tried and not row.equivalent and row.verdict in ('as printed', 'corrected'): return Score(row, 0, 0, [], 'no mutant; list one in `mutants`')
+        if book.trial(changes, index):
+            noticed += 1
+        elif '*' in row.equivalent and mutant.what.replace(' -> ', ' => ') not in row.mutants:
+            loose += 1
+        else:
+            survivors.append(mutant.what)
+    if loose and not noticed:
+        survivors.append('anything; list a mutant that this bound does notice')
+    if not tried and not row.equivalent and row.verdict in ('as printed', 'corrected'):
+        return Score(row, 0, 0, [], 'no mutant; list one in `mutants`')
     return Score(row, tried, noticed, survivors, loosened=loose)
 
 
 def _line(score: Score, path: Path) -> str:
     loose = f', {score.loosened} loosen a bound' if score.loosened else ''
-    said = score.fault or f'{score.noticed} of {score.tried} mutants noticed{loose}' + ''.join(f'; not noticed: {text}' for text in score.survivors)
+    said = score.fault or f'{score.noticed} of {score.tried} mutants noticed{loose}' + ''.join(
+        f'; not noticed: {text}' for text in score.survivors
+    )
     return f'{score.row.id:22} {score.row.verdict:13} nbs/{path}: {said}'
 
 
-SCORES = ROOT/'docs'/'ledger'/'scores.json'
+SCORES = ROOT / 'docs' / 'ledger' / 'scores.json'
 
 
-def digest(row: Row, source: str) -> str: return hashlib.sha256(f'{row} {source}'.encode()).hexdigest()[:8]
+def digest(row: Row, source: str) -> str:
+    return hashlib.sha256(f'{row} {source}'.encode()).hexdigest()[:8]
 
 
 def sources_of(table: list[Row]) -> dict[str, str]:
     "The check cell of each row."
     where, books = cells(), {}
     for row in table:
-        if row.check in where and (path := where[row.check].path) not in books: books[path] = notebooks.read(notebooks.NBS/path)['cells']
-    return {row.id: notebooks.source(books[where[row.check].path][where[row.check].index]) for row in table if row.check in where}
+        if row.check in where and (path := where[row.check].path) not in books:
+            books[path] = notebooks.read(notebooks.NBS / path)['cells']
+    return {
+        row.id: notebooks.source(books[where[row.check].path][where[row.check].index])
+        for row in table
+        if row.check in where
+    }
 
 
 def keep(scores: list[Score]) -> None:
@@ -506,39 +747,72 @@ def keep(scores: list[Score]) -> None:
     kept, table = stored(), rows()
     said = sources_of([score.row for score in scores])
     for score in scores:
-        kept[score.row.id] = dict(tried=score.tried, noticed=score.noticed, loosened=score.loosened, missed=score.tried - score.noticed - score.loosened,
-                                  of=digest(score.row, said[score.row.id]), **(dict(fault=score.fault) if score.fault else {}))
-    lines = [f' {json.dumps(row.id)}: {json.dumps(kept[row.id])}' for row in table if row.id in kept]
+        kept[score.row.id] = dict(
+            tried=score.tried,
+            noticed=score.noticed,
+            loosened=score.loosened,
+            missed=score.tried - score.noticed - score.loosened,
+            of=digest(score.row, said[score.row.id]),
+            **(dict(fault=score.fault) if score.fault else {}),
+        )
+    lines = [
+        f' {json.dumps(row.id)}: {json.dumps(kept[row.id])}' for row in table if row.id in kept
+    ]
     SCORES.write_text('{\n' + ',\n'.join(lines) + '\n}\n', encoding='utf-8')
 
 
-def stored() -> dict[str, dict]: return json.loads(SCORES.read_text(encoding='utf-8')) if SCORES.exists() else {}
+def stored() -> dict[str, dict]:
+    return json.loads(SCORES.read_text(encoding='utf-8')) if SCORES.exists() else {}
 
 
 class Tally(NamedTuple):
-    rows: int           # whose cells were run with mutants
-    tried: int          # noticed, loosened and missed together
+    rows: int  # whose cells were run with mutants
+    tried: int  # noticed, loosened and missed together
     noticed: int
-    loosened: int       # a one-sided bound that stays true
-    missed: int         # the check passes although the formula is wrong
-    equivalent: int     # mutants that change nothing, each listed with a proof; not tried
-    older: tuple[str, ...]   # rows without a score, or whose cell or line in the ledger is another since
+    loosened: int  # a one-sided bound that stays true
+    missed: int  # the check passes although the formula is wrong
+    equivalent: int  # mutants that change nothing, each listed with a proof; not tried
+    older: tuple[
+        str, ...
+    ]  # rows without a score, or whose cell or line in the ledger is another since
 
 
 def tally(chapter: str, numbered_only: bool = True) -> Tally:
     "The last whole run of a chapter's mutants."
-    part, kept = [row for row in rows([chapter]) if row.verdict != 'not checkable' and not (numbered_only and row.verdict == 'ours')], stored()
+    part, kept = (
+        [
+            row
+            for row in rows([chapter])
+            if row.verdict != 'not checkable' and not (numbered_only and row.verdict == 'ours')
+        ],
+        stored(),
+    )
     said, found = sources_of(part), [kept[row.id] for row in part if row.id in kept]
-    older = tuple(row.id for row in part if kept.get(row.id, {}).get('of') != digest(row, said.get(row.id, '')))
-    return Tally(len(found), *(sum(one.get(key, 0) for one in found) for key in ('tried', 'noticed', 'loosened', 'missed')),
-                 sum(len(set(row.equivalent) - {'*'}) for row in part), older)
+    older = tuple(
+        row.id
+        for row in part
+        if kept.get(row.id, {}).get('of') != digest(row, said.get(row.id, ''))
+    )
+    return Tally(
+        len(found),
+        *(
+            sum(one.get(key, 0) for one in found)
+            for key in ('tried', 'noticed', 'loosened', 'missed')
+        ),
+        sum(len(set(row.equivalent) - {'*'}) for row in part),
+        older,
+    )
 
 
 def report(scores: list[Score]) -> int:
     for chapter in dict.fromkeys(score.row.chapter for score in scores):
         part = [score for score in scores if score.row.chapter == chapter]
-        tried, noticed, loose = (sum(getattr(score, key) for score in part) for key in ('tried', 'noticed', 'loosened'))
-        print(f'{chapter}: {noticed} of {tried} mutants noticed in {len(part)} rows, {loose} loosen a bound, {tried - noticed - loose} are missed')
+        tried, noticed, loose = (
+            sum(getattr(score, key) for score in part) for key in ('tried', 'noticed', 'loosened')
+        )
+        print(
+            f'{chapter}: {noticed} of {tried} mutants noticed in {len(part)} rows, {loose} loosen a bound, {tried - noticed - loose} are missed'
+        )
     return int(any(score.survivors or score.fault for score in scores))
 
 
@@ -548,30 +822,59 @@ def sample(n: int, seed: int, chapters=CHAPTERS) -> list[Row]:
 
 
 def main(argv=None) -> int:
-    parser = argparse.ArgumentParser(description='The equation ledger.', epilog=__doc__.split('\n\n', 2)[2], formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description='The equation ledger.',
+        epilog=__doc__.split('\n\n', 2)[2],
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument('work', choices=('check', 'run', 'all', 'missing'))
-    parser.add_argument('chapters', nargs='*', help='softmax, similarity, ordinal, bound (default all)')
+    parser.add_argument(
+        'chapters', nargs='*', help='softmax, similarity, ordinal, bound (default all)'
+    )
     parser.add_argument('--n', type=int, default=10, help='rows to run (default 10)')
-    parser.add_argument('--seed', type=int, default=1, help='which rows and which mutants (default 1)')
-    parser.add_argument('--every', action='store_true', help=f'every mechanical mutant, not {A_ROW} a row')
+    parser.add_argument(
+        '--seed', type=int, default=1, help='which rows and which mutants (default 1)'
+    )
+    parser.add_argument(
+        '--every', action='store_true', help=f'every mechanical mutant, not {A_ROW} a row'
+    )
     parser.add_argument('--rows', nargs='*', help='only these ids')
-    parser.add_argument('--changed', action='store_true', help='only rows whose cell or line has changed since they were last examined by `all`')
+    parser.add_argument(
+        '--changed',
+        action='store_true',
+        help='only rows whose cell or line has changed since they were last examined by `all`',
+    )
     args = parser.parse_args(argv)
     chapters = args.chapters or CHAPTERS
     if args.work == 'missing':
-        for item in missing(chapters): print(item)
+        for item in missing(chapters):
+            print(item)
         return 0
     if args.work == 'check':
         wrong = faults(chapters)
         print('\n'.join(wrong) if wrong else f'{len(rows(chapters))} rows fit their cells')
         return int(bool(wrong))
-    chosen = sample(args.n, args.seed, chapters) if args.work == 'run' else [row for row in rows(chapters) if row.verdict != 'not checkable']
-    if args.rows: chosen = [row for row in chosen if row.id in args.rows]
+    chosen = (
+        sample(args.n, args.seed, chapters)
+        if args.work == 'run'
+        else [row for row in rows(chapters) if row.verdict != 'not checkable']
+    )
+    if args.rows:
+        chosen = [row for row in chosen if row.id in args.rows]
     if args.changed:
         said, kept = sources_of(chosen), stored()
-        chosen = [row for row in chosen if kept.get(row.id, {}).get('of') != digest(row, said.get(row.id, ''))]
+        chosen = [
+            row
+            for row in chosen
+            if kept.get(row.id, {}).get('of') != digest(row, said.get(row.id, ''))
+        ]
     done = keep if args.work == 'all' and not args.every else lambda scores: None
-    return report(examine(chosen, args.seed, None if args.every else 1 if args.work == 'run' else A_ROW, done=done))
+    return report(
+        examine(
+            chosen, args.seed, None if args.every else 1 if args.work == 'run' else A_ROW, done=done
+        )
+    )
 
 
-if __name__ == '__main__': sys.exit(main())
+if __name__ == '__main__':
+    sys.exit(main())

@@ -12,6 +12,7 @@ NAME is a stem (30_umax or umax), a folder (learn/softmax) or a path; without on
 Seconds are processor time of the kernel; pages that take more than a minute of it are named.
 Cells that say `#| eval: false` or export are never executed and `#| slow` ones only by `slow`: they keep the outputs they have.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -29,12 +30,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-NBS = ROOT/'nbs'
-EXECUTED = ROOT/'build'/'executed'
+NBS = ROOT / 'nbs'
+EXECUTED = ROOT / 'build' / 'executed'
 PACKAGE = 'extreme_opt'
 STAMP = 'extreme_opt'  # key of the metadata that says which code the outputs belong to
-LIMIT = 1200           # seconds that a notebook may take before it is stopped
-REPORT = 60            # seconds of processor time above which a notebook is named
+LIMIT = 1200  # seconds that a notebook may take before it is stopped
+REPORT = 60  # seconds of processor time above which a notebook is named
 
 SHELVES = ('learn', 'use', 'engine', 'evidence')
 FOLDERS = ('core', 'data', 'softmax', 'similarity', 'ordinal', 'bound', 'show', 'scale', 'lab')
@@ -43,24 +44,32 @@ FOLDERS = ('core', 'data', 'softmax', 'similarity', 'ordinal', 'bound', 'show', 
 # ---------------------------------------------------------------------------------------------- files
 def reading_order(relative: Path) -> tuple:
     "Sorts pages: the front page, then shelf by shelf, folder by folder, by number."
-    folders = [(*SHELVES, *FOLDERS).index(part) if part in (*SHELVES, *FOLDERS) else 99
-               for part in relative.parts[:-1]]
+    folders = [
+        (*SHELVES, *FOLDERS).index(part) if part in (*SHELVES, *FOLDERS) else 99
+        for part in relative.parts[:-1]
+    ]
     return relative.name != 'index.ipynb', folders, relative.parts
 
 
 def find(names=()) -> list[Path]:
     "Notebooks in reading order that fit any of `names` (all without names); a name that fits none is an error."
     root = NBS
-    every = sorted(path for path in root.rglob('*.ipynb')
-                   if not any(part.startswith(('.', '_')) for part in path.relative_to(root).parts))
+    every = sorted(
+        path
+        for path in root.rglob('*.ipynb')
+        if not any(part.startswith(('.', '_')) for part in path.relative_to(root).parts)
+    )
     every.sort(key=lambda path: reading_order(path.relative_to(root)))
-    if not names: return every
+    if not names:
+        return every
     chosen = []
     for name in names:
         fits = [path for path in every if _fits(path.relative_to(root), name)]
         if not fits:
-            raise SystemExit(f'no notebook fits {name!r}; there are: '
-                             + ', '.join(str(path.relative_to(root).with_suffix('')) for path in every))
+            raise SystemExit(
+                f'no notebook fits {name!r}; there are: '
+                + ', '.join(str(path.relative_to(root).with_suffix('')) for path in every)
+            )
         chosen += [path for path in fits if path not in chosen]
     return [path for path in every if path in chosen]
 
@@ -68,14 +77,17 @@ def find(names=()) -> list[Path]:
 def _fits(relative: Path, name: str) -> bool:
     plain = [re.sub(r'^\d+_', '', part) for part in relative.with_suffix('').parts]
     parts, asked = list(relative.with_suffix('').parts), Path(name.removesuffix('.ipynb')).parts
-    if asked[:1] == ('nbs',): asked = asked[1:]
-    if not asked or asked == ('.',): return True
+    if asked[:1] == ('nbs',):
+        asked = asked[1:]
+    if not asked or asked == ('.',):
+        return True
     wanted = [re.sub(r'^\d+_', '', part) if not re.match(r'\d+_', part) else part for part in asked]
     for have in (parts, plain):
         for start in range(len(have) - len(wanted) + 1):
-            if have[start:start + len(wanted)] == wanted: return True
+            if have[start : start + len(wanted)] == wanted:
+                return True
     absolute = Path(name).absolute()
-    return absolute == (NBS/relative) or absolute in (NBS/relative).parents
+    return absolute == (NBS / relative) or absolute in (NBS / relative).parents
 
 
 def read(path: Path) -> dict:
@@ -85,9 +97,11 @@ def read(path: Path) -> dict:
 def write(notebook: dict, path: Path) -> bool:
     "Write as nbdev does; say whether the file changed."
     from fastcore.nbio import nb2str
+
     text = nb2str(notebook)
     path.parent.mkdir(parents=True, exist_ok=True)
-    if path.exists() and path.read_text(encoding='utf-8') == text: return False
+    if path.exists() and path.read_text(encoding='utf-8') == text:
+        return False
     path.write_text(text, encoding='utf-8', newline='\n')
     return True
 
@@ -100,9 +114,11 @@ def directives(cell: dict) -> dict[str, str]:
     "The `#| name: value` lines at the top of a code cell."
     found = {}
     for line in source(cell).splitlines():
-        if not line.strip(): continue
+        if not line.strip():
+            continue
         match = re.match(r'#\s*\|\s*([\w-]+)\s*:?\s*(.*)', line.strip())
-        if not match: break
+        if not match:
+            break
         found[match[1]] = match[2].strip()
     return found
 
@@ -110,11 +126,17 @@ def directives(cell: dict) -> dict[str, str]:
 def is_skipped(cell: dict, slow: bool = False) -> bool:
     "Whether the runner leaves this code cell alone and keeps the outputs it has."
     flags = directives(cell)
-    return flags.get('eval', '').lower() == 'false' or ('slow' in flags and not slow) or 'nbdev_export()' in source(cell)
+    return (
+        flags.get('eval', '').lower() == 'false'
+        or ('slow' in flags and not slow)
+        or 'nbdev_export()' in source(cell)
+    )
 
 
 def has_slow(notebook: dict) -> bool:
-    return any(cell['cell_type'] == 'code' and 'slow' in directives(cell) for cell in notebook['cells'])
+    return any(
+        cell['cell_type'] == 'code' and 'slow' in directives(cell) for cell in notebook['cells']
+    )
 
 
 # ------------------------------------------------------------------------------------------ execution
@@ -125,15 +147,29 @@ class Failure(Exception):
 def environment() -> dict[str, str]:
     "What a kernel sees beside the caller's environment: this tree's package, pinned threads, fixed hashes."
     path = os.pathsep.join(part for part in (str(ROOT), os.environ.get('PYTHONPATH', '')) if part)
-    return dict(PYTHONPATH=path, PYTHONHASHSEED='0', MPLBACKEND='module://matplotlib_inline.backend_inline',
-                OMP_NUM_THREADS='1', OPENBLAS_NUM_THREADS='1', MKL_NUM_THREADS='1', VECLIB_MAXIMUM_THREADS='1',
-                NUMBA_NUM_THREADS='2', PYDEVD_DISABLE_FILE_VALIDATION='1', NBDEV_NO_SYNC='1', COLUMNS='100',
-                IPYTHONDIR=str(_profile()), MPLCONFIGDIR=os.environ.get('MPLCONFIGDIR', str(_profile('mpl'))))
+    return dict(
+        PYTHONPATH=path,
+        PYTHONHASHSEED='0',
+        MPLBACKEND='module://matplotlib_inline.backend_inline',
+        OMP_NUM_THREADS='1',
+        OPENBLAS_NUM_THREADS='1',
+        MKL_NUM_THREADS='1',
+        VECLIB_MAXIMUM_THREADS='1',
+        NUMBA_NUM_THREADS='2',
+        PYDEVD_DISABLE_FILE_VALIDATION='1',
+        NBDEV_NO_SYNC='1',
+        COLUMNS='100',
+        IPYTHONDIR=str(_profile()),
+        MPLCONFIGDIR=os.environ.get('MPLCONFIGDIR', str(_profile('mpl'))),
+    )
 
 
 def _profile(name: str = 'ipython') -> Path:
     "A folder of our own, so that no personal start-up file or style changes a page."
-    folder = Path(tempfile.gettempdir())/f'extreme_opt-{name}-{os.getuid() if hasattr(os, "getuid") else "user"}'
+    folder = (
+        Path(tempfile.gettempdir())
+        / f'extreme_opt-{name}-{os.getuid() if hasattr(os, "getuid") else "user"}'
+    )
     folder.mkdir(exist_ok=True, mode=0o700)
     return folder
 
@@ -145,57 +181,92 @@ def _client(notebook, path: Path, slow: bool, limit: float):
 
     class ThisPython(KernelSpecManager):
         def get_kernel_spec(self, kernel_name):
-            return KernelSpec(argv=[sys.executable, '-m', 'ipykernel_launcher', '-f', '{connection_file}',
-                                    '--HistoryManager.enabled=False', '--Application.log_level=40'],
-                              display_name='python3', language='python', env=environment())
+            return KernelSpec(
+                argv=[
+                    sys.executable,
+                    '-m',
+                    'ipykernel_launcher',
+                    '-f',
+                    '{connection_file}',
+                    '--HistoryManager.enabled=False',
+                    '--Application.log_level=40',
+                ],
+                display_name='python3',
+                language='python',
+                env=environment(),
+            )
 
     class Manager(AsyncKernelManager):
-        def __init__(self, **kwargs): super().__init__(**kwargs, kernel_spec_manager=ThisPython())
+        def __init__(self, **kwargs):
+            super().__init__(**kwargs, kernel_spec_manager=ThisPython())
 
     class Runner(NotebookClient):
-        cell_index, cpu = -1, 0.
+        cell_index, cpu = -1, 0.0
 
         async def async_execute_cell(self, cell, cell_index, *args, **kwargs):
             self.cell_index = cell_index
-            if cell.cell_type == 'code' and is_skipped(cell, slow): return cell
-            try: return await super().async_execute_cell(cell, cell_index, *args, **kwargs)
-            finally: self.cpu = max(self.cpu, _cpu_seconds(self.km.provisioner.pid)) if self.km else self.cpu
+            if cell.cell_type == 'code' and is_skipped(cell, slow):
+                return cell
+            try:
+                return await super().async_execute_cell(cell, cell_index, *args, **kwargs)
+            finally:
+                self.cpu = (
+                    max(self.cpu, _cpu_seconds(self.km.provisioner.pid)) if self.km else self.cpu
+                )
 
     end = time.monotonic() + limit
-    return Runner(notebook, kernel_manager_class=Manager, kernel_name='python3', store_widget_state=False, coalesce_streams=True,
-                  timeout_func=lambda cell: max(1, int(end - time.monotonic())), startup_timeout=120,
-                  resources={'metadata': {'path': str(path.parent)}})
+    return Runner(
+        notebook,
+        kernel_manager_class=Manager,
+        kernel_name='python3',
+        store_widget_state=False,
+        coalesce_streams=True,
+        timeout_func=lambda cell: max(1, int(end - time.monotonic())),
+        startup_timeout=120,
+        resources={'metadata': {'path': str(path.parent)}},
+    )
 
 
 def _cpu_seconds(pid: int | None) -> float:
     "Processor time of a kernel and of the children that it has waited for; nothing where it is gone."
     import psutil
-    try: return sum(psutil.Process(pid).cpu_times()[:4])
-    except (psutil.Error, TypeError): return 0.
+
+    try:
+        return sum(psutil.Process(pid).cpu_times()[:4])
+    except (psutil.Error, TypeError):
+        return 0.0
 
 
 class Result(NamedTuple):
-    notebook: dict        # executed and cleaned
-    seconds: float        # wall time, kernel start included
-    cpu: float            # processor time of the kernel
+    notebook: dict  # executed and cleaned
+    seconds: float  # wall time, kernel start included
+    cpu: float  # processor time of the kernel
 
 
 def execute(path: Path, slow: bool = False, limit: float | None = None) -> Result:
     "Execute a notebook in memory, in its own folder, and clean it; raises `Failure`."
     import nbformat
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+
     plain, start = fill_ids(read(path)), time.monotonic()
     limit = limit or (12 * LIMIT if slow else LIMIT)
     plain['metadata'].pop('widgets', None)
     notebook = nbformat.reads(json.dumps(plain), as_version=4)
     runner = _client(notebook, path, slow, limit)
-    try: runner.execute()
+    try:
+        runner.execute()
     except CellExecutionError as error:
-        raise Failure(f'{_place(path, runner, plain)}: {error.ename}: {_last_line(error.evalue)}') from None
+        raise Failure(
+            f'{_place(path, runner, plain)}: {error.ename}: {_last_line(error.evalue)}'
+        ) from None
     except CellTimeoutError:
-        raise Failure(f'{_place(path, runner, plain)}: took longer than the {limit:.0f} s that a notebook may take') from None
+        raise Failure(
+            f'{_place(path, runner, plain)}: took longer than the {limit:.0f} s that a notebook may take'
+        ) from None
     except (DeadKernelError, RuntimeError) as error:
-        raise Failure(f'{_place(path, runner, plain)}: {type(error).__name__}: {_last_line(str(error))}') from None
+        raise Failure(
+            f'{_place(path, runner, plain)}: {type(error).__name__}: {_last_line(str(error))}'
+        ) from None
     done = json.loads(nbformat.writes(notebook))
     for cell, before in zip(done['cells'], plain['cells'], strict=True):
         cell['source'] = before['source']
@@ -206,20 +277,29 @@ def execute(path: Path, slow: bool = False, limit: float | None = None) -> Resul
 
 
 def _place(path: Path, runner, notebook: dict) -> str:
-    if runner.cell_index < 0: return f'{path.relative_to(ROOT)}, before the first cell'
+    if runner.cell_index < 0:
+        return f'{path.relative_to(ROOT)}, before the first cell'
     return f'{path.relative_to(ROOT)}, {describe(notebook, runner.cell_index)}'
 
 
 def describe(notebook: dict, index: int) -> str:
     "How messages name a cell: its number, its id, and the first line that is not a directive."
     cell = notebook['cells'][index]
-    lines = [line.strip() for line in source(cell).splitlines() if line.strip() and not line.strip().startswith('#|')]
+    lines = [
+        line.strip()
+        for line in source(cell).splitlines()
+        if line.strip() and not line.strip().startswith('#|')
+    ]
     first = lines[0] if lines else ''
-    return f'cell {index + 1} #{cell.get("id", "?")} `{first[:60]}{"..." if len(first) > 60 else ""}`'
+    return (
+        f'cell {index + 1} #{cell.get("id", "?")} `{first[:60]}{"..." if len(first) > 60 else ""}`'
+    )
 
 
 def _last_line(text: str) -> str:
-    lines = [line for line in re.sub(r'\x1b\[[0-9;]*m', '', text or '').splitlines() if line.strip()]
+    lines = [
+        line for line in re.sub(r'\x1b\[[0-9;]*m', '', text or '').splitlines() if line.strip()
+    ]
     return lines[0][:400] if lines else '(no message)'
 
 
@@ -230,7 +310,8 @@ def fill_ids(notebook: dict) -> dict:
     for cell in notebook['cells']:
         if 'id' not in cell or cell['id'] in seen:
             number, text = 0, f'{cell["cell_type"]}:{source(cell)}'
-            while (name := hashlib.sha256(f'{text}:{number}'.encode()).hexdigest()[:8]) in seen: number += 1
+            while (name := hashlib.sha256(f'{text}:{number}'.encode()).hexdigest()[:8]) in seen:
+                number += 1
             cell['id'] = name
         seen.add(cell['id'])
     return notebook
@@ -240,18 +321,30 @@ def clean(notebook: dict) -> dict:
     "Strip what is not content, as nbdev-clean does with this project's settings."
     from nbdev.clean import clean_nb
     from nbdev.config import get_config
+
     config = get_config(path=ROOT)
     fill_ids(notebook)
-    clean_nb(notebook, allowed_metadata_keys=config.get('allowed_metadata_keys') or [],
-             allowed_cell_metadata_keys=config.get('allowed_cell_metadata_keys') or [],
-             allowed_out_metadata_keys=config.get('allowed_out_metadata_keys') or [], clean_ids=config.clean_ids)
-    notebook['metadata']['kernelspec'] = dict(display_name='python3', language='python', name='python3')
+    clean_nb(
+        notebook,
+        allowed_metadata_keys=config.get('allowed_metadata_keys') or [],
+        allowed_cell_metadata_keys=config.get('allowed_cell_metadata_keys') or [],
+        allowed_out_metadata_keys=config.get('allowed_out_metadata_keys') or [],
+        clean_ids=config.clean_ids,
+    )
+    notebook['metadata']['kernelspec'] = dict(
+        display_name='python3', language='python', name='python3'
+    )
     for cell in notebook['cells']:
-        if isinstance(cell['source'], str): cell['source'] = cell['source'].splitlines(keepends=True)
+        if isinstance(cell['source'], str):
+            cell['source'] = cell['source'].splitlines(keepends=True)
         for output in cell.get('outputs', []):
-            for holder, key in [(output, 'text')] + [(output.get('data', {}), key) for key in output.get('data', {})]:
+            for holder, key in [(output, 'text')] + [
+                (output.get('data', {}), key) for key in output.get('data', {})
+            ]:
                 value = holder.get(key)
-                if isinstance(value, str) and (key == 'text' or key.startswith('text/') or key == 'image/svg+xml'):
+                if isinstance(value, str) and (
+                    key == 'text' or key.startswith('text/') or key == 'image/svg+xml'
+                ):
                     holder[key] = value.splitlines(keepends=True)
     return notebook
 
@@ -260,8 +353,10 @@ def clean(notebook: dict) -> dict:
 def code_hash(notebook: dict, slow: bool = False) -> str:
     "Digest of the sources of the code cells that a plain run executes, or of the slow cells alone."
     cells = [cell for cell in notebook['cells'] if cell['cell_type'] == 'code']
-    if slow: cells = [cell for cell in cells if is_skipped(cell) and not is_skipped(cell, slow=True)]
-    else: cells = [cell for cell in cells if not is_skipped(cell)]
+    if slow:
+        cells = [cell for cell in cells if is_skipped(cell) and not is_skipped(cell, slow=True)]
+    else:
+        cells = [cell for cell in cells if not is_skipped(cell)]
     return _digest([source(cell) for cell in cells])
 
 
@@ -277,25 +372,31 @@ def imported_modules(notebook: dict) -> list[str]:
     queue = _imports(ast.walk(ast.parse(text)), '')
     while queue:
         name = queue.pop()
-        if name in found or name.split('.')[0] != PACKAGE: continue
+        if name in found or name.split('.')[0] != PACKAGE:
+            continue
         path = module_file(name)
-        if path is None: continue
+        if path is None:
+            continue
         found.add(name)
-        if '.' in name: queue.append(name.rpartition('.')[0])
+        if '.' in name:
+            queue.append(name.rpartition('.')[0])
         package = name if path.name == '__init__.py' else name.rpartition('.')[0]
         queue += _imports(_module_level(ast.parse(path.read_text(encoding='utf-8'))), package)
     return sorted(found)
 
 
 def module_file(name: str) -> Path | None:
-    stem = ROOT/name.replace('.', '/')
-    return next((path for path in (stem/'__init__.py', stem.with_suffix('.py')) if path.exists()), None)
+    stem = ROOT / name.replace('.', '/')
+    return next(
+        (path for path in (stem / '__init__.py', stem.with_suffix('.py')) if path.exists()), None
+    )
 
 
 def _module_level(tree: ast.AST):
     "The nodes of a module outside of functions."
     for node in ast.iter_child_nodes(tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)): continue
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            continue
         yield node
         yield from _module_level(node)
 
@@ -304,10 +405,11 @@ def _imports(nodes, package: str) -> list[str]:
     "Names of modules that import statements may mean."
     names = []
     for node in nodes:
-        if isinstance(node, ast.Import): names += [alias.name for alias in node.names]
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             parts = package.split('.')
-            base = '.'.join(parts[:len(parts) - node.level + 1]) if node.level else ''
+            base = '.'.join(parts[: len(parts) - node.level + 1]) if node.level else ''
             module = '.'.join(part for part in (base, node.module) if part)
             names += [module, *(f'{module}.{alias.name}' for alias in node.names)]
     return names
@@ -318,7 +420,14 @@ def package_hash(notebook: dict) -> str:
     texts = []
     for name in imported_modules(notebook):
         lines = module_file(name).read_text(encoding='utf-8').splitlines()
-        texts.append('\n'.join([name, *(line for line in lines if line.strip() and not line.lstrip().startswith('#'))]))
+        texts.append(
+            '\n'.join(
+                [
+                    name,
+                    *(line for line in lines if line.strip() and not line.lstrip().startswith('#')),
+                ]
+            )
+        )
     return _digest(texts)
 
 
@@ -327,8 +436,10 @@ def stamp(notebook: dict, slow: bool = False) -> dict:
     kept = notebook['metadata'].get(STAMP, {})
     told = dict(code=code_hash(notebook), package=package_hash(notebook))
     if has_slow(notebook):
-        if slow: told['slow'] = code_hash(notebook, slow=True)
-        elif 'slow' in kept: told['slow'] = kept['slow']
+        if slow:
+            told['slow'] = code_hash(notebook, slow=True)
+        elif 'slow' in kept:
+            told['slow'] = kept['slow']
     notebook['metadata'][STAMP] = told
     return notebook
 
@@ -336,9 +447,12 @@ def stamp(notebook: dict, slow: bool = False) -> dict:
 def stale(notebook: dict) -> str:
     "Why the outputs of a notebook are not those of its code cells; nothing where they are. Nothing is executed."
     told = notebook['metadata'].get(STAMP, {})
-    if not told: return 'was never refreshed'
-    if told.get('code') != code_hash(notebook): return 'has code that is newer than its outputs'
-    if 'slow' in told and told['slow'] != code_hash(notebook, slow=True): return 'has slow cells that are newer than their outputs'
+    if not told:
+        return 'was never refreshed'
+    if told.get('code') != code_hash(notebook):
+        return 'has code that is newer than its outputs'
+    if 'slow' in told and told['slow'] != code_hash(notebook, slow=True):
+        return 'has slow cells that are newer than their outputs'
     return ''
 
 
@@ -349,12 +463,20 @@ def is_older(notebook: dict) -> bool:
 
 def changed(base: str = 'HEAD') -> list[Path]:
     "Notebooks whose code cells differ from those of a git commit."
+
     def differs(path):
         where = f'{base}:./{path.relative_to(ROOT).as_posix()}'
-        done = subprocess.run(['git', 'show', where], cwd=ROOT, capture_output=True, text=True, encoding='utf-8')
+        done = subprocess.run(
+            ['git', 'show', where], cwd=ROOT, capture_output=True, text=True, encoding='utf-8'
+        )
         return done.returncode != 0 or code_hash(json.loads(done.stdout)) != code_hash(read(path))
-    if subprocess.run(['git', 'rev-parse', '--verify', '--quiet', base], cwd=ROOT, capture_output=True).returncode:
-        raise SystemExit(f'git does not know {base!r} here, so what changed since is not known; name the notebooks instead')
+
+    if subprocess.run(
+        ['git', 'rev-parse', '--verify', '--quiet', base], cwd=ROOT, capture_output=True
+    ).returncode:
+        raise SystemExit(
+            f'git does not know {base!r} here, so what changed since is not known; name the notebooks instead'
+        )
     return [path for path in find() if differs(path)]
 
 
@@ -362,11 +484,17 @@ def differences(old: dict, new: dict) -> list[str]:
     "How the outputs of two runs of the same cells differ, one line a cell: a report, not a judgment."
     said = []
     for index, (before, after) in enumerate(zip(old['cells'], new['cells'], strict=True)):
-        if before['cell_type'] != 'code' or before['outputs'] == after['outputs']: continue
+        if before['cell_type'] != 'code' or before['outputs'] == after['outputs']:
+            continue
         shown = [[_shown(output) for output in cell['outputs']] for cell in (before, after)]
         pair = next((pair for pair in zip(*shown, strict=False) if pair[0] != pair[1]), None)
-        what = f'was {pair[0]}, now {pair[1]}' if pair else f'had {len(shown[0])} outputs, now {len(shown[1])}' \
-            if len(shown[0]) != len(shown[1]) else 'other pictures'
+        what = (
+            f'was {pair[0]}, now {pair[1]}'
+            if pair
+            else f'had {len(shown[0])} outputs, now {len(shown[1])}'
+            if len(shown[0]) != len(shown[1])
+            else 'other pictures'
+        )
         lines = [text.splitlines() for text in pair] if pair else []
         if pair and len(lines[0]) == len(lines[1]):
             first = next(row for row in zip(*lines, strict=True) if row[0] != row[1])
@@ -377,9 +505,13 @@ def differences(old: dict, new: dict) -> list[str]:
 
 def _shown(output: dict) -> str:
     "The text of an output, or what stands in its place."
-    if 'text' in output: return ''.join(output['text'])
+    if 'text' in output:
+        return ''.join(output['text'])
     data = output.get('data', {})
-    text = next((data[mime] for mime in ('text/html', 'text/markdown', 'text/plain') if mime in data), sorted(data))
+    text = next(
+        (data[mime] for mime in ('text/html', 'text/markdown', 'text/plain') if mime in data),
+        sorted(data),
+    )
     return re.sub(r'data:image/\w+;base64,[A-Za-z0-9+/=\s]+', 'picture', ''.join(text))
 
 
@@ -387,20 +519,32 @@ def _shown(output: dict) -> str:
 def _each(paths: list[Path], work, workers: int) -> int:
     "Call `work(path) -> (cpu seconds, what to say)` for each notebook, print a line each, then the slowest; the number that failed."
     cpu, failures, begin = {}, [], time.monotonic()
+
     def one(path):
-        try: cpu[path], said = work(path)
-        except Failure as failure: failures.append(str(failure)); print(f'FAILED {failure}', flush=True)
-        else: print(f'{cpu[path]:6.1f} s  {path.relative_to(ROOT)}  {said}', flush=True)
-    with ThreadPoolExecutor(max(1, workers)) as pool: list(pool.map(one, paths))
+        try:
+            cpu[path], said = work(path)
+        except Failure as failure:
+            failures.append(str(failure))
+            print(f'FAILED {failure}', flush=True)
+        else:
+            print(f'{cpu[path]:6.1f} s  {path.relative_to(ROOT)}  {said}', flush=True)
+
+    with ThreadPoolExecutor(max(1, workers)) as pool:
+        list(pool.map(one, paths))
     slowest = sorted(cpu, key=lambda path: -cpu[path])[:10]
     if len(paths) > 1:
-        print(f'\n{len(paths)} notebooks: {sum(cpu.values()):.0f} s of processor time, {time.monotonic() - begin:.0f} s by the clock; the slowest:')
-        for path in slowest: print(f'{cpu[path]:6.1f} s  {path.relative_to(ROOT)}')
+        print(
+            f'\n{len(paths)} notebooks: {sum(cpu.values()):.0f} s of processor time, {time.monotonic() - begin:.0f} s by the clock; the slowest:'
+        )
+        for path in slowest:
+            print(f'{cpu[path]:6.1f} s  {path.relative_to(ROOT)}')
     for path in slowest:
-        if cpu[path] > REPORT: print(f'NOTE {slow_note(path, cpu[path])}')
+        if cpu[path] > REPORT:
+            print(f'NOTE {slow_note(path, cpu[path])}')
     if failures:
         print(f'\n{len(failures)} of {len(paths)} notebooks failed:')
-        for line in failures: print(f'  {line}')
+        for line in failures:
+            print(f'  {line}')
     return len(failures)
 
 
@@ -413,24 +557,32 @@ def refresh(names, workers: int = 1, slow: bool = False) -> int:
         result, old = execute(path, slow), read(path)
         said = differences(old, result.notebook)
         write(result.notebook, path)
-        return result.cpu, '\n'.join([f'{len(said)} outputs differ', *(f'          {line}' for line in said)]) if said else 'outputs as they were'
+        return result.cpu, '\n'.join(
+            [f'{len(said)} outputs differ', *(f'          {line}' for line in said)]
+        ) if said else 'outputs as they were'
+
     return _each([path for path in find(names) if not slow or has_slow(read(path))], work, workers)
 
 
 def run(paths: list[Path], out: Path, workers: int = 1, reuse: bool = False) -> int:
     "Execute notebooks into a folder; with `reuse` those whose executed copy there belongs to this code and package are left."
+
     def current(path):
-        there = out/path.relative_to(NBS)
-        if not (reuse and there.exists()): return False
+        there = out / path.relative_to(NBS)
+        if not (reuse and there.exists()):
+            return False
         done = read(there)
         sources = [[source(cell) for cell in book['cells']] for book in (done, read(path))]
         return sources[0] == sources[1] and not stale(done) and not is_older(done)
+
     def work(path):
         result = execute(path)
-        write(result.notebook, out/path.relative_to(NBS))
+        write(result.notebook, out / path.relative_to(NBS))
         return result.cpu, 'ran'
+
     todo = [path for path in paths if not current(path)]
-    if len(todo) < len(paths): print(f'{len(paths) - len(todo)} of {len(paths)} notebooks stand executed in {out}')
+    if len(todo) < len(paths):
+        print(f'{len(paths) - len(todo)} of {len(paths)} notebooks stand executed in {out}')
     failed = _each(todo, work, workers)
     print(f'executed notebooks: {out}' if paths else 'no notebook to run')
     return failed
@@ -443,20 +595,24 @@ def status(names) -> int:
         book = read(path)
         said = stale(book)
         behind += bool(said)
-        if said: print(f'{path.relative_to(ROOT)} {said}; run: make refresh name={path.stem}')
-        elif is_older(book): print(f'{path.relative_to(ROOT)} is older than the modules that it imports')
+        if said:
+            print(f'{path.relative_to(ROOT)} {said}; run: make refresh name={path.stem}')
+        elif is_older(book):
+            print(f'{path.relative_to(ROOT)} is older than the modules that it imports')
     return behind
 
 
 def stamp_all(names) -> int:
     for path in find(names):
-        if write(clean(stamp(read(path), slow=True)), path): print(f'stamped {path.relative_to(ROOT)}')
+        if write(clean(stamp(read(path), slow=True)), path):
+            print(f'stamped {path.relative_to(ROOT)}')
     return 0
 
 
 def clean_all(names) -> int:
     for path in find(names):
-        if write(clean(read(path)), path): print(f'cleaned {path.relative_to(ROOT)}')
+        if write(clean(read(path)), path):
+            print(f'cleaned {path.relative_to(ROOT)}')
     return 0
 
 
@@ -549,53 +705,90 @@ One sentence.
 def new(name: str) -> Path:
     "Write a page from the template of the style guide; refuses to overwrite."
     parts = Path(name.removesuffix('.ipynb').removeprefix('nbs/')).parts
-    if (len(parts) != 3 or parts[0] not in SHELVES or not re.fullmatch(r'[a-z][a-z0-9_]*', parts[1])
-            or not re.fullmatch(r'\d\d_[a-z][a-z0-9_]*', parts[2])):
-        raise SystemExit(f'{name!r} is no page name; expected shelf/chapter/idea with a number for the order, '
-                         f'such as learn/ordinal/45_momentum; shelves are {", ".join(SHELVES)}')
+    if (
+        len(parts) != 3
+        or parts[0] not in SHELVES
+        or not re.fullmatch(r'[a-z][a-z0-9_]*', parts[1])
+        or not re.fullmatch(r'\d\d_[a-z][a-z0-9_]*', parts[2])
+    ):
+        raise SystemExit(
+            f'{name!r} is no page name; expected shelf/chapter/idea with a number for the order, '
+            f'such as learn/ordinal/45_momentum; shelves are {", ".join(SHELVES)}'
+        )
     path = NBS.joinpath(*parts).with_suffix('.ipynb')
-    if path.exists(): raise SystemExit(f'{path.relative_to(ROOT)} exists already and is left as it is')
+    if path.exists():
+        raise SystemExit(f'{path.relative_to(ROOT)} exists already and is left as it is')
     chapter, idea = parts[1], re.sub(r'^\d+_', '', parts[2])
-    text = TEMPLATE.format(title=idea.replace('_', ' ').capitalize(), module=f'{chapter}.{idea}', chapter=chapter)
-    if parts[0] in ('use', 'evidence'):      # these export nothing
+    text = TEMPLATE.format(
+        title=idea.replace('_', ' ').capitalize(), module=f'{chapter}.{idea}', chapter=chapter
+    )
+    if parts[0] in ('use', 'evidence'):  # these export nothing
         text = re.sub(r'^%%code\n#\| default_exp .*\n|^#\| exports?\n', '', text, flags=re.M)
     cells = []
     for kind, body in re.findall(r'^%%(md|code)\n(.*?)(?=^%%|\Z)', text, flags=re.M | re.S):
-        cell: dict[str, Any] = dict(cell_type='markdown' if kind == 'md' else 'code', metadata={},
-                                    source=body.strip('\n').splitlines(keepends=True))
-        if kind == 'code': cell.update(execution_count=None, outputs=[])
+        cell: dict[str, Any] = dict(
+            cell_type='markdown' if kind == 'md' else 'code',
+            metadata={},
+            source=body.strip('\n').splitlines(keepends=True),
+        )
+        if kind == 'code':
+            cell.update(execution_count=None, outputs=[])
         cells.append(cell)
-    notebook = dict(cells=cells, nbformat=4, nbformat_minor=5,
-                    metadata=dict(kernelspec=dict(display_name='python3', language='python', name='python3')))
+    notebook = dict(
+        cells=cells,
+        nbformat=4,
+        nbformat_minor=5,
+        metadata=dict(kernelspec=dict(display_name='python3', language='python', name='python3')),
+    )
     write(clean(notebook), path)
     return path
 
 
 def main(argv=None) -> int:
-    parser = argparse.ArgumentParser(prog='docs/notebooks.py', description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog='docs/notebooks.py',
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     commands = parser.add_subparsers(dest='command', required=True)
     for name in ('refresh', 'run', 'slow', 'status', 'stamp', 'clean'):
         command = commands.add_parser(name)
         command.add_argument('names', nargs='*', metavar='NAME')
         if name in ('refresh', 'run', 'slow'):
-            command.add_argument('--workers', type=int, default=os.cpu_count() or 1, help='notebooks at a time (one a processor)')
+            command.add_argument(
+                '--workers',
+                type=int,
+                default=os.cpu_count() or 1,
+                help='notebooks at a time (one a processor)',
+            )
         if name == 'run':
             command.add_argument('--out', type=Path, default=EXECUTED)
-            command.add_argument('--changed', action='store_true', help='only those whose code cells differ from HEAD')
-            command.add_argument('--reuse', action='store_true', help='leave those whose executed copy belongs to this code')
+            command.add_argument(
+                '--changed',
+                action='store_true',
+                help='only those whose code cells differ from HEAD',
+            )
+            command.add_argument(
+                '--reuse',
+                action='store_true',
+                help='leave those whose executed copy belongs to this code',
+            )
     commands.add_parser('new').add_argument('name', metavar='NAME')
     given = parser.parse_args(argv)
     if given.command == 'new':
         print(f'wrote {new(given.name).relative_to(ROOT)}')
         return 0
-    if given.command == 'clean': return clean_all(given.names)
-    if given.command == 'stamp': return stamp_all(given.names)
-    if given.command == 'status': return 1 if status(given.names) else 0
+    if given.command == 'clean':
+        return clean_all(given.names)
+    if given.command == 'stamp':
+        return stamp_all(given.names)
+    if given.command == 'status':
+        return 1 if status(given.names) else 0
     if given.command == 'run':
         paths = changed() if given.changed else find(given.names)
         failed = run(paths, given.out.absolute(), given.workers, given.reuse)
-    else: failed = refresh(given.names, given.workers, slow=given.command == 'slow')
+    else:
+        failed = refresh(given.names, given.workers, slow=given.command == 'slow')
     return 1 if failed else 0
 
 

@@ -3,6 +3,7 @@
 Kinds are the folders: learn (lessons), use (guides), engine, evidence. Seconds are the processor
 time of the last recorded run (`docs/seconds.json`), where there is one.
 """
+
 from __future__ import annotations
 
 import json
@@ -14,21 +15,22 @@ from typing import NamedTuple
 import explorations
 import notebooks
 
-REBUILT: tuple[str, ...] = ()      # chapters whose lessons are held to the limits below
+REBUILT: tuple[str, ...] = ()  # chapters whose lessons are held to the limits below
 SECONDS = notebooks.ROOT / 'docs' / 'seconds.json'
 WORDS_PER_LINE, MOST_LINES, MOST_EXPORTED, FIRST_RUN = 8, 250, 100, 100
 
 
 class Page(NamedTuple):
     "Measures of one page."
+
     name: str
     kind: str
-    words: int            # of prose
-    lines: int            # of code, without blanks, comments and directives
-    exported: int         # of those, in cells that export
-    before_run: int       # lines before the first cell that shows a result of the page's own code
+    words: int  # of prose
+    lines: int  # of code, without blanks, comments and directives
+    exported: int  # of those, in cells that export
+    before_run: int  # lines before the first cell that shows a result of the page's own code
     sliders: int
-    equations: int        # displayed
+    equations: int  # displayed
     seconds: float | None
 
     @property
@@ -47,7 +49,7 @@ def measure(path: Path, seconds: dict[str, float]) -> Page:
     relative = path.relative_to(notebooks.NBS)
     words = lines = exported = sliders = equations = 0
     before: int | None = None
-    own: set[str] = set()      # names that the page exports, or imports from the package
+    own: set[str] = set()  # names that the page exports, or imports from the package
     for cell in notebooks.read(path)['cells']:
         text = notebooks.source(cell)
         if cell['cell_type'] == 'markdown':
@@ -57,19 +59,34 @@ def measure(path: Path, seconds: dict[str, float]) -> Page:
         if cell['cell_type'] != 'code':
             continue
         count = code_lines(text)
-        if before is None and cell['outputs'] and own & set(re.findall(r'\w+', re.sub(r"'[^'\n]*'", '', text))):
+        if (
+            before is None
+            and cell['outputs']
+            and own & set(re.findall(r'\w+', re.sub(r"'[^'\n]*'", '', text)))
+        ):
             before = lines
         if {'export', 'exports', 'exporti'} & set(notebooks.directives(cell)):
             own |= set(re.findall(r'^(?:def|class) (\w+)', text, re.M))
-        for names in re.findall(r'^from extreme_opt(?!\.show|\.core\.checks)\S* import (.+)$', text, re.M):
+        for names in re.findall(
+            r'^from extreme_opt(?!\.show|\.core\.checks)\S* import (.+)$', text, re.M
+        ):
             own |= set(re.findall(r'\w+', names))
         lines += count
         exported += count * bool({'export', 'exports', 'exporti'} & set(notebooks.directives(cell)))
         sliders += sum(len(knobs) for name, knobs in explorations.calls(text) if name == 'frames')
     name = str(relative.with_suffix(''))
     kind = relative.parts[0] if len(relative.parts) > 1 else 'front'
-    return Page(name, kind, words, lines, exported, lines if before is None else before, sliders,
-                equations, seconds.get(name))
+    return Page(
+        name,
+        kind,
+        words,
+        lines,
+        exported,
+        lines if before is None else before,
+        sliders,
+        equations,
+        seconds.get(name),
+    )
 
 
 def measured(names=()) -> list[Page]:
@@ -95,13 +112,29 @@ def faults(page: Page) -> list[str]:
 
 
 def main(names) -> int:
-    head = ('page', 'kind', 'words/line', 'lines', 'exported', 'before run', 'sliders', 'equations',
-            'seconds')
+    head = (
+        'page',
+        'kind',
+        'words/line',
+        'lines',
+        'exported',
+        'before run',
+        'sliders',
+        'equations',
+        'seconds',
+    )
     print(f'{head[0]:44}{head[1]:10}' + ''.join(f'{word:>11}' for word in head[2:]))
     for page in measured(names):
         spent = '' if page.seconds is None else f'{page.seconds:.0f}'
-        counts = (f'{page.words_per_line:.1f}', page.lines, page.exported, page.before_run,
-                  page.sliders, page.equations, spent)
+        counts = (
+            f'{page.words_per_line:.1f}',
+            page.lines,
+            page.exported,
+            page.before_run,
+            page.sliders,
+            page.equations,
+            spent,
+        )
         print(f'{page.name:44}{page.kind:10}' + ''.join(f'{value!s:>11}' for value in counts))
     return 0
 

@@ -1,4 +1,5 @@
 "The site, built once for all tests that look at it."
+
 import functools
 import importlib
 import subprocess
@@ -12,35 +13,56 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def script(name):
     "A script of docs/ or an extension of the site as a module."
-    sys.path[:0] = [part for part in (str(ROOT/'docs'), str(ROOT/'docs/_ext')) if part not in sys.path]
+    sys.path[:0] = [
+        part for part in (str(ROOT / 'docs'), str(ROOT / 'docs/_ext')) if part not in sys.path
+    ]
     return importlib.import_module(name)
 
 
 def run_build(out, work):
     "Build the site into `out`; pages and doctrees go to `work`."
-    (Path(work)/'pages').mkdir(parents=True, exist_ok=True)
-    return subprocess.run([sys.executable, '-m', 'sphinx', '-q', '-c', 'docs', '-d', f'{work}/doctrees', f'{work}/pages', str(out)],
-                          cwd=ROOT, capture_output=True, text=True)
+    (Path(work) / 'pages').mkdir(parents=True, exist_ok=True)
+    return subprocess.run(
+        [
+            sys.executable,
+            '-m',
+            'sphinx',
+            '-q',
+            '-c',
+            'docs',
+            '-d',
+            f'{work}/doctrees',
+            f'{work}/pages',
+            str(out),
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
 
 
 @functools.cache
 def built(folder):
-    out = Path(folder)/'site'
-    done = run_build(out, Path(folder)/'work')
+    out = Path(folder) / 'site'
+    done = run_build(out, Path(folder) / 'work')
     assert done.returncode == 0, f'the site was not built:\n{done.stdout}\n{done.stderr}'
     return out, done.stdout
 
 
 @pytest.fixture(scope='session')
-def site(tmp_path_factory): return built(tmp_path_factory.getbasetemp())[0]
+def site(tmp_path_factory):
+    return built(tmp_path_factory.getbasetemp())[0]
 
 
 @pytest.fixture(scope='session')
-def report(tmp_path_factory): return built(tmp_path_factory.getbasetemp())[1]
+def report(tmp_path_factory):
+    return built(tmp_path_factory.getbasetemp())[1]
 
 
 @pytest.fixture(scope='session')
 def own_scripts(report):
     "Skips where the site could not be given MathJax."
-    if 'npm was not at hand' in report: pytest.skip('npm could not give MathJax, so pages load it from a public host')
-    if 'were not read' in report: pytest.skip('node or npm is missing, so formulas were not read by MathJax')
+    if 'npm was not at hand' in report:
+        pytest.skip('npm could not give MathJax, so pages load it from a public host')
+    if 'were not read' in report:
+        pytest.skip('node or npm is missing, so formulas were not read by MathJax')

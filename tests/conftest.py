@@ -1,4 +1,5 @@
 """What every test stands on: a cache of the session's own, honest skips, and a closing line a machine can read."""
+
 import os
 import shutil
 import sys
@@ -9,24 +10,36 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT/'docs'))      # `import notebooks`
+sys.path.insert(0, str(ROOT / 'docs'))  # `import notebooks`
 NEEDS_DATA = 'needs EXTREME_OPT_DATA'
 os.environ.setdefault('MPLBACKEND', 'Agg')
-LATER = {'slow': '`make slow` runs them', 'long': '`make test` runs them', 'lint': '`make check` runs ruff and mypy by itself',
-         'notebook': '`make test` runs them', 'browser': '`make test` runs them',
-         'site': '`make test` runs them', 'setup': '`make test` runs them'}
+LATER = {
+    'slow': '`make slow` runs them',
+    'long': '`make test` runs them',
+    'lint': '`make check` runs ruff and mypy by itself',
+    'notebook': '`make test` runs them',
+    'browser': '`make test` runs them',
+    'site': '`make test` runs them',
+    'setup': '`make test` runs them',
+}
 # Files that share what is dear to make: a process of pytest-xdist gets them together.
-GROUPS = {name: 'site' for name in ('test_site', 'test_browser', 'test_browser_ledger', 'test_looks')}
+GROUPS = {
+    name: 'site' for name in ('test_site', 'test_browser', 'test_browser_ledger', 'test_looks')
+}
 
 
 def _long_tests() -> set[str]:
     "Tests (file::function) that take more than half a second, as `--cpu-table` with EXTREME_OPT_LONG_TESTS=1 wrote them."
-    path = Path(__file__).parent/'long_tests.txt'
+    path = Path(__file__).parent / 'long_tests.txt'
     return set(path.read_text(encoding='utf-8').split()) if path.exists() else set()
 
 
 def pytest_addoption(parser):
-    parser.addoption('--cpu-table', action='store_true', help='processor time by file and by marker, see tests/cpu_table.py')
+    parser.addoption(
+        '--cpu-table',
+        action='store_true',
+        help='processor time by file and by marker, see tests/cpu_table.py',
+    )
 
 
 def pytest_configure(config):
@@ -38,6 +51,7 @@ def pytest_configure(config):
     config.not_run, config.cpu_table = Counter(), None
     if config.getoption('cpu_table'):
         from cpu_table import CpuTable
+
         config.pluginmanager.register(table := CpuTable())
         config.cpu_table = table
 
@@ -54,9 +68,14 @@ def pytest_collection_modifyitems(items):
     "Mark long tests. With `--dist loadgroup` the tests of a file share a process, and so its fixtures; each notebook goes where there is room."
     long_tests = _long_tests()
     for item in items:
-        if f'{item.path.name}::{getattr(item, "originalname", item.name)}' in long_tests: item.add_marker(pytest.mark.long)
+        if f'{item.path.name}::{getattr(item, "originalname", item.name)}' in long_tests:
+            item.add_marker(pytest.mark.long)
         file = item.path.stem
-        if item.get_closest_marker('xdist_group') or (file, getattr(item, 'originalname', '')) == ('test_notebooks', 'test_runs'): continue
+        if item.get_closest_marker('xdist_group') or (file, getattr(item, 'originalname', '')) == (
+            'test_notebooks',
+            'test_runs',
+        ):
+            continue
         item.add_marker(pytest.mark.xdist_group(GROUPS.get(file, file)))
 
 
@@ -74,22 +93,30 @@ def _reason(report) -> str:
 
 def _no_excuse(report):
     "Turn a skip for missing data into a failure where the data are said to be there."
-    if report.skipped and _reason(report).startswith(NEEDS_DATA) and os.environ.get('EXTREME_OPT_DATA'):
+    if (
+        report.skipped
+        and _reason(report).startswith(NEEDS_DATA)
+        and os.environ.get('EXTREME_OPT_DATA')
+    ):
         said = _reason(report)
         report.outcome = 'failed'
-        report.longrepr = f'EXTREME_OPT_DATA is set, so this test must not be skipped; it says: {said}'
+        report.longrepr = (
+            f'EXTREME_OPT_DATA is set, so this test must not be skipped; it says: {said}'
+        )
     return report
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
     report = _no_excuse((yield))
-    if item.config.cpu_table: item.config.cpu_table.charge(item, report)
+    if item.config.cpu_table:
+        item.config.cpu_table.charge(item, report)
     return report
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_make_collect_report(collector): return _no_excuse((yield))
+def pytest_make_collect_report(collector):
+    return _no_excuse((yield))
 
 
 def pytest_deselected(items):
@@ -102,27 +129,40 @@ def pytest_terminal_summary(terminalreporter, config):
     "Say how many tests were not run, and why; and what tests had to note."
     for reports in terminalreporter.stats.values():
         for report in reports:
-            if getattr(report, 'when', '') != 'call': continue
+            if getattr(report, 'when', '') != 'call':
+                continue
             for key, note in report.user_properties:
-                if key == 'note': terminalreporter.write_line(f'note: {note}')
+                if key == 'note':
+                    terminalreporter.write_line(f'note: {note}')
     skips = Counter(_reason(report) for report in terminalreporter.stats.get('skipped', []))
-    for why, count in skips.most_common(): terminalreporter.write_line(f'not run: {count} skipped, {why}')
+    for why, count in skips.most_common():
+        terminalreporter.write_line(f'not run: {count} skipped, {why}')
     for name, count in config.not_run.items():
-        terminalreporter.write_line(f'not run: {count} marked {name}, {LATER[name]}' if name in LATER
-                                    else f'not run: {count} left out by the selection on the command line')
+        terminalreporter.write_line(
+            f'not run: {count} marked {name}, {LATER[name]}'
+            if name in LATER
+            else f'not run: {count} left out by the selection on the command line'
+        )
 
 
 def closing_line(stats: dict, exitstatus: int) -> str:
     "The last line of the run; a run that broke off counts as a failure."
-    passed, skipped = len(stats.get('passed', [])), len(stats.get('skipped', [])) + len(stats.get('xfailed', []))
-    failed = len(stats.get('failed', [])) + len(stats.get('error', [])) + len(stats.get('xpassed', []))
-    if exitstatus in (2, 3, 4): failed = max(failed, 1)
+    passed, skipped = (
+        len(stats.get('passed', [])),
+        len(stats.get('skipped', [])) + len(stats.get('xfailed', [])),
+    )
+    failed = (
+        len(stats.get('failed', [])) + len(stats.get('error', [])) + len(stats.get('xpassed', []))
+    )
+    if exitstatus in (2, 3, 4):
+        failed = max(failed, 1)
     return f'{passed} passed, {failed} failed, {skipped} skipped'
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_sessionfinish(session, exitstatus):
-    if hasattr(session.config, 'workeroutput'): session.config.workeroutput['not_run'] = dict(session.config.not_run)
+    if hasattr(session.config, 'workeroutput'):
+        session.config.workeroutput['not_run'] = dict(session.config.not_run)
     result = yield
     reporter = session.config.pluginmanager.get_plugin('terminalreporter')
     if reporter is not None and not session.config.option.collectonly:

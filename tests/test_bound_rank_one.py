@@ -1,16 +1,29 @@
 "Steps of a mini-batch by updates of rank one, by Woodbury, by Cholesky; bounds of low rank."
+
 import numpy as np
 import pytest
 import scipy.sparse
 
 from extreme_opt.bound import LogLinear, RankOneMajorizer, StochasticMajorizer, bound_rows
-from extreme_opt.bound.rank_one import low_rank, low_rank_solve, rank_one_step, sherman_morrison_solve, woodbury_solve
+from extreme_opt.bound.rank_one import (
+    low_rank,
+    low_rank_solve,
+    rank_one_step,
+    sherman_morrison_solve,
+    woodbury_solve,
+)
 from extreme_opt.core import minimize
 
 
 def problem_of(kind=np.asarray, n_classes=4, n_features=9, ridge=1e-2, **more):
     rng = np.random.default_rng(0)
-    return LogLinear(kind(rng.normal(size=(40, n_features))), rng.integers(n_classes, size=40), n_classes, ridge=ridge, **more)
+    return LogLinear(
+        kind(rng.normal(size=(40, n_features))),
+        rng.integers(n_classes, size=40),
+        n_classes,
+        ridge=ridge,
+        **more,
+    )
 
 
 @pytest.mark.parametrize('kind', [np.asarray, scipy.sparse.csr_array])
@@ -19,55 +32,75 @@ def problem_of(kind=np.asarray, n_classes=4, n_features=9, ridge=1e-2, **more):
 @pytest.mark.parametrize('order', ['smallest', 'largest'])
 def test_every_road_gives_the_same_step(kind, n_classes, size, order):
     rng = np.random.default_rng(size)
-    prior = rng.random(n_classes) + .1
-    problem = problem_of(kind, n_classes, prior=prior, sample_weight=rng.random(40) + .1)
-    for scale in (.1, 30.):
+    prior = rng.random(n_classes) + 0.1
+    problem = problem_of(kind, n_classes, prior=prior, sample_weight=rng.random(40) + 0.1)
+    for scale in (0.1, 30.0):
         at, batch = scale * rng.normal(size=problem.n_params), rng.integers(40, size=size)
-        bound = problem.bound_at(at, batch, order)
+        bound = problem.quadratic_bound(at, batch, order)
         direct = np.linalg.solve(bound.curvature.matrix(), bound.slope)
         phi, inverse = sherman_morrison_solve(problem, at, batch, order)
-        tolerance = dict(rtol=1e-7, atol=1e-7 * np.abs(direct).max())
-        np.testing.assert_allclose(phi, direct, **tolerance)
-        np.testing.assert_allclose(inverse @ bound.slope, direct, **tolerance)
-        np.testing.assert_allclose(woodbury_solve(bound.curvature, bound.slope), direct, **tolerance)
+        tol = dict(rtol=1e-7, atol=1e-7 * np.abs(direct).max())
+        np.testing.assert_allclose(phi, direct, **tol)
+        np.testing.assert_allclose(inverse @ bound.slope, direct, **tol)
+        np.testing.assert_allclose(woodbury_solve(bound.curvature, bound.slope), direct, **tol)
 
 
 def test_impossible_outcomes():
     prior = np.ones((40, 4))
     prior[np.arange(40), (problem_of().labels + 1) % 4] = 0
     problem, at = problem_of(prior=prior), np.random.default_rng(1).normal(size=36)
-    bound = problem.bound_at(at, np.arange(10))
+    bound = problem.quadratic_bound(at, np.arange(10))
     direct = np.linalg.solve(bound.curvature.matrix(), bound.slope)
-    np.testing.assert_allclose(sherman_morrison_solve(problem, at, np.arange(10))[0], direct, atol=1e-8)
+    np.testing.assert_allclose(
+        sherman_morrison_solve(problem, at, np.arange(10))[0], direct, atol=1e-8
+    )
     np.testing.assert_allclose(woodbury_solve(bound.curvature, bound.slope), direct, atol=1e-8)
 
 
 def test_reference_on_general_features():
     rng = np.random.default_rng(2)
     for size, n_outcomes in ((1, 1), (3, 6)):
-        tables, labels, at = list(rng.normal(size=(size, n_outcomes, 4))), rng.integers(n_outcomes, size=size), rng.normal(size=4)
-        problem = LogLinear(np.arange(size), labels, feature_map=lambda i, tables=tables: tables[int(i)], ridge=.3)
-        bound = problem.bound_at(at, order='given')
-        phi, inverse = rank_one_step(tables, labels, at, .3)
-        np.testing.assert_allclose(phi, np.linalg.solve(bound.curvature.matrix(), bound.slope), atol=1e-10)
+        tables, labels, at = (
+            list(rng.normal(size=(size, n_outcomes, 4))),
+            rng.integers(n_outcomes, size=size),
+            rng.normal(size=4),
+        )
+        problem = LogLinear(
+            np.arange(size), labels, feature_map=lambda i, tables=tables: tables[int(i)], ridge=0.3
+        )
+        bound = problem.quadratic_bound(at, order='given')
+        phi, inverse = rank_one_step(tables, labels, at, 0.3)
+        np.testing.assert_allclose(
+            phi, np.linalg.solve(bound.curvature.matrix(), bound.slope), atol=1e-10
+        )
         np.testing.assert_allclose(inverse, np.linalg.inv(bound.curvature.matrix()), atol=1e-10)
 
 
 def test_solver_is_algorithm_3_whatever_the_road():
     problem = problem_of()
-    runs = [minimize(problem, RankOneMajorizer(.5, solve=solve), max_passes=4).state.params for solve in ('auto', 'woodbury', 'cholesky', 'sherman-morrison')]
-    runs.append(minimize(problem, StochasticMajorizer(.5, 0., 6, 'batch'), max_passes=4).state.params)
-    for params in runs[1:]: np.testing.assert_allclose(params, runs[0], atol=1e-8)
-    free = problem_of(n_free=1)                           # no ridge on a column: falls back to Cholesky
-    assert np.isfinite(minimize(free, RankOneMajorizer(.5), max_passes=2).state.params).all()
-    single = minimize(problem_of(dtype=np.float32), RankOneMajorizer(.5), max_passes=2).state.params
+    runs = [
+        minimize(problem, RankOneMajorizer(0.5, solve=solve), max_epochs=4).state.params
+        for solve in ('auto', 'woodbury', 'cholesky', 'sherman-morrison')
+    ]
+    runs.append(
+        minimize(problem, StochasticMajorizer(0.5, 0.0, 6, 'batch'), max_epochs=4).state.params
+    )
+    for params in runs[1:]:
+        np.testing.assert_allclose(params, runs[0], atol=1e-8)
+    free = problem_of(n_unpenalized=1)  # no ridge on a column: falls back to Cholesky
+    assert np.isfinite(minimize(free, RankOneMajorizer(0.5), max_epochs=2).state.params).all()
+    single = minimize(
+        problem_of(dtype=np.float32), RankOneMajorizer(0.5), max_epochs=2
+    ).state.params
     assert single.dtype == np.float32
 
 
 def test_low_rank_is_above():
     for seed in range(40):
         rng = np.random.default_rng(seed)
-        features = rng.normal(size=(15, 3)) @ rng.normal(size=(3, 10)) + .1 * rng.normal(size=(15, 10))
+        features = rng.normal(size=(15, 3)) @ rng.normal(size=(3, 10)) + 0.1 * rng.normal(
+            size=(15, 10)
+        )
         rows = np.concatenate([bound_rows(features, rng.normal(size=15))[2], np.zeros((1, 10))])
         true = rows.T @ rows
         for rank in (1, 3, 10):
@@ -76,16 +109,27 @@ def test_low_rank_is_above():
             assert len(size) <= rank and (rest >= 0).all()
             assert np.linalg.eigvalsh(kept - true)[0] > -1e-10 * np.trace(true)
             np.testing.assert_allclose(basis @ basis.T, np.eye(len(basis)), atol=1e-10)
-            rhs, ridge = rng.normal(size=10), np.full(10, .05)
-            np.testing.assert_allclose((kept + np.diag(ridge)) @ low_rank_solve(low, ridge, rhs), rhs, atol=1e-8)
-        np.testing.assert_allclose(kept, true, atol=1e-10)          # full rank loses nothing
+            rhs, ridge = rng.normal(size=10), np.full(10, 0.05)
+            np.testing.assert_allclose(
+                (kept + np.diag(ridge)) @ low_rank_solve(low, ridge, rhs), rhs, atol=1e-8
+            )
+        np.testing.assert_allclose(kept, true, atol=1e-10)  # full rank loses nothing
 
 
 def test_wrong_settings_are_one_line():
-    for make, words in ((lambda: RankOneMajorizer(0.), 'learning_rate'), (lambda: RankOneMajorizer(batch_size=0), 'batch_size'),
-                        (lambda: RankOneMajorizer(solve='qr'), 'solve')):
-        with pytest.raises(ValueError, match=words): make()
-    free = problem_of(n_free=1)
-    for call in (lambda: woodbury_solve(free.bound_at(free.start(), np.arange(3)).curvature, free.start()),
-                 lambda: sherman_morrison_solve(free, free.start(), np.arange(3))):
-        with pytest.raises(ValueError, match='cholesky'): call()
+    for make, words in (
+        (lambda: RankOneMajorizer(0.0), 'learning_rate'),
+        (lambda: RankOneMajorizer(batch_size=0), 'batch_size'),
+        (lambda: RankOneMajorizer(solve='qr'), 'solve'),
+    ):
+        with pytest.raises(ValueError, match=words):
+            make()
+    free = problem_of(n_unpenalized=1)
+    for call in (
+        lambda: woodbury_solve(
+            free.quadratic_bound(free.init_params(), np.arange(3)).curvature, free.init_params()
+        ),
+        lambda: sherman_morrison_solve(free, free.init_params(), np.arange(3)),
+    ):
+        with pytest.raises(ValueError, match='cholesky'):
+            call()

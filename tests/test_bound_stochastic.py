@@ -1,50 +1,76 @@
 "The stochastic and incremental forms of the bound: where they go, and that they do so again."
+
 import numpy as np
 import pytest
 import scipy.sparse
 
-from extreme_opt.bound import IncrementalMajorizer, LinearChain, LogLinear, Majorizer, StochasticMajorizer, planted_chain
+from extreme_opt.bound import (
+    IncrementalMajorizer,
+    LinearChain,
+    LogLinear,
+    Majorizer,
+    StochasticMajorizer,
+    planted_chain,
+)
 from extreme_opt.core import Run, iterate, minimize
 
 
 def problem_of(kind=np.asarray, dtype=np.float64, ridge=1e-2, n=150, **more):
     rng = np.random.default_rng(0)
     points, weights = rng.normal(size=(n, 4)).astype(dtype), rng.normal(size=(3, 4))
-    return LogLinear(kind(points), np.argmax(points @ weights.T + rng.gumbel(size=(n, 3)), axis=1), 3, ridge=ridge, **more)
+    return LogLinear(
+        kind(points),
+        np.argmax(points @ weights.T + rng.gumbel(size=(n, 3)), axis=1),
+        3,
+        ridge=ridge,
+        **more,
+    )
 
 
-def optimum(problem): return minimize(problem, Majorizer(), tolerance=1e-12, max_steps=500).state.params
+def optimum(problem):
+    return minimize(problem, Majorizer(), tol=1e-12, max_iter=500).state.params
 
 
 @pytest.mark.parametrize('kind', [np.asarray, scipy.sparse.csr_array])
-@pytest.mark.parametrize('relaxation', [1., 1.8])
+@pytest.mark.parametrize('relaxation', [1.0, 1.8])
 @pytest.mark.parametrize('order', ['smallest', 'largest', 'alternating'])
 def test_incremental_reaches_the_optimum(kind, relaxation, order):
-    problem = problem_of(kind, sample_weight=np.random.default_rng(3).random(150) + .1)
-    run = minimize(problem, IncrementalMajorizer(20, order, relaxation), max_passes=60)
+    problem = problem_of(kind, sample_weight=np.random.default_rng(3).random(150) + 0.1)
+    run = minimize(problem, IncrementalMajorizer(20, order, relaxation), max_epochs=60)
     np.testing.assert_allclose(run.state.params, optimum(problem), atol=1e-8)
 
 
 def test_incremental_keeps_its_sums():
     "After many replacements the sums are those of the kept points."
     problem, solver = problem_of(), IncrementalMajorizer(40, 'smallest')
-    state = minimize(problem, solver, max_passes=30).state
-    parts = [problem.bound_at(point, block) for point, block in zip(state.points, solver.blocks(problem))]
-    np.testing.assert_allclose(state.curvature, sum(part.curvature.matrix() for part in parts), rtol=1e-10, atol=1e-10)
-    np.testing.assert_allclose(state.pull, sum(part.curvature.matrix() @ point - part.slope for part, point in zip(parts, state.points)), atol=1e-9)
+    state = minimize(problem, solver, max_epochs=30).state
+    parts = [
+        problem.quadratic_bound(point, block)
+        for point, block in zip(state.points, solver.blocks(problem))
+    ]
+    np.testing.assert_allclose(
+        state.curvature, sum(part.curvature.matrix() for part in parts), rtol=1e-10, atol=1e-10
+    )
+    np.testing.assert_allclose(
+        state.pull,
+        sum(
+            part.curvature.matrix() @ point - part.slope for part, point in zip(parts, state.points)
+        ),
+        atol=1e-9,
+    )
 
 
 def test_one_block_is_the_batch_method():
     problem = problem_of()
-    ours = minimize(problem, IncrementalMajorizer(1000, 'alternating', 1.8), max_steps=5)
-    theirs = minimize(problem, Majorizer('alternating', 1.8), max_steps=5)
+    ours = minimize(problem, IncrementalMajorizer(1000, 'alternating', 1.8), max_iter=5)
+    theirs = minimize(problem, Majorizer('alternating', 1.8), max_iter=5)
     np.testing.assert_allclose(ours.column('loss'), theirs.column('loss'), rtol=1e-10)
 
 
 def test_incremental_fits_chains_too():
-    problem = planted_chain(6, n_features=3, ridge=.2)
+    problem = planted_chain(6, n_features=3, ridge=0.2)
     assert isinstance(problem, LinearChain)
-    run = minimize(problem, IncrementalMajorizer(4, relaxation=1.8), max_passes=60)
+    run = minimize(problem, IncrementalMajorizer(4, relaxation=1.8), max_epochs=60)
     np.testing.assert_allclose(run.state.params, optimum(problem), atol=1e-4)
 
 
@@ -53,56 +79,91 @@ def test_stochastic_average_arrives_and_batches_do_not():
     best = optimum(problem)
     floor = problem.loss(best)
     ends = {}
-    for curvature, decay in (('average', .1), ('batch', .1), ('batch', 0.)):
-        run = minimize(problem, StochasticMajorizer(batch_size=5, curvature=curvature, decay=decay), max_passes=60)
-        ends[curvature, decay] = run.column('loss')[-1] / floor - 1
-    assert ends['average', .1] < .003 < .005 < ends['batch', .1] < ends['batch', 0.]
+    for curvature, learning_rate_decay in (('average', 0.1), ('batch', 0.1), ('batch', 0.0)):
+        run = minimize(
+            problem,
+            StochasticMajorizer(
+                batch_size=5, curvature=curvature, learning_rate_decay=learning_rate_decay
+            ),
+            max_epochs=60,
+        )
+        ends[curvature, learning_rate_decay] = run.column('loss')[-1] / floor - 1
+    assert ends['average', 0.1] < 0.003 < 0.005 < ends['batch', 0.1] < ends['batch', 0.0]
 
 
 def test_batch_of_all_is_the_batch_step():
     problem = problem_of()
+
     class Everything(LogLinear):
-        def draw(self, rng, size=1): return np.arange(self.n_samples)
+        def draw(self, rng, size=1):
+            return np.arange(self.n_samples)
+
     whole = Everything(problem.features, problem.labels, 3, ridge=problem.ridge)
     for curvature in ('batch', 'average'):
-        ours = minimize(whole, StochasticMajorizer(curvature=curvature, decay=0., batch_size=150), max_steps=1)
-        np.testing.assert_allclose(ours.state.params, minimize(problem, Majorizer('smallest', 1.), max_steps=1).state.params, atol=1e-10)
+        ours = minimize(
+            whole,
+            StochasticMajorizer(curvature=curvature, learning_rate_decay=0.0, batch_size=150),
+            max_iter=1,
+        )
+        np.testing.assert_allclose(
+            ours.state.params,
+            minimize(problem, Majorizer('smallest', 1.0), max_iter=1).state.params,
+            atol=1e-10,
+        )
 
 
-@pytest.mark.parametrize('solver', [StochasticMajorizer(batch_size=7), StochasticMajorizer(batch_size=7, curvature='batch'), IncrementalMajorizer(30)])
+@pytest.mark.parametrize(
+    'solver',
+    [
+        StochasticMajorizer(batch_size=7),
+        StochasticMajorizer(batch_size=7, curvature='batch'),
+        IncrementalMajorizer(30),
+    ],
+)
 @pytest.mark.parametrize('dtype', [np.float32, np.float64])
 def test_pure_seeded_and_resumable(solver, dtype, tmp_path):
     problem = problem_of(dtype=dtype)
     rng = np.random.default_rng(1)
-    state = solver.step(problem, solver.init(problem, problem.start()), rng)
-    before = {name: value.copy() for name, value in vars(state).items() if isinstance(value, np.ndarray)}
+    state = solver.step(problem, solver.init(problem, problem.init_params()), rng)
+    before = {
+        name: value.copy() for name, value in vars(state).items() if isinstance(value, np.ndarray)
+    }
     nxt = solver.step(problem, state, rng)
-    for name, value in before.items(): np.testing.assert_array_equal(value, getattr(state, name))
-    assert nxt.params.dtype == dtype and nxt.n_steps == 2 and nxt.n_passes == pytest.approx(2, abs=.05)
-    whole = minimize(problem, solver, max_steps=4)
-    minimize(problem, solver, max_steps=2, checkpoint=tmp_path/'run.npz')
-    again = minimize(problem, solver, max_steps=4, resume=tmp_path/'run.npz')
+    for name, value in before.items():
+        np.testing.assert_array_equal(value, getattr(state, name))
+    assert (
+        nxt.params.dtype == dtype and nxt.n_iter == 2 and nxt.n_epochs == pytest.approx(2, abs=0.05)
+    )
+    whole = minimize(problem, solver, max_iter=4)
+    minimize(problem, solver, max_iter=2, checkpoint=tmp_path / 'run.npz')
+    again = minimize(problem, solver, max_iter=4, resume=tmp_path / 'run.npz')
     np.testing.assert_array_equal(whole.state.params, again.state.params)
-    assert isinstance(Run.load(tmp_path/'run.npz').state, type(state))
+    assert isinstance(Run.load(tmp_path / 'run.npz').state, type(state))
 
 
 def test_wrong_settings_are_one_line():
-    for make, words in ((lambda: StochasticMajorizer(learning_rate=0.), 'learning_rate'), (lambda: StochasticMajorizer(decay=-1.), 'decay'),
-                        (lambda: StochasticMajorizer(batch_size=0), 'batch_size'), (lambda: StochasticMajorizer(curvature='no'), 'curvature'),
-                        (lambda: IncrementalMajorizer(0), 'batch_size'), (lambda: IncrementalMajorizer(order='up'), 'order'),
-                        (lambda: IncrementalMajorizer(relaxation=2.), 'relaxation'),
-                        (lambda: IncrementalMajorizer().init(None, np.zeros(5000)), 'at most'),
-                        (lambda: StochasticMajorizer().init(None, np.zeros(5000)), 'at most')):
-        with pytest.raises(ValueError, match=words): make()
+    for make, words in (
+        (lambda: StochasticMajorizer(learning_rate=0.0), 'learning_rate'),
+        (lambda: StochasticMajorizer(learning_rate_decay=-1.0), 'learning_rate_decay'),
+        (lambda: StochasticMajorizer(batch_size=0), 'batch_size'),
+        (lambda: StochasticMajorizer(curvature='no'), 'curvature'),
+        (lambda: IncrementalMajorizer(0), 'batch_size'),
+        (lambda: IncrementalMajorizer(order='up'), 'order'),
+        (lambda: IncrementalMajorizer(relaxation=2.0), 'relaxation'),
+        (lambda: IncrementalMajorizer().init(None, np.zeros(5000)), 'at most'),
+        (lambda: StochasticMajorizer().init(None, np.zeros(5000)), 'at most'),
+    ):
+        with pytest.raises(ValueError, match=words):
+            make()
 
 
 def test_ridge_free_and_degenerate_rows():
     "No ridge, a free constant column, a column of zeros: everything stays finite and goes down."
     rng = np.random.default_rng(5)
     rows = np.column_stack([rng.normal(size=(60, 2)), np.zeros(60), np.ones(60)])
-    problem = LogLinear(rows, rng.integers(3, size=60), 3, n_free=1)
+    problem = LogLinear(rows, rng.integers(3, size=60), 3, n_unpenalized=1)
     best = problem.loss(optimum(problem))
     for solver in (StochasticMajorizer(batch_size=10), IncrementalMajorizer(10)):
-        run = minimize(problem, solver, max_passes=30)
+        run = minimize(problem, solver, max_epochs=30)
         assert np.isfinite(run.state.params).all() and run.column('loss')[-1] < best * 1.03
     assert next(iterate(problem, IncrementalMajorizer(10))).points is None

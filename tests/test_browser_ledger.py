@@ -1,4 +1,5 @@
 "The ledger in headless Chromium: from a number to its check and back, and the box that finds rows."
+
 import random
 import re
 
@@ -7,9 +8,14 @@ import pytest
 from built_site import own_scripts, report, site  # noqa: F401 (fixtures)
 from test_browser import CHROMIUM, address, browser, visit  # noqa: F401 (fixtures)
 
-pytestmark = [pytest.mark.browser, pytest.mark.site,
-              pytest.mark.skipif(not CHROMIUM, reason='Chromium is missing; on Debian and Ubuntu: apt-get install chromium'),
-              pytest.mark.usefixtures('own_scripts')]
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.site,
+    pytest.mark.skipif(
+        not CHROMIUM, reason='Chromium is missing; on Debian and Ubuntu: apt-get install chromium'
+    ),
+    pytest.mark.usefixtures('own_scripts'),
+]
 TABLE = [row for row in ledger.rows() if row.verdict not in ('not checkable', 'ours')]
 TEN = random.Random(1).sample(TABLE, 10)
 
@@ -23,20 +29,29 @@ def test_any_number_to_its_check_in_two_clicks(visit, row):  # noqa: F811
     tab.locator('article').get_by_role('link', name='The ledger', exact=True).click()
     tab.wait_for_load_state()
     chapter = row.id.split('-')[0]
-    tab.locator(f'#{chapter}-numbers').get_by_role('link', name=ledger.number(row.id), exact=True).click()
+    tab.locator(f'#{chapter}-numbers').get_by_role(
+        'link', name=ledger.number(row.id), exact=True
+    ).click()
     tab.wait_for_load_state()
     assert tab.url.endswith(f'#check-{row.check}')
     anchor = tab.locator(f'[id="check-{row.check}"]')
     assert anchor.count() == 1
     post = tab.locator('.checkpost', has=anchor)
     cell = post.locator('xpath=following::pre[1]').text_content()
-    labels = [label for line in re.findall(r'# check: (.+)', cell) for label in re.split(r',\s*', line.strip())]
+    labels = [
+        label
+        for line in re.findall(r'# check: (.+)', cell)
+        for label in re.split(r',\s*', line.strip())
+    ]
     assert row.check in labels, f'{row.id} leads to a cell that checks {labels}'
     back = post.get_by_role('link', name=row.check, exact=True)
     back.click()
     tab.wait_for_load_state()
     where, _, target = tab.url.partition('#')
-    assert where.endswith(f'ledger/{chapter}.html') and row.check in {target, *(other.check for other in TABLE if other.id == target)}
+    assert where.endswith(f'ledger/{chapter}.html') and row.check in {
+        target,
+        *(other.check for other in TABLE if other.id == target),
+    }
     assert tab.locator(f'[id="{target}"]').count() == 1
 
 
@@ -44,7 +59,10 @@ def test_any_number_to_its_check_in_two_clicks(visit, row):  # noqa: F811
 def test_the_box_finds_rows(visit, chapter):  # noqa: F811
     "Typing hides the rows that lack a word; clearing shows them again."
     tab = visit(f'evidence/ledger/{chapter}.html')
-    rows, wanted = tab.locator('.ledger tbody tr'), next(row for row in TABLE if row.chapter == chapter)
+    rows, wanted = (
+        tab.locator('.ledger tbody tr'),
+        next(row for row in TABLE if row.chapter == chapter),
+    )
     total = rows.count()
     assert total >= len([row for row in TABLE if row.chapter == chapter])
     tab.get_by_label('Find a row').fill(wanted.id + ' ' + wanted.verdict.split()[0])
@@ -57,8 +75,19 @@ def test_the_box_finds_rows(visit, chapter):  # noqa: F811
 def test_errata_come_by_consequence(visit):  # noqa: F811
     "The gravest first, each erratum once, and a check wherever one is known."
     tab = visit('evidence/ledger/errata.html')
-    slips, said = ledger.errata(), [title.strip() for title in tab.locator('main h2').all_text_contents()]
-    wanted = [title for weight, title in ((3, 'A result changes'), (2, 'A formula changes'), (1, 'Slips of the pen')) if any(slip.weight == weight for slip in slips)]
+    slips, said = (
+        ledger.errata(),
+        [title.strip() for title in tab.locator('main h2').all_text_contents()],
+    )
+    wanted = [
+        title
+        for weight, title in (
+            (3, 'A result changes'),
+            (2, 'A formula changes'),
+            (1, 'Slips of the pen'),
+        )
+        if any(slip.weight == weight for slip in slips)
+    ]
     assert [title for title in said if title in wanted] == wanted
     order = tab.evaluate('[...document.querySelectorAll("main p [id]")].map(e => e.id)')
     weights = {f'{slip.chapter}-{slip.id}': slip.weight for slip in slips}

@@ -1,4 +1,5 @@
 "Kernels run with numba, and without it as plain Python; long calls are cut into blocks."
+
 import os
 import shutil
 import subprocess
@@ -11,68 +12,111 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extreme_opt.core import compiled
-from extreme_opt.core.compiled import in_blocks, njit, plain_njit, prange
+from extreme_opt.core.compiled import njit, plain_njit, prange, timed_chunks
+
 
 def test_stand_in_takes_all_forms():
     @plain_njit
-    def one(x): return x
+    def one(x):
+        return x
+
     @plain_njit()
-    def two(x): return x
+    def two(x):
+        return x
+
     @plain_njit(cache=True, nogil=True)
-    def three(x): return x
-    for function in (one, two, three): assert function(5) == 5 and function.py_func(5) == 5
+    def three(x):
+        return x
+
+    for function in (one, two, three):
+        assert function(5) == 5 and function.py_func(5) == 5
+
 
 def test_njit_is_what_have_numba_says():
     if compiled.HAVE_NUMBA:
         import numba
+
         assert prange is numba.prange
-    else: assert prange is range
+    else:
+        assert prange is range
     for kernel in (njit(lambda x: x + 1), njit(error_model='numpy')(lambda x: x + 1)):
-        assert kernel(1) == kernel.py_func(1) == 2 and hasattr(kernel, 'signatures') == compiled.HAVE_NUMBA
+        assert (
+            kernel(1) == kernel.py_func(1) == 2
+            and hasattr(kernel, 'signatures') == compiled.HAVE_NUMBA
+        )
+
 
 @settings(max_examples=60, deadline=None)
-@given(n_items=st.integers(0, 5000), first=st.integers(1, 700), times=st.lists(st.floats(0, 10), min_size=1, max_size=20))
+@given(
+    n_items=st.integers(0, 5000),
+    first=st.integers(1, 700),
+    times=st.lists(st.floats(0, 10), min_size=1, max_size=20),
+)
 def test_blocks_cover_everything_once_at_any_speed(n_items, first, times):
-    clock, real = [0.], compiled.time
+    clock, real = [0.0], compiled.time
+
     class Time:
         perf_counter = staticmethod(lambda: clock[0])
+
     compiled.time = Time
     try:
         seen, sizes = np.zeros(n_items, int), []
-        for k, (start, stop) in enumerate(in_blocks(n_items, first=first)):
+        for k, (start, stop) in enumerate(timed_chunks(n_items, first=first)):
             seen[start:stop] += 1
             sizes.append(stop - start)
             clock[0] += times[k % len(times)]
-    finally: compiled.time = real
+    finally:
+        compiled.time = real
     assert (seen == 1).all()
     assert all(after <= 4 * before + 1 for before, after in zip(sizes, sizes[1:], strict=False))
 
+
 def test_blocks_settle_near_the_wanted_time():
-    clock, real = [0.], compiled.time
+    clock, real = [0.0], compiled.time
+
     class Time:
         perf_counter = staticmethod(lambda: clock[0])
+
     compiled.time = Time
     try:
         sizes = []
-        for start, stop in in_blocks(10**6, seconds=.25):
+        for start, stop in timed_chunks(10**6, seconds=0.25):
             sizes.append(stop - start)
-            clock[0] += (stop - start) * 1e-4       # ten thousand items a second
-    finally: compiled.time = real
+            clock[0] += (stop - start) * 1e-4  # ten thousand items a second
+    finally:
+        compiled.time = real
     assert sizes[0] == 256 and max(sizes) <= 2501 and min(sizes[4:-1]) >= 2400
+
 
 def copied(tmp_path):
     "The package in a folder of its own, with nothing compiled."
-    folder = tmp_path/'package'
-    shutil.copytree(Path(compiled.__file__).parents[1], folder/'extreme_opt', ignore=shutil.ignore_patterns('__pycache__'))
+    folder = tmp_path / 'package'
+    shutil.copytree(
+        Path(compiled.__file__).parents[1],
+        folder / 'extreme_opt',
+        ignore=shutil.ignore_patterns('__pycache__'),
+    )
     return folder
+
 
 def printed(folder, program, **environment):
     "What a program prints, and what it logs, with the package of that folder."
-    env = {name: value for name, value in os.environ.items() if name not in ('NUMBA_CACHE_DIR', 'NUMBA_DISABLE_JIT')}
-    ran = subprocess.run([sys.executable, '-c', program], env={**env, 'PYTHONPATH': str(folder), 'PYTHONDONTWRITEBYTECODE': '1', **environment},
-                         cwd=folder, capture_output=True, text=True, timeout=300)
+    env = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ('NUMBA_CACHE_DIR', 'NUMBA_DISABLE_JIT')
+    }
+    ran = subprocess.run(
+        [sys.executable, '-c', program],
+        env={**env, 'PYTHONPATH': str(folder), 'PYTHONDONTWRITEBYTECODE': '1', **environment},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert ran.returncode == 0, ran.stderr
     return ran.stdout, ran.stderr
+
 
 CALLER = """import extreme_opt
 from extreme_opt.core.compiled import njit
@@ -82,25 +126,37 @@ from extreme_opt.core.linalg import omega
 def twice_omega(t): return 2 * omega(t)
 """
 
+
 @pytest.mark.skipif(not compiled.HAVE_NUMBA, reason='numba is not there')
 def test_kept_kernels_follow_a_change_in_a_module_that_they_call(tmp_path):
     "Two callers of `omega` in other files, one in the package and one outside; neither file changes."
     folder = copied(tmp_path)
-    for path in (folder/'extreme_opt/core/caller.py', folder/'outside.py'): path.write_text(CALLER)
+    for path in (folder / 'extreme_opt/core/caller.py', folder / 'outside.py'):
+        path.write_text(CALLER)
     program = 'import outside; from extreme_opt.core import caller; print(caller.twice_omega(1.), outside.twice_omega(1.))'
     assert printed(folder, program)[0] == printed(folder, program)[0] == '2.0 2.0\n'
-    linalg = folder/'extreme_opt/core/linalg.py'
+    linalg = folder / 'extreme_opt/core/linalg.py'
     text = linalg.read_text()
     assert text.count('    return w\n') == 1
     linalg.write_text(text.replace('    return w\n', '    return w + 7.\n'))
     assert printed(folder, program)[0] == '16.0 16.0\n'
 
+
 @pytest.mark.skipif(not compiled.HAVE_NUMBA, reason='numba is not there')
 def test_the_package_works_where_no_kernel_can_be_kept(tmp_path):
     folder = copied(tmp_path)
-    (folder/'extreme_opt/core/__pycache__').write_text('a file where numba wants a folder')
-    nowhere = dict(HOME='/dev/null', XDG_CACHE_HOME='/dev/null/cache', LOCALAPPDATA='/dev/null/cache')
-    out, log = printed(folder, 'from extreme_opt.core import linalg; print(linalg.omega(1.))', **nowhere)
+    (folder / 'extreme_opt/core/__pycache__').write_text('a file where numba wants a folder')
+    nowhere = dict(
+        HOME='/dev/null', XDG_CACHE_HOME='/dev/null/cache', LOCALAPPDATA='/dev/null/cache'
+    )
+    out, log = printed(
+        folder, 'from extreme_opt.core import linalg; print(linalg.omega(1.))', **nowhere
+    )
     assert out == '1.0\n' and log.count('NUMBA_CACHE_DIR') == 1 and len(log.splitlines()) == 1
-    out, log = printed(folder, 'from extreme_opt.core import linalg; print(linalg.omega(1.))', **nowhere, NUMBA_CACHE_DIR=str(tmp_path/'kept'))
-    assert (out, log) == ('1.0\n', '') and list((tmp_path/'kept').rglob('*.nbi'))
+    out, log = printed(
+        folder,
+        'from extreme_opt.core import linalg; print(linalg.omega(1.))',
+        **nowhere,
+        NUMBA_CACHE_DIR=str(tmp_path / 'kept'),
+    )
+    assert (out, log) == ('1.0\n', '') and list((tmp_path / 'kept').rglob('*.nbi'))

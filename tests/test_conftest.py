@@ -1,4 +1,5 @@
 "The closing line, and skips that are not allowed, each in a pytest of its own."
+
 import os
 import re
 import subprocess
@@ -26,19 +27,36 @@ def test_cache():
 
 
 def run(tmp_path, good=True, words=(), **env):
-    (tmp_path/'docs').mkdir(exist_ok=True)
-    folder = tmp_path/'tests'
+    (tmp_path / 'docs').mkdir(exist_ok=True)
+    folder = tmp_path / 'tests'
     folder.mkdir(exist_ok=True)
-    (folder/'conftest.py').write_text((HERE/'conftest.py').read_text())
-    (folder/'test_it.py').write_text(TESTS.format(good=good))
-    (tmp_path/'pytest.ini').write_text('[pytest]\naddopts = -q -rs -p no:cacheprovider\nmarkers =\n  slow: later\n  long: long\n  xdist_group: x\n')
-    clean = {name: value for name, value in os.environ.items() if name not in ('EXTREME_OPT_DATA', 'EXTREME_OPT_CACHE')}
-    return subprocess.run([sys.executable, '-m', 'pytest', *words, '-m', 'not slow and not long', 'tests'], cwd=tmp_path, env={**clean, **env},
-                          capture_output=True, text=True, timeout=120)
+    (folder / 'conftest.py').write_text((HERE / 'conftest.py').read_text())
+    (folder / 'test_it.py').write_text(TESTS.format(good=good))
+    (tmp_path / 'pytest.ini').write_text(
+        '[pytest]\naddopts = -q -rs -p no:cacheprovider\nmarkers =\n  slow: later\n  long: long\n  xdist_group: x\n'
+    )
+    clean = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ('EXTREME_OPT_DATA', 'EXTREME_OPT_CACHE')
+    }
+    return subprocess.run(
+        [sys.executable, '-m', 'pytest', *words, '-m', 'not slow and not long', 'tests'],
+        cwd=tmp_path,
+        env={**clean, **env},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
 
 
-@pytest.mark.parametrize('good, words, line', [
-    (True, (), '4 passed, 0 failed, 2 skipped'), (False, ('-n', '2', '--dist', 'loadgroup'), '3 passed, 1 failed, 2 skipped')])
+@pytest.mark.parametrize(
+    'good, words, line',
+    [
+        (True, (), '4 passed, 0 failed, 2 skipped'),
+        (False, ('-n', '2', '--dist', 'loadgroup'), '3 passed, 1 failed, 2 skipped'),
+    ],
+)
 def test_closing_line_is_last(tmp_path, good, words, line):
     "Nothing follows the count, and what was not run is said above it; in one process and in two."
     done = run(tmp_path, good, words)
@@ -60,31 +78,48 @@ def test_missing_data_is_no_excuse(tmp_path):
 def test_broken_collection_counts(tmp_path):
     "A module that cannot be imported is a failure in the closing line too."
     run(tmp_path)
-    (tmp_path/'tests'/'test_broken.py').write_text('import there_is_no_such_module')
-    done = subprocess.run([sys.executable, '-m', 'pytest', 'tests'], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    (tmp_path / 'tests' / 'test_broken.py').write_text('import there_is_no_such_module')
+    done = subprocess.run(
+        [sys.executable, '-m', 'pytest', 'tests'],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert done.returncode == 2 and done.stdout.splitlines()[-1] == '0 passed, 1 failed, 0 skipped'
 
 
 def test_cache_of_the_session(tmp_path):
     "Tests get a cache folder that goes with the session, or the one they are told to use."
     run(tmp_path)
-    assert not Path((tmp_path/'cache.txt').read_text()).exists()
-    kept = tmp_path/'kept'
+    assert not Path((tmp_path / 'cache.txt').read_text()).exists()
+    kept = tmp_path / 'kept'
     kept.mkdir()
     run(tmp_path, EXTREME_OPT_CACHE=str(kept))
-    assert (tmp_path/'cache.txt').read_text() == str(kept) and kept.is_dir()
+    assert (tmp_path / 'cache.txt').read_text() == str(kept) and kept.is_dir()
 
 
 def test_processor_time_is_told_by_file_and_marker(tmp_path):
     "Of two processes too: every test is counted once, and what takes long is written down when that is asked for."
     run(tmp_path)
-    (tmp_path/'tests'/'cpu_table.py').write_text((HERE/'cpu_table.py').read_text())
+    (tmp_path / 'tests' / 'cpu_table.py').write_text((HERE / 'cpu_table.py').read_text())
     busy = 'import time\ndef test_busy():\n    while time.process_time() < 3: pass\n'
-    (tmp_path/'tests'/'test_busy.py').write_text(busy)
-    done = run(tmp_path, words=('-n', '2', '--dist', 'loadgroup', '--cpu-table'), EXTREME_OPT_LONG_TESTS='1')
-    rows = dict(re.findall(r'^ +([\d.]+) +(?:[\d.]+ +)?\d+  (\S.*)$', done.stdout, flags=re.M)[i][::-1] for i in range(4))
-    assert {'tests/test_busy.py', 'tests/test_it.py', 'marked unmarked', 'all tests'} == set(rows), done.stdout
-    assert float(rows['tests/test_busy.py']) > .5
-    assert (tmp_path/'tests'/'long_tests.txt').read_text() == 'test_busy.py::test_busy\n'
+    (tmp_path / 'tests' / 'test_busy.py').write_text(busy)
+    done = run(
+        tmp_path,
+        words=('-n', '2', '--dist', 'loadgroup', '--cpu-table'),
+        EXTREME_OPT_LONG_TESTS='1',
+    )
+    rows = dict(
+        re.findall(r'^ +([\d.]+) +(?:[\d.]+ +)?\d+  (\S.*)$', done.stdout, flags=re.M)[i][::-1]
+        for i in range(4)
+    )
+    assert {'tests/test_busy.py', 'tests/test_it.py', 'marked unmarked', 'all tests'} == set(
+        rows
+    ), done.stdout
+    assert float(rows['tests/test_busy.py']) > 0.5
+    assert (tmp_path / 'tests' / 'long_tests.txt').read_text() == 'test_busy.py::test_busy\n'
     assert done.stdout.splitlines()[-1] == '5 passed, 0 failed, 2 skipped'
-    assert re.search(r'^not run: 2 marked long', run(tmp_path).stdout, flags=re.M)      # and the next quick run leaves it out
+    assert re.search(
+        r'^not run: 2 marked long', run(tmp_path).stdout, flags=re.M
+    )  # and the next quick run leaves it out

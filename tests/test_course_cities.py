@@ -1,4 +1,5 @@
 "The mark scheme of problem set 3, 7b names the city that the reference solution finds by counting."
+
 import re
 from pathlib import Path
 
@@ -6,7 +7,7 @@ import nbformat
 import numpy as np
 import pytest
 
-PAGE = Path(__file__).resolve().parent.parent/'assignments/source/ps3_ordinal/ps3_ordinal.ipynb'
+PAGE = Path(__file__).resolve().parent.parent / 'assignments/source/ps3_ordinal/ps3_ordinal.ipynb'
 
 
 @pytest.mark.parametrize('variant', range(4))
@@ -15,9 +16,27 @@ def test_the_city_of_7b_is_found_by_counting(variant):
     scheme = next(cell.source for cell in cells if cell.id == 'q7b')
     space = {}
     for cell in cells:
-        wanted = ('import numpy', 'def loss_and_gradient', 'def triplet_error', 'from extreme_opt import data', 'city_map =')
-        if cell.cell_type != 'code' or not any(word in cell.source for word in wanted) or 'HIDDEN TESTS' in cell.source: continue
-        exec(compile(re.sub(r'(?m)^VARIANT = \d+', f'VARIANT = {variant}', cell.source), str(PAGE), 'exec'), space)
+        wanted = (
+            'import numpy',
+            'def loss_and_gradient',
+            'def triplet_error',
+            'from extreme_opt import data',
+            'city_map =',
+        )
+        if (
+            cell.cell_type != 'code'
+            or not any(word in cell.source for word in wanted)
+            or 'HIDDEN TESTS' in cell.source
+        ):
+            continue
+        exec(
+            compile(
+                re.sub(r'(?m)^VARIANT = \d+', f'VARIANT = {variant}', cell.source),
+                str(PAGE),
+                'exec',
+            ),
+            space,
+        )
         space['VARIANT'] = variant
     names, roads, (i, j, k) = list(space['names']), space['roads'], space['answers'].T
     apart = np.linalg.norm(space['city_map'][:, None] - space['city_map'], axis=2)
@@ -25,4 +44,7 @@ def test_the_city_of_7b_is_found_by_counting(variant):
     first, second = np.sort(failures)[:-3:-1]
     assert first > second and f'1 point: {names[failures.argmax()]}, by counting' in scheme
     one, other, between = (names.index(name) for name in ('Cologne', 'Geneva', 'Lyons'))
-    assert f'{roads[one, other]:.0f} km' in scheme and f'{roads[one, between] + roads[between, other]:.0f} km' in scheme
+    assert (
+        f'{roads[one, other]:.0f} km' in scheme
+        and f'{roads[one, between] + roads[between, other]:.0f} km' in scheme
+    )

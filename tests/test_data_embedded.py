@@ -19,9 +19,9 @@ from extreme_opt.data.multiclass import (
     class_centroids,
     corpus,
     docstrings,
-    stratified_split,
     public_modules,
     sentences,
+    stratified_split,
     tf_idf,
     tokenize,
 )

@@ -1,4 +1,5 @@
 "The three baselines reach the optimum that scipy reaches, keep their type, and say when they are stuck."
+
 from dataclasses import replace
 
 import numpy as np
@@ -7,198 +8,347 @@ import scipy.optimize
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extreme_opt.core import LBFGS, SGD, GradientDescent, LeastSquares, check_gradient, iterate, loss_and_grad, minimize
-from extreme_opt.core.descent import inverse_times
+from extreme_opt.core import (
+    LBFGS,
+    SGD,
+    GradientDescent,
+    LeastSquares,
+    check_gradient,
+    iterate,
+    loss_and_grad,
+    minimize,
+)
+from extreme_opt.core.descent import lbfgs_direction
+from extreme_opt.core.streams import stream
+
 
 class Logistic(LeastSquares):
     def loss_at(self, params, batch):
         margins = self.targets[batch] * (self.features[batch] @ params)
-        return float(self.n_samples * np.mean(np.logaddexp(0, -margins)) + .5 * self.ridge * (params @ params))
+        return float(
+            self.n_samples * np.mean(np.logaddexp(0, -margins))
+            + 0.5 * self.ridge * (params @ params)
+        )
+
     def grad_at(self, params, batch):
         margins = self.targets[batch] * (self.features[batch] @ params)
-        return self.n_samples / len(margins) * ((-self.targets[batch] / (1 + np.exp(margins))) @ self.features[batch]) + self.ridge * params
-    def tiny(self): return type(self)(self.features[:2], self.targets[:2], self.ridge)
+        return (
+            self.n_samples
+            / len(margins)
+            * ((-self.targets[batch] / (1 + np.exp(margins))) @ self.features[batch])
+            + self.ridge * params
+        )
+
+    def warmup_problem(self):
+        return type(self)(self.features[:2], self.targets[:2], self.ridge)
+
 
 def logistic(dtype=float, kind=Logistic, spread=2, seed=0, n_samples=200, n_features=10):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_samples, n_features)) * np.logspace(-spread / 2, spread / 2, n_features)
-    y = np.where(X @ rng.normal(size=n_features) + rng.normal(size=n_samples) > 0, 1., -1.)
-    return kind(X.astype(dtype), y.astype(dtype), .5)
+    y = np.where(X @ rng.normal(size=n_features) + rng.normal(size=n_samples) > 0, 1.0, -1.0)
+    return kind(X.astype(dtype), y.astype(dtype), 0.5)
+
 
 def scipy_best(problem):
-    return scipy.optimize.minimize(problem.loss, problem.start(), jac=problem.grad, method='L-BFGS-B',
-                                   options=dict(ftol=1e-17, gtol=1e-10, maxiter=20_000, maxfun=50_000))
+    return scipy.optimize.minimize(
+        problem.loss,
+        problem.init_params(),
+        jac=problem.grad,
+        method='L-BFGS-B',
+        options=dict(ftol=1e-17, gtol=1e-10, maxiter=20_000, maxfun=50_000),
+    )
+
 
 class Valley:
     n_terms, dtype = 2, np.dtype(float)
-    def __init__(self, size=2): self.size = size
-    def start(self, seed=0): return np.tile([-1.2, 1.], self.size // 2)
-    def loss(self, params): return float(scipy.optimize.rosen(params))
-    def grad(self, params): return scipy.optimize.rosen_der(params)
+
+    def __init__(self, size=2):
+        self.size = size
+
+    def init_params(self, seed=0):
+        return np.tile([-1.2, 1.0], self.size // 2)
+
+    def loss(self, params):
+        return float(scipy.optimize.rosen(params))
+
+    def grad(self, params):
+        return scipy.optimize.rosen_der(params)
+
 
 @pytest.mark.parametrize('seed', range(5))
 def test_lbfgs_agrees_with_scipy(seed):
     problem = logistic(seed=seed)
     check_gradient(problem, np.random.default_rng(seed).normal(size=10), atol=1e-5)
-    run, best = minimize(problem, LBFGS(), tolerance=1e-9, max_steps=1000), scipy_best(problem)
+    run, best = minimize(problem, LBFGS(), tol=1e-9, max_iter=1000), scipy_best(problem)
     assert abs(run.state.loss - best.fun) <= 1e-8 * best.fun
     np.testing.assert_allclose(run.state.params, best.x, rtol=1e-5, atol=1e-6)
     assert run.state.loss == problem.loss(run.state.params)
     np.testing.assert_array_equal(run.state.grad, problem.grad(run.state.params))
 
+
 @pytest.mark.parametrize('size', [2, 10, 30])
 def test_lbfgs_walks_the_valley(size):
-    run = minimize(Valley(size), LBFGS(), tolerance=1e-10, max_steps=500)
+    run = minimize(Valley(size), LBFGS(), tol=1e-10, max_iter=500)
     np.testing.assert_allclose(run.state.params, 1, atol=1e-7)
     assert (np.diff(run.column('loss')) < 0).all()
 
+
 def test_lbfgs_with_joint_values_counts_half_the_passes():
     class Joint(Logistic):
-        def loss_and_grad(self, params): return self.loss(params), self.grad(params)
-    apart, joint = (minimize(logistic(kind=kind), LBFGS(), max_steps=15) for kind in (Logistic, Joint))
+        def loss_and_grad(self, params):
+            return self.loss(params), self.grad(params)
+
+    apart, joint = (
+        minimize(logistic(kind=kind), LBFGS(), max_iter=15) for kind in (Logistic, Joint)
+    )
     np.testing.assert_array_equal(apart.state.params, joint.state.params)
-    assert joint.state.n_passes < .7 * apart.state.n_passes
+    assert joint.state.n_epochs < 0.7 * apart.state.n_epochs
+
 
 def test_lbfgs_memory_is_bounded_and_in_the_state():
     problem = logistic()
     for memory in (1, 3):
-        states = [state for _, state in zip(range(12), iterate(problem, LBFGS(memory=memory)), strict=False)]
-        assert [0 if state.shifts is None else len(state.shifts) for state in states[:5]] == [min(k, memory) for k in range(5)]
-        middle = replace(states[5])                       # everything it needs stands in the state
-        for _ in range(6): middle = LBFGS(memory=memory).step(problem, middle, None)
+        states = [
+            state
+            for _, state in zip(range(12), iterate(problem, LBFGS(memory=memory)), strict=False)
+        ]
+        assert [0 if state.shifts is None else len(state.shifts) for state in states[:5]] == [
+            min(k, memory) for k in range(5)
+        ]
+        middle = replace(states[5])  # everything it needs stands in the state
+        for _ in range(6):
+            middle = LBFGS(memory=memory).step(problem, middle, None)
         assert middle.params.tobytes() == states[11].params.tobytes()
+
 
 @settings(max_examples=50, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 6), st.integers(2, 8))
 def test_inverse_is_the_bfgs_matrix(seed, n_kept, size):
     "Against the textbook update of a dense inverse, begun from eq. (5)."
     rng = np.random.default_rng(seed)
-    A = rng.normal(size=(size, size)); A = A @ A.T + np.eye(size)
-    shifts = rng.normal(size=(n_kept, size)); changes = shifts @ A
+    A = rng.normal(size=(size, size))
+    A = A @ A.T + np.eye(size)
+    shifts = rng.normal(size=(n_kept, size))
+    changes = shifts @ A
     H = (shifts[-1] @ changes[-1]) / (changes[-1] @ changes[-1]) * np.eye(size)
     for s, y in zip(shifts, changes, strict=True):
         V = np.eye(size) - np.outer(y, s) / (s @ y)
         H = V.T @ H @ V + np.outer(s, s) / (s @ y)
     vector = rng.normal(size=size)
-    np.testing.assert_allclose(inverse_times(shifts, changes, vector), H @ vector, rtol=1e-7, atol=1e-9 * np.abs(H).max())
+    np.testing.assert_allclose(
+        lbfgs_direction(shifts, changes, vector), H @ vector, rtol=1e-7, atol=1e-9 * np.abs(H).max()
+    )
+
 
 @pytest.mark.parametrize('dtype', [np.float32, np.float64])
-@pytest.mark.parametrize('solver', [SGD(1e-4, .9), GradientDescent(), GradientDescent('adagrad'), LBFGS()])
+@pytest.mark.parametrize(
+    'solver', [SGD(1e-4, 0.9), GradientDescent(), GradientDescent('adagrad'), LBFGS()]
+)
 def test_types_are_kept_and_the_loss_falls(solver, dtype):
     problem = logistic(dtype)
-    run = minimize(problem, solver, max_steps=20)
+    run = minimize(problem, solver, max_iter=20)
     assert run.state.params.dtype == dtype
-    assert run.rows[-1]['loss'] < .7 * run.rows[0]['loss']
+    assert run.history[-1]['loss'] < 0.7 * run.history[0]['loss']
     assert 'not finite' not in run.message
+
 
 @pytest.mark.parametrize('solver', [GradientDescent(), GradientDescent('adagrad'), LBFGS()])
 def test_at_a_minimum_it_stops_with_a_message(solver):
     problem = logistic(spread=0)
-    run = minimize(problem, solver, scipy_best(problem).x, max_steps=5000)
-    assert 'a minimum to rounding' in run.message and run.state.n_steps < 5000
-    flat = minimize(LeastSquares(np.zeros((3, 2)), np.ones(3)), solver, max_steps=10)
-    assert 'a minimum to rounding' in flat.message and flat.state.n_steps == 1 and (flat.state.params == 0).all()
+    run = minimize(problem, solver, scipy_best(problem).x, max_iter=5000)
+    assert 'a minimum to rounding' in run.message and run.state.n_iter < 5000
+    flat = minimize(LeastSquares(np.zeros((3, 2)), np.ones(3)), solver, max_iter=10)
+    assert (
+        'a minimum to rounding' in flat.message
+        and flat.state.n_iter == 1
+        and (flat.state.params == 0).all()
+    )
+
 
 @pytest.mark.parametrize('solver', [GradientDescent(), GradientDescent('adagrad'), LBFGS()])
 def test_a_wrong_gradient_ends_in_a_message_not_a_loop(solver):
     class Uphill(Logistic):
-        def grad(self, params): return -super().grad(params)
-    run = minimize(logistic(kind=Uphill), solver, np.ones(10), max_steps=50)
-    assert run.state.n_steps == 1 and 'grad does not belong to loss' in run.message
+        def grad(self, params):
+            return -super().grad(params)
+
+    run = minimize(logistic(kind=Uphill), solver, np.ones(10), max_iter=50)
+    assert run.state.n_iter == 1 and 'grad does not belong to loss' in run.message
     assert (run.state.params == 1).all()
+
 
 @pytest.mark.parametrize('scaling', [None, 'adagrad'])
 def test_every_step_of_gradient_descent_keeps_armijo(scaling):
-    problem, solver = logistic(), GradientDescent(scaling, step_size=100.)
-    squares, states = 0., [state for _, state in zip(range(40), iterate(problem, solver), strict=False)]
+    problem, solver = logistic(), GradientDescent(scaling, step_size=100.0)
+    squares, states = (
+        0.0,
+        [state for _, state in zip(range(40), iterate(problem, solver), strict=False)],
+    )
     for before, after in zip(states, states[1:], strict=False):
         grad = problem.grad(before.params)
         squares = squares + grad * grad
         way = -grad if scaling is None else -grad / np.sqrt(squares)
-        np.testing.assert_allclose(after.params, before.params + after.step_size * way, rtol=1e-6, atol=1e-9)
-        assert problem.loss(after.params) <= problem.loss(before.params) + 1e-4 * after.step_size * (way @ grad)
-        assert after.loss == problem.loss(after.params) and after.grad_norm == pytest.approx(np.linalg.norm(grad))
-        assert after.n_passes > before.n_passes and after.n_terms - before.n_terms == problem.n_terms * (after.n_passes - before.n_passes)
+        np.testing.assert_allclose(
+            after.params, before.params + after.step_size * way, rtol=1e-6, atol=1e-9
+        )
+        assert problem.loss(after.params) <= problem.loss(
+            before.params
+        ) + 1e-4 * after.step_size * (way @ grad)
+        assert after.loss == problem.loss(after.params) and after.grad_norm == pytest.approx(
+            np.linalg.norm(grad)
+        )
+        assert (
+            after.n_epochs > before.n_epochs
+            and after.n_terms - before.n_terms
+            == problem.n_terms * (after.n_epochs - before.n_epochs)
+        )
+
 
 def test_gradient_descent_reaches_least_squares():
     rng = np.random.default_rng(0)
     problem = LeastSquares(rng.normal(size=(50, 4)), rng.normal(size=50))
-    run = minimize(problem, GradientDescent(), tolerance=1e-6, max_steps=500)
-    np.testing.assert_allclose(run.state.params, np.linalg.lstsq(problem.features, problem.targets, rcond=None)[0], atol=1e-6)
+    run = minimize(problem, GradientDescent(), tol=1e-6, max_iter=500)
+    np.testing.assert_allclose(
+        run.state.params,
+        np.linalg.lstsq(problem.features, problem.targets, rcond=None)[0],
+        atol=1e-6,
+    )
     assert run.message.startswith('gradient norm')
+
 
 def test_a_loss_that_overflows_on_the_way_is_backed_off_from():
     class Steep:
         n_terms, dtype = 1, np.dtype(float)
-        def start(self, seed=0): return np.array([3.])
-        def loss(self, params): return float(np.exp(params[0]**2))
-        def grad(self, params): return 2 * params * np.exp(params**2)
-    run = minimize(Steep(), GradientDescent(step_size=1e6), max_steps=200)
+
+        def init_params(self, seed=0):
+            return np.array([3.0])
+
+        def loss(self, params):
+            return float(np.exp(params[0] ** 2))
+
+        def grad(self, params):
+            return 2 * params * np.exp(params**2)
+
+    run = minimize(Steep(), GradientDescent(step_size=1e6), max_iter=200)
     assert abs(run.state.params[0]) < 1e-3 and 'not finite' not in run.message
+
 
 # ------------------------------------------------------------------------------------------------ SGD
 class InPlace(Logistic):
-    def descend_at(self, params, batch, rate): params -= rate * self.grad_at(params, batch)
+    def sgd_step_(self, params, batch, rate):
+        params -= rate * self.grad_at(params, batch)
+
 
 class Each(Logistic):
-    def descend_each(self, params, batch, rate, size):
+    def sgd_steps_(self, params, batch, rate, size):
         assert len(batch) % size == 0
-        for k in range(0, len(batch), size): params -= rate * self.grad_at(params, batch[k:k + size])
+        for k in range(0, len(batch), size):
+            params -= rate * self.grad_at(params, batch[k : k + size])
+
 
 @pytest.mark.parametrize('kind', [Logistic, InPlace])
 def test_sgd_is_what_it_says(kind):
-    problem, rng, params = logistic(kind=kind), np.random.default_rng(3), np.zeros(10)
-    run = minimize(problem, SGD(1e-3, .5, batch_size=8, n_updates=10), max_steps=10, seed=3)
-    for t in range(100): params -= 1e-3 * .5**int(t * 8 / 200 + 1e-9) * problem.grad_at(params, problem.draw(rng, 8))
+    problem, rng, params = logistic(kind=kind), stream(3, 'batches'), np.zeros(10)
+    run = minimize(problem, SGD(1e-3, 0.5, batch_size=8, n_updates=10), max_iter=10, seed=3)
+    for t in range(100):
+        params -= (
+            1e-3 * 0.5 ** int(t * 8 / 200 + 1e-9) * problem.grad_at(params, problem.draw(rng, 8))
+        )
     np.testing.assert_allclose(run.state.params, params, rtol=1e-12)
-    assert run.state.n_terms == 800 and run.state.n_passes == pytest.approx(4)
+    assert run.state.n_terms == 800 and run.state.n_epochs == pytest.approx(4)
+
 
 def test_sgd_with_many_updates_per_call():
     "One draw per stretch of equal rate, applied in order."
-    problem, rng, params = logistic(kind=Each), np.random.default_rng(3), np.zeros(10)
-    run = minimize(problem, SGD(1e-3, .5, batch_size=8, n_updates=30), max_steps=2, seed=3)
+    problem, rng, params = logistic(kind=Each), stream(3, 'batches'), np.zeros(10)
+    run = minimize(problem, SGD(1e-3, 0.5, batch_size=8, n_updates=30), max_iter=2, seed=3)
     for power, count in ((0, 25), (1, 5), (1, 20), (2, 10)):
-        for batch in problem.draw(rng, count * 8).reshape(count, 8): params -= 1e-3 * .5**power * problem.grad_at(params, batch)
+        for batch in problem.draw(rng, count * 8).reshape(count, 8):
+            params -= 1e-3 * 0.5**power * problem.grad_at(params, batch)
     np.testing.assert_allclose(run.state.params, params, rtol=1e-12)
     assert run.state.n_terms == 480
 
+
 def test_sgd_cuts_batches_of_any_shape():
     from typing import NamedTuple
+
     class Draw(NamedTuple):
         sample: np.ndarray
         others: np.ndarray
+
     seen = []
+
     class Pairs:
-        n_terms, n_samples, dtype, rate_unit = 600, 200, np.dtype(float), 1 / 200
-        def start(self, seed=0): return np.zeros(1)
-        def loss(self, params): return 0.
-        def grad_at(self, params, batch): raise AssertionError('not needed')
-        def draw(self, rng, size): return Draw(np.arange(size), np.arange(3 * size).reshape(size, 3))
-        def descend_each(self, params, batch, rate, size): seen.append((type(batch), len(batch.sample), batch.others.shape, rate, size))
-    run = minimize(Pairs(), SGD(2., n_updates=500), max_steps=1)
-    assert sum(count for _, count, *_ in seen) == 500 and all(kind is Draw and shape == (count, 3) for kind, count, shape, *_ in seen)
-    assert {(rate, size) for *_, rate, size in seen} == {(.01, 1)} and run.state.n_terms == 1500
+        n_terms, n_samples, dtype, lr_scale = 600, 200, np.dtype(float), 1 / 200
+
+        def init_params(self, seed=0):
+            return np.zeros(1)
+
+        def loss(self, params):
+            return 0.0
+
+        def grad_at(self, params, batch):
+            raise AssertionError('not needed')
+
+        def draw(self, rng, size):
+            return Draw(np.arange(size), np.arange(3 * size).reshape(size, 3))
+
+        def sgd_steps_(self, params, batch, rate, size):
+            seen.append((type(batch), len(batch.sample), batch.others.shape, rate, size))
+
+    run = minimize(Pairs(), SGD(2.0, n_updates=500), max_iter=1)
+    assert sum(count for _, count, *_ in seen) == 500 and all(
+        kind is Draw and shape == (count, 3) for kind, count, shape, *_ in seen
+    )
+    assert {(rate, size) for *_, rate, size in seen} == {(0.01, 1)} and run.state.n_terms == 1500
+
 
 @settings(max_examples=100, deadline=None)
-@given(st.integers(1, 500), st.integers(1, 50), st.integers(1, 2000), st.integers(0, 1000), st.floats(.1, 1))
-def test_rates_change_at_whole_passes_only(n_samples, batch_size, n_updates, done, decay):
+@given(
+    st.integers(1, 500),
+    st.integers(1, 50),
+    st.integers(1, 2000),
+    st.integers(0, 1000),
+    st.floats(0.1, 1),
+)
+def test_rates_change_at_whole_passes_only(
+    n_samples, batch_size, n_updates, done, learning_rate_decay
+):
     problem = LeastSquares(np.zeros((n_samples, 1)), np.zeros(n_samples))
-    solver, each, passes = SGD(1., decay, batch_size), [], batch_size / n_samples
-    for rate, count in solver.rates(problem, done * passes, n_updates): each += [rate] * count
+    solver, each, passes = SGD(1.0, learning_rate_decay, batch_size), [], batch_size / n_samples
+    for rate, count in solver.rates(problem, done * passes, n_updates):
+        each += [rate] * count
     assert len(each) == n_updates
-    wanted = [decay**((done + t) * batch_size // n_samples) for t in range(n_updates)]
+    wanted = [
+        learning_rate_decay ** ((done + t) * batch_size // n_samples) for t in range(n_updates)
+    ]
     np.testing.assert_allclose(each, wanted, rtol=1e-12)
+
 
 def test_sgd_finds_the_optimum_with_a_decaying_rate():
     problem = logistic(spread=0)
-    run = minimize(problem, SGD(.02, .9), max_passes=80)
-    assert run.rows[-1]['loss'] < 1.01 * scipy_best(problem).fun
+    run = minimize(problem, SGD(0.02, 0.9), max_epochs=80)
+    assert run.history[-1]['loss'] < 1.01 * scipy_best(problem).fun
 
-@pytest.mark.parametrize('make', [lambda: SGD(-1.), lambda: SGD(float('nan')), lambda: SGD(decay=0), lambda: SGD(decay=1.5), lambda: SGD(batch_size=0),
-                                  lambda: GradientDescent('adam'), lambda: GradientDescent(step_size=0), lambda: LBFGS(memory=0)])
+
+@pytest.mark.parametrize(
+    'make',
+    [
+        lambda: SGD(-1.0),
+        lambda: SGD(float('nan')),
+        lambda: SGD(learning_rate_decay=0),
+        lambda: SGD(learning_rate_decay=1.5),
+        lambda: SGD(batch_size=0),
+        lambda: GradientDescent('adam'),
+        lambda: GradientDescent(step_size=0),
+        lambda: LBFGS(memory=0),
+    ],
+)
 def test_settings_are_checked(make):
-    with pytest.raises(ValueError) as error: make()
+    with pytest.raises(ValueError) as error:
+        make()
     assert '\n' not in str(error.value)
+
 
 def test_loss_and_grad():
     problem = logistic()

@@ -1,4 +1,5 @@
 "scikit-learn's own examinations on a small estimator, and what they do not ask."
+
 import io
 import pickle
 import subprocess
@@ -17,21 +18,40 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator
 
-from extreme_opt.core.estimator import Classifier, Estimator, check_features, check_labels, free_memory, row_weights, warn_of_memory
+from extreme_opt.core.estimator import (
+    Classifier,
+    Estimator,
+    check_features,
+    check_labels,
+    free_memory,
+    row_weights,
+    warn_of_memory,
+)
+
 
 class Centroids(Classifier):
     """Nearest class mean.
 
     Attributes: classes_, n_features_in_, feature_names_in_ (names of the columns, when X had some), means_.
     """
-    def __init__(self, shrink=0.): self.shrink = shrink
+
+    def __init__(self, shrink=0.0):
+        self.shrink = shrink
+
     def fit(self, X, y):
         X, labels = self._enter(X, y)
         picks = scipy.sparse.csr_array((np.ones(len(labels)), (labels, np.arange(len(labels)))))
         sums = picks @ X
-        self.means_ = (1 - self.shrink) * np.asarray(sums.todense() if scipy.sparse.issparse(sums) else sums) / np.bincount(labels)[:, None]
+        self.means_ = (
+            (1 - self.shrink)
+            * np.asarray(sums.todense() if scipy.sparse.issparse(sums) else sums)
+            / np.bincount(labels)[:, None]
+        )
         return self
-    def _scores(self, X): return np.asarray(X @ self.means_.T) - (self.means_**2).sum(1) / 2
+
+    def _scores(self, X):
+        return np.asarray(X @ self.means_.T) - (self.means_**2).sum(1) / 2
+
 
 @pytest.fixture
 def data():
@@ -39,35 +59,58 @@ def data():
     labels = rng.integers(3, size=90)
     return 3 * np.eye(3)[labels] + rng.normal(size=(90, 3)), np.array(['ant', 'bee', 'cat'])[labels]
 
+
 def test_scikit_learn_accepts_it():
     with warnings.catch_warnings():
         warnings.simplefilter('ignore')
         results = check_estimator(Centroids(), on_fail=None)
-    failed = {result['check_name']: result['exception'] for result in results if result['status'] == 'failed'}
+    failed = {
+        result['check_name']: result['exception']
+        for result in results
+        if result['status'] == 'failed'
+    }
     assert not failed, failed
     assert len(results) > 40
 
+
 def test_tags_and_kind():
-    assert is_classifier(Centroids()) and get_tags(Centroids()).input_tags.sparse and get_tags(Centroids()).target_tags.required
-    assert get_tags(Estimator()).estimator_type is None and not get_tags(Estimator()).target_tags.required
+    assert (
+        is_classifier(Centroids())
+        and get_tags(Centroids()).input_tags.sparse
+        and get_tags(Centroids()).target_tags.required
+    )
+    assert (
+        get_tags(Estimator()).estimator_type is None
+        and not get_tags(Estimator()).target_tags.required
+    )
+
 
 def test_importing_it_loads_no_scikit_learn():
-    code = ("import sys, extreme_opt.core.estimator as e; assert not {'sklearn', 'pandas', 'matplotlib'} & set(sys.modules)\n"
-            "class T(e.Classifier):\n def __init__(self, a=1): self.a = a\n"
-            "t = T(); repr(t), t.get_params()\n"
-            "try: t.predict([[1.]])\n"
-            "except ValueError as error: assert isinstance(error, AttributeError) and 'not fitted' in str(error)\n"
-            "assert 'sklearn' not in sys.modules")
+    code = (
+        "import sys, extreme_opt.core.estimator as e; assert not {'sklearn', 'pandas', 'matplotlib'} & set(sys.modules)\n"
+        "class T(e.Classifier):\n def __init__(self, a=1): self.a = a\n"
+        "t = T(); repr(t), t.get_params()\n"
+        "try: t.predict([[1.]])\n"
+        "except ValueError as error: assert isinstance(error, AttributeError) and 'not fitted' in str(error)\n"
+        "assert 'sklearn' not in sys.modules"
+    )
     done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
+
 def test_pipeline_grid_clone_pickle(data):
     X, y = data
-    search = GridSearchCV(make_pipeline(StandardScaler(), Centroids()), {'centroids__shrink': [0., .3]}, cv=3).fit(X, y)
-    assert search.best_score_ > .8
-    model = clone(Centroids(shrink=.3)).fit(X, y)
-    assert model.shrink == .3 and (pickle.loads(pickle.dumps(model)).predict(X) == model.predict(X)).all()
+    search = GridSearchCV(
+        make_pipeline(StandardScaler(), Centroids()), {'centroids__shrink': [0.0, 0.3]}, cv=3
+    ).fit(X, y)
+    assert search.best_score_ > 0.8
+    model = clone(Centroids(shrink=0.3)).fit(X, y)
+    assert (
+        model.shrink == 0.3
+        and (pickle.loads(pickle.dumps(model)).predict(X) == model.predict(X)).all()
+    )
     assert repr(model) == 'Centroids(shrink=0.3)' and repr(Centroids()) == 'Centroids()'
+
 
 def test_two_classes_have_one_column(data):
     X, y = data
@@ -77,23 +120,43 @@ def test_two_classes_have_one_column(data):
     np.testing.assert_allclose(np.log(proba[:, 1] / proba[:, 0]), scores)
     assert (model.predict(X) == np.where(scores > 0, 'bee', 'ant')).all()
 
+
 def test_answers_do_not_depend_on_chunks(data, monkeypatch):
     X, y = data
     X = np.tile(X, (5, 1))
     model = Centroids().fit(data[0], y)
-    whole = [model.predict(X), model.predict_proba(X), *model.top_k(X, 2), model.decision_function(X), model.score(X, np.tile(y, 5)), model.log_loss(X, np.tile(y, 5))]
+    whole = [
+        model.predict(X),
+        model.predict_proba(X),
+        *model.top_k(X, 2),
+        model.decision_function(X),
+        model.score(X, np.tile(y, 5)),
+        model.log_loss(X, np.tile(y, 5)),
+    ]
     sizes = []
+
     def chunks(self, X):
         rows = check_features(X)
         for start in range(0, rows.shape[0], 7):
             sizes.append(start)
-            yield slice(start, start + 7), self._scores(rows[start:start + 7])
+            yield slice(start, start + 7), self._scores(rows[start : start + 7])
+
     monkeypatch.setattr(Centroids, '_chunks', chunks)
-    parts = [model.predict(X), model.predict_proba(X), *model.top_k(X, 2), model.decision_function(X), model.score(X, np.tile(y, 5)), model.log_loss(X, np.tile(y, 5))]
+    parts = [
+        model.predict(X),
+        model.predict_proba(X),
+        *model.top_k(X, 2),
+        model.decision_function(X),
+        model.score(X, np.tile(y, 5)),
+        model.log_loss(X, np.tile(y, 5)),
+    ]
     assert len(sizes) > 100
     for one, two in zip(whole, parts, strict=True):
-        if np.asarray(one).dtype.kind == 'f': np.testing.assert_allclose(one, two, rtol=1e-12)
-        else: np.testing.assert_array_equal(one, two)
+        if np.asarray(one).dtype.kind == 'f':
+            np.testing.assert_allclose(one, two, rtol=1e-12)
+        else:
+            np.testing.assert_array_equal(one, two)
+
 
 def test_top_k_is_sorted_and_complete(data):
     X, y = data
@@ -102,7 +165,9 @@ def test_top_k_is_sorted_and_complete(data):
     np.testing.assert_allclose(chance.sum(1), 1)
     assert (np.sort(labels, axis=1) == ['ant', 'bee', 'cat']).all() and (np.diff(chance) <= 0).all()
     for k in (0, 4):
-        with pytest.raises(ValueError, match=f'k={k}'): model.top_k(X, k)
+        with pytest.raises(ValueError, match=f'k={k}'):
+            model.top_k(X, k)
+
 
 def test_scores_of_a_thousand_stay_finite(data):
     X, y = data
@@ -110,158 +175,292 @@ def test_scores_of_a_thousand_stay_finite(data):
     model.means_ = model.means_ * 1e3
     assert np.isfinite(model.predict_log_proba(X)).all() and np.isfinite(model.log_loss(X, y))
 
-@pytest.mark.parametrize('X, word', [
-    ([[1., np.nan]], 'X holds NaN at row 0, column 1'), ([[1., 2.], [np.inf, 0.]], 'X holds inf at row 1, column 0'),
-    (scipy.sparse.csc_array([[0., 1.], [0., np.nan]]), 'X holds NaN at row 1, column 1'),
-    (np.zeros(3), 'Reshape your data'), (np.zeros((0, 2)), r'0 sample\(s\)'), (np.zeros((2, 0)), r'0 feature\(s\)'),
-    (np.ones((2, 2)) * 1j, 'Complex data not supported'), ([['a', 'b']], 'numbers are needed'),
-    (np.array([[1, 2], ['a', 1]], dtype=object), "X holds 'a' at row 1, column 0"), ([[1, 2], [3]], 'differ in length'),
-    (np.zeros((2, 2, 2)), r'X.reshape\(len\(X\), -1\)')])
+
+@pytest.mark.parametrize(
+    'X, word',
+    [
+        ([[1.0, np.nan]], 'X holds NaN at row 0, column 1'),
+        ([[1.0, 2.0], [np.inf, 0.0]], 'X holds inf at row 1, column 0'),
+        (scipy.sparse.csc_array([[0.0, 1.0], [0.0, np.nan]]), 'X holds NaN at row 1, column 1'),
+        (np.zeros(3), 'Reshape your data'),
+        (np.zeros((0, 2)), r'0 sample\(s\)'),
+        (np.zeros((2, 0)), r'0 feature\(s\)'),
+        (np.ones((2, 2)) * 1j, 'Complex data not supported'),
+        ([['a', 'b']], 'numbers are needed'),
+        (np.array([[1, 2], ['a', 1]], dtype=object), "X holds 'a' at row 1, column 0"),
+        ([[1, 2], [3]], 'differ in length'),
+        (np.zeros((2, 2, 2)), r'X.reshape\(len\(X\), -1\)'),
+    ],
+)
 def test_bad_features(X, word):
-    with pytest.raises(ValueError, match=word): check_features(X)
+    with pytest.raises(ValueError, match=word):
+        check_features(X)
+
 
 def test_text_for_a_number_is_named():
-    with pytest.raises(ValueError, match="shrink='big' is text, but a number is needed"): Centroids(shrink='big').fit([[0.], [1.]], [0, 1])
+    with pytest.raises(ValueError, match="shrink='big' is text, but a number is needed"):
+        Centroids(shrink='big').fit([[0.0], [1.0]], [0, 1])
+
 
 def test_large_float32_is_not_taken_for_inf():
     X = np.full((4, 3), 3e38, np.float32)
     assert check_features(X) is X
 
-def test_good_features_are_not_copied():
-    for X in (np.ones((3, 2)), np.ones((3, 2), np.float32), np.asfortranarray(np.ones((3, 2)))): assert check_features(X) is X
-    rows = scipy.sparse.random(5, 4, density=.5, format='csr', dtype=np.float32)
-    assert np.shares_memory(check_features(rows).data, rows.data)
-    assert check_features(np.ones((2, 2), int)).dtype == np.float64 and check_features(scipy.sparse.coo_array(np.eye(3))).format == 'csr'
-    with pytest.raises(TypeError, match='dense data is required'): check_features(rows, sparse=False)
 
-@pytest.mark.parametrize('y, word', [
-    (None, 'requires y'), ([1, 2], 'y has 2 labels, but X has 3 rows'), ([1., np.nan, 2.], 'NaN at row 1'), ([1., 2., np.inf], 'infinity at row 2'),
-    ([.5, 1., 2.], r'Unknown label type: continuous. y\[0\] is 0.5'), (np.ones((3, 2)), '1d array')])
+def test_good_features_are_not_copied():
+    for X in (np.ones((3, 2)), np.ones((3, 2), np.float32), np.asfortranarray(np.ones((3, 2)))):
+        assert check_features(X) is X
+    rows = scipy.sparse.random(5, 4, density=0.5, format='csr', dtype=np.float32)
+    assert np.shares_memory(check_features(rows).data, rows.data)
+    assert (
+        check_features(np.ones((2, 2), int)).dtype == np.float64
+        and check_features(scipy.sparse.coo_array(np.eye(3))).format == 'csr'
+    )
+    with pytest.raises(TypeError, match='dense data is required'):
+        check_features(rows, sparse=False)
+
+
+@pytest.mark.parametrize(
+    'y, word',
+    [
+        (None, 'requires y'),
+        ([1, 2], 'y has 2 labels, but X has 3 rows'),
+        ([1.0, np.nan, 2.0], 'NaN at row 1'),
+        ([1.0, 2.0, np.inf], 'infinity at row 2'),
+        ([0.5, 1.0, 2.0], r'Unknown label type: continuous. y\[0\] is 0.5'),
+        (np.ones((3, 2)), '1d array'),
+    ],
+)
 def test_bad_labels(y, word):
-    with pytest.raises(ValueError, match=word): check_labels(y, 3)
+    with pytest.raises(ValueError, match=word):
+        check_labels(y, 3)
+
 
 def test_labels_of_every_kind(data):
     X, y = data
     numbers = np.unique(y, return_inverse=True)[1]
-    for labels in (y, y.astype(object), pd.Series(y), list(y), numbers, numbers.astype(float), numbers.astype(np.uint8), numbers > 0):
+    for labels in (
+        y,
+        y.astype(object),
+        pd.Series(y),
+        list(y),
+        numbers,
+        numbers.astype(float),
+        numbers.astype(np.uint8),
+        numbers > 0,
+    ):
         model = Centroids().fit(X, labels)
-        assert model.score(X, labels) > .8 and model.predict(X).dtype == model.classes_.dtype
-    with pytest.raises(TypeError, match='cannot be sorted, of types int, str'): Centroids().fit(X[:2], np.array([1, 'a'], dtype=object))
-    with pytest.raises(ValueError, match="1 class only, 'ant'"): Centroids().fit(X[y == 'ant'], y[y == 'ant'])
+        assert model.score(X, labels) > 0.8 and model.predict(X).dtype == model.classes_.dtype
+    with pytest.raises(TypeError, match='cannot be sorted, of types int, str'):
+        Centroids().fit(X[:2], np.array([1, 'a'], dtype=object))
+    with pytest.raises(ValueError, match="1 class only, 'ant'"):
+        Centroids().fit(X[y == 'ant'], y[y == 'ant'])
+
 
 def test_unknown_label(data):
     X, y = data
     model = Centroids().fit(X, y)
-    assert model.score(X[:2], ['dog', y[1]]) <= .5
+    assert model.score(X[:2], ['dog', y[1]]) <= 0.5
     for word in ('dog', 'aardvark', 'zebra'):
-        with pytest.raises(ValueError, match=f"'{word}', which is not among the 3 classes"): model.log_loss(X[:1], [word])
+        with pytest.raises(ValueError, match=f"'{word}', which is not among the 3 classes"):
+            model.log_loss(X[:1], [word])
+
 
 def test_weighted_score(data):
     X, y = data
-    model, weights = Centroids().fit(X, y), np.arange(90.)
-    assert model.score(X, y, sample_weight=weights) == pytest.approx(((model.predict(X) == y) * weights).sum() / weights.sum())
+    model, weights = Centroids().fit(X, y), np.arange(90.0)
+    assert model.score(X, y, sample_weight=weights) == pytest.approx(
+        ((model.predict(X) == y) * weights).sum() / weights.sum()
+    )
+
 
 def test_column_names(data):
     X, y = data
     frame = pd.DataFrame(X, columns=['a', 'b', 'c'])
     model = Centroids().fit(frame, y)
     assert list(model.feature_names_in_) == ['a', 'b', 'c']
-    with pytest.raises(ValueError, match='same order'): model.predict(frame[['b', 'a', 'c']])
-    with pytest.raises(ValueError, match='unseen at fit time:\n- d\nFeature names seen at fit time, yet now missing:\n- c'):
+    with pytest.raises(ValueError, match='same order'):
+        model.predict(frame[['b', 'a', 'c']])
+    with pytest.raises(
+        ValueError,
+        match='unseen at fit time:\n- d\nFeature names seen at fit time, yet now missing:\n- c',
+    ):
         model.predict(frame.rename(columns=dict(c='d')))
-    with pytest.warns(UserWarning, match='does not have valid feature names'): model.predict(X)
+    with pytest.warns(UserWarning, match='does not have valid feature names'):
+        model.predict(X)
     assert not hasattr(model.fit(X, y), 'feature_names_in_')
-    with pytest.warns(UserWarning, match='fitted without feature names'): model.predict(frame)
-    with pytest.raises(TypeError, match='string names'): Centroids().fit(frame.rename(columns=dict(c=3)), y)
+    with pytest.warns(UserWarning, match='fitted without feature names'):
+        model.predict(frame)
+    with pytest.raises(TypeError, match='string names'):
+        Centroids().fit(frame.rename(columns=dict(c=3)), y)
+
 
 def test_not_fitted_is_scikit_learns_own_error(data):
-    with pytest.raises(NotFittedError, match='call fit first'): Centroids().predict(data[0])
+    with pytest.raises(NotFittedError, match='call fit first'):
+        Centroids().predict(data[0])
+
 
 def test_save_and_load_give_the_same_estimator(data, tmp_path):
     X, y = data
     frame = pd.DataFrame(X, columns=['a', 'b', 'c'])
     for labels in (y, y.astype(object), np.unique(y, return_inverse=True)[1], y == 'cat'):
-        model = Centroids(shrink=.2).fit(frame, labels)
-        model.save(tmp_path/'model.npz')
+        model = Centroids(shrink=0.2).fit(frame, labels)
+        model.save(tmp_path / 'model.npz')
         for kind in (Centroids, Classifier, Estimator):
-            back = kind.load(tmp_path/'model.npz')
+            back = kind.load(tmp_path / 'model.npz')
             assert type(back) is Centroids and back.get_params() == model.get_params()
             np.testing.assert_array_equal(back.predict_proba(frame), model.predict_proba(frame))
-            assert (back.predict(frame) == model.predict(frame)).all() and back.classes_.dtype == model.classes_.dtype
+            assert (
+                back.predict(frame) == model.predict(frame)
+            ).all() and back.classes_.dtype == model.classes_.dtype
             assert list(back.feature_names_in_) == ['a', 'b', 'c']
-    unfitted = Centroids(shrink=.5)
-    unfitted.save(tmp_path/'unfitted.npz')
-    assert repr(Centroids.load(tmp_path/'unfitted.npz')) == repr(unfitted)
-    with np.load(tmp_path/'model.npz', allow_pickle=False) as file: assert 'meta' in file.files       # numbers and text: no code to run
+    unfitted = Centroids(shrink=0.5)
+    unfitted.save(tmp_path / 'unfitted.npz')
+    assert repr(Centroids.load(tmp_path / 'unfitted.npz')) == repr(unfitted)
+    with np.load(tmp_path / 'model.npz', allow_pickle=False) as file:
+        assert 'meta' in file.files  # numbers and text: no code to run
+
 
 class Other(Estimator):
-    def __init__(self, size=1, inner=None): self.size, self.inner = size, inner
+    def __init__(self, size=1, inner=None):
+        self.size, self.inner = size, inner
+
 
 def test_load_refuses_what_is_not_its_own(data, tmp_path):
-    path = tmp_path/'model.npz'
+    path = tmp_path / 'model.npz'
     Centroids().fit(*data).save(path)
     whole = path.read_bytes()
-    with pytest.raises(ValueError, match='holds a Centroids, not a Other; use Centroids.load'): Other.load(path)
-    with pytest.raises(FileNotFoundError, match='does not exist'): Centroids.load(tmp_path/'none.npz')
-    for bytes_ in (b'', b'PK', whole[:-30], whole[:len(whole) // 2], np.random.default_rng(0).bytes(500)):
+    with pytest.raises(ValueError, match='holds a Centroids, not a Other; use Centroids.load'):
+        Other.load(path)
+    with pytest.raises(FileNotFoundError, match='does not exist'):
+        Centroids.load(tmp_path / 'none.npz')
+    for bytes_ in (
+        b'',
+        b'PK',
+        whole[:-30],
+        whole[: len(whole) // 2],
+        np.random.default_rng(0).bytes(500),
+    ):
         path.write_bytes(bytes_)
-        with pytest.raises(ValueError, match='is cut short or no model of ours'): Centroids.load(path)
+        with pytest.raises(ValueError, match='is cut short or no model of ours'):
+            Centroids.load(path)
         assert path.read_bytes() == bytes_
     import json
+
     def rewritten(**changes):
-        with np.load(io.BytesIO(whole)) as file: content = dict(file)
+        with np.load(io.BytesIO(whole)) as file:
+            content = dict(file)
         meta = json.loads(content['meta'].tobytes().decode()) | changes
         np.savez(path, **content | dict(meta=np.frombuffer(json.dumps(meta).encode(), np.uint8)))
         return meta
+
     spec = rewritten(version=99)['model']
-    with pytest.raises(ValueError, match="format version 99, but this package reads 1"): Centroids.load(path)
+    with pytest.raises(ValueError, match="format version 99, but this package reads 1"):
+        Centroids.load(path)
     rewritten(format='extreme_opt run')
-    with pytest.raises(ValueError, match="holds 'extreme_opt run', not 'extreme_opt model'"): Centroids.load(path)
-    for change, word in (([spec[0], spec[1], spec[2] | dict(strange=1), spec[3]], "a setting 'strange', which this version does not know"),
-                         (['os', 'system', {}, {}], 'names system of module os, which is not there'),
-                         (['subprocess', 'Popen', {}, {}], 'names Popen of module subprocess'), ([1, 2], 'cannot be read'),
-                         ([*spec[:3], {'x_': {'run': [{}, '', {}, {}]}}], 'cannot be read'), ([*spec[:3], {'x_': {'code': 'print(1)'}}], 'cannot be read'),
-                         ([*spec[:3], {'x_': {'settings': ['extreme_opt.core.checkpoint', 'pack', {}]}}], 'names pack of module')):
+    with pytest.raises(ValueError, match="holds 'extreme_opt run', not 'extreme_opt model'"):
+        Centroids.load(path)
+    for change, word in (
+        (
+            [spec[0], spec[1], spec[2] | dict(strange=1), spec[3]],
+            "a setting 'strange', which this version does not know",
+        ),
+        (['os', 'system', {}, {}], 'names system of module os, which is not there'),
+        (['subprocess', 'Popen', {}, {}], 'names Popen of module subprocess'),
+        ([1, 2], 'cannot be read'),
+        ([*spec[:3], {'x_': {'run': [{}, '', {}, {}]}}], 'cannot be read'),
+        ([*spec[:3], {'x_': {'code': 'print(1)'}}], 'cannot be read'),
+        (
+            [*spec[:3], {'x_': {'settings': ['extreme_opt.core.checkpoint', 'pack', {}]}}],
+            'names pack of module',
+        ),
+    ):
         rewritten(model=change)
-        with pytest.raises(ValueError, match=word) as caught: Centroids.load(path)
+        with pytest.raises(ValueError, match=word) as caught:
+            Centroids.load(path)
         assert '\n' not in str(caught.value)
+
 
 def test_save_takes_nested_settings_and_refuses_code(data, tmp_path):
     from extreme_opt.core import SGD, LeastSquares, minimize
-    run = minimize(LeastSquares(np.eye(3), np.ones(3)), SGD(.1), max_steps=2)
+
+    run = minimize(LeastSquares(np.eye(3), np.ones(3)), SGD(0.1), max_iter=2)
     model = Other(size={'a': (1, 2.5, None)}, inner=Other(size=np.float32))
-    model.run_, model.path_, model.solver_, model.random_ = run, tmp_path/'x', SGD(.3), np.random.RandomState(2)
-    model.save(tmp_path/'nested.npz')
-    back = Other.load(tmp_path/'nested.npz')
-    assert back.size == {'a': (1, 2.5, None)} and back.inner.size == np.float32 and back.path_ == tmp_path/'x' and back.solver_ == SGD(.3)
+    model.run_, model.path_, model.solver_, model.random_ = (
+        run,
+        tmp_path / 'x',
+        SGD(0.3),
+        np.random.RandomState(2),
+    )
+    model.save(tmp_path / 'nested.npz')
+    back = Other.load(tmp_path / 'nested.npz')
+    assert (
+        back.size == {'a': (1, 2.5, None)}
+        and back.inner.size == np.float32
+        and back.path_ == tmp_path / 'x'
+        and back.solver_ == SGD(0.3)
+    )
     np.testing.assert_array_equal(back.run_.state.params, run.state.params)
-    assert back.run_.message == run.message and back.run_.rows == run.rows and back.random_.randint(99) == model.random_.randint(99)
-    with pytest.raises(TypeError, match='Other.inner is a function, which a file without code cannot hold'): Other(inner=lambda: 0).save(tmp_path/'no.npz')
-    assert not (tmp_path/'no.npz').exists()
+    assert (
+        back.run_.message == run.message
+        and back.run_.history == run.history
+        and back.random_.randint(99) == model.random_.randint(99)
+    )
+    with pytest.raises(
+        TypeError, match='Other.inner is a function, which a file without code cannot hold'
+    ):
+        Other(inner=lambda: 0).save(tmp_path / 'no.npz')
+    assert not (tmp_path / 'no.npz').exists()
+
 
 def test_row_weights():
     classes, labels = np.array(['a', 'b', 'c']), np.array([0, 0, 0, 1, 1, 2])
-    assert row_weights(None, None, classes, labels) is None and row_weights(2., None, classes, labels) is None
+    assert (
+        row_weights(None, None, classes, labels) is None
+        and row_weights(2.0, None, classes, labels) is None
+    )
     from sklearn.utils.class_weight import compute_class_weight
-    for weights in (None, np.arange(1., 7)):
+
+    for weights in (None, np.arange(1.0, 7)):
         ours = row_weights(weights, 'balanced', classes, labels)
-        theirs = compute_class_weight('balanced', classes=classes, y=classes[labels], sample_weight=weights)[labels] * (1 if weights is None else weights)
+        theirs = compute_class_weight(
+            'balanced', classes=classes, y=classes[labels], sample_weight=weights
+        )[labels] * (1 if weights is None else weights)
         np.testing.assert_allclose(ours, theirs / theirs.mean())
-    np.testing.assert_allclose(row_weights([1, 0, 1, 1, 1, 1], {'c': 3.}, classes, labels), np.array([1, 0, 1, 1, 1, 3]) * 6 / 7)
-    for weights, per_class, word in (([1.], None, 'has shape'), (np.full(6, np.nan), None, r'sample_weight\[0\] is nan'), (np.zeros(6), None, 'zero for every row'),
-                                     (None, {'d': 1}, "names 'd'"), (None, 'even', 'neither None'), (None, {'a': -1.}, 'no finite number'),
-                                     ([0, 0, 0, 1, 1, 1], {'b': 0, 'c': 0}, 'leave no row')):
-        with pytest.raises(ValueError, match=word): row_weights(weights, per_class, classes, labels)
+    np.testing.assert_allclose(
+        row_weights([1, 0, 1, 1, 1, 1], {'c': 3.0}, classes, labels),
+        np.array([1, 0, 1, 1, 1, 3]) * 6 / 7,
+    )
+    for weights, per_class, word in (
+        ([1.0], None, 'has shape'),
+        (np.full(6, np.nan), None, r'sample_weight\[0\] is nan'),
+        (np.zeros(6), None, 'zero for every row'),
+        (None, {'d': 1}, "names 'd'"),
+        (None, 'even', 'neither None'),
+        (None, {'a': -1.0}, 'no finite number'),
+        ([0, 0, 0, 1, 1, 1], {'b': 0, 'c': 0}, 'leave no row'),
+    ):
+        with pytest.raises(ValueError, match=word):
+            row_weights(weights, per_class, classes, labels)
+
 
 def test_weighted_log_loss(data):
     X, y = data
     model, weights = Centroids().fit(X, y), np.arange(90)
-    assert model.log_loss(X, y, sample_weight=weights) == pytest.approx(model.log_loss(np.repeat(X, weights, axis=0), np.repeat(y, weights)))
+    assert model.log_loss(X, y, sample_weight=weights) == pytest.approx(
+        model.log_loss(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    )
+
 
 def test_memory_is_forecast(monkeypatch):
     from extreme_opt.core import estimator
+
     monkeypatch.setattr(estimator, 'free_memory', lambda: 10**9)
-    with pytest.warns(RuntimeWarning, match='Toy.fit is going to hold about 3 GB, but only 1 GB are free; take fewer'): warn_of_memory(3e9, 'Toy.fit', 'take fewer')
+    with pytest.warns(
+        RuntimeWarning,
+        match='Toy.fit is going to hold about 3 GB, but only 1 GB are free; take fewer',
+    ):
+        warn_of_memory(3e9, 'Toy.fit', 'take fewer')
     with warnings.catch_warnings():
         warnings.simplefilter('error')
         warn_of_memory(1e9, 'Toy.fit')
@@ -270,11 +469,23 @@ def test_memory_is_forecast(monkeypatch):
     monkeypatch.undo()
     assert free_memory() is None or 0 < free_memory() < 2**50
 
-@pytest.mark.parametrize('y', [np.array(['a', None, 'b'], object), np.array([1., np.nan, 2.], object), pd.Series([1, None, 2], dtype='Int64'),
-                               np.array(['2020-01-01', 'NaT', '2020-01-02'], 'datetime64[D]'), np.array([1, 'NaT', 2], 'timedelta64[D]'),
-                               pd.Series(['a', pd.NA, 'b'], dtype='string'), pd.Series(['a', None, 'b'], dtype='category'),
-                               pd.Series([pd.NaT, pd.NaT, 1], dtype=object)[[2, 0, 1]]],
-                         ids=['None', 'NaN', 'Int64', 'NaT', 'timedelta', 'string', 'category', 'objects of NaT'])
+
+@pytest.mark.parametrize(
+    'y',
+    [
+        np.array(['a', None, 'b'], object),
+        np.array([1.0, np.nan, 2.0], object),
+        pd.Series([1, None, 2], dtype='Int64'),
+        np.array(['2020-01-01', 'NaT', '2020-01-02'], 'datetime64[D]'),
+        np.array([1, 'NaT', 2], 'timedelta64[D]'),
+        pd.Series(['a', pd.NA, 'b'], dtype='string'),
+        pd.Series(['a', None, 'b'], dtype='category'),
+        pd.Series([pd.NaT, pd.NaT, 1], dtype=object)[[2, 0, 1]],
+    ],
+    ids=['None', 'NaN', 'Int64', 'NaT', 'timedelta', 'string', 'category', 'objects of NaT'],
+)
 def test_gaps_are_no_labels(y):
-    with pytest.raises(ValueError, match=r'^Input y contains .* at row 1; drop or fill it$'): check_labels(y, 3)
-    with pytest.raises(ValueError, match='at row 1'): Centroids().fit(np.eye(3), y)
+    with pytest.raises(ValueError, match=r'^Input y contains .* at row 1; drop or fill it$'):
+        check_labels(y, 3)
+    with pytest.raises(ValueError, match='at row 1'):
+        Centroids().fit(np.eye(3), y)

@@ -1,4 +1,5 @@
 "The implicit step against Brent, forty digits, extreme instances and its own defining equation."
+
 import math
 from dataclasses import replace
 
@@ -8,39 +9,55 @@ import pytest
 import scipy.optimize
 import scipy.sparse
 import scipy.special
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from extreme_opt.core.run import minimize
 from extreme_opt.softmax.double_sum import DoubleSum
-from extreme_opt.softmax.implicit import ImplicitSGD, _slow_set, implicit_update, pair_step, set_step
+from extreme_opt.softmax.implicit import (
+    ImplicitSGD,
+    _slow_set,
+    implicit_update,
+    pair_step,
+    set_step,
+)
 
-GOLDEN = [(1, .5, 0, 0, 10, .5038206383492788, 1.799205783438854, .8996028917194268),
-          (10, .5, -5, 0, 100, .08865473786092604, 1.874079682763891, .9370398413819455),
-          (100, .5, 3, 2, 1000, .08564230354106469, 12.58678257988201, 6.293391289941006),
-          (1000, .5, 50, 0, 1000, .03062169143549966, 60.37643663978949, 30.18821831989474),
-          (.01, .5, 2, 1, 10, 1.147983641704863, .3096217660764555, .1548108830382278),
-          (5, .5, 10000, 0, 100000, 3331.669874944064, 6673.339749888128, 3336.669874944064)]
+GOLDEN = [
+    (1, 0.5, 0, 0, 10, 0.5038206383492788, 1.799205783438854, 0.8996028917194268),
+    (10, 0.5, -5, 0, 100, 0.08865473786092604, 1.874079682763891, 0.9370398413819455),
+    (100, 0.5, 3, 2, 1000, 0.08564230354106469, 12.58678257988201, 6.293391289941006),
+    (1000, 0.5, 50, 0, 1000, 0.03062169143549966, 60.37643663978949, 30.18821831989474),
+    (0.01, 0.5, 2, 1, 10, 1.147983641704863, 0.3096217660764555, 0.1548108830382278),
+    (5, 0.5, 10000, 0, 100000, 3331.669874944064, 6673.339749888128, 3336.669874944064),
+]
+
 
 def exact_root(rate, stiffness, gap, old, n_classes):
     "u and move in fifty digits: bisection on eq. (17), written with the argument of the exponential solved for."
     with mpmath.workdps(50):
         A, gamma, s, old = map(mpmath.mpf, (float(rate), float(stiffness), float(gap), float(old)))
         c = mpmath.log(A) + mpmath.log(n_classes - 1) - mpmath.log(gamma) + s
+
         def omega(t):
             w = mpmath.exp(t) if t < 1 else t - mpmath.log(t) + 1
             for _ in range(200):
                 step = w * (1 + t - mpmath.log(w)) / (1 + w) - w
                 w += step
-                if abs(step) <= mpmath.mpf(10)**-45 * abs(w): return w
+                if abs(step) <= mpmath.mpf(10) ** -45 * abs(w):
+                    return w
             raise AssertionError(t)
-        g = lambda u: A * (1 - mpmath.exp(-u)) + u - old - gamma * omega(c - u)
+
+        def g(u):
+            return A * (1 - mpmath.exp(-u)) + u - old - gamma * omega(c - u)
         u = mpmath.mpf(0)
-        for _ in range(400):                       # plain Newton from the left of the root, on exact numbers
+        for _ in range(400):  # plain Newton from the left of the root, on exact numbers
             a = omega(c - u)
             step = -g(u) / (1 + A * mpmath.exp(-u) + gamma * a / (1 + a))
             u += step
-            if abs(step) <= mpmath.mpf(10)**-40 * (1 + u): return float(u), float(gamma * omega(c - u))
+            if abs(step) <= mpmath.mpf(10) ** -40 * (1 + u):
+                return float(u), float(gamma * omega(c - u))
         raise AssertionError((rate, stiffness, gap, old))
+
 
 @pytest.mark.parametrize('rate, stiffness, gap, old, n_classes, u, drop, move', GOLDEN)
 def test_golden(rate, stiffness, gap, old, n_classes, u, drop, move):
@@ -48,233 +65,401 @@ def test_golden(rate, stiffness, gap, old, n_classes, u, drop, move):
     np.testing.assert_allclose(got, (u, move), rtol=1e-11)
     assert got[1] / stiffness == pytest.approx(drop, rel=1e-12)
 
+
 def test_root_and_move_in_many_digits():
     rng = np.random.default_rng(0)
     for _ in range(300):
-        rate, stiffness, n_classes = 10**rng.uniform(-3, 3), .5 / 10**rng.uniform(-2, 2), int(10**rng.uniform(.31, 5))
-        gap, old = rng.normal() * 10**rng.uniform(-1, 2), abs(rng.normal()) * 10**rng.uniform(-1, 1)
+        rate, stiffness, n_classes = (
+            10 ** rng.uniform(-3, 3),
+            0.5 / 10 ** rng.uniform(-2, 2),
+            int(10 ** rng.uniform(0.31, 5)),
+        )
+        gap, old = (
+            rng.normal() * 10 ** rng.uniform(-1, 2),
+            abs(rng.normal()) * 10 ** rng.uniform(-1, 1),
+        )
         u, move = exact_root(rate, stiffness, gap, old, n_classes)
         got = pair_step(rate, math.log(n_classes - 1), stiffness, gap, old)
         assert got[0] == pytest.approx(u, rel=1e-8), (rate, stiffness, gap, old, n_classes)
-        assert got[1] == pytest.approx(move, rel=1e-9, abs=1e-300), (rate, stiffness, gap, old, n_classes)
+        assert got[1] == pytest.approx(move, rel=1e-9, abs=1e-300), (
+            rate,
+            stiffness,
+            gap,
+            old,
+            n_classes,
+        )
+
 
 def test_agrees_with_brent():
     rng = np.random.default_rng(1)
     for _ in range(300):
-        rate, stiffness, log_others = 10**rng.uniform(-3, 3), .5 / 10**rng.uniform(-1, 1), math.log(rng.integers(1, 10_000))
+        rate, stiffness, log_others = (
+            10 ** rng.uniform(-3, 3),
+            0.5 / 10 ** rng.uniform(-1, 1),
+            math.log(rng.integers(1, 10_000)),
+        )
         gap, old = rng.normal(scale=10), abs(rng.normal(scale=5))
         c = math.log(rate / stiffness) + log_others + gap
-        drop = lambda u: scipy.special.wrightomega(c - u)
-        u = scipy.optimize.brentq(lambda u: -rate * math.expm1(-u) + u - old - stiffness * drop(u), 0, 1e3, xtol=1e-14)
-        np.testing.assert_allclose(pair_step(rate, log_others, stiffness, gap, old), (u, stiffness * drop(u)), rtol=1e-6, atol=1e-10)
+        def drop(u):
+            return scipy.special.wrightomega(c - u)
+        u = scipy.optimize.brentq(
+            lambda u: -rate * math.expm1(-u) + u - old - stiffness * drop(u), 0, 1e3, xtol=1e-14
+        )
+        np.testing.assert_allclose(
+            pair_step(rate, log_others, stiffness, gap, old),
+            (u, stiffness * drop(u)),
+            rtol=1e-6,
+            atol=1e-10,
+        )
+
 
 @settings(max_examples=500, deadline=None)
-@given(st.floats(-6, 8), st.floats(-3, 3), st.floats(-1e4, 1e4), st.floats(0, 1e3), st.integers(2, 10**6))
+@given(
+    st.floats(-6, 8),
+    st.floats(-3, 3),
+    st.floats(-1e4, 1e4),
+    st.floats(0, 1e3),
+    st.integers(2, 10**6),
+)
 def test_extreme_instances_hold(log10_rate, log10_square, gap, old, n_classes):
-    rate, stiffness, log_others = 10**log10_rate, .5 / 10**log10_square, math.log(n_classes - 1)
+    rate, stiffness, log_others = 10**log10_rate, 0.5 / 10**log10_square, math.log(n_classes - 1)
     u, move = pair_step(rate, log_others, stiffness, gap, old)
     assert math.isfinite(u) and math.isfinite(move) and u >= 0 and move >= 0
-    assert u > 0 or old < 1e-300          # strictly above, unless it is too small to be stored
+    assert u > 0 or old < 1e-300  # strictly above, unless it is too small to be stored
     # fact 5: two expressions for one step; the rounding of each is known
-    noise = 1e-9 * (1 + abs(u) + old + rate * min(u, 1.) + move)
+    noise = 1e-9 * (1 + abs(u) + old + rate * min(u, 1.0) + move)
     assert abs(move - (-rate * math.expm1(-u) + u - old)) <= noise
     # the drop of the gap can be bounded: Prop. 2, corrected
-    assert move / stiffness <= max(rate / stiffness, math.log(2) * max(0., math.log(rate / stiffness) + log_others + gap - old)) \
-        + abs(gap) + log_others + old + 50
+    assert (
+        move / stiffness
+        <= max(
+            rate / stiffness,
+            math.log(2) * max(0.0, math.log(rate / stiffness) + log_others + gap - old),
+        )
+        + abs(gap)
+        + log_others
+        + old
+        + 50
+    )
+
 
 @settings(max_examples=300, deadline=None)
-@given(st.floats(-6, 8), st.floats(-3, 3), st.lists(st.floats(-1e4, 1e4), min_size=1, max_size=6), st.floats(0, 1e3), st.integers(7, 10**6))
+@given(
+    st.floats(-6, 8),
+    st.floats(-3, 3),
+    st.lists(st.floats(-1e4, 1e4), min_size=1, max_size=6),
+    st.floats(0, 1e3),
+    st.integers(7, 10**6),
+)
 def test_extreme_sets_hold(log10_rate, log10_square, gaps, old, n_classes):
-    rate, stiffness, share = 10**log10_rate, 10**-log10_square, math.log((n_classes - 1) / len(gaps))
+    rate, stiffness, share = (
+        10**log10_rate,
+        10**-log10_square,
+        math.log((n_classes - 1) / len(gaps)),
+    )
     moves = np.empty(len(gaps))
     u = set_step(rate, share, stiffness, np.array(gaps), old, moves)
     assert math.isfinite(u) and u >= 0 and np.isfinite(moves).all() and (moves >= 0).all()
     pull = u - old - rate * math.expm1(-u)
-    assert abs(moves.sum() - pull) <= 1e-9 * (1 + abs(u) + old + rate * min(u, 1.) + moves.sum())     # what the classes give, the label takes
-    drops = moves / stiffness                                           # each class solves its own equation
+    assert abs(moves.sum() - pull) <= 1e-9 * (
+        1 + abs(u) + old + rate * min(u, 1.0) + moves.sum()
+    )  # what the classes give, the label takes
+    drops = moves / stiffness  # each class solves its own equation
     for drop, gap in zip(drops, gaps, strict=True):
-        if drop > 1e-290: assert drop + math.log(drop) == pytest.approx(
-            math.log(rate) + share + gap - math.log(stiffness) - pull / stiffness - u, abs=1e-9 * (1 + abs(gap) + rate / stiffness + u / stiffness + old / stiffness))
+        if drop > 1e-290:
+            assert drop + math.log(drop) == pytest.approx(
+                math.log(rate) + share + gap - math.log(stiffness) - pull / stiffness - u,
+                abs=1e-9 * (1 + abs(gap) + rate / stiffness + u / stiffness + old / stiffness),
+            )
+
 
 def test_one_class_of_a_set_is_the_pair():
     rng = np.random.default_rng(3)
     for _ in range(200):
-        rate, square, gap, old, share = 10**rng.uniform(-3, 3), 10**rng.uniform(-1, 1), rng.normal(scale=8), abs(rng.normal(scale=4)), rng.uniform(0, 10)
+        rate, square, gap, old, share = (
+            10 ** rng.uniform(-3, 3),
+            10 ** rng.uniform(-1, 1),
+            rng.normal(scale=8),
+            abs(rng.normal(scale=4)),
+            rng.uniform(0, 10),
+        )
         moves = np.empty(1)
         u = set_step(rate, share, 1 / square, np.array([gap]), old, moves)
-        np.testing.assert_allclose((u, moves[0]), pair_step(rate, share, .5 / square, gap, old), rtol=1e-8, atol=1e-12)
+        np.testing.assert_allclose(
+            (u, moves[0]), pair_step(rate, share, 0.5 / square, gap, old), rtol=1e-8, atol=1e-12
+        )
+
 
 def test_a_mending_that_vanishes_far_from_the_root_ends_nothing():
     gaps, moves, slow = np.array([2.26024799, -7.04555645, 5.18227245]), np.empty(3), np.empty(3)
     rate, share, old = 41.280391491956955, math.log(550 / 3), 0.3691729810062035
-    u, other = set_step(rate, share, 1., gaps, old, moves), _slow_set(rate, share, 1., gaps, old, slow)
+    u, other = (
+        set_step(rate, share, 1.0, gaps, old, moves),
+        _slow_set(rate, share, 1.0, gaps, old, slow),
+    )
     np.testing.assert_allclose([u, *moves], [other, *slow], rtol=1e-10)
+
 
 def test_the_fast_set_is_the_slow_set():
     rng, n_classes = np.random.default_rng(5), 1000
     for _ in range(4000):
-        m, rate, stiffness = rng.integers(2, 9), 10**rng.uniform(-6, 8), 10**rng.uniform(-3, 3)
-        gaps, old, share = rng.normal(size=m) * 10**rng.uniform(-1, 4), abs(rng.normal()) * 10**rng.uniform(-1, 1), math.log(n_classes / m)
+        m, rate, stiffness = rng.integers(2, 9), 10 ** rng.uniform(-6, 8), 10 ** rng.uniform(-3, 3)
+        gaps, old, share = (
+            rng.normal(size=m) * 10 ** rng.uniform(-1, 4),
+            abs(rng.normal()) * 10 ** rng.uniform(-1, 1),
+            math.log(n_classes / m),
+        )
         fast, slow = np.empty(m), np.empty(m)
-        u, other = set_step(rate, share, stiffness, gaps, old, fast), _slow_set(rate, share, stiffness, gaps, old, slow)
+        u, other = (
+            set_step(rate, share, stiffness, gaps, old, fast),
+            _slow_set(rate, share, stiffness, gaps, old, slow),
+        )
         np.testing.assert_allclose(u, other, rtol=1e-8)
         np.testing.assert_allclose(fast, slow, rtol=1e-8, atol=1e-280)
 
+
 def test_shuffled_visits_no_row_twice():
     problem = _problem()
-    start = problem.start(); start[problem.n_weights:] = 4
+    start = problem.init_params()
+    start[problem.n_weights :] = 4
     for n_updates in (1, 17, 40):
-        solver = ImplicitSGD(visits='shuffled', n_updates=n_updates, learning_rate=2.)
+        solver = ImplicitSGD(visits='shuffled', n_updates=n_updates, learning_rate=2.0)
         state = solver.step(problem, solver.init(problem, start), np.random.default_rng(0))
-        assert (state.params[problem.n_weights:] != 4).sum() == n_updates
+        assert (state.params[problem.n_weights :] != 4).sum() == n_updates
+
 
 def test_rate_falls_at_whole_passes():
     problem = _problem()
-    slow = ImplicitSGD(learning_rate=8., decay=.5, n_updates=10)
-    state, rng = slow.init(problem, problem.start()), np.random.default_rng(0)
-    for _ in range(8): state = slow.step(problem, state, rng)
-    other, twin = ImplicitSGD(learning_rate=8., n_updates=10, decay=1.), np.random.default_rng(0)
-    again = other.init(problem, problem.start())
-    for k in range(8): again = replace(other, learning_rate=8. if k < 4 else 4.).step(problem, again, twin)
+    slow = ImplicitSGD(learning_rate=8.0, learning_rate_decay=0.5, n_updates=10)
+    state, rng = slow.init(problem, problem.init_params()), np.random.default_rng(0)
+    for _ in range(8):
+        state = slow.step(problem, state, rng)
+    other, twin = (
+        ImplicitSGD(learning_rate=8.0, n_updates=10, learning_rate_decay=1.0),
+        np.random.default_rng(0),
+    )
+    again = other.init(problem, problem.init_params())
+    for k in range(8):
+        again = replace(other, learning_rate=8.0 if k < 4 else 4.0).step(problem, again, twin)
     np.testing.assert_array_equal(state.params, again.params)
-    assert state.n_passes == 2 and state.n_terms == 80
+    assert state.n_epochs == 2 and state.n_terms == 80
+
 
 def test_the_far_ends():
-    for gap in (-1e6, 1e6, 0.):
+    for gap in (-1e6, 1e6, 0.0):
         for rate in (1e-6, 1e6, 1e8):
             for stiffness in (1e-6, 1e6, 1e100):
-                assert np.isfinite(pair_step(rate, 10., stiffness, gap, 3.)).all(), (gap, rate, stiffness)
-    assert not np.isfinite(pair_step(1., 1., .5, math.nan, 1.)).all()      # nan comes back, and comes back at once
+                assert np.isfinite(pair_step(rate, 10.0, stiffness, gap, 3.0)).all(), (
+                    gap,
+                    rate,
+                    stiffness,
+                )
+    assert not np.isfinite(
+        pair_step(1.0, 1.0, 0.5, math.nan, 1.0)
+    ).all()  # nan comes back, and comes back at once
+
 
 def test_small_rate_is_the_plain_step():
-    gap, old, log_others, rate = 1.5, 2., math.log(9), 1e-9
-    u, move = pair_step(rate, log_others, .5, gap, old)
+    gap, old, log_others, rate = 1.5, 2.0, math.log(9), 1e-9
+    u, move = pair_step(rate, log_others, 0.5, gap, old)
     ratio = math.exp(log_others + gap - old)
-    assert move / rate == pytest.approx(ratio, rel=1e-6) and (old - u) / rate == pytest.approx(1 - math.exp(-old) - ratio, rel=1e-5)
+    assert move / rate == pytest.approx(ratio, rel=1e-6) and (old - u) / rate == pytest.approx(
+        1 - math.exp(-old) - ratio, rel=1e-5
+    )
 
-def _problem(kind=np.asarray, dtype=np.float64, n_classes=7, ridge=0., seed=0, n_samples=40):
+
+def _problem(kind=np.asarray, dtype=np.float64, n_classes=7, ridge=0.0, seed=0, n_samples=40):
     rng = np.random.default_rng(seed)
-    X = np.where(rng.random((n_samples, 12)) < .4, rng.normal(size=(n_samples, 12)), 0.)
+    X = np.where(rng.random((n_samples, 12)) < 0.4, rng.normal(size=(n_samples, 12)), 0.0)
     X[3] = 0
-    return DoubleSum(kind(X.astype(dtype)), rng.integers(n_classes, size=n_samples), n_classes=n_classes, ridge=ridge, dtype=dtype)
+    return DoubleSum(
+        kind(X.astype(dtype)),
+        rng.integers(n_classes, size=n_samples),
+        n_classes=n_classes,
+        ridge=ridge,
+        dtype=dtype,
+    )
+
 
 @pytest.mark.parametrize('kind', [np.asarray, scipy.sparse.csr_array])
 @pytest.mark.parametrize('n_classes', [2, 7])
-@pytest.mark.parametrize('ridge', [0., .2])
-@pytest.mark.parametrize('rate', [1e-4, 3., 1e5])
-@pytest.mark.parametrize('n_others', [1, 3])
-def test_every_step_solves_equation_9(kind, n_classes, ridge, rate, n_others):
-    n_others = min(n_others, n_classes - 1)
-    problem, free = _problem(kind, n_classes=n_classes, ridge=ridge), _problem(kind, n_classes=n_classes)
-    solver, N = ImplicitSGD(learning_rate=rate, n_updates=1, n_others=n_others, decay=1.), problem.n_samples
-    state = solver.init(problem, problem.start())
+@pytest.mark.parametrize('ridge', [0.0, 0.2])
+@pytest.mark.parametrize('rate', [1e-4, 3.0, 1e5])
+@pytest.mark.parametrize('n_negatives', [1, 3])
+def test_every_step_solves_equation_9(kind, n_classes, ridge, rate, n_negatives):
+    n_negatives = min(n_negatives, n_classes - 1)
+    problem, free = (
+        _problem(kind, n_classes=n_classes, ridge=ridge),
+        _problem(kind, n_classes=n_classes),
+    )
+    solver, N = (
+        ImplicitSGD(
+            learning_rate=rate, n_updates=1, n_negatives=n_negatives, learning_rate_decay=1.0
+        ),
+        problem.n_samples,
+    )
+    state = solver.init(problem, problem.init_params())
     rng, twin = np.random.default_rng(2), np.random.default_rng(2)
     for _ in range(60):
         before, state = state.params, solver.step(problem, state, rng)
-        after, batch = state.params, problem.draw(twin, 1, n_others)
+        after, batch = state.params, problem.draw(twin, 1, n_negatives)
         pull = free.grad_at(after, batch) / N
         problem.unpack(pull)[0][:] += ridge * problem.unpack(after)[0]
         residual = after + rate * pull - before
         assert np.abs(residual).max() <= 1e-10 * (1 + np.abs(before).max() + rate)
         assert (problem.unpack(after)[1] > 0).all()
 
+
 @pytest.mark.parametrize('kind', [np.asarray, scipy.sparse.csr_array])
 def test_a_pass_equals_the_reference(kind):
     problem = _problem(kind)
     X = problem.features if kind is np.asarray else problem.features.toarray()
-    draw, slow = problem.draw(np.random.default_rng(3), 40, 1), problem.start()
+    draw, slow = problem.draw(np.random.default_rng(3), 40, 1), problem.init_params()
     for i, other in zip(draw.sample, draw.others[:, 0], strict=True):
-        implicit_update(*problem.unpack(slow), X[i], i, problem.labels[i], other, 12.)
-    solver = ImplicitSGD(learning_rate=12.)
-    state = solver.step(problem, solver.init(problem, problem.start()), np.random.default_rng(3))
+        implicit_update(*problem.unpack(slow), X[i], i, problem.labels[i], other, 12.0)
+    solver = ImplicitSGD(learning_rate=12.0)
+    state = solver.step(
+        problem, solver.init(problem, problem.init_params()), np.random.default_rng(3)
+    )
     np.testing.assert_allclose(state.params, slow, atol=1e-9)
-    assert state.n_steps == 1 and state.n_terms == 40 and state.n_passes == 1
+    assert state.n_iter == 1 and state.n_terms == 40 and state.n_epochs == 1
+
 
 def test_dense_equals_sparse_and_float32_is_near():
     runs = []
-    for kind, dtype in [(np.asarray, np.float64), (scipy.sparse.csr_array, np.float64), (np.asarray, np.float32), (scipy.sparse.csr_array, np.float32)]:
+    for kind, dtype in [
+        (np.asarray, np.float64),
+        (scipy.sparse.csr_array, np.float64),
+        (np.asarray, np.float32),
+        (scipy.sparse.csr_array, np.float32),
+    ]:
         problem = _problem(kind, dtype)
-        run = minimize(problem, ImplicitSGD(learning_rate=5., decay=.9), max_passes=3)
+        run = minimize(
+            problem, ImplicitSGD(learning_rate=5.0, learning_rate_decay=0.9), max_epochs=3
+        )
         assert run.state.params.dtype == dtype
         runs.append(run.state.params.astype(float))
     np.testing.assert_allclose(runs[1], runs[0], atol=1e-11)
-    for run in runs[2:]: np.testing.assert_allclose(run, runs[0], atol=2e-4)
+    for run in runs[2:]:
+        np.testing.assert_allclose(run, runs[0], atol=2e-4)
+
 
 def test_class_weights_keep_their_sum():
     problem = _problem()
-    run = minimize(problem, ImplicitSGD(learning_rate=50.), max_passes=5)
+    run = minimize(problem, ImplicitSGD(learning_rate=50.0), max_epochs=5)
     np.testing.assert_allclose(problem.unpack(run.state.params)[0].sum(0), 0, atol=1e-10)
+
 
 def test_zero_row_relaxes_to_log_k():
     problem = DoubleSum(np.zeros((1, 2)), np.array([0]), n_classes=9)
-    solver = ImplicitSGD(learning_rate=2., n_updates=200, decay=1.)
-    state = solver.step(problem, solver.init(problem, np.append(np.ones(18), 7.)), np.random.default_rng(0))
+    solver = ImplicitSGD(learning_rate=2.0, n_updates=200, learning_rate_decay=1.0)
+    state = solver.step(
+        problem, solver.init(problem, np.append(np.ones(18), 7.0)), np.random.default_rng(0)
+    )
     weights, log_norms = problem.unpack(state.params)
     assert log_norms[0] == pytest.approx(math.log(9)) and (weights == 1).all()
 
+
 def test_one_sample_and_two_classes():
-    problem = DoubleSum(np.array([[1., 2.]]), np.array([1]), n_classes=2)
-    run = minimize(problem, ImplicitSGD(learning_rate=10., decay=1.), max_passes=200)
+    problem = DoubleSum(np.array([[1.0, 2.0]]), np.array([1]), n_classes=2)
+    run = minimize(
+        problem, ImplicitSGD(learning_rate=10.0, learning_rate_decay=1.0), max_epochs=200
+    )
     assert run.column('loss')[-1] < run.column('loss')[0] and np.isfinite(run.state.params).all()
-    assert problem.log_loss(run.state.params) < .01
+    assert problem.log_loss(run.state.params) < 0.01
+
 
 @pytest.mark.parametrize('rate', [1e-6, 1e-2, 1e2, 1e6])
-@pytest.mark.parametrize('scale', [1e-3, 1., 1e3])
+@pytest.mark.parametrize('scale', [1e-3, 1.0, 1e3])
 def test_no_rate_and_no_score_overflows(rate, scale):
     problem = _problem(scipy.sparse.csr_array, np.float32)
-    start = problem.start()
+    start = problem.init_params()
     problem.unpack(start)[0][:] = scale * np.random.default_rng(0).normal(size=(7, 12))
-    run = minimize(problem, ImplicitSGD(learning_rate=rate), start, max_passes=5, record_on=0)
+    run = minimize(problem, ImplicitSGD(learning_rate=rate), start, max_epochs=5, loss_subset=0)
     assert np.isfinite(run.state.params).all()
 
+
 @pytest.mark.parametrize('kind', [np.asarray, scipy.sparse.csr_array])
-@pytest.mark.parametrize('rate', [.1, 1e4])
+@pytest.mark.parametrize('rate', [0.1, 1e4])
 def test_ridge_through_the_scale_is_the_ridge_done_in_full(kind, rate):
-    problem, solver = _problem(kind, ridge=.5), ImplicitSGD(learning_rate=rate, n_updates=300)
-    whole = solver.step(problem, solver.init(problem, problem.start()), np.random.default_rng(4))
-    again = solver.step(problem, solver.init(problem, problem.start()), np.random.default_rng(4))
+    problem, solver = _problem(kind, ridge=0.5), ImplicitSGD(learning_rate=rate, n_updates=300)
+    whole = solver.step(
+        problem, solver.init(problem, problem.init_params()), np.random.default_rng(4)
+    )
+    again = solver.step(
+        problem, solver.init(problem, problem.init_params()), np.random.default_rng(4)
+    )
     np.testing.assert_array_equal(again.params, whole.params)
-    draw, slow = problem.draw(np.random.default_rng(4), 40, 1), problem.start()
+    draw, slow = problem.draw(np.random.default_rng(4), 40, 1), problem.init_params()
     X = problem.features if kind is np.asarray else problem.features.toarray()
     weights, log_norms = problem.unpack(slow)
-    shrink = 1 / (1 + rate * .5)
-    for i, k in zip(draw.sample, draw.others[:, 0], strict=True):     # the formulas of eq. (10), every class shrunk
+    shrink = 1 / (1 + rate * 0.5)
+    for i, k in zip(
+        draw.sample, draw.others[:, 0], strict=True
+    ):  # the formulas of eq. (10), every class shrunk
         y, square = problem.labels[i], X[i] @ X[i]
         gap = shrink * X[i] @ (weights[k] - weights[y])
         weights *= shrink
-        if square == 0: continue
-        log_norms[i], move = pair_step(rate, math.log(6), .5 / (shrink * square), gap, log_norms[i])
+        if square == 0:
+            continue
+        log_norms[i], move = pair_step(
+            rate, math.log(6), 0.5 / (shrink * square), gap, log_norms[i]
+        )
         weights[k] -= shrink * move * X[i]
         weights[y] += shrink * move * X[i]
     fast = ImplicitSGD(learning_rate=rate, n_updates=40)
-    got = problem.unpack(fast.step(problem, fast.init(problem, problem.start()), np.random.default_rng(4)).params)
+    got = problem.unpack(
+        fast.step(
+            problem, fast.init(problem, problem.init_params()), np.random.default_rng(4)
+        ).params
+    )
     np.testing.assert_allclose(got[0], weights, atol=1e-9)
     np.testing.assert_allclose(got[1][X.any(1)], log_norms[X.any(1)], atol=1e-9)
 
+
 def test_reaches_the_optimum_with_a_ridge():
     rng = np.random.default_rng(0)
-    problem = DoubleSum(rng.normal(size=(12, 3)), rng.integers(4, size=12), n_classes=4, ridge=.1)
-    best = scipy.optimize.minimize(problem.loss, problem.start(), jac=problem.grad, method='L-BFGS-B').fun
-    run = minimize(problem, ImplicitSGD(learning_rate=1., decay=.995, n_updates=120), max_passes=10_000, record_every=100)
-    assert best <= run.column('loss')[-1] < best + .02 * 12
+    problem = DoubleSum(rng.normal(size=(12, 3)), rng.integers(4, size=12), n_classes=4, ridge=0.1)
+    best = scipy.optimize.minimize(
+        problem.loss, problem.init_params(), jac=problem.grad, method='L-BFGS-B'
+    ).fun
+    run = minimize(
+        problem,
+        ImplicitSGD(learning_rate=1.0, learning_rate_decay=0.995, n_updates=120),
+        max_epochs=10_000,
+        record_every=100,
+    )
+    assert best <= run.column('loss')[-1] < best + 0.02 * 12
+
 
 def test_same_seed_same_run_and_steps_are_pure():
     problem = _problem(scipy.sparse.csr_array)
-    one, two = (minimize(problem, ImplicitSGD(), max_passes=3, seed=5).state.params for _ in range(2))
+    one, two = (
+        minimize(problem, ImplicitSGD(), max_epochs=3, seed=5).state.params for _ in range(2)
+    )
     np.testing.assert_array_equal(one, two)
     solver = ImplicitSGD()
-    start = problem.start()
+    start = problem.init_params()
     state = solver.init(problem, start)
     solver.step(problem, state, np.random.default_rng(0))
     np.testing.assert_array_equal(state.params, start)
 
+
 def test_wrong_use_is_one_line():
     problem = _problem()
-    for settings_, word in [(dict(n_others=0), 'n_others=0'), (dict(visits='file'), "visits='file'"), (dict(learning_rate=0.), 'learning_rate=0'),
-                            (dict(decay=1.5), 'decay=1.5'),
-                            (dict(learning_rate=math.nan), 'nan')]:
-        with pytest.raises(ValueError, match=word) as caught: ImplicitSGD(**settings_)
+    for settings_, word in [
+        (dict(n_negatives=0), 'n_negatives=0'),
+        (dict(visits='file'), "visits='file'"),
+        (dict(learning_rate=0.0), 'learning_rate=0'),
+        (dict(learning_rate_decay=1.5), 'learning_rate_decay=1.5'),
+        (dict(learning_rate=math.nan), 'nan'),
+    ]:
+        with pytest.raises(ValueError, match=word) as caught:
+            ImplicitSGD(**settings_)
         assert '\n' not in str(caught.value)
-    with pytest.raises(ValueError, match='alpha'): ImplicitSGD().init(DoubleSum(np.eye(3), np.arange(3), alpha=1.), np.ones(12))
-    low = problem.start(); low[-1] = -1
-    with pytest.raises(ValueError, match='log_norms'): ImplicitSGD().init(problem, low)
+    with pytest.raises(ValueError, match='alpha'):
+        ImplicitSGD().init(DoubleSum(np.eye(3), np.arange(3), alpha=1.0), np.ones(12))
+    low = problem.init_params()
+    low[-1] = -1
+    with pytest.raises(ValueError, match='log_norms'):
+        ImplicitSGD().init(problem, low)

@@ -1,50 +1,87 @@
 "The race: what can meet what, and a fair start."
+
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from extreme_opt.core import SGD, SVRG, FixedStep, GradientDescent, LeastSquares, Majorizer, State, known_solvers, missing_abilities
+from extreme_opt.core import (
+    SGD,
+    SVRG,
+    FixedStep,
+    GradientDescent,
+    LeastSquares,
+    Majorizer,
+    State,
+    known_solvers,
+    missing_methods,
+)
 from extreme_opt.lab import meetings, race, trial
 
 
 @pytest.fixture
 def problem():
     features = np.random.default_rng(0).normal(size=(12, 3))
-    return LeastSquares(features, features.sum(1), .1)
+    return LeastSquares(features, features.sum(1), 0.1)
 
 
 def test_a_trial_says_what_is_missing_and_what_broke(problem):
     "Empty where a step is made; else the abilities that are missing, the error, or that the step is not finite."
     assert trial(problem, GradientDescent()) == ''
-    assert trial(problem, Majorizer()) == 'needs bound_at'
-    def broken(problem, params): raise IndexError('no such row')
-    assert trial(problem, SimpleNamespace(needs=(), init=broken, step=None)) == 'IndexError: no such row'
-    def wild(problem, state, rng): return state.advance(state.params * np.inf)
-    assert 'not finite' in trial(problem, SimpleNamespace(needs=(), init=lambda problem, params: State(params=params + 1), step=wild))
+    assert trial(problem, Majorizer()) == 'needs quadratic_bound'
+
+    def broken(problem, params):
+        raise IndexError('no such row')
+
+    assert (
+        trial(problem, SimpleNamespace(needs=(), init=broken, step=None))
+        == 'IndexError: no such row'
+    )
+
+    def wild(problem, state, rng):
+        return state.advance(state.params * np.inf)
+
+    assert 'not finite' in trial(
+        problem,
+        SimpleNamespace(needs=(), init=lambda problem, params: State(params=params + 1), step=wild),
+    )
 
 
 def test_the_table_agrees_with_the_abilities(problem):
     "A pair that runs has its abilities, and a pair that lacks one says so: for every solver that there is."
-    solvers = {name: kind() for name, kind in known_solvers().items()} | {'SVRG': SVRG(FixedStep(.01))}
+    solvers = {name: kind() for name, kind in known_solvers().items()} | {
+        'SVRG': SVRG(FixedStep(0.01))
+    }
     table = meetings({'squares': problem}, solvers)
     assert table.keys() == solvers.keys()
     for name, row in table.items():
-        assert row['squares'].startswith('needs') == bool(missing_abilities(problem, solvers[name])), name
-    assert all(table[name]['squares'] == '' for name in ('GradientDescent', 'LBFGS', 'SGD', 'SVRG', 'GaussNewton', 'Newton'))
+        assert row['squares'].startswith('needs') == bool(
+            missing_methods(problem, solvers[name])
+        ), name
+    assert all(
+        table[name]['squares'] == ''
+        for name in ('GradientDescent', 'LBFGS', 'SGD', 'SVRG', 'GaussNewton', 'Newton')
+    )
 
 
 def test_a_race_has_one_start_and_keeps_the_best_setting(problem):
     "Everybody starts at the same point; of several settings the lowest last loss counts, a diverged one never; the same seed, the same runs."
-    entrants = {'one': GradientDescent(), 'many': [SGD(rate) for rate in (1e-6, .02, 1e3)], 'lost': [SGD(1e3)]}
-    with np.errstate(all='ignore'): runs, again = (race(problem, entrants, max_passes=10, seed=3) for _ in range(2))
+    entrants = {
+        'one': GradientDescent(),
+        'many': [SGD(rate) for rate in (1e-6, 0.02, 1e3)],
+        'lost': [SGD(1e3)],
+    }
+    with np.errstate(all='ignore'):
+        runs, again = (race(problem, entrants, max_epochs=10, seed=3) for _ in range(2))
     first = {name: run.column('loss')[0] for name, run in runs.items()}
     assert len(set(first.values())) == 1
-    assert runs['many'].column('loss')[-1] < .9 * first['many']
+    assert runs['many'].column('loss')[-1] < 0.9 * first['many']
     assert not np.isfinite(runs['lost'].column('loss')[-1]) and 'not finite' in runs['lost'].message
     np.testing.assert_array_equal(runs['many'].state.params, again['many'].state.params)
 
 
 def test_what_goes_wrong_is_said(problem):
-    with pytest.raises(ValueError, match='late enters with no setting'): race(problem, {'late': []}, max_passes=1)
-    with pytest.raises(TypeError, match='Majorizer needs `bound_at`'): race(problem, {'bm': Majorizer()}, max_passes=1)
+    with pytest.raises(ValueError, match='late enters with no setting'):
+        race(problem, {'late': []}, max_epochs=1)
+    with pytest.raises(TypeError, match='Majorizer needs `quadratic_bound`'):
+        race(problem, {'bm': Majorizer()}, max_epochs=1)

@@ -1,4 +1,5 @@
 "Scalar kernels, sparse rows and conjugate gradients against other people's arithmetic."
+
 import math
 
 import mpmath
@@ -6,50 +7,103 @@ import numpy as np
 import pytest
 import scipy.sparse
 import scipy.special
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from extreme_opt.core.linalg import (conjugate_gradients, damped_log, log_sum_exp, omega, row_add, row_dot, row_norms,
-                                     row_squares, softplus, wright_omega)
+from extreme_opt.core.linalg import (
+    conjugate_gradients,
+    csr_axpy,
+    csr_dot,
+    damped_log,
+    log_sum_exp,
+    omega,
+    row_norms,
+    softplus,
+    squared_row_norms,
+    wright_omega,
+)
 
-OMEGA = {-100: 3.720075976020836e-44, -20: 2.0611536181902036e-9, -2: 0.12002823898764123, -1: 0.2784645427610738,
-         0: 0.56714329040978387, 1: 1., 4: 2.9262710624435009, 10: 7.9294200950196973, 1000: 993.0991694723891,
-         1e4: 9990.7905809942519, 1e8: 99999981.57931944}
-DAMPED = [(.001, 3, .018713167867721108), (1, 3, 1.9262710624435009), (10, -2, -1.8013806724148191),
-          (800, 5, 4.9937771804898138), (1e8, 3, 2.9999999700000007)]
+OMEGA = {
+    -100: 3.720075976020836e-44,
+    -20: 2.0611536181902036e-9,
+    -2: 0.12002823898764123,
+    -1: 0.2784645427610738,
+    0: 0.56714329040978387,
+    1: 1.0,
+    4: 2.9262710624435009,
+    10: 7.9294200950196973,
+    1000: 993.0991694723891,
+    1e4: 9990.7905809942519,
+    1e8: 99999981.57931944,
+}
+DAMPED = [
+    (0.001, 3, 0.018713167867721108),
+    (1, 3, 1.9262710624435009),
+    (10, -2, -1.8013806724148191),
+    (800, 5, 4.9937771804898138),
+    (1e8, 3, 2.9999999700000007),
+]
+
 
 def exact_omega(t):
     "Fifty digits, by Newton from our own value: a wrong start would show as a large distance."
     with mpmath.workdps(50):
         t = mpmath.mpf(float(t))
         w = mpmath.exp(t) if t < -60 else mpmath.mpf(omega(float(t)))
-        for _ in range(4): w *= (1 + t - mpmath.log(w)) / (1 + w)
-        assert abs(w + mpmath.log(w) - t) < mpmath.mpf(10)**-40 * (1 + abs(t))
+        for _ in range(4):
+            w *= (1 + t - mpmath.log(w)) / (1 + w)
+        assert abs(w + mpmath.log(w) - t) < mpmath.mpf(10) ** -40 * (1 + abs(t))
         return w
+
 
 def test_omega_within_four_ulp():
     rng = np.random.default_rng(0)
-    points = np.concatenate([rng.uniform(-700, -45, 400), rng.uniform(-46, 60, 2000), np.exp(rng.uniform(0, math.log(1e8), 800)),
-                             np.nextafter([-45, -2, 1, 4.2], -1e9), [-45, -2, 1, 4.2], np.nextafter([-45, -2, 1, 4.2], 1e9), [-700, 1e8]])
+    points = np.concatenate(
+        [
+            rng.uniform(-700, -45, 400),
+            rng.uniform(-46, 60, 2000),
+            np.exp(rng.uniform(0, math.log(1e8), 800)),
+            np.nextafter([-45, -2, 1, 4.2], -1e9),
+            [-45, -2, 1, 4.2],
+            np.nextafter([-45, -2, 1, 4.2], 1e9),
+            [-700, 1e8],
+        ]
+    )
     values = wright_omega(points)
     for t, w in zip(points, values):
-        with mpmath.workdps(50): distance = abs(mpmath.mpf(float(w)) - exact_omega(t)) / mpmath.mpf(float(np.spacing(w)))
+        with mpmath.workdps(50):
+            distance = abs(mpmath.mpf(float(w)) - exact_omega(t)) / mpmath.mpf(float(np.spacing(w)))
         assert distance <= 4, (t, w, float(distance))
 
+
 @pytest.mark.parametrize('t, w', OMEGA.items())
-def test_omega_golden(t, w): assert omega(float(t)) == pytest.approx(w, rel=4e-16)
+def test_omega_golden(t, w):
+    assert omega(float(t)) == pytest.approx(w, rel=4e-16)
+
 
 def test_omega_at_the_ends():
-    assert omega(-1e9) == 0 and omega(math.inf) == math.inf and omega(-math.inf) == 0 and math.isnan(omega(math.nan))
-    assert omega(1e300) == pytest.approx(1e300) and 0 < omega(-744.) < 1e-320
+    assert (
+        omega(-1e9) == 0
+        and omega(math.inf) == math.inf
+        and omega(-math.inf) == 0
+        and math.isnan(omega(math.nan))
+    )
+    assert omega(1e300) == pytest.approx(1e300) and 0 < omega(-744.0) < 1e-320
+
 
 def test_wright_omega_keeps_shapes():
     t = np.linspace(-5, 5, 12).reshape(3, 4)
-    np.testing.assert_allclose(wright_omega(t[:, ::2]), scipy.special.wrightomega(t[:, ::2]), rtol=1e-14)
+    np.testing.assert_allclose(
+        wright_omega(t[:, ::2]), scipy.special.wrightomega(t[:, ::2]), rtol=1e-14
+    )
     assert isinstance(wright_omega(1), float) and wright_omega(np.zeros((0, 3))).shape == (0, 3)
     assert wright_omega(t.astype(np.float32)).dtype == np.float64
 
+
 @pytest.mark.parametrize('A, y, d', DAMPED)
-def test_damped_log_golden(A, y, d): assert damped_log(float(A), float(y)) == pytest.approx(d, rel=2e-15)
+def test_damped_log_golden(A, y, d):
+    assert damped_log(float(A), float(y)) == pytest.approx(d, rel=2e-15)
+
 
 @settings(max_examples=300, deadline=None)
 @given(st.floats(-6, 8), st.floats(-1e4, 1e4))
@@ -57,30 +111,48 @@ def test_damped_log_solves_its_equation(log10_A, y):
     A, d = 10**log10_A, damped_log(10**log10_A, y)
     assert -A <= d and math.isfinite(d)
     with mpmath.workdps(50):
-        start = mpmath.mpf(A) + mpmath.log(A) + mpmath.mpf(y)                # omega(start) - A, in fifty digits
+        start = mpmath.mpf(A) + mpmath.log(A) + mpmath.mpf(y)  # omega(start) - A, in fifty digits
         w = mpmath.mpf(omega(float(start))) if start > -600 else mpmath.exp(start)
-        for _ in range(6): w *= (1 + start - mpmath.log(w)) / (1 + w)
-        assert abs(w - mpmath.mpf(A) - mpmath.mpf(d)) <= 1e-14 * max(abs(d), min(A, 1.)) + 1e-300
+        for _ in range(6):
+            w *= (1 + start - mpmath.log(w)) / (1 + w)
+        assert abs(w - mpmath.mpf(A) - mpmath.mpf(d)) <= 1e-14 * max(abs(d), min(A, 1.0)) + 1e-300
+
 
 def test_damped_log_limits():
-    assert damped_log(0., 5.) == 0 and damped_log(math.inf, 5.) == 5
-    assert damped_log(1e-300, 5.) == pytest.approx(0, abs=1e-290) and damped_log(1e18, -7.) == pytest.approx(-7)
+    assert damped_log(0.0, 5.0) == 0 and damped_log(math.inf, 5.0) == 5
+    assert damped_log(1e-300, 5.0) == pytest.approx(0, abs=1e-290) and damped_log(
+        1e18, -7.0
+    ) == pytest.approx(-7)
+
 
 def test_softplus():
     z = np.concatenate([np.linspace(-745, 745, 301), [-1e300, 1e300]])
     np.testing.assert_allclose([softplus(v) for v in z], np.logaddexp(0, z), rtol=1e-15)
-    assert softplus(math.inf) == math.inf and softplus(-math.inf) == 0 and math.isnan(softplus(math.nan))
+    assert (
+        softplus(math.inf) == math.inf
+        and softplus(-math.inf) == 0
+        and math.isnan(softplus(math.nan))
+    )
+
 
 def test_log_sum_exp_against_scipy():
     rng = np.random.default_rng(0)
     for shape, axis in [((7,), None), ((4, 5), 1), ((4, 5), 0), ((2, 3, 4), 2), ((3, 4), None)]:
         a = rng.normal(scale=300, size=shape)
-        np.testing.assert_allclose(log_sum_exp(a, axis=axis), scipy.special.logsumexp(a, axis=axis), rtol=1e-14)
+        np.testing.assert_allclose(
+            log_sum_exp(a, axis=axis), scipy.special.logsumexp(a, axis=axis), rtol=1e-14
+        )
     a[0, 0] = -np.inf
-    np.testing.assert_allclose(log_sum_exp(a, axis=1), scipy.special.logsumexp(a, axis=1), rtol=1e-14)
-    assert log_sum_exp(np.array([np.inf, np.inf, 1.])) == np.inf and log_sum_exp(np.array([-np.inf])) == -np.inf
-    assert np.isnan(log_sum_exp(np.array([np.nan, 1.]))) and log_sum_exp(np.zeros(0)) == -np.inf
+    np.testing.assert_allclose(
+        log_sum_exp(a, axis=1), scipy.special.logsumexp(a, axis=1), rtol=1e-14
+    )
+    assert (
+        log_sum_exp(np.array([np.inf, np.inf, 1.0])) == np.inf
+        and log_sum_exp(np.array([-np.inf])) == -np.inf
+    )
+    assert np.isnan(log_sum_exp(np.array([np.nan, 1.0]))) and log_sum_exp(np.zeros(0)) == -np.inf
     assert log_sum_exp(np.zeros((2, 0)), axis=1).tolist() == [-np.inf] * 2
+
 
 def test_log_sum_exp_sums_float32_in_float64():
     a = np.random.default_rng(0).normal(size=(2, 200_000)).astype(np.float32)
@@ -88,54 +160,94 @@ def test_log_sum_exp_sums_float32_in_float64():
     assert got.dtype == np.float64
     np.testing.assert_allclose(got, scipy.special.logsumexp(a.astype(float), axis=1), atol=1e-8)
 
+
 @pytest.mark.parametrize('kind', [np.float32, np.float64])
 @pytest.mark.parametrize('n_nonzero', [0, 1, 3, 4, 5, 8, 11])
 def test_row_kernels(kind, n_nonzero):
     rng = np.random.default_rng(n_nonzero)
     indices = np.sort(rng.choice(30, n_nonzero, replace=False)).astype(np.int32)
     values, vector = rng.normal(size=n_nonzero).astype(kind), rng.normal(size=30).astype(kind)
-    assert row_dot(indices, values, vector) == pytest.approx(values.astype(float) @ vector[indices].astype(float), rel=1e-12, abs=1e-15)
+    assert csr_dot(indices, values, vector) == pytest.approx(
+        values.astype(float) @ vector[indices].astype(float), rel=1e-12, abs=1e-15
+    )
     moved, expected = vector.copy(), vector.copy()
-    row_add(indices, values, moved, .3)
-    expected[indices] += kind(.3) * values
-    np.testing.assert_allclose(moved, expected, rtol=1e-7 if kind == np.float32 else 1e-15, atol=1e-6 if kind == np.float32 else 1e-15)
+    csr_axpy(indices, values, moved, 0.3)
+    expected[indices] += kind(0.3) * values
+    np.testing.assert_allclose(
+        moved,
+        expected,
+        rtol=1e-7 if kind == np.float32 else 1e-15,
+        atol=1e-6 if kind == np.float32 else 1e-15,
+    )
+
 
 def test_row_norms():
-    X = scipy.sparse.random(40, 30, density=.2, format='csr', random_state=0, dtype=np.float32)
-    X.data[X.indptr[3]:X.indptr[4]] = 0
+    X = scipy.sparse.random(40, 30, density=0.2, format='csr', random_state=0, dtype=np.float32)
+    X.data[X.indptr[3] : X.indptr[4]] = 0
     for features in (X, X.toarray(), X.toarray().astype(float), X.astype(float)):
-        np.testing.assert_allclose(row_norms(features), np.linalg.norm(X.toarray().astype(float), axis=1), rtol=1e-7)
-        assert row_squares(features).dtype == np.float64
+        np.testing.assert_allclose(
+            row_norms(features), np.linalg.norm(X.toarray().astype(float), axis=1), rtol=1e-7
+        )
+        assert squared_row_norms(features).dtype == np.float64
+
 
 def test_conjugate_gradients_against_numpy():
     rng = np.random.default_rng(0)
     for n in (1, 2, 30):
         root = rng.normal(size=(n, n))
         C, b = root @ root.T + np.eye(n), rng.normal(size=n)
-        solve = conjugate_gradients(lambda v, C=C: C @ v, b, rng.normal(size=n), tolerance=1e-10, max_steps=10 * n)
+        solve = conjugate_gradients(
+            lambda v, C=C: C @ v, b, rng.normal(size=n), tol=1e-10, max_iter=10 * n
+        )
         np.testing.assert_allclose(solve.solution, np.linalg.solve(C, b), rtol=1e-6, atol=1e-9)
         assert solve.converged and len(solve.residual_norms) >= 2 and 'fell below' in solve.message
         diagonal = np.diag(C)
-        helped = conjugate_gradients(lambda v, C=C: C @ v, b, tolerance=1e-10, max_steps=10 * n, precondition=lambda v, d=diagonal: v / d)
+        helped = conjugate_gradients(
+            lambda v, C=C: C @ v,
+            b,
+            tol=1e-10,
+            max_iter=10 * n,
+            precondition=lambda v, d=diagonal: v / d,
+        )
         np.testing.assert_allclose(helped.solution, solve.solution, rtol=1e-6, atol=1e-8)
 
+
 def test_conjugate_gradients_stops_with_a_reason():
-    b = np.array([1., 2., 3.])
+    b = np.array([1.0, 2.0, 3.0])
     zero = conjugate_gradients(lambda v: v, np.zeros(3))
     assert zero.converged and not zero.solution.any() and len(zero.residual_norms) == 1
-    climb = conjugate_gradients(lambda v: np.array([1., 1., -5.]) * v, b)
-    assert not climb.converged and 'negative curvature' in climb.message and np.isfinite(climb.solution).all()
+    climb = conjugate_gradients(lambda v: np.array([1.0, 1.0, -5.0]) * v, b)
+    assert (
+        not climb.converged
+        and 'negative curvature' in climb.message
+        and np.isfinite(climb.solution).all()
+    )
     flat = conjugate_gradients(lambda v: 0 * v, b)
     assert not flat.converged and 'negative curvature' in flat.message
     lost = conjugate_gradients(lambda v: v * np.nan, b)
-    assert not lost.converged and 'not finite in step 1' in lost.message and np.isfinite(lost.solution).all()
-    bad = conjugate_gradients(lambda v: v, np.array([1., np.inf]))
-    assert not bad.converged and 'start is not finite' in bad.message and np.isfinite(bad.solution).all()
-    short = conjugate_gradients(lambda v: np.array([1., 10., 100.]) * v, b, tolerance=1e-12, max_steps=1)
-    assert not short.converged and 'max_steps=1' in short.message and len(short.residual_norms) == 2
+    assert (
+        not lost.converged
+        and 'not finite in step 1' in lost.message
+        and np.isfinite(lost.solution).all()
+    )
+    bad = conjugate_gradients(lambda v: v, np.array([1.0, np.inf]))
+    assert (
+        not bad.converged
+        and 'start is not finite' in bad.message
+        and np.isfinite(bad.solution).all()
+    )
+    short = conjugate_gradients(
+        lambda v: np.array([1.0, 10.0, 100.0]) * v, b, tol=1e-12, max_iter=1
+    )
+    assert not short.converged and 'max_iter=1' in short.message and len(short.residual_norms) == 2
+
 
 def test_conjugate_gradients_keeps_inputs_and_dtype():
     b, start = np.arange(1, 5, dtype=np.float32), np.ones(4, np.float32)
     solve = conjugate_gradients(lambda v: 2 * v, b, start)
-    assert solve.solution.dtype == np.float32 and start.tolist() == [1] * 4 and b.tolist() == [1, 2, 3, 4]
+    assert (
+        solve.solution.dtype == np.float32
+        and start.tolist() == [1] * 4
+        and b.tolist() == [1, 2, 3, 4]
+    )
     np.testing.assert_allclose(solve.solution, b / 2)

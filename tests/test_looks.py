@@ -1,4 +1,5 @@
 "What the style sheet must not spoil: roots and numbers of formulas, and tables that fit a desk."
+
 from built_site import own_scripts, report, site  # noqa: F401 (fixtures)
 from test_browser import DESK, PHONE, READ, address, browser, pytestmark, visit  # noqa: F401 (fixtures)
 
@@ -12,7 +13,9 @@ CUT = """() => [...document.querySelectorAll('div.math')].filter(box => {
 def test_formulas_are_drawn_whole_on_a_desk_and_on_a_phone(visit):  # noqa: F811
     tab = visit('evidence/ordinal/theory.html', DESK)
     tab.evaluate(READ)
-    heights = tab.evaluate("() => [...document.querySelectorAll('mjx-container svg')].map(e => e.getBoundingClientRect().height)")
+    heights = tab.evaluate(
+        "() => [...document.querySelectorAll('mjx-container svg')].map(e => e.getBoundingClientRect().height)"
+    )
     assert heights and min(heights) > 2
     assert tab.evaluate(CUT) == []
     tab.set_viewport_size(PHONE)
@@ -22,5 +25,7 @@ def test_formulas_are_drawn_whole_on_a_desk_and_on_a_phone(visit):  # noqa: F811
 
 def test_the_verdicts_of_the_ledger_are_readable(visit):  # noqa: F811
     tab = visit('evidence/ledger/bound.html', DESK)
-    widths = tab.evaluate("() => [...document.querySelectorAll('.ledger td:nth-child(3)')].map(e => e.getBoundingClientRect().width)")
+    widths = tab.evaluate(
+        "() => [...document.querySelectorAll('.ledger td:nth-child(3)')].map(e => e.getBoundingClientRect().width)"
+    )
     assert widths and min(widths) > 140

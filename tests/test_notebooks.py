@@ -1,4 +1,5 @@
 "Every notebook runs, once, and its stored outputs belong to its code."
+
 import json
 
 import notebooks
@@ -13,22 +14,32 @@ NAMES = [str(path.relative_to(notebooks.NBS).with_suffix('')) for path in PAGES]
 def test_runs(path, record_property):
     "The page runs from top to bottom and its assertions hold; the executed copy is what `make tutorials` builds the site from."
     result = notebooks.execute(path)
-    notebooks.write(result.notebook, notebooks.EXECUTED/path.relative_to(notebooks.NBS))
-    if result.cpu > notebooks.REPORT: record_property('note', notebooks.slow_note(path, result.cpu))
+    notebooks.write(result.notebook, notebooks.EXECUTED / path.relative_to(notebooks.NBS))
+    if result.cpu > notebooks.REPORT:
+        record_property('note', notebooks.slow_note(path, result.cpu))
 
 
 def test_outputs_belong_to_the_code():
     "Nothing is executed: the digest that `make refresh` stored is that of the code cells as they stand."
     said = {path: notebooks.stale(notebooks.read(path)) for path in PAGES}
-    wrong = [f'{path.relative_to(notebooks.ROOT)} {why}; run: make refresh name={path.stem}' for path, why in said.items() if why]
-    if wrong: pytest.fail('\n'.join(wrong), pytrace=False)
+    wrong = [
+        f'{path.relative_to(notebooks.ROOT)} {why}; run: make refresh name={path.stem}'
+        for path, why in said.items()
+        if why
+    ]
+    if wrong:
+        pytest.fail('\n'.join(wrong), pytrace=False)
 
 
 def test_sizes():
     "A notebook stays under 400 KB and each of its cells under 150 KB of output."
     for path in PAGES:
         page = notebooks.read(path)
-        large = [i for i, cell in enumerate(page['cells']) if len(json.dumps(cell.get('outputs', []))) > 150_000]
+        large = [
+            i
+            for i, cell in enumerate(page['cells'])
+            if len(json.dumps(cell.get('outputs', []))) > 150_000
+        ]
         assert path.stat().st_size <= 400_000, path
         assert [notebooks.describe(page, i) for i in large] == [], path
 

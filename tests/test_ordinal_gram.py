@@ -1,4 +1,5 @@
 "Gram matrices against coordinates, the projection against rivals, and the constants of the convergence proof."
+
 import itertools
 import math
 
@@ -14,28 +15,41 @@ from extreme_opt.ordinal.losses import CKL, SOE, STE, TSTE, Hinge
 from extreme_opt.ordinal.problem import Comparisons
 from extreme_opt.ordinal.theory import largest_batch, lyapunov
 
-LOSSES = STE(), STE(margin=1.), TSTE(1.), TSTE(9.), CKL(.1), Hinge(), SOE()
+LOSSES = STE(), STE(margin=1.0), TSTE(1.0), TSTE(9.0), CKL(0.1), Hinge(), SOE()
 
 
 def made(loss=None, n=10, n_columns=3, n_terms=60, weighted=False, seed=0, **options):
     "Comparisons of both kinds, with a map to look at them from."
     rng = np.random.default_rng(seed)
     rows = np.array([rng.permutation(n)[:n_columns] for _ in range(n_terms)])
-    weights = rng.uniform(.2, 3, n_terms) if weighted else None
+    weights = rng.uniform(0.2, 3, n_terms) if weighted else None
     points = rng.normal(size=(n, 3))
-    return GramComparisons(rows, loss or STE(), n, weights=weights, **options), points - points.mean(0), rows, weights
+    return (
+        GramComparisons(rows, loss or STE(), n, weights=weights, **options),
+        points - points.mean(0),
+        rows,
+        weights,
+    )
 
 
-@pytest.mark.parametrize('loss, n_columns, weighted', list(itertools.product(LOSSES, (3, 4), (False, True))))
+@pytest.mark.parametrize(
+    'loss, n_columns, weighted', list(itertools.product(LOSSES, (3, 4), (False, True)))
+)
 def test_same_as_over_coordinates(loss, n_columns, weighted):
-    problem, points, rows, weights = made(loss, n_columns=n_columns, weighted=weighted, trace=.3)
-    flat, params = Comparisons(rows, 3, loss, 10, weights=weights, ridge=.6), (points @ points.T).ravel()
+    problem, points, rows, weights = made(loss, n_columns=n_columns, weighted=weighted, trace=0.3)
+    flat, params = (
+        Comparisons(rows, 3, loss, 10, weights=weights, ridge=0.6),
+        (points @ points.T).ravel(),
+    )
     assert problem.loss(params) == pytest.approx(flat.loss(points.ravel()), rel=1e-12)
     slope = problem.unpack(problem.grad(params))
-    np.testing.assert_allclose(2 * slope @ points, flat.unpack(flat.grad(points.ravel())), atol=1e-12)
+    np.testing.assert_allclose(
+        2 * slope @ points, flat.unpack(flat.grad(points.ravel())), atol=1e-12
+    )
     np.testing.assert_allclose(slope.sum(0), 0, atol=1e-14)
     np.testing.assert_array_equal(slope, slope.T)
-    if loss.kind not in (3, 4): check_gradient(problem, params, atol=1e-6)
+    if loss.kind not in (3, 4):
+        check_gradient(problem, params, atol=1e-6)
     batches = [np.array([q]) for q in range(len(rows))]
     check_unbiased(problem, params, batches)
     check_unbiased(problem, params, batches, estimate=problem.loss_at, exact=problem.loss(params))
@@ -51,7 +65,7 @@ def test_projection_is_the_nearest():
         assert np.linalg.eigvalsh(found)[0] >= -1e-12
         np.testing.assert_allclose(nearest_gram(found), found, atol=1e-12)
         for _ in range(50):
-            rival = nearest_gram(found + rng.normal(size=(n, n)) * 10**rng.uniform(-3, 0))
+            rival = nearest_gram(found + rng.normal(size=(n, n)) * 10 ** rng.uniform(-3, 0))
             assert np.sum((matrix - found) * (rival - found)) <= 1e-10
         for rank in range(1, n + 1):
             assert np.linalg.matrix_rank(nearest_gram(matrix, rank), tol=1e-9) <= rank
@@ -66,19 +80,25 @@ def test_coordinates_keep_the_widest_directions():
     np.testing.assert_allclose(coordinates(points @ points.T, 2), full[:, :2])
 
 
-@pytest.mark.parametrize('loss, n_columns', [(STE(), 3), (STE(), 4), (STE(margin=1.), 3)])
+@pytest.mark.parametrize('loss, n_columns', [(STE(), 3), (STE(), 4), (STE(margin=1.0), 3)])
 def test_the_minimum_is_that_of_all_columns(loss, n_columns):
-    problem, _, rows, _ = made(loss, n=9, n_columns=n_columns, n_terms=150, trace=.1)
-    run = minimize(problem, ProjectedGradient(), max_steps=600, tolerance=1e-7)
-    rival = minimize(Comparisons(rows, 8, loss, 9, ridge=.2), LBFGS(), max_steps=600, seed=4)
+    problem, _, rows, _ = made(loss, n=9, n_columns=n_columns, n_terms=150, trace=0.1)
+    run = minimize(problem, ProjectedGradient(), max_iter=600, tol=1e-7)
+    rival = minimize(Comparisons(rows, 8, loss, 9, ridge=0.2), LBFGS(), max_iter=600, seed=4)
     assert run.state.loss == pytest.approx(rival.column('loss').min(), abs=1e-7)
     losses = run.column('loss')
-    assert (np.diff(losses) <= 1e-12).all()                                           # it never goes up
+    assert (np.diff(losses) <= 1e-12).all()  # it never goes up
     slope, gram = problem.unpack(problem.grad(run.state.params)), problem.unpack(run.state.params)
     assert np.linalg.eigvalsh(slope)[0] > -1e-5 and abs(np.sum(slope * gram)) < 1e-5
-    plain = minimize(problem, ProjectedGradient(accelerated=False), max_steps=1500, tolerance=1e-6)
+    plain = minimize(problem, ProjectedGradient(accelerated=False), max_iter=1500, tol=1e-6)
     assert plain.state.loss == pytest.approx(run.state.loss, abs=1e-6)
-    other = minimize(problem, ProjectedGradient(), np.cov(np.random.default_rng(5).normal(size=(9, 9))).ravel(), max_steps=600, tolerance=1e-7)
+    other = minimize(
+        problem,
+        ProjectedGradient(),
+        np.cov(np.random.default_rng(5).normal(size=(9, 9))).ravel(),
+        max_iter=600,
+        tol=1e-7,
+    )
     assert other.state.loss == pytest.approx(run.state.loss, abs=1e-7)
 
 
@@ -86,8 +106,8 @@ def test_the_minimum_is_that_of_all_columns(loss, n_columns):
 def test_every_loss_descends_and_stays_in_the_cone(loss):
     data, _ = planted_triplets(15, 2, 400, seed=3)
     for rank in (None, 2):
-        problem = GramComparisons(data.triplets, loss, 15, trace=.1, rank=rank)
-        run = minimize(problem, ProjectedGradient(), max_steps=25)
+        problem = GramComparisons(data.triplets, loss, 15, trace=0.1, rank=rank)
+        run = minimize(problem, ProjectedGradient(), max_iter=25)
         losses = run.column('loss')
         assert losses[-1] < losses[0] and (np.diff(losses) <= 1e-12).all()
         values = np.linalg.eigvalsh(problem.unpack(run.state.params))
@@ -95,55 +115,78 @@ def test_every_loss_descends_and_stays_in_the_cone(loss):
 
 
 def test_a_run_is_counted_saved_and_continued(tmp_path):
-    problem, *_ = made(trace=.1)
-    whole = minimize(problem, ProjectedGradient(), max_steps=12)
-    assert whole.state.n_terms == whole.state.n_passes * problem.n_terms and whole.state.n_passes >= 24
-    minimize(problem, ProjectedGradient(), max_steps=5, checkpoint=tmp_path/'run.npz')
-    kept = minimize(problem, ProjectedGradient(), max_steps=12, resume=tmp_path/'run.npz')
+    problem, *_ = made(trace=0.1)
+    whole = minimize(problem, ProjectedGradient(), max_iter=12)
+    assert (
+        whole.state.n_terms == whole.state.n_epochs * problem.n_terms and whole.state.n_epochs >= 24
+    )
+    minimize(problem, ProjectedGradient(), max_iter=5, checkpoint=tmp_path / 'run.npz')
+    kept = minimize(problem, ProjectedGradient(), max_iter=12, resume=tmp_path / 'run.npz')
     np.testing.assert_array_equal(kept.state.params, whole.state.params)
-    assert Run.load(tmp_path/'run.npz').state.n_steps == 5
-    assert np.isfinite(minimize(problem, SGD(.05), max_steps=2).state.params).all()
+    assert Run.load(tmp_path / 'run.npz').state.n_iter == 5
+    assert np.isfinite(minimize(problem, SGD(0.05), max_iter=2).state.params).all()
 
 
 def test_a_minimum_ends_the_run():
-    problem, *_ = made(trace=50.)                       # so dear that one point is best
-    run = minimize(problem, ProjectedGradient(), max_steps=50)
-    assert 'no projected step' in run.message and not run.state.params.any() and run.state.loss == pytest.approx(math.log(2))
+    problem, *_ = made(trace=50.0)  # so dear that one point is best
+    run = minimize(problem, ProjectedGradient(), max_iter=50)
+    assert (
+        'no projected step' in run.message
+        and not run.state.params.any()
+        and run.state.loss == pytest.approx(math.log(2))
+    )
 
 
-@pytest.mark.parametrize('wrong, words', [(dict(rank=0), 'rank=0'), (dict(trace=-1), 'trace=-1'), (dict(trace=np.nan), 'trace=nan'),
-                                          (dict(weights=[1.]), 'weights has shape'), (dict(n_objects=2), 'triplets[0]')])
+@pytest.mark.parametrize(
+    'wrong, words',
+    [
+        (dict(rank=0), 'rank=0'),
+        (dict(trace=-1), 'trace=-1'),
+        (dict(trace=np.nan), 'trace=nan'),
+        (dict(weights=[1.0]), 'weights has shape'),
+        (dict(n_objects=2), 'triplets[0]'),
+    ],
+)
 def test_wrong_settings_are_named(wrong, words):
-    with pytest.raises(ValueError) as error: GramComparisons([[0, 1, 2], [1, 0, 2]], **wrong)
+    with pytest.raises(ValueError) as error:
+        GramComparisons([[0, 1, 2], [1, 0, 2]], **wrong)
     assert words in str(error.value) and '\n' not in str(error.value)
 
 
-@pytest.mark.parametrize('wrong', [dict(step_size=0), dict(shrink=1.), dict(grow=.5), dict(step_size=np.nan)])
+@pytest.mark.parametrize(
+    'wrong', [dict(step_size=0), dict(shrink=1.0), dict(grow=0.5), dict(step_size=np.nan)]
+)
 def test_wrong_solver_settings_are_named(wrong):
-    with pytest.raises(ValueError, match=next(iter(wrong))): ProjectedGradient(**wrong)
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        ProjectedGradient(**wrong)
 
 
 # ------------------------------------------------------------------------------------------ the proof
 def test_the_guarantee_holds_over_a_grid():
-    for condition, n_inner in itertools.product(np.geomspace(.3, 10, 7), (60, 700, 9000)):
+    for condition, n_inner in itertools.product(np.geomspace(0.3, 10, 7), (60, 700, 9000)):
         for divided in (False, True):
             size = largest_batch(n_inner, condition, divided)
-            n_steps = max(1, int(n_inner / size)) if divided and size else n_inner
-            if not size: continue
+            n_iter = max(1, int(n_inner / size)) if divided and size else n_inner
+            if not size:
+                continue
             for step in np.geomspace(1 / (n_inner * (1 + 1 / condition)), condition / n_inner, 5):
                 pull = 4 * n_inner * step**2 * (1 if divided else size)
-                assert lyapunov(n_steps, size, step, pull=pull)[1].min() >= .25, (condition, n_inner, divided)
+                assert lyapunov(n_iter, size, step, pull=pull)[1].min() >= 0.25, (
+                    condition,
+                    n_inner,
+                    divided,
+                )
 
 
 def test_the_cap_grows_like_a_root():
-    assert largest_batch(40_000, 1.) / largest_batch(10_000, 1.) == pytest.approx(2, rel=.02)
-    assert largest_batch(40_000, 1., divided=True) == 4 * largest_batch(10_000, 1., divided=True)
-    assert largest_batch(5, 1., divided=True) == 0
+    assert largest_batch(40_000, 1.0) / largest_batch(10_000, 1.0) == pytest.approx(2, rel=0.02)
+    assert largest_batch(40_000, 1.0, divided=True) == 4 * largest_batch(10_000, 1.0, divided=True)
+    assert largest_batch(5, 1.0, divided=True) == 0
 
 
 def test_scaling_lengths_scales_the_proof():
     "With the smoothness in other units, the gain stays and the reach scales along."
-    reach, gain = lyapunov(20, 2, .01)
-    scaled, same = lyapunov(20, 2, .01 / 7, smoothness=7.)
+    reach, gain = lyapunov(20, 2, 0.01)
+    scaled, same = lyapunov(20, 2, 0.01 / 7, smoothness=7.0)
     np.testing.assert_allclose(same, gain, rtol=1e-9)
     np.testing.assert_allclose(scaled, 7 * reach, rtol=1e-9)

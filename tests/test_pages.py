@@ -1,4 +1,5 @@
 "Where pages stand, and what lessons of rebuilt chapters may hold."
+
 import re
 
 import notebooks
@@ -24,10 +25,15 @@ def test_an_engine_page_is_named_after_its_module():
     "`engine/core/61_svrg` exports to `core.svrg`, and every engine page exports."
     exporting = {page: module for page, module in modules() if page.parts[0] == 'engine'}
     assert len(exporting) > 20
-    wrong = [f'nbs/{page}.ipynb exports to {module}' for page, module in exporting.items()
-             if module.split('.') != [page.parts[1], re.sub(r'^\d+_', '', page.name)]]
+    wrong = [
+        f'nbs/{page}.ipynb exports to {module}'
+        for page, module in exporting.items()
+        if module.split('.') != [page.parts[1], re.sub(r'^\d+_', '', page.name)]
+    ]
     assert wrong == []
-    engines = {path.relative_to(notebooks.NBS).with_suffix('') for path in notebooks.find(['engine'])}
+    engines = {
+        path.relative_to(notebooks.NBS).with_suffix('') for path in notebooks.find(['engine'])
+    }
     assert engines == set(exporting)
 
 
@@ -42,18 +48,33 @@ def test_lessons_of_rebuilt_chapters_keep_their_measures(chapter):
     "Words a line, lines of code, exported lines, the first result and sliders of each lesson."
     if chapter == 'none yet':
         pytest.skip('no chapter is rebuilt yet; name it in docs/pages.py when it is')
-    assert [fault for page in pages.measured([f'learn/{chapter}']) for fault in pages.faults(page)] == []
+    assert [
+        fault for page in pages.measured([f'learn/{chapter}']) for fault in pages.faults(page)
+    ] == []
 
 
 def test_measures_are_counted(tmp_path, monkeypatch):
     "Two prose words, a displayed formula, one exported line and one before the first result."
+
     def code(text, outputs=()):
         return dict(cell_type='code', source=text, outputs=list(outputs), metadata={})
-    book = dict(cells=[dict(cell_type='markdown', source='two words $$x$$', metadata={}),
-                       code('#| exports\ndef f(): return 1\n\n# a comment'), code('print(f())', [dict()]),
-                       code('frames(draw, width=[1], shift=[2])')])
+
+    book = dict(
+        cells=[
+            dict(cell_type='markdown', source='two words $$x$$', metadata={}),
+            code('#| exports\ndef f(): return 1\n\n# a comment'),
+            code('print(f())', [dict()]),
+            code('frames(draw, width=[1], shift=[2])'),
+        ]
+    )
     monkeypatch.setattr(notebooks, 'NBS', tmp_path)
     monkeypatch.setattr(notebooks, 'read', lambda path: book)
-    page = pages.measure(tmp_path/'learn/softmax/10_a.ipynb', {'learn/softmax/10_a': 2.})
-    assert page[1:] == ('learn', 2, 3, 1, 1, 2, 1, 2.) and page.words_per_line == pytest.approx(2 / 3)
-    assert len(pages.faults(page)) == 1 and len(pages.faults(page._replace(lines=900, exported=400, before_run=300, sliders=0))) == 5
+    page = pages.measure(tmp_path / 'learn/softmax/10_a.ipynb', {'learn/softmax/10_a': 2.0})
+    assert page[1:] == ('learn', 2, 3, 1, 1, 2, 1, 2.0) and page.words_per_line == pytest.approx(
+        2 / 3
+    )
+    assert (
+        len(pages.faults(page)) == 1
+        and len(pages.faults(page._replace(lines=900, exported=400, before_run=300, sliders=0)))
+        == 5
+    )

@@ -1,79 +1,148 @@
 "Problems and solvers meet through named abilities, and errors say who is missing what."
+
 import numpy as np
 import pytest
 
 from extreme_opt.core import (
-    ABILITIES, LBFGS, SGD, GradientDescent, LeastSquares, Problem, Solver, State, check_abilities, check_adjoint, check_gradient, check_unbiased,
-    known_solvers, minimize, missing_abilities, samples_of, updates_per_step)
+    ABILITIES,
+    LBFGS,
+    SGD,
+    GradientDescent,
+    LeastSquares,
+    Problem,
+    Solver,
+    State,
+    check_adjoint,
+    check_compatible,
+    check_gradient,
+    check_unbiased,
+    known_solvers,
+    minimize,
+    missing_methods,
+    num_samples,
+    updates_per_step,
+)
 
-def small(dtype=np.float64, ridge=.2):
+
+def small(dtype=np.float64, ridge=0.2):
     rng = np.random.default_rng(0)
-    return LeastSquares(rng.normal(size=(25, 4)).astype(dtype), rng.normal(size=25).astype(dtype), ridge)
+    return LeastSquares(
+        rng.normal(size=(25, 4)).astype(dtype), rng.normal(size=25).astype(dtype), ridge
+    )
+
 
 @pytest.mark.parametrize('dtype', [np.float32, np.float64])
 def test_least_squares_is_a_problem(dtype):
     problem, params = small(dtype), np.random.default_rng(1).normal(size=4).astype(dtype)
     assert isinstance(problem, Problem)
-    assert problem.grad(params).dtype == problem.start().dtype == dtype
+    assert problem.grad(params).dtype == problem.init_params().dtype == dtype
     check_gradient(problem, params)
     check_unbiased(problem, params, [np.array([i]) for i in range(25)])
-    check_unbiased(problem, params, [np.array([i]) for i in range(25)], estimate=problem.loss_at, exact=problem.loss(params))
-    if dtype == np.float64: check_adjoint(lambda vector: problem.curvature_times(params, vector), n_in=4)
-    assert problem.tiny().dtype == dtype and problem.tiny().n_terms == 2
+    check_unbiased(
+        problem,
+        params,
+        [np.array([i]) for i in range(25)],
+        estimate=problem.loss_at,
+        exact=problem.loss(params),
+    )
+    if dtype == np.float64:
+        check_adjoint(lambda vector: problem.ggn_vp(params, vector), n_in=4)
+    assert problem.warmup_problem().dtype == dtype and problem.warmup_problem().n_terms == 2
+
 
 def test_solvers_are_solvers():
     for solver in (SGD(), GradientDescent(), LBFGS()):
         assert isinstance(solver, Solver)
-        assert hash(solver) == hash(type(solver)()) and solver == type(solver)()    # settings, nothing else
-        with pytest.raises(AttributeError): solver.needs = ()
+        assert (
+            hash(solver) == hash(type(solver)()) and solver == type(solver)()
+        )  # settings, nothing else
+        with pytest.raises(AttributeError):
+            solver.needs = ()
+
 
 class Needy:
-    needs = ('curvature_times', 'prox_at', 'bound_at')
+    needs = ('ggn_vp', 'prox_at', 'quadratic_bound')
+
 
 def test_error_names_what_is_missing_and_who_fits():
-    with pytest.raises(TypeError) as error: check_abilities(small(), Needy())
+    with pytest.raises(TypeError) as error:
+        check_compatible(small(), Needy())
     text = str(error.value)
-    assert text.startswith('Needy needs `prox_at` and `bound_at`, which LeastSquares does not have; ')
+    assert text.startswith(
+        'Needy needs `prox_at` and `quadratic_bound`, which LeastSquares does not have; '
+    )
     assert 'SGD' in text and 'LBFGS' in text and text.endswith(' fit it') and '\n' not in text
 
+
 def test_an_ability_that_is_none_is_missing():
-    class Without(LeastSquares): grad_at = None
+    class Without(LeastSquares):
+        grad_at = None
+
     problem = Without(small().features, small().targets)
-    assert missing_abilities(problem, SGD) == ('grad_at',)
-    with pytest.raises(TypeError, match='SGD needs `grad_at`, which Without does not have; .*LBFGS'): minimize(problem, SGD(), max_steps=1)
+    assert missing_methods(problem, SGD) == ('grad_at',)
+    with pytest.raises(
+        TypeError, match='SGD needs `grad_at`, which Without does not have; .*LBFGS'
+    ):
+        minimize(problem, SGD(), max_iter=1)
+
 
 def test_nobody_fits():
-    class Nothing: pass
-    with pytest.raises(TypeError) as error: check_abilities(Nothing(), SGD())
+    class Nothing:
+        pass
+
+    with pytest.raises(TypeError) as error:
+        check_compatible(Nothing(), SGD())
     assert str(error.value) == 'SGD needs `draw` and `grad_at`, which Nothing does not have'
+
 
 def test_known_solvers_have_what_they_promise():
     known = known_solvers()
     assert {'SGD', 'GradientDescent', 'LBFGS'} <= set(known)
-    for kind in known.values(): assert all(isinstance(name, str) for name in kind.needs) and callable(kind.step) and callable(kind.init)
+    for kind in known.values():
+        assert (
+            all(isinstance(name, str) for name in kind.needs)
+            and callable(kind.step)
+            and callable(kind.init)
+        )
+
 
 def test_abilities_are_described():
     assert all(text and '\n' not in text for text in ABILITIES.values())
     common = {'unpack', 'start', 'loss', 'grad', 'draw', 'grad_at', 'n_terms', 'dtype'}
-    for kind in (SGD, GradientDescent, LBFGS): assert set(kind.needs) <= common | set(ABILITIES)
+    for kind in (SGD, GradientDescent, LBFGS):
+        assert set(kind.needs) <= common | set(ABILITIES)
+
 
 def test_state_is_read_only_and_does_not_copy():
-    vector = np.arange(4.)
+    vector = np.arange(4.0)
     state = State(params=vector)
     assert np.shares_memory(state.params, vector) and vector.flags.writeable
-    with pytest.raises(ValueError, match='read-only'): state.params[0] = 1
-    with pytest.raises(AttributeError): state.n_steps = 3
-    after = state.advance(state.params, 5, .5)
-    assert after.params is state.params and (after.n_steps, after.n_terms, after.n_passes) == (1, 5, .5)
+    with pytest.raises(ValueError, match='read-only'):
+        state.params[0] = 1
+    with pytest.raises(AttributeError):
+        state.n_iter = 3
+    after = state.advance(state.params, 5, 0.5)
+    assert after.params is state.params and (after.n_iter, after.n_terms, after.n_epochs) == (
+        1,
+        5,
+        0.5,
+    )
+
 
 def test_units_of_work():
     problem = small()
-    assert samples_of(problem) == 25
-    class Pairs: n_terms = 100
-    assert samples_of(Pairs()) == 100
+    assert num_samples(problem) == 25
+
+    class Pairs:
+        n_terms = 100
+
+    assert num_samples(Pairs()) == 100
     assert updates_per_step('pass', problem, 10) == 2 and updates_per_step(3, problem) == 3
     for wrong in ('epoch', 0, -1):
-        with pytest.raises(ValueError, match='n_updates='): updates_per_step(wrong, problem)
+        with pytest.raises(ValueError, match='n_updates='):
+            updates_per_step(wrong, problem)
+
 
 def test_targets_must_match():
-    with pytest.raises(ValueError, match=r'targets has shape \(3,\), but features has 25 rows'): LeastSquares(small().features, np.ones(3))
+    with pytest.raises(ValueError, match=r'targets has shape \(3,\), but features has 25 rows'):
+        LeastSquares(small().features, np.ones(3))

@@ -1,4 +1,5 @@
 "Readers: what is written comes back, what is refused is named, no input crashes them."
+
 import bz2
 import gzip
 import io
@@ -40,12 +41,14 @@ def saved(write, *args, **options):
 
 # ------------------------------------------------------------------------------- round trips
 @st.composite
-def labelled_rows(draw):
+def labeled_rows(draw):
     "Samples with labels and sparse features, as lists."
     n_features, n_labels = draw(st.integers(1, 12)), draw(st.integers(1, 9))
     value = st.floats(-1e6, 1e6, width=32)
-    row = st.tuples(st.lists(st.integers(0, n_labels - 1), max_size=3, unique=True),
-                    st.dictionaries(st.integers(0, n_features - 1), value, max_size=5))
+    row = st.tuples(
+        st.lists(st.integers(0, n_labels - 1), max_size=3, unique=True),
+        st.dictionaries(st.integers(0, n_features - 1), value, max_size=5),
+    )
     return n_features, n_labels, draw(st.lists(row, min_size=1, max_size=8))
 
 
@@ -58,7 +61,7 @@ def dense_of(n_features, rows):
 
 
 @QUICK
-@given(labelled_rows(), st.booleans(), st.sampled_from(['', '\r']))
+@given(labeled_rows(), st.booleans(), st.sampled_from(['', '\r']))
 def test_sparse_text_round_trip(problem, header, ending):
     "With and without header, counted from 0 or 1, Unix or Windows line ends, blank rows."
     n_features, n_labels, rows = problem
@@ -78,7 +81,7 @@ def test_sparse_text_round_trip(problem, header, ending):
 
 
 @QUICK
-@given(labelled_rows(), st.booleans())
+@given(labeled_rows(), st.booleans())
 def test_arff_round_trip(problem, sparse):
     "Sparse or dense rows, features and labels in any order of columns."
     n_features, n_labels, rows = problem
@@ -102,9 +105,12 @@ def test_arff_round_trip(problem, sparse):
 
 
 @QUICK
-@given(hnp.arrays(np.int64, st.tuples(st.integers(1, 30), st.just(3)),
-                  elements=st.integers(0, 2**40)),
-       st.sampled_from([',', '\t', ' ', '::', ';', '|']), st.booleans(), st.booleans())
+@given(
+    hnp.arrays(np.int64, st.tuples(st.integers(1, 30), st.just(3)), elements=st.integers(0, 2**40)),
+    st.sampled_from([',', '\t', ' ', '::', ';', '|']),
+    st.booleans(),
+    st.booleans(),
+)
 def test_triplets_round_trip(triplets, sep, heading, packed):
     "Text with any separator, .npy and MATLAB files give the same array."
     lines = [sep.join(map(str, row)) for row in triplets.tolist()]
@@ -116,13 +122,17 @@ def test_triplets_round_trip(triplets, sep, heading, packed):
     assert not file.closed
     npy = saved(np.save, np.asfortranarray(triplets) if heading else triplets)
     np.testing.assert_array_equal(data.read_triplets(io.BytesIO(npy)), triplets)
-    mat = saved(savemat, {'triplets': triplets + 1.}, do_compression=packed)
+    mat = saved(savemat, {'triplets': triplets + 1.0}, do_compression=packed)
     np.testing.assert_array_equal(data.read_triplets(io.BytesIO(mat), first_index=1), triplets)
 
 
 @QUICK
-@given(hnp.arrays(st.sampled_from(['u1', 'i1', '>i2', '>i4', '>f4', '>f8']),
-                  hnp.array_shapes(max_dims=4, min_side=0, max_side=4)))
+@given(
+    hnp.arrays(
+        st.sampled_from(['u1', 'i1', '>i2', '>i4', '>f4', '>f8']),
+        hnp.array_shapes(max_dims=4, min_side=0, max_side=4),
+    )
+)
 def test_idx_round_trip(array):
     "Every type of the format, any shape, also empty."
     kind = {'u1': 8, 'i1': 9, 'i2': 11, 'i4': 12, 'f4': 13, 'f8': 14}[array.dtype.str[1:]]
@@ -134,9 +144,11 @@ def test_idx_round_trip(array):
 
 def test_ratings_of_every_release():
     "The three layouts of MovieLens, with and without times and headings."
-    for text in ('1::1193::5::978300760\n2::661::3::978302109\n',
-                 '1\t1193\t5\t978300760\n2\t661\t3\t978302109\n',
-                 'userId,movieId,rating,timestamp\n1,1193,5.0,978300760\n2,661,3.0,978302109\n'):
+    for text in (
+        '1::1193::5::978300760\n2::661::3::978302109\n',
+        '1\t1193\t5\t978300760\n2\t661\t3\t978302109\n',
+        'userId,movieId,rating,timestamp\n1,1193,5.0,978300760\n2,661,3.0,978302109\n',
+    ):
         found = data.read_ratings(as_file(text))
         assert found.users.tolist() == [1, 2] and found.items.tolist() == [1193, 661]
         assert found.stars.tolist() == [5, 3]
@@ -178,9 +190,9 @@ def test_compression_is_recognized_by_content():
 @pytest.mark.parametrize('zero_based', [True, False])
 def test_sparse_text_written_by_scikit_learn(tmp_path, zero_based):
     rng = np.random.default_rng(0)
-    X = csr_array(rng.random((30, 8)) * (rng.random((30, 8)) < .4))
+    X = csr_array(rng.random((30, 8)) * (rng.random((30, 8)) < 0.4))
     y = rng.integers(-3, 4, 30)
-    path = tmp_path/'toy.svm'
+    path = tmp_path / 'toy.svm'
     dump_svmlight_file(X, y, str(path), zero_based=zero_based, comment='made up')
     found = data.read_sparse(path, 8, first_index=int(not zero_based), dtype=np.float64)
     np.testing.assert_allclose(found.features.toarray(), X.toarray(), rtol=1e-12)
@@ -188,81 +200,92 @@ def test_sparse_text_written_by_scikit_learn(tmp_path, zero_based):
 
 
 # ------------------------------------------------------------------------------- refusals
-@pytest.mark.parametrize('text, options, words', [
-    ('1 1:2\n1 2:x', {}, 'line 2 of toy.txt'),
-    ('1 1:2 3', {}, "line 1 of toy.txt: expected \"label,label index:value index:value\""),
-    ('1,,2 1:2', {}, "got '1,,2 1:2'"),
-    ('1 0:2', {}, 'indices from 1'),
-    ('1 1:1\n1 2:1 2:1', {}, 'line 2 of toy.txt'),
-    ('1 3:1 2:1', {}, 'increasing order'),
-    ('1 1:1\n\n1 5:2', dict(n_features=4), 'row 1 of toy.txt has a feature beyond'),
-    ('1 1:inf', {}, 'value inf at row 0'),
-    ('1 1:2\n1 1:1e39', {}, 'value inf at row 1 of toy.txt: expected a finite number within'),
-    ('1.5 1:1', {}, 'label 1.5 at row 0 of toy.txt: expected a whole number'),
-    ('nan 1:1', {}, 'label nan at row 0'),
-    ('2 3 4\n1 0:1\n2 1:1\n3 2:1', {}, 'has 3 rows up to its end (line 4), but its header'),
-    ('3 3 4\n1 0:1\n2 1:1\n', {}, 'has 2 rows up to its end (line 3), but its header'),
-    ('1 3 4\n1 3:1\n', {}, 'row 0 of toy.txt has a feature beyond the last of n_features=3'),
-    ('1 3 4\n7 0:1\n', {}, 'label 7 at row 0 of toy.txt: expected 0..3'),
-    ('1 3 4\n-1 0:1\n', {}, 'label -1 at row 0'),
-    ('99999999999 3 4\n', {}, "'99999999999 3 4' at line 1"),
-])
+@pytest.mark.parametrize(
+    'text, options, words',
+    [
+        ('1 1:2\n1 2:x', {}, 'line 2 of toy.txt'),
+        ('1 1:2 3', {}, "line 1 of toy.txt: expected \"label,label index:value index:value\""),
+        ('1,,2 1:2', {}, "got '1,,2 1:2'"),
+        ('1 0:2', {}, 'indices from 1'),
+        ('1 1:1\n1 2:1 2:1', {}, 'line 2 of toy.txt'),
+        ('1 3:1 2:1', {}, 'increasing order'),
+        ('1 1:1\n\n1 5:2', dict(n_features=4), 'row 1 of toy.txt has a feature beyond'),
+        ('1 1:inf', {}, 'value inf at row 0'),
+        ('1 1:2\n1 1:1e39', {}, 'value inf at row 1 of toy.txt: expected a finite number within'),
+        ('1.5 1:1', {}, 'label 1.5 at row 0 of toy.txt: expected a whole number'),
+        ('nan 1:1', {}, 'label nan at row 0'),
+        ('2 3 4\n1 0:1\n2 1:1\n3 2:1', {}, 'has 3 rows up to its end (line 4), but its header'),
+        ('3 3 4\n1 0:1\n2 1:1\n', {}, 'has 2 rows up to its end (line 3), but its header'),
+        ('1 3 4\n1 3:1\n', {}, 'row 0 of toy.txt has a feature beyond the last of n_features=3'),
+        ('1 3 4\n7 0:1\n', {}, 'label 7 at row 0 of toy.txt: expected 0..3'),
+        ('1 3 4\n-1 0:1\n', {}, 'label -1 at row 0'),
+        ('99999999999 3 4\n', {}, "'99999999999 3 4' at line 1"),
+    ],
+)
 def test_sparse_text_errors(text, options, words):
     with pytest.raises(ValueError) as caught:
         data.read_sparse(as_file(text), **options)
     assert words in str(caught.value) and '\n' not in str(caught.value)
 
 
-ARFF = ('@relation toy\n@attribute a numeric\n@attribute b {0,1}\n@attribute c {red,blue}\n'
-        '@data\n')
+ARFF = '@relation toy\n@attribute a numeric\n@attribute b {0,1}\n@attribute c {red,blue}\n@data\n'
 
 
-@pytest.mark.parametrize('text, labels, words', [
-    (ARFF + '{0 1,1 1', (), "'{0 1,1 1' at line 6 of toy.txt"),
-    (ARFF + '{0 1,9 1}', (), 'expected columns 0..2'),
-    (ARFF + '{0 1,2 green}', (), 'at line 6 of toy.txt'),
-    (ARFF + '{0 1,0 2}', (), 'a column appears twice'),
-    (ARFF + '{0 1;1 1}', (), 'at line 6'),
-    (ARFF + '{0 nan}', (), 'value nan at row 0 of toy.txt'),
-    (ARFF + '1,0', (), '2 values, expected 3'),
-    (ARFF + '1,0,?', (), 'at line 6'),
-    (ARFF, ['z'], "label 'z' is no column of toy.txt"),
-    ('@relation toy\n@attribute a string\n@data\n', (), 'line 2'),
-    ('@relation toy\nattribute a numeric\n@data\n', (), 'line 2'),
-    ('@relation toy\n@attribute a numeric\n', (), 'line 2 without @data'),
-])
+@pytest.mark.parametrize(
+    'text, labels, words',
+    [
+        (ARFF + '{0 1,1 1', (), "'{0 1,1 1' at line 6 of toy.txt"),
+        (ARFF + '{0 1,9 1}', (), 'expected columns 0..2'),
+        (ARFF + '{0 1,2 green}', (), 'at line 6 of toy.txt'),
+        (ARFF + '{0 1,0 2}', (), 'a column appears twice'),
+        (ARFF + '{0 1;1 1}', (), 'at line 6'),
+        (ARFF + '{0 nan}', (), 'value nan at row 0 of toy.txt'),
+        (ARFF + '1,0', (), '2 values, expected 3'),
+        (ARFF + '1,0,?', (), 'at line 6'),
+        (ARFF, ['z'], "label 'z' is no column of toy.txt"),
+        ('@relation toy\n@attribute a string\n@data\n', (), 'line 2'),
+        ('@relation toy\nattribute a numeric\n@data\n', (), 'line 2'),
+        ('@relation toy\n@attribute a numeric\n', (), 'line 2 without @data'),
+    ],
+)
 def test_arff_errors(text, labels, words):
     with pytest.raises(ValueError) as caught:
         data.read_arff(as_file(text), labels)
     assert words in str(caught.value) and '\n' not in str(caught.value)
 
 
-HUGE_NPY = (b'\x93NUMPY\x01\0v\0'
-            + b"{'descr': '<f8', 'fortran_order': False, 'shape': (100000000000, 3), }".ljust(117)
-            + b'\n' + bytes(100))
+HUGE_NPY = (
+    b'\x93NUMPY\x01\0v\0'
+    + b"{'descr': '<f8', 'fortran_order': False, 'shape': (100000000000, 3), }".ljust(117)
+    + b'\n'
+    + bytes(100)
+)
 
 
-@pytest.mark.parametrize('read, raw, words', [
-    (data.read_idx, b'\0\0\x08', 'at byte 0'),
-    (data.read_idx, b'\0\0\x07\x01\0\0\0\1\0', 'is it an IDX file'),
-    (data.read_idx, b'\0\0\x08\x02' + b'\xff' * 8 + bytes(50), 'ends at byte 62'),
-    (data.read_idx, b'\0\0\x08\x01\0\0\0\x01ab', 'ends at byte 10, but'),
-    (data.read_triplets, b'\x93NUMPY\x01\0\x05\0hello', 'cannot be read up to its end'),
-    (data.read_triplets, HUGE_NPY, 'toy.txt'),
-    (data.read_triplets, b'1,2,3\n4,5\n', 'line 2 of toy.txt'),
-    (data.read_triplets, b'1,2,-3\n', '-3 at row 0, column 3 of toy.txt'),
-    (data.read_triplets, b'# nothing\n', 'no line of numbers'),
-    (data.read_triplets, b'1,2,' + b'9' * 5000 + b'\n', 'line 1 of toy.txt'),
-    (data.read_ratings, b'1::2::3::4\n1::2::1e999::4\n', 'inf at row 1, column 3'),
-    (data.read_ratings, b'1::2::3::4\n1::2::x::4\n', 'line 2 of toy.txt'),
-    (data.read_edges, b'1 2 3\n', 'line 1 of toy.txt has 3 fields, expected 2'),
-    (data.read_table, b'a,b\n1,x\n2,y,z\n', 'line 3 of toy.txt has 3 fields'),
-    (data.read_table, b'a,b\n1,x\n\nx,y\n', 'line 4 of toy.txt'),
-    (data.read_table, b'a,b\n1,x\n\ninf,x\n', 'inf at line 4'),
-    (data.read_triplets, b'MATLAB 7.3 MAT-file' + bytes(200), 'cannot be read up to its end'),
-    (data.read_triplets, saved(savemat, {'other': np.eye(3)}), "no numeric matrix 'triplets'"),
-    (data.read_triplets, saved(savemat, {'triplets': 'text'}), "no numeric matrix 'triplets'"),
-])
+@pytest.mark.parametrize(
+    'read, raw, words',
+    [
+        (data.read_idx, b'\0\0\x08', 'at byte 0'),
+        (data.read_idx, b'\0\0\x07\x01\0\0\0\1\0', 'is it an IDX file'),
+        (data.read_idx, b'\0\0\x08\x02' + b'\xff' * 8 + bytes(50), 'ends at byte 62'),
+        (data.read_idx, b'\0\0\x08\x01\0\0\0\x01ab', 'ends at byte 10, but'),
+        (data.read_triplets, b'\x93NUMPY\x01\0\x05\0hello', 'cannot be read up to its end'),
+        (data.read_triplets, HUGE_NPY, 'toy.txt'),
+        (data.read_triplets, b'1,2,3\n4,5\n', 'line 2 of toy.txt'),
+        (data.read_triplets, b'1,2,-3\n', '-3 at row 0, column 3 of toy.txt'),
+        (data.read_triplets, b'# nothing\n', 'no line of numbers'),
+        (data.read_triplets, b'1,2,' + b'9' * 5000 + b'\n', 'line 1 of toy.txt'),
+        (data.read_ratings, b'1::2::3::4\n1::2::1e999::4\n', 'inf at row 1, column 3'),
+        (data.read_ratings, b'1::2::3::4\n1::2::x::4\n', 'line 2 of toy.txt'),
+        (data.read_edges, b'1 2 3\n', 'line 1 of toy.txt has 3 fields, expected 2'),
+        (data.read_table, b'a,b\n1,x\n2,y,z\n', 'line 3 of toy.txt has 3 fields'),
+        (data.read_table, b'a,b\n1,x\n\nx,y\n', 'line 4 of toy.txt'),
+        (data.read_table, b'a,b\n1,x\n\ninf,x\n', 'inf at line 4'),
+        (data.read_triplets, b'MATLAB 7.3 MAT-file' + bytes(200), 'cannot be read up to its end'),
+        (data.read_triplets, saved(savemat, {'other': np.eye(3)}), "no numeric matrix 'triplets'"),
+        (data.read_triplets, saved(savemat, {'triplets': 'text'}), "no numeric matrix 'triplets'"),
+    ],
+)
 def test_table_errors(read, raw, words):
     with pytest.raises(ValueError) as caught:
         read(as_file(raw))
@@ -271,29 +294,35 @@ def test_table_errors(read, raw, words):
 
 def test_npy_with_objects_is_not_opened(tmp_path):
     "A pickle inside a .npy file is refused and does not run."
+
     class Trap:
         def __reduce__(self):
-            return open, (str(tmp_path/'sprung'), 'w')
-    np.save(tmp_path/'trap.npy', np.array([Trap()], dtype=object), allow_pickle=True)
+            return open, (str(tmp_path / 'sprung'), 'w')
+
+    np.save(tmp_path / 'trap.npy', np.array([Trap()], dtype=object), allow_pickle=True)
     with pytest.raises(ValueError, match='allow_pickle'):
-        data.read_triplets(tmp_path/'trap.npy')
-    assert not (tmp_path/'sprung').exists()
+        data.read_triplets(tmp_path / 'trap.npy')
+    assert not (tmp_path / 'sprung').exists()
 
 
 def test_a_missing_file_is_file_not_found(tmp_path):
     for read in (data.read_sparse, data.read_arff, data.read_triplets, data.read_idx):
         with pytest.raises(FileNotFoundError):
-            read(tmp_path/'none.txt')
+            read(tmp_path / 'none.txt')
 
 
-@pytest.mark.parametrize('read, raw', [
-    (data.read_sparse, b'2000000000 2000000000 2000000000\n1 0:1\n'),
-    (data.read_idx, b'\0\0\x08\x03' + b'\xff' * 12 + bytes(100)),
-    (data.read_sparse, b'1 2000000000:1\n'),
-])
+@pytest.mark.parametrize(
+    'read, raw',
+    [
+        (data.read_sparse, b'2000000000 2000000000 2000000000\n1 0:1\n'),
+        (data.read_idx, b'\0\0\x08\x03' + b'\xff' * 12 + bytes(100)),
+        (data.read_sparse, b'1 2000000000:1\n'),
+    ],
+)
 def test_a_header_allocates_nothing(read, raw):
     "What a header claims is not what is asked of the memory."
     import sklearn.datasets  # noqa: F401 - so that its import is not counted
+
     tracemalloc.start()
     try:
         read(as_file(raw))
@@ -308,29 +337,72 @@ def test_a_header_allocates_nothing(read, raw):
 def samples():
     "A small valid input for every reader."
     npy = saved(np.save, np.arange(12).reshape(4, 3))
-    mats = [saved(savemat, {'triplets': np.arange(12.).reshape(4, 3)}, do_compression=packed)
-            for packed in (False, True)]
+    mats = [
+        saved(savemat, {'triplets': np.arange(12.0).reshape(4, 3)}, do_compression=packed)
+        for packed in (False, True)
+    ]
     text = b'3 6 4\n0,2 0:1 5:.5\n3 1:2 2:-1e-3\n 4:1\n'
     arff = ARFF.encode() + b'{0 2.5,1 1}\n{2 blue}\n% remark\n1,0,red\n'
     binary = arff.replace(b'{red,blue}', b'{0,1}').replace(b'blue', b'1')
     xml = b'<labels>\n<label name="a"></label>\n<label name="b&amp;c"></label>\n</labels>\n'
     idx = b'\0\0\x08\x03\0\0\0\2\0\0\0\2\0\0\0\3' + bytes(range(12))
-    return [(data.read_sparse, text), (data.read_sparse, b'1 1:2 3:4 # remark\n-1,7 2:5\n'),
-            (data.read_sparse, gzip.compress(text)), (data.read_arff, arff),
-            (lambda file: data.read_arff(file, ['b']), arff), (data.read_arff, binary),
-            (data.read_label_names, xml), (data.read_triplets, b'0,1,2\n3,4,5\n6,7,8\n'),
-            (data.read_triplets, npy), (data.read_triplets, mats[0]),
-            (data.read_triplets, mats[1]),
-            (data.read_ratings, b'1::10::5::978300760\n2::11::3.5::978302109\n'),
-            (data.read_edges, b'# remark\nid1,id2\n1,2\n3,4\n'),
-            (data.read_table, b'a,b,kind\n1.5,2,x\n3,4,"y"\n'), (data.read_idx, idx),
-            (data.read_idx, gzip.compress(b'\0\0\x0d\x01\0\0\0\2' + bytes(8)))]
+    return [
+        (data.read_sparse, text),
+        (data.read_sparse, b'1 1:2 3:4 # remark\n-1,7 2:5\n'),
+        (data.read_sparse, gzip.compress(text)),
+        (data.read_arff, arff),
+        (lambda file: data.read_arff(file, ['b']), arff),
+        (data.read_arff, binary),
+        (data.read_label_names, xml),
+        (data.read_triplets, b'0,1,2\n3,4,5\n6,7,8\n'),
+        (data.read_triplets, npy),
+        (data.read_triplets, mats[0]),
+        (data.read_triplets, mats[1]),
+        (data.read_ratings, b'1::10::5::978300760\n2::11::3.5::978302109\n'),
+        (data.read_edges, b'# remark\nid1,id2\n1,2\n3,4\n'),
+        (data.read_table, b'a,b,kind\n1.5,2,x\n3,4,"y"\n'),
+        (data.read_idx, idx),
+        (data.read_idx, gzip.compress(b'\0\0\x0d\x01\0\0\0\2' + bytes(8))),
+    ]
 
 
-TOKENS = [b'', b'\0', b'\n', b'\r\n', b' ', b',', b':', b'::', b'\t', b'{', b'}', b'-', b'_', b'.',
-          b'e', b'nan', b'inf', b'1e999', b'999999999999999999999', b'-1', b'0x10', b'?', b"'",
-          b'"', b'#', b'%', b'@data', b'@attribute ', b'2147483648', b'\xff\xfe', b'\xd9\xa3',
-          b'<label name="', b'9' * 5000, b'\x1f\x8b', b'PK\3\4']
+TOKENS = [
+    b'',
+    b'\0',
+    b'\n',
+    b'\r\n',
+    b' ',
+    b',',
+    b':',
+    b'::',
+    b'\t',
+    b'{',
+    b'}',
+    b'-',
+    b'_',
+    b'.',
+    b'e',
+    b'nan',
+    b'inf',
+    b'1e999',
+    b'999999999999999999999',
+    b'-1',
+    b'0x10',
+    b'?',
+    b"'",
+    b'"',
+    b'#',
+    b'%',
+    b'@data',
+    b'@attribute ',
+    b'2147483648',
+    b'\xff\xfe',
+    b'\xd9\xa3',
+    b'<label name="',
+    b'9' * 5000,
+    b'\x1f\x8b',
+    b'PK\3\4',
+]
 
 
 def mutated(raw, rng):
@@ -344,7 +416,7 @@ def mutated(raw, rng):
         elif kind == 1:
             del raw[at:]
         elif kind == 2:
-            del raw[at:min(to, at + 8)]
+            del raw[at : min(to, at + 8)]
         elif kind == 3:
             raw[at:at] = raw[at:to]
         elif kind == 4:

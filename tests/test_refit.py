@@ -1,4 +1,5 @@
 "A fit that raises leaves the estimator as it was: the four estimators, and what their fits refuse."
+
 import warnings
 
 import numpy as np
@@ -25,93 +26,139 @@ def fitted(kind):
     "A small model of each kind, and the answers by which a change of it is noticed."
     with warnings.catch_warnings():
         warnings.simplefilter('ignore')
-        if kind is OrdinalEmbedding: return kind(max_passes=3).fit(TRIPLETS), lambda model: model.decision_function(TRIPLETS)
+        if kind is OrdinalEmbedding:
+            return kind(max_epochs=3).fit(TRIPLETS), lambda model: model.decision_function(TRIPLETS)
         if kind is SimilarityModel:
-            return kind(2, Linear(), Linear(), max_steps=2).fit(PAIRS), lambda model: model.score_pairs(PAIRS)
-        limits = dict(max_passes=2) if kind is SoftmaxClassifier else dict(max_steps=2)
+            return kind(2, Linear(), Linear(), max_iter=2).fit(
+                PAIRS
+            ), lambda model: model.score_pairs(PAIRS)
+        limits = dict(max_epochs=2) if kind is SoftmaxClassifier else dict(max_iter=2)
         return kind(**limits).fit(X, Y), lambda model: model.predict_proba(X)
 
 
 def classifier_cases():
     for kind in (SoftmaxClassifier, BoundClassifier):
-        yield kind, {}, (OTHER_X, OTHER_Y, np.full(60, -1.)), {}, 'bad weight'
+        yield kind, {}, (OTHER_X, OTHER_Y, np.full(60, -1.0)), {}, 'bad weight'
         yield kind, {}, (OTHER_X, OTHER_Y, np.ones(7)), {}, 'weights of another length'
         yield kind, {}, (OTHER_X, np.zeros(60)), {}, 'one class'
         yield kind, {}, (HOLE, OTHER_Y), {}, 'NaN in X'
         yield kind, {}, (OTHER_X, OTHER_Y[:50]), {}, 'too few labels'
-        yield kind, dict(class_weight={'emu': 2.}), (OTHER_X, OTHER_Y), {}, 'wrong class_weight'
+        yield kind, dict(class_weight={'emu': 2.0}), (OTHER_X, OTHER_Y), {}, 'wrong class_weight'
         yield kind, NO_FOLDER, (OTHER_X, OTHER_Y), {}, 'no folder for the checkpoint'
         yield kind, dict(solver='none'), (OTHER_X, OTHER_Y), {}, 'unknown solver'
         yield kind, dict(warm_start=True), (OTHER_X, OTHER_Y), {}, 'warm start with other classes'
     yield SoftmaxClassifier, {}, (OTHER_X, np.zeros((60, 4), int)), {}, 'indicator without a 1'
-    yield BoundClassifier, dict(prior=[1., 2.]), (OTHER_X, OTHER_Y), {}, 'prior of the wrong length'
+    yield (
+        BoundClassifier,
+        dict(prior=[1.0, 2.0]),
+        (OTHER_X, OTHER_Y),
+        {},
+        'prior of the wrong length',
+    )
     yield BoundClassifier, {}, (OTHER_X, OTHER_Y, OTHER_Y == 'ant'), {}, 'weights leave one class'
 
 
 def other_cases():
     other = TRIPLETS[:, ::-1]
     for settings, args, more, name in (
-            ({}, (other,), dict(sample_weight=-np.ones(80)), 'bad weight'), (dict(n_components=9), (other,), {}, 'too many components'),
-            (dict(solver='none'), (other,), {}, 'unknown solver'), (NO_FOLDER, (other,), {}, 'no folder for the checkpoint'),
-            (dict(n_objects=5), (other,), {}, 'id outside'), ({}, (other,), dict(names=list('abc')), 'names of fewer objects'),
-            ({}, (np.array([['a', 'b', 'z']]),), dict(names=list('abc')), 'unknown name')):
+        ({}, (other,), dict(sample_weight=-np.ones(80)), 'bad weight'),
+        (dict(n_components=9), (other,), {}, 'too many components'),
+        (dict(solver='none'), (other,), {}, 'unknown solver'),
+        (NO_FOLDER, (other,), {}, 'no folder for the checkpoint'),
+        (dict(n_objects=5), (other,), {}, 'id outside'),
+        ({}, (other,), dict(names=list('abc')), 'names of fewer objects'),
+        ({}, (np.array([['a', 'b', 'z']]),), dict(names=list('abc')), 'unknown name'),
+    ):
         yield OrdinalEmbedding, settings, args, more, name
     for settings, args, more, name in (
-            (dict(solver='none'), (PAIRS,), {}, 'unknown solver'), (NO_FOLDER, (PAIRS,), {}, 'no folder for the checkpoint'),
-            ({}, (PAIRS - 1,), {}, 'negative id'), ({}, (PAIRS,), dict(labels=np.ones(3)), 'labels of another length'),
-            (dict(warm_start=True, n_components=3), (PAIRS,), {}, 'warm start of another width'), ({}, (PAIRS, HOLE), {}, 'NaN in the features')):
+        (dict(solver='none'), (PAIRS,), {}, 'unknown solver'),
+        (NO_FOLDER, (PAIRS,), {}, 'no folder for the checkpoint'),
+        ({}, (PAIRS - 1,), {}, 'negative id'),
+        ({}, (PAIRS,), dict(labels=np.ones(3)), 'labels of another length'),
+        (dict(warm_start=True, n_components=3), (PAIRS,), {}, 'warm start of another width'),
+        ({}, (PAIRS, HOLE), {}, 'NaN in the features'),
+    ):
         yield SimilarityModel, settings, args, more, name
 
 
 CASES = [*classifier_cases(), *other_cases()]
 
 
-@pytest.mark.parametrize('kind, settings, args, more, name', CASES, ids=[f'{case[0].__name__}-{case[-1]}' for case in CASES])
+@pytest.mark.parametrize(
+    'kind, settings, args, more, name',
+    CASES,
+    ids=[f'{case[0].__name__}-{case[-1]}' for case in CASES],
+)
 def test_a_refused_fit_changes_nothing(kind, settings, args, more, name):
     model, answers = fitted(kind)
     known = answers(model)
     model.set_params(**settings)
     before = dict(vars(model))
-    with pytest.raises((ValueError, TypeError, OSError)): model.fit(*args, **more)
-    assert list(vars(model)) == list(before) and all(vars(model)[key] is value for key, value in before.items())
+    with pytest.raises((ValueError, TypeError, OSError)):
+        model.fit(*args, **more)
+    assert list(vars(model)) == list(before) and all(
+        vars(model)[key] is value for key, value in before.items()
+    )
     np.testing.assert_array_equal(answers(model), known)
 
 
 def test_a_refused_partial_fit_changes_nothing():
     model = SoftmaxClassifier()
-    with pytest.raises(ValueError, match='which is not among the 2 classes'): model.partial_fit(X, Y, classes=[0, 1])
+    with pytest.raises(ValueError, match='which is not among the 2 classes'):
+        model.partial_fit(X, Y, classes=[0, 1])
     assert not model.__sklearn_is_fitted__()
-    model.partial_fit(X, Y, classes=[0, 1, 2])                    # the refused call has not fixed the classes
+    model.partial_fit(X, Y, classes=[0, 1, 2])  # the refused call has not fixed the classes
     before, known = dict(vars(model)), model.predict_proba(X)
     for more in (dict(sample_weight=-np.ones(60)), dict(classes=[0, 1])):
-        with pytest.raises(ValueError): model.partial_fit(X, Y, **more)
-    with pytest.raises(ValueError, match='not among'): model.partial_fit(X, Y + 5)
-    assert all(vars(model)[key] is value for key, value in before.items()) and len(vars(model)) == len(before)
+        with pytest.raises(ValueError):
+            model.partial_fit(X, Y, **more)
+    with pytest.raises(ValueError, match='not among'):
+        model.partial_fit(X, Y + 5)
+    assert all(vars(model)[key] is value for key, value in before.items()) and len(
+        vars(model)
+    ) == len(before)
     np.testing.assert_array_equal(model.predict_proba(X), known)
 
 
 def test_an_interrupt_changes_nothing_either(monkeypatch):
     model, answers = fitted(SoftmaxClassifier)
     before, known = dict(vars(model)), answers(model)
-    def interrupted(*_): raise KeyboardInterrupt
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
     monkeypatch.setattr(SoftmaxClassifier, '_make_problem', interrupted)
-    with pytest.raises(KeyboardInterrupt): model.fit(OTHER_X, OTHER_Y)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(OTHER_X, OTHER_Y)
     assert dict(vars(model)) == before
     np.testing.assert_array_equal(answers(model), known)
 
 
 def test_the_signature_of_fit_is_its_own():
     import inspect
-    assert list(inspect.signature(SoftmaxClassifier.fit).parameters) == ['self', 'X', 'y', 'sample_weight']
-    assert 'passes' in SoftmaxClassifier.fit.__doc__ and 'batch' in SoftmaxClassifier.partial_fit.__doc__
+
+    assert list(inspect.signature(SoftmaxClassifier.fit).parameters) == [
+        'self',
+        'X',
+        'y',
+        'sample_weight',
+    ]
+    assert (
+        'passes' in SoftmaxClassifier.fit.__doc__
+        and 'batch' in SoftmaxClassifier.partial_fit.__doc__
+    )
 
 
 def test_warnings_of_convergence_point_at_the_caller():
-    from extreme_opt.core.estimator import warn_not_converged
     from sklearn.exceptions import ConvergenceWarning
+
+    from extreme_opt.core.estimator import warn_not_converged
+
     model, _ = fitted(BoundClassifier)
-    with pytest.warns(ConvergenceWarning, match=r'BoundClassifier.fit did not converge: .*; raise max_steps') as said:
-        warn_not_converged(model, model.run_, 'raise max_steps')
+    with pytest.warns(
+        ConvergenceWarning, match=r'BoundClassifier.fit did not converge: .*; raise max_iter'
+    ) as said:
+        warn_not_converged(model, model.run_, 'raise max_iter')
     assert said[0].filename == __file__
 
 
@@ -119,25 +166,45 @@ def test_without_scikit_learn_the_warning_is_ours(monkeypatch):
     import sys
 
     from extreme_opt.core.estimator import NotConverged, warn_not_converged
+
     monkeypatch.setitem(sys.modules, 'sklearn.exceptions', None)
     model, _ = fitted(BoundClassifier)
-    with pytest.warns(NotConverged, match='did not converge'): warn_not_converged(model, model.run_, 'raise max_steps')
+    with pytest.warns(NotConverged, match='did not converge'):
+        warn_not_converged(model, model.run_, 'raise max_iter')
 
 
 def malformed(name):
     "A CSR matrix whose arrays were changed after it was made."
     rows = scipy.sparse.csr_array(X * (X > 0))
-    if name == 'too large': rows.indices[5] = 3
-    if name == 'negative': rows.indices[5] = -1
-    if name == 'starts fall': rows.indptr[4] = rows.indptr[3] - 2
-    if name == 'starts run over': rows.indptr[-1] = rows.nnz + 1000
-    if name == 'starts begin late': rows.indptr[0] = 2
-    if name == 'starts too short': rows.indptr = rows.indptr[:-3]
+    if name == 'too large':
+        rows.indices[5] = 3
+    if name == 'negative':
+        rows.indices[5] = -1
+    if name == 'starts fall':
+        rows.indptr[4] = rows.indptr[3] - 2
+    if name == 'starts run over':
+        rows.indptr[-1] = rows.nnz + 1000
+    if name == 'starts begin late':
+        rows.indptr[0] = 2
+    if name == 'starts too short':
+        rows.indptr = rows.indptr[:-3]
     return rows
 
 
-@pytest.mark.parametrize('name', ['too large', 'negative', 'starts fall', 'starts run over', 'starts begin late', 'starts too short'])
+@pytest.mark.parametrize(
+    'name',
+    [
+        'too large',
+        'negative',
+        'starts fall',
+        'starts run over',
+        'starts begin late',
+        'starts too short',
+    ],
+)
 def test_classifiers_refuse_sparse_rows_that_point_outside(name):
-    for model in (SoftmaxClassifier(max_passes=1), BoundClassifier(max_steps=1)):
-        with pytest.raises(ValueError, match=r'^X(: row \d+ |.indptr has )'): model.fit(malformed(name), Y)
-    with pytest.raises(ValueError, match=r'^X(: row \d+ |.indptr has )'): fitted(SoftmaxClassifier)[0].predict(malformed(name))
+    for model in (SoftmaxClassifier(max_epochs=1), BoundClassifier(max_iter=1)):
+        with pytest.raises(ValueError, match=r'^X(: row \d+ |.indptr has )'):
+            model.fit(malformed(name), Y)
+    with pytest.raises(ValueError, match=r'^X(: row \d+ |.indptr has )'):
+        fitted(SoftmaxClassifier)[0].predict(malformed(name))

@@ -1,4 +1,5 @@
 "Problems that stand in for the softmax: exact values, draws, kernels, edges."
+
 import itertools
 
 import numpy as np
@@ -8,56 +9,96 @@ from scipy import sparse, stats
 from extreme_opt.core.checks import check_descend, check_gradient, check_unbiased
 from extreme_opt.core.descent import SGD
 from extreme_opt.core.run import minimize
-from extreme_opt.softmax import DoubleSum, Draw, FullSoftmax, ImportanceSampled, NoiseContrast, OneVsEach, noise_chances
+from extreme_opt.softmax import (
+    NCE,
+    DoubleSum,
+    Draw,
+    FullSoftmax,
+    ImportanceSampled,
+    OneVsEach,
+    noise_proba,
+)
 
-NOISES = ('uniform', 'unigram', 'log-uniform', np.array([.3, .1, .2, .3, .1]))
-FORMS = ('sampled', 'label_exact', 'self_normalised')
+NOISES = ('uniform', 'unigram', 'log-uniform', np.array([0.3, 0.1, 0.2, 0.3, 0.1]))
+FORMS = ('sampled', 'label_exact', 'self_normalized')
 
 
 def small(kind, n_samples=6, n_classes=5, n_features=3, as_sparse=False, dtype=float, **settings):
     rng = np.random.default_rng(3)
-    features = (rng.normal(size=(n_samples, n_features)) * (rng.random((n_samples, n_features)) < .7)).astype(dtype)
+    features = (
+        rng.normal(size=(n_samples, n_features)) * (rng.random((n_samples, n_features)) < 0.7)
+    ).astype(dtype)
     labels = rng.integers(n_classes, size=n_samples)
-    return kind(sparse.csr_array(features) if as_sparse else features, labels, n_classes, **settings)
+    return kind(
+        sparse.csr_array(features) if as_sparse else features, labels, n_classes, **settings
+    )
 
 
 def every_kind():
     yield FullSoftmax, {}
-    for m in (1, 4): yield OneVsEach, dict(n_others=m)
+    for m in (1, 4):
+        yield OneVsEach, dict(n_negatives=m)
     for noise in NOISES:
-        yield NoiseContrast, dict(n_others=3, noise=noise)
-        for form in FORMS: yield ImportanceSampled, dict(n_others=2, noise=noise, form=form)
+        yield NCE, dict(n_negatives=3, noise=noise)
+        for form in FORMS:
+            yield ImportanceSampled, dict(n_negatives=2, noise=noise, form=form)
 
 
 KINDS = list(every_kind())
-NAMES = [' '.join([kind.__name__, *(v if isinstance(v, str) else 'array' if isinstance(v, np.ndarray) else f'm{v}' for v in s.values())])
-         for kind, s in KINDS]
+NAMES = [
+    ' '.join(
+        [
+            kind.__name__,
+            *(
+                v if isinstance(v, str) else 'array' if isinstance(v, np.ndarray) else f'm{v}'
+                for v in s.values()
+            ),
+        ]
+    )
+    for kind, s in KINDS
+]
 
 
 def every_draw(problem):
-    if isinstance(problem, FullSoftmax): return [np.array([i]) for i in range(problem.n_samples)], None
+    if isinstance(problem, FullSoftmax):
+        return [np.array([i]) for i in range(problem.n_samples)], None
     batches, chances = [], []
     for i, label in enumerate(problem.labels):
         wrong = [k for k in range(problem.n_classes) if k != label]
-        if problem.distinct: sets = list(itertools.combinations(wrong, problem.n_others)); weight = np.ones(len(sets))
+        if problem.distinct:
+            sets = list(itertools.combinations(wrong, problem.n_negatives))
+            weight = np.ones(len(sets))
         else:
-            sets = list(itertools.product(wrong if problem.skips_label else range(problem.n_classes), repeat=problem.n_others))
-            weight = problem.noise_chances[np.array(sets)].prod(1)
+            sets = list(
+                itertools.product(
+                    wrong if problem.skips_label else range(problem.n_classes),
+                    repeat=problem.n_negatives,
+                )
+            )
+            weight = problem.noise_proba[np.array(sets)].prod(1)
         batches += [Draw(np.array([i]), np.array([c])) for c in sets]
         chances += list(weight / weight.sum() / problem.n_samples)
     return batches, chances
 
 
-@pytest.mark.parametrize('as_sparse, n_free', [(False, 0), (True, 1)])
+@pytest.mark.parametrize('as_sparse, n_unpenalized', [(False, 0), (True, 1)])
 @pytest.mark.parametrize('kind, settings', KINDS, ids=NAMES)
-def test_exact_values_are_the_mean_over_all_draws(kind, settings, as_sparse, n_free):
-    problem = small(kind, as_sparse=as_sparse, ridge=.05, n_free=n_free, **settings)
-    params = 1.5 * np.random.default_rng(1).normal(size=problem.start().size)
+def test_exact_values_are_the_mean_over_all_draws(kind, settings, as_sparse, n_unpenalized):
+    problem = small(kind, as_sparse=as_sparse, ridge=0.05, n_unpenalized=n_unpenalized, **settings)
+    params = 1.5 * np.random.default_rng(1).normal(size=problem.init_params().size)
     batches, chances = every_draw(problem)
     check_unbiased(problem, params, batches, chances, rtol=1e-9)
-    if settings.get('form') != 'self_normalised':
+    if settings.get('form') != 'self_normalized':
         check_gradient(problem, params)
-        check_unbiased(problem, params, batches, chances, estimate=problem.loss_at, exact=problem.loss(params), rtol=1e-9)
+        check_unbiased(
+            problem,
+            params,
+            batches,
+            chances,
+            estimate=problem.loss_at,
+            exact=problem.loss(params),
+            rtol=1e-9,
+        )
     rows = [i for i in range(problem.n_samples)]
     assert problem.loss_on(params, rows) == pytest.approx(problem.loss(params), rel=1e-12)
     loss, grad = problem.loss_and_grad(params)
@@ -69,58 +110,98 @@ def test_exact_values_are_the_mean_over_all_draws(kind, settings, as_sparse, n_f
 @pytest.mark.parametrize('as_sparse', [False, True])
 @pytest.mark.parametrize('kind, settings', KINDS, ids=NAMES)
 def test_kernels_move_by_the_gradient(kind, settings, as_sparse, dtype):
-    for ridge, n_free in ((0., 0), (.3, 0), (.3, 1)):
-        problem = small(kind, n_samples=40, as_sparse=as_sparse, dtype=dtype, ridge=ridge, n_free=n_free, **settings)
+    for ridge, n_unpenalized in ((0.0, 0), (0.3, 0), (0.3, 1)):
+        problem = small(
+            kind,
+            n_samples=40,
+            as_sparse=as_sparse,
+            dtype=dtype,
+            ridge=ridge,
+            n_unpenalized=n_unpenalized,
+            **settings,
+        )
         rng = np.random.default_rng(2)
-        params = rng.normal(size=problem.start().size).astype(dtype)
-        assert problem.start().dtype == problem.grad(params).dtype == dtype
+        params = rng.normal(size=problem.init_params().size).astype(dtype)
+        assert problem.init_params().dtype == problem.grad(params).dtype == dtype
         batch = problem.draw(rng, 17)
         assert problem.grad_at(params, batch).dtype == dtype
-        check_descend(problem, params, batch, .01)
-        if kind is FullSoftmax: continue
+        check_descend(problem, params, batch, 0.01)
+        if kind is FullSoftmax:
+            continue
         each, one = params.copy(), params.copy()
-        problem.descend_each(each, batch, .01)
-        for i in range(17): problem.descend_at(one, Draw(batch.sample[i:i + 1], batch.others[i:i + 1]), .01)
+        problem.sgd_steps_(each, batch, 0.01)
+        for i in range(17):
+            problem.sgd_step_(one, Draw(batch.sample[i : i + 1], batch.others[i : i + 1]), 0.01)
         np.testing.assert_array_equal(each, one)
 
 
-@pytest.mark.parametrize('kind, settings', [k for k in KINDS if k[0] is not FullSoftmax], ids=[n for n in NAMES if n != 'FullSoftmax'])
+@pytest.mark.parametrize(
+    'kind, settings',
+    [k for k in KINDS if k[0] is not FullSoftmax],
+    ids=[n for n in NAMES if n != 'FullSoftmax'],
+)
 def test_draws_follow_their_chances(kind, settings):
     problem = small(kind, n_samples=3, **settings)
     batch = problem.draw(np.random.default_rng(0), 30000)
     batches, chances = every_draw(problem)
-    key = lambda i, others: (i, *sorted(others)) if problem.distinct else (i, *others)
+    def key(i, others):
+        return (i, *sorted(others)) if problem.distinct else (i, *others)
     wanted, seen = {}, {}
-    for b, chance in zip(batches, chances): wanted[key(b.sample[0], b.others[0])] = wanted.get(key(b.sample[0], b.others[0]), 0) + chance
-    for i, others in zip(batch.sample, batch.others): seen[key(i, others)] = seen.get(key(i, others), 0) + 1
+    for b, chance in zip(batches, chances):
+        wanted[key(b.sample[0], b.others[0])] = (
+            wanted.get(key(b.sample[0], b.others[0]), 0) + chance
+        )
+    for i, others in zip(batch.sample, batch.others):
+        seen[key(i, others)] = seen.get(key(i, others), 0) + 1
     assert set(seen) <= set(wanted)
     counts = np.array([seen.get(k, 0) for k in wanted])
     assert stats.chisquare(counts, 30000 * np.array(list(wanted.values()))).pvalue > 1e-4
     rng_a, rng_b = np.random.default_rng(5), np.random.default_rng(5)
-    for a, b in zip(problem.draw(rng_a, 50), problem.draw(rng_b, 50)): np.testing.assert_array_equal(a, b)
+    for a, b in zip(problem.draw(rng_a, 50), problem.draw(rng_b, 50)):
+        np.testing.assert_array_equal(a, b)
 
 
 @pytest.mark.parametrize('n_classes, m', [(5, 1), (5, 2), (5, 3), (5, 4), (9, 4), (9, 8), (12, 6)])
 def test_mean_over_distinct_sets_for_every_width(n_classes, m):
     "Both ways to leave one class out of the mean, with gaps from -60 to 60."
     rng = np.random.default_rng(0)
-    for spread in (1., 30.):
-        problem = ImportanceSampled(np.ones((1, 1)), [2], n_classes, n_others=m)
+    for spread in (1.0, 30.0):
+        problem = ImportanceSampled(np.ones((1, 1)), [2], n_classes, n_negatives=m)
         params = spread * rng.uniform(-1, 1, n_classes)
         batches, chances = every_draw(problem)
         check_unbiased(problem, params, batches, chances, rtol=1e-9)
-        check_unbiased(problem, params, batches, chances, estimate=problem.loss_at, exact=problem.loss(params), rtol=1e-9)
+        check_unbiased(
+            problem,
+            params,
+            batches,
+            chances,
+            estimate=problem.loss_at,
+            exact=problem.loss(params),
+            rtol=1e-9,
+        )
 
 
 def test_losses_stand_in_the_order_of_the_theory():
     rng = np.random.default_rng(4)
     features, labels = rng.normal(size=(30, 4)), rng.integers(8, size=30)
     params = 2 * rng.normal(size=32)
-    full, each = FullSoftmax(features, labels, 8).loss(params), OneVsEach(features, labels, 8).loss(params)
+    full, each = (
+        FullSoftmax(features, labels, 8).loss(params),
+        OneVsEach(features, labels, 8).loss(params),
+    )
     assert full <= each
-    means = [ImportanceSampled(features, labels, 8, n_others=m).loss(params) for m in range(1, 8)]
-    assert (np.diff(means) > 0).all() and means[0] == pytest.approx(each / 7) and means[-1] == pytest.approx(full)
-    exact = [ImportanceSampled(features, labels, 8, n_others=m, form='label_exact').loss(params) for m in range(1, 8)]
+    means = [
+        ImportanceSampled(features, labels, 8, n_negatives=m).loss(params) for m in range(1, 8)
+    ]
+    assert (
+        (np.diff(means) > 0).all()
+        and means[0] == pytest.approx(each / 7)
+        and means[-1] == pytest.approx(full)
+    )
+    exact = [
+        ImportanceSampled(features, labels, 8, n_negatives=m, form='label_exact').loss(params)
+        for m in range(1, 8)
+    ]
     assert (np.diff(exact) > 0).all() and exact[-1] == pytest.approx(full)
     double = DoubleSum(features, labels, 8)
     norms = double.best_log_norms(np.concatenate([params, np.zeros(30)]))
@@ -131,44 +212,81 @@ def test_losses_as_small_and_scores_as_large_as_they_come():
     problem = FullSoftmax(np.eye(2), [0, 1], 2)
     assert problem.loss(600 * np.eye(2).ravel()) == pytest.approx(2 * np.exp(-600), rel=1e-12)
     for kind, settings in KINDS:
-        if settings.get('form') == 'self_normalised' or len(settings) and isinstance(settings.get('noise'), np.ndarray): continue
+        if (
+            settings.get('form') == 'self_normalized'
+            or len(settings)
+            and isinstance(settings.get('noise'), np.ndarray)
+        ):
+            continue
         problem = small(kind, **settings)
-        params = 1e4 * np.random.default_rng(0).normal(size=problem.start().size)
+        params = 1e4 * np.random.default_rng(0).normal(size=problem.init_params().size)
         loss, grad = problem.loss_and_grad(params)
         assert np.isfinite(loss) and np.isfinite(grad).all()
         moved = params.copy()
-        with np.errstate(all='raise', under='ignore'): problem.descend_at(moved, problem.draw(np.random.default_rng(0), 50), 1.)
+        with np.errstate(all='raise', under='ignore'):
+            problem.sgd_step_(moved, problem.draw(np.random.default_rng(0), 50), 1.0)
         assert np.isfinite(moved).all()
 
 
 def test_slices_keep_the_noise_of_the_whole():
-    problem = small(NoiseContrast, n_samples=50, noise='unigram')
-    np.testing.assert_array_equal(problem.take(np.arange(3)).noise_chances, problem.noise_chances)
-    np.testing.assert_array_equal(problem.tiny().noise_chances, problem.noise_chances)
+    problem = small(NCE, n_samples=50, noise='unigram')
+    np.testing.assert_array_equal(problem.take(np.arange(3)).noise_proba, problem.noise_proba)
+    np.testing.assert_array_equal(problem.warmup_problem().noise_proba, problem.noise_proba)
 
 
 def test_noise():
     counts = np.array([1, 50, 0, 9])
-    np.testing.assert_allclose(noise_chances('unigram', counts, 1.), np.array([1, 50, 1, 9]) / 61)
-    np.testing.assert_allclose(noise_chances('log-uniform', counts)[[1, 3, 0, 2]], np.log((np.arange(4) + 2) / (np.arange(4) + 1)) / np.log(5))
-    for bad, words in (('zipf', '"log-uniform"'), (np.ones(3), 'shape'), (np.array([1, 0, 1, 1]), r'noise\[1\]'), (np.array([1, np.nan, 1, 1]), 'positive')):
-        with pytest.raises(ValueError, match=words): noise_chances(bad, counts)
+    np.testing.assert_allclose(noise_proba('unigram', counts, 1.0), np.array([1, 50, 1, 9]) / 61)
+    np.testing.assert_allclose(
+        noise_proba('log-uniform', counts)[[1, 3, 0, 2]],
+        np.log((np.arange(4) + 2) / (np.arange(4) + 1)) / np.log(5),
+    )
+    for bad, words in (
+        ('zipf', '"log-uniform"'),
+        (np.ones(3), 'shape'),
+        (np.array([1, 0, 1, 1]), r'noise\[1\]'),
+        (np.array([1, np.nan, 1, 1]), 'positive'),
+    ):
+        with pytest.raises(ValueError, match=words):
+            noise_proba(bad, counts)
 
 
-@pytest.mark.parametrize('make', [lambda: small(OneVsEach, n_others=5), lambda: small(ImportanceSampled, n_others=0), lambda: small(NoiseContrast, n_others=1.5),
-                                  lambda: small(ImportanceSampled, form='exact'), lambda: small(OneVsEach).draw(np.random.default_rng(0), 2, 7)])
+@pytest.mark.parametrize(
+    'make',
+    [
+        lambda: small(OneVsEach, n_negatives=5),
+        lambda: small(ImportanceSampled, n_negatives=0),
+        lambda: small(NCE, n_negatives=1.5),
+        lambda: small(ImportanceSampled, form='exact'),
+        lambda: small(OneVsEach).draw(np.random.default_rng(0), 2, 7),
+    ],
+)
 def test_wrong_settings_are_one_line(make):
-    with pytest.raises(ValueError, match='is needed|allows') as error: make()
+    with pytest.raises(ValueError, match='is needed|allows') as error:
+        make()
     assert '\n' not in str(error.value)
 
 
 def test_sgd_runs_them_all_and_repeats_itself():
     rng = np.random.default_rng(0)
-    features, labels = np.repeat(np.eye(5), 8, 0) + .1 * rng.normal(size=(40, 5)), np.repeat(np.arange(5), 8)
+    features, labels = (
+        np.repeat(np.eye(5), 8, 0) + 0.1 * rng.normal(size=(40, 5)),
+        np.repeat(np.arange(5), 8),
+    )
     for kind, settings in KINDS:
-        settings = settings | (dict(noise='unigram') if isinstance(settings.get('noise'), np.ndarray) else {})
+        settings = settings | (
+            dict(noise='unigram') if isinstance(settings.get('noise'), np.ndarray) else {}
+        )
         problem = kind(features, labels, 5, **settings)
-        run, again = (minimize(problem, SGD(learning_rate=.5, batch_size=4), max_passes=20, record_every=20,
-                               watch=dict(log_loss=lambda p, w: p.log_loss(w))) for _ in range(2))
+        run, again = (
+            minimize(
+                problem,
+                SGD(learning_rate=0.5, batch_size=4),
+                max_epochs=20,
+                record_every=20,
+                metrics=dict(log_loss=lambda p, w: p.log_loss(w)),
+            )
+            for _ in range(2)
+        )
         np.testing.assert_array_equal(run.state.params, again.state.params)
         assert run.column('log_loss')[-1] < np.log(5)

@@ -1,4 +1,5 @@
 "Runs stop for a stated reason, keep an honest record, and continue from a file bit by bit, also after SIGKILL and Ctrl-C."
+
 import json
 import os
 import random
@@ -19,386 +20,740 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import extreme_opt.core.run as run_module
-from extreme_opt.core import LBFGS, SGD, GradientDescent, LeastSquares, Run, State, fingerprint, iterate, minimize
-from extreme_opt.core.checkpoint import FORMAT, VERSION, pack, read_file, read_meta, unpack, write_atomically
+from extreme_opt.core import (
+    LBFGS,
+    SGD,
+    GradientDescent,
+    LeastSquares,
+    Run,
+    State,
+    fingerprint,
+    iterate,
+    minimize,
+)
+from extreme_opt.core.checkpoint import (
+    FORMAT,
+    VERSION,
+    pack,
+    read_file,
+    read_meta,
+    unpack,
+    write_atomically,
+)
 
-KILLS = int(os.environ.get('EXTREME_OPT_KILLS', 2))   # per solver; 10 makes 20 in all
+KILLS = int(os.environ.get('EXTREME_OPT_KILLS', 2))  # per solver; 10 makes 20 in all
+
 
 def make_problem(n_samples=40, kind=LeastSquares):
     rng = np.random.default_rng(0)
-    return kind(rng.normal(size=(n_samples, 3)), rng.normal(size=n_samples), .1)
+    return kind(rng.normal(size=(n_samples, 3)), rng.normal(size=n_samples), 0.1)
 
-def timeless(run): return [{key: value for key, value in row.items() if key != 'seconds'} for row in run.rows]
+
+def timeless(run):
+    return [{key: value for key, value in row.items() if key != 'seconds'} for row in run.history]
+
 
 def assert_same(one, other):
     "Bit by bit, clock aside: every field of the state, and every row."
     assert type(one.state) is type(other.state)
     for name, value in vars(one.state).items():
         theirs = getattr(other.state, name)
-        if isinstance(value, np.ndarray): assert value.dtype == theirs.dtype and value.tobytes() == theirs.tobytes(), name
-        else: assert repr(value) == repr(theirs), name
+        if isinstance(value, np.ndarray):
+            assert value.dtype == theirs.dtype and value.tobytes() == theirs.tobytes(), name
+        else:
+            assert repr(value) == repr(theirs), name
     assert repr(timeless(one)) == repr(timeless(other))
     assert one.message == other.message
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NoisyState(State):
     "One field of every kind that a checkpoint takes."
+
     average: np.ndarray
-    scale: np.float32 = np.float32(.1)
+    scale: np.float32 = np.float32(0.1)
     sizes: tuple = ()
     names: dict = field(default_factory=dict)
     note: str | None = None
 
+
 @dataclass(frozen=True)
 class Noisy:
     "Draws uneven amounts from the generator, so that its state matters."
+
     learning_rate: float = 1e-3
     needs: ClassVar = ('grad_at', 'draw')
-    def init(self, problem, params): return NoisyState(params=params.copy(), average=np.zeros((2, params.size), np.float32))
+
+    def init(self, problem, params):
+        return NoisyState(params=params.copy(), average=np.zeros((2, params.size), np.float32))
+
     def step(self, problem, state, rng):
         size = int(rng.integers(1, 5, dtype=np.int32))
-        params = state.params - self.learning_rate * problem.grad_at(state.params, problem.draw(rng, size))
-        return state.advance(params, size, size / problem.n_samples, average=state.average + params.astype('f4'),
-                             scale=state.scale * np.float32(1.1), sizes=(*state.sizes[-3:], size), names={'last': size, 'x': params[0]},
-                             note=None if size % 2 else f'{rng.normal():.17g}')
+        params = state.params - self.learning_rate * problem.grad_at(
+            state.params, problem.draw(rng, size)
+        )
+        return state.advance(
+            params,
+            size,
+            size / problem.n_samples,
+            average=state.average + params.astype('f4'),
+            scale=state.scale * np.float32(1.1),
+            sizes=(*state.sizes[-3:], size),
+            names={'last': size, 'x': params[0]},
+            note=None if size % 2 else f'{rng.normal():.17g}',
+        )
 
-SOLVERS = {'SGD': SGD(1e-3, .9, n_updates=7), 'GradientDescent': GradientDescent(), 'adagrad': GradientDescent('adagrad'), 'LBFGS': LBFGS(),
-           'Noisy': Noisy()}
+
+SOLVERS = {
+    'SGD': SGD(1e-3, 0.9, n_updates=7),
+    'GradientDescent': GradientDescent(),
+    'adagrad': GradientDescent('adagrad'),
+    'LBFGS': LBFGS(),
+    'Noisy': Noisy(),
+}
+
 
 # ------------------------------------------------------------------------------------------------ limits and reasons
 def test_a_limit_is_needed():
-    with pytest.raises(ValueError, match='no limit is set; give at least one of max_steps'): minimize(make_problem(), SGD())
+    with pytest.raises(ValueError, match='no limit is set; give at least one of max_iter'):
+        minimize(make_problem(), SGD())
 
-@pytest.mark.parametrize('limits, steps, message', [
-    (dict(max_steps=4), 4, 'reached max_steps=4'), (dict(max_steps=0), 0, 'reached max_steps=0'),
-    (dict(max_passes=3), 3, 'reached max_passes=3'), (dict(max_passes=2.5), 3, 'reached max_passes=2.5'),
-    (dict(max_seconds=0), 0, 'reached max_seconds=0'), (dict(max_steps=9, max_passes=2), 2, 'reached max_passes=2')])
+
+@pytest.mark.parametrize(
+    'limits, steps, message',
+    [
+        (dict(max_iter=4), 4, 'reached max_iter=4'),
+        (dict(max_iter=0), 0, 'reached max_iter=0'),
+        (dict(max_epochs=3), 3, 'reached max_epochs=3'),
+        (dict(max_epochs=2.5), 3, 'reached max_epochs=2.5'),
+        (dict(max_seconds=0), 0, 'reached max_seconds=0'),
+        (dict(max_iter=9, max_epochs=2), 2, 'reached max_epochs=2'),
+    ],
+)
 def test_budgets(limits, steps, message):
     run = minimize(make_problem(), SGD(1e-3), **limits)
-    assert (run.state.n_steps, run.message) == (steps, message)
-    assert [row['step'] for row in run.rows] == list(range(steps + 1))
+    assert (run.state.n_iter, run.message) == (steps, message)
+    assert [row['step'] for row in run.history] == list(range(steps + 1))
 
-@pytest.mark.parametrize('wrong', [dict(max_steps=-1), dict(tolerance=float('nan')), dict(max_steps=1, record_every=0),
-                                   dict(max_steps=1, every=0), dict(max_steps=1, every='soon'), dict(max_steps=1, watch={'loss': min}),
-                                   dict(max_steps=1, params=np.zeros((3, 1)))])
+
+@pytest.mark.parametrize(
+    'wrong',
+    [
+        dict(max_iter=-1),
+        dict(tol=float('nan')),
+        dict(max_iter=1, record_every=0),
+        dict(max_iter=1, checkpoint_every=0),
+        dict(max_iter=1, checkpoint_every='soon'),
+        dict(max_iter=1, metrics={'loss': min}),
+        dict(max_iter=1, params=np.zeros((3, 1))),
+    ],
+)
 def test_wrong_use_raises_one_line(wrong):
-    with pytest.raises(ValueError) as error: minimize(make_problem(), SGD(1e-3), **wrong)
+    with pytest.raises(ValueError) as error:
+        minimize(make_problem(), SGD(1e-3), **wrong)
     assert '\n' not in str(error.value)
+
 
 def test_tolerance_on_the_gradient():
     problem = make_problem()
     for solver in (LBFGS(), GradientDescent()):
-        run = minimize(problem, solver, tolerance=1e-3, max_steps=500)
-        assert run.message == 'gradient norm is at most tolerance=0.001 times its start'
-        assert run.state.grad_norm <= 1e-3 * np.linalg.norm(problem.grad(problem.start()))
+        run = minimize(problem, solver, tol=1e-3, max_iter=500)
+        assert run.message == 'gradient norm is at most tol=0.001 times its start'
+        assert run.state.grad_norm <= 1e-3 * np.linalg.norm(problem.grad(problem.init_params()))
+
 
 def test_tolerance_on_the_loss_over_a_pass():
     problem = make_problem()
-    run = minimize(problem, SGD(1e-3, .5, n_updates=10), tolerance=1e-3)
-    assert run.message == 'loss changed by at most tolerance=0.001 over a pass'
+    run = minimize(problem, SGD(1e-3, 0.5, n_updates=10), tol=1e-3)
+    assert run.message == 'loss changed by at most tol=0.001 over a pass'
     losses, passes = run.column('loss'), run.column('passes')
     then = losses[np.flatnonzero(passes <= passes[-1] - 1 + 1e-9)[-1]]
     assert abs(losses[-1] - then) <= 1e-3 * then
-    with pytest.raises(ValueError, match='needs a recorded loss'): minimize(problem, SGD(1e-3), tolerance=.1, record_on=0)
-    assert minimize(problem, LBFGS(), tolerance=.1, record_on=0).message.startswith('gradient norm')
+    with pytest.raises(ValueError, match='needs a recorded loss'):
+        minimize(problem, SGD(1e-3), tol=0.1, loss_subset=0)
+    assert minimize(problem, LBFGS(), tol=0.1, loss_subset=0).message.startswith('gradient norm')
+
 
 def test_divergence_is_a_result():
-    run = minimize(make_problem(), SGD(1.), max_steps=100)
-    assert run.message.startswith('loss is not finite after step ') and run.message.endswith('learning_rate=1 is too large for SGD; try 0.1')
-    assert run.state.n_steps < 100 and not np.isfinite(run.rows[-1]['loss'])
-    blind = minimize(make_problem(), SGD(1.), max_steps=100, record_on=0)
+    run = minimize(make_problem(), SGD(1.0), max_iter=100)
+    assert run.message.startswith('loss is not finite after step ') and run.message.endswith(
+        'learning_rate=1 is too large for SGD; try 0.1'
+    )
+    assert run.state.n_iter < 100 and not np.isfinite(run.history[-1]['loss'])
+    blind = minimize(make_problem(), SGD(1.0), max_iter=100, loss_subset=0)
     assert blind.message.startswith('params are not finite after step ')
-    class Wise(LeastSquares): advice = 'UMax and ImplicitSGD do not overflow'
-    wise = minimize(make_problem(kind=Wise), SGD(1.), max_steps=100)
-    assert wise.message.endswith('learning_rate=1 is too large for SGD; UMax and ImplicitSGD do not overflow')
-    start = minimize(make_problem(), SGD(1.), np.full(3, np.nan), max_steps=100)
-    assert start.message.startswith('loss is not finite at the start') and start.state.n_steps == 0
+
+    class Wise(LeastSquares):
+        advice = 'UMax and ImplicitSGD do not overflow'
+
+    wise = minimize(make_problem(kind=Wise), SGD(1.0), max_iter=100)
+    assert wise.message.endswith(
+        'learning_rate=1 is too large for SGD; UMax and ImplicitSGD do not overflow'
+    )
+    start = minimize(make_problem(), SGD(1.0), np.full(3, np.nan), max_iter=100)
+    assert start.message.startswith('loss is not finite at the start') and start.state.n_iter == 0
+
 
 def test_divergence_between_two_rows_is_seen_at_once():
-    run = minimize(make_problem(), SGD(1.), max_steps=1000, record_every=500)
-    assert run.state.n_steps < 50 and 'not finite' in run.message and run.rows[-1]['step'] == run.state.n_steps
+    run = minimize(make_problem(), SGD(1.0), max_iter=1000, record_every=500)
+    assert (
+        run.state.n_iter < 50
+        and 'not finite' in run.message
+        and run.history[-1]['step'] == run.state.n_iter
+    )
+
 
 def test_no_warning_is_printed():
     with np.errstate(all='raise'):
-        assert 'not finite' in minimize(make_problem(), SGD(1.), max_steps=100).message
+        assert 'not finite' in minimize(make_problem(), SGD(1.0), max_iter=100).message
 
-@pytest.mark.parametrize('error', [np.linalg.LinAlgError('Singular matrix'), ZeroDivisionError('division by zero'), OverflowError('too big')])
+
+@pytest.mark.parametrize(
+    'error',
+    [
+        np.linalg.LinAlgError('Singular matrix'),
+        ZeroDivisionError('division by zero'),
+        OverflowError('too big'),
+    ],
+)
 def test_a_step_that_fails_on_numbers_returns_the_run(error):
     class Breaks(SGD):
         def step(self, problem, state, rng):
-            if state.n_steps == 2: raise error
+            if state.n_iter == 2:
+                raise error
             return super().step(problem, state, rng)
-    class Untried(LeastSquares): tiny = None
-    run = minimize(make_problem(kind=Untried), Breaks(1e-3), max_steps=10)
-    assert run.state.n_steps == 2 and f'the step after step 2 (2 passes) failed ({error})' in run.message
+
+    class Untried(LeastSquares):
+        tiny = None
+
+    run = minimize(make_problem(kind=Untried), Breaks(1e-3), max_iter=10)
+    assert (
+        run.state.n_iter == 2
+        and f'the step after step 2 (2 passes) failed ({error})' in run.message
+    )
+
 
 def test_a_bug_is_not_hidden():
     class Buggy(SGD):
-        def step(self, problem, state, rng): raise RuntimeError('a bug')
-    with pytest.raises(RuntimeError, match='a bug'): minimize(make_problem(), Buggy(), max_steps=10)
+        def step(self, problem, state, rng):
+            raise RuntimeError('a bug')
+
+    with pytest.raises(RuntimeError, match='a bug'):
+        minimize(make_problem(), Buggy(), max_iter=10)
+
 
 # ------------------------------------------------------------------------------------------------ record
 def test_rows_and_columns():
     problem = make_problem()
-    run = minimize(problem, SGD(1e-3), max_steps=7, record_every=3, watch={'norm': lambda problem, params: np.linalg.norm(params),
-                                                                           'copy': lambda problem, params: params.copy()})
-    assert list(run.rows[0]) == ['step', 'passes', 'seconds', 'loss', 'norm', 'copy']
+    run = minimize(
+        problem,
+        SGD(1e-3),
+        max_iter=7,
+        record_every=3,
+        metrics={
+            'norm': lambda problem, params: np.linalg.norm(params),
+            'copy': lambda problem, params: params.copy(),
+        },
+    )
+    assert list(run.history[0]) == ['step', 'passes', 'seconds', 'loss', 'norm', 'copy']
     assert list(run.column('step')) == [0, 3, 6, 7] and run.column('copy').shape == (4, 3)
-    assert all(type(row['norm']) is float for row in run.rows)
-    np.testing.assert_allclose(run.column('loss'), [problem.loss(params) for params in run.column('copy')])
-    with pytest.raises(KeyError, match='there are step, passes'): run.column('nothing')
+    assert all(type(row['norm']) is float for row in run.history)
+    np.testing.assert_allclose(
+        run.column('loss'), [problem.loss(params) for params in run.column('copy')]
+    )
+    with pytest.raises(KeyError, match='there are step, passes'):
+        run.column('nothing')
     assert 'seconds' not in repr(run)
+
 
 def test_record_on_fixed_rows():
     problem = make_problem()
-    runs = [minimize(problem, solver, max_steps=3, record_on=10, seed=seed) for solver in (SGD(1e-3), LBFGS()) for seed in (0, 1)]
-    for run in runs: assert set(run.column('loss_on')) == {10} and run.rows[0]['loss'] == runs[0].rows[0]['loss']
-    everything = minimize(problem, SGD(1e-3), max_steps=3, record_on=10**6)
-    np.testing.assert_allclose(everything.column('loss'), minimize(problem, SGD(1e-3), max_steps=3).column('loss'))
-    assert everything.rows[0]['loss_on'] == 40
+    runs = [
+        minimize(problem, solver, max_iter=3, loss_subset=10, seed=seed)
+        for solver in (SGD(1e-3), LBFGS())
+        for seed in (0, 1)
+    ]
+    for run in runs:
+        assert (
+            set(run.column('loss_on')) == {10}
+            and run.history[0]['loss'] == runs[0].history[0]['loss']
+        )
+    everything = minimize(problem, SGD(1e-3), max_iter=3, loss_subset=10**6)
+    np.testing.assert_allclose(
+        everything.column('loss'), minimize(problem, SGD(1e-3), max_iter=3).column('loss')
+    )
+    assert everything.history[0]['loss_on'] == 40
+
     class Rows:
         n_terms, dtype = 10, np.dtype(float)
-        def start(self, seed=0): return np.zeros(1)
-        def loss(self, params, rows=None): return 10. if rows is None else float(len(rows))
-        def grad(self, params): return np.ones(1)
-    assert minimize(Rows(), SOLVERS['GradientDescent'], max_steps=0, record_on=4).rows[0]['loss'] == 4.
-    class Exact(LeastSquares): loss_on = None
-    with pytest.raises(TypeError, match='record_on=5 needs `loss_on`, which Exact does not have'):
-        minimize(make_problem(kind=Exact), SGD(), max_steps=1, record_on=5)
+
+        def init_params(self, seed=0):
+            return np.zeros(1)
+
+        def loss(self, params, rows=None):
+            return 10.0 if rows is None else float(len(rows))
+
+        def grad(self, params):
+            return np.ones(1)
+
+    assert (
+        minimize(Rows(), SOLVERS['GradientDescent'], max_iter=0, loss_subset=4).history[0]['loss']
+        == 4.0
+    )
+
+    class Exact(LeastSquares):
+        loss_on = None
+
+    with pytest.raises(TypeError, match='loss_subset=5 needs `loss_on`, which Exact does not have'):
+        minimize(make_problem(kind=Exact), SGD(), max_iter=1, loss_subset=5)
+
 
 def test_no_loss_at_all():
     class Blind(LeastSquares):
-        def loss(self, params): raise AssertionError('the loss was evaluated')
-        def tiny(self): return LeastSquares(self.features[:2], self.targets[:2])
-    run = minimize(make_problem(kind=Blind), SGD(1e-3), max_steps=3, record_on=0, watch={'one': lambda problem, params: 1})
-    assert [row['step'] for row in run.rows] == [1, 2, 3] and all('loss' not in row and row['one'] == 1 for row in run.rows)
+        def loss(self, params):
+            raise AssertionError('the loss was evaluated')
+
+        def warmup_problem(self):
+            return LeastSquares(self.features[:2], self.targets[:2])
+
+    run = minimize(
+        make_problem(kind=Blind),
+        SGD(1e-3),
+        max_iter=3,
+        loss_subset=0,
+        metrics={'one': lambda problem, params: 1},
+    )
+    assert [row['step'] for row in run.history] == [1, 2, 3] and all(
+        'loss' not in row and row['one'] == 1 for row in run.history
+    )
+
 
 def test_clock_counts_steps_only(monkeypatch):
-    now = [0.]
-    monkeypatch.setattr(run_module, 'time', SimpleNamespace(perf_counter=lambda: now[0], monotonic=lambda: now[0]))
+    now = [0.0]
+    monkeypatch.setattr(
+        run_module, 'time', SimpleNamespace(perf_counter=lambda: now[0], monotonic=lambda: now[0])
+    )
+
     class Slow(LeastSquares):
-        def loss(self, params): now[0] += 100; return super().loss(params)
-        def tiny(self): now[0] += 1000; return LeastSquares(self.features[:2], self.targets[:2])
+        def loss(self, params):
+            now[0] += 100
+            return super().loss(params)
+
+        def warmup_problem(self):
+            now[0] += 1000
+            return LeastSquares(self.features[:2], self.targets[:2])
+
     class Steady(SGD):
-        def init(self, problem, params): now[0] += 5; return super().init(problem, params)
-        def step(self, problem, state, rng): now[0] += 1; return super().step(problem, state, rng)
-    watch = {'dear': lambda problem, params: now.__setitem__(0, now[0] + 50)}
-    run = minimize(make_problem(kind=Slow), Steady(1e-3), max_seconds=8, watch=watch)
+        def init(self, problem, params):
+            now[0] += 5
+            return super().init(problem, params)
+
+        def step(self, problem, state, rng):
+            now[0] += 1
+            return super().step(problem, state, rng)
+
+    metrics = {'dear': lambda problem, params: now.__setitem__(0, now[0] + 50)}
+    run = minimize(make_problem(kind=Slow), Steady(1e-3), max_seconds=8, metrics=metrics)
     assert list(run.column('seconds')) == [5, 6, 7, 8] and run.message == 'reached max_seconds=8'
+
 
 def test_warm_up_takes_the_tiny_problem_and_no_full_step():
     sizes = []
+
     class Counting(SGD):
-        def tiny(self): return Counting(self.learning_rate, n_updates=1)
-        def step(self, problem, state, rng): sizes.append((problem.n_terms, self.n_updates)); return super().step(problem, state, rng)
-    run = minimize(make_problem(), Counting(1e-3, n_updates=20), max_steps=3)
-    assert sizes == [(2, 1), (40, 20), (40, 20), (40, 20)] and run.state.n_steps == 3
+        def warmup_problem(self):
+            return Counting(self.learning_rate, n_updates=1)
+
+        def step(self, problem, state, rng):
+            sizes.append((problem.n_terms, self.n_updates))
+            return super().step(problem, state, rng)
+
+    run = minimize(make_problem(), Counting(1e-3, n_updates=20), max_iter=3)
+    assert sizes == [(2, 1), (40, 20), (40, 20), (40, 20)] and run.state.n_iter == 3
+
 
 def test_same_seed_same_run_and_iterate_agrees():
     problem = make_problem()
-    one, two, other = (minimize(problem, SGD(1e-3), max_steps=4, seed=seed) for seed in (3, 3, 4))
+    one, two, other = (minimize(problem, SGD(1e-3), max_iter=4, seed=seed) for seed in (3, 3, 4))
     assert_same(one, two)
     assert one.state.params.tobytes() != other.state.params.tobytes()
-    states = [state for _, state in zip(range(5), iterate(problem, SGD(1e-3), seed=3), strict=False)]
+    states = [
+        state for _, state in zip(range(5), iterate(problem, SGD(1e-3), seed=3), strict=False)
+    ]
     assert states[-1].params.tobytes() == one.state.params.tobytes()
-    assert [state.n_steps for state in states] == [0, 1, 2, 3, 4] and (states[0].params == 0).all()
+    assert [state.n_iter for state in states] == [0, 1, 2, 3, 4] and (states[0].params == 0).all()
+
 
 def test_callers_vector_is_left_alone():
     params = np.ones(3)
-    minimize(make_problem(), SGD(1e-3), params, max_steps=2)
+    minimize(make_problem(), SGD(1e-3), params, max_iter=2)
     assert (params == 1).all() and params.flags.writeable
+
 
 def test_table(monkeypatch):
     pandas = pytest.importorskip('pandas')
-    run = minimize(make_problem(), SGD(1e-3), max_steps=3)
+    run = minimize(make_problem(), SGD(1e-3), max_iter=3)
     frame = run.to_frame()
     assert isinstance(frame, pandas.DataFrame) and list(frame['step']) == [0, 1, 2, 3]
     monkeypatch.setitem(sys.modules, 'pandas', None)
-    with pytest.raises(ImportError, match=r'to_frame needs pandas; run pip install'): run.to_frame()
+    with pytest.raises(ImportError, match=r'to_frame needs pandas; run pip install'):
+        run.to_frame()
+
 
 def test_progress(monkeypatch, capsys):
     bars = []
+
     class Bar:
-        def __init__(self, **settings): self.n, self.settings, self.closed = 0, settings, False; bars.append(self)
-        def update(self, more): self.n += more
-        def set_postfix_str(self, text, refresh=True): self.text = text
-        def close(self): self.closed = True
-    fake = ModuleType('tqdm.auto'); fake.tqdm = Bar
+        def __init__(self, **settings):
+            self.n, self.settings, self.closed = 0, settings, False
+            bars.append(self)
+
+        def update(self, more):
+            self.n += more
+
+        def set_postfix_str(self, text, refresh=True):
+            self.text = text
+
+        def close(self):
+            self.closed = True
+
+    fake = ModuleType('tqdm.auto')
+    fake.tqdm = Bar
     monkeypatch.delenv('IN_TEST', raising=False)
-    monkeypatch.setitem(sys.modules, 'tqdm', ModuleType('tqdm')); monkeypatch.setitem(sys.modules, 'tqdm.auto', fake)
-    minimize(make_problem(), SGD(1e-3), max_steps=5, progress=True)
-    minimize(make_problem(), SGD(1e-3), max_passes=5, progress=True)
-    assert [(bar.n, bar.settings['total'], bar.settings['unit'], bar.closed) for bar in bars] == [(5, 5, 'step', True), (5, 5, 'pass', True)]
+    monkeypatch.setitem(sys.modules, 'tqdm', ModuleType('tqdm'))
+    monkeypatch.setitem(sys.modules, 'tqdm.auto', fake)
+    minimize(make_problem(), SGD(1e-3), max_iter=5, verbose=True)
+    minimize(make_problem(), SGD(1e-3), max_epochs=5, verbose=True)
+    assert [(bar.n, bar.settings['total'], bar.settings['unit'], bar.closed) for bar in bars] == [
+        (5, 5, 'step', True),
+        (5, 5, 'pass', True),
+    ]
     assert bars[0].text.startswith('loss ')
-    minimize(make_problem(), SGD(1e-3), max_steps=5)
-    assert len(bars) == 2                                            # off by default
+    minimize(make_problem(), SGD(1e-3), max_iter=5)
+    assert len(bars) == 2  # off by default
     monkeypatch.setitem(sys.modules, 'tqdm.auto', None)
-    minimize(make_problem(), SGD(1e-3), max_steps=5, progress=True)  # no tqdm, no bar, no complaint
+    minimize(make_problem(), SGD(1e-3), max_iter=5, verbose=True)  # no tqdm, no bar, no complaint
     assert capsys.readouterr() == ('', '')
+
 
 # ------------------------------------------------------------------------------------------------ files
 @pytest.mark.parametrize('name', SOLVERS)
 @settings(max_examples=12, deadline=None)
-@given(stop=st.integers(0, 12), more=st.integers(0, 12), record_every=st.integers(1, 5), every=st.integers(1, 4), record_on=st.sampled_from([None, 0, 7]))
-def test_resumed_equals_uninterrupted(tmp_path_factory, name, stop, more, record_every, every, record_on):
-    problem, solver, path = make_problem(), SOLVERS[name], tmp_path_factory.mktemp('run')/'run.npz'
-    record = dict(record_every=record_every, record_on=record_on, watch={'first': lambda problem, params: params[0], 'all': lambda problem, params: params})
-    minimize(problem, solver, max_steps=stop, seed=5, checkpoint=path, every=every, **record)
-    resumed = minimize(problem, solver, max_steps=stop + more, resume=path, checkpoint=path, every=every, **record)
-    straight = minimize(problem, solver, max_steps=stop + more, seed=5, **record)
+@given(
+    stop=st.integers(0, 12),
+    more=st.integers(0, 12),
+    record_every=st.integers(1, 5),
+    every=st.integers(1, 4),
+    loss_subset=st.sampled_from([None, 0, 7]),
+)
+def test_resumed_equals_uninterrupted(
+    tmp_path_factory, name, stop, more, record_every, every, loss_subset
+):
+    problem, solver, path = (
+        make_problem(),
+        SOLVERS[name],
+        tmp_path_factory.mktemp('run') / 'run.npz',
+    )
+    record = dict(
+        record_every=record_every,
+        loss_subset=loss_subset,
+        metrics={'first': lambda problem, params: params[0], 'all': lambda problem, params: params},
+    )
+    minimize(
+        problem, solver, max_iter=stop, seed=5, checkpoint=path, checkpoint_every=every, **record
+    )
+    resumed = minimize(
+        problem,
+        solver,
+        max_iter=stop + more,
+        resume=path,
+        checkpoint=path,
+        checkpoint_every=every,
+        **record,
+    )
+    straight = minimize(problem, solver, max_iter=stop + more, seed=5, **record)
     assert_same(resumed, straight)
     assert_same(Run.load(path), straight)
 
+
 def test_finished_run_stays_as_it_is(tmp_path):
-    problem, path = make_problem(), tmp_path/'run.npz'
-    done = minimize(problem, SGD(1e-3), max_steps=5, record_every=3, checkpoint=path)
+    problem, path = make_problem(), tmp_path / 'run.npz'
+    done = minimize(problem, SGD(1e-3), max_iter=5, record_every=3, checkpoint=path)
     before = path.read_bytes(), path.stat().st_mtime_ns
-    again = minimize(problem, SGD(1e-3), max_steps=5, record_every=3, resume=path, checkpoint=path)
+    again = minimize(problem, SGD(1e-3), max_iter=5, record_every=3, resume=path, checkpoint=path)
     assert_same(again, done)
-    assert (path.read_bytes(), path.stat().st_mtime_ns) == before and os.listdir(tmp_path) == ['run.npz']
+    assert (path.read_bytes(), path.stat().st_mtime_ns) == before and os.listdir(tmp_path) == [
+        'run.npz'
+    ]
     assert again.column('seconds').tolist() == done.column('seconds').tolist()
-    assert minimize(problem, SGD(1e-3), max_steps=2, resume=path).state.n_steps == 5     # limits count from the original start
-    wild = minimize(problem, SGD(1.), max_steps=100, checkpoint=path)
-    assert_same(minimize(problem, SGD(1.), max_steps=200, resume=path), wild)             # diverged is finished too
+    assert (
+        minimize(problem, SGD(1e-3), max_iter=2, resume=path).state.n_iter == 5
+    )  # limits count from the original start
+    wild = minimize(problem, SGD(1.0), max_iter=100, checkpoint=path)
+    assert_same(
+        minimize(problem, SGD(1.0), max_iter=200, resume=path), wild
+    )  # diverged is finished too
+
 
 def test_params_and_seed_come_from_the_file(tmp_path):
-    problem, path = make_problem(), tmp_path/'run.npz'
-    minimize(problem, SGD(1e-3), np.ones(3), max_steps=3, seed=9, checkpoint=path)
-    resumed = minimize(problem, SGD(1e-3), np.zeros(3), max_steps=6, seed=1, resume=path)
-    assert_same(resumed, minimize(problem, SGD(1e-3), np.ones(3), max_steps=6, seed=9))
+    problem, path = make_problem(), tmp_path / 'run.npz'
+    minimize(problem, SGD(1e-3), np.ones(3), max_iter=3, seed=9, checkpoint=path)
+    resumed = minimize(problem, SGD(1e-3), np.zeros(3), max_iter=6, seed=1, resume=path)
+    assert_same(resumed, minimize(problem, SGD(1e-3), np.ones(3), max_iter=6, seed=9))
+
 
 def test_seconds_go_on(tmp_path, monkeypatch):
-    now = [0.]
-    monkeypatch.setattr(run_module, 'time', SimpleNamespace(perf_counter=lambda: now[0], monotonic=lambda: now[0]))
+    now = [0.0]
+    monkeypatch.setattr(
+        run_module, 'time', SimpleNamespace(perf_counter=lambda: now[0], monotonic=lambda: now[0])
+    )
+
     class Steady(SGD):
-        def step(self, problem, state, rng): now[0] += 1; return super().step(problem, state, rng)
-    minimize(make_problem(), Steady(1e-3), max_steps=3, checkpoint=tmp_path/'run.npz')
+        def step(self, problem, state, rng):
+            now[0] += 1
+            return super().step(problem, state, rng)
+
+    minimize(make_problem(), Steady(1e-3), max_iter=3, checkpoint=tmp_path / 'run.npz')
     now[0] += 1e6
-    run = minimize(make_problem(), Steady(1e-3), max_seconds=5, resume=tmp_path/'run.npz')
+    run = minimize(make_problem(), Steady(1e-3), max_seconds=5, resume=tmp_path / 'run.npz')
     assert list(run.column('seconds')) == [0, 1, 2, 3, 4, 5]
 
+
 def test_schedule_of_writes(tmp_path, monkeypatch):
-    written, now = [], [0.]
-    monkeypatch.setattr(Run, 'save', lambda self, path: written.append(self.state.n_steps))
-    monkeypatch.setattr(run_module, 'time', SimpleNamespace(perf_counter=lambda: now[0], monotonic=lambda: now[0]))
+    written, now = [], [0.0]
+    monkeypatch.setattr(Run, 'save', lambda self, path: written.append(self.state.n_iter))
+    monkeypatch.setattr(
+        run_module, 'time', SimpleNamespace(perf_counter=lambda: now[0], monotonic=lambda: now[0])
+    )
+
     class Steady(SGD):
-        def step(self, problem, state, rng): now[0] += 2; return super().step(problem, state, rng)
-    for every, steps in ((1, [0, 1, 2, 3, 4, 5, 6, 7]), (3, [0, 3, 6, 7]), (100, [0, 7]), ('5s', [0, 3, 6, 7]), ('1000s', [0, 7]), ('0s', list(range(8)))):
+        def step(self, problem, state, rng):
+            now[0] += 2
+            return super().step(problem, state, rng)
+
+    for every, steps in (
+        (1, [0, 1, 2, 3, 4, 5, 6, 7]),
+        (3, [0, 3, 6, 7]),
+        (100, [0, 7]),
+        ('5s', [0, 3, 6, 7]),
+        ('1000s', [0, 7]),
+        ('0s', list(range(8))),
+    ):
         written.clear()
-        minimize(make_problem(), Steady(1e-3), max_steps=7, checkpoint=tmp_path/'run.npz', every=every)
+        minimize(
+            make_problem(),
+            Steady(1e-3),
+            max_iter=7,
+            checkpoint=tmp_path / 'run.npz',
+            checkpoint_every=every,
+        )
         assert written == steps, every
 
+
 def test_wrong_files_are_refused_in_one_line(tmp_path):
-    problem, path, other = make_problem(), tmp_path/'run.npz', tmp_path/'other.npz'
-    minimize(problem, SGD(1e-3), max_steps=3, checkpoint=path)
-    changed = LeastSquares(problem.features + 1e-12, problem.targets, .1)
-    cases = [(problem, SGD(1e-2), {}, r'was made by SGD\(learning_rate=0.001.* not by SGD\(learning_rate=0.01'),
-             (problem, LBFGS(), {}, 'not by LBFGS'), (changed, SGD(1e-3), {}, 'belongs to another problem'),
-             (make_problem(39), SGD(1e-3), {}, 'belongs to another problem'), (problem, SGD(1e-3), dict(record_on=5), 'record_on=None, not 5')]
+    problem, path, other = make_problem(), tmp_path / 'run.npz', tmp_path / 'other.npz'
+    minimize(problem, SGD(1e-3), max_iter=3, checkpoint=path)
+    changed = LeastSquares(problem.features + 1e-12, problem.targets, 0.1)
+    cases = [
+        (
+            problem,
+            SGD(1e-2),
+            {},
+            r'was made by SGD\(learning_rate=0.001.* not by SGD\(learning_rate=0.01',
+        ),
+        (problem, LBFGS(), {}, 'not by LBFGS'),
+        (changed, SGD(1e-3), {}, 'belongs to another problem'),
+        (make_problem(39), SGD(1e-3), {}, 'belongs to another problem'),
+        (problem, SGD(1e-3), dict(loss_subset=5), 'loss_subset=None, not 5'),
+    ]
     for its_problem, solver, more, words in cases:
-        with pytest.raises(ValueError, match=words) as error: minimize(its_problem, solver, max_steps=5, resume=path, **more)
+        with pytest.raises(ValueError, match=words) as error:
+            minimize(its_problem, solver, max_iter=5, resume=path, **more)
         assert '\n' not in str(error.value)
-    with pytest.raises(FileNotFoundError, match='does not exist'): minimize(problem, SGD(1e-3), max_steps=5, resume=other)
-    with pytest.raises(FileNotFoundError, match='is not a folder'): minimize(problem, SGD(1e-3), max_steps=5, checkpoint=tmp_path/'no'/'run.npz')
-    minimize(problem, SGD(1e-3), max_steps=3).save(other)
-    with pytest.raises(ValueError, match='holds no generator state'): minimize(problem, SGD(1e-3), max_steps=5, resume=other)
-    minimize(problem, SGD(1e-3), max_steps=3, checkpoint=path).save(other)
-    assert_same(minimize(problem, SGD(1e-3), max_steps=5, resume=other), minimize(problem, SGD(1e-3), max_steps=5))
+    with pytest.raises(FileNotFoundError, match='does not exist'):
+        minimize(problem, SGD(1e-3), max_iter=5, resume=other)
+    with pytest.raises(FileNotFoundError, match='is not a folder'):
+        minimize(problem, SGD(1e-3), max_iter=5, checkpoint=tmp_path / 'no' / 'run.npz')
+    minimize(problem, SGD(1e-3), max_iter=3).save(other)
+    with pytest.raises(ValueError, match='holds no generator state'):
+        minimize(problem, SGD(1e-3), max_iter=5, resume=other)
+    minimize(problem, SGD(1e-3), max_iter=3, checkpoint=path).save(other)
+    assert_same(
+        minimize(problem, SGD(1e-3), max_iter=5, resume=other),
+        minimize(problem, SGD(1e-3), max_iter=5),
+    )
     write_atomically(other, {}, {})
-    with pytest.raises(ValueError, match='cannot be read'): Run.load(other)
-    with open(other, 'wb') as file: np.savez(file, meta=np.frombuffer(json.dumps(dict(format=FORMAT, version=VERSION + 1)).encode(), np.uint8))
-    with pytest.raises(ValueError, match=f'format version {VERSION + 1}, but this package reads {VERSION}'): Run.load(other)
-    with open(other, 'wb') as file: np.savez(file, meta=np.frombuffer(json.dumps(dict(format='cake', version=1)).encode(), np.uint8))
-    with pytest.raises(ValueError, match="holds 'cake'"): Run.load(other)
+    with pytest.raises(ValueError, match='cannot be read'):
+        Run.load(other)
+    with open(other, 'wb') as file:
+        np.savez(
+            file,
+            meta=np.frombuffer(
+                json.dumps(dict(format=FORMAT, version=VERSION + 1)).encode(), np.uint8
+            ),
+        )
+    with pytest.raises(
+        ValueError, match=f'format version {VERSION + 1}, but this package reads {VERSION}'
+    ):
+        Run.load(other)
+    with open(other, 'wb') as file:
+        np.savez(
+            file, meta=np.frombuffer(json.dumps(dict(format='cake', version=1)).encode(), np.uint8)
+        )
+    with pytest.raises(ValueError, match="holds 'cake'"):
+        Run.load(other)
+
 
 def part(meta, *names):
     "A place in the text of a run file: the list [key, value] that the last name leads to."
     spec = meta['origin']
-    for name in names: pair = next(pair for pair in spec['dict'] if pair[0] == name); spec = pair[1]
+    for name in names:
+        pair = next(pair for pair in spec['dict'] if pair[0] == name)
+        spec = pair[1]
     return pair
+
 
 def tamper(change):
     def done(meta, arrays):
         key = meta['state']['fields']['params']['array']
         arrays[key] = change(arrays[key])
+
     return done
 
+
 TAMPERED = {
-    'class of a stranger': (lambda meta, arrays: meta['state'].update(module='antigravity', name='State'), 'not imported'),
-    'class that is no state': (lambda meta, arrays: meta['state'].update(module='pathlib', name='Path'), 'not imported'),
-    'module of ours that is none': (lambda meta, arrays: meta['state'].update(module='extreme_opt.no_such'), 'cannot be read'),
-    'count': (lambda meta, arrays: meta['state']['fields'].update(n_steps='5'), "its n_steps is '5', not a number"),
-    'generator': (lambda meta, arrays: part(meta, 'random', 'bit_generator').__setitem__(1, 'seed'), 'was altered'),
-    'generator state': (lambda meta, arrays: part(meta, 'random').__setitem__(1, 'x'), 'was altered'),
+    'class of a stranger': (
+        lambda meta, arrays: meta['state'].update(module='antigravity', name='State'),
+        'not imported',
+    ),
+    'class that is no state': (
+        lambda meta, arrays: meta['state'].update(module='pathlib', name='Path'),
+        'not imported',
+    ),
+    'module of ours that is none': (
+        lambda meta, arrays: meta['state'].update(module='extreme_opt.no_such'),
+        'cannot be read',
+    ),
+    'count': (
+        lambda meta, arrays: meta['state']['fields'].update(n_iter='5'),
+        "its n_iter is '5', not a number",
+    ),
+    'generator': (
+        lambda meta, arrays: part(meta, 'random', 'bit_generator').__setitem__(1, 'seed'),
+        'was altered',
+    ),
+    'generator state': (
+        lambda meta, arrays: part(meta, 'random').__setitem__(1, 'x'),
+        'was altered',
+    ),
     'clock': (lambda meta, arrays: part(meta, 'seconds').__setitem__(1, 'x'), 'was altered'),
-    'rows': (lambda meta, arrays: meta.update(rows='abc'), 'was altered'), 'origin': (lambda meta, arrays: meta.update(origin='random'), 'no generator'),
+    'rows': (lambda meta, arrays: meta.update(rows='abc'), 'was altered'),
+    'origin': (lambda meta, arrays: meta.update(origin='random'), 'no generator'),
     'words for numbers': (tamper(lambda params: params.astype('U5')), 'was altered'),
-    'a matrix': (tamper(lambda params: params[None]), 'was altered'), 'another precision': (tamper(lambda params: params.astype('f4')), 'was altered')}
+    'a matrix': (tamper(lambda params: params[None]), 'was altered'),
+    'another precision': (tamper(lambda params: params.astype('f4')), 'was altered'),
+}
+
 
 @pytest.mark.parametrize('name', TAMPERED)
 def test_tampered_files_are_refused_in_one_line(tmp_path, name):
     "No class, module or function that a file names is reached unless it is a state of ours or already there."
-    problem, path = make_problem(), tmp_path/'run.npz'
-    minimize(problem, SGD(1e-3), max_steps=3, checkpoint=path)
+    problem, path = make_problem(), tmp_path / 'run.npz'
+    minimize(problem, SGD(1e-3), max_iter=3, checkpoint=path)
     meta, arrays = read_file(path)
     change, words = TAMPERED[name]
     change(meta, arrays)
-    write_atomically(path, {key: value for key, value in meta.items() if key not in ('format', 'version')}, arrays)
-    with pytest.raises(ValueError, match=words) as error: minimize(problem, SGD(1e-3), max_steps=5, resume=path)
+    write_atomically(
+        path,
+        {key: value for key, value in meta.items() if key not in ('format', 'version')},
+        arrays,
+    )
+    with pytest.raises(ValueError, match=words) as error:
+        minimize(problem, SGD(1e-3), max_iter=5, resume=path)
     assert '\n' not in str(error.value) and 'antigravity' not in sys.modules
 
+
 def foreign_files(folder):
-    np.save(folder/'a.npy', np.ones(3)); np.savez(folder/'b.npz', x=np.ones(3)); (folder/'c.txt').write_text('buy milk'); (folder/'d').write_bytes(b'')
-    np.savez(folder/'e.npz', meta=np.array([{'a': 1}], dtype=object)); (folder/'f.npz').write_bytes(b'PK\x03\x04' + bytes(100))
+    np.save(folder / 'a.npy', np.ones(3))
+    np.savez(folder / 'b.npz', x=np.ones(3))
+    (folder / 'c.txt').write_text('buy milk')
+    (folder / 'd').write_bytes(b'')
+    np.savez(folder / 'e.npz', meta=np.array([{'a': 1}], dtype=object))
+    (folder / 'f.npz').write_bytes(b'PK\x03\x04' + bytes(100))
     return sorted(folder.iterdir())
+
 
 @pytest.mark.parametrize('place', range(6))
 def test_foreign_files_are_left_untouched(tmp_path, place):
     path = foreign_files(tmp_path)[place]
     before = path.read_bytes()
     for how in (dict(resume=path), dict(checkpoint=path), dict(resume=path, checkpoint=path)):
-        with pytest.raises(ValueError, match='is cut short or no run of ours') as error: minimize(make_problem(), SGD(1e-3), max_steps=2, **how)
+        with pytest.raises(ValueError, match='is cut short or no run of ours') as error:
+            minimize(make_problem(), SGD(1e-3), max_iter=2, **how)
         assert '\n' not in str(error.value)
     assert path.read_bytes() == before and len(os.listdir(tmp_path)) == 6
 
+
 def test_cut_and_spoiled_files(tmp_path):
-    problem, path = make_problem(), tmp_path/'run.npz'
-    run = minimize(problem, SOLVERS['Noisy'], max_steps=5, checkpoint=path)
+    problem, path = make_problem(), tmp_path / 'run.npz'
+    run = minimize(problem, SOLVERS['Noisy'], max_iter=5, checkpoint=path)
     whole, chance = path.read_bytes(), random.Random(0)
     for size in chance.sample(range(len(whole)), 150):
         path.write_bytes(whole[:size])
-        with pytest.raises(ValueError, match='is cut short'): minimize(problem, SOLVERS['Noisy'], max_steps=6, resume=path, checkpoint=path)
+        with pytest.raises(ValueError, match='is cut short'):
+            minimize(problem, SOLVERS['Noisy'], max_iter=6, resume=path, checkpoint=path)
         assert path.read_bytes() == whole[:size]
     for _ in range(300):
         spoiled = bytearray(whole)
-        for _ in range(chance.choice([1, 1, 2, 20])): spoiled[chance.randrange(len(whole))] ^= 1 << chance.randrange(8)
+        for _ in range(chance.choice([1, 1, 2, 20])):
+            spoiled[chance.randrange(len(whole))] ^= 1 << chance.randrange(8)
         path.write_bytes(spoiled)
-        try: assert_same(Run.load(path), run)          # a byte that nobody reads, such as a time stamp
-        except ValueError as error: assert '\n' not in str(error)
+        try:
+            assert_same(Run.load(path), run)  # a byte that nobody reads, such as a time stamp
+        except ValueError as error:
+            assert '\n' not in str(error)
+
 
 def test_no_pickle_in_the_file(tmp_path):
-    path = tmp_path/'run.npz'
-    minimize(make_problem(), SOLVERS['Noisy'], max_steps=5, checkpoint=path)
-    with np.load(path, allow_pickle=False) as content: assert all(content[name].dtype != object for name in content.files)
+    path = tmp_path / 'run.npz'
+    minimize(make_problem(), SOLVERS['Noisy'], max_iter=5, checkpoint=path)
+    with np.load(path, allow_pickle=False) as content:
+        assert all(content[name].dtype != object for name in content.files)
     assert read_meta(path)['format'] == FORMAT
+
 
 def test_a_state_that_cannot_be_saved_says_so_before_the_first_step(tmp_path):
     @dataclass(frozen=True, kw_only=True, eq=False)
-    class Odd(State): helper: object = None
+    class Odd(State):
+        helper: object = None
+
     steps = []
+
     class Odds(SGD):
-        def init(self, problem, params): return Odd(params=params.copy(), helper={1, 2})
+        def init(self, problem, params):
+            return Odd(params=params.copy(), helper={1, 2})
+
         def step(self, problem, state, rng):
-            if problem.n_terms > 2: steps.append(1)
+            if problem.n_terms > 2:
+                steps.append(1)
             return super().step(problem, state, rng)
+
     with pytest.raises(TypeError, match=r'Odd.helper is a set; a checkpoint takes'):
-        minimize(make_problem(), Odds(1e-3), max_steps=3, checkpoint=tmp_path/'run.npz')
+        minimize(make_problem(), Odds(1e-3), max_iter=3, checkpoint=tmp_path / 'run.npz')
     assert not steps and os.listdir(tmp_path) == []
 
-SCALARS = [np.float32(.1), np.int64(3), np.bool_(True), np.arange(6).reshape(2, 3)[:, ::2]]
+
+SCALARS = [np.float32(0.1), np.int64(3), np.bool_(True), np.arange(6).reshape(2, 3)[:, ::2]]
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.sampled_from(SCALARS),
-    lambda inner: st.lists(inner, max_size=3) | st.lists(inner, max_size=3).map(tuple) | st.dictionaries(st.text(), inner, max_size=3), max_leaves=12)
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.lists(inner, max_size=3).map(tuple)
+        | st.dictionaries(st.text(), inner, max_size=3)
+    ),
+    max_leaves=12,
+)
+
 
 @settings(max_examples=150, deadline=None)
 @given(VALUES)
@@ -407,86 +762,144 @@ def test_packing_loses_nothing(value):
     back = unpack(json.loads(json.dumps(pack(value, arrays))), arrays)
     assert repr(back) == repr(value) and type(back) is type(value)
 
+
 def test_write_is_atomic(tmp_path, monkeypatch):
-    path = tmp_path/'run.npz'
+    path = tmp_path / 'run.npz'
     write_atomically(path, {'n': 1}, {'a0': np.arange(3)})
-    def broken(*_, **__): raise OSError('disk full')
+
+    def broken(*_, **__):
+        raise OSError('disk full')
+
     monkeypatch.setattr(np, 'savez', broken)
-    with pytest.raises(OSError, match='disk full'): write_atomically(path, {'n': 2}, {'a0': np.arange(4)})
+    with pytest.raises(OSError, match='disk full'):
+        write_atomically(path, {'n': 2}, {'a0': np.arange(4)})
     monkeypatch.undo()
-    assert read_file(path)[0]['n'] == 1                              # the old file is whole
+    assert read_file(path)[0]['n'] == 1  # the old file is whole
     write_atomically(path, {'n': 3}, {'a0': np.arange(5)})
     assert read_file(path)[0]['n'] == 3 and os.listdir(tmp_path) == ['run.npz']
-    link = tmp_path/'link.npz'
+    link = tmp_path / 'link.npz'
     link.symlink_to(path)
     write_atomically(link, {'n': 4}, {})
-    assert link.is_symlink() and read_file(path)[0]['n'] == 4         # a link stays a link
+    assert link.is_symlink() and read_file(path)[0]['n'] == 4  # a link stays a link
+
 
 def test_fingerprints():
     problem = make_problem()
     X, y = problem.features, problem.targets
+
     @dataclass(frozen=True, eq=False)
-    class Nested: part: object; _cache: object = None
+    class Nested:
+        part: object
+        _cache: object = None
+
     csr = sparse.csr_array(np.round(X))
-    moved = csr.copy(); moved.indices = moved.indices[::-1].copy()
-    things = [problem, LeastSquares(X, y), LeastSquares(np.asfortranarray(X), y, .1), LeastSquares(X, y, .1),
-              Nested(csr), Nested(csr.copy()), Nested(moved), Nested((csr, 1)), Nested([csr, 1]), Nested({'a': problem}), Nested(problem, 3), Nested(problem, 4),
-              Nested(np.exp), Nested(np.log), Nested(LBFGS()), Nested(LBFGS(memory=3)), Nested(LBFGS), Nested(np.array(['a', None], dtype=object))]
+    moved = csr.copy()
+    moved.indices = moved.indices[::-1].copy()
+    things = [
+        problem,
+        LeastSquares(X, y),
+        LeastSquares(np.asfortranarray(X), y, 0.1),
+        LeastSquares(X, y, 0.1),
+        Nested(csr),
+        Nested(csr.copy()),
+        Nested(moved),
+        Nested((csr, 1)),
+        Nested([csr, 1]),
+        Nested({'a': problem}),
+        Nested(problem, 3),
+        Nested(problem, 4),
+        Nested(np.exp),
+        Nested(np.log),
+        Nested(LBFGS()),
+        Nested(LBFGS(memory=3)),
+        Nested(LBFGS),
+        Nested(np.array(['a', None], dtype=object)),
+    ]
     names = [fingerprint(thing) for thing in things]
     same = [(0, 2), (0, 3), (4, 5), (10, 11)]
     for i in range(len(things)):
-        for j in range(i): assert (names[i] == names[j]) == ((j, i) in same or (i, j) == (3, 2)), (i, j)
+        for j in range(i):
+            assert (names[i] == names[j]) == ((j, i) in same or (i, j) == (3, 2)), (i, j)
+
     class Own:
-        def fingerprint(self): return 'mine'
+        def fingerprint(self):
+            return 'mine'
+
     assert fingerprint(Own()) == 'mine'
+
 
 def test_fingerprint_of_large_data_is_sampled_and_sees_both_ends(monkeypatch):
     import extreme_opt.core.checkpoint as checkpoint
-    monkeypatch.setattr(checkpoint, '_WHOLE', 1000); monkeypatch.setattr(checkpoint, '_BLOCK', 64)
-    vector = np.arange(100_000.)
+
+    monkeypatch.setattr(checkpoint, '_WHOLE', 1000)
+    monkeypatch.setattr(checkpoint, '_BLOCK', 64)
+    vector = np.arange(100_000.0)
     name = fingerprint((vector,))
     for place in (0, 99_999, 1562 * 3):
-        other = vector.copy(); other[place] += 1
+        other = vector.copy()
+        other[place] += 1
         assert fingerprint((other,)) != name
     assert fingerprint((vector.copy(),)) == name and fingerprint((vector[:-1],)) != name
+
 
 # ------------------------------------------------------------------------------------------------ memory
 class Large:
     "Many parameters, and a loss that looks at two of them."
+
     n_terms, n_samples = 4, 4
-    def __init__(self, n_params, dtype): self.n_params, self.dtype = n_params, np.dtype(dtype)
-    def start(self, seed=0): return np.ones(self.n_params, self.dtype)
-    def loss(self, params): return float(params[0]**2 + params[-1]**2)
-    def draw(self, rng, size): return rng.integers(2, size=size)
-    def grad_at(self, params, batch): raise AssertionError('a full vector was made')
+
+    def __init__(self, n_params, dtype):
+        self.n_params, self.dtype = n_params, np.dtype(dtype)
+
+    def init_params(self, seed=0):
+        return np.ones(self.n_params, self.dtype)
+
+    def loss(self, params):
+        return float(params[0] ** 2 + params[-1] ** 2)
+
+    def draw(self, rng, size):
+        return rng.integers(2, size=size)
+
+    def grad_at(self, params, batch):
+        raise AssertionError('a full vector was made')
+
     def grad(self, params):
         grad = np.zeros_like(params)
         grad[[0, -1]] = 2 * params[[0, -1]]
         return grad
-    def descend_at(self, params, batch, rate): params[-batch] *= 1 - 2 * rate
-    def fingerprint(self): return 'large'
+
+    def sgd_step_(self, params, batch, rate):
+        params[-batch] *= 1 - 2 * rate
+
+    def fingerprint(self):
+        return 'large'
+
 
 @pytest.mark.parametrize('dtype', ['f4', 'f8'])
-@pytest.mark.parametrize('solver', [SGD(.1), GradientDescent()])
+@pytest.mark.parametrize('solver', [SGD(0.1), GradientDescent()])
 def test_one_state_and_one_new_vector(tmp_path, solver, dtype):
     n_bytes = 1 << 26
     problem = Large(n_bytes // np.dtype(dtype).itemsize, dtype)
-    np.savez(tmp_path/'warm.npz', x=np.ones(3))
+    np.savez(tmp_path / 'warm.npz', x=np.ones(3))
     tracemalloc.start()
     try:
-        run = minimize(problem, solver, max_steps=4)
+        run = minimize(problem, solver, max_iter=4)
         plain = tracemalloc.get_traced_memory()[1]
         assert run.state.params.dtype == dtype
         del run
         tracemalloc.reset_peak()
-        minimize(problem, solver, max_steps=4, checkpoint=tmp_path/'run.npz', every=2)
+        minimize(problem, solver, max_iter=4, checkpoint=tmp_path / 'run.npz', checkpoint_every=2)
         kept = tracemalloc.get_traced_memory()[1]
         tracemalloc.reset_peak()
-        minimize(problem, solver, max_steps=6, resume=tmp_path/'run.npz')
+        minimize(problem, solver, max_iter=6, resume=tmp_path / 'run.npz')
         resumed = tracemalloc.get_traced_memory()[1]
-    finally: tracemalloc.stop()
+    finally:
+        tracemalloc.stop()
     assert plain < 2.05 * n_bytes
-    assert kept < 2.6 * n_bytes and resumed < 2.6 * n_bytes      # numpy writes and reads in pieces of 16 MB
+    assert (
+        kept < 2.6 * n_bytes and resumed < 2.6 * n_bytes
+    )  # numpy writes and reads in pieces of 16 MB
+
 
 # ------------------------------------------------------------------------------------------------ signals
 KILLED = '''
@@ -497,38 +910,54 @@ rng = np.random.default_rng(0)
 problem = LeastSquares(rng.normal(size=(40, 3)), rng.normal(size=40), .1)
 solver = {'SGD': SGD(1e-3, .9, n_updates=7), 'adagrad': GradientDescent('adagrad', step_size=1e-3)}[sys.argv[1]]
 print('ready', flush=True)
-minimize(problem, solver, max_steps=100_000, seed=5, record_every=3, checkpoint=sys.argv[2])
+minimize(problem, solver, max_iter=100_000, seed=5, record_every=3, checkpoint=sys.argv[2])
 time.sleep(300)   # one that came to rest by itself waits to be killed
 '''
 
+
 def child(program, *arguments):
-    return subprocess.Popen([sys.executable, '-c', program, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                            env={**os.environ, 'NUMBA_DISABLE_JIT': '1', 'OPENBLAS_NUM_THREADS': '1'})
+    return subprocess.Popen(
+        [sys.executable, '-c', program, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, 'NUMBA_DISABLE_JIT': '1', 'OPENBLAS_NUM_THREADS': '1'},
+    )
+
 
 @pytest.mark.skipif(sys.platform == 'win32', reason='Windows has no SIGKILL')
 @pytest.mark.parametrize('name', ['SGD', 'adagrad'])
 def test_killed_at_any_moment_and_resumed(tmp_path, name):
     problem, chance, steps = make_problem(), random.Random(name), []
-    solver = {'SGD': SGD(1e-3, .9, n_updates=7), 'adagrad': GradientDescent('adagrad', step_size=1e-3)}[name]
+    solver = {
+        'SGD': SGD(1e-3, 0.9, n_updates=7),
+        'adagrad': GradientDescent('adagrad', step_size=1e-3),
+    }[name]
     for k in range(KILLS):
-        path = tmp_path/f'{k}.npz'
+        path = tmp_path / f'{k}.npz'
         process = child(KILLED, name, path)
         try:
             assert process.stdout.readline() == 'ready\n', process.stderr.read()
             for _ in range(3000):
-                if path.exists() and (k or Run.load(path).state.n_steps): break   # the first is killed after a step, the others at any time
-                time.sleep(.01)
-            time.sleep(chance.uniform(0, .4))
+                if path.exists() and (k or Run.load(path).state.n_iter):
+                    break  # the first is killed after a step, the others at any time
+                time.sleep(0.01)
+            time.sleep(chance.uniform(0, 0.4))
         finally:
             process.send_signal(signal.SIGKILL)
             process.communicate(timeout=60)
         assert process.returncode == -signal.SIGKILL
         found = Run.load(path)
-        steps.append(found.state.n_steps)
-        resumed = minimize(problem, solver, max_steps=steps[-1] + 5, record_every=3, resume=path, checkpoint=path)
-        assert_same(resumed, minimize(problem, solver, max_steps=steps[-1] + 5, seed=5, record_every=3))
+        steps.append(found.state.n_iter)
+        resumed = minimize(
+            problem, solver, max_iter=steps[-1] + 5, record_every=3, resume=path, checkpoint=path
+        )
+        assert_same(
+            resumed, minimize(problem, solver, max_iter=steps[-1] + 5, seed=5, record_every=3)
+        )
         assert_same(Run.load(path), resumed)
     assert max(steps) > 0
+
 
 BLOCKED = '''
 import sys, time
@@ -537,61 +966,92 @@ from extreme_opt.core import SGD, LeastSquares, minimize
 rng = np.random.default_rng(0)
 problem = LeastSquares(rng.normal(size=(40, 3)), rng.normal(size=40), .1)
 def block(self, problem, state, rng, step=SGD.step):
-    if state.n_steps == 3:
+    if state.n_iter == 3:
         rng.normal(size=7)
         print('blocked', flush=True)
         time.sleep(300)
     return step(self, problem, state, rng)
 SGD.step = block
-run = minimize(problem, SGD(1e-3), max_steps=10, seed=5, checkpoint=sys.argv[1], every=100)
-print(run.state.n_steps, len(run.rows), run.message, flush=True)
+run = minimize(problem, SGD(1e-3), max_iter=10, seed=5, checkpoint=sys.argv[1], checkpoint_every=100)
+print(run.state.n_iter, len(run.history), run.message, flush=True)
 '''
 
+
 def test_ctrl_c_in_a_long_step_returns_the_run(tmp_path):
-    path, problem = tmp_path/'run.npz', make_problem()
+    path, problem = tmp_path / 'run.npz', make_problem()
     process = child(BLOCKED, path)
     try:
         assert process.stdout.readline() == 'blocked\n', process.stderr.read()
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)       # far less than the 300 seconds of the step
-    finally: process.kill()
+        out, err = process.communicate(timeout=60)  # far less than the 300 seconds of the step
+    finally:
+        process.kill()
     assert process.returncode == 0, err
     assert out == '3 4 interrupted from the keyboard after step 3 (3 passes)\n'
-    resumed = minimize(problem, SGD(1e-3), max_steps=6, resume=path)
-    assert_same(resumed, minimize(problem, SGD(1e-3), max_steps=6, seed=5))   # what the broken step drew is forgotten
+    resumed = minimize(problem, SGD(1e-3), max_iter=6, resume=path)
+    assert_same(
+        resumed, minimize(problem, SGD(1e-3), max_iter=6, seed=5)
+    )  # what the broken step drew is forgotten
+
 
 def test_ctrl_c_between_any_two_lines_leaves_a_whole_run(tmp_path):
     "Interrupt the driver at each of its lines in turn, and continue from what it left."
-    problem, solver, straight = make_problem(), SOLVERS['Noisy'], minimize(make_problem(), SOLVERS['Noisy'], max_steps=4, seed=5)
+    problem, solver, straight = (
+        make_problem(),
+        SOLVERS['Noisy'],
+        minimize(make_problem(), SOLVERS['Noisy'], max_iter=4, seed=5),
+    )
     places = [0]
+
     def count(frame, event, argument):
-        if frame.f_globals.get('__name__') != run_module.__name__: return None
-        if event == 'line': places[0] += 1
+        if frame.f_globals.get('__name__') != run_module.__name__:
+            return None
+        if event == 'line':
+            places[0] += 1
         return count
+
     sys.settrace(count)
-    try: minimize(problem, solver, max_steps=4, seed=5, checkpoint=tmp_path/'run.npz')
-    finally: sys.settrace(None)
+    try:
+        minimize(problem, solver, max_iter=4, seed=5, checkpoint=tmp_path / 'run.npz')
+    finally:
+        sys.settrace(None)
     chance, returned = random.Random(0), []
     for target in sorted(chance.sample(range(1, places[0] + 1), 60)):
-        seen, path = [0], tmp_path/f'{target}.npz'
+        seen, path = [0], tmp_path / f'{target}.npz'
+
         def interrupt(frame, event, argument, seen=seen, target=target):
-            if frame.f_globals.get('__name__') != run_module.__name__: return None
+            if frame.f_globals.get('__name__') != run_module.__name__:
+                return None
             if event == 'line':
                 seen[0] += 1
-                if seen[0] == target: sys.settrace(None); raise KeyboardInterrupt
+                if seen[0] == target:
+                    sys.settrace(None)
+                    raise KeyboardInterrupt
             return interrupt
+
         sys.settrace(interrupt)
-        try: returned.append(minimize(problem, solver, max_steps=4, seed=5, checkpoint=path).message)
-        except KeyboardInterrupt: pass                   # before the first state: nothing to lose
-        finally: sys.settrace(None)
-        if path.exists(): assert_same(minimize(problem, solver, max_steps=4, resume=path, checkpoint=path), straight)
+        try:
+            returned.append(minimize(problem, solver, max_iter=4, seed=5, checkpoint=path).message)
+        except KeyboardInterrupt:
+            pass  # before the first state: nothing to lose
+        finally:
+            sys.settrace(None)
+        if path.exists():
+            assert_same(
+                minimize(problem, solver, max_iter=4, resume=path, checkpoint=path), straight
+            )
     assert len(returned) > 40 and all('interrupted' in message for message in returned)
+
 
 def test_runs_in_a_thread():
     runs = []
-    thread = threading.Thread(target=lambda: runs.append(minimize(make_problem(), SGD(1e-3), max_steps=3)))
-    thread.start(); thread.join()
-    assert runs[0].state.n_steps == 3
+    thread = threading.Thread(
+        target=lambda: runs.append(minimize(make_problem(), SGD(1e-3), max_iter=3))
+    )
+    thread.start()
+    thread.join()
+    assert runs[0].state.n_iter == 3
+
 
 WRITER = '''
 import sys
@@ -601,83 +1061,136 @@ number = int(sys.argv[2])
 for turn in range(60): write_atomically(sys.argv[1], {'number': number}, {'a0': np.full(2000, number)})
 '''
 
+
 def test_two_processes_may_write_one_path(tmp_path):
     "Every look between 120 writes of two processes finds one file, whole, of one of them."
-    path = tmp_path/'run.npz'
+    path = tmp_path / 'run.npz'
     write_atomically(path, {'number': 0}, {'a0': np.zeros(2000)})
-    writers = [subprocess.Popen([sys.executable, '-c', WRITER, str(path), str(number)], stderr=subprocess.PIPE, text=True) for number in (1, 2)]
+    writers = [
+        subprocess.Popen(
+            [sys.executable, '-c', WRITER, str(path), str(number)],
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for number in (1, 2)
+    ]
     looks = 0
     while any(writer.poll() is None for writer in writers) or looks < 10:
         meta, arrays = read_file(path)
         assert (arrays['a0'] == meta['number']).all()
         looks += 1
-    for writer in writers: assert writer.communicate()[1] == '' and writer.returncode == 0
+    for writer in writers:
+        assert writer.communicate()[1] == '' and writer.returncode == 0
     assert os.listdir(tmp_path) == ['run.npz']
+
 
 def test_a_planted_link_is_not_followed(tmp_path, monkeypatch):
     "Whatever stands at the name of the new file is neither written nor removed."
-    precious = tmp_path/'precious'
+    precious = tmp_path / 'precious'
     precious.write_text('keep me')
-    (tmp_path/'.run.npz.partial').symlink_to(precious)
-    (tmp_path/'.0000.part').symlink_to(precious)
-    write_atomically(tmp_path/'run.npz', {}, {})
+    (tmp_path / '.run.npz.partial').symlink_to(precious)
+    (tmp_path / '.0000.part').symlink_to(precious)
+    write_atomically(tmp_path / 'run.npz', {}, {})
     monkeypatch.setattr('secrets.token_hex', lambda n: '0000')
-    with pytest.raises(FileExistsError): write_atomically(tmp_path/'run.npz', {}, {})
-    assert precious.read_text() == 'keep me' and (tmp_path/'.0000.part').is_symlink()
+    with pytest.raises(FileExistsError):
+        write_atomically(tmp_path / 'run.npz', {}, {})
+    assert precious.read_text() == 'keep me' and (tmp_path / '.0000.part').is_symlink()
+
 
 def test_a_full_disk_does_not_end_the_run(tmp_path, monkeypatch):
-    problem, path, writes, real = make_problem(), tmp_path/'run.npz', [], np.savez
+    problem, path, writes, real = make_problem(), tmp_path / 'run.npz', [], np.savez
+
     def savez(file, **arrays):
         writes.append(1)
-        if 1 < len(writes) < 4 or len(writes) == 6: raise OSError(28, 'No space left on device')
+        if 1 < len(writes) < 4 or len(writes) == 6:
+            raise OSError(28, 'No space left on device')
         real(file, **arrays)
+
     monkeypatch.setattr(np, 'savez', savez)
-    with pytest.warns(RuntimeWarning, match=r'run.npz could not be written \(No space left on device\).*make room'):
-        run = minimize(problem, SGD(.01), max_steps=5, checkpoint=path)
-    assert run.state.n_steps == 5 and run.message == 'reached max_steps=5' and len(writes) == 6
-    assert Run.load(path).state.n_steps == 4                     # the last write failed, the one before did not
+    with pytest.warns(
+        RuntimeWarning, match=r'run.npz could not be written \(No space left on device\).*make room'
+    ):
+        run = minimize(problem, SGD(0.01), max_iter=5, checkpoint=path)
+    assert run.state.n_iter == 5 and run.message == 'reached max_iter=5' and len(writes) == 6
+    assert Run.load(path).state.n_iter == 4  # the last write failed, the one before did not
     assert os.listdir(tmp_path) == ['run.npz']
     monkeypatch.undo()
-    whole = minimize(problem, SGD(.01), max_steps=5, resume=path)
+    whole = minimize(problem, SGD(0.01), max_iter=5, resume=path)
     np.testing.assert_array_equal(whole.state.params, run.state.params)
 
+
 def test_a_disk_that_is_full_at_the_start_is_said_at_once(tmp_path, monkeypatch):
-    def savez(*_, **__): raise OSError(28, 'No space left on device')
+    def savez(*_, **__):
+        raise OSError(28, 'No space left on device')
+
     monkeypatch.setattr(np, 'savez', savez)
-    with pytest.raises(OSError, match='No space left'): minimize(make_problem(), SGD(.01), max_steps=5, checkpoint=tmp_path/'run.npz')
+    with pytest.raises(OSError, match='No space left'):
+        minimize(make_problem(), SGD(0.01), max_iter=5, checkpoint=tmp_path / 'run.npz')
     assert os.listdir(tmp_path) == []
+
 
 class Guarded:
     "A solver that must not be asked for anything."
+
     needs = ()
-    def init(self, problem, params): raise AssertionError('init was called')
+
+    def init(self, problem, params):
+        raise AssertionError('init was called')
+
     step = init
+
 
 @pytest.mark.parametrize('change', [-1, 1, 40])
 def test_params_of_another_length_are_refused_before_anything_runs(change):
     from extreme_opt.bound import LogLinear
     from extreme_opt.ordinal import Comparisons
     from extreme_opt.softmax import DoubleSum, ImplicitSGD, UMax
+
     X, y = np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 4
     triplets = np.array([[0, 1, 2], [1, 2, 3]])
-    for problem in (make_problem(), LogLinear(X, y, 4), DoubleSum(X, y, 4), Comparisons(triplets, 2)):
-        size = problem.start(0).size
+    for problem in (
+        make_problem(),
+        LogLinear(X, y, 4),
+        DoubleSum(X, y, 4),
+        Comparisons(triplets, 2),
+    ):
+        size = problem.init_params(0).size
         wrong = np.zeros(size + change, problem.dtype)
         said = f'params has {size + change} numbers, but {type(problem).__name__} has {size}'
-        with pytest.raises(ValueError, match=said): minimize(problem, Guarded(), wrong, max_steps=1)
-        with pytest.raises(ValueError, match=said): next(iterate(problem, Guarded(), wrong))
-    for solver in (ImplicitSGD(), UMax()):                 # the weights without the log-normalisers
+        with pytest.raises(ValueError, match=said):
+            minimize(problem, Guarded(), wrong, max_iter=1)
+        with pytest.raises(ValueError, match=said):
+            next(iterate(problem, Guarded(), wrong))
+    for solver in (ImplicitSGD(), UMax()):  # the weights without the log-normalizers
         with pytest.raises(ValueError, match='params has 12 numbers, but DoubleSum has 52'):
-            minimize(DoubleSum(X, y, 4), solver, np.zeros(12), max_steps=1)
+            minimize(DoubleSum(X, y, 4), solver, np.zeros(12), max_iter=1)
 
-@pytest.mark.parametrize('wrong', [dict(max_steps=2.5), dict(max_steps=1, record_every=1.5), dict(max_steps=1, record_on=2.5), dict(max_steps='3')])
+
+@pytest.mark.parametrize(
+    'wrong',
+    [
+        dict(max_iter=2.5),
+        dict(max_iter=1, record_every=1.5),
+        dict(max_iter=1, loss_subset=2.5),
+        dict(max_iter='3'),
+    ],
+)
 def test_counts_are_whole_numbers(wrong):
-    with pytest.raises((ValueError, TypeError), match=r'is not a whole number|not supported between'): minimize(make_problem(), SGD(.01), **wrong)
+    with pytest.raises(
+        (ValueError, TypeError), match=r'is not a whole number|not supported between'
+    ):
+        minimize(make_problem(), SGD(0.01), **wrong)
+
 
 def test_a_file_with_params_of_another_length_is_refused(tmp_path):
-    path, problem = tmp_path/'run.npz', make_problem()
-    minimize(problem, SGD(.01), max_steps=2, checkpoint=path)
+    path, problem = tmp_path / 'run.npz', make_problem()
+    minimize(problem, SGD(0.01), max_iter=2, checkpoint=path)
     meta, arrays = read_file(path)
     key = meta['state']['fields']['params']['array']
-    write_atomically(path, {name: value for name, value in meta.items() if name not in ('format', 'version')}, arrays | {key: np.zeros(5)})
-    with pytest.raises(ValueError, match='was altered'): minimize(problem, SGD(.01), max_steps=4, resume=path)
+    write_atomically(
+        path,
+        {name: value for name, value in meta.items() if name not in ('format', 'version')},
+        arrays | {key: np.zeros(5)},
+    )
+    with pytest.raises(ValueError, match='was altered'):
+        minimize(problem, SGD(0.01), max_iter=4, resume=path)

@@ -1,118 +1,229 @@
 "Sampled gradients: unbiased by enumeration for every option, refused where they cannot be, and lists that are judged as promised."
+
 from itertools import combinations, product
 
 import numpy as np
 import pytest
 
 from extreme_opt.core import minimize
-from extreme_opt.similarity import MLP, AllPairs, BlockSGD, Linear, PairSGD, SOGram, ceiling, item_neighbours, popularity, rank_measures, top_k
+from extreme_opt.similarity import (
+    MLP,
+    AllPairs,
+    BlockSGD,
+    Linear,
+    PairSGD,
+    SOGram,
+    ceiling,
+    item_neighbors,
+    popularity,
+    rank_measures,
+    top_k,
+)
 from extreme_opt.similarity.ranking import pattern
-from extreme_opt.similarity.sampling import block_sample, chances_of, drawn_pairs, entity_sample, has_holes, pair_sample, sampled_gradient, single_sample
+from extreme_opt.similarity.sampling import (
+    block_sample,
+    chances_of,
+    drawn_pairs,
+    entity_sample,
+    has_holes,
+    pair_sample,
+    sampled_gradient,
+    single_sample,
+)
 from extreme_opt.similarity.sogram import Averages
 
 PAIRS = np.array([(0, 0), (0, 2), (1, 1), (2, 1), (3, 2)])
-OPTIONS = [{}, dict(kind='squared', labels=np.linspace(-1, 2, 5)), dict(penalty='all'), dict(biases=True), dict(impute=0.),
-           dict(row_weights=np.linspace(.5, 2, 4), column_weights=np.linspace(2, .5, 3), pair_weights=np.linspace(.2, 2, 5)),
-           dict(impute=(np.linspace(-1, 1, 8).reshape(4, 2), np.linspace(1, -1, 6).reshape(3, 2))), dict(unobserved_weight=0.)]
+OPTIONS = [
+    {},
+    dict(kind='squared', labels=np.linspace(-1, 2, 5)),
+    dict(penalty='all'),
+    dict(biases=True),
+    dict(impute=0.0),
+    dict(
+        row_weights=np.linspace(0.5, 2, 4),
+        column_weights=np.linspace(2, 0.5, 3),
+        pair_weights=np.linspace(0.2, 2, 5),
+    ),
+    dict(impute=(np.linspace(-1, 1, 8).reshape(4, 2), np.linspace(1, -1, 6).reshape(3, 2))),
+    dict(unobserved_weight=0.0),
+]
 
 
 def problem(observed=PAIRS, **options):
-    return AllPairs(observed, n_left=4, n_right=3, n_components=2, left=MLP(3), right=Linear(), ridge=.3, **dict(unobserved_weight=.4) | options)
+    return AllPairs(
+        observed,
+        n_left=4,
+        n_right=3,
+        n_components=2,
+        left=MLP(3),
+        right=Linear(),
+        ridge=0.3,
+        **dict(unobserved_weight=0.4) | options,
+    )
 
 
 def mean_gradient(made, samples, weights=None):
-    params = made.start(1)
-    return np.average([sampled_gradient(made, params, sample) for sample in samples], axis=0, weights=weights), made.grad(params)
+    params = made.init_params(1)
+    return np.average(
+        [sampled_gradient(made, params, sample) for sample in samples], axis=0, weights=weights
+    ), made.grad(params)
 
 
 @pytest.mark.parametrize('options', OPTIONS)
 def test_every_sampler_is_unbiased(options):
     made = problem(**options)
     twos = [np.array(pair) for pair in combinations(range(5), 2)]
-    draws = {'block': [block_sample(made.terms, np.array(i), np.array(j)) for i in combinations(range(4), 2) for j in product(range(3), repeat=2)],
-             'pairs': [pair_sample(made.terms, one, two) for one in twos for two in twos],
-             'swapped': [pair_sample(made.terms, one, two, swap=True) for one in twos for two in twos],
-             'single': [single_sample(made.terms, np.array(three)) for three in combinations(range(5), 3)]}
-    for samples in draws.values(): np.testing.assert_allclose(*mean_gradient(made, samples), rtol=1e-9, atol=1e-11)
+    draws = {
+        'block': [
+            block_sample(made.terms, np.array(i), np.array(j))
+            for i in combinations(range(4), 2)
+            for j in product(range(3), repeat=2)
+        ],
+        'pairs': [pair_sample(made.terms, one, two) for one in twos for two in twos],
+        'swapped': [pair_sample(made.terms, one, two, swap=True) for one in twos for two in twos],
+        'single': [
+            single_sample(made.terms, np.array(three)) for three in combinations(range(5), 3)
+        ],
+    }
+    for samples in draws.values():
+        np.testing.assert_allclose(*mean_gradient(made, samples), rtol=1e-9, atol=1e-11)
 
 
 def test_entities_without_a_pair_are_reached():
     made = problem(PAIRS[[0, 1, 4]])
-    pi, rho = chances_of(np.diff(made.terms.pairs.starts)), chances_of(np.diff(made.terms.pairs.turned))
+    pi, rho = (
+        chances_of(np.diff(made.terms.pairs.starts)),
+        chances_of(np.diff(made.terms.pairs.turned)),
+    )
     draws = list(product(range(4), range(3), range(3)))
-    samples = [entity_sample(made.terms, np.array([i]), np.array([j]), np.array([e])) for i, j, e in draws]
-    np.testing.assert_allclose(*mean_gradient(made, samples, [pi[i] * rho[j] / 3 for i, j, _ in draws]), rtol=1e-9, atol=1e-11)
+    samples = [
+        entity_sample(made.terms, np.array([i]), np.array([j]), np.array([e])) for i, j, e in draws
+    ]
+    np.testing.assert_allclose(
+        *mean_gradient(made, samples, [pi[i] * rho[j] / 3 for i, j, _ in draws]),
+        rtol=1e-9,
+        atol=1e-11,
+    )
     assert has_holes(made.terms) and not has_holes(problem().terms)
     for sampler in ('pairs', 'swapped', 'single'):
-        with pytest.raises(ValueError, match='needs an observed pair for every entity'): drawn_pairs(made.terms, np.random.default_rng(0), .5, sampler)
-    weightless = problem(PAIRS[[0, 1, 4]], row_weights=np.array([1., 0, 0, 1]), column_weights=np.array([1., 0, 1]))
+        with pytest.raises(ValueError, match='needs an observed pair for every entity'):
+            drawn_pairs(made.terms, np.random.default_rng(0), 0.5, sampler)
+    weightless = problem(
+        PAIRS[[0, 1, 4]], row_weights=np.array([1.0, 0, 0, 1]), column_weights=np.array([1.0, 0, 1])
+    )
     assert not has_holes(weightless.terms)
 
 
 def test_no_pairs_at_all():
     made = problem(np.empty((0, 2), int))
-    params = made.start(0)
-    for solver in (PairSGD(1e-3, share=.5), BlockSGD(1e-3, share=.5), SOGram(1e-3, share=.5)):
-        assert np.isfinite(minimize(made, solver, params, max_steps=2).state.params).all()
+    params = made.init_params(0)
+    for solver in (PairSGD(1e-3, share=0.5), BlockSGD(1e-3, share=0.5), SOGram(1e-3, share=0.5)):
+        assert np.isfinite(minimize(made, solver, params, max_iter=2).state.params).all()
 
 
-@pytest.mark.parametrize('solver', [BlockSGD(.05, share=.3), PairSGD(.05, share=.3), PairSGD(.05, share=.3, sampler='entities'), SOGram(.05, share=.3),
-                                    PairSGD(.02, share=.5, scaling=None), SOGram(.05, share=.3, correct=False)])
+@pytest.mark.parametrize(
+    'solver',
+    [
+        BlockSGD(0.05, share=0.3),
+        PairSGD(0.05, share=0.3),
+        PairSGD(0.05, share=0.3, sampler='entities'),
+        SOGram(0.05, share=0.3),
+        PairSGD(0.02, share=0.5, scaling=None),
+        SOGram(0.05, share=0.3, correct=False),
+    ],
+)
 @pytest.mark.parametrize('dtype', [np.float32, np.float64])
 def test_solvers_descend_and_repeat(solver, dtype):
     made = problem(dtype=dtype)
-    runs = [minimize(made, solver, made.start(0), max_steps=12, seed=3) for _ in range(2)]
+    runs = [minimize(made, solver, made.init_params(0), max_iter=12, seed=3) for _ in range(2)]
     np.testing.assert_array_equal(runs[0].state.params, runs[1].state.params)
-    assert runs[0].column('loss')[-1] < runs[0].column('loss')[0] and runs[0].state.params.dtype == dtype
-    assert runs[0].state.n_rows > 0 and runs[0].state.n_passes > 0
+    assert (
+        runs[0].column('loss')[-1] < runs[0].column('loss')[0]
+        and runs[0].state.params.dtype == dtype
+    )
+    assert runs[0].state.n_rows > 0 and runs[0].state.n_epochs > 0
 
 
 def test_a_sogram_run_resumes_with_its_averages(tmp_path):
-    made, solver = problem(), SOGram(.05, share=.5)
-    whole = minimize(made, solver, max_steps=6, seed=1)
-    minimize(made, solver, max_steps=3, seed=1, checkpoint=tmp_path / 'run')
-    np.testing.assert_array_equal(minimize(made, solver, max_steps=6, resume=tmp_path / 'run').state.params, whole.state.params)
+    made, solver = problem(), SOGram(0.05, share=0.5)
+    whole = minimize(made, solver, max_iter=6, seed=1)
+    minimize(made, solver, max_iter=3, seed=1, checkpoint=tmp_path / 'run')
+    np.testing.assert_array_equal(
+        minimize(made, solver, max_iter=6, resume=tmp_path / 'run').state.params, whole.state.params
+    )
     assert whole.state.left_gramian.shape == (1, 3, 2)
 
 
 def test_averages_forget_at_their_rate():
-    average = Averages(.25)
-    for _ in range(8): found = average(np.full((1, 1, 1), 2.), np.ones((1, 1, 1)))
-    np.testing.assert_allclose(found[0], 2.)
-    np.testing.assert_allclose(average.mass, 1 - .75**8)
+    average = Averages(0.25)
+    for _ in range(8):
+        found = average(np.full((1, 1, 1), 2.0), np.ones((1, 1, 1)))
+    np.testing.assert_allclose(found[0], 2.0)
+    np.testing.assert_allclose(average.mass, 1 - 0.75**8)
 
 
-@pytest.mark.parametrize('make, text', [(lambda: BlockSGD(share=0), r'share=0 is outside \(0, 1\]'), (lambda: PairSGD(sampler='some'), "sampler='some' is not one of"),
-                                        (lambda: SOGram(memory=2.), r'memory=2.0 is outside'), (lambda: SOGram(sampler='swapped'), "sampler='swapped'"),
-                                        (lambda: BlockSGD(-1.), 'learning_rate=-1.0'), (lambda: BlockSGD(scaling='adam'), "scaling='adam'"),
-                                        (lambda: BlockSGD(n_updates=0), 'n_updates=0'), (lambda: BlockSGD(stabilizer=-1.), 'stabilizer=-1.0'),
-                                        (lambda: single_sample(problem().terms, np.array([1])), r'drawn holds 1 pair\(s\)')])
+@pytest.mark.parametrize(
+    'make, text',
+    [
+        (lambda: BlockSGD(share=0), r'share=0 is outside \(0, 1\]'),
+        (lambda: PairSGD(sampler='some'), "sampler='some' is not one of"),
+        (lambda: SOGram(memory=2.0), r'memory=2.0 is outside'),
+        (lambda: SOGram(sampler='swapped'), "sampler='swapped'"),
+        (lambda: BlockSGD(-1.0), 'learning_rate=-1.0'),
+        (lambda: BlockSGD(scaling='adam'), "scaling='adam'"),
+        (lambda: BlockSGD(n_updates=0), 'n_updates=0'),
+        (lambda: BlockSGD(stabilizer=-1.0), 'stabilizer=-1.0'),
+        (lambda: single_sample(problem().terms, np.array([1])), r'drawn holds 1 pair\(s\)'),
+    ],
+)
 def test_wrong_settings_are_one_line(make, text):
-    with pytest.raises(ValueError, match=text): make()
+    with pytest.raises(ValueError, match=text):
+        make()
 
 
 def test_top_k_is_a_stable_sort():
     rng = np.random.default_rng(0)
-    table, seen = rng.integers(4, size=(20, 15)).astype(np.float32), pattern(np.argwhere(rng.random((20, 15)) < .3), (20, 15))
+    table, seen = (
+        rng.integers(4, size=(20, 15)).astype(np.float32),
+        pattern(np.argwhere(rng.random((20, 15)) < 0.3), (20, 15)),
+    )
     masked = np.where(seen.toarray() > 0, -np.inf, table)
-    np.testing.assert_array_equal(top_k(lambda rows: table[rows], np.arange(20), 15, 6, seen)[0], np.argsort(-masked, axis=1, kind='stable')[:, :6])
+    np.testing.assert_array_equal(
+        top_k(lambda rows: table[rows], np.arange(20), 15, 6, seen)[0],
+        np.argsort(-masked, axis=1, kind='stable')[:, :6],
+    )
     assert (top_k(lambda rows: table[rows], np.arange(2), 15, 20)[0][:, 15:] == -1).all()
 
 
 def test_measures_agree_with_scikit_learn():
     from sklearn.metrics import average_precision_score, ndcg_score, roc_auc_score
+
     rng = np.random.default_rng(1)
-    table, test = rng.normal(size=(12, 25)), pattern(np.argwhere(rng.random((12, 25)) < .2), (12, 25))
+    table, test = (
+        rng.normal(size=(12, 25)),
+        pattern(np.argwhere(rng.random((12, 25)) < 0.2), (12, 25)),
+    )
     rows = np.flatnonzero(np.diff(test.indptr))
     truth = test.toarray()[rows]
     found = rank_measures(lambda at: table[at], test, measures=('ndcg@10', 'auc', 'map@25'))
     np.testing.assert_allclose(found['ndcg@10'], ndcg_score(truth, table[rows], k=10), rtol=1e-9)
-    np.testing.assert_allclose(found['auc'], np.mean([roc_auc_score(*each) for each in zip(truth, table[rows], strict=True)]), rtol=1e-9)
-    np.testing.assert_allclose(found['map@25'], np.mean([average_precision_score(*each) for each in zip(truth, table[rows], strict=True)]), rtol=1e-9)
+    np.testing.assert_allclose(
+        found['auc'],
+        np.mean([roc_auc_score(*each) for each in zip(truth, table[rows], strict=True)]),
+        rtol=1e-9,
+    )
+    np.testing.assert_allclose(
+        found['map@25'],
+        np.mean([average_precision_score(*each) for each in zip(truth, table[rows], strict=True)]),
+        rtol=1e-9,
+    )
 
 
 def test_a_perfect_list_reaches_the_ceiling():
-    np.testing.assert_allclose([ceiling('mean_precision@5', np.array([t])) for t in range(1, 6)], np.array([137, 214, 261, 288, 300]) / 300)
+    np.testing.assert_allclose(
+        [ceiling('mean_precision@5', np.array([t])) for t in range(1, 6)],
+        np.array([137, 214, 261, 288, 300]) / 300,
+    )
 
 
 def test_yardsticks_by_hand():
@@ -121,4 +232,4 @@ def test_yardsticks_by_hand():
     dense = train.toarray().astype(float)
     near = dense.T @ dense / np.sqrt(np.outer(dense.sum(0), dense.sum(0)))
     np.fill_diagonal(near, 0)
-    np.testing.assert_allclose(item_neighbours(train)(np.arange(3)), dense @ near)
+    np.testing.assert_allclose(item_neighbors(train)(np.arange(3)), dense @ near)

@@ -1,4 +1,5 @@
 "The double sum against enumeration and other people's softmax, and U-max against its reference in every type."
+
 import itertools
 from dataclasses import replace
 
@@ -12,52 +13,93 @@ from scipy import sparse
 from extreme_opt.core.checks import check_descend, check_gradient, check_unbiased
 from extreme_opt.core.descent import LBFGS, SGD
 from extreme_opt.core.run import minimize
-from extreme_opt.softmax.double_sum import (DoubleSum, Draw, SoftmaxData, draw_distinct, hit_rate, label_gaps, log_one_plus_sum, mean_log_loss,
-                                            optimum_bounds)
+from extreme_opt.softmax.double_sum import (
+    DoubleSum,
+    Draw,
+    SoftmaxData,
+    log_one_plus_sum,
+    margins,
+    mean_log_loss,
+    optimum_bounds,
+    sample_distinct,
+    top_k_accuracy,
+)
 from extreme_opt.softmax.umax import UMax, umax_update, umax_updates
 
-KINDS = {'dense': np.asarray, 'csr': sparse.csr_array, 'csr_matrix': sparse.csr_matrix, 'csc': sparse.csc_array}
+KINDS = {
+    'dense': np.asarray,
+    'csr': sparse.csr_array,
+    'csr_matrix': sparse.csr_matrix,
+    'csc': sparse.csc_array,
+}
 
 
-def made(n_samples=12, n_classes=5, n_features=4, kind='csr', dtype=np.float64, seed=0, spread=.5, **options):
+def made(
+    n_samples=12,
+    n_classes=5,
+    n_features=4,
+    kind='csr',
+    dtype=np.float64,
+    seed=0,
+    spread=0.5,
+    **options,
+):
     "A problem and a point away from anything special."
     rng = np.random.default_rng(seed)
-    table = rng.normal(size=(n_samples, n_features)) * (rng.random((n_samples, n_features)) < .7)
-    problem = DoubleSum(KINDS[kind](table.astype(dtype)), rng.integers(n_classes, size=n_samples), n_classes, **options)
-    params = problem.start()
+    table = rng.normal(size=(n_samples, n_features)) * (rng.random((n_samples, n_features)) < 0.7)
+    problem = DoubleSum(
+        KINDS[kind](table.astype(dtype)),
+        rng.integers(n_classes, size=n_samples),
+        n_classes,
+        **options,
+    )
+    params = problem.init_params()
     problem.unpack(params)[0][:] = spread * rng.normal(size=(n_classes, n_features))
-    problem.unpack(params)[1][:] += .3 * rng.normal(size=n_samples)
+    problem.unpack(params)[1][:] += 0.3 * rng.normal(size=n_samples)
     return problem, params
 
 
-def all_draws(problem, n_others):
+def all_draws(problem, n_negatives):
     "Every draw of one row and distinct wrong classes."
-    return [Draw(np.array([i]), np.array([C])) for i in range(problem.n_samples)
-            for C in itertools.combinations(sorted(set(range(problem.n_classes)) - {int(problem.labels[i])}), n_others)]
+    return [
+        Draw(np.array([i]), np.array([C]))
+        for i in range(problem.n_samples)
+        for C in itertools.combinations(
+            sorted(set(range(problem.n_classes)) - {int(problem.labels[i])}), n_negatives
+        )
+    ]
 
 
 # ------------------------------------------------------------------------------------------ the double sum
-@pytest.mark.parametrize('kind, alpha, ridge', list(itertools.product(['dense', 'csr'], [0., .4, 1.], [0., .05])))
+@pytest.mark.parametrize(
+    'kind, alpha, ridge', list(itertools.product(['dense', 'csr'], [0.0, 0.4, 1.0], [0.0, 0.05]))
+)
 def test_gradients_and_unbiasedness(kind, alpha, ridge):
     problem, params = made(kind=kind, alpha=alpha, ridge=ridge)
     check_gradient(problem, params, atol=1e-5)
-    for n_others in (1, 3, 4):
-        draws = all_draws(problem, n_others)
+    for n_negatives in (1, 3, 4):
+        draws = all_draws(problem, n_negatives)
         check_unbiased(problem, params, draws)
         check_unbiased(problem, params, draws, estimate=problem.loss_at, exact=problem.loss(params))
     batch = problem.draw(np.random.default_rng(1), 9, 2)
     check_descend(problem, params, batch)
-    numeric = [(problem.loss_at(params + d, batch) - problem.loss_at(params - d, batch)) / 2e-6 for d in 1e-6 * np.eye(params.size)]
+    numeric = [
+        (problem.loss_at(params + d, batch) - problem.loss_at(params - d, batch)) / 2e-6
+        for d in 1e-6 * np.eye(params.size)
+    ]
     np.testing.assert_allclose(problem.grad_at(params, batch), numeric, atol=1e-4)
 
 
-@pytest.mark.parametrize('alpha', [0., .4, 1., 1.5])
+@pytest.mark.parametrize('alpha', [0.0, 0.4, 1.0, 1.5])
 def test_best_log_norms_give_the_likelihood(alpha):
-    problem, params = made(alpha=alpha, ridge=.03)
+    problem, params = made(alpha=alpha, ridge=0.03)
     weights, log_norms = problem.unpack(params)
     log_norms[:] = problem.best_log_norms(params)
     scores = problem.features @ weights.T
-    likelihood = scipy.special.log_softmax(scores, axis=1)[np.arange(12), problem.labels].sum() - 12 * .03 / 2 * (weights**2).sum()
+    likelihood = (
+        scipy.special.log_softmax(scores, axis=1)[np.arange(12), problem.labels].sum()
+        - 12 * 0.03 / 2 * (weights**2).sum()
+    )
     assert problem.n_samples - problem.loss(params) == pytest.approx(likelihood, rel=1e-12)
     np.testing.assert_allclose(problem.unpack(problem.grad(params))[1], 0, atol=1e-12)
 
@@ -68,36 +110,53 @@ def test_kinds_and_types_agree():
     for kind, dtype in itertools.product(KINDS, (np.float32, np.float64)):
         problem, _ = made(kind=kind, dtype=dtype)
         same, close = params.astype(dtype), 2e-5 if dtype == np.float32 else 1e-10
-        assert problem.dtype == dtype and problem.grad(same).dtype == dtype and problem.start().dtype == dtype
+        assert (
+            problem.dtype == dtype
+            and problem.grad(same).dtype == dtype
+            and problem.init_params().dtype == dtype
+        )
         np.testing.assert_allclose(problem.loss(same), exact.loss(params), rtol=close)
         np.testing.assert_allclose(problem.grad(same), exact.grad(params), rtol=0, atol=close * 20)
-        np.testing.assert_allclose(problem.grad_at(same, batch), exact.grad_at(params, batch), rtol=0, atol=close * 200)
+        np.testing.assert_allclose(
+            problem.grad_at(same, batch), exact.grad_at(params, batch), rtol=0, atol=close * 200
+        )
         assert problem.memory() == same.nbytes and problem.memory(np.float64) == params.nbytes
 
 
 def test_chunks_and_rows():
     problem, params = made(n_samples=50)
-    whole = np.concatenate([gaps for _, gaps, _ in label_gaps(problem, problem.unpack(params)[0])])
-    pieces = np.concatenate([gaps for _, gaps, _ in label_gaps(problem, problem.unpack(params)[0], chunk=7)])
+    whole = np.concatenate([gaps for _, gaps, _ in margins(problem, problem.unpack(params)[0])])
+    pieces = np.concatenate(
+        [gaps for _, gaps, _ in margins(problem, problem.unpack(params)[0], chunk=7)]
+    )
     np.testing.assert_array_equal(whole, pieces)
     assert np.isneginf(whole[np.arange(50), problem.labels]).all()
     parts = [problem.loss_on(params, rows) for rows in np.arange(50).reshape(5, 10)]
     assert np.mean(parts) == pytest.approx(problem.loss(params))
     assert problem.log_loss(params, [3]) == pytest.approx(log_one_plus_sum(whole[3:4])[0])
-    np.testing.assert_allclose(mean_log_loss(problem.take([3, 9]), problem.unpack(params)[0]), problem.log_loss(params, [3, 9]))
+    np.testing.assert_allclose(
+        mean_log_loss(problem.take([3, 9]), problem.unpack(params)[0]),
+        problem.log_loss(params, [3, 9]),
+    )
 
 
 def test_start_knows_nothing():
     problem = made(n_classes=7)[0]
-    assert problem.log_loss(problem.start()) == pytest.approx(np.log(7))
-    np.testing.assert_allclose(problem.unpack(problem.grad(problem.start()))[1], 0, atol=1e-12)
-    assert hit_rate(problem, problem.unpack(problem.start())[0]) == 0       # ties count against the label
+    assert problem.log_loss(problem.init_params()) == pytest.approx(np.log(7))
+    np.testing.assert_allclose(
+        problem.unpack(problem.grad(problem.init_params()))[1], 0, atol=1e-12
+    )
+    assert (
+        top_k_accuracy(problem, problem.unpack(problem.init_params())[0]) == 0
+    )  # ties count against the label
 
 
 @given(st.lists(st.floats(-1e4, 1e4), min_size=1, max_size=8))
 def test_log_one_plus_sum(gaps):
     expected = scipy.special.logsumexp([0, *gaps])
-    np.testing.assert_allclose(log_one_plus_sum(np.array([gaps]))[0], expected, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(
+        log_one_plus_sum(np.array([gaps]))[0], expected, rtol=1e-12, atol=1e-15
+    )
 
 
 def test_extreme_scores():
@@ -105,213 +164,336 @@ def test_extreme_scores():
     assert mean_log_loss(problem, 1e4 * np.eye(2)) == 0
     assert mean_log_loss(problem, -1e4 * np.eye(2)) == pytest.approx(1e4)
     assert 0 < mean_log_loss(problem, 700 * np.eye(2)) < 1e-300
-    assert mean_log_loss(SoftmaxData(np.eye(2), [0, 1], 3), 9 * np.eye(3, 2)) < np.log(2 + np.e) - 1   # scores, not probabilities
+    assert (
+        mean_log_loss(SoftmaxData(np.eye(2), [0, 1], 3), 9 * np.eye(3, 2)) < np.log(2 + np.e) - 1
+    )  # scores, not probabilities
 
 
 @settings(max_examples=50, deadline=None)
 @given(st.integers(2, 9), st.data())
 def test_draws_are_distinct_and_never_the_label(n_classes, data):
-    n_others, label = data.draw(st.integers(1, n_classes - 1)), data.draw(st.integers(0, n_classes - 1))
-    drawn = draw_distinct(np.random.default_rng(data.draw(st.integers(0, 99))), np.full(60, label), n_classes, n_others)
-    assert drawn.shape == (60, n_others) and drawn.min() >= 0 and drawn.max() < n_classes
-    assert all(len(set(row)) == n_others and label not in row for row in drawn.tolist())
+    n_negatives, label = (
+        data.draw(st.integers(1, n_classes - 1)),
+        data.draw(st.integers(0, n_classes - 1)),
+    )
+    drawn = sample_distinct(
+        np.random.default_rng(data.draw(st.integers(0, 99))),
+        np.full(60, label),
+        n_classes,
+        n_negatives,
+    )
+    assert drawn.shape == (60, n_negatives) and drawn.min() >= 0 and drawn.max() < n_classes
+    assert all(len(set(row)) == n_negatives and label not in row for row in drawn.tolist())
 
 
 def test_every_subset_is_equally_likely():
-    drawn = np.sort(draw_distinct(np.random.default_rng(0), np.full(70_000, 3), 8, 3), 1)
+    drawn = np.sort(sample_distinct(np.random.default_rng(0), np.full(70_000, 3), 8, 3), 1)
     counts = np.unique(drawn, axis=0, return_counts=True)[1]
-    assert len(counts) == 35 and (abs(counts - 2000) < 5 * 2000**.5).all()
+    assert len(counts) == 35 and (abs(counts - 2000) < 5 * 2000**0.5).all()
 
 
 def test_tiny_has_the_same_types():
     for kind, dtype in itertools.product(('dense', 'csr'), (np.float32, np.float64)):
-        problem = made(kind=kind, dtype=dtype, ridge=.1, alpha=.5)[0]
-        tiny = problem.tiny()
-        assert (tiny.dtype, tiny.is_sparse, tiny.alpha, tiny.ridge, tiny.n_classes) == (problem.dtype, problem.is_sparse, .5, .1, 5)
+        problem = made(kind=kind, dtype=dtype, ridge=0.1, alpha=0.5)[0]
+        tiny = problem.warmup_problem()
+        assert (tiny.dtype, tiny.is_sparse, tiny.alpha, tiny.ridge, tiny.n_classes) == (
+            problem.dtype,
+            problem.is_sparse,
+            0.5,
+            0.1,
+            5,
+        )
         assert tiny.n_samples <= 4 and tiny.n_features == 1
-        if tiny.is_sparse: assert tiny.features.indices.dtype == problem.features.indices.dtype == np.int32
+        if tiny.is_sparse:
+            assert tiny.features.indices.dtype == problem.features.indices.dtype == np.int32
 
 
 def test_data_cannot_be_written_through():
     problem = made(kind='dense')[0]
-    with pytest.raises(ValueError, match='read-only'): problem.features[0, 0] = 1.
-    with pytest.raises(ValueError, match='read-only'): problem.labels[0] = 1
+    with pytest.raises(ValueError, match='read-only'):
+        problem.features[0, 0] = 1.0
+    with pytest.raises(ValueError, match='read-only'):
+        problem.labels[0] = 1
     mine = np.ones((3, 2))
     DoubleSum(mine, [0, 1, 2])
-    mine[0, 0] = 2.                                                    # the caller's own array stays as it was
+    mine[0, 0] = 2.0  # the caller's own array stays as it was
 
 
 def test_duplicates_and_int64_are_made_canonical():
-    twice = sparse.csr_array((np.ones(3), np.array([1, 1, 0], np.int64), np.array([0, 2, 3], np.int64)), shape=(2, 2))
+    twice = sparse.csr_array(
+        (np.ones(3), np.array([1, 1, 0], np.int64), np.array([0, 2, 3], np.int64)), shape=(2, 2)
+    )
     problem = DoubleSum(twice, [0, 1])
-    assert problem.features.nnz == 2 and problem.features.indices.dtype == np.int32 and twice.nnz == 3
+    assert (
+        problem.features.nnz == 2 and problem.features.indices.dtype == np.int32 and twice.nnz == 3
+    )
     np.testing.assert_array_equal(problem.squared_norms, [4, 1])
 
 
 GOOD = dict(features=np.ones((3, 2)), labels=[0, 1, 2])
-@pytest.mark.parametrize('change, words', [
-    (dict(labels=[0, 1, 6], n_classes=6), 'labels[2] is 6, but n_classes=6 allows 0..5; relabel with np.unique(labels, return_inverse=True)'),
-    (dict(labels=[0, -1, 1]), 'labels[1] is -1'),
-    (dict(labels=[0, .5, 1]), 'labels[1] is 0.5, but integers'),
-    (dict(labels=[0, np.nan, 1]), 'labels[1] is nan, but integers'),
-    (dict(labels=['a', 'b', 'c']), "labels[0] is np.str_('a'), but integers"),
-    (dict(labels=[0, 1]), 'labels has shape (2,), but features has 3 rows'),
-    (dict(labels=[[0], [1], [2]]), 'labels has shape (3, 1)'),
-    (dict(features=np.ones(3)), 'features has shape (3,), but (n_samples, n_features) is needed'),
-    (dict(features=np.ones((0, 2)), labels=[]), 'features has 0 rows'),
-    (dict(features=[[1, 2], [np.nan, 1], [0, 0]]), 'features holds nan at row 1, column 0'),
-    (dict(features=sparse.csr_array([[0, 2], [0, np.inf], [0, 0.]])), 'features holds inf at row 1, column 1'),
-    (dict(n_classes=1), 'n_classes is 1'), (dict(n_classes=3.5), 'n_classes is 3.5'),
-    (dict(dtype=np.int32), 'dtype is int32'), (dict(dtype=np.float16), 'dtype is float16'),
-    (dict(ridge=-1.), 'ridge is -1.0'), (dict(ridge=np.nan), 'ridge is nan'), (dict(alpha=np.inf), 'alpha is inf')])
+
+
+@pytest.mark.parametrize(
+    'change, words',
+    [
+        (
+            dict(labels=[0, 1, 6], n_classes=6),
+            'labels[2] is 6, but n_classes=6 allows 0..5; relabel with np.unique(labels, return_inverse=True)',
+        ),
+        (dict(labels=[0, -1, 1]), 'labels[1] is -1'),
+        (dict(labels=[0, 0.5, 1]), 'labels[1] is 0.5, but integers'),
+        (dict(labels=[0, np.nan, 1]), 'labels[1] is nan, but integers'),
+        (dict(labels=['a', 'b', 'c']), "labels[0] is np.str_('a'), but integers"),
+        (dict(labels=[0, 1]), 'labels has shape (2,), but features has 3 rows'),
+        (dict(labels=[[0], [1], [2]]), 'labels has shape (3, 1)'),
+        (
+            dict(features=np.ones(3)),
+            'features has shape (3,), but (n_samples, n_features) is needed',
+        ),
+        (dict(features=np.ones((0, 2)), labels=[]), 'features has 0 rows'),
+        (dict(features=[[1, 2], [np.nan, 1], [0, 0]]), 'features holds nan at row 1, column 0'),
+        (
+            dict(features=sparse.csr_array([[0, 2], [0, np.inf], [0, 0.0]])),
+            'features holds inf at row 1, column 1',
+        ),
+        (dict(n_classes=1), 'n_classes is 1'),
+        (dict(n_classes=3.5), 'n_classes is 3.5'),
+        (dict(dtype=np.int32), 'dtype is int32'),
+        (dict(dtype=np.float16), 'dtype is float16'),
+        (dict(ridge=-1.0), 'ridge is -1.0'),
+        (dict(ridge=np.nan), 'ridge is nan'),
+        (dict(alpha=np.inf), 'alpha is inf'),
+    ],
+)
 def test_what_is_wrong_is_said_in_one_line(change, words):
-    with pytest.raises(ValueError) as caught: DoubleSum(**{**GOOD, **change})
+    with pytest.raises(ValueError) as caught:
+        DoubleSum(**{**GOOD, **change})
     assert words in str(caught.value) and '\n' not in str(caught.value)
 
 
 def test_too_many_others():
     problem = made()[0]
     for wrong in (0, 5, -1):
-        with pytest.raises(ValueError, match=f'n_others is {wrong}, but n_classes=5 allows 1..4'): problem.draw(np.random.default_rng(0), 3, wrong)
+        with pytest.raises(
+            ValueError, match=f'n_negatives is {wrong}, but n_classes=5 allows 1..4'
+        ):
+            problem.draw(np.random.default_rng(0), 3, wrong)
 
 
 # ----------------------------------------------------------------------------------------------------- U-max
-@pytest.mark.parametrize('kind, dtype, ridge, threshold', list(itertools.product(['dense', 'csr'], [np.float32, np.float64], [0., .02], [.3, 1., np.inf])))
+@pytest.mark.parametrize(
+    'kind, dtype, ridge, threshold',
+    list(
+        itertools.product(
+            ['dense', 'csr'], [np.float32, np.float64], [0.0, 0.02], [0.3, 1.0, np.inf]
+        )
+    ),
+)
 def test_kernel_is_the_reference(kind, dtype, ridge, threshold):
-    problem, params = made(n_samples=25, n_classes=6, kind=kind, dtype=dtype, ridge=ridge, spread=1.5 if threshold < 2 else .2)
+    problem, params = made(
+        n_samples=25,
+        n_classes=6,
+        kind=kind,
+        dtype=dtype,
+        ridge=ridge,
+        spread=1.5 if threshold < 2 else 0.2,
+    )
     draw, slow, fast = problem.draw(np.random.default_rng(3), 150, 3), params.copy(), params.copy()
-    for i, others in zip(*draw, strict=True): umax_update(problem, slow, i, others, .05, threshold)
-    n_lifts = umax_updates(problem, fast, draw, .05, threshold)
+    for i, others in zip(*draw, strict=True):
+        umax_update(problem, slow, i, others, 0.05, threshold)
+    n_lifts = umax_updates(problem, fast, draw, 0.05, threshold)
     assert (n_lifts > 0) == (threshold < 2) and np.isfinite(fast).all()
     np.testing.assert_allclose(fast, slow, rtol=0, atol=2e-3 if dtype == np.float32 else 1e-9)
 
 
 def test_projection_onto_the_ball():
-    problem, params = made(n_samples=25, n_classes=6, ridge=20., spread=2.)
+    problem, params = made(n_samples=25, n_classes=6, ridge=20.0, spread=2.0)
     max_norm, max_log_norm = optimum_bounds(problem)
     draw, slow, fast = problem.draw(np.random.default_rng(3), 60, 3), params.copy(), params.copy()
     assert np.linalg.norm(problem.unpack(params)[0]) > 3 * max_norm
-    for i, others in zip(*draw, strict=True): umax_update(problem, slow, i, others, .01, 1.)
-    umax_updates(problem, fast, draw, .01, 1.)
+    for i, others in zip(*draw, strict=True):
+        umax_update(problem, slow, i, others, 0.01, 1.0)
+    umax_updates(problem, fast, draw, 0.01, 1.0)
     np.testing.assert_allclose(fast, slow, atol=1e-9)
-    assert np.linalg.norm(problem.unpack(fast)[0]) <= max_norm * (1 + 1e-9) and problem.unpack(fast)[1].max() <= max_log_norm
+    assert (
+        np.linalg.norm(problem.unpack(fast)[0]) <= max_norm * (1 + 1e-9)
+        and problem.unpack(fast)[1].max() <= max_log_norm
+    )
 
 
 def test_strong_shrinking_is_folded_in():
-    problem, params = made(n_samples=25, n_classes=6, ridge=.5)
+    problem, params = made(n_samples=25, n_classes=6, ridge=0.5)
     draw, slow, fast = problem.draw(np.random.default_rng(3), 400, 2), params.copy(), params.copy()
-    for i, others in zip(*draw, strict=True): umax_update(problem, slow, i, others, .3, 1.)       # 0.85 to the 400 is 1e-29
-    umax_updates(problem, fast, draw, .3, 1.)
+    for i, others in zip(*draw, strict=True):
+        umax_update(problem, slow, i, others, 0.3, 1.0)  # 0.85 to the 400 is 1e-29
+    umax_updates(problem, fast, draw, 0.3, 1.0)
     np.testing.assert_allclose(fast, slow, atol=1e-9)
 
 
-@pytest.mark.parametrize('alpha, kind', [(.4, 'dense'), (1., 'dense'), (.4, 'csr'), (1., 'csr')])
+@pytest.mark.parametrize(
+    'alpha, kind', [(0.4, 'dense'), (1.0, 'dense'), (0.4, 'csr'), (1.0, 'csr')]
+)
 def test_other_members_step_like_sgd(alpha, kind):
     problem, params = made(alpha=alpha, kind=kind)
     draw, slow, fast = problem.draw(np.random.default_rng(4), 80, 2), params.copy(), params.copy()
-    for t in range(80): problem.descend_at(slow, Draw(draw.sample[t:t + 1], draw.others[t:t + 1]), .01 * problem.rate_unit)
-    assert umax_updates(problem, fast, draw, .01, np.inf) == 0
+    for t in range(80):
+        problem.sgd_step_(
+            slow, Draw(draw.sample[t : t + 1], draw.others[t : t + 1]), 0.01 * problem.lr_scale
+        )
+    assert umax_updates(problem, fast, draw, 0.01, np.inf) == 0
     assert np.isfinite(slow).all()
     np.testing.assert_allclose(fast, slow, atol=1e-11)
 
 
 def test_a_lift_of_another_member_reaches_the_same_place():
-    for alpha in (0., .4, 1.):
+    for alpha in (0.0, 0.4, 1.0):
         problem, params = made(alpha=alpha, n_samples=3)
-        problem.unpack(params)[1][:] = problem.best_log_norms(params) - 5.
-        everything = Draw(np.array([1]), np.array([[k for k in range(5) if k != problem.labels[1]]], np.int32))
-        assert umax_updates(problem, params, everything, 0., 1.) == 1       # rate 0: only the lift
+        problem.unpack(params)[1][:] = problem.best_log_norms(params) - 5.0
+        everything = Draw(
+            np.array([1]), np.array([[k for k in range(5) if k != problem.labels[1]]], np.int32)
+        )
+        assert umax_updates(problem, params, everything, 0.0, 1.0) == 1  # rate 0: only the lift
         assert problem.unpack(params)[1][1] == pytest.approx(problem.best_log_norms(params)[1])
 
 
 def test_a_lift_lowers_the_full_objective():
-    for seed, threshold in itertools.product(range(5), (.2, 1., 3.)):
-        problem, params = made(seed=seed, spread=2.)
+    for seed, threshold in itertools.product(range(5), (0.2, 1.0, 3.0)):
+        problem, params = made(seed=seed, spread=2.0)
         problem.unpack(params)[1][:] = np.maximum(0, problem.best_log_norms(params) - 4)
         for draw in all_draws(problem, 2):
             lifted = params.copy()
-            if umax_updates(problem, lifted, draw, 0., threshold):
-                assert problem.loss(params) - problem.loss(lifted) >= np.expm1(threshold) - threshold - 1e-9
+            if umax_updates(problem, lifted, draw, 0.0, threshold):
+                assert (
+                    problem.loss(params) - problem.loss(lifted)
+                    >= np.expm1(threshold) - threshold - 1e-9
+                )
 
 
 @pytest.mark.parametrize('dtype', [np.float32, np.float64])
 def test_never_overflows(dtype):
     problem, params = made(n_samples=40, n_classes=30, dtype=dtype)
-    problem.unpack(params)[0][:] *= 1e3                                     # gaps in the thousands, log-normalisers near 3
-    run = minimize(problem, UMax(learning_rate=1e3, decay=1.), params, max_passes=20, record_on=0)
+    problem.unpack(params)[0][:] *= 1e3  # gaps in the thousands, log-normalizers near 3
+    run = minimize(
+        problem,
+        UMax(learning_rate=1e3, learning_rate_decay=1.0),
+        params,
+        max_epochs=20,
+        loss_subset=0,
+    )
     assert np.isfinite(run.state.params).all() and run.state.n_lifts > 0
-    lost = minimize(problem, UMax(learning_rate=1e3, threshold=np.inf, decay=1.), params, max_passes=20, record_on=0)
+    lost = minimize(
+        problem,
+        UMax(learning_rate=1e3, threshold=np.inf, learning_rate_decay=1.0),
+        params,
+        max_epochs=20,
+        loss_subset=0,
+    )
     assert 'not finite' in lost.message and 'UMax and ImplicitSGD' in lost.message
 
 
 def test_identical_to_vanilla_while_nothing_lags():
     problem, params = made(n_samples=30)
     problem.unpack(params)[1][:] = problem.best_log_norms(params)
-    draw, lifting, vanilla = problem.draw(np.random.default_rng(5), 100, 3), params.copy(), params.copy()
-    assert umax_updates(problem, lifting, draw, .02, 1.) == 0
-    umax_updates(problem, vanilla, draw, .02, np.inf)
+    draw, lifting, vanilla = (
+        problem.draw(np.random.default_rng(5), 100, 3),
+        params.copy(),
+        params.copy(),
+    )
+    assert umax_updates(problem, lifting, draw, 0.02, 1.0) == 0
+    umax_updates(problem, vanilla, draw, 0.02, np.inf)
     np.testing.assert_array_equal(lifting, vanilla)
 
 
 def test_reaches_the_optimum():
-    problem = made(n_samples=15, n_classes=4, ridge=.1)[0]
-    exact = minimize(problem, LBFGS(), max_steps=300, tolerance=1e-9)
-    run = minimize(problem, UMax(learning_rate=.2, n_others=3, decay=.985), max_passes=600, record_on=0)
-    assert problem.loss(run.state.params) - exact.rows[-1]['loss'] < 1e-2
-    assert np.linalg.norm(problem.unpack(run.state.params)[0] - problem.unpack(exact.state.params)[0]) < .05
+    problem = made(n_samples=15, n_classes=4, ridge=0.1)[0]
+    exact = minimize(problem, LBFGS(), max_iter=300, tol=1e-9)
+    run = minimize(
+        problem,
+        UMax(learning_rate=0.2, n_negatives=3, learning_rate_decay=0.985),
+        max_epochs=600,
+        loss_subset=0,
+    )
+    assert problem.loss(run.state.params) - exact.history[-1]['loss'] < 1e-2
+    assert (
+        np.linalg.norm(problem.unpack(run.state.params)[0] - problem.unpack(exact.state.params)[0])
+        < 0.05
+    )
 
 
 def test_sum_of_the_weights_stays():
     problem, params = made()
     before = problem.unpack(params)[0].sum(0)
-    umax_updates(problem, params, problem.draw(np.random.default_rng(0), 200, 3), .1)
+    umax_updates(problem, params, problem.draw(np.random.default_rng(0), 200, 3), 0.1)
     np.testing.assert_allclose(problem.unpack(params)[0].sum(0), before, atol=1e-10)
 
 
 def test_solver_counts_decays_and_leaves_the_state_alone():
     problem = made(n_samples=20)[0]
-    solver, rng = UMax(learning_rate=.4, n_others=2, n_updates=50, decay=.5), np.random.default_rng(0)
-    first = solver.init(problem, problem.start())
+    solver, rng = (
+        UMax(learning_rate=0.4, n_negatives=2, n_updates=50, learning_rate_decay=0.5),
+        np.random.default_rng(0),
+    )
+    first = solver.init(problem, problem.init_params())
     second = solver.step(problem, first, rng)
-    assert (second.n_steps, second.n_terms, second.n_passes) == (1, 100, 2.5)
-    assert not first.params.any() or np.array_equal(first.params, problem.start())
-    assert [solver.rate(passes) for passes in (0, .9, 1, 2.5, 3 - 1e-12)] == pytest.approx([.4, .4, .2, .1, .05])
+    assert (second.n_iter, second.n_terms, second.n_epochs) == (1, 100, 2.5)
+    assert not first.params.any() or np.array_equal(first.params, problem.init_params())
+    assert [solver.rate(passes) for passes in (0, 0.9, 1, 2.5, 3 - 1e-12)] == pytest.approx(
+        [0.4, 0.4, 0.2, 0.1, 0.05]
+    )
     again = solver.step(problem, first, np.random.default_rng(0))
     np.testing.assert_array_equal(again.params, second.params)
 
 
 def test_blocks_do_not_change_a_run():
-    problem, params = made(n_samples=30, ridge=.05)
+    problem, params = made(n_samples=30, ridge=0.05)
     draw, whole, cut = problem.draw(np.random.default_rng(0), 3000, 2), params.copy(), params.copy()
-    umax_updates(problem, whole, draw, .1)                                 # the first block has 256 updates
+    umax_updates(problem, whole, draw, 0.1)  # the first block has 256 updates
     from extreme_opt.core import compiled
-    original = compiled.in_blocks
+
+    original = compiled.timed_chunks
     try:
-        compiled.in_blocks = lambda n_items, **_: ((start, min(start + 37, n_items)) for start in range(0, n_items, 37))
-        umax_updates(problem, cut, draw, .1)
-    finally: compiled.in_blocks = original
+        compiled.timed_chunks = lambda n_items, **_: (
+            (start, min(start + 37, n_items)) for start in range(0, n_items, 37)
+        )
+        umax_updates(problem, cut, draw, 0.1)
+    finally:
+        compiled.timed_chunks = original
     np.testing.assert_array_equal(whole, cut)
 
 
-@pytest.mark.parametrize('settings_, words', [(dict(threshold=0.), 'threshold=0.0'), (dict(threshold=-1), 'threshold=-1'), (dict(decay=0.), 'decay=0.0'),
-                                              (dict(decay=1.1), 'decay=1.1'), (dict(learning_rate=-1.), 'learning_rate=-1.0'),
-                                              (dict(learning_rate=np.nan), 'learning_rate=nan')])
+@pytest.mark.parametrize(
+    'settings_, words',
+    [
+        (dict(threshold=0.0), 'threshold=0.0'),
+        (dict(threshold=-1), 'threshold=-1'),
+        (dict(learning_rate_decay=0.0), 'learning_rate_decay=0.0'),
+        (dict(learning_rate_decay=1.1), 'learning_rate_decay=1.1'),
+        (dict(learning_rate=-1.0), 'learning_rate=-1.0'),
+        (dict(learning_rate=np.nan), 'learning_rate=nan'),
+    ],
+)
 def test_wrong_settings(settings_, words):
-    with pytest.raises(ValueError, match=words): UMax(**settings_)
+    with pytest.raises(ValueError, match=words):
+        UMax(**settings_)
 
 
 def test_rate_times_ridge_has_a_limit():
-    with pytest.raises(ValueError, match='turn the weights around'): minimize(made(ridge=1.)[0], UMax(learning_rate=1.), max_steps=1)
-    with pytest.raises(TypeError, match='UMax needs'): minimize(object(), UMax(), max_steps=1)
+    with pytest.raises(ValueError, match='turn the weights around'):
+        minimize(made(ridge=1.0)[0], UMax(learning_rate=1.0), max_iter=1)
+    with pytest.raises(TypeError, match='UMax needs'):
+        minimize(object(), UMax(), max_iter=1)
 
 
 def test_sgd_in_the_same_units():
     problem = made(n_samples=30)[0]
-    run = minimize(problem, SGD(learning_rate=.03), max_passes=20, record_on=0)
+    run = minimize(problem, SGD(learning_rate=0.03), max_epochs=20, loss_subset=0)
     assert problem.log_loss(run.state.params) < np.log(5)
-    lost = minimize(problem, SGD(learning_rate=500.), max_passes=20, record_on=0)
+    lost = minimize(problem, SGD(learning_rate=500.0), max_epochs=20, loss_subset=0)
     assert 'not finite' in lost.message and 'UMax and ImplicitSGD do not overflow' in lost.message
 
 
 def test_settings_can_be_replaced():
-    assert replace(UMax(), learning_rate=2.).learning_rate == 2. and UMax().tiny().n_updates == 1
+    assert (
+        replace(UMax(), learning_rate=2.0).learning_rate == 2.0
+        and UMax().warmup_problem().n_updates == 1
+    )

@@ -1,4 +1,5 @@
 "Parameters, draws and sparse rows of the wrong size or with indices outside are refused before a kernel runs."
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -6,7 +7,7 @@ import scipy.sparse
 from extreme_opt.bound.partition import LogLinear
 from extreme_opt.softmax.double_sum import DoubleSum, Draw, add_rows, scores_at
 from extreme_opt.softmax.ridge import ridge_updates
-from extreme_opt.softmax.rivals import FullSoftmax, NoiseContrast, OneVsEach
+from extreme_opt.softmax.rivals import NCE, FullSoftmax, OneVsEach
 from extreme_opt.softmax.weighted import WeightedSum
 
 
@@ -16,64 +17,105 @@ def rows_and_labels(kind=np.asarray):
 
 
 @pytest.mark.parametrize('more', [-12, -1, 1, 12])
-@pytest.mark.parametrize('make', [DoubleSum, WeightedSum, FullSoftmax, OneVsEach, NoiseContrast, LogLinear])
+@pytest.mark.parametrize('make', [DoubleSum, WeightedSum, FullSoftmax, OneVsEach, NCE, LogLinear])
 def test_params_of_another_size_are_refused(make, more):
     problem = make(*rows_and_labels(), 5)
     batch = problem.draw(np.random.default_rng(0), 3)
-    wrong = np.zeros(problem.start().size + more)
-    calls = [problem.loss, problem.grad, lambda p: problem.loss_on(p, np.arange(3)),
-             lambda p: problem.loss_at(p, batch), lambda p: problem.grad_at(p, batch), lambda p: problem.descend_at(p, batch, .1)]
+    wrong = np.zeros(problem.init_params().size + more)
+    calls = [
+        problem.loss,
+        problem.grad,
+        lambda p: problem.loss_on(p, np.arange(3)),
+        lambda p: problem.loss_at(p, batch),
+        lambda p: problem.grad_at(p, batch),
+        lambda p: problem.sgd_step_(p, batch, 0.1),
+    ]
     for call in calls:
-        with pytest.raises(ValueError, match=rf'params has shape \({wrong.size},\)') as caught: call(wrong)
+        with pytest.raises(ValueError, match=rf'params has shape \({wrong.size},\)') as caught:
+            call(wrong)
         assert '\n' not in str(caught.value)
 
 
 @pytest.mark.parametrize('kind', [np.asarray, scipy.sparse.csr_array])
-@pytest.mark.parametrize('sample, others, word', [
-    ([0, 12], [[1], [1]], r'sample\[1\] is 12, but there are 12 rows'), ([-1], [[1]], r'sample\[0\] is -1'),
-    ([0], [[5]], r'others\[0, 0\] is 5, but there are 5 classes'), ([0, 1], [[1, 2], [3, -2]], r'others\[1, 1\] is -2'),
-    ([0, 1], [[1]], 'one line of classes per row'), ([0], [1], 'one line of classes per row'),
-    ([0, 1], [[1], [1]], r'others\[1, 0\] is 1, the label of row 1')])
+@pytest.mark.parametrize(
+    'sample, others, word',
+    [
+        ([0, 12], [[1], [1]], r'sample\[1\] is 12, but there are 12 rows'),
+        ([-1], [[1]], r'sample\[0\] is -1'),
+        ([0], [[5]], r'others\[0, 0\] is 5, but there are 5 classes'),
+        ([0, 1], [[1, 2], [3, -2]], r'others\[1, 1\] is -2'),
+        ([0, 1], [[1]], 'one line of classes per row'),
+        ([0], [1], 'one line of classes per row'),
+        ([0, 1], [[1], [1]], r'others\[1, 0\] is 1, the label of row 1'),
+    ],
+)
 def test_a_draw_of_another_problem_is_refused(kind, sample, others, word):
-    problem = DoubleSum(*rows_and_labels(kind), 5, ridge=.1)
-    params, batch = problem.start(), Draw(np.array(sample, np.int32), np.array(others, np.int32))
-    for call in (lambda: problem.loss_at(params, batch), lambda: problem.grad_at(params, batch),
-                 lambda: problem.descend_at(params, batch, .1), lambda: ridge_updates(problem, params, batch, .1)):
-        with pytest.raises(ValueError, match=word): call()
-    np.testing.assert_array_equal(params, problem.start())
+    problem = DoubleSum(*rows_and_labels(kind), 5, ridge=0.1)
+    params, batch = (
+        problem.init_params(),
+        Draw(np.array(sample, np.int32), np.array(others, np.int32)),
+    )
+    for call in (
+        lambda: problem.loss_at(params, batch),
+        lambda: problem.grad_at(params, batch),
+        lambda: problem.sgd_step_(params, batch, 0.1),
+        lambda: ridge_updates(problem, params, batch, 0.1),
+    ):
+        with pytest.raises(ValueError, match=word):
+            call()
+    np.testing.assert_array_equal(params, problem.init_params())
     if 'label' not in word:
         pairs = OneVsEach(*rows_and_labels(kind), 5)
-        with pytest.raises(ValueError, match=word): pairs.grad_at(pairs.start(), batch)
+        with pytest.raises(ValueError, match=word):
+            pairs.grad_at(pairs.init_params(), batch)
 
 
 @pytest.mark.parametrize('kind', [np.asarray, scipy.sparse.csr_array])
 def test_scores_and_sums_of_rows_stay_inside_their_arrays(kind):
     problem = DoubleSum(*rows_and_labels(kind), 5)
     weights, sample, classes = np.zeros((5, 3)), np.array([0, 3]), np.array([[0], [4]])
-    for rows, ks in (([0, 12], classes), (sample, [[0], [5]]), (sample, [[-6], [0]]), ([0], classes)):
-        with pytest.raises(ValueError): scores_at(problem, weights, np.array(rows), np.array(ks))
-        with pytest.raises(ValueError): add_rows(problem, weights, np.array(rows), np.array(ks), np.ones((2, 1)))
-    with pytest.raises(ValueError, match=r'\(4, 3\)'): scores_at(problem, weights[:4], sample, classes)
-    with pytest.raises(ValueError, match=r'\(5, 2\)'): add_rows(problem, weights[:, :2], sample, classes, np.ones((2, 1)))
-    with pytest.raises(ValueError, match='slopes'): add_rows(problem, weights, sample, classes, np.ones((1, 1)))
+    for rows, ks in (
+        ([0, 12], classes),
+        (sample, [[0], [5]]),
+        (sample, [[-6], [0]]),
+        ([0], classes),
+    ):
+        with pytest.raises(ValueError):
+            scores_at(problem, weights, np.array(rows), np.array(ks))
+        with pytest.raises(ValueError):
+            add_rows(problem, weights, np.array(rows), np.array(ks), np.ones((2, 1)))
+    with pytest.raises(ValueError, match=r'\(4, 3\)'):
+        scores_at(problem, weights[:4], sample, classes)
+    with pytest.raises(ValueError, match=r'\(5, 2\)'):
+        add_rows(problem, weights[:, :2], sample, classes, np.ones((2, 1)))
+    with pytest.raises(ValueError, match='slopes'):
+        add_rows(problem, weights, sample, classes, np.ones((1, 1)))
     assert not weights.any()
 
 
 def broken(what):
     "A CSR matrix whose arrays were changed after it was made."
     rows = scipy.sparse.csr_array(rows_and_labels()[0])
-    if what == 'index too large': rows.indices[4] = 3
-    if what == 'negative index': rows.indices[4] = -3
-    if what == 'row ends fall': rows.indptr[3] = 30
-    if what == 'row ends beyond': rows.indptr[-1] = 40
+    if what == 'index too large':
+        rows.indices[4] = 3
+    if what == 'negative index':
+        rows.indices[4] = -3
+    if what == 'row ends fall':
+        rows.indptr[3] = 30
+    if what == 'row ends beyond':
+        rows.indptr[-1] = 40
     return rows
 
 
-@pytest.mark.parametrize('what', ['index too large', 'negative index', 'row ends fall', 'row ends beyond'])
+@pytest.mark.parametrize(
+    'what', ['index too large', 'negative index', 'row ends fall', 'row ends beyond']
+)
 @pytest.mark.parametrize('make', [DoubleSum, WeightedSum, FullSoftmax, LogLinear])
 @pytest.mark.parametrize('dtype', [np.float32, np.float64])
 def test_sparse_rows_with_bad_indices_are_refused(make, what, dtype):
-    with pytest.raises(ValueError, match='features'): make(broken(what), rows_and_labels()[1], 5, dtype=dtype)
+    with pytest.raises(ValueError, match='features'):
+        make(broken(what), rows_and_labels()[1], 5, dtype=dtype)
     column_wise = scipy.sparse.csc_array(rows_and_labels()[0])
     column_wise.indices[2] = 12
-    with pytest.raises(ValueError, match='features'): make(column_wise, rows_and_labels()[1], 5, dtype=dtype)
+    with pytest.raises(ValueError, match='features'):
+        make(column_wise, rows_and_labels()[1], 5, dtype=dtype)

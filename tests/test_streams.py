@@ -1,4 +1,5 @@
 "Planted data, starts and batches must not share random numbers, whatever the seed."
+
 import numpy as np
 import pytest
 
@@ -11,6 +12,7 @@ SEEDS = range(20)
 
 class Listener:
     "A solver that keeps what the generator of the run would have given it, and stays where it is."
+
     needs = ()
 
     def init(self, problem, params):
@@ -19,18 +21,20 @@ class Listener:
 
     def step(self, problem, state, rng):
         self.heard.append(rng.normal(size=5000))
-        return State(params=state.params, n_steps=state.n_steps + 1, n_passes=state.n_passes + 1)
+        return State(params=state.params, n_iter=state.n_iter + 1, n_epochs=state.n_epochs + 1)
 
 
 def planted(seed):
     "name -> (problem, arrays that were drawn for it) of every planted set, one problem of each chapter at least."
     made, weights = data.planted_softmax(200, 10, 20, seed=seed)
-    crossed, centres = data.four_gaussians(300, seed=seed)
+    crossed, centers = data.four_gaussians(300, seed=seed)
     pairs, towers = data.planted_towers(60, 50, 12, 4, seed=seed)
     answers, places = data.planted_triplets(60, 3, 800, seed=seed)
     chain = bound.planted_chain(20, seed=seed)
     views = ordinal.ViewComparisons(answers.triplets, 2, 3, n_objects=60)
-    two_towers = similarity.AllPairs(pairs.observed, pairs.left_features, pairs.right_features, n_components=4)
+    two_towers = similarity.AllPairs(
+        pairs.observed, pairs.left_features, pairs.right_features, n_components=4
+    )
     return {
         'softmax': (softmax.DoubleSum(made.features, made.labels), [weights, made.features]),
         'similarity': (two_towers, [pairs.left_features, pairs.right_features, *towers]),
@@ -43,49 +47,60 @@ def planted(seed):
 
 def correlation(one, other):
     "Of the entries in the order in which they were drawn, and in the other order of memory; 0 for a constant."
-    worst = 0.
+    worst = 0.0
     for a in (np.ravel(one), np.ravel(one, 'F')):
         size = min(a.size, np.size(other))
         first, second = a[:size].astype(float), np.ravel(other)[:size].astype(float)
         if first.std() and second.std():
             worst = max(worst, abs(np.corrcoef(first, second)[0, 1]) * np.sqrt(size))
-    return worst            # in standard deviations of independent numbers
+    return worst  # in standard deviations of independent numbers
 
 
 @pytest.mark.parametrize('seed', SEEDS)
 def test_start_batches_and_planted_data_are_uncorrelated(seed):
     found = planted(seed)
-    truths = {f'{name} {k}': array for name, (_, arrays) in found.items() for k, array in enumerate(arrays)}
+    truths = {
+        f'{name} {k}': array
+        for name, (_, arrays) in found.items()
+        for k, array in enumerate(arrays)
+    }
     drawn = {}
     for name, (problem, _) in found.items():
         listener = Listener()
-        minimize(problem, listener, seed=seed, max_steps=1, record_on=0)
+        minimize(problem, listener, seed=seed, max_iter=1, loss_subset=0)
         drawn[f'{name}, batches'] = listener.heard[-1]
-        drawn[f'{name}, start'] = problem.start(seed)
-        drawn[f'{name}, start of an estimator'] = problem.start([seed, 0])
+        drawn[f'{name}, start'] = problem.init_params(seed)
+        drawn[f'{name}, start of an estimator'] = problem.init_params([seed, 0])
     plain = {'the plain generator': np.random.default_rng(seed).normal(size=5000)}
-    high = {(one, other): round(correlation(a, b), 1) for one, a in drawn.items() for other, b in (truths | plain).items()
-            if correlation(a, b) > 5}
+    high = {
+        (one, other): round(correlation(a, b), 1)
+        for one, a in drawn.items()
+        for other, b in (truths | plain).items()
+        if correlation(a, b) > 5
+    }
     for name in found:
         size = correlation(drawn[f'{name}, batches'], drawn[f'{name}, start'])
-        if size > 5: high[name, 'batches and start'] = round(size, 1)
+        if size > 5:
+            high[name, 'batches and start'] = round(size, 1)
     assert not high
 
 
 def test_the_estimator_does_not_start_at_the_planted_map():
     for seed in range(3):
         found, places = data.planted_triplets(60, 2, 2000, noise=0, seed=seed)
-        model = ordinal.OrdinalEmbedding(random_state=seed, max_steps=0).fit(found)
-        assert ordinal.procrustes(model.embedding_, places)[1] > .8
+        model = ordinal.OrdinalEmbedding(random_state=seed, max_iter=0).fit(found)
+        assert ordinal.procrustes(model.embedding_, places)[1] > 0.8
 
 
 def test_a_generator_is_passed_on_and_a_seed_sequence_keeps_its_key():
     mine = np.random.default_rng(0)
     assert stream(mine, 'start') is mine
     problem = ordinal.Comparisons([[0, 1, 2]])
-    assert problem.start(np.random.SeedSequence(4)).tolist() == problem.start(4).tolist()
-    one, other = (problem.start(child) for child in np.random.SeedSequence(4).spawn(2))
+    assert (
+        problem.init_params(np.random.SeedSequence(4)).tolist() == problem.init_params(4).tolist()
+    )
+    one, other = (problem.init_params(child) for child in np.random.SeedSequence(4).spawn(2))
     assert not np.isin(one, other).any()
-    first = problem.start(mine)
-    assert not np.isin(first, problem.start(mine)).any()
-    assert minimize(problem, Listener(), seed=mine, max_steps=1).state.n_steps == 1
+    first = problem.init_params(mine)
+    assert not np.isin(first, problem.init_params(mine)).any()
+    assert minimize(problem, Listener(), seed=mine, max_iter=1).state.n_iter == 1

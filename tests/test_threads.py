@@ -1,39 +1,50 @@
 "Updates on several threads without locks, and columns that no ridge touches."
+
 import numpy as np
 import pytest
 import scipy.sparse
 
-from extreme_opt.core import minimize, on_threads
+from extreme_opt.core import minimize, parallel_for
 from extreme_opt.softmax import DoubleSum, Draw, ImplicitSGD, UMax, umax_updates
 from extreme_opt.softmax.classifier import with_intercept
 from extreme_opt.softmax.weighted import WeightedSum
 
 
-def planted(kind=np.asarray, n_samples=2000, n_features=12, n_classes=30, ridge=0., seed=0):
+def planted(kind=np.asarray, n_samples=2000, n_features=12, n_classes=30, ridge=0.0, seed=0):
     rng = np.random.default_rng(seed)
     labels = rng.integers(n_classes, size=n_samples)
-    X = 2 * rng.normal(size=(n_classes, n_features))[labels] + rng.normal(size=(n_samples, n_features))
+    X = 2 * rng.normal(size=(n_classes, n_features))[labels] + rng.normal(
+        size=(n_samples, n_features)
+    )
     X = (X / np.linalg.norm(X, axis=1)[:, None]).astype(np.float32)
     return DoubleSum(kind(X), labels, n_classes, ridge=ridge)
 
 
 @pytest.mark.parametrize('kind', [np.asarray, scipy.sparse.csr_array])
-@pytest.mark.parametrize('ridge', [0., 1e-3])
-@pytest.mark.parametrize('solver', [ImplicitSGD(10., 5), UMax(.5)])
+@pytest.mark.parametrize('ridge', [0.0, 1e-3])
+@pytest.mark.parametrize('solver', [ImplicitSGD(10.0, 5), UMax(0.5)])
 def test_every_number_of_threads_learns(solver, kind, ridge):
     "Threads race for rows without locks, so no two runs agree; each one learns: its loss is far below that of the start, log 30."
     problem = planted(kind, ridge=ridge)
-    for n_threads in (1, 2, 3):
-        params = minimize(problem, type(solver)(solver.learning_rate, n_others=5, n_threads=n_threads), max_passes=8, record_on=0).state.params
-        assert np.isfinite(params).all() and problem.log_loss(params) < .75 * np.log(30)
+    for n_jobs in (1, 2, 3):
+        params = minimize(
+            problem,
+            type(solver)(solver.learning_rate, n_negatives=5, n_jobs=n_jobs),
+            max_epochs=8,
+            loss_subset=0,
+        ).state.params
+        assert np.isfinite(params).all() and problem.log_loss(params) < 0.75 * np.log(30)
 
 
-@pytest.mark.parametrize('n_threads', [1, 2, 3])
-def test_threads_handle_every_item_once(n_threads):
+@pytest.mark.parametrize('n_jobs', [1, 2, 3])
+def test_threads_handle_every_item_once(n_jobs):
     "Stretches of a block do not overlap and leave nothing out, and the sizes that are told add up."
     seen, told = np.zeros(1003, int), []
-    def work(start, stop): seen[start:stop] += 1
-    on_threads(work, 1003, n_threads, most=100, between=told.append)
+
+    def work(start, stop):
+        seen[start:stop] += 1
+
+    parallel_for(work, 1003, n_jobs, most=100, between=told.append)
     assert (seen == 1).all() and sum(told) == 1003
 
 
@@ -42,30 +53,39 @@ def test_lifts_are_counted_on_every_thread():
     n = 400
     X = scipy.sparse.csr_array(np.ones((n, 1)))
     problem = DoubleSum(X, np.arange(n), 2 * n)
-    start, draw = problem.start(), Draw(np.arange(n), np.arange(n, 2 * n)[:, None])
-    problem.unpack(start)[0][n:] = 40.
-    one, two = (umax_updates(problem, start.copy(), draw, .1, n_threads=n_threads) for n_threads in (1, 2))
+    start, draw = problem.init_params(), Draw(np.arange(n), np.arange(n, 2 * n)[:, None])
+    problem.unpack(start)[0][n:] = 40.0
+    one, two = (umax_updates(problem, start.copy(), draw, 0.1, n_jobs=n_jobs) for n_jobs in (1, 2))
     assert one == two == n
 
 
 def test_a_fault_on_a_thread_is_heard():
     def work(start, stop):
-        if stop > 300: raise ValueError('here')
-    with pytest.raises(ValueError, match='here'): on_threads(work, 1000, 2)
+        if stop > 300:
+            raise ValueError('here')
+
+    with pytest.raises(ValueError, match='here'):
+        parallel_for(work, 1000, 2)
 
 
 @pytest.mark.parametrize('kind', [np.asarray, scipy.sparse.csr_array])
-@pytest.mark.parametrize('rate, ridge', [(.5, .3), (.9, 1.)])                  # the second folds its scale again and again
+@pytest.mark.parametrize(
+    'rate, ridge', [(0.5, 0.3), (0.9, 1.0)]
+)  # the second folds its scale again and again
 def test_umax_leaves_free_columns_out_of_the_ridge(kind, rate, ridge):
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(30, 4)) * (rng.random((30, 4)) < .6)
+    X = rng.normal(size=(30, 4)) * (rng.random((30, 4)) < 0.6)
     X[3] = 0
     labels = rng.integers(5, size=30)
-    problem = WeightedSum(with_intercept(kind(X), .5), labels, 5, ridge=ridge, n_free=1)
-    free, fast = DoubleSum(with_intercept(X, .5), labels, 5), problem.start() + .3 * rng.random(problem.start().size)
+    problem = WeightedSum(with_intercept(kind(X), 0.5), labels, 5, ridge=ridge, n_unpenalized=1)
+    free, fast = (
+        DoubleSum(with_intercept(X, 0.5), labels, 5),
+        problem.init_params() + 0.3 * rng.random(problem.init_params().size),
+    )
     slow, draw = fast.copy(), problem.draw(rng, 400, 3)
     umax_updates(problem, fast, draw, rate)
     from extreme_opt.softmax import umax_update
+
     for i, others in zip(*draw, strict=True):
         weights = free.unpack(slow)[0]
         before = weights.copy()
@@ -74,17 +94,21 @@ def test_umax_leaves_free_columns_out_of_the_ridge(kind, rate, ridge):
     np.testing.assert_allclose(fast, slow, atol=1e-8)
 
 
-@pytest.mark.parametrize('settings', [dict(n_threads=0), dict(n_threads=-1)])
+@pytest.mark.parametrize('settings', [dict(n_jobs=0), dict(n_jobs=-1)])
 def test_threads_are_counted_from_one(settings):
     for solver in (ImplicitSGD, UMax):
-        with pytest.raises(ValueError, match='at least 1 thread'): solver(**settings)
+        with pytest.raises(ValueError, match='at least 1 thread'):
+            solver(**settings)
 
 
 def test_visits_as_they_stand():
     problem = planted(n_samples=50)
     solver = ImplicitSGD(visits='cyclic', n_updates=30)
-    seen = [solver._draw(problem, np.random.default_rng(0), size, first).sample.tolist() for size, first in ((30, 0), (20, 30), (10, 0))]
+    seen = [
+        solver._draw(problem, np.random.default_rng(0), size, first).sample.tolist()
+        for size, first in ((30, 0), (20, 30), (10, 0))
+    ]
     assert seen == [list(range(30)), list(range(30, 50)), list(range(10))]
-    runs = [minimize(problem, solver, max_steps=4, seed=seed).state.params for seed in (0, 0, 1)]
+    runs = [minimize(problem, solver, max_iter=4, seed=seed).state.params for seed in (0, 0, 1)]
     np.testing.assert_array_equal(runs[0], runs[1])
     assert (runs[0] != runs[2]).any()

@@ -1,4 +1,5 @@
 "The hot kernels do the work that their formulas promise: counted in operations and allocations, not in seconds."
+
 import json
 import os
 import subprocess
@@ -11,30 +12,43 @@ import pytest
 
 HERE = Path(__file__).resolve().parent
 # Of each case of work.py: the exact or largest ratios of the work at its later sizes to that at the first.
-EQUAL = 1.
+EQUAL = 1.0
 PROMISED = {
     # 10 times the columns; twice the nonzeros; 10 times the classes
-    'umax sparse': (EQUAL, 2, EQUAL), 'implicit ahead': (EQUAL, 2, EQUAL), 'implicit long': (EQUAL, 2, EQUAL),
-    'ridge sparse': (EQUAL, 2, EQUAL), 'rival sparse': (EQUAL, 2, EQUAL),
+    'umax sparse': (EQUAL, 2, EQUAL),
+    'implicit ahead': (EQUAL, 2, EQUAL),
+    'implicit long': (EQUAL, 2, EQUAL),
+    'ridge sparse': (EQUAL, 2, EQUAL),
+    'rival sparse': (EQUAL, 2, EQUAL),
     # 50 times the objects; twice the dimensions
     'ordinal gradient': (EQUAL, 2),
     # twice the words; twice the tags
     'words': (2.1, 4),
     # 10 times the classes; twice the columns
-    'umax dense': (EQUAL, 2), 'implicit dense': (EQUAL, 2),
+    'umax dense': (EQUAL, 2),
+    'implicit dense': (EQUAL, 2),
     # 50 times the objects; twice the dimensions
-    'ordinal lazy': (EQUAL, 2), 'ordinal batches': (EQUAL, 2),
+    'ordinal lazy': (EQUAL, 2),
+    'ordinal batches': (EQUAL, 2),
     # twice and four times the entities on both sides, the same observed pairs
-    'similarity gradient': (2, 4), 'similarity product': (2, 4),
+    'similarity gradient': (2, 4),
+    'similarity product': (2, 4),
     # twice and four times the classes
-    'bound recursion': (2, 4), 'bound product': (2.1, 4.2),
+    'bound recursion': (2, 4),
+    'bound product': (2.1, 4.2),
 }
 
 
 @cache
 def work():
     env = {**os.environ, 'NUMBA_DISABLE_JIT': '1', 'PYTHONPATH': str(HERE.parent)}
-    done = subprocess.run([sys.executable, str(HERE/'work.py')], capture_output=True, text=True, env=env, timeout=300)
+    done = subprocess.run(
+        [sys.executable, str(HERE / 'work.py')],
+        capture_output=True,
+        text=True,
+        env=env,
+        timeout=300,
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     return json.loads(done.stdout)
 
@@ -43,24 +57,32 @@ def keeps(case, counts):
     "Whether counts are those that a case promises; the number of calls may not grow with the length of a row."
     (base, base_calls), *later = counts
     for (found, calls), promised in zip(later, PROMISED[case], strict=True):
-        if promised == EQUAL and abs(found - base) > .01 * base: return False
-        if found > promised * base * 1.01: return False
-        if calls > base_calls * 1.01 + .5: return False
+        if promised == EQUAL and abs(found - base) > 0.01 * base:
+            return False
+        if found > promised * base * 1.01:
+            return False
+        if calls > base_calls * 1.01 + 0.5:
+            return False
     return True
 
 
 @pytest.mark.parametrize('case', PROMISED)
-def test_work_grows_as_promised(case): assert keeps(case, work()[case]), work()[case]
+def test_work_grows_as_promised(case):
+    assert keeps(case, work()[case]), work()[case]
 
 
-def test_every_case_is_promised_something(): assert set(PROMISED) == set(work())
+def test_every_case_is_promised_something():
+    assert set(PROMISED) == set(work())
 
 
 @pytest.mark.parametrize('case', PROMISED)
 def test_more_work_is_noticed(case):
     "Two per cent above the promise, or more calls, and the case fails."
     first, *later = work()[case]
-    above = [(1.02 * promised * first[0], calls) for promised, (_, calls) in zip(PROMISED[case], later, strict=True)]
+    above = [
+        (1.02 * promised * first[0], calls)
+        for promised, (_, calls) in zip(PROMISED[case], later, strict=True)
+    ]
     assert not keeps(case, [first, *above])
     assert not keeps(case, [first, *((found, 2 * first[1] + 1) for found, _ in later)])
 
@@ -69,69 +91,93 @@ def test_more_work_is_noticed(case):
 def allocations(job):
     "Arrays that compiled code makes during a job."
     from numba.core.runtime import _nrt_python, rtsys
-    job()                                               # compiled before the count
+
+    job()  # compiled before the count
     _nrt_python.memsys_enable_stats()
     try:
         before = rtsys.get_allocation_stats().alloc
         job()
         return rtsys.get_allocation_stats().alloc - before
-    finally: _nrt_python.memsys_disable_stats()
+    finally:
+        _nrt_python.memsys_disable_stats()
 
 
 def softmax_job(solver, m, width, dense):
     sys.path.insert(0, str(HERE))
-    try: import work
-    finally: sys.path.remove(str(HERE))
+    try:
+        import work
+    finally:
+        sys.path.remove(str(HERE))
     from extreme_opt.softmax import DoubleSum, umax_updates
     from extreme_opt.softmax.implicit import run_block
+
     problem = DoubleSum(work.rows(50, width, 100, dense), np.arange(50) % 7, 12)
+
     def job(n):
-        draw, params = problem.draw(np.random.default_rng(0), n, m), problem.start()
-        if solver == 'umax': return lambda: umax_updates(problem, params, draw, .1)
-        return lambda: run_block(problem, problem.unpack(params), draw, .1, np.ones(1))
+        draw, params = problem.draw(np.random.default_rng(0), n, m), problem.init_params()
+        if solver == 'umax':
+            return lambda: umax_updates(problem, params, draw, 0.1)
+        return lambda: run_block(problem, problem.unpack(params), draw, 0.1, np.ones(1))
+
     return job
 
 
 def ordinal_job():
     from extreme_opt.ordinal import STE, Comparisons
+
     problem = Comparisons([(0, 1, 2), (3, 4, 5), (6, 2, 1), (5, 0, 7)], 3, STE(), 8)
-    old = problem.start(0)
-    full, kept = problem.snapshot(old)
+    old = problem.init_params(0)
+    full, kept = problem.svrg_anchor(old)
+
     def job(n):
         points, batch = old.copy(), np.arange(n) % 4
-        return lambda: problem.descend_corrected(points, old, full, kept, batch, 1e-3, 1)
+        return lambda: problem.svrg_steps_(points, old, full, kept, batch, 1e-3, 1)
+
     return job
 
 
 def bound_job(product):
     from extreme_opt.bound.class_space import chain_times, class_chain
+
     def job(n):
         scores = np.random.default_rng(0).normal(size=(n, 10))
         chain = class_chain(scores)
         return (lambda: chain_times(chain, scores)) if product else (lambda: class_chain(scores))
+
     return job
 
 
-JOBS = {'umax sparse': lambda: softmax_job('umax', 3, 6, False), 'umax dense': lambda: softmax_job('umax', 3, 20, True),
-        'implicit ahead': lambda: softmax_job('implicit', 3, 6, False), 'implicit long': lambda: softmax_job('implicit', 1, 70, False),
-        'implicit dense': lambda: softmax_job('implicit', 3, 20, True), 'ordinal lazy': ordinal_job,
-        'bound recursion': lambda: bound_job(False), 'bound product': lambda: bound_job(True)}
+JOBS = {
+    'umax sparse': lambda: softmax_job('umax', 3, 6, False),
+    'umax dense': lambda: softmax_job('umax', 3, 20, True),
+    'implicit ahead': lambda: softmax_job('implicit', 3, 6, False),
+    'implicit long': lambda: softmax_job('implicit', 1, 70, False),
+    'implicit dense': lambda: softmax_job('implicit', 3, 20, True),
+    'ordinal lazy': ordinal_job,
+    'bound recursion': lambda: bound_job(False),
+    'bound product': lambda: bound_job(True),
+}
 
 
 @pytest.mark.parametrize('case', JOBS)
 def test_compiled_loops_allocate_nothing(case):
     job = JOBS[case]()
     few, many = allocations(job(40)), allocations(job(400))
-    assert many <= few + 36, f'{few} arrays for 40 updates, {many} for 400'       # some for each block of updates, but none for an update
+    assert many <= few + 36, (
+        f'{few} arrays for 40 updates, {many} for 400'
+    )  # some for each block of updates, but none for an update
 
 
 def test_allocations_are_seen():
     import numba
+
     @numba.njit
     def wasteful(n):
-        total = 0.
-        for t in range(n): total += np.ones(3 + t % 2).sum()
+        total = 0.0
+        for t in range(n):
+            total += np.ones(3 + t % 2).sum()
         return total
+
     assert allocations(lambda: wasteful(40)) == 40
 
 
@@ -140,12 +186,22 @@ def test_a_gradient_over_all_pairs_keeps_no_table_of_pairs():
     import tracemalloc
 
     from extreme_opt.similarity import AllPairs, Linear
+
     pairs = np.column_stack([np.arange(500), np.arange(500)])
+
     def peak(n):
-        problem = AllPairs(pairs, n_left=n, n_right=n, n_components=2, left=Linear(), right=Linear(), dtype=np.float64)
-        params, found = problem.start(0), []
+        problem = AllPairs(
+            pairs,
+            n_left=n,
+            n_right=n,
+            n_components=2,
+            left=Linear(),
+            right=Linear(),
+            dtype=np.float64,
+        )
+        params, found = problem.init_params(0), []
         problem.loss(params)
-        for job in (lambda: problem.loss_and_grad(params), lambda: problem.curvature_times(params, params)):
+        for job in (lambda: problem.loss_and_grad(params), lambda: problem.ggn_vp(params, params)):
             job()
             problem._memo.clear()
             tracemalloc.start()
@@ -153,5 +209,6 @@ def test_a_gradient_over_all_pairs_keeps_no_table_of_pairs():
             found.append(tracemalloc.get_traced_memory()[1])
             tracemalloc.stop()
         return np.array(found)
+
     small, large = peak(1000), peak(2000)
     assert (large < 2.2 * small).all() and (large < 8 * 2000 * 2000 / 4).all(), (small, large)

@@ -3,6 +3,7 @@
 The first cell of a notebook holds `# Title` and `> one line`. Cells that say `#| hide`, `#| export`
 or `#| default_exp` do not show; `#| exports` shows its definitions in a box that folds.
 """
+
 from __future__ import annotations
 
 import ast
@@ -17,15 +18,24 @@ import yaml
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 NBS, LIB = ROOT / 'nbs', 'extreme_opt'
-CHAPTERS = dict(softmax='Softmax over many classes', similarity='All-pairs similarity',
-                ordinal='Ordinal embedding', bound='Bound majorization', core='Foundations',
-                data='Data', show='Figures and sliders', scale='Many workers', lab='Lab',
-                verdict='The verdict')
+CHAPTERS = dict(
+    softmax='Softmax over many classes',
+    similarity='All-pairs similarity',
+    ordinal='Ordinal embedding',
+    bound='Bound majorization',
+    core='Foundations',
+    data='Data',
+    show='Figures and sliders',
+    scale='Many workers',
+    lab='Lab',
+    verdict='The verdict',
+)
 SHELVES = dict(
     learn=('Learn', 'Why the methods work: derivations that run, one idea a page.'),
     use=('Use', 'Your data, from a table to a saved model.'),
     evidence=('Evidence', 'What holds, what does not, and what was measured.'),
-    reference=('Reference', 'Every public name, and how the package is built.'))
+    reference=('Reference', 'Every public name, and how the package is built.'),
+)
 
 
 class Broken(Exception):
@@ -33,6 +43,7 @@ class Broken(Exception):
 
 
 # ---------------------------------------------------------------- places
+
 
 def page_name(path) -> Path:
     "`learn/softmax/30_umax.ipynb` -> `learn/softmax/umax.ipynb`: numbers only give the order."
@@ -55,10 +66,12 @@ def chapter_of(page) -> str:
 def notebooks() -> list[Path]:
     "All notebooks in reading order, as paths below `nbs/`."
     import notebooks as runner
+
     return [path.relative_to(NBS) for path in runner.find()]
 
 
 # ---------------------------------------------------------------- cells
+
 
 def options(source: str) -> dict[str, str]:
     "The `#| name: value` lines of a cell; texts may be quoted as YAML or stand as they are."
@@ -93,39 +106,55 @@ def checks_of(source: str) -> list[str]:
 
 def folded(text: str, width: int = 94) -> str:
     "Printed sentences in lines that fit a page; a line with wide gaps is a table row and stays."
+
     def fold(line):
         if len(line) <= width or re.search(r'\S {3,}\S', line):
             return line
-        lead = line[:len(line) - len(line.lstrip())]
-        return '\n'.join(textwrap.wrap(line.strip(), width, initial_indent=lead,
-                                       subsequent_indent=lead + '    ', break_long_words=False,
-                                       break_on_hyphens=False))
+        lead = line[: len(line) - len(line.lstrip())]
+        return '\n'.join(
+            textwrap.wrap(
+                line.strip(),
+                width,
+                initial_indent=lead,
+                subsequent_indent=lead + '    ',
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+        )
+
     return '\n'.join(map(fold, text.split('\n')))
 
 
 def pace(cells: list[dict]) -> str:
     "What the head of a page says: the minutes it takes, and what there is to do on the way."
     from explorations import calls
-    texts = {kind: [''.join(cell['source']) for cell in cells if cell['cell_type'] == kind]
-             for kind in ('markdown', 'code')}
+
+    texts = {
+        kind: [''.join(cell['source']) for cell in cells if cell['cell_type'] == kind]
+        for kind in ('markdown', 'code')
+    }
     prose, code = ' '.join(texts['markdown']), texts['code']
-    lines = sum(bool(line.strip()) and not line.startswith('#|')
-                for text in code for line in text.split('\n'))
+    lines = sum(
+        bool(line.strip()) and not line.startswith('#|')
+        for text in code
+        for line in text.split('\n')
+    )
     formulas = len(re.findall(r'\$\$.+?\$\$', prose, re.S))
     # 180 words, 40 lines of code or 3 displayed formulas a minute
     minutes = max(1, round(len(prose.split()) / 180 + lines / 40 + formulas / 3))
     tested = re.compile(r'\bassert\b|assert_\w+\(|\bcheck_\w+\(|expect_fail\(')
     exercises = prose.partition('## Exercises')[2].partition('\n## ')[0]
-    todo = dict(check=sum(bool(tested.search(text)) for text in code),
-                slider=sum(len(knobs) for text in code for name, knobs in calls(text)
-                           if name == 'frames'),
-                exercise=len(re.findall(r'^\d+\. ', exercises, re.M)))
+    todo = dict(
+        check=sum(bool(tested.search(text)) for text in code),
+        slider=sum(len(knobs) for text in code for name, knobs in calls(text) if name == 'frames'),
+        exercise=len(re.findall(r'^\d+\. ', exercises, re.M)),
+    )
     said = [f'{count} {name}{"s" * (count > 1)}' for name, count in todo.items() if count]
-    return (f'About {minutes} minute{"s" * (minutes > 1)}'
-            f'{": " if said else "."}{", ".join(said)}')
+    return f'About {minutes} minute{"s" * (minutes > 1)}{": " if said else "."}{", ".join(said)}'
 
 
 # ---------------------------------------------------------------- links
+
 
 def anchor(page, target: str, fragment: str = '') -> str:
     "Address of a page of the site, as seen from another."
@@ -135,6 +164,7 @@ def anchor(page, target: str, fragment: str = '') -> str:
 
 def mend_links(text: str, folder: Path, path) -> str:
     "Links between notebooks follow the renamed pages; fragments take the form of the site."
+
     def mend(m):
         target, _, fragment = m[2].partition('#')
         if re.match(r'[a-z]+:', target) or target and not target.endswith('.ipynb'):
@@ -145,6 +175,7 @@ def mend_links(text: str, folder: Path, path) -> str:
         if fragment:
             mended += '#' + re.sub(r'[^\w\-]', '', fragment.replace('%20', '-')).lower()
         return m[1] + mended + m[3]
+
     return re.sub(r'(\]\()([^)\s]+)(\))', mend, text)
 
 
@@ -158,7 +189,7 @@ def myst(text: str, page) -> str:
         said = yaml.safe_load(head[1])
         goal = said.get('description', '')
         goal = f'\n<div class="goal">\n\n{goal}\n\n</div>\n' if goal else ''
-        text = f'# {said["title"]}\n{goal}\n{text[head.end():]}'
+        text = f'# {said["title"]}\n{goal}\n{text[head.end() :]}'
     text = re.sub(r'^```\{=html\}\n(.*?)^```$', r'\1', text, flags=re.S | re.M)
     text = re.sub(r'^::: \{(.+)\}$', lambda m: f'<div {_attributes(m[1])}>\n', text, flags=re.M)
     text = re.sub(r'^:::$', '\n</div>\n', text, flags=re.M)
@@ -170,27 +201,35 @@ def myst(text: str, page) -> str:
         target = f'{MOVED.get(first, first)}/{rest}' if rest else target or page
         title = re.sub(r'^\{(.*)\}$', r' \1', m[3] or '')
         return f'<a href="{anchor(page, target, fragment)}"{title}>{m[1]}</a>'
+
     text = re.sub(inside + r'\(([/#][^)\s]+)\)(\{[^}\n]*\})?', link, text)
-    return re.sub(inside + r'\{([#.][^}\n]*)\}', lambda m: f'<span {_attributes(m[2])}>{m[1]}</span>', text)
+    return re.sub(
+        inside + r'\{([#.][^}\n]*)\}', lambda m: f'<span {_attributes(m[2])}>{m[1]}</span>', text
+    )
 
 
 def _attributes(said: str) -> str:
     names = [word[1:] for word in said.split() if word[0] == '#']
     kinds = [word[1:] for word in said.split() if word[0] == '.']
-    return ' '.join([f'id="{name}"' for name in names] + [f'class="{" ".join(kinds)}"'] * bool(kinds))
+    return ' '.join(
+        [f'id="{name}"' for name in names] + [f'class="{" ".join(kinds)}"'] * bool(kinds)
+    )
 
 
 # ---------------------------------------------------------------- a notebook as a page
 
+
 def process(path, source: Path, names: dict, rows: dict, repository: str = '') -> dict:
     "One notebook as the site wants it; `names` and `rows` say where reference and ledger are."
     import freshness
+
     nb = json.loads(Path(source).read_text(encoding='utf-8'))
     page, folder = page_name(path), (NBS / path).parent
     check_first_cell(nb, path)
     code = [''.join(cell['source']) for cell in nb['cells'] if cell['cell_type'] == 'code']
-    module = next((m[1] for text in code
-                   if (m := re.search(r'^#\|\s*default_exp\s+(\S+)', text, re.M))), '')
+    module = next(
+        (m[1] for text in code if (m := re.search(r'^#\|\s*default_exp\s+(\S+)', text, re.M))), ''
+    )
     title, goal = [line for line in ''.join(nb['cells'][0]['source']).split('\n') if line.strip()]
     head = [f'{title}\n\n<div class="goal">\n\n{mend_links(goal[2:], folder, path)}\n\n</div>']
     if len(page.parts) > 1:
@@ -213,18 +252,30 @@ def process(path, source: Path, names: dict, rows: dict, repository: str = '') -
             seen |= set(labels)
         made.append(_code(cell, text, said, folder, path))
     language = dict(display_name='python3', language='python', name='python3')
-    return dict(cells=made, nbformat=4, nbformat_minor=4, metadata=dict(
-        kernelspec=language, language_info=dict(name='python', pygments_lexer='ipython3')))
+    return dict(
+        cells=made,
+        nbformat=4,
+        nbformat_minor=4,
+        metadata=dict(
+            kernelspec=language, language_info=dict(name='python', pygments_lexer='ipython3')
+        ),
+    )
 
 
 def check_first_cell(nb: dict, path):
     "The first cell holds `# title` and `> one line` alone: they become the head of the page."
     cell = nb['cells'][0] if nb['cells'] else dict(cell_type='code', source='')
     lines = [line for line in ''.join(cell['source']).split('\n') if line.strip()]
-    if (cell['cell_type'] != 'markdown' or len(lines) != 2
-            or not lines[0].startswith('# ') or not lines[1].startswith('> ')):
-        raise Broken(f'nbs/{path}: the first cell must hold `# Title` and `> one line` and '
-                     'nothing else; move the rest to a cell of its own')
+    if (
+        cell['cell_type'] != 'markdown'
+        or len(lines) != 2
+        or not lines[0].startswith('# ')
+        or not lines[1].startswith('> ')
+    ):
+        raise Broken(
+            f'nbs/{path}: the first cell must hold `# Title` and `> one line` and '
+            'nothing else; move the rest to a cell of its own'
+        )
 
 
 def _markdown(text: str) -> dict:
@@ -247,8 +298,10 @@ def _code(cell: dict, text: str, said: dict, folder: Path, path) -> dict:
     for out in cell.get('outputs', []):
         data = out.get('data', {})
         if any(mime.startswith('application/vnd.jupyter.widget') for mime in data):
-            raise Broken(f'nbs/{path}: a cell shows a widget, which needs a kernel; use frames(), or '
-                         'say `#| eval: false` in it, and rerun the page')
+            raise Broken(
+                f'nbs/{path}: a cell shows a widget, which needs a kernel; use frames(), or '
+                'say `#| eval: false` in it, and rerun the page'
+            )
         if out['output_type'] == 'stream':
             out = {**out, 'text': folded(''.join(out['text']))}
         if 'text/markdown' in data:
@@ -263,13 +316,18 @@ def _code(cell: dict, text: str, said: dict, folder: Path, path) -> dict:
                     shown += f'<p class="caption">{html.escape(caption)}</p>'
             out = {**out, 'data': {'text/html': shown}}
         outputs.append(out)
-    return dict(cell_type='code', metadata=extra, source=text, outputs=outputs, execution_count=None)
+    return dict(
+        cell_type='code', metadata=extra, source=text, outputs=outputs, execution_count=None
+    )
 
 
 def signpost(page, module: str, here: list[str], names: dict) -> str:
     "Anchors for the definitions of a cell, and links to their entries in the reference."
-    links = [f'<a href="{anchor(page, *target.split("#"))}"><code>{name}</code></a>' for name in here
-             if (target := names.get(f'{LIB}.{module}.{name}'))]
+    links = [
+        f'<a href="{anchor(page, *target.split("#"))}"><code>{name}</code></a>'
+        for name in here
+        if (target := names.get(f'{LIB}.{module}.{name}'))
+    ]
     said = 'Reference: ' + ' '.join(links) if links else ''
     anchors = ''.join(f'<span id="code-{name}"></span>' for name in here)
     return f'<div class="signpost">{anchors}{said}</div>'
@@ -277,10 +335,13 @@ def signpost(page, module: str, here: list[str], names: dict) -> str:
 
 def checkpost(page, labels: list[str], seen: set, rows: dict) -> str:
     "Anchors for the formulas that a cell checks, and the way to their rows in the ledger."
-    links = [f'<a href="{anchor(page, *rows[label].split("#"))}">{label}</a>' if label in rows
-             else label for label in labels]
-    anchors = ''.join(f'<span id="check-{label}"></span>' for label in dict.fromkeys(labels)
-                      if label not in seen)
+    links = [
+        f'<a href="{anchor(page, *rows[label].split("#"))}">{label}</a>' if label in rows else label
+        for label in labels
+    ]
+    anchors = ''.join(
+        f'<span id="check-{label}"></span>' for label in dict.fromkeys(labels) if label not in seen
+    )
     return f'<div class="checkpost">{anchors}checks {" ".join(links)}</div>'
 
 
@@ -290,12 +351,15 @@ def launch(path, repository: str) -> str:
         return ''
     where = repository.removesuffix('/').removesuffix('.git')
     name = '/'.join(where.split('/')[-2:])
-    return (f' · <a class="launch" href="{where}/blob/HEAD/nbs/{path}">Notebook</a> · '
-            f'<a class="launch" href="https://mybinder.org/v2/gh/{name}/HEAD?labpath=nbs/{path}">'
-            'Run it</a>')
+    return (
+        f' · <a class="launch" href="{where}/blob/HEAD/nbs/{path}">Notebook</a> · '
+        f'<a class="launch" href="https://mybinder.org/v2/gh/{name}/HEAD?labpath=nbs/{path}">'
+        'Run it</a>'
+    )
 
 
 # ---------------------------------------------------------------- shelves
+
 
 def shelf(name: str, groups: dict[str, list[tuple[str, str, str]]]) -> str:
     "Front page of a shelf: its chapters with a line on each page, which also order the site."
@@ -304,18 +368,27 @@ def shelf(name: str, groups: dict[str, list[tuple[str, str, str]]]) -> str:
     for caption, pages in groups.items():
         if caption:
             text.append(f'## {caption}')
-        text.append('\n'.join(f'- [{one}]({os.path.relpath(page, name)}): {said}' if said
-                              else f'- [{one}]({os.path.relpath(page, name)})'
-                              for page, one, said in pages))
+        text.append(
+            '\n'.join(
+                f'- [{one}]({os.path.relpath(page, name)}): {said}'
+                if said
+                else f'- [{one}]({os.path.relpath(page, name)})'
+                for page, one, said in pages
+            )
+        )
         listed = '\n'.join('/' + str(Path(page).with_suffix('')) for page, _, _ in pages)
-        text.append(f'```{{toctree}}\n:hidden:\n{f":caption: {caption}" if caption else ""}\n\n{listed}\n```')
+        text.append(
+            f'```{{toctree}}\n:hidden:\n{f":caption: {caption}" if caption else ""}\n\n{listed}\n```'
+        )
     return '\n\n'.join(text) + '\n'
 
 
 def head_of(text: str) -> tuple[str, str]:
     "Title and line of a page."
     lines = [line for line in text.split('\n') if line.strip() and line != '<div class="goal">']
-    goal = lines[1].removeprefix('> ') if '<div class="goal">' in text or lines[1][:1] == '>' else ''
+    goal = (
+        lines[1].removeprefix('> ') if '<div class="goal">' in text or lines[1][:1] == '>' else ''
+    )
     return lines[0].removeprefix('# '), goal
 
 
@@ -324,6 +397,7 @@ def stage(folder: Path, executed: str = '', repository: str = ''):
     import explorations
     import ledger
     import reference
+
     made: dict[str, str] = {}
     shelves: dict[str, dict] = {name: {} for name in SHELVES}
 
@@ -340,7 +414,9 @@ def stage(folder: Path, executed: str = '', repository: str = ''):
     rows = {label: f'evidence/ledger/{label.split("-")[0]}.md#{row}' for label, row in rows.items()}
     wrong = []
     for path in notebooks():
-        source = Path(executed) / path if executed and (Path(executed) / path).exists() else NBS / path
+        source = (
+            Path(executed) / path if executed and (Path(executed) / path).exists() else NBS / path
+        )
         try:
             nb = process(path, source, names, rows, repository)
         except Broken as error:
@@ -350,19 +426,36 @@ def stage(folder: Path, executed: str = '', repository: str = ''):
         if page.name == 'index.ipynb' and len(page.parts) == 1:
             front = page, nb
             continue
-        title, goal = head_of(''.join(json.loads(source.read_text(encoding='utf-8'))['cells'][0]['source']))
+        title, goal = head_of(
+            ''.join(json.loads(source.read_text(encoding='utf-8'))['cells'][0]['source'])
+        )
         engine = page.parts[0] == 'engine'
         group, goal = chapter_of(page), re.sub(r'\[([^]]*)\]\([^)]*\)', r'\1', goal)
-        put(page, json.dumps(nb), title, goal,
-            f'Engine: {CHAPTERS.get(group, group)}' if engine else group)
+        put(
+            page,
+            json.dumps(nb),
+            title,
+            goal,
+            f'Engine: {CHAPTERS.get(group, group)}' if engine else group,
+        )
     if wrong:
         raise Broken('\n'.join(wrong))
     images = _results(folder, put, names)
     found = explorations.page(explorations.find(), page_name, CHAPTERS)
-    put('learn/explorations.md', myst(found, 'learn/explorations.md'), 'Explorations',
-        'Every figure that moves, with the question it answers.', 'More')
-    put('learn/teaching.md', (ROOT / 'docs/teaching.md').read_text(encoding='utf-8'), 'Teaching',
-        'A guide for teachers.', 'More')
+    put(
+        'learn/explorations.md',
+        myst(found, 'learn/explorations.md'),
+        'Explorations',
+        'Every figure that moves, with the question it answers.',
+        'More',
+    )
+    put(
+        'learn/teaching.md',
+        (ROOT / 'docs/teaching.md').read_text(encoding='utf-8'),
+        'Teaching',
+        'A guide for teachers.',
+        'More',
+    )
     filled = {name: groups for name, groups in shelves.items() if groups}
     for name, groups in filled.items():
         made[f'{name}/index.md'] = shelf(name, groups)
@@ -379,16 +472,21 @@ def _results(folder: Path, put, names: dict) -> dict[str, bytes]:
 
     import benchmarks
     import ledger
+
     images = {}
     entries = {name: '/' + target for name, target in names.items()}
     with tempfile.TemporaryDirectory() as tmp:
-        for group, write in (('ledger', lambda to: ledger.write_pages(to, page_name, entries)),
-                             ('benchmarks', benchmarks.write_pages)):
+        for group, write in (
+            ('ledger', lambda to: ledger.write_pages(to, page_name, entries)),
+            ('benchmarks', benchmarks.write_pages),
+        ):
             listed = [Path(one).name for one in write(Path(tmp) / group)]
             for file in (Path(tmp) / group / one for one in listed):
                 page = f'{MOVED[group]}/{file.stem}.md'
                 text = myst(file.read_text(encoding='utf-8'), page)
-                put(page, text, *head_of(text), dict(benchmarks='Measurements').get(group, 'Ledger'))
+                put(
+                    page, text, *head_of(text), dict(benchmarks='Measurements').get(group, 'Ledger')
+                )
             for file in (Path(tmp) / group).iterdir():
                 if file.name not in listed:
                     images[f'{MOVED[group]}/{file.name}'] = file.read_bytes()
@@ -409,16 +507,24 @@ def _write(folder: Path, made: dict[str, str], images: dict[str, bytes]):
 
 # ---------------------------------------------------------------- Sphinx
 
+
 def finish_nodes(app, doctree):
     "Fold boxes around definitions; formulas go to MathJax as they were written."
     from docutils import nodes
+
     for cell in list(doctree.findall(nodes.container)):
         fold = (cell.get('cell_metadata') or {}).get('fold')
         if fold and cell.children:
             opened, summary = fold
             cell.insert(1, nodes.raw('', '</details>', format='html'))
-            cell.insert(0, nodes.raw('', f'<details class="fold" {opened}><summary>'
-                                     f'{html.escape(summary)}</summary>', format='html'))
+            cell.insert(
+                0,
+                nodes.raw(
+                    '',
+                    f'<details class="fold" {opened}><summary>{html.escape(summary)}</summary>',
+                    format='html',
+                ),
+            )
     for formula in doctree.findall(nodes.math_block):
         text = formula.astext()
         formula['nowrap'] = formula['no-wrap'] = True
@@ -437,8 +543,11 @@ def stay_on_the_shelf(app, page, template, context, doctree):
 def setup(app):
     app.add_config_value('executed', '', '')
     app.add_config_value('repository_url', '', 'env')
-    app.connect('config-inited', lambda app, config: stage(
-        Path(app.srcdir), config.executed, config.repository_url), priority=10)
+    app.connect(
+        'config-inited',
+        lambda app, config: stage(Path(app.srcdir), config.executed, config.repository_url),
+        priority=10,
+    )
     app.connect('doctree-read', finish_nodes)
     app.connect('html-page-context', stay_on_the_shelf)
     return dict(version='1', parallel_read_safe=True, parallel_write_safe=True)

@@ -1,5 +1,6 @@
 """What a finished site must pass: no warning, no broken link, formula or alternative text, and
 nothing that comes from another host. The build ends with an error otherwise."""
+
 from __future__ import annotations
 
 import html
@@ -13,14 +14,19 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-from book import LIB, ROOT, Broken, notebooks, page_name, NBS
+from book import LIB, NBS, ROOT, Broken, notebooks, page_name
 
-MATHJAX = ('mathjax', '3.2.2', r'es5/(tex-svg-full|node-main|core|startup|loader)\.js|es5/(input|output|adaptors|a11y)/.*\.js|LICENSE')
+MATHJAX = (
+    'mathjax',
+    '3.2.2',
+    r'es5/(tex-svg-full|node-main|core|startup|loader)\.js|es5/(input|output|adaptors|a11y)/.*\.js|LICENSE',
+)
 
 
 def vendored(wanted=(MATHJAX,)) -> dict[str, Path] | None:
     "Unpacked npm packages by name, fetched once into the user's cache; None where npm has none."
     import platformdirs
+
     cache = Path(os.environ.get('EXTREME_OPT_CACHE') or platformdirs.user_cache_dir(LIB)) / 'site'
 
     def home(name, version):
@@ -30,8 +36,14 @@ def vendored(wanted=(MATHJAX,)) -> dict[str, Path] | None:
     if missing and shutil.which('npm'):
         cache.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=cache) as tmp:
-            command = ['npm', 'pack', '--silent', '--fetch-retries=1', '--fetch-timeout=60000',
-                       *(f'{name}@{version}' for name, version, _ in missing)]
+            command = [
+                'npm',
+                'pack',
+                '--silent',
+                '--fetch-retries=1',
+                '--fetch-timeout=60000',
+                *(f'{name}@{version}' for name, version, _ in missing),
+            ]
             try:
                 subprocess.run(command, cwd=tmp, capture_output=True, timeout=180, check=True)
                 for name, version, keep in missing:
@@ -50,11 +62,13 @@ def _unpack(tmp: Path, home: Path, keep: str):
     try:
         (new / 'package').replace(home)
     except OSError:
-        if not home.exists():      # otherwise another build was first: its copy is as good
+        if not home.exists():  # otherwise another build was first: its copy is as good
             raise
 
 
-FORMULA = re.compile(r'<(?:span|div) class="math[^"]*"[^>]*>\s*(\\[(\[])(.*?)\\[)\]]\s*</(?:span|div)>', re.S)
+FORMULA = re.compile(
+    r'<(?:span|div) class="math[^"]*"[^>]*>\s*(\\[(\[])(.*?)\\[)\]]\s*</(?:span|div)>', re.S
+)
 
 
 def formulas(text: str) -> list[tuple[bool, str]]:
@@ -91,8 +105,11 @@ def wrong_formulas(out: Path) -> tuple[list[str], int, bool]:
     if found:
         with tempfile.TemporaryDirectory() as tmp:
             (Path(tmp) / 'formulas.json').write_text(json.dumps(every))
-            done = subprocess.run(['node', ROOT / 'docs/formulas.mjs', f'{tmp}/formulas.json',
-                                   found['mathjax']], capture_output=True, text=True)
+            done = subprocess.run(
+                ['node', ROOT / 'docs/formulas.mjs', f'{tmp}/formulas.json', found['mathjax']],
+                capture_output=True,
+                text=True,
+            )
         if done.returncode:
             wrong += (done.stdout + done.stderr).strip().split('\n')
     return wrong, len(every), bool(found)
@@ -106,8 +123,10 @@ def wrong_pictures(out: Path) -> list[str]:
         for picture in re.findall(r'<img\b[^>]*>', main):
             alt = re.search(r'\balt="([^"]*)"', picture)
             if not alt or len(alt[1]) < 15 or alt[1].startswith(('../', '_images')):
-                wrong.append(f'{page.relative_to(out)}: a picture has no alternative text '
-                             f'({picture[:80]}); give its cell a line #| fig-alt: ...')
+                wrong.append(
+                    f'{page.relative_to(out)}: a picture has no alternative text '
+                    f'({picture[:80]}); give its cell a line #| fig-alt: ...'
+                )
     return wrong
 
 
@@ -127,13 +146,14 @@ class Warnings(logging.Handler):
 def finish(app, error):
     "Run the gates on the finished site."
     import links
+
     if error or app.builder.format != 'html':
         return
     out = Path(app.outdir)
     made = {out / f'{name}.html' for name in (*app.env.found_docs, 'search', 'genindex')}
     for page in set(out.rglob('*.html')) - made:
         if '_static' not in page.parts:
-            page.unlink()      # of a page that is no more
+            page.unlink()  # of a page that is no more
     found, count, read = wrong_formulas(out)
     wrong = app.own_warnings.found + found + wrong_pictures(out)
     wrong += links.check(out, offline=app.offline)

@@ -3,6 +3,7 @@
 Docstrings in the style of numpydoc are read as they are. Where parameters are described by comments
 beside them instead (`n:int, # how many`), these become a section `Parameters`.
 """
+
 from __future__ import annotations
 
 import importlib
@@ -28,8 +29,14 @@ def public() -> dict[str, dict[str, list[str]]]:
     package that defines it, and once."""
     taken: dict[int, str] = {}
     order = ['core', 'data', 'softmax', 'similarity', 'ordinal', 'bound', 'show', 'scale', 'lab']
-    every = sorted(modules(), key=lambda name: (name.count('.'), order.index(name.split('.')[1])
-                                                if name.split('.')[1] in order else 99, name))
+    every = sorted(
+        modules(),
+        key=lambda name: (
+            name.count('.'),
+            order.index(name.split('.')[1]) if name.split('.')[1] in order else 99,
+            name,
+        ),
+    )
     result: dict[str, dict[str, list[str]]] = {}
     for name in every:
         module = importlib.import_module(name)
@@ -37,7 +44,9 @@ def public() -> dict[str, dict[str, list[str]]]:
         for public_name in getattr(module, '__all__', []):
             value = getattr(module, public_name)
             home = getattr(value, '__module__', None) or ''
-            owned = not isinstance(home, str) or not home.startswith(LIB) or home.startswith(package)
+            owned = (
+                not isinstance(home, str) or not home.startswith(LIB) or home.startswith(package)
+            )
             if not owned or id(value) in taken and callable(value):
                 continue
             result.setdefault(package, {}).setdefault(name, []).append(public_name)
@@ -52,7 +61,10 @@ def write(put) -> dict[str, str]:
     for package, parts in found.items():
         short = package.removeprefix(f'{LIB}.')
         said = (inspect.getdoc(sys.modules[package]) or '').split('\n')[0]
-        page, text = f'reference/{short}.md', [f'# {package}', f'<div class="goal">\n\n{said}\n\n</div>']
+        page, text = (
+            f'reference/{short}.md',
+            [f'# {package}', f'<div class="goal">\n\n{said}\n\n</div>'],
+        )
         for module, public_names in parts.items():
             text.append(section(package, module, public_names))
             for name in public_names:
@@ -62,7 +74,7 @@ def write(put) -> dict[str, str]:
                 if isinstance(home, str):
                     names.setdefault(f'{home}.{name}', names[f'{module}.{name}'])
         put(page, '\n\n'.join(text) + '\n', package, said, 'Packages')
-    for module in [LIB, *modules()]:      # the other ways to the same name
+    for module in [LIB, *modules()]:  # the other ways to the same name
         for name in getattr(sys.modules.get(module), '__all__', []):
             home = getattr(getattr(sys.modules[module], name), '__module__', '')
             if target := names.get(f'{home}.{name}'):
@@ -73,8 +85,14 @@ def write(put) -> dict[str, str]:
 def section(package: str, module: str, names: list[str]) -> str:
     "Table and entries of the names of one module."
     kind = {name: getattr(sys.modules[module], name) for name in names}
-    entries = {name: 'autoclass' if isinstance(value, type) else 'autofunction'
-               if callable(value) else 'autodata' for name, value in kind.items()}
+    entries = {
+        name: 'autoclass'
+        if isinstance(value, type)
+        else 'autofunction'
+        if callable(value)
+        else 'autodata'
+        for name, value in kind.items()
+    }
     listed = '\n'.join(f'   {name}' for name in names if entries[name] != 'autodata')
     rst = [f'.. currentmodule:: {module}']
     if listed:
@@ -95,19 +113,30 @@ SECTIONS = re.compile(r'^(Parameters|Returns|Attributes|Raises|Notes|Examples)\n
 def commented(value) -> tuple[list[str], str]:
     "Comments beside the parameters of a function or the fields of a class, and beside its result."
     from fastcore.docments import docments
+
     try:
         found = docments(value, full=True, returns=True)
-        items = [(name, one) for name, one in found.items() if name not in ('self', 'cls', 'return')]
+        items = [
+            (name, one) for name, one in found.items() if name not in ('self', 'cls', 'return')
+        ]
         lines = []
         for name, one in items:
             if one.get('docment'):
                 default = one['default']
                 blank = default is inspect.Parameter.empty
-                shown = '' if blank else f', default {default!r}' if len(repr(default)) < 40 else ', optional'
-                lines += [f'{escaped(name)} : {_type(one["anno"])}{shown}',
-                          '    ' + ' '.join(escaped(one['docment']).split())]
+                shown = (
+                    ''
+                    if blank
+                    else f', default {default!r}'
+                    if len(repr(default)) < 40
+                    else ', optional'
+                )
+                lines += [
+                    f'{escaped(name)} : {_type(one["anno"])}{shown}',
+                    '    ' + ' '.join(escaped(one['docment']).split()),
+                ]
         result = (found.get('return') or {}).get('docment') or ''
-    except Exception:      # built-in, or source that is not at hand: nothing to add
+    except Exception:  # built-in, or source that is not at hand: nothing to add
         return [], ''
     return lines, result
 
@@ -137,7 +166,9 @@ def borrowed(name: str) -> str:
     last = name.rpartition('.')[2]
     for module in sorted(sys.modules):
         for value in vars(sys.modules[module]).values() if module.startswith(f'{LIB}.') else ():
-            if getattr(value, '_is_protocol', False) and getattr(vars(value).get(last), '__doc__', None):
+            if getattr(value, '_is_protocol', False) and getattr(
+                vars(value).get(last), '__doc__', None
+            ):
                 return f'{vars(value)[last].__doc__.strip()} (As every `{value.__name__}`.)'
     return ''
 
@@ -146,7 +177,7 @@ def read_docstring(app, what, name, value, options, lines):
     "Turn docstrings with comments beside parameters into those that numpydoc reads."
     text = '\n'.join(lines)
     if what == 'data':
-        lines[:] = []      # what a constant's type says of itself helps nobody
+        lines[:] = []  # what a constant's type says of itself helps nobody
         return
     if what == 'module' or SECTIONS.search(text):
         return
@@ -174,7 +205,7 @@ def skip(app, what, name, value, skipped, options):
 
 def setup(app):
     app.setup_extension('sphinx.ext.autodoc')
-    autosummary.WELL_KNOWN_ABBREVIATIONS += ('eq.', 'eqs.')      # end no first sentence
+    autosummary.WELL_KNOWN_ABBREVIATIONS += ('eq.', 'eqs.')  # end no first sentence
     app.connect('autodoc-process-docstring', read_docstring, priority=400)
     app.connect('autodoc-skip-member', skip)
     return dict(version='1', parallel_read_safe=True, parallel_write_safe=True)

@@ -17,11 +17,25 @@ from .quadratic_bound import curvature_weight, order_kind, sort_outcomes
 
 # %% ../../nbs/learn/bound/28_class_space.ipynb #51b99e29
 class ClassChain(NamedTuple):
-    "The bounds of many samples in class space, position by position of each sample's order."
-    order: np.ndarray    # (n_samples, n_classes) int32 class ids; impossible classes last
-    join: np.ndarray     # (n_samples, n_classes) in [0, 1], kappa: share of a class in all so far
-    bend: np.ndarray     # (n_samples, n_classes) >= 0, beta, times the weight of the sample
-    log_mass: np.ndarray # (n_samples,) log-sum-exp of the scores, nats
+    """The bounds of many samples in class space, position by position of each sample's order.
+
+    Parameters
+    ----------
+    order : ndarray of shape (n_samples, n_classes), int32
+        Class ids; impossible classes last.
+    join : ndarray of shape (n_samples, n_classes)
+        In [0, 1], kappa: share of a class in all so far.
+    bend : ndarray of shape (n_samples, n_classes)
+        >= 0, beta, times the weight of the sample.
+    log_mass : ndarray of shape (n_samples,)
+        log-sum-exp of the scores, nats.
+    """
+
+    order: np.ndarray
+    join: np.ndarray
+    bend: np.ndarray
+    log_mass: np.ndarray
+
 
 @njit(cache=True)
 def _class_logs(scores, kind, order, join, bend, log_mass):
@@ -31,18 +45,23 @@ def _class_logs(scores, kind, order, join, bend, log_mass):
     for i in range(n):
         m = sort_outcomes(scores[i], kind, ids)
         total = scores[i, ids[0]]
-        join[i, 0], bend[i, 0] = 1., 0.
+        join[i, 0], bend[i, 0] = 1.0, 0.0
         for j in range(1, m):
             x = scores[i, ids[j]] - total
             low = math.exp(-abs(x))
-            join[i, j], bend[i, j] = (1. if x > 0 else low) / (1. + low), curvature_weight(x)
+            join[i, j], bend[i, j] = (1.0 if x > 0 else low) / (1.0 + low), curvature_weight(x)
             total = max(scores[i, ids[j]], total) + math.log1p(low)
-        for j in range(m, n_classes): join[i, j] = bend[i, j] = 0.
-        for j in range(n_classes): order[i, j] = ids[j]
+        for j in range(m, n_classes):
+            join[i, j] = bend[i, j] = 0.0
+        for j in range(n_classes):
+            order[i, j] = ids[j]
         log_mass[i] = total
 
 # %% ../../nbs/learn/bound/28_class_space.ipynb #41da6a39
-FARTHEST = 600.   # nats between scores of a sample, up to which their exponentials are normal numbers
+FARTHEST = (
+    600.0  # nats between scores of a sample, up to which their exponentials are normal numbers
+)
+
 
 @njit(cache=True)
 def _class_chain(scores, masses, kind, order, join, bend, log_mass):
@@ -52,14 +71,16 @@ def _class_chain(scores, masses, kind, order, join, bend, log_mass):
     for i in range(n):
         m = sort_outcomes(scores[i], kind, ids)
         total = masses[i, ids[0]]
-        join[i, 0], bend[i, 0] = 1., 0.
+        join[i, 0], bend[i, 0] = 1.0, 0.0
         for j in range(1, m):
             mass = masses[i, ids[j]]
             bend[i, j] = mass / total
             total += mass
             join[i, j] = mass / total
-        for j in range(m, n_classes): join[i, j] = bend[i, j] = 0.
-        for j in range(n_classes): order[i, j] = ids[j]
+        for j in range(m, n_classes):
+            join[i, j] = bend[i, j] = 0.0
+        for j in range(n_classes):
+            order[i, j] = ids[j]
         log_mass[i] = total
 
 # %% ../../nbs/learn/bound/28_class_space.ipynb #bb32620c
@@ -69,12 +90,14 @@ def _depths(scores, depths, top):
     near = True
     for i in range(len(scores)):
         top[i] = -math.inf
-        for k in range(scores.shape[1]): top[i] = max(top[i], scores[i, k])
+        for k in range(scores.shape[1]):
+            top[i] = max(top[i], scores[i, k])
         near &= abs(top[i]) < math.inf
         for k in range(scores.shape[1]):
             depths[i, k] = scores[i, k] - top[i]
             near &= depths[i, k] > -FARTHEST or scores[i, k] == -math.inf
     return near
+
 
 @njit(cache=True)
 def _bends(ratios, logs):
@@ -82,21 +105,44 @@ def _bends(ratios, logs):
     for i in range(len(ratios)):
         for j in range(ratios.shape[1]):
             r, x = ratios[i, j], logs[i, j]
-            if abs(x) < 1e-2: ratios[i, j] = curvature_weight(x)
-            elif r > 0: ratios[i, j] = .5 * (r - 1.) / ((r + 1.) * x)
+            if abs(x) < 1e-2:
+                ratios[i, j] = curvature_weight(x)
+            elif r > 0:
+                ratios[i, j] = 0.5 * (r - 1.0) / ((r + 1.0) * x)
 
 # %% ../../nbs/learn/bound/28_class_space.ipynb #e624e237
-def class_chain(
-    scores:np.ndarray,      # (n_samples, n_classes) log-weights, nats; -inf for a class that cannot happen
-    order:str = 'smallest', # "smallest", "largest" or "given"
-)->ClassChain: # order, kappa, beta and log z of every sample
-    "The bound of every sample without looking at a feature: eq. (S)."
-    scores, shape, kind = np.ascontiguousarray(scores, dtype=np.float64), scores.shape, order_kind(order)
-    chain, work, top = ClassChain(np.empty(shape, np.int32), np.empty(shape), np.empty(shape), np.empty(shape[0])), np.empty(shape), np.empty(shape[0])
-    if not _depths(scores, work, top): _class_logs(scores, kind, *chain); return chain
+def class_chain(scores: np.ndarray, order: str = 'smallest') -> ClassChain:
+    """The bound of every sample without looking at a feature: eq. (S).
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_samples, n_classes)
+        log-weights, nats; -inf for a class that cannot happen.
+    order : str, default='smallest'
+        "smallest", "largest" or "given".
+
+    Returns
+    -------
+    ClassChain
+        Order, kappa, beta and log z of every sample.
+    """
+    scores, shape, kind = (
+        np.ascontiguousarray(scores, dtype=np.float64),
+        scores.shape,
+        order_kind(order),
+    )
+    chain = ClassChain(
+        np.empty(shape, np.int32), np.empty(shape), np.empty(shape), np.empty(shape[0])
+    )
+    work = np.empty(shape)
+    top = np.empty(shape[0])
+    if not _depths(scores, work, top):
+        _class_logs(scores, kind, *chain)
+        return chain
     np.exp(work, out=work)
     _class_chain(scores, work, kind, *chain)
-    with np.errstate(divide='ignore'): np.log(chain.bend, out=work)
+    with np.errstate(divide='ignore'):
+        np.log(chain.bend, out=work)
     _bends(chain.bend, work)
     np.log(chain.log_mass, out=chain.log_mass)
     chain.log_mass[:] += top
@@ -114,28 +160,53 @@ def _chain_times(order, join, bend, vectors):
             gap = vectors[i, order[i, j]] - mean
             pull[j] = bend[i, j] * gap
             mean += join[i, j] * gap
-        back = 0.
+        back = 0.0
         for j in range(n_classes - 1, 0, -1):
             vectors[i, order[i, j]] = pull[j] + join[i, j] * back
-            back = (1. - join[i, j]) * back - pull[j]
+            back = (1.0 - join[i, j]) * back - pull[j]
         vectors[i, order[i, 0]] = back
 
-def chain_times(
-    chain:ClassChain,    # of n_samples
-    vectors:np.ndarray,  # (n_samples, n_classes)
-)->np.ndarray: # (n_samples, n_classes) S_i times each row
-    "Each sample's class curvature times a vector, in O(n_classes): two sweeps along the order."
+
+def chain_times(chain: ClassChain, vectors: np.ndarray) -> np.ndarray:
+    """Each sample's class curvature times a vector, in O(n_classes).
+
+    Two sweeps along the order.
+
+    Parameters
+    ----------
+    chain : ClassChain
+        Of n_samples.
+    vectors : ndarray of shape (n_samples, n_classes)
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_classes)
+        S_i times each row.
+    """
     out = np.array(vectors, dtype=np.float64, order='C')
     _chain_times(chain.order, chain.join, chain.bend, out)
     return out
 
 # %% ../../nbs/learn/bound/28_class_space.ipynb #898290fb
-def chain_rows(
-    chain:ClassChain, # of n_samples
-)->np.ndarray: # (n_samples, n_classes - 1, n_classes), S_i = rows' rows
-    "Square roots of the class curvatures: sqrt(beta) (e - m) of every position but the first."
+def chain_rows(chain: ClassChain) -> np.ndarray:
+    """Square roots of the class curvatures.
+
+    Sqrt(beta) (e - m) of every position but the first.
+
+    Parameters
+    ----------
+    chain : ClassChain
+        Of n_samples.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_classes - 1, n_classes)
+        S_i = rows' rows.
+    """
     n, n_classes = chain.order.shape
-    rows, mean, ids = np.empty((n, n_classes - 1, n_classes)), np.zeros((n, n_classes)), np.arange(n)
+    rows = np.empty((n, n_classes - 1, n_classes))
+    mean = np.zeros((n, n_classes))
+    ids = np.arange(n)
     mean[ids, chain.order[:, 0]] = 1
     for j in range(1, n_classes):
         gap = -mean
@@ -144,10 +215,20 @@ def chain_rows(
         mean += chain.join[:, j, None] * gap
     return rows
 
-def chain_matrix(
-    chain:ClassChain, # of n_samples
-)->np.ndarray: # (n_samples, n_classes, n_classes), rows and columns sum to 0
-    "Each sample's class curvature as a matrix: S of eq. (S)."
+
+def chain_matrix(chain: ClassChain) -> np.ndarray:
+    """Each sample's class curvature as a matrix: S of eq. (S).
+
+    Parameters
+    ----------
+    chain : ClassChain
+        Of n_samples.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_classes, n_classes)
+        Rows and columns sum to 0.
+    """
     rows = chain_rows(chain)
     return rows.transpose(0, 2, 1) @ rows
 
@@ -158,21 +239,24 @@ def _chain_pairs(order, join, bend, out):
     n, n_classes = order.shape
     mean, last = np.empty(n_classes), n_classes - 1
     for i in range(n):
-        back, mean[0] = 0., 1.
-        tail = np.empty(n_classes)                       # tail[j]: curvature that later outcomes put on the running mean
+        back, mean[0] = 0.0, 1.0
+        tail = np.empty(n_classes)  # tail[j]: curvature that later outcomes put on the running mean
         for j in range(n_classes - 1, -1, -1):
             tail[j] = back
-            back = bend[i, j] + (1. - join[i, j])**2 * back
+            back = bend[i, j] + (1.0 - join[i, j]) ** 2 * back
         for j in range(n_classes):
             k, share = order[i, j], join[i, j]
-            cross = (1. - share) * share * tail[j] - bend[i, j]
-            if k != last: out[i, k * (k + 1) // 2 + k] = bend[i, j] + share * share * tail[j]
+            cross = (1.0 - share) * share * tail[j] - bend[i, j]
+            if k != last:
+                out[i, k * (k + 1) // 2 + k] = bend[i, j] + share * share * tail[j]
             for r in range(j):
                 other = order[i, r]
                 high, low = max(k, other), min(k, other)
-                if high != last: out[i, high * (high + 1) // 2 + low] = mean[r] * cross
-                mean[r] *= 1. - share
+                if high != last:
+                    out[i, high * (high + 1) // 2 + low] = mean[r] * cross
+                mean[r] *= 1.0 - share
             mean[j] = share
+
 
 @njit(cache=True)
 def _share_pairs(shares, weights, out):
@@ -180,7 +264,10 @@ def _share_pairs(shares, weights, out):
     n, n_classes = shares.shape
     for i in range(n):
         for high in range(n_classes - 1):
-            for low in range(high + 1): out[i, high * (high + 1) // 2 + low] = -weights[i] * shares[i, high] * shares[i, low]
+            for low in range(high + 1):
+                out[i, high * (high + 1) // 2 + low] = (
+                    -weights[i] * shares[i, high] * shares[i, low]
+                )
             out[i, high * (high + 1) // 2 + high] += weights[i] * shares[i, high]
 
 # %% ../../nbs/learn/bound/28_class_space.ipynb #134560d2
@@ -191,8 +278,10 @@ def _square_rows(features, out):
         at = 0
         for high in range(features.shape[1]):
             value = features[i, high]
-            for low in range(high + 1): out[i, at + low] = value * features[i, low]
+            for low in range(high + 1):
+                out[i, at + low] = value * features[i, low]
             at += high + 1
+
 
 @njit(cache=True)
 def _unpack_pairs(packed, n_classes, n_features, out):
@@ -204,46 +293,95 @@ def _unpack_pairs(packed, n_classes, n_features, out):
             for p in range(n_features):
                 for q in range(p + 1):
                     value = row[p * (p + 1) // 2 + q]
-                    out[one, p, two, q] = out[one, q, two, p] = out[two, p, one, q] = out[two, q, one, p] = value
+                    out[one, p, two, q] = out[one, q, two, p] = out[two, p, one, q] = out[
+                        two, q, one, p
+                    ] = value
     for one in range(last):
         for p in range(n_features):
             for q in range(n_features):
-                total = 0.
-                for two in range(last): total += out[one, p, two, q]
+                total = 0.0
+                for two in range(last):
+                    total += out[one, p, two, q]
                 out[one, p, last, q] = out[last, q, one, p] = -total
     for p in range(n_features):
         for q in range(n_features):
-            total = 0.
-            for two in range(last): total += out[last, p, two, q]
+            total = 0.0
+            for two in range(last):
+                total += out[last, p, two, q]
             out[last, p, last, q] = -total
 
 # %% ../../nbs/learn/bound/28_class_space.ipynb #f4dc1ca7
 @dataclass(frozen=True, eq=False)
 class ClassCurvature:
-    "Sum of S_i times x_i x_i' over samples, plus ridge: the matrix A, by products or in full."
-    features: Any             # (n_samples, n_features) dense or CSR
-    n_classes: int            # at least 2
-    ridge: np.ndarray         # (n_features,) >= 0, on the sum: t * lambda, or 0 where a column is free
-    anchor: np.ndarray        # (n_features,) >= 0, along the mean of all classes, where nothing else bends
-    inner: Any = None         # (n_classes, n_features) -> the same: about the inverse, on differences between classes
+    """Sum of S_i times x_i x_i' over samples, plus ridge.
 
-    n_params = property(lambda self: self.n_classes * self.features.shape[1], doc='Rows of the matrix.')
-    def class_times(self, vectors): raise NotImplementedError(f'{type(self).__name__} has no class_times')   # in place
-    def class_pairs(self, part, out): raise NotImplementedError(f'{type(self).__name__} has no class_pairs')
-    def times(self, vector:np.ndarray)->np.ndarray: # (n_params,) A times it
-        "A product at the price of a gradient."
+    The matrix A, by products or in full.
+
+    Parameters
+    ----------
+    features : array-like of shape (n_samples, n_features)
+        Dense or CSR.
+    n_classes : int
+        At least 2.
+    ridge : ndarray of shape (n_features,)
+        >= 0, on the sum: t * lambda, or 0 where a column is free.
+    anchor : ndarray of shape (n_features,)
+        >= 0, along the mean of all classes, where nothing else bends.
+    inner : array-like of shape (n_classes, n_features), default=None
+        -> the same: about the inverse, on differences between classes.
+    """
+
+    features: Any
+    n_classes: int
+    ridge: np.ndarray
+    anchor: np.ndarray
+    inner: Any = None
+
+    n_params = property(
+        lambda self: self.n_classes * self.features.shape[1], doc='Rows of the matrix.'
+    )
+
+    def class_times(self, vectors):
+        raise NotImplementedError(f'{type(self).__name__} has no class_times')  # in place
+
+    def class_pairs(self, part, out):
+        raise NotImplementedError(f'{type(self).__name__} has no class_pairs')
+
+    def times(self, vector: np.ndarray) -> np.ndarray:
+        """A product at the price of a gradient.
+
+        Parameters
+        ----------
+        vector : ndarray
+
+        Returns
+        -------
+        ndarray of shape (n_params,)
+            A times it.
+        """
         weights = vector.reshape(self.n_classes, -1)
         scores = np.ascontiguousarray(self.features @ weights.T, dtype=np.float64)
         self.class_times(scores)
-        return ((self.features.T @ scores).T + self.ridge * weights + self.anchor * weights.mean(0)).ravel()
-    def matrix(self)->np.ndarray: # (n_params, n_params)
-        "All of A: pairs of classes times pairs of features, in one matrix product."
+        return (
+            (self.features.T @ scores).T + self.ridge * weights + self.anchor * weights.mean(0)
+        ).ravel()
+
+    def matrix(self) -> np.ndarray:
+        """All of A: pairs of classes times pairs of features, in one matrix product.
+
+        Returns
+        -------
+        ndarray of shape (n_params, n_params)
+        """
         n, d = self.features.shape
         n_pairs, n_squares = self.n_classes * (self.n_classes - 1) // 2, d * (d + 1) // 2
-        packed, size = np.zeros((n_pairs, n_squares)), max(32, min(2048, 2**20 // (n_pairs + n_squares)))
+        packed = np.zeros((n_pairs, n_squares))
+        size = max(32, min(2048, 2**20 // (n_pairs + n_squares)))
         for start in range(0, n, size):
-            rows = self.features[start:start + size]
-            rows = np.ascontiguousarray(rows.toarray() if scipy.sparse.issparse(rows) else rows, dtype=np.float64)
+            rows = self.features[start : start + size]
+            rows = np.ascontiguousarray(
+                rows.toarray() if scipy.sparse.issparse(rows) else rows, dtype=np.float64
+            )
             pairs, squares = np.zeros((len(rows), n_pairs)), np.empty((len(rows), n_squares))
             self.class_pairs(slice(start, start + size), pairs)
             _square_rows(rows, squares)
@@ -255,8 +393,19 @@ class ClassCurvature:
             out[one, places, one, places] += self.ridge
             out[one, places, :, places] += self.anchor[:, None] / self.n_classes
         return out.reshape(self.n_params, self.n_params)
-    def precondition(self, vector:np.ndarray)->np.ndarray: # (n_params,) roughly A^-1 times it
-        "Boehning's constant matrix in the place of every S: eq. (P)."
+
+    def precondition(self, vector: np.ndarray) -> np.ndarray:
+        """Boehning's constant matrix in the place of every S: eq. (P).
+
+        Parameters
+        ----------
+        vector : ndarray
+
+        Returns
+        -------
+        ndarray of shape (n_params,)
+            Roughly A^-1 times it.
+        """
         weights = vector.reshape(self.n_classes, -1)
         mean, own = weights.mean(0), self.ridge + self.anchor
         rest = weights - mean
@@ -266,30 +415,94 @@ class ClassCurvature:
 # %% ../../nbs/learn/bound/28_class_space.ipynb #ccf1c51c
 @dataclass(frozen=True, eq=False)
 class ChainCurvature(ClassCurvature):
-    "The curvature of the bound: S of eq. (S) in every sample."
-    chain: Any = None         # ClassChain of the samples, bend times the samples' weights
-    def class_times(self, vectors): _chain_times(self.chain.order, self.chain.join, self.chain.bend, vectors)
-    def class_pairs(self, part, out): _chain_pairs(self.chain.order[part], self.chain.join[part], self.chain.bend[part], out)
+    """The curvature of the bound: S of eq. (S) in every sample.
+
+    Parameters
+    ----------
+    chain : object, default=None
+        ClassChain of the samples, bend times the samples' weights.
+    """
+
+    chain: Any = None
+
+    def class_times(self, vectors):
+        _chain_times(self.chain.order, self.chain.join, self.chain.bend, vectors)
+
+    def class_pairs(self, part, out):
+        _chain_pairs(self.chain.order[part], self.chain.join[part], self.chain.bend[part], out)
+
 
 @dataclass(frozen=True, eq=False)
 class ShareCurvature(ClassCurvature):
-    "The curvature of the loss itself: diag(p) - pp' in every sample."
-    shares: Any = None        # (n_samples, n_classes) probabilities
-    weights: Any = None       # (n_samples,) weights of the samples
+    """The curvature of the loss itself: diag(p) - pp' in every sample.
+
+    Parameters
+    ----------
+    shares : array-like of shape (n_samples, n_classes), default=None
+        Probabilities.
+    weights : array-like of shape (n_samples,), default=None
+        Weights of the samples.
+    """
+
+    shares: Any = None
+    weights: Any = None
+
     def class_times(self, vectors):
         vectors -= np.einsum('ij,ij->i', vectors, self.shares)[:, None]
         vectors *= self.shares * self.weights[:, None]
-    def class_pairs(self, part, out): _share_pairs(self.shares[part], self.weights[part], out)
+
+    def class_pairs(self, part, out):
+        _share_pairs(self.shares[part], self.weights[part], out)
+
 
 @dataclass(frozen=True, eq=False)
 class MatrixCurvature:
-    "A curvature that is a matrix."
-    full: np.ndarray          # (n_params, n_params) symmetric
+    """A curvature that is a matrix.
+
+    Parameters
+    ----------
+    full : ndarray of shape (n_params, n_params)
+        Symmetric.
+    """
+
+    full: np.ndarray
     n_params = property(lambda self: len(self.full), doc='Rows of the matrix.')
-    def times(self, vector:np.ndarray)->np.ndarray: # (n_params,) A times it
+
+    def times(self, vector: np.ndarray) -> np.ndarray:
+        """Return (n_params,) A times it.
+
+        Parameters
+        ----------
+        vector : ndarray
+
+        Returns
+        -------
+        ndarray of shape (n_params,)
+            A times it.
+        """
         return self.full @ vector
-    def matrix(self)->np.ndarray: # (n_params, n_params) a copy
+
+    def matrix(self) -> np.ndarray:
+        """Return (n_params, n_params) a copy.
+
+        Returns
+        -------
+        ndarray of shape (n_params, n_params)
+            a copy.
+        """
         return self.full.copy()
-    def precondition(self, vector:np.ndarray)->np.ndarray: # (n_params,) divided by the diagonal
+
+    def precondition(self, vector: np.ndarray) -> np.ndarray:
+        """Return (n_params,) divided by the diagonal.
+
+        Parameters
+        ----------
+        vector : ndarray
+
+        Returns
+        -------
+        ndarray of shape (n_params,)
+            Divided by the diagonal.
+        """
         size = self.full.diagonal()
         return vector / np.where(size > 0, size, 1)

@@ -20,18 +20,33 @@ from .partition import LogLinear
 from .stochastic import IncrementalMajorizer, StochasticMajorizer
 
 # %% ../../nbs/engine/bound/60_classifier.ipynb #196a45e1
-def optimality_gap(
-    problem:LogLinear,  # multinomial, with a ridge; at most its last column is free, and that one is constant
-    params:np.ndarray,  # (n_params,)
-)->float: # >= 0, on the loss; inf without a ridge
-    "How far the loss can be above its minimum: eq. (G)."
-    weights, free = problem.unpack(np.array(params, dtype=np.float64)), problem.n_free
-    if not problem.ridge or free > 1: return np.inf
+def optimality_gap(problem: LogLinear, params: np.ndarray) -> float:
+    """How far the loss can be above its minimum: eq. (G).
+
+    Parameters
+    ----------
+    problem : LogLinear
+        Multinomial, with a ridge; at most its last column is free, and that one is
+        constant.
+    params : ndarray of shape (n_params,)
+
+    Returns
+    -------
+    float
+        >= 0, on the loss; inf without a ridge.
+    """
+    weights, free = problem.unpack(np.array(params, dtype=np.float64)), problem.n_unpenalized
+    if not problem.ridge or free > 1:
+        return np.inf
     before = problem.loss(weights.ravel())
-    if free: weights[:, -1] += _best_intercepts(problem, weights.ravel())
+    if free:
+        weights[:, -1] += _best_intercepts(problem, weights.ravel())
     after, grad = problem.loss_and_grad(weights.ravel())
-    pulled = problem.unpack(grad)[:, :problem.features.shape[1] - free].astype(np.float64)
-    return float(max(before - after, 0.) + (pulled * pulled).sum() / (2 * problem.total_weight * problem.ridge))
+    pulled = problem.unpack(grad)[:, : problem.features.shape[1] - free].astype(np.float64)
+    return float(
+        max(before - after, 0.0)
+        + (pulled * pulled).sum() / (2 * problem.total_weight * problem.ridge)
+    )
 
 # %% ../../nbs/engine/bound/60_classifier.ipynb #61eb544d
 def _best_intercepts(problem, params):
@@ -39,146 +54,280 @@ def _best_intercepts(problem, params):
     scores, mass, table, weights, at = problem._look(params)
     own, shift = scores[at], np.zeros(problem.n_classes)
     wanted = np.bincount(problem.labels, weights, minlength=problem.n_classes)
-    level = lambda shift: weights @ (log_sum_exp(scores + shift, axis=1) - own) - wanted @ shift
+
+    def level(shift):
+        return weights @ (log_sum_exp(scores + shift, axis=1) - own) - wanted @ shift
+
     now = level(shift)
     for _ in range(30):
         shares = np.exp(scores + shift - log_sum_exp(scores + shift, axis=1)[:, None])
         heavy = weights[:, None] * shares
         slope = heavy.sum(0) - wanted
-        if np.abs(slope).max() <= 1e-13 * weights.sum(): break
-        way = solve_dense(np.diag(heavy.sum(0)) - shares.T @ heavy + np.full((len(slope),) * 2, weights.mean()), slope)
-        while level(shift - way) > now and np.abs(way).max() > 1e-15: way /= 2
+        if np.abs(slope).max() <= 1e-13 * weights.sum():
+            break
+        way = solve_dense(
+            np.diag(heavy.sum(0)) - shares.T @ heavy + np.full((len(slope),) * 2, weights.mean()),
+            slope,
+        )
+        while level(shift - way) > now and np.abs(way).max() > 1e-15:
+            way /= 2
         shift, now = shift - way, level(shift - way)
     return shift
 
 # %% ../../nbs/engine/bound/60_classifier.ipynb #86960d43
 SOLVERS = ('bm', 'quasi', 'sbm', 'incremental', 'newton', 'lbfgs')
 
-class _Fitting(Classifier):
-    "From settings to problem and solver, and from a run to coefficients."
-    solver: Any; order: Any; relaxation: Any; ridge: Any; prior: Any; batch_size: Any; fit_intercept: Any; class_weight: Any
-    warm_start: Any; run_: Any; n_features_in_: Any
-    def _make_solver(self):
-        if self.solver == 'bm': return Majorizer(self.order, self.relaxation)
-        if self.solver == 'sbm': return StochasticMajorizer(batch_size=self.batch_size, order='smallest' if self.order == 'alternating' else self.order)
-        if self.solver == 'incremental': return IncrementalMajorizer(self.batch_size, self.order)
-        if self.solver == 'quasi': return QuasiMajorizer()
-        if self.solver == 'newton': return Newton()
-        if self.solver == 'lbfgs': return LBFGS()
-        raise ValueError(f'solver={self.solver!r} is not one of {", ".join(map(repr, SOLVERS))}')
-    def _log_prior(self, labels, weights): # (n_classes,)
-        n_classes = len(self.classes_)
-        if self.prior is None: return np.zeros(n_classes)
-        if isinstance(self.prior, str):
-            if self.prior != 'empirical': raise ValueError(f'prior={self.prior!r} is neither None, nor "empirical", nor one weight per class')
-            return np.log(np.bincount(labels, weights, minlength=n_classes) / len(labels))
-        given = np.asarray(self.prior, dtype=np.float64)
-        if given.shape != (n_classes,) or not ((given > 0) & (given < np.inf)).all():
-            raise ValueError(f'prior={self.prior!r:.60} must hold {n_classes} finite numbers above 0, one per class of y; None treats all alike')
-        return np.log(given)
-    def _make_problem(self, rows, labels, weights):
-        rows = rows.astype(np.float64, copy=False)
-        if self.fit_intercept:
-            ones = np.ones((rows.shape[0], 1))
-            rows = scipy.sparse.csr_array(scipy.sparse.hstack([rows, ones], format='csr')) if scipy.sparse.issparse(rows) else np.hstack([rows, ones])
-        self._log_h = self._log_prior(labels, weights)
-        return LogLinear(rows, labels, len(self.classes_), prior=np.exp(self._log_h - self._log_h.max()), ridge=self.ridge,
-                         sample_weight=weights, n_free=int(bool(self.fit_intercept)))
-    def _adopt(self, params):
-        weights = np.array(params).reshape(len(self.classes_), -1)
-        self.coef_ = np.ascontiguousarray(weights[:, :self.n_features_in_])
-        self.intercept_ = (weights[:, -1] if self.fit_intercept else np.zeros(len(weights))) + self._log_h
-        return self
-    def _scores(self, X): return np.asarray(X @ np.ascontiguousarray(self.coef_.T), dtype=np.float64) + self.intercept_
-
 # %% ../../nbs/engine/bound/60_classifier.ipynb #b2fb913a
-class _Learning(_Fitting):
-    "Learning from all rows."
-    def fit(self,
-        X:Any, # (n_samples, n_features) dense or sparse
-        y:Any, # (n_samples,) labels
-        sample_weight:Any = None, # (n_samples,) >= 0, how much each row counts; None: all alike
-    )->'BoundClassifier': # itself
-        "Learn from all rows until the gradient has come to rest, or a limit is reached."
-        known = self.classes_ if self.warm_start and hasattr(self, 'run_') else None
-        rows, labels = self._enter(X, y)
-        weights = row_weights(sample_weight, self.class_weight, self.classes_, labels)
-        if weights is not None and not weights.all(): rows, labels, weights = self._drop(rows, labels, weights)
-        params = None
-        if known is not None:
-            if not np.array_equal(known, self.classes_):
-                raise ValueError(f'warm_start=True, but y holds other classes than the {len(known)} of the last fit; set warm_start=False')
-            params = self.run_.state.params
-        problem = self._make_problem(rows, labels, weights)
-        if self.solver in ('sbm', 'incremental') and problem.n_params > 2 * MOST_DENSE:
-            raise ValueError(f'solver={self.solver!r} keeps a square matrix of at most {2 * MOST_DENSE} rows, but {len(self.classes_)} '
-                             f'classes have {problem.n_params} weights; use solver="quasi"')
-        run = run_estimator(self, problem, self._make_solver(), params, n_bytes=_forecast(problem, self.solver))
-        lost = not np.isfinite(run.state.params).all()
-        if lost: run.state = replace(run.state, params=problem.start())
-        self.bound_gap_ = optimality_gap(problem, run.state.params) / problem.total_weight
-        self._warn_of_end(run, lost)
-        if not self.ridge: self._warn_of_separation(problem, run.state.params)
-        return self._adopt(run.state.params)
-    def _warn_of_end(self, run, lost):
-        "Say that the run diverged or that a limit came before the tolerance."
-        run.message = run.message.split(': learning_rate=')[0]      # a setting of the solver, not of this class
-        other = 'solver="newton"' if self.solver == 'quasi' else 'solver="quasi"'
-        if lost: warn_not_converged(self, run, f'the weights are zero now: scale the columns of X, raise ridge, or use {other}')
-        elif self.tolerance is not None and run.message.startswith('reached max_'):
-            far = '' if not self.ridge else f'the objective is at most {self.bound_gap_:.2g} nats per row above its minimum; '
-            warn_not_converged(self, run, f'{far}scale the columns of X, use {other}, or raise that limit')
-    def _drop(self, rows, labels, weights):
-        "Leave out rows that do not count, and classes that are in no other."
-        kept = np.flatnonzero(weights)
-        found, labels = np.unique(labels[kept], return_inverse=True)
-        if len(found) < 2: raise ValueError('only 1 class has rows of weight above 0, but a classifier needs at least 2 classes')
-        self.classes_ = self.classes_[found]
-        return rows[kept], labels.ravel(), weights[kept] / weights[kept].mean()
-    def _warn_of_separation(self, problem, params):
-        scores, _, _, _, at = problem._look(params)
-        own = scores[at]
-        scores[at] = -np.inf
-        if (own > scores.max(1)).all():
-            warnings.warn('ridge=0 and every row has its own class first: no finite optimum, the weights only stopped growing; set ridge above 0', stacklevel=3)
-
 def _forecast(problem, solver):
     "Bytes: a few arrays of samples by classes, a few of parameters, the matrix where one is built."
     n, size = problem.n_samples * problem.n_classes, problem.n_params
     most = {'lbfgs': 0, 'quasi': 0, 'bm': MOST_BUILT, 'newton': MOST_DENSE}.get(solver, np.inf)
     square = 3 * size * size if size <= most else 0
-    return 8. * (5 * n + (25 if solver in ('lbfgs', 'quasi') else 5) * size + square)
+    return 8.0 * (5 * n + (25 if solver in ('lbfgs', 'quasi') else 5) * size + square)
 
 # %% ../../nbs/engine/bound/60_classifier.ipynb #a688ac6a
-class BoundClassifier(_Learning):
-    """Softmax regression by bound majorization, of all rows or of batches, or by two methods to compare it with.
+class BoundClassifier(Classifier):
+    """Softmax regression by bound majorization, of all rows or of batches, or by two methods
+    to compare it with.
 
     After `fit`: `classes_` (n_classes,) sorted labels, `coef_` (n_classes, n_features), `intercept_` (n_classes,) with the log-prior inside,
-    `bound_gap_` nats per row that the objective can be above its minimum, `run_` the record, `n_steps_`, `n_features_in_`.
+    `bound_gap_` nats per row that the objective can be above its minimum, `run_` the record, `n_iter_`, `n_features_in_`.
+
+    Parameters
+    ----------
+    solver : str, default='bm'
+        "bm" (all rows in every step), "quasi" (with a memory), "sbm" (random batches),
+        "incremental" (batch by batch), "newton", "lbfgs".
+    order : str, default='alternating'
+        In which the bound takes the classes: "smallest", "largest", or one after the other.
+    relaxation : float, default=1.8
+        In (0, 2), of "bm": how far beyond the bound's minimum to step; 1 stops there.
+    ridge : float, default=1e-3
+        >= 0, lambda, per sample; intercepts are free of it.
+    prior : array-like of shape (n_classes,), default=None
+        > 0, h; "empirical" takes the frequencies; None treats all classes alike.
+    batch_size : int, default=256
+        Rows in a batch of "sbm" and "incremental".
+    fit_intercept : bool, default=True
+        Whether classes have intercepts; a copy of X gains a column.
+    class_weight : object, default=None
+        None, "balanced", or a dictionary from label to weight.
+    max_iter : int or None, default=200
+        Stop after so many steps.
+    max_epochs : float or None, default=None
+        Stop after so many visits per sample.
+    max_seconds : float or None, default=None
+        Stop after so many seconds.
+    tol : float or None, default=1e-6
+        Stop when the gradient is this small beside the first.
+    warm_start : bool, default=False
+        Whether fit goes on from the weights it has.
+    verbose : bool, default=False
+        Whether to show a bar.
+    random_state : object, default=0
+        Seed.
+    n_jobs : int, default=1
+        Threads.
+    checkpoint : object, default=None
+        File that the run is kept in, and continued from where it is there.
+    client : object, default=None
+        Dask client whose workers hold the rows, or "local"; None: this process.
     """
-    def __init__(self,
-        solver:str = 'bm',           # "bm" (all rows in every step), "quasi" (with a memory), "sbm" (random batches), "incremental" (batch by batch), "newton", "lbfgs"
+
+    def __init__(
+        self,
+        solver: str = 'bm',
         *,
-        order:str = 'alternating',   # in which the bound takes the classes: "smallest", "largest", or one after the other
-        relaxation:float = 1.8,      # in (0, 2), of "bm": how far beyond the bound's minimum to step; 1 stops there
-        ridge:float = 1e-3,          # >= 0, lambda, per sample; intercepts are free of it
-        prior:Any = None,            # (n_classes,) > 0, h; "empirical" takes the frequencies; None treats all classes alike
-        batch_size:int = 256,        # rows in a batch of "sbm" and "incremental"
-        fit_intercept:bool = True,   # whether classes have intercepts; a copy of X gains a column
-        class_weight:Any = None,     # None, "balanced", or a dictionary from label to weight
-        max_steps:int|None = 200,    # stop after so many steps
-        max_passes:float|None = None,  # stop after so many visits per sample
-        max_seconds:float|None = None, # stop after so many seconds
-        tolerance:float|None = 1e-6, # stop when the gradient is this small beside the first
-        warm_start:bool = False,     # whether fit goes on from the weights it has
-        progress:bool = False,       # whether to show a bar
-        random_state:Any = 0,        # seed
-        n_threads:int = 1,           # threads
-        checkpoint:Any = None,       # file that the run is kept in, and continued from where it is there
-        client:Any = None,           # dask client whose workers hold the rows, or "local"; None: this process
+        order: str = 'alternating',
+        relaxation: float = 1.8,
+        ridge: float = 1e-3,
+        prior: Any = None,
+        batch_size: int = 256,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        max_iter: int | None = 200,
+        max_epochs: float | None = None,
+        max_seconds: float | None = None,
+        tol: float | None = 1e-6,
+        warm_start: bool = False,
+        verbose: bool = False,
+        random_state: Any = 0,
+        n_jobs: int = 1,
+        checkpoint: Any = None,
+        client: Any = None,
     ):
-        self.solver, self.order, self.relaxation, self.ridge, self.prior = solver, order, relaxation, ridge, prior
-        self.batch_size, self.fit_intercept, self.class_weight = batch_size, fit_intercept, class_weight
-        self.max_steps, self.max_passes, self.max_seconds, self.tolerance = max_steps, max_passes, max_seconds, tolerance
-        self.warm_start, self.progress, self.random_state, self.n_threads = warm_start, progress, random_state, n_threads
+        self.solver = solver
+        self.order = order
+        self.relaxation = relaxation
+        self.ridge = ridge
+        self.prior = prior
+        self.batch_size = batch_size
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.max_iter = max_iter
+        self.max_epochs = max_epochs
+        self.max_seconds = max_seconds
+        self.tol = tol
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.random_state = random_state
+        self.n_jobs = n_jobs
         self.checkpoint, self.client = checkpoint, client
+
+    def _make_solver(self):
+        if self.solver == 'bm':
+            return Majorizer(self.order, self.relaxation)
+        if self.solver == 'sbm':
+            return StochasticMajorizer(
+                batch_size=self.batch_size,
+                order='smallest' if self.order == 'alternating' else self.order,
+            )
+        if self.solver == 'incremental':
+            return IncrementalMajorizer(self.batch_size, self.order)
+        if self.solver == 'quasi':
+            return QuasiMajorizer()
+        if self.solver == 'newton':
+            return Newton()
+        if self.solver == 'lbfgs':
+            return LBFGS()
+        raise ValueError(f'solver={self.solver!r} is not one of {", ".join(map(repr, SOLVERS))}')
+
+    def _log_prior(self, labels, weights):  # (n_classes,)
+        n_classes = len(self.classes_)
+        if self.prior is None:
+            return np.zeros(n_classes)
+        if isinstance(self.prior, str):
+            if self.prior != 'empirical':
+                raise ValueError(
+                    f'prior={self.prior!r} is neither None, nor "empirical", nor one weight per class'
+                )
+            return np.log(np.bincount(labels, weights, minlength=n_classes) / len(labels))
+        given = np.asarray(self.prior, dtype=np.float64)
+        if given.shape != (n_classes,) or not ((given > 0) & (given < np.inf)).all():
+            raise ValueError(
+                f'prior={self.prior!r:.60} must hold {n_classes} finite numbers above 0, one per class of y; None treats all alike'
+            )
+        return np.log(given)
+
+    def _make_problem(self, rows, labels, weights):
+        rows = rows.astype(np.float64, copy=False)
+        if self.fit_intercept:
+            ones = np.ones((rows.shape[0], 1))
+            rows = (
+                scipy.sparse.csr_array(scipy.sparse.hstack([rows, ones], format='csr'))
+                if scipy.sparse.issparse(rows)
+                else np.hstack([rows, ones])
+            )
+        self._log_h = self._log_prior(labels, weights)
+        return LogLinear(
+            rows,
+            labels,
+            len(self.classes_),
+            prior=np.exp(self._log_h - self._log_h.max()),
+            ridge=self.ridge,
+            sample_weight=weights,
+            n_unpenalized=int(bool(self.fit_intercept)),
+        )
+
+    def _adopt(self, params):
+        weights = np.array(params).reshape(len(self.classes_), -1)
+        self.coef_ = np.ascontiguousarray(weights[:, : self.n_features_in_])
+        self.intercept_ = (
+            weights[:, -1] if self.fit_intercept else np.zeros(len(weights))
+        ) + self._log_h
+        return self
+
+    def _scores(self, X):
+        return (
+            np.asarray(X @ np.ascontiguousarray(self.coef_.T), dtype=np.float64) + self.intercept_
+        )
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> 'BoundClassifier':
+        """Learn from all rows until the gradient has come to rest, or a limit is reached.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Dense or sparse.
+        y : array-like of shape (n_samples,)
+            Labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            >= 0, how much each row counts; None: all alike.
+
+        Returns
+        -------
+        BoundClassifier
+            Itself.
+        """
+        known = self.classes_ if self.warm_start and hasattr(self, 'run_') else None
+        rows, labels = self._enter(X, y)
+        weights = row_weights(sample_weight, self.class_weight, self.classes_, labels)
+        if weights is not None and not weights.all():
+            rows, labels, weights = self._drop(rows, labels, weights)
+        params = None
+        if known is not None:
+            if not np.array_equal(known, self.classes_):
+                raise ValueError(
+                    f'warm_start=True, but y holds other classes than the {len(known)} of the last fit; set warm_start=False'
+                )
+            params = self.run_.state.params
+        problem = self._make_problem(rows, labels, weights)
+        if self.solver in ('sbm', 'incremental') and problem.n_params > 2 * MOST_DENSE:
+            raise ValueError(
+                f'solver={self.solver!r} keeps a square matrix of at most {2 * MOST_DENSE} rows, but {len(self.classes_)} '
+                f'classes have {problem.n_params} weights; use solver="quasi"'
+            )
+        run = run_estimator(
+            self, problem, self._make_solver(), params, n_bytes=_forecast(problem, self.solver)
+        )
+        lost = not np.isfinite(run.state.params).all()
+        if lost:
+            run.state = replace(run.state, params=problem.init_params())
+        self.bound_gap_ = optimality_gap(problem, run.state.params) / problem.total_weight
+        self._warn_of_end(run, lost)
+        if not self.ridge:
+            self._warn_of_separation(problem, run.state.params)
+        return self._adopt(run.state.params)
+
+    def _warn_of_end(self, run, lost):
+        "Say that the run diverged or that a limit came before the tolerance."
+        run.message = run.message.split(': learning_rate=')[
+            0
+        ]  # a setting of the solver, not of this class
+        other = 'solver="newton"' if self.solver == 'quasi' else 'solver="quasi"'
+        if lost:
+            warn_not_converged(
+                self,
+                run,
+                f'the weights are zero now: scale the columns of X, raise ridge, or use {other}',
+            )
+        elif self.tol is not None and run.message.startswith('reached max_'):
+            far = (
+                ''
+                if not self.ridge
+                else f'the objective is at most {self.bound_gap_:.2g} nats per row above its minimum; '
+            )
+            warn_not_converged(
+                self, run, f'{far}scale the columns of X, use {other}, or raise that limit'
+            )
+
+    def _drop(self, rows, labels, weights):
+        "Leave out rows that do not count, and classes that are in no other."
+        kept = np.flatnonzero(weights)
+        found, labels = np.unique(labels[kept], return_inverse=True)
+        if len(found) < 2:
+            raise ValueError(
+                'only 1 class has rows of weight above 0, but a classifier needs at least 2 classes'
+            )
+        self.classes_ = self.classes_[found]
+        return rows[kept], labels.ravel(), weights[kept] / weights[kept].mean()
+
+    def _warn_of_separation(self, problem, params):
+        scores, _, _, _, at = problem._look(params)
+        own = scores[at]
+        scores[at] = -np.inf
+        if (own > scores.max(1)).all():
+            warnings.warn(
+                'ridge=0 and every row has its own class first: no finite optimum, the weights only stopped growing; set ridge above 0',
+                stacklevel=3,
+            )

@@ -13,50 +13,110 @@ from ..core.descent import LBFGSState, _remembered, loss_and_grad
 
 # %% ../../nbs/learn/bound/35_memory.ipynb #680ca064
 def quasi_times(
-    shifts:np.ndarray,   # (n_kept, n_params) steps, oldest first
-    changes:np.ndarray,  # (n_kept, n_params) what they did to the gradient, shift'change > 0
-    rough:Any,           # (n_params,) -> (n_params,), a first inverse
-    vector:np.ndarray,   # (n_params,)
-)->np.ndarray: # (n_params,) inverse curvature as remembered, times the vector
-    "BFGS in two sweeps, begun from a rough inverse: eq. (Q)."
+    shifts: np.ndarray, changes: np.ndarray, rough: Any, vector: np.ndarray
+) -> np.ndarray:
+    """BFGS in two sweeps, begun from a rough inverse: eq. (Q).
+
+    Parameters
+    ----------
+    shifts : ndarray of shape (n_kept, n_params)
+        Steps, oldest first.
+    changes : ndarray of shape (n_kept, n_params)
+        What they did to the gradient, shift'change > 0.
+    rough : array-like of shape (n_params,)
+        -> (n_params,), a first inverse.
+    vector : ndarray of shape (n_params,)
+
+    Returns
+    -------
+    ndarray of shape (n_params,)
+        Inverse curvature as remembered, times the vector.
+    """
     rest, shares = vector.astype(float), []
     for shift, change in zip(shifts[::-1], changes[::-1]):
         shares.append((shift @ rest) / (shift @ change))
         rest = rest - shares[-1] * change
     way, light = rough(rest), rough(changes[-1])
     way *= (shifts[-1] @ changes[-1]) / (changes[-1] @ light)
-    for shift, change, share in zip(shifts, changes, shares[::-1]): way += (share - (change @ way) / (shift @ change)) * shift
+    for shift, change, share in zip(shifts, changes, shares[::-1]):
+        way += (share - (change @ way) / (shift @ change)) * shift
     return way
 
 # %% ../../nbs/learn/bound/35_memory.ipynb #e4947935
 @dataclass(frozen=True, kw_only=True, eq=False)
 class QuasiState(LBFGSState):
-    "The memory of L-BFGS, and how often the bound alone had to help."
-    n_plain: int = 0                  # steps of the bound alone
+    """The memory of L-BFGS, and how often the bound alone had to help.
+
+    Parameters
+    ----------
+    n_plain : int, default=0
+        Steps of the bound alone.
+    """
+
+    n_plain: int = 0
 
 # %% ../../nbs/learn/bound/35_memory.ipynb #67de61ef
 @dataclass(frozen=True)
 class QuasiMajorizer:
-    "Quasi-Newton steps begun from a bound that holds everywhere, which also catches a step that fails: eqs. (Q) and (C)."
-    memory: int = 10        # >= 1, steps remembered; each costs two float64 vectors
-    decrease: float = 1e-4  # in (0, 1), share of the slope by which the loss must fall
-    needs: ClassVar = ('loss', 'grad', 'rough_inverse')
+    """Quasi-Newton steps begun from a bound that holds everywhere, which also catches a step
+    that fails: eqs. (Q) and (C).
+
+    Parameters
+    ----------
+    memory : int, default=10
+        >= 1, steps remembered; each costs two float64 vectors.
+    decrease : float, default=1e-4
+        In (0, 1), share of the slope by which the loss must fall.
+    """
+
+    memory: int = 10
+    decrease: float = 1e-4
+    needs: ClassVar = ('loss', 'grad', 'preconditioner')
 
     def __post_init__(self):
-        if not self.memory >= 1: raise ValueError(f'memory={self.memory} is not a number from 1 up')
-        if not 0 < self.decrease < 1: raise ValueError(f'decrease={self.decrease} is outside (0, 1); 1e-4 is usual')
-    def init(self, problem:Any, params:np.ndarray)->QuasiState: # holds a copy of params
-        "The first state."
+        if not self.memory >= 1:
+            raise ValueError(f'memory={self.memory} is not a number from 1 up')
+        if not 0 < self.decrease < 1:
+            raise ValueError(f'decrease={self.decrease} is outside (0, 1); 1e-4 is usual')
+
+    def init(self, problem: Any, params: np.ndarray) -> QuasiState:
+        """The first state.
+
+        Parameters
+        ----------
+        problem : object
+        params : ndarray
+
+        Returns
+        -------
+        QuasiState
+            Holds a copy of params.
+        """
         return QuasiState(params=params.copy())
+
     def _ways(self, problem, state, grad):
         "The remembered way and the bound's, with the least decrease that each must bring."
         if state.shifts is not None:
-            way = quasi_times(state.shifts, state.changes, problem.rough_inverse, grad)
-            if grad @ way > 0: yield way, self.decrease * float(grad @ way), 0
-        way = problem.rough_inverse(grad)
-        yield way, 0., 1
-    def step(self, problem:Any, state:QuasiState, rng:np.random.Generator)->QuasiState: # one step later; nothing is drawn
-        "One remembered step, or one of the bound."
+            way = quasi_times(state.shifts, state.changes, problem.preconditioner, grad)
+            if grad @ way > 0:
+                yield way, self.decrease * float(grad @ way), 0
+        way = problem.preconditioner(grad)
+        yield way, 0.0, 1
+
+    def step(self, problem: Any, state: QuasiState, rng: np.random.Generator) -> QuasiState:
+        """One remembered step, or one of the bound.
+
+        Parameters
+        ----------
+        problem : object
+        state : QuasiState
+        rng : Generator
+
+        Returns
+        -------
+        QuasiState
+            One step later; nothing is drawn.
+        """
         looks = int(state.grad is None)
         loss, grad = loss_and_grad(problem, state.params) if looks else (state.loss, state.grad)
         grad = np.asarray(grad, dtype=float)
@@ -64,12 +124,38 @@ class QuasiMajorizer:
             end = (state.params - way).astype(problem.dtype)
             value, slope = loss_and_grad(problem, end)
             looks += 1
-            if value < loss - least: return self._moved(problem, state, end, value, np.asarray(slope, dtype=float), grad, looks, plain)
-        return state.advance(state.params, looks * problem.n_terms, looks, loss=loss, grad=grad, grad_norm=float(np.linalg.norm(grad)),
-                             message='no step lowers the loss: a minimum to rounding')
+            if value < loss - least:
+                return self._moved(
+                    problem, state, end, value, np.asarray(slope, dtype=float), grad, looks, plain
+                )
+        return state.advance(
+            state.params,
+            looks * problem.n_terms,
+            looks,
+            loss=loss,
+            grad=grad,
+            grad_norm=float(np.linalg.norm(grad)),
+            message='no step lowers the loss: a minimum to rounding',
+        )
+
     def _moved(self, problem, state, end, value, slope, grad, looks, plain):
         shift, change = (end - state.params).astype(float), slope - grad
         fair = shift @ change > 1e-12 * np.linalg.norm(shift) * np.linalg.norm(change)
-        kept = dict(shifts=_remembered(state.shifts, shift, self.memory), changes=_remembered(state.changes, change, self.memory)) if fair else {}
-        return state.advance(end, looks * problem.n_terms, looks, loss=value, grad=slope, grad_norm=float(np.linalg.norm(slope)),
-                             n_plain=state.n_plain + plain, **kept)
+        kept = (
+            dict(
+                shifts=_remembered(state.shifts, shift, self.memory),
+                changes=_remembered(state.changes, change, self.memory),
+            )
+            if fair
+            else {}
+        )
+        return state.advance(
+            end,
+            looks * problem.n_terms,
+            looks,
+            loss=value,
+            grad=slope,
+            grad_norm=float(np.linalg.norm(slope)),
+            n_plain=state.n_plain + plain,
+            **kept,
+        )

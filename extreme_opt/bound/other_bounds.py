@@ -12,59 +12,138 @@ from ..core.linalg import log_sum_exp
 from .quadratic_bound import Node, curvature_weight
 
 # %% ../../nbs/learn/bound/25_other_bounds.ipynb #24ae214a
-def boehning_curvature(
-    n_classes:int, # K
-)->np.ndarray: # (n_classes, n_classes)
-    "The constant curvature that is enough for one-hot features at every point."
-    return .5 * (np.eye(n_classes) - 1 / n_classes)
+def boehning_curvature(n_classes: int) -> np.ndarray:
+    """The constant curvature that is enough for one-hot features at every point.
 
-def ball_curvature(
-    features:np.ndarray, # (n_outcomes, n_params)
-)->float: # the square of the radius
-    "rho^2 of a ball that holds all features: times the identity, a constant curvature that is enough."
-    return float(((features - (features.max(0) + features.min(0)) / 2)**2).sum(1).max())
+    Parameters
+    ----------
+    n_classes : int
+        K.
+
+    Returns
+    -------
+    ndarray of shape (n_classes, n_classes)
+    """
+    return 0.5 * (np.eye(n_classes) - 1 / n_classes)
+
+
+def ball_curvature(features: np.ndarray) -> float:
+    """rho^2 of a ball that holds all features.
+
+    Times the identity, a constant curvature that is enough.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n_outcomes, n_params)
+
+    Returns
+    -------
+    float
+        The square of the radius.
+    """
+    return float(((features - (features.max(0) + features.min(0)) / 2) ** 2).sum(1).max())
 
 # %% ../../nbs/learn/bound/25_other_bounds.ipynb #1d69f9fe
 class PairedBound(NamedTuple):
-    "Bouchard's bound around some scores: diagonal, above the log-sum-exp, not touching."
-    value: float       # at the expansion point
-    slope: np.ndarray  # (n_outcomes,)
-    bend: np.ndarray   # (n_outcomes,) the diagonal of the curvature
+    """Bouchard's bound around some scores: diagonal, above the log-sum-exp, not touching.
 
-def paired_bound(
-    scores:np.ndarray,  # (n_outcomes,) nats
-    centre:float|None = None, # c; None: the best for these scores, to about 1e-6
-)->PairedBound: # value, slope and diagonal curvature
-    "A product of two-outcome bounds above a log-sum-exp."
+    Parameters
+    ----------
+    value : float
+        At the expansion point.
+    slope : ndarray of shape (n_outcomes,)
+    bend : ndarray of shape (n_outcomes,)
+        The diagonal of the curvature.
+    """
+
+    value: float
+    slope: np.ndarray
+    bend: np.ndarray
+
+
+def paired_bound(scores: np.ndarray, center: float | None = None) -> PairedBound:
+    """A product of two-outcome bounds above a log-sum-exp.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_outcomes,)
+        Nats.
+    center : float or None, default=None
+        c; None: the best for these scores, to about 1e-6.
+
+    Returns
+    -------
+    PairedBound
+        Value, slope and diagonal curvature.
+    """
     low, high = scores.min() - 40, scores.max() + 40
-    for _ in range(80 if centre is None else 0):       # the derivative in c is 1 - sum of logistics: bisect
-        centre = .5 * (low + high)
-        if (.5 * (1 + np.tanh(.5 * (scores - centre)))).sum() > 1: low = centre
-        else: high = centre
-    away = scores - centre
-    return PairedBound(float(centre + np.logaddexp(0, away).sum()), .5 * (1 + np.tanh(.5 * away)), np.array([curvature_weight(x) for x in away]))
+    for _ in range(
+        80 if center is None else 0
+    ):  # the derivative in c is 1 - sum of logistics: bisect
+        center = 0.5 * (low + high)
+        if (0.5 * (1 + np.tanh(0.5 * (scores - center)))).sum() > 1:
+            low = center
+        else:
+            high = center
+    away = scores - center
+    return PairedBound(
+        float(center + np.logaddexp(0, away).sum()),
+        0.5 * (1 + np.tanh(0.5 * away)),
+        np.array([curvature_weight(x) for x in away]),
+    )
 
 # %% ../../nbs/learn/bound/25_other_bounds.ipynb #d9b349d5
-def merge(
-    one:Node, # a bound of a part of the outcomes
-    two:Node, # a bound of another part
-)->Node: # a bound of both parts together
-    "Two bounds into one: eq. (T)."
-    values, vectors = np.linalg.eigh(one.curvature - two.curvature)
-    upper = .5 * (one.curvature + two.curvature + (vectors * np.abs(values)) @ vectors.T)
-    x, residual = two.log_mass - one.log_mass, two.mean - one.mean
-    return Node(float(np.logaddexp(one.log_mass, two.log_mass)), one.mean + .5 * (1 + np.tanh(.5 * x)) * residual,
-                upper + curvature_weight(x) * np.outer(residual, residual))
+def merge(one: Node, two: Node) -> Node:
+    """Two bounds into one: eq. (T).
 
-def tree_bound(
-    features:np.ndarray, # (n_outcomes, n_params) one row per outcome, f
-    scores:np.ndarray,   # (n_outcomes,) log-weights at the expansion point, finite
-)->Node: # value, slope and curvature at the expansion point
-    "A bound by halves: outcomes are split along the main axis of their weighted covariance, and merged on the way back."
-    if len(scores) == 1: return Node(float(scores[0]), features[0].astype(float), np.zeros((features.shape[1],) * 2))
+    Parameters
+    ----------
+    one : Node
+        a bound of a part of the outcomes.
+    two : Node
+        a bound of another part.
+
+    Returns
+    -------
+    Node
+        a bound of both parts together.
+    """
+    values, vectors = np.linalg.eigh(one.curvature - two.curvature)
+    upper = 0.5 * (one.curvature + two.curvature + (vectors * np.abs(values)) @ vectors.T)
+    x, residual = two.log_mass - one.log_mass, two.mean - one.mean
+    return Node(
+        float(np.logaddexp(one.log_mass, two.log_mass)),
+        one.mean + 0.5 * (1 + np.tanh(0.5 * x)) * residual,
+        upper + curvature_weight(x) * np.outer(residual, residual),
+    )
+
+
+def tree_bound(features: np.ndarray, scores: np.ndarray) -> Node:
+    """A bound by halves.
+
+    Outcomes are split along the main axis of their weighted covariance, and merged on the way
+    back.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n_outcomes, n_params)
+        One row per outcome, f.
+    scores : ndarray of shape (n_outcomes,)
+        log-weights at the expansion point, finite.
+
+    Returns
+    -------
+    Node
+        Value, slope and curvature at the expansion point.
+    """
+    if len(scores) == 1:
+        return Node(float(scores[0]), features[0].astype(float), np.zeros((features.shape[1],) * 2))
     shares = np.exp(scores - log_sum_exp(scores))
-    centred = features - shares @ features
-    along = centred @ np.linalg.eigh(centred.T @ (shares[:, None] * centred))[1][:, -1]
+    centered = features - shares @ features
+    along = centered @ np.linalg.eigh(centered.T @ (shares[:, None] * centered))[1][:, -1]
     rank = np.argsort(along, kind='stable')
-    cut = min(max(1, int(np.searchsorted(np.cumsum(shares[rank]), .5)) + 1), len(rank) - 1)
-    return merge(tree_bound(features[rank[:cut]], scores[rank[:cut]]), tree_bound(features[rank[cut:]], scores[rank[cut:]]))
+    cut = min(max(1, int(np.searchsorted(np.cumsum(shares[rank]), 0.5)) + 1), len(rank) - 1)
+    return merge(
+        tree_bound(features[rank[:cut]], scores[rank[:cut]]),
+        tree_bound(features[rank[cut:]], scores[rank[cut:]]),
+    )

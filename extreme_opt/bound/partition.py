@@ -16,94 +16,217 @@ import scipy.sparse
 from ..core.checkpoint import fingerprint
 from ..core.linalg import check_sparse, log_sum_exp
 from ..core.majorize import Surrogate
-from .class_space import ChainCurvature, ClassCurvature, MatrixCurvature, ShareCurvature, class_chain
+from extreme_opt.bound.class_space import (
+    ChainCurvature,
+    ClassCurvature,
+    MatrixCurvature,
+    ShareCurvature,
+    class_chain,
+)
 from .quadratic_bound import bound_rows
 
 # %% ../../nbs/learn/bound/10_partition.ipynb #a24ad6cb
 @dataclass(frozen=True, eq=False)
 class ClassTable:
-    "Outcomes are classes: outcome k of row x has the features of x in block k and zeros elsewhere."
-    rows: Any       # (n_samples, n_features) dense or CSR
+    """Outcomes are classes.
+
+    Outcome k of row x has the features of x in block k and zeros elsewhere.
+
+    Parameters
+    ----------
+    rows : array-like of shape (n_samples, n_features)
+        Dense or CSR.
+    n_classes : int
+    """
+
+    rows: Any
     n_classes: int
     width = property(lambda self: self.n_classes * self.rows.shape[1], doc='Number of parameters.')
-    def take(self, ids): return self if ids is None else replace(self, rows=self.rows[ids])
-    def products(self, params): # theta'f of every outcome, (n, n_classes) float64
+
+    def take(self, ids):
+        return self if ids is None else replace(self, rows=self.rows[ids])
+
+    def products(self, params):
+        """Return theta'f of every outcome, (n, n_classes) float64.
+
+        Parameters
+        ----------
+        params : object
+        """
         weights = params.reshape(self.n_classes, -1)
-        return np.ascontiguousarray(self.rows @ (weights.T if not scipy.sparse.issparse(self.rows) else np.ascontiguousarray(weights.T)), dtype=np.float64)
-    def mix(self, slopes): # sum of slopes times f, (n_params,)
+        return np.ascontiguousarray(
+            self.rows
+            @ (
+                weights.T
+                if not scipy.sparse.issparse(self.rows)
+                else np.ascontiguousarray(weights.T)
+            ),
+            dtype=np.float64,
+        )
+
+    def mix(self, slopes):
+        """Return sum of slopes times f, (n_params,).
+
+        Parameters
+        ----------
+        slopes : object
+        """
         return np.ascontiguousarray((self.rows.T @ slopes).T).ravel()
-    def log_mass(self, scores): return log_sum_exp(scores, axis=1)
-    def spread(self, per_sample): return per_sample[:, None]
-    def sums(self, values): return values.sum(1)
-    def places(self, labels): return np.arange(len(labels)), labels
+
+    def log_mass(self, scores):
+        return log_sum_exp(scores, axis=1)
+
+    def spread(self, per_sample):
+        return per_sample[:, None]
+
+    def sums(self, values):
+        return values.sum(1)
+
+    def places(self, labels):
+        return np.arange(len(labels)), labels
+
 
 @dataclass(frozen=True, eq=False)
 class OutcomeTable:
-    "Outcomes are rows of a table, as many per sample as it takes."
-    table: np.ndarray    # (all outcomes, n_params) features of every outcome of every sample
-    starts: np.ndarray   # (n_samples + 1,) where the outcomes of a sample begin
+    """Outcomes are rows of a table, as many per sample as it takes.
+
+    Parameters
+    ----------
+    table : ndarray of shape (all outcomes, n_params)
+        Features of every outcome of every sample.
+    starts : ndarray of shape (n_samples + 1,)
+        Where the outcomes of a sample begin.
+    """
+
+    table: np.ndarray
+    starts: np.ndarray
     width = property(lambda self: self.table.shape[1], doc='Number of parameters.')
     counts = property(lambda self: np.diff(self.starts), doc='Outcomes per sample.')
+
     def take(self, ids):
-        if ids is None: return self
+        if ids is None:
+            return self
         ids, counts = np.arange(len(self.counts))[ids], self.counts[ids]
         return OutcomeTable(self.table[self.flat(ids)], np.concatenate([[0], np.cumsum(counts)]))
-    def flat(self, ids): return np.concatenate([np.arange(self.starts[i], self.starts[i + 1]) for i in ids])
-    def products(self, params): return (self.table @ params).astype(np.float64)
-    def mix(self, slopes): return slopes @ self.table
+
+    def flat(self, ids):
+        return np.concatenate([np.arange(self.starts[i], self.starts[i + 1]) for i in ids])
+
+    def products(self, params):
+        return (self.table @ params).astype(np.float64)
+
+    def mix(self, slopes):
+        return slopes @ self.table
+
     def log_mass(self, scores):
         top = np.maximum.reduceat(scores, self.starts[:-1])
         return top + np.log(np.add.reduceat(np.exp(scores - self.spread(top)), self.starts[:-1]))
-    def spread(self, per_sample): return np.repeat(per_sample, self.counts)
-    def sums(self, values): return np.add.reduceat(values, self.starts[:-1])
-    def places(self, labels): return self.starts[:-1] + labels
+
+    def spread(self, per_sample):
+        return np.repeat(per_sample, self.counts)
+
+    def sums(self, values):
+        return np.add.reduceat(values, self.starts[:-1])
+
+    def places(self, labels):
+        return self.starts[:-1] + labels
 
 # %% ../../nbs/learn/bound/10_partition.ipynb #ca87449c
 def _checked_rows(features, dtype):
     "Features as a C array or CSR of `dtype`, finite; one line on what is wrong otherwise."
     sparse = scipy.sparse.issparse(features)
     features = check_sparse(features, 'features')
-    table = scipy.sparse.csr_array(features, dtype=dtype) if sparse else np.ascontiguousarray(features, dtype=dtype)
-    if table.ndim != 2: raise ValueError(f'features has shape {table.shape}, but (n_samples, n_features) is needed; reshape it with [:, None]')
-    if 0 in table.shape: raise ValueError(f'features has shape {table.shape}, but at least one row and one column are needed')
+    table = (
+        scipy.sparse.csr_array(features, dtype=dtype)
+        if sparse
+        else np.ascontiguousarray(features, dtype=dtype)
+    )
+    if table.ndim != 2:
+        raise ValueError(
+            f'features has shape {table.shape}, but (n_samples, n_features) is needed; reshape it with [:, None]'
+        )
+    if 0 in table.shape:
+        raise ValueError(
+            f'features has shape {table.shape}, but at least one row and one column are needed'
+        )
     values = table.data if sparse else table
-    if np.isfinite(values.sum()) or np.isfinite(values).all(): return table
+    if np.isfinite(values.sum()) or np.isfinite(values).all():
+        return table
     bad = np.argwhere(~np.isfinite(values))[0]
-    row, column = (np.searchsorted(table.indptr, bad[0], side='right') - 1, table.indices[bad[0]]) if sparse else bad
-    raise ValueError(f'features holds {values[tuple(bad)]} at row {row}, column {column}; drop or fill it')
+    row, column = (
+        (np.searchsorted(table.indptr, bad[0], side='right') - 1, table.indices[bad[0]])
+        if sparse
+        else bad
+    )
+    raise ValueError(
+        f'features holds {values[tuple(bad)]} at row {row}, column {column}; drop or fill it'
+    )
+
 
 def _checked_labels(labels, counts):
     "Labels as int64, each below the number of outcomes of its sample."
     given, advice = np.asarray(labels), 'relabel with np.unique(labels, return_inverse=True)'
-    if given.shape != counts.shape: raise ValueError(f'labels has shape {given.shape}, but there are {len(counts)} samples; give one label per sample')
-    if given.dtype.kind not in 'iufb': raise ValueError(f'labels[0] is {given[0]!r}, but integers from 0 are needed; {advice}')
-    with np.errstate(invalid='ignore'): whole = given.astype(np.int64)
+    if given.shape != counts.shape:
+        raise ValueError(
+            f'labels has shape {given.shape}, but there are {len(counts)} samples; give one label per sample'
+        )
+    if given.dtype.kind not in 'iufb':
+        raise ValueError(f'labels[0] is {given[0]!r}, but integers from 0 are needed; {advice}')
+    with np.errstate(invalid='ignore'):
+        whole = given.astype(np.int64)
     bad = np.flatnonzero((whole != given) | (whole < 0) | (whole >= counts))
-    if len(bad): raise ValueError(f'labels[{bad[0]}] is {given[bad[0]]}, but its sample allows 0..{counts[bad[0]] - 1}; {advice}')
+    if len(bad):
+        raise ValueError(
+            f'labels[{bad[0]}] is {given[bad[0]]}, but its sample allows 0..{counts[bad[0]] - 1}; {advice}'
+        )
     return whole
+
 
 def _checked_weights(weights, n_samples):
     "Weights of the samples as float64; ones when there are none."
-    if weights is None: return np.ones(n_samples)
+    if weights is None:
+        return np.ones(n_samples)
     given = np.asarray(weights, dtype=np.float64)
-    if given.shape != (n_samples,): raise ValueError(f'sample_weight has shape {given.shape}, but there are {n_samples} samples; give one weight per sample')
+    if given.shape != (n_samples,):
+        raise ValueError(
+            f'sample_weight has shape {given.shape}, but there are {n_samples} samples; give one weight per sample'
+        )
     bad = np.flatnonzero(~((given >= 0) & (given < np.inf)))
-    if len(bad): raise ValueError(f'sample_weight[{bad[0]}] is {given[bad[0]]}, but a finite number >= 0 is needed; 0 leaves the sample out')
-    if not given.any(): raise ValueError('sample_weight is 0 everywhere, but some sample must count; leave it out to count all')
+    if len(bad):
+        raise ValueError(
+            f'sample_weight[{bad[0]}] is {given[bad[0]]}, but a finite number >= 0 is needed; 0 leaves the sample out'
+        )
+    if not given.any():
+        raise ValueError(
+            'sample_weight is 0 everywhere, but some sample must count; leave it out to count all'
+        )
     return given
 
 # %% ../../nbs/learn/bound/10_partition.ipynb #c9d1de9c
 def _log_prior(prior, shape, table):
     "Logarithm of h, ready to be added to scores."
-    if prior is None: return np.zeros(shape if isinstance(table, OutcomeTable) else shape[-1])
-    if isinstance(table, OutcomeTable) and len(prior) == len(table.counts): prior = np.concatenate([np.ravel(part) for part in prior])
+    if prior is None:
+        return np.zeros(shape if isinstance(table, OutcomeTable) else shape[-1])
+    if isinstance(table, OutcomeTable) and len(prior) == len(table.counts):
+        prior = np.concatenate([np.ravel(part) for part in prior])
     given = np.asarray(prior, dtype=np.float64)
-    if isinstance(table, OutcomeTable) and given.size != shape[0] and (table.counts == given.size).all(): given = np.tile(given, len(table.counts))
+    if (
+        isinstance(table, OutcomeTable)
+        and given.size != shape[0]
+        and (table.counts == given.size).all()
+    ):
+        given = np.tile(given, len(table.counts))
     if given.shape not in (shape, shape[-1:]):
-        raise ValueError(f'prior has shape {given.shape}, but {shape[-1:]} or {shape} is needed; give one weight per outcome')
+        raise ValueError(
+            f'prior has shape {given.shape}, but {shape[-1:]} or {shape} is needed; give one weight per outcome'
+        )
     bad = np.argwhere(~((given >= 0) & (given < np.inf)))
-    if len(bad): raise ValueError(f'prior{bad[0].tolist()} is {given[tuple(bad[0])]}, but a finite number >= 0 is needed; 0 rules an outcome out')
-    with np.errstate(divide='ignore'): return np.log(given)
+    if len(bad):
+        raise ValueError(
+            f'prior{bad[0].tolist()} is {given[tuple(bad[0])]}, but a finite number >= 0 is needed; 0 rules an outcome out'
+        )
+    with np.errstate(divide='ignore'):
+        return np.log(given)
 
 # %% ../../nbs/learn/bound/10_partition.ipynb #0ab919e9
 def _class_table(given, kind):
@@ -111,140 +234,299 @@ def _class_table(given, kind):
     rows, n_classes = _checked_rows(given.features, kind), given.n_classes
     if n_classes is None:
         labels = np.asarray(given.labels)
-        n_classes = max(2, int(labels.max()) + 1) if labels.dtype.kind in 'iuf' and labels.size else 2
-    if int(n_classes) != n_classes or n_classes < 2: raise ValueError(f'n_classes is {n_classes}, but a whole number of at least 2 is needed')
+        n_classes = (
+            max(2, int(labels.max()) + 1) if labels.dtype.kind in 'iuf' and labels.size else 2
+        )
+    if int(n_classes) != n_classes or n_classes < 2:
+        raise ValueError(f'n_classes is {n_classes}, but a whole number of at least 2 is needed')
     return ClassTable(rows, int(n_classes))
+
+
 def _outcome_table(given, kind):
     "Every outcome of every sample, by the map."
     parts = [np.asarray(given.feature_map(entry), dtype=kind) for entry in given.features]
-    if not parts: raise ValueError('features has no entries, but at least one sample is needed')
+    if not parts:
+        raise ValueError('features has no entries, but at least one sample is needed')
     for i, part in enumerate(parts):
         if part.ndim != 2 or part.shape[1] != parts[0].shape[1] or 0 in part.shape:
-            raise ValueError(f'feature_map gives shape {part.shape} for sample {i}, but (outcomes, {parts[0].shape[-1]}) is needed, with one outcome at least')
-        if not np.isfinite(part).all(): raise ValueError(f'feature_map gives a number that is not finite for sample {i}; mend the map')
-    return OutcomeTable(np.concatenate(parts), np.concatenate([[0], np.cumsum([len(part) for part in parts])]))
+            raise ValueError(
+                f'feature_map gives shape {part.shape} for sample {i}, but (outcomes, {parts[0].shape[-1]}) is needed, with one outcome at least'
+            )
+        if not np.isfinite(part).all():
+            raise ValueError(
+                f'feature_map gives a number that is not finite for sample {i}; mend the map'
+            )
+    return OutcomeTable(
+        np.concatenate(parts), np.concatenate([[0], np.cumsum([len(part) for part in parts])])
+    )
 
 # %% ../../nbs/learn/bound/10_partition.ipynb #55260f1c
 def boehning_inverse(
-    features:Any,         # (n_samples, n_features) dense or CSR
-    weights:np.ndarray,   # (n_samples,) of the samples
-    ridge:np.ndarray,     # (n_features,) on the sum
-    most:int = 4000,      # features up to which the square matrix is factorised; beyond, its diagonal serves
-)->Callable: # (n_classes, n_features) -> the same
-    "Rows times the inverse of X'X / 2 + ridge: what differences between classes see of Boehning's bound."
-    if features.shape[0] < features.shape[1] and (ridge > 0).all(): return _wide_inverse(features, .5 * np.asarray(weights), ridge)
+    features: Any, weights: np.ndarray, ridge: np.ndarray, most: int = 4000
+) -> Callable:
+    """Rows times the inverse of X'X / 2 + ridge.
+
+    What differences between classes see of Boehning's bound.
+
+    Parameters
+    ----------
+    features : array-like of shape (n_samples, n_features)
+        Dense or CSR.
+    weights : ndarray of shape (n_samples,)
+        Of the samples.
+    ridge : ndarray of shape (n_features,)
+        On the sum.
+    most : int, default=4000
+        Features up to which the square matrix is factorized; beyond, its diagonal serves.
+
+    Returns
+    -------
+    Callable of shape (n_classes, n_features)
+        -> the same.
+    """
+    if features.shape[0] < features.shape[1] and (ridge > 0).all():
+        return _wide_inverse(features, 0.5 * np.asarray(weights), ridge)
     squares = np.asarray(weights @ (features * features), dtype=np.float64)
     if features.shape[1] > most:
-        size = .5 * squares + ridge
+        size = 0.5 * squares + ridge
         return lambda rest: rest / np.where(size > 0, size, 1)
-    heavy = features * weights[:, None] if not scipy.sparse.issparse(features) else scipy.sparse.diags_array(weights) @ features
+    heavy = (
+        features * weights[:, None]
+        if not scipy.sparse.issparse(features)
+        else scipy.sparse.diags_array(weights) @ features
+    )
     gram = features.T @ heavy
-    gram = .5 * np.asarray(gram.toarray() if scipy.sparse.issparse(gram) else gram, dtype=np.float64)
-    gram[np.diag_indices_from(gram)] += ridge + 1e-10 * np.where(squares > 0, squares, max(squares.mean(), 1e-300))
+    gram = 0.5 * np.asarray(
+        gram.toarray() if scipy.sparse.issparse(gram) else gram, dtype=np.float64
+    )
+    gram[np.diag_indices_from(gram)] += ridge + 1e-10 * np.where(
+        squares > 0, squares, max(squares.mean(), 1e-300)
+    )
     factor = scipy.linalg.cho_factor(gram, lower=True, check_finite=False)
     return lambda rest: scipy.linalg.cho_solve(factor, rest.T, check_finite=False).T
 
+
 def _wide_inverse(features, weights, ridge):
-    "The same where columns outnumber rows: a matrix of rows by rows is factorised instead (Woodbury)."
+    "The same where columns outnumber rows: a matrix of rows by rows is factorized instead (Woodbury)."
     gram = features @ ((features * (1 / ridge)).T)
     gram = np.asarray(gram.toarray() if scipy.sparse.issparse(gram) else gram, dtype=np.float64)
     roots = np.sqrt(weights)
     gram *= roots[:, None] * roots
     gram[np.diag_indices_from(gram)] += 1
     factor = scipy.linalg.cho_factor(gram, lower=True, check_finite=False)
+
     def times(rest):
         light = rest / ridge
         seen = np.asarray(features @ light.T) * roots[:, None]
         back = scipy.linalg.cho_solve(factor, seen, check_finite=False) * roots[:, None]
         return light - np.asarray(features.T @ back).T / ridge
+
     return times
 
-# %% ../../nbs/learn/bound/10_partition.ipynb #7f88808b
+# %% ../../nbs/learn/bound/10_partition.ipynb #bb2897b3
 @dataclass(frozen=True, eq=False)
-class _Samples:
-    "Samples with their outcomes, checked once."
-    features: Any        # (n_samples, n_features) dense or CSR; with a map, anything with one entry per sample
-    labels: np.ndarray   # (n_samples,) int, the outcome that was seen
-    n_classes: int = None      # type: ignore[assignment]  # K; without it, the largest label plus one; not used with a map
-    feature_map: Callable | None = field(default=None, kw_only=True)   # entry -> (n_outcomes, n_params) features of its outcomes
-    prior: Any = field(default=None, kw_only=True)       # >= 0, h: (n_classes,) or (n_samples, n_classes); with a map, one array per sample or for all
-    ridge: float = field(default=0., kw_only=True)       # >= 0, lambda, per sample
-    sample_weight: Any = field(default=None, kw_only=True) # (n_samples,) >= 0, how often a sample counts
-    n_free: int = field(default=0, kw_only=True)         # last columns (with a map, last parameters) that the ridge leaves alone
-    dtype: Any = field(default=None, kw_only=True)       # float32 or float64 of the parameters; without it, that of the features
+class LogLinear:
+    """Likelihood of log-linear models, negated, with a ridge: eq. (6).
+
+    Parameters
+    ----------
+    features : object
+    labels : ndarray of shape (n_samples,), int
+        The outcome that was seen.
+    n_classes : int, default=None
+        Type: ignore[assignment]  # K; without it, the largest label plus one; not used with
+        a map.
+    feature_map : Callable or None, default=None
+        Entry -> (n_outcomes, n_params) features of its outcomes.
+    prior : object, default=None
+        >= 0, h: (n_classes,) or (n_samples, n_classes); with a map, one array per sample or
+        for all.
+    ridge : float, default=0.0
+        >= 0, lambda, per sample.
+    sample_weight : array-like of shape (n_samples,), default=None
+        >= 0, how often a sample counts.
+    n_unpenalized : int, default=0
+        Last columns (with a map, last parameters) that the ridge leaves alone.
+    dtype : object, default=None
+        Float32 or float64 of the parameters; without it, that of the features.
+    """
+
+    features: (
+        Any  # (n_samples, n_features) dense or CSR; with a map, anything with one entry per sample
+    )
+    labels: np.ndarray
+    n_classes: int = None
+    feature_map: Callable | None = field(default=None, kw_only=True)
+    prior: Any = field(default=None, kw_only=True)
+    ridge: float = field(default=0.0, kw_only=True)
+    sample_weight: Any = field(default=None, kw_only=True)
+    n_unpenalized: int = field(default=0, kw_only=True)
+    dtype: Any = field(default=None, kw_only=True)
 
     def __post_init__(self):
         given = getattr(self.features, 'dtype', None)
         kind = np.dtype(self.dtype or (np.float32 if given == np.float32 else np.float64))
-        if kind not in (np.float32, np.float64): raise ValueError(f'dtype is {kind}, but float32 or float64 is needed')
-        if not 0 <= self.ridge < np.inf: raise ValueError(f'ridge is {self.ridge}, but a finite number >= 0 is needed; 0 is none')
+        if kind not in (np.float32, np.float64):
+            raise ValueError(f'dtype is {kind}, but float32 or float64 is needed')
+        if not 0 <= self.ridge < np.inf:
+            raise ValueError(
+                f'ridge is {self.ridge}, but a finite number >= 0 is needed; 0 is none'
+            )
         table = _class_table(self, kind) if self.feature_map is None else _outcome_table(self, kind)
         counts = table.counts if self.feature_map else np.full(table.rows.shape[0], table.n_classes)
-        labels, weights = _checked_labels(self.labels, counts), _checked_weights(self.sample_weight, len(counts))
+        labels = _checked_labels(self.labels, counts)
+        weights = _checked_weights(self.sample_weight, len(counts))
         shape = (int(counts.sum()),) if self.feature_map else (len(counts), table.n_classes)
-        prior, n_columns = _log_prior(self.prior, shape, table), table.width if self.feature_map else table.rows.shape[1]
-        if not 0 <= self.n_free <= n_columns: raise ValueError(f'n_free is {self.n_free}, but 0..{n_columns} is possible; 1 frees the last column')
+        prior = _log_prior(self.prior, shape, table)
+        n_columns = table.width if self.feature_map else table.rows.shape[1]
+        if not 0 <= self.n_unpenalized <= n_columns:
+            raise ValueError(
+                f'n_unpenalized is {self.n_unpenalized}, but 0..{n_columns} is possible; 1 frees the last column'
+            )
         rule = np.full(n_columns, float(self.ridge))
-        rule[n_columns - self.n_free:] = 0
-        made = dict(labels=labels, dtype=kind, _table=table, _prior=prior, _weights=weights, _total=float(weights.sum()), _rule=rule,
-                    n_classes=None if self.feature_map else table.n_classes)
-        if self.feature_map is None: made['features'] = table.rows
-        for name, value in made.items(): object.__setattr__(self, name, value)
+        rule[n_columns - self.n_unpenalized :] = 0
+        made = dict(
+            labels=labels,
+            dtype=kind,
+            _table=table,
+            _prior=prior,
+            _weights=weights,
+            _total=float(weights.sum()),
+            _rule=rule,
+            n_classes=None if self.feature_map else table.n_classes,
+        )
+        if self.feature_map is None:
+            made['features'] = table.rows
+        for name, value in made.items():
+            object.__setattr__(self, name, value)
         impossible = np.flatnonzero(np.broadcast_to(prior, shape)[table.places(labels)] == -np.inf)
-        if len(impossible): raise ValueError(f'labels[{impossible[0]}] is {labels[impossible[0]]}, but the prior gives that outcome 0; give it more')
+        if len(impossible):
+            raise ValueError(
+                f'labels[{impossible[0]}] is {labels[impossible[0]]}, but the prior gives that outcome 0; give it more'
+            )
 
-# %% ../../nbs/learn/bound/10_partition.ipynb #ec6cefcd
-class _Values(_Samples):
-    "Loss and gradients, of all samples or of some."
-    _table: Any; _prior: Any; _weights: Any; _total: Any; _rule: Any
     n_samples = property(lambda self: len(self.labels), doc='Samples, t.')
     n_terms = property(lambda self: len(self.labels), doc='Summands of the loss: one per sample.')
     n_params = property(lambda self: self._table.width, doc='Length of theta.')
-    total_weight = property(lambda self: self._total, doc='Sum of the weights: t where all count 1.')
-    def unpack(self, params:np.ndarray)->Any: return params if self.feature_map else params.reshape(self.n_classes, -1) # a view, a row per class
-    def start(self, seed:int=0)->np.ndarray: return np.zeros(self.n_params, self.dtype) # (n_params,) zeros
+    total_weight = property(
+        lambda self: self._total, doc='Sum of the weights: t where all count 1.'
+    )
+
+    def unpack(self, params: np.ndarray) -> Any:
+        return (
+            params if self.feature_map else params.reshape(self.n_classes, -1)
+        )  # a view, a row per class
+
+    def init_params(self, seed: int = 0) -> np.ndarray:
+        return np.zeros(self.n_params, self.dtype)  # (n_params,) zeros
+
     def _part(self, ids):
         "Table, log-prior, labels and weights of some samples."
-        if ids is None: return self._table, self._prior, self.labels, self._weights
-        prior = self._prior[self._table.flat(np.arange(self.n_samples)[ids])] if self.feature_map else self._prior
-        return self._table.take(ids), prior if prior.ndim == 1 else prior[ids], self.labels[ids], self._weights[ids]
+        if ids is None:
+            return self._table, self._prior, self.labels, self._weights
+        prior = (
+            self._prior[self._table.flat(np.arange(self.n_samples)[ids])]
+            if self.feature_map
+            else self._prior
+        )
+        return (
+            self._table.take(ids),
+            prior if prior.ndim == 1 else prior[ids],
+            self.labels[ids],
+            self._weights[ids],
+        )
+
     def _scores(self, params, ids=None):
         "Scores, table, weights, and places of the labels, of some samples."
         if params.shape != (self.n_params,):
-            raise ValueError(f'params has shape {params.shape}, but {self.n_params} are needed in one vector; '
-                             'problem.start() makes one')
+            raise ValueError(
+                f'params has shape {params.shape}, but {self.n_params} are needed in one vector; '
+                'problem.init_params() makes one'
+            )
         table, prior, labels, weights = self._part(ids)
         scores = table.products(params)
         scores += prior
         return scores, table, weights, table.places(labels)
+
     def _look(self, params, ids=None):
         "The same with log Z."
         scores, table, weights, at = self._scores(params, ids)
         return scores, table.log_mass(scores), table, weights, at
-    def _pull(self, params): # (n_params,) float64, the ridge's share of the gradient per unit of weight
+
+    def _pull(
+        self, params
+    ):  # (n_params,) float64, the ridge's share of the gradient per unit of weight
         return (params.reshape(-1, len(self._rule)) * self._rule).ravel()
+
     def _value(self, params, scores, mass, weights, at, share):
-        return float(share * (weights @ (mass - scores[at])) + .5 * self._total * (self._pull(params) @ params))
+        return float(
+            share * (weights @ (mass - scores[at]))
+            + 0.5 * self._total * (self._pull(params) @ params)
+        )
+
     def _slope(self, params, scores, mass, table, weights, at, share):
         shares = np.exp(scores - table.spread(mass))
         shares[at] -= 1
         shares *= table.spread(weights * share)
         return (table.mix(shares) + self._total * self._pull(params)).astype(self.dtype)
-    def loss_on(self, params:np.ndarray, rows:np.ndarray|None=None)->float: # the loss, estimated from these samples
+
+    def loss_on(self, params: np.ndarray, rows: np.ndarray | None = None) -> float:
+        """Return the loss, estimated from these samples.
+
+        Parameters
+        ----------
+        params : ndarray
+        rows : ndarray or None, default=None
+
+        Returns
+        -------
+        float
+            The loss, estimated from these samples.
+        """
         scores, mass, _, weights, at = self._look(params, rows)
         return self._value(params, scores, mass, weights, at, self.n_samples / len(mass))
+
     loss = loss_at = loss_on
-    def loss_and_grad(self, params:np.ndarray, rows:np.ndarray|None=None)->tuple[float, np.ndarray]: # both for the price of one
+
+    def loss_and_grad(
+        self, params: np.ndarray, rows: np.ndarray | None = None
+    ) -> tuple[float, np.ndarray]:
+        """Return both for the price of one.
+
+        Parameters
+        ----------
+        params : ndarray
+        rows : ndarray or None, default=None
+
+        Returns
+        -------
+        tuple[float, ndarray]
+            Both for the price of one.
+        """
         scores, mass, table, weights, at = self._look(params, rows)
         share = self.n_samples / len(mass)
-        return self._value(params, scores, mass, weights, at, share), self._slope(params, scores, mass, table, weights, at, share)
-    def grad(self, params:np.ndarray)->np.ndarray: return self.loss_and_grad(params)[1] # (n_params,)
-    def grad_at(self, params:np.ndarray, batch:np.ndarray)->np.ndarray: # (n_params,) unbiased for `grad`
+        return self._value(params, scores, mass, weights, at, share), self._slope(
+            params, scores, mass, table, weights, at, share
+        )
+
+    def grad(self, params: np.ndarray) -> np.ndarray:
+        return self.loss_and_grad(params)[1]  # (n_params,)
+
+    def grad_at(self, params: np.ndarray, batch: np.ndarray) -> np.ndarray:
+        """Return (n_params,) unbiased for `grad`.
+
+        Parameters
+        ----------
+        params : ndarray
+        batch : ndarray
+
+        Returns
+        -------
+        ndarray of shape (n_params,)
+            Unbiased for `grad`.
+        """
         return self.loss_and_grad(params, batch)[1]
 
-# %% ../../nbs/learn/bound/10_partition.ipynb #60425726
-class _Frames(_Values):
-    "What curvatures are made of."
     def _bend(self, scores, table, weights, part, order, whole):
         if self.feature_map is None:
             chain = class_chain(scores, order)
@@ -256,52 +538,158 @@ class _Frames(_Values):
             rows = bound_rows(table.table[some], scores[some], order)[2]
             full += weight * (rows.T @ rows)
         return self._matrix(full, part)
+
     def _matrix(self, full, part):
         full[np.diag_indices_from(full)] += part * self._total * self._rule
         return MatrixCurvature(full)
+
     def _frame(self, table, part, whole=True):
         rule = part * self._total * self._rule
         anchor = np.where(rule > 0, 0, part * self._column_squares)
-        return dict(features=table.rows, n_classes=self.n_classes, ridge=rule, anchor=anchor, inner=self._inner if whole else None)
+        return dict(
+            features=table.rows,
+            n_classes=self.n_classes,
+            ridge=rule,
+            anchor=anchor,
+            inner=self._inner if whole else None,
+        )
+
     @cached_property
-    def _column_squares(self): # (n_features,) > 0
+    def _column_squares(self):  # (n_features,) > 0
         squares = np.asarray(self._weights @ (self.features * self.features), dtype=np.float64)
         return np.where(squares > 0, squares, self._total)
-    @cached_property
-    def _ball(self): # > 0, the sum of the longest squared features of the samples
-        longest = np.maximum.reduceat((self._table.table.astype(float)**2).sum(1), self._table.starts[:-1])
-        return max(float(self._weights @ longest), 1e-300)
-    @cached_property
-    def _inner(self): return boehning_inverse(self.features, self._weights, self._total * self._rule)
 
-# %% ../../nbs/learn/bound/10_partition.ipynb #651046a8
-class _Curves(_Frames):
-    "Curvatures and bounds."
-    def draw(self, rng:np.random.Generator, size:int=1)->np.ndarray: # (size,) ids of samples, with replacement
+    @cached_property
+    def _ball(self):  # > 0, the sum of the longest squared features of the samples
+        longest = np.maximum.reduceat(
+            (self._table.table.astype(float) ** 2).sum(1), self._table.starts[:-1]
+        )
+        return max(float(self._weights @ longest), 1e-300)
+
+    @cached_property
+    def _inner(self):
+        return boehning_inverse(self.features, self._weights, self._total * self._rule)
+
+    def draw(self, rng: np.random.Generator, size: int = 1) -> np.ndarray:
+        """Return (size,) ids of samples, with replacement.
+
+        Parameters
+        ----------
+        rng : Generator
+        size : int, default=1
+
+        Returns
+        -------
+        ndarray of shape (size,)
+            Ids of samples, with replacement.
+        """
         return rng.integers(self.n_samples, size=size)
-    def descend_at(self, params:np.ndarray, batch:np.ndarray, rate:float)->None: # in place; touches every parameter
+
+    def sgd_step_(self, params: np.ndarray, batch: np.ndarray, rate: float) -> None:
+        """Return in place; touches every parameter.
+
+        Parameters
+        ----------
+        params : ndarray
+        batch : ndarray
+        rate : float
+        """
         params -= rate * self.grad_at(params, batch)
-    def shares(self, params:np.ndarray, rows:np.ndarray|None=None)->np.ndarray: # probabilities of all outcomes, (n, n_classes), or flat with a map
+
+    def shares(self, params: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+        """Return probabilities of all outcomes, (n, n_classes), or flat with a map.
+
+        Parameters
+        ----------
+        params : ndarray
+        rows : ndarray or None, default=None
+
+        Returns
+        -------
+        ndarray
+            Probabilities of all outcomes, (n, n_classes), or flat with a map.
+        """
         scores, mass, table, _, _ = self._look(params, rows)
         return np.exp(scores - table.spread(mass))
-    def rough_inverse(self, vector:np.ndarray)->np.ndarray: # (n_params,) times the inverse of a curvature that is enough wherever we stand
-        "Boehning's constant bound, inverted; with a map, that of a ball around the origin."
-        if self.feature_map is None: return ClassCurvature(**self._frame(self._table, 1.)).precondition(vector)
+
+    def preconditioner(self, vector: np.ndarray) -> np.ndarray:
+        """Boehning's constant bound, inverted; with a map, that of a ball around the origin.
+
+        Parameters
+        ----------
+        vector : ndarray
+
+        Returns
+        -------
+        ndarray of shape (n_params,)
+            Times the inverse of a curvature that is enough wherever we stand.
+        """
+        if self.feature_map is None:
+            return ClassCurvature(**self._frame(self._table, 1.0)).precondition(vector)
         return vector / (self._ball + self._total * self._rule)
-    def curvature_times(self, params:np.ndarray, vector:np.ndarray)->np.ndarray: # (n_params,) Hessian times vector
+
+    def ggn_vp(self, params: np.ndarray, vector: np.ndarray) -> np.ndarray:
+        """Return (n_params,) Hessian times vector.
+
+        Parameters
+        ----------
+        params : ndarray
+        vector : ndarray
+
+        Returns
+        -------
+        ndarray of shape (n_params,)
+            Hessian times vector.
+        """
         scores, mass, table, weights, _ = self._look(params)
         shares, moves = np.exp(scores - table.spread(mass)), table.products(vector)
         moves -= table.spread(table.sums(shares * moves))
-        return (table.mix(shares * moves * table.spread(weights)) + self._total * self._pull(vector)).astype(self.dtype)
-    def curvature_at(self, params:np.ndarray)->Any: # the Hessian, with `times`, `matrix`, `precondition`
+        return (
+            table.mix(shares * moves * table.spread(weights)) + self._total * self._pull(vector)
+        ).astype(self.dtype)
+
+    def curvature_at(self, params: np.ndarray) -> Any:
+        """Return the Hessian, with `times`, `matrix`, `precondition`.
+
+        Parameters
+        ----------
+        params : ndarray
+
+        Returns
+        -------
+        object
+            The Hessian, with `times`, `matrix`, `precondition`.
+        """
         scores, mass, table, weights, _ = self._look(params)
         shares = np.exp(scores - table.spread(mass))
-        if self.feature_map is None: return ShareCurvature(shares=shares, weights=weights, **self._frame(table, 1.))
+        if self.feature_map is None:
+            return ShareCurvature(shares=shares, weights=weights, **self._frame(table, 1.0))
         means = np.add.reduceat(shares[:, None] * table.table, table.starts[:-1])
         heavy = shares * table.spread(weights)
-        return self._matrix(table.table.T @ (heavy[:, None] * table.table) - means.T @ (weights[:, None] * means), 1.)
-    def bound_at(self, params:np.ndarray, batch:np.ndarray|None=None, order:str='smallest')->Surrogate: # touches at params
-        "A parabola above the loss; above that of a batch alone, with the batch's share of the ridge, when one is given: eq. (7)."
+        return self._matrix(
+            table.table.T @ (heavy[:, None] * table.table) - means.T @ (weights[:, None] * means),
+            1.0,
+        )
+
+    def quadratic_bound(
+        self, params: np.ndarray, batch: np.ndarray | None = None, order: str = 'smallest'
+    ) -> Surrogate:
+        """A parabola above the loss.
+
+        Above that of a batch alone, with the batch's share of the ridge, when one is given: eq.
+        (7).
+
+        Parameters
+        ----------
+        params : ndarray
+        batch : ndarray or None, default=None
+        order : str, default='smallest'
+
+        Returns
+        -------
+        Surrogate
+            Touches at params.
+        """
         scores, table, weights, at = self._scores(params, batch)
         part = float(weights.sum()) / self._total
         curvature = self._bend(scores, table, weights, part, order, batch is None)
@@ -309,26 +697,93 @@ class _Curves(_Frames):
         shares = np.exp(scores - table.spread(mass))
         shares[at] -= 1
         slope = table.mix(shares * table.spread(weights)) + part * self._total * self._pull(params)
-        value = float(weights @ (mass - scores[at]) + .5 * part * self._total * (self._pull(params) @ params))
+        value = float(
+            weights @ (mass - scores[at]) + 0.5 * part * self._total * (self._pull(params) @ params)
+        )
         return Surrogate(value, np.asarray(slope, dtype=np.float64), curvature)
 
-# %% ../../nbs/learn/bound/10_partition.ipynb #bb2897b3
-class LogLinear(_Curves):
-    "Likelihood of log-linear models, negated, with a ridge: eq. (6)."
-    def take(self, ids:Any)->'LogLinear': # the same problem on some samples, each with its share of the ridge
+    def take(self, ids: Any) -> 'LogLinear':
+        """Return the same problem on some samples, each with its share of the ridge.
+
+        Parameters
+        ----------
+        ids : object
+
+        Returns
+        -------
+        LogLinear
+            The same problem on some samples, each with its share of the ridge.
+        """
         ids = np.arange(self.n_samples)[ids]
         features = [self.features[i] for i in ids] if self.feature_map else self.features[ids]
         prior = self.prior
-        if self.feature_map and prior is not None and len(prior) == self.n_samples: prior = [prior[i] for i in ids]
-        elif prior is not None and np.ndim(prior) == 2: prior = np.asarray(prior)[ids]
+        if self.feature_map and prior is not None and len(prior) == self.n_samples:
+            prior = [prior[i] for i in ids]
+        elif prior is not None and np.ndim(prior) == 2:
+            prior = np.asarray(prior)[ids]
         weight = None if self.sample_weight is None else np.asarray(self.sample_weight)[ids]
-        return replace(self, features=features, labels=self.labels[ids], prior=prior, sample_weight=weight)
-    def tiny(self)->'LogLinear': # the first samples, same types: compiles kernels in no time
+        return replace(
+            self, features=features, labels=self.labels[ids], prior=prior, sample_weight=weight
+        )
+
+    def warmup_problem(self) -> 'LogLinear':
+        """Return the first samples, same types: compiles kernels in no time.
+
+        Returns
+        -------
+        LogLinear
+            The first samples, same types: compiles kernels in no time.
+        """
         return replace(self.take(slice(0, 2)), sample_weight=None)
-    def shard(self, n:int)->list: # problems that sum to this one
-        return [self.take(ids) for ids in np.array_split(np.arange(self.n_samples), min(n, self.n_samples)) if self._weights[ids].any()]
-    def memory(self, dtype:Any=None)->int: # bytes that params take
+
+    def shard(self, n: int) -> list:
+        """Return problems that sum to this one.
+
+        Parameters
+        ----------
+        n : int
+
+        Returns
+        -------
+        list
+            Problems that sum to this one.
+        """
+        return [
+            self.take(ids)
+            for ids in np.array_split(np.arange(self.n_samples), min(n, self.n_samples))
+            if self._weights[ids].any()
+        ]
+
+    def memory(self, dtype: Any = None) -> int:
+        """Return bytes that params take.
+
+        Parameters
+        ----------
+        dtype : object, default=None
+
+        Returns
+        -------
+        int
+            Bytes that params take.
+        """
         return self.n_params * np.dtype(dtype or self.dtype).itemsize
-    def fingerprint(self)->str: # stands for the data in a checkpoint
-        "The data as they are used: a feature map counts by what it gives, not by its name."
-        return fingerprint(('LogLinear', self._table, self.labels, self._prior, self._weights, self._rule, self.dtype))
+
+    def fingerprint(self) -> str:
+        """The data as they are used: a feature map counts by what it gives, not by its name.
+
+        Returns
+        -------
+        str
+            Stands for the data in a checkpoint.
+        """
+        return fingerprint(
+            (
+                'LogLinear',
+                self._table,
+                self.labels,
+                self._prior,
+                self._weights,
+                self._rule,
+                self.dtype,
+            )
+        )

@@ -13,26 +13,53 @@ from ..core.compiled import HAVE_NUMBA, njit
 
 # %% ../../nbs/learn/bound/20_quadratic_bound.ipynb #2d39d90b
 @njit(cache=True)
-def curvature_weight(
-    x:float, # any real number, or infinite; nats
-)->float: # in [0, 1/4]
-    "How much a parabola must bend to stay above log(1 + exp(x)): beta of eq. (B)."
+def curvature_weight(x: float) -> float:
+    """How much a parabola must bend to stay above log(1 + exp(x)): beta of eq. (B).
+
+    Parameters
+    ----------
+    x : float
+        Any real number, or infinite; nats.
+
+    Returns
+    -------
+    float
+        In [0, 1/4].
+    """
     size = abs(x)
-    if size < 1e-2: return .25 - size * size * (1 / 48 - size * size / 480)
-    return 0. if size == math.inf else .5 * math.tanh(.5 * size) / size
+    if size < 1e-2:
+        return 0.25 - size * size * (1 / 48 - size * size / 480)
+    return 0.0 if size == math.inf else 0.5 * math.tanh(0.5 * size) / size
 
 # %% ../../nbs/learn/bound/20_quadratic_bound.ipynb #bea1a5a3
 ORDERS = ('smallest', 'largest', 'given')
-MOST_RANKED = 256 if HAVE_NUMBA else 0   # outcomes up to which counting the smaller ones is faster than sorting
+MOST_RANKED = (
+    256 if HAVE_NUMBA else 0
+)  # outcomes up to which counting the smaller ones is faster than sorting
+
 
 @njit(cache=True)
-def sort_outcomes(
-    scores:np.ndarray, # (n_outcomes,) log-weights, nats; -inf for an outcome that cannot happen
-    kind:int,          # 0 smallest first, 1 largest first, 2 as given; -inf always last
-    order:np.ndarray,  # (n_outcomes,) int, gets the order; ties stay as they are (largest: are turned round)
-)->int: # outcomes that can happen
-    "The order in which the recursion takes the outcomes."
-    n, m, last, low = len(scores), 0, len(scores), 0
+def sort_outcomes(scores: np.ndarray, kind: int, order: np.ndarray) -> int:
+    """The order in which the recursion takes the outcomes.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_outcomes,)
+        log-weights, nats; -inf for an outcome that cannot happen.
+    kind : int
+        0 smallest first, 1 largest first, 2 as given; -inf always last.
+    order : ndarray of shape (n_outcomes,), int
+        Gets the order; ties stay as they are (largest: are turned round).
+
+    Returns
+    -------
+    int
+        Outcomes that can happen.
+    """
+    n = len(scores)
+    m = 0
+    last = len(scores)
+    low = 0
     for k in range(n):
         if scores[k] > -math.inf:
             order[m] = k
@@ -41,27 +68,42 @@ def sort_outcomes(
             last -= 1
             order[last] = k
             low += scores[k] == -math.inf
-    if kind == 2: return m
+    if kind == 2:
+        return m
     if m > MOST_RANKED:
         order[:m] = order[:m][np.argsort(scores[order[:m]], kind='mergesort')]
-        if kind == 1: order[:m] = order[:m][::-1].copy()
+        if kind == 1:
+            order[:m] = order[:m][::-1].copy()
         return m
     for k in range(n):
-        if not scores[k] > -math.inf: continue
+        if not scores[k] > -math.inf:
+            continue
         rank, same = -low, 0
-        for i in range(n):                     # no branches: several comparisons at a time
+        for i in range(n):  # no branches: several comparisons at a time
             rank += scores[i] < scores[k]
             same += scores[i] == scores[k]
         if same > 1:
-            for i in range(k): rank += scores[i] == scores[k]
+            for i in range(k):
+                rank += scores[i] == scores[k]
         order[m - 1 - rank if kind == 1 else rank] = k
     return m
 
-def order_kind(
-    order:str, # "smallest", "largest" or "given"
-)->int: # its number for the kernels
-    "The number of an order, or one clear line."
-    if order not in ORDERS: raise ValueError(f'order={order!r} is not one of {", ".join(map(repr, ORDERS))}')
+
+def order_kind(order: str) -> int:
+    """The number of an order, or one clear line.
+
+    Parameters
+    ----------
+    order : str
+        "smallest", "largest" or "given".
+
+    Returns
+    -------
+    int
+        Its number for the kernels.
+    """
+    if order not in ORDERS:
+        raise ValueError(f'order={order!r} is not one of {", ".join(map(repr, ORDERS))}')
     return ORDERS.index(order)
 
 # %% ../../nbs/learn/bound/20_quadratic_bound.ipynb #85f5fd3e
@@ -76,9 +118,9 @@ def _bound_rows(features, scores, order, rows, mean):
             continue
         x = a - log_mass
         low = math.exp(-abs(x))
-        join, root = (1. if x > 0 else low) / (1. + low), math.sqrt(curvature_weight(x))
+        join, root = (1.0 if x > 0 else low) / (1.0 + low), math.sqrt(curvature_weight(x))
         for i in range(len(mean)):
-            residual = f[i] - mean[i]                   # against the mean before the outcome joins
+            residual = f[i] - mean[i]  # against the mean before the outcome joins
             rows[used, i] = root * residual
             mean[i] += join * residual
         log_mass = max(a, log_mass) + math.log1p(low)
@@ -87,43 +129,96 @@ def _bound_rows(features, scores, order, rows, mean):
 
 # %% ../../nbs/learn/bound/20_quadratic_bound.ipynb #1969914b
 class Node(NamedTuple):
-    "A quadratic upper bound on the log of a partial sum: eq. (5)."
-    log_mass: float        # log z, nats: the value at the expansion point
-    mean: np.ndarray       # (n_params,) mu, the slope there
-    curvature: np.ndarray  # (n_params, n_params) Sigma, positive semidefinite
+    """A quadratic upper bound on the log of a partial sum: eq. (5).
+
+    Parameters
+    ----------
+    log_mass : float
+        log z, nats: the value at the expansion point.
+    mean : ndarray of shape (n_params,)
+        mu, the slope there.
+    curvature : ndarray of shape (n_params, n_params)
+        Sigma, positive semidefinite.
+    """
+
+    log_mass: float
+    mean: np.ndarray
+    curvature: np.ndarray
 
 # %% ../../nbs/learn/bound/20_quadratic_bound.ipynb #b4ac4791
 def bound_rows(
-    features:np.ndarray, # (n_outcomes, n_params) one row per outcome, f
-    scores:np.ndarray,   # (n_outcomes,) log-weights at the expansion point, log h + theta'f; -inf allowed, not everywhere
-    order:str|np.ndarray = 'smallest', # "smallest", "largest", "given", or the outcomes' ids in order
-)->tuple[float, np.ndarray, np.ndarray]: # log mass, (n_params,) mean, (n_outcomes - 1 or fewer, n_params) rows L
-    "The bound with its curvature as L'L, in O(n_outcomes * n_params): eq. (5)."
-    features, scores = np.ascontiguousarray(features, dtype=np.float64), np.ascontiguousarray(scores, dtype=np.float64)
+    features: np.ndarray, scores: np.ndarray, order: str | np.ndarray = 'smallest'
+) -> tuple[float, np.ndarray, np.ndarray]:
+    """The bound with its curvature as L'L, in O(n_outcomes * n_params): eq. (5).
+
+        Parameters
+        ----------
+        features : ndarray of shape (n_outcomes, n_params)
+            One row per outcome, f.
+        scores : ndarray of shape (n_outcomes,)
+            log-weights at the expansion point, log h + theta'f; -inf allowed, not everywhere.
+        order : str
+        or ndarray, default='smallest'
+            "smallest", "largest", "given", or the outcomes' ids in order.
+
+        Returns
+        -------
+        tuple[
+        float, ndarray, ndarray
+    ]
+            log mass, (n_params,) mean, (n_outcomes - 1 or fewer, n_params) rows L.
+    """
+    features = np.ascontiguousarray(features, dtype=np.float64)
+    scores = np.ascontiguousarray(scores, dtype=np.float64)
     if features.ndim != 2 or scores.shape != features.shape[:1]:
-        raise ValueError(f'scores has shape {scores.shape}, but features has shape {features.shape}; give one score per row of features')
+        raise ValueError(
+            f'scores has shape {scores.shape}, but features has shape {features.shape}; give one score per row of features'
+        )
     if not (scores > -np.inf).any() or not (scores < np.inf).all():
-        raise ValueError('scores must be below inf everywhere and above -inf somewhere; drop outcomes of infinite weight')
+        raise ValueError(
+            'scores must be below inf everywhere and above -inf somewhere; drop outcomes of infinite weight'
+        )
     ids = np.arange(len(scores))
-    if isinstance(order, str): ids = ids[:sort_outcomes(scores, order_kind(order), ids)]
-    else: ids = _checked_order(order, scores)
+    if isinstance(order, str):
+        ids = ids[: sort_outcomes(scores, order_kind(order), ids)]
+    else:
+        ids = _checked_order(order, scores)
     rows, mean = np.empty((max(len(ids) - 1, 0), features.shape[1])), np.empty(features.shape[1])
     log_mass, _ = _bound_rows(features, scores, ids, rows, mean)
     return log_mass, mean, rows
+
 
 def _checked_order(order, scores):
     "Ids in the caller's order, without the impossible outcomes."
     ids = np.asarray(order)
     if ids.shape != scores.shape or not np.array_equal(np.sort(ids), np.arange(len(scores))):
-        raise ValueError(f'order holds {ids.size} ids, but each of 0..{len(scores) - 1} is needed once; np.arange({len(scores)}) is one')
+        raise ValueError(
+            f'order holds {ids.size} ids, but each of 0..{len(scores) - 1} is needed once; np.arange({len(scores)}) is one'
+        )
     return np.ascontiguousarray(ids[scores[ids] > -np.inf], dtype=np.int64)
 
 # %% ../../nbs/learn/bound/20_quadratic_bound.ipynb #09251eb3
 def quadratic_bound(
-    features:np.ndarray, # (n_outcomes, n_params) one row per outcome, f
-    scores:np.ndarray,   # (n_outcomes,) log-weights at the expansion point, log h + theta'f; -inf allowed, not everywhere
-    order:str|np.ndarray = 'smallest', # "smallest", "largest", "given", or the outcomes' ids in order
-)->Node: # value, slope and curvature at the expansion point
-    "A parabola above log Z that touches it at the expansion point: eq. (5), Algorithm 1 mended."
+    features: np.ndarray, scores: np.ndarray, order: str | np.ndarray = 'smallest'
+) -> Node:
+    """A parabola above log Z that touches it at the expansion point.
+
+    Eq. (5), Algorithm 1 mended.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n_outcomes, n_params)
+        One row per outcome, f.
+    scores : ndarray of shape (n_outcomes,)
+        log-weights at the expansion point, log h + theta'f; -inf allowed, not everywhere.
+    order : str
+    or ndarray, default='smallest'
+        "smallest", "largest", "given", or the outcomes' ids in order.
+
+    Returns
+    -------
+    Node
+        Value, slope and curvature at the expansion point.
+    """
     log_mass, mean, rows = bound_rows(features, scores, order)
     return Node(log_mass, mean, rows.T @ rows)

@@ -14,20 +14,37 @@ import scipy.linalg
 import scipy.sparse
 from ..core.compiled import njit
 from ..core.majorize import solve_curvature
-from ..core.solver import State, samples_of, updates_per_step
+from ..core.solver import State, num_samples, updates_per_step
 from .class_space import ChainCurvature, chain_rows
 from .quadratic_bound import curvature_weight
 
 # %% ../../nbs/learn/bound/50_rank_one.ipynb #4ea3f28b
 def rank_one_step(
-    tables:list,          # one (n_outcomes, n_params) array per sample of the batch: features of its outcomes
-    labels:np.ndarray,    # (n_samples,) int, the outcome seen
-    params:np.ndarray,    # (n_params,) theta
-    ridge:float,          # > 0, lambda, per sample
-)->tuple[np.ndarray, np.ndarray]: # phi = A_B^-1 g_B, and A_B^-1
-    "The step of a batch by updates of rank one, outcomes as they stand: Algorithm 4 mended, eq. (P)."
+    tables: list, labels: np.ndarray, params: np.ndarray, ridge: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """The step of a batch by updates of rank one, outcomes as they stand.
+
+    Algorithm 4 mended, eq. (P).
+
+    Parameters
+    ----------
+    tables : list
+        One (n_outcomes, n_params) array per sample of the batch: features of its outcomes.
+    labels : ndarray of shape (n_samples,), int
+        The outcome seen.
+    params : ndarray of shape (n_params,)
+        theta.
+    ridge : float
+        > 0, lambda, per sample.
+
+    Returns
+    -------
+    tuple[ndarray, ndarray]
+        Phi = A_B^-1 g_B, and A_B^-1.
+    """
     total = len(tables) * ridge
-    inverse, phi = np.eye(len(params)) / total, params - sum(table[label] for table, label in zip(tables, labels)) / total
+    inverse = np.eye(len(params)) / total
+    phi = params - sum(table[label] for table, label in zip(tables, labels)) / total
     for table in tables:
         for j, (feature, score) in enumerate(zip(table, table @ params)):
             if j == 0:
@@ -45,27 +62,42 @@ def rank_one_step(
     return phi, inverse
 
 # %% ../../nbs/learn/bound/50_rank_one.ipynb #eed2059b
-def woodbury_solve(
-    curvature:ChainCurvature, # of a batch, with ridge on every column
-    rhs:np.ndarray,           # (n_params,)
-)->np.ndarray: # (n_params,) curvature^-1 rhs
-    "A solve that is linear in the number of features: eq. (W)."
+def woodbury_solve(curvature: ChainCurvature, rhs: np.ndarray) -> np.ndarray:
+    """A solve that is linear in the number of features: eq. (W).
+
+    Parameters
+    ----------
+    curvature : ChainCurvature
+        Of a batch, with ridge on every column.
+    rhs : ndarray of shape (n_params,)
+
+    Returns
+    -------
+    ndarray of shape (n_params,)
+        Curvature^-1 rhs.
+    """
     if not (curvature.ridge > 0).all():
-        raise ValueError('the ridge is 0 on some column, but eq. (W) divides by it; use solve="cholesky"')
+        raise ValueError(
+            'the ridge is 0 on some column, but eq. (W) divides by it; use solve="cholesky"'
+        )
     rows = curvature.features
     rows = np.asarray(rows.toarray() if scipy.sparse.issparse(rows) else rows, dtype=float)
-    sides = chain_rows(curvature.chain)                                # (n_samples, n_classes - 1, n_classes)
+    sides = chain_rows(curvature.chain)  # (n_samples, n_classes - 1, n_classes)
     flat, light = sides.reshape(-1, sides.shape[2]), rows / curvature.ridge
     gram = (flat @ flat.T) * np.kron(light @ rows.T, np.ones((sides.shape[1], sides.shape[1])))
     gram[np.diag_indices_from(gram)] += 1
     factor = scipy.linalg.cho_factor(gram, check_finite=False)
+
     def once(rhs):
         weights = rhs.reshape(curvature.n_classes, -1) / curvature.ridge
-        seen = np.einsum('ijk,ik->ij', sides, rows @ weights.T)        # L R^-1 g
+        seen = np.einsum('ijk,ik->ij', sides, rows @ weights.T)  # L R^-1 g
         back = scipy.linalg.cho_solve(factor, seen.ravel(), check_finite=False).reshape(seen.shape)
         return (weights - np.einsum('ijk,ij->ik', sides, back).T @ light).ravel()
+
     found = once(rhs)
-    return found + once(rhs - curvature.times(found))                  # the digits that dividing by the ridge has cost
+    return found + once(
+        rhs - curvature.times(found)
+    )  # the digits that dividing by the ridge has cost
 
 # %% ../../nbs/learn/bound/50_rank_one.ipynb #d83b7cec
 @njit(cache=True)
@@ -75,98 +107,244 @@ def _rank_one(features, order, join, bend, weights, inverse, phi):
     n_classes = order.shape[1]
     mean, row = np.empty(n_classes), np.empty(n_classes * d)
     for i in range(n):
-        mean[:] = 0.
+        mean[:] = 0.0
         for j in range(n_classes):
             own = order[i, j]
-            if j and join[i, j] == 0. and bend[i, j] == 0.: continue
+            if j and join[i, j] == 0.0 and bend[i, j] == 0.0:
+                continue
             for k in range(n_classes):
-                gap = (1. if k == own else 0.) - mean[k]
+                gap = (1.0 if k == own else 0.0) - mean[k]
                 mean[k] += join[i, j] * gap
-                row[k * d:(k + 1) * d] = gap * features[i]
+                row[k * d : (k + 1) * d] = gap * features[i]
             side = inverse @ row
-            scale = 1. + bend[i, j] * (row @ side)
+            scale = 1.0 + bend[i, j] * (row @ side)
             move = (weights[i] * join[i, j] - bend[i, j] * (row @ phi)) / scale
             for p in range(len(row)):
                 phi[p] += move * side[p]
-                if bend[i, j] > 0.: inverse[p] -= (bend[i, j] / scale * side[p]) * side
+                if bend[i, j] > 0.0:
+                    inverse[p] -= (bend[i, j] / scale * side[p]) * side
+
 
 def sherman_morrison_solve(
-    problem:Any,              # multinomial `LogLinear` with a ridge on every column
-    params:np.ndarray,        # (n_params,) theta
-    batch:np.ndarray,         # (n,) ids of samples
-    order:str = 'smallest',   # of the outcomes: "smallest" or "largest"
-)->tuple[np.ndarray, np.ndarray]: # phi = A_B^-1 g_B, and A_B^-1
-    "The step of a batch by updates of rank one, compiled: Algorithm 4 mended. For teaching; eq. (W) and Cholesky are better."
-    curvature = problem.bound_at(params, batch, order).curvature
-    if not (curvature.ridge > 0).all(): raise ValueError('the ridge is 0 on some column, but M starts from its inverse; use solve="cholesky"')
-    rows = np.asarray(curvature.features.toarray() if scipy.sparse.issparse(curvature.features) else curvature.features, dtype=float)
-    weights = np.ones(len(batch)) if problem.sample_weight is None else np.asarray(problem.sample_weight, dtype=float)[batch]
-    base, seen = np.tile(curvature.ridge, curvature.n_classes), np.zeros((curvature.n_classes, rows.shape[1]))
+    problem: Any, params: np.ndarray, batch: np.ndarray, order: str = 'smallest'
+) -> tuple[np.ndarray, np.ndarray]:
+    """The step of a batch by updates of rank one, compiled.
+
+    Algorithm 4 mended. For teaching; eq. (W) and Cholesky are better.
+
+    Parameters
+    ----------
+    problem : object
+        Multinomial `LogLinear` with a ridge on every column.
+    params : ndarray of shape (n_params,)
+        theta.
+    batch : ndarray of shape (n,)
+        Ids of samples.
+    order : str, default='smallest'
+        Of the outcomes: "smallest" or "largest".
+
+    Returns
+    -------
+    tuple[ndarray, ndarray]
+        Phi = A_B^-1 g_B, and A_B^-1.
+    """
+    curvature = problem.quadratic_bound(params, batch, order).curvature
+    if not (curvature.ridge > 0).all():
+        raise ValueError(
+            'the ridge is 0 on some column, but M starts from its inverse; use solve="cholesky"'
+        )
+    rows = np.asarray(
+        curvature.features.toarray()
+        if scipy.sparse.issparse(curvature.features)
+        else curvature.features,
+        dtype=float,
+    )
+    weights = (
+        np.ones(len(batch))
+        if problem.sample_weight is None
+        else np.asarray(problem.sample_weight, dtype=float)[batch]
+    )
+    base = np.tile(curvature.ridge, curvature.n_classes)
+    seen = np.zeros((curvature.n_classes, rows.shape[1]))
     np.add.at(seen, problem.labels[batch], weights[:, None] * rows)
     inverse, phi = np.diag(1 / base), params - seen.ravel() / base
     chain = curvature.chain
-    _rank_one(np.ascontiguousarray(rows), chain.order, chain.join, chain.bend, weights, inverse, phi)
+    _rank_one(
+        np.ascontiguousarray(rows), chain.order, chain.join, chain.bend, weights, inverse, phi
+    )
     return phi, inverse
 
 # %% ../../nbs/learn/bound/50_rank_one.ipynb #49e85ffe
 @dataclass(frozen=True)
 class RankOneMajorizer:
-    "The step of a mini-batch from its terms of rank one: SBM, Algorithm 4 mended. Ends near the optimum, not in it (E19)."
-    learning_rate: float = 1.      # > 0, eta
-    decay: float = 0.              # >= 0; update k has the rate learning_rate / (1 + decay * k)
-    batch_size: int = 6            # p, samples per update
-    solve: str = 'auto'            # "woodbury", "cholesky", "sherman-morrison" as in the report, or "auto": the cheaper of the first two
-    n_updates: int|str = 'pass'    # updates per step
-    order: str = 'smallest'        # of the outcomes: "smallest" or "largest"
-    needs: ClassVar = ('draw', 'bound_at', 'n_samples', 'n_classes', 'labels')
+    """The step of a mini-batch from its terms of rank one.
+
+    SBM, Algorithm 4 mended. Ends near the optimum, not in it (E19).
+
+    Parameters
+    ----------
+    learning_rate : float, default=1.0
+        > 0, eta.
+    learning_rate_decay : float, default=0.0
+        >= 0; update k has the rate learning_rate / (1 + decay * k).
+    batch_size : int, default=6
+        p, samples per update.
+    solve : str, default='auto'
+        "woodbury", "cholesky", "sherman-morrison" as in the report, or "auto": the cheaper
+        of the first two.
+    n_updates : int or str, default='pass'
+        Updates per step.
+    order : str, default='smallest'
+        Of the outcomes: "smallest" or "largest".
+    """
+
+    learning_rate: float = 1.0
+    learning_rate_decay: float = 0.0
+    batch_size: int = 6
+    solve: str = 'auto'
+    n_updates: int | str = 'pass'
+    order: str = 'smallest'
+    needs: ClassVar = ('draw', 'quadratic_bound', 'n_samples', 'n_classes', 'labels')
 
     def __post_init__(self):
-        if not self.learning_rate > 0: raise ValueError(f'learning_rate={self.learning_rate} is not above 0; 1 is the step of the bound')
-        if not self.batch_size >= 1: raise ValueError(f'batch_size={self.batch_size} is not a number from 1 up')
+        if not self.learning_rate > 0:
+            raise ValueError(
+                f'learning_rate={self.learning_rate} is not above 0; 1 is the step of the bound'
+            )
+        if not self.batch_size >= 1:
+            raise ValueError(f'batch_size={self.batch_size} is not a number from 1 up')
         if self.solve not in ('auto', 'woodbury', 'cholesky', 'sherman-morrison'):
-            raise ValueError(f'solve={self.solve!r} is not one of "auto", "woodbury", "cholesky", "sherman-morrison"')
-    def init(self, problem:Any, params:np.ndarray)->State: # holds a copy of params
-        "The first state."
+            raise ValueError(
+                f'solve={self.solve!r} is not one of "auto", "woodbury", "cholesky", "sherman-morrison"'
+            )
+
+    def init(self, problem: Any, params: np.ndarray) -> State:
+        """The first state.
+
+        Parameters
+        ----------
+        problem : object
+        params : ndarray
+
+        Returns
+        -------
+        State
+            Holds a copy of params.
+        """
         return State(params=params.copy())
-    def tiny(self)->'RankOneMajorizer': # compiles everything
-        "The same solver, one update a step."
+
+    def warmup_problem(self) -> 'RankOneMajorizer':
+        """The same solver, one update a step.
+
+        Returns
+        -------
+        RankOneMajorizer
+            Compiles everything.
+        """
         return replace(self, n_updates=1, batch_size=1)
-    def way(self, problem:Any, params:np.ndarray, batch:np.ndarray)->np.ndarray: # (n_params,) A_B^-1 g_B
-        "The step of one batch."
-        if self.solve == 'sherman-morrison': return sherman_morrison_solve(problem, params.astype(float), batch, self.order)[0]
-        bound = problem.bound_at(params, batch, self.order)
-        few = isinstance(bound.curvature, ChainCurvature) and len(batch) * (problem.n_classes - 1) < len(params) and (bound.curvature.ridge > 0).all()
-        if self.solve == 'woodbury' or (self.solve == 'auto' and few): return woodbury_solve(bound.curvature, bound.slope)
-        return solve_curvature(bound.curvature, bound.slope, 'auto' if self.solve == 'auto' else 'cholesky')[0]
-    def step(self, problem:Any, state:State, rng:np.random.Generator)->State: # one step later
-        "Make `n_updates` updates: eq. (9)."
-        size, params = min(self.batch_size, samples_of(problem)), state.params.copy()
-        n_updates, per_pass = updates_per_step(self.n_updates, problem, size), samples_of(problem) / size
+
+    def way(self, problem: Any, params: np.ndarray, batch: np.ndarray) -> np.ndarray:
+        """The step of one batch.
+
+        Parameters
+        ----------
+        problem : object
+        params : ndarray
+        batch : ndarray
+
+        Returns
+        -------
+        ndarray of shape (n_params,)
+            A_B^-1 g_B.
+        """
+        if self.solve == 'sherman-morrison':
+            return sherman_morrison_solve(problem, params.astype(float), batch, self.order)[0]
+        bound = problem.quadratic_bound(params, batch, self.order)
+        few = (
+            isinstance(bound.curvature, ChainCurvature)
+            and len(batch) * (problem.n_classes - 1) < len(params)
+            and (bound.curvature.ridge > 0).all()
+        )
+        if self.solve == 'woodbury' or (self.solve == 'auto' and few):
+            return woodbury_solve(bound.curvature, bound.slope)
+        return solve_curvature(
+            bound.curvature, bound.slope, 'auto' if self.solve == 'auto' else 'cholesky'
+        )[0]
+
+    def step(self, problem: Any, state: State, rng: np.random.Generator) -> State:
+        """Make `n_updates` updates: eq. (9).
+
+        Parameters
+        ----------
+        problem : object
+        state : State
+        rng : Generator
+
+        Returns
+        -------
+        State
+            One step later.
+        """
+        size, params = min(self.batch_size, num_samples(problem)), state.params.copy()
+        n_updates = updates_per_step(self.n_updates, problem, size)
+        per_pass = num_samples(problem) / size
         for k in range(n_updates):
             way = self.way(problem, params, problem.draw(rng, size))
-            params = (params - self.learning_rate / (1 + self.decay * (state.n_passes * per_pass + k)) * way).astype(problem.dtype)
+            params = (
+                params
+                - self.learning_rate
+                / (1 + self.learning_rate_decay * (state.n_epochs * per_pass + k))
+                * way
+            ).astype(problem.dtype)
         return state.advance(params, n_updates * size, n_updates / per_pass)
 
 # %% ../../nbs/learn/bound/50_rank_one.ipynb #23e9e3ba
 class LowRank(NamedTuple):
-    "A matrix above a sum of rank-one terms: basis' diag(size) basis + diag(rest)."
-    basis: np.ndarray  # (rank, n_params) orthonormal rows, V
-    size: np.ndarray   # (rank,) >= 0, S
-    rest: np.ndarray   # (n_params,) >= 0, D
+    """A matrix above a sum of rank-one terms: basis' diag(size) basis + diag(rest).
 
-def low_rank(
-    rows:np.ndarray,  # (n_rows, n_params) terms a: the matrix is rows'rows
-    rank:int,         # directions to keep, at least 1
-)->LowRank: # basis, size, rest
-    "An upper bound of low rank plus diagonal, term by term, cross terms kept."
-    basis, size, rest = np.zeros((0, rows.shape[1])), np.zeros(0), np.zeros(rows.shape[1])
+    Parameters
+    ----------
+    basis : ndarray of shape (rank, n_params)
+        Orthonormal rows, V.
+    size : ndarray of shape (rank,)
+        >= 0, S.
+    rest : ndarray of shape (n_params,)
+        >= 0, D.
+    """
+
+    basis: np.ndarray
+    size: np.ndarray
+    rest: np.ndarray
+
+
+def low_rank(rows: np.ndarray, rank: int) -> LowRank:
+    """An upper bound of low rank plus diagonal, term by term, cross terms kept.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_rows, n_params)
+        Terms a: the matrix is rows'rows.
+    rank : int
+        Directions to keep, at least 1.
+
+    Returns
+    -------
+    LowRank
+        Basis, size, rest.
+    """
+    basis = np.zeros((0, rows.shape[1]))
+    size = np.zeros(0)
+    rest = np.zeros(rows.shape[1])
     for row in np.asarray(rows, dtype=float):
         inside = basis @ row
         off = row - inside @ basis
-        off -= (basis @ off) @ basis                                   # twice is enough
+        off -= (basis @ off) @ basis  # twice is enough
         length = np.linalg.norm(off)
         new = length > 1e-12 * np.linalg.norm(row)
-        if new: basis, size, inside = np.vstack([basis, off / length]), np.append(size, 0), np.append(inside, length)
+        if new:
+            basis = np.vstack([basis, off / length])
+            size = np.append(size, 0)
+            inside = np.append(inside, length)
         size, turn = np.linalg.eigh(np.diag(size) + np.outer(inside, inside))
         basis, size = turn.T @ basis, np.maximum(size, 0)
         if len(size) > rank:
@@ -174,12 +352,23 @@ def low_rank(
             basis, size = basis[1:], size[1:]
     return LowRank(basis, size, rest)
 
-def low_rank_solve(
-    low:LowRank,        # the matrix
-    ridge:np.ndarray,   # (n_params,) >= 0, added to its diagonal, which must end above 0
-    rhs:np.ndarray,     # (n_params,)
-)->np.ndarray: # (n_params,) (matrix + ridge)^-1 rhs
-    "A solve with diagonal plus low rank, O(n_params * rank^2): eq. (W)."
+
+def low_rank_solve(low: LowRank, ridge: np.ndarray, rhs: np.ndarray) -> np.ndarray:
+    """A solve with diagonal plus low rank, O(n_params * rank^2): eq. (W).
+
+    Parameters
+    ----------
+    low : LowRank
+        The matrix.
+    ridge : ndarray of shape (n_params,)
+        >= 0, added to its diagonal, which must end above 0.
+    rhs : ndarray of shape (n_params,)
+
+    Returns
+    -------
+    ndarray of shape (n_params,)
+        (matrix + ridge)^-1 rhs.
+    """
     base, rows = low.rest + ridge, low.basis * np.sqrt(low.size)[:, None]
     light = rows / base
     return rhs / base - light.T @ np.linalg.solve(np.eye(len(rows)) + light @ rows.T, light @ rhs)

@@ -11,138 +11,362 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.linalg
 from ..core.majorize import MOST_DENSE, solve_curvature, solve_dense
-from ..core.solver import State, samples_of, updates_per_step
+from ..core.solver import State, num_samples, updates_per_step
 
 # %% ../../nbs/learn/bound/40_stochastic.ipynb #101dfc7a
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StochasticState(State):
-    "What the stochastic majorizer remembers besides; nothing with curvature=\"batch\"."
-    mean: np.ndarray | None = None     # (n_params, n_params) averaged curvature of all samples
-    factor: np.ndarray | None = None   # (n_params, n_params) lower Cholesky factor of an earlier average
-    n_averaged: int = 0                # batches in the average
-    n_factored: int = 0                # batches in the factor's average
+    """What the stochastic majorizer remembers besides; nothing with curvature="batch".
 
-def cholesky_or_more(
-    matrix:np.ndarray, # (n, n) symmetric, positive semidefinite
-)->np.ndarray: # (n, n) lower triangular L, LL' about the matrix
-    "A Cholesky factor; a trace of ridge is added where the matrix is singular to rounding."
-    size = float(np.trace(matrix)) / len(matrix) or 1.
-    for extra in (0., 1e-12, 1e-9, 1e-6):
-        try: return scipy.linalg.cholesky(matrix + extra * size * np.eye(len(matrix)) if extra else matrix, lower=True, check_finite=False)
-        except np.linalg.LinAlgError: pass
+    Parameters
+    ----------
+    mean : ndarray or None of shape (n_params, n_params), default=None
+        Averaged curvature of all samples.
+    factor : ndarray or None, default=None
+    n_averaged : int, default=0
+        Batches in the average.
+    n_factored : int, default=0
+        Batches in the factor's average.
+    """
+
+    mean: np.ndarray | None = None
+    factor: np.ndarray | None = (
+        None  # (n_params, n_params) lower Cholesky factor of an earlier average
+    )
+    n_averaged: int = 0
+    n_factored: int = 0
+
+
+def cholesky_or_more(matrix: np.ndarray) -> np.ndarray:
+    """A Cholesky factor; a trace of ridge is added where the matrix is singular to rounding.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n, n)
+        Symmetric, positive semidefinite.
+
+    Returns
+    -------
+    ndarray of shape (n, n)
+        Lower triangular L, LL' about the matrix.
+    """
+    size = float(np.trace(matrix)) / len(matrix) or 1.0
+    for extra in (0.0, 1e-12, 1e-9, 1e-6):
+        try:
+            return scipy.linalg.cholesky(
+                matrix + extra * size * np.eye(len(matrix)) if extra else matrix,
+                lower=True,
+                check_finite=False,
+            )
+        except np.linalg.LinAlgError:
+            pass
     raise np.linalg.LinAlgError('the averaged curvature is not positive')
 
 # %% ../../nbs/learn/bound/40_stochastic.ipynb #b987133a
 @dataclass(frozen=True)
 class StochasticMajorizer:
-    "Steps to the minimum of the bound of a mini-batch: SBM, Algorithm 3, with eq. (A) for the curvature or as printed."
-    learning_rate: float = 1.      # > 0, eta_0; 1 goes to the minimum of the batch's bound
-    decay: float = .1              # >= 0, c; update k has the rate learning_rate / (1 + c k)
-    batch_size: int = 256          # p, samples per update
-    curvature: str = 'average'     # "average": over all batches so far, arrives; "batch": of the batch alone, Algorithm 3, does not
-    n_updates: int|str = 'pass'    # updates per step
-    order: str = 'smallest'        # of the outcomes: "smallest" or "largest"
-    needs: ClassVar = ('draw', 'bound_at', 'n_samples')
+    """Steps to the minimum of the bound of a mini-batch.
+
+    SBM, Algorithm 3, with eq. (A) for the curvature or as printed.
+
+    Parameters
+    ----------
+    learning_rate : float, default=1.0
+        > 0, eta_0; 1 goes to the minimum of the batch's bound.
+    learning_rate_decay : float, default=0.1
+        >= 0, c; update k has the rate learning_rate / (1 + c k).
+    batch_size : int, default=256
+        p, samples per update.
+    curvature : str, default='average'
+        "average": over all batches so far, arrives; "batch": of the batch alone, Algorithm
+        3, does not.
+    n_updates : int or str, default='pass'
+        Updates per step.
+    order : str, default='smallest'
+        Of the outcomes: "smallest" or "largest".
+    """
+
+    learning_rate: float = 1.0
+    learning_rate_decay: float = 0.1
+    batch_size: int = 256
+    curvature: str = 'average'
+    n_updates: int | str = 'pass'
+    order: str = 'smallest'
+    needs: ClassVar = ('draw', 'quadratic_bound', 'n_samples')
 
     def __post_init__(self):
-        if not self.learning_rate > 0: raise ValueError(f'learning_rate={self.learning_rate} is not above 0; 1 is the step of the bound')
-        if not self.decay >= 0: raise ValueError(f'decay={self.decay} is not a number from 0 up; 0 keeps the rate as it is')
-        if not self.batch_size >= 1: raise ValueError(f'batch_size={self.batch_size} is not a number from 1 up')
-        if self.curvature not in ('average', 'batch'): raise ValueError(f'curvature={self.curvature!r} is neither "average" nor "batch"')
-    def init(self, problem:Any, params:np.ndarray)->StochasticState: # holds a copy of params
-        "The first state."
+        if not self.learning_rate > 0:
+            raise ValueError(
+                f'learning_rate={self.learning_rate} is not above 0; 1 is the step of the bound'
+            )
+        if not self.learning_rate_decay >= 0:
+            raise ValueError(
+                f'learning_rate_decay={self.learning_rate_decay} is not a number from 0 up; 0 keeps the rate as it is'
+            )
+        if not self.batch_size >= 1:
+            raise ValueError(f'batch_size={self.batch_size} is not a number from 1 up')
+        if self.curvature not in ('average', 'batch'):
+            raise ValueError(f'curvature={self.curvature!r} is neither "average" nor "batch"')
+
+    def init(self, problem: Any, params: np.ndarray) -> StochasticState:
+        """The first state.
+
+        Parameters
+        ----------
+        problem : object
+        params : ndarray
+
+        Returns
+        -------
+        StochasticState
+            Holds a copy of params.
+        """
         if self.curvature == 'average' and len(params) > 2 * MOST_DENSE:
-            raise ValueError(f'n_params is {len(params)}, but an averaged curvature is a matrix of at most {2 * MOST_DENSE} rows; use Majorizer(solve="cg")')
+            raise ValueError(
+                f'n_params is {len(params)}, but an averaged curvature is a matrix of at most {2 * MOST_DENSE} rows; use Majorizer(solve="cg")'
+            )
         return StochasticState(params=params.copy())
-    def tiny(self)->'StochasticMajorizer': # compiles everything
-        "The same solver, one update a step."
+
+    def warmup_problem(self) -> 'StochasticMajorizer':
+        """The same solver, one update a step.
+
+        Returns
+        -------
+        StochasticMajorizer
+            Compiles everything.
+        """
         return replace(self, n_updates=1, batch_size=1)
-    def step(self, problem:Any, state:StochasticState, rng:np.random.Generator)->StochasticState: # one step later
-        "Make `n_updates` updates: eq. (9) or eq. (A)."
-        per_pass = samples_of(problem) / min(self.batch_size, samples_of(problem))
-        n_updates, params, memory = updates_per_step(self.n_updates, problem, self.batch_size), state.params.astype(float), _Average(state)
+
+    def step(
+        self, problem: Any, state: StochasticState, rng: np.random.Generator
+    ) -> StochasticState:
+        """Make `n_updates` updates: eq. (9) or eq. (A).
+
+        Parameters
+        ----------
+        problem : object
+        state : StochasticState
+        rng : Generator
+
+        Returns
+        -------
+        StochasticState
+            One step later.
+        """
+        per_pass = num_samples(problem) / min(self.batch_size, num_samples(problem))
+        n_updates = updates_per_step(self.n_updates, problem, self.batch_size)
+        params = state.params.astype(float)
+        memory = _Average(state)
         for k in range(n_updates):
-            rate = self.learning_rate / (1 + self.decay * (state.n_passes * per_pass + k))
-            batch = problem.draw(rng, min(self.batch_size, samples_of(problem)))
-            bound = problem.bound_at(params.astype(problem.dtype), batch, self.order)
-            way = memory.solve(bound, per_pass) if self.curvature == 'average' else solve_curvature(bound.curvature, bound.slope)[0]
+            rate = self.learning_rate / (
+                1 + self.learning_rate_decay * (state.n_epochs * per_pass + k)
+            )
+            batch = problem.draw(rng, min(self.batch_size, num_samples(problem)))
+            bound = problem.quadratic_bound(params.astype(problem.dtype), batch, self.order)
+            way = (
+                memory.solve(bound, per_pass)
+                if self.curvature == 'average'
+                else solve_curvature(bound.curvature, bound.slope)[0]
+            )
             params -= rate * way
-        return state.advance(params.astype(problem.dtype), n_updates * len(batch), n_updates / per_pass, **memory.fields)
+        return state.advance(
+            params.astype(problem.dtype),
+            n_updates * len(batch),
+            n_updates / per_pass,
+            **memory.fields,
+        )
 
 # %% ../../nbs/learn/bound/40_stochastic.ipynb #39332b3f
 class _Average:
     "The averaged curvature while a step lasts."
+
     def __init__(self, state):
         self.mean = None if state.mean is None else state.mean.copy()
-        self.factor, self.n_averaged, self.n_factored = state.factor, state.n_averaged, state.n_factored
+        self.factor = state.factor
+        self.n_averaged = state.n_averaged
+        self.n_factored = state.n_factored
+
     def solve(self, bound, share):
         "The batch's gradient, solved with the average so far; then its curvature joins the average."
         fresh = share * bound.curvature.matrix()
         self.n_averaged += 1
-        self.mean = fresh if self.mean is None else self.mean + (fresh - self.mean) / self.n_averaged
-        if self.factor is None: self._refactor()
+        self.mean = (
+            fresh if self.mean is None else self.mean + (fresh - self.mean) / self.n_averaged
+        )
+        if self.factor is None:
+            self._refactor()
         way = share * scipy.linalg.cho_solve((self.factor, True), bound.slope, check_finite=False)
-        if self.n_averaged >= 1.25 * self.n_factored: self._refactor()
+        if self.n_averaged >= 1.25 * self.n_factored:
+            self._refactor()
         return way
-    def _refactor(self): self.factor, self.n_factored = cholesky_or_more(self.mean), self.n_averaged
+
+    def _refactor(self):
+        self.factor, self.n_factored = cholesky_or_more(self.mean), self.n_averaged
+
     @property
-    def fields(self): return dict(mean=self.mean, factor=self.factor, n_averaged=self.n_averaged, n_factored=self.n_factored)
+    def fields(self):
+        return dict(
+            mean=self.mean,
+            factor=self.factor,
+            n_averaged=self.n_averaged,
+            n_factored=self.n_factored,
+        )
 
 # %% ../../nbs/learn/bound/40_stochastic.ipynb #479e816f
 @dataclass(frozen=True, kw_only=True, eq=False)
 class IncrementalState(State):
-    "What the incremental majorizer remembers besides."
-    points: np.ndarray | None = None     # (n_blocks, n_params) where each block was last bounded
-    curvature: np.ndarray | None = None  # (n_params, n_params) sum of the blocks' curvatures
-    pull: np.ndarray | None = None       # (n_params,) sum of curvature times point, minus gradient
-    n_rounds: int = 0                    # times that all blocks were visited
+    """What the incremental majorizer remembers besides.
+
+    Parameters
+    ----------
+    points : ndarray or None of shape (n_blocks, n_params), default=None
+        Where each block was last bounded.
+    curvature : ndarray or None of shape (n_params, n_params), default=None
+        Sum of the blocks' curvatures.
+    pull : ndarray or None of shape (n_params,), default=None
+        Sum of curvature times point, minus gradient.
+    n_rounds : int, default=0
+        Times that all blocks were visited.
+    """
+
+    points: np.ndarray | None = None
+    curvature: np.ndarray | None = None
+    pull: np.ndarray | None = None
+    n_rounds: int = 0
+
 
 def _piece(problem, point, block, order, relaxation):
     "Curvature of a block's bound, and its pull."
-    bound = problem.bound_at(point.astype(problem.dtype), block, order)
+    bound = problem.quadratic_bound(point.astype(problem.dtype), block, order)
     matrix = bound.curvature.matrix() / relaxation
     return matrix, matrix @ point - bound.slope
 
 # %% ../../nbs/learn/bound/40_stochastic.ipynb #162f219a
 @dataclass(frozen=True)
 class IncrementalMajorizer:
-    "Keeps the last bound of every block of samples and moves to the minimum of their sum: eq. (I)."
-    batch_size: int = 256          # samples per block
-    order: str = 'alternating'     # of the outcomes: "smallest", "largest", or one after the other, round by round
-    relaxation: float = 1.         # in (0, 2), eta: curvatures are divided by it; above 1 faster in all trials, without a proof
-    needs: ClassVar = ('bound_at', 'n_samples')
+    """Keeps the last bound of every block of samples and moves to the minimum of their sum.
+
+    Eq. (I).
+
+    Parameters
+    ----------
+    batch_size : int, default=256
+        Samples per block.
+    order : str, default='alternating'
+        Of the outcomes: "smallest", "largest", or one after the other, round by round.
+    relaxation : float, default=1.0
+        In (0, 2), eta: curvatures are divided by it; above 1 faster in all trials, without
+        a proof.
+    """
+
+    batch_size: int = 256
+    order: str = 'alternating'
+    relaxation: float = 1.0
+    needs: ClassVar = ('quadratic_bound', 'n_samples')
 
     def __post_init__(self):
-        if not self.batch_size >= 1: raise ValueError(f'batch_size={self.batch_size} is not a number from 1 up')
-        if not 0 < self.relaxation < 2: raise ValueError(f'relaxation={self.relaxation} is outside (0, 2); 1 is safe, 1.8 fast')
+        if not self.batch_size >= 1:
+            raise ValueError(f'batch_size={self.batch_size} is not a number from 1 up')
+        if not 0 < self.relaxation < 2:
+            raise ValueError(f'relaxation={self.relaxation} is outside (0, 2); 1 is safe, 1.8 fast')
         if self.order not in ('smallest', 'largest', 'alternating'):
-            raise ValueError(f'order={self.order!r} is not one of "smallest", "largest", "alternating"')
-    def init(self, problem:Any, params:np.ndarray)->IncrementalState: # holds a copy of params
-        "The first state; the bounds are found in the first step."
+            raise ValueError(
+                f'order={self.order!r} is not one of "smallest", "largest", "alternating"'
+            )
+
+    def init(self, problem: Any, params: np.ndarray) -> IncrementalState:
+        """The first state; the bounds are found in the first step.
+
+        Parameters
+        ----------
+        problem : object
+        params : ndarray
+
+        Returns
+        -------
+        IncrementalState
+            Holds a copy of params.
+        """
         if len(params) > 2 * MOST_DENSE:
-            raise ValueError(f'n_params is {len(params)}, but the summed curvature is a matrix of at most {2 * MOST_DENSE} rows; use Majorizer(solve="cg")')
+            raise ValueError(
+                f'n_params is {len(params)}, but the summed curvature is a matrix of at most {2 * MOST_DENSE} rows; use Majorizer(solve="cg")'
+            )
         return IncrementalState(params=params.copy())
-    def _order(self, n_rounds): return ('smallest', 'largest')[n_rounds % 2] if self.order == 'alternating' else self.order
-    def blocks(self, problem:Any)->list[np.ndarray]: # ids of samples, shuffled once and for all
-        "The samples in blocks of about `batch_size`."
-        ids = np.random.default_rng(0).permutation(samples_of(problem))
+
+    def _order(self, n_rounds):
+        return ('smallest', 'largest')[n_rounds % 2] if self.order == 'alternating' else self.order
+
+    def blocks(self, problem: Any) -> list[np.ndarray]:
+        """The samples in blocks of about `batch_size`.
+
+        Parameters
+        ----------
+        problem : object
+
+        Returns
+        -------
+        list[ndarray]
+            Ids of samples, shuffled once and for all.
+        """
+        ids = np.random.default_rng(0).permutation(num_samples(problem))
         return np.array_split(ids, max(1, round(len(ids) / self.batch_size)))
-    def step(self, problem:Any, state:IncrementalState, rng:np.random.Generator)->IncrementalState: # one step later
-        "Visit every block once, in a new order; the first step bounds all of them at the start."
-        blocks, new, old = self.blocks(problem), self._order(state.n_rounds), self._order(state.n_rounds - 1)
-        if state.points is None: return self._first(problem, state, blocks, new)
-        points, curvature, pull, params = (np.array(part, dtype=float) for part in (state.points, state.curvature, state.pull, state.params))
+
+    def step(
+        self, problem: Any, state: IncrementalState, rng: np.random.Generator
+    ) -> IncrementalState:
+        """Visit every block once, in a new order.
+
+        The first step bounds all of them at the start.
+
+        Parameters
+        ----------
+        problem : object
+        state : IncrementalState
+        rng : Generator
+
+        Returns
+        -------
+        IncrementalState
+            One step later.
+        """
+        blocks = self.blocks(problem)
+        new = self._order(state.n_rounds)
+        old = self._order(state.n_rounds - 1)
+        if state.points is None:
+            return self._first(problem, state, blocks, new)
+        points, curvature, pull, params = (
+            np.array(part, dtype=float)
+            for part in (state.points, state.curvature, state.pull, state.params)
+        )
         for b in rng.permutation(len(blocks)):
             for sign, point, order in ((-1, points[b], old), (1, params, new)):
                 matrix, push = _piece(problem, point, blocks[b], order, self.relaxation)
-                curvature += sign * matrix; pull += sign * push
+                curvature += sign * matrix
+                pull += sign * push
             points[b] = params
             params = solve_dense(curvature.copy(), pull)
         return self._next(problem, state, params, points, curvature, pull)
+
     def _first(self, problem, state, blocks, order):
         start = state.params.astype(float)
         pieces = [_piece(problem, start, block, order, self.relaxation) for block in blocks]
         curvature, pull = sum(piece[0] for piece in pieces), sum(piece[1] for piece in pieces)
-        return self._next(problem, state, solve_dense(curvature.copy(), pull), np.tile(start, (len(blocks), 1)), curvature, pull)
+        return self._next(
+            problem,
+            state,
+            solve_dense(curvature.copy(), pull),
+            np.tile(start, (len(blocks), 1)),
+            curvature,
+            pull,
+        )
+
     def _next(self, problem, state, params, points, curvature, pull):
-        return state.advance(params.astype(problem.dtype), problem.n_terms, 1., points=points, curvature=curvature, pull=pull, n_rounds=state.n_rounds + 1)
+        return state.advance(
+            params.astype(problem.dtype),
+            problem.n_terms,
+            1.0,
+            points=points,
+            curvature=curvature,
+            pull=pull,
+            n_rounds=state.n_rounds + 1,
+        )

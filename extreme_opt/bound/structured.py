@@ -24,26 +24,31 @@ from .quadratic_bound import curvature_weight, order_kind, sort_outcomes
 def _scaled_sums(scores, transitions, nodes, edges):
     "Forward and backward with rescaled probabilities: fills nodes, adds to edges, returns log Z."
     n_words, K = scores.shape
-    top, out = transitions.max(), 0.
-    factor, emit, scale, back = np.exp(transitions - top), np.empty((n_words, K)), np.empty(n_words), np.ones(K)
+    top, out = transitions.max(), 0.0
+    factor = np.exp(transitions - top)
+    emit = np.empty((n_words, K))
+    scale = np.empty(n_words)
+    back = np.ones(K)
     for t in range(n_words):
         high = scores[t].max()
-        out += high + (top if t else 0.)
-        scale[t] = 0.
+        out += high + (top if t else 0.0)
+        scale[t] = 0.0
         for u in range(K):
-            emit[t, u], before = math.exp(scores[t, u] - high), 1.
+            emit[t, u], before = math.exp(scores[t, u] - high), 1.0
             if t:
-                before = 0.
-                for v in range(K): before += nodes[t - 1, v] * factor[v, u]
+                before = 0.0
+                for v in range(K):
+                    before += nodes[t - 1, v] * factor[v, u]
             nodes[t, u] = emit[t, u] * before
             scale[t] += nodes[t, u]
         nodes[t] /= scale[t]
         out += math.log(scale[t])
     for t in range(n_words - 1, 0, -1):
         after = emit[t] * back / scale[t]
-        for u in range(K): nodes[t, u] *= back[u]
+        for u in range(K):
+            nodes[t, u] *= back[u]
         for v in range(K):
-            back[v] = 0.
+            back[v] = 0.0
             for u in range(K):
                 back[v] += factor[v, u] * after[u]
                 edges[v, u] += nodes[t - 1, v] * factor[v, u] * after[u]
@@ -54,54 +59,91 @@ def _scaled_sums(scores, transitions, nodes, edges):
 @njit(cache=True)
 def _log_sum(values):
     "log-sum-exp of a short vector."
-    top, total = values.max(), 0.
-    for value in values: total += math.exp(value - top)
+    top, total = values.max(), 0.0
+    for value in values:
+        total += math.exp(value - top)
     return top + math.log(total)
+
 
 @njit(cache=True)
 def _log_sums(scores, transitions, nodes, edges):
     "The same with logarithms throughout, for scores that no exponential survives."
     n_words, K = scores.shape
-    front, back, came = np.empty((n_words, K)), np.zeros(K), np.empty(K)
+    front = np.empty((n_words, K))
+    back = np.zeros(K)
+    came = np.empty(K)
     front[0] = scores[0]
     for t in range(1, n_words):
-        for u in range(K): front[t, u] = scores[t, u] + _log_sum(front[t - 1] + transitions[:, u])
+        for u in range(K):
+            front[t, u] = scores[t, u] + _log_sum(front[t - 1] + transitions[:, u])
     out = _log_sum(front[-1])
     for t in range(n_words - 1, -1, -1):
-        for u in range(K): nodes[t, u] = math.exp(min(front[t, u] + back[u] - out, 0.))
+        for u in range(K):
+            nodes[t, u] = math.exp(min(front[t, u] + back[u] - out, 0.0))
         if t:
             after = scores[t] + back
             for v in range(K):
                 for u in range(K):
                     came[u] = transitions[v, u] + after[u]
-                    edges[v, u] += math.exp(min(front[t - 1, v] + came[u] - out, 0.))
+                    edges[v, u] += math.exp(min(front[t - 1, v] + came[u] - out, 0.0))
                 back[v] = _log_sum(came)
     return out
+
 
 @njit(cache=True)
 def _chain_sums(scores, transitions, starts, log_norms, nodes, edges):
     "Forward and backward over many chains: log Z of each, tags' probabilities, expected pairs of all."
     wide = transitions.max() - transitions.min()
     for i in range(len(log_norms)):
-        some, spread = slice(starts[i], starts[i + 1]), 0.
-        for t in range(starts[i], starts[i + 1]): spread = max(spread, scores[t].max() - scores[t].min())
-        if wide + spread < 600.: log_norms[i] = _scaled_sums(scores[some], transitions, nodes[some], edges)
-        else: log_norms[i] = _log_sums(scores[some], transitions, nodes[some], edges)
+        some, spread = slice(starts[i], starts[i + 1]), 0.0
+        for t in range(starts[i], starts[i + 1]):
+            spread = max(spread, scores[t].max() - scores[t].min())
+        if wide + spread < 600.0:
+            log_norms[i] = _scaled_sums(scores[some], transitions, nodes[some], edges)
+        else:
+            log_norms[i] = _log_sums(scores[some], transitions, nodes[some], edges)
 
 # %% ../../nbs/learn/bound/70_structured.ipynb #e725d152
 class ChainSums(NamedTuple):
-    "What the two sweeps know of many chains."
-    log_norms: np.ndarray  # (n_chains,) log Z, nats
-    nodes: np.ndarray      # (n_words, n_classes) probability of each tag at each word
-    edges: np.ndarray      # (n_classes, n_classes) expected number of neighbours (v, u), over all chains
+    """What the two sweeps know of many chains.
+
+    Parameters
+    ----------
+    log_norms : ndarray of shape (n_chains,)
+        log Z, nats.
+    nodes : ndarray of shape (n_words, n_classes)
+        Probability of each tag at each word.
+    edges : ndarray of shape (n_classes, n_classes)
+        Expected number of neighbors (v, u), over all chains.
+    """
+
+    log_norms: np.ndarray
+    nodes: np.ndarray
+    edges: np.ndarray
+
 
 def forward_backward(
-    scores:np.ndarray,              # (n_words, n_classes) of all chains, one after the other, nats
-    transitions:np.ndarray,         # (n_classes, n_classes) from the row's tag to the column's, nats
-    starts:np.ndarray|None = None,  # (n_chains + 1,) where the chains begin, and n_words; one chain when left out
-)->ChainSums: # log-partition functions and marginals
-    "Sums over all labellings of every chain, in O(n_words * n_classes^2): eq. (F)."
-    scores, transitions = np.ascontiguousarray(scores, dtype=np.float64), np.ascontiguousarray(transitions, dtype=np.float64)
+    scores: np.ndarray, transitions: np.ndarray, starts: np.ndarray | None = None
+) -> ChainSums:
+    """Sums over all labelings of every chain, in O(n_words * n_classes^2): eq. (F).
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_words, n_classes)
+        Of all chains, one after the other, nats.
+    transitions : ndarray of shape (n_classes, n_classes)
+        From the row's tag to the column's, nats.
+    starts : ndarray
+    or None of shape (n_chains + 1,), default=None
+        Where the chains begin, and n_words; one chain when left out.
+
+    Returns
+    -------
+    ChainSums
+        log-partition functions and marginals.
+    """
+    scores = np.ascontiguousarray(scores, dtype=np.float64)
+    transitions = np.ascontiguousarray(transitions, dtype=np.float64)
     starts = np.array([0, len(scores)]) if starts is None else np.asarray(starts)
     out = ChainSums(np.empty(len(starts) - 1), np.empty(scores.shape), np.zeros(transitions.shape))
     _chain_sums(scores, transitions, starts, *out)
@@ -117,53 +159,91 @@ def _best_path(scores, transitions, path):
         fresh = np.empty(K)
         for u in range(K):
             for v in range(K):
-                if v == 0 or best[v] + transitions[v, u] > best[came[t, u]] + transitions[came[t, u], u]: came[t, u] = v
+                if (
+                    v == 0
+                    or best[v] + transitions[v, u] > best[came[t, u]] + transitions[came[t, u], u]
+                ):
+                    came[t, u] = v
             fresh[u] = scores[t, u] + best[came[t, u]] + transitions[came[t, u], u]
         best = fresh
     path[-1] = np.argmax(best)
-    for t in range(n_words - 1, 0, -1): path[t - 1] = came[t, path[t]]
+    for t in range(n_words - 1, 0, -1):
+        path[t - 1] = came[t, path[t]]
     return best[path[-1]]
 
+
 def best_labels(
-    scores:np.ndarray,              # (n_words, n_classes) of all chains, one after the other, nats
-    transitions:np.ndarray,         # (n_classes, n_classes) from the row's tag to the column's, nats
-    starts:np.ndarray|None = None,  # (n_chains + 1,) where the chains begin, and n_words; one chain when left out
-)->np.ndarray: # (n_words,) int64
-    "The most probable labelling of each chain."
-    scores, transitions = np.ascontiguousarray(scores, dtype=np.float64), np.ascontiguousarray(transitions, dtype=np.float64)
+    scores: np.ndarray, transitions: np.ndarray, starts: np.ndarray | None = None
+) -> np.ndarray:
+    """The most probable labeling of each chain.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_words, n_classes)
+        Of all chains, one after the other, nats.
+    transitions : ndarray of shape (n_classes, n_classes)
+        From the row's tag to the column's, nats.
+    starts : ndarray
+    or None of shape (n_chains + 1,), default=None
+        Where the chains begin, and n_words; one chain when left out.
+
+    Returns
+    -------
+    ndarray of shape (n_words,), int64
+    """
+    scores = np.ascontiguousarray(scores, dtype=np.float64)
+    transitions = np.ascontiguousarray(transitions, dtype=np.float64)
     path = np.empty(len(scores), np.int64)
     cuts = [0, len(scores)] if starts is None else np.asarray(starts).tolist()
-    for start, stop in zip(cuts, cuts[1:]): _best_path(scores[start:stop], transitions, path[start:stop])
+    for start, stop in zip(cuts, cuts[1:]):
+        _best_path(scores[start:stop], transitions, path[start:stop])
     return path
 
 # %% ../../nbs/learn/bound/70_structured.ipynb #97666f6d
-def loewner_max(
-    one:np.ndarray, # (..., n, n) symmetric
-    two:np.ndarray, # (..., n, n) symmetric
-)->np.ndarray: # (..., n, n), minus either of the two is positive semidefinite
-    "A matrix above both, with the smallest trace of all: eq. (V)."
+def loewner_max(one: np.ndarray, two: np.ndarray) -> np.ndarray:
+    """A matrix above both, with the smallest trace of all: eq. (V).
+
+    Parameters
+    ----------
+    one : ndarray of shape (..., n, n)
+        Symmetric.
+    two : ndarray of shape (..., n, n)
+        Symmetric.
+
+    Returns
+    -------
+    ndarray of shape (..., n, n)
+        Minus either of the two is positive semidefinite.
+    """
     values, vectors = np.linalg.eigh(one - two)
-    return .5 * (one + two + (vectors * np.abs(values)[..., None, :]) @ np.swapaxes(vectors, -1, -2))
+    return 0.5 * (
+        one + two + (vectors * np.abs(values)[..., None, :]) @ np.swapaxes(vectors, -1, -2)
+    )
 
 # %% ../../nbs/learn/bound/70_structured.ipynb #2e1d317e
 @njit(cache=True)
 def _absorb(x, leaf, cell, used, mean, row):
     "Merge a leaf, with one more count at `cell`, into a mean: one turn of eq. (5); the new row of curvature goes to `row`."
     low = math.exp(-abs(x))
-    join, root = (1. if x > 0 else low) / (1. + low), math.sqrt(curvature_weight(x))
+    join, root = (1.0 if x > 0 else low) / (1.0 + low), math.sqrt(curvature_weight(x))
     for i in range(used):
-        gap = leaf[i] - mean[i] + (1. if i == cell else 0.)
+        gap = leaf[i] - mean[i] + (1.0 if i == cell else 0.0)
         row[i] = root * gap
         mean[i] += join * gap
     return math.log1p(low)
+
 
 @njit(cache=True)
 def _chain_bound(scores, transitions, kind, rows, last):
     "Eq. (C) without the maximum: rows (n_words - 1, K, K - 1, width) of B_t(u), last (K - 1, width); returns log Z and its slope."
     n_words, K = scores.shape
     means, fresh = np.zeros((K, K * K + n_words * K)), np.zeros((K, K * K + n_words * K))
-    mass, new, came, ids = scores[0].copy(), np.empty(K), np.empty(K), np.arange(K)
-    for u in range(K): means[u, K * K + u] = 1.
+    mass = scores[0].copy()
+    new = np.empty(K)
+    came = np.empty(K)
+    ids = np.arange(K)
+    for u in range(K):
+        means[u, K * K + u] = 1.0
     for t in range(1, n_words):
         used = K * K + t * K
         for u in range(K):
@@ -171,179 +251,479 @@ def _chain_bound(scores, transitions, kind, rows, last):
             sort_outcomes(came, kind, ids)
             new[u], mean = came[ids[0]], fresh[u]
             mean[:] = means[ids[0]]
-            mean[ids[0] * K + u] += 1.
+            mean[ids[0] * K + u] += 1.0
             for j in range(1, K):
                 x = came[ids[j]] - new[u]
-                new[u] = max(came[ids[j]], new[u]) + _absorb(x, means[ids[j]], ids[j] * K + u, used, mean, rows[t - 1, u, j - 1])
+                new[u] = max(came[ids[j]], new[u]) + _absorb(
+                    x, means[ids[j]], ids[j] * K + u, used, mean, rows[t - 1, u, j - 1]
+                )
         means[:], mass[:] = fresh, new + scores[t]
-        for u in range(K): means[u, used + u] += 1.
+        for u in range(K):
+            means[u, used + u] += 1.0
     sort_outcomes(mass, kind, ids)
     total, mean = mass[ids[0]], means[ids[0]].copy()
     for j in range(1, K):
         x = mass[ids[j]] - total
-        total = max(mass[ids[j]], total) + _absorb(x, means[ids[j]], -1, len(mean), mean, last[j - 1])
+        total = max(mass[ids[j]], total) + _absorb(
+            x, means[ids[j]], -1, len(mean), mean, last[j - 1]
+        )
     return total, mean
 
 # %% ../../nbs/learn/bound/70_structured.ipynb #85f2ab66
-def join_rows(
-    rows:np.ndarray, # (n, n_groups, n_each, width), each group the root R of a matrix R'R
-)->np.ndarray: # (n, n_groups * n_each, width), roots of matrices above those of all groups
-    "Loewner maxima of matrices of low rank, taken in the span of their rows."
+def join_rows(rows: np.ndarray) -> np.ndarray:
+    """Loewner maxima of matrices of low rank, taken in the span of their rows.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, n_groups, n_each, width)
+        Each group the root R of a matrix R'R.
+
+    Returns
+    -------
+    ndarray of shape (n, n_groups * n_each, width)
+        Roots of matrices above those of all groups.
+    """
     n, n_groups, n_each, width = rows.shape
     flat = rows.reshape(n, n_groups * n_each, width)
     values, vectors = np.linalg.eigh(flat @ flat.transpose(0, 2, 1))
     size = np.sqrt(np.maximum(values, 0))
     inverse = np.where(values > 1e-14 * values[:, -1:], 1 / np.where(size > 0, size, 1), 0)
-    places = (vectors * size[:, None]).reshape(n, n_groups, n_each, -1)       # coordinates of the rows in their span
+    places = (vectors * size[:, None]).reshape(
+        n, n_groups, n_each, -1
+    )  # coordinates of the rows in their span
     most = places[:, 0].transpose(0, 2, 1) @ places[:, 0]
-    for u in range(1, n_groups): most = loewner_max(most, places[:, u].transpose(0, 2, 1) @ places[:, u])
+    for u in range(1, n_groups):
+        most = loewner_max(most, places[:, u].transpose(0, 2, 1) @ places[:, u])
     values, turn = np.linalg.eigh(most)
-    return (turn * np.sqrt(np.maximum(values, 0))[:, None]).transpose(0, 2, 1) @ ((vectors * inverse[:, None]).transpose(0, 2, 1) @ flat)
+    return (turn * np.sqrt(np.maximum(values, 0))[:, None]).transpose(0, 2, 1) @ (
+        (vectors * inverse[:, None]).transpose(0, 2, 1) @ flat
+    )
+
 
 def chain_bound(
-    scores:np.ndarray,       # (n_words, n_classes) of one chain, nats
-    transitions:np.ndarray,  # (n_classes, n_classes) from the row's tag to the column's, nats
-    order:str = 'smallest',  # in which a tag's predecessors are merged: "smallest", "largest" or "given"
-    join:str = 'max',        # over the states of a word: "max" (V), or "sum"
-)->tuple[float, np.ndarray, np.ndarray]: # log Z, (width,) its slope, (n_rows, width) rows L of the curvature L'L; width = K^2 + n_words K
-    "A parabola above log Z of a chain, in counts of pairs and of tags: eq. (C)."
-    if join not in ('max', 'sum'): raise ValueError(f'join={join!r} is neither "max" nor "sum"')
-    scores, transitions = np.ascontiguousarray(scores, dtype=np.float64), np.ascontiguousarray(transitions, dtype=np.float64)
+    scores: np.ndarray, transitions: np.ndarray, order: str = 'smallest', join: str = 'max'
+) -> tuple[float, np.ndarray, np.ndarray]:
+    """A parabola above log Z of a chain, in counts of pairs and of tags: eq. (C).
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_words, n_classes)
+            Of one chain, nats.
+        transitions : ndarray of shape (n_classes, n_classes)
+            From the row's tag to the column's, nats.
+        order : str, default='smallest'
+            In which a tag's predecessors are merged: "smallest", "largest" or "given".
+        join : str, default='max'
+            Over the states of a word: "max" (V), or "sum".
+
+        Returns
+        -------
+        tuple[
+        float, ndarray, ndarray
+    ]
+            log Z, (width,) its slope, (n_rows, width) rows L of the curvature L'L; width = K^2
+            + n_words K.
+    """
+    if join not in ('max', 'sum'):
+        raise ValueError(f'join={join!r} is neither "max" nor "sum"')
+    scores = np.ascontiguousarray(scores, dtype=np.float64)
+    transitions = np.ascontiguousarray(transitions, dtype=np.float64)
     n_words, K = scores.shape
-    rows, last = np.zeros((n_words - 1, K, K - 1, K * K + n_words * K)), np.zeros((K - 1, K * K + n_words * K))
+    rows = np.zeros((n_words - 1, K, K - 1, K * K + n_words * K))
+    last = np.zeros((K - 1, K * K + n_words * K))
     log_norm, mean = _chain_bound(scores, transitions, order_kind(order), rows, last)
     rows = join_rows(rows) if join == 'max' and n_words > 1 else rows
     return log_norm, mean, np.concatenate([rows.reshape(-1, last.shape[1]), last])
 
-# %% ../../nbs/learn/bound/70_structured.ipynb #718a96c8
+# %% ../../nbs/learn/bound/70_structured.ipynb #e22b6a5d
 @dataclass(frozen=True, eq=False)
-class _Chains:
-    "Sentences, one after the other, checked once."
-    features: Any               # (n_words, n_features) dense or CSR, the chains one after the other
-    labels: np.ndarray          # (n_words,) int in [0, n_classes)
-    starts: np.ndarray          # (n_chains + 1,) int, where each chain begins, and n_words
-    n_classes: int = None       # type: ignore[assignment]  # without it, the largest label plus one
-    ridge: float = 0.           # >= 0, lambda, per chain, on all weights
-    most_params: int = field(default=3000, kw_only=True)   # up to which a square matrix is built for `bound_at`
+class LinearChain:
+    """Likelihood of a linear-chain random field, negated, with a ridge: eq. (6) with eq. (F).
+
+    Parameters
+    ----------
+    features : array-like of shape (n_words, n_features)
+        Dense or CSR, the chains one after the other.
+    labels : ndarray of shape (n_words,), int
+        In [0, n_classes).
+    starts : ndarray of shape (n_chains + 1,), int
+        Where each chain begins, and n_words.
+    n_classes : int, default=None
+        Type: ignore[assignment]  # without it, the largest label plus one.
+    ridge : float, default=0.0
+        >= 0, lambda, per chain, on all weights.
+    most_params : int, default=3000
+        Up to which a square matrix is built for `quadratic_bound`.
+    """
+
+    features: Any
+    labels: np.ndarray
+    starts: np.ndarray
+    n_classes: int = None
+    ridge: float = 0.0
+    most_params: int = field(default=3000, kw_only=True)
 
     def __post_init__(self):
-        X = self.features if scipy.sparse.issparse(self.features) else np.ascontiguousarray(self.features)
-        if X.dtype != np.float32: X = X.astype(np.float64, copy=False)
-        labels, starts, n_words = np.asarray(self.labels), np.asarray(self.starts, dtype=np.int64), X.shape[0]
-        if labels.shape != (n_words,): raise ValueError(f'labels has shape {labels.shape}, but features has {n_words} rows; give one label per word')
-        if starts.ndim != 1 or len(starts) < 2 or starts[0] != 0 or starts[-1] != n_words or (np.diff(starts) < 1).any():
-            raise ValueError(f'starts runs from {starts[:1]} to {starts[-1:]}, but must rise from 0 to {n_words}; np.cumsum of the lengths with a 0 in front does')
+        X = (
+            self.features
+            if scipy.sparse.issparse(self.features)
+            else np.ascontiguousarray(self.features)
+        )
+        if X.dtype != np.float32:
+            X = X.astype(np.float64, copy=False)
+        labels = np.asarray(self.labels)
+        starts = np.asarray(self.starts, dtype=np.int64)
+        n_words = X.shape[0]
+        if labels.shape != (n_words,):
+            raise ValueError(
+                f'labels has shape {labels.shape}, but features has {n_words} rows; give one label per word'
+            )
+        if (
+            starts.ndim != 1
+            or len(starts) < 2
+            or starts[0] != 0
+            or starts[-1] != n_words
+            or (np.diff(starts) < 1).any()
+        ):
+            raise ValueError(
+                f'starts runs from {starts[:1]} to {starts[-1:]}, but must rise from 0 to {n_words}; np.cumsum of the lengths with a 0 in front does'
+            )
         n_classes = int(labels.max()) + 1 if self.n_classes is None else self.n_classes
         bad = np.flatnonzero((labels < 0) | (labels >= n_classes))
-        if len(bad): raise ValueError(f'labels[{bad[0]}] is {labels[bad[0]]}, but n_classes={n_classes} allows 0..{n_classes - 1}')
-        if not 0 <= self.ridge < math.inf: raise ValueError(f'ridge is {self.ridge}, but a finite number >= 0 is needed; 0 is none')
-        for name, value in dict(features=X, labels=labels.astype(np.int64), starts=starts, n_classes=n_classes).items(): object.__setattr__(self, name, value)
-    dtype = property(lambda self: self.features.dtype, doc='float32 or float64, of features and parameters.')
-    n_samples = property(lambda self: len(self.starts) - 1, doc='Chains.')
-    n_terms = property(lambda self: len(self.starts) - 1, doc='Summands of the loss: one per chain.')
-    n_params = property(lambda self: self.n_classes * (self.features.shape[1] + self.n_classes), doc='Weights of words and of pairs.')
-    def unpack(self, params:np.ndarray)->tuple[np.ndarray, np.ndarray]: # views: weights (n_classes, n_features), transitions (n_classes, n_classes)
-        split = self.n_classes * self.features.shape[1]
-        return params[:split].reshape(self.n_classes, -1), params[split:].reshape(self.n_classes, -1)
-    def start(self, seed:int=0)->np.ndarray: # (n_params,) zeros
-        return np.zeros(self.n_params, self.dtype)
-    def scores(self, params:np.ndarray)->np.ndarray: # (n_words, n_classes) float64
-        return np.ascontiguousarray(self.features @ np.ascontiguousarray(self.unpack(params)[0].T), dtype=np.float64)
+        if len(bad):
+            raise ValueError(
+                f'labels[{bad[0]}] is {labels[bad[0]]}, but n_classes={n_classes} allows 0..{n_classes - 1}'
+            )
+        if not 0 <= self.ridge < math.inf:
+            raise ValueError(
+                f'ridge is {self.ridge}, but a finite number >= 0 is needed; 0 is none'
+            )
+        for name, value in dict(
+            features=X, labels=labels.astype(np.int64), starts=starts, n_classes=n_classes
+        ).items():
+            object.__setattr__(self, name, value)
 
-# %% ../../nbs/learn/bound/70_structured.ipynb #a50fd11f
-class _ChainValues(_Chains):
-    "Loss and gradient."
+    dtype = property(
+        lambda self: self.features.dtype, doc='float32 or float64, of features and parameters.'
+    )
+    n_samples = property(lambda self: len(self.starts) - 1, doc='Chains.')
+    n_terms = property(
+        lambda self: len(self.starts) - 1, doc='Summands of the loss: one per chain.'
+    )
+    n_params = property(
+        lambda self: self.n_classes * (self.features.shape[1] + self.n_classes),
+        doc='Weights of words and of pairs.',
+    )
+
+    def unpack(self, params: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return views: weights (n_classes, n_features), transitions (n_classes, n_classes).
+
+            Parameters
+            ----------
+            params : ndarray
+
+            Returns
+            -------
+            tuple[
+            ndarray, ndarray
+        ]
+                Views: weights (n_classes, n_features), transitions (n_classes, n_classes).
+        """
+        split = self.n_classes * self.features.shape[1]
+        return params[:split].reshape(self.n_classes, -1), params[split:].reshape(
+            self.n_classes, -1
+        )
+
+    def init_params(self, seed: int = 0) -> np.ndarray:
+        """Return (n_params,) zeros.
+
+        Parameters
+        ----------
+        seed : int, default=0
+
+        Returns
+        -------
+        ndarray of shape (n_params,)
+            Zeros.
+        """
+        return np.zeros(self.n_params, self.dtype)
+
+    def scores(self, params: np.ndarray) -> np.ndarray:
+        """Return (n_words, n_classes) float64.
+
+        Parameters
+        ----------
+        params : ndarray
+
+        Returns
+        -------
+        ndarray of shape (n_words, n_classes), float64
+        """
+        return np.ascontiguousarray(
+            self.features @ np.ascontiguousarray(self.unpack(params)[0].T), dtype=np.float64
+        )
+
     @cached_property
-    def seen(self)->tuple[np.ndarray, np.ndarray]: # (n_words, n_classes) indicators of the labels, (n_classes, n_classes) their neighbours counted
-        "What the labels count."
+    def seen(self) -> tuple[np.ndarray, np.ndarray]:
+        """What the labels count.
+
+            Returns
+            -------
+            tuple[
+            ndarray, ndarray
+        ] of shape (n_words, n_classes)
+                Indicators of the labels, (n_classes, n_classes) their neighbors counted.
+        """
         inside = np.ones(len(self.labels) - 1, bool)
         inside[self.starts[1:-1] - 1] = False
         pairs = (self.labels[:-1] * self.n_classes + self.labels[1:])[inside]
-        return np.eye(self.n_classes)[self.labels], np.bincount(pairs, minlength=self.n_classes**2).reshape(self.n_classes, -1).astype(float)
-    def loss_and_grad(self, params:np.ndarray)->tuple[float, np.ndarray]: # both for the price of one
-        "Log-partition functions minus the scores of the labels; expected counts minus those seen."
+        return np.eye(self.n_classes)[self.labels], np.bincount(
+            pairs, minlength=self.n_classes**2
+        ).reshape(self.n_classes, -1).astype(float)
+
+    def loss_and_grad(self, params: np.ndarray) -> tuple[float, np.ndarray]:
+        """Log-partition functions minus the scores of the labels.
+
+        Expected counts minus those seen.
+
+        Parameters
+        ----------
+        params : ndarray
+
+        Returns
+        -------
+        tuple[float, ndarray]
+            Both for the price of one.
+        """
         transitions, scores, (tags, pairs) = self.unpack(params)[1], self.scores(params), self.seen
         sums, pull = forward_backward(scores, transitions, self.starts), self.n_samples * self.ridge
         own = np.sum(scores[np.arange(len(scores)), self.labels]) + np.sum(pairs * transitions)
-        slope = np.concatenate([(self.features.T @ (sums.nodes - tags)).T.ravel(), (sums.edges - pairs).ravel()])
-        value = sums.log_norms.sum() - own + .5 * pull * (params @ params)
+        slope = np.concatenate(
+            [(self.features.T @ (sums.nodes - tags)).T.ravel(), (sums.edges - pairs).ravel()]
+        )
+        value = sums.log_norms.sum() - own + 0.5 * pull * (params @ params)
         return float(value), (slope + pull * params).astype(self.dtype)
-    def loss(self, params:np.ndarray)->float: return self.loss_and_grad(params)[0]
-    def grad(self, params:np.ndarray)->np.ndarray: return self.loss_and_grad(params)[1]
-    def draw(self, rng:np.random.Generator, size:int=1)->np.ndarray: # (size,) ids of chains, with replacement
+
+    def loss(self, params: np.ndarray) -> float:
+        return self.loss_and_grad(params)[0]
+
+    def grad(self, params: np.ndarray) -> np.ndarray:
+        return self.loss_and_grad(params)[1]
+
+    def draw(self, rng: np.random.Generator, size: int = 1) -> np.ndarray:
+        """Return (size,) ids of chains, with replacement.
+
+        Parameters
+        ----------
+        rng : Generator
+        size : int, default=1
+
+        Returns
+        -------
+        ndarray of shape (size,)
+            Ids of chains, with replacement.
+        """
         return rng.integers(self.n_samples, size=size)
-    def take(self, ids:Any)->Any: # the same problem on some chains, each with its share of the ridge
+
+    def take(self, ids: Any) -> Any:
+        """Return the same problem on some chains, each with its share of the ridge.
+
+        Parameters
+        ----------
+        ids : object
+
+        Returns
+        -------
+        object
+            The same problem on some chains, each with its share of the ridge.
+        """
         ids = np.arange(self.n_samples)[ids]
         words = np.concatenate([np.arange(self.starts[i], self.starts[i + 1]) for i in ids])
         starts = np.concatenate([[0], np.cumsum(np.diff(self.starts)[ids])])
-        return replace(self, features=self.features[words], labels=self.labels[words], starts=starts)
-    def loss_on(self, params:np.ndarray, rows:np.ndarray)->float: # the loss, estimated from these chains
+        return replace(
+            self, features=self.features[words], labels=self.labels[words], starts=starts
+        )
+
+    def loss_on(self, params: np.ndarray, rows: np.ndarray) -> float:
+        """Return the loss, estimated from these chains.
+
+        Parameters
+        ----------
+        params : ndarray
+        rows : ndarray
+
+        Returns
+        -------
+        float
+            The loss, estimated from these chains.
+        """
         return self.n_samples / len(rows) * self.take(rows).loss(params)
+
     loss_at = loss_on
-    def grad_at(self, params:np.ndarray, batch:np.ndarray)->np.ndarray: # (n_params,) unbiased for `grad`
+
+    def grad_at(self, params: np.ndarray, batch: np.ndarray) -> np.ndarray:
+        """Return (n_params,) unbiased for `grad`.
+
+        Parameters
+        ----------
+        params : ndarray
+        batch : ndarray
+
+        Returns
+        -------
+        ndarray of shape (n_params,)
+            Unbiased for `grad`.
+        """
         return (self.n_samples / len(batch) * self.take(batch).grad(params)).astype(self.dtype)
 
-# %% ../../nbs/learn/bound/70_structured.ipynb #e22b6a5d
-class LinearChain(_ChainValues):
-    "Likelihood of a linear-chain random field, negated, with a ridge: eq. (6) with eq. (F)."
-    def bound_at(self, params:np.ndarray, batch:np.ndarray|None=None, order:str='smallest')->Surrogate: # touches at params
-        "A parabola above the loss, all chains or those of a batch with their share of the ridge: eq. (C)."
-        if batch is not None: return self.take(batch).bound_at(params, None, order)
+    def quadratic_bound(
+        self, params: np.ndarray, batch: np.ndarray | None = None, order: str = 'smallest'
+    ) -> Surrogate:
+        """A parabola above the loss, all chains or those of a batch with their share of the
+        ridge: eq. (C).
+
+        Parameters
+        ----------
+        params : ndarray
+        batch : ndarray or None, default=None
+        order : str, default='smallest'
+
+        Returns
+        -------
+        Surrogate
+            Touches at params.
+        """
+        if batch is not None:
+            return self.take(batch).quadratic_bound(params, None, order)
         if self.n_params > self.most_params:
-            raise ValueError(f'bound_at would build a matrix of {self.n_params} rows, but most_params={self.most_params}; LBFGS needs no matrix')
+            raise ValueError(
+                f'quadratic_bound would build a matrix of {self.n_params} rows, but most_params={self.most_params}; LBFGS needs no matrix'
+            )
         value, slope = self.loss_and_grad(params)
         scores, transitions = self.scores(params), self.unpack(params)[1]
         full = np.diag(np.full(self.n_params, self.n_samples * self.ridge))
         for start, stop in zip(self.starts, self.starts[1:]):
-            places, rows = self._in_params(start, stop, chain_bound(scores[start:stop], transitions, order)[2])
+            places, rows = self._in_params(
+                start, stop, chain_bound(scores[start:stop], transitions, order)[2]
+            )
             full[np.ix_(places, places)] += rows.T @ rows
         return Surrogate(value, slope.astype(float), MatrixCurvature(full))
+
     def _in_params(self, start, stop, rows):
         "Rows in counts as rows in those parameters that the chain touches."
         K, d = self.n_classes, self.features.shape[1]
         words = self.features[start:stop]
         words = np.asarray(words.toarray() if scipy.sparse.issparse(words) else words, dtype=float)
         there = np.flatnonzero(words.any(0))
-        tags = rows[:, K * K:].reshape(len(rows), stop - start, K).transpose(0, 2, 1) @ words[:, there]
-        places = np.concatenate([(np.arange(K)[:, None] * d + there).ravel(), K * d + np.arange(K * K)])
-        return places, np.concatenate([tags.reshape(len(rows), -1), rows[:, :K * K]], axis=1)
-    def predict(self, params:np.ndarray)->np.ndarray: # (n_words,) int64, the best labelling of each chain
+        tags = (
+            rows[:, K * K :].reshape(len(rows), stop - start, K).transpose(0, 2, 1)
+            @ words[:, there]
+        )
+        places = np.concatenate(
+            [(np.arange(K)[:, None] * d + there).ravel(), K * d + np.arange(K * K)]
+        )
+        return places, np.concatenate([tags.reshape(len(rows), -1), rows[:, : K * K]], axis=1)
+
+    def predict(self, params: np.ndarray) -> np.ndarray:
+        """Return (n_words,) int64, the best labeling of each chain.
+
+        Parameters
+        ----------
+        params : ndarray
+
+        Returns
+        -------
+        ndarray of shape (n_words,), int64
+            The best labeling of each chain.
+        """
         return best_labels(self.scores(params), self.unpack(params)[1], self.starts)
-    def tiny(self)->'LinearChain': # the first chain, same types: compiles kernels in no time
+
+    def warmup_problem(self) -> 'LinearChain':
+        """Return the first chain, same types: compiles kernels in no time.
+
+        Returns
+        -------
+        LinearChain
+            The first chain, same types: compiles kernels in no time.
+        """
         return self.take(slice(0, 1))
 
 # %% ../../nbs/learn/bound/70_structured.ipynb #071dba6a
 def planted_chain(
-    n_chains:int = 40,    # sentences
-    n_classes:int = 3,    # tags
-    n_features:int = 6,   # columns, the last one constant
-    ridge:float = 1e-2,   # per chain
-    seed:int = 0,         # of everything drawn
-)->LinearChain: # chains of 3 to 15 words
-    "A random field whose labels follow a chain of their own."
+    n_chains: int = 40, n_classes: int = 3, n_features: int = 6, ridge: float = 1e-2, seed: int = 0
+) -> LinearChain:
+    """A random field whose labels follow a chain of their own.
+
+    Parameters
+    ----------
+    n_chains : int, default=40
+        Sentences.
+    n_classes : int, default=3
+        Tags.
+    n_features : int, default=6
+        Columns, the last one constant.
+    ridge : float, default=1e-2
+        Per chain.
+    seed : int, default=0
+        Of everything drawn.
+
+    Returns
+    -------
+    LinearChain
+        Chains of 3 to 15 words.
+    """
     rng = stream(seed, 'data')
     lengths = rng.integers(3, 16, size=n_chains)
-    habits, centres = rng.dirichlet(np.full(n_classes, .5), size=n_classes), rng.normal(size=(n_classes, n_features - 1))
+    habits = rng.dirichlet(np.full(n_classes, 0.5), size=n_classes)
+    centers = rng.normal(size=(n_classes, n_features - 1))
     starts, labels = np.concatenate([[0], np.cumsum(lengths)]), np.empty(lengths.sum(), np.int64)
     for start, stop in zip(starts, starts[1:]):
         labels[start] = rng.integers(n_classes)
-        for t in range(start + 1, stop): labels[t] = rng.choice(n_classes, p=habits[labels[t - 1]])
-    features = np.column_stack([centres[labels] + rng.normal(size=(len(labels), n_features - 1)), np.ones(len(labels))])
+        for t in range(start + 1, stop):
+            labels[t] = rng.choice(n_classes, p=habits[labels[t - 1]])
+    features = np.column_stack(
+        [centers[labels] + rng.normal(size=(len(labels), n_features - 1)), np.ones(len(labels))]
+    )
     return LinearChain(features, labels, starts, n_classes, ridge)
 
 # %% ../../nbs/learn/bound/70_structured.ipynb #406a1cf2
 def noun_phrases(
-    found:Any,               # Multiclass of `load('conll2000', min_count=1)`
-    part:str = 'train',      # "train" or "test"
-    n_chains:int|None = None,# sentences, from the first on; all when left out
-    kinds:tuple = ('tag',),  # feature kinds kept: "tag", "tag-1", "tag+1", "word", "word-1", "word+1", "end"
-    ridge:float = 1e-3,      # per sentence
-)->LinearChain: # classes 0 begins a noun phrase, 1 goes on, 2 outside
-    "Sentences with noun phrases marked, as chains."
+    found: Any,
+    part: str = 'train',
+    n_chains: int | None = None,
+    kinds: tuple = ('tag',),
+    ridge: float = 1e-3,
+) -> LinearChain:
+    """Sentences with noun phrases marked, as chains.
+
+    Parameters
+    ----------
+    found : object
+        Multiclass of `load('conll2000', min_count=1)`.
+    part : str, default='train'
+        "train" or "test".
+    n_chains : int or None, default=None
+        Sentences, from the first on; all when left out.
+    kinds : tuple, default=(
+        'tag',
+    )
+        Feature kinds kept: "tag", "tag-1", "tag+1", "word", "word-1", "word+1", "end".
+    ridge : float, default=1e-3
+        Per sentence.
+
+    Returns
+    -------
+    LinearChain
+        Classes 0 begins a noun phrase, 1 goes on, 2 outside.
+    """
     kind = np.array([name.partition('=')[0] for name in found.feature_names])
     inside = np.asarray(found.features[:, np.flatnonzero(kind == 'tag-1')].sum(axis=1)).ravel() > 0
     rows = np.asarray(getattr(found, part))
-    starts = np.append(np.flatnonzero(~inside[rows]), len(rows))[:None if n_chains is None else n_chains + 1]
-    rows, marks = rows[:starts[-1]], np.asarray(found.class_names)[found.labels]
+    starts = np.append(np.flatnonzero(~inside[rows]), len(rows))[
+        : None if n_chains is None else n_chains + 1
+    ]
+    rows, marks = rows[: starts[-1]], np.asarray(found.class_names)[found.labels]
     labels = np.select([marks[rows] == 'B-NP', marks[rows] == 'I-NP'], [0, 1], 2)
-    return LinearChain(found.features[rows][:, np.flatnonzero(np.isin(kind, kinds))], labels, starts, 3, ridge)
+    return LinearChain(
+        found.features[rows][:, np.flatnonzero(np.isin(kind, kinds))], labels, starts, 3, ridge
+    )

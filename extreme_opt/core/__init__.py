@@ -1,35 +1,117 @@
 "What every chapter stands on: problems, solvers, runs, checks, linear algebra, descent, the estimator base."
-from extreme_opt.core.compiled import HAVE_NUMBA, in_blocks, njit, on_threads, prange
-from extreme_opt.core.problem import ABILITIES, LeastSquares, Problem, check_abilities, known_solvers, missing_abilities
-from extreme_opt.core.solver import Solver, State, samples_of, updates_per_step
+
+from extreme_opt.core.compiled import HAVE_NUMBA, timed_chunks, njit, parallel_for, prange
+from extreme_opt.core.problem import (
+    ABILITIES,
+    LeastSquares,
+    Problem,
+    check_compatible,
+    known_solvers,
+    missing_methods,
+)
+from extreme_opt.core.solver import Solver, State, num_samples, updates_per_step
 from extreme_opt.core.checkpoint import fingerprint
 from extreme_opt.core.run import Run, iterate, minimize
 from extreme_opt.core.streams import stream
-from extreme_opt.core.checks import check_adjoint, check_bound, check_descend, check_gradient, check_unbiased, expect_fail
+from extreme_opt.core.checks import (
+    check_adjoint,
+    check_bound,
+    check_descend,
+    check_gradient,
+    check_unbiased,
+    expect_fail,
+)
 from extreme_opt.core.linalg import (
-    Solve, check_sparse, conjugate_gradients, damped_log, log_sum_exp, omega, row_add, row_dot, row_norms, row_squares, softplus,
-    wright_omega)
+    Solve,
+    check_sparse,
+    conjugate_gradients,
+    damped_log,
+    log_sum_exp,
+    omega,
+    csr_axpy,
+    csr_dot,
+    row_norms,
+    squared_row_norms,
+    softplus,
+    wright_omega,
+)
 from extreme_opt.core.descent import LBFGS, SGD, GradientDescent, loss_and_grad
 from extreme_opt.core.gauss_newton import GaussNewton, GaussNewtonState
 from extreme_opt.core.majorize import Majorizer, Newton, Surrogate, solve_curvature, solve_dense
 from extreme_opt.core.model_file import load_model, save_model
-from extreme_opt.core.estimator import Classifier, Estimator, check_features, check_labels, check_weights, row_weights
-from extreme_opt.core.step_sizes import BB, SBB, Damped, FixedStep, secant_step
+from extreme_opt.core.estimator import (
+    Classifier,
+    Estimator,
+    check_features,
+    check_labels,
+    check_weights,
+    row_weights,
+)
+from extreme_opt.core.step_sizes import BB, SBB, Damped, FixedStep, bb_step
 from extreme_opt.core.svrg import SVRG
 
 __all__ = [
-    'HAVE_NUMBA', 'in_blocks', 'njit', 'on_threads', 'prange',
-    'ABILITIES', 'LeastSquares', 'Problem', 'check_abilities', 'known_solvers', 'missing_abilities',
-    'Solver', 'State', 'samples_of', 'updates_per_step',
+    'HAVE_NUMBA',
+    'timed_chunks',
+    'njit',
+    'parallel_for',
+    'prange',
+    'ABILITIES',
+    'LeastSquares',
+    'Problem',
+    'check_compatible',
+    'known_solvers',
+    'missing_methods',
+    'Solver',
+    'State',
+    'num_samples',
+    'updates_per_step',
     'fingerprint',
-    'Run', 'iterate', 'minimize', 'stream',
-    'check_adjoint', 'check_bound', 'check_descend', 'check_gradient', 'check_unbiased', 'expect_fail',
-    'Solve', 'check_sparse', 'conjugate_gradients', 'damped_log', 'log_sum_exp', 'omega', 'row_add', 'row_dot', 'row_norms', 'row_squares',
-    'softplus', 'wright_omega',
-    'LBFGS', 'SGD', 'GradientDescent', 'loss_and_grad',
-    'GaussNewton', 'GaussNewtonState',
-    'Majorizer', 'Newton', 'Surrogate', 'solve_curvature', 'solve_dense',
-    'load_model', 'save_model',
-    'Classifier', 'Estimator', 'check_features', 'check_labels', 'check_weights', 'row_weights',
-    'BB', 'SBB', 'Damped', 'FixedStep', 'secant_step', 'SVRG',
+    'Run',
+    'iterate',
+    'minimize',
+    'stream',
+    'check_adjoint',
+    'check_bound',
+    'check_descend',
+    'check_gradient',
+    'check_unbiased',
+    'expect_fail',
+    'Solve',
+    'check_sparse',
+    'conjugate_gradients',
+    'damped_log',
+    'log_sum_exp',
+    'omega',
+    'csr_axpy',
+    'csr_dot',
+    'row_norms',
+    'squared_row_norms',
+    'softplus',
+    'wright_omega',
+    'LBFGS',
+    'SGD',
+    'GradientDescent',
+    'loss_and_grad',
+    'GaussNewton',
+    'GaussNewtonState',
+    'Majorizer',
+    'Newton',
+    'Surrogate',
+    'solve_curvature',
+    'solve_dense',
+    'load_model',
+    'save_model',
+    'Classifier',
+    'Estimator',
+    'check_features',
+    'check_labels',
+    'check_weights',
+    'row_weights',
+    'BB',
+    'SBB',
+    'Damped',
+    'FixedStep',
+    'bb_step',
+    'SVRG',
 ]

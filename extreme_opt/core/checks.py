@@ -14,90 +14,167 @@ import numpy as np
 
 # %% ../../nbs/engine/core/40_checks.ipynb #32945121
 @contextmanager
-def expect_fail(
-    kind: type[BaseException] = Exception, # the error that must come
-    contains: str = '',                    # words that its message must hold
-) -> Iterator[None]:
-    "Run a block that must fail in this way; anything else is an AssertionError."
-    try: yield
+def expect_fail(kind: type[BaseException] = Exception, contains: str = '') -> Iterator[None]:
+    """Run a block that must fail in this way; anything else is an AssertionError.
+
+    Parameters
+    ----------
+    kind : type[BaseException], default=Exception
+        The error that must come.
+    contains : str, default=''
+        Words that its message must hold.
+
+    Returns
+    -------
+    Iterator[None]
+    """
+    try:
+        yield
     except kind as error:
-        if contains not in str(error): raise AssertionError(f'the message {str(error)!r} does not contain {contains!r}') from error
+        if contains not in str(error):
+            raise AssertionError(
+                f'the message {str(error)!r} does not contain {contains!r}'
+            ) from error
         return
     raise AssertionError(f'{kind.__name__} was expected, but nothing was raised')
 
 # %% ../../nbs/engine/core/40_checks.ipynb #c50fb889
 def _differences(loss, params, direction, eps):
-    step = eps * max(1., float(np.abs(params).max(initial=0.))) * direction
+    step = eps * max(1.0, float(np.abs(params).max(initial=0.0))) * direction
     up, down = params + step.astype(params.dtype), params - step.astype(params.dtype)
-    moved = (up - down).astype(float)      # what rounding left of twice the step
+    moved = (up - down).astype(float)  # what rounding left of twice the step
     return (float(loss(up)) - float(loss(down))) / np.linalg.norm(moved)
 
+
 def check_gradient(
-    problem: Any,              # anything with `loss` and `grad`
-    params: np.ndarray,        # (n_params,) where to look; away from kinks
-    atol: float | None = None, # allowed error relative to 1 and to the gradient; 1e-6, in float32 5e-3
-    eps: float | None = None,  # length of the difference; 1e-6, in float32 1e-3
-    n_directions: int = 100,   # all coordinates up to this number of parameters, else so many of them and of random directions
-    seed: int = 0,             # for these
+    problem: Any,
+    params: np.ndarray,
+    atol: float | None = None,
+    eps: float | None = None,
+    n_directions: int = 100,
+    seed: int = 0,
 ) -> None:
-    "Raise unless `problem.grad` agrees with central differences of `problem.loss`."
+    """Raise unless `problem.grad` agrees with central differences of `problem.loss`.
+
+    Parameters
+    ----------
+    problem : object
+        Anything with `loss` and `grad`.
+    params : ndarray of shape (n_params,)
+        Where to look; away from kinks.
+    atol : float
+    or None, default=None
+        Allowed error relative to 1 and to the gradient; 1e-6, in float32 5e-3.
+    eps : float or None, default=None
+        Length of the difference; 1e-6, in float32 1e-3.
+    n_directions : int, default=100
+        All coordinates up to this number of parameters, else so many of them and of random
+        directions.
+    seed : int, default=0
+        For these.
+    """
     double = params.dtype == np.float64
     atol, eps = atol or (1e-6 if double else 5e-3), eps or (1e-6 if double else 1e-3)
-    grad, rng, size = np.asarray(problem.grad(params), dtype=float), np.random.default_rng(seed), params.size
-    if grad.shape != params.shape: raise AssertionError(f'grad has shape {grad.shape}, but params has {params.shape}')
+    grad = np.asarray(problem.grad(params), dtype=float)
+    rng = np.random.default_rng(seed)
+    size = params.size
+    if grad.shape != params.shape:
+        raise AssertionError(f'grad has shape {grad.shape}, but params has {params.shape}')
     picks = range(size) if size <= n_directions else rng.choice(size, n_directions, replace=False)
     looks = [(f'params[{i}]', np.arange(size) == i) for i in picks]
-    if size > n_directions: looks += [(f'random direction {t}', rng.normal(size=size)) for t in range(n_directions)]
+    if size > n_directions:
+        looks += [(f'random direction {t}', rng.normal(size=size)) for t in range(n_directions)]
     for place, direction in looks:
         direction = direction / np.linalg.norm(direction)
         exact, numeric = grad @ direction, _differences(problem.loss, params, direction, eps)
-        allowed = atol * max(1., float(np.abs(grad).max(initial=0.)))
+        allowed = atol * max(1.0, float(np.abs(grad).max(initial=0.0)))
         if not abs(exact - numeric) <= allowed:
-            raise AssertionError(f'gradient is off by {abs(exact - numeric):.1e} at {place}: {exact:.6g} against {numeric:.6g} '
-                                 f'by differences (allowed {allowed:.0e})')
+            raise AssertionError(
+                f'gradient is off by {abs(exact - numeric):.1e} at {place}: {exact:.6g} against {numeric:.6g} '
+                f'by differences (allowed {allowed:.0e})'
+            )
 
 # %% ../../nbs/engine/core/40_checks.ipynb #97d081e5
 def check_unbiased(
-    problem: Any,                              # anything with `grad_at`, `grad`, and `draw` where batches are not given
-    params: np.ndarray,                        # (n_params,) where to look
-    batches: Sequence | None = None,           # every batch that can be drawn; None: draw some
-    chances: Sequence[float] | None = None,    # probability of each; equal when left out
+    problem: Any,
+    params: np.ndarray,
+    batches: Sequence | None = None,
+    chances: Sequence[float] | None = None,
     *,
-    estimate: Callable | None = None,          # (params, batch) -> number or vector; problem.grad_at when left out
-    exact: Any = None,                         # what the estimates must average to; problem.grad(params) when left out
-    draw: Callable | None = None,              # rng -> batch; problem.draw(rng, 1) when left out
-    n_draws: int = 2000,                       # batches to draw when none are given
-    rtol: float | None = None,                 # allowed error of an enumeration, relative to the largest entry; 1e-9, in float32 1e-4
-    n_errors: float = 5.,                      # allowed error of a sample, in standard errors
-    seed: int = 0,                             # of the draws
+    estimate: Callable | None = None,
+    exact: Any = None,
+    draw: Callable | None = None,
+    n_draws: int = 2000,
+    rtol: float | None = None,
+    n_errors: float = 5.0,
+    seed: int = 0,
 ) -> None:
-    "Raise unless the estimate averages to the exact value: over all batches, or over a sample within its standard error."
+    """Raise unless the estimate averages to the exact value.
+
+    Over all batches, or over a sample within its standard error.
+
+    Parameters
+    ----------
+    problem : object
+        Anything with `grad_at`, `grad`, and `draw` where batches are not given.
+    params : ndarray of shape (n_params,)
+        Where to look.
+    batches : Sequence or None, default=None
+        Every batch that can be drawn; None: draw some.
+    chances : Sequence[float] or None, default=None
+        Probability of each; equal when left out.
+    estimate : Callable
+    or None of shape (params, batch), default=None
+        -> number or vector; problem.grad_at when left out.
+    exact : object, default=None
+        What the estimates must average to; problem.grad(params) when left out.
+    draw : Callable or None, default=None
+        Rng -> batch; problem.draw(rng, 1) when left out.
+    n_draws : int, default=2000
+        Batches to draw when none are given.
+    rtol : float
+    or None, default=None
+        Allowed error of an enumeration, relative to the largest entry; 1e-9, in float32
+        1e-4.
+    n_errors : float, default=5.0
+        Allowed error of a sample, in standard errors.
+    seed : int, default=0
+        Of the draws.
+    """
     estimate = estimate or problem.grad_at
     exact = np.atleast_1d(np.asarray(problem.grad(params) if exact is None else exact, dtype=float))
     rtol = rtol or (1e-9 if params.dtype == np.float64 else 1e-4)
-    if batches is not None: mean, error = _enumerated(estimate, params, batches, chances, exact.shape), 0.
+    if batches is not None:
+        mean, error = _enumerated(estimate, params, batches, chances, exact.shape), 0.0
     else:
         rng = np.random.default_rng(seed)
         draw = draw or (lambda rng: problem.draw(rng, 1))
         mean, error = _sampled(lambda: estimate(params, draw(rng)), n_draws, exact.shape)
-    off, allowed = np.abs(mean - exact), n_errors * error + rtol * max(1., float(np.abs(exact).max(initial=0.)))
+    off = np.abs(mean - exact)
+    allowed = n_errors * error + rtol * max(1.0, float(np.abs(exact).max(initial=0.0)))
     worst = int(np.argmax(off - allowed))
     if not (off <= allowed).all():
-        raise AssertionError(f'the estimate averages to {mean.flat[worst]:.6g} at entry {worst}, but {exact.flat[worst]:.6g} is exact '
-                             f'(allowed {np.broadcast_to(allowed, off.shape).flat[worst]:.1e})')
+        raise AssertionError(
+            f'the estimate averages to {mean.flat[worst]:.6g} at entry {worst}, but {exact.flat[worst]:.6g} is exact '
+            f'(allowed {np.broadcast_to(allowed, off.shape).flat[worst]:.1e})'
+        )
 
 # %% ../../nbs/engine/core/40_checks.ipynb #85eead57
 def _enumerated(estimate, params, batches, chances, shape):
-    total, mean = 0., np.zeros(shape)
-    for batch, chance in zip(batches, chances if chances is not None else [1 / len(batches)] * len(batches), strict=True):
+    total, mean = 0.0, np.zeros(shape)
+    for batch, chance in zip(
+        batches, chances if chances is not None else [1 / len(batches)] * len(batches), strict=True
+    ):
         mean += chance * np.asarray(estimate(params, batch), dtype=float)
         total += chance
-    if abs(total - 1) > 1e-9: raise AssertionError(f'the chances sum to {total:.6g}, not to 1')
+    if abs(total - 1) > 1e-9:
+        raise AssertionError(f'the chances sum to {total:.6g}, not to 1')
     return mean
+
 
 def _sampled(one, n_draws, shape):
     mean, spread = np.zeros(shape), np.zeros(shape)
-    for t in range(n_draws):   # Welford: no list of vectors
+    for t in range(n_draws):  # Welford: no list of vectors
         value = np.asarray(one(), dtype=float)
         late = value - mean
         mean += late / (t + 1)
@@ -106,68 +183,128 @@ def _sampled(one, n_draws, shape):
 
 # %% ../../nbs/engine/core/40_checks.ipynb #96c6ed2d
 def check_descend(
-    problem: Any,       # anything with `descend_at` and `grad_at`
-    params: np.ndarray, # (n_params,) where to look
-    batch: Any,         # indices, as `draw` gives them
-    rate: float = .1,   # > 0
-    rtol: float | None = None, # allowed error relative to the largest move; 1e-9, in float32 1e-4
+    problem: Any, params: np.ndarray, batch: Any, rate: float = 0.1, rtol: float | None = None
 ) -> None:
-    "Raise unless `descend_at` moves params by `-rate * grad_at` in place."
+    """Raise unless `sgd_step_` moves params by `-rate * grad_at` in place.
+
+    Parameters
+    ----------
+    problem : object
+        Anything with `sgd_step_` and `grad_at`.
+    params : ndarray of shape (n_params,)
+        Where to look.
+    batch : object
+        Indices, as `draw` gives them.
+    rate : float, default=0.1
+        > 0.
+    rtol : float or None, default=None
+        Allowed error relative to the largest move; 1e-9, in float32 1e-4.
+    """
     moved = params.copy()
-    problem.descend_at(moved, batch, rate)
+    problem.sgd_step_(moved, batch, rate)
     wanted = -rate * np.asarray(problem.grad_at(params, batch), dtype=float)
     rtol = rtol or (1e-9 if params.dtype == np.float64 else 1e-4)
     off = np.abs((moved.astype(float) - params) - wanted)
     worst = int(np.argmax(off))
     allowed = rtol * max(float(np.abs(wanted).max()), float(np.abs(params).max()))
     if not off[worst] <= allowed:
-        raise AssertionError(f'descend_at moves params[{worst}] by {moved[worst] - params[worst]:.6g}, '
-                             f'but -rate * grad_at is {wanted[worst]:.6g}')
+        raise AssertionError(
+            f'sgd_step_ moves params[{worst}] by {moved[worst] - params[worst]:.6g}, '
+            f'but -rate * grad_at is {wanted[worst]:.6g}'
+        )
 
 # %% ../../nbs/engine/core/40_checks.ipynb #1be11a10
 def check_bound(
-    loss: Callable,       # params -> number
-    bound: Callable,      # params -> number that must never be below the loss
-    params: np.ndarray,   # (n_params,) where both must touch
+    loss: Callable,
+    bound: Callable,
+    params: np.ndarray,
     *,
-    radii: Sequence[float] = (1e-3, 1e-1, 1., 10.), # distances to look at
-    n_points: int = 50,   # random points at each
-    atol: float = 1e-9,   # allowed breach, relative to 1 and to the loss
-    touches: bool = True, # whether value and slope must agree at params
-    seed: int = 0,        # of the random points
+    radii: Sequence[float] = (1e-3, 1e-1, 1.0, 10.0),
+    n_points: int = 50,
+    atol: float = 1e-9,
+    touches: bool = True,
+    seed: int = 0,
 ) -> None:
-    "Raise unless the bound lies above the loss everywhere we look, and touches it at params."
+    """Raise unless the bound lies above the loss everywhere we look, and touches it at params.
+
+    Parameters
+    ----------
+    loss : Callable
+        Params -> number.
+    bound : Callable
+        Params -> number that must never be below the loss.
+    params : ndarray of shape (n_params,)
+        Where both must touch.
+    radii : Sequence[float], default=(1e-3, 1e-1, 1.0, 10.0)
+        Distances to look at.
+    n_points : int, default=50
+        Random points at each.
+    atol : float, default=1e-9
+        Allowed breach, relative to 1 and to the loss.
+    touches : bool, default=True
+        Whether value and slope must agree at params.
+    seed : int, default=0
+        Of the random points.
+    """
     rng, here = np.random.default_rng(seed), float(loss(params))
-    slack = atol * max(1., abs(here))
+    slack = atol * max(1.0, abs(here))
     if touches and not abs(float(bound(params)) - here) <= slack:
-        raise AssertionError(f'the bound is {float(bound(params)):.6g} at params, but the loss is {here:.6g}: they do not touch')
+        raise AssertionError(
+            f'the bound is {float(bound(params)):.6g} at params, but the loss is {here:.6g}: they do not touch'
+        )
     for radius in radii:
         for _ in range(n_points):
             way = rng.normal(size=params.shape)
             point = params + radius * way / np.linalg.norm(way)
             low, high = float(loss(point)), float(bound(point))
-            if not high >= low - atol * max(1., abs(low)):
-                raise AssertionError(f'the bound is broken at distance {radius:g}: {high:.9g} is below the loss {low:.9g}')
-            if touches and radius <= 1e-3: _check_slope(loss, bound, params, point, radius)
+            if not high >= low - atol * max(1.0, abs(low)):
+                raise AssertionError(
+                    f'the bound is broken at distance {radius:g}: {high:.9g} is below the loss {low:.9g}'
+                )
+            if touches and radius <= 1e-3:
+                _check_slope(loss, bound, params, point, radius)
+
 
 def _check_slope(loss, bound, params, point, radius):
     other = 2 * params - point
     slope, wanted = ((float(f(point)) - float(f(other))) / (2 * radius) for f in (bound, loss))
-    if not abs(slope - wanted) <= 1e-4 * max(1., abs(wanted)):
-        raise AssertionError(f'the bound leaves params with slope {slope:.6g}, the loss with {wanted:.6g}: they cross')
+    if not abs(slope - wanted) <= 1e-4 * max(1.0, abs(wanted)):
+        raise AssertionError(
+            f'the bound leaves params with slope {slope:.6g}, the loss with {wanted:.6g}: they cross'
+        )
 
 # %% ../../nbs/engine/core/40_checks.ipynb #3c9943a6
 def check_adjoint(
-    forward: Callable,                # vector (n_in,) -> vector (n_out,), linear
-    backward: Callable | None = None, # vector (n_out,) -> vector (n_in,); forward itself when left out, for a symmetric map
-    n_in: int = 0,                    # length of what goes in
-    n_out: int | None = None,         # length of what comes out; n_in when left out
+    forward: Callable,
+    backward: Callable | None = None,
+    n_in: int = 0,
+    n_out: int | None = None,
     *,
-    n_trials: int = 5,                # random pairs of vectors
-    rtol: float = 1e-9,               # allowed error, relative to the lengths
-    seed: int = 0,                    # of the vectors
+    n_trials: int = 5,
+    rtol: float = 1e-9,
+    seed: int = 0,
 ) -> None:
-    "Raise unless <forward(x), y> = <x, backward(y)> on random vectors."
+    """Raise unless <forward(x), y> = <x, backward(y)> on random vectors.
+
+    Parameters
+    ----------
+    forward : Callable
+        Vector (n_in,) -> vector (n_out,), linear.
+    backward : Callable
+    or None, default=None
+        Vector (n_out,) -> vector (n_in,); forward itself when left out, for a symmetric
+        map.
+    n_in : int, default=0
+        Length of what goes in.
+    n_out : int or None, default=None
+        Length of what comes out; n_in when left out.
+    n_trials : int, default=5
+        Random pairs of vectors.
+    rtol : float, default=1e-9
+        Allowed error, relative to the lengths.
+    seed : int, default=0
+        Of the vectors.
+    """
     rng, backward = np.random.default_rng(seed), backward or forward
     for _ in range(n_trials):
         x, y = rng.normal(size=n_in), rng.normal(size=n_out or n_in)
@@ -175,4 +312,6 @@ def check_adjoint(
         left, right = float(out.ravel() @ y), float(x @ back.ravel())
         size = np.linalg.norm(out) * np.linalg.norm(y) + np.linalg.norm(x) * np.linalg.norm(back)
         if not abs(left - right) <= rtol * size:
-            raise AssertionError(f'not adjoint: <forward(x), y> = {left:.9g}, but <x, backward(y)> = {right:.9g}')
+            raise AssertionError(
+                f'not adjoint: <forward(x), y> = {left:.9g}, but <x, backward(y)> = {right:.9g}'
+            )

@@ -23,178 +23,348 @@ from .linalg import check_sparse, log_sum_exp
 from .model_file import load_model, save_model
 from .run import Run, minimize
 
-# %% ../../nbs/engine/core/70_estimator.ipynb #e4aa6735
-class _Settings:
-    "A bag of settings: what `__init__` was given, by name."
-    @classmethod
-    def _setting_names(cls):
-        arguments = list(inspect.signature(cls.__init__).parameters.values())[1:]
-        return sorted(a.name for a in arguments if a.kind not in (a.VAR_KEYWORD, a.VAR_POSITIONAL))
-    def get_params(self,
-        deep:bool = True, # also the settings of estimators among the settings
-    )->dict: # setting by name
-        "The settings, as they were given."
-        found = {name: getattr(self, name) for name in self._setting_names()}
-        inner = {f'{name}__{key}': item for name, value in found.items() if deep and hasattr(value, 'get_params') and not isinstance(value, type)
-                 for key, item in value.get_params().items()}
-        return found | inner
-    def set_params(self, **settings:Any)->Any: # itself
-        "Change settings by name; `outer__inner` reaches into an estimator among the settings."
-        for name, value in settings.items():
-            outer, _, inner = name.partition('__')
-            if outer not in self._setting_names():
-                raise ValueError(f'{type(self).__name__} has no setting {outer!r}; it has {", ".join(self._setting_names())}')
-            if inner: getattr(self, outer).set_params(**{inner: value})
-            else: setattr(self, name, value)
-        return self
-    def _check_settings(self):
-        "Text where the default is a number is named here, before anything is compared with it."
-        for name, argument in inspect.signature(type(self).__init__).parameters.items():
-            if type(argument.default) in (int, float) and name != 'random_state' and isinstance(getattr(self, name), (str, bytes)):
-                raise ValueError(f'{name}={getattr(self, name)!r} is text, but a number is needed, such as {argument.default}')
-    def __repr__(self)->str:
-        usual = inspect.signature(type(self).__init__).parameters
-        changed = [f'{name}={getattr(self, name)!r}' for name in usual if name in self._setting_names()
-                   and repr(getattr(self, name)) != repr(usual[name].default)]
-        return f'{type(self).__name__}({", ".join(changed)})'
-
-# %% ../../nbs/engine/core/70_estimator.ipynb #72d08136
-class _Travels(_Settings):
-    "What becomes of a client when its estimator is copied."
-    client: Any = None
-    def __getstate__(self)->dict:
-        if self.client is None or isinstance(self.client, str): return dict(vars(self))
-        warnings.warn(f'{type(self).__name__}: the client stays behind, it is a handle on running workers; give the copy one by set_params(client=...)', stacklevel=3)
-        return {**vars(self), 'client': None}
-    def __sklearn_clone__(self)->Any:
-        from sklearn.base import clone
-        return type(self)(**{name: value if name == 'client' else clone(value, safe=False) for name, value in self.get_params(deep=False).items()})
-
 # %% ../../nbs/engine/core/70_estimator.ipynb #a1fdf058
 def _all_or_nothing(learn):
     "A `fit` that leaves the estimator as it was when it raises."
+
     @wraps(learn)
     def guarded(self, *args, **kwargs):
         before = dict(vars(self))
-        try: return learn(self, *args, **kwargs)
+        try:
+            return learn(self, *args, **kwargs)
         except BaseException:
             vars(self).clear()
             vars(self).update(before)
             raise
+
     return guarded
 
-class _Learns(_Travels):
-    "What becomes of an estimator whose `fit` or `partial_fit` raises: nothing."
-    def __init_subclass__(cls, **kwargs:Any):
+# %% ../../nbs/engine/core/70_estimator.ipynb #7b383c90
+class Estimator:
+    "Base of all estimators: settings in, fitted attributes out, in the manners of scikit-learn."
+
+    @classmethod
+    def _setting_names(cls):
+        arguments = list(inspect.signature(cls.__init__).parameters.values())[1:]
+        return sorted(a.name for a in arguments if a.kind not in (a.VAR_KEYWORD, a.VAR_POSITIONAL))
+
+    def get_params(self, deep: bool = True) -> dict:
+        """The settings, as they were given.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Also the settings of estimators among the settings.
+
+        Returns
+        -------
+        dict
+            Setting by name.
+        """
+        found = {name: getattr(self, name) for name in self._setting_names()}
+        inner = {
+            f'{name}__{key}': item
+            for name, value in found.items()
+            if deep and hasattr(value, 'get_params') and not isinstance(value, type)
+            for key, item in value.get_params().items()
+        }
+        return found | inner
+
+    def set_params(self, **settings: Any) -> Any:
+        """Change settings by name.
+
+        `outer__inner` reaches into an estimator among the settings.
+
+        Parameters
+        ----------
+        **settings : object
+
+        Returns
+        -------
+        object
+            Itself.
+        """
+        for name, value in settings.items():
+            outer, _, inner = name.partition('__')
+            if outer not in self._setting_names():
+                raise ValueError(
+                    f'{type(self).__name__} has no setting {outer!r}; it has {", ".join(self._setting_names())}'
+                )
+            if inner:
+                getattr(self, outer).set_params(**{inner: value})
+            else:
+                setattr(self, name, value)
+        return self
+
+    def _check_settings(self):
+        "Text where the default is a number is named here, before anything is compared with it."
+        for name, argument in inspect.signature(type(self).__init__).parameters.items():
+            if (
+                type(argument.default) in (int, float)
+                and name != 'random_state'
+                and isinstance(getattr(self, name), (str, bytes))
+            ):
+                raise ValueError(
+                    f'{name}={getattr(self, name)!r} is text, but a number is needed, such as {argument.default}'
+                )
+
+    def __repr__(self) -> str:
+        usual = inspect.signature(type(self).__init__).parameters
+        changed = [
+            f'{name}={getattr(self, name)!r}'
+            for name in usual
+            if name in self._setting_names()
+            and repr(getattr(self, name)) != repr(usual[name].default)
+        ]
+        return f'{type(self).__name__}({", ".join(changed)})'
+
+    client: Any = None
+
+    def __getstate__(self) -> dict:
+        if self.client is None or isinstance(self.client, str):
+            return dict(vars(self))
+        warnings.warn(
+            f'{type(self).__name__}: the client stays behind, it is a handle on running workers; give the copy one by set_params(client=...)',
+            stacklevel=3,
+        )
+        return {**vars(self), 'client': None}
+
+    def __sklearn_clone__(self) -> Any:
+        from sklearn.base import clone
+
+        return type(self)(
+            **{
+                name: value if name == 'client' else clone(value, safe=False)
+                for name, value in self.get_params(deep=False).items()
+            }
+        )
+
+    def __init_subclass__(cls, **kwargs: Any):
         super().__init_subclass__(**kwargs)
         for name in ('fit', 'partial_fit'):
             learn = vars(cls).get(name)
-            if inspect.isfunction(learn): setattr(cls, name, _all_or_nothing(learn))
-            elif learn is not None: learn.function = _all_or_nothing(learn.function)   # a descriptor around the function
+            if inspect.isfunction(learn):
+                setattr(cls, name, _all_or_nothing(learn))
+            elif learn is not None:
+                learn.function = _all_or_nothing(learn.function)  # a descriptor around the function
 
-# %% ../../nbs/engine/core/70_estimator.ipynb #7b383c90
-class Estimator(_Learns):
-    "Base of all estimators: settings in, fitted attributes out, in the manners of scikit-learn."
-    _kind: str | None = None   # "classifier", "regressor", or None
-    _sparse = True             # whether X may be sparse
+    _kind: str | None = None  # "classifier", "regressor", or None
+    _sparse = True  # whether X may be sparse
 
-    def save(self,
-        path:str|Path, # .npz file to make or to replace, whole at every moment
-    )->None:
-        "Write settings and everything learned into one file that runs no code when it is read."
+    def save(self, path: str | Path) -> None:
+        """Write settings and everything learned into one file that runs no code when it is
+        read.
+
+        Parameters
+        ----------
+        path : str or Path
+            .npz file to make or to replace, whole at every moment.
+        """
         save_model(path, self)
+
     @classmethod
-    def load(cls,
-        path:str|Path, # file that `save` made; it must hold this class, or one made from it
-    )->Any: # the estimator, as it was
-        "Read an estimator back, bit by bit."
+    def load(cls, path: str | Path) -> Any:
+        """Read an estimator back, bit by bit.
+
+        Parameters
+        ----------
+        path : str or Path
+            File that `save` made; it must hold this class, or one made from it.
+
+        Returns
+        -------
+        object
+            The estimator, as it was.
+        """
         return load_model(path, cls)
-    def __sklearn_is_fitted__(self)->bool: return any(name.endswith('_') and name[0] != '_' for name in vars(self))
-    def __sklearn_tags__(self)->Any: # sklearn.utils.Tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return any(name.endswith('_') and name[0] != '_' for name in vars(self))
+
+    def __sklearn_tags__(self) -> Any:  # sklearn.utils.Tags
         from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags
-        return Tags(estimator_type=self._kind, target_tags=TargetTags(required=self._kind is not None), input_tags=InputTags(sparse=self._sparse),
-                    classifier_tags=ClassifierTags() if self._kind == 'classifier' else None,
-                    regressor_tags=RegressorTags() if self._kind == 'regressor' else None)
+
+        return Tags(
+            estimator_type=self._kind,
+            target_tags=TargetTags(required=self._kind is not None),
+            input_tags=InputTags(sparse=self._sparse),
+            classifier_tags=ClassifierTags() if self._kind == 'classifier' else None,
+            regressor_tags=RegressorTags() if self._kind == 'regressor' else None,
+        )
 
 # %% ../../nbs/engine/core/70_estimator.ipynb #7da7423e
-def check_features(
-    X:Any,        # (n_samples, n_features) array, list of lists, data frame, or any scipy.sparse matrix
-    sparse:bool = True, # whether sparse input is allowed
-)->np.ndarray|scipy.sparse.csr_array: # dense or CSR, float32 or float64, finite
-    "Features as numbers, without a copy where they are already; a ValueError with the place of what is wrong otherwise."
+def check_features(X: Any, sparse: bool = True) -> np.ndarray | scipy.sparse.csr_array:
+    """Features as numbers, without a copy where they are already.
+
+    A ValueError with the place of what is wrong otherwise.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Array, list of lists, data frame, or any scipy.sparse matrix.
+    sparse : bool, default=True
+        Whether sparse input is allowed.
+
+    Returns
+    -------
+    ndarray or csr_array
+        Dense or CSR, float32 or float64, finite.
+    """
     if scipy.sparse.issparse(X):
-        if not sparse: raise TypeError('X is sparse, but dense data is required; use X.toarray() if it fits in memory')
+        if not sparse:
+            raise TypeError(
+                'X is sparse, but dense data is required; use X.toarray() if it fits in memory'
+            )
         X = check_sparse(X)
         values = X.data
-    else: X = values = _table(X)
-    if values.dtype.kind == 'c': raise ValueError(f'Complex data not supported: X holds {values.dtype} numbers; pass real and imaginary parts as columns')
-    if values.dtype.kind in 'USTMm': raise ValueError(f'X holds {values.dtype} entries, but numbers are needed; encode them first')
-    if X.ndim > 2: raise ValueError(f'X has shape {X.shape}, but (n_samples, n_features) is needed; X.reshape(len(X), -1) makes one row of each sample')
+    else:
+        X = values = _table(X)
+    if values.dtype.kind == 'c':
+        raise ValueError(
+            f'Complex data not supported: X holds {values.dtype} numbers; pass real and imaginary parts as columns'
+        )
+    if values.dtype.kind in 'USTMm':
+        raise ValueError(
+            f'X holds {values.dtype} entries, but numbers are needed; encode them first'
+        )
+    if X.ndim > 2:
+        raise ValueError(
+            f'X has shape {X.shape}, but (n_samples, n_features) is needed; X.reshape(len(X), -1) makes one row of each sample'
+        )
     if X.ndim != 2:
-        raise ValueError(f'X has shape {X.shape}, but (n_samples, n_features) is needed. Reshape your data: X.reshape(-1, 1) '
-                         'if it is one feature, X.reshape(1, -1) if it is one sample')
-    if X.shape[0] == 0: raise ValueError(f'X has 0 sample(s) (shape={X.shape}) while a minimum of 1 is required.')
-    if X.shape[1] == 0: raise ValueError(f'X has 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.')
-    if values.dtype not in (np.float32, np.float64): X = _as_floats(X); values = X.data if scipy.sparse.issparse(X) else X
+        raise ValueError(
+            f'X has shape {X.shape}, but (n_samples, n_features) is needed. Reshape your data: X.reshape(-1, 1) '
+            'if it is one feature, X.reshape(1, -1) if it is one sample'
+        )
+    if X.shape[0] == 0:
+        raise ValueError(f'X has 0 sample(s) (shape={X.shape}) while a minimum of 1 is required.')
+    if X.shape[1] == 0:
+        raise ValueError(f'X has 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.')
+    if values.dtype not in (np.float32, np.float64):
+        X = _as_floats(X)
+        values = X.data if scipy.sparse.issparse(X) else X
     _check_finite(X, values)
     return X
 
+
 def _table(X):
-    try: return np.asarray(X)
-    except ValueError: raise ValueError('the rows of X differ in length; every row needs the same columns') from None
+    try:
+        return np.asarray(X)
+    except ValueError:
+        raise ValueError(
+            'the rows of X differ in length; every row needs the same columns'
+        ) from None
+
 
 def _as_floats(X):
-    try: return X.astype(np.float64)
+    try:
+        return X.astype(np.float64)
     except ValueError:
         for place, value in np.ndenumerate(X):
-            try: float(value)
-            except ValueError: raise ValueError(f'X holds {value!r} at row {place[0]}, column {place[1]}, but numbers are needed; encode it first') from None
+            try:
+                float(value)
+            except ValueError:
+                raise ValueError(
+                    f'X holds {value!r} at row {place[0]}, column {place[1]}, but numbers are needed; encode it first'
+                ) from None
         raise
+
 
 def _check_finite(X, values):
     with np.errstate(over='ignore', invalid='ignore'):
-        if np.isfinite(values.sum()): return      # one pass, no mask
+        if np.isfinite(values.sum()):
+            return  # one pass, no mask
     bad = np.argwhere(~np.isfinite(values))
-    if not len(bad): return
-    row, column = bad[0] if values.ndim == 2 else (np.searchsorted(X.indptr, bad[0, 0], side='right') - 1, X.indices[bad[0, 0]])
+    if not len(bad):
+        return
+    row, column = (
+        bad[0]
+        if values.ndim == 2
+        else (np.searchsorted(X.indptr, bad[0, 0], side='right') - 1, X.indices[bad[0, 0]])
+    )
     value = values[tuple(bad[0])]
-    raise ValueError(f'X holds {"NaN" if np.isnan(value) else value} at row {row}, column {column}; drop or fill it')
+    raise ValueError(
+        f'X holds {"NaN" if np.isnan(value) else value} at row {row}, column {column}; drop or fill it'
+    )
 
 # %% ../../nbs/engine/core/70_estimator.ipynb #ecd91a65
-def check_labels(
-    y:Any,          # (n_samples,) labels
-    n_samples:int,  # how many there must be
-)->np.ndarray: # (n_samples,) of any type that can be sorted
-    "Labels as a column of their own; a ValueError with the place of what is wrong otherwise."
-    if y is None: raise ValueError('This classifier requires y to be passed, but the target y is None.')
+def check_labels(y: Any, n_samples: int) -> np.ndarray:
+    """Labels as a column of their own; a ValueError with the place of what is wrong otherwise.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Labels.
+    n_samples : int
+        How many there must be.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        Of any type that can be sorted.
+    """
+    if y is None:
+        raise ValueError('This classifier requires y to be passed, but the target y is None.')
     y = np.asarray(y)
     if y.ndim == 2 and y.shape[1] == 1:
-        warnings.warn('A column-vector y was passed when a 1d array was expected; use y.ravel()', _borrowed('DataConversionWarning', UserWarning), stacklevel=4)
+        warnings.warn(
+            'A column-vector y was passed when a 1d array was expected; use y.ravel()',
+            _borrowed('DataConversionWarning', UserWarning),
+            stacklevel=4,
+        )
         y = y.ravel()
-    if y.ndim != 1: raise ValueError(f'y should be a 1d array, got an array of shape {y.shape} instead.')
-    if len(y) != n_samples: raise ValueError(f'y has {len(y)} labels, but X has {n_samples} rows; give one label per row')
-    if y.dtype.kind == 'c': raise ValueError(f'Complex data not supported: y holds {y.dtype} numbers')
+    if y.ndim != 1:
+        raise ValueError(f'y should be a 1d array, got an array of shape {y.shape} instead.')
+    if len(y) != n_samples:
+        raise ValueError(
+            f'y has {len(y)} labels, but X has {n_samples} rows; give one label per row'
+        )
+    if y.dtype.kind == 'c':
+        raise ValueError(f'Complex data not supported: y holds {y.dtype} numbers')
     if y.dtype.kind in 'OmM':
-        bad = [row for row, value in enumerate(y) if _is_missing(value)] if y.dtype.kind == 'O' else np.flatnonzero(np.isnat(y))
-        if len(bad): raise ValueError(f'Input y contains {y[bad[0]]} at row {bad[0]}; drop or fill it')
+        bad = (
+            [row for row, value in enumerate(y) if _is_missing(value)]
+            if y.dtype.kind == 'O'
+            else np.flatnonzero(np.isnat(y))
+        )
+        if len(bad):
+            raise ValueError(f'Input y contains {y[bad[0]]} at row {bad[0]}; drop or fill it')
     if y.dtype.kind == 'f':
         bad = np.flatnonzero(~np.isfinite(y))
-        if len(bad): raise ValueError(f'Input y contains {"NaN" if np.isnan(y[bad[0]]) else "infinity"} at row {bad[0]}; drop or fill it')
+        if len(bad):
+            raise ValueError(
+                f'Input y contains {"NaN" if np.isnan(y[bad[0]]) else "infinity"} at row {bad[0]}; drop or fill it'
+            )
         bad = np.flatnonzero(y != np.floor(y))
-        if len(bad): raise ValueError(f'Unknown label type: continuous. y[{bad[0]}] is {y[bad[0]]}, but classes are needed; bin the values, or use a regressor')
+        if len(bad):
+            raise ValueError(
+                f'Unknown label type: continuous. y[{bad[0]}] is {y[bad[0]]}, but classes are needed; bin the values, or use a regressor'
+            )
     return y
+
 
 def _is_missing(value):
     "None, NaN, NaT, or pandas' NA, whose comparison with itself is no truth value."
-    try: return value is None or bool(value != value)
-    except TypeError: return True
-    except ValueError: return False     # an array among the labels
+    try:
+        return value is None or bool(value != value)
+    except TypeError:
+        return True
+    except ValueError:
+        return False  # an array among the labels
+
 
 def _borrowed(name, otherwise):
     "scikit-learn's own error class when scikit-learn is loaded already, else a built-in one."
-    return getattr(sys.modules['sklearn.exceptions'], name) if 'sklearn.exceptions' in sys.modules else otherwise
+    return (
+        getattr(sys.modules['sklearn.exceptions'], name)
+        if 'sklearn.exceptions' in sys.modules
+        else otherwise
+    )
 
-def _plain(value): return value.item() if isinstance(value, np.generic) else value
+
+def _plain(value):
+    return value.item() if isinstance(value, np.generic) else value
+
 
 class NotFitted(ValueError, AttributeError):
     "Raised when something is asked of an estimator that has not learned anything yet."
@@ -202,198 +372,414 @@ class NotFitted(ValueError, AttributeError):
 # %% ../../nbs/engine/core/70_estimator.ipynb #64642c5e
 def _column_names(X):
     names = getattr(X, 'columns', None)
-    if names is None or scipy.sparse.issparse(X): return None
+    if names is None or scipy.sparse.issparse(X):
+        return None
     names = np.asarray(list(names), dtype=object)
     words = [isinstance(name, str) for name in names]
     if any(words) and not all(words):
-        raise TypeError('Feature names are only supported if all input features have string names; use X.columns = X.columns.astype(str)')
+        raise TypeError(
+            'Feature names are only supported if all input features have string names; use X.columns = X.columns.astype(str)'
+        )
     return names if len(names) and all(words) else None
 
-def _list_names(head, names): return head + ''.join(f'- {name}\n' for name in sorted(names)[:5]) + ('- ...\n' if len(names) > 5 else '') if names else ''
 
-def check_columns(
-    estimator:Any, # gains or already has `n_features_in_` and, for data frames, `feature_names_in_`
-    X:Any,               # what the caller passed
-    n_features:int,      # its columns
-    reset:bool,          # whether to learn them (fit) or to compare (predict)
-)->None:
-    "Columns are learned in fit and must be the same ever after."
+def _list_names(head, names):
+    return (
+        head
+        + ''.join(f'- {name}\n' for name in sorted(names)[:5])
+        + ('- ...\n' if len(names) > 5 else '')
+        if names
+        else ''
+    )
+
+
+def check_columns(estimator: Any, X: Any, n_features: int, reset: bool) -> None:
+    """Columns are learned in fit and must be the same ever after.
+
+    Parameters
+    ----------
+    estimator : object
+        Gains or already has `n_features_in_` and, for data frames, `feature_names_in_`.
+    X : object
+        What the caller passed.
+    n_features : int
+        Its columns.
+    reset : bool
+        Whether to learn them (fit) or to compare (predict).
+    """
     names, kind = _column_names(X), type(estimator).__name__
     if reset:
         estimator.n_features_in_ = n_features
-        if names is not None: estimator.feature_names_in_ = names
-        else: vars(estimator).pop('feature_names_in_', None)
+        if names is not None:
+            estimator.feature_names_in_ = names
+        else:
+            vars(estimator).pop('feature_names_in_', None)
         return
-    known:Any = getattr(estimator, 'feature_names_in_', None)
-    if names is not None and known is None: warnings.warn(f'X has feature names, but {kind} was fitted without feature names', stacklevel=4)
-    elif names is None and known is not None: warnings.warn(f'X does not have valid feature names, but {kind} was fitted with feature names', stacklevel=4)
+    known: Any = getattr(estimator, 'feature_names_in_', None)
+    if names is not None and known is None:
+        warnings.warn(
+            f'X has feature names, but {kind} was fitted without feature names', stacklevel=4
+        )
+    elif names is None and known is not None:
+        warnings.warn(
+            f'X does not have valid feature names, but {kind} was fitted with feature names',
+            stacklevel=4,
+        )
     elif names is not None and not np.array_equal(names, known):
         new, gone = set(names) - set(known), set(known) - set(names)
-        raise ValueError('The feature names should match those that were passed during fit.\n' + _list_names('Feature names unseen at fit time:\n', new)
-                         + _list_names('Feature names seen at fit time, yet now missing:\n', gone)
-                         + ('' if new or gone else 'Feature names must be in the same order as they were in fit.\n'))
+        raise ValueError(
+            'The feature names should match those that were passed during fit.\n'
+            + _list_names('Feature names unseen at fit time:\n', new)
+            + _list_names('Feature names seen at fit time, yet now missing:\n', gone)
+            + (
+                ''
+                if new or gone
+                else 'Feature names must be in the same order as they were in fit.\n'
+            )
+        )
     if n_features != estimator.n_features_in_:
-        raise ValueError(f'X has {n_features} features, but {kind} is expecting {estimator.n_features_in_} features as input')
+        raise ValueError(
+            f'X has {n_features} features, but {kind} is expecting {estimator.n_features_in_} features as input'
+        )
 
 # %% ../../nbs/engine/core/70_estimator.ipynb #af92e9be
-def check_weights(
-    sample_weight:Any, # (n_samples,) >= 0, one number for all, or None
-    n_samples:int,     # how many there must be
-)->np.ndarray|None: # (n_samples,) float64, None where none were given
-    "Weights of rows; a ValueError with the place of what is wrong otherwise."
-    if sample_weight is None: return None
+def check_weights(sample_weight: Any, n_samples: int) -> np.ndarray | None:
+    """Weights of rows; a ValueError with the place of what is wrong otherwise.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_samples,)
+        >= 0, one number for all, or None.
+    n_samples : int
+        How many there must be.
+
+    Returns
+    -------
+    ndarray or None of shape (n_samples,), float64
+        None where none were given.
+    """
+    if sample_weight is None:
+        return None
     weights = np.asarray(sample_weight, dtype=float)
-    if weights.ndim == 0: weights = np.full(n_samples, float(weights))
+    if weights.ndim == 0:
+        weights = np.full(n_samples, float(weights))
     if weights.shape != (n_samples,):
-        raise ValueError(f'sample_weight has shape {weights.shape}, but X has {n_samples} rows; give one weight per row')
+        raise ValueError(
+            f'sample_weight has shape {weights.shape}, but X has {n_samples} rows; give one weight per row'
+        )
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
-    if len(bad): raise ValueError(f'sample_weight[{bad[0]}] is {weights[bad[0]]}, but a finite number from 0 up is needed; 0 leaves the row out')
-    if not weights.any(): raise ValueError('sample_weight is zero for every row, but at least one row must count; raise one')
+    if len(bad):
+        raise ValueError(
+            f'sample_weight[{bad[0]}] is {weights[bad[0]]}, but a finite number from 0 up is needed; 0 leaves the row out'
+        )
+    if not weights.any():
+        raise ValueError(
+            'sample_weight is zero for every row, but at least one row must count; raise one'
+        )
     return weights
 
+
 def row_weights(
-    sample_weight:Any,   # (n_samples,) >= 0, one number for all, or None
-    class_weight:Any,    # None, "balanced", or a dictionary from label to weight >= 0; labels left out count 1
-    classes:np.ndarray,  # (n_classes,) sorted labels
-    labels:np.ndarray,   # (n_samples,) int positions in `classes`
-)->np.ndarray|None: # (n_samples,) float64 of mean 1; None where all rows count alike
-    "What each row counts, its own weight times that of its class."
+    sample_weight: Any, class_weight: Any, classes: np.ndarray, labels: np.ndarray
+) -> np.ndarray | None:
+    """What each row counts, its own weight times that of its class.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_samples,)
+        >= 0, one number for all, or None.
+    class_weight : object
+        None, "balanced", or a dictionary from label to weight >= 0; labels left out count
+        1.
+    classes : ndarray of shape (n_classes,)
+        Sorted labels.
+    labels : ndarray of shape (n_samples,), int
+        Positions in `classes`.
+
+    Returns
+    -------
+    ndarray or None of shape (n_samples,), float64
+        Of mean 1; None where all rows count alike.
+    """
     weights = check_weights(sample_weight, len(labels))
-    if class_weight is None: per_class = None
+    if class_weight is None:
+        per_class = None
     elif isinstance(class_weight, str) and class_weight == 'balanced':
         sums = np.bincount(labels, weights, minlength=len(classes)).astype(float)
         per_class = sums.sum() / (len(classes) * np.where(sums > 0, sums, 1))
     elif isinstance(class_weight, dict):
         known = {_plain(name): at for at, name in enumerate(classes)}
         strange = [name for name in class_weight if _plain(name) not in known]
-        if strange: raise ValueError(f'class_weight names {strange[0]!r}, which is not among the {len(classes)} classes of y; leave it out')
+        if strange:
+            raise ValueError(
+                f'class_weight names {strange[0]!r}, which is not among the {len(classes)} classes of y; leave it out'
+            )
         per_class = np.ones(len(classes))
-        for name, value in class_weight.items(): per_class[known[_plain(name)]] = value
+        for name, value in class_weight.items():
+            per_class[known[_plain(name)]] = value
         if not (np.isfinite(per_class) & (per_class >= 0)).all():
-            raise ValueError(f'class_weight={class_weight!r:.80} holds a weight that is no finite number from 0 up; 1 is as usual')
-    else: raise ValueError(f'class_weight={class_weight!r:.80} is neither None, nor "balanced", nor a dictionary from label to weight')
-    if per_class is not None: weights = per_class[labels] * (1. if weights is None else weights)
-    if weights is None or (weights == weights[0]).all() and weights[0] > 0: return None
-    if not weights.any(): raise ValueError('sample_weight and class_weight leave no row that counts; raise one')
+            raise ValueError(
+                f'class_weight={class_weight!r:.80} holds a weight that is no finite number from 0 up; 1 is as usual'
+            )
+    else:
+        raise ValueError(
+            f'class_weight={class_weight!r:.80} is neither None, nor "balanced", nor a dictionary from label to weight'
+        )
+    if per_class is not None:
+        weights = per_class[labels] * (1.0 if weights is None else weights)
+    if weights is None or (weights == weights[0]).all() and weights[0] > 0:
+        return None
+    if not weights.any():
+        raise ValueError('sample_weight and class_weight leave no row that counts; raise one')
     return weights / weights.mean()
 
 # %% ../../nbs/engine/core/70_estimator.ipynb #57263b19
-def free_memory()->int|None: # bytes; None where the system does not tell
-    "What a process can still get without swapping."
+def free_memory() -> int | None:
+    """What a process can still get without swapping.
+
+    Returns
+    -------
+    int or None
+        Bytes; None where the system does not tell.
+    """
     found = []
     try:
-        with open('/proc/meminfo', encoding='ascii') as file: found += [1024 * int(line.split()[1]) for line in file if line.startswith('MemAvailable:')]
+        with open('/proc/meminfo', encoding='ascii') as file:
+            found += [
+                1024 * int(line.split()[1]) for line in file if line.startswith('MemAvailable:')
+            ]
     except OSError:
-        try: found.append(os.sysconf('SC_AVPHYS_PAGES') * os.sysconf('SC_PAGE_SIZE'))
-        except (AttributeError, ValueError, OSError): pass
-    for limit, used in (('memory.max', 'memory.current'), ('memory/memory.limit_in_bytes', 'memory/memory.usage_in_bytes')):
-        try: found.append(max(0, int(Path('/sys/fs/cgroup', limit).read_bytes()) - int(Path('/sys/fs/cgroup', used).read_bytes())))
-        except (OSError, ValueError): pass
+        try:
+            found.append(os.sysconf('SC_AVPHYS_PAGES') * os.sysconf('SC_PAGE_SIZE'))
+        except (AttributeError, ValueError, OSError):
+            pass
+    for limit, used in (
+        ('memory.max', 'memory.current'),
+        ('memory/memory.limit_in_bytes', 'memory/memory.usage_in_bytes'),
+    ):
+        try:
+            found.append(
+                max(
+                    0,
+                    int(Path('/sys/fs/cgroup', limit).read_bytes())
+                    - int(Path('/sys/fs/cgroup', used).read_bytes()),
+                )
+            )
+        except (OSError, ValueError):
+            pass
     return min(found, default=None)
 
-def warn_of_memory(
-    n_bytes:float,   # what will be held at once, besides what is there already
-    what:str,        # who will hold it
-    advice:str = '', # what would need less
-)->None:
-    "One clear line when a forecast exceeds what is free."
+
+def warn_of_memory(n_bytes: float, what: str, advice: str = '') -> None:
+    """One clear line when a forecast exceeds what is free.
+
+    Parameters
+    ----------
+    n_bytes : float
+        What will be held at once, besides what is there already.
+    what : str
+        Who will hold it.
+    advice : str, default=''
+        What would need less.
+    """
     free = free_memory()
-    if free is None or n_bytes <= free: return
+    if free is None or n_bytes <= free:
+        return
     advice = advice or 'expect swapping, or the end of the process'
-    warnings.warn(f'{what} is going to hold about {n_bytes / 1e9:.2g} GB, but only {free / 1e9:.2g} GB are free; {advice}', RuntimeWarning, stacklevel=3)
+    warnings.warn(
+        f'{what} is going to hold about {n_bytes / 1e9:.2g} GB, but only {free / 1e9:.2g} GB are free; {advice}',
+        RuntimeWarning,
+        stacklevel=3,
+    )
 
 # %% ../../nbs/engine/core/70_estimator.ipynb #1af179c6
 def _seed_of(random_state):
     "What numpy's generator is made from: an int, None for a fresh one, or a draw from a generator."
-    if random_state is None: return int(np.random.SeedSequence().generate_state(1)[0])
-    if isinstance(random_state, np.random.Generator): return int(random_state.integers(2**31))
-    if isinstance(random_state, np.random.RandomState): return int(random_state.randint(2**31 - 1))
-    if isinstance(random_state, (int, np.integer)) and random_state >= 0: return int(random_state)
-    raise ValueError(f'random_state={random_state!r} is neither a whole number from 0 up, nor None, nor a generator of numpy; use 0')
+    if random_state is None:
+        return int(np.random.SeedSequence().generate_state(1)[0])
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
+    if isinstance(random_state, (int, np.integer)) and random_state >= 0:
+        return int(random_state)
+    raise ValueError(
+        f'random_state={random_state!r} is neither a whole number from 0 up, nor None, nor a generator of numpy; use 0'
+    )
 
-def check_shared(
-    estimator:Any,       # client and n_threads are read
-    solver:Any,          # the algorithm
-    alone:bool = True,   # whether what follows runs in this process alone
-)->None:
-    "Refuse what this version cannot honour."
-    if alone and estimator.client is not None: raise ValueError(f'client={estimator.client!r}, but this runs in one process; leave client=None')
-    if estimator.n_threads != 1 and not hasattr(solver, 'n_threads'):
-        raise ValueError(f'n_threads={estimator.n_threads}, but {type(solver).__name__} runs on 1 thread; leave n_threads=1')
+
+def check_shared(estimator: Any, solver: Any, alone: bool = True) -> None:
+    """Refuse what this version cannot honor.
+
+    Parameters
+    ----------
+    estimator : object
+        Client and n_jobs are read.
+    solver : object
+        The algorithm.
+    alone : bool, default=True
+        Whether what follows runs in this process alone.
+    """
+    if alone and estimator.client is not None:
+        raise ValueError(
+            f'client={estimator.client!r}, but this runs in one process; leave client=None'
+        )
+    if estimator.n_jobs != 1 and not hasattr(solver, 'n_jobs'):
+        raise ValueError(
+            f'n_jobs={estimator.n_jobs}, but {type(solver).__name__} runs on 1 thread; leave n_jobs=1'
+        )
 
 # %% ../../nbs/engine/core/70_estimator.ipynb #61288af5
 @contextmanager
 def _workers(estimator, problem, solver, params):
     "Problem, solver and first point as they are, or with the rows on the workers of `client`."
-    threaded = problem if hasattr(problem, 'n_threads') else solver      # whichever shares its work
+    threaded = problem if hasattr(problem, 'n_jobs') else solver  # whichever shares its work
     check_shared(estimator, threaded, alone=False)
-    if estimator.client is None: yield problem, solver, params; return
+    if estimator.client is None:
+        yield problem, solver, params
+        return
     from extreme_opt.scale import lent
-    with lent(problem, solver, estimator.client, params) as found: yield found
+
+    with lent(problem, solver, estimator.client, params) as found:
+        yield found
+
 
 def run_estimator(
-    estimator:Any,   # max_steps, max_passes, max_seconds, tolerance, random_state, progress, checkpoint, n_threads, client are read
-    problem:Any,           # the formulation
-    solver:Any,            # the algorithm
-    params:np.ndarray|None = None, # (n_params,) first point
-    watch:dict|None = None,        # further columns of the record: name -> function(problem, params)
-    record_on:int|None = None,     # rows that the recorded loss is estimated on; None: all, 0: none
-    n_bytes:float|None = None,     # forecast of the memory that the run takes; None: two vectors of parameters
-)->Run: # the record; also stored as `run_`, with `n_steps_`
-    "`minimize` with the arguments that every estimator shares; continues from `checkpoint` where that file is there."
-    if n_bytes is None and hasattr(problem, 'memory'): n_bytes = 2 * problem.memory(problem.dtype)   # the state, and the next one
+    estimator: Any,
+    problem: Any,
+    solver: Any,
+    params: np.ndarray | None = None,
+    metrics: dict | None = None,
+    loss_subset: int | None = None,
+    n_bytes: float | None = None,
+) -> Run:
+    """`minimize` with the arguments that every estimator shares.
+
+    Continues from `checkpoint` where that file is there.
+
+    Parameters
+    ----------
+    estimator : object
+        Max_iter, max_epochs, max_seconds, tol, random_state, progress, checkpoint, n_jobs,
+        client are read.
+    problem : object
+        The formulation.
+    solver : object
+        The algorithm.
+    params : ndarray or None of shape (n_params,), default=None
+        First point.
+    metrics : dict or None, default=None
+        Further columns of the record: name -> function(problem, params).
+    loss_subset : int
+    or None, default=None
+        Rows that the recorded loss is estimated on; None: all, 0: none.
+    n_bytes : float
+    or None, default=None
+        Forecast of the memory that the run takes; None: two vectors of parameters.
+
+    Returns
+    -------
+    Run
+        The record; also stored as `run_`, with `n_iter_`.
+    """
+    if n_bytes is None and hasattr(problem, 'memory'):
+        n_bytes = 2 * problem.memory(problem.dtype)  # the state, and the next one
     warn_of_memory(n_bytes or 0, f'{type(estimator).__name__}.fit')
     path = estimator.checkpoint
     with _workers(estimator, problem, solver, params) as (problem, solver, params):
-        run = minimize(problem, solver, params, max_steps=estimator.max_steps, max_passes=estimator.max_passes, max_seconds=estimator.max_seconds,
-                       tolerance=estimator.tolerance, seed=_seed_of(estimator.random_state), watch=watch, checkpoint=path,
-                       record_on=None if estimator.client is not None and record_on else record_on,   # all rows are as near as some
-                       resume=path if path is not None and Path(path).exists() else None, progress=estimator.progress)
-    estimator.run_, estimator.n_steps_ = run, run.state.n_steps
+        run = minimize(
+            problem,
+            solver,
+            params,
+            max_iter=estimator.max_iter,
+            max_epochs=estimator.max_epochs,
+            max_seconds=estimator.max_seconds,
+            tol=estimator.tol,
+            seed=_seed_of(estimator.random_state),
+            metrics=metrics,
+            checkpoint=path,
+            loss_subset=None
+            if estimator.client is not None and loss_subset
+            else loss_subset,  # all rows are as near as some
+            resume=path if path is not None and Path(path).exists() else None,
+            verbose=estimator.verbose,
+        )
+    estimator.run_, estimator.n_iter_ = run, run.state.n_iter
     return run
 
 # %% ../../nbs/engine/core/70_estimator.ipynb #41578722
 class NotConverged(RuntimeWarning):
     "Given when a fit ends before it has converged and scikit-learn is not installed."
 
+
 def _warn(message, kind):
     "Warn at the first line outside of this package."
     frame, level = sys._getframe(), 1
-    while frame.f_back is not None and frame.f_globals.get('__name__', '').partition('.')[0] == 'extreme_opt': frame, level = frame.f_back, level + 1
+    while (
+        frame.f_back is not None
+        and frame.f_globals.get('__name__', '').partition('.')[0] == 'extreme_opt'
+    ):
+        frame, level = frame.f_back, level + 1
     warnings.warn(message, kind, stacklevel=level)
 
-def warn_not_converged(
-    estimator:Any, # whose fit it was
-    run:Run,       # how it ended
-    remedy:str,    # what to change
-)->None:
-    "One line: which estimator, how far it came, what to do."
-    try: from sklearn.exceptions import ConvergenceWarning as kind
-    except ImportError: kind = NotConverged
+
+def warn_not_converged(estimator: Any, run: Run, remedy: str) -> None:
+    """One line: which estimator, how far it came, what to do.
+
+    Parameters
+    ----------
+    estimator : object
+        Whose fit it was.
+    run : Run
+        How it ended.
+    remedy : str
+        What to change.
+    """
+    try:
+        from sklearn.exceptions import ConvergenceWarning as kind
+    except ImportError:
+        kind = NotConverged
     _warn(f'{type(estimator).__name__}.fit did not converge: {run.message}; {remedy}', kind)
 
 # %% ../../nbs/engine/core/70_estimator.ipynb #888bb1d8
-class _Scorer(Estimator):
-    "Rows in, scores of every class out, a chunk at a time. A subclass brings `fit` and `_scores`."
-    _kind = 'classifier'
-    classes_: Any   # (n_classes,) sorted labels, after fit
+def _n_rows(X):
+    return X.shape[0] if hasattr(X, 'shape') else len(X)
 
-    def _scores(self, X:Any)->np.ndarray: # (n, n_classes), X a chunk of checked rows
+# %% ../../nbs/engine/core/70_estimator.ipynb #7917b8d4
+class Classifier(Estimator):
+    "Base of classifiers whose scores are log-probabilities up to a constant per row: eq. (1). A subclass brings `fit` and `_scores`."
+
+    _kind = 'classifier'
+
+    def _scores(self, X: Any) -> np.ndarray:  # (n, n_classes), X a chunk of checked rows
         raise NotImplementedError(f'{type(self).__name__} brings no `_scores`')
-    def _enter(self, X:Any, y:Any, reset:bool = True)->tuple: # checked features, (n_samples,) int64 positions in `classes_`
+
+    def _enter(
+        self, X: Any, y: Any, reset: bool = True
+    ) -> tuple:  # checked features, (n_samples,) int64 positions in `classes_`
         "Check what fit was given, and learn columns and classes."
         self._check_settings()
         rows = check_features(X, self._sparse)
         y = check_labels(y, rows.shape[0])
         check_columns(self, X, rows.shape[1], reset)
-        try: classes, labels = np.unique(y, return_inverse=True)
-        except TypeError: raise TypeError(f'y holds labels that cannot be sorted, of types {", ".join(sorted({type(v).__name__ for v in y}))}; use one type') from None
-        if len(classes) < 2: raise ValueError(f'y holds 1 class only, {_plain(classes[0])!r}, but a classifier needs at least 2 classes')
+        try:
+            classes, labels = np.unique(y, return_inverse=True)
+        except TypeError:
+            raise TypeError(
+                f'y holds labels that cannot be sorted, of types {", ".join(sorted({type(v).__name__ for v in y}))}; use one type'
+            ) from None
+        if len(classes) < 2:
+            raise ValueError(
+                f'y holds 1 class only, {_plain(classes[0])!r}, but a classifier needs at least 2 classes'
+            )
         self.classes_ = classes
         return rows, labels.ravel()
-    def _chunks(self, X:Any)->Iterator: # (slice, (n, n_classes) float scores) pairs
+
+    def _chunks(self, X: Any) -> Iterator:  # (slice, (n, n_classes) float scores) pairs
         if not hasattr(self, 'classes_'):
-            raise _borrowed('NotFittedError', NotFitted)(f'This {type(self).__name__} instance is not fitted yet; call fit first')
+            raise _borrowed('NotFittedError', NotFitted)(
+                f'This {type(self).__name__} instance is not fitted yet; call fit first'
+            )
         rows = check_features(X, self._sparse)
         check_columns(self, X, rows.shape[1], reset=False)
         size = max(1, 2**22 // len(self.classes_))
@@ -401,73 +787,155 @@ class _Scorer(Estimator):
             part = slice(start, min(rows.shape[0], start + size))
             yield part, self._scores(rows[part])
 
-def _n_rows(X): return X.shape[0] if hasattr(X, 'shape') else len(X)
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores of every class.
 
-# %% ../../nbs/engine/core/70_estimator.ipynb #cdffe380
-class _Answers(_Scorer):
-    "Scores, probabilities and labels of every row."
-    def decision_function(self,
-        X:Any, # (n_samples, n_features)
-    )->np.ndarray: # (n_samples, n_classes) scores in the order of `classes_`; (n_samples,) for two classes
-        "Scores of every class."
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Scores in the order of `classes_`; (n_samples,) for two classes.
+        """
         scores = np.concatenate([scores for _, scores in self._chunks(X)])
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
-    def predict_log_proba(self,
-        X:Any, # (n_samples, n_features)
-    )->np.ndarray: # (n_samples, n_classes) float64, nats, in the order of `classes_`
-        "Logarithm of every class's probability: eq. (1)."
-        return np.concatenate([scores - log_sum_exp(scores, axis=1)[:, None] for _, scores in self._chunks(X)])
-    def predict_proba(self,
-        X:Any, # (n_samples, n_features)
-    )->np.ndarray: # (n_samples, n_classes) float64, rows sum to 1
-        "Every class's probability."
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithm of every class's probability: eq. (1).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), float64
+            Nats, in the order of `classes_`.
+        """
+        return np.concatenate(
+            [scores - log_sum_exp(scores, axis=1)[:, None] for _, scores in self._chunks(X)]
+        )
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Every class's probability.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), float64
+            Rows sum to 1.
+        """
         log_proba = self.predict_log_proba(X)
         return np.exp(log_proba, out=log_proba)
-    def predict(self,
-        X:Any, # (n_samples, n_features)
-    )->np.ndarray: # (n_samples,) labels
-        "The class with the highest score."
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class with the highest score.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels.
+        """
         best = np.concatenate([scores.argmax(1) for _, scores in self._chunks(X)])
         return self.classes_[best]
 
-# %% ../../nbs/engine/core/70_estimator.ipynb #7917b8d4
-class Classifier(_Answers):
-    "Base of classifiers whose scores are log-probabilities up to a constant per row: eq. (1). A subclass brings `fit` and `_scores`."
-    def top_k(self,
-        X:Any,        # (n_samples, n_features)
-        k:int = 5,    # between 1 and n_classes
-    )->tuple[np.ndarray, np.ndarray]: # (n_samples, k) labels, best first, and their probabilities
-        "The k most likely classes of every row."
+    def top_k(self, X: Any, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
+        """The k most likely classes of every row.
+
+            Parameters
+            ----------
+            X : array-like of shape (n_samples, n_features)
+            k : int, default=5
+                Between 1 and n_classes.
+
+            Returns
+            -------
+            tuple[
+            ndarray, ndarray
+        ] of shape (n_samples, k)
+                Labels, best first, and their probabilities.
+        """
         best, found = [], []
         for _, scores in self._chunks(X):
             if not isinstance(k, (int, np.integer)) or not 1 <= k <= scores.shape[1]:
-                raise ValueError(f'k={k!r}, but there are 1..{scores.shape[1]} classes to choose from')
+                raise ValueError(
+                    f'k={k!r}, but there are 1..{scores.shape[1]} classes to choose from'
+                )
             ids = np.argpartition(-scores, k - 1, axis=1)[:, :k]
-            ids = np.take_along_axis(ids, np.argsort(-np.take_along_axis(scores, ids, 1), axis=1, kind='stable'), 1)
+            ids = np.take_along_axis(
+                ids, np.argsort(-np.take_along_axis(scores, ids, 1), axis=1, kind='stable'), 1
+            )
             best.append(ids)
-            found.append(np.exp(np.take_along_axis(scores, ids, 1) - log_sum_exp(scores, axis=1)[:, None]))
+            found.append(
+                np.exp(np.take_along_axis(scores, ids, 1) - log_sum_exp(scores, axis=1)[:, None])
+            )
         return self.classes_[np.concatenate(best)], np.concatenate(found)
-    def score(self,
-        X:Any,                  # (n_samples, n_features)
-        y:Any,                  # (n_samples,) labels
-        sample_weight:Any = None, # (n_samples,) >= 0, how much each row counts
-    )->float: # in [0, 1]
-        "Share of rows whose label is predicted; a label never seen in fit counts as missed."
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of rows whose label is predicted; a label never seen in fit counts as missed.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            >= 0, how much each row counts.
+
+        Returns
+        -------
+        float
+            In [0, 1].
+        """
         guess = self.predict(X)
-        return float(np.average(guess == check_labels(y, len(guess)), weights=check_weights(sample_weight, len(guess))))
-    def log_loss(self,
-        X:Any, # (n_samples, n_features)
-        y:Any, # (n_samples,) labels, all of them known from fit
-        sample_weight:Any = None, # (n_samples,) >= 0, how much each row counts
-    )->float: # nats per row; log(n_classes) for a model that knows nothing
-        "Mean of -log p(label): eq. (1)."
+        return float(
+            np.average(
+                guess == check_labels(y, len(guess)),
+                weights=check_weights(sample_weight, len(guess)),
+            )
+        )
+
+    def log_loss(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Mean of -log p(label): eq. (1).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Labels, all of them known from fit.
+        sample_weight : array-like of shape (n_samples,), default=None
+            >= 0, how much each row counts.
+
+        Returns
+        -------
+        float
+            Nats per row; log(n_classes) for a model that knows nothing.
+        """
         labels, losses = None, []
         for part, scores in self._chunks(X):
-            if labels is None: labels = self._positions(check_labels(y, _n_rows(X)))
-            losses.append(log_sum_exp(scores, axis=1) - scores[np.arange(len(scores)), labels[part]])
-        return float(np.average(np.concatenate(losses), weights=check_weights(sample_weight, _n_rows(X))))
+            if labels is None:
+                labels = self._positions(check_labels(y, _n_rows(X)))
+            losses.append(
+                log_sum_exp(scores, axis=1) - scores[np.arange(len(scores)), labels[part]]
+            )
+        return float(
+            np.average(np.concatenate(losses), weights=check_weights(sample_weight, _n_rows(X)))
+        )
+
     def _positions(self, y):
         at = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
         bad = np.flatnonzero(self.classes_[at] != y)
-        if len(bad): raise ValueError(f'y[{bad[0]}] is {_plain(y[bad[0]])!r}, which is not among the {len(self.classes_)} classes of fit; drop such rows')
+        if len(bad):
+            raise ValueError(
+                f'y[{bad[0]}] is {_plain(y[bad[0]])!r}, which is not among the {len(self.classes_)} classes of fit; drop such rows'
+            )
         return at

@@ -16,91 +16,250 @@ from .solver import State
 # %% ../../nbs/engine/core/63_gauss_newton.ipynb #4ca0c88e
 @dataclass(frozen=True, kw_only=True, eq=False)
 class GaussNewtonState(State):
-    "What Gauss-Newton remembers besides; always true of `params`."
-    loss: float = np.nan          # at params; nan before the first step
-    grad_norm: float = np.nan     # where the last step set out
-    damping: float = 0.           # mu of the next step
-    step_size: float = np.nan     # that the last search accepted; 0 when it failed
-    gain_ratio: float = np.nan    # actual over predicted change of the last step
-    n_values: int = 0             # losses evaluated so far
-    n_products: int = 0           # products with the curvature so far
-    solve: str = ''               # how the last linear solve ended
-    message: str = ''             # says why no step could be made
+    """What Gauss-Newton remembers besides; always true of `params`.
+
+    Parameters
+    ----------
+    loss : float, default=np.nan
+        At params; nan before the first step.
+    grad_norm : float, default=np.nan
+        Where the last step set out.
+    damping : float, default=0.0
+        mu of the next step.
+    step_size : float, default=np.nan
+        That the last search accepted; 0 when it failed.
+    gain_ratio : float, default=np.nan
+        Actual over predicted change of the last step.
+    n_values : int, default=0
+        Losses evaluated so far.
+    n_products : int, default=0
+        Products with the curvature so far.
+    solve : str, default=''
+        How the last linear solve ended.
+    message : str, default=''
+        Says why no step could be made.
+    """
+
+    loss: float = np.nan
+    grad_norm: float = np.nan
+    damping: float = 0.0
+    step_size: float = np.nan
+    gain_ratio: float = np.nan
+    n_values: int = 0
+    n_products: int = 0
+    solve: str = ''
+    message: str = ''
 
 # %% ../../nbs/engine/core/63_gauss_newton.ipynb #30077bbc
 def newton_direction(
-    problem:Any,              # anything with `curvature_times`
-    params:np.ndarray,        # (n_params,)
-    grad:np.ndarray,          # (n_params,) there
-    rng:np.random.Generator,  # source of the probe's signs
+    problem: Any,
+    params: np.ndarray,
+    grad: np.ndarray,
+    rng: np.random.Generator,
     *,
-    damping:float = 0.,       # mu >= 0
-    max_products:int = 30,    # products allowed
-    forcing:float = .1,       # xi, relative residual to stop at
-    precondition:bool = True, # divide by the probed diagonal, where the problem has `curvature_probe`
-)->tuple[np.ndarray, float, int, str]: # s (n_params,), s'Gs, products made, how the solve ended
-    "Solve (G + mu I) s = -g roughly: Algorithm 3 with guards, (G1)."
+    damping: float = 0.0,
+    max_products: int = 30,
+    forcing: float = 0.1,
+    precondition: bool = True,
+) -> tuple[np.ndarray, float, int, str]:
+    """Solve (G + mu I) s = -g roughly: Algorithm 3 with guards, (G1).
+
+    Parameters
+    ----------
+    problem : object
+        Anything with `ggn_vp`.
+    params : ndarray of shape (n_params,)
+    grad : ndarray of shape (n_params,)
+        There.
+    rng : Generator
+        Source of the probe's signs.
+    damping : float, default=0.0
+        mu >= 0.
+    max_products : int, default=30
+        Products allowed.
+    forcing : float, default=0.1
+        Xi, relative residual to stop at.
+    precondition : bool, default=True
+        Divide by the probed diagonal, where the problem has `hutchinson_diagonal`.
+
+    Returns
+    -------
+    tuple[ndarray, float, int, str]
+        s (n_params,), s'Gs, products made, how the solve ended.
+    """
     mu, scale = params.dtype.type(damping), None
-    if precondition and hasattr(problem, 'curvature_probe'):
-        scale = problem.curvature_probe(params, rng) + mu
+    if precondition and hasattr(problem, 'hutchinson_diagonal'):
+        scale = problem.hutchinson_diagonal(params, rng) + mu
+
     def times(vector):
-        product = problem.curvature_times(params, vector)
+        product = problem.ggn_vp(params, vector)
         return product + mu * vector if damping else product
-    solve = conjugate_gradients(times, -grad, tolerance=forcing, max_steps=max_products,
-                                precondition=None if scale is None else lambda rest: rest / scale)
+
+    solve = conjugate_gradients(
+        times,
+        -grad,
+        tol=forcing,
+        max_iter=max_products,
+        precondition=None if scale is None else lambda rest: rest / scale,
+    )
     way, n_products = solve.solution, len(solve.residual_norms) - 1 + (' in step ' in solve.message)
     slope = _dot(way, grad)
     if slope < 0:
-        return way, -slope - damping * _dot(way, way), n_products, solve.message       # (G2')
-    way = -grad if scale is None else -grad / scale         # a guard spoke at once: straight down
-    bend = _dot(way, problem.curvature_times(params, way))
-    return way, bend if np.isfinite(bend) else 0., n_products + 1, solve.message
-
+        return way, -slope - damping * _dot(way, way), n_products, solve.message  # (G2')
+    way = -grad if scale is None else -grad / scale  # a guard spoke at once: straight down
+    bend = _dot(way, problem.ggn_vp(params, way))
+    return way, bend if np.isfinite(bend) else 0.0, n_products + 1, solve.message
 
 # %% ../../nbs/engine/core/63_gauss_newton.ipynb #d158b6e7
 @dataclass(frozen=True)
 class GaussNewton:
-    "Truncated Gauss-Newton with conjugate gradients and backtracking: Algorithms 3 and 4, guarded."
-    max_products: int = 30        # products with the curvature per step
-    forcing: float = .1           # xi in (0, 1), relative residual at which the solve stops
-    damping: float = 0.           # mu >= 0 of the first step; above 0 it adapts by (G3)
-    precondition: bool = True     # divide by an estimate of the diagonal, where the problem has one
-    decrease: float = 1e-4        # eta in (0, 1)
-    shrink: float = .5            # in (0, 1), factor after a step that was too long
-    max_tries: int = 30           # trial steps before a search has failed
-    needs: ClassVar = ('loss', 'grad', 'curvature_times')
+    """Truncated Gauss-Newton with conjugate gradients and backtracking.
+
+    Algorithms 3 and 4, guarded.
+
+    Parameters
+    ----------
+    max_products : int, default=30
+        Products with the curvature per step.
+    forcing : float, default=0.1
+        Xi in (0, 1), relative residual at which the solve stops.
+    damping : float, default=0.0
+        mu >= 0 of the first step; above 0 it adapts by (G3).
+    precondition : bool, default=True
+        Divide by an estimate of the diagonal, where the problem has one.
+    decrease : float, default=1e-4
+        eta in (0, 1).
+    shrink : float, default=0.5
+        In (0, 1), factor after a step that was too long.
+    max_tries : int, default=30
+        Trial steps before a search has failed.
+    """
+
+    max_products: int = 30
+    forcing: float = 0.1
+    damping: float = 0.0
+    precondition: bool = True
+    decrease: float = 1e-4
+    shrink: float = 0.5
+    max_tries: int = 30
+    needs: ClassVar = ('loss', 'grad', 'ggn_vp')
 
     def __post_init__(self):
-        if not self.max_products >= 1: raise ValueError(f'max_products={self.max_products} is not a number from 1 up')
-        if not 0 < self.forcing < 1: raise ValueError(f'forcing={self.forcing} is outside (0, 1)')
-        if not self.damping >= 0: raise ValueError(f'damping={self.damping} is not a number from 0 up')
-    def init(self, problem:Any, params:np.ndarray) -> GaussNewtonState: # holds a copy of params
-        "The first state."
+        if not self.max_products >= 1:
+            raise ValueError(f'max_products={self.max_products} is not a number from 1 up')
+        if not 0 < self.forcing < 1:
+            raise ValueError(f'forcing={self.forcing} is outside (0, 1)')
+        if not self.damping >= 0:
+            raise ValueError(f'damping={self.damping} is not a number from 0 up')
+
+    def init(self, problem: Any, params: np.ndarray) -> GaussNewtonState:
+        """The first state.
+
+        Parameters
+        ----------
+        problem : object
+        params : ndarray
+
+        Returns
+        -------
+        GaussNewtonState
+            Holds a copy of params.
+        """
         return GaussNewtonState(params=params.copy(), damping=self.damping)
-    def tiny(self) -> 'GaussNewton': "The same solver with one product a step."; return replace(self, max_products=1)
-    def direction(self, problem:Any, params:np.ndarray, grad:np.ndarray, damping:float,
-                  rng:np.random.Generator) -> tuple[np.ndarray, float, int, str]: # `newton_direction`
-        "The way of the next step with these settings."
-        return newton_direction(problem, params, grad, rng, damping=damping, max_products=self.max_products,
-                                forcing=self.forcing, precondition=self.precondition)
-    def step(self, problem:Any, state:GaussNewtonState, rng:np.random.Generator) -> GaussNewtonState: # one step later
-        "One solve and one search; a failed search leaves params and loss as they are and raises the damping."
+
+    def warmup_problem(self) -> 'GaussNewton':
+        """The same solver with one product a step."""
+        return replace(self, max_products=1)
+
+    def direction(
+        self,
+        problem: Any,
+        params: np.ndarray,
+        grad: np.ndarray,
+        damping: float,
+        rng: np.random.Generator,
+    ) -> tuple[np.ndarray, float, int, str]:
+        """The way of the next step with these settings.
+
+        Parameters
+        ----------
+        problem : object
+        params : ndarray
+        grad : ndarray
+        damping : float
+        rng : Generator
+
+        Returns
+        -------
+        tuple[ndarray, float, int, str]
+            `newton_direction`.
+        """
+        return newton_direction(
+            problem,
+            params,
+            grad,
+            rng,
+            damping=damping,
+            max_products=self.max_products,
+            forcing=self.forcing,
+            precondition=self.precondition,
+        )
+
+    def step(
+        self, problem: Any, state: GaussNewtonState, rng: np.random.Generator
+    ) -> GaussNewtonState:
+        """One solve and one search.
+
+        A failed search leaves params and loss as they are and raises the damping.
+
+        Parameters
+        ----------
+        problem : object
+        state : GaussNewtonState
+        rng : Generator
+
+        Returns
+        -------
+        GaussNewtonState
+            One step later.
+        """
         loss, grad = loss_and_grad(problem, state.params)
         norm = float(np.linalg.norm(grad))
-        way, bend, n_products, solve = self.direction(problem, state.params, grad, state.damping, rng)
-        slope, size, params, value, tries = float(way @ grad), 1., state.params, loss, 0
+        way, bend, n_products, solve = self.direction(
+            problem, state.params, grad, state.damping, rng
+        )
+        slope = float(way @ grad)
+        size = 1.0
+        params = state.params
+        value = loss
+        tries = 0
         while tries < self.max_tries and -slope * size > 1e-17 * abs(loss):
             trial, tries = state.params + params.dtype.type(size) * way, tries + 1
             at = float(problem.loss(trial))
-            if at < loss and at <= loss + self.decrease * size * slope: params, value = trial, at; break
+            if at < loss and at <= loss + self.decrease * size * slope:
+                params, value = trial, at
+                break
             size *= self.shrink
         moved = params is not state.params
-        predicted = size * slope + .5 * size * size * bend       # m(size s): (G2')
-        ratio = (value - loss) / min(predicted, -1e-300) if moved else 0.
-        factor = 10. if not moved else 1.5 if ratio < .25 else 1 / 1.5 if ratio > .75 else 1.
-        damping, final = state.damping * factor, not moved and (state.damping == 0 or state.damping > 1e12 or tries < self.max_tries)
-        return state.advance(params, (1 + tries + n_products) * problem.n_terms, 1 + tries + n_products, loss=value, grad_norm=norm, damping=damping,
-                             step_size=size if moved else 0., gain_ratio=ratio, n_values=state.n_values + 1 + tries, n_products=state.n_products + n_products,
-                             solve=solve, message=_FAILED if final else '')
+        predicted = size * slope + 0.5 * size * size * bend  # m(size s): (G2')
+        ratio = (value - loss) / min(predicted, -1e-300) if moved else 0.0
+        factor = 10.0 if not moved else 1.5 if ratio < 0.25 else 1 / 1.5 if ratio > 0.75 else 1.0
+        damping = state.damping * factor
+        final = not moved and (state.damping == 0 or state.damping > 1e12 or tries < self.max_tries)
+        return state.advance(
+            params,
+            (1 + tries + n_products) * problem.n_terms,
+            1 + tries + n_products,
+            loss=value,
+            grad_norm=norm,
+            damping=damping,
+            step_size=size if moved else 0.0,
+            gain_ratio=ratio,
+            n_values=state.n_values + 1 + tries,
+            n_products=state.n_products + n_products,
+            solve=solve,
+            message=_FAILED if final else '',
+        )
+
 
 _FAILED = 'line search failed: no part of the Gauss-Newton step lowers the loss; a minimum to rounding, or grad does not belong to loss (check_gradient tells)'

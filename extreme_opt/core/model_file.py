@@ -21,105 +21,238 @@ from .run import Run
 def _packed(value, arrays, place):
     "Text part of a value; its arrays go into `arrays`."
     into, kind = lambda item, name: _packed(item, arrays, f'{place}.{name}'), type(value)
-    if kind in (tuple, list): return {kind.__name__: [into(item, i) for i, item in enumerate(value)]}
-    if kind is dict: return {'map': [[into(key, 'key'), into(item, key)] for key, item in value.items()]}
-    if isinstance(value, np.ndarray) and value.dtype == object: return {'objects': [list(value.shape), [into(item, i) for i, item in enumerate(value.ravel())]]}
-    if isinstance(value, Path): return {'path': str(value)}
-    if isinstance(value, np.dtype) or kind is type and issubclass(value, np.generic): return {'dtype': np.dtype(value).str}
+    if kind in (tuple, list):
+        return {kind.__name__: [into(item, i) for i, item in enumerate(value)]}
+    if kind is dict:
+        return {'map': [[into(key, 'key'), into(item, key)] for key, item in value.items()]}
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        return {
+            'objects': [list(value.shape), [into(item, i) for i, item in enumerate(value.ravel())]]
+        }
+    if isinstance(value, Path):
+        return {'path': str(value)}
+    if isinstance(value, np.dtype) or kind is type and issubclass(value, np.generic):
+        return {'dtype': np.dtype(value).str}
     if scipy.sparse.issparse(value):
         rows = scipy.sparse.csr_array(value)
-        return {'sparse': [list(rows.shape), *(into(getattr(rows, name), name) for name in ('data', 'indices', 'indptr'))]}
-    if isinstance(value, np.random.Generator): return {'generator': into(value.bit_generator.state, 'state')}
-    if isinstance(value, np.random.RandomState): return {'random_state': into(value.get_state(legacy=False), 'state')}
-    if isinstance(value, Run): return {'run': [pack_state(value.state, arrays), value.message, pack(value.rows, arrays, place), pack(value.origin, arrays, place)]}
-    if hasattr(value, '_setting_names'): return {'model': _packed_model(value, arrays)}
-    if is_dataclass(value) and not isinstance(value, type) and kind.__module__.partition('.')[0] == 'extreme_opt':
-        return {'settings': [kind.__module__, kind.__qualname__, {f.name: into(getattr(value, f.name), f.name) for f in fields(value) if f.init}]}
-    try: return pack(value, arrays, place)
-    except TypeError: raise TypeError(f'{place} is a {kind.__name__}, which a file without code cannot hold; set it to None first, or pickle the model') from None
+        return {
+            'sparse': [
+                list(rows.shape),
+                *(into(getattr(rows, name), name) for name in ('data', 'indices', 'indptr')),
+            ]
+        }
+    if isinstance(value, np.random.Generator):
+        return {'generator': into(value.bit_generator.state, 'state')}
+    if isinstance(value, np.random.RandomState):
+        return {'random_state': into(value.get_state(legacy=False), 'state')}
+    if isinstance(value, Run):
+        return {
+            'run': [
+                pack_state(value.state, arrays),
+                value.message,
+                pack(value.history, arrays, place),
+                pack(value.origin, arrays, place),
+            ]
+        }
+    if hasattr(value, '_setting_names'):
+        return {'model': _packed_model(value, arrays)}
+    if (
+        is_dataclass(value)
+        and not isinstance(value, type)
+        and kind.__module__.partition('.')[0] == 'extreme_opt'
+    ):
+        return {
+            'settings': [
+                kind.__module__,
+                kind.__qualname__,
+                {f.name: into(getattr(value, f.name), f.name) for f in fields(value) if f.init},
+            ]
+        }
+    try:
+        return pack(value, arrays, place)
+    except TypeError:
+        raise TypeError(
+            f'{place} is a {kind.__name__}, which a file without code cannot hold; set it to None first, or pickle the model'
+        ) from None
+
 
 def _packed_model(model, arrays):
     "Module, class, settings and everything learned."
     kind, learned = type(model), dict(model.__getstate__() or {})
-    settings = {name: _packed(learned.pop(name, None), arrays, f'{kind.__name__}.{name}') for name in kind._setting_names()}
-    return [kind.__module__, kind.__qualname__, settings, {name: _packed(value, arrays, f'{kind.__name__}.{name}') for name, value in learned.items()}]
+    settings = {
+        name: _packed(learned.pop(name, None), arrays, f'{kind.__name__}.{name}')
+        for name in kind._setting_names()
+    }
+    return [
+        kind.__module__,
+        kind.__qualname__,
+        settings,
+        {
+            name: _packed(value, arrays, f'{kind.__name__}.{name}')
+            for name, value in learned.items()
+        },
+    ]
 
 # %% ../../nbs/engine/core/65_model_file.ipynb #ebdb31f1
 def _unpacked(spec, arrays):
     "Undo `_packed`."
-    if not isinstance(spec, dict): return spec
-    (kind, content), = spec.items()
-    back = lambda item: _unpacked(item, arrays)
-    if kind in ('tuple', 'list'): return {'tuple': tuple, 'list': list}[kind](map(back, content))
-    if kind == 'map': return {back(key): back(item) for key, item in content}
-    if kind == 'path': return Path(content)
-    if kind == 'dtype': return np.dtype(content)
-    if kind == 'sparse': return scipy.sparse.csr_array(tuple(map(back, content[1:])), shape=tuple(content[0]))
-    if kind in ('generator', 'random_state'): return _generator(kind, back(content))
-    if kind == 'run': return Run(unpack_state(content[0], arrays), content[1], unpack(content[2], arrays), unpack(content[3], arrays))
-    if kind == 'model': return _unpacked_model(content, arrays)
-    if kind == 'settings': return _class_of(*content[:2], is_dataclass)(**{name: back(item) for name, item in content[2].items()})
-    if kind != 'objects': return unpack(spec, arrays)
+    if not isinstance(spec, dict):
+        return spec
+    ((kind, content),) = spec.items()
+
+    def back(item):
+        return _unpacked(item, arrays)
+
+    if kind in ('tuple', 'list'):
+        return {'tuple': tuple, 'list': list}[kind](map(back, content))
+    if kind == 'map':
+        return {back(key): back(item) for key, item in content}
+    if kind == 'path':
+        return Path(content)
+    if kind == 'dtype':
+        return np.dtype(content)
+    if kind == 'sparse':
+        return scipy.sparse.csr_array(tuple(map(back, content[1:])), shape=tuple(content[0]))
+    if kind in ('generator', 'random_state'):
+        return _generator(kind, back(content))
+    if kind == 'run':
+        return Run(
+            unpack_state(content[0], arrays),
+            content[1],
+            unpack(content[2], arrays),
+            unpack(content[3], arrays),
+        )
+    if kind == 'model':
+        return _unpacked_model(content, arrays)
+    if kind == 'settings':
+        return _class_of(*content[:2], is_dataclass)(
+            **{name: back(item) for name, item in content[2].items()}
+        )
+    if kind != 'objects':
+        return unpack(spec, arrays)
     found = np.empty(content[0], dtype=object)
-    for i, item in enumerate(content[1]): found.flat[i] = back(item)
+    for i, item in enumerate(content[1]):
+        found.flat[i] = back(item)
     return found
+
 
 def _generator(kind, state):
     "A generator of numpy as it was."
-    if kind == 'random_state': old = np.random.RandomState(); old.set_state(state); return old
-    source = {'PCG64': np.random.PCG64, 'PCG64DXSM': np.random.PCG64DXSM, 'MT19937': np.random.MT19937, 'Philox': np.random.Philox,
-              'SFC64': np.random.SFC64}[state['bit_generator']]()
+    if kind == 'random_state':
+        old = np.random.RandomState()
+        old.set_state(state)
+        return old
+    source = {
+        'PCG64': np.random.PCG64,
+        'PCG64DXSM': np.random.PCG64DXSM,
+        'MT19937': np.random.MT19937,
+        'Philox': np.random.Philox,
+        'SFC64': np.random.SFC64,
+    }[state['bit_generator']]()
     source.state = state
     return np.random.Generator(source)
 
+
 def _class_of(module, name, fits):
     "A class by module and name: imported already, or ours."
-    if module.partition('.')[0] == 'extreme_opt' and module not in sys.modules: importlib.import_module(module)
+    if module.partition('.')[0] == 'extreme_opt' and module not in sys.modules:
+        importlib.import_module(module)
     found = sys.modules.get(module)
-    for part in name.split('.'): found = getattr(found, part, None)
-    if not (isinstance(found, type) and fits(found)): raise ValueError(f'it names {name} of module {module}, which is not there; import it first')
+    for part in name.split('.'):
+        found = getattr(found, part, None)
+    if not (isinstance(found, type) and fits(found)):
+        raise ValueError(f'it names {name} of module {module}, which is not there; import it first')
     return found
+
 
 def _unpacked_model(spec, arrays):
     "The model again, with what it has learned."
     module, name, settings, learned = spec
     kind = _class_of(module, name, lambda found: hasattr(found, '_setting_names'))
     strange = sorted(set(settings) - set(kind._setting_names()))
-    if strange: raise ValueError(f'its {name} has a setting {strange[0]!r}, which this version does not know; read it with the version that wrote it')
+    if strange:
+        raise ValueError(
+            f'its {name} has a setting {strange[0]!r}, which this version does not know; read it with the version that wrote it'
+        )
     model = kind(**{key: _unpacked(value, arrays) for key, value in settings.items()})
-    getattr(model, '__setstate__', vars(model).update)({key: _unpacked(value, arrays) for key, value in learned.items()})
+    getattr(model, '__setstate__', vars(model).update)(
+        {key: _unpacked(value, arrays) for key, value in learned.items()}
+    )
     return model
 
 # %% ../../nbs/engine/core/65_model_file.ipynb #49b9de4c
 MODEL_FORMAT, MODEL_VERSION = 'extreme_opt model', 1
 
-def save_model(
-    path:str|Path,  # .npz file to make or to replace, whole at every moment
-    model:Any,      # an estimator, fitted or not
-)->None:
-    "Write settings and everything learned into one file without pickled objects."
-    arrays:dict = {}
-    spec = _packed_model(model, arrays)
-    write_atomically(path, {'format': MODEL_FORMAT, 'version': MODEL_VERSION, 'model': spec}, arrays)
 
-def load_model(
-    path:str|Path,     # file that `save_model` made
-    kind:type = object, # class that it must hold
-)->Any: # the model, as it was
-    "Read a model back, bit by bit; one clear line when the file is another thing, and it stays as it is."
-    if not Path(path).exists(): raise FileNotFoundError(f'{path} does not exist; save a model there first')
+def save_model(path: str | Path, model: Any) -> None:
+    """Write settings and everything learned into one file without pickled objects.
+
+    Parameters
+    ----------
+    path : str or Path
+        .npz file to make or to replace, whole at every moment.
+    model : object
+        An estimator, fitted or not.
+    """
+    arrays: dict = {}
+    spec = _packed_model(model, arrays)
+    write_atomically(
+        path, {'format': MODEL_FORMAT, 'version': MODEL_VERSION, 'model': spec}, arrays
+    )
+
+
+def load_model(path: str | Path, kind: type = object) -> Any:
+    """Read a model back, bit by bit.
+
+    One clear line when the file is another thing, and it stays as it is.
+
+    Parameters
+    ----------
+    path : str or Path
+        File that `save_model` made.
+    kind : type, default=object
+        Class that it must hold.
+
+    Returns
+    -------
+    object
+        The model, as it was.
+    """
+    if not Path(path).exists():
+        raise FileNotFoundError(f'{path} does not exist; save a model there first')
     try:
         with np.load(path, allow_pickle=False) as content:
             meta = json.loads(content['meta'].tobytes().decode())
             said = meta['format'], meta['version']
-            arrays = {name: content[name] for name in content.files if name != 'meta'} if said == (MODEL_FORMAT, MODEL_VERSION) else {}
-    except Exception as error:   # whatever a stranger's bytes may provoke in zip, npy and json
-        raise ValueError(f'{path} is cut short or no model of ours ({type(error).__name__}); name another file') from None
-    if said[0] != MODEL_FORMAT: raise ValueError(f'{path} holds {said[0]!r:.80}, not {MODEL_FORMAT!r}; name another file')
+            arrays = (
+                {name: content[name] for name in content.files if name != 'meta'}
+                if said == (MODEL_FORMAT, MODEL_VERSION)
+                else {}
+            )
+    except Exception as error:  # whatever a stranger's bytes may provoke in zip, npy and json
+        raise ValueError(
+            f'{path} is cut short or no model of ours ({type(error).__name__}); name another file'
+        ) from None
+    if said[0] != MODEL_FORMAT:
+        raise ValueError(f'{path} holds {said[0]!r:.80}, not {MODEL_FORMAT!r}; name another file')
     if said[1] != MODEL_VERSION:
-        raise ValueError(f'{path} has format version {said[1]!r:.20}, but this package reads {MODEL_VERSION}; read it with the version that wrote it')
-    try: model = _unpacked_model(meta['model'], arrays)
-    except (LookupError, ValueError, TypeError, AttributeError, ImportError, RecursionError, OverflowError) as error:
+        raise ValueError(
+            f'{path} has format version {said[1]!r:.20}, but this package reads {MODEL_VERSION}; read it with the version that wrote it'
+        )
+    try:
+        model = _unpacked_model(meta['model'], arrays)
+    except (
+        LookupError,
+        ValueError,
+        TypeError,
+        AttributeError,
+        ImportError,
+        RecursionError,
+        OverflowError,
+    ) as error:
         raise ValueError(f'{path} cannot be read: {error}') from None
-    if not isinstance(model, kind): raise ValueError(f'{path} holds a {type(model).__name__}, not a {kind.__name__}; use {type(model).__name__}.load')
+    if not isinstance(model, kind):
+        raise ValueError(
+            f'{path} holds a {type(model).__name__}, not a {kind.__name__}; use {type(model).__name__}.load'
+        )
     return model

@@ -18,393 +18,753 @@ from typing import Any
 
 import numpy as np
 
-from .checkpoint import fingerprint, pack, pack_state, read_file, read_meta, unpack, unpack_state, write_atomically
-from .problem import check_abilities
-from .solver import State, samples_of
+from extreme_opt.core.checkpoint import (
+    fingerprint,
+    pack,
+    pack_state,
+    read_file,
+    read_meta,
+    unpack,
+    unpack_state,
+    write_atomically,
+)
+from .problem import check_compatible
+from .solver import State, num_samples
 from .streams import stream
 
 # %% ../../nbs/engine/core/30_run.ipynb #b78e6c66
 def iterate(
-    problem: Any,                      # the formulation
-    solver: Any,                       # the algorithm
-    params: np.ndarray | None = None,  # (n_params,) first point; problem.start(seed) when left out
-    seed: int | Sequence[int] = 0,     # of the one generator that the solver draws from
-) -> Iterator[State]: # the start first, then one state per `solver.step`, for ever
-    "Yield states for ever: write a loop over it to do anything at each step."
-    check_abilities(problem, solver)
+    problem: Any, solver: Any, params: np.ndarray | None = None, seed: int | Sequence[int] = 0
+) -> Iterator[State]:
+    """Yield states for ever: write a loop over it to do anything at each step.
+
+    Parameters
+    ----------
+    problem : object
+        The formulation.
+    solver : object
+        The algorithm.
+    params : ndarray
+    or None of shape (n_params,), default=None
+        First point; problem.init_params(seed) when left out.
+    seed : int or Sequence[int], default=0
+        Of the one generator that the solver draws from.
+
+    Returns
+    -------
+    Iterator[State]
+        The start first, then one state per `solver.step`, for ever.
+    """
+    check_compatible(problem, solver)
     rng = stream(seed, 'batches')
     state = solver.init(problem, _first_point(problem, params, seed))
     while True:
         yield state
         state = solver.step(problem, state, rng)
 
+
 def _first_point(problem, params, seed):
-    if params is None: return problem.start(seed)
+    if params is None:
+        return problem.init_params(seed)
     params = np.asarray(params, dtype=problem.dtype)
-    if params.ndim != 1: raise ValueError(f'params has shape {params.shape}, but one flat vector is needed; use params.ravel()')
+    if params.ndim != 1:
+        raise ValueError(
+            f'params has shape {params.shape}, but one flat vector is needed; use params.ravel()'
+        )
     if params.size != (size := _n_params(problem, seed)):
-        raise ValueError(f'params has {params.size} numbers, but {type(problem).__name__} has {size}; begin with a copy of problem.start() and change that')
+        raise ValueError(
+            f'params has {params.size} numbers, but {type(problem).__name__} has {size}; begin with a copy of problem.init_params() and change that'
+        )
     return params
+
 
 def _n_params(problem, seed=0):
     "How many parameters a problem has: kernels do not look whether a vector is long enough."
     size = getattr(problem, 'n_params', None)
-    return problem.start(seed).size if size is None else int(size)
+    return problem.init_params(seed).size if size is None else int(size)
 
 # %% ../../nbs/engine/core/30_run.ipynb #320189f1
 @dataclass(eq=False)
 class Run:
-    "What `minimize` returns: the last state, the reason for stopping, one row per recorded step."
-    state: State    # where it stands
-    message: str    # why it stopped, in words
-    rows: list[dict] = field(default_factory=list) # step, passes, seconds, loss, and what was watched
-    origin: dict | None = field(default=None, repr=False) # what a continuation needs; there when a file was kept
+    """What `minimize` returns.
+
+    The last state, the reason for stopping, one row per recorded step.
+
+    Parameters
+    ----------
+    state : State
+        Where it stands.
+    message : str
+        Why it stopped, in words.
+    history : list[dict], default=list()
+        Step, passes, seconds, loss, and what was watched.
+    origin : dict or None, default=None
+        What a continuation needs; there when a file was kept.
+    """
+
+    state: State
+    message: str
+    history: list[dict] = field(default_factory=list)
+    origin: dict | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
-        loss = f', loss {self.rows[-1]["loss"]:.6g}' if self.rows and 'loss' in self.rows[-1] else ''
-        return f'Run({self.state.n_steps} steps, {self.state.n_passes:.4g} passes{loss}: {self.message})'
+        loss = (
+            f', loss {self.history[-1]["loss"]:.6g}'
+            if self.history and 'loss' in self.history[-1]
+            else ''
+        )
+        return f'Run({self.state.n_iter} steps, {self.state.n_epochs:.4g} passes{loss}: {self.message})'
 
-    def column(self,
-        name: str, # a key of the rows
-    ) -> np.ndarray: # (n_rows,) or (n_rows, ...); nan where a row lacks it
-        "One column of the record."
-        known = dict.fromkeys(key for row in self.rows for key in row)
-        if self.rows and name not in known: raise KeyError(f'{name!r} was not recorded; there are {", ".join(known)}')
-        return np.array([row.get(name, np.nan) for row in self.rows])
+    def column(self, name: str) -> np.ndarray:
+        """One column of the record.
 
-    def to_frame(self) -> Any: # pandas.DataFrame, one line per row
-        "The record as a table."
-        try: import pandas
+        Parameters
+        ----------
+        name : str
+            a key of the rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Or (n_rows, ...); nan where a row lacks it.
+        """
+        known = dict.fromkeys(key for row in self.history for key in row)
+        if self.history and name not in known:
+            raise KeyError(f'{name!r} was not recorded; there are {", ".join(known)}')
+        return np.array([row.get(name, np.nan) for row in self.history])
+
+    def to_frame(self) -> Any:
+        """The record as a table.
+
+        Returns
+        -------
+        object
+            Pandas.DataFrame, one line per row.
+        """
+        try:
+            import pandas
         except ImportError:
-            raise ImportError("Run.to_frame needs pandas; run pip install 'extreme_opt[learn]', or use Run.column") from None
-        return pandas.DataFrame(self.rows)
+            raise ImportError(
+                "Run.to_frame needs pandas; run pip install 'extreme_opt[learn]', or use Run.column"
+            ) from None
+        return pandas.DataFrame(self.history)
 
-    def save(self, path: str | Path) -> None: # .npz file to make or to replace, whole at every moment
-        "Write the run into one file without pickled objects."
+    def save(self, path: str | Path) -> None:
+        """Write the run into one file without pickled objects.
+
+        Parameters
+        ----------
+        path : str or Path
+        """
         arrays: dict = {}
-        meta = {'state': pack_state(self.state, arrays), 'rows': pack(self.rows, arrays, 'rows'), 'message': self.message,
-                'origin': pack(self.origin, arrays, 'origin')}
+        meta = {
+            'state': pack_state(self.state, arrays),
+            'rows': pack(self.history, arrays, 'rows'),
+            'message': self.message,
+            'origin': pack(self.origin, arrays, 'origin'),
+        }
         write_atomically(path, meta, arrays)
 
     @staticmethod
-    def load(path: str | Path) -> 'Run': # file made by `save`, or kept by `minimize(..., checkpoint=path)`
-        "Read a run back, bit by bit."
+    def load(path: str | Path) -> 'Run':
+        """Read a run back, bit by bit.
+
+        Parameters
+        ----------
+        path : str or Path
+
+        Returns
+        -------
+        Run
+            File made by `save`, or kept by `minimize(..., checkpoint=path)`.
+        """
         meta, arrays = read_file(path)
-        try: return Run(unpack_state(meta['state'], arrays), meta['message'], *(unpack(meta[key], arrays) for key in ('rows', 'origin')))
-        except (LookupError, ValueError, TypeError, AttributeError, ImportError, RecursionError) as error:
+        try:
+            return Run(
+                unpack_state(meta['state'], arrays),
+                meta['message'],
+                *(unpack(meta[key], arrays) for key in ('rows', 'origin')),
+            )
+        except (
+            LookupError,
+            ValueError,
+            TypeError,
+            AttributeError,
+            ImportError,
+            RecursionError,
+        ) as error:
             raise ValueError(f'{path} cannot be read: {error}') from None
 
 # %% ../../nbs/engine/core/30_run.ipynb #7edee64a
 def _count(value, name):
     "A whole number as an int; half a step is a mistake, not a request."
-    try: return operator.index(value)
-    except TypeError: raise ValueError(f'{name}={value!r} is not a whole number; give one') from None
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise ValueError(f'{name}={value!r} is not a whole number; give one') from None
+
 
 @dataclass(frozen=True)
 class Limits:
-    "When to stop: eq. (1) and three budgets."
-    max_steps: int | None = None      # calls of `solver.step`
-    max_passes: float | None = None   # visits per sample
-    max_seconds: float | None = None  # on the clock
-    tolerance: float | None = None    # relative
+    """When to stop: eq. (1) and three budgets.
+
+    Parameters
+    ----------
+    max_iter : int or None, default=None
+        Calls of `solver.step`.
+    max_epochs : float or None, default=None
+        Visits per sample.
+    max_seconds : float or None, default=None
+        On the clock.
+    tol : float or None, default=None
+        Relative.
+    """
+
+    max_iter: int | None = None
+    max_epochs: float | None = None
+    max_seconds: float | None = None
+    tol: float | None = None
 
     def __post_init__(self):
-        given = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) is not None}
-        if not given: raise ValueError('no limit is set; give at least one of max_steps, max_passes, max_seconds, tolerance')
+        given = {
+            f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) is not None
+        }
+        if not given:
+            raise ValueError(
+                'no limit is set; give at least one of max_iter, max_epochs, max_seconds, tol'
+            )
         for name, value in given.items():
-            if not value >= 0: raise ValueError(f'{name}={value} is not a number from 0 up')
-        if self.max_steps is not None: _count(self.max_steps, 'max_steps')
+            if not value >= 0:
+                raise ValueError(f'{name}={value} is not a number from 0 up')
+        if self.max_iter is not None:
+            _count(self.max_iter, 'max_iter')
 
-    def reached(self,
-        state: State,    # where the run stands
-        seconds: float,  # on the clock so far
-    ) -> str: # the reason in words, empty when none is reached
-        "Which of the three budgets is spent."
-        spent = dict(max_steps=state.n_steps, max_passes=state.n_passes + 1e-9, max_seconds=seconds)
-        hit = [name for name, value in spent.items() if getattr(self, name) is not None and value >= getattr(self, name)]
+    def reached(self, state: State, seconds: float) -> str:
+        """Which of the three budgets is spent.
+
+        Parameters
+        ----------
+        state : State
+            Where the run stands.
+        seconds : float
+            On the clock so far.
+
+        Returns
+        -------
+        str
+            The reason in words, empty when none is reached.
+        """
+        spent = dict(max_iter=state.n_iter, max_epochs=state.n_epochs + 1e-9, max_seconds=seconds)
+        hit = [
+            name
+            for name, value in spent.items()
+            if getattr(self, name) is not None and value >= getattr(self, name)
+        ]
         return f'reached {hit[0]}={getattr(self, hit[0]):g}' if hit else ''
 
-    def settled(self,
-        state: State,       # where the run stands; its `grad_norm` is used when it has one
-        first_norm: float,  # the first `grad_norm` of the run, nan without
-        rows: list[dict],   # the record so far
-    ) -> str: # the reason in words, empty when not settled
-        "Whether the gradient, or else the loss over a pass, has come to rest: eq. (1)."
-        if self.tolerance is None: return ''
+    def settled(self, state: State, first_norm: float, rows: list[dict]) -> str:
+        """Whether the gradient, or else the loss over a pass, has come to rest: eq. (1).
+
+        Parameters
+        ----------
+        state : State
+            Where the run stands; its `grad_norm` is used when it has one.
+        first_norm : float
+            The first `grad_norm` of the run, nan without.
+        rows : list[dict]
+            The record so far.
+
+        Returns
+        -------
+        str
+            The reason in words, empty when not settled.
+        """
+        if self.tol is None:
+            return ''
         if hasattr(state, 'grad_norm'):
-            small = state.grad_norm <= self.tolerance * first_norm
-            return f'gradient norm is at most tolerance={self.tolerance:g} times its start' if small else ''
-        if not rows or rows[-1]['step'] != state.n_steps: return ''
-        now, back = rows[-1], (row for row in reversed(rows) if row['passes'] <= rows[-1]['passes'] - 1 + 1e-9)
+            small = state.grad_norm <= self.tol * first_norm
+            return f'gradient norm is at most tol={self.tol:g} times its start' if small else ''
+        if not rows or rows[-1]['step'] != state.n_iter:
+            return ''
+        now = rows[-1]
+        back = (row for row in reversed(rows) if row['passes'] <= rows[-1]['passes'] - 1 + 1e-9)
         then = next(back, None)
-        small = then is not None and abs(now['loss'] - then['loss']) <= self.tolerance * abs(then['loss'])
-        return f'loss changed by at most tolerance={self.tolerance:g} over a pass' if small else ''
+        small = then is not None and abs(now['loss'] - then['loss']) <= self.tol * abs(then['loss'])
+        return f'loss changed by at most tol={self.tol:g} over a pass' if small else ''
 
 # %% ../../nbs/engine/core/30_run.ipynb #ecf2ccc3
 @dataclass(frozen=True)
 class _Recorder:
     "Makes the rows; everything it does is off the clock."
-    problem: Any               # the formulation
-    watch: dict[str, Callable] # name of a column -> function of (problem, params)
-    every: int                 # steps between rows
-    record_on: int | None      # None: exact loss; 0: no loss; n: loss on n fixed rows
-    rows_on: np.ndarray | None # (n,) int64 ids of those rows
 
-    def row(self,
-        course: '_Course', # where the run stands
-    ) -> dict: # step, passes, seconds, loss, watched
+    problem: Any  # the formulation
+    metrics: dict[str, Callable]  # name of a column -> function of (problem, params)
+    every: int  # steps between rows
+    loss_subset: int | None  # None: exact loss; 0: no loss; n: loss on n fixed rows
+    rows_on: np.ndarray | None  # (n,) int64 ids of those rows
+
+    def row(
+        self,
+        course: '_Course',  # where the run stands
+    ) -> dict:  # step, passes, seconds, loss, watched
         "Evaluate what is to be recorded."
-        problem, params, record = self.problem, course.state.params, {}
-        if self.record_on is None: record = {'loss': problem.loss(params)}
-        elif self.rows_on is not None: record = {'loss': _loss_on(problem)(params, self.rows_on), 'loss_on': len(self.rows_on)}
-        record |= {name: function(problem, params) for name, function in self.watch.items()}
-        return {'step': course.state.n_steps, 'passes': course.state.n_passes, 'seconds': course.seconds,
-                **{name: value.item() if isinstance(value, np.generic) else value for name, value in record.items()}}
+        problem = self.problem
+        params = course.state.params
+        record = {}
+        if self.loss_subset is None:
+            record = {'loss': problem.loss(params)}
+        elif self.rows_on is not None:
+            record = {'loss': _loss_on(problem)(params, self.rows_on), 'loss_on': len(self.rows_on)}
+        record |= {name: function(problem, params) for name, function in self.metrics.items()}
+        return {
+            'step': course.state.n_iter,
+            'passes': course.state.n_epochs,
+            'seconds': course.seconds,
+            **{
+                name: value.item() if isinstance(value, np.generic) else value
+                for name, value in record.items()
+            },
+        }
 
-    def look(self,
-        course: '_Course',   # where the run stands
-        rows: list[dict],   # gains a row when one is due
-        last: bool = False, # whether the run ends here
+    def look(
+        self,
+        course: '_Course',  # where the run stands
+        rows: list[dict],  # gains a row when one is due
+        last: bool = False,  # whether the run ends here
     ) -> None:
         "Add a row where the schedule or the end of the run asks for one."
-        step = course.state.n_steps
-        if (rows and rows[-1]['step'] == step) or (step == 0 and self.record_on == 0): return
-        if last or step % self.every == 0: rows.append(self.row(course))
+        step = course.state.n_iter
+        if (rows and rows[-1]['step'] == step) or (step == 0 and self.loss_subset == 0):
+            return
+        if last or step % self.every == 0:
+            rows.append(self.row(course))
 
 # %% ../../nbs/engine/core/30_run.ipynb #56bfae99
-_ROWS_SEED = 8128   # the same rows for every solver and seed, so that their losses compare
+_ROWS_SEED = 8128  # the same rows for every solver and seed, so that their losses compare
+
 
 def _loss_on(problem):
     "`loss_on`, or a `loss` that takes `rows`, or None."
-    if getattr(problem, 'loss_on', None) is not None: return problem.loss_on
-    try: return problem.loss if 'rows' in inspect.signature(problem.loss).parameters else None
-    except (TypeError, ValueError): return None
+    if getattr(problem, 'loss_on', None) is not None:
+        return problem.loss_on
+    try:
+        return problem.loss if 'rows' in inspect.signature(problem.loss).parameters else None
+    except (TypeError, ValueError):
+        return None
 
-def _recorder(problem, watch, every, record_on):
-    watch, names = dict(watch or {}), {'step', 'passes', 'seconds', 'loss', 'loss_on'}
-    if not every >= 1: raise ValueError(f'record_every={every!r} is not a number of steps from 1 up')
-    every, record_on = _count(every, 'record_every'), None if record_on is None else _count(record_on, 'record_on')
-    if clash := names & set(watch): raise ValueError(f'watch names {sorted(clash)}, which the record has already; choose another name')
-    if not record_on: return _Recorder(problem, watch, int(every), record_on, None)
+
+def _recorder(problem, metrics, every, loss_subset):
+    metrics, names = dict(metrics or {}), {'step', 'passes', 'seconds', 'loss', 'loss_on'}
+    if not every >= 1:
+        raise ValueError(f'record_every={every!r} is not a number of steps from 1 up')
+    every = _count(every, 'record_every')
+    loss_subset = None if loss_subset is None else _count(loss_subset, 'loss_subset')
+    if clash := names & set(metrics):
+        raise ValueError(
+            f'watch names {sorted(clash)}, which the record has already; choose another name'
+        )
+    if not loss_subset:
+        return _Recorder(problem, metrics, int(every), loss_subset, None)
     if _loss_on(problem) is None:
-        raise TypeError(f'record_on={record_on} needs `loss_on`, which {type(problem).__name__} does not have; leave it out, or say 0')
-    n_rows = samples_of(problem)
-    rows_on = np.random.default_rng(_ROWS_SEED).choice(n_rows, size=min(record_on, n_rows), replace=False)
-    return _Recorder(problem, watch, int(every), record_on, np.sort(rows_on))
+        raise TypeError(
+            f'loss_subset={loss_subset} needs `loss_on`, which {type(problem).__name__} does not have; leave it out, or say 0'
+        )
+    n_rows = num_samples(problem)
+    rows_on = np.random.default_rng(_ROWS_SEED).choice(
+        n_rows, size=min(loss_subset, n_rows), replace=False
+    )
+    return _Recorder(problem, metrics, int(every), loss_subset, np.sort(rows_on))
 
 # %% ../../nbs/engine/core/30_run.ipynb #42f4a755
 @dataclass(frozen=True)
 class _Course:
     "Everything about a run in progress that the next step changes."
-    state: State               # after the last complete step
-    random: dict               # state of the bit generator at that moment
-    seconds: float = 0.        # on the clock so far
-    first_norm: float = np.nan # first `grad_norm` that a state reported
+
+    state: State  # after the last complete step
+    random: dict  # state of the bit generator at that moment
+    seconds: float = 0.0  # on the clock so far
+    first_norm: float = np.nan  # first `grad_norm` that a state reported
+
 
 def _advanced(course, state, rng, seconds):
-    first = course.first_norm if np.isfinite(course.first_norm) else getattr(state, 'grad_norm', np.nan)
+    first = (
+        course.first_norm if np.isfinite(course.first_norm) else getattr(state, 'grad_norm', np.nan)
+    )
     return _Course(state, rng.bit_generator.state, course.seconds + seconds, first)
+
 
 def _begin(problem, solver, params, seed):
     rng, mark = stream(seed, 'batches'), time.perf_counter()
-    state = solver.init(problem, problem.start(seed) if params is None else params)
+    state = solver.init(problem, problem.init_params(seed) if params is None else params)
     return _advanced(_Course(state, {}), state, rng, time.perf_counter() - mark), [], rng
+
 
 def _continue(run):
     origin = run.origin
     kind = getattr(np.random, origin['random']['bit_generator'])
-    if not issubclass(kind, np.random.BitGenerator): raise TypeError(f'{kind} is no bit generator')
+    if not issubclass(kind, np.random.BitGenerator):
+        raise TypeError(f'{kind} is no bit generator')
     rng = np.random.Generator(kind())
     rng.bit_generator.state = origin['random']
-    return _Course(run.state, origin['random'], float(origin['seconds']), float(origin['first_norm'])), run.rows, rng
+    return (
+        _Course(run.state, origin['random'], float(origin['seconds']), float(origin['first_norm'])),
+        run.history,
+        rng,
+    )
 
 # %% ../../nbs/engine/core/30_run.ipynb #b972bbca
 @dataclass
 class _Keeper:
     "Writes the run into its file when that is due."
-    path: Path | None       # where to; None: never
-    every: int | str        # steps, or seconds as in "30s"
-    origin: dict            # what the run began from
-    written: tuple = ()     # step, number of rows and message of the last write
-    clock: float = 0.       # time of the last write
+
+    path: Path | None  # where to; None: never
+    every: int | str  # steps, or seconds as in "30s"
+    origin: dict  # what the run began from
+    written: tuple = ()  # step, number of rows and message of the last write
+    clock: float = 0.0  # time of the last write
 
     def __post_init__(self):
         text = str(self.every)
-        try: self.period = float(text[:-1]) if text.endswith('s') else int(text)
-        except ValueError: self.period = -1
+        try:
+            self.period = float(text[:-1]) if text.endswith('s') else int(text)
+        except ValueError:
+            self.period = -1
         if not self.period >= (0 if text.endswith('s') else 1):
-            raise ValueError(f'every={self.every!r} is neither a number of steps from 1 up nor seconds like "30s"')
+            raise ValueError(
+                f'every={self.every!r} is neither a number of steps from 1 up nor seconds like "30s"'
+            )
 
-    def look(self,
-        course: _Course,      # where the run stands
-        rows: list[dict],    # the record so far
-        message: str = '',   # reason for stopping, when the run ends here
+    def look(
+        self,
+        course: _Course,  # where the run stands
+        rows: list[dict],  # the record so far
+        message: str = '',  # reason for stopping, when the run ends here
     ) -> None:
         "Write when the schedule, the start or the end of the run asks for it, and something is new."
-        step, now = course.state.n_steps, (course.state.n_steps, len(rows), message)
-        due = time.monotonic() - self.clock >= self.period if str(self.every).endswith('s') else step % self.period == 0
-        if self.path is None or now == self.written or not (message or not self.written or due): return
-        try: Run(course.state, message, rows, self.at(course)).save(self.path)
+        step, now = course.state.n_iter, (course.state.n_iter, len(rows), message)
+        due = (
+            time.monotonic() - self.clock >= self.period
+            if str(self.every).endswith('s')
+            else step % self.period == 0
+        )
+        if self.path is None or now == self.written or not (message or not self.written or due):
+            return
+        try:
+            Run(course.state, message, rows, self.at(course)).save(self.path)
         except OSError as error:
-            if not self.written: raise      # nothing is lost yet
-            warnings.warn(f'{self.path} could not be written ({error.strerror or error}), so it holds an older moment of the run; '
-                          'the run goes on: make room, or save the result elsewhere', RuntimeWarning, stacklevel=4)
-        else: self.written = now
+            if not self.written:
+                raise  # nothing is lost yet
+            warnings.warn(
+                f'{self.path} could not be written ({error.strerror or error}), so it holds an older moment of the run; '
+                'the run goes on: make room, or save the result elsewhere',
+                RuntimeWarning,
+                stacklevel=4,
+            )
+        else:
+            self.written = now
         self.clock = time.monotonic()
 
-    def at(self,
-        course: _Course,      # where the run stands
-    ) -> dict | None: # None when nothing is kept
+    def at(
+        self,
+        course: _Course,  # where the run stands
+    ) -> dict | None:  # None when nothing is kept
         "What a continuation needs besides the state and the rows."
-        return self.origin | dict(random=course.random, seconds=course.seconds, first_norm=course.first_norm) if self.origin else None
+        return (
+            self.origin
+            | dict(random=course.random, seconds=course.seconds, first_norm=course.first_norm)
+            if self.origin
+            else None
+        )
 
 # %% ../../nbs/engine/core/30_run.ipynb #827e4072
 def _origin(problem, solver, recorder):
-    return {'problem': fingerprint(problem), 'problem_name': type(problem).__name__,
-            'solver': fingerprint(solver), 'solver_name': f'{solver!r:.200}', 'record_on': recorder.record_on}
+    return {
+        'problem': fingerprint(problem),
+        'problem_name': type(problem).__name__,
+        'solver': fingerprint(solver),
+        'solver_name': f'{solver!r:.200}',
+        'loss_subset': recorder.loss_subset,
+    }
+
 
 def _check_origin(path, old, new):
     if not isinstance(old, dict) or 'random' not in old:
-        raise ValueError(f'{path} holds no generator state; only a file kept by minimize(..., checkpoint=) can be continued')
+        raise ValueError(
+            f'{path} holds no generator state; only a file kept by minimize(..., checkpoint=) can be continued'
+        )
     if old.get('problem') != new['problem']:
-        raise ValueError(f'{path} belongs to another problem ({old.get("problem_name")}) than this {new["problem_name"]}; '
-                         'give it the data it began with, or start anew')
+        raise ValueError(
+            f'{path} belongs to another problem ({old.get("problem_name")}) than this {new["problem_name"]}; '
+            'give it the data it began with, or start anew'
+        )
     if old.get('solver') != new['solver']:
-        raise ValueError(f'{path} was made by {old.get("solver_name")}, not by {new["solver_name"]}; use the same setting, or start anew')
-    if old.get('record_on') != new['record_on']:
-        raise ValueError(f'{path} was recorded with record_on={old.get("record_on")}, not {new["record_on"]}; use the same')
+        raise ValueError(
+            f'{path} was made by {old.get("solver_name")}, not by {new["solver_name"]}; use the same setting, or start anew'
+        )
+    if old.get('loss_subset') != new['loss_subset']:
+        raise ValueError(
+            f'{path} was recorded with loss_subset={old.get("loss_subset")}, not {new["loss_subset"]}; use the same'
+        )
+
 
 def _check_content(path, run, problem):
     "Refuse a file whose text was tampered with before a kernel meets its numbers."
     params, kind = run.state.params, np.dtype(problem.dtype)
     try:
-        sound = params.dtype == kind and params.shape == (_n_params(problem),) and all(type(row) is dict and 'step' in row for row in run.rows)
-        if sound: _continue(run); getattr(problem, 'unpack', np.asarray)(params)
-    except (LookupError, TypeError, ValueError, AttributeError, OverflowError): sound = False
+        sound = (
+            params.dtype == kind
+            and params.shape == (_n_params(problem),)
+            and all(type(row) is dict and 'step' in row for row in run.history)
+        )
+        if sound:
+            _continue(run)
+            getattr(problem, 'unpack', np.asarray)(params)
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
+        sound = False
     if not sound:
-        raise ValueError(f'{path} was altered: its params ({params.dtype}, shape {params.shape}), rows or generator state '
-                         f'are not those of a run on this {type(problem).__name__} ({kind}); start anew')
+        raise ValueError(
+            f'{path} was altered: its params ({params.dtype}, shape {params.shape}), rows or generator state '
+            f'are not those of a run on this {type(problem).__name__} ({kind}); start anew'
+        )
+
 
 def _keeper(problem, solver, recorder, checkpoint, every, resume):
     "The keeper, and the run to continue if there is one."
-    if checkpoint is None and resume is None: return _Keeper(None, every, {}), None
-    keeper = _Keeper(None if checkpoint is None else Path(checkpoint), every, _origin(problem, solver, recorder))
-    if keeper.path is not None and keeper.path.exists(): read_meta(keeper.path)   # raises where it is not ours
-    if resume is None: return keeper, None
+    if checkpoint is None and resume is None:
+        return _Keeper(None, every, {}), None
+    keeper = _Keeper(
+        None if checkpoint is None else Path(checkpoint), every, _origin(problem, solver, recorder)
+    )
+    if keeper.path is not None and keeper.path.exists():
+        read_meta(keeper.path)  # raises where it is not ours
+    if resume is None:
+        return keeper, None
     run = Run.load(resume)
     _check_origin(resume, run.origin, keeper.origin)
     _check_content(resume, run, problem)
     if keeper.path is not None and keeper.path.exists() and os.path.samefile(keeper.path, resume):
-        keeper.written, keeper.clock = (run.state.n_steps, len(run.rows), run.message), time.monotonic()
+        keeper.written = (run.state.n_iter, len(run.history), run.message)
+        keeper.clock = time.monotonic()
     return keeper, run
 
 # %% ../../nbs/engine/core/30_run.ipynb #5c65e752
-def warm_up(
-    problem: Any, # the formulation; nothing happens unless it has `tiny()`
-    solver: Any,  # the algorithm; its own `tiny()`, where it has one, does as little as compiles everything
-) -> None:
-    "Compile the kernels on a tiny slice of the problem, before the clock starts."
-    if getattr(problem, 'tiny', None) is None: return
-    small, short = problem.tiny(), solver.tiny() if hasattr(solver, 'tiny') else solver
-    short.step(small, short.init(small, small.start(0)), np.random.default_rng(0))
+def warm_up(problem: Any, solver: Any) -> None:
+    """Compile the kernels on a tiny slice of the problem, before the clock starts.
+
+    Parameters
+    ----------
+    problem : object
+        The formulation; nothing happens unless it has `warmup_problem()`.
+    solver : object
+        The algorithm; its own `warmup_problem()`, where it has one, does as little as
+        compiles everything.
+    """
+    if getattr(problem, 'warmup_problem', None) is None:
+        return
+    small = problem.warmup_problem()
+    short = solver.warmup_problem() if hasattr(solver, 'warmup_problem') else solver
+    short.step(small, short.init(small, small.init_params(0)), np.random.default_rng(0))
 
 # %% ../../nbs/engine/core/30_run.ipynb #59c9a83e
-def divergence(
-    problem: Any,      # the formulation
-    solver: Any,       # the algorithm
-    state: State,      # where the run stands
-    rows: list[dict],  # the record so far
-) -> str: # what happened and what to change, empty when all is finite
-    "Say when numbers have left the finite range."
-    recorded = rows and rows[-1]['step'] == state.n_steps and 'loss' in rows[-1]
-    if recorded: what = '' if np.isfinite(rows[-1]['loss']) else 'loss is'
-    else: what = '' if np.isfinite(np.sum(state.params, dtype=float)) else 'params are'
-    if not what: return ''
-    if not state.n_steps: return f'{what} not finite at the start: start nearer to the solution, or scale the data'
+def divergence(problem: Any, solver: Any, state: State, rows: list[dict]) -> str:
+    """Say when numbers have left the finite range.
+
+    Parameters
+    ----------
+    problem : object
+        The formulation.
+    solver : object
+        The algorithm.
+    state : State
+        Where the run stands.
+    rows : list[dict]
+        The record so far.
+
+    Returns
+    -------
+    str
+        What happened and what to change, empty when all is finite.
+    """
+    recorded = rows and rows[-1]['step'] == state.n_iter and 'loss' in rows[-1]
+    if recorded:
+        what = '' if np.isfinite(rows[-1]['loss']) else 'loss is'
+    else:
+        what = '' if np.isfinite(np.sum(state.params, dtype=float)) else 'params are'
+    if not what:
+        return ''
+    if not state.n_iter:
+        return f'{what} not finite at the start: start nearer to the solution, or scale the data'
     return f'{what} not finite after {_place(state)}: {_remedy(problem, solver)}'
 
-def _place(state): return f'step {state.n_steps} ({state.n_passes:.2g} passes)'
+
+def _place(state):
+    return f'step {state.n_iter} ({state.n_epochs:.2g} passes)'
+
 
 def _remedy(problem, solver):
-    name, rate, advice = type(solver).__name__, getattr(solver, 'learning_rate', None), getattr(problem, 'advice', None)
-    if rate is None: cause = f'{name} does not hold here; scale the data, or add a ridge'
-    else: cause = f'learning_rate={rate:g} is too large for {name}'
-    if advice is None and rate is not None: advice = f'try {rate / 10:g}'
+    name = type(solver).__name__
+    rate = getattr(solver, 'learning_rate', None)
+    advice = getattr(problem, 'advice', None)
+    if rate is None:
+        cause = f'{name} does not hold here; scale the data, or add a ridge'
+    else:
+        cause = f'learning_rate={rate:g} is too large for {name}'
+    if advice is None and rate is not None:
+        advice = f'try {rate / 10:g}'
     return f'{cause}; {advice}' if advice else cause
 
 # %% ../../nbs/engine/core/30_run.ipynb #2c91f43a
 class _Bar:
     "A tqdm bar over whichever budget was given, or nothing."
-    def __init__(self, progress, limits):
+
+    def __init__(self, verbose, limits):
         self.bar, self.limits = None, limits
-        if not progress or os.environ.get('IN_TEST'): return
-        try: from tqdm.auto import tqdm
-        except ImportError: return
-        budgets = (limits.max_steps, 'step'), (limits.max_passes, 'pass'), (limits.max_seconds, 's')
-        total, self.unit = next(((total, unit) for total, unit in budgets if total is not None), (None, 'step'))
+        if not verbose or os.environ.get('IN_TEST'):
+            return
+        try:
+            from tqdm.auto import tqdm
+        except ImportError:
+            return
+        budgets = (limits.max_iter, 'step'), (limits.max_epochs, 'pass'), (limits.max_seconds, 's')
+        total, self.unit = next(
+            ((total, unit) for total, unit in budgets if total is not None), (None, 'step')
+        )
         self.bar = tqdm(total=total, unit=self.unit, leave=False)
-    def __enter__(self): return self
+
+    def __enter__(self):
+        return self
+
     def __exit__(self, *_):
-        if self.bar is not None: self.bar.close()
+        if self.bar is not None:
+            self.bar.close()
+
     def show(self, course, rows):
-        if self.bar is None: return
-        done = {'step': course.state.n_steps, 'pass': round(course.state.n_passes, 3), 's': round(course.seconds, 2)}
-        if rows and 'loss' in rows[-1]: self.bar.set_postfix_str(f'loss {rows[-1]["loss"]:.6g}', refresh=False)
+        if self.bar is None:
+            return
+        done = {
+            'step': course.state.n_iter,
+            'pass': round(course.state.n_epochs, 3),
+            's': round(course.seconds, 2),
+        }
+        if rows and 'loss' in rows[-1]:
+            self.bar.set_postfix_str(f'loss {rows[-1]["loss"]:.6g}', refresh=False)
         self.bar.update(done[self.unit] - self.bar.n)
 
 # %% ../../nbs/engine/core/30_run.ipynb #83e6138e
 def _look(problem, solver, course, rows, recorder, keeper, limits):
     "What happens between two steps; returns the reason to stop, if there is one."
     recorder.look(course, rows)
-    reason = (divergence(problem, solver, course.state, rows) or limits.settled(course.state, course.first_norm, rows)
-              or getattr(course.state, 'message', '') or limits.reached(course.state, course.seconds))
+    reason = (
+        divergence(problem, solver, course.state, rows)
+        or limits.settled(course.state, course.first_norm, rows)
+        or getattr(course.state, 'message', '')
+        or limits.reached(course.state, course.seconds)
+    )
     if reason:
         recorder.look(course, rows, last=True)
         return divergence(problem, solver, course.state, rows) or reason
-    if rows and rows[-1]['step'] % recorder.every: rows.pop()   # the end row of a run that now goes on
+    if rows and rows[-1]['step'] % recorder.every:
+        rows.pop()  # the end row of a run that now goes on
     keeper.look(course, rows)
     return ''
 
 # %% ../../nbs/engine/core/30_run.ipynb #8f4a895f
-_NUMBERS = (ArithmeticError, np.linalg.LinAlgError)   # wrong numbers come back in the Run; wrong use raises
+_NUMBERS = (
+    ArithmeticError,
+    np.linalg.LinAlgError,
+)  # wrong numbers come back in the Run; wrong use raises
+
 
 def minimize(
-    problem: Any,                         # the formulation
-    solver: Any,                          # the algorithm
-    params: np.ndarray | None = None,     # (n_params,) first point; problem.start(seed) when left out
+    problem: Any,
+    solver: Any,
+    params: np.ndarray | None = None,
     *,
-    max_steps: int | None = None,         # stop after so many steps
-    max_passes: float | None = None,      # stop after so many visits per sample
-    max_seconds: float | None = None,     # stop after so many seconds on the clock
-    tolerance: float | None = None,       # stop at this gradient norm relative to its start, or change of the loss over a pass
-    seed: int | Sequence[int] = 0,        # of the one generator that the solver draws from
-    watch: dict[str, Callable] | None = None, # further columns: name -> function(problem, params)
-    record_every: int = 1,                # steps between rows
-    record_on: int | None = None,         # evaluate the loss on so many fixed rows; 0: not at all
-    checkpoint: str | Path | None = None, # file to keep the run in
-    every: int | str = 1,                 # steps between writes, or seconds as in "30s"
-    resume: str | Path | None = None,     # file to continue from; params and seed then come from it
-    progress: bool = False,               # show a bar, where tqdm is installed
-) -> Run: # also when interrupted from the keyboard or diverged
-    "Drive a solver until a limit is reached, keep a record, and stop the clock while looking."
-    limits, recorder = Limits(max_steps, max_passes, max_seconds, tolerance), _recorder(problem, watch, record_every, record_on)
-    check_abilities(problem, solver)
-    if params is not None and resume is None: params = _first_point(problem, params, seed)   # before anything runs on it
-    keeper, earlier = _keeper(problem, solver, recorder, checkpoint, every, resume)
-    with np.errstate(all='ignore'), _Bar(progress, limits) as bar:
+    max_iter: int | None = None,
+    max_epochs: float | None = None,
+    max_seconds: float | None = None,
+    tol: float | None = None,
+    seed: int | Sequence[int] = 0,
+    metrics: dict[str, Callable] | None = None,
+    record_every: int = 1,
+    loss_subset: int | None = None,
+    checkpoint: str | Path | None = None,
+    checkpoint_every: int | str = 1,
+    resume: str | Path | None = None,
+    verbose: bool = False,
+) -> Run:
+    """Drive a solver until a limit is reached, keep a record, and stop the clock while
+    looking.
+
+    Parameters
+    ----------
+    problem : object
+        The formulation.
+    solver : object
+        The algorithm.
+    params : ndarray
+    or None of shape (n_params,), default=None
+        First point; problem.init_params(seed) when left out.
+    max_iter : int or None, default=None
+        Stop after so many steps.
+    max_epochs : float or None, default=None
+        Stop after so many visits per sample.
+    max_seconds : float or None, default=None
+        Stop after so many seconds on the clock.
+    tol : float
+    or None, default=None
+        Stop at this gradient norm relative to its start, or change of the loss over a pass.
+    seed : int or Sequence[int], default=0
+        Of the one generator that the solver draws from.
+    metrics : dict[str, Callable]
+    or None, default=None
+        Further columns: name -> function(problem, params).
+    record_every : int, default=1
+        Steps between rows.
+    loss_subset : int or None, default=None
+        Evaluate the loss on so many fixed rows; 0: not at all.
+    checkpoint : str or Path or None, default=None
+        File to keep the run in.
+    checkpoint_every : int or str, default=1
+        Steps between writes, or seconds as in "30s".
+    resume : str or Path or None, default=None
+        File to continue from; params and seed then come from it.
+    verbose : bool, default=False
+        Show a bar, where tqdm is installed.
+
+    Returns
+    -------
+    Run
+        Also when interrupted from the keyboard or diverged.
+    """
+    limits = Limits(max_iter, max_epochs, max_seconds, tol)
+    recorder = _recorder(problem, metrics, record_every, loss_subset)
+    check_compatible(problem, solver)
+    if params is not None and resume is None:
+        params = _first_point(problem, params, seed)  # before anything runs on it
+    keeper, earlier = _keeper(problem, solver, recorder, checkpoint, checkpoint_every, resume)
+    with np.errstate(all='ignore'), _Bar(verbose, limits) as bar:
         warm_up(problem, solver)
-        course, rows, rng = _begin(problem, solver, params, seed) if earlier is None else _continue(earlier)
-        del params, earlier   # from here on one state is alive, and one more while a step makes it
-        if tolerance is not None and record_on == 0 and not hasattr(course.state, 'grad_norm'):
-            raise ValueError(f'tolerance={tolerance} needs a recorded loss, since {type(solver).__name__} reports no gradient norm')
+        course, rows, rng = (
+            _begin(problem, solver, params, seed) if earlier is None else _continue(earlier)
+        )
+        del params, earlier  # from here on one state is alive, and one more while a step makes it
+        if tol is not None and loss_subset == 0 and not hasattr(course.state, 'grad_norm'):
+            raise ValueError(
+                f'tol={tol} needs a recorded loss, since {type(solver).__name__} reports no gradient norm'
+            )
         try:
             while not (reason := _look(problem, solver, course, rows, recorder, keeper, limits)):
                 mark = time.perf_counter()
                 state = solver.step(problem, course.state, rng)
                 course = _advanced(course, state, rng, time.perf_counter() - mark)
                 bar.show(course, rows)
-        except KeyboardInterrupt: reason = f'interrupted from the keyboard after {_place(course.state)}'
-        except _NUMBERS as error: reason = f'the step after {_place(course.state)} failed ({error}): {_remedy(problem, solver)}'
-        try: keeper.look(course, rows, reason)
-        except KeyboardInterrupt: reason += '; its last write was interrupted too'
+        except KeyboardInterrupt:
+            reason = f'interrupted from the keyboard after {_place(course.state)}'
+        except _NUMBERS as error:
+            reason = f'the step after {_place(course.state)} failed ({error}): {_remedy(problem, solver)}'
+        try:
+            keeper.look(course, rows, reason)
+        except KeyboardInterrupt:
+            reason += '; its last write was interrupted too'
     return Run(course.state, reason, rows, keeper.at(course))

@@ -12,14 +12,26 @@ from typing import Any
 import numpy as np
 
 # %% ../../nbs/engine/core/07_streams.ipynb #4549ce07
-def stream(
-    seed: Any, # whole number from 0 up, sequence of them, SeedSequence, None for a fresh one; a Generator is passed on as it is
-    name: str, # what is drawn: "data", "start", "batches", ...
-) -> np.random.Generator: # independent of the streams of all other names
-    "The generator of one part of an experiment."
+def stream(seed: Any, name: str) -> np.random.Generator:
+    """The generator of one part of an experiment.
+
+    Parameters
+    ----------
+    seed : object
+        Whole number from 0 up, sequence of them, SeedSequence, None for a fresh one; a
+        Generator is passed on as it is.
+    name : str
+        What is drawn: "data", "start", "batches", .
+
+    Returns
+    -------
+    Generator
+        Independent of the streams of all other names.
+    """
     if isinstance(seed, (np.random.Generator, np.random.BitGenerator, np.random.RandomState)):
         return np.random.default_rng(seed)
     root = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
     key = (*root.spawn_key, zlib.crc32(name.encode()))
     return np.random.default_rng(
-        np.random.SeedSequence(root.entropy, spawn_key=key, pool_size=root.pool_size))
+        np.random.SeedSequence(root.entropy, spawn_key=key, pool_size=root.pool_size)
+    )

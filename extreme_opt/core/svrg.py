@@ -10,62 +10,152 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 import numpy as np
 from .descent import _MOST, _cut, _n_terms
-from .solver import State, samples_of, updates_per_step
+from .solver import State, num_samples, updates_per_step
 from .step_sizes import SBB
 
 # %% ../../nbs/engine/core/61_svrg.ipynb #69d47c4b
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SVRGState(State):
-    "What SVRG remembers of the last epoch."
-    previous: np.ndarray | None = None   # (n_params,) where the last epoch began
-    full: np.ndarray | None = None       # (n_params,) the exact gradient there
-    grad_norm: float = np.nan            # its length
-    stride: float = np.nan               # summed length of the inner steps, tau
-    step_size: float = np.nan            # one inner step, alpha = tau / n_inner
-    message: str = ''                    # says why no step could be made
+    """What SVRG remembers of the last epoch.
+
+    Parameters
+    ----------
+    previous : ndarray or None of shape (n_params,), default=None
+        Where the last epoch began.
+    full : ndarray or None of shape (n_params,), default=None
+        The exact gradient there.
+    grad_norm : float, default=np.nan
+        Its length.
+    stride : float, default=np.nan
+        Summed length of the inner steps, tau.
+    step_size : float, default=np.nan
+        One inner step, alpha = tau / n_inner.
+    message : str, default=''
+        Says why no step could be made.
+    """
+
+    previous: np.ndarray | None = None
+    full: np.ndarray | None = None
+    grad_norm: float = np.nan
+    stride: float = np.nan
+    step_size: float = np.nan
+    message: str = ''
 
 # %% ../../nbs/engine/core/61_svrg.ipynb #be77c667
 @dataclass(frozen=True)
 class SVRG:
-    "Epochs of stochastic steps whose gradients are corrected by one exact gradient: Algorithm 1, mended."
-    step_rule: Any = SBB()         # FixedStep, BB, SBB or Damped: how far an epoch goes
-    batch_size: int = 1            # draws per inner step, B
-    n_inner: int | str = 'pass'    # inner steps per epoch; "pass": n_samples / batch_size
+    """Epochs of stochastic steps whose gradients are corrected by one exact gradient.
+
+    Algorithm 1, mended.
+
+    Parameters
+    ----------
+    step_rule : object, default=SBB()
+        FixedStep, BB, SBB or Damped: how far an epoch goes.
+    batch_size : int, default=1
+        Draws per inner step, B.
+    n_inner : int or str, default='pass'
+        Inner steps per epoch; "pass": n_samples / batch_size.
+    """
+
+    step_rule: Any = SBB()
+    batch_size: int = 1
+    n_inner: int | str = 'pass'
     needs: ClassVar = ('draw', 'grad_at', 'grad')
 
     def __post_init__(self):
-        if not self.batch_size >= 1: raise ValueError(f'batch_size={self.batch_size} is not a number from 1 up')
+        if not self.batch_size >= 1:
+            raise ValueError(f'batch_size={self.batch_size} is not a number from 1 up')
+
     @property
-    def learning_rate(self) -> float | None: return getattr(self.step_rule, 'learning_rate', None)
-    def init(self, problem:Any, params:np.ndarray) -> SVRGState: # holds a copy of params
-        "The first state."
+    def learning_rate(self) -> float | None:
+        return getattr(self.step_rule, 'learning_rate', None)
+
+    def init(self, problem: Any, params: np.ndarray) -> SVRGState:
+        """The first state.
+
+        Parameters
+        ----------
+        problem : object
+        params : ndarray
+
+        Returns
+        -------
+        SVRGState
+            Holds a copy of params.
+        """
         return SVRGState(params=params.copy())
-    def tiny(self) -> 'SVRG': "The same solver, one inner step a step."; return replace(self, n_inner=1)
-    def step(self, problem:Any, state:SVRGState, rng:np.random.Generator) -> SVRGState: # one step later
-        "One epoch: a full gradient, a step size, and `n_inner` corrected steps."
-        old, fast = state.params, hasattr(problem, 'descend_corrected')
-        full, kept = problem.snapshot(old) if fast else (problem.grad(old), None)
-        norm, n_inner = float(np.linalg.norm(full)), updates_per_step(self.n_inner, problem, self.batch_size)
-        if norm == 0: return state.advance(old, problem.n_terms, 1., grad_norm=0., message='the gradient is zero: nothing pulls any more')
-        shift, change = (None, None) if state.previous is None else (old - state.previous, full - state.full)
-        stride = self.step_rule.stride(problem, old, n_inner, self.batch_size, shift, change, state.stride)
+
+    def warmup_problem(self) -> 'SVRG':
+        """The same solver, one inner step a step."""
+        return replace(self, n_inner=1)
+
+    def step(self, problem: Any, state: SVRGState, rng: np.random.Generator) -> SVRGState:
+        """One epoch: a full gradient, a step size, and `n_inner` corrected steps.
+
+        Parameters
+        ----------
+        problem : object
+        state : SVRGState
+        rng : Generator
+
+        Returns
+        -------
+        SVRGState
+            One step later.
+        """
+        old, fast = state.params, hasattr(problem, 'svrg_steps_')
+        full, kept = problem.svrg_anchor(old) if fast else (problem.grad(old), None)
+        norm = float(np.linalg.norm(full))
+        n_inner = updates_per_step(self.n_inner, problem, self.batch_size)
+        if norm == 0:
+            return state.advance(
+                old,
+                problem.n_terms,
+                1.0,
+                grad_norm=0.0,
+                message='the gradient is zero: nothing pulls any more',
+            )
+        shift, change = (
+            (None, None) if state.previous is None else (old - state.previous, full - state.full)
+        )
+        stride = self.step_rule.stride(
+            problem, old, n_inner, self.batch_size, shift, change, state.stride
+        )
         del shift, change
-        params, n_terms, rate, share = old.copy(), problem.n_terms, stride / n_inner, self.step_rule.share
+        params = old.copy()
+        n_terms = problem.n_terms
+        rate = stride / n_inner
+        share = self.step_rule.share
         for count in _portions(n_inner, n_inner if fast else _MOST):
             batch = problem.draw(rng, count * self.batch_size)
-            if fast: problem.descend_corrected(params, old, full, kept, batch, rate, self.batch_size, share)
-            else: _dense(problem, params, old, full, batch, rate, self.batch_size, share)
+            if fast:
+                problem.svrg_steps_(params, old, full, kept, batch, rate, self.batch_size, share)
+            else:
+                _dense(problem, params, old, full, batch, rate, self.batch_size, share)
             n_terms += 2 * _n_terms(batch)
-        return state.advance(params, n_terms, 1 + 2 * n_inner * self.batch_size / samples_of(problem), previous=old, full=full,
-                             grad_norm=norm, stride=stride, step_size=rate)
+        return state.advance(
+            params,
+            n_terms,
+            1 + 2 * n_inner * self.batch_size / num_samples(problem),
+            previous=old,
+            full=full,
+            grad_norm=norm,
+            stride=stride,
+            step_size=rate,
+        )
+
 
 def _portions(n_items, most):
     while n_items > 0:
         yield min(n_items, most)
         n_items -= most
 
+
 def _dense(problem, params, old, full, batch, rate, size, share):
     "Inner steps on any problem: each moves every parameter."
     for start in range(0, len(batch[0] if isinstance(batch, tuple) else batch), size):
         part = _cut(batch, start, start + size)
-        params -= rate * (share * (problem.grad_at(params, part) - problem.grad_at(old, part)) + full)
+        params -= rate * (
+            share * (problem.grad_at(params, part) - problem.grad_at(old, part)) + full
+        )

@@ -71,7 +71,7 @@ class Triplets:
 
     @property
     def n_objects(self) -> int:
-        "Number of objects."
+        """Number of objects."""
         for what in (self.names, self.features):
             if what is not None:
                 return what.shape[0]
@@ -79,12 +79,12 @@ class Triplets:
 
     @property
     def train_triplets(self) -> np.ndarray:
-        "Training triplets."
+        """Training triplets."""
         return self.triplets[self.train]
 
     @property
     def test_triplets(self) -> np.ndarray:
-        "Test triplets."
+        """Test triplets."""
         return self.triplets[self.test]
 
 # %% ../../nbs/engine/data/30_comparisons.ipynb #1efa5d34
@@ -115,6 +115,7 @@ _ROADS = """
     3927 2868 1616 1786 2196 1403 650 2068 3886 949 1500 3231 2108 3188 2428 2187 1754 1827 2707
     1991 1802 1175 1381 1588 937 1455 1019 2974 1155 1205 2937 1157 2409 1363 898 428 1249 1209 2105
 """
+
 
 def eurodist() -> tuple[np.ndarray, np.ndarray]:
     """Road distances in kilometers between 21 European cities.
@@ -171,9 +172,11 @@ def triplets_from_distances(distances: np.ndarray) -> np.ndarray:
 def _row_dots(features, a, b):  # inner products of rows a with rows b
     return np.asarray(features[a].multiply(features[b]).sum(axis=1)).ravel()
 
+
 def _strangers(rng, anchors, n_objects):  # for each anchor a random other object
     far = rng.integers(n_objects - 1, size=len(anchors))
     return far + (far >= anchors)
+
 
 def docstring_triplets(
     packages: Sequence[str] | None = None,
@@ -211,8 +214,8 @@ def docstring_triplets(
     n = len(linked.names)
     ones = np.ones(len(linked.links))
     reach = sparse.csr_array((ones, linked.links.T), shape=(n, n)) + sparse.eye_array(n)
-    reach = ((reach + reach.T) > 0).astype(float).tocsr()  # itself and its neighbours
-    shared = (reach @ reach).tocsr()  # how many neighbours two objects share
+    reach = ((reach + reach.T) > 0).astype(float).tocsr()  # itself and its neighbors
+    shared = (reach @ reach).tocsr()  # how many neighbors two objects share
     shared.setdiag(0)
     shared.eliminate_zeros()
     friends = np.diff(shared.indptr)

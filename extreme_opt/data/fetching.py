@@ -29,6 +29,7 @@ from .store import cache_folder, write_atomically
 # %% ../../nbs/engine/data/50_fetching.ipynb #5d6e24d7
 _MAX_SIZE = 1 << 30  # bytes of a file whose size the registry does not declare
 
+
 class FileSpec(NamedTuple):
     """A file of a data set.
 
@@ -51,8 +52,9 @@ class FileSpec(NamedTuple):
 
     @property
     def limit(self) -> int:
-        "Largest number of bytes that is accepted."
+        """Largest number of bytes that is accepted."""
         return self.max_size if self.size is None else self.size
+
 
 class Download(NamedTuple):
     """One file to download, and what to keep of it.
@@ -76,15 +78,19 @@ class Download(NamedTuple):
 
     @property
     def name(self) -> str:
-        "File name at the public address."
+        """File name at the public address."""
         return self.url.rsplit('/')[-1]
 
     @property
     def limit(self) -> int:
-        "Largest number of bytes that is downloaded; an archive may hold small files beside ours."
+        """Largest number of bytes that is downloaded.
+
+        An archive may hold small files beside ours.
+        """
         if self.size is not None:
             return self.size
         return sum(one.limit for one in self.files) + (1 << 24)
+
 
 class DatasetInfo(NamedTuple):
     """A data set with a public home.
@@ -111,9 +117,10 @@ class DatasetInfo(NamedTuple):
 
     @property
     def verified(self) -> str:
-        "Whether checksums are known for the content: 'yes', 'partly' or 'no'."
+        """Whether checksums are known for the content: 'yes', 'partly' or 'no'."""
         known = [bool(file.hash) for one in self.downloads for file in one.files]
         return 'yes' if known and all(known) else 'partly' if any(known) else 'no'
+
 
 def _read_registry() -> dict[str, DatasetInfo]:
     text = (importlib.resources.files('extreme_opt.data') / 'registry.toml').read_text('utf-8')
@@ -126,7 +133,9 @@ def _read_registry() -> dict[str, DatasetInfo]:
         found[name] = DatasetInfo(**info, downloads=downloads)
     return found
 
+
 DATASETS = _read_registry()
+
 
 def _known(name: str) -> DatasetInfo:
     if name in DATASETS:
@@ -141,6 +150,7 @@ def _content_hash(path: Path, kind: str) -> str:
             blob = hashlib.sha1(b'blob %d\0' % size, usedforsecurity=False)
             return hashlib.file_digest(file, lambda: blob).hexdigest()
         return hashlib.file_digest(file, 'sha256').hexdigest()
+
 
 def _verify(path: Path, spec: FileSpec, source: Any) -> dict:
     "Record of a file that is what the registry says; ValueError when it is not."
@@ -175,6 +185,7 @@ def _check_member(name: str, is_plain: bool, archive: Path) -> None:
             'archive is refused'
         )
 
+
 def _extract(archive: Path, folder: Path, names: Collection[str] | None, max_bytes: int) -> list:
     import tarfile
 
@@ -208,6 +219,7 @@ def _extract(archive: Path, folder: Path, names: Collection[str] | None, max_byt
         chosen = selected({one: one.filename for one in zipped.infolist() if not one.is_dir()})
         zipped.extractall(folder, chosen)
         return [one.filename for one in chosen]
+
 
 def unpack(
     archive: str | Path,
@@ -262,6 +274,7 @@ def _copy_limited(source: Any, target: Any, max_bytes: int, name: str) -> int:
         target.write(piece)
     return size
 
+
 class _LimitedDownloader:
     "Downloader for pooch with a limit on bytes and on total time."
 
@@ -288,6 +301,7 @@ class _LimitedDownloader:
         if promised is not None and size < int(promised):
             raise ConnectionError(f'the connection ended after {size} of {promised} bytes')
 
+
 class _Unpacker:
     "Processor for pooch: unpacks a download into a folder; file name -> path of what came."
 
@@ -312,6 +326,7 @@ class _Unpacker:
 def _by_hand(info: DatasetInfo, what: str, folder: Path) -> str:
     return f'place {what} by hand in {folder} and call again; home: {info.home}'
 
+
 def _pooch() -> Any:
     try:
         import pooch
@@ -321,6 +336,7 @@ def _pooch() -> Any:
         ) from None
     pooch.get_logger().setLevel('WARNING')
     return pooch
+
 
 def _download(
     info: DatasetInfo, one: Download, folder: Path, stage: Path, source: str, seconds: float
@@ -416,6 +432,7 @@ def fetch(
         write_atomically(folder / 'fetched.json', partial(_write_json, records))
     return folder
 
+
 def _bring(
     info: DatasetInfo,
     one: Download,
@@ -451,6 +468,7 @@ def _bring(
         os.replace(found[file.name], folder / file.name)
     return new
 
+
 def _complete(one: Download, folder: Path, records: dict) -> bool:
     "Whether all files are there with the content that was recorded; ValueError where one changed."
     if not all(file.name in records and (folder / file.name).exists() for file in one.files):
@@ -464,6 +482,7 @@ def _complete(one: Download, folder: Path, records: dict) -> bool:
             raise ValueError(f'{error} since it was fetched; call fetch with force=True') from None
     return True
 
+
 def _records(folder: Path) -> dict[str, dict]:
     "What `fetched.json` says; nothing when it is missing or broken."
     try:
@@ -473,8 +492,10 @@ def _records(folder: Path) -> dict[str, dict]:
     whole = isinstance(found, dict) and all(isinstance(one, dict) for one in found.values())
     return found if whole else {}
 
+
 def _write_json(content: dict, file: Any) -> None:
     file.write(json.dumps(content, indent=1, sort_keys=True).encode())
+
 
 def _remove_old_stages(folder: Path) -> None:
     "Staging folders of killed runs, older than a day."
@@ -482,6 +503,7 @@ def _remove_old_stages(folder: Path) -> None:
         with contextlib.suppress(FileNotFoundError):  # another process is done with it
             if stage.stat().st_mtime < time.time() - 86400:
                 shutil.rmtree(stage, ignore_errors=True)
+
 
 def _placed(name: str, info: DatasetInfo, folder: Path) -> Path:
     "Folder of a set that is never downloaded, when somebody placed it there."

@@ -25,19 +25,23 @@ from scipy.sparse import csr_array
 # %% ../../nbs/engine/data/40_formats.ipynb #2ae81946
 _DAMAGE = (EOFError, zlib.error, zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError)
 
+
 def _name(source: Any) -> str:
     if isinstance(source, (str, Path)):
         return Path(source).name
     return getattr(source, 'name', None) or 'the text'
 
+
 def _one_line(error: BaseException) -> str:
     return ' '.join(str(error).split())[:200] or type(error).__name__
+
 
 def _shown(text: bytes | str) -> str:
     if isinstance(text, bytes):
         text = text.decode('utf-8', 'replace')
     text = text.strip()
     return repr(text[:40] + ('...' if len(text) > 40 else ''))
+
 
 def _decompressed(file: Any, member: str, name: str) -> Any:
     start, magic = file.tell(), file.read(4)
@@ -59,6 +63,7 @@ def _decompressed(file: Any, member: str, name: str) -> Any:
             f'{name} holds {len(names)} files up to its end, expected one; name the member'
         )
     return pack.open(member or names[0])
+
 
 @contextmanager
 def open_compressed(source: str | Path | IO[bytes], member: str = '') -> Iterator[Any]:
@@ -94,6 +99,7 @@ def open_compressed(source: str | Path | IO[bytes], member: str = '') -> Iterato
     finally:
         if file is not source:
             file.close()
+
 
 def iter_lines(source: str | Path | IO[bytes], member: str = '') -> Iterator[tuple[int, bytes]]:
     """Number the lines of a file from 1.
@@ -174,17 +180,18 @@ class Multilabel(NamedTuple):
 
     @property
     def n_samples(self) -> int:
-        "Number of samples."
+        """Number of samples."""
         return len(self.label_starts) - 1
 
     def labels_of(self, i: int) -> np.ndarray:
-        "Labels of sample ``i``."
+        """Labels of sample ``i``."""
         return self.label_ids[self.label_starts[i] : self.label_starts[i + 1]]
 
 # %% ../../nbs/engine/data/40_formats.ipynb #6dda1fa8
 def _check_dtype(dtype: Any) -> None:
     if np.dtype(dtype) not in (np.float32, np.float64):
         raise ValueError(f'dtype is {np.dtype(dtype)}, expected float32 or float64')
+
 
 def _sparse_header(line: bytes, name: str) -> list[int] | None:
     fields = line.removeprefix(b'\xef\xbb\xbf').split()
@@ -197,12 +204,14 @@ def _sparse_header(line: bytes, name: str) -> list[int] | None:
         )
     return [int(field) for field in fields]
 
+
 def _with_blank_rows(indptr: np.ndarray, labels: list, blank: list[int], n_samples: int) -> tuple:
     "Blank lines inside a file with a header are samples without features and labels."
     blank = blank[: max(0, n_samples - len(labels))]
     for row in reversed(blank):
         labels.insert(row, ())
     return np.insert(indptr, blank, indptr[blank]), labels
+
 
 def _check_csr(features: csr_array, name: str) -> csr_array:
     for k in np.flatnonzero(~np.isfinite(features.data))[:1]:
@@ -302,6 +311,7 @@ def read_sparse(
     ids, starts = _flat_labels(labels, name, header[2] if header else None)
     return Multilabel(_check_csr(features, name), ids, starts, header[2] if header else None)
 
+
 def _flat_labels(labels: list, name: str, n_labels: int | None) -> tuple[np.ndarray, np.ndarray]:
     starts = np.concatenate([[0], np.cumsum([len(one) for one in labels], dtype=np.int64)])
     found = np.fromiter((label for one in labels for label in one), float, int(starts[-1]))
@@ -320,11 +330,13 @@ _ATTRIBUTE = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 
+
 def _unquoted(name: bytes) -> str:
     text = name.decode('utf-8', 'replace').strip()
     if text[:1] in '"\'' and text[-1:] == text[:1] and len(text) > 1:
         return re.sub(r'\\(.)', r'\1', text[1:-1])
     return text
+
 
 def _attribute(line: bytes) -> tuple[str, dict[str, int] | None]:
     "Name of a column, and its words with their codes (None for a numeric column)."
@@ -337,6 +349,7 @@ def _attribute(line: bytes) -> tuple[str, dict[str, int] | None]:
         codes = {word: code for code, word in enumerate(words)}
         return _unquoted(match[1]), None if words == ['0', '1'] else codes
     raise ValueError('expected "@attribute NAME numeric" or "@attribute NAME {0,1}"')
+
 
 def _arff_header(numbered: Iterable[tuple[int, bytes]], name: str) -> tuple[list, list]:
     names: list[str] = []
@@ -356,6 +369,7 @@ def _arff_header(numbered: Iterable[tuple[int, bytes]], name: str) -> tuple[list
         names.append(column)
         kinds.append(kind)
     raise ValueError(f'{name} ends at line {number} without @data; is the file complete?')
+
 
 def _arff_row(line: bytes, kinds: list) -> tuple[list[int], list[float]]:
     "Columns and values of one row, sparse or dense."
@@ -410,6 +424,7 @@ def read_label_names(source: str | Path | IO[bytes]) -> list[str]:
         )
     return [html.unescape(name.decode('utf-8', 'replace')) for name in names]
 
+
 def read_arff(
     source: str | Path | IO[bytes],
     labels: Sequence[str] | str | Path | IO[bytes] = (),
@@ -462,6 +477,7 @@ def read_arff(
         labels = read_label_names(labels)  # type: ignore[arg-type]
     return _separate_labels(_check_csr(matrix, name), names, list(labels), name)
 
+
 def _separate_labels(matrix: csr_array, names: list, labels: list, source: str) -> Multilabel:
     column_of = {name: k for k, name in enumerate(names)}
     missing = [label for label in labels if label not in column_of]
@@ -490,8 +506,10 @@ def _is_number(field: str) -> bool:
         return False
     return True
 
+
 def _separator(line: str) -> str | None:
     return next((sep for sep in ('::', '\t', ',', ';', '|') if sep in line), None)
+
 
 def read_columns(
     source: str | Path | IO[bytes],
@@ -593,6 +611,7 @@ class Ratings(NamedTuple):
     stars: np.ndarray | None
     times: np.ndarray | None
 
+
 def read_ratings(source: str | Path | IO[bytes]) -> Ratings:
     """Read MovieLens ratings: user, item and, where present, stars and time.
 
@@ -613,6 +632,7 @@ def read_ratings(source: str | Path | IO[bytes]) -> Ratings:
     """
     found: list = read_columns(source, ['ii', 'iif', 'iifi'])
     return Ratings(*found, *[None] * (4 - len(found)))
+
 
 def read_edges(source: str | Path | IO[bytes]) -> np.ndarray:
     """Read a list of links, two ids per line.
@@ -648,6 +668,7 @@ class Table(NamedTuple):
     values: np.ndarray
     target: list[str]
     names: list[str]
+
 
 def read_table(
     source: str | Path | IO[bytes], target: int | str = -1, header: bool = True
@@ -713,6 +734,7 @@ def read_table(
 # %% ../../nbs/engine/data/40_formats.ipynb #22cbc001
 _IDX = {8: 'u1', 9: 'i1', 11: '>i2', 12: '>i4', 13: '>f4', 14: '>f8'}
 
+
 def read_idx(source: str | Path | IO[bytes]) -> np.ndarray:
     """Read an IDX file, the format of the MNIST digits.
 
@@ -767,6 +789,7 @@ _MAT_TYPES = {
     13: 'u8',
 }
 
+
 def _mat_elements(data: bytes, order: str) -> Iterator[tuple[int, bytes]]:
     "The (type, content) elements of a stretch of a MATLAB 5 file."
     at = 0
@@ -775,12 +798,15 @@ def _mat_elements(data: bytes, order: str) -> Iterator[tuple[int, bytes]]:
         begin = at + 8
         small = kind >> 16  # the content sits in the tag
         if small:
-            kind, size, begin = kind & 0xFFFF, small, at + 4
+            kind = kind & 0xFFFF
+            size = small
+            begin = at + 4
         if begin + size > len(data):
             raise ValueError(f'an element of {size} bytes at byte {at} is cut short')
         yield kind, data[begin : begin + size]
         padded = 8 if small else 8 + -(-size // 8) * 8
         at = begin + size if kind == 15 else at + padded
+
 
 def _mat_array(data: bytes, order: str) -> tuple[str, np.ndarray] | None:
     "Name and values of a matrix element; None when it is not a plain numeric matrix."
@@ -798,6 +824,7 @@ def _mat_array(data: bytes, order: str) -> tuple[str, np.ndarray] | None:
     found = np.frombuffer(values, dtype).reshape(shape, order='F')
     return parts[2][1].decode('latin-1'), found.astype(dtype.newbyteorder('='))
 
+
 def _read_mat(data: bytes) -> dict[str, np.ndarray]:
     "Numeric matrices of a MATLAB 5 to 7 file."
     order = {b'IM': '<', b'MI': '>'}.get(data[126:128])
@@ -812,6 +839,7 @@ def _read_mat(data: bytes) -> dict[str, np.ndarray]:
             found[pair[0]] = pair[1]
     return found
 
+
 def _array_of(file: Any, magic: bytes, variable: str, name: str) -> np.ndarray:
     "The array of a .npy or MATLAB file; Python objects are refused."
     if magic.startswith(b'\x93NUMPY'):
@@ -820,6 +848,7 @@ def _array_of(file: Any, magic: bytes, variable: str, name: str) -> np.ndarray:
     if found is None:
         raise ValueError(f'no numeric matrix {variable!r}; pass variable=')
     return found
+
 
 def read_triplets(
     source: str | Path | IO[bytes], first_index: int = 0, variable: str = 'triplets'

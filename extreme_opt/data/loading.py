@@ -58,6 +58,7 @@ class _Folder:
             f'extreme_opt.data.DATASETS[{self.name!r}].home'
         )
 
+
 def _folder_of(name, folder):
     if folder is not None:
         return _Folder(name, folder)
@@ -66,7 +67,9 @@ def _folder_of(name, folder):
         return _Folder(name, Path(given) / name)
     return _Folder(name, fetch(name))
 
+
 _LOADERS: dict = {}
+
 
 def _loads(*names):
     "Register a loader under the names of its sets."
@@ -119,6 +122,7 @@ def load(name: str, *, folder: Any = None, **options: Any) -> Multiclass | Pairs
         return _LOADERS[name](None, **options)
     return _LOADERS[name](_folder_of(name, folder), **options)
 
+
 def load_options(name: str) -> dict:
     """Options of `load` for a data set.
 
@@ -158,6 +162,7 @@ def _parts(read, part):
         raise ValueError(f"part is {part!r}, expected 'both', 'train' or 'test'")
     return (read('train'), read('test')) if part == 'both' else (read(part), None)
 
+
 @_loads('bibtex', 'delicious')
 def _mulan(
     files, part='both', first_label=True, unit_norm=True, drop_empty=False, dtype=np.float32
@@ -169,6 +174,7 @@ def _mulan(
     return prepare(
         rows, test, first_label=first_label, unit_norm=unit_norm, drop_empty=drop_empty, dtype=dtype
     )
+
 
 @_loads('yeast')
 def _yeast(files, part='both', first_label=True, unit_norm=True, dtype=np.float32):
@@ -183,10 +189,8 @@ def _yeast(files, part='both', first_label=True, unit_norm=True, dtype=np.float3
 def _mnist(files, part='both', n_features=780, unit_norm=True, dense=False, dtype=np.float32):
     def read(which):
         stem = 'train' if which == 'train' else 't10k'
-        pictures, digits = (
-            read_idx(files(f'{stem}-images-idx3-ubyte')),
-            read_idx(files(f'{stem}-labels-idx1-ubyte')),
-        )
+        pictures = read_idx(files(f'{stem}-images-idx3-ubyte'))
+        digits = read_idx(files(f'{stem}-labels-idx1-ubyte'))
         if pictures.ndim != 3 or digits.shape != pictures.shape[:1]:
             raise ValueError(
                 f'{stem} holds pictures {pictures.shape} and labels {digits.shape} in row 0, '
@@ -209,7 +213,11 @@ def _mnist(files, part='both', n_features=780, unit_norm=True, dense=False, dtyp
 # %% ../../nbs/engine/data/55_loading.ipynb #24c841b7
 def _brown_tokens(path, genres):
     "Word ids, sentence starts and document of each sentence; and the words."
-    words, tokens, starts, documents, names = {}, array('i'), array('q', [0]), array('i'), []
+    words = {}
+    tokens = array('i')
+    starts = array('q', [0])
+    documents = array('i')
+    names = []
     with zipfile.ZipFile(path) as pack:
         kinds = dict(
             line.split()
@@ -240,6 +248,7 @@ def _brown_tokens(path, genres):
         np.frombuffer(documents, np.int32),
         list(words),
     )
+
 
 def _before(classes, starts, context, n_classes, bag):
     "CSR features: column of the word 1, 2, ... places before, or of the start of the sentence."
@@ -317,7 +326,11 @@ def _brown(
 def _conll_part(path, which):
     "Words, parts of speech and chunk tags of one part, and where sentences start."
     name = f'conll2000/{which}.txt'
-    words, tags, chunks, starts, fresh = [], [], [], [], True
+    words = []
+    tags = []
+    chunks = []
+    starts = []
+    fresh = True
     for number, line in iter_lines(path, name if path.suffix == '.zip' else ''):
         if not (fields := line.split()):
             fresh = True
@@ -333,6 +346,7 @@ def _conll_part(path, which):
         for column, field in zip((words, tags, chunks), fields):
             column.append(field.decode('latin-1'))
     return words, tags, chunks, starts + [len(words)]
+
 
 def _around(values, starts, window):
     "Ids of the values and, per offset, of the neighbor in the sentence (-1 outside)."
@@ -355,10 +369,8 @@ def _conll(files, target='chunk', window=1, min_count=2, dtype=np.float32):
         _conll_part(files('conll2000.zip', f'{which}.txt'), which) for which in ('train', 'test')
     ]
     words, tags, chunks = (parts[0][k] + parts[1][k] for k in range(3))
-    n_train, starts = (
-        len(parts[0][0]),
-        np.array(parts[0][3] + [len(parts[0][0]) + k for k in parts[1][3][1:]]),
-    )
+    n_train = len(parts[0][0])
+    starts = np.array(parts[0][3] + [len(parts[0][0]) + k for k in parts[1][3][1:]])
     kinds = [('word', words, window), ('end', [word[-3:].lower() for word in words], 0)] + (
         [('tag', tags, window)] if target == 'chunk' else []
     )
@@ -406,6 +418,7 @@ _TABLES = dict(
     DNA=('Class', 'dna.scale'),
 )
 
+
 def _dense(values, words, names, train, test, standardize, dtype):
     "A dense problem from a table, its words as classes."
     if standardize:
@@ -420,6 +433,7 @@ def _dense(values, words, names, train, test, standardize, dtype):
         train=train,
         test=test,
     )
+
 
 @_loads('uci-multiclass')
 def _uci(
@@ -452,6 +466,7 @@ def _uci(
         dtype,
     )
 
+
 @_loads('srbct')
 def _srbct(files, standardize=True, test_size=0.2, seed=0, dtype=np.float32):
     found = read_table(files('srbct.csv'), 0, header=False)
@@ -476,19 +491,19 @@ def _fields(path, sep, n_fields):
             )
         yield found
 
+
 def _marks(ids, sets):
     "One row of 0 and 1 per id, one column per word that any set holds."
     names = sorted({word for marks in sets.values() for word in marks})
     place = {word: k for k, word in enumerate(names)}
     rows = [sorted(place[word] for word in set(sets.get(key, ()))) for key in ids.tolist()]
-    starts, columns = (
-        np.cumsum([0, *map(len, rows)]),
-        np.array([k for row in rows for k in row], dtype=np.int32),
-    )
+    starts = np.cumsum([0, *map(len, rows)])
+    columns = np.array([k for row in rows for k in row], dtype=np.int32)
     return sparse.csr_array(
         (np.ones(len(columns), np.float32), columns, starts.astype(np.int32)),
         shape=(len(ids), len(names)),
     )
+
 
 def _pairs(users, items, from_test, left=None, right=None, titles=None):
     "Pairs with both sides numbered 0, 1, ... in the order of their ids."
@@ -504,6 +519,7 @@ def _pairs(users, items, from_test, left=None, right=None, titles=None):
         np.flatnonzero(~from_test),
         np.flatnonzero(from_test),
     )
+
 
 def _random_part(n, share, seed):
     "Mask of a random share of n things."
@@ -543,6 +559,7 @@ def _film_sides(files, which, features):
         titles={k: title for k, (title, _) in films.items()},
     )
 
+
 def _liked(path, min_rating, test_size, seed):
     found = read_ratings(path)
     if found.stars is None:
@@ -550,12 +567,14 @@ def _liked(path, min_rating, test_size, seed):
     kept = found.stars >= min_rating
     return found.users[kept], found.items[kept], _random_part(kept.sum(), test_size, seed)
 
+
 @_loads('ml-100k')
 def _ml100k(files, min_rating=4, test_size=0.1, seed=0, features=True):
     return _pairs(
         *_liked(files('u.data'), min_rating, test_size, seed),
         **_film_sides(files, 'ml-100k', features),
     )
+
 
 @_loads('ml-1m')
 def _ml1m(files, which='positives', min_rating=4, test_size=0.1, seed=0, features=True):
@@ -600,6 +619,7 @@ def _json(path, what):
         )
     return found
 
+
 @_loads('wikipedia-links')
 def _wikipedia(files, graph='chameleon', test_size=0.1, seed=0):
     if graph not in ('crocodile', 'chameleon'):
@@ -631,14 +651,17 @@ def _triplets(found, test=None, names=None, close_up=True):
         test=np.arange(len(found), len(whole)),
     )
 
+
 def _split(found, test_size, seed):
     mask = _random_part(len(found), test_size, seed)
     return found[~mask], found[mask]
+
 
 @_loads('eurodist')
 def _eurodist(files):
     distances, names = eurodist() if files is None else _distances(files('eurodist.csv'))
     return Triplets(triplets_from_distances(distances), np.asarray(names))
+
 
 def _distances(path):
     "A square table of distances with names above and at the side."
@@ -650,6 +673,7 @@ def _distances(path):
             f'a square table'
         )
     return table.values, table.target
+
 
 @_loads('music-artists')
 def _music(files, degenerate='drop', test_size=0.2, seed=0):
@@ -663,9 +687,11 @@ def _music(files, degenerate='drop', test_size=0.2, seed=0):
         *_split(found, test_size, seed), names=np.arange(1, found.max() + 2).astype(str)
     )
 
+
 @_loads('zappos-shoes')
 def _zappos(files, test_size=0.1, seed=0):
     return _triplets(*_split(read_triplets(files('deconflicted_triplets.csv')), test_size, seed))
+
 
 @_loads('food-taste')
 def _food_taste(files, test_size=0.1, seed=0):
@@ -699,10 +725,12 @@ def _votes(path, votes):
         [np.repeat(questions, counts[:, 0], axis=0), np.repeat(turned, counts[:, 1], axis=0)]
     )
 
+
 @_loads('material-similarity')
 def _material(files, votes='all'):
     parts = [_votes(files(f'answers_processed_{which}.json'), votes) for which in ('train', 'test')]
     return _triplets(*parts, close_up=False)
+
 
 @_loads('food100')
 def _food100(files, test_size=0.1, seed=0):

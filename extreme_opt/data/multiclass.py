@@ -100,17 +100,17 @@ class Multiclass:
 
     @property
     def n_samples(self) -> int:
-        "Number of rows."
+        """Number of rows."""
         return self.features.shape[0]
 
     @property
     def n_features(self) -> int:
-        "Number of columns."
+        """Number of columns."""
         return self.features.shape[1]
 
     @property
     def n_classes(self) -> int:
-        "Number of named classes, or the largest label plus one."
+        """Number of named classes, or the largest label plus one."""
         return (
             len(self.class_names)
             if self.class_names is not None
@@ -119,22 +119,22 @@ class Multiclass:
 
     @property
     def train_features(self) -> 'np.ndarray | sparse.csr_array':
-        "Features of the training rows."
+        """Features of the training rows."""
         return self.features[self.train]
 
     @property
     def train_labels(self) -> np.ndarray:
-        "Labels of the training rows."
+        """Labels of the training rows."""
         return self.labels[self.train]
 
     @property
     def test_features(self) -> 'np.ndarray | sparse.csr_array':
-        "Features of the test rows."
+        """Features of the test rows."""
         return self.features[self.test]
 
     @property
     def test_labels(self) -> np.ndarray:
-        "Labels of the test rows."
+        """Labels of the test rows."""
         return self.labels[self.test]
 
     def encode(self, texts: Sequence[str]) -> sparse.csr_array:
@@ -169,6 +169,7 @@ class Multiclass:
 
 # %% ../../nbs/engine/data/10_multiclass.ipynb #ecc3ceae
 _WORD = re.compile(r'[a-z][a-z0-9]+')
+
 
 def tokenize(text: str) -> list[str]:
     """Split a text into lower-case words; identifiers fall apart at underscores and dots.
@@ -292,11 +293,13 @@ _NOT_WALKED = {  # nothing there for a reader, or not meant for import
     'cython_lapack',
 }
 
+
 @contextmanager
 def _quiet():  # no warnings, nothing printed
     with warnings.catch_warnings(), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         warnings.simplefilter('ignore')
         yield
+
 
 def _load(name):  # the module, or None if it does not import here
     try:
@@ -304,6 +307,7 @@ def _load(name):  # the module, or None if it does not import here
             return importlib.import_module(name)
     except (Exception, SystemExit):
         return None
+
 
 def public_modules(name: str) -> Iterator:
     """Import a package and its public submodules, without tests and display back ends.
@@ -333,6 +337,7 @@ def _home(thing):  # dotted module an object says it was defined in
     home = getattr(thing, '__module__', None)
     return home if isinstance(home, str) else type(thing).__module__
 
+
 def _docstring(thing):  # its own docstring, not the one of its type
     doc = getattr(thing, '__doc__', None)
     return (
@@ -340,6 +345,7 @@ def _docstring(thing):  # its own docstring, not the one of its type
         if isinstance(doc, str) and (isinstance(thing, type) or doc is not type(thing).__doc__)
         else None
     )
+
 
 def _members(module):  # (name, object, how far from home) of the public callables of a module
     declared = getattr(module, '__all__', None)
@@ -370,6 +376,7 @@ def _methods(
             if callable(thing) or inspect.isdatadescriptor(thing):
                 yield name, thing, base is not kind
 
+
 def _crawl(packages):  # docstring -> [(rank, name, module)], the best name first
     found = defaultdict(list)
 
@@ -395,25 +402,21 @@ def _crawl(packages):  # docstring -> [(rank, name, module)], the best name firs
     return {doc: sorted(names) for doc, names in found.items()}
 
 # %% ../../nbs/engine/data/10_multiclass.ipynb #a0519d8a
-_RULE, _CODE, _LIST = (
-    re.compile(r'[=\-~^*]{3,}$'),
-    re.compile(r'(>>>|\.\.\. |\$ |In \[)'),
-    re.compile(r'([-*+]|\d+[.)]) '),
-)
+_RULE = re.compile(r'[=\-~^*]{3,}$')
+_CODE = re.compile(r'(>>>|\.\.\. |\$ |In \[)')
+_LIST = re.compile(r'([-*+]|\d+[.)]) ')
 _SIGNATURE = re.compile(r'[\w.]+\(.*\)( *->.*)?$')
 _END = re.compile(r'(?<=[.!?])\s+(?=[A-Z`*(\[:"\'])')
-_ROLE, _ADDRESS = (
-    re.compile(r':[a-z:]+:`~?\.?([^`<]*?)\s*(?:<[^>]*>)?`'),
-    re.compile(r'0x[0-9a-fA-F]{6,}'),
-)
+_ROLE = re.compile(r':[a-z:]+:`~?\.?([^`<]*?)\s*(?:<[^>]*>)?`')
+_ADDRESS = re.compile(r'0x[0-9a-fA-F]{6,}')
+
 
 def _blocks(doc):  # (section, paragraph) pairs; code, formulas and directives left out
-    section, block, indent, mute = (
-        '',
-        [],
-        0,
-        -1,
-    )  # a directive mutes what is deeper than `mute`, code what follows up to a blank line
+    # a directive mutes what is deeper than `mute`, code what follows up to a blank line
+    section = ''
+    block = []
+    indent = 0
+    mute = -1
     lines, code = doc.split('\n') + [''], False
     for line, below in zip(lines, lines[1:] + ['']):
         text, depth = line.strip(), len(line) - len(line.lstrip())
@@ -492,6 +495,7 @@ class Corpus(NamedTuple):
     owners: np.ndarray
     links: np.ndarray
 
+
 def _arranged(found):  # Corpus from the docstrings of a crawl: one object per distinct docstring
     docs = sorted(found, key=lambda doc: found[doc][0][1])
     owners, texts = [], []
@@ -525,6 +529,7 @@ def _linked_names(doc):  # what the "See Also" section of a docstring names
         if name.strip(' `~.()')
     ]
 
+
 def _links(docs, names, found):  # (n_links, 2) resolved links, each once, none to itself
     index = {name: i for i, doc in enumerate(docs) for _, name, _ in found[doc]}
     short = {}
@@ -548,9 +553,11 @@ def _links(docs, names, found):  # (n_links, 2) resolved links, each once, none 
 def _strings(texts):  # variable-width strings: one long sentence does not widen all others
     return np.array(list(texts), dtype=np.dtypes.StringDType())
 
+
 def _numbered(keys):  # the same number for equal texts
     index = {}
     return np.array([index.setdefault(key, len(index)) for key in keys], dtype=np.int64)
+
 
 def _hash_split(
     keys, fraction, seed
@@ -570,6 +577,7 @@ def _version(
     except metadata.PackageNotFoundError:
         homes = metadata.packages_distributions().get(name, ())
     return ' '.join(f'{home} {metadata.version(home)}' for home in sorted(set(homes)))
+
 
 def _installed(
     packages,
@@ -593,6 +601,7 @@ def _installed(
         )
     return {name: _version(name) for name in names if name not in missing}
 
+
 def _check_options(test_size, dtype, **least):  # least: name -> (value, smallest that makes sense)
     for name, (value, low) in least.items():
         if value is not None and not value >= low:
@@ -603,6 +612,7 @@ def _check_options(test_size, dtype, **least):  # least: name -> (value, smalles
         )
     if str(dtype) not in ('float32', 'float64'):
         raise ValueError(f'dtype={str(dtype)!r}, but "float32" or "float64" is needed')
+
 
 def _key(versions, **options):  # everything a result depends on
     return json.dumps(
@@ -720,7 +730,9 @@ def _problem(read, max_classes, max_features, min_sentences, keep_shared, test_s
     known &= np.isin(
         read.owners[rows], read.owners[rows[known & ~test]]
     )  # and its class still has a training row
-    rows, test, features = rows[known], test[known], features[known]
+    rows = rows[known]
+    test = test[known]
+    features = features[known]
     objects, labels = np.unique(read.owners[rows], return_inverse=True)
     stats |= dict(
         n_rows_of_small_classes=int((~often).sum()),
@@ -759,6 +771,7 @@ def _pack(problem):  # Multiclass -> arrays without pickles
         idf=problem.idf,
         stats=np.array(json.dumps(problem.stats)),
     )
+
 
 def _unpack(pack):
     shape = len(pack['labels']), len(pack['feature_names'])
@@ -926,6 +939,7 @@ def hashing_vectorize(rows: Sequence[Sequence[str]], n_buckets: int = 500) -> np
             row[bucket[word]] += 1
     return counts
 
+
 def _weighted(counts, test):  # tf-idf of dense counts, weights from training rows, rows of norm 1
     idf = np.log((1 + (~test).sum()) / (1 + (counts[~test] > 0).sum(0))) + 1
     rows = counts * idf
@@ -1037,6 +1051,7 @@ def stratified_split(
     test = rank < np.floor(test_size * sizes)[labels[order]]
     return np.sort(order[~test]), np.sort(order[test])
 
+
 def _from_sklearn(name, seed):
     from sklearn import datasets
 
@@ -1070,6 +1085,7 @@ def digits(seed: int = 0) -> Multiclass:
     """
     return _from_sklearn('digits', seed)
 
+
 def iris(seed: int = 0) -> Multiclass:
     """Fisher's iris flowers from scikit-learn, standardized by the training rows.
 
@@ -1084,6 +1100,7 @@ def iris(seed: int = 0) -> Multiclass:
         150 x 4, 3 classes, dense.
     """
     return _from_sklearn('iris', seed)
+
 
 def wine(seed: int = 0) -> Multiclass:
     """Wines of three growers by their chemistry, standardized by the training rows.
@@ -1105,6 +1122,7 @@ def _draw_labels(
     scores, rng
 ):  # one label per row from softmax(scores): the largest score plus Gumbel noise
     return np.argmax(scores + rng.gumbel(size=scores.shape), axis=1)
+
 
 def planted_softmax(
     n_samples: int = 1000,
@@ -1161,6 +1179,7 @@ def planted_softmax(
         train=train,
         test=test,
     ), weights
+
 
 def _counted(word, n):
     return np.array([f'{word} {i}' for i in range(n)])
@@ -1238,6 +1257,7 @@ class Gaussians(NamedTuple):
 
     centers: np.ndarray
     prior: np.ndarray
+
 
 def four_gaussians(
     n_samples: int = 4000, *, test_size: float = 0.1, seed: int = 0

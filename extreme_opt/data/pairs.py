@@ -93,22 +93,22 @@ class Pairs:
 
     @property
     def n_left(self) -> int:
-        "Number of left rows."
+        """Number of left rows."""
         return self._size('left')
 
     @property
     def n_right(self) -> int:
-        "Number of right rows."
+        """Number of right rows."""
         return self._size('right')
 
     @property
     def train_observed(self) -> np.ndarray:
-        "Training pairs."
+        """Training pairs."""
         return self.observed[self.train]
 
     @property
     def test_observed(self) -> np.ndarray:
-        "Test pairs."
+        """Test pairs."""
         return self.observed[self.test]
 
 # %% ../../nbs/engine/data/20_pairs.ipynb #d262c9ce
@@ -128,6 +128,7 @@ class Linked(NamedTuple):
     names: np.ndarray
     features: sparse.csr_array
     links: np.ndarray
+
 
 def linked_objects(
     packages: Sequence[str] | None = None,
@@ -230,6 +231,7 @@ class Towers(NamedTuple):
 
     left_weights: np.ndarray
     right_weights: np.ndarray
+
 
 def planted_towers(
     n_left: int = 300,

@@ -67,6 +67,7 @@ def _rows(features, ids):
         features if len(ids) == features.shape[0] and (np.diff(ids) == 1).all() else features[ids]
     )
 
+
 def _stack(parts, n_features, dtype):
     "Features of all parts below one another, cut or filled to the same columns."
     width = n_features or max(part.shape[1] for part in parts)
@@ -140,10 +141,8 @@ def prepare(
     features = _stack(
         [_rows(part.features, ids) for part, (ids, _) in zip(parts, picked)], n_features, dtype
     )
-    labels, from_test = (
-        np.concatenate([found for _, found in picked]),
-        np.arange(features.shape[0]) >= len(picked[0][0]),
-    )
+    labels = np.concatenate([found for _, found in picked])
+    from_test = np.arange(features.shape[0]) >= len(picked[0][0])
     stats = dict(
         n_rows=sum(part.n_samples for part in parts),
         n_unlabelled=sum(int((np.diff(part.label_starts) == 0).sum()) for part in parts),

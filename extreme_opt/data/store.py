@@ -95,6 +95,7 @@ def save_arrays(path: Path | str, **arrays: np.ndarray) -> Path:
             )
     return write_atomically(path, lambda file: np.savez(file, **arrays))  # type: ignore[arg-type]
 
+
 def load_arrays(path: Path | str) -> dict:
     """Read the arrays of an `.npz` file without pickles.
 
@@ -163,6 +164,7 @@ def pack_texts(texts: Sequence[str]) -> tuple:
     starts = np.zeros(len(parts) + 1, dtype=np.int64)
     np.cumsum([len(part) for part in parts], out=starts[1:])
     return np.frombuffer(b''.join(parts), dtype=np.uint8), starts
+
 
 def unpack_texts(packed: np.ndarray, starts: np.ndarray) -> list:
     """Undo `pack_texts`.

@@ -12,43 +12,87 @@ from typing import Any
 import numpy as np
 
 # %% ../../nbs/evidence/30_race.ipynb #4fffe617
-from ..core.problem import missing_abilities
+from ..core.problem import missing_methods
 from ..core.run import Run, minimize
 
 # %% ../../nbs/evidence/30_race.ipynb #0109496e
-def trial(
-    problem:Any,  # the formulation
-    solver:Any,   # the algorithm
-)->str: # empty where they fit; else what is missing, or what went wrong
-    "Whether a solver makes one finite step on a tiny slice of a problem, in words."
-    missing = missing_abilities(problem, solver)
-    if missing: return f'needs {", ".join(missing)}'
-    small = problem.tiny() if hasattr(problem, 'tiny') else problem
-    short = solver.tiny() if hasattr(solver, 'tiny') else solver
-    try: state = short.step(small, short.init(small, small.start(0)), np.random.default_rng(0))
-    except Exception as error: return f'{type(error).__name__}: {error}'
+def trial(problem: Any, solver: Any) -> str:
+    """Whether a solver makes one finite step on a tiny slice of a problem, in words.
+
+    Parameters
+    ----------
+    problem : object
+        The formulation.
+    solver : object
+        The algorithm.
+
+    Returns
+    -------
+    str
+        Empty where they fit; else what is missing, or what went wrong.
+    """
+    missing = missing_methods(problem, solver)
+    if missing:
+        return f'needs {", ".join(missing)}'
+    small = problem.warmup_problem() if hasattr(problem, 'warmup_problem') else problem
+    short = solver.warmup_problem() if hasattr(solver, 'warmup_problem') else solver
+    try:
+        state = short.step(small, short.init(small, small.init_params(0)), np.random.default_rng(0))
+    except Exception as error:
+        return f'{type(error).__name__}: {error}'
     return '' if np.isfinite(state.params).all() else 'a first step is not finite'
 
-def meetings(
-    problems:Mapping,  # name: problem
-    solvers:Mapping,   # name: solver
-)->dict[str, dict[str, str]]: # solver: problem: what `trial` says
-    "What can meet what, tried out."
-    return {name: {title: trial(problem, solver) for title, problem in problems.items()} for name, solver in solvers.items()}
+
+def meetings(problems: Mapping, solvers: Mapping) -> dict[str, dict[str, str]]:
+    """What can meet what, tried out.
+
+    Parameters
+    ----------
+    problems : Mapping
+        Name: problem.
+    solvers : Mapping
+        Name: solver.
+
+    Returns
+    -------
+    dict[str, dict[str, str]]
+        Solver: problem: what `trial` says.
+    """
+    return {
+        name: {title: trial(problem, solver) for title, problem in problems.items()}
+        for name, solver in solvers.items()
+    }
 
 # %% ../../nbs/evidence/30_race.ipynb #3f4a5bd4
-def race(
-    problem:Any,       # the formulation
-    entrants:Mapping,  # name: a solver, or a list of settings of it
-    *,
-    max_passes:float,  # budget of each, visits per sample
-    seed:int = 0,      # of the start and of all draws
-)->dict[str, Run]: # name: the run of its best setting
-    "Run every entrant from one start with one budget; of several settings the one with the lowest last loss counts."
-    start, runs = problem.start(seed), {}
+def race(problem: Any, entrants: Mapping, *, max_epochs: float, seed: int = 0) -> dict[str, Run]:
+    """Run every entrant from one start with one budget.
+
+    Of several settings the one with the lowest last loss counts.
+
+    Parameters
+    ----------
+    problem : object
+        The formulation.
+    entrants : Mapping
+        Name: a solver, or a list of settings of it.
+    max_epochs : float
+        Budget of each, visits per sample.
+    seed : int, default=0
+        Of the start and of all draws.
+
+    Returns
+    -------
+    dict[str, Run]
+        Name: the run of its best setting.
+    """
+    start, runs = problem.init_params(seed), {}
     for name, some in entrants.items():
-        tried = [minimize(problem, solver, start, max_passes=max_passes, seed=seed) for solver in (some if isinstance(some, (list, tuple)) else [some])]
-        if not tried: raise ValueError(f'{name} enters with no setting; give a solver or a list of them')
+        tried = [
+            minimize(problem, solver, start, max_epochs=max_epochs, seed=seed)
+            for solver in (some if isinstance(some, (list, tuple)) else [some])
+        ]
+        if not tried:
+            raise ValueError(f'{name} enters with no setting; give a solver or a list of them')
         last = [run.column('loss')[-1] for run in tried]
         runs[name] = tried[int(np.nanargmin(last)) if np.isfinite(last).any() else 0]
     return runs

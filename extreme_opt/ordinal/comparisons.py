@@ -4,136 +4,278 @@
 
 # %% auto #0
 __all__ = ['check_count', 'plain_ids', 'check_comparisons', 'drop_degenerate', 'check_answers', 'orient', 'merge_comparisons',
-           'contradictions', 'triplet_error', 'turn_round']
+           'contradictions', 'triplet_error', 'flip_labels']
 
 # %% ../../nbs/learn/ordinal/10_comparisons.ipynb #15f016c1
 import numbers
 import operator
 from typing import Any
 import numpy as np
-from ..core.compiled import in_blocks, njit
+from ..core.compiled import timed_chunks, njit
 from ..core.streams import stream
 
 # %% ../../nbs/learn/ordinal/10_comparisons.ipynb #7791309d
-def check_count(
-    value:Any,  # a whole number from 1 up
-    name:str,   # what to call it in an error
-)->int: # the same
-    "A number of things; a ValueError where it is none."
-    try: count = operator.index(value)
-    except TypeError: count = 0
-    if count < 1: raise ValueError(f'{name}={value!r} is not a whole number from 1 up')
+def check_count(value: Any, name: str) -> int:
+    """A number of things; a ValueError where it is none.
+
+    Parameters
+    ----------
+    value : object
+        a whole number from 1 up.
+    name : str
+        What to call it in an error.
+
+    Returns
+    -------
+    int
+        The same.
+    """
+    try:
+        count = operator.index(value)
+    except TypeError:
+        count = 0
+    if count < 1:
+        raise ValueError(f'{name}={value!r} is not a whole number from 1 up')
     return count
 
-def plain_ids(
-    triplets:Any, # rows of object ids or names
-)->np.ndarray: # the same; int64 where an array of Python objects holds whole numbers, text where it holds text
-    "Rows as one plain type; a ValueError with the place where types are mixed."
+
+def plain_ids(triplets: Any) -> np.ndarray:
+    """Rows as one plain type; a ValueError with the place where types are mixed.
+
+    Parameters
+    ----------
+    triplets : object
+        Rows of object ids or names.
+
+    Returns
+    -------
+    ndarray
+        The same; int64 where an array of Python objects holds whole numbers, text where it
+        holds text.
+    """
     rows = np.asarray(triplets)
-    if rows.dtype.kind != 'O': return rows
+    if rows.dtype.kind != 'O':
+        return rows
     kinds = [(str, str), (numbers.Integral, np.int64)]
     for kind, dtype in kinds:
-        if rows.size and all(isinstance(value, kind) and not isinstance(value, bool) for value in rows.flat): return rows.astype(dtype)
-    odd = [(at, value) for at, value in np.ndenumerate(rows) if type(value) is not type(rows.flat[0])] or list(np.ndenumerate(rows))
-    if not odd: return rows
+        if rows.size and all(
+            isinstance(value, kind) and not isinstance(value, bool) for value in rows.flat
+        ):
+            return rows.astype(dtype)
+    odd = [
+        (at, value) for at, value in np.ndenumerate(rows) if type(value) is not type(rows.flat[0])
+    ] or list(np.ndenumerate(rows))
+    if not odd:
+        return rows
     place, value = odd[0]
-    raise ValueError(f'triplets holds {value!r} at {place}, but object ids are whole numbers, and names are text; use one of them everywhere')
+    raise ValueError(
+        f'triplets holds {value!r} at {place}, but object ids are whole numbers, and names are text; use one of them everywhere'
+    )
 
-def check_comparisons(
-    triplets:Any,              # (n_terms, 3) anchor, near, far, or (n_terms, 4) near pair, far pair: whole numbers from 0 up
-    n_objects:int|None = None, # ids must be below; None: no bound
-)->np.ndarray: # the same shape, int32, C-contiguous
-    "Comparisons as the kernels take them; a ValueError with the place of what is wrong otherwise."
+
+def check_comparisons(triplets: Any, n_objects: int | None = None) -> np.ndarray:
+    """Comparisons as the kernels take them.
+
+    A ValueError with the place of what is wrong otherwise.
+
+    Parameters
+    ----------
+    triplets : array-like of shape (n_terms, 3)
+        Anchor, near, far, or (n_terms, 4) near pair, far pair: whole numbers from 0 up.
+    n_objects : int or None, default=None
+        Ids must be below; None: no bound.
+
+    Returns
+    -------
+    ndarray
+        The same shape, int32, C-contiguous.
+    """
     rows = plain_ids(triplets)
     if rows.ndim != 2 or rows.shape[1] not in (3, 4):
-        raise ValueError(f'triplets has shape {rows.shape}, but (n, 3) anchor, near, far or (n, 4) near pair, far pair is needed')
-    if not len(rows): raise ValueError('triplets holds no row; give at least one comparison')
+        raise ValueError(
+            f'triplets has shape {rows.shape}, but (n, 3) anchor, near, far or (n, 4) near pair, far pair is needed'
+        )
+    if not len(rows):
+        raise ValueError('triplets holds no row; give at least one comparison')
     if rows.dtype.kind not in 'iu':
-        whole = rows.dtype.kind == 'f' and np.isfinite(rows).all() and (rows == np.floor(rows)).all()
-        if not whole: raise ValueError(f'triplets holds {_odd(rows)}, but object ids are whole numbers; see np.unique(..., return_inverse=True)')
+        whole = (
+            rows.dtype.kind == 'f' and np.isfinite(rows).all() and (rows == np.floor(rows)).all()
+        )
+        if not whole:
+            raise ValueError(
+                f'triplets holds {_odd(rows)}, but object ids are whole numbers; see np.unique(..., return_inverse=True)'
+            )
     top = np.iinfo(np.int32).max if n_objects is None else check_count(n_objects, 'n_objects')
     _refuse(rows, (rows < 0) | (rows >= top), f'ids run from 0 to {top - 1}')
     pairs = rows[:, :2], rows[:, [0, 2] if rows.shape[1] == 3 else [2, 3]]
     for pair, word in zip(pairs, ('near', 'far'), strict=True):
-        what = f'anchor and {word} object are the same' if rows.shape[1] == 3 else f'the {word} pair holds one object twice'
+        what = (
+            f'anchor and {word} object are the same'
+            if rows.shape[1] == 3
+            else f'the {word} pair holds one object twice'
+        )
         _refuse(rows, pair[:, 0] == pair[:, 1], what + '; drop such rows with drop_degenerate')
     same = (np.sort(pairs[0], axis=1) == np.sort(pairs[1], axis=1)).all(1)
     _refuse(rows, same, 'both pairs are the same; drop such rows with drop_degenerate')
     return np.ascontiguousarray(rows, dtype=np.int32)
 
+
 def _odd(rows):
-    if rows.dtype.kind != 'f': return f'{rows.dtype} entries'
+    if rows.dtype.kind != 'f':
+        return f'{rows.dtype} entries'
     bad = np.argwhere(~(np.isfinite(rows) & (rows == np.floor(rows))))[0]
     return f'{rows[tuple(bad)]} at row {bad[0]}, column {bad[1]}'
 
+
 def _refuse(rows, bad, what):
     bad = np.flatnonzero(bad.any(1) if bad.ndim == 2 else bad)
-    if len(bad): raise ValueError(f'triplets[{bad[0]}] is {tuple(rows[bad[0]].tolist())}: {what}')
+    if len(bad):
+        raise ValueError(f'triplets[{bad[0]}] is {tuple(rows[bad[0]].tolist())}: {what}')
 
 # %% ../../nbs/learn/ordinal/10_comparisons.ipynb #d105065a
-def drop_degenerate(
-    triplets:np.ndarray, # (n_terms, 3) or (n_terms, 4) int
-)->np.ndarray: # (n_kept, 3) or (n_kept, 4), the rows that compare two different pairs of two objects
-    "Leave out rows that no map can satisfy or violate."
+def drop_degenerate(triplets: np.ndarray) -> np.ndarray:
+    """Leave out rows that no map can satisfy or violate.
+
+    Parameters
+    ----------
+    triplets : ndarray of shape (n_terms, 3)
+        Or (n_terms, 4) int.
+
+    Returns
+    -------
+    ndarray of shape (n_kept, 3)
+        Or (n_kept, 4), the rows that compare two different pairs of two objects.
+    """
     rows = np.asarray(triplets)
     near, far = rows[:, :2], rows[:, [0, 2] if rows.shape[1] == 3 else [2, 3]]
     same = (np.sort(near, axis=1) == np.sort(far, axis=1)).all(1)
     return rows[~(same | (near[:, 0] == near[:, 1]) | (far[:, 0] == far[:, 1]))]
 
 # %% ../../nbs/learn/ordinal/10_comparisons.ipynb #5f0798f2
-def check_answers(
-    answers:Any,     # bool, or numbers whose sign counts
-    n_questions:int, # how many there must be
-)->np.ndarray: # (n_questions,) float64: 1 as asked, -1 the other way round, 0 a tie
-    "Answers as signs; a ValueError with the place of what is wrong otherwise."
+def check_answers(answers: Any, n_questions: int) -> np.ndarray:
+    """Answers as signs; a ValueError with the place of what is wrong otherwise.
+
+    Parameters
+    ----------
+    answers : object
+        Bool, or numbers whose sign counts.
+    n_questions : int
+        How many there must be.
+
+    Returns
+    -------
+    ndarray of shape (n_questions,), float64
+        : 1 as asked, -1 the other way round, 0 a tie.
+    """
     given = np.asarray(answers)
-    if given.shape != (n_questions,): raise ValueError(f'answers has shape {given.shape}, but there are {n_questions} questions; give one answer each')
-    if given.dtype.kind == 'O' and given.size and all(isinstance(value, (bool, np.bool_)) for value in given): given = given.astype(bool)
-    if given.dtype == bool: return np.where(given, 1., -1.)
-    words = [at for at, value in enumerate(given.tolist()) if not isinstance(value, numbers.Real)] if given.dtype.kind not in 'iuf' else []
-    if words: raise ValueError(f'answers[{words[0]}] is {given.tolist()[words[0]]!r}, but True or False, or numbers whose sign counts, are needed; '
-                               'of text make them by a comparison such as answers == "first"')
+    if given.shape != (n_questions,):
+        raise ValueError(
+            f'answers has shape {given.shape}, but there are {n_questions} questions; give one answer each'
+        )
+    if (
+        given.dtype.kind == 'O'
+        and given.size
+        and all(isinstance(value, (bool, np.bool_)) for value in given)
+    ):
+        given = given.astype(bool)
+    if given.dtype == bool:
+        return np.where(given, 1.0, -1.0)
+    words = (
+        [at for at, value in enumerate(given.tolist()) if not isinstance(value, numbers.Real)]
+        if given.dtype.kind not in 'iuf'
+        else []
+    )
+    if words:
+        raise ValueError(
+            f'answers[{words[0]}] is {given.tolist()[words[0]]!r}, but True or False, or numbers whose sign counts, are needed; '
+            'of text make them by a comparison such as answers == "first"'
+        )
     signs = np.sign(given.astype(float))
-    if np.isnan(signs).any(): raise ValueError(f'answers[{np.argmax(np.isnan(signs))}] is not a number; drop it')
+    if np.isnan(signs).any():
+        raise ValueError(f'answers[{np.argmax(np.isnan(signs))}] is not a number; drop it')
     return signs
 
+
 def orient(
-    questions:np.ndarray, # (n, 3) or (n, 4) int
-    answers:np.ndarray,   # (n,) bool, or numbers whose sign counts: above 0 as asked, below 0 the other way round, 0 a tie
-    ties:str = 'drop',    # "drop", or "half": half a row in each direction
-)->tuple[np.ndarray, np.ndarray]: # (n_terms, 3 or 4) rows, (n_terms,) weights 1 or 1/2
-    "Turn questions with answers into rows that read near before far: eq. (3)."
+    questions: np.ndarray, answers: np.ndarray, ties: str = 'drop'
+) -> tuple[np.ndarray, np.ndarray]:
+    """Turn questions with answers into rows that read near before far: eq. (3).
+
+    Parameters
+    ----------
+    questions : ndarray of shape (n, 3)
+        Or (n, 4) int.
+    answers : ndarray of shape (n,), bool
+        Or numbers whose sign counts: above 0 as asked, below 0 the other way round, 0 a
+        tie.
+    ties : str, default='drop'
+        "drop", or "half": half a row in each direction.
+
+    Returns
+    -------
+    tuple[ndarray, ndarray] of shape (n_terms, 3 or 4)
+        Rows, (n_terms,) weights 1 or 1/2.
+    """
     rows = np.asarray(questions)
     signs = check_answers(answers, len(rows))
-    if ties not in ('drop', 'half'): raise ValueError(f'ties={ties!r} is neither "drop" nor "half"')
+    if ties not in ('drop', 'half'):
+        raise ValueError(f'ties={ties!r} is neither "drop" nor "half"')
     turned = rows[:, [0, 2, 1] if rows.shape[1] == 3 else [2, 3, 0, 1]]
     kept, even = np.where(signs[:, None] > 0, rows, turned), signs == 0
-    if ties == 'drop': return kept[~even], np.ones(int((~even).sum()))
-    return np.concatenate([kept[~even], rows[even], turned[even]]), np.repeat([1., .5], [(~even).sum(), 2 * even.sum()])
+    if ties == 'drop':
+        return kept[~even], np.ones(int((~even).sum()))
+    return np.concatenate([kept[~even], rows[even], turned[even]]), np.repeat(
+        [1.0, 0.5], [(~even).sum(), 2 * even.sum()]
+    )
 
 # %% ../../nbs/learn/ordinal/10_comparisons.ipynb #05515411
 def merge_comparisons(
-    triplets:np.ndarray,            # (n_terms, 3) or (n_terms, 4) int
-    weights:np.ndarray|None = None, # (n_terms,) > 0; None: ones
-)->tuple[np.ndarray, np.ndarray]: # (n_unique, 3 or 4) rows, (n_unique,) summed weights
-    "Each row once, with the weight of all its copies; pairs of quadruplets are read in either direction."
+    triplets: np.ndarray, weights: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Each row once, with the weight of all its copies.
+
+    Pairs of quadruplets are read in either direction.
+
+    Parameters
+    ----------
+    triplets : ndarray of shape (n_terms, 3)
+        Or (n_terms, 4) int.
+    weights : ndarray or None of shape (n_terms,), default=None
+        > 0; None: ones.
+
+    Returns
+    -------
+    tuple[ndarray, ndarray] of shape (n_unique, 3 or 4)
+        Rows, (n_unique,) summed weights.
+    """
     rows = _canonical(triplets)
     unique, place = np.unique(rows, axis=0, return_inverse=True)
     return unique, np.bincount(place.ravel(), weights, len(unique)).astype(float)
 
+
 def _canonical(triplets):
     rows = np.array(triplets)
-    if rows.shape[1] == 4: rows[:, :2], rows[:, 2:] = np.sort(rows[:, :2], axis=1), np.sort(rows[:, 2:], axis=1)
+    if rows.shape[1] == 4:
+        rows[:, :2], rows[:, 2:] = np.sort(rows[:, :2], axis=1), np.sort(rows[:, 2:], axis=1)
     return rows
 
-def contradictions(
-    triplets:np.ndarray, # (n_terms, 3) or (n_terms, 4) int
-)->np.ndarray: # (n_terms,) bool
-    "Which rows stand in the data the other way round too."
+
+def contradictions(triplets: np.ndarray) -> np.ndarray:
+    """Which rows stand in the data the other way round too.
+
+    Parameters
+    ----------
+    triplets : ndarray of shape (n_terms, 3)
+        Or (n_terms, 4) int.
+
+    Returns
+    -------
+    ndarray of shape (n_terms,), bool
+    """
     rows = _canonical(triplets)
     turned = rows[:, [0, 2, 1] if rows.shape[1] == 3 else [2, 3, 0, 1]]
     _, place = np.unique(np.concatenate([rows, turned]), axis=0, return_inverse=True)
-    return np.isin(place[:len(rows)], place[len(rows):])
+    return np.isin(place[: len(rows)], place[len(rows) :])
 
 # %% ../../nbs/learn/ordinal/10_comparisons.ipynb #63db8ed6
 @njit(cache=True)
@@ -141,37 +283,85 @@ def _count_met(embedding, rows, start, stop):
     "How many rows have their near pair strictly nearer."
     met, second = 0, 2 * (rows.shape[1] - 3)
     for t in range(start, stop):
-        i, j, l, k, near, far = rows[t, 0], rows[t, 1], rows[t, second], rows[t, second // 2 + 2], 0., 0.
+        i = rows[t, 0]
+        j = rows[t, 1]
+        l = rows[t, second]
+        k = rows[t, second // 2 + 2]
+        near = 0.0
+        far = 0.0
         for c in range(embedding.shape[1]):
-            near += (embedding[i, c] - embedding[j, c])**2
-            far += (embedding[l, c] - embedding[k, c])**2
+            near += (embedding[i, c] - embedding[j, c]) ** 2
+            far += (embedding[l, c] - embedding[k, c]) ** 2
         met += near < far
     return met
 
-def triplet_error(
-    embedding:np.ndarray, # (n_objects, n_components); rows of nan are allowed
-    triplets:np.ndarray,  # (n_terms, 3) or (n_terms, 4) int, ids below n_objects
-)->float: # in [0, 1]; 1/2 is guessing
-    "Share of comparisons that a map does not meet, ties and nan counted as errors: eq. (A)."
+
+def triplet_error(embedding: np.ndarray, triplets: np.ndarray) -> float:
+    """Share of comparisons that a map does not meet, ties and nan counted as errors: eq. (A).
+
+    Parameters
+    ----------
+    embedding : ndarray of shape (n_objects, n_components)
+        Rows of nan are allowed.
+    triplets : ndarray of shape (n_terms, 3)
+        Or (n_terms, 4) int, ids below n_objects.
+
+    Returns
+    -------
+    float
+        In [0, 1]; 1/2 is guessing.
+    """
     rows, points = check_comparisons(triplets, len(embedding)), np.ascontiguousarray(embedding)
-    return 1 - sum(_count_met(points, rows, *block) for block in in_blocks(len(rows), first=1 << 16)) / len(rows)
+    return 1 - sum(
+        _count_met(points, rows, *block) for block in timed_chunks(len(rows), first=1 << 16)
+    ) / len(rows)
 
 # %% ../../nbs/learn/ordinal/10_comparisons.ipynb #ebecd6c1
-def turn_round(
-    triplets:np.ndarray,              # (n_terms, 3) or (n_terms, 4) int
-    share:float = .1,                 # in [0, 1], of the rows; an exact number of them
+def flip_labels(
+    triplets: np.ndarray,
+    share: float = 0.1,
     *,
-    embedding:np.ndarray|None = None, # (n_objects, n_components); with temperature, the map that makes calls close
-    temperature:float|None = None,    # > 0, squared distance; None: an exact share, without looking at distances
-    seed:int = 0,                     # of the choice
-)->np.ndarray: # the same rows, some with near and far exchanged
-    "Make answers wrong: an exact share of them, or close calls by the chance of eq. (C)."
+    embedding: np.ndarray | None = None,
+    temperature: float | None = None,
+    seed: int = 0,
+) -> np.ndarray:
+    """Make answers wrong: an exact share of them, or close calls by the chance of eq. (C).
+
+    Parameters
+    ----------
+    triplets : ndarray of shape (n_terms, 3)
+        Or (n_terms, 4) int.
+    share : float, default=0.1
+        In [0, 1], of the rows; an exact number of them.
+    embedding : ndarray
+    or None of shape (n_objects, n_components), default=None
+        With temperature, the map that makes calls close.
+    temperature : float
+    or None, default=None
+        > 0, squared distance; None: an exact share, without looking at distances.
+    seed : int, default=0
+        Of the choice.
+
+    Returns
+    -------
+    ndarray
+        The same rows, some with near and far exchanged.
+    """
     rows, rng = np.array(triplets), stream(seed, 'wrong answers')
     columns = ([0, 1], [0, 2], [0, 2, 1]) if rows.shape[1] == 3 else ([0, 1], [2, 3], [2, 3, 0, 1])
-    if temperature is None: turned = rng.choice(len(rows), size=round(share * len(rows)), replace=False)
+    if temperature is None:
+        turned = rng.choice(len(rows), size=round(share * len(rows)), replace=False)
     else:
-        if embedding is None: raise ValueError(f'temperature={temperature} needs the embedding that the answers come from')
-        near, far = (((embedding[rows[:, pair[0]]] - embedding[rows[:, pair[1]]])**2).sum(1) for pair in columns[:2])
-        turned = np.flatnonzero(rng.random(len(rows)) < .5 * (1 + np.tanh((near - far) / (2 * temperature))))
+        if embedding is None:
+            raise ValueError(
+                f'temperature={temperature} needs the embedding that the answers come from'
+            )
+        near, far = (
+            ((embedding[rows[:, pair[0]]] - embedding[rows[:, pair[1]]]) ** 2).sum(1)
+            for pair in columns[:2]
+        )
+        turned = np.flatnonzero(
+            rng.random(len(rows)) < 0.5 * (1 + np.tanh((near - far) / (2 * temperature)))
+        )
     rows[turned] = rows[turned][:, columns[2]]
     return rows

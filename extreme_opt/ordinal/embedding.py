@@ -12,358 +12,779 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 from ..core.descent import LBFGS, SGD, GradientDescent
-from ..core.estimator import (
-    Estimator, NotConverged, NotFitted, _borrowed, _seed_of, _warn, check_features, check_weights, run_estimator, warn_not_converged)
+from extreme_opt.core.estimator import (
+    Estimator,
+    NotConverged,
+    NotFitted,
+    _borrowed,
+    _seed_of,
+    _warn,
+    check_features,
+    check_weights,
+    run_estimator,
+    warn_not_converged,
+)
 from ..core.run import minimize
 from ..core.step_sizes import BB, SBB, Damped, FixedStep
 from ..core.streams import stream
 from ..core.svrg import SVRG
-from .comparisons import check_answers, check_comparisons, check_count, orient, plain_ids, triplet_error
+from extreme_opt.ordinal.comparisons import (
+    check_answers,
+    check_comparisons,
+    check_count,
+    orient,
+    plain_ids,
+    triplet_error,
+)
 from .gram import GramComparisons, ProjectedGradient
 from .losses import LOSSES, PairLoss
 from .problem import Comparisons
 
 # %% ../../nbs/engine/ordinal/60_embedding.ipynb #740eccc6
-def procrustes(
-    points:np.ndarray, # (n_objects, n_components) the map to be moved
-    target:np.ndarray, # (n_objects, any number of columns) the map to be met
-)->tuple[np.ndarray, float]: # points moved, turned, mirrored and scaled onto the target, in its columns or more; disparity in [0, 1]
-    "Lay one map on another as well as similarity allows: eq. (A)."
+def procrustes(points: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, float]:
+    """Lay one map on another as well as similarity allows: eq. (A).
+
+        Parameters
+        ----------
+        points : ndarray of shape (n_objects, n_components)
+            The map to be moved.
+        target : ndarray of shape (n_objects, any number of columns)
+            The map to be met.
+
+        Returns
+        -------
+        tuple[
+        ndarray, float
+    ]
+            Points moved, turned, mirrored and scaled onto the target, in its columns or more;
+            disparity in [0, 1].
+    """
     points, target = np.asarray(points, float), np.asarray(target, float)
     if points.ndim != 2 or target.ndim != 2 or len(points) != len(target):
-        raise ValueError(f'maps have shapes {points.shape} and {target.shape}, but each needs one row per object')
+        raise ValueError(
+            f'maps have shapes {points.shape} and {target.shape}, but each needs one row per object'
+        )
     width = max(points.shape[1], target.shape[1])
     one, other = (np.pad(part, ((0, 0), (0, width - part.shape[1]))) for part in (points, target))
     known = np.isfinite(one).all(1) & np.isfinite(other).all(1)
-    if known.sum() < 2: raise ValueError(f'{known.sum()} rows are known in both maps, but at least 2 are needed')
-    centre, goal = one[known].mean(0), other[known].mean(0)
-    size, length = np.linalg.norm(one[known] - centre), np.linalg.norm(other[known] - goal)
-    if not size or not length: return one * 0 + goal, 1.
-    left, values, right = np.linalg.svd((one[known] - centre).T @ (other[known] - goal) / size / length)
-    return values.sum() * length / size * (one - centre) @ left @ right + goal, float(max(0., 1 - values.sum()**2))
+    if known.sum() < 2:
+        raise ValueError(f'{known.sum()} rows are known in both maps, but at least 2 are needed')
+    center, goal = one[known].mean(0), other[known].mean(0)
+    size, length = np.linalg.norm(one[known] - center), np.linalg.norm(other[known] - goal)
+    if not size or not length:
+        return one * 0 + goal, 1.0
+    left, values, right = np.linalg.svd(
+        (one[known] - center).T @ (other[known] - goal) / size / length
+    )
+    return values.sum() * length / size * (one - center) @ left @ right + goal, float(
+        max(0.0, 1 - values.sum() ** 2)
+    )
 
 # %% ../../nbs/engine/ordinal/60_embedding.ipynb #8a876872
 class KernelMap:
-    "Kernel ridge regression from features to places: eq. (B)."
-    def __init__(self,
-        features:Any,               # (n_objects, n_features) dense or CSR
-        places:np.ndarray,          # (n_objects, n_components)
-        ridge:float = .1,           # > 0, lambda
-        width:float|None = None,    # > 0, varsigma; None: root of the mean squared distance
+    """Kernel ridge regression from features to places: eq. (B).
+
+    Parameters
+    ----------
+    features : array-like of shape (n_objects, n_features)
+        Dense or CSR.
+    places : ndarray of shape (n_objects, n_components)
+    ridge : float, default=0.1
+        > 0, lambda.
+    width : float or None, default=None
+        > 0, varsigma; None: root of the mean squared distance.
+    """
+
+    def __init__(
+        self, features: Any, places: np.ndarray, ridge: float = 0.1, width: float | None = None
     ):
         self.features, self.squares = features, _squares(features)
         apart = self._apart(features)
-        self.width = float(np.sqrt(apart[~np.eye(len(apart), dtype=bool)].mean())) if width is None else float(width)
+        self.width = (
+            float(np.sqrt(apart[~np.eye(len(apart), dtype=bool)].mean()))
+            if width is None
+            else float(width)
+        )
         inverse = np.linalg.inv(np.exp(-apart / (2 * self.width**2)) + ridge * np.eye(len(apart)))
-        self.weights = inverse @ places                                  # (n_objects, n_components)
-        self.left_out = self.weights / np.diag(inverse)[:, None]         # (n_objects, n_components) leave-one-out residuals
+        self.weights = inverse @ places  # (n_objects, n_components)
+        self.left_out = (
+            self.weights / np.diag(inverse)[:, None]
+        )  # (n_objects, n_components) leave-one-out residuals
+
     def _apart(self, rows):
         inner = rows @ self.features.T
         inner = inner.toarray() if scipy.sparse.issparse(inner) else np.asarray(inner)
         return np.maximum(_squares(rows)[:, None] - 2 * inner + self.squares, 0)
-    def __call__(self,
-        rows:Any, # (n, n_features)
-    )->np.ndarray: # (n, n_components)
+
+    def __call__(
+        self,
+        rows: Any,  # (n, n_features)
+    ) -> np.ndarray:  # (n, n_components)
         "Places of objects with these features."
         return np.exp(-self._apart(rows) / (2 * self.width**2)) @ self.weights
 
-def _squares(rows): return np.asarray(rows.multiply(rows).sum(axis=1)).ravel() if scipy.sparse.issparse(rows) else (rows * rows).sum(1)
 
-# %% ../../nbs/engine/ordinal/60_embedding.ipynb #30442d38
-class _Answers(Estimator):
-    "What turns answers into rows of ids."
+def _squares(rows):
+    return (
+        np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+        if scipy.sparse.issparse(rows)
+        else (rows * rows).sum(1)
+    )
+
+# %% ../../nbs/engine/ordinal/60_embedding.ipynb #74d69a0d
+_FALLEN = 0.1  # of the gradient norm at a random start
+
+
+def _pieces(rows, n_objects):
+    "Number of connected components of the graph whose edges are the compared pairs."
+    from scipy.sparse.csgraph import connected_components
+
+    one, other = np.concatenate([rows[:, :2], rows[:, [0, 2] if rows.shape[1] == 3 else [2, 3]]]).T
+    links = scipy.sparse.coo_array(
+        (np.ones(len(one), bool), (one, other)), shape=(n_objects, n_objects)
+    )
+    return connected_components(links, directed=False, return_labels=False)
+
+
+def _tidied(points, asked):
+    "Centered, principal axes first, each axis with its largest coordinate positive; nan where nobody asked."
+    out = np.full(points.shape, np.nan, points.dtype)
+    if not np.isfinite(points[asked]).all():
+        return points.copy()
+    centered = points[asked] - points[asked].mean(0)
+    turned = centered @ np.linalg.svd(centered, full_matrices=False)[2].T
+    out[asked] = turned * np.where(
+        turned[np.abs(turned).argmax(0), np.arange(turned.shape[1])] < 0, -1, 1
+    )
+    return out
+
+# %% ../../nbs/engine/ordinal/60_embedding.ipynb #041dad86
+class OrdinalEmbedding(Estimator):
+    """A map of objects from answers of the form "nearer to this than to that".
+
+    After `fit`: `embedding_` (n_objects, n_components), centered, principal axes first, nan for objects in no answer; `error_`, the share of
+    the answers it does not meet; `names_` where objects have names; `run_` the record of the best start, `losses_` of all; `n_iter_`.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Dimension of the map.
+    loss : object, default='ste'
+        "ste", "tste", "ckl", "gnmds", "soe", or a loss such as TSTE(5.).
+    solver : str, default='svrg'
+        "svrg", "gd", "sgd", "lbfgs", or "gram": projected gradients on inner products.
+    step_rule : str, default='sbb'
+        Of svrg: "sbb", "bb", "fixed", "damped".
+    stabilizer : float or str, default='auto'
+        Of "sbb" and "damped": epsilon, or "auto".
+    batch_size : int
+        or str, default='auto'
+        Comparisons per inner step; "auto" is 1, whose inner steps cost least.
+    learning_rate : float
+        or None, default=None
+        Inner step of sgd and "fixed"; None: what one comparison stands.
+    n_init : int, default=1
+        Starts, of which the lowest loss is kept.
+    ridge : float, default=0.0
+        >= 0, on half the mean squared length of the rows.
+    ties : str, default='drop'
+        Of y = 0: "drop", or "half" in each direction.
+    n_objects : int
+        or None, default=None
+        None: largest id + 1, or the number of names or feature rows.
+    kernel_ridge : float, default=0.1
+        > 0, of transform.
+    kernel_width : float
+        or None, default=None
+        > 0, of transform; None: root of the mean squared distance of the features.
+    dtype : str, default='float64'
+        Of the map: "float32" or "float64".
+    max_iter : int or None, default=None
+        Stop after so many steps; a step of svrg is an epoch.
+    max_epochs : float
+        or None, default=50
+        Stop after so many looks at each answer; an epoch of svrg is three.
+    max_seconds : float or None, default=None
+        Stop after so many seconds.
+    tol : float or None, default=None
+        Stop at this gradient norm relative to its start.
+    warm_start : bool, default=False
+        Whether fit goes on from the map it has.
+    verbose : bool, default=False
+        Whether to show a bar.
+    random_state : object, default=0
+        Seed.
+    n_jobs : int, default=1
+        Threads.
+    checkpoint : object, default=None
+        File that the run is kept in, and continued from where it is there.
+    client : object, default=None
+        Dask client whose workers hold the rows, or "local"; None: this process.
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        loss: Any = 'ste',
+        *,
+        solver: str = 'svrg',
+        step_rule: str = 'sbb',
+        stabilizer: float | str = 'auto',
+        batch_size: int | str = 'auto',
+        learning_rate: float | None = None,
+        n_init: int = 1,
+        ridge: float = 0.0,
+        ties: str = 'drop',
+        n_objects: int | None = None,
+        kernel_ridge: float = 0.1,
+        kernel_width: float | None = None,
+        dtype: str = 'float64',
+        max_iter: int | None = None,
+        max_epochs: float | None = 50,
+        max_seconds: float | None = None,
+        tol: float | None = None,
+        warm_start: bool = False,
+        verbose: bool = False,
+        random_state: Any = 0,
+        n_jobs: int = 1,
+        checkpoint: Any = None,
+        client: Any = None,
+    ):
+        self.n_components = n_components
+        self.loss = loss
+        self.solver = solver
+        self.step_rule = step_rule
+        self.stabilizer = stabilizer
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.n_init = n_init
+        self.ridge = ridge
+        self.ties = ties
+        self.n_objects = n_objects
+        self.kernel_ridge = kernel_ridge
+        self.kernel_width = kernel_width
+        self.dtype = dtype
+        self.max_iter = max_iter
+        self.max_epochs = max_epochs
+        self.max_seconds = max_seconds
+        self.tol = tol
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.checkpoint, self.client = checkpoint, client
+
     _sparse = False
-    embedding_:Any; names_:Any; map_features_:Any; run_:Any; losses_:Any; error_:float           # learned
-    n_components:int; loss:Any; solver:str; step_rule:str; stabilizer:Any; batch_size:Any; learning_rate:Any; n_init:int; ridge:float
-    ties:str; n_objects:Any; kernel_ridge:float; kernel_width:Any; dtype:str; warm_start:bool; checkpoint:Any; random_state:Any
-    max_steps:Any; max_passes:Any
+
     def _check_fitted(self):
-        if not hasattr(self, 'embedding_'): raise _borrowed('NotFittedError', NotFitted)(f'This {type(self).__name__} instance is not fitted yet; call fit first')
+        if not hasattr(self, 'embedding_'):
+            raise _borrowed('NotFittedError', NotFitted)(
+                f'This {type(self).__name__} instance is not fitted yet; call fit first'
+            )
+
     def _rows(self, triplets, names):
         "Ids of answers that may be given by name."
         rows = np.asarray(getattr(triplets, 'train_triplets', triplets))
-        if names is None: return plain_ids(rows)
-        if rows.dtype.kind == 'O' and all(isinstance(value, numbers.Integral) for value in rows.flat): rows = plain_ids(rows)
-        if rows.dtype.kind in 'iu' and np.asarray(names).dtype.kind not in 'iu': return rows   # ids, of objects that have names besides
+        if names is None:
+            return plain_ids(rows)
+        if rows.dtype.kind == 'O' and all(
+            isinstance(value, numbers.Integral) for value in rows.flat
+        ):
+            rows = plain_ids(rows)
+        if rows.dtype.kind in 'iu' and np.asarray(names).dtype.kind not in 'iu':
+            return rows  # ids, of objects that have names besides
         place = {name: row for row, name in enumerate(np.asarray(names).tolist())}
-        try: return np.array([place[name] for name in rows.ravel().tolist()], int).reshape(rows.shape)
-        except KeyError as error: raise ValueError(f'triplets names {error.args[0]!r}, which is none of the {len(place)} objects; leave it out') from None
+        try:
+            return np.array([place[name] for name in rows.ravel().tolist()], int).reshape(
+                rows.shape
+            )
+        except KeyError as error:
+            raise ValueError(
+                f'triplets names {error.args[0]!r}, which is none of the {len(place)} objects; leave it out'
+            ) from None
+
     def _enter(self, triplets, y, names, features, sample_weight):
         "Rows, weights, features and number of objects from everything that fit takes."
         self._check_settings()
-        if triplets is None: raise ValueError('triplets is None, but (n, 3) anchor, near, far or (n, 4) near pair, far pair is needed')
-        if self.ties not in ('drop', 'half'): raise ValueError(f'ties={self.ties!r} is neither "drop" nor "half"')
-        if self.batch_size != 'auto' and (isinstance(self.batch_size, str) or not self.batch_size >= 1):
-            raise ValueError(f'batch_size={self.batch_size!r} is neither a number from 1 up nor "auto"')
+        if triplets is None:
+            raise ValueError(
+                'triplets is None, but (n, 3) anchor, near, far or (n, 4) near pair, far pair is needed'
+            )
+        if self.ties not in ('drop', 'half'):
+            raise ValueError(f'ties={self.ties!r} is neither "drop" nor "half"')
+        if self.batch_size != 'auto' and (
+            isinstance(self.batch_size, str) or not self.batch_size >= 1
+        ):
+            raise ValueError(
+                f'batch_size={self.batch_size!r} is neither a number from 1 up nor "auto"'
+            )
         if hasattr(triplets, 'train_triplets'):
             names = triplets.names if names is None else names
             features = triplets.features if features is None else features
         if names is None:
             rows = plain_ids(getattr(triplets, 'train_triplets', triplets))
-            if rows.dtype.kind in 'US': names = np.unique(rows)
+            if rows.dtype.kind in 'US':
+                names = np.unique(rows)
         names = None if names is None else np.asarray(names)
         rows = self._rows(triplets, names)
         weights = check_weights(sample_weight, len(rows))
         if y is not None:
             which = check_answers(y, len(rows))
             rows, halves = orient(rows, which, self.ties)
-            order = np.flatnonzero(which) if self.ties == 'drop' else np.concatenate([np.flatnonzero(which), *[np.flatnonzero(which == 0)] * 2])
-            if self.ties != 'drop' or weights is not None: weights = halves * (1. if weights is None else weights[order])
+            order = (
+                np.flatnonzero(which)
+                if self.ties == 'drop'
+                else np.concatenate([np.flatnonzero(which), *[np.flatnonzero(which == 0)] * 2])
+            )
+            if self.ties != 'drop' or weights is not None:
+                weights = halves * (1.0 if weights is None else weights[order])
         features = None if features is None else check_features(features)
-        sizes = [len(names) if names is not None else None, None if features is None else features.shape[0],
-                 None if self.n_objects is None else check_count(self.n_objects, 'n_objects')]
+        sizes = [
+            len(names) if names is not None else None,
+            None if features is None else features.shape[0],
+            None if self.n_objects is None else check_count(self.n_objects, 'n_objects'),
+        ]
         known = [size for size in sizes if size is not None]
-        if known and len(set(known)) > 1: raise ValueError(f'names, features and n_objects speak of {sorted(set(known))} objects; they must agree')
+        if known and len(set(known)) > 1:
+            raise ValueError(
+                f'names, features and n_objects speak of {sorted(set(known))} objects; they must agree'
+            )
         rows = check_comparisons(rows, known[0] if known else None)
         return rows, weights, features, names, known[0] if known else int(rows.max()) + 1
 
-# %% ../../nbs/engine/ordinal/60_embedding.ipynb #e8dce07f
-class _Solving(_Answers):
-    "What turns settings into a solver, and a run into a map."
     def _price(self):
-        if isinstance(self.loss, PairLoss): return self.loss
-        if self.loss not in LOSSES: raise ValueError(f'loss={self.loss!r} is none of {", ".join(LOSSES)}, and no loss object')
+        if isinstance(self.loss, PairLoss):
+            return self.loss
+        if self.loss not in LOSSES:
+            raise ValueError(
+                f'loss={self.loss!r} is none of {", ".join(LOSSES)}, and no loss object'
+            )
         return LOSSES[self.loss]()
+
     def _step_rule(self, problem, begin):
-        rate = self.learning_rate or 1 / problem.term_curvature(begin)
-        rules = {'sbb': lambda: SBB(self.stabilizer), 'bb': lambda: BB(self.learning_rate), 'fixed': lambda: FixedStep(rate),
-                 'damped': lambda: Damped(self.stabilizer, share=min(1., problem.n_objects / problem.n_terms))}
-        if self.step_rule not in rules: raise ValueError(f'step_rule={self.step_rule!r} is none of {", ".join(rules)}')
+        rate = self.learning_rate or 1 / problem.smoothness(begin)
+        rules = {
+            'sbb': lambda: SBB(self.stabilizer),
+            'bb': lambda: BB(self.learning_rate),
+            'fixed': lambda: FixedStep(rate),
+            'damped': lambda: Damped(
+                self.stabilizer, share=min(1.0, problem.n_objects / problem.n_terms)
+            ),
+        }
+        if self.step_rule not in rules:
+            raise ValueError(f'step_rule={self.step_rule!r} is none of {", ".join(rules)}')
         return rules[self.step_rule]()
+
     def _solver(self, problem, begin):
         size = 1 if self.batch_size == 'auto' else self.batch_size
-        solvers = {'svrg': lambda: SVRG(self._step_rule(problem, begin), size), 'gd': GradientDescent, 'lbfgs': LBFGS, 'gram': ProjectedGradient,
-                   'sgd': lambda: SGD(self.learning_rate or 1 / problem.term_curvature(begin), .95, size)}
-        if self.solver not in solvers: raise ValueError(f'solver={self.solver!r} is none of {", ".join(solvers)}')
+        solvers = {
+            'svrg': lambda: SVRG(self._step_rule(problem, begin), size),
+            'gd': GradientDescent,
+            'lbfgs': LBFGS,
+            'gram': ProjectedGradient,
+            'sgd': lambda: SGD(self.learning_rate or 1 / problem.smoothness(begin), 0.95, size),
+        }
+        if self.solver not in solvers:
+            raise ValueError(f'solver={self.solver!r} is none of {", ".join(solvers)}')
         return solvers[self.solver]()
+
     def _problem(self, rows, n_objects, weights):
-        if self.solver != 'gram': return Comparisons(rows, self.n_components, self._price(), n_objects, weights=weights, ridge=self.ridge, dtype=self.dtype)
-        return GramComparisons(rows, self._price().fitted(self.n_components), n_objects, weights=weights, trace=self.ridge / 2)
+        if self.solver != 'gram':
+            return Comparisons(
+                rows,
+                self.n_components,
+                self._price(),
+                n_objects,
+                weights=weights,
+                ridge=self.ridge,
+                dtype=self.dtype,
+            )
+        return GramComparisons(
+            rows,
+            self._price().fitted(self.n_components),
+            n_objects,
+            weights=weights,
+            trace=self.ridge / 2,
+        )
+
     def _points(self, problem, params):
-        return problem.embedding(params, self.n_components).astype(self.dtype) if self.solver == 'gram' else problem.unpack(params)
+        return (
+            problem.embedding(params, self.n_components).astype(self.dtype)
+            if self.solver == 'gram'
+            else problem.unpack(params)
+        )
+
     def _best_run(self, problem, begin):
         "The run with the lowest loss of `n_init` starts; the others leave their loss in `losses_`."
-        if not self.n_init >= 1: raise ValueError(f'n_init={self.n_init} is not a number from 1 up')
+        if not self.n_init >= 1:
+            raise ValueError(f'n_init={self.n_init} is not a number from 1 up')
         if self.n_init > 1 and self.checkpoint is not None:
-            raise ValueError(f'checkpoint={self.checkpoint!r} keeps one run, but n_init={self.n_init} makes more; use n_init=1')
-        seed, best, losses = _seed_of(self.random_state), None, []
+            raise ValueError(
+                f'checkpoint={self.checkpoint!r} keeps one run, but n_init={self.n_init} makes more; use n_init=1'
+            )
+        seed = _seed_of(self.random_state)
+        best = None
+        losses = []
         for start in range(self.n_init):
-            params = begin if begin is not None and not start else problem.start([seed, start])
-            run = run_estimator(self, problem, self._solver(problem, params), params, record_on=None if problem.n_terms <= 100_000 else 100_000)
+            params = (
+                begin if begin is not None and not start else problem.init_params([seed, start])
+            )
+            run = run_estimator(
+                self,
+                problem,
+                self._solver(problem, params),
+                params,
+                loss_subset=None if problem.n_terms <= 100_000 else 100_000,
+            )
             losses.append(problem.loss(run.state.params))
-            if best is None or losses[-1] <= min(losses[:-1]): best = run
+            if best is None or losses[-1] <= min(losses[:-1]):
+                best = run
         self.run_, self.losses_ = best, np.array(losses)
         return best
 
-# %% ../../nbs/engine/ordinal/60_embedding.ipynb #858e3d7d
-class _Judging(_Solving):
-    "What a fitted map answers, and how often that is right."
     def _far_minus_near(self, triplets):
         self._check_fitted()
         rows = check_comparisons(self._rows(triplets, self.names_), len(self.embedding_))
         near, far = rows[:, :2].T, rows[:, [0, 2] if rows.shape[1] == 3 else [2, 3]].T
-        apart = lambda pair: ((self.embedding_[pair[0]] - self.embedding_[pair[1]])**2).sum(1)
+
+        def apart(pair):
+            return ((self.embedding_[pair[0]] - self.embedding_[pair[1]]) ** 2).sum(1)
+
         return apart(far) - apart(near)
-    def decision_function(self,
-        triplets:Any, # (n, 3) or (n, 4) ids or names
-    )->np.ndarray: # (n,) squared distance of the second pair minus that of the first; nan where an object has no place
-        "How clearly the map answers: above 0 where the first pair is nearer."
+
+    def decision_function(self, triplets: Any) -> np.ndarray:
+        """How clearly the map answers: above 0 where the first pair is nearer.
+
+        Parameters
+        ----------
+        triplets : array-like of shape (n, 3)
+            Or (n, 4) ids or names.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Squared distance of the second pair minus that of the first; nan where an object has
+            no place.
+        """
         return self._far_minus_near(triplets)
-    def predict(self,
-        triplets:Any, # (n, 3) or (n, 4) ids or names, as questions
-    )->np.ndarray: # (n,) int: 1 the first pair is nearer, -1 the second, 0 neither or unknown
-        "What the map answers."
+
+    def predict(self, triplets: Any) -> np.ndarray:
+        """What the map answers.
+
+        Parameters
+        ----------
+        triplets : array-like of shape (n, 3)
+            Or (n, 4) ids or names, as questions.
+
+        Returns
+        -------
+        ndarray of shape (n,), int
+            : 1 the first pair is nearer, -1 the second, 0 neither or unknown.
+        """
         return np.sign(np.nan_to_num(self._far_minus_near(triplets))).astype(int)
-    def score(self,
-        triplets:Any,      # (n, 3) or (n, 4) ids or names; a Triplets data set stands for its training rows
-        y:Any = None,      # (n,) answers, bool or sign; None: rows read near before far
-        sample_weight:Any = None, # (n,) >= 0, of the rows
-    )->float: # in [0, 1]
-        "Share of answers that the map gives too; ties and objects without a place count as missed."
+
+    def score(self, triplets: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Share of answers that the map gives too.
+
+        Ties and objects without a place count as missed.
+
+        Parameters
+        ----------
+        triplets : array-like of shape (n, 3)
+            Or (n, 4) ids or names; a Triplets data set stands for its training rows.
+        y : array-like of shape (n,), default=None
+            Answers, bool or sign; None: rows read near before far.
+        sample_weight : array-like of shape (n,), default=None
+            >= 0, of the rows.
+
+        Returns
+        -------
+        float
+            In [0, 1].
+        """
         guess = self.predict(triplets)
         wanted = np.ones(len(guess)) if y is None else check_answers(y, len(guess))
         asked = wanted != 0
         weights = check_weights(sample_weight, len(guess))
-        return float(np.average((guess == wanted)[asked], weights=None if weights is None else weights[asked]))
+        return float(
+            np.average(
+                (guess == wanted)[asked], weights=None if weights is None else weights[asked]
+            )
+        )
 
-# %% ../../nbs/engine/ordinal/60_embedding.ipynb #ecf2b58a
-class _Placing(_Judging):
-    "Places for new objects, and the map beside another."
-    def transform(self,
-        features:Any, # (n, n_features) of any objects, as many columns as in fit
-    )->np.ndarray: # (n, n_components)
-        "Places for objects that no answer mentions, from their features: eq. (B)."
+    def transform(self, features: Any) -> np.ndarray:
+        """Places for objects that no answer mentions, from their features: eq. (B).
+
+        Parameters
+        ----------
+        features : array-like of shape (n, n_features)
+            Of any objects, as many columns as in fit.
+
+        Returns
+        -------
+        ndarray of shape (n, n_components)
+        """
         self._check_fitted()
-        if self.map_features_ is None: raise ValueError('transform needs the features of the fitted objects; use fit(triplets, features=features)')
+        if self.map_features_ is None:
+            raise ValueError(
+                'transform needs the features of the fitted objects; use fit(triplets, features=features)'
+            )
         rows, n_known = check_features(features), self.map_features_.shape[1]
-        if rows.shape[1] != n_known: raise ValueError(f'features has {rows.shape[1]} columns, but fit had {n_known}')
+        if rows.shape[1] != n_known:
+            raise ValueError(f'features has {rows.shape[1]} columns, but fit had {n_known}')
         return self._kernel_map()(rows)
+
     def _kernel_map(self):
         known = np.isfinite(self.embedding_).all(1)
-        if not known.any(): raise ValueError('no object has a place, because the fit diverged; fit again with solver="lbfgs"')
-        return KernelMap(self.map_features_[known], self.embedding_[known], self.kernel_ridge, self.kernel_width)
-    def left_out_residuals(self)->np.ndarray: # (n_placed, n_components)
-        "By how much the kernel map would miss each object if it had not known it."
+        if not known.any():
+            raise ValueError(
+                'no object has a place, because the fit diverged; fit again with solver="lbfgs"'
+            )
+        return KernelMap(
+            self.map_features_[known], self.embedding_[known], self.kernel_ridge, self.kernel_width
+        )
+
+    def loo_residuals(self) -> np.ndarray:
+        """By how much the kernel map would miss each object if it had not known it.
+
+        Returns
+        -------
+        ndarray of shape (n_placed, n_components)
+        """
         self._check_fitted()
-        if self.map_features_ is None: raise ValueError('left_out_residuals needs the features of the fitted objects; use fit(triplets, features=features)')
+        if self.map_features_ is None:
+            raise ValueError(
+                'loo_residuals needs the features of the fitted objects; use fit(triplets, features=features)'
+            )
         return self._kernel_map().left_out
-    def procrustes(self,
-        other:Any, # (n_objects, any) map, or a fitted OrdinalEmbedding
-    )->tuple[np.ndarray, float]: # this map laid on the other; disparity in [0, 1]
-        "Align with another map of the same objects: eq. (A)."
+
+    def procrustes(self, other: Any) -> tuple[np.ndarray, float]:
+        """Align with another map of the same objects: eq. (A).
+
+        Parameters
+        ----------
+        other : array-like of shape (n_objects, any)
+            Map, or a fitted OrdinalEmbedding.
+
+        Returns
+        -------
+        tuple[ndarray, float]
+            This map laid on the other; disparity in [0, 1].
+        """
         self._check_fitted()
         return procrustes(self.embedding_, getattr(other, 'embedding_', other))
 
-# %% ../../nbs/engine/ordinal/60_embedding.ipynb #74d69a0d
-class _Fitting(_Placing):
-    "How a map is fitted."
-    def fit(self,
-        triplets:Any,             # (n, 3) anchor, near, far; (n, 4) near pair, far pair; ids or names; or a Triplets data set (its training rows)
-        y:Any = None,             # (n,) answers to questions: True or +1 first, False or -1 second, 0 a tie; None: rows are oriented
+    def fit(
+        self,
+        triplets: Any,
+        y: Any = None,
         *,
-        features:Any = None,      # (n_objects, n_features) of the objects, in the order of ids or names; for transform
-        names:Any = None,         # (n_objects,) of all objects; None: those in the triplets, sorted
-        sample_weight:Any = None, # (n,) >= 0, of the answers
-    )->Any: # itself
-        "Draw the map."
-        rows, weights, features, names, n_objects = self._enter(triplets, y, names, features, sample_weight)
+        features: Any = None,
+        names: Any = None,
+        sample_weight: Any = None,
+    ) -> Any:
+        """Draw the map.
+
+        Parameters
+        ----------
+        triplets : array-like of shape (n, 3)
+            Anchor, near, far; (n, 4) near pair, far pair; ids or names; or a Triplets data set
+            (its training rows).
+        y : array-like of shape (n,), default=None
+            Answers to questions: True or +1 first, False or -1 second, 0 a tie; None: rows are
+            oriented.
+        features : array-like of shape (n_objects, n_features), default=None
+            Of the objects, in the order of ids or names; for transform.
+        names : array-like of shape (n_objects,), default=None
+            Of all objects; None: those in the triplets, sorted.
+        sample_weight : array-like of shape (n,), default=None
+            >= 0, of the answers.
+
+        Returns
+        -------
+        object
+            Itself.
+        """
+        rows, weights, features, names, n_objects = self._enter(
+            triplets, y, names, features, sample_weight
+        )
         check_count(self.n_components, 'n_components')
         asked = np.bincount(rows.ravel(), minlength=n_objects) > 0
         if self.n_components > asked.sum() - 1:
-            raise ValueError(f'n_components={self.n_components}, but {asked.sum()} objects span {asked.sum() - 1} dimensions at most; use fewer')
+            raise ValueError(
+                f'n_components={self.n_components}, but {asked.sum()} objects span {asked.sum() - 1} dimensions at most; use fewer'
+            )
         if not asked.all():
             first = np.flatnonzero(~asked)[0]
-            _warn(f'{(~asked).sum()} of {n_objects} objects are in no comparison, the first is '
-                  f'{first if names is None else names[first]}; their rows are nan', UserWarning)
+            _warn(
+                f'{(~asked).sum()} of {n_objects} objects are in no comparison, the first is '
+                f'{first if names is None else names[first]}; their rows are nan',
+                UserWarning,
+            )
         n_pieces = _pieces(rows, n_objects) - int((~asked).sum())
         if n_pieces > 1:
-            _warn(f'the comparisons fall into {n_pieces} groups of objects that no comparison links, so how the groups lie to each other '
-                  'in the map is arbitrary; ask across the groups, or fit each by itself', UserWarning)
+            _warn(
+                f'the comparisons fall into {n_pieces} groups of objects that no comparison links, so how the groups lie to each other '
+                'in the map is arbitrary; ask across the groups, or fit each by itself',
+                UserWarning,
+            )
         problem = self._problem(rows, n_objects, weights)
         old = getattr(self, 'run_', None) if self.warm_start else None
-        begin = old.state.params if old is not None and old.state.params.size == problem.start(0).size else None
+        begin = (
+            old.state.params
+            if old is not None and old.state.params.size == problem.init_params(0).size
+            else None
+        )
         run = self._best_run(problem, begin)
-        self.embedding_, self.map_features_, self.n_features_in_ = _tidied(self._points(problem, run.state.params), asked), features, rows.shape[1]
+        self.embedding_ = _tidied(self._points(problem, run.state.params), asked)
+        self.map_features_ = features
+        self.n_features_in_ = rows.shape[1]
         self.names_ = names
-        self.error_ = triplet_error(self.embedding_, rows) if weights is None else 1 - self.score(rows, sample_weight=weights)
-        if remedy := self._unconverged(problem, run, asked): warn_not_converged(self, run, remedy)
+        self.error_ = (
+            triplet_error(self.embedding_, rows)
+            if weights is None
+            else 1 - self.score(rows, sample_weight=weights)
+        )
+        if remedy := self._unconverged(problem, run, asked):
+            warn_not_converged(self, run, remedy)
         return self
+
     def _unconverged(self, problem, run, asked):
         "What to change where a run has not converged; empty where it has, or where a fixed budget was asked for and the gradient has fallen."
         other = 'solver="lbfgs"' if self.solver != 'lbfgs' else 'a ridge such as 0.01'
         if not np.isfinite(self.embedding_[asked]).all():
-            smaller = {'bb': 'step_rule="sbb"', 'fixed': 'a smaller learning_rate'}.get(self.step_rule) if self.solver == 'svrg' else None
+            smaller = (
+                {'bb': 'step_rule="sbb"', 'fixed': 'a smaller learning_rate'}.get(self.step_rule)
+                if self.solver == 'svrg'
+                else None
+            )
             return f'use {"a smaller learning_rate" if self.solver == "sgd" else smaller or other}'
-        if not run.message.startswith('reached max_'): return ''
+        if not run.message.startswith('reached max_'):
+            return ''
         name = run.message.removeprefix('reached ').partition('=')[0]
-        if self.tolerance is None:
-            if self.solver == 'gram': return ''
-            first, last = (np.linalg.norm(problem.grad(params)) for params in (problem.start([0, 0]), run.state.params))
-            if last <= _FALLEN * first: return ''
+        if self.tol is None:
+            if self.solver == 'gram':
+                return ''
+            first, last = (
+                np.linalg.norm(problem.grad(params))
+                for params in (problem.init_params([0, 0]), run.state.params)
+            )
+            if last <= _FALLEN * first:
+                return ''
             return f'its gradient is still {last / first:.2g} times that of a random start; raise {name}, or use {other}'
-        return f'raise {name} or tolerance={self.tolerance:g}, or use {other}'
-    def fit_transform(self, triplets:Any, y:Any=None, **more:Any)->np.ndarray: # (n_objects, n_components)
-        "Draw the map and return it."
+        return f'raise {name} or tol={self.tol:g}, or use {other}'
+
+    def fit_transform(self, triplets: Any, y: Any = None, **more: Any) -> np.ndarray:
+        """Draw the map and return it.
+
+        Parameters
+        ----------
+        triplets : object
+        y : object, default=None
+        **more : object
+
+        Returns
+        -------
+        ndarray of shape (n_objects, n_components)
+        """
         return self.fit(triplets, y, **more).embedding_
 
-_FALLEN = .1   # of the gradient norm at a random start
+    def bootstrap(
+        self, triplets: Any, y: Any = None, n_draws: int = 20, seed: int = 0
+    ) -> np.ndarray:
+        """How places move when other answers of the same kind had been given.
 
-def _pieces(rows, n_objects):
-    "Number of connected components of the graph whose edges are the compared pairs."
-    from scipy.sparse.csgraph import connected_components
-    one, other = np.concatenate([rows[:, :2], rows[:, [0, 2] if rows.shape[1] == 3 else [2, 3]]]).T
-    links = scipy.sparse.coo_array((np.ones(len(one), bool), (one, other)), shape=(n_objects, n_objects))
-    return connected_components(links, directed=False, return_labels=False)
+        Their spread is the confidence of the map.
 
-def _tidied(points, asked):
-    "Centred, principal axes first, each axis with its largest coordinate positive; nan where nobody asked."
-    out = np.full(points.shape, np.nan, points.dtype)
-    if not np.isfinite(points[asked]).all(): return points.copy()
-    centred = points[asked] - points[asked].mean(0)
-    turned = centred @ np.linalg.svd(centred, full_matrices=False)[2].T
-    out[asked] = turned * np.where(turned[np.abs(turned).argmax(0), np.arange(turned.shape[1])] < 0, -1, 1)
-    return out
+        Parameters
+        ----------
+        triplets : object
+            What fit was given.
+        y : object, default=None
+            As in fit.
+        n_draws : int, default=20
+            Samples of the answers, with replacement.
+        seed : int, default=0
+            Of the samples.
 
-# %% ../../nbs/engine/ordinal/60_embedding.ipynb #5c8ae0d4
-class _Sure(_Fitting):
-    "How sure a map is."
-    def bootstrap(self,
-        triplets:Any,             # what fit was given
-        y:Any = None,             # as in fit
-        n_draws:int = 20,         # samples of the answers, with replacement
-        seed:int = 0,             # of the samples
-    )->np.ndarray: # (n_draws, n_objects, n_components) maps of the samples, each laid on `embedding_`
-        "How places move when other answers of the same kind had been given; their spread is the confidence of the map."
+        Returns
+        -------
+        ndarray of shape (n_draws, n_objects, n_components)
+            Maps of the samples, each laid on `embedding_`.
+        """
         self._check_fitted()
         rows, weights, *_ = self._enter(triplets, y, self.names_, None, None)
         rng, found = stream(seed, 'bootstrap'), []
         for _ in range(n_draws):
-            times = rng.multinomial(len(rows), np.full(len(rows), 1 / len(rows))) * (1. if weights is None else weights)
+            times = rng.multinomial(len(rows), np.full(len(rows), 1 / len(rows))) * (
+                1.0 if weights is None else weights
+            )
             problem = self._problem(rows, len(self.embedding_), times)
             begin = self.run_.state.params
-            run = minimize(problem, self._solver(problem, begin), begin, max_passes=self.max_passes, max_steps=self.max_steps, record_on=0,
-                           seed=int(rng.integers(2**31)))
-            found.append(procrustes(_tidied(self._points(problem, run.state.params), np.isfinite(self.embedding_).all(1)), self.embedding_)[0])
+            run = minimize(
+                problem,
+                self._solver(problem, begin),
+                begin,
+                max_epochs=self.max_epochs,
+                max_iter=self.max_iter,
+                loss_subset=0,
+                seed=int(rng.integers(2**31)),
+            )
+            found.append(
+                procrustes(
+                    _tidied(
+                        self._points(problem, run.state.params), np.isfinite(self.embedding_).all(1)
+                    ),
+                    self.embedding_,
+                )[0]
+            )
         return np.array(found)
-
-# %% ../../nbs/engine/ordinal/60_embedding.ipynb #041dad86
-class OrdinalEmbedding(_Sure):
-    """A map of objects from answers of the form "nearer to this than to that".
-
-    After `fit`: `embedding_` (n_objects, n_components), centred, principal axes first, nan for objects in no answer; `error_`, the share of
-    the answers it does not meet; `names_` where objects have names; `run_` the record of the best start, `losses_` of all; `n_steps_`.
-    """
-    def __init__(self,
-        n_components:int = 2,             # dimension of the map
-        loss:Any = 'ste',                 # "ste", "tste", "ckl", "gnmds", "soe", or a loss such as TSTE(5.)
-        *,
-        solver:str = 'svrg',              # "svrg", "gd", "sgd", "lbfgs", or "gram": projected gradients on inner products
-        step_rule:str = 'sbb',            # of svrg: "sbb", "bb", "fixed", "damped"
-        stabilizer:float|str = 'auto',    # of "sbb" and "damped": epsilon, or "auto"
-        batch_size:int|str = 'auto',      # comparisons per inner step; "auto" is 1, whose inner steps cost least
-        learning_rate:float|None = None,  # inner step of sgd and "fixed"; None: what one comparison stands
-        n_init:int = 1,                   # starts, of which the lowest loss is kept
-        ridge:float = 0.,                 # >= 0, on half the mean squared length of the rows
-        ties:str = 'drop',                # of y = 0: "drop", or "half" in each direction
-        n_objects:int|None = None,        # None: largest id + 1, or the number of names or feature rows
-        kernel_ridge:float = .1,          # > 0, of transform
-        kernel_width:float|None = None,   # > 0, of transform; None: root of the mean squared distance of the features
-        dtype:str = 'float64',            # of the map: "float32" or "float64"
-        max_steps:int|None = None,        # stop after so many steps; a step of svrg is an epoch
-        max_passes:float|None = 50,       # stop after so many looks at each answer; an epoch of svrg is three
-        max_seconds:float|None = None,    # stop after so many seconds
-        tolerance:float|None = None,      # stop at this gradient norm relative to its start
-        warm_start:bool = False,          # whether fit goes on from the map it has
-        progress:bool = False,            # whether to show a bar
-        random_state:Any = 0,             # seed
-        n_threads:int = 1,                # threads
-        checkpoint:Any = None,            # file that the run is kept in, and continued from where it is there
-        client:Any = None,                # dask client whose workers hold the rows, or "local"; None: this process
-    ):
-        self.n_components, self.loss, self.solver, self.step_rule, self.stabilizer = n_components, loss, solver, step_rule, stabilizer
-        self.batch_size, self.learning_rate, self.n_init, self.ridge, self.ties = batch_size, learning_rate, n_init, ridge, ties
-        self.n_objects, self.kernel_ridge, self.kernel_width, self.dtype = n_objects, kernel_ridge, kernel_width, dtype
-        self.max_steps, self.max_passes, self.max_seconds, self.tolerance = max_steps, max_passes, max_seconds, tolerance
-        self.warm_start, self.progress, self.random_state, self.n_threads = warm_start, progress, random_state, n_threads
-        self.checkpoint, self.client = checkpoint, client
 
 # %% ../../nbs/engine/ordinal/60_embedding.ipynb #88254500
 def choose_components(
-    model:Any,                            # an OrdinalEmbedding; its other settings are used
-    triplets:np.ndarray,                  # (n, 3) or (n, 4) ids
-    candidates:Any = (1, 2, 3, 4, 5, 6),  # dimensions to try
-    n_folds:int = 5,                      # parts that are held out in turn
-    seed:int = 0,                         # of the folds
-)->dict: # dimension -> (n_folds,) held-out errors
-    "Held-out error of each dimension, by cross-validation over the answers."
+    model: Any,
+    triplets: np.ndarray,
+    candidates: Any = (1, 2, 3, 4, 5, 6),
+    n_folds: int = 5,
+    seed: int = 0,
+) -> dict:
+    """Held-out error of each dimension, by cross-validation over the answers.
+
+    Parameters
+    ----------
+    model : object
+        An OrdinalEmbedding; its other settings are used.
+    triplets : ndarray of shape (n, 3)
+        Or (n, 4) ids.
+    candidates : object, default=(1, 2, 3, 4, 5, 6)
+        Dimensions to try.
+    n_folds : int, default=5
+        Parts that are held out in turn.
+    seed : int, default=0
+        Of the folds.
+
+    Returns
+    -------
+    dict
+        Dimension -> (n_folds,) held-out errors.
+    """
     rows = check_comparisons(triplets)
     fold, found = stream(seed, 'folds').permutation(len(rows)) % n_folds, {}
     for n_components in candidates:
         found[n_components] = np.empty(n_folds)
         for part in range(n_folds):
-            one = type(model)(**{**model.get_params(deep=False), 'n_components': n_components, 'n_objects': int(rows.max()) + 1})
+            one = type(model)(
+                **{
+                    **model.get_params(deep=False),
+                    'n_components': n_components,
+                    'n_objects': int(rows.max()) + 1,
+                }
+            )
             with warnings.catch_warnings():
-                for kind in (UserWarning, NotConverged): warnings.simplefilter('ignore', kind)   # an object may be asked about in one fold only
+                for kind in (UserWarning, NotConverged):
+                    warnings.simplefilter(
+                        'ignore', kind
+                    )  # an object may be asked about in one fold only
                 one.fit(rows[fold != part])
             found[n_components][part] = 1 - one.score(rows[fold == part])
     return found

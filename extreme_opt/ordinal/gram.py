@@ -16,138 +16,319 @@ from .losses import STE, PairLoss
 from .problem import _mean_one
 
 # %% ../../nbs/learn/ordinal/50_gram_baselines.ipynb #b71debac
-def nearest_gram(
-    matrix:np.ndarray,    # (n_objects, n_objects), any; its symmetric and centred part is used
-    rank:int|None = None, # keep so many of the largest eigenvalues; None: all that are positive
-)->np.ndarray: # (n_objects, n_objects) symmetric, positive semidefinite, rows summing to 0
-    "Project onto centred Gram matrices: eigenvalues below zero are cut, eqs. (8) and (46)."
+def nearest_gram(matrix: np.ndarray, rank: int | None = None) -> np.ndarray:
+    """Project onto centered Gram matrices: eigenvalues below zero are cut, eqs. (8) and (46).
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n_objects, n_objects)
+        Any; its symmetric and centered part is used.
+    rank : int or None, default=None
+        Keep so many of the largest eigenvalues; None: all that are positive.
+
+    Returns
+    -------
+    ndarray of shape (n_objects, n_objects)
+        Symmetric, positive semidefinite, rows summing to 0.
+    """
     matrix = (matrix + matrix.T) / 2
     means = matrix.mean(0)
-    values, vectors = np.linalg.eigh(matrix - means - means[:, None] + means.mean())    # ascending
-    if rank is not None: values[:max(0, len(values) - rank)] = 0
+    values, vectors = np.linalg.eigh(matrix - means - means[:, None] + means.mean())  # ascending
+    if rank is not None:
+        values[: max(0, len(values) - rank)] = 0
     kept = values > 0
     return (vectors[:, kept] * values[kept]) @ vectors[:, kept].T
 
-def coordinates(
-    gram:np.ndarray,     # (n_objects, n_objects) symmetric
-    n_components:int,    # columns wanted
-)->np.ndarray: # (n_objects, n_components), the widest direction first
-    "The map whose inner products come nearest to a Gram matrix."
+
+def coordinates(gram: np.ndarray, n_components: int) -> np.ndarray:
+    """The map whose inner products come nearest to a Gram matrix.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (n_objects, n_objects)
+        Symmetric.
+    n_components : int
+        Columns wanted.
+
+    Returns
+    -------
+    ndarray of shape (n_objects, n_components)
+        The widest direction first.
+    """
     values, vectors = np.linalg.eigh((gram + gram.T) / 2)
     order = np.argsort(values)[::-1][:n_components]
     return vectors[:, order] * np.sqrt(np.maximum(values[order], 0))
 
-# %% ../../nbs/learn/ordinal/50_gram_baselines.ipynb #d5518d9c
+# %% ../../nbs/learn/ordinal/50_gram_baselines.ipynb #20f4b3d2
 @dataclass(frozen=True, eq=False, init=False)
-class _GramData:
-    "Comparisons and a loss, checked once."
-    triplets: np.ndarray         # (n_terms, 3) or (n_terms, 4) int32
-    price: PairLoss              # the loss
-    n_objects: int               # n
-    weights: np.ndarray | None   # (n_terms,) float64, mean 1; None: ones
-    trace: float                 # lambda
-    rank: int | None             # eigenvalues kept by `project`
+class GramComparisons:
+    """Mean price of the comparisons as a function of the Gram matrix.
 
-    def __init__(self,
-        triplets:Any,               # (n_terms, 3) anchor, near, far, or (n_terms, 4) near pair, far pair
-        loss:PairLoss = STE(),      # price of one comparison; STE and Hinge are convex here
-        n_objects:int|None = None,  # n; None: largest id + 1
+    Eqs. (7) and (8), without the rank unless asked for.
+
+    Parameters
+    ----------
+    triplets : array-like of shape (n_terms, 3)
+        Anchor, near, far, or (n_terms, 4) near pair, far pair.
+    loss : PairLoss, default=STE()
+        Price of one comparison; STE and Hinge are convex here.
+    n_objects : int or None, default=None
+        n; None: largest id + 1.
+    weights : array-like of shape (n_terms,), default=None
+        >= 0, of the comparisons; only their ratios count.
+    trace : float, default=0.0
+        >= 0, price of the mean squared length of the rows, lambda.
+    rank : int
+        or None, default=None
+        Keep so many eigenvalues, a heuristic that leaves convexity; None: all.
+    """
+
+    triplets: np.ndarray  # (n_terms, 3) or (n_terms, 4) int32
+    price: PairLoss  # the loss
+    n_objects: int  # n
+    weights: np.ndarray | None  # (n_terms,) float64, mean 1; None: ones
+    trace: float  # lambda
+    rank: int | None  # eigenvalues kept by `project`
+
+    def __init__(
+        self,
+        triplets: Any,
+        loss: PairLoss = STE(),
+        n_objects: int | None = None,
         *,
-        weights:Any = None,         # (n_terms,) >= 0, of the comparisons; only their ratios count
-        trace:float = 0.,           # >= 0, price of the mean squared length of the rows, lambda
-        rank:int|None = None,       # keep so many eigenvalues, a heuristic that leaves convexity; None: all
+        weights: Any = None,
+        trace: float = 0.0,
+        rank: int | None = None,
     ):
         rows = check_comparisons(triplets, n_objects)
-        if not trace >= 0: raise ValueError(f'trace={trace} is not a number from 0 up')
-        if rank is not None: check_count(rank, 'rank')
-        fields = dict(triplets=rows, n_objects=int(rows.max()) + 1 if n_objects is None else int(n_objects), trace=float(trace), rank=rank,
-                      price=loss.fitted(2 if rank is None else int(rank)), weights=_mean_one(weights, len(rows)))
-        for name, value in fields.items(): object.__setattr__(self, name, value)
+        if not trace >= 0:
+            raise ValueError(f'trace={trace} is not a number from 0 up')
+        if rank is not None:
+            check_count(rank, 'rank')
+        fields = dict(
+            triplets=rows,
+            n_objects=int(rows.max()) + 1 if n_objects is None else int(n_objects),
+            trace=float(trace),
+            rank=rank,
+            price=loss.fitted(2 if rank is None else int(rank)),
+            weights=_mean_one(weights, len(rows)),
+        )
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
 
-# %% ../../nbs/learn/ordinal/50_gram_baselines.ipynb #20f4b3d2
-class GramComparisons(_GramData):
-    "Mean price of the comparisons as a function of the Gram matrix: eqs. (7) and (8), without the rank unless asked for."
     advice, dtype = 'lower its step_size', np.dtype(np.float64)
+
     @property
-    def n_terms(self) -> int: return len(self.triplets)
-    def unpack(self, params): return params.reshape(self.n_objects, self.n_objects)
-    def start(self, seed=0): return np.zeros(self.n_objects**2)
-    def memory(self, dtype=None): return 8 * self.n_objects**2
-    def tiny(self): return GramComparisons(np.arange(self.triplets.shape[1])[None], self.price, trace=self.trace, rank=self.rank)
+    def n_terms(self) -> int:
+        return len(self.triplets)
+
+    def unpack(self, params):
+        return params.reshape(self.n_objects, self.n_objects)
+
+    def init_params(self, seed=0):
+        return np.zeros(self.n_objects**2)
+
+    def memory(self, dtype=None):
+        return 8 * self.n_objects**2
+
+    def warmup_problem(self):
+        return GramComparisons(
+            np.arange(self.triplets.shape[1])[None], self.price, trace=self.trace, rank=self.rank
+        )
+
     def _look(self, params, rows):
         "Loss, its slopes in the squared distances, and the pairs of objects these belong to."
-        gram, own, picked = self.unpack(params), params[::self.n_objects + 1], self.triplets[rows]
+        gram = self.unpack(params)
+        own = params[:: self.n_objects + 1]
+        picked = self.triplets[rows]
         edges = picked[:, :2].T, picked[:, [0, 2] if picked.shape[1] == 3 else [2, 3]].T
-        value, *slopes = self.price(*(np.maximum(own[i] + own[j] - gram[i, j] - gram[j, i], 0) for i, j in edges))
-        weights = 1. if self.weights is None else self.weights[rows]
-        length = np.trace(gram) / self.n_objects - gram.mean()              # mean squared length of the centred rows
-        return float((weights * value).mean()) + self.trace * length, [weights * slope / len(value) for slope in slopes], edges
+        value, *slopes = self.price(
+            *(np.maximum(own[i] + own[j] - gram[i, j] - gram[j, i], 0) for i, j in edges)
+        )
+        weights = 1.0 if self.weights is None else self.weights[rows]
+        length = (
+            np.trace(gram) / self.n_objects - gram.mean()
+        )  # mean squared length of the centered rows
+        return (
+            float((weights * value).mean()) + self.trace * length,
+            [weights * slope / len(value) for slope in slopes],
+            edges,
+        )
+
     def loss_and_grad(self, params, rows=slice(None)):
         (loss, slopes, edges), n = self._look(params, rows), self.n_objects
-        links = np.bincount(np.concatenate([i * np.int64(n) + j for i, j in edges]), np.concatenate(slopes), n * n).reshape(n, n)
+        links = np.bincount(
+            np.concatenate([i * np.int64(n) + j for i, j in edges]), np.concatenate(slopes), n * n
+        ).reshape(n, n)
         links = links + links.T
         grad = np.diag(links.sum(0)) - links
-        if self.trace: grad += self.trace / n * (np.eye(n) - 1 / n)
+        if self.trace:
+            grad += self.trace / n * (np.eye(n) - 1 / n)
         return loss, grad.ravel()
-    def loss(self, params): return self._look(params, slice(None))[0]
-    def grad(self, params): return self.loss_and_grad(params)[1]
-    def draw(self, rng, size): return rng.integers(self.n_terms, size=size)
-    def loss_at(self, params, batch): return self._look(params, np.atleast_1d(batch))[0]
+
+    def loss(self, params):
+        return self._look(params, slice(None))[0]
+
+    def grad(self, params):
+        return self.loss_and_grad(params)[1]
+
+    def draw(self, rng, size):
+        return rng.integers(self.n_terms, size=size)
+
+    def loss_at(self, params, batch):
+        return self._look(params, np.atleast_1d(batch))[0]
+
     loss_on = loss_at
-    def grad_at(self, params, batch): return self.loss_and_grad(params, np.atleast_1d(batch))[1]
-    def project(self, params:np.ndarray) -> np.ndarray: # (n_params,) new
-        "The nearest centred Gram matrix, of the rank asked for."
+
+    def grad_at(self, params, batch):
+        return self.loss_and_grad(params, np.atleast_1d(batch))[1]
+
+    def project(self, params: np.ndarray) -> np.ndarray:
+        """The nearest centered Gram matrix, of the rank asked for.
+
+        Parameters
+        ----------
+        params : ndarray
+
+        Returns
+        -------
+        ndarray of shape (n_params,)
+            New.
+        """
         return nearest_gram(self.unpack(params), self.rank).ravel()
-    def embedding(self, params:np.ndarray, n_components:int) -> np.ndarray: # (n_objects, n_components)
-        "The map of the largest eigenvalues, widest direction first."
+
+    def embedding(self, params: np.ndarray, n_components: int) -> np.ndarray:
+        """The map of the largest eigenvalues, widest direction first.
+
+        Parameters
+        ----------
+        params : ndarray
+        n_components : int
+
+        Returns
+        -------
+        ndarray of shape (n_objects, n_components)
+        """
         return coordinates(self.unpack(params), n_components)
 
 # %% ../../nbs/learn/ordinal/50_gram_baselines.ipynb #aef8207f
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ProjectedState(State):
-    "What projected gradient descent remembers besides."
-    loss: float = np.nan              # at params; nan before the first step
-    ahead: np.ndarray | None = None   # (n_params,) where the next step sets out; None: at params
-    momentum: float = 1.              # of Nesterov's sequence
-    step_size: float = np.nan         # that the last search ended with
-    grad_norm: float = np.nan         # length of the last move over its step size
-    message: str = ''                 # says why no step could be made
+    """What projected gradient descent remembers besides.
+
+    Parameters
+    ----------
+    loss : float, default=np.nan
+        At params; nan before the first step.
+    ahead : ndarray or None of shape (n_params,), default=None
+        Where the next step sets out; None: at params.
+    momentum : float, default=1.0
+        Of Nesterov's sequence.
+    step_size : float, default=np.nan
+        That the last search ended with.
+    grad_norm : float, default=np.nan
+        Length of the last move over its step size.
+    message : str, default=''
+        Says why no step could be made.
+    """
+
+    loss: float = np.nan
+    ahead: np.ndarray | None = None
+    momentum: float = 1.0
+    step_size: float = np.nan
+    grad_norm: float = np.nan
+    message: str = ''
 
 # %% ../../nbs/learn/ordinal/50_gram_baselines.ipynb #f6670d04
 @dataclass(frozen=True)
 class ProjectedGradient:
-    "Gradient steps, each followed by a projection, with a step size that proves itself: eq. (B)."
-    step_size: float = 1.      # > 0, first step tried
-    accelerated: bool = True   # set out ahead of the last point
-    shrink: float = .5         # in (0, 1), factor after a step that was too long
-    grow: float = 1.5          # >= 1, factor before the next search
-    max_tries: int = 60        # trial steps before giving up
+    """Gradient steps, each followed by a projection, with a step size that proves itself.
+
+    Eq. (B).
+
+    Parameters
+    ----------
+    step_size : float, default=1.0
+        > 0, first step tried.
+    accelerated : bool, default=True
+        Set out ahead of the last point.
+    shrink : float, default=0.5
+        In (0, 1), factor after a step that was too long.
+    grow : float, default=1.5
+        >= 1, factor before the next search.
+    max_tries : int, default=60
+        Trial steps before giving up.
+    """
+
+    step_size: float = 1.0
+    accelerated: bool = True
+    shrink: float = 0.5
+    grow: float = 1.5
+    max_tries: int = 60
     needs: ClassVar = ('loss', 'grad', 'project')
 
     def __post_init__(self):
-        if not self.step_size > 0: raise ValueError(f'step_size={self.step_size} is not above 0')
-        if not (0 < self.shrink < 1 <= self.grow): raise ValueError(f'shrink={self.shrink}, grow={self.grow}: need 0 < shrink < 1 <= grow')
-    def init(self, problem:Any, params:np.ndarray) -> ProjectedState: # the projected point
-        "The first state."
+        if not self.step_size > 0:
+            raise ValueError(f'step_size={self.step_size} is not above 0')
+        if not (0 < self.shrink < 1 <= self.grow):
+            raise ValueError(f'shrink={self.shrink}, grow={self.grow}: need 0 < shrink < 1 <= grow')
+
+    def init(self, problem: Any, params: np.ndarray) -> ProjectedState:
+        """The first state.
+
+        Parameters
+        ----------
+        problem : object
+        params : ndarray
+
+        Returns
+        -------
+        ProjectedState
+            The projected point.
+        """
         return ProjectedState(params=problem.project(params), step_size=self.step_size / self.grow)
-    def _search(self, problem, origin, size):   # point, its loss, move from the origin, step size, trial steps
+
+    def _search(
+        self, problem, origin, size
+    ):  # point, its loss, move from the origin, step size, trial steps
         loss, grad = loss_and_grad(problem, origin)
         for tries in range(1, self.max_tries + 1):
             point = problem.project(origin - size * grad)
             move, value = point - origin, float(problem.loss(point))
             fits = value <= loss + grad @ move + move @ move / (2 * size) + 1e-14 * abs(loss)
-            if fits or tries == self.max_tries: return point, value, move, size, tries
+            if fits or tries == self.max_tries:
+                return point, value, move, size, tries
             size *= self.shrink
-    def step(self, problem:Any, state:ProjectedState, rng:np.random.Generator) -> ProjectedState: # one step later; nothing is drawn
-        "Search along the gradient, project, and look ahead: eq. (B)."
+
+    def step(self, problem: Any, state: ProjectedState, rng: np.random.Generator) -> ProjectedState:
+        """Search along the gradient, project, and look ahead: eq. (B).
+
+        Parameters
+        ----------
+        problem : object
+        state : ProjectedState
+        rng : Generator
+
+        Returns
+        -------
+        ProjectedState
+            One step later; nothing is drawn.
+        """
         start, fresh = state.params, np.isnan(state.loss)
-        here, origin = float(problem.loss(start)) if fresh else state.loss, start if state.ahead is None else state.ahead
+        here = float(problem.loss(start)) if fresh else state.loss
+        origin = start if state.ahead is None else state.ahead
         point, value, move, size, tries = self._search(problem, origin, self.grow * state.step_size)
         looks, norm = tries + 1 + fresh, float(np.linalg.norm(move)) / size
-        seen = dict(n_terms=looks * problem.n_terms, n_passes=looks, step_size=size, grad_norm=norm)
-        if not value < here:                                 # too far ahead, or at the end
-            word = '' if state.ahead is not None else 'no projected step lowers the loss: a minimum to rounding, or to the kinks of the loss'
-            return state.advance(start, loss=here, ahead=None, momentum=1., message=word, **seen)
-        momentum = .5 + (.25 + state.momentum**2)**.5
-        ahead = point + (state.momentum - 1) / momentum * (point - start) if self.accelerated else None
+        seen = dict(n_terms=looks * problem.n_terms, n_epochs=looks, step_size=size, grad_norm=norm)
+        if not value < here:  # too far ahead, or at the end
+            word = (
+                ''
+                if state.ahead is not None
+                else 'no projected step lowers the loss: a minimum to rounding, or to the kinks of the loss'
+            )
+            return state.advance(start, loss=here, ahead=None, momentum=1.0, message=word, **seen)
+        momentum = 0.5 + (0.25 + state.momentum**2) ** 0.5
+        ahead = (
+            point + (state.momentum - 1) / momentum * (point - start) if self.accelerated else None
+        )
         return state.advance(point, loss=value, ahead=ahead, momentum=momentum, **seen)

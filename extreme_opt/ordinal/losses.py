@@ -18,14 +18,17 @@ def _soft(z, want):
     "log(1 + exp(z)) where wanted, and its slope, from one exponential that cannot overflow."
     small = math.exp(-abs(z))
     share = 1 / (1 + small)
-    return max(z, 0.) + math.log1p(small) if want else 0., share if z >= 0 else small * share
+    return max(z, 0.0) + math.log1p(small) if want else 0.0, share if z >= 0 else small * share
+
 
 @njit(cache=True)
 def _soe(constant, near, far):
     root, other = math.sqrt(near), math.sqrt(far)
     lack = root + constant - other
-    if lack <= 0: return 0., 0., 0.
+    if lack <= 0:
+        return 0.0, 0.0, 0.0
     return lack * lack, lack / max(root, 1e-12), -lack / max(other, 1e-12)
+
 
 @njit(cache=True)
 def _price(kind, constant, near, far, want):
@@ -34,57 +37,105 @@ def _price(kind, constant, near, far, want):
         value, share = _soft(near - far + constant, want)
         return value, share, -share
     if kind == 1:
-        low, high, power = constant + near, constant + far, .5 * (constant + 1)
+        low = constant + near
+        high = constant + far
+        power = 0.5 * (constant + 1)
         gap = near - far
-        z = power * (math.log1p(gap / high) if abs(gap) < .5 * high else math.log(low / high))
+        z = power * (math.log1p(gap / high) if abs(gap) < 0.5 * high else math.log(low / high))
         value, share = _soft(z, want)
         return value, share * power / low, -share * power / high
     if kind == 2:
         low, high = constant + near, constant + far
-        return math.log1p(low / high) if want else 0., 1 / (low + high), -low / ((low + high) * high)
+        return (
+            math.log1p(low / high) if want else 0.0,
+            1 / (low + high),
+            -low / ((low + high) * high),
+        )
     if kind == 3:
         lack = constant + near - far
-        return (0., 0., 0.) if lack <= 0 else (lack, 1., -1.)
-    if kind == 4: return _soe(constant, near, far)
-    return np.nan, np.nan, np.nan        # `known_kind` lets no other number in
+        return (0.0, 0.0, 0.0) if lack <= 0 else (lack, 1.0, -1.0)
+    if kind == 4:
+        return _soe(constant, near, far)
+    return np.nan, np.nan, np.nan  # `known_kind` lets no other number in
+
 
 @njit(cache=True)
 def _prices(kind, constant, near, far, out):
-    for t in range(len(near)): out[0, t], out[1, t], out[2, t] = _price(kind, constant, near[t], far[t], True)
+    for t in range(len(near)):
+        out[0, t], out[1, t], out[2, t] = _price(kind, constant, near[t], far[t], True)
 
 # %% ../../nbs/learn/ordinal/20_losses.ipynb #70cece50
-_KINDS = range(5)   # that `_price` has a formula for
+_KINDS = range(5)  # that `_price` has a formula for
 
-def known_kind(
-    loss:'PairLoss', # price of one comparison
-)->int: # its number in the kernel
-    "The number of a loss; a ValueError where the kernel has no formula for it."
-    kind:Any = getattr(loss, 'kind', None)
-    if kind in _KINDS: return int(kind)
-    raise ValueError(f'{type(loss).__name__} has kind={kind!r}, but the kernel has formulas for 0 to {_KINDS[-1]} only; '
-                     'use STE, TSTE, CKL, Hinge or SOE, or override __call__ and minimise it by ViewComparisons or GramComparisons')
+
+def known_kind(loss: 'PairLoss') -> int:
+    """The number of a loss; a ValueError where the kernel has no formula for it.
+
+    Parameters
+    ----------
+    loss : PairLoss
+        Price of one comparison.
+
+    Returns
+    -------
+    int
+        Its number in the kernel.
+    """
+    kind: Any = getattr(loss, 'kind', None)
+    if kind in _KINDS:
+        return int(kind)
+    raise ValueError(
+        f'{type(loss).__name__} has kind={kind!r}, but the kernel has formulas for 0 to {_KINDS[-1]} only; '
+        'use STE, TSTE, CKL, Hinge or SOE, or override __call__ and minimize it by ViewComparisons or GramComparisons'
+    )
+
 
 @dataclass(frozen=True)
 class PairLoss:
     "Price of one comparison, by its two squared distances: eq. (A)."
-    kind:ClassVar[int] = -1   # number of the loss in the kernel
+
+    kind: ClassVar[int] = -1  # number of the loss in the kernel
+
     @property
-    def constant(self) -> float: raise NotImplementedError(f'{type(self).__name__} names no constant; use STE, TSTE, CKL, Hinge or SOE')
-    def fitted(self,
-        n_components:int, # dimension of the map
-    )->'PairLoss': # itself, with what depends on the dimension filled in
-        "The loss as it is used in so many dimensions."
+    def constant(self) -> float:
+        raise NotImplementedError(
+            f'{type(self).__name__} names no constant; use STE, TSTE, CKL, Hinge or SOE'
+        )
+
+    def fitted(self, n_components: int) -> 'PairLoss':
+        """The loss as it is used in so many dimensions.
+
+        Parameters
+        ----------
+        n_components : int
+            Dimension of the map.
+
+        Returns
+        -------
+        PairLoss
+            Itself, with what depends on the dimension filled in.
+        """
         return self
-    def second(self, near:Any, far:Any) -> tuple:
-        "phi_aa, phi_ab, phi_bb."
-        raise NotImplementedError(f'{type(self).__name__} has no second derivatives; use STE, TSTE, CKL, Hinge or SOE')
-    def curvature(self, radius:float, n_columns:int) -> float:
-        "Most curvature of one comparison among points within a radius, triplet (3) or quadruplet (4)."
-        raise NotImplementedError(f'{type(self).__name__} has no bound; use STE, TSTE, CKL, Hinge or SOE')
-    def __call__(self,
-        near:Any, # (n,) >= 0, squared distance that should be small, a
-        far:Any,  # (n,) >= 0, squared distance that should be large, b
-    )->tuple[np.ndarray, np.ndarray, np.ndarray]: # (n,) each: phi, phi_a, phi_b
+
+    def second(self, near: Any, far: Any) -> tuple:
+        """phi_aa, phi_ab, phi_bb."""
+        raise NotImplementedError(
+            f'{type(self).__name__} has no second derivatives; use STE, TSTE, CKL, Hinge or SOE'
+        )
+
+    def curvature(self, radius: float, n_columns: int) -> float:
+        """Most curvature of one comparison among points within a radius, triplet (3) or
+        quadruplet (4).
+        """
+        raise NotImplementedError(
+            f'{type(self).__name__} has no bound; use STE, TSTE, CKL, Hinge or SOE'
+        )
+
+    def __call__(
+        self,
+        near: Any,  # (n,) >= 0, squared distance that should be small, a
+        far: Any,  # (n,) >= 0, squared distance that should be large, b
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # (n,) each: phi, phi_a, phi_b
         "Price and both slopes."
         near, far = np.broadcast_arrays(np.asarray(near, float), np.asarray(far, float))
         out = np.empty((3, near.size))
@@ -92,99 +143,199 @@ class PairLoss:
         return out[0].reshape(near.shape), out[1].reshape(near.shape), out[2].reshape(near.shape)
 
 # %% ../../nbs/learn/ordinal/20_losses.ipynb #115d5703
-def _positive(loss, name, low=0.):
+def _positive(loss, name, low=0.0):
     value = getattr(loss, name)
-    if not value > low: raise ValueError(f'{name}={value} of {type(loss).__name__} is not above {low:g}')
+    if not value > low:
+        raise ValueError(f'{name}={value} of {type(loss).__name__} is not above {low:g}')
+
 
 @dataclass(frozen=True)
 class STE(PairLoss):
-    "Minus the log of a logistic chance of the squared distances: eq. (48)."
-    margin:float = 0.         # added to the gap; 1 gives the smooth stand-in for the hinge
-    kind:ClassVar[int] = 0
+    """Minus the log of a logistic chance of the squared distances: eq. (48).
+
+    Parameters
+    ----------
+    margin : float, default=0.0
+        Added to the gap; 1 gives the smooth stand-in for the hinge.
+    """
+
+    margin: float = 0.0
+    kind: ClassVar[int] = 0
+
     @property
-    def constant(self) -> float: return self.margin
+    def constant(self) -> float:
+        return self.margin
+
     def second(self, near, far):
         share = self(near, far)[1]
         bend = share * (1 - share)
         return bend, -bend, bend
+
     def curvature(self, radius, n_columns):
-        wide = max(radius, 1.)**2
+        wide = max(radius, 1.0) ** 2
         return 2 * math.sqrt(3) + 9 * wide if n_columns == 3 else 4 + 16 * wide
+
 
 @dataclass(frozen=True)
 class Hinge(PairLoss):
-    "What is missing to a margin between squared distances: GNMDS, eq. (45) mended."
-    margin:float = 1.         # > 0, squared distance
-    kind:ClassVar[int] = 3
-    def __post_init__(self): _positive(self, 'margin')
+    """What is missing to a margin between squared distances: GNMDS, eq. (45) mended.
+
+    Parameters
+    ----------
+    margin : float, default=1.0
+        > 0, squared distance.
+    """
+
+    margin: float = 1.0
+    kind: ClassVar[int] = 3
+
+    def __post_init__(self):
+        _positive(self, 'margin')
+
     @property
-    def constant(self) -> float: return self.margin
-    def second(self, near, far): return (np.zeros(np.broadcast(near, far).shape),) * 3
-    def curvature(self, radius, n_columns): return STE().curvature(radius, n_columns)
+    def constant(self) -> float:
+        return self.margin
+
+    def second(self, near, far):
+        return (np.zeros(np.broadcast(near, far).shape),) * 3
+
+    def curvature(self, radius, n_columns):
+        return STE().curvature(radius, n_columns)
 
 # %% ../../nbs/learn/ordinal/20_losses.ipynb #2e53c86c
 @dataclass(frozen=True)
 class TSTE(PairLoss):
-    "STE with the heavy tail of Student's distribution: eq. (49)."
-    alpha:float|None = None   # > 0, degrees of freedom; None: n_components - 1, but at least 1
-    kind:ClassVar[int] = 1
+    """STE with the heavy tail of Student's distribution: eq. (49).
+
+    Parameters
+    ----------
+    alpha : float or None, default=None
+        > 0, degrees of freedom; None: n_components - 1, but at least 1.
+    """
+
+    alpha: float | None = None
+    kind: ClassVar[int] = 1
+
     def __post_init__(self):
-        if self.alpha is not None: _positive(self, 'alpha')
+        if self.alpha is not None:
+            _positive(self, 'alpha')
+
     @property
     def constant(self) -> float:
-        if self.alpha is None: raise ValueError('alpha=None of TSTE depends on the dimension; give a number, or use TSTE().fitted(n_components)')
+        if self.alpha is None:
+            raise ValueError(
+                'alpha=None of TSTE depends on the dimension; give a number, or use TSTE().fitted(n_components)'
+            )
         return self.alpha
-    def fitted(self, n_components): return self if self.alpha is not None else TSTE(max(n_components - 1., 1.))
+
+    def fitted(self, n_components):
+        return self if self.alpha is not None else TSTE(max(n_components - 1.0, 1.0))
+
     def second(self, near, far):
-        near, far, power = np.asarray(near, float), np.asarray(far, float), (self.constant + 1) / 2
+        near = np.asarray(near, float)
+        far = np.asarray(far, float)
+        power = (self.constant + 1) / 2
         left, right = power / (self.constant + near), power / (self.constant + far)
         share = self(near, far)[1] / left
         bend = share * (1 - share)
-        return bend * left**2 - share * left**2 / power, -bend * left * right, bend * right**2 + share * right**2 / power
+        return (
+            bend * left**2 - share * left**2 / power,
+            -bend * left * right,
+            bend * right**2 + share * right**2 / power,
+        )
+
     def curvature(self, radius, n_columns):
         alpha = self.constant
-        return 3 * (alpha + 1) / alpha + 3 * (alpha + 1)**2 / (8 * alpha) if n_columns == 3 else 2 * (alpha + 1) / alpha + (alpha + 1)**2 / (4 * alpha)
+        return (
+            3 * (alpha + 1) / alpha + 3 * (alpha + 1) ** 2 / (8 * alpha)
+            if n_columns == 3
+            else 2 * (alpha + 1) / alpha + (alpha + 1) ** 2 / (4 * alpha)
+        )
 
 # %% ../../nbs/learn/ordinal/20_losses.ipynb #8546326d
 @dataclass(frozen=True)
 class CKL(PairLoss):
-    "Minus the log of the crowd kernel's chance: eq. (47) mended."
-    mu:float = .1             # > 0, squared distance; at 0 coincident points have no price
-    kind:ClassVar[int] = 2
-    def __post_init__(self): _positive(self, 'mu')
+    """Minus the log of the crowd kernel's chance: eq. (47) mended.
+
+    Parameters
+    ----------
+    mu : float, default=0.1
+        > 0, squared distance; at 0 coincident points have no price.
+    """
+
+    mu: float = 0.1
+    kind: ClassVar[int] = 2
+
+    def __post_init__(self):
+        _positive(self, 'mu')
+
     @property
-    def constant(self) -> float: return self.mu
+    def constant(self) -> float:
+        return self.mu
+
     def second(self, near, far):
         near, far = np.asarray(near, float), np.asarray(far, float)
-        both = (2 * self.mu + near + far)**-2
-        return -both, -both, (self.mu + far)**-2 - both
-    def curvature(self, radius, n_columns): return (4.375 if n_columns == 3 else 4.25) / self.mu
+        both = (2 * self.mu + near + far) ** -2
+        return -both, -both, (self.mu + far) ** -2 - both
+
+    def curvature(self, radius, n_columns):
+        return (4.375 if n_columns == 3 else 4.25) / self.mu
+
 
 @dataclass(frozen=True)
 class SOE(PairLoss):
-    "Squared lack to a margin between plain distances: soft ordinal embedding."
-    margin:float = .1         # > 0, distance; it only sets the unit
-    kind:ClassVar[int] = 4
-    def __post_init__(self): _positive(self, 'margin')
+    """Squared lack to a margin between plain distances: soft ordinal embedding.
+
+    Parameters
+    ----------
+    margin : float, default=0.1
+        > 0, distance; it only sets the unit.
+    """
+
+    margin: float = 0.1
+    kind: ClassVar[int] = 4
+
+    def __post_init__(self):
+        _positive(self, 'margin')
+
     @property
-    def constant(self) -> float: return self.margin
+    def constant(self) -> float:
+        return self.margin
+
     def second(self, near, far):
         root, other = np.sqrt(near), np.sqrt(far)
         lack = np.maximum(root + self.margin - other, 0)
         active = lack > 0
-        return (active * (1 / (2 * root**2) - lack / (2 * root**3)), active * (-1 / (2 * root * other)),
-                active * (1 / (2 * other**2) + lack / (2 * other**3)))
-    def curvature(self, radius, n_columns): return (24. if n_columns == 3 else 16.) * (1 + self.margin / max(radius, 1e-12))
+        return (
+            active * (1 / (2 * root**2) - lack / (2 * root**3)),
+            active * (-1 / (2 * root * other)),
+            active * (1 / (2 * other**2) + lack / (2 * other**3)),
+        )
+
+    def curvature(self, radius, n_columns):
+        return (24.0 if n_columns == 3 else 16.0) * (1 + self.margin / max(radius, 1e-12))
 
 # %% ../../nbs/learn/ordinal/20_losses.ipynb #d37ecfd1
 LOSSES = {'ste': STE, 'tste': TSTE, 'ckl': CKL, 'gnmds': Hinge, 'soe': SOE}
 
 # %% ../../nbs/learn/ordinal/20_losses.ipynb #3c640136
-def comparison_derivatives(
-    loss:PairLoss,     # price of the comparison
-    points:np.ndarray, # (3, n_components) anchor, near, far, or (4, n_components) near pair, far pair
-)->tuple[np.ndarray, np.ndarray]: # gradient, shaped as points; Hessian (points.size, points.size)
-    "First and second derivatives of one comparison in its own points: eqs. (B) and (C)."
+def comparison_derivatives(loss: PairLoss, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """First and second derivatives of one comparison in its own points: eqs. (B) and (C).
+
+        Parameters
+        ----------
+        loss : PairLoss
+            Price of the comparison.
+        points : ndarray of shape (3, n_components)
+            Anchor, near, far, or (4, n_components) near pair, far pair.
+
+        Returns
+        -------
+        tuple[
+        ndarray, ndarray
+    ]
+            Gradient, shaped as points; Hessian (points.size, points.size).
+    """
     n, width = points.shape
     signs = np.array([[1, -1, 0], [1, 0, -1]] if n == 3 else [[1, -1, 0, 0], [0, 0, 1, -1]], float)
     spread = np.kron(signs, np.eye(width))
@@ -192,6 +343,16 @@ def comparison_derivatives(
     near, far = u @ u, v @ v
     _, by_near, by_far = loss(near, far)
     bend = loss.second(near, far)
-    core = np.block([[2 * by_near * np.eye(width) + 4 * bend[0] * np.outer(u, u), 4 * bend[1] * np.outer(u, v)],
-                     [4 * bend[1] * np.outer(v, u), 2 * by_far * np.eye(width) + 4 * bend[2] * np.outer(v, v)]])
+    core = np.block(
+        [
+            [
+                2 * by_near * np.eye(width) + 4 * bend[0] * np.outer(u, u),
+                4 * bend[1] * np.outer(u, v),
+            ],
+            [
+                4 * bend[1] * np.outer(v, u),
+                2 * by_far * np.eye(width) + 4 * bend[2] * np.outer(v, v),
+            ],
+        ]
+    )
     return signs.T @ np.stack([2 * by_near * u, 2 * by_far * v]), spread.T @ core @ spread

@@ -11,37 +11,61 @@ from functools import cached_property
 from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
-from ..core.compiled import in_blocks, njit
+from ..core.compiled import timed_chunks, njit
 from ..core.streams import stream
 from .comparisons import check_comparisons, check_count, triplet_error
 from .losses import STE, PairLoss, _price, known_kind
 
 # %% ../../nbs/engine/ordinal/25_problem.ipynb #6c573982
 class Table(NamedTuple):
-    "Comparisons and loss as the kernels take them."
-    rows: np.ndarray      # (n_terms, 3 or 4) uint32
-    weights: np.ndarray   # (n_terms,) float64, mean 1; empty: ones
-    kind: int             # number of the loss
-    constant: float       # its constant
+    """Comparisons and loss as the kernels take them.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_terms, 3 or 4)
+        Uint32.
+    weights : ndarray of shape (n_terms,), float64
+        Mean 1; empty: ones.
+    kind : int
+        Number of the loss.
+    constant : float
+        Its constant.
+    """
+
+    rows: np.ndarray
+    weights: np.ndarray
+    kind: int
+    constant: float
+
 
 @njit(cache=True)
 def _whole(points, table, out, slopes, start, stop):
     "Add twice the Laplacian times the points, from some comparisons, into out; keep their slopes where there is room; sum their prices."
-    rows, second, total = table.rows, 2 * (table.rows.shape[1] - 3), 0.
+    rows = table.rows
+    second = 2 * (table.rows.shape[1] - 3)
+    total = 0.0
     for t in range(start, stop):
-        i, j, l, k, near, far = rows[t, 0], rows[t, 1], rows[t, second], rows[t, second // 2 + 2], 0., 0.
+        i = rows[t, 0]
+        j = rows[t, 1]
+        l = rows[t, second]
+        k = rows[t, second // 2 + 2]
+        near = 0.0
+        far = 0.0
         for c in range(points.shape[1]):
-            near += (points[i, c] - points[j, c])**2
-            far += (points[l, c] - points[k, c])**2
+            near += (points[i, c] - points[j, c]) ** 2
+            far += (points[l, c] - points[k, c]) ** 2
         value, by_near, by_far = _price(table.kind, table.constant, near, far, True)
-        weight = table.weights[t] if len(table.weights) else 1.
+        weight = table.weights[t] if len(table.weights) else 1.0
         total += weight * value
-        if len(slopes): slopes[t, 0], slopes[t, 1] = weight * by_near, weight * by_far
-        if not len(out): continue
+        if len(slopes):
+            slopes[t, 0], slopes[t, 1] = weight * by_near, weight * by_far
+        if not len(out):
+            continue
         by_near *= 2 * weight
         by_far *= 2 * weight
         for c in range(points.shape[1]):
-            left, right = by_near * (points[i, c] - points[j, c]), by_far * (points[l, c] - points[k, c])
+            left = by_near * (points[i, c] - points[j, c])
+            right = by_far * (points[l, c] - points[k, c])
             out[i, c] += left
             out[j, c] -= left
             out[l, c] += right
@@ -52,67 +76,110 @@ def _whole(points, table, out, slopes, start, stop):
 @njit(cache=True)
 def _moves(points, table, q, near_move, far_move, factor):
     "What comparison q adds to its four rows: +near_move, -near_move, +far_move, -far_move, from the gradient times a factor."
-    rows, second, near, far = table.rows, 2 * (table.rows.shape[1] - 3), 0., 0.
-    i, j, l, k = rows[q, 0], rows[q, 1], rows[q, second], rows[q, second // 2 + 2]
+    rows = table.rows
+    second = 2 * (table.rows.shape[1] - 3)
+    near = 0.0
+    far = 0.0
+    i = rows[q, 0]
+    j = rows[q, 1]
+    l = rows[q, second]
+    k = rows[q, second // 2 + 2]
     for c in range(points.shape[1]):
         near_move[c], far_move[c] = points[i, c] - points[j, c], points[l, c] - points[k, c]
-        near += near_move[c]**2
-        far += far_move[c]**2
+        near += near_move[c] ** 2
+        far += far_move[c] ** 2
     _, by_near, by_far = _price(table.kind, table.constant, near, far, False)
-    factor *= 2 * (table.weights[q] if len(table.weights) else 1.)
+    factor *= 2 * (table.weights[q] if len(table.weights) else 1.0)
     for c in range(points.shape[1]):
         near_move[c] *= factor * by_near
         far_move[c] *= factor * by_far
 
+
 @njit(cache=True)
 def _add(out, table, q, near_move, far_move):
     rows, second = table.rows, 2 * (table.rows.shape[1] - 3)
-    i, j, l, k = rows[q, 0], rows[q, 1], rows[q, second], rows[q, second // 2 + 2]
+    i = rows[q, 0]
+    j = rows[q, 1]
+    l = rows[q, second]
+    k = rows[q, second // 2 + 2]
     for c in range(out.shape[1]):
         out[i, c] += near_move[c]
         out[j, c] -= near_move[c]
         out[l, c] += far_move[c]
         out[k, c] -= far_move[c]
 
+
 @njit(cache=True)
 def _batches(points, out, table, batch, size, factor, start, stop):
     "Add factor times the mean gradient of each batch into out, one batch after the other; out may be points."
     near_moves, far_moves = np.empty((size, points.shape[1])), np.empty((size, points.shape[1]))
     for t in range(start, stop):
-        for s in range(size): _moves(points, table, batch[t * size + s], near_moves[s], far_moves[s], factor / size)
-        for s in range(size): _add(out, table, batch[t * size + s], near_moves[s], far_moves[s])
+        for s in range(size):
+            _moves(points, table, batch[t * size + s], near_moves[s], far_moves[s], factor / size)
+        for s in range(size):
+            _add(out, table, batch[t * size + s], near_moves[s], far_moves[s])
 
 # %% ../../nbs/engine/ordinal/25_problem.ipynb #115e9c72
-_AHEAD = 64   # draws fetched together
+_AHEAD = 64  # draws fetched together
+
 
 class Knobs(NamedTuple):
-    "Settings of one inner loop."
-    rate: float    # alpha, step along the corrected gradient
-    share: float   # gamma, weight of the correction; 1 is SVRG
-    keep: float    # 1 - alpha gamma ridge / n, factor of one step on every row
+    """Settings of one inner loop.
+
+    Parameters
+    ----------
+    rate : float
+        alpha, step along the corrected gradient.
+    share : float
+        Gamma, weight of the correction; 1 is SVRG.
+    keep : float
+        1 - alpha gamma ridge / n, factor of one step on every row.
+    """
+
+    rate: float
+    share: float
+    keep: float
+
 
 class Ahead(NamedTuple):
-    "The next draws, copied near."
-    rows: np.ndarray     # (n_ahead, 4) uint32 objects i, j, l, k
-    slopes: np.ndarray   # (n_ahead, 3) float64 old slopes, weighted, and the weight
-    moves: np.ndarray    # (n_ahead, 2, n_components) float64 what a draw will add
-    sink: np.ndarray     # (n_ahead,) what was touched, never read
+    """The next draws, copied near.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_ahead, 4)
+        Uint32 objects i, j, l, k.
+    slopes : ndarray of shape (n_ahead, 3), float64
+        Old slopes, weighted, and the weight.
+    moves : ndarray of shape (n_ahead, 2, n_components), float64
+        What a draw will add.
+    sink : ndarray of shape (n_ahead,)
+        What was touched, never read.
+    """
+
+    rows: np.ndarray
+    slopes: np.ndarray
+    moves: np.ndarray
+    sink: np.ndarray
+
 
 @njit(cache=True)
 def _fetch(work, table, slopes, batch, first, last, ahead):
     "Copy the next draws and touch the rows that they name; the sum is kept, or the reads would be dropped."
-    rows, second, flat = table.rows, 2 * (table.rows.shape[1] - 3), work.reshape(len(work), 3 * work.shape[2])
+    rows = table.rows
+    second = 2 * (table.rows.shape[1] - 3)
+    flat = work.reshape(len(work), 3 * work.shape[2])
     for t in range(first, last):
         q, s = batch[t], t - first
         ahead.rows[s, 0], ahead.rows[s, 1] = rows[q, 0], rows[q, 1]
         ahead.rows[s, 2], ahead.rows[s, 3] = rows[q, second], rows[q, second // 2 + 2]
         ahead.slopes[s, 0], ahead.slopes[s, 1] = slopes[q, 0], slopes[q, 1]
-        ahead.slopes[s, 2] = table.weights[q] if len(table.weights) else 1.
+        ahead.slopes[s, 2] = table.weights[q] if len(table.weights) else 1.0
     for s in range(last - first):
-        total, end = 0., flat.shape[1] - 1
-        for r in range(0 if second else 1, 4):     # of a triplet l = i
+        total, end = 0.0, flat.shape[1] - 1
+        for r in range(0 if second else 1, 4):  # of a triplet l = i
             i = ahead.rows[s, r]
-            for c in range(0, end, 8): total += flat[i, c]
+            for c in range(0, end, 8):
+                total += flat[i, c]
             total += flat[i, end]
         ahead.sink[s] = total
 
@@ -120,15 +187,27 @@ def _fetch(work, table, slopes, batch, first, last, ahead):
 @njit(cache=True)
 def _alone(work, table, rows, slopes, moves, s, factor, scale, owe):
     "Add to the rows of a triplet, fetched draw s, the difference of its gradients at the current rows s y - c g and at the old ones, times a factor."
-    i, j, k, near, far, other_near, other_far = rows[s, 0], rows[s, 1], rows[s, 3], 0., 0., 0., 0.
+    i = rows[s, 0]
+    j = rows[s, 1]
+    k = rows[s, 3]
+    near = 0.0
+    far = 0.0
+    other_near = 0.0
+    other_far = 0.0
     for c in range(work.shape[2]):
         here = scale * work[i, 0, c] - owe * work[i, 1, c]
         left = here - (scale * work[j, 0, c] - owe * work[j, 1, c])
         right = here - (scale * work[k, 0, c] - owe * work[k, 1, c])
         moves[0, c], moves[1, c] = left, right
-        if c % 2: near, far = near + left * left, far + right * right        # two sums each: additions need not wait
-        else: other_near, other_far = other_near + left * left, other_far + right * right
-    _, by_near, by_far = _price(table.kind, table.constant, near + other_near, far + other_far, False)
+        if c % 2:
+            # two sums each: additions need not wait
+            near = near + left * left
+            far = far + right * right
+        else:
+            other_near, other_far = other_near + left * left, other_far + right * right
+    _, by_near, by_far = _price(
+        table.kind, table.constant, near + other_near, far + other_far, False
+    )
     by_near, by_far = by_near * factor * slopes[s, 2], by_far * factor * slopes[s, 2]
     old_near, old_far = factor * slopes[s, 0], factor * slopes[s, 1]
     for c in range(work.shape[2]):
@@ -139,13 +218,24 @@ def _alone(work, table, rows, slopes, moves, s, factor, scale, owe):
         work[j, 0, c] -= left
         work[k, 0, c] -= right
 
+
 @njit(cache=True)
 def _owed(work, table, ahead, s, factor, scale, owe):
     "What that would add for any comparison, kept for the whole batch to be read first."
-    i, j, l, k, moves, near, far = ahead.rows[s, 0], ahead.rows[s, 1], ahead.rows[s, 2], ahead.rows[s, 3], ahead.moves, 0., 0.
+    i = ahead.rows[s, 0]
+    j = ahead.rows[s, 1]
+    l = ahead.rows[s, 2]
+    k = ahead.rows[s, 3]
+    moves = ahead.moves
+    near = 0.0
+    far = 0.0
     for c in range(moves.shape[2]):
-        moves[s, 0, c] = left = scale * (work[i, 0, c] - work[j, 0, c]) - owe * (work[i, 1, c] - work[j, 1, c])
-        moves[s, 1, c] = right = scale * (work[l, 0, c] - work[k, 0, c]) - owe * (work[l, 1, c] - work[k, 1, c])
+        moves[s, 0, c] = left = scale * (work[i, 0, c] - work[j, 0, c]) - owe * (
+            work[i, 1, c] - work[j, 1, c]
+        )
+        moves[s, 1, c] = right = scale * (work[l, 0, c] - work[k, 0, c]) - owe * (
+            work[l, 1, c] - work[k, 1, c]
+        )
         near, far = near + left * left, far + right * right
     _, by_near, by_far = _price(table.kind, table.constant, near, far, False)
     by_near, by_far = by_near * factor * ahead.slopes[s, 2], by_far * factor * ahead.slopes[s, 2]
@@ -158,173 +248,346 @@ def _owed(work, table, ahead, s, factor, scale, owe):
 @njit(cache=True)
 def _pay(work, ahead, s):
     "Add what draw s owes to its rows."
-    i, j, l, k = ahead.rows[s, 0], ahead.rows[s, 1], ahead.rows[s, 2], ahead.rows[s, 3]
+    i = ahead.rows[s, 0]
+    j = ahead.rows[s, 1]
+    l = ahead.rows[s, 2]
+    k = ahead.rows[s, 3]
     for c in range(ahead.moves.shape[2]):
         work[i, 0, c] += ahead.moves[s, 0, c]
         work[j, 0, c] -= ahead.moves[s, 0, c]
         work[l, 0, c] += ahead.moves[s, 1, c]
         work[k, 0, c] -= ahead.moves[s, 1, c]
 
+
 @njit(cache=True)
 def _lazy(work, table, slopes, batch, size, knobs, debt, ahead, start, stop):
     "SVRG's inner steps start to stop on a table of rows y, g, old, where x = debt[0] y - debt[1] g: eq. (B)."
-    many, alone, rows, near, moves = max(1, _AHEAD // size), size == 1 and table.rows.shape[1] == 3, ahead.rows, ahead.slopes, ahead.moves[0]
+    many = max(1, _AHEAD // size)
+    alone = size == 1 and table.rows.shape[1] == 3
+    rows = ahead.rows
+    near = ahead.slopes
+    moves = ahead.moves[0]
     for first in range(start, stop, many):
         last = min(first + many, stop)
         _fetch(work, table, slopes, batch, first * size, last * size, ahead)
         for t in range(first, last):
-            factor, place = -2 * knobs.rate * knobs.share / (size * debt[0] * knobs.keep), (t - first) * size
-            if alone: _alone(work, table, rows, near, moves, place, factor, debt[0], debt[1])
+            factor = -2 * knobs.rate * knobs.share / (size * debt[0] * knobs.keep)
+            place = (t - first) * size
+            if alone:
+                _alone(work, table, rows, near, moves, place, factor, debt[0], debt[1])
             else:
-                for s in range(place, place + size): _owed(work, table, ahead, s, factor, debt[0], debt[1])
-                for s in range(place, place + size): _pay(work, ahead, s)
+                for s in range(place, place + size):
+                    _owed(work, table, ahead, s, factor, debt[0], debt[1])
+                for s in range(place, place + size):
+                    _pay(work, ahead, s)
             debt[0] *= knobs.keep
             debt[1] = (t + 1) * knobs.rate if knobs.keep == 1 else knobs.keep * debt[1] + knobs.rate
-            if debt[0] < 1e-100:                       # settle the scale before it vanishes
+            if debt[0] < 1e-100:  # settle the scale before it vanishes
                 work[:, 0] *= debt[0]
-                debt[0] = 1.
+                debt[0] = 1.0
 
 # %% ../../nbs/engine/ordinal/25_problem.ipynb #f0a4c3f8
-@dataclass(frozen=True, eq=False, init=False)
-class _Data:
-    "Comparisons, a dimension and a loss, checked once."
-    triplets: np.ndarray             # (n_terms, 3) or (n_terms, 4) int32
-    n_components: int                # p
-    price: PairLoss                  # the loss
-    n_objects: int                   # n
-    weights: np.ndarray | None       # (n_terms,) float64, mean 1; None: ones
-    ridge: float                     # lambda
-    dtype: np.dtype                  # of the map
-
-    def __init__(self,
-        triplets:Any,                    # (n_terms, 3) anchor, near, far, or (n_terms, 4) near pair, far pair
-        n_components:int = 2,            # dimension of the map, p
-        loss:PairLoss = STE(),           # price of one comparison
-        n_objects:int|None = None,       # n; None: largest id + 1
-        *,
-        weights:Any = None,              # (n_terms,) >= 0, of the comparisons; only their ratios count
-        ridge:float = 0.,                # >= 0, on half the mean squared length of the rows
-        dtype:Any = np.float64,          # of the map, float32 or float64
-    ):
-        rows = check_comparisons(triplets, n_objects)
-        width, price = check_count(n_components, 'n_components'), loss.fitted(int(n_components))
-        known_kind(price)
-        if type(price).__call__ is not PairLoss.__call__:
-            raise ValueError(f'{type(price).__name__} brings a __call__ of its own, which the kernels of Comparisons do not use; '
-                             'minimise it by ViewComparisons or GramComparisons')
-        if not ridge >= 0: raise ValueError(f'ridge={ridge} is not a number from 0 up')
-        if np.dtype(dtype) not in (np.float32, np.float64): raise ValueError(f'dtype={dtype} is neither float32 nor float64')
-        fields = dict(triplets=rows, n_components=width, price=price, ridge=float(ridge), dtype=np.dtype(dtype),
-                      n_objects=int(rows.max()) + 1 if n_objects is None else int(n_objects), weights=_mean_one(weights, len(rows)))
-        for name, value in fields.items(): object.__setattr__(self, name, value)
-
 def _fixed(points):
     "A read-only view, so that kernels meet one type of it only."
     view = points.view()
     view.flags.writeable = False
     return view
 
+
 def _mean_one(weights, n_terms):
     "Weights with mean 1, or None."
-    if weights is None: return None
+    if weights is None:
+        return None
     weights = np.asarray(weights, float)
-    if weights.shape != (n_terms,): raise ValueError(f'weights has shape {weights.shape}, but there are {n_terms} comparisons; give one weight each')
+    if weights.shape != (n_terms,):
+        raise ValueError(
+            f'weights has shape {weights.shape}, but there are {n_terms} comparisons; give one weight each'
+        )
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
-    if len(bad): raise ValueError(f'weights[{bad[0]}] is {weights[bad[0]]}, but weights are numbers from 0 up')
-    if not weights.sum() > 0: raise ValueError('weights are all 0; give at least one comparison a weight')
+    if len(bad):
+        raise ValueError(
+            f'weights[{bad[0]}] is {weights[bad[0]]}, but weights are numbers from 0 up'
+        )
+    if not weights.sum() > 0:
+        raise ValueError('weights are all 0; give at least one comparison a weight')
     return weights * (n_terms / weights.sum())
 
-# %% ../../nbs/engine/ordinal/25_problem.ipynb #9747c009
-class _Exact(_Data):
-    "The objective and its gradient, exactly."
+# %% ../../nbs/engine/ordinal/25_problem.ipynb #8abfdd9f
+@dataclass(frozen=True, eq=False, init=False)
+class Comparisons:
+    """Mean price of the comparisons that a map has to meet.
+
+    Eqs. (4) to (6), with weights and a ridge.
+
+    Parameters
+    ----------
+    triplets : array-like of shape (n_terms, 3)
+        Anchor, near, far, or (n_terms, 4) near pair, far pair.
+    n_components : int, default=2
+        Dimension of the map, p.
+    loss : PairLoss, default=STE()
+        Price of one comparison.
+    n_objects : int or None, default=None
+        n; None: largest id + 1.
+    weights : array-like of shape (n_terms,), default=None
+        >= 0, of the comparisons; only their ratios count.
+    ridge : float, default=0.0
+        >= 0, on half the mean squared length of the rows.
+    dtype : object, default=np.float64
+        Of the map, float32 or float64.
+    """
+
+    triplets: np.ndarray  # (n_terms, 3) or (n_terms, 4) int32
+    n_components: int  # p
+    price: PairLoss  # the loss
+    n_objects: int  # n
+    weights: np.ndarray | None  # (n_terms,) float64, mean 1; None: ones
+    ridge: float  # lambda
+    dtype: np.dtype  # of the map
+
+    def __init__(
+        self,
+        triplets: Any,
+        n_components: int = 2,
+        loss: PairLoss = STE(),
+        n_objects: int | None = None,
+        *,
+        weights: Any = None,
+        ridge: float = 0.0,
+        dtype: Any = np.float64,
+    ):
+        rows = check_comparisons(triplets, n_objects)
+        width, price = check_count(n_components, 'n_components'), loss.fitted(int(n_components))
+        known_kind(price)
+        if type(price).__call__ is not PairLoss.__call__:
+            raise ValueError(
+                f'{type(price).__name__} brings a __call__ of its own, which the kernels of Comparisons do not use; '
+                'minimize it by ViewComparisons or GramComparisons'
+            )
+        if not ridge >= 0:
+            raise ValueError(f'ridge={ridge} is not a number from 0 up')
+        if np.dtype(dtype) not in (np.float32, np.float64):
+            raise ValueError(f'dtype={dtype} is neither float32 nor float64')
+        fields = dict(
+            triplets=rows,
+            n_components=width,
+            price=price,
+            ridge=float(ridge),
+            dtype=np.dtype(dtype),
+            n_objects=int(rows.max()) + 1 if n_objects is None else int(n_objects),
+            weights=_mean_one(weights, len(rows)),
+        )
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+
     @property
-    def n_terms(self) -> int: return len(self.triplets)
+    def n_terms(self) -> int:
+        return len(self.triplets)
+
     def _table(self, rows=slice(None)):
         weights = np.zeros(0) if self.weights is None else self.weights[rows]
-        return Table(self.triplets[rows].view(np.uint32), weights, self.price.kind, float(self.price.constant))
-    def unpack(self, params): return params.reshape(self.n_objects, self.n_components)
-    def memory(self, dtype=None): return self.n_objects * self.n_components * np.dtype(dtype or self.dtype).itemsize
-    def start(self, seed=0):
-        "Normal coordinates whose squared distances are 1 on average."
+        return Table(
+            self.triplets[rows].view(np.uint32),
+            weights,
+            self.price.kind,
+            float(self.price.constant),
+        )
+
+    def unpack(self, params):
+        return params.reshape(self.n_objects, self.n_components)
+
+    def memory(self, dtype=None):
+        return self.n_objects * self.n_components * np.dtype(dtype or self.dtype).itemsize
+
+    def init_params(self, seed=0):
+        """Normal coordinates whose squared distances are 1 on average."""
         size = self.n_objects * self.n_components
-        return (stream(seed, 'start').normal(size=size) / np.sqrt(2 * self.n_components)).astype(self.dtype)
-    def _ridge(self, params): return .5 * self.ridge / self.n_objects * float(np.dot(params, params)) if self.ridge else 0.
+        return (stream(seed, 'start').normal(size=size) / np.sqrt(2 * self.n_components)).astype(
+            self.dtype
+        )
+
+    def _ridge(self, params):
+        return (
+            0.5 * self.ridge / self.n_objects * float(np.dot(params, params)) if self.ridge else 0.0
+        )
+
     def _walk(self, params, table, n_slopes=0, with_grad=True):
         "Loss, gradient and slopes of the comparisons of a table, in one walk."
         points, n = _fixed(self.unpack(params)), len(table.rows)
-        out, slopes = np.zeros((len(points) if with_grad else 0, self.n_components)), np.empty((n_slopes, 2))
-        loss = sum(_whole(points, table, out, slopes, *block) for block in in_blocks(n, first=1 << 16)) / n + self._ridge(params)
+        out = np.zeros((len(points) if with_grad else 0, self.n_components))
+        slopes = np.empty((n_slopes, 2))
+        loss = sum(
+            _whole(points, table, out, slopes, *block) for block in timed_chunks(n, first=1 << 16)
+        ) / n + self._ridge(params)
         out /= n
-        if self.ridge and with_grad: out += self.ridge / self.n_objects * points
+        if self.ridge and with_grad:
+            out += self.ridge / self.n_objects * points
         return loss, out.ravel().astype(self.dtype, copy=False), slopes
-    def loss(self, params): return self._walk(params, self._table(), with_grad=False)[0]
-    def grad(self, params): return self._walk(params, self._table())[1]
-    def loss_and_grad(self, params): return self._walk(params, self._table())[:2]
-    def error(self, params:np.ndarray) -> float: # in [0, 1]
-        "Share of the comparisons that the map does not meet."
+
+    def loss(self, params):
+        return self._walk(params, self._table(), with_grad=False)[0]
+
+    def grad(self, params):
+        return self._walk(params, self._table())[1]
+
+    def loss_and_grad(self, params):
+        return self._walk(params, self._table())[:2]
+
+    def error(self, params: np.ndarray) -> float:
+        """Share of the comparisons that the map does not meet.
+
+        Parameters
+        ----------
+        params : ndarray
+
+        Returns
+        -------
+        float
+            In [0, 1].
+        """
         return triplet_error(self.unpack(params), self.triplets)
-    def laplacian(self, params:np.ndarray) -> sparse.csr_array: # (n_objects, n_objects) symmetric, rows sum to 0
-        "Graph Laplacian of the slopes: eq. (A)."
+
+    def laplacian(self, params: np.ndarray) -> sparse.csr_array:
+        """Graph Laplacian of the slopes: eq. (A).
+
+        Parameters
+        ----------
+        params : ndarray
+
+        Returns
+        -------
+        sparse.csr_array of shape (n_objects, n_objects)
+            Symmetric, rows sum to 0.
+        """
         points, rows = self.unpack(params), self.triplets
         (i, j), (l, k) = rows[:, :2].T, rows[:, [0, 2] if rows.shape[1] == 3 else [2, 3]].T
-        near, far = ((points[i] - points[j])**2).sum(1), ((points[l] - points[k])**2).sum(1)
-        slopes = np.concatenate(self.price(near, far)[1:]) / self.n_terms * (1 if self.weights is None else np.tile(self.weights, 2))
+        near, far = ((points[i] - points[j]) ** 2).sum(1), ((points[l] - points[k]) ** 2).sum(1)
+        slopes = (
+            np.concatenate(self.price(near, far)[1:])
+            / self.n_terms
+            * (1 if self.weights is None else np.tile(self.weights, 2))
+        )
         one, other = np.concatenate([i, l]), np.concatenate([j, k])
         edges = sparse.csr_array((slopes, (one, other)), shape=(self.n_objects,) * 2)
         edges = edges + edges.T
         return (sparse.diags_array(edges.sum(axis=1)) - edges).tocsr()
 
-# %% ../../nbs/engine/ordinal/25_problem.ipynb #8abfdd9f
-class Comparisons(_Exact):
-    "Mean price of the comparisons that a map has to meet: eqs. (4) to (6), with weights and a ridge."
     advice = 'try SVRG(step_rule=SBB()), whose automatic stabilizer bounds every step'
-    def draw(self, rng, size): return rng.integers(self.n_terms, size=size)
-    def loss_at(self, params, batch): return self._walk(params, self._table(np.atleast_1d(batch)), with_grad=False)[0]
+
+    def draw(self, rng, size):
+        return rng.integers(self.n_terms, size=size)
+
+    def loss_at(self, params, batch):
+        return self._walk(params, self._table(np.atleast_1d(batch)), with_grad=False)[0]
+
     loss_on = loss_at
-    def grad_at(self, params, batch): return self._walk(params, self._table(np.atleast_1d(batch)))[1]
-    def descend_each(self, params, batch, rate, size):
-        points, table, keep = self.unpack(params), self._table(), 1 - rate * self.ridge / self.n_objects
-        each = ((t, t + 1) for t in range(len(batch) // size)) if self.ridge else [(0, len(batch) // size)]
-        for start, stop in each:                      # a ridge moves all rows, so it costs more
-            if self.ridge: points_before = points.copy(); points *= keep
-            _batches(points_before if self.ridge else points, points, table, batch, size, -rate, start, stop)
-    def descend_at(self, params, batch, rate): self.descend_each(params, np.atleast_1d(batch), rate, np.size(batch))
-    @cached_property
-    def _busiest(self) -> float: # in (0, 1], weighted share of the comparisons that the busiest object takes part in
-        weights = None if self.weights is None else np.repeat(self.weights, self.triplets.shape[1])
-        return min(1., float(np.bincount(self.triplets.ravel(), weights).max()) / self.n_terms)
-    def term_curvature(self, params, batch_size=1):
+
+    def grad_at(self, params, batch):
+        return self._walk(params, self._table(np.atleast_1d(batch)))[1]
+
+    def sgd_steps_(self, params, batch, rate, size):
         points = self.unpack(params)
-        radius = float(np.sqrt(((points - points.mean(0))**2).sum(1).max()))
-        top = 1. if self.weights is None else float(self.weights.max())
+        table = self._table()
+        keep = 1 - rate * self.ridge / self.n_objects
+        each = (
+            ((t, t + 1) for t in range(len(batch) // size))
+            if self.ridge
+            else [(0, len(batch) // size)]
+        )
+        for start, stop in each:  # a ridge moves all rows, so it costs more
+            if self.ridge:
+                points_before = points.copy()
+                points *= keep
+            _batches(
+                points_before if self.ridge else points,
+                points,
+                table,
+                batch,
+                size,
+                -rate,
+                start,
+                stop,
+            )
+
+    def sgd_step_(self, params, batch, rate):
+        self.sgd_steps_(params, np.atleast_1d(batch), rate, np.size(batch))
+
+    @cached_property
+    def _busiest(
+        self,
+    ) -> (
+        float
+    ):  # in (0, 1], weighted share of the comparisons that the busiest object takes part in
+        weights = None if self.weights is None else np.repeat(self.weights, self.triplets.shape[1])
+        return min(1.0, float(np.bincount(self.triplets.ravel(), weights).max()) / self.n_terms)
+
+    def smoothness(self, params, batch_size=1):
+        points = self.unpack(params)
+        radius = float(np.sqrt(((points - points.mean(0)) ** 2).sum(1).max()))
+        top = 1.0 if self.weights is None else float(self.weights.max())
         share = top if batch_size == 1 else top / batch_size + (1 - 1 / batch_size) * self._busiest
-        return share * self.price.curvature(radius, self.triplets.shape[1]) + self.ridge / self.n_objects
-    def snapshot(self, params): return self._walk(params, self._table(), n_slopes=self.n_terms)[1:]
-    def descend_corrected(self, params, old, full, kept, batch, rate, size, share=1.):
-        owed, p, n_ahead = share * self.ridge / self.n_objects, self.n_components, max(size, _AHEAD)
+        return (
+            share * self.price.curvature(radius, self.triplets.shape[1])
+            + self.ridge / self.n_objects
+        )
+
+    def svrg_anchor(self, params):
+        return self._walk(params, self._table(), n_slopes=self.n_terms)[1:]
+
+    def svrg_steps_(self, params, old, full, kept, batch, rate, size, share=1.0):
+        owed = share * self.ridge / self.n_objects
+        p = self.n_components
+        n_ahead = max(size, _AHEAD)
         work = _aligned((self.n_objects, 3, p))
-        for at, part in enumerate((params, full, old)): work[:, at] = self.unpack(part)
-        if owed: work[:, 1] -= owed * work[:, 2]
-        ahead = Ahead(np.empty((n_ahead, 4), np.uint32), np.empty((n_ahead, 3)), np.empty((n_ahead, 2, p)), np.empty(n_ahead))
-        table, knobs, debt = self._table(), Knobs(rate, share, 1 - rate * owed), np.array([1., 0.])
-        for start, stop in in_blocks(len(batch) // size, first=1 << 16):
+        for at, part in enumerate((params, full, old)):
+            work[:, at] = self.unpack(part)
+        if owed:
+            work[:, 1] -= owed * work[:, 2]
+        ahead = Ahead(
+            np.empty((n_ahead, 4), np.uint32),
+            np.empty((n_ahead, 3)),
+            np.empty((n_ahead, 2, p)),
+            np.empty(n_ahead),
+        )
+        table = self._table()
+        knobs = Knobs(rate, share, 1 - rate * owed)
+        debt = np.array([1.0, 0.0])
+        for start, stop in timed_chunks(len(batch) // size, first=1 << 16):
             _lazy(work, table, kept, batch, size, knobs, debt, ahead, start, stop)
         self.unpack(params)[:] = debt[0] * work[:, 0] - debt[1] * work[:, 1]
-    def tiny(self):
-        return Comparisons(np.arange(self.triplets.shape[1])[None], self.n_components, self.price, weights=None if self.weights is None else [1.],
-                           ridge=self.ridge, dtype=self.dtype)
+
+    def warmup_problem(self):
+        return Comparisons(
+            np.arange(self.triplets.shape[1])[None],
+            self.n_components,
+            self.price,
+            weights=None if self.weights is None else [1.0],
+            ridge=self.ridge,
+            dtype=self.dtype,
+        )
+
     def shard(self, n):
-        "Up to n problems on parts of the comparisons, whose weighted mean this one is."
-        return [_part(self, part) for part in np.array_split(np.arange(self.n_terms), n) if len(part)]
+        """Up to n problems on parts of the comparisons, whose weighted mean this one is."""
+        return [
+            _part(self, part) for part in np.array_split(np.arange(self.n_terms), n) if len(part)
+        ]
 
 # %% ../../nbs/engine/ordinal/25_problem.ipynb #8651ae9e
 def _part(problem, rows):
-    return Comparisons(problem.triplets[rows], problem.n_components, problem.price, problem.n_objects,
-                       weights=None if problem.weights is None else problem.weights[rows], ridge=problem.ridge, dtype=problem.dtype)
+    return Comparisons(
+        problem.triplets[rows],
+        problem.n_components,
+        problem.price,
+        problem.n_objects,
+        weights=None if problem.weights is None else problem.weights[rows],
+        ridge=problem.ridge,
+        dtype=problem.dtype,
+    )
+
 
 def _aligned(shape):
     "Room that begins with a cache line, so that rows span as few as can be."
     size = int(np.prod(shape))
     room = np.empty(size + 8)
     first = -room.ctypes.data // 8 % 8
-    return room[first:first + size].reshape(shape)
+    return room[first : first + size].reshape(shape)

@@ -11,28 +11,70 @@ import numpy as np
 
 # %% ../../nbs/evidence/ordinal/45_theory.ipynb #a5cf65db
 def lyapunov(
-    n_inner:int,            # m, inner steps
-    batch_size:float,       # b > 0, terms per inner step
-    step_size:float,        # > 0, eta, the factor 1/m included
-    smoothness:float=1.,    # L > 0, Lipschitz constant of each term's gradient
-    pull:float|None=None,   # beta > 0, the free constant; 4 m b eta^2 L^3, eq. (23), when left out
-)->tuple[np.ndarray, np.ndarray]: # (n_inner + 1,) reach c_t, and (n_inner,) gain Gamma_t over b eta
-    "The constants of Lemma 1: eqs. (19)-(21) and (23), where the gain of a sound setting is positive throughout."
+    n_inner: int,
+    batch_size: float,
+    step_size: float,
+    smoothness: float = 1.0,
+    pull: float | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """The constants of Lemma 1.
+
+        Eqs. (19)-(21) and (23), where the gain of a sound setting is positive throughout.
+
+        Parameters
+        ----------
+        n_inner : int
+            m, inner steps.
+        batch_size : float
+            b > 0, terms per inner step.
+        step_size : float
+            > 0, eta, the factor 1/m included.
+        smoothness : float, default=1.0
+            L > 0, Lipschitz constant of each term's gradient.
+        pull : float
+        or None, default=None
+            Beta > 0, the free constant; 4 m b eta^2 L^3, eq. (23), when left out.
+
+        Returns
+        -------
+        tuple[
+        ndarray, ndarray
+    ] of shape (n_inner + 1,)
+            Reach c_t, and (n_inner,) gain Gamma_t over b eta.
+    """
     square = batch_size * step_size**2
     pull = 4 * n_inner * square * smoothness**3 if pull is None else pull
     growth = 1 + batch_size * step_size * pull + 2 * square * smoothness**2
     with np.errstate(over='ignore'):
-        rise = np.expm1(np.arange(n_inner, -1., -1.) * math.log(growth))      # growth^(m - t) - 1
+        rise = np.expm1(np.arange(n_inner, -1.0, -1.0) * math.log(growth))  # growth^(m - t) - 1
     reach = rise * square * smoothness**3 / (growth - 1)
     return reach, 1 - reach[1:] / pull - batch_size * step_size * (smoothness + 2 * reach[1:])
 
 # %% ../../nbs/evidence/ordinal/45_theory.ipynb #0f6e3d40
-def largest_batch(
-    n_inner:int,            # m, the number that divides the SBB step
-    condition:float,        # kappa = L / epsilon > 0
-    divided:bool=False,     # an epoch makes m / b inner steps, as in the experiments, not m as in the theorems
-)->float: # the largest batch size of the guarantee; below 1 it covers no batch at all
-    "The cap on the batch size under which the squared gradient is sure to fall: eq. (24), mended."
-    if divided: return n_inner / (4 * (1 + condition)) if n_inner >= 4 * condition**3 + 2 * condition**2 else 0.
+def largest_batch(n_inner: int, condition: float, divided: bool = False) -> float:
+    """The cap on the batch size under which the squared gradient is sure to fall.
+
+    Eq. (24), mended.
+
+    Parameters
+    ----------
+    n_inner : int
+        m, the number that divides the SBB step.
+    condition : float
+        Kappa = L / epsilon > 0.
+    divided : bool, default=False
+        An epoch makes m / b inner steps, as in the experiments, not m as in the theorems.
+
+    Returns
+    -------
+    float
+        The largest batch size of the guarantee; below 1 it covers no batch at all.
+    """
+    if divided:
+        return (
+            n_inner / (4 * (1 + condition))
+            if n_inner >= 4 * condition**3 + 2 * condition**2
+            else 0.0
+        )
     first = n_inner / (condition**2 * (1 + math.sqrt(1 + 4 * n_inner / condition)))
     return min(first, n_inner / (2 * condition * (1 + math.sqrt(1 + 4 * condition))))

@@ -14,74 +14,155 @@ from ..core.streams import stream
 from .comparisons import check_comparisons, check_count
 from .losses import STE, PairLoss
 
-# %% ../../nbs/learn/ordinal/55_views.ipynb #5c2bfa4d
+# %% ../../nbs/learn/ordinal/55_views.ipynb #63d5a11e
 @dataclass(frozen=True, eq=False, init=False)
-class _ViewData:
-    "Comparisons, the number and the dimension of the maps, and a loss, checked once."
-    triplets: np.ndarray   # (n_terms, 3) or (n_terms, 4) int32
-    n_views: int           # V
-    n_components: int      # p
-    price: PairLoss        # the loss
-    n_objects: int         # n
-    temperature: float     # tau
-    ridge: float           # lambda
+class ViewComparisons:
+    """Price of the comparisons on several maps, each paying on the maps that suit it: eq. (B).
 
-    def __init__(self,
-        triplets:Any,               # (n_terms, 3) anchor, near, far, or (n_terms, 4) near pair, far pair
-        n_views:int = 2,            # maps, V
-        n_components:int = 2,       # dimension of each, p
-        loss:PairLoss = STE(),      # price of one comparison on one map
-        n_objects:int|None = None,  # n; None: largest id + 1
+    Parameters
+    ----------
+    triplets : array-like of shape (n_terms, 3)
+        Anchor, near, far, or (n_terms, 4) near pair, far pair.
+    n_views : int, default=2
+        Maps, V.
+    n_components : int, default=2
+        Dimension of each, p.
+    loss : PairLoss, default=STE()
+        Price of one comparison on one map.
+    n_objects : int or None, default=None
+        n; None: largest id + 1.
+    temperature : float, default=1.0
+        > 0, price of certainty in the shares; 1 is a mixture of the loss's chances.
+    ridge : float, default=0.01
+        >= 0, on half the mean squared length of the rows.
+    """
+
+    triplets: np.ndarray  # (n_terms, 3) or (n_terms, 4) int32
+    n_views: int  # V
+    n_components: int  # p
+    price: PairLoss  # the loss
+    n_objects: int  # n
+    temperature: float  # tau
+    ridge: float  # lambda
+
+    def __init__(
+        self,
+        triplets: Any,
+        n_views: int = 2,
+        n_components: int = 2,
+        loss: PairLoss = STE(),
+        n_objects: int | None = None,
         *,
-        temperature:float = 1.,     # > 0, price of certainty in the shares; 1 is a mixture of the loss's chances
-        ridge:float = .01,          # >= 0, on half the mean squared length of the rows
+        temperature: float = 1.0,
+        ridge: float = 0.01,
     ):
         rows = check_comparisons(triplets, n_objects)
-        for what, count in dict(n_views=n_views, n_components=n_components).items(): check_count(count, what)
-        if not temperature > 0: raise ValueError(f'temperature={temperature} is not above 0; take a small number for shares of all or nothing')
-        if not ridge >= 0: raise ValueError(f'ridge={ridge} is not a number from 0 up')
-        fields = dict(triplets=rows, n_views=int(n_views), n_components=int(n_components), price=loss.fitted(int(n_components)),
-                      n_objects=int(rows.max()) + 1 if n_objects is None else int(n_objects), temperature=float(temperature), ridge=float(ridge))
-        for name, value in fields.items(): object.__setattr__(self, name, value)
+        for what, count in dict(n_views=n_views, n_components=n_components).items():
+            check_count(count, what)
+        if not temperature > 0:
+            raise ValueError(
+                f'temperature={temperature} is not above 0; take a small number for shares of all or nothing'
+            )
+        if not ridge >= 0:
+            raise ValueError(f'ridge={ridge} is not a number from 0 up')
+        fields = dict(
+            triplets=rows,
+            n_views=int(n_views),
+            n_components=int(n_components),
+            price=loss.fitted(int(n_components)),
+            n_objects=int(rows.max()) + 1 if n_objects is None else int(n_objects),
+            temperature=float(temperature),
+            ridge=float(ridge),
+        )
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
 
-# %% ../../nbs/learn/ordinal/55_views.ipynb #63d5a11e
-class ViewComparisons(_ViewData):
-    "Price of the comparisons on several maps, each paying on the maps that suit it: eq. (B)."
     advice, dtype = 'try LBFGS, or a lower rate', np.dtype(np.float64)
+
     @property
-    def n_terms(self) -> int: return len(self.triplets)
-    def unpack(self, params): return params.reshape(self.n_views, self.n_objects, self.n_components)
-    def memory(self, dtype=None): return 8 * self.n_views * self.n_objects * self.n_components
-    def start(self, seed=0):
-        "Independent normal maps; equal ones would stay equal for ever."
+    def n_terms(self) -> int:
+        return len(self.triplets)
+
+    def unpack(self, params):
+        return params.reshape(self.n_views, self.n_objects, self.n_components)
+
+    def memory(self, dtype=None):
+        return 8 * self.n_views * self.n_objects * self.n_components
+
+    def init_params(self, seed=0):
+        """Independent normal maps; equal ones would stay equal for ever."""
         size = self.n_views * self.n_objects * self.n_components
         return stream(seed, 'start').normal(size=size) / np.sqrt(2 * self.n_components)
-    def tiny(self):
-        return ViewComparisons(np.arange(self.triplets.shape[1])[None], self.n_views, self.n_components, self.price, temperature=self.temperature)
+
+    def warmup_problem(self):
+        return ViewComparisons(
+            np.arange(self.triplets.shape[1])[None],
+            self.n_views,
+            self.n_components,
+            self.price,
+            temperature=self.temperature,
+        )
+
     def _look(self, params, rows):
         "Value of (B), shares and prices per view, and the compared pairs."
         picked = self.triplets[rows]
         edges = picked[:, :2].T, picked[:, [0, 2] if picked.shape[1] == 3 else [2, 3]].T
-        prices = [self.price(*(((points[i] - points[j])**2).sum(1) for i, j in edges)) for points in self.unpack(params)]
+        prices = [
+            self.price(*(((points[i] - points[j]) ** 2).sum(1) for i, j in edges))
+            for points in self.unpack(params)
+        ]
         cold = -np.array([price[0] for price in prices]) / self.temperature
         shares = np.exp(cold - (top := cold.max(0)))
         total = shares.sum(0)
-        loss = -self.temperature * (top + np.log(total / self.n_views)).mean() + .5 * self.ridge / self.n_objects * float(params @ params)
+        loss = -self.temperature * (
+            top + np.log(total / self.n_views)
+        ).mean() + 0.5 * self.ridge / self.n_objects * float(params @ params)
         return loss, shares / total, prices, edges
+
     def loss_and_grad(self, params, rows=slice(None)):
         loss, shares, prices, edges = self._look(params, rows)
-        out, (one, other) = self.ridge / self.n_objects * self.unpack(params), np.concatenate(edges, axis=1)
-        for points, share, (_, *slopes), grad in zip(self.unpack(params), shares, prices, out, strict=True):
-            links = sparse.coo_array((np.concatenate([share * slope for slope in slopes]) / len(share), (one, other)), shape=(self.n_objects,) * 2).tocsr()
+        out, (one, other) = (
+            self.ridge / self.n_objects * self.unpack(params),
+            np.concatenate(edges, axis=1),
+        )
+        for points, share, (_, *slopes), grad in zip(
+            self.unpack(params), shares, prices, out, strict=True
+        ):
+            links = sparse.coo_array(
+                (np.concatenate([share * slope for slope in slopes]) / len(share), (one, other)),
+                shape=(self.n_objects,) * 2,
+            ).tocsr()
             links = links + links.T
             grad += 2 * (links.sum(axis=1)[:, None] * points - links @ points)
         return float(loss), out.ravel()
-    def loss(self, params): return float(self._look(params, slice(None))[0])
-    def grad(self, params): return self.loss_and_grad(params)[1]
-    def draw(self, rng, size): return rng.integers(self.n_terms, size=size)
-    def loss_at(self, params, batch): return float(self._look(params, np.atleast_1d(batch))[0])
+
+    def loss(self, params):
+        return float(self._look(params, slice(None))[0])
+
+    def grad(self, params):
+        return self.loss_and_grad(params)[1]
+
+    def draw(self, rng, size):
+        return rng.integers(self.n_terms, size=size)
+
+    def loss_at(self, params, batch):
+        return float(self._look(params, np.atleast_1d(batch))[0])
+
     loss_on = loss_at
-    def grad_at(self, params, batch): return self.loss_and_grad(params, np.atleast_1d(batch))[1]
-    def shares(self, params:np.ndarray) -> np.ndarray: # (n_terms, n_views) >= 0, rows summing to 1
-        "How much of each comparison each map explains: eq. (B)."
+
+    def grad_at(self, params, batch):
+        return self.loss_and_grad(params, np.atleast_1d(batch))[1]
+
+    def shares(self, params: np.ndarray) -> np.ndarray:
+        """How much of each comparison each map explains: eq. (B).
+
+        Parameters
+        ----------
+        params : ndarray
+
+        Returns
+        -------
+        ndarray of shape (n_terms, n_views)
+            >= 0, rows summing to 1.
+        """
         return self._look(params, slice(None))[1].T

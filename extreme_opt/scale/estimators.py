@@ -13,31 +13,71 @@ import numpy as np
 from .sharded import Sharded, local_client
 
 # %% ../../nbs/engine/scale/35_estimators.ipynb #d5d2e90e
-_SUMS = ('n_samples', 'loss', 'grad', 'loss_and_grad', 'curvature_times', 'curvature_probe', 'curvature_at', 'bound_at')
-ON_WORKERS = dict(softmax=('lbfgs',), similarity=('newton', 'gd', 'adagrad'), ordinal=('gd', 'lbfgs'), bound=('bm', 'newton', 'lbfgs'))
+_SUMS = (
+    'n_samples',
+    'loss',
+    'grad',
+    'loss_and_grad',
+    'ggn_vp',
+    'hutchinson_diagonal',
+    'curvature_at',
+    'quadratic_bound',
+)
+ON_WORKERS = dict(
+    softmax=('lbfgs',),
+    similarity=('newton', 'gd', 'adagrad'),
+    ordinal=('gd', 'lbfgs'),
+    bound=('bm', 'newton', 'lbfgs'),
+)
+
 
 def _check_solver(problem, solver):
     "Refuse a solver that needs more than sums over all rows."
-    inner = getattr(solver, 'solver', solver)       # averages and judges stand around another solver
-    missing = [f'`{name}`' for name in inner.needs if name not in _SUMS] + ['batches of rows'] * hasattr(inner, 'batch_size')
-    if not missing: return
-    fit = ', '.join(f'"{name}"' for name in ON_WORKERS.get(type(problem).__module__.split('.')[1], ()))
-    raise TypeError(f'{type(inner).__name__} needs {" and ".join(missing)}, which stay in one process; with client= take one of solver={fit}, '
-                    'which gives what it gives without a client, or leave client=None')
+    inner = getattr(solver, 'solver', solver)  # averages and judges stand around another solver
+    missing = [f'`{name}`' for name in inner.needs if name not in _SUMS] + [
+        'batches of rows'
+    ] * hasattr(inner, 'batch_size')
+    if not missing:
+        return
+    fit = ', '.join(
+        f'"{name}"' for name in ON_WORKERS.get(type(problem).__module__.split('.')[1], ())
+    )
+    raise TypeError(
+        f'{type(inner).__name__} needs {" and ".join(missing)}, which stay in one process; with client= take one of solver={fit}, '
+        'which gives what it gives without a client, or leave client=None'
+    )
+
 
 @contextmanager
 def lent(
-    problem:Any,               # the whole problem, which is here
-    solver:Any,                # what an estimator made of its settings
-    client:Any,                # dask client, or "local" for two processes of this machine, gone after the run
-    params:np.ndarray|None=None, # (n_params,) first point
-)->Iterator[tuple]: # problem with its rows on workers, solver, first point
-    "What an estimator runs when it is given a client."
+    problem: Any, solver: Any, client: Any, params: np.ndarray | None = None
+) -> Iterator[tuple]:
+    """What an estimator runs when it is given a client.
+
+    Parameters
+    ----------
+    problem : object
+        The whole problem, which is here.
+    solver : object
+        What an estimator made of its settings.
+    client : object
+        Dask client, or "local" for two processes of this machine, gone after the run.
+    params : ndarray or None of shape (n_params,), default=None
+        First point.
+
+    Returns
+    -------
+    Iterator[tuple]
+        Problem with its rows on workers, solver, first point.
+    """
     local = isinstance(client, str) and client == 'local'
     if not local and not (hasattr(client, 'submit') and hasattr(client, 'scatter')):
-        raise ValueError(f'client={client!r:.80} is no dask client, so the fit runs in one process only with client=None; give distributed.Client(...) or "local"')
+        raise ValueError(
+            f'client={client!r:.80} is no dask client, so the fit runs in one process only with client=None; give distributed.Client(...) or "local"'
+        )
     _check_solver(problem, solver)
     if not local:
         yield Sharded(problem, client), solver, params
         return
-    with local_client(2) as own: yield Sharded(problem, own), solver, params
+    with local_client(2) as own:
+        yield Sharded(problem, own), solver, params

@@ -19,141 +19,317 @@ from ..core.checkpoint import replace_file
 from ..core.linalg import check_sparse
 
 # %% ../../nbs/engine/scale/25_files.ipynb #b0e21200
-def open_file(
-    path:str|Path,     # on a disk that all workers see, or anything with :// that fsspec knows
-)->Any: # a binary file
-    "Open a file, wherever it is."
-    if '://' not in str(path): return open(path, 'rb')
-    try: import fsspec
-    except ImportError: raise ImportError("addresses need fsspec; run pip install 'extreme_opt[scale]'") from None
+def open_file(path: str | Path) -> Any:
+    """Open a file, wherever it is.
+
+    Parameters
+    ----------
+    path : str or Path
+        On a disk that all workers see, or anything with :// that fsspec knows.
+
+    Returns
+    -------
+    object
+        a binary file.
+    """
+    if '://' not in str(path):
+        return open(path, 'rb')
+    try:
+        import fsspec
+    except ImportError:
+        raise ImportError("addresses need fsspec; run pip install 'extreme_opt[scale]'") from None
     return fsspec.open(str(path), 'rb').open()
 
-def read_svmlight(
-    path:str|Path,               # text, one row a line
-    n_features:int|None = None,  # columns; None: the largest that occurs
-)->dict: # features CSR float64, labels
-    "Lines of `label column:value ...`; a broken one is named with its file and its row."
-    labels, columns, values, starts = [], [], [], [0]
+
+def read_svmlight(path: str | Path, n_features: int | None = None) -> dict:
+    """Lines of `label column:value ...`; a broken one is named with its file and its row.
+
+    Parameters
+    ----------
+    path : str or Path
+        Text, one row a line.
+    n_features : int or None, default=None
+        Columns; None: the largest that occurs.
+
+    Returns
+    -------
+    dict
+        Features CSR float64, labels.
+    """
+    labels = []
+    columns = []
+    values = []
+    starts = [0]
     with open_file(path) as file:
         for row, line in enumerate(file):
             fields = line.split(b'#')[0].split()
-            if not fields: continue
+            if not fields:
+                continue
             try:
                 labels.append(float(fields[0]))
                 cells = [field.split(b':') for field in fields[1:]]
-                columns += [int(column) - 1 for column, _ in cells]; values += [float(value) for _, value in cells]
-                if not 0 <= min(columns[starts[-1]:], default=0) <= max(columns[starts[-1]:], default=0) < 2**31 - 1: raise ValueError
-                if not all(map(math.isfinite, [labels[-1], *values[starts[-1]:]])): raise ValueError
+                columns += [int(column) - 1 for column, _ in cells]
+                values += [float(value) for _, value in cells]
+                if (
+                    not 0
+                    <= min(columns[starts[-1] :], default=0)
+                    <= max(columns[starts[-1] :], default=0)
+                    < 2**31 - 1
+                ):
+                    raise ValueError
+                if not all(map(math.isfinite, [labels[-1], *values[starts[-1] :]])):
+                    raise ValueError
             except ValueError:
-                raise ValueError(f'{path}, row {row}: {line[:40].decode(errors="replace")!r} is not "label column:value ..." '
-                                 'of finite numbers with columns from 1; drop it') from None
+                raise ValueError(
+                    f'{path}, row {row}: {line[:40].decode(errors="replace")!r} is not "label column:value ..." '
+                    'of finite numbers with columns from 1; drop it'
+                ) from None
             starts.append(len(columns))
     width = max(columns, default=-1) + 1 if n_features is None else n_features
-    if max(columns, default=-1) >= width: raise ValueError(f'{path} has column {max(columns) + 1}, but n_features={width}; give more')
-    return dict(features=scipy.sparse.csr_array((values, columns, starts), (len(labels), width)), labels=np.array(labels))
+    if max(columns, default=-1) >= width:
+        raise ValueError(f'{path} has column {max(columns) + 1}, but n_features={width}; give more')
+    return dict(
+        features=scipy.sparse.csr_array((values, columns, starts), (len(labels), width)),
+        labels=np.array(labels),
+    )
 
 # %% ../../nbs/engine/scale/25_files.ipynb #feb4e774
-def read_npz(
-    path:str|Path,     # made by `np.savez`, or by `save_part`
-)->dict: # name -> array or CSR
-    "Arrays by name."
+def read_npz(path: str | Path) -> dict:
+    """Arrays by name.
+
+    Parameters
+    ----------
+    path : str or Path
+        Made by `np.savez`, or by `save_part`.
+
+    Returns
+    -------
+    dict
+        Name -> array or CSR.
+    """
     with open_file(path) as file:
         try:
-            with np.load(file, allow_pickle=False) as content: found = {name: content[name] for name in content.files}
-        except OSError: raise
-        except Exception as error:   # whatever the bytes of another file may provoke in zip and npy
-            raise ValueError(f'{path} is cut short or no .npz of arrays ({type(error).__name__}); write it again') from None
+            with np.load(file, allow_pickle=False) as content:
+                found = {name: content[name] for name in content.files}
+        except OSError:
+            raise
+        except Exception as error:  # whatever the bytes of another file may provoke in zip and npy
+            raise ValueError(
+                f'{path} is cut short or no .npz of arrays ({type(error).__name__}); write it again'
+            ) from None
     return _with_csr(found, path)
 
-def read_maps(
-    path:str|Path,     # folder of .npy files
-)->dict: # name -> memory map, or CSR of memory maps
-    "Arrays by name, left on the disk until they are touched."
-    if '://' in str(path): raise ValueError(f'{path} is no folder of this machine, but memory maps need one; write .npz files')
-    if not Path(path).is_dir(): raise FileNotFoundError(2, 'no such folder', str(path))
-    return _with_csr({file.stem: np.load(file, mmap_mode='r', allow_pickle=False) for file in sorted(Path(path).glob('*.npy'))}, path)
+
+def read_maps(path: str | Path) -> dict:
+    """Arrays by name, left on the disk until they are touched.
+
+    Parameters
+    ----------
+    path : str or Path
+        Folder of .npy files.
+
+    Returns
+    -------
+    dict
+        Name -> memory map, or CSR of memory maps.
+    """
+    if '://' in str(path):
+        raise ValueError(
+            f'{path} is no folder of this machine, but memory maps need one; write .npz files'
+        )
+    if not Path(path).is_dir():
+        raise FileNotFoundError(2, 'no such folder', str(path))
+    return _with_csr(
+        {
+            file.stem: np.load(file, mmap_mode='r', allow_pickle=False)
+            for file in sorted(Path(path).glob('*.npy'))
+        },
+        path,
+    )
+
 
 def _with_csr(found, path):
     "The four arrays of a CSR matrix as one matrix, with every index checked."
     for name in [name.removesuffix('_indptr') for name in found if name.endswith('_indptr')]:
         parts = [f'{name}_{part}' for part in ('data', 'indices', 'indptr', 'shape')]
         lost = [part for part in parts if part not in found]
-        if lost: raise ValueError(f'{path} has {name}_indptr, but no {lost[0]}; save the matrix again with save_part')
+        if lost:
+            raise ValueError(
+                f'{path} has {name}_indptr, but no {lost[0]}; save the matrix again with save_part'
+            )
         data, indices, indptr, shape = (found.pop(part) for part in parts)
-        try: found[name] = check_sparse(scipy.sparse.csr_array((data, indices, indptr), tuple(int(size) for size in shape)), name)
-        except (ValueError, TypeError) as error: raise ValueError(f'{path}: {name} is no CSR matrix: {error}') from None
+        try:
+            found[name] = check_sparse(
+                scipy.sparse.csr_array((data, indices, indptr), tuple(int(size) for size in shape)),
+                name,
+            )
+        except (ValueError, TypeError) as error:
+            raise ValueError(f'{path}: {name} is no CSR matrix: {error}') from None
     return found
 
-def read_parquet(
-    path:str|Path,     # one file of a partitioned table
-)->dict: # name -> column
-    "Columns by name; a column of lists of one length is a table."
-    try: import pandas; import pyarrow  # noqa: F401
-    except ImportError: raise ImportError(f'{path} needs pandas and pyarrow to be read; run pip install pandas pyarrow, or write .npz files') from None
-    with open_file(path) as file: table = pandas.read_parquet(file)
-    return {name: np.stack(column.tolist()) if column.dtype == object and len(column) and not isinstance(column.iloc[0], str) else column.to_numpy()
-            for name, column in table.items()}
+
+def read_parquet(path: str | Path) -> dict:
+    """Columns by name; a column of lists of one length is a table.
+
+    Parameters
+    ----------
+    path : str or Path
+        One file of a partitioned table.
+
+    Returns
+    -------
+    dict
+        Name -> column.
+    """
+    try:
+        import pandas
+        import pyarrow  # noqa: F401
+    except ImportError:
+        raise ImportError(
+            f'{path} needs pandas and pyarrow to be read; run pip install pandas pyarrow, or write .npz files'
+        ) from None
+    with open_file(path) as file:
+        table = pandas.read_parquet(file)
+    return {
+        name: np.stack(column.tolist())
+        if column.dtype == object and len(column) and not isinstance(column.iloc[0], str)
+        else column.to_numpy()
+        for name, column in table.items()
+    }
 
 # %% ../../nbs/engine/scale/25_files.ipynb #a1012170
-_READERS = {'.npz': read_npz, '.parquet': read_parquet, **dict.fromkeys(('.svm', '.svmlight', '.libsvm', '.txt'), read_svmlight)}
+_READERS = {
+    '.npz': read_npz,
+    '.parquet': read_parquet,
+    **dict.fromkeys(('.svm', '.svmlight', '.libsvm', '.txt'), read_svmlight),
+}
 
-def save_part(
-    path:str|Path,     # .npz file, or a folder to make for memory maps
-    **columns:Any,     # arrays and CSR matrices by name
-)->Path: # the same
-    "Write what `read_npz` and `read_maps` read."
-    flat:dict = {}
+
+def save_part(path: str | Path, **columns: Any) -> Path:
+    """Write what `read_npz` and `read_maps` read.
+
+    Parameters
+    ----------
+    path : str or Path
+        .npz file, or a folder to make for memory maps.
+    **columns : object
+        Arrays and CSR matrices by name.
+
+    Returns
+    -------
+    Path
+        The same.
+    """
+    flat: dict = {}
     for name, value in columns.items():
-        if not scipy.sparse.issparse(value): flat[name] = np.asarray(value); continue
+        if not scipy.sparse.issparse(value):
+            flat[name] = np.asarray(value)
+            continue
         rows = scipy.sparse.csr_array(value)
-        flat |= {f'{name}_data': rows.data, f'{name}_indices': rows.indices, f'{name}_indptr': rows.indptr, f'{name}_shape': np.array(rows.shape)}
+        flat |= {
+            f'{name}_data': rows.data,
+            f'{name}_indices': rows.indices,
+            f'{name}_indptr': rows.indptr,
+            f'{name}_shape': np.array(rows.shape),
+        }
     path = Path(path)
     if path.suffix == '.npz':
         replace_file(path, lambda file: np.savez(file, **flat))
         return path
     path.mkdir(parents=True, exist_ok=True)
-    for name, value in flat.items(): np.save(path/f'{name}.npy', value)
+    for name, value in flat.items():
+        np.save(path / f'{name}.npy', value)
     return path
 
 # %% ../../nbs/engine/scale/25_files.ipynb #f795bebc
 @dataclass(frozen=True)
 class Recipe:
-    "How to make one part of a problem from one file."
-    path: Any                  # the file
-    make: Callable             # columns by name -> problem on these rows
-    read: Callable | None = None   # file -> columns; None: by the ending
-    def __call__(self)->Any: # a problem
+    """How to make one part of a problem from one file.
+
+    Parameters
+    ----------
+    path : object
+        The file.
+    make : Callable
+        Columns by name -> problem on these rows.
+    read : Callable or None, default=None
+        File -> columns; None: by the ending.
+    """
+
+    path: Any
+    make: Callable
+    read: Callable | None = None
+
+    def __call__(self) -> Any:  # a problem
         "Read, and make; what is wrong is said with the name of the file."
         kind = Path(str(self.path)).suffix.lower()
-        if self.read is None and kind not in _READERS and kind: raise ValueError(f'{self.path} ends in {kind!r}, which is none of {", ".join(_READERS)}; give read=')
+        if self.read is None and kind not in _READERS and kind:
+            raise ValueError(
+                f'{self.path} ends in {kind!r}, which is none of {", ".join(_READERS)}; give read='
+            )
         read = self.read or _READERS.get(kind, read_maps)
-        try: columns = read(self.path)
-        except (OSError, ImportError): raise
-        except Exception as error: raise ValueError(_once(self.path, error)) from None
-        try: return self.make(columns)
-        except KeyError as error: raise ValueError(f'{self.path} has no {error}; it holds {", ".join(columns)}') from None
-        except (ValueError, TypeError) as error: raise ValueError(_once(self.path, error)) from None
+        try:
+            columns = read(self.path)
+        except (OSError, ImportError):
+            raise
+        except Exception as error:
+            raise ValueError(_once(self.path, error)) from None
+        try:
+            return self.make(columns)
+        except KeyError as error:
+            raise ValueError(f'{self.path} has no {error}; it holds {", ".join(columns)}') from None
+        except (ValueError, TypeError) as error:
+            raise ValueError(_once(self.path, error)) from None
+
 
 def _once(path, error):
     text = ' '.join(str(error).split()) or type(error).__name__
     return text if str(path) in text else f'{path}: {text}'
 
-def file_parts(
-    paths:Sequence,        # one file per part
-    make:Callable,         # columns by name -> problem on these rows
-    read:Callable|None = None, # file -> columns; None: by the ending
-)->list[Recipe]:
-    "Recipes, for `Sharded.of`."
+
+def file_parts(paths: Sequence, make: Callable, read: Callable | None = None) -> list[Recipe]:
+    """Recipes, for `Sharded.of`.
+
+    Parameters
+    ----------
+    paths : Sequence
+        One file per part.
+    make : Callable
+        Columns by name -> problem on these rows.
+    read : Callable or None, default=None
+        File -> columns; None: by the ending.
+
+    Returns
+    -------
+    list[Recipe]
+    """
     paths = list(paths)
-    if not paths: raise ValueError('no file is named; a pattern that matches nothing gives an empty list')
+    if not paths:
+        raise ValueError('no file is named; a pattern that matches nothing gives an empty list')
     return [Recipe(str(path), make, read) for path in paths]
 
-def delayed_parts(
-    pieces:Any,            # list of dask delayed objects, or a dask DataFrame
-    make:Callable,         # what a piece computes to (a pandas DataFrame for a dask one) -> problem on these rows
-)->list[Callable]:
-    "The same from what dask has not computed yet."
-    pieces = pieces.to_delayed() if hasattr(pieces, 'to_delayed') else pieces
-    return [partial(_computed, piece, make) for piece in np.ravel(np.array(pieces, dtype=object)).tolist()]
 
-def _computed(piece, make): return make(piece.compute(scheduler='synchronous'))
+def delayed_parts(pieces: Any, make: Callable) -> list[Callable]:
+    """The same from what dask has not computed yet.
+
+    Parameters
+    ----------
+    pieces : object
+        List of dask delayed objects, or a dask DataFrame.
+    make : Callable
+        What a piece computes to (a pandas DataFrame for a dask one) -> problem on these
+        rows.
+
+    Returns
+    -------
+    list[Callable]
+    """
+    pieces = pieces.to_delayed() if hasattr(pieces, 'to_delayed') else pieces
+    return [
+        partial(_computed, piece, make)
+        for piece in np.ravel(np.array(pieces, dtype=object)).tolist()
+    ]
+
+
+def _computed(piece, make):
+    return make(piece.compute(scheduler='synchronous'))

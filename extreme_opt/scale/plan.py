@@ -13,82 +13,227 @@ from dataclasses import dataclass
 # %% ../../nbs/engine/scale/40_plan.ipynb #c4807c4d
 @dataclass(frozen=True)
 class Machine:
-    "What a cluster of equal workers can do."
-    per_product: float          # c > 0, seconds of a multiply-add on one worker
-    latency: float              # l >= 0, seconds of a message without content
-    bandwidth: float = 1.25e9   # B > 0, bytes a second; 1.25e9 is a network of 10 Gbit/s
-    memory: float = 16e9        # bytes that a worker has
+    """What a cluster of equal workers can do.
+
+    Parameters
+    ----------
+    per_product : float
+        c > 0, seconds of a multiply-add on one worker.
+    latency : float
+        l >= 0, seconds of a message without content.
+    bandwidth : float, default=1.25e9
+        B > 0, bytes a second; 1.25e9 is a network of 10 Gbit/s.
+    memory : float, default=16e9
+        Bytes that a worker has.
+    """
+
+    per_product: float
+    latency: float
+    bandwidth: float = 1.25e9
+    memory: float = 16e9
+
 
 @dataclass(frozen=True)
 class Task:
-    "What a pass of a problem needs."
-    products: float     # F, multiply-adds in all
-    n_shared: int       # D, parameters that all need
-    data_bytes: float   # of all rows
-    itemsize: int = 4   # b, bytes of a parameter
+    """What a pass of a problem needs.
+
+    Parameters
+    ----------
+    products : float
+        F, multiply-adds in all.
+    n_shared : int
+        D, parameters that all need.
+    data_bytes : float
+        Of all rows.
+    itemsize : int, default=4
+        b, bytes of a parameter.
+    """
+
+    products: float
+    n_shared: int
+    data_bytes: float
+    itemsize: int = 4
+
 
 @dataclass(frozen=True)
 class Plan:
-    "What to expect."
-    seconds: float      # of a pass
-    share: float        # in (0, 1], of the time spent on the work itself
-    sent: float         # bytes on all wires
-    held: float         # bytes that a worker holds
-    fits: bool          # whether it has that much
+    """What to expect.
 
-def forecast(
-    task:Task,          # the problem
-    machine:Machine,    # the cluster
-    n_workers:int,      # W, from 1 up
-)->Plan:
-    "Time, bytes and memory of one pass: eq. (1)."
-    if n_workers < 1: raise ValueError(f'n_workers={n_workers} is not a number from 1 up')
+    Parameters
+    ----------
+    seconds : float
+        Of a pass.
+    share : float
+        In (0, 1], of the time spent on the work itself.
+    sent : float
+        Bytes on all wires.
+    held : float
+        Bytes that a worker holds.
+    fits : bool
+        Whether it has that much.
+    """
+
+    seconds: float
+    share: float
+    sent: float
+    held: float
+    fits: bool
+
+
+def forecast(task: Task, machine: Machine, n_workers: int) -> Plan:
+    """Time, bytes and memory of one pass: eq. (1).
+
+    Parameters
+    ----------
+    task : Task
+        The problem.
+    machine : Machine
+        The cluster.
+    n_workers : int
+        W, from 1 up.
+
+    Returns
+    -------
+    Plan
+    """
+    if n_workers < 1:
+        raise ValueError(f'n_workers={n_workers} is not a number from 1 up')
     work, size = machine.per_product * task.products / n_workers, task.itemsize * task.n_shared
-    seconds = work + 2 * math.ceil(math.log2(2 * n_workers)) * (machine.latency + size / machine.bandwidth)
-    held = task.data_bytes / n_workers + 4 * size       # parameters, gradient, one of each on the way
-    return Plan(seconds, work / seconds, 2. * size * (n_workers + 1), held, held <= machine.memory)
+    seconds = work + 2 * math.ceil(math.log2(2 * n_workers)) * (
+        machine.latency + size / machine.bandwidth
+    )
+    held = task.data_bytes / n_workers + 4 * size  # parameters, gradient, one of each on the way
+    return Plan(seconds, work / seconds, 2.0 * size * (n_workers + 1), held, held <= machine.memory)
 
-def best_workers(
-    task:Task,          # the problem
-    machine:Machine,    # the cluster
-)->float: # more than this make a pass slower
-    "Where work and messages balance: eq. (2)."
-    return math.log(2) / 2 * machine.per_product * task.products / (machine.latency + task.itemsize * task.n_shared / machine.bandwidth)
+
+def best_workers(task: Task, machine: Machine) -> float:
+    """Where work and messages balance: eq. (2).
+
+    Parameters
+    ----------
+    task : Task
+        The problem.
+    machine : Machine
+        The cluster.
+
+    Returns
+    -------
+    float
+        More than this make a pass slower.
+    """
+    return (
+        math.log(2)
+        / 2
+        * machine.per_product
+        * task.products
+        / (machine.latency + task.itemsize * task.n_shared / machine.bandwidth)
+    )
 
 # %% ../../nbs/engine/scale/40_plan.ipynb #23c2d44a
-def softmax_task(
-    n_samples:float,        # N
-    n_classes:int,          # K
-    n_features:int,         # D
-    per_row:float,          # nonzero columns of a row
-)->Task:
-    "The exact gradient of a softmax or of a bound: two products of the scores."
-    return Task(2. * n_samples * per_row * n_classes, n_classes * n_features, 8. * n_samples * per_row)
+def softmax_task(n_samples: float, n_classes: int, n_features: int, per_row: float) -> Task:
+    """The exact gradient of a softmax or of a bound: two products of the scores.
+
+    Parameters
+    ----------
+    n_samples : float
+        N.
+    n_classes : int
+        K.
+    n_features : int
+        D.
+    per_row : float
+        Nonzero columns of a row.
+
+    Returns
+    -------
+    Task
+    """
+    return Task(
+        2.0 * n_samples * per_row * n_classes, n_classes * n_features, 8.0 * n_samples * per_row
+    )
+
 
 def rotation_task(
-    n_samples:float,        # N
-    n_classes:int,          # K
-    n_features:int,         # D
-    per_row:float,          # nonzero columns of a row
-    n_others:int = 5,       # m, other classes of a block
-    n_blocks:int = 1,       # S
-)->Task:
-    "A pass of rotating blocks: the label, and m classes per block, two products each."
-    return Task(2. * n_samples * per_row * (1 + n_others * n_blocks), n_classes * n_features, 8. * n_samples * per_row)
+    n_samples: float,
+    n_classes: int,
+    n_features: int,
+    per_row: float,
+    n_negatives: int = 5,
+    n_blocks: int = 1,
+) -> Task:
+    """A pass of rotating blocks: the label, and m classes per block, two products each.
 
-def pairs_task(
-    n_pairs:float,          # observed
-    n_entities:float,       # of both sides
-    n_components:int,       # k
-    n_tower:int,            # parameters of both towers
-)->Task:
-    "A gradient of the similarity problem: observed pairs, Gramians, towers forward and backward."
-    return Task(3. * n_pairs * n_components + 3. * n_entities * n_components**2 + 3. * n_entities * n_tower / 2, n_tower, 12. * n_pairs)
+    Parameters
+    ----------
+    n_samples : float
+        N.
+    n_classes : int
+        K.
+    n_features : int
+        D.
+    per_row : float
+        Nonzero columns of a row.
+    n_negatives : int, default=5
+        m, other classes of a block.
+    n_blocks : int, default=1
+        S.
 
-def comparisons_task(
-    n_comparisons:float,    # n
-    n_objects:float,        # rows of the map
-    n_components:int,       # p
-)->Task:
-    "A full gradient of the ordinal problem."
-    return Task(8. * n_comparisons * n_components, int(n_objects * n_components), 12. * n_comparisons)
+    Returns
+    -------
+    Task
+    """
+    return Task(
+        2.0 * n_samples * per_row * (1 + n_negatives * n_blocks),
+        n_classes * n_features,
+        8.0 * n_samples * per_row,
+    )
+
+
+def pairs_task(n_pairs: float, n_entities: float, n_components: int, n_tower: int) -> Task:
+    """A gradient of the similarity problem.
+
+    Observed pairs, Gramians, towers forward and backward.
+
+    Parameters
+    ----------
+    n_pairs : float
+        Observed.
+    n_entities : float
+        Of both sides.
+    n_components : int
+        k.
+    n_tower : int
+        Parameters of both towers.
+
+    Returns
+    -------
+    Task
+    """
+    return Task(
+        3.0 * n_pairs * n_components
+        + 3.0 * n_entities * n_components**2
+        + 3.0 * n_entities * n_tower / 2,
+        n_tower,
+        12.0 * n_pairs,
+    )
+
+
+def comparisons_task(n_comparisons: float, n_objects: float, n_components: int) -> Task:
+    """A full gradient of the ordinal problem.
+
+    Parameters
+    ----------
+    n_comparisons : float
+        n.
+    n_objects : float
+        Rows of the map.
+    n_components : int
+        p.
+
+    Returns
+    -------
+    Task
+    """
+    return Task(
+        8.0 * n_comparisons * n_components, int(n_objects * n_components), 12.0 * n_comparisons
+    )

@@ -16,178 +16,413 @@ import numpy as np
 # %% ../../nbs/engine/scale/10_shards.ipynb #0c867ff2
 @dataclass(frozen=True, eq=False)
 class Part:
-    "Some rows of a problem, as a problem."
-    problem: Any                    # the same formulation on these rows
-    share: float = 1.               # what it counts in the whole: c of eq. (1)
-    own: np.ndarray | None = None   # (n_own,) int places in the whole parameters that this part alone needs, after all shared ones
-    n_rows: int = 0                 # samples, comparisons, or left entities
+    """Some rows of a problem, as a problem.
 
-def cuts(
-    n_rows:int,   # rows to share out
-    n_parts:int,  # parts wished for, at least 1
-)->list[np.ndarray]: # at most n_rows of them, none empty: row ids
-    "Consecutive rows, as even as can be; more parts than rows give one row each."
-    if int(n_parts) != n_parts or n_parts < 1: raise ValueError(f'n_shards={n_parts} is not a whole number from 1 up')
+    Parameters
+    ----------
+    problem : object
+        The same formulation on these rows.
+    share : float, default=1.0
+        What it counts in the whole: c of eq. (1).
+    own : ndarray or None, default=None
+    n_rows : int, default=0
+        Samples, comparisons, or left entities.
+    """
+
+    problem: Any
+    share: float = 1.0
+    own: np.ndarray | None = (
+        None  # (n_own,) int places in the whole parameters that this part alone needs, after all shared ones
+    )
+    n_rows: int = 0
+
+
+def cuts(n_rows: int, n_parts: int) -> list[np.ndarray]:
+    """Consecutive rows, as even as can be; more parts than rows give one row each.
+
+    Parameters
+    ----------
+    n_rows : int
+        Rows to share out.
+    n_parts : int
+        Parts wished for, at least 1.
+
+    Returns
+    -------
+    list[ndarray]
+        At most n_rows of them, none empty: row ids.
+    """
+    if int(n_parts) != n_parts or n_parts < 1:
+        raise ValueError(f'n_shards={n_parts} is not a whole number from 1 up')
     return np.array_split(np.arange(n_rows), min(int(n_parts), n_rows))
 
 # %% ../../nbs/engine/scale/10_shards.ipynb #67371a32
-def column_weights(
-    problem:Any,  # a LogLinear
-)->np.ndarray|None: # (n_features,) >= 0, weighted squares of the columns; None with a feature map
-    "What is in each column; 0 where it is empty."
-    if problem.feature_map is not None: return None
+def column_weights(problem: Any) -> np.ndarray | None:
+    """What is in each column; 0 where it is empty.
+
+    Parameters
+    ----------
+    problem : object
+        a LogLinear.
+
+    Returns
+    -------
+    ndarray or None of shape (n_features,)
+        >= 0, weighted squares of the columns; None with a feature map.
+    """
+    if problem.feature_map is not None:
+        return None
     return np.asarray(problem._weights @ (problem.features * problem.features), dtype=np.float64)
 
-def know_columns(
-    part:Any,                  # a LogLinear on some rows
-    filled:np.ndarray|None,    # (n_features,) `column_weights` of the whole
-)->None:
-    "Only columns that are empty in the whole get a curvature of their own."
+
+def know_columns(part: Any, filled: np.ndarray | None) -> None:
+    """Only columns that are empty in the whole get a curvature of their own.
+
+    Parameters
+    ----------
+    part : object
+        a LogLinear on some rows.
+    filled : ndarray or None of shape (n_features,)
+        `column_weights` of the whole.
+    """
     own = column_weights(part)
-    if own is not None and filled is not None: vars(part)['_column_squares'] = np.where(filled > 0, own, part.total_weight)
+    if own is not None and filled is not None:
+        vars(part)['_column_squares'] = np.where(filled > 0, own, part.total_weight)
 
 # %% ../../nbs/engine/scale/10_shards.ipynb #98a862c9
-def bound_parts(
-    problem:Any,  # a LogLinear
-    n_parts:int,  # parts wished for
-)->list[Part]:
-    "Parts of the samples; a part whose samples all have weight 0 is left out."
-    weights = np.ones(problem.n_samples) if problem.sample_weight is None else np.asarray(problem.sample_weight)
-    parts = [Part(problem.take(rows), n_rows=len(rows)) for rows in cuts(problem.n_samples, n_parts) if weights[rows].any()]
+def bound_parts(problem: Any, n_parts: int) -> list[Part]:
+    """Parts of the samples; a part whose samples all have weight 0 is left out.
+
+    Parameters
+    ----------
+    problem : object
+        a LogLinear.
+    n_parts : int
+        Parts wished for.
+
+    Returns
+    -------
+    list[Part]
+    """
+    weights = (
+        np.ones(problem.n_samples)
+        if problem.sample_weight is None
+        else np.asarray(problem.sample_weight)
+    )
+    parts = [
+        Part(problem.take(rows), n_rows=len(rows))
+        for rows in cuts(problem.n_samples, n_parts)
+        if weights[rows].any()
+    ]
     filled = column_weights(problem)
-    for part in parts: know_columns(part.problem, filled)
+    for part in parts:
+        know_columns(part.problem, filled)
     return parts
 
-def softmax_parts(
-    problem:Any,  # a DoubleSum, a FullSoftmax, or one of them with weights
-    n_parts:int,  # parts wished for
-)->list[Part]:
-    "Parts of the samples, each with its own log-normalisers where the problem has them."
-    weights, n_own = getattr(problem, 'row_weights', None), problem.start().size - problem.n_weights
-    kept = [(rows, 1. if weights is None else float(weights[rows].mean())) for rows in cuts(problem.n_samples, n_parts)]
+
+def softmax_parts(problem: Any, n_parts: int) -> list[Part]:
+    """Parts of the samples, each with its own log-normalizers where the problem has them.
+
+    Parameters
+    ----------
+    problem : object
+        a DoubleSum, a FullSoftmax, or one of them with weights.
+    n_parts : int
+        Parts wished for.
+
+    Returns
+    -------
+    list[Part]
+    """
+    weights = getattr(problem, 'row_weights', None)
+    n_own = problem.init_params().size - problem.n_weights
+    kept = [
+        (rows, 1.0 if weights is None else float(weights[rows].mean()))
+        for rows in cuts(problem.n_samples, n_parts)
+    ]
     kept = [(rows, share) for rows, share in kept if share > 0]
-    excess = problem.n_samples / sum(len(rows) for rows, _ in kept)      # the ridge of rows left out
-    return [Part(replace(problem.take(rows), ridge=problem.ridge * excess / share), share, problem.n_weights + rows if n_own else None, len(rows))
-            for rows, share in kept]
+    excess = problem.n_samples / sum(len(rows) for rows, _ in kept)  # the ridge of rows left out
+    return [
+        Part(
+            replace(problem.take(rows), ridge=problem.ridge * excess / share),
+            share,
+            problem.n_weights + rows if n_own else None,
+            len(rows),
+        )
+        for rows, share in kept
+    ]
 
 # %% ../../nbs/engine/scale/10_shards.ipynb #7861bb82
-def ordinal_parts(
-    problem:Any,  # a Comparisons
-    n_parts:int,  # parts wished for
-)->list[Part]:
-    "Parts of the comparisons; a part whose comparisons all have weight 0 is left out."
+def ordinal_parts(problem: Any, n_parts: int) -> list[Part]:
+    """Parts of the comparisons; a part whose comparisons all have weight 0 is left out.
+
+    Parameters
+    ----------
+    problem : object
+        a Comparisons.
+    n_parts : int
+        Parts wished for.
+
+    Returns
+    -------
+    list[Part]
+    """
     weights, parts = problem.weights, []
     for rows in cuts(problem.n_terms, n_parts):
-        share = len(rows) / problem.n_terms if weights is None else float(weights[rows].sum() / weights.sum())
-        if not share: continue
-        parts.append(Part(type(problem)(problem.triplets[rows], problem.n_components, problem.price, problem.n_objects, ridge=problem.ridge,
-                                        weights=None if weights is None else weights[rows], dtype=problem.dtype), share, n_rows=len(rows)))
+        share = (
+            len(rows) / problem.n_terms
+            if weights is None
+            else float(weights[rows].sum() / weights.sum())
+        )
+        if not share:
+            continue
+        parts.append(
+            Part(
+                type(problem)(
+                    problem.triplets[rows],
+                    problem.n_components,
+                    problem.price,
+                    problem.n_objects,
+                    ridge=problem.ridge,
+                    weights=None if weights is None else weights[rows],
+                    dtype=problem.dtype,
+                ),
+                share,
+                n_rows=len(rows),
+            )
+        )
     return parts
 
 # %% ../../nbs/engine/scale/10_shards.ipynb #d3ef1d86
 def _block_of_pairs(pairs, first, stop):
     "The observed pairs of left entities first to stop, counted from 0."
     some = slice(int(pairs.starts[first]), int(pairs.starts[stop]))
-    rights, starts = pairs.rights[some], pairs.starts[first:stop + 1] - pairs.starts[first]
+    rights, starts = pairs.rights[some], pairs.starts[first : stop + 1] - pairs.starts[first]
     places = np.argsort(rights, kind='stable').astype(pairs.places.dtype)
     lefts = np.repeat(np.arange(stop - first, dtype=np.int32), np.diff(starts))
     turned = np.concatenate([[0], np.cumsum(np.bincount(rights, minlength=pairs.n_right))])
-    return replace(pairs, n_left=stop - first, starts=starts, rights=rights, labels=pairs.labels[some], weights=pairs.weights[some],
-                   turned=turned, lefts=lefts[places], places=places, order=pairs.order[some])
+    return replace(
+        pairs,
+        n_left=stop - first,
+        starts=starts,
+        rights=rights,
+        labels=pairs.labels[some],
+        weights=pairs.weights[some],
+        turned=turned,
+        lefts=lefts[places],
+        places=places,
+        order=pairs.order[some],
+    )
 
-def similarity_parts(
-    problem:Any,  # an AllPairs
-    n_parts:int,  # parts wished for
-)->list[Part]:
-    "Blocks of left entities with all right ones, and their share of the ridge."
+
+def similarity_parts(problem: Any, n_parts: int) -> list[Part]:
+    """Blocks of left entities with all right ones, and their share of the ridge.
+
+    Parameters
+    ----------
+    problem : object
+        An AllPairs.
+    n_parts : int
+        Parts wished for.
+
+    Returns
+    -------
+    list[Part]
+    """
     terms, (left, right), parts = problem.terms, problem.towers, []
     for rows in cuts(problem.n_left, n_parts):
-        first, stop, part = int(rows[0]), int(rows[-1]) + 1, copy.copy(problem)
+        first = int(rows[0])
+        stop = int(rows[-1]) + 1
+        part = copy.copy(problem)
         some = slice(int(terms.pairs.starts[first]), int(terms.pairs.starts[stop]))
-        block = replace(terms, pairs=_block_of_pairs(terms.pairs, first, stop), row_weights=terms.row_weights[first:stop],
-                        left_impute=terms.left_impute[first:stop], imputed=terms.imputed[some])
+        block = replace(
+            terms,
+            pairs=_block_of_pairs(terms.pairs, first, stop),
+            row_weights=terms.row_weights[first:stop],
+            left_impute=terms.left_impute[first:stop],
+            imputed=terms.imputed[some],
+        )
         inputs = rows if left.features is None else left.features[first:stop]
-        made = dict(terms=block, towers=(replace(left, features=inputs, n_rows=len(rows)), right), n_left=len(rows), _memo={}, left_features=None,
-                    observed=None, labels=None, pair_weights=None, row_weights=None, ridge=problem.ridge * len(rows) / problem.n_left)
-        for name, value in made.items(): object.__setattr__(part, name, value)
+        made = dict(
+            terms=block,
+            towers=(replace(left, features=inputs, n_rows=len(rows)), right),
+            n_left=len(rows),
+            _memo={},
+            left_features=None,
+            observed=None,
+            labels=None,
+            pair_weights=None,
+            row_weights=None,
+            ridge=problem.ridge * len(rows) / problem.n_left,
+        )
+        for name, value in made.items():
+            object.__setattr__(part, name, value)
         parts.append(Part(part, n_rows=len(rows)))
     return parts
 
 # %% ../../nbs/engine/scale/10_shards.ipynb #faf792dc
-def parts_of(
-    problem:Any,  # any problem of the four chapters, or one with `shard`
-    n_parts:int,  # parts wished for, at least 1
-)->list[Part]: # at most one per row
-    "Cut a problem into parts that add up to it: eq. (1)."
-    rules:list[tuple[str, Callable]] = [('towers', similarity_parts), ('price', ordinal_parts), ('n_weights', softmax_parts), ('total_weight', bound_parts)]
+def parts_of(problem: Any, n_parts: int) -> list[Part]:
+    """Cut a problem into parts that add up to it: eq. (1).
+
+    Parameters
+    ----------
+    problem : object
+        Any problem of the four chapters, or one with `shard`.
+    n_parts : int
+        Parts wished for, at least 1.
+
+    Returns
+    -------
+    list[Part]
+        At most one per row.
+    """
+    rules: list[tuple[str, Callable]] = [
+        ('towers', similarity_parts),
+        ('price', ordinal_parts),
+        ('n_weights', softmax_parts),
+        ('total_weight', bound_parts),
+    ]
     for mark, rule in rules:
-        if not hasattr(problem, mark): continue
-        if rule is ordinal_parts and not hasattr(problem, 'shard'): break
+        if not hasattr(problem, mark):
+            continue
+        if rule is ordinal_parts and not hasattr(problem, 'shard'):
+            break
         return rule(problem, n_parts)
     if not hasattr(problem, 'shard'):
-        raise TypeError(f'{type(problem).__name__} cannot be cut into parts: it has no `shard`; DoubleSum, FullSoftmax, AllPairs, Comparisons and LogLinear can')
-    return [Part(part, n_rows=getattr(part, 'n_samples', part.n_terms)) for part in problem.shard(n_parts)]
+        raise TypeError(
+            f'{type(problem).__name__} cannot be cut into parts: it has no `shard`; DoubleSum, FullSoftmax, AllPairs, Comparisons and LogLinear can'
+        )
+    return [
+        Part(part, n_rows=getattr(part, 'n_samples', part.n_terms))
+        for part in problem.shard(n_parts)
+    ]
 
 # %% ../../nbs/engine/scale/10_shards.ipynb #e137dc5d
-def gathered(
-    part:Part,           # which rows
-    params:np.ndarray,   # (n_params,) of the whole
-    n_shared:int,        # the first so many are for all parts
-)->np.ndarray: # (n_shared + n_own,)
-    "What a part sees of the parameters."
+def gathered(part: Part, params: np.ndarray, n_shared: int) -> np.ndarray:
+    """What a part sees of the parameters.
+
+    Parameters
+    ----------
+    part : Part
+        Which rows.
+    params : ndarray of shape (n_params,)
+        Of the whole.
+    n_shared : int
+        The first so many are for all parts.
+
+    Returns
+    -------
+    ndarray of shape (n_shared + n_own,)
+    """
     return params if part.own is None else np.concatenate([params[:n_shared], params[part.own]])
 
-def added(
-    part:Part,            # which rows
-    answer:np.ndarray,    # (n_shared + n_own,) of the part
-    out:np.ndarray,       # (n_params,) gains it, in place
-    n_shared:int,         # the first so many are for all parts
-)->None:
-    "Add a part's vector into that of the whole: eq. (1)."
+
+def added(part: Part, answer: np.ndarray, out: np.ndarray, n_shared: int) -> None:
+    """Add a part's vector into that of the whole: eq. (1).
+
+    Parameters
+    ----------
+    part : Part
+        Which rows.
+    answer : ndarray of shape (n_shared + n_own,)
+        Of the part.
+    out : ndarray of shape (n_params,)
+        Gains it, in place.
+    n_shared : int
+        The first so many are for all parts.
+    """
     out[:n_shared] += part.share * answer[:n_shared]
-    if part.own is not None: out[part.own] += part.share * answer[n_shared:]
+    if part.own is not None:
+        out[part.own] += part.share * answer[n_shared:]
 
 # %% ../../nbs/engine/scale/10_shards.ipynb #e9de1df3
-def step_bytes(
-    n_shared:int,      # D, parameters that all parts need
-    n_workers:int,     # W
-    n_own:int = 0,     # parameters that one part alone needs, of all parts
-    itemsize:int = 8,  # b, bytes of a number
-)->int: # bytes sent over all wires
-    "What one broadcast of the parameters and one sum of gradients send: eq. (2)."
+def step_bytes(n_shared: int, n_workers: int, n_own: int = 0, itemsize: int = 8) -> int:
+    """What one broadcast of the parameters and one sum of gradients send: eq. (2).
+
+    Parameters
+    ----------
+    n_shared : int
+        D, parameters that all parts need.
+    n_workers : int
+        W.
+    n_own : int, default=0
+        Parameters that one part alone needs, of all parts.
+    itemsize : int, default=8
+        b, bytes of a number.
+
+    Returns
+    -------
+    int
+        Bytes sent over all wires.
+    """
     return itemsize * (2 * n_shared * (n_workers + 1) + 4 * n_own)
 
-def product_bytes(
-    n_shared:int,      # D
-    n_workers:int,     # W
-    itemsize:int = 8,  # b
-)->int: # bytes sent over all wires
-    "A curvature product at a point that is already there: one vector down and one up, as in eq. (2)."
+
+def product_bytes(n_shared: int, n_workers: int, itemsize: int = 8) -> int:
+    """A curvature product at a point that is already there.
+
+    One vector down and one up, as in eq. (2).
+
+    Parameters
+    ----------
+    n_shared : int
+        D.
+    n_workers : int
+        W.
+    itemsize : int, default=8
+        b.
+
+    Returns
+    -------
+    int
+        Bytes sent over all wires.
+    """
     return step_bytes(n_shared, n_workers, 0, itemsize)
 
 # %% ../../nbs/engine/scale/10_shards.ipynb #13a4958a
-def count_writes()->None:
-    "From now on, count what this process writes into its sockets; a second call changes nothing."
+def count_writes() -> None:
+    """From now on, count what this process writes into its sockets.
+
+    A second call changes nothing.
+    """
     from distributed.comm import tcp
+
     wire: Any = tcp.TCP
-    if hasattr(wire, 'n_written'): return
+    if hasattr(wire, 'n_written'):
+        return
     write, wire.n_written = wire.write, 0
+
     async def counted(self, *args, **kwargs):
         n = await write(self, *args, **kwargs)
         wire.n_written += n
         return n
+
     wire.write = counted
+
 
 def _n_written():
     from distributed.comm import tcp
+
     return vars(tcp.TCP)['n_written']
 
-def bytes_sent(
-    client:Any,    # dask client whose workers are processes
-    job:Callable,  # what is to be measured, without arguments
-)->int: # headers, heartbeats and all
-    "What a job puts on the wires of all processes."
-    count_writes(); client.run(count_writes)
+
+def bytes_sent(client: Any, job: Callable) -> int:
+    """What a job puts on the wires of all processes.
+
+    Parameters
+    ----------
+    client : object
+        Dask client whose workers are processes.
+    job : Callable
+        What is to be measured, without arguments.
+
+    Returns
+    -------
+    int
+        Headers, heartbeats and all.
+    """
+    count_writes()
+    client.run(count_writes)
     before = _n_written() + sum(client.run(_n_written).values())
     job()
     return _n_written() + sum(client.run(_n_written).values()) - before

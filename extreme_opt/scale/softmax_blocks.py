@@ -18,29 +18,72 @@ from ..core.solver import State
 
 # %% ../../nbs/engine/scale/30_softmax_blocks.ipynb #45622d9e
 class Steps(NamedTuple):
-    "What the updates need to know besides data and parameters."
-    rate: float        # A = eta N > 0
-    n_classes: int     # K
-    first: int         # the first class of the block
-    implicit: bool     # else U-max
-    threshold: float   # delta of U-max
+    """What the updates need to know besides data and parameters.
+
+    Parameters
+    ----------
+    rate : float
+        A = eta N > 0.
+    n_classes : int
+        K.
+    first : int
+        The first class of the block.
+    implicit : bool
+        Else U-max.
+    threshold : float
+        delta of U-max.
+    """
+
+    rate: float
+    n_classes: int
+    first: int
+    implicit: bool
+    threshold: float
+
 
 @njit(cache=True)
 def piece_step(
-    score:float,       # s
-    norm:float,        # v
-    square:float,      # squared length of the row
-    rate:float,        # eta > 0
-    scale:float,       # c, what the class stands for
-    share:float,       # beta, its part of v's own term
-    is_label:bool,     # whether the class is the row's label
-    implicit:bool,     # else U-max
-    threshold:float,   # delta of U-max
-)->tuple[float, float]: # how much of the row the class gets; v after the step
-    "One step on one summand of eq. (1): eq. (2)."
-    pull = 1. if is_label else 0.
+    score: float,
+    norm: float,
+    square: float,
+    rate: float,
+    scale: float,
+    share: float,
+    is_label: bool,
+    implicit: bool,
+    threshold: float,
+) -> tuple[float, float]:
+    """One step on one summand of eq. (1): eq. (2).
+
+    Parameters
+    ----------
+    score : float
+        s.
+    norm : float
+        v.
+    square : float
+        Squared length of the row.
+    rate : float
+        eta > 0.
+    scale : float
+        c, what the class stands for.
+    share : float
+        Beta, its part of v's own term.
+    is_label : bool
+        Whether the class is the row's label.
+    implicit : bool
+        Else U-max.
+    threshold : float
+        delta of U-max.
+
+    Returns
+    -------
+    tuple[float, float]
+        How much of the row the class gets; v after the step.
+    """
+    pull = 1.0 if is_label else 0.0
     if implicit:
-        a = rate * (1. + square)
+        a = rate * (1.0 + square)
         t = omega(math.log(a) + math.log(scale) + score - norm + rate * (share + pull * square)) / a
     else:
         norm = max(norm, score - threshold)
@@ -53,141 +96,364 @@ def _visit(weights, norms, indptr, indices, values, labels, row_weights, order, 
     "Every step of a visit, in place and in order."
     n_block, m = weights.shape[0], others.shape[1]
     for t in range(len(order)):
-        i, square = order[t], 0.
-        begin, end, label = indptr[i], indptr[i + 1], labels[i] - steps.first
-        for p in range(begin, end): square += values[p] * values[p]
-        inside, rate = 0 <= label < n_block, steps.rate * (row_weights[i] if len(row_weights) else 1.)
-        n_others = n_block - 1 if inside else n_block
-        if rate == 0.: continue
-        for j in range(-1 if inside else 0, m if n_others else 0):
-            k, scale = label, 1.
+        i, square = order[t], 0.0
+        begin = indptr[i]
+        end = indptr[i + 1]
+        label = labels[i] - steps.first
+        for p in range(begin, end):
+            square += values[p] * values[p]
+        inside = 0 <= label < n_block
+        rate = steps.rate * (row_weights[i] if len(row_weights) else 1.0)
+        n_negatives = n_block - 1 if inside else n_block
+        if rate == 0.0:
+            continue
+        for j in range(-1 if inside else 0, m if n_negatives else 0):
+            k, scale = label, 1.0
             if j >= 0:
-                k, scale = int(others[t, j] * n_others), n_others / m
-                if inside and k >= label: k += 1
-            score = 0.
-            for p in range(begin, end): score += values[p] * weights[k, indices[p]]
-            move, norms[i] = piece_step(score, norms[i], square, rate, scale, scale / steps.n_classes, j < 0, steps.implicit, steps.threshold)
-            for p in range(begin, end): weights[k, indices[p]] += move * values[p]
+                k, scale = int(others[t, j] * n_negatives), n_negatives / m
+                if inside and k >= label:
+                    k += 1
+            score = 0.0
+            for p in range(begin, end):
+                score += values[p] * weights[k, indices[p]]
+            move, norms[i] = piece_step(
+                score,
+                norms[i],
+                square,
+                rate,
+                scale,
+                scale / steps.n_classes,
+                j < 0,
+                steps.implicit,
+                steps.threshold,
+            )
+            for p in range(begin, end):
+                weights[k, indices[p]] += move * values[p]
+
 
 class Visited(NamedTuple):
-    "What comes out of a visit."
-    weights: np.ndarray   # (n_block, n_features) the class block, changed
-    norms: np.ndarray     # (n_rows,) the log-normalisers of the part, changed
+    """What comes out of a visit.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_block, n_features)
+        The class block, changed.
+    norms : ndarray of shape (n_rows,)
+        The log-normalizers of the part, changed.
+    """
+
+    weights: np.ndarray
+    norms: np.ndarray
 
 # %% ../../nbs/engine/scale/30_softmax_blocks.ipynb #7e56cbbe
 def visit(
-    part:Any,              # rows of a DoubleSum with alpha=1
-    weights:np.ndarray,    # (n_block, n_features) weights of the class block
-    norms:np.ndarray,      # (n_rows,) log-normalisers of the part
-    steps:Steps,           # rate and the like
-    n_others:int,          # m, drawn from the block with replacement
-    seed:tuple,            # of the order and the classes
-)->Visited: # copies
-    "Let the rows of a part meet the classes of a block."
+    part: Any, weights: np.ndarray, norms: np.ndarray, steps: Steps, n_negatives: int, seed: tuple
+) -> Visited:
+    """Let the rows of a part meet the classes of a block.
+
+    Parameters
+    ----------
+    part : object
+        Rows of a DoubleSum with alpha=1.
+    weights : ndarray of shape (n_block, n_features)
+        Weights of the class block.
+    norms : ndarray of shape (n_rows,)
+        log-normalizers of the part.
+    steps : Steps
+        Rate and the like.
+    n_negatives : int
+        m, drawn from the block with replacement.
+    seed : tuple
+        Of the order and the classes.
+
+    Returns
+    -------
+    Visited
+        Copies.
+    """
     problem, rng = part.problem, np.random.default_rng(seed)
-    rows = problem.features if scipy.sparse.issparse(problem.features) else scipy.sparse.csr_array(problem.features)
+    rows = (
+        problem.features
+        if scipy.sparse.issparse(problem.features)
+        else scipy.sparse.csr_array(problem.features)
+    )
     weights, norms = np.array(weights), np.array(norms)
-    order, others = rng.permutation(len(norms)), rng.random((len(norms), n_others))
-    n_ruled = weights.shape[1] - getattr(problem, 'n_free', 0)
-    weights[:, :n_ruled] *= (1 + steps.rate * problem.ridge * part.share)**-float(len(norms))
+    order, others = rng.permutation(len(norms)), rng.random((len(norms), n_negatives))
+    n_ruled = weights.shape[1] - getattr(problem, 'n_unpenalized', 0)
+    weights[:, :n_ruled] *= (1 + steps.rate * problem.ridge * part.share) ** -float(len(norms))
     given = getattr(problem, 'row_weights', None)
     counts = np.empty(0) if given is None else part.share * given
-    if len(weights): _visit(weights, norms, rows.indptr, rows.indices, rows.data, problem.labels, counts, order, others, steps)
+    if len(weights):
+        _visit(
+            weights,
+            norms,
+            rows.indptr,
+            rows.indices,
+            rows.data,
+            problem.labels,
+            counts,
+            order,
+            others,
+            steps,
+        )
     return Visited(weights, norms)
 
 # %% ../../nbs/engine/scale/30_softmax_blocks.ipynb #31a6c6ef
 class Turn(NamedTuple):
-    "One visit of a pass."
-    round: int        # r
-    part: int         # p
-    block: int        # q, disjoint from the other blocks of the round
-    seed: tuple       # of the visit
+    """One visit of a pass.
 
-def schedule(
-    n_parts:int,       # S, row blocks and class blocks
-    seed:int,          # of the pass
-)->list[Turn]: # round by round
-    "Who meets whom: in every round each part one block, each block one part, in a drawn order."
+    Parameters
+    ----------
+    round : int
+        r.
+    part : int
+        p.
+    block : int
+        q, disjoint from the other blocks of the round.
+    seed : tuple
+        Of the visit.
+    """
+
+    round: int
+    part: int
+    block: int
+    seed: tuple
+
+
+def schedule(n_parts: int, seed: int) -> list[Turn]:
+    """Who meets whom.
+
+    In every round each part one block, each block one part, in a drawn order.
+
+    Parameters
+    ----------
+    n_parts : int
+        S, row blocks and class blocks.
+    seed : int
+        Of the pass.
+
+    Returns
+    -------
+    list[Turn]
+        Round by round.
+    """
     rng = np.random.default_rng(seed)
     shift, blocks = rng.permutation(n_parts), rng.permutation(n_parts)
-    return [Turn(r, p, int(blocks[(p + shift[r]) % n_parts]), (int(seed), r, p)) for r in range(n_parts) for p in range(n_parts)]
+    return [
+        Turn(r, p, int(blocks[(p + shift[r]) % n_parts]), (int(seed), r, p))
+        for r in range(n_parts)
+        for p in range(n_parts)
+    ]
 
-def _weights_of(visited): return visited.weights
-def _norms_of(visited): return visited.norms
+
+def _weights_of(visited):
+    return visited.weights
+
+
+def _norms_of(visited):
+    return visited.norms
+
 
 def rotate_here(place, turns, blocks, norms, orders):
-    "The serial schedule: one visit after the other."
-    for turn, (steps, n_others) in zip(turns, orders):
-        blocks[turn.block], norms[turn.part] = visit(place.opened(turn.part), blocks[turn.block], norms[turn.part], steps, n_others, turn.seed)
+    """The serial schedule: one visit after the other."""
+    for turn, (steps, n_negatives) in zip(turns, orders):
+        blocks[turn.block], norms[turn.part] = visit(
+            place.opened(turn.part),
+            blocks[turn.block],
+            norms[turn.part],
+            steps,
+            n_negatives,
+            turn.seed,
+        )
     return blocks, norms
 
+
 def rotate_there(place, turns, blocks, norms, orders):
-    "The same with the workers: visits of a round at the same time."
-    submit = lambda function, *args, at: place.client.submit(function, *args, workers=[place.owners[at]], pure=False)
+    """The same with the workers: visits of a round at the same time."""
+
+    def submit(function, *args, at):
+        return place.client.submit(function, *args, workers=[place.owners[at]], pure=False)
+
     def attempt():
         first = {turn.block: place.owners[turn.part] for turn in turns if turn.round == 0}
-        there = [place.client.scatter(np.array(block), workers=[first[q]], hash=False) for q, block in enumerate(blocks)]
+        there = [
+            place.client.scatter(np.array(block), workers=[first[q]], hash=False)
+            for q, block in enumerate(blocks)
+        ]
         kept, last = list(norms), {}
-        for turn, (steps, n_others) in zip(turns, orders):
-            last[turn.part] = submit(visit, place.parts[turn.part], there[turn.block], kept[turn.part], steps, n_others, turn.seed, at=turn.part)
-            there[turn.block], kept[turn.part] = (submit(pick, last[turn.part], at=turn.part) for pick in (_weights_of, _norms_of))
+        for turn, (steps, n_negatives) in zip(turns, orders):
+            last[turn.part] = submit(
+                visit,
+                place.parts[turn.part],
+                there[turn.block],
+                kept[turn.part],
+                steps,
+                n_negatives,
+                turn.seed,
+                at=turn.part,
+            )
+            there[turn.block], kept[turn.part] = (
+                submit(pick, last[turn.part], at=turn.part) for pick in (_weights_of, _norms_of)
+            )
         return place.collect(there), place.collect(kept)
+
     return place.again(attempt)
 
 # %% ../../nbs/engine/scale/30_softmax_blocks.ipynb #6a968cf2
 def rotate(
-    whole:Any,           # a Sharded DoubleSum with alpha=1
-    params:np.ndarray,   # (n_params,) weights and log-normalisers
-    rate:float,          # A = eta N > 0
-    n_others:int = 5,    # m, other classes of a block per row and visit
-    implicit:bool = True, # else U-max
-    threshold:float = 1., # delta of U-max
-    seed:int = 0,        # of the pass
-)->np.ndarray: # (n_params,) after the pass
-    "One pass: every row meets every block of classes once."
-    if getattr(whole.template, 'alpha', 0.) != 1.:
-        raise ValueError('blocks rotate on the double sum with alpha=1, where a summand has one row and one class; use DoubleSum(..., alpha=1.)')
-    n_classes, weights = whole.n_classes, params[:whole.n_shared].reshape(whole.n_classes, -1)
+    whole: Any,
+    params: np.ndarray,
+    rate: float,
+    n_negatives: int = 5,
+    implicit: bool = True,
+    threshold: float = 1.0,
+    seed: int = 0,
+) -> np.ndarray:
+    """One pass: every row meets every block of classes once.
+
+    Parameters
+    ----------
+    whole : object
+        a Sharded DoubleSum with alpha=1.
+    params : ndarray of shape (n_params,)
+        Weights and log-normalizers.
+    rate : float
+        A = eta N > 0.
+    n_negatives : int, default=5
+        m, other classes of a block per row and visit.
+    implicit : bool, default=True
+        Else U-max.
+    threshold : float, default=1.0
+        delta of U-max.
+    seed : int, default=0
+        Of the pass.
+
+    Returns
+    -------
+    ndarray of shape (n_params,)
+        After the pass.
+    """
+    if getattr(whole.template, 'alpha', 0.0) != 1.0:
+        raise ValueError(
+            'blocks rotate on the double sum with alpha=1, where a summand has one row and one class; use DoubleSum(..., alpha=1.)'
+        )
+    n_classes, weights = whole.n_classes, params[: whole.n_shared].reshape(whole.n_classes, -1)
     ends = np.linspace(0, n_classes, whole.n_shards + 1).astype(int)
     turns, out = schedule(whole.n_shards, seed), np.empty(params.shape, params.dtype)
-    orders = [(Steps(float(rate), n_classes, int(ends[turn.block]), bool(implicit), float(threshold)), int(n_others)) for turn in turns]
-    blocks, norms = [weights[at:end] for at, end in zip(ends, ends[1:])], [params[piece] for piece in whole.pieces]
-    blocks, norms = (rotate_there if hasattr(whole.place, 'client') else rotate_here)(whole.place, turns, blocks, norms, orders)
-    np.concatenate([np.ravel(block) for block in blocks], out=out[:whole.n_shared])
-    for piece, values in zip(whole.pieces, norms): out[piece] = values
+    orders = [
+        (
+            Steps(float(rate), n_classes, int(ends[turn.block]), bool(implicit), float(threshold)),
+            int(n_negatives),
+        )
+        for turn in turns
+    ]
+    blocks = [weights[at:end] for at, end in zip(ends, ends[1:])]
+    norms = [params[piece] for piece in whole.pieces]
+    blocks, norms = (rotate_there if hasattr(whole.place, 'client') else rotate_here)(
+        whole.place, turns, blocks, norms, orders
+    )
+    np.concatenate([np.ravel(block) for block in blocks], out=out[: whole.n_shared])
+    for piece, values in zip(whole.pieces, norms):
+        out[piece] = values
     return out
 
 # %% ../../nbs/engine/scale/30_softmax_blocks.ipynb #a16cb1dc
 @dataclass(frozen=True)
 class Rotation:
-    "Sampled updates on disjoint blocks, in parallel and without locks; a step is a pass."
-    learning_rate: float = 1.   # A = eta * n_samples
-    n_others: int = 5           # m, other classes of a block per row and visit
-    method: str = 'implicit'    # or "umax"
-    decay: float = .9           # in (0, 1], multiplies the rate after each pass
-    threshold: float = 1.       # delta of U-max
+    """Sampled updates on disjoint blocks, in parallel and without locks; a step is a pass.
+
+    Parameters
+    ----------
+    learning_rate : float, default=1.0
+        A = eta * n_samples.
+    n_negatives : int, default=5
+        m, other classes of a block per row and visit.
+    method : str, default='implicit'
+        Or "umax".
+    learning_rate_decay : float, default=0.9
+        In (0, 1], multiplies the rate after each pass.
+    threshold : float, default=1.0
+        delta of U-max.
+    """
+
+    learning_rate: float = 1.0
+    n_negatives: int = 5
+    method: str = 'implicit'
+    learning_rate_decay: float = 0.9
+    threshold: float = 1.0
     needs: ClassVar = ('rotate',)
 
     def __post_init__(self):
-        if self.method not in ('implicit', 'umax'): raise ValueError(f'method={self.method!r} is neither "implicit" nor "umax"')
-        if not 0 < self.learning_rate < math.inf: raise ValueError(f'learning_rate={self.learning_rate} is not a positive number')
-        if not 0 < self.decay <= 1: raise ValueError(f'decay={self.decay} is outside (0, 1]; 1 keeps the rate as it is')
-        if self.n_others < 1: raise ValueError(f'n_others={self.n_others}, but at least 1 other class is needed')
-    def init(self, problem:Any, params:np.ndarray)->State: # holds a copy of params
-        "The first state."
+        if self.method not in ('implicit', 'umax'):
+            raise ValueError(f'method={self.method!r} is neither "implicit" nor "umax"')
+        if not 0 < self.learning_rate < math.inf:
+            raise ValueError(f'learning_rate={self.learning_rate} is not a positive number')
+        if not 0 < self.learning_rate_decay <= 1:
+            raise ValueError(
+                f'learning_rate_decay={self.learning_rate_decay} is outside (0, 1]; 1 keeps the rate as it is'
+            )
+        if self.n_negatives < 1:
+            raise ValueError(
+                f'n_negatives={self.n_negatives}, but at least 1 other class is needed'
+            )
+
+    def init(self, problem: Any, params: np.ndarray) -> State:
+        """The first state.
+
+        Parameters
+        ----------
+        problem : object
+        params : ndarray
+
+        Returns
+        -------
+        State
+            Holds a copy of params.
+        """
         return State(params=params.copy())
-    def step(self, problem:Any, state:State, rng:np.random.Generator)->State: # one pass later
-        "Every row meets every block of classes once."
-        params = problem.rotate(state.params, self.learning_rate * self.decay**state.n_steps, self.n_others, self.method == 'implicit', self.threshold,
-                                int(rng.integers(2**31)))
-        return state.advance(params, problem.n_samples * self.n_others * problem.n_shards, 1.)
+
+    def step(self, problem: Any, state: State, rng: np.random.Generator) -> State:
+        """Every row meets every block of classes once.
+
+        Parameters
+        ----------
+        problem : object
+        state : State
+        rng : Generator
+
+        Returns
+        -------
+        State
+            One pass later.
+        """
+        params = problem.rotate(
+            state.params,
+            self.learning_rate * self.learning_rate_decay**state.n_iter,
+            self.n_negatives,
+            self.method == 'implicit',
+            self.threshold,
+            int(rng.integers(2**31)),
+        )
+        return state.advance(params, problem.n_samples * self.n_negatives * problem.n_shards, 1.0)
 
 # %% ../../nbs/engine/scale/30_softmax_blocks.ipynb #87cf8397
-def rotation_bytes(
-    n_weights:int,     # K D
-    n_rows:int,        # N
-    n_workers:int,     # W parts on as many workers
-    itemsize:int = 8,  # b, bytes of a number
-)->int: # bytes sent over all wires in one pass
-    "What one pass of rotating blocks sends: eq. (3)."
+def rotation_bytes(n_weights: int, n_rows: int, n_workers: int, itemsize: int = 8) -> int:
+    """What one pass of rotating blocks sends: eq. (3).
+
+    Parameters
+    ----------
+    n_weights : int
+        K D.
+    n_rows : int
+        N.
+    n_workers : int
+        W parts on as many workers.
+    itemsize : int, default=8
+        b, bytes of a number.
+
+    Returns
+    -------
+    int
+        Bytes sent over all wires in one pass.
+    """
     return itemsize * (n_weights * (n_workers + 3) + 4 * n_rows)

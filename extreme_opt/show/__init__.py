@@ -2,29 +2,65 @@
 
 Names are loaded when they are first used, so that importing this package needs neither of the two.
 """
+
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from extreme_opt.show.plots import (
-        PALETTE, aligned, bound_picture, colour_of, convergence, embedding_map, picture, ranking_curve, spectrum, step_sizes, style_of)
+        PALETTE,
+        aligned,
+        bound_picture,
+        color_of,
+        convergence,
+        embedding_map,
+        picture,
+        ranking_curve,
+        spectrum,
+        step_sizes,
+        style_of,
+    )
     from extreme_opt.show.widgets import frames, live
 
-_HOMES = dict.fromkeys('PALETTE aligned bound_picture colour_of convergence embedding_map picture ranking_curve spectrum step_sizes style_of'.split(), 'plots')
+_HOMES = dict.fromkeys(
+    'PALETTE aligned bound_picture color_of convergence embedding_map picture ranking_curve spectrum step_sizes style_of'.split(),
+    'plots',
+)
 _HOMES |= dict.fromkeys('frames live'.split(), 'widgets')
-__all__ = ['PALETTE', 'aligned', 'bound_picture', 'colour_of', 'convergence', 'embedding_map', 'frames', 'live', 'picture', 'ranking_curve',
-           'spectrum', 'step_sizes', 'style_of']
+__all__ = [
+    'PALETTE',
+    'aligned',
+    'bound_picture',
+    'color_of',
+    'convergence',
+    'embedding_map',
+    'frames',
+    'live',
+    'picture',
+    'ranking_curve',
+    'spectrum',
+    'step_sizes',
+    'style_of',
+]
 
 
 def __getattr__(name: str):
-    if name not in _HOMES: raise AttributeError(f'module {__name__!r} has no attribute {name!r}; it has {", ".join(__all__)}')
-    try: value = getattr(import_module(f'{__name__}.{_HOMES[name]}'), name)
+    if name not in _HOMES:
+        raise AttributeError(
+            f'module {__name__!r} has no attribute {name!r}; it has {", ".join(__all__)}'
+        )
+    try:
+        value = getattr(import_module(f'{__name__}.{_HOMES[name]}'), name)
     except ModuleNotFoundError as error:
         missing = (error.name or '').split('.')[0]
-        if missing not in ('matplotlib', 'ipywidgets', 'IPython', 'PIL'): raise
-        raise ImportError(f'show.{name} needs {missing}, which is not installed; pip install "extreme_opt[show]"') from error
+        if missing not in ('matplotlib', 'ipywidgets', 'IPython', 'PIL'):
+            raise
+        raise ImportError(
+            f'show.{name} needs {missing}, which is not installed; pip install "extreme_opt[show]"'
+        ) from error
     globals()[name] = value
     return value
 
 
-def __dir__() -> list[str]: return sorted({*globals(), *__all__})
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

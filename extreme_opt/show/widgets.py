@@ -24,9 +24,9 @@ from .plots import picture
 
 # %% ../../nbs/engine/show/20_widgets.ipynb #54a33e5f
 def _drawn(
-    function:Callable,  # draws one figure
-    settings:dict,      # its arguments
-)->bytes: # a PNG file
+    function: Callable,  # draws one figure
+    settings: dict,  # its arguments
+) -> bytes:  # a PNG file
     "Picture of the figure that `function(**settings)` leaves behind."
     before, show = set(plt.get_fignums()), plt.show
     plt.figure(figsize=(5, 3), layout='constrained')
@@ -35,49 +35,72 @@ def _drawn(
         left = function(**settings)
         new = [plt.figure(number) for number in plt.get_fignums() if number not in before]
         figures = [left] if isinstance(left, Figure) else [figure for figure in new if figure.axes]
-        if not figures: raise ValueError(f'{_call(function, settings)} drew no figure; it should draw with matplotlib')
+        if not figures:
+            raise ValueError(
+                f'{_call(function, settings)} drew no figure; it should draw with matplotlib'
+            )
         return picture(figures[-1])
     finally:
         plt.show = show
-        for number in set(plt.get_fignums()) - before: plt.close(number)
+        for number in set(plt.get_fignums()) - before:
+            plt.close(number)
 
-def _call(function:Callable, settings:dict)->str:
+
+def _call(function: Callable, settings: dict) -> str:
     "How messages write the call."
     return f'{getattr(function, "__name__", "function")}({", ".join(f"{name}={_text(value)}" for name, value in settings.items())})'
 
-def _text(value:Any)->str:
+
+def _text(value: Any) -> str:
     "How a slider writes a value."
     return f'{value:.4g}' if isinstance(value, (float, np.floating)) else str(value)
 
-def _labels(several:Sequence)->list[str]:
+
+def _labels(several: Sequence) -> list[str]:
     "Short texts for the values of a slider, longer ones where two would read the same."
     short = [_text(value) for value in several]
     return short if len(set(short)) == len(short) else [str(value) for value in several]
 
 # %% ../../nbs/engine/show/20_widgets.ipynb #18e5c042
-MAX_FRAMES = 40   # figures that one call of `frames` may draw; a page carries them all
+MAX_FRAMES = 40  # figures that one call of `frames` may draw; a page carries them all
+
 
 def _choices(
-    function:Callable,  # the function that draws
-    values:dict,        # name of an argument: the values it may take
-)->dict[str, list]: # the same with plain lists
+    function: Callable,  # the function that draws
+    values: dict,  # name of an argument: the values it may take
+) -> dict[str, list]:  # the same with plain lists
     "Check that every knob is an argument and has values."
     accepted = inspect.signature(function).parameters
     takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in accepted.values())
     for name, several in values.items():
         if not takes_any and name not in accepted:
-            raise TypeError(f'{name!r} is no argument of {getattr(function, "__name__", "function")}; it has {", ".join(accepted) or "none"}')
+            raise TypeError(
+                f'{name!r} is no argument of {getattr(function, "__name__", "function")}; it has {", ".join(accepted) or "none"}'
+            )
         if isinstance(several, str) or not hasattr(several, '__iter__'):
-            raise TypeError(f'{name}={several!r} is one value; give a list of values, as in {name}=[{several!r}]')
+            raise TypeError(
+                f'{name}={several!r} is one value; give a list of values, as in {name}=[{several!r}]'
+            )
     chosen = {name: list(several) for name, several in values.items()}
     empty = [name for name, several in chosen.items() if not several]
-    if empty or not chosen: raise ValueError(f'{", ".join(empty) or "frames"} has no values; give a list of at least one')
+    if empty or not chosen:
+        raise ValueError(
+            f'{", ".join(empty) or "frames"} has no values; give a list of at least one'
+        )
     return chosen
 
-def _first(function:Callable, name:str, several:Sequence)->int:
+
+def _first(function: Callable, name: str, several: Sequence) -> int:
     "Where a slider starts: at the default of the argument where it is among the values."
     parameter = inspect.signature(function).parameters.get(name)
-    return next((i for i, value in enumerate(several) if parameter and _text(value) == _text(parameter.default)), 0)
+    return next(
+        (
+            i
+            for i, value in enumerate(several)
+            if parameter and _text(value) == _text(parameter.default)
+        ),
+        0,
+    )
 
 # %% ../../nbs/engine/show/20_widgets.ipynb #f727dbb5
 # Runs in the browser at every move: eq. (1), then the labels, then the one figure that is shown
@@ -91,6 +114,7 @@ for (const knob of this.querySelectorAll('input')) {
 this.querySelectorAll('img').forEach((image, i) => {
   image.style.display = i === n ? 'block' : 'none';
 });"""
+
 
 class _Frames:
     """Figures drawn ahead, under sliders that choose one of them.
@@ -107,93 +131,170 @@ class _Frames:
         PNG files, the last knob varying fastest.
     """
 
-    def __init__(self, said:str, labels:dict[str, list[str]], start:list[int], pictures:list[bytes]):
-        self.said, self.labels, self.start, self.pictures = said, labels, start, pictures
+    def __init__(
+        self, said: str, labels: dict[str, list[str]], start: list[int], pictures: list[bytes]
+    ):
+        self.said = said
+        self.labels = labels
+        self.start = start
+        self.pictures = pictures
 
     def __repr__(self) -> str:
         counts = ', '.join(f'{name}={len(several)}' for name, several in self.labels.items())
         return f'Frames({counts})'
 
     def _repr_html_(self) -> str:
-        knobs = [_knob_html(name, several, at)
-                 for (name, several), at in zip(self.labels.items(), self.start)]
+        knobs = [
+            _knob_html(name, several, at)
+            for (name, several), at in zip(self.labels.items(), self.start)
+        ]
         first = 0
         for several, at in zip(self.labels.values(), self.start):
             first = first * len(several) + at
-        images = [_image_html(self.said, dict(zip(self.labels, labels)), picture, n == first)
-                  for n, (labels, picture) in enumerate(
-                      zip(itertools.product(*self.labels.values()), self.pictures))]
-        return '\n'.join([f'<div class="xo-frames" role="group" oninput="{escape(_MOVE)}">',
-                          *knobs, *images, '</div>'])
+        images = [
+            _image_html(self.said, dict(zip(self.labels, labels)), picture, n == first)
+            for n, (labels, picture) in enumerate(
+                zip(itertools.product(*self.labels.values()), self.pictures)
+            )
+        ]
+        return '\n'.join(
+            [
+                f'<div class="xo-frames" role="group" oninput="{escape(_MOVE)}">',
+                *knobs,
+                *images,
+                '</div>',
+            ]
+        )
 
-def _knob_html(name:str, labels:list[str], at:int)->str:
+
+def _knob_html(name: str, labels: list[str], at: int) -> str:
     "One slider with its name and its value."
-    return ('<label style="display: flex; gap: .8em; align-items: center; max-width: 30em">'
-            f'<span>{escape(name.replace("_", " "))}</span>'
-            f'<input type="range" min="0" max="{len(labels) - 1}" value="{at}" autocomplete="off" '
-            f'data-labels="{escape(json.dumps(labels))}" aria-valuetext="{escape(labels[at])}" '
-            'style="flex: 1; min-width: 6em">'
-            f'<output style="min-width: 4em">{escape(labels[at])}</output></label>')
+    return (
+        '<label style="display: flex; gap: .8em; align-items: center; max-width: 30em">'
+        f'<span>{escape(name.replace("_", " "))}</span>'
+        f'<input type="range" min="0" max="{len(labels) - 1}" value="{at}" autocomplete="off" '
+        f'data-labels="{escape(json.dumps(labels))}" aria-valuetext="{escape(labels[at])}" '
+        'style="flex: 1; min-width: 6em">'
+        f'<output style="min-width: 4em">{escape(labels[at])}</output></label>'
+    )
 
-def _image_html(said:str, settings:dict[str, str], picture:bytes, shown:bool)->str:
+
+def _image_html(said: str, settings: dict[str, str], picture: bytes, shown: bool) -> str:
     "One figure; those that are not on show take no room."
     values = ', '.join(f'{name.replace("_", " ")} {label}' for name, label in settings.items())
-    return (f'<img alt="{escape(f"{said} {values}")}" '
-            f'style="display: {"block" if shown else "none"}; max-width: 100%; height: auto" '
-            f'src="data:image/png;base64,{base64.b64encode(picture).decode()}">')
+    return (
+        f'<img alt="{escape(f"{said} {values}")}" '
+        f'style="display: {"block" if shown else "none"}; max-width: 100%; height: auto" '
+        f'src="data:image/png;base64,{base64.b64encode(picture).decode()}">'
+    )
 
-def frames(
-    function:Callable,  # draws one figure from its arguments; its defaults say where the sliders start
-    **values:Sequence,  # argument: the values its slider offers, in order
-)->_Frames: # sliders over the figure; works in the lab and on a page without a kernel
-    "One figure for each combination of `values`, drawn now, and sliders that choose among them."
+
+def frames(function: Callable, **values: Sequence) -> _Frames:
+    """One figure for each combination of `values`, drawn now, and sliders that choose among
+    them.
+
+    Parameters
+    ----------
+    function : Callable
+        Draws one figure from its arguments; its defaults say where the sliders start.
+    **values : Sequence
+        Argument: the values its slider offers, in order.
+
+    Returns
+    -------
+    _Frames
+        Sliders over the figure; works in the lab and on a page without a kernel.
+    """
     chosen = _choices(function, values)
     counts = [len(several) for several in chosen.values()]
     total = math.prod(counts)
     if total > MAX_FRAMES:
         many = ' x '.join(f'{count} {name}' for name, count in zip(chosen, counts))
-        raise ValueError(f'{many} makes {total} frames, but a page carries at most {MAX_FRAMES}; '
-                         'offer fewer values, or use live() in the lab')
-    pictures = [_drawn(function, dict(zip(chosen, settings)))
-                for settings in itertools.product(*chosen.values())]
-    words = (inspect.getdoc(function) or str(getattr(function, '__name__', 'figure'))).split('\n')[0]
+        raise ValueError(
+            f'{many} makes {total} frames, but a page carries at most {MAX_FRAMES}; '
+            'offer fewer values, or use live() in the lab'
+        )
+    pictures = [
+        _drawn(function, dict(zip(chosen, settings)))
+        for settings in itertools.product(*chosen.values())
+    ]
+    words = (inspect.getdoc(function) or str(getattr(function, '__name__', 'figure'))).split('\n')[
+        0
+    ]
     labels = {name: _labels(several) for name, several in chosen.items()}
     start = [_first(function, name, several) for name, several in chosen.items()]
     return _Frames(words, labels, start, pictures)
 
 # %% ../../nbs/engine/show/20_widgets.ipynb #a5877cd1
-def _knob(name:str, value:Any, start:Any)->widgets.Widget:
+def _knob(name: str, value: Any, start: Any) -> widgets.Widget:
     "The slider for one argument of `live`."
-    style, layout, said = {'description_width': 'initial'}, {'width': '26em'}, name.replace('_', ' ')
+    style = {'description_width': 'initial'}
+    layout = {'width': '26em'}
+    said = name.replace('_', ' ')
     if not isinstance(value, tuple):
         several = list(value)
         index = next((i for i, one in enumerate(several) if _text(one) == _text(start)), 0)
         options = list(zip(_labels(several), several))
-        return widgets.SelectionSlider(options=options, index=index, description=said, style=style, layout=layout)
+        return widgets.SelectionSlider(
+            options=options, index=index, description=said, style=style, layout=layout
+        )
     if len(value) not in (2, 3) or not value[0] < value[1]:
-        raise ValueError(f'{name}={value!r} is no range; expected (low, high) or (low, high, step) with low < high')
+        raise ValueError(
+            f'{name}={value!r} is no range; expected (low, high) or (low, high, step) with low < high'
+        )
     whole = all(isinstance(one, int) for one in value)
     low, high, *step = value
     inside = start if isinstance(start, (int, float)) and low <= start <= high else low
     made = widgets.IntSlider if whole else widgets.FloatSlider
-    return made(value=inside, min=low, max=high, step=step[0] if step else 1 if whole else (high - low) / 100,
-                description=said, style=style, layout=layout, continuous_update=False)
+    return made(
+        value=inside,
+        min=low,
+        max=high,
+        step=step[0] if step else 1 if whole else (high - low) / 100,
+        description=said,
+        style=style,
+        layout=layout,
+        continuous_update=False,
+    )
 
-def live(
-    function:Callable,  # draws one figure from its arguments
-    **values:Any,       # argument: a list of values, a range (low, high[, step]), or one fixed value
-)->widgets.VBox: # sliders over the figure; for the lab, where a kernel answers
-    "Sliders that call `function` at every move and show the figure it draws."
-    fixed = {name: value for name, value in values.items() if isinstance(value, str) or not hasattr(value, '__iter__')}
+
+def live(function: Callable, **values: Any) -> widgets.VBox:
+    """Sliders that call `function` at every move and show the figure it draws.
+
+    Parameters
+    ----------
+    function : Callable
+        Draws one figure from its arguments.
+    **values : object
+        Argument: a list of values, a range (low, high[, step]), or one fixed value.
+
+    Returns
+    -------
+    widgets.VBox
+        Sliders over the figure; for the lab, where a kernel answers.
+    """
+    fixed = {
+        name: value
+        for name, value in values.items()
+        if isinstance(value, str) or not hasattr(value, '__iter__')
+    }
     _choices(function, {name: value for name, value in values.items() if name not in fixed})
     parameters = inspect.signature(function).parameters
-    knobs = {name: _knob(name, value, parameters[name].default if name in parameters else None)
-             for name, value in values.items() if name not in fixed}
+    knobs = {
+        name: _knob(name, value, parameters[name].default if name in parameters else None)
+        for name, value in values.items()
+        if name not in fixed
+    }
     shown, said = widgets.Image(format='png', layout={'max_width': '100%'}), widgets.Label()
+
     def redraw(*_):
         settings = {**fixed, **{name: knob.value for name, knob in knobs.items()}}
-        try: shown.value, said.value = _drawn(function, settings), ''
-        except Exception as error: said.value = f'{_call(function, settings)}: {type(error).__name__}: {error}'
-    for knob in knobs.values(): knob.observe(redraw, names='value')
+        try:
+            shown.value, said.value = _drawn(function, settings), ''
+        except Exception as error:
+            said.value = f'{_call(function, settings)}: {type(error).__name__}: {error}'
+
+    for knob in knobs.values():
+        knob.observe(redraw, names='value')
     redraw()
     return widgets.VBox([*knobs.values(), said, shown])

@@ -19,38 +19,90 @@ from ..core.compiled import njit
 from ..core.linalg import check_sparse
 
 # %% ../../nbs/learn/similarity/10_all_pairs.ipynb #1806a365
-LOSSES = {'logistic': 0, 'squared': 1}   # what `loss=` may say, and the number that kernels get
+LOSSES = {'logistic': 0, 'squared': 1}  # what `loss=` may say, and the number that kernels get
+
 
 @njit(cache=True)
-def pair_loss(
-    kind:int,    # a value of LOSSES
-    label:float, # R, what was seen; +1 or -1 for the logistic loss
-    score:float, # any real number, p.q
-)->tuple[float, float, float]: # value >= 0, first and second derivative in the score
-    "Loss of one observed pair, for every score without overflow: the table above (5)."
-    if kind == 1: return .5 * (score - label) * (score - label), score - label, 1.
+def pair_loss(kind: int, label: float, score: float) -> tuple[float, float, float]:
+    """Loss of one observed pair, for every score without overflow: the table above (5).
+
+    Parameters
+    ----------
+    kind : int
+        a value of LOSSES.
+    label : float
+        R, what was seen; +1 or -1 for the logistic loss.
+    score : float
+        Any real number, p.q.
+
+    Returns
+    -------
+    tuple[float, float, float]
+        Value >= 0, first and second derivative in the score.
+    """
+    if kind == 1:
+        return 0.5 * (score - label) * (score - label), score - label, 1.0
     t = label * score
     e = math.exp(-abs(t))
-    low, high = e / (1. + e), 1. / (1. + e)      # sigma of -|t| and of |t|
-    return max(-t, 0.) + math.log1p(e), -label * (low if t > 0. else high), label * label * low * high
+    low, high = e / (1.0 + e), 1.0 / (1.0 + e)  # sigma of -|t| and of |t|
+    return (
+        max(-t, 0.0) + math.log1p(e),
+        -label * (low if t > 0.0 else high),
+        label * label * low * high,
+    )
 
 # %% ../../nbs/learn/similarity/10_all_pairs.ipynb #bf73086a
 @dataclass(frozen=True, eq=False)
 class ObservedPairs:
-    "Distinct pairs, by row and by column: the set O and what is known on it."
-    n_left: int            # m
-    n_right: int           # n
-    starts: np.ndarray     # (n_left + 1,) int64, where each row begins
-    rights: np.ndarray     # (n_observed,) int32, right id of each pair, row by row
-    labels: np.ndarray     # (n_observed,) R, row by row
-    weights: np.ndarray    # (n_observed,) c >= 0, row by row
-    turned: np.ndarray     # (n_right + 1,) int64, where each column begins
-    lefts: np.ndarray      # (n_observed,) int32, left id of each pair, column by column
-    places: np.ndarray     # (n_observed,) int32 or int64, where the pairs of the columns stand row by row
-    order: np.ndarray      # (n_observed,) int64, place of each pair, row by row, in what was given
-    def __len__(self): return len(self.rights)
+    """Distinct pairs, by row and by column: the set O and what is known on it.
+
+    Parameters
+    ----------
+    n_left : int
+        m.
+    n_right : int
+        n.
+    starts : ndarray of shape (n_left + 1,), int64
+        Where each row begins.
+    rights : ndarray of shape (n_observed,), int32
+        Right id of each pair, row by row.
+    labels : ndarray of shape (n_observed,)
+        R, row by row.
+    weights : ndarray of shape (n_observed,)
+        c >= 0, row by row.
+    turned : ndarray of shape (n_right + 1,), int64
+        Where each column begins.
+    lefts : ndarray of shape (n_observed,), int32
+        Left id of each pair, column by column.
+    places : ndarray of shape (n_observed,), int32
+        Or int64, where the pairs of the columns stand row by row.
+    order : ndarray of shape (n_observed,), int64
+        Place of each pair, row by row, in what was given.
+    """
+
+    n_left: int
+    n_right: int
+    starts: np.ndarray
+    rights: np.ndarray
+    labels: np.ndarray
+    weights: np.ndarray
+    turned: np.ndarray
+    lefts: np.ndarray
+    places: np.ndarray
+    order: np.ndarray
+
+    def __len__(self):
+        return len(self.rights)
+
     @property
-    def rows(self) -> np.ndarray: # (n_observed,) int64, left id of each pair, row by row
+    def rows(self) -> np.ndarray:
+        """Return (n_observed,) int64, left id of each pair, row by row.
+
+        Returns
+        -------
+        ndarray of shape (n_observed,), int64
+            Left id of each pair, row by row.
+        """
         return np.repeat(np.arange(self.n_left), np.diff(self.starts))
 
 # %% ../../nbs/learn/similarity/10_all_pairs.ipynb #a957226f
@@ -58,8 +110,14 @@ def _ids_and_values(observed):
     "Left ids, right ids, stored values (or None) and the shape that a matrix brings."
     if sparse.issparse(observed):
         if len(observed.shape) != 2:
-            raise ValueError(f'observed has shape {observed.shape}, but a matrix (n_left, n_right) is needed')
-        matrix = observed if observed.format == 'coo' else sparse.coo_array(check_sparse(observed, 'observed'))
+            raise ValueError(
+                f'observed has shape {observed.shape}, but a matrix (n_left, n_right) is needed'
+            )
+        matrix = (
+            observed
+            if observed.format == 'coo'
+            else sparse.coo_array(check_sparse(observed, 'observed'))
+        )
         if not np.isfinite(matrix.data).all():
             raise ValueError('observed holds nan or inf; drop these pairs or fill them')
         return matrix.row, matrix.col, matrix.data, matrix.shape
@@ -67,57 +125,109 @@ def _ids_and_values(observed):
     if pairs.size == 0:
         pairs = pairs.reshape(0, 2).astype(np.int64)
     if pairs.ndim != 2 or pairs.shape[1] != 2:
-        raise ValueError(f'observed has shape {pairs.shape}, but pairs need shape (n_observed, 2); '
-                         'stack left and right ids as columns')
+        raise ValueError(
+            f'observed has shape {pairs.shape}, but pairs need shape (n_observed, 2); '
+            'stack left and right ids as columns'
+        )
     if pairs.dtype.kind not in 'iu':
-        raise ValueError(f'observed has dtype {pairs.dtype}, but integer ids are needed; '
-                         'number each column: np.unique(ids, return_inverse=True)[1]')
+        raise ValueError(
+            f'observed has dtype {pairs.dtype}, but integer ids are needed; '
+            'number each column: np.unique(ids, return_inverse=True)[1]'
+        )
     return pairs[:, 0], pairs[:, 1], None, (None, None)
 
-_MOST = np.iinfo(np.int32).max     # entities of a side: kernels keep ids as int32
 
-def check_ids(
-    ids:np.ndarray,  # (n,) integers, signed or not
-    size:int|None,   # entities of the side; None: the largest id plus one
-    side:str,        # "left" or "right", for the message
-    place:str,       # where ids[{}] stands, like "observed[{}, 0]"
-)->int: # entities of the side
-    "Refuse ids that do not run from 0 to size - 1; compiled kernels trust them."
+_MOST = np.iinfo(np.int32).max  # entities of a side: kernels keep ids as int32
+
+
+def check_ids(ids: np.ndarray, size: int | None, side: str, place: str) -> int:
+    """Refuse ids that do not run from 0 to size - 1; compiled kernels trust them.
+
+    Parameters
+    ----------
+    ids : ndarray of shape (n,)
+        Integers, signed or not.
+    size : int or None
+        Entities of the side; None: the largest id plus one.
+    side : str
+        "left" or "right", for the message.
+    place : str
+        Where ids[{}] stands, like "observed[{}, 0]".
+
+    Returns
+    -------
+    int
+        Entities of the side.
+    """
     if size is None:
         size = int(ids.max()) + 1 if len(ids) else 0
     size = operator.index(size)
     bad = np.flatnonzero((ids < 0) | (ids >= size))
     if len(bad):
-        raise ValueError(f'{place.format(bad[0])} is {ids[bad[0]]}, but there are {size} {side} entities; '
-                         f'ids run from 0 to {size - 1}')
+        raise ValueError(
+            f'{place.format(bad[0])} is {ids[bad[0]]}, but there are {size} {side} entities; '
+            f'ids run from 0 to {size - 1}'
+        )
     if size > _MOST:
-        raise ValueError(f'there are {size} {side} entities, but at most {_MOST} are possible; '
-                         'number them without gaps: np.unique(ids, return_inverse=True)[1]')
+        raise ValueError(
+            f'there are {size} {side} entities, but at most {_MOST} are possible; '
+            'number them without gaps: np.unique(ids, return_inverse=True)[1]'
+        )
     return size
+
 
 def _per_pair(values, stored, name, n_observed, order, dtype):
     "One number per pair, row by row; ones when nothing is given, the stored numbers for 'values'."
-    if values is None: return np.ones(n_observed, dtype)
+    if values is None:
+        return np.ones(n_observed, dtype)
     if isinstance(values, str):
-        if values != 'values' or stored is None: raise ValueError(f'{name}={values!r} needs observed as a sparse matrix; give an array, one number per pair')
+        if values != 'values' or stored is None:
+            raise ValueError(
+                f'{name}={values!r} needs observed as a sparse matrix; give an array, one number per pair'
+            )
         values = stored
     values = np.asarray(values, dtype)
-    if values.shape != (n_observed,): raise ValueError(f'{name} has shape {values.shape}, but {n_observed} pairs were observed; give one number per pair')
+    if values.shape != (n_observed,):
+        raise ValueError(
+            f'{name} has shape {values.shape}, but {n_observed} pairs were observed; give one number per pair'
+        )
     bad = np.flatnonzero(~np.isfinite(values))
-    if len(bad): raise ValueError(f'{name}[{bad[0]}] is {values[bad[0]]}; drop the pair or fill it')
+    if len(bad):
+        raise ValueError(f'{name}[{bad[0]}] is {values[bad[0]]}; drop the pair or fill it')
     return values[order]
 
 # %% ../../nbs/learn/similarity/10_all_pairs.ipynb #bae478f2
 def observed_pairs(
-    observed:Any,              # (n_observed, 2) int ids, or a sparse matrix (n_left, n_right) whose stored places count
-    n_left:int|None=None,      # m; without it, that of the matrix or the largest id plus one
-    n_right:int|None=None,     # n, likewise
+    observed: Any,
+    n_left: int | None = None,
+    n_right: int | None = None,
     *,
-    labels:Any=None,           # (n_observed,) R in the given order; "values" takes those of the matrix; ones if None
-    pair_weights:Any=None,     # (n_observed,) c >= 0, likewise
-    dtype:Any=np.float64,      # of labels and weights
-)->ObservedPairs: # sorted both ways
-    "Check the pairs and sort them; one line says what is wrong with them."
+    labels: Any = None,
+    pair_weights: Any = None,
+    dtype: Any = np.float64,
+) -> ObservedPairs:
+    """Check the pairs and sort them; one line says what is wrong with them.
+
+    Parameters
+    ----------
+    observed : array-like of shape (n_observed, 2), int
+        Ids, or a sparse matrix (n_left, n_right) whose stored places count.
+    n_left : int or None, default=None
+        m; without it, that of the matrix or the largest id plus one.
+    n_right : int or None, default=None
+        n, likewise.
+    labels : array-like of shape (n_observed,), default=None
+        R in the given order; "values" takes those of the matrix; ones if None.
+    pair_weights : array-like of shape (n_observed,), default=None
+        c >= 0, likewise.
+    dtype : object, default=np.float64
+        Of labels and weights.
+
+    Returns
+    -------
+    ObservedPairs
+        Sorted both ways.
+    """
     left, right, stored, shape = _ids_and_values(observed)
     sizes = n_left if n_left is not None else shape[0], n_right if n_right is not None else shape[1]
     n_left = check_ids(left, sizes[0], 'left', 'observed[{}, 0]')
@@ -130,56 +240,135 @@ def observed_pairs(
     weights = _per_pair(pair_weights, stored, 'pair_weights', len(left), order, dtype)
     if len(again):
         first, second = order[again[0]], order[again[0] + 1]
-        what = 'with another label' if labels[again[0]] != labels[again[0] + 1] else 'with the same label'
-        raise ValueError(f'observed[{second}] repeats pair ({left[first]}, {right[first]}) of observed[{first}] {what}; '
-                         'keep one of them, np.unique(observed, axis=0) does')
-    if (weights < 0).any(): raise ValueError(f'pair_weights[{order[np.argmax(weights < 0)]}] is {weights.min():g}, but weights must not be negative')
-    starts, turned = (np.concatenate([[0], np.cumsum(np.bincount(ids, minlength=n))]) for ids, n in ((left, n_left), (right, n_right)))
+        what = (
+            'with another label'
+            if labels[again[0]] != labels[again[0] + 1]
+            else 'with the same label'
+        )
+        raise ValueError(
+            f'observed[{second}] repeats pair ({left[first]}, {right[first]}) of observed[{first}] {what}; '
+            'keep one of them, np.unique(observed, axis=0) does'
+        )
+    if (weights < 0).any():
+        raise ValueError(
+            f'pair_weights[{order[np.argmax(weights < 0)]}] is {weights.min():g}, but weights must not be negative'
+        )
+    starts, turned = (
+        np.concatenate([[0], np.cumsum(np.bincount(ids, minlength=n))])
+        for ids, n in ((left, n_left), (right, n_right))
+    )
     small = np.int32 if len(left) < 2**31 else np.int64
     rights = right[order].astype(np.int32)
     places = np.argsort(rights, kind='stable').astype(small)
-    return ObservedPairs(n_left, n_right, starts, rights, labels, weights, turned, left[order].astype(np.int32)[places], places, order)
+    return ObservedPairs(
+        n_left,
+        n_right,
+        starts,
+        rights,
+        labels,
+        weights,
+        turned,
+        left[order].astype(np.int32)[places],
+        places,
+        order,
+    )
 
 # %% ../../nbs/learn/similarity/10_all_pairs.ipynb #f02ce084
 def imputed_factors(
-    impute:Any,   # a number, or (left (n_left, rank), right (n_right, rank)) whose products are the imputed labels
-    n_left:int,   # m
-    n_right:int,  # n
-    dtype:Any=np.float64, # of the factors
-)->tuple[np.ndarray, np.ndarray]: # (n_left, rank), (n_right, rank)
-    "Factors of what unseen pairs should look like; rank 1 for a constant, rank 0 for zero."
+    impute: Any, n_left: int, n_right: int, dtype: Any = np.float64
+) -> tuple[np.ndarray, np.ndarray]:
+    """Factors of what unseen pairs should look like; rank 1 for a constant, rank 0 for zero.
+
+    Parameters
+    ----------
+    impute : object
+        a number, or (left (n_left, rank), right (n_right, rank)) whose products are the
+        imputed labels.
+    n_left : int
+        m.
+    n_right : int
+        n.
+    dtype : object, default=np.float64
+        Of the factors.
+
+    Returns
+    -------
+    tuple[ndarray, ndarray] of shape (n_left, rank)
+        (n_right, rank).
+    """
     if not isinstance(impute, (tuple, list)):
-        if not np.isfinite(impute): raise ValueError(f'impute is {impute}, but a finite number or two factors are needed')
+        if not np.isfinite(impute):
+            raise ValueError(f'impute is {impute}, but a finite number or two factors are needed')
         rank = int(impute != 0)
         return np.full((n_left, rank), impute, dtype), np.ones((n_right, rank), dtype)
     left, right = (np.ascontiguousarray(part, dtype) for part in impute)
-    if left.ndim != 2 or right.ndim != 2 or left.shape != (n_left, left.shape[1]) or right.shape != (n_right, left.shape[1]):
-        raise ValueError(f'impute has factors of shapes {left.shape} and {right.shape}, but ({n_left}, rank) and ({n_right}, rank) are needed')
-    if not (np.isfinite(left).all() and np.isfinite(right).all()): raise ValueError('impute holds nan or inf; fill them')
+    if (
+        left.ndim != 2
+        or right.ndim != 2
+        or left.shape != (n_left, left.shape[1])
+        or right.shape != (n_right, left.shape[1])
+    ):
+        raise ValueError(
+            f'impute has factors of shapes {left.shape} and {right.shape}, but ({n_left}, rank) and ({n_right}, rank) are needed'
+        )
+    if not (np.isfinite(left).all() and np.isfinite(right).all()):
+        raise ValueError('impute holds nan or inf; fill them')
     return left, right
 
 # %% ../../nbs/learn/similarity/10_all_pairs.ipynb #52ab5c4e
 @dataclass(frozen=True, eq=False)
 class PairSum:
-    "The loss as a function of embeddings: eqs. (5) to (8) without the ridge."
-    pairs: ObservedPairs         # O, with labels and weights
-    kind: int                    # a value of LOSSES
-    omega: float                 # >= 0, weight of the unobserved part
-    row_weights: np.ndarray      # (n_left,) >= 0, a
-    column_weights: np.ndarray   # (n_right,) >= 0, b
-    left_impute: np.ndarray      # (n_left, rank), P~
-    right_impute: np.ndarray     # (n_right, rank), Q~
-    imputed: np.ndarray          # (n_observed,) P~Q~' on the observed pairs, row by row
-    spare: float = 1.            # 1: the quadratic spares the observed pairs; 0: it covers all pairs
-    n_threads: int = 1           # threads that visit observed pairs
+    """The loss as a function of embeddings: eqs. (5) to (8) without the ridge.
+
+    Parameters
+    ----------
+    pairs : ObservedPairs
+        O, with labels and weights.
+    kind : int
+        a value of LOSSES.
+    omega : float
+        >= 0, weight of the unobserved part.
+    row_weights : ndarray of shape (n_left,)
+        >= 0, a.
+    column_weights : ndarray of shape (n_right,)
+        >= 0, b.
+    left_impute : ndarray of shape (n_left, rank)
+        P~.
+    right_impute : ndarray of shape (n_right, rank)
+        Q~.
+    imputed : ndarray of shape (n_observed,)
+        P~Q~' on the observed pairs, row by row.
+    spare : float, default=1.0
+        1: the quadratic spares the observed pairs; 0: it covers all pairs.
+    n_jobs : int, default=1
+        Threads that visit observed pairs.
+    """
+
+    pairs: ObservedPairs
+    kind: int
+    omega: float
+    row_weights: np.ndarray
+    column_weights: np.ndarray
+    left_impute: np.ndarray
+    right_impute: np.ndarray
+    imputed: np.ndarray
+    spare: float = 1.0
+    n_jobs: int = 1
     n_left = property(lambda self: self.pairs.n_left, doc='Left entities, m.')
     n_right = property(lambda self: self.pairs.n_right, doc='Right entities, n.')
 
+
 def _weights(values, size, name, dtype):
     values = np.ones(size, dtype) if values is None else np.array(values, dtype)
-    if values.shape != (size,): raise ValueError(f'{name} has shape {values.shape}, but ({size},) is needed; give one weight per entity')
+    if values.shape != (size,):
+        raise ValueError(
+            f'{name} has shape {values.shape}, but ({size},) is needed; give one weight per entity'
+        )
     bad = np.flatnonzero(~((values >= 0) & np.isfinite(values)))
-    if len(bad): raise ValueError(f'{name}[{bad[0]}] is {values[bad[0]]:g}, but weights are finite and not negative; the loss would have no minimum')
+    if len(bad):
+        raise ValueError(
+            f'{name}[{bad[0]}] is {values[bad[0]]:g}, but weights are finite and not negative; the loss would have no minimum'
+        )
     return values
 
 # %% ../../nbs/learn/similarity/10_all_pairs.ipynb #5f64732b
@@ -194,77 +383,177 @@ def _check_signs(pairs):
         remedy = 'use 2*labels - 1'
     else:
         remedy = 'use loss "squared" for ratings, or say which of them are +1'
-    raise ValueError(f'labels hold {label:g} (labels[{first}]); the logistic loss needs -1 and +1: {remedy}')
+    raise ValueError(
+        f'labels hold {label:g} (labels[{first}]); the logistic loss needs -1 and +1: {remedy}'
+    )
+
 
 def pair_sum(
-    pairs:ObservedPairs,           # O
+    pairs: ObservedPairs,
     *,
-    loss:str='logistic',           # a key of LOSSES
-    unobserved_weight:Any='auto',  # omega >= 0, or "auto"
-    row_weights:Any=None,          # (n_left,) a >= 0; ones if None
-    column_weights:Any=None,       # (n_right,) b >= 0; ones if None
-    impute:Any=-1.,                # a number, or two factors
-    penalty:str='unobserved',      # "unobserved" or "all": which pairs the quadratic covers
-    dtype:Any=np.float64,          # of all arrays
-)->PairSum: # checked
-    "Put the pieces of the loss together."
-    if loss not in LOSSES: raise ValueError(f'loss={loss!r} is unknown; there are {", ".join(LOSSES)}')
+    loss: str = 'logistic',
+    unobserved_weight: Any = 'auto',
+    row_weights: Any = None,
+    column_weights: Any = None,
+    impute: Any = -1.0,
+    penalty: str = 'unobserved',
+    dtype: Any = np.float64,
+) -> PairSum:
+    """Put the pieces of the loss together.
+
+    Parameters
+    ----------
+    pairs : ObservedPairs
+        O.
+    loss : str, default='logistic'
+        a key of LOSSES.
+    unobserved_weight : object, default='auto'
+        Omega >= 0, or "auto".
+    row_weights : array-like of shape (n_left,), default=None
+        a >= 0; ones if None.
+    column_weights : array-like of shape (n_right,), default=None
+        b >= 0; ones if None.
+    impute : object, default=-1.0
+        a number, or two factors.
+    penalty : str, default='unobserved'
+        "unobserved" or "all": which pairs the quadratic covers.
+    dtype : object, default=np.float64
+        Of all arrays.
+
+    Returns
+    -------
+    PairSum
+        Checked.
+    """
+    if loss not in LOSSES:
+        raise ValueError(f'loss={loss!r} is unknown; there are {", ".join(LOSSES)}')
     if loss == 'logistic':
         _check_signs(pairs)
-    if penalty not in ('unobserved', 'all'): raise ValueError(f'penalty={penalty!r} is neither "unobserved" nor "all"')
-    rows, columns = _weights(row_weights, pairs.n_left, 'row_weights', dtype), _weights(column_weights, pairs.n_right, 'column_weights', dtype)
+    if penalty not in ('unobserved', 'all'):
+        raise ValueError(f'penalty={penalty!r} is neither "unobserved" nor "all"')
+    rows = _weights(row_weights, pairs.n_left, 'row_weights', dtype)
+    columns = _weights(column_weights, pairs.n_right, 'column_weights', dtype)
     if isinstance(unobserved_weight, str):
-        if unobserved_weight != 'auto': raise ValueError(f'unobserved_weight={unobserved_weight!r} is neither a number nor "auto"')
+        if unobserved_weight != 'auto':
+            raise ValueError(
+                f'unobserved_weight={unobserved_weight!r} is neither a number nor "auto"'
+            )
         unobserved_weight = balanced_weight(pairs, rows, columns)
-    if not 0 <= unobserved_weight < np.inf: raise ValueError(f'unobserved_weight is {unobserved_weight}, but a finite number >= 0 is needed')
+    if not 0 <= unobserved_weight < np.inf:
+        raise ValueError(
+            f'unobserved_weight is {unobserved_weight}, but a finite number >= 0 is needed'
+        )
     left, right = imputed_factors(impute, pairs.n_left, pairs.n_right, dtype)
     imputed, step = np.zeros(len(pairs), dtype), 2**16
     for k in range(0, len(pairs) if left.shape[1] else 0, step):
         at = slice(k, min(k + step, len(pairs)))
         rows_at = np.searchsorted(pairs.starts, np.arange(at.start, at.stop), side='right') - 1
         imputed[at] = np.einsum('tr,tr->t', left[rows_at], right[pairs.rights[at]])
-    return PairSum(pairs, LOSSES[loss], float(unobserved_weight), rows, columns, left, right, imputed, float(penalty == 'unobserved'))
+    return PairSum(
+        pairs,
+        LOSSES[loss],
+        float(unobserved_weight),
+        rows,
+        columns,
+        left,
+        right,
+        imputed,
+        float(penalty == 'unobserved'),
+    )
 
 # %% ../../nbs/learn/similarity/10_all_pairs.ipynb #9a31b7d9
 def balanced_weight(
-    pairs:ObservedPairs,       # O, with pair weights
-    row_weights:np.ndarray,    # (n_left,) a >= 0
-    column_weights:np.ndarray, # (n_right,) b >= 0
-)->float: # > 0
-    "The weight at which unseen pairs as a whole count as much as the observed ones: eq. (A2); 1 without pairs or weights."
+    pairs: ObservedPairs, row_weights: np.ndarray, column_weights: np.ndarray
+) -> float:
+    """The weight at which unseen pairs as a whole count as much as the observed ones.
+
+    Eq. (A2); 1 without pairs or weights.
+
+    Parameters
+    ----------
+    pairs : ObservedPairs
+        O, with pair weights.
+    row_weights : ndarray of shape (n_left,)
+        a >= 0.
+    column_weights : ndarray of shape (n_right,)
+        b >= 0.
+
+    Returns
+    -------
+    float
+        > 0.
+    """
     seen = pairs.weights.sum(dtype=np.float64)
     whole = row_weights.sum(dtype=np.float64) * column_weights.sum(dtype=np.float64)
-    return float(seen / whole) if seen > 0 and whole > 0 else 1.
+    return float(seen / whole) if seen > 0 and whole > 0 else 1.0
 
 # %% ../../nbs/learn/similarity/10_all_pairs.ipynb #7469afbc
-def dense_loss(
-    terms:PairSum,     # what is summed
-    left:np.ndarray,   # (n_left, n_components) embeddings, P
-    right:np.ndarray,  # (n_right, n_components) embeddings, Q
-)->float: # L without the ridge
-    "The sum over all pairs, as it is written: eq. (5), at the cost of n_left times n_right scores."
+def dense_loss(terms: PairSum, left: np.ndarray, right: np.ndarray) -> float:
+    """The sum over all pairs, as it is written.
+
+    Eq. (5), at the cost of n_left times n_right scores.
+
+    Parameters
+    ----------
+    terms : PairSum
+        What is summed.
+    left : ndarray of shape (n_left, n_components)
+        Embeddings, P.
+    right : ndarray of shape (n_right, n_components)
+        Embeddings, Q.
+
+    Returns
+    -------
+    float
+        L without the ridge.
+    """
     pairs, scores = terms.pairs, left @ right.T
-    unseen = terms.omega / 2 * terms.row_weights[:, None] * terms.column_weights * (terms.left_impute @ terms.right_impute.T - scores)**2
+    unseen = (
+        terms.omega
+        / 2
+        * terms.row_weights[:, None]
+        * terms.column_weights
+        * (terms.left_impute @ terms.right_impute.T - scores) ** 2
+    )
     rows = pairs.rows
-    seen = sum(c * pair_loss(terms.kind, label, score)[0] for c, label, score in zip(pairs.weights, pairs.labels, scores[rows, pairs.rights]))
-    if terms.spare: unseen[rows, pairs.rights] = 0
+    seen = sum(
+        c * pair_loss(terms.kind, label, score)[0]
+        for c, label, score in zip(pairs.weights, pairs.labels, scores[rows, pairs.rights])
+    )
+    if terms.spare:
+        unseen[rows, pairs.rights] = 0
     return float(unseen.sum(dtype=np.float64) + seen)
 
 # %% ../../nbs/learn/similarity/10_all_pairs.ipynb #8963b295
-_OPEN: list[list[int]] = []   # tallies being kept right now
+_OPEN: list[list[int]] = []  # tallies being kept right now
+
 
 @contextmanager
-def tally() -> Iterator[list[int]]: # a list of one number, the multiply-adds so far
-    "Count the multiply-adds of all products made inside the block."
+def tally() -> Iterator[list[int]]:
+    """Count the multiply-adds of all products made inside the block.
+
+    Returns
+    -------
+    Iterator[list[int]]
+        a list of one number, the multiply-adds so far.
+    """
     box = [0]
     _OPEN.append(box)
-    try: yield box
-    finally: _OPEN.remove(box)
+    try:
+        yield box
+    finally:
+        _OPEN.remove(box)
 
-def count_products(
-    *sizes:int, # multiplied: what one product costs
-)->None:
-    "Report a product to whoever keeps a tally."
+
+def count_products(*sizes: int) -> None:
+    """Report a product to whoever keeps a tally.
+
+    Parameters
+    ----------
+    *sizes : int
+        Multiplied: what one product costs.
+    """
     if _OPEN:
         size = math.prod(map(int, sizes))
-        for box in _OPEN: box[0] += size
+        for box in _OPEN:
+            box[0] += size

@@ -23,22 +23,41 @@ def _visit_ways(starts, rights, bends, left, right, left_way, right_way, moved, 
         for first in range(starts[i], starts[i + 1], 64):
             last = min(first + 64, starts[i + 1])
             for t in range(first, last):
-                q, h, part = right[rights[t]], right_way[rights[t]], z[t - first]
-                for c in range(w): part[c] = eight(way, q, w, c) + eight(p, h, w, c)
+                q = right[rights[t]]
+                h = right_way[rights[t]]
+                part = z[t - first]
+                for c in range(w):
+                    part[c] = eight(way, q, w, c) + eight(p, h, w, c)
             for t in range(first, last):
-                q, h, part, total = right[rights[t]], right_way[rights[t]], z[t - first], p[0] - p[0]
-                for c in range(w): total += part[c]
-                for c in range(8 * w, k): total += way[c] * q[c] + p[c] * h[c]
+                q = right[rights[t]]
+                h = right_way[rights[t]]
+                part = z[t - first]
+                total = p[0] - p[0]
+                for c in range(w):
+                    total += part[c]
+                for c in range(8 * w, k):
+                    total += way[c] * q[c] + p[c] * h[c]
                 moved[t] = bends[t] * total
 
-def cross_gramian(
-    ways:np.ndarray,        # (n, k)
-    embeddings:np.ndarray,  # (n, k)
-    weights:np.ndarray,     # (n,) of this side
-)->np.ndarray: # (k, k) in the type of the rows, summed in float64
-    "How the Gramian of a side moves: W_c = W' A P."
+
+def cross_gramian(ways: np.ndarray, embeddings: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """How the Gramian of a side moves: W_c = W' A P.
+
+    Parameters
+    ----------
+    ways : ndarray of shape (n, k)
+    embeddings : ndarray of shape (n, k)
+    weights : ndarray of shape (n,)
+        Of this side.
+
+    Returns
+    -------
+    ndarray of shape (k, k)
+        In the type of the rows, summed in float64.
+    """
     total, plain = np.zeros((ways.shape[1], embeddings.shape[1])), bool((weights == 1).all())
-    for at in chunks_of(len(ways), ways.shape[1]): total += ways[at].T @ (embeddings[at] if plain else weights[at, None] * embeddings[at])
+    for at in chunks_of(len(ways), ways.shape[1]):
+        total += ways[at].T @ (embeddings[at] if plain else weights[at, None] * embeddings[at])
     count_products(*ways.shape, embeddings.shape[1])
     return total.astype(ways.dtype)
 
@@ -50,29 +69,66 @@ def _add_ways(out, ways, embeddings, weights, gramian, moved, omega):
     for at in chunks_of(len(out), k):
         pull = ways[at] @ first
         pull += embeddings[at] @ second
-        if not plain: pull *= weights[at, None]
+        if not plain:
+            pull *= weights[at, None]
         out[at] += pull
     count_products(len(out), 2 * k, k)
 
+
 def curvature_pulls(
-    terms:PairSum,            # what is summed
-    bends:np.ndarray,         # (n_observed,) second derivatives of l+ on the pairs
-    left:np.ndarray,          # (n_left, k) P
-    right:np.ndarray,         # (n_right, k) Q
-    left_gramian:np.ndarray,  # stacked, of `left`
-    right_gramian:np.ndarray, # stacked, of `right`
-    left_way:np.ndarray,      # (n_left, k) W
-    right_way:np.ndarray,     # (n_right, k) H
-)->tuple[np.ndarray, np.ndarray]: # the brackets of (40): (n_left, k), (n_right, k)
-    "What flows back into the towers in a Gauss-Newton product: eq. (40)."
-    pairs, to_left, to_right, moved = terms.pairs, np.zeros_like(left), np.zeros_like(right), np.empty_like(bends)
+    terms: PairSum,
+    bends: np.ndarray,
+    left: np.ndarray,
+    right: np.ndarray,
+    left_gramian: np.ndarray,
+    right_gramian: np.ndarray,
+    left_way: np.ndarray,
+    right_way: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """What flows back into the towers in a Gauss-Newton product: eq. (40).
+
+    Parameters
+    ----------
+    terms : PairSum
+        What is summed.
+    bends : ndarray of shape (n_observed,)
+        Second derivatives of l+ on the pairs.
+    left : ndarray of shape (n_left, k)
+        P.
+    right : ndarray of shape (n_right, k)
+        Q.
+    left_gramian : ndarray
+        Stacked, of `left`.
+    right_gramian : ndarray
+        Stacked, of `right`.
+    left_way : ndarray of shape (n_left, k)
+        W.
+    right_way : ndarray of shape (n_right, k)
+        H.
+
+    Returns
+    -------
+    tuple[ndarray, ndarray]
+        The brackets of (40): (n_left, k), (n_right, k).
+    """
+    pairs = terms.pairs
+    to_left = np.zeros_like(left)
+    to_right = np.zeros_like(right)
+    moved = np.empty_like(bends)
     sides = left, right, left_way, right_way
-    each_stretch(lambda at: _visit_ways(pairs.starts, pairs.rights, bends, *sides, moved, at.start, at.stop), pairs.starts, terms.n_threads)
+    each_stretch(
+        lambda at: _visit_ways(pairs.starts, pairs.rights, bends, *sides, moved, at.start, at.stop),
+        pairs.starts,
+        terms.n_jobs,
+    )
     count_products(len(pairs), left.shape[1], 2)
     spread_all(terms, moved, left, right, to_left, to_right)
-    left_moved, right_moved = cross_gramian(left_way, left, terms.row_weights), cross_gramian(right_way, right, terms.column_weights)
+    left_moved = cross_gramian(left_way, left, terms.row_weights)
+    right_moved = cross_gramian(right_way, right, terms.column_weights)
     _add_ways(to_left, left_way, left, terms.row_weights, right_gramian, right_moved, terms.omega)
-    _add_ways(to_right, right_way, right, terms.column_weights, left_gramian, left_moved, terms.omega)
+    _add_ways(
+        to_right, right_way, right, terms.column_weights, left_gramian, left_moved, terms.omega
+    )
     return to_left, to_right
 
 # %% ../../nbs/learn/similarity/36_curvature.ipynb #f8ab9c85
@@ -81,22 +137,59 @@ def _root(gramian, k):
     values, vectors = np.linalg.eigh(gramian[:k, :k])
     return vectors * np.sqrt(np.maximum(values, 0))
 
+
 def sign_probe(
-    terms:PairSum,            # what is summed
-    bends:np.ndarray,         # (n_observed,) second derivatives of l+ on the pairs
-    left:np.ndarray,          # (n_left, k) P
-    right:np.ndarray,         # (n_right, k) Q
-    left_gramian:np.ndarray,  # stacked, of `left`
-    right_gramian:np.ndarray, # stacked, of `right`
-    rng:np.random.Generator,  # source of the signs
-)->tuple[np.ndarray, np.ndarray]: # (n_left, k), (n_right, k): rows whose outer products average to K
-    "One random vector per entity for the diagonal of curvature: eq. (F2)."
-    pairs, k, dtype = terms.pairs, left.shape[1], left.dtype
-    lift = terms.spare * terms.omega * np.repeat(terms.row_weights, np.diff(pairs.starts)) * terms.column_weights[pairs.rights]
-    roots = np.sqrt(np.maximum(bends + lift, 0)) * rng.choice(np.array([-1, 1], np.int8), size=len(pairs))
+    terms: PairSum,
+    bends: np.ndarray,
+    left: np.ndarray,
+    right: np.ndarray,
+    left_gramian: np.ndarray,
+    right_gramian: np.ndarray,
+    rng: np.random.Generator,
+) -> tuple[np.ndarray, np.ndarray]:
+    """One random vector per entity for the diagonal of curvature: eq. (F2).
+
+        Parameters
+        ----------
+        terms : PairSum
+            What is summed.
+        bends : ndarray of shape (n_observed,)
+            Second derivatives of l+ on the pairs.
+        left : ndarray of shape (n_left, k)
+            P.
+        right : ndarray of shape (n_right, k)
+            Q.
+        left_gramian : ndarray
+            Stacked, of `left`.
+        right_gramian : ndarray
+            Stacked, of `right`.
+        rng : Generator
+            Source of the signs.
+
+        Returns
+        -------
+        tuple[
+        ndarray, ndarray
+    ] of shape (n_left, k)
+            (n_right, k): rows whose outer products average to K.
+    """
+    pairs = terms.pairs
+    k = left.shape[1]
+    dtype = left.dtype
+    lift = (
+        terms.spare
+        * terms.omega
+        * np.repeat(terms.row_weights, np.diff(pairs.starts))
+        * terms.column_weights[pairs.rights]
+    )
+    roots = np.sqrt(np.maximum(bends + lift, 0)) * rng.choice(
+        np.array([-1, 1], np.int8), size=len(pairs)
+    )
     probes = np.zeros_like(left), np.zeros_like(right)
     spread_all(terms, roots.astype(dtype), left, right, *probes)
-    for probe, weights, other in zip(probes, (terms.row_weights, terms.column_weights), (right_gramian, left_gramian)):
+    for probe, weights, other in zip(
+        probes, (terms.row_weights, terms.column_weights), (right_gramian, left_gramian)
+    ):
         turn = np.sqrt(terms.omega) * _root(other, k).T.astype(dtype)
         for at in chunks_of(len(probe), k):
             signs = 2 * rng.integers(2, size=(at.stop - at.start, k), dtype=np.int8) - 1

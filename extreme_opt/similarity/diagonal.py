@@ -10,11 +10,24 @@ import numpy as np
 
 # %% ../../nbs/learn/similarity/50_diagonal.ipynb #16cdceb7
 def scaled_way(
-    grad:np.ndarray,            # (n_params,) g
-    squares:np.ndarray|None,    # (n_params,) summed squares before this step; None at the first
-    stabilizer:float=0.,        # mu >= 0, inside the root
-)->tuple[np.ndarray, np.ndarray]: # s (n_params,), the new sum of squares (n_params,)
-    "The direction of AdaGrad scaling: eq. (51); where no gradient was ever seen, 0."
+    grad: np.ndarray, squares: np.ndarray | None, stabilizer: float = 0.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """The direction of AdaGrad scaling: eq. (51); where no gradient was ever seen, 0.
+
+    Parameters
+    ----------
+    grad : ndarray of shape (n_params,)
+        g.
+    squares : ndarray or None of shape (n_params,)
+        Summed squares before this step; None at the first.
+    stabilizer : float, default=0.0
+        mu >= 0, inside the root.
+
+    Returns
+    -------
+    tuple[ndarray, ndarray]
+        s (n_params,), the new sum of squares (n_params,).
+    """
     squares = grad * grad if squares is None else squares + grad * grad
     total = squares + grad.dtype.type(stabilizer)
     return -grad / np.sqrt(np.where(total > 0, total, 1)), squares

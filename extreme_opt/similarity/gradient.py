@@ -16,21 +16,38 @@ from .gramian import chunks_of, unseen_value
 
 # %% ../../nbs/learn/similarity/30_gradient.ipynb #aa988b62
 @njit(cache=True, inline='always')
-def eight(
-    p:np.ndarray, # (k,)
-    q:np.ndarray, # (k,)
-    w:int,        # k // 8
-    c:int,        # 0 <= c < w
-)->float: # of their type
-    "Eight terms of an inner product."
-    return (((p[c] * q[c] + p[w + c] * q[w + c]) + (p[2 * w + c] * q[2 * w + c] + p[3 * w + c] * q[3 * w + c]))
-            + ((p[4 * w + c] * q[4 * w + c] + p[5 * w + c] * q[5 * w + c]) + (p[6 * w + c] * q[6 * w + c] + p[7 * w + c] * q[7 * w + c])))
+def eight(p: np.ndarray, q: np.ndarray, w: int, c: int) -> float:
+    """Eight terms of an inner product.
+
+    Parameters
+    ----------
+    p : ndarray of shape (k,)
+    q : ndarray of shape (k,)
+    w : int
+        k // 8.
+    c : int
+        0 <= c < w.
+
+    Returns
+    -------
+    float
+        Of their type.
+    """
+    return (
+        (p[c] * q[c] + p[w + c] * q[w + c])
+        + (p[2 * w + c] * q[2 * w + c] + p[3 * w + c] * q[3 * w + c])
+    ) + (
+        (p[4 * w + c] * q[4 * w + c] + p[5 * w + c] * q[5 * w + c])
+        + (p[6 * w + c] * q[6 * w + c] + p[7 * w + c] * q[7 * w + c])
+    )
 
 # %% ../../nbs/learn/similarity/30_gradient.ipynb #72652e4b
 @njit(cache=True, nogil=True)
 def _scores(starts, rights, a, b, lift, left, right, scores, lifts, start, stop):
     "Inner products of the pairs of some rows, and what the quadratic weighs there."
-    k, w, begin = left.shape[1], left.shape[1] // 8, starts[start]
+    k = left.shape[1]
+    w = left.shape[1] // 8
+    begin = starts[start]
     z = np.empty((64, w), left.dtype)
     for i in range(start, stop):
         p, weight = left[i], lift * a[i]
@@ -38,156 +55,385 @@ def _scores(starts, rights, a, b, lift, left, right, scores, lifts, start, stop)
             last = min(first + 64, starts[i + 1])
             for t in range(first, last):
                 q, part = right[rights[t]], z[t - first]
-                for c in range(w): part[c] = eight(p, q, w, c)
+                for c in range(w):
+                    part[c] = eight(p, q, w, c)
             for t in range(first, last):
-                q, part, total = right[rights[t]], z[t - first], p[0] - p[0]    # zero of its type
-                for c in range(w): total += part[c]
-                for c in range(8 * w, k): total += p[c] * q[c]
+                # zero of its type
+                q = right[rights[t]]
+                part = z[t - first]
+                total = p[0] - p[0]
+                for c in range(w):
+                    total += part[c]
+                for c in range(8 * w, k):
+                    total += p[c] * q[c]
                 scores[t - begin] = total
                 lifts[t - begin] = weight * b[rights[t]]
+
 
 @njit(cache=True, nogil=True, error_model='numpy')
 def _judge_logistic(labels, weights, imputed, scores, lifts, exps, values, slopes, bends):
     "Value, slope and bend of l+ for each pair; `exps` is exp(-|label * score|): eqs. (17) and (C4)."
     for t in range(len(scores)):
-        y, c, lift, off, e = labels[t], weights[t], lifts[t], scores[t] - imputed[t], exps[t]
-        r, side, one = e / (2. + e), y * scores[t], 1. / (1. + e)
+        y = labels[t]
+        c = weights[t]
+        lift = lifts[t]
+        off = scores[t] - imputed[t]
+        e = exps[t]
+        r = e / (2.0 + e)
+        side = y * scores[t]
+        one = 1.0 / (1.0 + e)
         w = r * r
-        tail = 1 / 19 + w * (1 / 21 + w * (1 / 23 + w * (1 / 25 + w * (1 / 27 + w * (1 / 29 + w * (1 / 31 + w / 33))))))
-        log = 2. * r * (1. + w * (1 / 3 + w * (1 / 5 + w * (1 / 7 + w * (1 / 9 + w * (1 / 11 + w * (1 / 13 + w * (1 / 15 + w * (1 / 17 + w * tail)))))))))
-        values[t] = c * (max(-side, 0.) + log) - .5 * lift * off * off
-        slopes[t] = -c * y * (e * one if side > 0. else one) - lift * off
+        tail = 1 / 19 + w * (
+            1 / 21
+            + w * (1 / 23 + w * (1 / 25 + w * (1 / 27 + w * (1 / 29 + w * (1 / 31 + w / 33)))))
+        )
+        log = (
+            2.0
+            * r
+            * (
+                1.0
+                + w
+                * (
+                    1 / 3
+                    + w
+                    * (
+                        1 / 5
+                        + w
+                        * (
+                            1 / 7
+                            + w
+                            * (
+                                1 / 9
+                                + w
+                                * (1 / 11 + w * (1 / 13 + w * (1 / 15 + w * (1 / 17 + w * tail))))
+                            )
+                        )
+                    )
+                )
+            )
+        )
+        values[t] = c * (max(-side, 0.0) + log) - 0.5 * lift * off * off
+        slopes[t] = -c * y * (e * one if side > 0.0 else one) - lift * off
         bends[t] = c * y * y * e * one * one - lift
+
 
 @njit(cache=True, nogil=True, error_model='numpy')
 def _judge_squared(labels, weights, imputed, scores, lifts, values, slopes, bends):
     "The same for the squared loss."
     for t in range(len(scores)):
-        c, lift, miss, off = weights[t], lifts[t], scores[t] - labels[t], scores[t] - imputed[t]
-        values[t] = .5 * (c * miss * miss - lift * off * off)
+        c = weights[t]
+        lift = lifts[t]
+        miss = scores[t] - labels[t]
+        off = scores[t] - imputed[t]
+        values[t] = 0.5 * (c * miss * miss - lift * off * off)
         slopes[t] = c * miss - lift * off
         bends[t] = c - lift
 
 # %% ../../nbs/learn/similarity/30_gradient.ipynb #20adb323
 @njit(cache=True, nogil=True)
 def spread_pairs(
-    starts:np.ndarray,  # (n + 1,) where the pairs of each row begin
-    others:np.ndarray,  # (n_observed,) id of the partner in each pair
-    values:np.ndarray,  # (n_observed,) number of each pair
-    rows:np.ndarray,    # (n_others, k) what partners have
-    out:np.ndarray,     # (n, k) gains the sparse matrix times `rows`
-    start:int,          # first row
-    stop:int,           # row after the last
-)->None:
-    "Some rows of a sparse matrix times a dense one."
+    starts: np.ndarray,
+    others: np.ndarray,
+    values: np.ndarray,
+    rows: np.ndarray,
+    out: np.ndarray,
+    start: int,
+    stop: int,
+) -> None:
+    """Some rows of a sparse matrix times a dense one.
+
+    Parameters
+    ----------
+    starts : ndarray of shape (n + 1,)
+        Where the pairs of each row begin.
+    others : ndarray of shape (n_observed,)
+        Id of the partner in each pair.
+    values : ndarray of shape (n_observed,)
+        Number of each pair.
+    rows : ndarray of shape (n_negatives, k)
+        What partners have.
+    out : ndarray of shape (n, k)
+        Gains the sparse matrix times `rows`.
+    start : int
+        First row.
+    stop : int
+        Row after the last.
+    """
     for i in range(start, stop):
-        gain, first, stop_ = out[i], starts[i], starts[i + 1]
+        gain = out[i]
+        first = starts[i]
+        stop_ = starts[i + 1]
         fours = first + (stop_ - first) // 4 * 4
         for t in range(first, fours, 4):
-            a, b, c, d = rows[others[t]], rows[others[t + 1]], rows[others[t + 2]], rows[others[t + 3]]
-            w, x, y, z = values[t], values[t + 1], values[t + 2], values[t + 3]
-            for h in range(len(gain)): gain[h] += (w * a[h] + x * b[h]) + (y * c[h] + z * d[h])
+            a = rows[others[t]]
+            b = rows[others[t + 1]]
+            c = rows[others[t + 2]]
+            d = rows[others[t + 3]]
+            w = values[t]
+            x = values[t + 1]
+            y = values[t + 2]
+            z = values[t + 3]
+            for h in range(len(gain)):
+                gain[h] += (w * a[h] + x * b[h]) + (y * c[h] + z * d[h])
         for t in range(fours, stop_):
             a, w = rows[others[t]], values[t]
-            for h in range(len(gain)): gain[h] += w * a[h]
+            for h in range(len(gain)):
+                gain[h] += w * a[h]
 
 # %% ../../nbs/learn/similarity/30_gradient.ipynb #5f3a91c2
-def stretches_of(
-    starts:np.ndarray,   # (n_rows + 1,) where each row begins
-    size:int=2**15,      # pairs in a stretch, about
-) -> Iterator[slice]: # rows
-    "Cut rows into stretches of about so many pairs, which stay in the cache and let Ctrl-C be heard."
+def stretches_of(starts: np.ndarray, size: int = 2**15) -> Iterator[slice]:
+    """Cut rows into stretches of about so many pairs, which stay in the cache and let Ctrl-C
+    be heard.
+
+    Parameters
+    ----------
+    starts : ndarray of shape (n_rows + 1,)
+        Where each row begins.
+    size : int, default=2**15
+        Pairs in a stretch, about.
+
+    Returns
+    -------
+    Iterator[slice]
+        Rows.
+    """
     n_rows = len(starts) - 1
     cuts = np.searchsorted(starts, np.arange(size, starts[-1], size), side='left')
     cuts = np.unique(np.concatenate([[0], cuts, [n_rows]]))
-    for one, two in zip(cuts[:-1].tolist(), cuts[1:].tolist()): yield slice(one, two)
+    for one, two in zip(cuts[:-1].tolist(), cuts[1:].tolist()):
+        yield slice(one, two)
+
 
 def each_stretch(
-    work:Callable[[slice], Any], # handles some rows, and writes to no others
-    starts:np.ndarray,           # (n_rows + 1,) where each row begins
-    n_threads:int=1,             # that take stretches
-    size:int=2**15,              # pairs in a stretch, about
-)->list: # what each stretch gave, in order, whoever did it
-    "Hand out stretches of rows."
-    if n_threads == 1: return [work(at) for at in stretches_of(starts, size)]
+    work: Callable[[slice], Any], starts: np.ndarray, n_jobs: int = 1, size: int = 2**15
+) -> list:
+    """Hand out stretches of rows.
+
+    Parameters
+    ----------
+    work : Callable[[slice], Any]
+        Handles some rows, and writes to no others.
+    starts : ndarray of shape (n_rows + 1,)
+        Where each row begins.
+    n_jobs : int, default=1
+        That take stretches.
+    size : int, default=2**15
+        Pairs in a stretch, about.
+
+    Returns
+    -------
+    list
+        What each stretch gave, in order, whoever did it.
+    """
+    if n_jobs == 1:
+        return [work(at) for at in stretches_of(starts, size)]
     from concurrent.futures import ThreadPoolExecutor
-    with ThreadPoolExecutor(n_threads) as pool: return list(pool.map(work, stretches_of(starts, size)))
+
+    with ThreadPoolExecutor(n_jobs) as pool:
+        return list(pool.map(work, stretches_of(starts, size)))
+
 
 def spread_all(
-    terms:PairSum,       # whose pairs
-    values:np.ndarray,   # (n_observed,) the sparse matrix X on the pairs, row by row
-    left:np.ndarray,     # (n_left, k)
-    right:np.ndarray,    # (n_right, k)
-    to_left:np.ndarray,  # (n_left, k) gains X right
-    to_right:np.ndarray, # (n_right, k) gains X' left
-)->None:
-    "Both sparse products of (26)."
+    terms: PairSum,
+    values: np.ndarray,
+    left: np.ndarray,
+    right: np.ndarray,
+    to_left: np.ndarray,
+    to_right: np.ndarray,
+) -> None:
+    """Both sparse products of (26).
+
+    Parameters
+    ----------
+    terms : PairSum
+        Whose pairs.
+    values : ndarray of shape (n_observed,)
+        The sparse matrix X on the pairs, row by row.
+    left : ndarray of shape (n_left, k)
+    right : ndarray of shape (n_right, k)
+    to_left : ndarray of shape (n_left, k)
+        Gains X right.
+    to_right : ndarray of shape (n_right, k)
+        Gains X' left.
+    """
     count_products(len(values), left.shape[1], 2)
     pairs, turned = terms.pairs, values[terms.pairs.places]
-    each_stretch(lambda at: spread_pairs(pairs.starts, pairs.rights, values, right, to_left, at.start, at.stop), pairs.starts, terms.n_threads)
-    each_stretch(lambda at: spread_pairs(pairs.turned, pairs.lefts, turned, left, to_right, at.start, at.stop), pairs.turned, terms.n_threads)
+    each_stretch(
+        lambda at: spread_pairs(
+            pairs.starts, pairs.rights, values, right, to_left, at.start, at.stop
+        ),
+        pairs.starts,
+        terms.n_jobs,
+    )
+    each_stretch(
+        lambda at: spread_pairs(
+            pairs.turned, pairs.lefts, turned, left, to_right, at.start, at.stop
+        ),
+        pairs.turned,
+        terms.n_jobs,
+    )
 
 # %% ../../nbs/learn/similarity/30_gradient.ipynb #0c479cd8
 class OnPairs(NamedTuple):
-    "What the observed pairs say at one point."
-    value: float         # L+, in float64
-    slopes: np.ndarray   # (n_observed,) X, eq. (17)
-    bends: np.ndarray    # (n_observed,) second derivative of l+ in the score
+    """What the observed pairs say at one point.
+
+    Parameters
+    ----------
+    value : float
+        L+, in float64.
+    slopes : ndarray of shape (n_observed,)
+        X, eq. (17).
+    bends : ndarray of shape (n_observed,)
+        Second derivative of l+ in the score.
+    """
+
+    value: float
+    slopes: np.ndarray
+    bends: np.ndarray
+
 
 def visit_pairs(
-    terms:PairSum,                  # what is summed
-    left:np.ndarray,                # (n_left, k) P
-    right:np.ndarray,               # (n_right, k) Q
-    to_left:np.ndarray|None=None,   # (n_left, k) gains X Q when given
-    to_right:np.ndarray|None=None,  # (n_right, k) gains X' P
-)->OnPairs: # value, slopes, bends
-    "Visit the observed pairs: eq. (17), and the sparse part of (26) where asked for."
+    terms: PairSum,
+    left: np.ndarray,
+    right: np.ndarray,
+    to_left: np.ndarray | None = None,
+    to_right: np.ndarray | None = None,
+) -> OnPairs:
+    """Visit the observed pairs: eq. (17), and the sparse part of (26) where asked for.
+
+    Parameters
+    ----------
+    terms : PairSum
+        What is summed.
+    left : ndarray of shape (n_left, k)
+        P.
+    right : ndarray of shape (n_right, k)
+        Q.
+    to_left : ndarray or None of shape (n_left, k), default=None
+        Gains X Q when given.
+    to_right : ndarray or None of shape (n_right, k), default=None
+        Gains X' P.
+
+    Returns
+    -------
+    OnPairs
+        Value, slopes, bends.
+    """
     pairs = terms.pairs
     slopes, bends = np.empty(len(pairs), left.dtype), np.empty(len(pairs), left.dtype)
     count_products(len(pairs), left.shape[1])
+
     def visit(at):
         part = slice(pairs.starts[at.start], pairs.starts[at.stop])
         scores, lifts, values = np.empty((3, part.stop - part.start))
-        _scores(pairs.starts, pairs.rights, terms.row_weights, terms.column_weights, terms.spare * terms.omega, left, right, scores, lifts, at.start, at.stop)
+        _scores(
+            pairs.starts,
+            pairs.rights,
+            terms.row_weights,
+            terms.column_weights,
+            terms.spare * terms.omega,
+            left,
+            right,
+            scores,
+            lifts,
+            at.start,
+            at.stop,
+        )
         known = pairs.labels[part], pairs.weights[part], terms.imputed[part], scores, lifts
-        if terms.kind: _judge_squared(*known, values, slopes[part], bends[part])
-        else: _judge_logistic(*known, np.exp(-np.abs(known[0] * scores)), values, slopes[part], bends[part])
+        if terms.kind:
+            _judge_squared(*known, values, slopes[part], bends[part])
+        else:
+            _judge_logistic(
+                *known, np.exp(-np.abs(known[0] * scores)), values, slopes[part], bends[part]
+            )
         return float(values.sum())
-    total = sum(each_stretch(visit, pairs.starts, terms.n_threads))
-    if to_left is not None and to_right is not None: spread_all(terms, slopes, left, right, to_left, to_right)
+
+    total = sum(each_stretch(visit, pairs.starts, terms.n_jobs))
+    if to_left is not None and to_right is not None:
+        spread_all(terms, slopes, left, right, to_left, to_right)
     return OnPairs(total, slopes, bends)
 
 # %% ../../nbs/learn/similarity/30_gradient.ipynb #c983ce92
 def add_unseen(
-    out:np.ndarray,         # (n, k) gains the unseen part of M_P or M_Q
-    embeddings:np.ndarray,  # (n, k) of this side
-    impute:np.ndarray,      # (n, rank) of this side
-    weights:np.ndarray,     # (n,) of this side
-    other:np.ndarray,       # (k + rank, k + rank) stacked Gramian of the other side
-    omega:float,            # weight of the unobserved part
-    sign:float=1.,          # 1 for the left side, -1 for the right
-)->None:
-    "Add the pull of all pairs, observed or not: the dense part of (C2)."
+    out: np.ndarray,
+    embeddings: np.ndarray,
+    impute: np.ndarray,
+    weights: np.ndarray,
+    other: np.ndarray,
+    omega: float,
+    sign: float = 1.0,
+) -> None:
+    """Add the pull of all pairs, observed or not: the dense part of (C2).
+
+    Parameters
+    ----------
+    out : ndarray of shape (n, k)
+        Gains the unseen part of M_P or M_Q.
+    embeddings : ndarray of shape (n, k)
+        Of this side.
+    impute : ndarray of shape (n, rank)
+        Of this side.
+    weights : ndarray of shape (n,)
+        Of this side.
+    other : ndarray of shape (k + rank, k + rank)
+        Stacked Gramian of the other side.
+    omega : float
+        Weight of the unobserved part.
+    sign : float, default=1.0
+        1 for the left side, -1 for the right.
+    """
     (n, k), rank = out.shape, impute.shape[1]
-    main, rest = (omega * other[:k, :k]).astype(out.dtype), (sign * omega * other[k:, :k]).astype(out.dtype)
+    main = (omega * other[:k, :k]).astype(out.dtype)
+    rest = (sign * omega * other[k:, :k]).astype(out.dtype)
     plain = bool((weights == 1).all())
     for at in chunks_of(n, k):
         pull = embeddings[at] @ main
-        if rank: pull += impute[at] @ rest
-        if not plain: pull *= weights[at, None]
+        if rank:
+            pull += impute[at] @ rest
+        if not plain:
+            pull *= weights[at, None]
         out[at] += pull
     count_products(n, k + rank, k)
 
+
 def embedding_gradients(
-    terms:PairSum,            # what is summed
-    left:np.ndarray,          # (n_left, k) P
-    right:np.ndarray,         # (n_right, k) Q
-    left_gramian:np.ndarray,  # stacked, of `left`
-    right_gramian:np.ndarray, # stacked, of `right`
-)->tuple[float, np.ndarray, np.ndarray, OnPairs]: # L without ridge, M_P (n_left, k), M_Q (n_right, k), what the pairs say
-    "Value and gradient in the embeddings: eqs. (11) and (26)."
+    terms: PairSum,
+    left: np.ndarray,
+    right: np.ndarray,
+    left_gramian: np.ndarray,
+    right_gramian: np.ndarray,
+) -> tuple[float, np.ndarray, np.ndarray, OnPairs]:
+    """Value and gradient in the embeddings: eqs. (11) and (26).
+
+        Parameters
+        ----------
+        terms : PairSum
+            What is summed.
+        left : ndarray of shape (n_left, k)
+            P.
+        right : ndarray of shape (n_right, k)
+            Q.
+        left_gramian : ndarray
+            Stacked, of `left`.
+        right_gramian : ndarray
+            Stacked, of `right`.
+
+        Returns
+        -------
+        tuple[
+        float, ndarray, ndarray, OnPairs
+    ]
+            L without ridge, M_P (n_left, k), M_Q (n_right, k), what the pairs say.
+    """
     to_left, to_right = np.zeros_like(left), np.zeros_like(right)
     seen = visit_pairs(terms, left, right, to_left, to_right)
     add_unseen(to_left, left, terms.left_impute, terms.row_weights, right_gramian, terms.omega)
-    add_unseen(to_right, right, terms.right_impute, terms.column_weights, left_gramian, terms.omega, -1.)
-    return seen.value + terms.omega * unseen_value(left_gramian, right_gramian), to_left, to_right, seen
+    add_unseen(
+        to_right, right, terms.right_impute, terms.column_weights, left_gramian, terms.omega, -1.0
+    )
+    return (
+        seen.value + terms.omega * unseen_value(left_gramian, right_gramian),
+        to_left,
+        to_right,
+        seen,
+    )

@@ -11,22 +11,50 @@ import numpy as np
 from .all_pairs import PairSum, count_products
 
 # %% ../../nbs/learn/similarity/20_gramian.ipynb #68b4ef94
-def chunks_of(
-    n_rows:int,       # rows to go through
-    n_columns:int,    # numbers in each
-    size:int=2**17,   # numbers in a chunk, about
-) -> Iterator[slice]: # one stretch of rows after the other
-    "Cut rows into stretches that stay in the processor's cache."
+def chunks_of(n_rows: int, n_columns: int, size: int = 2**17) -> Iterator[slice]:
+    """Cut rows into stretches that stay in the processor's cache.
+
+    Parameters
+    ----------
+    n_rows : int
+        Rows to go through.
+    n_columns : int
+        Numbers in each.
+    size : int, default=2**17
+        Numbers in a chunk, about.
+
+    Returns
+    -------
+    Iterator[slice]
+        One stretch of rows after the other.
+    """
     step = max(64, size // max(n_columns, 1))
-    for k in range(0, n_rows, step): yield slice(k, min(k + step, n_rows))
+    for k in range(0, n_rows, step):
+        yield slice(k, min(k + step, n_rows))
+
 
 def stacked_gramian(
-    embeddings:np.ndarray,  # (n, k) float32 or float64
-    impute:np.ndarray,      # (n, rank), imputation factors of the same side
-    weights:np.ndarray,     # (n,) >= 0
-    sign:float=1.,          # 1 for the left side, -1 for the right
-)->np.ndarray: # (k + rank, k + rank) float64, symmetric
-    "The Gramian of embeddings and imputation side by side, summed in float64: eqs. (14) and (B3)."
+    embeddings: np.ndarray, impute: np.ndarray, weights: np.ndarray, sign: float = 1.0
+) -> np.ndarray:
+    """The Gramian of embeddings and imputation side by side, summed in float64.
+
+    Eqs. (14) and (B3).
+
+    Parameters
+    ----------
+    embeddings : ndarray of shape (n, k), float32 or float64
+    impute : ndarray of shape (n, rank)
+        Imputation factors of the same side.
+    weights : ndarray of shape (n,)
+        >= 0.
+    sign : float, default=1.0
+        1 for the left side, -1 for the right.
+
+    Returns
+    -------
+    ndarray of shape (k + rank, k + rank), float64
+        Symmetric.
+    """
     (n, k), rank = embeddings.shape, impute.shape[1]
     total = np.zeros((k + rank, k + rank))
     for at in chunks_of(n, k + rank):
@@ -39,35 +67,81 @@ def stacked_gramian(
     return total
 
 # %% ../../nbs/learn/similarity/20_gramian.ipynb #bef78b14
-def left_gramian(
-    terms:PairSum,    # weights and imputation
-    left:np.ndarray,  # (n_left, k)
-)->np.ndarray: # (k + rank, k + rank) float64
-    "All Gramians of the left side in one matrix: (B3)."
+def left_gramian(terms: PairSum, left: np.ndarray) -> np.ndarray:
+    """All Gramians of the left side in one matrix: (B3).
+
+    Parameters
+    ----------
+    terms : PairSum
+        Weights and imputation.
+    left : ndarray of shape (n_left, k)
+
+    Returns
+    -------
+    ndarray of shape (k + rank, k + rank), float64
+    """
     return stacked_gramian(left, terms.left_impute, terms.row_weights)
 
-def right_gramian(
-    terms:PairSum,     # weights and imputation
-    right:np.ndarray,  # (n_right, k)
-)->np.ndarray: # (k + rank, k + rank) float64
-    "All Gramians of the right side in one matrix, imputation with a minus sign: (B3)."
-    return stacked_gramian(right, terms.right_impute, terms.column_weights, -1.)
 
-def unseen_value(
-    left_gramian:np.ndarray,   # (k + rank, k + rank)
-    right_gramian:np.ndarray,  # (k + rank, k + rank)
-)->float: # L^-, >= 0 up to rounding
-    "The quadratic over all pairs from two small matrices: eq. (13) as (B3)."
-    return .5 * float(np.einsum('ij,ij->', left_gramian, right_gramian))
+def right_gramian(terms: PairSum, right: np.ndarray) -> np.ndarray:
+    """All Gramians of the right side in one matrix, imputation with a minus sign: (B3).
+
+    Parameters
+    ----------
+    terms : PairSum
+        Weights and imputation.
+    right : ndarray of shape (n_right, k)
+
+    Returns
+    -------
+    ndarray of shape (k + rank, k + rank), float64
+    """
+    return stacked_gramian(right, terms.right_impute, terms.column_weights, -1.0)
+
+
+def unseen_value(left_gramian: np.ndarray, right_gramian: np.ndarray) -> float:
+    """The quadratic over all pairs from two small matrices: eq. (13) as (B3).
+
+    Parameters
+    ----------
+    left_gramian : ndarray of shape (k + rank, k + rank)
+    right_gramian : ndarray of shape (k + rank, k + rank)
+
+    Returns
+    -------
+    float
+        L^-, >= 0 up to rounding.
+    """
+    return 0.5 * float(np.einsum('ij,ij->', left_gramian, right_gramian))
 
 # %% ../../nbs/learn/similarity/20_gramian.ipynb #7537220d
-def unseen_value_qr(
-    terms:PairSum,      # weights and imputation
-    left:np.ndarray,    # (n_left, k)
-    right:np.ndarray,   # (n_right, k)
-)->float: # L^-, >= 0
-    "The quadratic over all pairs without cancellation: (B4)."
-    parts = ((left, terms.left_impute, terms.row_weights), (right, -terms.right_impute, terms.column_weights))
-    R, S = (np.asarray(np.linalg.qr(np.sqrt(weights, dtype=np.float64)[:, None] * np.concatenate([rows, extra], 1, dtype=np.float64), mode='r'))
-            for rows, extra, weights in parts)
-    return .5 * float(np.square(R @ S.T).sum())
+def unseen_value_qr(terms: PairSum, left: np.ndarray, right: np.ndarray) -> float:
+    """The quadratic over all pairs without cancellation: (B4).
+
+    Parameters
+    ----------
+    terms : PairSum
+        Weights and imputation.
+    left : ndarray of shape (n_left, k)
+    right : ndarray of shape (n_right, k)
+
+    Returns
+    -------
+    float
+        L^-, >= 0.
+    """
+    parts = (
+        (left, terms.left_impute, terms.row_weights),
+        (right, -terms.right_impute, terms.column_weights),
+    )
+    R, S = (
+        np.asarray(
+            np.linalg.qr(
+                np.sqrt(weights, dtype=np.float64)[:, None]
+                * np.concatenate([rows, extra], 1, dtype=np.float64),
+                mode='r',
+            )
+        )
+        for rows, extra, weights in parts
+    )
+    return 0.5 * float(np.square(R @ S.T).sum())

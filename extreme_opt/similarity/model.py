@@ -16,14 +16,26 @@ import numpy as np
 import scipy.sparse
 from ..core.descent import GradientDescent
 from extreme_opt.core.estimator import (
-    Estimator, NotFitted, _borrowed, _seed_of, run_estimator, warn_not_converged,
+    Estimator,
+    NotFitted,
+    _borrowed,
+    _seed_of,
+    run_estimator,
+    warn_not_converged,
 )
 from ..core.gauss_newton import GaussNewton
 from ..core.linalg import check_sparse
 from ..core.model_file import load_model, save_model
-from .index import NearIndex, build_index, near_lists
+from .index import ANNIndex, build_index, ann_top_k
 from .problem import AllPairs, widen
-from .ranking import DEFAULT_MEASURES, _outside, ceiling, pattern, rank_measures, top_k
+from extreme_opt.similarity.ranking import (
+    DEFAULT_MEASURES,
+    _outside,
+    ceiling,
+    pattern,
+    rank_measures,
+    top_k,
+)
 from .sampling import BlockSGD, PairSGD
 from .sogram import SOGram
 from .towers import MLP, Linear, Tower, _table, check_inputs, forward
@@ -31,243 +43,218 @@ from .towers import MLP, Linear, Tower, _table, check_inputs, forward
 # %% ../../nbs/engine/similarity/80_model.ipynb #6854d568
 VALUES = ('ignore', 'weights', 'labels')
 
+
 def _observed(observed, values):
     "Pairs or a matrix without stored zeros, and the arguments that say what its numbers mean."
-    if values not in VALUES: raise ValueError(f'values={values!r} is not one of {", ".join(map(repr, VALUES))}')
+    if values not in VALUES:
+        raise ValueError(f'values={values!r} is not one of {", ".join(map(repr, VALUES))}')
     if not scipy.sparse.issparse(observed):
-        if values != 'ignore': raise ValueError(f'values={values!r} needs a sparse matrix; for pairs give pair_weights or labels to fit')
+        if values != 'ignore':
+            raise ValueError(
+                f'values={values!r} needs a sparse matrix; for pairs give pair_weights or labels to fit'
+            )
         return np.asarray(observed), {}
-    matrix = observed if observed.format == 'coo' else scipy.sparse.coo_array(check_sparse(observed, 'observed'))
+    matrix = (
+        observed
+        if observed.format == 'coo'
+        else scipy.sparse.coo_array(check_sparse(observed, 'observed'))
+    )
     kept = matrix.data != 0
     if not kept.all():
         if values == 'labels':
             at = np.argmin(kept)
-            raise ValueError(f'observed stores a 0 in row {matrix.row[at]}, column {matrix.col[at]}, and values="labels": '
-                             'is it a label, or no pair? Give pairs of ids with labels=, or observed.eliminate_zeros()')
-        matrix = scipy.sparse.coo_array((matrix.data[kept], (matrix.row[kept], matrix.col[kept])), shape=matrix.shape)
-    return matrix, {} if values == 'ignore' else {dict(weights='pair_weights', labels='labels')[values]: 'values'}
+            raise ValueError(
+                f'observed stores a 0 in row {matrix.row[at]}, column {matrix.col[at]}, and values="labels": '
+                'is it a label, or no pair? Give pairs of ids with labels=, or observed.eliminate_zeros()'
+            )
+        matrix = scipy.sparse.coo_array(
+            (matrix.data[kept], (matrix.row[kept], matrix.col[kept])), shape=matrix.shape
+        )
+    return matrix, {} if values == 'ignore' else {
+        dict(weights='pair_weights', labels='labels')[values]: 'values'
+    }
+
 
 def _signed(labels, loss):
     "Labels of 0 and 1 as -1 and +1 for the logistic loss; all others as they are."
     if labels is None or loss != 'logistic':
         return labels
     values = np.asarray(labels)
-    binary = values.dtype.kind in 'biuf' and np.isin(values, (0, 1)).all() and not (values == 1).all()
-    return 2. * values - 1 if binary else values
+    binary = (
+        values.dtype.kind in 'biuf' and np.isin(values, (0, 1)).all() and not (values == 1).all()
+    )
+    return 2.0 * values - 1 if binary else values
+
 
 def _rows(features, side):
     "Features as a dense table or as CSR."
     if features is None:
         return None
     name = f'{side}_features'
-    return check_sparse(features, name) if scipy.sparse.issparse(features) else _table(features, name)
+    return (
+        check_sparse(features, name) if scipy.sparse.issparse(features) else _table(features, name)
+    )
+
 
 def _warn_of_empty(features, side):
     "Say once that rows without any feature share one embedding."
-    if features is None or features.ndim != 2: return
-    filled = np.diff(features.indptr) > 0 if scipy.sparse.issparse(features) else (np.asarray(features) != 0).any(1)
+    if features is None or features.ndim != 2:
+        return
+    filled = (
+        np.diff(features.indptr) > 0
+        if scipy.sparse.issparse(features)
+        else (np.asarray(features) != 0).any(1)
+    )
     empty = np.flatnonzero(~filled)
     if len(empty):
-        warnings.warn(f'{side}_features has {len(empty)} rows without any feature (first: row {empty[0]}); they all get the same embedding', stacklevel=4)
+        warnings.warn(
+            f'{side}_features has {len(empty)} rows without any feature (first: row {empty[0]}); they all get the same embedding',
+            stacklevel=4,
+        )
 
 # %% ../../nbs/engine/similarity/80_model.ipynb #d5adcc3a
-def auto_ridge(
-    n_observed:float,  # weighted number of observed pairs
-    n_left:int,        # left entities
-    n_right:int,       # right entities
-)->float: # > 0, lambda
-    "A ridge that grows with the number of pairs that an entity has."
-    return .1 * max(n_observed, 1.) / (n_left + n_right)
+def auto_ridge(n_observed: float, n_left: int, n_right: int) -> float:
+    """A ridge that grows with the number of pairs that an entity has.
+
+    Parameters
+    ----------
+    n_observed : float
+        Weighted number of observed pairs.
+    n_left : int
+        Left entities.
+    n_right : int
+        Right entities.
+
+    Returns
+    -------
+    float
+        > 0, lambda.
+    """
+    return 0.1 * max(n_observed, 1.0) / (n_left + n_right)
 
 # %% ../../nbs/engine/similarity/80_model.ipynb #6ad45189
 SOLVERS = ('newton', 'gd', 'adagrad', 'block', 'pair', 'sogram')
-_DAMPING = .2                       # of the first Gauss-Newton step, in automatic ridges
+_DAMPING = 0.2  # of the first Gauss-Newton step, in automatic ridges
 
-class _Parts(Estimator):
-    "From settings to problem and solver."
-    _kind = None
-    n_components: Any; left: Any; right: Any; solver: Any; loss: Any; unobserved_weight: Any; ridge: Any; impute: Any; row_weights: Any
-    column_weights: Any; values: Any; penalty: Any; biases: Any; dtype: Any; warm_start: Any; random_state: Any; n_threads: Any; tolerance: Any
-    run_: Any; left_embeddings_: Any; right_embeddings_: Any; left_biases_: Any; right_biases_: Any
-    _towers: Any; observed_: Any; ridge_: Any; unobserved_weight_: Any; n_features_in_: Any
 
-    def _make_solver(self, problem):
-        newton = GaussNewton(damping=_DAMPING * _ridge_of(problem))
-        made = dict(newton=newton, gd=GradientDescent(), adagrad=GradientDescent(scaling='adagrad'), block=BlockSGD(), pair=PairSGD(), sogram=SOGram())
-        if self.solver not in made: raise ValueError(f'solver={self.solver!r} is not one of {", ".join(map(repr, SOLVERS))}')
-        return made[self.solver]
-    def _make_problem(self, observed, left_features, right_features, labels, pair_weights):
-        pairs, meaning = _observed(observed, self.values)
-        given = dict(labels=_signed(labels, self.loss), pair_weights=pair_weights) | meaning
-        left_features, right_features = _rows(left_features, 'left'), _rows(right_features, 'right')
-        for features, side in ((left_features, 'left'), (right_features, 'right')): _warn_of_empty(features, side)
-        n_left, n_right = pairs.shape if scipy.sparse.issparse(pairs) else self._sizes(pairs, left_features, right_features)
-        settings = dict(n_components=self.n_components, left=_shape(self.left), right=_shape(self.right), kind=self.loss, unobserved_weight=self.unobserved_weight,
-                        row_weights=self.row_weights, column_weights=self.column_weights, impute=self.impute, penalty=self.penalty,
-                        biases=self.biases, n_left=n_left, n_right=n_right, dtype=self.dtype,
-                        n_threads=self.n_threads, **given)
-        if isinstance(self.ridge, str) and self.ridge != 'auto': raise ValueError(f'ridge={self.ridge!r} is neither a number nor "auto"')
-        problem = AllPairs(pairs, left_features, right_features, ridge=0. if self.ridge == 'auto' else self.ridge, **settings)
-        if self.ridge == 'auto':
-            object.__setattr__(problem, 'ridge', _ridge_of(problem))
-        return problem
-    def _sizes(self, pairs, *features):
-        "Entities of a catalogue that goes on: as many as before, or as the largest id asks for."
-        if not self.warm_start or not hasattr(self, 'observed_') or pairs.ndim != 2 or pairs.dtype.kind not in 'iu':
-            return None, None
-        largest = pairs.max(axis=0).tolist() if len(pairs) else [-1, -1]
-        return [None if rows is not None else max(known, new + 1)
-                for rows, known, new in zip(features, self.observed_.shape, largest)]
+def _ridge_of(problem):
+    return auto_ridge(float(problem.terms.pairs.weights.sum()), problem.n_left, problem.n_right)
 
-def _ridge_of(problem): return auto_ridge(float(problem.terms.pairs.weights.sum()), problem.n_left, problem.n_right)
 
-def _shape(shape):   # a tower's shape, also as `save` writes it down
-    if not isinstance(shape, dict): return shape
-    if shape['linear']: return Linear(bias=shape['bias'], cosine=shape['cosine'])
-    return MLP(*shape['hidden'], activation=shape['activation'], bias=shape['bias'], cosine=shape['cosine'])
+def _shape(shape):  # a tower's shape, also as `save` writes it down
+    if not isinstance(shape, dict):
+        return shape
+    if shape['linear']:
+        return Linear(bias=shape['bias'], cosine=shape['cosine'])
+    return MLP(
+        *shape['hidden'], activation=shape['activation'], bias=shape['bias'], cosine=shape['cosine']
+    )
 
-def _written(shape):   # the same in words and numbers
-    if not isinstance(shape, MLP): return shape
-    return dict(linear=isinstance(shape, Linear), hidden=list(shape.hidden), activation=shape.activation, bias=shape.bias, cosine=shape.cosine)
+
+def _written(shape):  # the same in words and numbers
+    if not isinstance(shape, MLP):
+        return shape
+    return dict(
+        linear=isinstance(shape, Linear),
+        hidden=list(shape.hidden),
+        activation=shape.activation,
+        bias=shape.bias,
+        cosine=shape.cosine,
+    )
+
 
 def _fitted_tower(tower):
     "What embedding new entities and a warm start need to know of a fitted tower."
-    inputs = 'ids in order' if tower.features is None else 'ids' if tower.features.ndim == 1 else 'columns'
-    return dict(shape=_written(tower.shape), inputs=inputs, n_inputs=tower.n_inputs, width=tower.n_components)
+    inputs = (
+        'ids in order'
+        if tower.features is None
+        else 'ids'
+        if tower.features.ndim == 1
+        else 'columns'
+    )
+    return dict(
+        shape=_written(tower.shape),
+        inputs=inputs,
+        n_inputs=tower.n_inputs,
+        width=tower.n_components,
+    )
+
 
 def _grown(problem, last, towers, seed):
     "Parameters of the last fit; ids that have joined since start at random."
-    params, at = problem.start(seed), 0
+    params, at = problem.init_params(seed), 0
     for side, new, old in zip(('left', 'right'), problem.towers, towers):
         _check_same(side, old, _fitted_tower(new))
         before = Tower(_shape(old['shape']), None, 0, old['n_inputs'], old['width'], problem.dtype)
         part = problem.split(params)[side == 'right']
-        for layer, known in zip(new.unpack(part), before.unpack(last[at:at + before.n_params])):
-            layer.weights[:len(known.weights)] = known.weights
+        for layer, known in zip(new.unpack(part), before.unpack(last[at : at + before.n_params])):
+            layer.weights[: len(known.weights)] = known.weights
             if known.bias is not None:
                 layer.bias[:] = known.bias
         at += before.n_params
     return params
 
+
 def _check_same(side, old, new):
     "A warm start needs the towers of the last fit, over the same inputs or more ids."
     head, tail = 'warm_start=True, but the last fit had', 'set warm_start=False to begin anew'
     if any(old[name] != new[name] for name in ('shape', 'width', 'inputs')):
-        was, now = (f'{_shape(one["shape"])!r} of width {one["width"]} over {one["inputs"]}' for one in (old, new))
+        was, now = (
+            f'{_shape(one["shape"])!r} of width {one["width"]} over {one["inputs"]}'
+            for one in (old, new)
+        )
         raise ValueError(f'{head} the {side} tower {was} and this one has {now}; {tail}')
     if old['inputs'] == 'columns' and old['n_inputs'] != new['n_inputs']:
-        raise ValueError(f'{head} {old["n_inputs"]} columns in {side}_features and this one has {new["n_inputs"]}; {tail}')
+        raise ValueError(
+            f'{head} {old["n_inputs"]} columns in {side}_features and this one has {new["n_inputs"]}; {tail}'
+        )
     if old['n_inputs'] > new['n_inputs']:
-        raise ValueError(f'{head} {old["n_inputs"]} {side} entities and this one has {new["n_inputs"]}; keep all of them, or {tail}')
+        raise ValueError(
+            f'{head} {old["n_inputs"]} {side} entities and this one has {new["n_inputs"]}; keep all of them, or {tail}'
+        )
 
-_SEARCHING = 'newton', 'gd', 'adagrad'      # solvers that look for a step length
+
+_SEARCHING = 'newton', 'gd', 'adagrad'  # solvers that look for a step length
+
 
 def _remedy(model, run):
     "How the run ended and what to change; nothing where it has converged, or was to make so many steps and no more."
     message = run.message
     if 'not finite' in message or ' failed (' in message:
-        ways = 'scale the features, or raise ridge' if model.solver in _SEARCHING else (
-            'use solver="adagrad", which searches for a step length, scale the features, or raise ridge')
+        ways = (
+            'scale the features, or raise ridge'
+            if model.solver in _SEARCHING
+            else (
+                'use solver="adagrad", which searches for a step length, scale the features, or raise ridge'
+            )
+        )
         return message.partition(': ')[0], ways
     if 'lowers the loss' in message:
-        return 'no step lowers the loss', 'dtype="float64" tells smaller differences of the loss apart, a larger ridge bends it more'
-    if message.startswith('reached ') and model.tolerance is not None:
+        return (
+            'no step lowers the loss',
+            'dtype="float64" tells smaller differences of the loss apart, a larger ridge bends it more',
+        )
+    if message.startswith('reached ') and model.tol is not None:
         limit = message.removeprefix('reached ').partition('=')[0]
-        return message, (f'raise {limit}, loosen tolerance={model.tolerance:g}, or set tolerance=None if these steps are all you want')
+        return message, (
+            f'raise {limit}, loosen tol={model.tol:g}, or set tol=None if these steps are all you want'
+        )
     return None
 
-
-# %% ../../nbs/engine/similarity/80_model.ipynb #0e5c3aa0
-class _Learning(_Parts):
-    "Learning, and embeddings of entities old and new."
-    def fit(self,
-        observed:Any,              # (n_left, n_right) sparse matrix, or (n_observed, 2) int ids
-        left_features:Any = None,  # (n_left, n_left_features) dense or sparse; None: each entity its own
-        right_features:Any = None, # (n_right, n_right_features) likewise
-        *,
-        labels:Any = None,         # (n_observed,) of pairs given as ids; ones if None; logistic: -1 and +1, or 0 and 1, where 0 means -1
-        pair_weights:Any = None,   # (n_observed,) >= 0, likewise
-    )->Any: # itself
-        "Learn both towers from the observed pairs and, weighted, all others."
-        self._check_settings()
-        last = self.run_.state.params if self.warm_start and hasattr(self, 'run_') else None
-        problem = self._make_problem(observed, left_features, right_features, labels, pair_weights)
-        solver, begin = self._make_solver(problem), None
-        if last is not None:
-            begin = _grown(problem, last, self._towers, _seed_of(self.random_state))
-        run_estimator(self, problem, solver, begin, n_bytes=8. * problem.memory())
-        params, pairs, k = self.run_.state.params, problem.terms.pairs, int(self.n_components)
-        rows = [problem.embed(side, params) for side in (0, 1)]
-        self.left_embeddings_, self.right_embeddings_ = (np.ascontiguousarray(each[:, :k]) for each in rows)
-        self.left_biases_, self.right_biases_ = (
-            rows[side][:, k + side].copy() if self.biases else None for side in (0, 1))
-        self.observed_ = pattern(np.column_stack([pairs.rows, pairs.rights]), (problem.n_left, problem.n_right))
-        self.ridge_, self.unobserved_weight_ = float(problem.ridge), float(problem.terms.omega)
-        self._towers = [_fitted_tower(tower) for tower in problem.towers]
-        self.n_features_in_ = problem.towers[0].n_inputs
-        ended = _remedy(self, self.run_)
-        if ended is not None:
-            warn_not_converged(self, replace(self.run_, message=ended[0]), ended[1])
-        return self
-    def _fitted(self):
-        if not hasattr(self, 'left_embeddings_'):
-            raise _borrowed('NotFittedError', NotFitted)(f'This {type(self).__name__} instance is not fitted yet; call fit first')
-
-# %% ../../nbs/engine/similarity/80_model.ipynb #56adb082
-class _Embedding(_Learning):
-    "Embeddings by id, or by features."
-    def _new_rows(self, side, features):
-        "Embeddings and biases (or None) of entities by their features, with the towers as they were fitted."
-        name, fitted, params = ('left', 'right')[side], self._towers[side], self.run_.state.params
-        if fitted['inputs'] == 'ids in order':
-            raise ValueError(f'{name} entities were fitted by id alone, so a new one has no place; fit with {name}_features')
-        rows, n_rows, width = check_inputs(features, None, name, params.dtype)
-        n_inputs = fitted['n_inputs']
-        if (rows.ndim == 1) != (fitted['inputs'] == 'ids'):
-            raise ValueError(f'{name}_features has shape {rows.shape}, but {fitted["inputs"]} were fitted; use the same kind of features')
-        if width != n_inputs and rows.ndim == 2:
-            raise ValueError(f'{name}_features has {width} columns, but {n_inputs} were fitted; use the same features')
-        if rows.ndim == 1 and width > n_inputs:
-            raise ValueError(f'{name}_features holds id {width - 1}, but {n_inputs} ids were fitted; ids run from 0 to {n_inputs - 1}')
-        tower = Tower(_shape(fitted['shape']), rows, n_rows, n_inputs, fitted['width'], params.dtype)
-        out = forward(tower, params[:tower.n_params] if side == 0 else params[-tower.n_params:])
-        if self.left_biases_ is None:
-            return out, None
-        return np.ascontiguousarray(out[:, :-1]), out[:, -1]
-    def _embed(self, side, ids, features):
-        "Embeddings and biases (or None) of known or new entities."
-        self._fitted()
-        if features is not None:
-            if ids is not None: raise ValueError('ids and features are both given; give ids of known entities, or features of any')
-            return self._new_rows(side, features)
-        rows, biases = (self.left_embeddings_, self.left_biases_) if side == 0 else (self.right_embeddings_, self.right_biases_)
-        if ids is None:
-            return rows, biases
-        ids = _known(ids, len(rows), ('left', 'right')[side])
-        return rows[ids], None if biases is None else biases[ids]
-    def embed_left(self,
-        ids:Any = None,      # (n,) int ids of known entities; all if None
-        *,
-        features:Any = None, # (n, n_left_features) of any entities, seen or not, instead of ids
-    )->np.ndarray: # (n, n_components)
-        "Embeddings of left entities, without their biases."
-        return self._embed(0, ids, features)[0]
-    def embed_right(self,
-        ids:Any = None,      # (n,) int ids of known entities; all if None
-        *,
-        features:Any = None, # (n, n_right_features) of any entities, seen or not, instead of ids
-    )->np.ndarray: # (n, n_components)
-        "Embeddings of right entities, without their biases."
-        return self._embed(1, ids, features)[0]
-
 # %% ../../nbs/engine/similarity/80_model.ipynb #a7c05503
-def _known(ids, n, side):   # ids as an int array, all of them between 0 and n - 1
+def _known(ids, n, side):  # ids as an int array, all of them between 0 and n - 1
     ids = np.atleast_1d(np.asarray(ids))
     if ids.ndim != 1 or (ids.size and ids.dtype.kind not in 'iu'):
-        raise ValueError(f'{side} ids have shape {ids.shape} and dtype {ids.dtype}, but a list of integers is needed')
+        raise ValueError(
+            f'{side} ids have shape {ids.shape} and dtype {ids.dtype}, but a list of integers is needed'
+        )
     bad = np.flatnonzero((ids < 0) | (ids >= n))
-    if len(bad): raise ValueError(f'{side} id {ids[bad[0]]} at place {bad[0]} is unknown; there are {n}, from 0 to {n - 1}')
+    if len(bad):
+        raise ValueError(
+            f'{side} id {ids[bad[0]]} at place {bad[0]} is unknown; there are {n}, from 0 to {n - 1}'
+        )
     return ids.astype(np.int64)
+
 
 def _scorer(left, right):
     "Scores of some left rows against all right ones; each side is (embeddings, biases or None)."
@@ -276,151 +263,555 @@ def _scorer(left, right):
         return lambda rows: P[rows] @ Q.T
     return lambda rows: P[rows] @ Q.T + (p[rows, None] + q)
 
+
 def _wide(rows, biases, side):
     "Embeddings whose inner products are the scores, biases included."
     return rows if biases is None else widen(np.column_stack([rows, biases]), side)
 
+# %% ../../nbs/engine/similarity/80_model.ipynb #c40e8be1
+class SimilarityModel(Estimator):
+    """Two towers trained on all pairs, observed or not, at the cost of the entities.
 
-# %% ../../nbs/engine/similarity/80_model.ipynb #cd556b3d
-class _Lists(_Embedding):
-    "Scores, lists, and how good they are."
-    def score_pairs(self,
-        pairs:Any,                 # (n, 2) int: row of left, row of right
+    After `fit`: `left_embeddings_` (n_left, n_components), `right_embeddings_` (n_right, n_components); with `biases=True`
+    also `left_biases_` (n_left,) and `right_biases_` (n_right,), which are added to the inner products; `observed_` CSR of
+    the pairs, `ridge_`, `unobserved_weight_`, `run_` the record, `n_iter_`, `n_features_in_` (columns of the left
+    features, or left ids). A fit that ends before `tol` is reached warns; so does one that diverges.
+
+    Parameters
+    ----------
+    n_components : int, default=64
+        k, width of the embeddings.
+    left : object, default=MLP(256, 256)
+        Shape of the left tower: MLP(...) or Linear().
+    right : object, default=MLP(256, 256)
+        Shape of the right tower.
+    solver : str, default='newton'
+        "newton", "gd", "adagrad", "block", "pair" or "sogram".
+    loss : str, default='logistic'
+        Of observed pairs: "logistic" or "squared".
+    unobserved_weight : object, default='auto'
+        Omega >= 0; "auto": as much in all as the observed pairs.
+    ridge : object, default='auto'
+        lambda >= 0, on the sum; "auto": by the pairs per entity.
+    impute : object, default=-1.0
+        What unseen pairs should look like: a number, or two factors.
+    row_weights : array-like of shape (n_left,), default=None
+        a >= 0; ones if None.
+    column_weights : array-like of shape (n_right,), default=None
+        b >= 0; ones if None.
+    values : str, default='ignore'
+        What the numbers of a sparse matrix are: "ignore", "weights" or "labels".
+    penalty : str, default='unobserved'
+        "unobserved" or "all": which pairs the quadratic covers.
+    biases : bool, default=False
+        Whether every entity adds a number to its scores.
+    dtype : str, default='float32'
+        Of the parameters: "float32" or "float64".
+    max_iter : int or None, default=30
+        Stop after so many steps.
+    max_epochs : float or None, default=None
+        Stop after so many visits per entity.
+    max_seconds : float or None, default=None
+        Stop after so many seconds.
+    tol : float
+        or None, default=1e-3
+        Stop at this gradient norm, relative to the start; sampled solvers: change of the
+        loss in a pass.
+    warm_start : bool, default=False
+        Whether fit goes on from the parameters it has; ids may have joined since.
+    verbose : bool, default=False
+        Whether to show a bar.
+    random_state : object, default=0
+        Seed.
+    n_jobs : int, default=1
+        Threads that visit the observed pairs; the numbers do not depend on it.
+    checkpoint : object, default=None
+        File that the run is kept in, and continued from where it is there.
+    client : object, default=None
+        Dask client whose workers hold the rows, or "local"; None: this process.
+    """
+
+    def __init__(
+        self,
+        n_components: int = 64,
+        left: Any = MLP(256, 256),
+        right: Any = MLP(256, 256),
+        solver: str = 'newton',
         *,
-        left_features:Any = None,  # rows that the left ids point into; None: known entities
-        right_features:Any = None, # rows that the right ids point into; None: known entities
-    )->np.ndarray: # (n,) scores, larger for likelier pairs
-        "Score of each pair: the inner product of the embeddings, and the biases where there are any."
+        loss: str = 'logistic',
+        unobserved_weight: Any = 'auto',
+        ridge: Any = 'auto',
+        impute: Any = -1.0,
+        row_weights: Any = None,
+        column_weights: Any = None,
+        values: str = 'ignore',
+        penalty: str = 'unobserved',
+        biases: bool = False,
+        dtype: str = 'float32',
+        max_iter: int | None = 30,
+        max_epochs: float | None = None,
+        max_seconds: float | None = None,
+        tol: float | None = 1e-3,
+        warm_start: bool = False,
+        verbose: bool = False,
+        random_state: Any = 0,
+        n_jobs: int = 1,
+        checkpoint: Any = None,
+        client: Any = None,
+    ):
+        self.n_components = n_components
+        self.left = left
+        self.right = right
+        self.solver = solver
+        self.loss = loss
+        self.unobserved_weight = unobserved_weight
+        self.ridge = ridge
+        self.impute = impute
+        self.row_weights = row_weights
+        self.column_weights = column_weights
+        self.values = values
+        self.penalty = penalty
+        self.biases, self.dtype = biases, dtype
+        self.max_iter = max_iter
+        self.max_epochs = max_epochs
+        self.max_seconds = max_seconds
+        self.tol = tol
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.checkpoint, self.client = checkpoint, client
+
+    _kind = None
+
+    def _make_solver(self, problem):
+        newton = GaussNewton(damping=_DAMPING * _ridge_of(problem))
+        made = dict(
+            newton=newton,
+            gd=GradientDescent(),
+            adagrad=GradientDescent(scaling='adagrad'),
+            block=BlockSGD(),
+            pair=PairSGD(),
+            sogram=SOGram(),
+        )
+        if self.solver not in made:
+            raise ValueError(
+                f'solver={self.solver!r} is not one of {", ".join(map(repr, SOLVERS))}'
+            )
+        return made[self.solver]
+
+    def _make_problem(self, observed, left_features, right_features, labels, pair_weights):
+        pairs, meaning = _observed(observed, self.values)
+        given = dict(labels=_signed(labels, self.loss), pair_weights=pair_weights) | meaning
+        left_features, right_features = _rows(left_features, 'left'), _rows(right_features, 'right')
+        for features, side in ((left_features, 'left'), (right_features, 'right')):
+            _warn_of_empty(features, side)
+        n_left, n_right = (
+            pairs.shape
+            if scipy.sparse.issparse(pairs)
+            else self._sizes(pairs, left_features, right_features)
+        )
+        settings = dict(
+            n_components=self.n_components,
+            left=_shape(self.left),
+            right=_shape(self.right),
+            kind=self.loss,
+            unobserved_weight=self.unobserved_weight,
+            row_weights=self.row_weights,
+            column_weights=self.column_weights,
+            impute=self.impute,
+            penalty=self.penalty,
+            biases=self.biases,
+            n_left=n_left,
+            n_right=n_right,
+            dtype=self.dtype,
+            n_jobs=self.n_jobs,
+            **given,
+        )
+        if isinstance(self.ridge, str) and self.ridge != 'auto':
+            raise ValueError(f'ridge={self.ridge!r} is neither a number nor "auto"')
+        problem = AllPairs(
+            pairs,
+            left_features,
+            right_features,
+            ridge=0.0 if self.ridge == 'auto' else self.ridge,
+            **settings,
+        )
+        if self.ridge == 'auto':
+            object.__setattr__(problem, 'ridge', _ridge_of(problem))
+        return problem
+
+    def _sizes(self, pairs, *features):
+        "Entities of a catalogue that goes on: as many as before, or as the largest id asks for."
+        if (
+            not self.warm_start
+            or not hasattr(self, 'observed_')
+            or pairs.ndim != 2
+            or pairs.dtype.kind not in 'iu'
+        ):
+            return None, None
+        largest = pairs.max(axis=0).tolist() if len(pairs) else [-1, -1]
+        return [
+            None if rows is not None else max(known, new + 1)
+            for rows, known, new in zip(features, self.observed_.shape, largest)
+        ]
+
+    def fit(
+        self,
+        observed: Any,
+        left_features: Any = None,
+        right_features: Any = None,
+        *,
+        labels: Any = None,
+        pair_weights: Any = None,
+    ) -> Any:
+        """Learn both towers from the observed pairs and, weighted, all others.
+
+        Parameters
+        ----------
+        observed : array-like of shape (n_left, n_right)
+            Sparse matrix, or (n_observed, 2) int ids.
+        left_features : array-like of shape (n_left, n_left_features), default=None
+            Dense or sparse; None: each entity its own.
+        right_features : array-like of shape (n_right, n_right_features), default=None
+            Likewise.
+        labels : array-like of shape (n_observed,), default=None
+            Of pairs given as ids; ones if None; logistic: -1 and +1, or 0 and 1, where 0 means
+            -1.
+        pair_weights : array-like of shape (n_observed,), default=None
+            >= 0, likewise.
+
+        Returns
+        -------
+        object
+            Itself.
+        """
+        self._check_settings()
+        last = self.run_.state.params if self.warm_start and hasattr(self, 'run_') else None
+        problem = self._make_problem(observed, left_features, right_features, labels, pair_weights)
+        solver, begin = self._make_solver(problem), None
+        if last is not None:
+            begin = _grown(problem, last, self._towers, _seed_of(self.random_state))
+        run_estimator(self, problem, solver, begin, n_bytes=8.0 * problem.memory())
+        params = self.run_.state.params
+        pairs = problem.terms.pairs
+        k = int(self.n_components)
+        rows = [problem.embed(side, params) for side in (0, 1)]
+        self.left_embeddings_, self.right_embeddings_ = (
+            np.ascontiguousarray(each[:, :k]) for each in rows
+        )
+        self.left_biases_, self.right_biases_ = (
+            rows[side][:, k + side].copy() if self.biases else None for side in (0, 1)
+        )
+        self.observed_ = pattern(
+            np.column_stack([pairs.rows, pairs.rights]), (problem.n_left, problem.n_right)
+        )
+        self.ridge_, self.unobserved_weight_ = float(problem.ridge), float(problem.terms.omega)
+        self._towers = [_fitted_tower(tower) for tower in problem.towers]
+        self.n_features_in_ = problem.towers[0].n_inputs
+        ended = _remedy(self, self.run_)
+        if ended is not None:
+            warn_not_converged(self, replace(self.run_, message=ended[0]), ended[1])
+        return self
+
+    def _fitted(self):
+        if not hasattr(self, 'left_embeddings_'):
+            raise _borrowed('NotFittedError', NotFitted)(
+                f'This {type(self).__name__} instance is not fitted yet; call fit first'
+            )
+
+    def _new_rows(self, side, features):
+        "Embeddings and biases (or None) of entities by their features, with the towers as they were fitted."
+        name = ('left', 'right')[side]
+        fitted = self._towers[side]
+        params = self.run_.state.params
+        if fitted['inputs'] == 'ids in order':
+            raise ValueError(
+                f'{name} entities were fitted by id alone, so a new one has no place; fit with {name}_features'
+            )
+        rows, n_rows, width = check_inputs(features, None, name, params.dtype)
+        n_inputs = fitted['n_inputs']
+        if (rows.ndim == 1) != (fitted['inputs'] == 'ids'):
+            raise ValueError(
+                f'{name}_features has shape {rows.shape}, but {fitted["inputs"]} were fitted; use the same kind of features'
+            )
+        if width != n_inputs and rows.ndim == 2:
+            raise ValueError(
+                f'{name}_features has {width} columns, but {n_inputs} were fitted; use the same features'
+            )
+        if rows.ndim == 1 and width > n_inputs:
+            raise ValueError(
+                f'{name}_features holds id {width - 1}, but {n_inputs} ids were fitted; ids run from 0 to {n_inputs - 1}'
+            )
+        tower = Tower(
+            _shape(fitted['shape']), rows, n_rows, n_inputs, fitted['width'], params.dtype
+        )
+        out = forward(tower, params[: tower.n_params] if side == 0 else params[-tower.n_params :])
+        if self.left_biases_ is None:
+            return out, None
+        return np.ascontiguousarray(out[:, :-1]), out[:, -1]
+
+    def _embed(self, side, ids, features):
+        "Embeddings and biases (or None) of known or new entities."
+        self._fitted()
+        if features is not None:
+            if ids is not None:
+                raise ValueError(
+                    'ids and features are both given; give ids of known entities, or features of any'
+                )
+            return self._new_rows(side, features)
+        rows, biases = (
+            (self.left_embeddings_, self.left_biases_)
+            if side == 0
+            else (self.right_embeddings_, self.right_biases_)
+        )
+        if ids is None:
+            return rows, biases
+        ids = _known(ids, len(rows), ('left', 'right')[side])
+        return rows[ids], None if biases is None else biases[ids]
+
+    def embed_left(self, ids: Any = None, *, features: Any = None) -> np.ndarray:
+        """Embeddings of left entities, without their biases.
+
+        Parameters
+        ----------
+        ids : array-like of shape (n,), int, default=None
+            Ids of known entities; all if None.
+        features : array-like of shape (n, n_left_features), default=None
+            Of any entities, seen or not, instead of ids.
+
+        Returns
+        -------
+        ndarray of shape (n, n_components)
+        """
+        return self._embed(0, ids, features)[0]
+
+    def embed_right(self, ids: Any = None, *, features: Any = None) -> np.ndarray:
+        """Embeddings of right entities, without their biases.
+
+        Parameters
+        ----------
+        ids : array-like of shape (n,), int, default=None
+            Ids of known entities; all if None.
+        features : array-like of shape (n, n_right_features), default=None
+            Of any entities, seen or not, instead of ids.
+
+        Returns
+        -------
+        ndarray of shape (n, n_components)
+        """
+        return self._embed(1, ids, features)[0]
+
+    def score_pairs(
+        self, pairs: Any, *, left_features: Any = None, right_features: Any = None
+    ) -> np.ndarray:
+        """Score of each pair.
+
+        The inner product of the embeddings, and the biases where there are any.
+
+        Parameters
+        ----------
+        pairs : array-like of shape (n, 2), int
+            : row of left, row of right.
+        left_features : object, default=None
+            Rows that the left ids point into; None: known entities.
+        right_features : object, default=None
+            Rows that the right ids point into; None: known entities.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Scores, larger for likelier pairs.
+        """
         (P, p), (Q, q) = self._embed(0, None, left_features), self._embed(1, None, right_features)
         pairs = np.asarray(pairs)
-        if pairs.ndim != 2 or pairs.shape[1] != 2: raise ValueError(f'pairs has shape {pairs.shape}, but (n, 2) is needed; stack left and right ids as columns')
+        if pairs.ndim != 2 or pairs.shape[1] != 2:
+            raise ValueError(
+                f'pairs has shape {pairs.shape}, but (n, 2) is needed; stack left and right ids as columns'
+            )
         i, j = _known(pairs[:, 0], len(P), 'left'), _known(pairs[:, 1], len(Q), 'right')
         size = max(1, 2**20 // P.shape[1])
-        parts = [np.einsum('ij,ij->i', P[i[at:at + size]], Q[j[at:at + size]]) for at in range(0, len(i), size)]
+        parts = [
+            np.einsum('ij,ij->i', P[i[at : at + size]], Q[j[at : at + size]])
+            for at in range(0, len(i), size)
+        ]
         scores = np.concatenate(parts or [np.empty(0, P.dtype)])
         return scores if p is None else scores + p[i] + q[j]
-    def recommend(self,
-        ids:Any = None,            # (n,) int left ids; all if None
-        k:int = 10,                # length of the lists
-        exclude_seen:bool = True,  # whether pairs of fit are left out
+
+    def recommend(
+        self,
+        ids: Any = None,
+        k: int = 10,
+        exclude_seen: bool = True,
         *,
-        features:Any = None,       # (n, n_left_features) of any left entities, instead of ids
-        seen:Any = None,           # (n, n_right) sparse, pairs to leave out; those of fit if None, nothing for features
-        index:NearIndex|None = None, # of `build_index`: lists from a graph, nearly exact; None: exact
-    )->tuple[np.ndarray, np.ndarray]: # (n, k) int right ids, best first, padded with -1; (n, k) scores, padded with -inf
-        "The k right entities that go best with each left one."
+        features: Any = None,
+        seen: Any = None,
+        index: ANNIndex | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The k right entities that go best with each left one.
+
+            Parameters
+            ----------
+            ids : array-like of shape (n,), int, default=None
+                Left ids; all if None.
+            k : int, default=10
+                Length of the lists.
+            exclude_seen : bool, default=True
+                Whether pairs of fit are left out.
+            features : array-like of shape (n, n_left_features), default=None
+                Of any left entities, instead of ids.
+            seen : array-like of shape (n, n_right), default=None
+                Sparse, pairs to leave out; those of fit if None, nothing for features.
+            index : ANNIndex
+            or None, default=None
+                Of `build_index`: lists from a graph, nearly exact; None: exact.
+
+            Returns
+            -------
+            tuple[
+            ndarray, ndarray
+        ] of shape (n, k), int
+                Right ids, best first, padded with -1; (n, k) scores, padded with -inf.
+        """
         left, right = self._embed(0, ids, features), self._embed(1, None, None)
         P, Q = left[0], right[0]
         if seen is None and exclude_seen and features is None:
-            seen = self.observed_ if ids is None else self.observed_[_known(ids, self.observed_.shape[0], 'left')]
-        if seen is not None and seen.shape != (len(P), len(Q)): raise ValueError(f'seen has shape {seen.shape}, but ({len(P)}, {len(Q)}) is needed')
-        seen = scipy.sparse.csr_array(check_sparse(seen, 'seen')) if exclude_seen and seen is not None else None
+            seen = (
+                self.observed_
+                if ids is None
+                else self.observed_[_known(ids, self.observed_.shape[0], 'left')]
+            )
+        if seen is not None and seen.shape != (len(P), len(Q)):
+            raise ValueError(f'seen has shape {seen.shape}, but ({len(P)}, {len(Q)}) is needed')
+        seen = (
+            scipy.sparse.csr_array(check_sparse(seen, 'seen'))
+            if exclude_seen and seen is not None
+            else None
+        )
         if index is None:
             return top_k(_scorer(left, right), np.arange(len(P)), len(Q), k, seen)
-        if index.embeddings is not Q: raise ValueError('index was built for another fit; build it again with model.build_index()')
-        return near_lists(index, _wide(P, left[1], 0), k, seen)
+        if index.embeddings is not Q:
+            raise ValueError(
+                'index was built for another fit; build it again with model.build_index()'
+            )
+        return ann_top_k(index, _wide(P, left[1], 0), k, seen)
 
-# %% ../../nbs/engine/similarity/80_model.ipynb #d4410f92
-class _Near(_Lists):
-    "Neighbours."
-    def build_index(self,
-        **settings:Any, # n_links, build_effort, effort
-    )->NearIndex: # for `recommend`
-        "A graph over the right entities, for fast lists; needs the extra `ann`."
+    def build_index(self, **settings: Any) -> ANNIndex:
+        """A graph over the right entities, for fast lists; needs the extra `ann`.
+
+        Parameters
+        ----------
+        **settings : object
+            n_links, build_effort, effort.
+
+        Returns
+        -------
+        ANNIndex
+            For `recommend`.
+        """
         self._fitted()
         index = build_index(_wide(self.right_embeddings_, self.right_biases_, 1), **settings)
-        return replace(index, embeddings=self.right_embeddings_)       # by which `recommend` knows the fit
-    def similar(self,
-        ids:Any,            # (n,) int ids
-        k:int = 10,         # length of the lists
-        side:str = 'right', # "left" or "right"
-    )->tuple[np.ndarray, np.ndarray]: # (n, k) ids, best first, padded with -1; (n, k) cosines
-        "The k entities of the same side whose embeddings (without biases) have the largest cosine, itself left out."
-        if side not in ('left', 'right'): raise ValueError(f'side={side!r} is neither "left" nor "right"')
+        return replace(
+            index, embeddings=self.right_embeddings_
+        )  # by which `recommend` knows the fit
+
+    def similar(self, ids: Any, k: int = 10, side: str = 'right') -> tuple[np.ndarray, np.ndarray]:
+        """The k entities of the same side whose embeddings (without biases) have the largest
+        cosine, itself left out.
+
+        Parameters
+        ----------
+        ids : array-like of shape (n,), int
+            Ids.
+        k : int, default=10
+            Length of the lists.
+        side : str, default='right'
+            "left" or "right".
+
+        Returns
+        -------
+        tuple[ndarray, ndarray] of shape (n, k)
+            Ids, best first, padded with -1; (n, k) cosines.
+        """
+        if side not in ('left', 'right'):
+            raise ValueError(f'side={side!r} is neither "left" nor "right"')
         rows = self._embed(int(side == 'right'), None, None)[0].astype(np.float64)
         rows = rows / np.maximum(np.linalg.norm(rows, axis=1), 1e-300)[:, None]
         ids = _known(ids, len(rows), side)
         own = pattern(np.column_stack([np.arange(len(ids)), ids]), (len(ids), len(rows)))
         return top_k(lambda at: rows[ids[at]] @ rows.T, np.arange(len(ids)), len(rows), k, own)
 
-# %% ../../nbs/engine/similarity/80_model.ipynb #11204946
-class _Judged(_Near):
-    "Measures on held-out pairs, and a file without code."
-    def evaluate(self,
-        test:Any,                                   # (n_left, n_right) sparse, or (n, 2) int ids: held-out pairs of known entities
-        metrics:Sequence[str] = DEFAULT_MEASURES,   # like "recall@20", "mean_precision@5", or "auc"
-        exclude_seen:bool = True,                   # whether pairs of fit are taken out before ranking
-    )->dict: # measure -> mean over left entities with held-out pairs; "n_entities"; "ceilings", what perfect lists would get
-        "Judge the lists of all left entities that have held-out pairs outside those of fit."
+    def evaluate(
+        self, test: Any, metrics: Sequence[str] = DEFAULT_MEASURES, exclude_seen: bool = True
+    ) -> dict:
+        """Judge the lists of all left entities that have held-out pairs outside those of fit.
+
+        Parameters
+        ----------
+        test : array-like of shape (n_left, n_right)
+            Sparse, or (n, 2) int ids: held-out pairs of known entities.
+        metrics : Sequence[str], default=DEFAULT_MEASURES
+            Like "recall@20", "mean_precision@5", or "auc".
+        exclude_seen : bool, default=True
+            Whether pairs of fit are taken out before ranking.
+
+        Returns
+        -------
+        dict
+            Measure -> mean over left entities with held-out pairs; "n_entities"; "ceilings",
+            what perfect lists would get.
+        """
         self._fitted()
-        P, Q, seen = self.left_embeddings_, self.right_embeddings_, self.observed_ if exclude_seen else None
+        P = self.left_embeddings_
+        Q = self.right_embeddings_
+        seen = self.observed_ if exclude_seen else None
         if not scipy.sparse.issparse(test):
             test = np.asarray(test)
-            test = pattern(np.column_stack([_known(test[:, 0], len(P), 'left'), _known(test[:, 1], len(Q), 'right')]), (len(P), len(Q)))
+            test = pattern(
+                np.column_stack(
+                    [_known(test[:, 0], len(P), 'left'), _known(test[:, 1], len(Q), 'right')]
+                ),
+                (len(P), len(Q)),
+            )
         else:
             test = check_sparse(test, 'test')
             test = pattern(np.column_stack(test.nonzero()), test.shape)
-        if test.shape != (len(P), len(Q)): raise ValueError(f'test has shape {test.shape}, but ({len(P)}, {len(Q)}) was fitted')
+        if test.shape != (len(P), len(Q)):
+            raise ValueError(f'test has shape {test.shape}, but ({len(P)}, {len(Q)}) was fitted')
         score = _scorer((P, self.left_biases_), (Q, self.right_biases_))
         found = rank_measures(score, test, seen, metrics)
         n_relevant = np.diff(_outside(test, seen).indptr)
-        return found | dict(ceilings={name: ceiling(name, n_relevant[n_relevant > 0]) for name in metrics})
-    def save(self,
-        path:str|Path, # .npz file to make or to replace, whole at every moment
-    )->None:
-        "Write settings and everything learned into one file that runs no code when it is read."
+        return found | dict(
+            ceilings={name: ceiling(name, n_relevant[n_relevant > 0]) for name in metrics}
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write settings and everything learned into one file that runs no code when it is
+        read.
+
+        Parameters
+        ----------
+        path : str or Path
+            .npz file to make or to replace, whole at every moment.
+        """
         twin = copy.copy(self)
         twin.left, twin.right = _written(self.left), _written(self.right)
         save_model(path, twin)
+
     @classmethod
-    def load(cls,
-        path:str|Path, # file that `save` made
-    )->Any: # the model, as it was
-        "Read a model back, bit by bit."
+    def load(cls, path: str | Path) -> Any:
+        """Read a model back, bit by bit.
+
+        Parameters
+        ----------
+        path : str or Path
+            File that `save` made.
+
+        Returns
+        -------
+        object
+            The model, as it was.
+        """
         model = load_model(path, cls)
         model.left, model.right = _shape(model.left), _shape(model.right)
         return model
-
-# %% ../../nbs/engine/similarity/80_model.ipynb #c40e8be1
-class SimilarityModel(_Judged):
-    """Two towers trained on all pairs, observed or not, at the cost of the entities.
-
-    After `fit`: `left_embeddings_` (n_left, n_components), `right_embeddings_` (n_right, n_components); with `biases=True`
-    also `left_biases_` (n_left,) and `right_biases_` (n_right,), which are added to the inner products; `observed_` CSR of
-    the pairs, `ridge_`, `unobserved_weight_`, `run_` the record, `n_steps_`, `n_features_in_` (columns of the left
-    features, or left ids). A fit that ends before `tolerance` is reached warns; so does one that diverges.
-    """
-    def __init__(self,
-        n_components:int = 64,             # k, width of the embeddings
-        left:Any = MLP(256, 256),          # shape of the left tower: MLP(...) or Linear()
-        right:Any = MLP(256, 256),         # shape of the right tower
-        solver:str = 'newton',             # "newton", "gd", "adagrad", "block", "pair" or "sogram"
-        *,
-        loss:str = 'logistic',             # of observed pairs: "logistic" or "squared"
-        unobserved_weight:Any = 'auto',    # omega >= 0; "auto": as much in all as the observed pairs
-        ridge:Any = 'auto',                # lambda >= 0, on the sum; "auto": by the pairs per entity
-        impute:Any = -1.,                  # what unseen pairs should look like: a number, or two factors
-        row_weights:Any = None,            # (n_left,) a >= 0; ones if None
-        column_weights:Any = None,         # (n_right,) b >= 0; ones if None
-        values:str = 'ignore',             # what the numbers of a sparse matrix are: "ignore", "weights" or "labels"
-        penalty:str = 'unobserved',        # "unobserved" or "all": which pairs the quadratic covers
-        biases:bool = False,               # whether every entity adds a number to its scores
-        dtype:str = 'float32',             # of the parameters: "float32" or "float64"
-        max_steps:int|None = 30,           # stop after so many steps
-        max_passes:float|None = None,      # stop after so many visits per entity
-        max_seconds:float|None = None,     # stop after so many seconds
-        tolerance:float|None = 1e-3,       # stop at this gradient norm, relative to the start; sampled solvers: change of the loss in a pass
-        warm_start:bool = False,           # whether fit goes on from the parameters it has; ids may have joined since
-        progress:bool = False,             # whether to show a bar
-        random_state:Any = 0,              # seed
-        n_threads:int = 1,                 # threads that visit the observed pairs; the numbers do not depend on it
-        checkpoint:Any = None,             # file that the run is kept in, and continued from where it is there
-        client:Any = None,                 # dask client whose workers hold the rows, or "local"; None: this process
-    ):
-        self.n_components, self.left, self.right, self.solver = n_components, left, right, solver
-        self.loss, self.unobserved_weight, self.ridge, self.impute = loss, unobserved_weight, ridge, impute
-        self.row_weights, self.column_weights, self.values, self.penalty = row_weights, column_weights, values, penalty
-        self.biases, self.dtype = biases, dtype
-        self.max_steps, self.max_passes, self.max_seconds, self.tolerance = max_steps, max_passes, max_seconds, tolerance
-        self.warm_start, self.progress, self.random_state, self.n_threads = warm_start, progress, random_state, n_threads
-        self.checkpoint, self.client = checkpoint, client

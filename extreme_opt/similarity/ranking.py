@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['Scorer', 'MEASURES', 'DEFAULT_MEASURES', 'score_chunks', 'top_k', 'measure_of', 'ceiling', 'pattern', 'rank_measures',
-           'popularity', 'item_neighbours', 'svd_factors']
+           'popularity', 'item_neighbors', 'svd_factors']
 
 # %% ../../nbs/learn/similarity/75_ranking.ipynb #390007b2
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +23,8 @@ def _keep_best(scores, ids, best):
         ids[i, :], best[i, :] = -1, -np.inf
         for j in range(scores.shape[1]):
             score = scores[i, j]
-            if not score > best[i, k - 1]: continue
+            if not score > best[i, k - 1]:
+                continue
             place = k - 1
             while place > 0 and score > best[i, place - 1]:
                 best[i, place], ids[i, place] = best[i, place - 1], ids[i, place - 1]
@@ -31,34 +32,69 @@ def _keep_best(scores, ids, best):
             best[i, place], ids[i, place] = score, j
 
 # %% ../../nbs/learn/similarity/75_ranking.ipynb #e09b3a11
-Scorer = Callable[[np.ndarray], np.ndarray]   # row ids (c,) -> scores (c, n_right)
+Scorer = Callable[[np.ndarray], np.ndarray]  # row ids (c,) -> scores (c, n_right)
 
-def score_chunks(
-    rows:np.ndarray,  # (n,) int row ids
-    n_right:int,      # scores per row
-    most:int = 2**22, # scores held at once
-)->Iterator[np.ndarray]: # parts of `rows`, in order
-    "Cut rows so that a chunk of their scores stays small."
+
+def score_chunks(rows: np.ndarray, n_right: int, most: int = 2**22) -> Iterator[np.ndarray]:
+    """Cut rows so that a chunk of their scores stays small.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n,), int
+        Row ids.
+    n_right : int
+        Scores per row.
+    most : int, default=2**22
+        Scores held at once.
+
+    Returns
+    -------
+    Iterator[ndarray]
+        Parts of `rows`, in order.
+    """
     size = max(1, most // max(n_right, 1))
-    for start in range(0, len(rows), size): yield rows[start:start + size]
+    for start in range(0, len(rows), size):
+        yield rows[start : start + size]
 
-def _masked(scores, seen, rows):   # scores that may be overwritten, -inf where seen
+
+def _masked(scores, seen, rows):  # scores that may be overwritten, -inf where seen
     scores = np.array(scores, dtype=np.float64)
     if seen is not None:
         part = seen[rows]
         scores[np.repeat(np.arange(len(rows)), np.diff(part.indptr)), part.indices] = -np.inf
     return scores
 
+
 def top_k(
-    score:Scorer,           # scores of some rows
-    rows:np.ndarray,        # (n,) int row ids to make lists for
-    n_right:int,            # entities to choose from
-    k:int = 10,             # length of the lists, >= 1
-    seen:Any = None,        # (n_left, n_right) CSR, pairs to leave out; None: none
-)->tuple[np.ndarray, np.ndarray]: # (n, k) int64 ids, best first, padded with -1; (n, k) scores, padded with -inf
-    "The k best entities of each row, exactly; ties go to the smaller id."
-    if k < 1: raise ValueError(f'k={k} is not a number from 1 up')
-    ids, best, start = np.empty((len(rows), k), np.int64), np.empty((len(rows), k)), 0
+    score: Scorer, rows: np.ndarray, n_right: int, k: int = 10, seen: Any = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """The k best entities of each row, exactly; ties go to the smaller id.
+
+        Parameters
+        ----------
+        score : Scorer
+            Scores of some rows.
+        rows : ndarray of shape (n,), int
+            Row ids to make lists for.
+        n_right : int
+            Entities to choose from.
+        k : int, default=10
+            Length of the lists, >= 1.
+        seen : array-like of shape (n_left, n_right), default=None
+            CSR, pairs to leave out; None: none.
+
+        Returns
+        -------
+        tuple[
+        ndarray, ndarray
+    ] of shape (n, k), int64
+            Ids, best first, padded with -1; (n, k) scores, padded with -inf.
+    """
+    if k < 1:
+        raise ValueError(f'k={k} is not a number from 1 up')
+    ids = np.empty((len(rows), k), np.int64)
+    best = np.empty((len(rows), k))
+    start = 0
     for part in score_chunks(rows, n_right):
         stop = start + len(part)
         _keep_best(_masked(score(part), seen, part), ids[start:stop], best[start:stop])
@@ -66,60 +102,129 @@ def top_k(
     return ids, best
 
 # %% ../../nbs/learn/similarity/75_ranking.ipynb #96af3280
-def _precision(hits, n_relevant): return hits.mean(1)
-def _recall(hits, n_relevant): return hits.sum(1) / n_relevant
-def _running(hits): return np.cumsum(hits, axis=1) / np.arange(1, hits.shape[1] + 1)   # precision at each rank
-def _mean_precision(hits, n_relevant): return _running(hits).mean(1)
-def _map(hits, n_relevant): return (_running(hits) * hits).sum(1) / np.minimum(hits.shape[1], n_relevant)
+def _precision(hits, n_relevant):
+    return hits.mean(1)
+
+
+def _recall(hits, n_relevant):
+    return hits.sum(1) / n_relevant
+
+
+def _running(hits):
+    return np.cumsum(hits, axis=1) / np.arange(1, hits.shape[1] + 1)  # precision at each rank
+
+
+def _mean_precision(hits, n_relevant):
+    return _running(hits).mean(1)
+
+
+def _map(hits, n_relevant):
+    return (_running(hits) * hits).sum(1) / np.minimum(hits.shape[1], n_relevant)
+
+
 def _ndcg(hits, n_relevant):
     gains = 1 / np.log2(np.arange(2, hits.shape[1] + 2))
     return hits @ gains / np.cumsum(gains)[np.minimum(hits.shape[1], n_relevant) - 1]
 
-MEASURES = {'precision': _precision, 'recall': _recall, 'map': _map, 'ndcg': _ndcg, 'mean_precision': _mean_precision}
 
-def measure_of(
-    name:str, # like "recall@20": one of `MEASURES`, an @, and the length of the list
-)->tuple[Callable, int]: # function of hits (n, k) and n_relevant (n,), giving (n,); k
-    "Read the name of a measure."
+MEASURES = {
+    'precision': _precision,
+    'recall': _recall,
+    'map': _map,
+    'ndcg': _ndcg,
+    'mean_precision': _mean_precision,
+}
+
+
+def measure_of(name: str) -> tuple[Callable, int]:
+    """Read the name of a measure.
+
+    Parameters
+    ----------
+    name : str
+        Like "recall@20": one of `MEASURES`, an @, and the length of the list.
+
+    Returns
+    -------
+    tuple[Callable, int]
+        Function of hits (n, k) and n_relevant (n,), giving (n,); k.
+    """
     kind, _, k = name.partition('@')
-    if kind in MEASURES and k.isdigit() and int(k) > 0: return MEASURES[kind], int(k)
-    raise ValueError(f'measure {name!r} is not known, expected "auc" or one of {", ".join(MEASURES)} with a length, as in "recall@20"')
+    if kind in MEASURES and k.isdigit() and int(k) > 0:
+        return MEASURES[kind], int(k)
+    raise ValueError(
+        f'measure {name!r} is not known, expected "auc" or one of {", ".join(MEASURES)} with a length, as in "recall@20"'
+    )
 
 # %% ../../nbs/learn/similarity/75_ranking.ipynb #acc5ebcd
-def ceiling(
-    name:str,               # like "mean_precision@5"
-    n_relevant:np.ndarray,  # (n,) int >= 1, held-out partners of each left entity
-)->float: # mean over entities of the best possible value
-    "What a perfect list scores."
-    if name == 'auc': return 1.
+def ceiling(name: str, n_relevant: np.ndarray) -> float:
+    """What a perfect list scores.
+
+    Parameters
+    ----------
+    name : str
+        Like "mean_precision@5".
+    n_relevant : ndarray of shape (n,), int
+        >= 1, held-out partners of each left entity.
+
+    Returns
+    -------
+    float
+        Mean over entities of the best possible value.
+    """
+    if name == 'auc':
+        return 1.0
     measure, k = measure_of(name)
-    return float(measure(np.arange(k) < np.asarray(n_relevant)[:, None], np.asarray(n_relevant)).mean())
+    return float(
+        measure(np.arange(k) < np.asarray(n_relevant)[:, None], np.asarray(n_relevant)).mean()
+    )
 
 # %% ../../nbs/learn/similarity/75_ranking.ipynb #6b583b59
-def _auc(scores, relevant):   # of one row: its candidates' scores, and which of them are held out; nan if all or none are
+def _auc(
+    scores, relevant
+):  # of one row: its candidates' scores, and which of them are held out; nan if all or none are
     t, others = int(relevant.sum()), np.sort(scores[~relevant])
-    if t == 0 or len(others) == 0: return np.nan
+    if t == 0 or len(others) == 0:
+        return np.nan
     found = scores[relevant]
-    return float((np.searchsorted(others, found, 'left') + np.searchsorted(others, found, 'right')).mean() / (2 * len(others)))
+    return float(
+        (np.searchsorted(others, found, 'left') + np.searchsorted(others, found, 'right')).mean()
+        / (2 * len(others))
+    )
 
 # %% ../../nbs/learn/similarity/75_ranking.ipynb #d0acc2e4
-def pattern(
-    pairs:np.ndarray,         # (n, 2) int ids
-    shape:tuple[int, int],    # (n_left, n_right)
-)->scipy.sparse.csr_array: # (n_left, n_right) of ones, sorted, duplicates once
-    "Pairs as a CSR pattern."
-    made = scipy.sparse.csr_array((np.ones(len(pairs), np.int8), (pairs[:, 0], pairs[:, 1])), shape=shape)
+def pattern(pairs: np.ndarray, shape: tuple[int, int]) -> scipy.sparse.csr_array:
+    """Pairs as a CSR pattern.
+
+    Parameters
+    ----------
+    pairs : ndarray of shape (n, 2), int
+        Ids.
+    shape : tuple[int, int] of shape (n_left, n_right)
+
+    Returns
+    -------
+    csr_array of shape (n_left, n_right)
+        Of ones, sorted, duplicates once.
+    """
+    made = scipy.sparse.csr_array(
+        (np.ones(len(pairs), np.int8), (pairs[:, 0], pairs[:, 1])), shape=shape
+    )
     made.sum_duplicates()
     made.data[:] = 1
     return made
 
-def _outside(test, seen):   # the part of a pattern that another does not have
-    if seen is None: return test
+
+def _outside(test, seen):  # the part of a pattern that another does not have
+    if seen is None:
+        return test
     left = scipy.sparse.csr_array(test - test.multiply(seen != 0))
-    left.eliminate_zeros(); left.sort_indices()
+    left.eliminate_zeros()
+    left.sort_indices()
     return left
 
-def _hits(ids, rows, test):   # (n, k) bool: whether each entry of each list is held out
+
+def _hits(ids, rows, test):  # (n, k) bool: whether each entry of each list is held out
     width = test.shape[1] + 1
     keys = np.repeat(np.arange(test.shape[0]), np.diff(test.indptr)) * width + test.indices
     return np.isin(rows[:, None] * width + ids, keys) & (ids >= 0)
@@ -127,25 +232,51 @@ def _hits(ids, rows, test):   # (n, k) bool: whether each entry of each list is 
 # %% ../../nbs/learn/similarity/75_ranking.ipynb #c7a3449b
 DEFAULT_MEASURES = ('mean_precision@5', 'precision@5', 'recall@20', 'map@20', 'ndcg@20', 'auc')
 
+
 def rank_measures(
-    score:Scorer,                # scores of some rows
-    test:scipy.sparse.csr_array, # (n_left, n_right), pattern of held-out pairs
-    seen:Any = None,             # (n_left, n_right) CSR, pairs taken out before ranking; None: none
-    measures:Sequence[str] = DEFAULT_MEASURES, # names as `measure_of` reads them, or "auc"
-)->dict[str, float]: # name -> mean over left entities with held-out pairs; `n_entities` says how many
-    "Judge the lists of all left entities that have held-out partners."
+    score: Scorer,
+    test: scipy.sparse.csr_array,
+    seen: Any = None,
+    measures: Sequence[str] = DEFAULT_MEASURES,
+) -> dict[str, float]:
+    """Judge the lists of all left entities that have held-out partners.
+
+        Parameters
+        ----------
+        score : Scorer
+            Scores of some rows.
+        test : csr_array of shape (n_left, n_right)
+            Pattern of held-out pairs.
+        seen : array-like of shape (n_left, n_right), default=None
+            CSR, pairs taken out before ranking; None: none.
+        measures : Sequence[str], default=DEFAULT_MEASURES
+            Names as `measure_of` reads them, or "auc".
+
+        Returns
+        -------
+        dict[
+        str, float
+    ]
+            Name -> mean over left entities with held-out pairs; `n_entities` says how many.
+    """
     test = _outside(test, seen)
     n_relevant = np.diff(test.indptr)
     rows = np.flatnonzero(n_relevant)
-    if not len(rows): raise ValueError('test holds no pair outside the seen ones; hold some pairs out')
+    if not len(rows):
+        raise ValueError('test holds no pair outside the seen ones; hold some pairs out')
     wanted = {name: measure_of(name) for name in measures if name != 'auc'}
     longest = max((k for _, k in wanted.values()), default=0)
     found = {}
     if longest:
         hits = _hits(top_k(score, rows, test.shape[1], longest, seen)[0], rows, test)
-        found = {name: float(measure(hits[:, :k], n_relevant[rows]).mean()) for name, (measure, k) in wanted.items()}
-    if 'auc' in measures: found['auc'] = _mean_auc(score, rows, test, seen)
+        found = {
+            name: float(measure(hits[:, :k], n_relevant[rows]).mean())
+            for name, (measure, k) in wanted.items()
+        }
+    if 'auc' in measures:
+        found['auc'] = _mean_auc(score, rows, test, seen)
     return {name: found[name] for name in measures} | {'n_entities': len(rows)}
+
 
 def _mean_auc(score, rows, test, seen):
     areas = []
@@ -157,35 +288,74 @@ def _mean_auc(score, rows, test, seen):
     return float(np.nanmean(areas)) if not np.isnan(areas).all() else np.nan
 
 # %% ../../nbs/learn/similarity/75_ranking.ipynb #28d91daa
-def popularity(
-    train:scipy.sparse.csr_array, # (n_left, n_right) 0/1
-)->Scorer: # the same scores for every row
-    "Score a right entity by the number of its training pairs."
+def popularity(train: scipy.sparse.csr_array) -> Scorer:
+    """Score a right entity by the number of its training pairs.
+
+    Parameters
+    ----------
+    train : csr_array of shape (n_left, n_right)
+        0/1.
+
+    Returns
+    -------
+    Scorer
+        The same scores for every row.
+    """
     counts = np.asarray(train.sum(axis=0), dtype=np.float64).ravel()
     return lambda rows: np.broadcast_to(counts, (len(rows), len(counts)))
 
-def item_neighbours(
-    train:scipy.sparse.csr_array, # (n_left, n_right) 0/1
-    n_neighbours:int = 50,        # similar right entities kept of each
-)->Scorer: # summed similarity to what the row has
-    "Score a right entity by its cosine similarity to those that the left entity has."
+
+def item_neighbors(train: scipy.sparse.csr_array, n_neighbors: int = 50) -> Scorer:
+    """Score a right entity by its cosine similarity to those that the left entity has.
+
+    Parameters
+    ----------
+    train : csr_array of shape (n_left, n_right)
+        0/1.
+    n_neighbors : int, default=50
+        Similar right entities kept of each.
+
+    Returns
+    -------
+    Scorer
+        Summed similarity to what the row has.
+    """
     ratings = scipy.sparse.csr_array(train, dtype=np.float64)
     lengths = np.sqrt(np.maximum(np.asarray(ratings.sum(axis=0)).ravel(), 1))
     unit = scipy.sparse.csr_array(ratings.multiply(1 / lengths))
     near = (unit.T @ unit).toarray()
     np.fill_diagonal(near, 0)
-    if n_neighbours < len(near):
-        near[near < -np.partition(-near, n_neighbours - 1, axis=1)[:, n_neighbours - 1:n_neighbours]] = 0
+    if n_neighbors < len(near):
+        near[
+            near < -np.partition(-near, n_neighbors - 1, axis=1)[:, n_neighbors - 1 : n_neighbors]
+        ] = 0
     near = scipy.sparse.csr_array(near)
     return lambda rows: (ratings[rows] @ near.T).toarray()
 
+
 def svd_factors(
-    train:scipy.sparse.csr_array, # (n_left, n_right) 0/1
-    n_components:int = 40,        # rank, below both sides
-    seed:int = 0,                 # of the start vector
-)->tuple[np.ndarray, np.ndarray]: # (n_left, n_components), (n_right, n_components)
-    "The best factors of this rank in the least-squares sense, over all entries."
+    train: scipy.sparse.csr_array, n_components: int = 40, seed: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
+    """The best factors of this rank in the least-squares sense, over all entries.
+
+    Parameters
+    ----------
+    train : csr_array of shape (n_left, n_right)
+        0/1.
+    n_components : int, default=40
+        Rank, below both sides.
+    seed : int, default=0
+        Of the start vector.
+
+    Returns
+    -------
+    tuple[ndarray, ndarray] of shape (n_left, n_components)
+        (n_right, n_components).
+    """
     from scipy.sparse.linalg import svds
+
     first = stream(seed, 'start').normal(size=min(train.shape))
-    left, values, right = svds(scipy.sparse.csr_array(train, dtype=np.float64), n_components, v0=first)
+    left, values, right = svds(
+        scipy.sparse.csr_array(train, dtype=np.float64), n_components, v0=first
+    )
     return left * values, right.T

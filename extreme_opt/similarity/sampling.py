@@ -17,38 +17,105 @@ from .all_pairs import PairSum, count_products, pair_loss
 
 # %% ../../nbs/learn/similarity/60_sampling.ipynb #14c1ce5b
 class Sample(NamedTuple):
-    "Who takes part in one stochastic gradient, and how much each counts: (F1)."
-    left_ids: np.ndarray     # (s_left,) distinct left entities, sorted
-    right_ids: np.ndarray    # (s_right,) distinct right entities, sorted
-    left_outer: np.ndarray   # (r, s_left) >= 0, in place of a where the gradient arrives
-    right_outer: np.ndarray  # (r, s_right) >= 0, in place of b where the gradient arrives
-    left_inner: np.ndarray   # (r, s_left) >= 0, in place of a inside the Gramian
-    right_inner: np.ndarray  # (r, s_right) >= 0, in place of b inside the Gramian
-    places: np.ndarray       # (s,) places of observed pairs, row by row
-    rows: np.ndarray         # (s,) their left entities, as positions in left_ids
-    columns: np.ndarray      # (s,) their right entities, as positions in right_ids
-    pair_weights: np.ndarray # (s,) multiplies the slope X of each pair
-    extra: np.ndarray        # (s,) multiplies omega * a * b * (score - imputed), added to that; zeros but for single samples
-    n_terms: int             # pairs (i, j) that it stands for
+    """Who takes part in one stochastic gradient, and how much each counts: (F1).
+
+    Parameters
+    ----------
+    left_ids : ndarray of shape (s_left,)
+        Distinct left entities, sorted.
+    right_ids : ndarray of shape (s_right,)
+        Distinct right entities, sorted.
+    left_outer : ndarray of shape (r, s_left)
+        >= 0, in place of a where the gradient arrives.
+    right_outer : ndarray of shape (r, s_right)
+        >= 0, in place of b where the gradient arrives.
+    left_inner : ndarray of shape (r, s_left)
+        >= 0, in place of a inside the Gramian.
+    right_inner : ndarray of shape (r, s_right)
+        >= 0, in place of b inside the Gramian.
+    places : ndarray of shape (s,)
+        Places of observed pairs, row by row.
+    rows : ndarray of shape (s,)
+        Their left entities, as positions in left_ids.
+    columns : ndarray of shape (s,)
+        Their right entities, as positions in right_ids.
+    pair_weights : ndarray of shape (s,)
+        Multiplies the slope X of each pair.
+    extra : ndarray of shape (s,)
+        Multiplies omega * a * b * (score - imputed), added to that; zeros but for single
+        samples.
+    n_terms : int
+        Pairs (i, j) that it stands for.
+    """
+
+    left_ids: np.ndarray
+    right_ids: np.ndarray
+    left_outer: np.ndarray
+    right_outer: np.ndarray
+    left_inner: np.ndarray
+    right_inner: np.ndarray
+    places: np.ndarray
+    rows: np.ndarray
+    columns: np.ndarray
+    pair_weights: np.ndarray
+    extra: np.ndarray
+    n_terms: int
+
 
 @njit(cache=True)
-def _pulls(kind, labels, weights, imputed, products, spared, extra, pair_weights, rows, columns, left, right, pulls):
+def _pulls(
+    kind,
+    labels,
+    weights,
+    imputed,
+    products,
+    spared,
+    extra,
+    pair_weights,
+    rows,
+    columns,
+    left,
+    right,
+    pulls,
+):
     "Fill in the weighted slope of each sampled pair: X of (17), times its weight."
     for t in range(len(rows)):
-        score = 0.
-        for c in range(left.shape[1]): score += np.float64(left[rows[t], c]) * right[columns[t], c]
+        score = 0.0
+        for c in range(left.shape[1]):
+            score += np.float64(left[rows[t], c]) * right[columns[t], c]
         slope = weights[t] * pair_loss(kind, np.float64(labels[t]), score)[1]
-        pulls[t] = pair_weights[t] * slope + (extra[t] - spared * pair_weights[t]) * products[t] * (score - imputed[t])
+        pulls[t] = pair_weights[t] * slope + (extra[t] - spared * pair_weights[t]) * products[t] * (
+            score - imputed[t]
+        )
 
 # %% ../../nbs/learn/similarity/60_sampling.ipynb #4a265eaa
 def sampled_gramians(
-    terms:PairSum,      # imputation factors
-    sample:Sample,      # entities and their inner weights
-    left:np.ndarray,    # (s_left, k) embeddings of sample.left_ids
-    right:np.ndarray,   # (s_right, k) embeddings of sample.right_ids
-)->tuple[np.ndarray, np.ndarray]: # (r, k + rank, k) float64 of the left side, and of the right side
-    "Gramians of a sample, imputation below the embeddings: eq. (61) with any weights."
-    sides = (left, terms.left_impute[sample.left_ids], sample.left_inner), (right, -terms.right_impute[sample.right_ids], sample.right_inner)
+    terms: PairSum, sample: Sample, left: np.ndarray, right: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Gramians of a sample, imputation below the embeddings: eq. (61) with any weights.
+
+        Parameters
+        ----------
+        terms : PairSum
+            Imputation factors.
+        sample : Sample
+            Entities and their inner weights.
+        left : ndarray of shape (s_left, k)
+            Embeddings of sample.left_ids.
+        right : ndarray of shape (s_right, k)
+            Embeddings of sample.right_ids.
+
+        Returns
+        -------
+        tuple[
+        ndarray, ndarray
+    ] of shape (r, k + rank, k), float64
+            Of the left side, and of the right side.
+    """
+    sides = (
+        (left, terms.left_impute[sample.left_ids], sample.left_inner),
+        (right, -terms.right_impute[sample.right_ids], sample.right_inner),
+    )
     found = []
     for rows, impute, inner in sides:
         rows = rows.astype(np.float64, copy=False)
@@ -57,34 +124,70 @@ def sampled_gramians(
         count_products(len(inner), len(rows), both.shape[1], rows.shape[1])
     return found[0], found[1]
 
+
 def sampled_cotangents(
-    terms:PairSum,      # the loss
-    sample:Sample,      # who takes part
-    left:np.ndarray,    # (s_left, k) embeddings of sample.left_ids
-    right:np.ndarray,   # (s_right, k) embeddings of sample.right_ids
-    gramians:Any=None,  # (r, k + rank, k) of either side; those of the sample if None
-)->tuple[np.ndarray, np.ndarray]: # (s_left, k), (s_right, k): what goes back into the towers
-    "The gradient with respect to the embeddings, as far as the sample sees it: (F1)."
+    terms: PairSum, sample: Sample, left: np.ndarray, right: np.ndarray, gramians: Any = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """The gradient with respect to the embeddings, as far as the sample sees it: (F1).
+
+    Parameters
+    ----------
+    terms : PairSum
+        The loss.
+    sample : Sample
+        Who takes part.
+    left : ndarray of shape (s_left, k)
+        Embeddings of sample.left_ids.
+    right : ndarray of shape (s_right, k)
+        Embeddings of sample.right_ids.
+    gramians : array-like of shape (r, k + rank, k), default=None
+        Of either side; those of the sample if None.
+
+    Returns
+    -------
+    tuple[ndarray, ndarray] of shape (s_left, k)
+        (s_right, k): what goes back into the towers.
+    """
     pairs, (i, j) = terms.pairs, (sample.left_ids[sample.rows], sample.right_ids[sample.columns])
-    pulls, products = np.empty(len(i)), terms.omega * terms.row_weights[i].astype(np.float64) * terms.column_weights[j]
-    _pulls(terms.kind, pairs.labels[sample.places], pairs.weights[sample.places], terms.imputed[sample.places], products, terms.spare,
-           sample.extra, sample.pair_weights, sample.rows, sample.columns, left, right, pulls)
-    pull = scipy.sparse.csr_array((pulls, (sample.rows, sample.columns)), shape=(len(left), len(right)))
+    pulls = np.empty(len(i))
+    products = terms.omega * terms.row_weights[i].astype(np.float64) * terms.column_weights[j]
+    _pulls(
+        terms.kind,
+        pairs.labels[sample.places],
+        pairs.weights[sample.places],
+        terms.imputed[sample.places],
+        products,
+        terms.spare,
+        sample.extra,
+        sample.pair_weights,
+        sample.rows,
+        sample.columns,
+        left,
+        right,
+        pulls,
+    )
+    pull = scipy.sparse.csr_array(
+        (pulls, (sample.rows, sample.columns)), shape=(len(left), len(right))
+    )
     count_products(3, len(i), left.shape[1])
     grams = sampled_gramians(terms, sample, left, right) if gramians is None else gramians
     out = []
-    for mine, other, slopes, impute, outer, gram in ((left, right, pull, terms.left_impute[sample.left_ids], sample.left_outer, grams[1]),
-                                                     (right, left, pull.T, -terms.right_impute[sample.right_ids], sample.right_outer, grams[0])):
+    for mine, other, slopes, impute, outer, gram in (
+        (left, right, pull, terms.left_impute[sample.left_ids], sample.left_outer, grams[1]),
+        (right, left, pull.T, -terms.right_impute[sample.right_ids], sample.right_outer, grams[0]),
+    ):
         both = np.concatenate([mine, impute], axis=1, dtype=np.float64)
         total = slopes @ other.astype(np.float64, copy=False)
-        for weights, piece in zip(outer, gram): total += terms.omega * weights[:, None] * (both @ piece)
+        for weights, piece in zip(outer, gram):
+            total += terms.omega * weights[:, None] * (both @ piece)
         count_products(len(outer), *both.shape, mine.shape[1])
         out.append(total.astype(left.dtype, copy=False))
     return out[0], out[1]
 
 # %% ../../nbs/learn/similarity/60_sampling.ipynb #81b7c5d8
-def _distinct(drawn):   # sorted distinct ids, how often each was drawn
+def _distinct(drawn):  # sorted distinct ids, how often each was drawn
     return np.unique(drawn, return_counts=True)
+
 
 def _block_pairs(pairs, left_ids, right_ids):
     "Observed pairs inside a block: places, positions of their rows and columns."
@@ -98,205 +201,480 @@ def _block_pairs(pairs, left_ids, right_ids):
     inside = columns >= 0
     return places[inside], rows[inside], columns[inside]
 
-def block_sample(
-    terms:PairSum,       # the loss
-    lefts:np.ndarray,    # (m^,) drawn left ids, repeats allowed
-    rights:np.ndarray,   # (n^,) drawn right ids, repeats allowed
-)->Sample: # the block with its factors
-    "A rectangle of entities drawn uniformly: (F2)."
+
+def block_sample(terms: PairSum, lefts: np.ndarray, rights: np.ndarray) -> Sample:
+    """A rectangle of entities drawn uniformly: (F2).
+
+    Parameters
+    ----------
+    terms : PairSum
+        The loss.
+    lefts : ndarray
+        (m^,) drawn left ids, repeats allowed.
+    rights : ndarray
+        (n^,) drawn right ids, repeats allowed.
+
+    Returns
+    -------
+    Sample
+        The block with its factors.
+    """
     (left_ids, often), (right_ids, frequent) = _distinct(lefts), _distinct(rights)
     up, across = terms.n_left / len(lefts), terms.n_right / len(rights)
-    left, right = (up * often * terms.row_weights[left_ids])[None], (across * frequent * terms.column_weights[right_ids])[None]
+    left = (up * often * terms.row_weights[left_ids])[None]
+    right = (across * frequent * terms.column_weights[right_ids])[None]
     places, rows, columns = _block_pairs(terms.pairs, left_ids, right_ids)
     weights = up * across * often[rows] * frequent[columns]
-    return Sample(left_ids, right_ids, left, right, left, right, places, rows, columns, weights, np.zeros(len(places)), len(lefts) * len(rights))
+    return Sample(
+        left_ids,
+        right_ids,
+        left,
+        right,
+        left,
+        right,
+        places,
+        rows,
+        columns,
+        weights,
+        np.zeros(len(places)),
+        len(lefts) * len(rights),
+    )
 
 # %% ../../nbs/learn/similarity/60_sampling.ipynb #9786c485
-def _bars(terms):   # weights per observed pair, eq. (54): a and b by the pairs of the row and of the column
+def _bars(
+    terms,
+):  # weights per observed pair, eq. (54): a and b by the pairs of the row and of the column
     counts = np.diff(terms.pairs.starts), np.diff(terms.pairs.turned)
-    return [weights / np.maximum(count, 1) for weights, count in zip((terms.row_weights, terms.column_weights), counts)]
+    return [
+        weights / np.maximum(count, 1)
+        for weights, count in zip((terms.row_weights, terms.column_weights), counts)
+    ]
 
-def _row_of(pairs, places): return np.searchsorted(pairs.starts, places, side='right') - 1
 
-def _occur(ids, of):   # how often each of the sorted ids occurs
+def _row_of(pairs, places):
+    return np.searchsorted(pairs.starts, places, side='right') - 1
+
+
+def _occur(ids, of):  # how often each of the sorted ids occurs
     return np.bincount(np.searchsorted(ids, of), minlength=len(ids))
 
+
 def pair_sample(
-    terms:PairSum,       # the loss
-    first:np.ndarray,    # (s_1,) drawn places of observed pairs, repeats allowed
-    second:np.ndarray,   # (s_2,) drawn independently of `first`
-    swap:bool=False,     # whether to average with the roles exchanged
-)->Sample: # eq. (60), entities once each
-    "Two independent samples of observed pairs: eqs. (60) and (61)."
+    terms: PairSum, first: np.ndarray, second: np.ndarray, swap: bool = False
+) -> Sample:
+    """Two independent samples of observed pairs: eqs. (60) and (61).
+
+    Parameters
+    ----------
+    terms : PairSum
+        The loss.
+    first : ndarray of shape (s_1,)
+        Drawn places of observed pairs, repeats allowed.
+    second : ndarray of shape (s_2,)
+        Drawn independently of `first`.
+    swap : bool, default=False
+        Whether to average with the roles exchanged.
+
+    Returns
+    -------
+    Sample
+        Eq. (60), entities once each.
+    """
     pairs, (abar, bbar), N, draws = terms.pairs, _bars(terms), len(terms.pairs), (first, second)
-    left_ids, right_ids = np.unique(_row_of(pairs, np.concatenate(draws))), np.unique(pairs.rights[np.concatenate(draws)])
-    lefts = np.stack([N / len(each) * _occur(left_ids, _row_of(pairs, each)) * abar[left_ids] for each in draws])
-    rights = np.stack([N / len(each) * _occur(right_ids, pairs.rights[each]) * bbar[right_ids] for each in draws])
-    outer, inner, share = ([0, 1], [1, 0], .5) if swap else ([0], [1], 1.)
+    left_ids = np.unique(_row_of(pairs, np.concatenate(draws)))
+    right_ids = np.unique(pairs.rights[np.concatenate(draws)])
+    lefts = np.stack(
+        [N / len(each) * _occur(left_ids, _row_of(pairs, each)) * abar[left_ids] for each in draws]
+    )
+    rights = np.stack(
+        [N / len(each) * _occur(right_ids, pairs.rights[each]) * bbar[right_ids] for each in draws]
+    )
+    outer, inner, share = ([0, 1], [1, 0], 0.5) if swap else ([0], [1], 1.0)
     places = np.unique(np.concatenate([draws[r] for r in outer]))
     weights = np.sum([share * N / len(draws[r]) * _occur(places, draws[r]) for r in outer], axis=0)
-    return Sample(left_ids, right_ids, share * lefts[outer], share * rights[outer], lefts[inner], rights[inner], places,
-                  np.searchsorted(left_ids, _row_of(pairs, places)), np.searchsorted(right_ids, pairs.rights[places]), weights,
-                  np.zeros(len(places)), len(first) * len(second))
+    return Sample(
+        left_ids,
+        right_ids,
+        share * lefts[outer],
+        share * rights[outer],
+        lefts[inner],
+        rights[inner],
+        places,
+        np.searchsorted(left_ids, _row_of(pairs, places)),
+        np.searchsorted(right_ids, pairs.rights[places]),
+        weights,
+        np.zeros(len(places)),
+        len(first) * len(second),
+    )
 
 # %% ../../nbs/learn/similarity/60_sampling.ipynb #d6930a95
-def single_sample(
-    terms:PairSum,      # the loss
-    drawn:np.ndarray,   # (s,) distinct places of observed pairs, s >= 2
-)->Sample: # (F3)
-    "One sample of observed pairs in both places, corrected: (F3)."
+def single_sample(terms: PairSum, drawn: np.ndarray) -> Sample:
+    """One sample of observed pairs in both places, corrected: (F3).
+
+    Parameters
+    ----------
+    terms : PairSum
+        The loss.
+    drawn : ndarray of shape (s,)
+        Distinct places of observed pairs, s >= 2.
+
+    Returns
+    -------
+    Sample
+        (F3).
+    """
     pairs, (abar, bbar), N, s = terms.pairs, _bars(terms), len(terms.pairs), len(drawn)
-    if s < 2: raise ValueError(f'drawn holds {s} pair(s), but at least 2 are needed; draw more, or use pair_sample')
-    i, j, twice = _row_of(pairs, drawn), pairs.rights[drawn], N * (N - 1) / (s * (s - 1))
+    if s < 2:
+        raise ValueError(
+            f'drawn holds {s} pair(s), but at least 2 are needed; draw more, or use pair_sample'
+        )
+    i = _row_of(pairs, drawn)
+    j = pairs.rights[drawn]
+    twice = N * (N - 1) / (s * (s - 1))
     left_ids, right_ids = np.unique(i), np.unique(j)
-    inner = (_occur(left_ids, i) * abar[left_ids])[None], (_occur(right_ids, j) * bbar[right_ids])[None]
+    inner = (
+        (_occur(left_ids, i) * abar[left_ids])[None],
+        (_occur(right_ids, j) * bbar[right_ids])[None],
+    )
     counts = np.diff(pairs.starts)[i] * np.diff(pairs.turned)[j]
-    return Sample(left_ids, right_ids, twice * inner[0], twice * inner[1], *inner, np.asarray(drawn), np.searchsorted(left_ids, i),
-                  np.searchsorted(right_ids, j), np.full(s, N / s), (N / s - twice) / counts, s * s)
+    return Sample(
+        left_ids,
+        right_ids,
+        twice * inner[0],
+        twice * inner[1],
+        *inner,
+        np.asarray(drawn),
+        np.searchsorted(left_ids, i),
+        np.searchsorted(right_ids, j),
+        np.full(s, N / s),
+        (N / s - twice) / counts,
+        s * s,
+    )
 
 # %% ../../nbs/learn/similarity/60_sampling.ipynb #3e5dfe76
-def chances_of(
-    counts:np.ndarray,  # (n,) observed pairs of each entity
-)->np.ndarray: # (n,) > 0, sum 1
-    "How likely an entity is drawn: half by its pairs, half evenly."
-    return .5 * counts / max(counts.sum(), 1) + (.5 if counts.sum() else 1.) / len(counts)
+def chances_of(counts: np.ndarray) -> np.ndarray:
+    """How likely an entity is drawn: half by its pairs, half evenly.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n,)
+        Observed pairs of each entity.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        > 0, sum 1.
+    """
+    return 0.5 * counts / max(counts.sum(), 1) + (0.5 if counts.sum() else 1.0) / len(counts)
+
 
 def entity_sample(
-    terms:PairSum,      # the loss
-    lefts:np.ndarray,   # (s_l,) left ids drawn with `chances_of` the rows
-    rights:np.ndarray,  # (s_r,) right ids drawn with `chances_of` the columns, independently
-    drawn:np.ndarray,   # (s,) places of observed pairs, drawn evenly
-)->Sample: # (F4), also where entities have no pair
-    "Entities for the unobserved part, pairs for the observed one: (F4)."
+    terms: PairSum, lefts: np.ndarray, rights: np.ndarray, drawn: np.ndarray
+) -> Sample:
+    """Entities for the unobserved part, pairs for the observed one: (F4).
+
+    Parameters
+    ----------
+    terms : PairSum
+        The loss.
+    lefts : ndarray of shape (s_l,)
+        Left ids drawn with `chances_of` the rows.
+    rights : ndarray of shape (s_r,)
+        Right ids drawn with `chances_of` the columns, independently.
+    drawn : ndarray of shape (s,)
+        Places of observed pairs, drawn evenly.
+
+    Returns
+    -------
+    Sample
+        (F4), also where entities have no pair.
+    """
     pairs, N = terms.pairs, len(terms.pairs)
-    left_ids, right_ids = (np.unique(np.concatenate([ids, of])) for ids, of in ((lefts, _row_of(pairs, drawn)), (rights, pairs.rights[drawn])))
+    left_ids, right_ids = (
+        np.unique(np.concatenate([ids, of]))
+        for ids, of in ((lefts, _row_of(pairs, drawn)), (rights, pairs.rights[drawn]))
+    )
     weights = []
-    for ids, given, times, starts in ((left_ids, terms.row_weights, lefts, pairs.starts), (right_ids, terms.column_weights, rights, pairs.turned)):
-        weights.append((_occur(ids, times) * given[ids] / (len(times) * chances_of(np.diff(starts))[ids]))[None])
+    for ids, given, times, starts in (
+        (left_ids, terms.row_weights, lefts, pairs.starts),
+        (right_ids, terms.column_weights, rights, pairs.turned),
+    ):
+        weights.append(
+            (_occur(ids, times) * given[ids] / (len(times) * chances_of(np.diff(starts))[ids]))[
+                None
+            ]
+        )
     places, often = _distinct(drawn)
     left, right = weights
-    return Sample(left_ids, right_ids, left, right, left, right, places, np.searchsorted(left_ids, _row_of(pairs, places)),
-                  np.searchsorted(right_ids, pairs.rights[places]), N / max(len(drawn), 1) * often, np.zeros(len(places)), len(lefts) * len(rights))
+    return Sample(
+        left_ids,
+        right_ids,
+        left,
+        right,
+        left,
+        right,
+        places,
+        np.searchsorted(left_ids, _row_of(pairs, places)),
+        np.searchsorted(right_ids, pairs.rights[places]),
+        N / max(len(drawn), 1) * often,
+        np.zeros(len(places)),
+        len(lefts) * len(rights),
+    )
 
 # %% ../../nbs/learn/similarity/60_sampling.ipynb #078d4e68
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SampledState(State):
-    "What sampled methods remember besides."
-    squares: np.ndarray | None = None       # (n_params,) summed squared gradients, with scaling="adagrad"
-    n_rows: int = 0                         # tower passes so far, forward and back counted as one
-    left_gramian: np.ndarray | None = None  # (1, k + rank, k) average, SOGram alone
-    right_gramian: np.ndarray | None = None # (1, k + rank, k) average, SOGram alone
-    mass: float = 0.                        # weight that the averages have gathered, SOGram alone
+    """What sampled methods remember besides.
+
+    Parameters
+    ----------
+    squares : ndarray or None, default=None
+    n_rows : int, default=0
+        Tower passes so far, forward and back counted as one.
+    left_gramian : ndarray or None of shape (1, k + rank, k), default=None
+        Average, SOGram alone.
+    right_gramian : ndarray or None of shape (1, k + rank, k), default=None
+        Average, SOGram alone.
+    mass : float, default=0.0
+        Weight that the averages have gathered, SOGram alone.
+    """
+
+    squares: np.ndarray | None = (
+        None  # (n_params,) summed squared gradients, with scaling="adagrad"
+    )
+    n_rows: int = 0
+    left_gramian: np.ndarray | None = None
+    right_gramian: np.ndarray | None = None
+    mass: float = 0.0
+
 
 def sampled_gradient(
-    problem:Any,        # an AllPairs
-    params:np.ndarray,  # (n_params,)
-    sample:Sample,      # who takes part
-    gramians:Any=None,  # function (left gramian, right gramian) -> the two to use; None: those of the sample
-)->np.ndarray: # (n_params,) unbiased for the gradient, if the sample is
-    "Towers forward for the sampled entities, (F1), and towers backward."
+    problem: Any, params: np.ndarray, sample: Sample, gramians: Any = None
+) -> np.ndarray:
+    """Towers forward for the sampled entities, (F1), and towers backward.
+
+    Parameters
+    ----------
+    problem : object
+        An AllPairs.
+    params : ndarray of shape (n_params,)
+    sample : Sample
+        Who takes part.
+    gramians : object, default=None
+        Function (left gramian, right gramian) -> the two to use; None: those of the sample.
+
+    Returns
+    -------
+    ndarray of shape (n_params,)
+        Unbiased for the gradient, if the sample is.
+    """
     out, kept = problem.ridge * params, tuple[list, list](([], []))
     left, right = (problem.embed(side, params, sample[side], kept[side]) for side in (0, 1))
-    grams = None if gramians is None else gramians(*sampled_gramians(problem.terms, sample, left, right))
+    grams = (
+        None
+        if gramians is None
+        else gramians(*sampled_gramians(problem.terms, sample, left, right))
+    )
     parts = sampled_cotangents(problem.terms, sample, left, right, grams)
-    for side in (0, 1): problem.push(side, params, parts[side], out, sample[side], kept[side])
+    for side in (0, 1):
+        problem.push(side, params, parts[side], out, sample[side], kept[side])
     return out
+
 
 @njit(cache=True)
 def _scaled_step(params, squares, grad, rate, stabilizer):
     "params -= rate * grad / sqrt(stabilizer + squares), squares first gaining grad^2: eq. (51)."
     for t in range(len(params)):
         squares[t] += grad[t] * grad[t]
-        if squares[t] > 0: params[t] -= rate * grad[t] / np.sqrt(stabilizer + squares[t])
+        if squares[t] > 0:
+            params[t] -= rate * grad[t] / np.sqrt(stabilizer + squares[t])
 
 # %% ../../nbs/learn/similarity/60_sampling.ipynb #ac4fe184
 @dataclass(frozen=True)
 class _Sampled:
     "What the sampled solvers share: a subclass brings `_sample`."
-    learning_rate: float = .01       # >= 0, step on the loss; with scaling, of each coordinate
-    share: float = .02               # in (0, 1], rho, part that is drawn per update
+
+    learning_rate: float = 0.01  # >= 0, step on the loss; with scaling, of each coordinate
+    share: float = 0.02  # in (0, 1], rho, part that is drawn per update
     scaling: str | None = 'adagrad'  # None, or "adagrad"
-    stabilizer: float = 0.           # >= 0, mu in (51)
-    n_updates: int | str = 'pass'    # updates per step; "pass": 1 / share of them
+    stabilizer: float = 0.0  # >= 0, mu in (51)
+    n_updates: int | str = 'pass'  # updates per step; "pass": 1 / share of them
     needs: ClassVar = ('terms', 'embed', 'push', 'ridge')
 
     def __post_init__(self):
-        if self.scaling not in (None, 'adagrad'): raise ValueError(f'scaling={self.scaling!r} is neither None nor "adagrad"')
-        if not self.learning_rate >= 0: raise ValueError(f'learning_rate={self.learning_rate} is not a number from 0 up')
-        if not 0 < self.share <= 1: raise ValueError(f'share={self.share} is outside (0, 1]')
-        if not self.stabilizer >= 0: raise ValueError(f'stabilizer={self.stabilizer} is not a number from 0 up')
+        if self.scaling not in (None, 'adagrad'):
+            raise ValueError(f'scaling={self.scaling!r} is neither None nor "adagrad"')
+        if not self.learning_rate >= 0:
+            raise ValueError(f'learning_rate={self.learning_rate} is not a number from 0 up')
+        if not 0 < self.share <= 1:
+            raise ValueError(f'share={self.share} is outside (0, 1]')
+        if not self.stabilizer >= 0:
+            raise ValueError(f'stabilizer={self.stabilizer} is not a number from 0 up')
         if self.n_updates != 'pass' and (isinstance(self.n_updates, str) or self.n_updates < 1):
-            raise ValueError(f'n_updates={self.n_updates!r} is neither a number from 1 up nor "pass"')
-    def init(self, problem:Any, params:np.ndarray) -> SampledState: # holds a copy of params
+            raise ValueError(
+                f'n_updates={self.n_updates!r} is neither a number from 1 up nor "pass"'
+            )
+
+    def init(self, problem: Any, params: np.ndarray) -> SampledState:  # holds a copy of params
         "The first state."
-        return SampledState(params=params.copy(), squares=np.zeros_like(params) if self.scaling else None)
-    def tiny(self) -> Any: # one update a step, everything drawn
+        return SampledState(
+            params=params.copy(), squares=np.zeros_like(params) if self.scaling else None
+        )
+
+    def warmup_problem(self) -> Any:  # one update a step, everything drawn
         "The same solver, to compile with."
-        return replace(self, n_updates=1, share=1.)
-    def step(self, problem:Any, state:SampledState, rng:np.random.Generator) -> SampledState: # one step later
+        return replace(self, n_updates=1, share=1.0)
+
+    def step(
+        self, problem: Any, state: SampledState, rng: np.random.Generator
+    ) -> SampledState:  # one step later
         "Make `n_updates` stochastic steps on a copy of the parameters."
-        params, squares = state.params.copy(), None if state.squares is None else state.squares.copy()
-        extra, n_rows, n_terms, n_passes = self._memory(state), state.n_rows, 0, 0.
+        params = state.params.copy()
+        squares = None if state.squares is None else state.squares.copy()
+        extra = self._memory(state)
+        n_rows = state.n_rows
+        n_terms = 0
+        n_epochs = 0.0
         for _ in range(round(1 / self.share) if self.n_updates == 'pass' else int(self.n_updates)):
             sample = self._sample(problem, rng)
             grad = sampled_gradient(problem, params, sample, extra)
-            if squares is None: params -= params.dtype.type(self.learning_rate) * grad
-            else: _scaled_step(params, squares, grad, self.learning_rate, self.stabilizer)
-            n_rows, n_terms, n_passes = n_rows + len(sample.left_ids) + len(sample.right_ids), n_terms + sample.n_terms, n_passes + self.share
-        return state.advance(params, n_terms, n_passes, squares=squares, n_rows=n_rows, **self._remember(extra))
-    def _sample(self, problem, rng) -> Sample: raise NotImplementedError(f'{type(self).__name__} brings no `_sample`')
-    def _memory(self, state): return None
-    def _remember(self, extra): return {}
+            if squares is None:
+                params -= params.dtype.type(self.learning_rate) * grad
+            else:
+                _scaled_step(params, squares, grad, self.learning_rate, self.stabilizer)
+            n_rows = n_rows + len(sample.left_ids) + len(sample.right_ids)
+            n_terms = n_terms + sample.n_terms
+            n_epochs = n_epochs + self.share
+        return state.advance(
+            params, n_terms, n_epochs, squares=squares, n_rows=n_rows, **self._remember(extra)
+        )
+
+    def _sample(self, problem, rng) -> Sample:
+        raise NotImplementedError(f'{type(self).__name__} brings no `_sample`')
+
+    def _memory(self, state):
+        return None
+
+    def _remember(self, extra):
+        return {}
 
 # %% ../../nbs/learn/similarity/60_sampling.ipynb #feba42de
-def _size(share, n): return min(n, max(1, round(share * n)))
+def _size(share, n):
+    return min(n, max(1, round(share * n)))
+
 
 @dataclass(frozen=True)
 class BlockSGD(_Sampled):
     "Stochastic steps on blocks of entities: (F2)."
+
     def _sample(self, problem, rng):
         terms = problem.terms
-        return block_sample(terms, *(rng.choice(n, _size(self.share, n), replace=False) for n in (terms.n_left, terms.n_right)))
+        return block_sample(
+            terms,
+            *(
+                rng.choice(n, _size(self.share, n), replace=False)
+                for n in (terms.n_left, terms.n_right)
+            ),
+        )
 
-def has_holes(
-    terms:PairSum, # the loss
-)->bool: # whether an entity with positive weight has no observed pair
-    "Whether sampling observed pairs alone would miss a part of the loss."
+
+def has_holes(terms: PairSum) -> bool:
+    """Whether sampling observed pairs alone would miss a part of the loss.
+
+    Parameters
+    ----------
+    terms : PairSum
+        The loss.
+
+    Returns
+    -------
+    bool
+        Whether an entity with positive weight has no observed pair.
+    """
     pairs = terms.pairs
-    return any(((np.diff(starts) == 0) & (weights > 0)).any() for starts, weights in ((pairs.starts, terms.row_weights), (pairs.turned, terms.column_weights)))
+    return any(
+        ((np.diff(starts) == 0) & (weights > 0)).any()
+        for starts, weights in (
+            (pairs.starts, terms.row_weights),
+            (pairs.turned, terms.column_weights),
+        )
+    )
+
 
 @dataclass(frozen=True)
 class PairSGD(_Sampled):
-    "Stochastic steps on samples of observed pairs: eqs. (60) and (61), or (F3), or (F4)."
-    sampler: str = 'auto' # "pairs" (two samples), "swapped" (two, both ways), "single" (one, corrected), "entities"; "auto": "swapped", with holes "entities"
+    """Stochastic steps on samples of observed pairs: eqs. (60) and (61), or (F3), or (F4).
+
+    Parameters
+    ----------
+    sampler : str, default='auto'
+        "pairs" (two samples), "swapped" (two, both ways), "single" (one, corrected),
+        "entities"; "auto": "swapped", with holes "entities".
+    """
+
+    sampler: str = 'auto'
 
     def __post_init__(self):
         super().__post_init__()
         if self.sampler not in ('auto', 'pairs', 'swapped', 'single', 'entities'):
-            raise ValueError(f'sampler={self.sampler!r} is not one of "auto", "pairs", "swapped", "single" and "entities"')
-    def _sample(self, problem, rng): return drawn_pairs(problem.terms, rng, self.share, self.sampler)
+            raise ValueError(
+                f'sampler={self.sampler!r} is not one of "auto", "pairs", "swapped", "single" and "entities"'
+            )
+
+    def _sample(self, problem, rng):
+        return drawn_pairs(problem.terms, rng, self.share, self.sampler)
 
 # %% ../../nbs/learn/similarity/60_sampling.ipynb #2f8c9ec7
 def _drawn_ends(pairs, starts, ids_of, size, rng):
     "Entities drawn with `chances_of`: half as the ends of observed pairs, half evenly."
     even = rng.integers(len(starts) - 1, size=size)
-    if not len(pairs): return even
-    return np.where(rng.random(size) < .5, ids_of(rng.integers(len(pairs), size=size)), even)
+    if not len(pairs):
+        return even
+    return np.where(rng.random(size) < 0.5, ids_of(rng.integers(len(pairs), size=size)), even)
+
 
 def drawn_pairs(
-    terms:PairSum,            # the loss
-    rng:np.random.Generator,  # source of chance
-    share:float,              # in (0, 1], part of the observed pairs in each sample
-    sampler:str='auto',       # as in `PairSGD`
-)->Sample: # ready for `sampled_cotangents`
-    "Draw for `PairSGD` and `SOGram`."
-    pairs, N, holes = terms.pairs, len(terms.pairs), has_holes(terms)
-    if sampler == 'auto': sampler = 'entities' if holes else 'swapped'
+    terms: PairSum, rng: np.random.Generator, share: float, sampler: str = 'auto'
+) -> Sample:
+    """Draw for `PairSGD` and `SOGram`.
+
+    Parameters
+    ----------
+    terms : PairSum
+        The loss.
+    rng : Generator
+        Source of chance.
+    share : float
+        In (0, 1], part of the observed pairs in each sample.
+    sampler : str, default='auto'
+        As in `PairSGD`.
+
+    Returns
+    -------
+    Sample
+        Ready for `sampled_cotangents`.
+    """
+    pairs = terms.pairs
+    N = len(terms.pairs)
+    holes = has_holes(terms)
+    if sampler == 'auto':
+        sampler = 'entities' if holes else 'swapped'
     if sampler != 'entities' and holes:
-        raise ValueError(f'sampler={sampler!r} needs an observed pair for every entity, but some have none; use sampler="entities", or give them weight 0')
+        raise ValueError(
+            f'sampler={sampler!r} needs an observed pair for every entity, but some have none; use sampler="entities", or give them weight 0'
+        )
     size = _size(share, N) if N else max(1, round(share * (terms.n_left + terms.n_right)))
-    if sampler == 'single': return single_sample(terms, rng.choice(N, min(N, max(2, size)), replace=False))
-    if sampler != 'entities': return pair_sample(terms, rng.choice(N, size, replace=False), rng.choice(N, size, replace=False), sampler == 'swapped')
+    if sampler == 'single':
+        return single_sample(terms, rng.choice(N, min(N, max(2, size)), replace=False))
+    if sampler != 'entities':
+        return pair_sample(
+            terms,
+            rng.choice(N, size, replace=False),
+            rng.choice(N, size, replace=False),
+            sampler == 'swapped',
+        )
     lefts = _drawn_ends(pairs, pairs.starts, lambda at: _row_of(pairs, at), size, rng)
     rights = _drawn_ends(pairs, pairs.turned, lambda at: pairs.rights[at], size, rng)
-    return entity_sample(terms, lefts, rights, rng.choice(N, size, replace=False) if N else np.empty(0, np.int64))
+    return entity_sample(
+        terms, lefts, rights, rng.choice(N, size, replace=False) if N else np.empty(0, np.int64)
+    )

@@ -14,38 +14,85 @@ from .sampling import Sample, SampledState, _Sampled, drawn_pairs, has_holes
 # %% ../../nbs/learn/similarity/70_sogram.ipynb #08a415e1
 @dataclass
 class Averages:
-    "Running means of sampled Gramians: eq. (64), divided by the weight gathered so far."
-    memory: float              # in (0, 1], alpha: part of the new sample
-    correct: bool = True       # whether to divide by the mass; in print it is not
-    left: Any = None           # (r, k + rank, k) sum with weights
-    right: Any = None          # (r, k + rank, k) sum with weights
-    mass: float = 0.           # the weights' sum, 1 - (1 - alpha)^t
-    def __call__(self,
-        left:np.ndarray,   # (r, k + rank, k) of the new sample
-        right:np.ndarray,  # (r, k + rank, k) of the new sample
-    )->tuple[np.ndarray, np.ndarray]: # the averages, of the same shapes
+    """Running means of sampled Gramians: eq. (64), divided by the weight gathered so far.
+
+    Parameters
+    ----------
+    memory : float
+        In (0, 1], alpha: part of the new sample.
+    correct : bool, default=True
+        Whether to divide by the mass; in print it is not.
+    left : array-like of shape (r, k + rank, k), default=None
+        Sum with weights.
+    right : array-like of shape (r, k + rank, k), default=None
+        Sum with weights.
+    mass : float, default=0.0
+        The weights' sum, 1 - (1 - alpha)^t.
+    """
+
+    memory: float
+    correct: bool = True
+    left: Any = None
+    right: Any = None
+    mass: float = 0.0
+
+    def __call__(
+        self,
+        left: np.ndarray,  # (r, k + rank, k) of the new sample
+        right: np.ndarray,  # (r, k + rank, k) of the new sample
+    ) -> tuple[np.ndarray, np.ndarray]:  # the averages, of the same shapes
         "Stir in a sample and give the averages."
         keep = 1 - self.memory
         self.left = self.memory * left + (0 if self.left is None else keep * self.left)
         self.right = self.memory * right + (0 if self.right is None else keep * self.right)
         self.mass = self.memory + keep * self.mass
-        share = self.mass if self.correct else 1.
+        share = self.mass if self.correct else 1.0
         return self.left / share, self.right / share
 
 # %% ../../nbs/learn/similarity/70_sogram.ipynb #4e30c1a2
 @dataclass(frozen=True)
 class SOGram(_Sampled):
-    "Stochastic steps with averaged Gramians: eqs. (64) and (65), the average corrected for its start."
-    memory: float = .1     # in (0, 1], alpha: part of the new sample in the averages
-    correct: bool = True   # whether the averages are corrected; in print they start from zero and are not
-    sampler: str = 'auto'  # "pairs" or "entities", as in `PairSGD`; "auto": "pairs", with holes "entities"
+    """Stochastic steps with averaged Gramians.
+
+    Eqs. (64) and (65), the average corrected for its start.
+
+    Parameters
+    ----------
+    memory : float, default=0.1
+        In (0, 1], alpha: part of the new sample in the averages.
+    correct : bool, default=True
+    sampler : str, default='auto'
+    """
+
+    memory: float = 0.1
+    correct: bool = (
+        True  # whether the averages are corrected; in print they start from zero and are not
+    )
+    sampler: str = (
+        'auto'  # "pairs" or "entities", as in `PairSGD`; "auto": "pairs", with holes "entities"
+    )
 
     def __post_init__(self):
         super().__post_init__()
-        if not 0 < self.memory <= 1: raise ValueError(f'memory={self.memory} is outside (0, 1]')
-        if self.sampler not in ('auto', 'pairs', 'entities'): raise ValueError(f'sampler={self.sampler!r} is not one of "auto", "pairs" and "entities"')
+        if not 0 < self.memory <= 1:
+            raise ValueError(f'memory={self.memory} is outside (0, 1]')
+        if self.sampler not in ('auto', 'pairs', 'entities'):
+            raise ValueError(
+                f'sampler={self.sampler!r} is not one of "auto", "pairs" and "entities"'
+            )
+
     def _sample(self, problem, rng) -> Sample:
-        sampler = self.sampler if self.sampler != 'auto' else ('entities' if has_holes(problem.terms) else 'pairs')
+        sampler = (
+            self.sampler
+            if self.sampler != 'auto'
+            else ('entities' if has_holes(problem.terms) else 'pairs')
+        )
         return drawn_pairs(problem.terms, rng, self.share, sampler)
-    def _memory(self, state:SampledState): return Averages(self.memory, self.correct, state.left_gramian, state.right_gramian, state.mass)
-    def _remember(self, extra): return dict(left_gramian=extra.left, right_gramian=extra.right, mass=extra.mass)
+
+    def _memory(self, state: SampledState):
+        return Averages(
+            self.memory, self.correct, state.left_gramian, state.right_gramian, state.mass
+        )
+
+    def _remember(self, extra):
+        return dict(left_gramian=extra.left, right_gramian=extra.right, mass=extra.mass)

@@ -17,22 +17,85 @@ from ..core.linalg import check_sparse
 from .all_pairs import check_ids, count_products
 
 # %% ../../nbs/learn/similarity/35_towers.ipynb #af1cc608
-TAYLOR = np.array([1 / 479001600, 1 / 39916800, 1 / 3628800, 1 / 362880, 1 / 40320, 1 / 5040, 1 / 720, 1 / 120, 1 / 24, 1 / 6, 1 / 2, 1., 0., -40., 1 / 64, 2.])
+TAYLOR = np.array(
+    [
+        1 / 479001600,
+        1 / 39916800,
+        1 / 3628800,
+        1 / 362880,
+        1 / 40320,
+        1 / 5040,
+        1 / 720,
+        1 / 120,
+        1 / 24,
+        1 / 6,
+        1 / 2,
+        1.0,
+        0.0,
+        -40.0,
+        1 / 64,
+        2.0,
+    ]
+)
+
 
 @njit(cache=True, nogil=True)
-def add_bias_elu(
-    z:np.ndarray,      # (n, h) changed in place
-    bias:np.ndarray,   # (h,)
-    table:np.ndarray,  # TAYLOR in the type of z
-)->None:
-    "z <- elu(z + bias), good to a few units in the last digit: eq. (D2)."
-    c12, c11, c10, c9, c8, c7, c6, c5 = table[0], table[1], table[2], table[3], table[4], table[5], table[6], table[7]
-    c4, c3, c2, one, zero, low, part, two = table[8], table[9], table[10], table[11], table[12], table[13], table[14], table[15]
+def add_bias_elu(z: np.ndarray, bias: np.ndarray, table: np.ndarray) -> None:
+    """z <- elu(z + bias), good to a few units in the last digit: eq. (D2).
+
+    Parameters
+    ----------
+    z : ndarray of shape (n, h)
+        Changed in place.
+    bias : ndarray of shape (h,)
+    table : ndarray
+        TAYLOR in the type of z.
+    """
+    c12 = table[0]
+    c11 = table[1]
+    c10 = table[2]
+    c9 = table[3]
+    c8 = table[4]
+    c7 = table[5]
+    c6 = table[6]
+    c5 = table[7]
+    c4 = table[8]
+    c3 = table[9]
+    c2 = table[10]
+    one = table[11]
+    zero = table[12]
+    low = table[13]
+    part = table[14]
+    two = table[15]
     for i in range(z.shape[0]):
         for c in range(z.shape[1]):
             x = z[i, c] + bias[c]
             u = max(min(x, zero), low) * part
-            e = u * (one + u * (c2 + u * (c3 + u * (c4 + u * (c5 + u * (c6 + u * (c7 + u * (c8 + u * (c9 + u * (c10 + u * (c11 + u * c12)))))))))))
+            e = u * (
+                one
+                + u
+                * (
+                    c2
+                    + u
+                    * (
+                        c3
+                        + u
+                        * (
+                            c4
+                            + u
+                            * (
+                                c5
+                                + u
+                                * (
+                                    c6
+                                    + u
+                                    * (c7 + u * (c8 + u * (c9 + u * (c10 + u * (c11 + u * c12)))))
+                                )
+                            )
+                        )
+                    )
+                )
+            )
             e = e * (two + e)
             e = e * (two + e)
             e = e * (two + e)
@@ -41,13 +104,20 @@ def add_bias_elu(
             e = e * (two + e)
             z[i, c] = x if x > zero else e
 
+
 @njit(cache=True, nogil=True)
-def times_slope(
-    z:np.ndarray,     # (n, h) changed in place
-    acts:np.ndarray,  # (n, h) outputs of the activation
-    sums:np.ndarray,  # (h,) gains the sums of the columns of the new z
-)->None:
-    "z <- z * elu' from the outputs: eq. (D2); and what a bias gets from it."
+def times_slope(z: np.ndarray, acts: np.ndarray, sums: np.ndarray) -> None:
+    """z <- z * elu' from the outputs: eq. (D2); and what a bias gets from it.
+
+    Parameters
+    ----------
+    z : ndarray of shape (n, h)
+        Changed in place.
+    acts : ndarray of shape (n, h)
+        Outputs of the activation.
+    sums : ndarray of shape (h,)
+        Gains the sums of the columns of the new z.
+    """
     one = z.dtype.type(1)
     for i in range(z.shape[0]):
         for c in range(z.shape[1]):
@@ -58,25 +128,49 @@ def times_slope(
 @dataclass(frozen=True, init=False)
 class MLP:
     "Shape of a tower: hidden layers with ELU between, a linear last layer: eq. (D1)."
-    hidden: tuple[int, ...]     # widths
-    activation: str             # "elu"
-    bias: bool                  # whether layers have one
-    cosine: float | None        # length of the outputs; None leaves it free
-    def __init__(self, *hidden:int, activation:str='elu', bias:bool=True, cosine:float|None=None):
-        if activation != 'elu': raise ValueError(f'activation={activation!r} is unknown; there is "elu"')
+
+    hidden: tuple[int, ...]  # widths
+    activation: str  # "elu"
+    bias: bool  # whether layers have one
+    cosine: float | None  # length of the outputs; None leaves it free
+
+    def __init__(
+        self, *hidden: int, activation: str = 'elu', bias: bool = True, cosine: float | None = None
+    ):
+        if activation != 'elu':
+            raise ValueError(f'activation={activation!r} is unknown; there is "elu"')
         for width in hidden:
-            if int(width) != width or width < 1: raise ValueError(f'a hidden layer has width {width}, but whole numbers from 1 up are needed')
-        if cosine is not None and not 0 < cosine < np.inf: raise ValueError(f'cosine={cosine} is not a length above 0; None leaves it free')
-        for name, value in (('hidden', tuple(map(int, hidden))), ('activation', activation), ('bias', bool(bias)), ('cosine', cosine)):
+            if int(width) != width or width < 1:
+                raise ValueError(
+                    f'a hidden layer has width {width}, but whole numbers from 1 up are needed'
+                )
+        if cosine is not None and not 0 < cosine < np.inf:
+            raise ValueError(f'cosine={cosine} is not a length above 0; None leaves it free')
+        for name, value in (
+            ('hidden', tuple(map(int, hidden))),
+            ('activation', activation),
+            ('bias', bool(bias)),
+            ('cosine', cosine),
+        ):
             object.__setattr__(self, name, value)
+
     def __repr__(self):
-        rest = [f'{name}={getattr(self, name)!r}' for name, usual in (('bias', True), ('cosine', None)) if getattr(self, name) != usual]
+        rest = [
+            f'{name}={getattr(self, name)!r}'
+            for name, usual in (('bias', True), ('cosine', None))
+            if getattr(self, name) != usual
+        ]
         return f'MLP({", ".join([*map(str, self.hidden), *rest])})'
 
+
 class Linear(MLP):
-    "Shape of a linear tower: a table and nothing else; with ids on both sides, matrix factorisation."
-    def __init__(self, bias:bool=False, cosine:float|None=None): super().__init__(bias=bias, cosine=cosine)
-    def __repr__(self): return f'Linear(bias={self.bias}, cosine={self.cosine})'
+    "Shape of a linear tower: a table and nothing else; with ids on both sides, matrix factorization."
+
+    def __init__(self, bias: bool = False, cosine: float | None = None):
+        super().__init__(bias=bias, cosine=cosine)
+
+    def __repr__(self):
+        return f'Linear(bias={self.bias}, cosine={self.cosine})'
 
 # %% ../../nbs/learn/similarity/35_towers.ipynb #952f1cf6
 def _table(features, name):
@@ -84,80 +178,172 @@ def _table(features, name):
     try:
         table = np.asarray(features)
     except ValueError:
-        raise ValueError(f'{name} has rows of different lengths; every row needs the same columns') from None
+        raise ValueError(
+            f'{name} has rows of different lengths; every row needs the same columns'
+        ) from None
     if table.ndim == 0:
         raise ValueError(f'{name} is {features!r:.80}, but rows of numbers are needed')
     return table
+
 
 def _numbers(table, name, dtype):
     "The same as numbers."
     try:
         return np.ascontiguousarray(table, dtype=dtype)
     except (TypeError, ValueError):
-        raise ValueError(f'{name} has dtype {table.dtype}, but numbers are needed; encode text and categories first') from None
+        raise ValueError(
+            f'{name} has dtype {table.dtype}, but numbers are needed; encode text and categories first'
+        ) from None
 
-def check_inputs(
-    features:Any,   # (n_rows, n_inputs) dense or CSR, (n_rows,) int ids, or None for row i being entity i
-    n_rows:int|None,  # rows that are needed; None: as many as there are
-    side:str,       # "left" or "right", for the message
-    dtype:Any,      # of the numbers
-)->tuple[Any, int, int]: # features (None for ids in order), n_rows, n_inputs
-    "Inputs of a tower, checked once."
+
+def check_inputs(features: Any, n_rows: int | None, side: str, dtype: Any) -> tuple[Any, int, int]:
+    """Inputs of a tower, checked once.
+
+    Parameters
+    ----------
+    features : array-like of shape (n_rows, n_inputs)
+        Dense or CSR, (n_rows,) int ids, or None for row i being entity i.
+    n_rows : int or None
+        Rows that are needed; None: as many as there are.
+    side : str
+        "left" or "right", for the message.
+    dtype : object
+        Of the numbers.
+
+    Returns
+    -------
+    tuple[Any, int, int]
+        Features (None for ids in order), n_rows, n_inputs.
+    """
     name = f'{side}_features'
-    if features is None: return None, int(n_rows or 0), int(n_rows or 0)
+    if features is None:
+        return None, int(n_rows or 0), int(n_rows or 0)
     features = check_sparse(features, name) if sparse.issparse(features) else _table(features, name)
     if n_rows is not None and features.shape[:1] != (n_rows,):
-        raise ValueError(f'{name} has {features.shape[0]} rows, '
-                         f'but there are {n_rows} {side} entities; give one row per entity')
+        raise ValueError(
+            f'{name} has {features.shape[0]} rows, '
+            f'but there are {n_rows} {side} entities; give one row per entity'
+        )
     if features.ndim == 1 and features.dtype.kind in 'iu':
         n_inputs = check_ids(features, None, side, name + '[{}]')
         return features.astype(np.int64), len(features), n_inputs
-    if features.ndim != 2: raise ValueError(f'{name} has shape {features.shape}, but (n_{side}, n_features) or (n_{side},) int ids are needed')
-    rows: Any = sparse.csr_array(features, dtype=dtype) if sparse.issparse(features) else _numbers(features, name, dtype)
+    if features.ndim != 2:
+        raise ValueError(
+            f'{name} has shape {features.shape}, but (n_{side}, n_features) or (n_{side},) int ids are needed'
+        )
+    rows: Any = (
+        sparse.csr_array(features, dtype=dtype)
+        if sparse.issparse(features)
+        else _numbers(features, name, dtype)
+    )
     bad = np.flatnonzero(~np.isfinite(rows.data if sparse.issparse(rows) else rows.ravel()))
     if len(bad):
-        at = np.searchsorted(rows.indptr, bad[0], side='right') - 1 if sparse.issparse(rows) else bad[0] // rows.shape[1]
+        at = (
+            np.searchsorted(rows.indptr, bad[0], side='right') - 1
+            if sparse.issparse(rows)
+            else bad[0] // rows.shape[1]
+        )
         raise ValueError(f'{name} holds nan or inf in row {at}; drop or fill it')
     return rows, rows.shape[0], rows.shape[1]
 
 # %% ../../nbs/learn/similarity/35_towers.ipynb #a7650c11
 class Layer(NamedTuple):
-    "Views of one layer's parameters."
-    weights: np.ndarray       # the first layer (n_inputs, width), the others (width, width before)
-    bias: np.ndarray | None   # (width,)
+    """Views of one layer's parameters.
+
+    Parameters
+    ----------
+    weights : ndarray
+        The first layer (n_inputs, width), the others (width, width before).
+    bias : ndarray or None of shape (width,)
+    """
+
+    weights: np.ndarray
+    bias: np.ndarray | None
+
 
 @dataclass(frozen=True, eq=False)
 class Tower:
-    "A network bound to its inputs: forward, JVP, VJP and squared VJP."
-    shape: MLP                # layers
-    features: Any             # dense, CSR, int ids, or None for row i being entity i
-    n_rows: int               # entities
-    n_inputs: int             # columns of the features, or number of ids
-    n_components: int         # width of the last layer
-    dtype: Any = np.float64   # of parameters and numbers
-    chunk: int = 2**17        # numbers in the widest chunk, about
-    widths = cached_property(lambda self: (*self.shape.hidden, self.n_components))
-    sizes = cached_property(lambda self: [(self.n_inputs, self.widths[0])] + [(out, into) for into, out in zip(self.widths, self.widths[1:])])
-    n_params = cached_property(lambda self: sum(r * c for r, c in self.sizes) + self.shape.bias * sum(self.widths))
+    """A network bound to its inputs: forward, JVP, VJP and squared VJP.
 
-    def unpack(self, params:np.ndarray) -> list[Layer]: # views of the layers
-        "Weights and bias of each layer, without copies."
+    Parameters
+    ----------
+    shape : MLP
+        Layers.
+    features : object
+        Dense, CSR, int ids, or None for row i being entity i.
+    n_rows : int
+        Entities.
+    n_inputs : int
+        Columns of the features, or number of ids.
+    n_components : int
+        Width of the last layer.
+    dtype : object, default=np.float64
+        Of parameters and numbers.
+    chunk : int, default=2**17
+        Numbers in the widest chunk, about.
+    """
+
+    shape: MLP
+    features: Any
+    n_rows: int
+    n_inputs: int
+    n_components: int
+    dtype: Any = np.float64
+    chunk: int = 2**17
+    widths = cached_property(lambda self: (*self.shape.hidden, self.n_components))
+    sizes = cached_property(
+        lambda self: (
+            [(self.n_inputs, self.widths[0])]
+            + [(out, into) for into, out in zip(self.widths, self.widths[1:])]
+        )
+    )
+    n_params = cached_property(
+        lambda self: sum(r * c for r, c in self.sizes) + self.shape.bias * sum(self.widths)
+    )
+
+    def unpack(self, params: np.ndarray) -> list[Layer]:
+        """Weights and bias of each layer, without copies.
+
+        Parameters
+        ----------
+        params : ndarray
+
+        Returns
+        -------
+        list[Layer]
+            Views of the layers.
+        """
         layers, at = [], 0
         for (rows, columns), width in zip(self.sizes, self.widths):
-            weights, at = params[at:at + rows * columns].reshape(rows, columns), at + rows * columns
-            bias, at = (params[at:at + width], at + width) if self.shape.bias else (None, at)
+            weights = params[at : at + rows * columns].reshape(rows, columns)
+            at = at + rows * columns
+            bias, at = (params[at : at + width], at + width) if self.shape.bias else (None, at)
             layers.append(Layer(weights, bias))
         return layers
-    def start(self, rng:np.random.Generator) -> np.ndarray: # (n_params,)
-        "Random weights that keep the size of what passes through."
+
+    def init_params(self, rng: np.random.Generator) -> np.ndarray:
+        """Random weights that keep the size of what passes through.
+
+        Parameters
+        ----------
+        rng : Generator
+
+        Returns
+        -------
+        ndarray of shape (n_params,)
+        """
         params = np.zeros(self.n_params, self.dtype)
         for depth, layer in enumerate(self.unpack(params)):
             scale = self._mean_square() if depth == 0 else layer.weights.shape[1]
-            last = self.n_components**-.25 if depth == len(self.widths) - 1 else 1.
-            layer.weights[:] = rng.standard_normal(layer.weights.shape, dtype=self.dtype) * (last / np.sqrt(scale))
+            last = self.n_components**-0.25 if depth == len(self.widths) - 1 else 1.0
+            layer.weights[:] = rng.standard_normal(layer.weights.shape, dtype=self.dtype) * (
+                last / np.sqrt(scale)
+            )
         return params
+
     def _mean_square(self):
-        if self.features is None or self.features.ndim == 1: return 1.
+        if self.features is None or self.features.ndim == 1:
+            return 1.0
         values = self.features.data if sparse.issparse(self.features) else self.features
         return max(float(np.square(values, dtype=np.float64).sum()) / max(self.n_rows, 1), 1e-12)
 
@@ -169,61 +355,100 @@ def _places(tower, rows):
         at = slice(k, min(k + step, n))
         yield at, at if rows is None else rows[at]
 
+
 def _rooms(tower, rows, widths):
     "Memory for a chunk, used again by the next: one array of rows for each width."
     n = tower.n_rows if rows is None else len(rows)
-    return [np.empty((min(n, max(64, tower.chunk // max(tower.widths))), width), tower.dtype) for width in widths]
+    return [
+        np.empty((min(n, max(64, tower.chunk // max(tower.widths))), width), tower.dtype)
+        for width in widths
+    ]
+
 
 def _first(tower, weights, where):
     "Features times a table, for the rows of a chunk; only to be read."
     inputs = tower.features
-    if inputs is None: return weights[where]
-    if inputs.ndim == 1: return weights[inputs[where]]
+    if inputs is None:
+        return weights[where]
+    if inputs.ndim == 1:
+        return weights[inputs[where]]
     part = inputs[where]
     count_products(part.nnz if sparse.issparse(part) else part.size, weights.shape[1])
     return np.ascontiguousarray(part @ weights)
+
 
 def _times(a, b, out=None):
     "A product that reports what it costs."
     count_products(*a.shape, b.shape[1])
     return np.matmul(a, b, out=out)
 
+
 def _layers_forward(tower, layers, where, table, into):
     "Activations of the hidden layers and the raw output of one chunk, each into its array."
     zero = np.zeros(max(tower.widths), tower.dtype)
     for depth, (layer, out) in enumerate(zip(layers, into)):
-        if depth: _times(into[depth - 1], layer.weights.T, out)
-        else: out[:] = _first(tower, layer.weights, where)
-        if depth < len(layers) - 1: add_bias_elu(out, zero[:out.shape[1]] if layer.bias is None else layer.bias, table)
-        elif layer.bias is not None: out += layer.bias
+        if depth:
+            _times(into[depth - 1], layer.weights.T, out)
+        else:
+            out[:] = _first(tower, layer.weights, where)
+        if depth < len(layers) - 1:
+            add_bias_elu(out, zero[: out.shape[1]] if layer.bias is None else layer.bias, table)
+        elif layer.bias is not None:
+            out += layer.bias
 
 # %% ../../nbs/learn/similarity/35_towers.ipynb #8efada95
-def _lengths(z): return np.maximum(np.sqrt(np.einsum('ij,ij->i', z, z)), np.finfo(z.dtype).tiny**.5)[:, None]
+def _lengths(z):
+    return np.maximum(np.sqrt(np.einsum('ij,ij->i', z, z)), np.finfo(z.dtype).tiny ** 0.5)[:, None]
+
 
 def forward(
-    tower:Tower,                  # network and inputs
-    params:np.ndarray,            # (n_params,)
-    rows:np.ndarray|None=None,    # (n,) entities; all if None
-    keep:list|None=None,          # filled with what later passes need, when given
-)->np.ndarray: # (n, n_components)
-    "Embeddings of entities: eq. (D1)."
-    n, layers, table = tower.n_rows if rows is None else len(rows), tower.unpack(params), TAYLOR.astype(tower.dtype)
+    tower: Tower, params: np.ndarray, rows: np.ndarray | None = None, keep: list | None = None
+) -> np.ndarray:
+    """Embeddings of entities: eq. (D1).
+
+    Parameters
+    ----------
+    tower : Tower
+        Network and inputs.
+    params : ndarray of shape (n_params,)
+    rows : ndarray or None of shape (n,), default=None
+        Entities; all if None.
+    keep : list or None, default=None
+        Filled with what later passes need, when given.
+
+    Returns
+    -------
+    ndarray of shape (n, n_components)
+    """
+    n = tower.n_rows if rows is None else len(rows)
+    layers = tower.unpack(params)
+    table = TAYLOR.astype(tower.dtype)
     out, cosine = np.empty((n, tower.n_components), tower.dtype), tower.shape.cosine
-    if keep is not None: keep[:] = [np.empty((n, width), tower.dtype) for width in (tower.widths if cosine else tower.shape.hidden)]
+    if keep is not None:
+        keep[:] = [
+            np.empty((n, width), tower.dtype)
+            for width in (tower.widths if cosine else tower.shape.hidden)
+        ]
     rooms = _rooms(tower, rows, tower.widths) if keep is None else keep
     for at, where in _places(tower, rows):
-        into = [room[:at.stop - at.start] if keep is None else room[at] for room in rooms]
-        _layers_forward(tower, layers, where, table, into if cosine else [*into[:len(layers) - 1], out[at]])
-        if cosine: out[at] = into[-1] * (cosine / _lengths(into[-1]))
+        into = [room[: at.stop - at.start] if keep is None else room[at] for room in rooms]
+        _layers_forward(
+            tower, layers, where, table, into if cosine else [*into[: len(layers) - 1], out[at]]
+        )
+        if cosine:
+            out[at] = into[-1] * (cosine / _lengths(into[-1]))
     return out
 
 # %% ../../nbs/learn/similarity/35_towers.ipynb #42d89d62
 def _kept(tower, layers, acts, at, where, table, rooms):
     "Activations of a chunk, kept or made again."
-    if acts: return [whole[at] for whole in acts]
-    into = [room[:at.stop - at.start] for room in rooms]
-    if tower.shape.hidden or tower.shape.cosine: _layers_forward(tower, layers, where, table, into)
+    if acts:
+        return [whole[at] for whole in acts]
+    into = [room[: at.stop - at.start] for room in rooms]
+    if tower.shape.hidden or tower.shape.cosine:
+        _layers_forward(tower, layers, where, table, into)
     return into if tower.shape.cosine else into[:-1]
+
 
 @njit(cache=True, nogil=True)
 def _way_in(z, bias, acts, out):
@@ -231,8 +456,10 @@ def _way_in(z, bias, acts, out):
     h, one = z.shape[1], z.dtype.type(1)
     for i in range(z.shape[0]):
         row, beside = out[i, :h], out[i, h:]
-        for c in range(h): row[c] = (z[i, c] + bias[c]) * (acts[i, c] + one if acts[i, c] <= 0 else one)
-        for c in range(h): beside[c] = acts[i, c]
+        for c in range(h):
+            row[c] = (z[i, c] + bias[c]) * (acts[i, c] + one if acts[i, c] <= 0 else one)
+        for c in range(h):
+            beside[c] = acts[i, c]
 
 # %% ../../nbs/learn/similarity/35_towers.ipynb #a7c05501
 def _across(z, v, length):
@@ -241,28 +468,58 @@ def _across(z, v, length):
     unit = z / size
     return (v - unit * np.einsum('ij,ij->i', unit, v)[:, None]) * (length / size)
 
+
 def jvp(
-    tower:Tower,                 # network and inputs
-    params:np.ndarray,           # (n_params,)
-    direction:np.ndarray,        # (n_params,)
-    rows:np.ndarray|None=None,   # (n,) entities; all if None
-    acts:list|None=None,         # what `forward` kept for the same rows
-)->np.ndarray: # (n, n_components) derivative of the embeddings along the direction
-    "How the embeddings move with the parameters: eq. (D3)."
-    layers, ways, cosine, table = tower.unpack(params), tower.unpack(direction), tower.shape.cosine, TAYLOR.astype(tower.dtype)
+    tower: Tower,
+    params: np.ndarray,
+    direction: np.ndarray,
+    rows: np.ndarray | None = None,
+    acts: list | None = None,
+) -> np.ndarray:
+    """How the embeddings move with the parameters: eq. (D3).
+
+    Parameters
+    ----------
+    tower : Tower
+        Network and inputs.
+    params : ndarray of shape (n_params,)
+    direction : ndarray of shape (n_params,)
+    rows : ndarray or None of shape (n,), default=None
+        Entities; all if None.
+    acts : list or None, default=None
+        What `forward` kept for the same rows.
+
+    Returns
+    -------
+    ndarray of shape (n, n_components)
+        Derivative of the embeddings along the direction.
+    """
+    layers = tower.unpack(params)
+    ways = tower.unpack(direction)
+    cosine = tower.shape.cosine
+    table = TAYLOR.astype(tower.dtype)
     out = np.empty((tower.n_rows if rows is None else len(rows), tower.n_components), tower.dtype)
-    rooms, moves = ([] if acts else _rooms(tower, rows, tower.widths)), _rooms(tower, rows, tower.widths)
-    pairs, zero = _rooms(tower, rows, [2 * width for width in tower.shape.hidden]), np.zeros(max(tower.widths), tower.dtype)
-    both = [np.concatenate([layer.weights, way.weights], axis=1).T for layer, way in zip(layers[1:], ways[1:])]
-    biases = [zero[:width] if way.bias is None else way.bias for width, way in zip(tower.widths, ways)]
+    rooms = [] if acts else _rooms(tower, rows, tower.widths)
+    moves = _rooms(tower, rows, tower.widths)
+    pairs = _rooms(tower, rows, [2 * width for width in tower.shape.hidden])
+    zero = np.zeros(max(tower.widths), tower.dtype)
+    both = [
+        np.concatenate([layer.weights, way.weights], axis=1).T
+        for layer, way in zip(layers[1:], ways[1:])
+    ]
+    biases = [
+        zero[:width] if way.bias is None else way.bias for width, way in zip(tower.widths, ways)
+    ]
     for at, where in _places(tower, rows):
         kept, size = _kept(tower, layers, acts, at, where, table, rooms), at.stop - at.start
         dz = _first(tower, ways[0].weights, where)
         for act, bias, pair, weights, room in zip(kept, biases, pairs, both, moves[1:]):
             _way_in(dz, bias, act, pair[:size])
             dz = _times(pair[:size], weights, room[:size])
-        if cosine: out[at] = _across(kept[-1], dz + biases[-1], cosine)
-        else: np.add(dz, biases[-1], out=out[at])
+        if cosine:
+            out[at] = _across(kept[-1], dz + biases[-1], cosine)
+        else:
+            np.add(dz, biases[-1], out=out[at])
     return out
 
 # %% ../../nbs/learn/similarity/35_towers.ipynb #e9927995
@@ -270,28 +527,42 @@ def jvp(
 def _scatter(out, ids, rows):
     "out[ids[t]] += rows[t], repeated ids included."
     for t in range(len(ids)):
-        for c in range(out.shape[1]): out[ids[t], c] += rows[t, c]
+        for c in range(out.shape[1]):
+            out[ids[t], c] += rows[t, c]
+
 
 def _first_back(tower, grad, where, delta, power):
     "Add the transpose of `_first`, numbers to the given power."
     inputs = tower.features
-    if inputs is None and isinstance(where, slice): grad[where] += delta
-    elif inputs is None or inputs.ndim == 1: _scatter(grad, where if inputs is None else inputs[where], delta)
+    if inputs is None and isinstance(where, slice):
+        grad[where] += delta
+    elif inputs is None or inputs.ndim == 1:
+        _scatter(grad, where if inputs is None else inputs[where], delta)
     else:
         part = inputs[where]
         count_products(part.nnz if sparse.issparse(part) else part.size, grad.shape[1])
         grad += (part if power == 1 else part**power).T @ delta
 
+
 def _backward(tower, params, cotangents, out, rows, acts, power):
-    layers, grads, table, cosine = tower.unpack(params), tower.unpack(out), TAYLOR.astype(tower.dtype), tower.shape.cosine
-    rooms, deltas, last = ([] if acts else _rooms(tower, rows, tower.widths)), _rooms(tower, rows, tower.widths), len(layers) - 1
+    layers = tower.unpack(params)
+    grads = tower.unpack(out)
+    table = TAYLOR.astype(tower.dtype)
+    cosine = tower.shape.cosine
+    rooms = [] if acts else _rooms(tower, rows, tower.widths)
+    deltas = _rooms(tower, rows, tower.widths)
+    last = len(layers) - 1
     for at, where in _places(tower, rows):
         kept, size = _kept(tower, layers, acts, at, where, table, rooms), at.stop - at.start
         delta, sums = _across(kept[-1], cotangents[at], cosine) if cosine else cotangents[at], None
         for depth in range(last, -1, -1):
             into = delta if power == 1 else delta**power
-            if grads[depth].bias is not None: grads[depth].bias[:] += np.ones(size, tower.dtype) @ into if sums is None or power != 1 else sums
-            if depth == 0: _first_back(tower, grads[0].weights, where, into, power)
+            if grads[depth].bias is not None:
+                grads[depth].bias[:] += (
+                    np.ones(size, tower.dtype) @ into if sums is None or power != 1 else sums
+                )
+            if depth == 0:
+                _first_back(tower, grads[0].weights, where, into, power)
             else:
                 act, sums = kept[depth - 1], np.zeros(tower.widths[depth - 1], tower.dtype)
                 grads[depth].weights[:] += _times(into.T, act if power == 1 else act**power)
@@ -301,23 +572,79 @@ def _backward(tower, params, cotangents, out, rows, acts, power):
 
 # %% ../../nbs/learn/similarity/35_towers.ipynb #aaf09aee
 def vjp(
-    tower:Tower,                 # network and inputs
-    params:np.ndarray,           # (n_params,)
-    cotangents:np.ndarray,       # (n, n_components) gradient in the embeddings
-    out:np.ndarray|None=None,    # (n_params,) gains the result; a new vector if None
-    rows:np.ndarray|None=None,   # (n,) entities; all if None
-    acts:list|None=None,         # what `forward` kept for the same rows
-)->np.ndarray: # (n_params,) sum over rows of J' c
-    "Gradient in the parameters: eqs. (22) and (D4)."
-    return _backward(tower, params, cotangents, np.zeros(tower.n_params, tower.dtype) if out is None else out, rows, acts, 1)
+    tower: Tower,
+    params: np.ndarray,
+    cotangents: np.ndarray,
+    out: np.ndarray | None = None,
+    rows: np.ndarray | None = None,
+    acts: list | None = None,
+) -> np.ndarray:
+    """Gradient in the parameters: eqs. (22) and (D4).
+
+    Parameters
+    ----------
+    tower : Tower
+        Network and inputs.
+    params : ndarray of shape (n_params,)
+    cotangents : ndarray of shape (n, n_components)
+        Gradient in the embeddings.
+    out : ndarray or None of shape (n_params,), default=None
+        Gains the result; a new vector if None.
+    rows : ndarray or None of shape (n,), default=None
+        Entities; all if None.
+    acts : list or None, default=None
+        What `forward` kept for the same rows.
+
+    Returns
+    -------
+    ndarray of shape (n_params,)
+        Sum over rows of J' c.
+    """
+    return _backward(
+        tower,
+        params,
+        cotangents,
+        np.zeros(tower.n_params, tower.dtype) if out is None else out,
+        rows,
+        acts,
+        1,
+    )
+
 
 def squared_vjp(
-    tower:Tower,                 # network and inputs
-    params:np.ndarray,           # (n_params,)
-    cotangents:np.ndarray,       # (n, n_components)
-    out:np.ndarray|None=None,    # (n_params,) gains the result; a new vector if None
-    rows:np.ndarray|None=None,   # (n,) entities; all if None
-    acts:list|None=None,         # what `forward` kept for the same rows
-)->np.ndarray: # (n_params,) >= 0, sum over rows of (J' c)^2, element by element
-    "Sum over rows of squared derivatives, for diagonals of curvature."
-    return _backward(tower, params, cotangents, np.zeros(tower.n_params, tower.dtype) if out is None else out, rows, acts, 2)
+    tower: Tower,
+    params: np.ndarray,
+    cotangents: np.ndarray,
+    out: np.ndarray | None = None,
+    rows: np.ndarray | None = None,
+    acts: list | None = None,
+) -> np.ndarray:
+    """Sum over rows of squared derivatives, for diagonals of curvature.
+
+    Parameters
+    ----------
+    tower : Tower
+        Network and inputs.
+    params : ndarray of shape (n_params,)
+    cotangents : ndarray of shape (n, n_components)
+    out : ndarray or None of shape (n_params,), default=None
+        Gains the result; a new vector if None.
+    rows : ndarray or None of shape (n,), default=None
+        Entities; all if None.
+    acts : list or None, default=None
+        What `forward` kept for the same rows.
+
+    Returns
+    -------
+    ndarray of shape (n_params,)
+        >= 0, sum over rows of (J' c)^2, element by element.
+    """
+    return _backward(
+        tower,
+        params,
+        cotangents,
+        np.zeros(tower.n_params, tower.dtype) if out is None else out,
+        rows,
+        acts,
+        2,
+    )

@@ -11,54 +11,129 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse
 from ..core.linalg import damped_log, softplus
-from .double_sum import DoubleSum, draw_distinct
+from .double_sum import DoubleSum, sample_distinct
 from .implicit import set_step
 
 # %% ../../nbs/learn/softmax/42_blocks.ipynb #4be673e4
 class Block(NamedTuple):
-    "Rows and classes that meet in one step."
-    rows: np.ndarray     # (n,) int32, distinct
-    classes: np.ndarray  # (m,) int32, distinct, drawn from all classes
+    """Rows and classes that meet in one step.
 
-def draw_block(
-    rng:np.random.Generator,  # source of randomness
-    problem:DoubleSum,      # rows and labels
-    n_rows:int,               # n, between 1 and n_samples
-    n_classes:int,            # m, between 1 and the number of classes
-)->Block:
-    "Rows without replacement, and classes without replacement from all of them: appendix E.4."
+    Parameters
+    ----------
+    rows : ndarray of shape (n,), int32
+        Distinct.
+    classes : ndarray of shape (m,), int32
+        Distinct, drawn from all classes.
+    """
+
+    rows: np.ndarray
+    classes: np.ndarray
+
+
+def draw_block(rng: np.random.Generator, problem: DoubleSum, n_rows: int, n_classes: int) -> Block:
+    """Rows without replacement, and classes without replacement from all of them.
+
+    Appendix E.4.
+
+    Parameters
+    ----------
+    rng : Generator
+        Source of randomness.
+    problem : DoubleSum
+        Rows and labels.
+    n_rows : int
+        n, between 1 and n_samples.
+    n_classes : int
+        m, between 1 and the number of classes.
+
+    Returns
+    -------
+    Block
+    """
     rows = rng.choice(problem.n_samples, n_rows, replace=False).astype(np.int32)
-    return Block(rows, draw_distinct(rng, np.full(1, problem.n_classes), problem.n_classes + 1, n_classes)[0])
+    return Block(
+        rows,
+        sample_distinct(rng, np.full(1, problem.n_classes), problem.n_classes + 1, n_classes)[0],
+    )
 
-def block_loss(
-    problem:DoubleSum,  # rows, labels and ridge
-    params:np.ndarray,    # (n_params,) weights and log-normalisers
-    block:Block,          # which rows and classes
-)->float: # nats, on the scale of the sum over all rows
-    "The sampled function of a block, unbiased for the double sum: eq. (D), the ridge not sampled."
-    X, y, (weights, log_norms) = _dense(problem, block.rows), problem.labels[block.rows], problem.unpack(params)
-    own, lag, n, m = np.einsum('nd,nd->n', X, weights[y]), log_norms[block.rows], len(block.rows), len(block.classes)
-    ratios = np.exp(X @ weights[block.classes].T - (own + lag)[:, None]) * (block.classes != y[:, None])
-    mean = problem.n_samples / n * ((lag + np.exp(-lag)).sum() + problem.n_classes / m * ratios.sum())
+
+def block_loss(problem: DoubleSum, params: np.ndarray, block: Block) -> float:
+    """The sampled function of a block, unbiased for the double sum.
+
+    Eq. (D), the ridge not sampled.
+
+    Parameters
+    ----------
+    problem : DoubleSum
+        Rows, labels and ridge.
+    params : ndarray of shape (n_params,)
+        Weights and log-normalizers.
+    block : Block
+        Which rows and classes.
+
+    Returns
+    -------
+    float
+        Nats, on the scale of the sum over all rows.
+    """
+    X, y, (weights, log_norms) = (
+        _dense(problem, block.rows),
+        problem.labels[block.rows],
+        problem.unpack(params),
+    )
+    own = np.einsum('nd,nd->n', X, weights[y])
+    lag = log_norms[block.rows]
+    n = len(block.rows)
+    m = len(block.classes)
+    ratios = np.exp(X @ weights[block.classes].T - (own + lag)[:, None]) * (
+        block.classes != y[:, None]
+    )
+    mean = (
+        problem.n_samples / n * ((lag + np.exp(-lag)).sum() + problem.n_classes / m * ratios.sum())
+    )
     return float(mean + problem.n_samples * problem.ridge / 2 * (weights**2).sum())
 
 # %% ../../nbs/learn/softmax/42_blocks.ipynb #7ab7513b
-def block_grad(
-    problem:DoubleSum,  # rows, labels and ridge
-    params:np.ndarray,    # (n_params,) weights and log-normalisers
-    block:Block,          # which rows and classes
-)->np.ndarray: # (n_params,)
-    "Gradient of `block_loss`."
-    X, y, (weights, log_norms) = _dense(problem, block.rows), problem.labels[block.rows], problem.unpack(params)
-    lag, n, m, grad = log_norms[block.rows], len(block.rows), len(block.classes), np.zeros(params.size)
+def block_grad(problem: DoubleSum, params: np.ndarray, block: Block) -> np.ndarray:
+    """Gradient of `block_loss`.
+
+    Parameters
+    ----------
+    problem : DoubleSum
+        Rows, labels and ridge.
+    params : ndarray of shape (n_params,)
+        Weights and log-normalizers.
+    block : Block
+        Which rows and classes.
+
+    Returns
+    -------
+    ndarray of shape (n_params,)
+    """
+    X, y, (weights, log_norms) = (
+        _dense(problem, block.rows),
+        problem.labels[block.rows],
+        problem.unpack(params),
+    )
+    lag = log_norms[block.rows]
+    n = len(block.rows)
+    m = len(block.classes)
+    grad = np.zeros(params.size)
     to_weights, to_norms = problem.unpack(grad)
     gaps = X @ weights[block.classes].T - (np.einsum('nd,nd->n', X, weights[y]) + lag)[:, None]
-    ratios = problem.n_samples * problem.n_classes / (n * m) * np.exp(gaps) * (block.classes != y[:, None])
+    ratios = (
+        problem.n_samples
+        * problem.n_classes
+        / (n * m)
+        * np.exp(gaps)
+        * (block.classes != y[:, None])
+    )
     to_norms[block.rows] = problem.n_samples / n * (1 - np.exp(-lag)) - ratios.sum(1)
     to_weights[:] = problem.n_samples * problem.ridge * weights
     to_weights[block.classes] += ratios.T @ X
     np.add.at(to_weights, y, -ratios.sum(1)[:, None] * X)
     return grad
+
 
 def _dense(problem, rows):
     "Some rows as a plain float64 table."
@@ -66,80 +141,182 @@ def _dense(problem, rows):
     return np.asarray(X.todense() if scipy.sparse.issparse(X) else X, dtype=np.float64)
 
 # %% ../../nbs/learn/softmax/42_blocks.ipynb #b71f1ec2
-def split_step(
-    problem:DoubleSum,  # rows, labels and ridge
-    params:np.ndarray,    # (n_params,) changed in place
-    block:Block,          # rows that are orthogonal to each other, and classes
-    rate:float,           # > 0, A = eta * n_samples
-)->None:
-    "The exact implicit step on a block of orthogonal rows: one `set_step` per row, the moves added."
-    X, (weights, log_norms), y = _dense(problem, block.rows), problem.unpack(params), problem.labels[block.rows]
-    gram, n, K = X @ X.T, len(block.rows), problem.n_classes
-    meet = np.argwhere(np.triu(np.abs(gram) > 1e-9 * np.sqrt(np.outer(gram.diagonal(), gram.diagonal())), 1))
+def split_step(problem: DoubleSum, params: np.ndarray, block: Block, rate: float) -> None:
+    """The exact implicit step on a block of orthogonal rows.
+
+    One `set_step` per row, the moves added.
+
+    Parameters
+    ----------
+    problem : DoubleSum
+        Rows, labels and ridge.
+    params : ndarray of shape (n_params,)
+        Changed in place.
+    block : Block
+        Rows that are orthogonal to each other, and classes.
+    rate : float
+        > 0, A = eta * n_samples.
+    """
+    X, (weights, log_norms), y = (
+        _dense(problem, block.rows),
+        problem.unpack(params),
+        problem.labels[block.rows],
+    )
+    gram = X @ X.T
+    n = len(block.rows)
+    K = problem.n_classes
+    meet = np.argwhere(
+        np.triu(np.abs(gram) > 1e-9 * np.sqrt(np.outer(gram.diagonal(), gram.diagonal())), 1)
+    )
     if len(meet):
         a, b = block.rows[meet[0]]
-        raise ValueError(f'rows {a} and {b} of the block are not orthogonal, so it does not split; use row_steps or joint_step')
+        raise ValueError(
+            f'rows {a} and {b} of the block are not orthogonal, so it does not split; use row_steps or joint_step'
+        )
     shrink, share = 1 / (1 + rate * problem.ridge), math.log(K / len(block.classes))
     scores = shrink * (weights @ X.T)
     weights *= shrink
     for j, i in enumerate(block.rows):
-        _row_step(weights, log_norms, X[j], i, y[j], block.classes, scores[:, j], shrink * gram[j, j], rate / n, share, shrink)
+        _row_step(
+            weights,
+            log_norms,
+            X[j],
+            i,
+            y[j],
+            block.classes,
+            scores[:, j],
+            shrink * gram[j, j],
+            rate / n,
+            share,
+            shrink,
+        )
+
 
 def _row_step(weights, log_norms, x, i, label, classes, scores, square, rate, log_share, shrink):
     "One row against the classes that are not its label, from scores that are shrunk already; the label's share of the row goes both ways."
     others = classes[classes != label]
     if square <= 1e-200 or not len(others):
-        log_norms[i] += damped_log(rate, (softplus(log_share + math.log(len(others))) if len(others) else 0.) - log_norms[i])
+        log_norms[i] += damped_log(
+            rate,
+            (softplus(log_share + math.log(len(others))) if len(others) else 0.0) - log_norms[i],
+        )
         return
     moves = np.empty(len(others))
-    log_norms[i] = set_step(rate, log_share, 1 / square, scores[others] - scores[label], float(log_norms[i]), moves)
+    log_norms[i] = set_step(
+        rate, log_share, 1 / square, scores[others] - scores[label], float(log_norms[i]), moves
+    )
     weights[others] -= shrink * moves[:, None] * x
     weights[label] += shrink * moves.sum() * x
 
 # %% ../../nbs/learn/softmax/42_blocks.ipynb #499a4847
-def row_steps(
-    problem:DoubleSum,  # rows, labels and ridge
-    params:np.ndarray,    # (n_params,) changed in place
-    block:Block,          # rows in the order of their steps, and classes
-    rate:float,           # > 0, A = eta * n_samples, of each row's step
-)->None:
-    "Implicit steps on the rows of a block, one after the other: section E.3 with the classes shared."
-    X, (weights, log_norms), y = _dense(problem, block.rows), problem.unpack(params), problem.labels[block.rows]
+def row_steps(problem: DoubleSum, params: np.ndarray, block: Block, rate: float) -> None:
+    """Implicit steps on the rows of a block, one after the other.
+
+    Section E.3 with the classes shared.
+
+    Parameters
+    ----------
+    problem : DoubleSum
+        Rows, labels and ridge.
+    params : ndarray of shape (n_params,)
+        Changed in place.
+    block : Block
+        Rows in the order of their steps, and classes.
+    rate : float
+        > 0, A = eta * n_samples, of each row's step.
+    """
+    X, (weights, log_norms), y = (
+        _dense(problem, block.rows),
+        problem.unpack(params),
+        problem.labels[block.rows],
+    )
     shrink = 1 / (1 + rate * problem.ridge)
     for j, i in enumerate(block.rows):
         left = int((block.classes != y[j]).sum())
-        share, scores = math.log((problem.n_classes - 1) / max(left, 1)), np.full(problem.n_classes, np.nan)
+        share = math.log((problem.n_classes - 1) / max(left, 1))
+        scores = np.full(problem.n_classes, np.nan)
         asked = np.union1d(block.classes, y[j])
         scores[asked] = shrink * (weights[asked] @ X[j])
         weights *= shrink
-        _row_step(weights, log_norms, X[j], i, y[j], block.classes, scores, shrink * (X[j] @ X[j]), rate, share, shrink)
+        _row_step(
+            weights,
+            log_norms,
+            X[j],
+            i,
+            y[j],
+            block.classes,
+            scores,
+            shrink * (X[j] @ X[j]),
+            rate,
+            share,
+            shrink,
+        )
 
 # %% ../../nbs/learn/softmax/42_blocks.ipynb #fc6a7898
 def joint_step(
-    problem:DoubleSum,    # rows, labels and ridge
-    params:np.ndarray,      # (n_params,) changed in place
-    block:Block,            # rows and classes
-    rate:float,             # > 0, A = eta * n_samples
-    tolerance:float=1e-11,  # of the last Newton step, against the size of v and the pulls
-)->int: # Newton iterations made
-    "The exact implicit step on a block, by block Newton: eqs. (B1) to (B3) in place of eq. (28)."
-    X, (weights, log_norms), y = _dense(problem, block.rows), problem.unpack(params), problem.labels[block.rows]
-    n, touched, shrink = len(y), np.union1d(block.classes, y), 1 / (1 + rate * problem.ridge)
+    problem: DoubleSum, params: np.ndarray, block: Block, rate: float, tol: float = 1e-11
+) -> int:
+    """The exact implicit step on a block, by block Newton.
+
+    Eqs. (B1) to (B3) in place of eq. (28).
+
+    Parameters
+    ----------
+    problem : DoubleSum
+        Rows, labels and ridge.
+    params : ndarray of shape (n_params,)
+        Changed in place.
+    block : Block
+        Rows and classes.
+    rate : float
+        > 0, A = eta * n_samples.
+    tol : float, default=1e-11
+        Of the last Newton step, against the size of v and the pulls.
+
+    Returns
+    -------
+    int
+        Newton iterations made.
+    """
+    X, (weights, log_norms), y = (
+        _dense(problem, block.rows),
+        problem.unpack(params),
+        problem.labels[block.rows],
+    )
+    n = len(y)
+    touched = np.union1d(block.classes, y)
+    shrink = 1 / (1 + rate * problem.ridge)
     label = touched[:, None] == y
     other = np.isin(touched, block.classes)[:, None] & ~label
-    pairs = _Pairs(shrink * (weights[touched] @ X.T), shrink * (X @ X.T), log_norms[block.rows].astype(np.float64),
-                   label * (rate / n), other * (rate * problem.n_classes / (n * len(block.classes))), label, label | other)
+    pairs = _Pairs(
+        shrink * (weights[touched] @ X.T),
+        shrink * (X @ X.T),
+        log_norms[block.rows].astype(np.float64),
+        label * (rate / n),
+        other * (rate * problem.n_classes / (n * len(block.classes))),
+        label,
+        label | other,
+    )
     scores, pulls = pairs.scores, np.zeros(label.shape)
-    v = np.maximum(np.where(label, scores + np.maximum(pairs.old, 0.), -np.inf).max(0), np.where(other, scores, -np.inf).max(0))
+    v = np.maximum(
+        np.where(label, scores + np.maximum(pairs.old, 0.0), -np.inf).max(0),
+        np.where(other, scores, -np.inf).max(0),
+    )
     done = 0
     while done < 100:
         done += 1
         dv, turn = _newton(pairs, pulls, v)
-        size, value = 1., _phi(pairs, pulls, v)
-        while size > 1e-10 and not _phi(pairs, pulls + size * turn, v + size * dv) <= value + 1e-13 * abs(value): size /= 2
+        size, value = 1.0, _phi(pairs, pulls, v)
+        while size > 1e-10 and not _phi(
+            pairs, pulls + size * turn, v + size * dv
+        ) <= value + 1e-13 * abs(value):
+            size /= 2
         pulls, v = pulls + size * turn, v + size * dv
-        if size * max(np.abs(dv).max(), np.abs(turn).max()) <= tolerance * (1 + np.abs(v).max() + np.abs(pulls).max()): break
-    log_norms[block.rows] = -np.where(label, scores + pulls @ pairs.gram - v, 0.).sum(0)
+        if size * max(np.abs(dv).max(), np.abs(turn).max()) <= tol * (
+            1 + np.abs(v).max() + np.abs(pulls).max()
+        ):
+            break
+    log_norms[block.rows] = -np.where(label, scores + pulls @ pairs.gram - v, 0.0).sum(0)
     weights *= shrink
     weights[touched] += shrink * (pulls @ X)
     return done
@@ -147,30 +324,47 @@ def joint_step(
 # %% ../../nbs/learn/softmax/42_blocks.ipynb #6878ef88
 class _Pairs(NamedTuple):
     "What a block is made of, one line per touched class."
-    scores: np.ndarray    # (classes, n) shrunk scores before the step
-    gram: np.ndarray      # (n, n) Q, products of the rows times the shrink
-    old: np.ndarray       # (n,) log-normalisers before the step
-    per_row: np.ndarray   # (classes, n) eta alpha_n where the class is the label of the row, else 0
+
+    scores: np.ndarray  # (classes, n) shrunk scores before the step
+    gram: np.ndarray  # (n, n) Q, products of the rows times the shrink
+    old: np.ndarray  # (n,) log-normalizers before the step
+    per_row: np.ndarray  # (classes, n) eta alpha_n where the class is the label of the row, else 0
     per_pair: np.ndarray  # (classes, n) eta alpha_m where it is a drawn wrong class, else 0
-    label: np.ndarray     # (classes, n) bool, whether the class is the label of the row
-    used: np.ndarray      # (classes, n) bool, whether class and row meet: as label or as drawn
+    label: np.ndarray  # (classes, n) bool, whether the class is the label of the row
+    used: np.ndarray  # (classes, n) bool, whether class and row meet: as label or as drawn
+
 
 def _phi(pairs, pulls, v):
     "Eq. (B1)."
     moved = pulls @ pairs.gram
     tau = pairs.scores + moved - v
-    with np.errstate(over='ignore', invalid='ignore'):                 # a step too long is no number, and is halved
+    with np.errstate(
+        over='ignore', invalid='ignore'
+    ):  # a step too long is no number, and is halved
         grown = np.exp(np.where(pairs.used, tau, -np.inf))
-        return float((pulls * moved).sum() + (2 * pairs.per_row * (grown - tau) + pairs.label * (tau + pairs.old)**2 + 2 * pairs.per_pair * grown).sum())
+        return float(
+            (pulls * moved).sum()
+            + (
+                2 * pairs.per_row * (grown - tau)
+                + pairs.label * (tau + pairs.old) ** 2
+                + 2 * pairs.per_pair * grown
+            ).sum()
+        )
+
 
 def _newton(pairs, pulls, v):
     "One step of eq. (B3): of v (n,), and of the pulls (classes, n)."
     tau, eye = pairs.scores + pulls @ pairs.gram - v, np.eye(len(v))
     grown = np.exp(np.where(pairs.used, tau, -np.inf))
-    misses = pulls + pairs.per_row * (grown - 1) + pairs.label * (tau + pairs.old) + pairs.per_pair * grown           # lambda + g
+    misses = (
+        pulls
+        + pairs.per_row * (grown - 1)
+        + pairs.label * (tau + pairs.old)
+        + pairs.per_pair * grown
+    )  # lambda + g
     root = np.sqrt((pairs.per_row + pairs.per_pair) * grown + pairs.label)
     inner = eye + root[:, :, None] * pairs.gram * root[:, None, :]
-    held = root[:, :, None] * np.linalg.solve(inner, root[:, :, None] * eye)                                          # B D
-    rest = misses - np.einsum('kij,kj->ki', held, misses @ pairs.gram)                                                # B r
+    held = root[:, :, None] * np.linalg.solve(inner, root[:, :, None] * eye)  # B D
+    rest = misses - np.einsum('kij,kj->ki', held, misses @ pairs.gram)  # B r
     dv = np.linalg.solve(held.sum(0) + 1e-300 * eye, rest.sum(0) - pulls.sum(0))
     return dv, held @ dv - rest

@@ -13,171 +13,427 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 from ..core.descent import LBFGS, SGD
-from ..core.estimator import (
-    Classifier, _n_rows, _seed_of, check_columns, check_features, check_labels, check_shared, check_weights,
-    row_weights, run_estimator, warn_not_converged)
-from ..core.linalg import log_sum_exp, row_squares
+from extreme_opt.core.estimator import (
+    Classifier,
+    _n_rows,
+    _seed_of,
+    check_columns,
+    check_features,
+    check_labels,
+    check_shared,
+    check_weights,
+    row_weights,
+    run_estimator,
+    warn_not_converged,
+)
+from ..core.linalg import log_sum_exp, squared_row_norms
 from ..core.run import minimize
-from .averaging import HeldOut, Watched
+from .averaging import ValidationLoss, AveragedSolver
 from .implicit import ImplicitSGD
-from .multilabel import as_indicator, label_propensities, pick_labels, precision_at
+from extreme_opt.softmax.multilabel import (
+    as_indicator,
+    label_propensities,
+    pick_labels,
+    precision_at,
+)
 from .rates import choose_rate, search_size
 from .umax import UMax
-from .weighted import (
-    WeightedFullSoftmax, WeightedImportanceSampled, WeightedNoiseContrast, WeightedOneVsEach, WeightedSum)
+from extreme_opt.softmax.weighted import (
+    WeightedFullSoftmax,
+    WeightedImportanceSampled,
+    WeightedNoiseContrast,
+    WeightedOneVsEach,
+    WeightedSum,
+)
 
 # %% ../../nbs/engine/softmax/60_classifier.ipynb #7e748f34
-def with_intercept(
-    features:Any,   # (n_samples, n_features) dense or CSR
-    height:float,   # the constant
-)->Any: # (n_samples, n_features + 1), of the same kind and dtype
-    "Features with a constant last column."
+def with_intercept(features: Any, height: float) -> Any:
+    """Features with a constant last column.
+
+    Parameters
+    ----------
+    features : array-like of shape (n_samples, n_features)
+        Dense or CSR.
+    height : float
+        The constant.
+
+    Returns
+    -------
+    array-like of shape (n_samples, n_features + 1)
+        Of the same kind and dtype.
+    """
     column = np.full((features.shape[0], 1), height, features.dtype)
-    if not scipy.sparse.issparse(features): return np.hstack([features, column])
-    starts = features.indptr[1:]                      # the new entry goes to the end of its row
-    values, ids = np.insert(features.data, starts, height), np.insert(features.indices, starts,
-                                                                      features.shape[1])
-    return scipy.sparse.csr_array((values, ids, features.indptr + np.arange(features.shape[0] + 1)),
-                                  shape=(features.shape[0], features.shape[1] + 1))
+    if not scipy.sparse.issparse(features):
+        return np.hstack([features, column])
+    starts = features.indptr[1:]  # the new entry goes to the end of its row
+    values = np.insert(features.data, starts, height)
+    ids = np.insert(features.indices, starts, features.shape[1])
+    return scipy.sparse.csr_array(
+        (values, ids, features.indptr + np.arange(features.shape[0] + 1)),
+        shape=(features.shape[0], features.shape[1] + 1),
+    )
 
 # %% ../../nbs/engine/softmax/60_classifier.ipynb #e7763b5c
 def _products(X, weights):
     "Scores of some rows. Sparse rows read only the columns that they touch; dense ones go through in float64, some classes at a time."
     if scipy.sparse.issparse(X):
         used, at = np.unique(X.indices, return_inverse=True)
-        rows = scipy.sparse.csr_array((X.data.astype(weights.dtype, copy=False), at.ravel(), X.indptr),
-                                      shape=(X.shape[0], len(used)))
+        rows = scipy.sparse.csr_array(
+            (X.data.astype(weights.dtype, copy=False), at.ravel(), X.indptr),
+            shape=(X.shape[0], len(used)),
+        )
         return rows @ np.ascontiguousarray(weights[:, used].T)
-    scores, rows, size = np.empty((X.shape[0], len(weights))), X.astype(np.float64, copy=False), max(1, 2**18 // X.shape[1])
+    scores = np.empty((X.shape[0], len(weights)))
+    rows = X.astype(np.float64, copy=False)
+    size = max(1, 2**18 // X.shape[1])
     for k in range(0, len(weights), size):
-        scores[:, k:k + size] = rows @ weights[k:k + size].T.astype(np.float64)
+        scores[:, k : k + size] = rows @ weights[k : k + size].T.astype(np.float64)
     return scores
+
 
 def _watch(problem, n_rows):
     "Exact log-loss on fixed rows, so that a record says how far the fit has come."
     ids = np.sort(np.random.default_rng(0).choice(problem.n_samples, n_rows, replace=False))
     rows, labels = problem.features[ids], problem.labels[ids]
+
     def log_loss(problem, params):
         scores = _products(rows, problem.unpack(params)[0])
         return float(np.mean(log_sum_exp(scores, axis=1) - scores[np.arange(n_rows), labels]))
+
     return dict(log_loss=log_loss) if n_rows else None
+
 
 def _rows_to_record(problem):
     "How many rows the recorded log-loss is measured on: about twenty million products' worth, at least a few."
     rows = problem.features
-    cost = problem.n_classes * (rows.nnz / rows.shape[0] if scipy.sparse.issparse(rows) else rows.shape[1])
-    return min(problem.n_samples, max(20, int(2e7 / max(cost, 1.))))
+    cost = problem.n_classes * (
+        rows.nnz / rows.shape[0] if scipy.sparse.issparse(rows) else rows.shape[1]
+    )
+    return min(problem.n_samples, max(20, int(2e7 / max(cost, 1.0))))
 
 # %% ../../nbs/engine/softmax/60_classifier.ipynb #0a7f5000
 _RIVALS = dict(ove=WeightedOneVsEach, nce=WeightedNoiseContrast, sampled=WeightedImportanceSampled)
-_USUAL = dict(implicit=10., umax=.3, sgd=.01, ove=.1, nce=10., sampled=10.)   # rates where nothing is searched
+_USUAL = dict(
+    implicit=10.0, umax=0.3, sgd=0.01, ove=0.1, nce=10.0, sampled=10.0
+)  # rates where nothing is searched
 _SAMPLED = ('implicit', 'umax', 'sgd', *_RIVALS)
 
-class _Parts(Classifier):
-    "From settings to problem and solver, and from a run to coefficients."
-    solver: Any; n_others: Any; learning_rate: Any; decay: Any; ridge: Any; fit_intercept: Any; dtype: Any; average: Any; sampler: Any
-    class_weight: Any; early_stopping: Any; validation_fraction: Any; patience: Any; max_passes: Any; max_steps: Any; n_threads: Any
-    tolerance: Any; warm_start: Any; random_state: Any; checkpoint: Any; run_: Any; n_steps_: Any; n_features_in_: Any; propensities_: Any
+# %% ../../nbs/engine/softmax/60_classifier.ipynb #f7151eb2
+def _height(rows, weights=None):
+    "A tenth of the root mean square length of the rows; of 1 where all are zero."
+    square = float(np.average(squared_row_norms(rows), weights=weights))
+    return 0.1 * math.sqrt(square) if square > 0 else 0.1
+
+# %% ../../nbs/engine/softmax/60_classifier.ipynb #c9494e77
+class _Sampled:
+    "A method that only sampled solvers have."
+
+    def __init__(self, function):
+        self.function, self.__doc__ = function, function.__doc__
+
+    def __get__(self, model, kind=None):
+        if model is None:
+            return self.function
+        if model.solver == 'lbfgs':
+            raise AttributeError(
+                'solver="lbfgs" needs all rows at once and has no partial_fit; use fit, or a sampled solver'
+            )
+        return MethodType(self.function, model)
+
+# %% ../../nbs/engine/softmax/60_classifier.ipynb #0035798c
+class SoftmaxClassifier(Classifier):
+    """Softmax regression over very many classes, by sampled updates that cost a few rows of
+    the weights.
+
+    After `fit`: `classes_` (n_classes,) sorted labels, `coef_` (n_classes, n_features), `intercept_` (n_classes,), `run_` the record,
+    `n_iter_`, `learning_rate_`, `rate_search_` what a search saw, `n_features_in_`, and `feature_names_in_` when X had named columns.
+
+    Parameters
+    ----------
+    solver : str, default='implicit'
+        "implicit" (Algorithm 1), "umax" (Algorithm 2), "sgd", "ove", "nce", "sampled", or
+        "lbfgs" (exact).
+    n_negatives : int, default=5
+        m, wrong classes per update; at most n_classes - 1 are taken.
+    learning_rate : float
+        or str
+        or None, default='auto'
+        > 0, eta * n_samples; "auto": searched on a tenth of the rows; None: a usual one.
+    learning_rate_decay : float, default=0.9
+        In (0, 1], multiplies the rate after each pass.
+    ridge : float, default=0.0
+        >= 0, per sample; intercepts are free of it.
+    average : bool, default=False
+        Whether the weights are a mean over passes, late ones counting more.
+    fit_intercept : bool, default=True
+        Whether classes have intercepts; a copy of X gains a column.
+    sampler : str, default='uniform'
+        How wrong classes are drawn; "nce" and "sampled" also take "unigram" and
+        "log-uniform".
+    dtype : str, default='float32'
+        Of the weights: "float32" or "float64"; "lbfgs" always takes float64.
+    class_weight : object, default=None
+        None, "balanced", or a dictionary from label to weight.
+    early_stopping : bool, default=False
+        Whether to stop where rows held out gain no more, and to keep the best weights.
+    validation_fraction : float, default=0.1
+        In (0, 1), share of rows held out for that.
+    n_iter_no_change : int, default=5
+        Passes without a gain before stopping.
+    max_iter : int or None, default=None
+        Stop after so many steps; a step is a pass.
+    max_epochs : float
+        or None, default=50
+        Stop after so many visits per sample; for "lbfgs", evaluations of the loss.
+    max_seconds : float
+        or None, default=None
+        Stop after so many seconds, the search for a rate not counted.
+    tol : float
+        or None, default=None
+        Stop when a pass changes the loss by less than this share; "lbfgs": gradient norm,
+        relative.
+    warm_start : bool, default=False
+        Whether fit goes on from the weights it has, whichever solver made them.
+    verbose : bool, default=False
+        Whether to show a bar.
+    random_state : object, default=0
+        Seed.
+    n_jobs : int, default=1
+        Above one: "implicit", "umax" and "sgd" share the weights without locks, another
+        result each time.
+    checkpoint : object, default=None
+        File that the run is kept in, and continued from where it is there.
+    client : object, default=None
+        Dask client whose workers hold the rows, or "local"; None: this process.
+    """
+
+    def __init__(
+        self,
+        solver: str = 'implicit',
+        *,
+        n_negatives: int = 5,
+        learning_rate: float | str | None = 'auto',
+        learning_rate_decay: float = 0.9,
+        ridge: float = 0.0,
+        average: bool = False,
+        fit_intercept: bool = True,
+        sampler: str = 'uniform',
+        dtype: str = 'float32',
+        class_weight: Any = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        max_iter: int | None = None,
+        max_epochs: float | None = 50,
+        max_seconds: float | None = None,
+        tol: float | None = None,
+        warm_start: bool = False,
+        verbose: bool = False,
+        random_state: Any = 0,
+        n_jobs: int = 1,
+        checkpoint: Any = None,
+        client: Any = None,
+    ):
+        self.solver = solver
+        self.n_negatives = n_negatives
+        self.learning_rate = learning_rate
+        self.learning_rate_decay = learning_rate_decay
+        self.ridge = ridge
+        self.average = average
+        self.fit_intercept = fit_intercept
+        self.sampler = sampler
+        self.dtype = dtype
+        self.class_weight = class_weight
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.max_iter = max_iter
+        self.max_epochs = max_epochs
+        self.max_seconds = max_seconds
+        self.tol = tol
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.checkpoint, self.client = checkpoint, client
+
     def _check_settings(self):
         super()._check_settings()
         if self.solver not in (*_SAMPLED, 'lbfgs'):
-            raise ValueError(f'solver={self.solver!r} is not one of {", ".join(map(repr, _SAMPLED))} and {"lbfgs"!r}')
-        whole = isinstance(self.n_others, (int, np.integer)) and self.n_others >= 1
-        if not whole: raise ValueError(f'n_others={self.n_others!r} is not a whole number from 1 up')
+            raise ValueError(
+                f'solver={self.solver!r} is not one of {", ".join(map(repr, _SAMPLED))} and {"lbfgs"!r}'
+            )
+        whole = isinstance(self.n_negatives, (int, np.integer)) and self.n_negatives >= 1
+        if not whole:
+            raise ValueError(f'n_negatives={self.n_negatives!r} is not a whole number from 1 up')
         number = isinstance(self.learning_rate, (int, float, np.number)) and self.learning_rate > 0
-        if self.learning_rate not in ('auto', None) and not number: raise ValueError(f'learning_rate={self.learning_rate!r} is neither a number above 0 nor "auto"')
-        if not 0 <= self.ridge < math.inf: raise ValueError(f'ridge={self.ridge!r} is not a number from 0 up')
-        try: kind = np.dtype(self.dtype)
-        except TypeError: kind = np.dtype('O')
-        if kind not in (np.float32, np.float64): raise ValueError(f'dtype={self.dtype!r}, but "float32" or "float64" is needed')
-        noises = ('uniform', 'unigram', 'log-uniform') if self.solver in ('nce', 'sampled') else ('uniform',)
-        if self.sampler not in noises: raise ValueError(f'sampler={self.sampler!r}, but solver={self.solver!r} takes {", ".join(map(repr, noises))}')
-        if not 0 < self.validation_fraction < 1: raise ValueError(f'validation_fraction={self.validation_fraction!r} is outside (0, 1); 0.1 is usual')
+        if self.learning_rate not in ('auto', None) and not number:
+            raise ValueError(
+                f'learning_rate={self.learning_rate!r} is neither a number above 0 nor "auto"'
+            )
+        if not 0 <= self.ridge < math.inf:
+            raise ValueError(f'ridge={self.ridge!r} is not a number from 0 up')
+        try:
+            kind = np.dtype(self.dtype)
+        except TypeError:
+            kind = np.dtype('O')
+        if kind not in (np.float32, np.float64):
+            raise ValueError(f'dtype={self.dtype!r}, but "float32" or "float64" is needed')
+        noises = (
+            ('uniform', 'unigram', 'log-uniform')
+            if self.solver in ('nce', 'sampled')
+            else ('uniform',)
+        )
+        if self.sampler not in noises:
+            raise ValueError(
+                f'sampler={self.sampler!r}, but solver={self.solver!r} takes {", ".join(map(repr, noises))}'
+            )
+        if not 0 < self.validation_fraction < 1:
+            raise ValueError(
+                f'validation_fraction={self.validation_fraction!r} is outside (0, 1); 0.1 is usual'
+            )
         for name in ('average', 'early_stopping'):
-            if getattr(self, name) and self.solver == 'lbfgs': raise ValueError(f'{name}=True concerns sampled solvers; leave it out with solver="lbfgs"')
-        if self.early_stopping and self.checkpoint is not None: raise ValueError('early_stopping=True keeps its judge out of files; leave checkpoint=None')
+            if getattr(self, name) and self.solver == 'lbfgs':
+                raise ValueError(
+                    f'{name}=True concerns sampled solvers; leave it out with solver="lbfgs"'
+                )
+        if self.early_stopping and self.checkpoint is not None:
+            raise ValueError(
+                'early_stopping=True keeps its judge out of files; leave checkpoint=None'
+            )
+
     def _check_size(self, rows):
         "Refuse numbers whose squares overflow, or that overflow as float32: with their place."
         kind, most = 'float64', 1e150
-        if self.solver != 'lbfgs' and np.dtype(self.dtype) == np.float32: kind, most = 'float32', float(np.finfo(np.float32).max)
+        if self.solver != 'lbfgs' and np.dtype(self.dtype) == np.float32:
+            kind, most = 'float32', float(np.finfo(np.float32).max)
         values = rows.data if scipy.sparse.issparse(rows) else rows
         bad = np.argwhere(np.abs(values) > most)
-        if not len(bad): return
+        if not len(bad):
+            return
         where, value = bad[0], values[tuple(bad[0])]
-        if scipy.sparse.issparse(rows): where = np.searchsorted(rows.indptr, where[0], side='right') - 1, rows.indices[where[0]]
-        raise ValueError(f'X holds {value:g} at row {where[0]}, column {where[1]}, but at most {most:.2g} can be computed with '
-                         f'as {kind}; scale the columns')
+        if scipy.sparse.issparse(rows):
+            where = np.searchsorted(rows.indptr, where[0], side='right') - 1, rows.indices[where[0]]
+        raise ValueError(
+            f'X holds {value:g} at row {where[0]}, column {where[1]}, but at most {most:.2g} can be computed with '
+            f'as {kind}; scale the columns'
+        )
+
     def _make_solver(self, n_classes, rate):
-        n_others, more = min(self.n_others, n_classes - 1), dict(decay=self.decay, n_threads=self.n_threads)
-        if self.solver == 'lbfgs': return LBFGS()
-        if self.solver == 'implicit': return ImplicitSGD(rate, n_others, visits='shuffled', **more)
-        if self.solver in ('umax', 'sgd'): return UMax(rate, 1. if self.solver == 'umax' else math.inf, n_others, **more)
-        if self.n_threads != 1: raise ValueError(f'n_threads={self.n_threads}, but solver={self.solver!r} runs on 1 thread; leave n_threads=1')
-        return SGD(rate, decay=self.decay)
+        n_negatives = min(self.n_negatives, n_classes - 1)
+        more = dict(learning_rate_decay=self.learning_rate_decay, n_jobs=self.n_jobs)
+        if self.solver == 'lbfgs':
+            return LBFGS()
+        if self.solver == 'implicit':
+            return ImplicitSGD(rate, n_negatives, visits='shuffled', **more)
+        if self.solver in ('umax', 'sgd'):
+            return UMax(rate, 1.0 if self.solver == 'umax' else math.inf, n_negatives, **more)
+        if self.n_jobs != 1:
+            raise ValueError(
+                f'n_jobs={self.n_jobs}, but solver={self.solver!r} runs on 1 thread; leave n_jobs=1'
+            )
+        return SGD(rate, learning_rate_decay=self.learning_rate_decay)
+
     def _make_problem(self, rows, labels, weights=None):
         exact, n_classes = self.solver == 'lbfgs', len(self.classes_)
         kind = np.dtype('float64' if exact else self.dtype)
         rows = rows.astype(kind, copy=False)
-        if self.fit_intercept: rows = with_intercept(rows, self._height)
-        settings:dict = dict(ridge=self.ridge, dtype=kind, row_weights=weights, n_free=int(self._height > 0))
-        if exact: return WeightedFullSoftmax(rows, labels, n_classes, **settings)
-        if self.solver not in _RIVALS: return WeightedSum(rows, labels, n_classes, **settings)
+        if self.fit_intercept:
+            rows = with_intercept(rows, self._height)
+        settings: dict = dict(
+            ridge=self.ridge, dtype=kind, row_weights=weights, n_unpenalized=int(self._height > 0)
+        )
+        if exact:
+            return WeightedFullSoftmax(rows, labels, n_classes, **settings)
+        if self.solver not in _RIVALS:
+            return WeightedSum(rows, labels, n_classes, **settings)
         noise = {} if self.solver == 'ove' else dict(noise=self.sampler)
-        return _RIVALS[self.solver](rows, labels, n_classes, n_others=min(self.n_others, n_classes - 1), **noise, **settings)
+        return _RIVALS[self.solver](
+            rows,
+            labels,
+            n_classes,
+            n_negatives=min(self.n_negatives, n_classes - 1),
+            **noise,
+            **settings,
+        )
 
-# %% ../../nbs/engine/softmax/60_classifier.ipynb #f7151eb2
-class _Coefficients(_Parts):
-    "From a run to coefficients and back."
     def _weights(self):
         width = self.n_features_in_ + (self._height > 0)
-        return self.run_.state.params[:len(self.classes_) * width].reshape(len(self.classes_), width)
+        return self.run_.state.params[: len(self.classes_) * width].reshape(
+            len(self.classes_), width
+        )
+
     def _adopt(self):
         weights = self._weights()
-        self.coef_ = weights[:, :self.n_features_in_]
-        self.intercept_ = weights[:, -1] * weights.dtype.type(self._height) if self._height else np.zeros(len(weights), weights.dtype)
+        self.coef_ = weights[:, : self.n_features_in_]
+        self.intercept_ = (
+            weights[:, -1] * weights.dtype.type(self._height)
+            if self._height
+            else np.zeros(len(weights), weights.dtype)
+        )
         return self
+
     def _settle(self, problem, run):
         "Adopt the best parameters that a judge saw, or zeros where the run diverged; say so, and where a limit came first."
         best = getattr(run.state, 'best', None)
-        if best is not None: run.state = replace(run.state, params=best)
-        with np.errstate(over='ignore', invalid='ignore'): self._adopt()
-        weights, intercepts = np.isfinite(np.sum(self.coef_, dtype=float)), np.isfinite(self.intercept_).all()
+        if best is not None:
+            run.state = replace(run.state, params=best)
+        with np.errstate(over='ignore', invalid='ignore'):
+            self._adopt()
+        weights = np.isfinite(np.sum(self.coef_, dtype=float))
+        intercepts = np.isfinite(self.intercept_).all()
         if weights and intercepts:
-            if self.tolerance is not None and run.message.startswith('reached max_'):
+            if self.tol is not None and run.message.startswith('reached max_'):
                 warn_not_converged(self, run, 'raise that limit, or tolerance')
-            elif run.state.n_steps and not self.coef_.any() and abs(problem.features[:, :self.n_features_in_]).max() > 0:
+            elif (
+                run.state.n_iter
+                and not self.coef_.any()
+                and abs(problem.features[:, : self.n_features_in_]).max() > 0
+            ):
                 warn_not_converged(self, run, 'the weights are zero: scale the columns of X')
             return self
-        run.message = run.message.split(': learning_rate=')[0]      # what follows names solvers, not settings
-        if weights: run.message = f'the intercepts are not finite ({run.message})'
+        run.message = run.message.split(': learning_rate=')[
+            0
+        ]  # what follows names solvers, not settings
+        if weights:
+            run.message = f'the intercepts are not finite ({run.message})'
         remedy = 'scale the columns of X'
-        if self.solver != 'lbfgs': remedy += f', or lower learning_rate={getattr(self, "learning_rate_", self.learning_rate)!r}'
-        if self.solver not in ('implicit', 'lbfgs'): remedy += ', or use solver="implicit"'
+        if self.solver != 'lbfgs':
+            remedy += (
+                f', or lower learning_rate={getattr(self, "learning_rate_", self.learning_rate)!r}'
+            )
+        if self.solver not in ('implicit', 'lbfgs'):
+            remedy += ', or use solver="implicit"'
         warn_not_converged(self, run, f'the weights are zero now: {remedy}')
-        run.state = replace(run.state, params=problem.start())
+        run.state = replace(run.state, params=problem.init_params())
         return self._adopt()
-    def __getstate__(self): return {name: value for name, value in super().__getstate__().items() if name not in ('coef_', 'intercept_')}   # both are views
+
+    def __getstate__(self):
+        return {
+            name: value
+            for name, value in super().__getstate__().items()
+            if name not in ('coef_', 'intercept_')
+        }  # both are views
+
     def __setstate__(self, state):
         vars(self).update(state)
-        if hasattr(self, 'run_'): self._adopt()
-    def _scores(self, X): return _products(X, self.coef_) + self.intercept_
+        if hasattr(self, 'run_'):
+            self._adopt()
+
+    def _scores(self, X):
+        return _products(X, self.coef_) + self.intercept_
+
     def _start_from(self, problem, coef, intercept):
-        "A first point with these weights and, where there are log-normalisers, the ones that are best for them."
-        params = problem.start()
+        "A first point with these weights and, where there are log-normalizers, the ones that are best for them."
+        params = problem.init_params()
         weights, *log_norms = problem.unpack(params)
-        weights[:, :self.n_features_in_] = coef
-        if self._height: weights[:, -1] = intercept / self._height
-        if log_norms: log_norms[0][:] = np.maximum(problem.best_log_norms(params), 0)
+        weights[:, : self.n_features_in_] = coef
+        if self._height:
+            weights[:, -1] = intercept / self._height
+        if log_norms:
+            log_norms[0][:] = np.maximum(problem.best_log_norms(params), 0)
         return params
 
-def _height(rows, weights=None):
-    "A tenth of the root mean square length of the rows; of 1 where all are zero."
-    square = float(np.average(row_squares(rows), weights=weights))
-    return .1 * math.sqrt(square) if square > 0 else .1
-
-# %% ../../nbs/engine/softmax/60_classifier.ipynb #60f75350
-class _Learning(_Coefficients):
-    "Learning from all rows at once."
     def _enter_any(self, X, y):
         "Rows, labels, the ids of the rows they belong to, and how many there were: of a column of labels, or of an indicator matrix."
         rows = check_features(X, self._sparse)
@@ -190,195 +446,291 @@ class _Learning(_Coefficients):
         ids, labels = pick_labels(indicator)
         if not len(ids):
             raise ValueError('y has no 1, so there is nothing to learn; give rows that have labels')
-        self.classes_, self.label_counts_, self._n_rows = np.arange(indicator.shape[1]), np.bincount(labels, minlength=indicator.shape[1]), rows.shape[0]
+        self.classes_ = np.arange(indicator.shape[1])
+        self.label_counts_ = np.bincount(labels, minlength=indicator.shape[1])
+        self._n_rows = rows.shape[0]
         return rows[ids], labels, ids, rows.shape[0]
+
     def _hold_out(self, rows, labels, ids, weights):
         "Split rows for early stopping; all pairs of a row go the same way."
         known = np.unique(ids)
         n_out = max(1, int(self.validation_fraction * len(known)))
         if n_out >= len(known):
-            raise ValueError(f'early_stopping=True needs 2 rows or more, but there are {len(known)}; leave it out')
-        out = np.isin(ids, np.random.default_rng([_seed_of(self.random_state), 3]).permutation(known)[:n_out])
-        part = lambda keep: (rows[keep], labels[keep],
-                             None if weights is None or not weights[keep].any() else weights[keep])
-        return part(np.flatnonzero(~out)), HeldOut(self._make_problem(*part(np.flatnonzero(out))))
+            raise ValueError(
+                f'early_stopping=True needs 2 rows or more, but there are {len(known)}; leave it out'
+            )
+        out = np.isin(
+            ids, np.random.default_rng([_seed_of(self.random_state), 3]).permutation(known)[:n_out]
+        )
+
+        def part(keep):
+            return (
+                rows[keep],
+                labels[keep],
+                None if weights is None or not weights[keep].any() else weights[keep],
+            )
+
+        return part(np.flatnonzero(~out)), ValidationLoss(
+            self._make_problem(*part(np.flatnonzero(out)))
+        )
+
     def _rate(self, problem, seed):
         "The rate that was given, or what a search finds; too few rows or passes for a search leave the usual one."
         self.rate_search_ = []
-        if self.solver == 'lbfgs': return 0.
-        if self.learning_rate not in ('auto', None): return float(self.learning_rate)
-        n_passes = min(50. if limit is None else float(limit) for limit in (self.max_passes, self.max_steps))
+        if self.solver == 'lbfgs':
+            return 0.0
+        if self.learning_rate not in ('auto', None):
+            return float(self.learning_rate)
+        n_epochs = min(
+            50.0 if limit is None else float(limit) for limit in (self.max_epochs, self.max_iter)
+        )
         if self.checkpoint is not None:
-            n_passes = min(n_passes, 1.)      # the same search, however far the file is to be continued
+            n_epochs = min(
+                n_epochs, 1.0
+            )  # the same search, however far the file is to be continued
         rate = _USUAL[self.solver]
-        if self.learning_rate == 'auto' and search_size(problem.n_samples, n_passes)[0] >= 100:
-            solver_at = lambda rate: self._make_solver(problem.n_classes, rate)
-            rate, self.rate_search_ = choose_rate(problem, solver_at, n_passes, seed=seed)
+        if self.learning_rate == 'auto' and search_size(problem.n_samples, n_epochs)[0] >= 100:
+
+            def solver_at(rate):
+                return self._make_solver(problem.n_classes, rate)
+
+            rate, self.rate_search_ = choose_rate(problem, solver_at, n_epochs, seed=seed)
         if self.solver in ('umax', 'sgd') and rate * self.ridge >= 1:
-            rate = .5 / self.ridge    # or a step would turn the weights around
+            rate = 0.5 / self.ridge  # or a step would turn the weights around
         return rate
 
-# %% ../../nbs/engine/softmax/60_classifier.ipynb #46f0ee3a
-class _Fitting(_Learning):
-    "Learning from all rows at once, or from a stream of batches."
-    def fit(self,
-        X:Any, # (n_samples, n_features) dense or sparse
-        y:Any, # (n_samples,) labels, or (n_samples, n_labels) of 0 and 1 where rows have several
-        sample_weight:Any = None, # (n_samples,) >= 0, how much each row counts
-    )->'SoftmaxClassifier': # itself
-        "Learn from all rows, for as many passes as the limits allow."
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> 'SoftmaxClassifier':
+        """Learn from all rows, for as many passes as the limits allow.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Dense or sparse.
+        y : array-like of shape (n_samples,)
+            Labels, or (n_samples, n_labels) of 0 and 1 where rows have several.
+        sample_weight : array-like of shape (n_samples,), default=None
+            >= 0, how much each row counts.
+
+        Returns
+        -------
+        SoftmaxClassifier
+            Itself.
+        """
         self._check_settings()
-        before = (self.coef_, self.intercept_, self.classes_) if self.warm_start and hasattr(self, 'run_') else None
+        before = (
+            (self.coef_, self.intercept_, self.classes_)
+            if self.warm_start and hasattr(self, 'run_')
+            else None
+        )
         rows, labels, ids, n_given = self._enter_any(X, y)
         if before is not None and not np.array_equal(before[2], self.classes_):
-            raise ValueError(f'warm_start=True, but y holds other classes than the {len(before[2])} of the last fit; set warm_start=False')
+            raise ValueError(
+                f'warm_start=True, but y holds other classes than the {len(before[2])} of the last fit; set warm_start=False'
+            )
         given = check_weights(sample_weight, n_given)
-        weights = row_weights(None if given is None else given[ids], self.class_weight, self.classes_, labels)
+        weights = row_weights(
+            None if given is None else given[ids], self.class_weight, self.classes_, labels
+        )
         if weights is not None and not weights.all():
             keep = np.flatnonzero(weights)
-            rows, labels, ids, weights = rows[keep], labels[keep], ids[keep], weights[keep]
+            rows = rows[keep]
+            labels = labels[keep]
+            ids = ids[keep]
+            weights = weights[keep]
         self._check_size(rows)
-        self._height = _height(rows, weights) * (10 if self.solver == 'lbfgs' else 1) if self.fit_intercept else 0.
+        self._height = (
+            _height(rows, weights) * (10 if self.solver == 'lbfgs' else 1)
+            if self.fit_intercept
+            else 0.0
+        )
         judge, seed = None, _seed_of(self.random_state)
-        if self.early_stopping: (rows, labels, weights), judge = self._hold_out(rows, labels, ids, weights)
+        if self.early_stopping:
+            (rows, labels, weights), judge = self._hold_out(rows, labels, ids, weights)
         problem = self._make_problem(rows, labels, weights)
         params = None if before is None else self._start_from(problem, *before[:2])
-        if before is None or not hasattr(self, 'learning_rate_') or self.learning_rate not in ('auto', None):
+        if (
+            before is None
+            or not hasattr(self, 'learning_rate_')
+            or self.learning_rate not in ('auto', None)
+        ):
             self.learning_rate_ = self._rate(problem, seed)
         solver = self._make_solver(len(self.classes_), self.learning_rate_)
         if self.average or judge is not None:
-            solver = Watched(solver, average=self.average, judge=judge, patience=self.patience)
+            solver = AveragedSolver(
+                solver, average=self.average, judge=judge, n_iter_no_change=self.n_iter_no_change
+            )
         n_rows = _rows_to_record(problem)
-        run = run_estimator(self, problem, solver, params, watch=_watch(problem, n_rows),
-                            record_on=0 if self.tolerance is None else n_rows,
-                            n_bytes=self._forecast(problem, judge))
+        run = run_estimator(
+            self,
+            problem,
+            solver,
+            params,
+            metrics=_watch(problem, n_rows),
+            loss_subset=0 if self.tol is None else n_rows,
+            n_bytes=self._forecast(problem, judge),
+        )
         if 'label_counts_' in vars(self):
             self.propensities_ = label_propensities(self.label_counts_, self._n_rows)
         return self._settle(problem, run)
+
     def _forecast(self, problem, judge):
         "Bytes that the run holds beside its data: states, and what the solver remembers."
-        if self.solver == 'lbfgs': return (2 * 10 + 8) * problem.memory(np.float64)
+        if self.solver == 'lbfgs':
+            return (2 * 10 + 8) * problem.memory(np.float64)
         return (2 + 2 * bool(self.average) + (judge is not None)) * problem.memory()
 
-# %% ../../nbs/engine/softmax/60_classifier.ipynb #c9494e77
-class _Sampled:
-    "A method that only sampled solvers have."
-    def __init__(self, function): self.function, self.__doc__ = function, function.__doc__
-    def __get__(self, model, kind=None):
-        if model is None: return self.function
-        if model.solver == 'lbfgs':
-            raise AttributeError('solver="lbfgs" needs all rows at once and has no partial_fit; use fit, or a sampled solver')
-        return MethodType(self.function, model)
-
-# %% ../../nbs/engine/softmax/60_classifier.ipynb #d0d8a94c
-class _Streaming(_Fitting):
-    "Learning from a stream of batches."
     @_Sampled
-    def partial_fit(self,
-        X:Any,              # (n_samples, n_features) a batch
-        y:Any,              # (n_samples,) labels
-        classes:Any = None, # (n_classes,) every label that will ever come; needed in the first call
-        sample_weight:Any = None, # (n_samples,) >= 0, how much each row counts within the batch
-    )->'SoftmaxClassifier': # itself
-        "Learn from a batch in one pass, at a rate that does not decay, and forget the batch; limits, averages and stops concern `fit` alone."
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> 'SoftmaxClassifier':
+        """Learn from a batch in one pass, at a rate that does not decay, and forget the batch.
+
+        Limits, averages and stops concern `fit` alone.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            a batch.
+        y : array-like of shape (n_samples,)
+            Labels.
+        classes : array-like of shape (n_classes,), default=None
+            Every label that will ever come; needed in the first call.
+        sample_weight : array-like of shape (n_samples,), default=None
+            >= 0, how much each row counts within the batch.
+
+        Returns
+        -------
+        SoftmaxClassifier
+            Itself.
+        """
         self._check_settings()
         first = not hasattr(self, 'classes_')
         rows = check_features(X)
         y = check_labels(y, rows.shape[0])
         self._check_size(rows)
         if first and classes is None:
-            raise ValueError('classes is None, but the first call of partial_fit needs all labels; pass classes=np.unique(all labels)')
-        if classes is not None and not first and not np.array_equal(np.unique(classes), self.classes_):
-            raise ValueError('classes differ from those of the first call of partial_fit; call fit to start anew')
+            raise ValueError(
+                'classes is None, but the first call of partial_fit needs all labels; pass classes=np.unique(all labels)'
+            )
+        if (
+            classes is not None
+            and not first
+            and not np.array_equal(np.unique(classes), self.classes_)
+        ):
+            raise ValueError(
+                'classes differ from those of the first call of partial_fit; call fit to start anew'
+            )
         check_columns(self, X, rows.shape[1], reset=first)
         if first:
-            self.classes_, self._height, self._n_batches = np.unique(np.asarray(classes)), _height(rows) if self.fit_intercept else 0., 0
+            self.classes_, self._height, self._n_batches = (
+                np.unique(np.asarray(classes)),
+                _height(rows) if self.fit_intercept else 0.0,
+                0,
+            )
         if self.checkpoint is not None:
-            raise ValueError(f'checkpoint={self.checkpoint!r}, but partial_fit keeps no file; save the estimator between batches')
+            raise ValueError(
+                f'checkpoint={self.checkpoint!r}, but partial_fit keeps no file; save the estimator between batches'
+            )
         labels = self._positions(y)
-        weights = row_weights(sample_weight, None if self.class_weight == 'balanced' else self.class_weight,
-                              self.classes_, labels)
+        weights = row_weights(
+            sample_weight,
+            None if self.class_weight == 'balanced' else self.class_weight,
+            self.classes_,
+            labels,
+        )
         problem = self._make_problem(rows, labels, weights)
-        rate = getattr(self, 'learning_rate_', _USUAL[self.solver]) if self.learning_rate in ('auto', None) else self.learning_rate
-        solver = replace(self._make_solver(len(self.classes_), rate), decay=1.)
+        rate = (
+            getattr(self, 'learning_rate_', _USUAL[self.solver])
+            if self.learning_rate in ('auto', None)
+            else self.learning_rate
+        )
+        solver = replace(self._make_solver(len(self.classes_), rate), learning_rate_decay=1.0)
         check_shared(self, solver)
-        params = problem.start() if first else self._start_from(problem, self.coef_, self.intercept_)
+        params = (
+            problem.init_params()
+            if first
+            else self._start_from(problem, self.coef_, self.intercept_)
+        )
         self._n_batches = getattr(self, '_n_batches', 0) + 1
-        seed:Any = [_seed_of(self.random_state), self._n_batches]
-        self.run_ = minimize(problem, solver, params, max_steps=1, record_on=0, seed=seed)
-        self.n_steps_ = self._n_batches
+        seed: Any = [_seed_of(self.random_state), self._n_batches]
+        self.run_ = minimize(problem, solver, params, max_iter=1, loss_subset=0, seed=seed)
+        self.n_iter_ = self._n_batches
         return self._settle(problem, self.run_)
 
-# %% ../../nbs/engine/softmax/60_classifier.ipynb #461fb6ba
-class _Ranking(_Streaming):
-    "Scores of rankings."
-    def precision_at_k(self,
-        X:Any,        # (n_samples, n_features)
-        Y:Any,        # (n_samples, n_labels) of 0 and 1
-        k:int = 5,    # labels named per row
-    )->float: # in [0, 1]
-        "Share of right labels among the k named first, for rows with several labels."
-        return precision_at(np.searchsorted(self.classes_, self.top_k(X, k)[0]), as_indicator(Y, _n_rows(X)))
-    def propensity_precision_at_k(self,
-        X:Any,        # (n_samples, n_features)
-        Y:Any,        # (n_samples, n_labels) of 0 and 1
-        k:int = 5,    # labels named per row
-    )->float: # in [0, 1]
-        "The same with rare labels counting more, relative to a perfect ranking; propensities come from the training labels."
-        return precision_at(np.searchsorted(self.classes_, self.top_k(X, k)[0]), as_indicator(Y, _n_rows(X)),
-                            self.propensities_)
+    def precision_at_k(self, X: Any, Y: Any, k: int = 5) -> float:
+        """Share of right labels among the k named first, for rows with several labels.
 
-# %% ../../nbs/engine/softmax/60_classifier.ipynb #0035798c
-class SoftmaxClassifier(_Ranking):
-    """Softmax regression over very many classes, by sampled updates that cost a few rows of the weights.
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        Y : array-like of shape (n_samples, n_labels)
+            Of 0 and 1.
+        k : int, default=5
+            Labels named per row.
 
-    After `fit`: `classes_` (n_classes,) sorted labels, `coef_` (n_classes, n_features), `intercept_` (n_classes,), `run_` the record,
-    `n_steps_`, `learning_rate_`, `rate_search_` what a search saw, `n_features_in_`, and `feature_names_in_` when X had named columns.
-    """
-    def __init__(self,
-        solver:str = 'implicit',          # "implicit" (Algorithm 1), "umax" (Algorithm 2), "sgd", "ove", "nce", "sampled", or "lbfgs" (exact)
-        *,
-        n_others:int = 5,                 # m, wrong classes per update; at most n_classes - 1 are taken
-        learning_rate:float|str|None = 'auto', # > 0, eta * n_samples; "auto": searched on a tenth of the rows; None: a usual one
-        decay:float = .9,                 # in (0, 1], multiplies the rate after each pass
-        ridge:float = 0.,                 # >= 0, per sample; intercepts are free of it
-        average:bool = False,             # whether the weights are a mean over passes, late ones counting more
-        fit_intercept:bool = True,        # whether classes have intercepts; a copy of X gains a column
-        sampler:str = 'uniform',          # how wrong classes are drawn; "nce" and "sampled" also take "unigram" and "log-uniform"
-        dtype:str = 'float32',            # of the weights: "float32" or "float64"; "lbfgs" always takes float64
-        class_weight:Any = None,          # None, "balanced", or a dictionary from label to weight
-        early_stopping:bool = False,      # whether to stop where rows held out gain no more, and to keep the best weights
-        validation_fraction:float = .1,   # in (0, 1), share of rows held out for that
-        patience:int = 5,                 # passes without a gain before stopping
-        max_steps:int|None = None,        # stop after so many steps; a step is a pass
-        max_passes:float|None = 50,       # stop after so many visits per sample; for "lbfgs", evaluations of the loss
-        max_seconds:float|None = None,    # stop after so many seconds, the search for a rate not counted
-        tolerance:float|None = None,      # stop when a pass changes the loss by less than this share; "lbfgs": gradient norm, relative
-        warm_start:bool = False,          # whether fit goes on from the weights it has, whichever solver made them
-        progress:bool = False,            # whether to show a bar
-        random_state:Any = 0,             # seed
-        n_threads:int = 1,                # above one: "implicit", "umax" and "sgd" share the weights without locks, another result each time
-        checkpoint:Any = None,            # file that the run is kept in, and continued from where it is there
-        client:Any = None,                # dask client whose workers hold the rows, or "local"; None: this process
-    ):
-        self.solver, self.n_others, self.learning_rate, self.decay = solver, n_others, learning_rate, decay
-        self.ridge, self.average, self.fit_intercept, self.sampler, self.dtype = ridge, average, fit_intercept, sampler, dtype
-        self.class_weight, self.early_stopping, self.validation_fraction, self.patience = class_weight, early_stopping, validation_fraction, patience
-        self.max_steps, self.max_passes, self.max_seconds, self.tolerance = max_steps, max_passes, max_seconds, tolerance
-        self.warm_start, self.progress, self.random_state, self.n_threads = warm_start, progress, random_state, n_threads
-        self.checkpoint, self.client = checkpoint, client
+        Returns
+        -------
+        float
+            In [0, 1].
+        """
+        return precision_at(
+            np.searchsorted(self.classes_, self.top_k(X, k)[0]), as_indicator(Y, _n_rows(X))
+        )
+
+    def propensity_precision_at_k(self, X: Any, Y: Any, k: int = 5) -> float:
+        """The same with rare labels counting more, relative to a perfect ranking.
+
+        Propensities come from the training labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        Y : array-like of shape (n_samples, n_labels)
+            Of 0 and 1.
+        k : int, default=5
+            Labels named per row.
+
+        Returns
+        -------
+        float
+            In [0, 1].
+        """
+        return precision_at(
+            np.searchsorted(self.classes_, self.top_k(X, k)[0]),
+            as_indicator(Y, _n_rows(X)),
+            self.propensities_,
+        )
 
 # %% ../../nbs/engine/softmax/60_classifier.ipynb #a0af0d22
 def calibration_error(
-    chances:np.ndarray,  # (n,) probability that the model gave its answer
-    right:np.ndarray,    # (n,) bool, whether the answer was right
-    n_bins:int = 15,     # of equal size
-)->tuple[float, np.ndarray]: # error in [0, 1]; (n_bins, 2) mean probability and share of right answers per bin
-    "Expected calibration error, with the reliability diagram behind it: eq. (2)."
+    chances: np.ndarray, right: np.ndarray, n_bins: int = 15
+) -> tuple[float, np.ndarray]:
+    """Expected calibration error, with the reliability diagram behind it: eq. (2).
+
+        Parameters
+        ----------
+        chances : ndarray of shape (n,)
+            Probability that the model gave its answer.
+        right : ndarray of shape (n,), bool
+            Whether the answer was right.
+        n_bins : int, default=15
+            Of equal size.
+
+        Returns
+        -------
+        tuple[
+        float, ndarray
+    ]
+            Error in [0, 1]; (n_bins, 2) mean probability and share of right answers per bin.
+    """
     chances, right = np.asarray(chances, float), np.asarray(right, float)
     if chances.shape != right.shape or chances.ndim != 1:
-        raise ValueError(f'chances has shape {chances.shape}, right {right.shape}; give one of each per answer')
-    bins = [part for part in np.array_split(np.argsort(chances, kind='stable'), n_bins) if len(part)]
+        raise ValueError(
+            f'chances has shape {chances.shape}, right {right.shape}; give one of each per answer'
+        )
+    bins = [
+        part for part in np.array_split(np.argsort(chances, kind='stable'), n_bins) if len(part)
+    ]
     table = np.array([(chances[part].mean(), right[part].mean()) for part in bins])
     sizes = np.array([len(part) for part in bins])
     return float(sizes @ np.abs(table[:, 0] - table[:, 1]) / len(chances)), table

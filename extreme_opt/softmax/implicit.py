@@ -11,151 +11,225 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse
-from ..core.compiled import njit, on_threads
+from ..core.compiled import njit, parallel_for
 from ..core.linalg import damped_log, omega, softplus
 from ..core.solver import State, updates_per_step
-from .double_sum import Draw, draw_distinct
-from .umax import _AHEAD, Rows, _ask_ahead, _ask_dense, _split, updates_together
+from .double_sum import Draw, sample_distinct
+from extreme_opt.softmax.umax import (
+    _AHEAD,
+    Rows,
+    _prefetch_sparse,
+    _prefetch_dense,
+    _split,
+    updates_together,
+)
 
 # %% ../../nbs/learn/softmax/40_implicit.ipynb #10ff3e6c
 @njit(cache=True)
 def _left_of_root(rate, log_others, stiffness, gap, old, c, above):
     "The largest closed-form lower bound of the root of eq. (17); `above` tells that the root lies above the old u."
-    bound = max(0., old - rate + stiffness / (1. + stiffness) * omega(rate + c - old + math.log1p(stiffness)))
-    if above: return max(bound, old)
+    bound = max(
+        0.0,
+        old - rate + stiffness / (1.0 + stiffness) * omega(rate + c - old + math.log1p(stiffness)),
+    )
+    if above:
+        return max(bound, old)
     return max(bound, old + damped_log(rate, softplus(log_others + gap - rate / stiffness) - old))
 
 # %% ../../nbs/learn/softmax/40_implicit.ipynb #eaaf1ca8
 @njit(cache=True)
 def _follow(a, step, t):
     "omega(t) from a = omega(t + step), for short steps: second-order Taylor, then one sweep."
-    b = 1. / (1. + a)
-    w = a * (1. - step * b * (1. - .5 * step * b * b))
-    r, q = (t - w) - math.log(w), 1. + w
-    s = q * (q + 2. * r / 3.)
-    return w * (1. + r * (s - .5 * r) / (q * (s - r)))
+    b = 1.0 / (1.0 + a)
+    w = a * (1.0 - step * b * (1.0 - 0.5 * step * b * b))
+    r, q = (t - w) - math.log(w), 1.0 + w
+    s = q * (q + 2.0 * r / 3.0)
+    return w * (1.0 + r * (s - 0.5 * r) / (q * (s - r)))
+
 
 @njit(cache=True)
 def _slow_step(rate, log_others, stiffness, gap, old):
     "Newton on eq. (17) with an omega for each step, from the best of the lower bounds."
     c = math.log(rate) - math.log(stiffness) + log_others + gap
-    u, a, step = old, omega(c - old), 0.
+    u = old
+    a = omega(c - old)
+    step = 0.0
     for tried in range(40):
         fall = math.expm1(-u)
-        step = (stiffness * a + rate * fall - (u - old)) / (1. + rate * (1. + fall) + stiffness * (a / (1. + a)))
-        if tried == 0 and abs(step) > .5:
-            step = max(u + step, _left_of_root(rate, log_others, stiffness, gap, old, c, step > 0.)) - u
+        step = (stiffness * a + rate * fall - (u - old)) / (
+            1.0 + rate * (1.0 + fall) + stiffness * (a / (1.0 + a))
+        )
+        if tried == 0 and abs(step) > 0.5:
+            step = (
+                max(u + step, _left_of_root(rate, log_others, stiffness, gap, old, c, step > 0.0))
+                - u
+            )
         step = max(step, -u)
         u += step
-        if step * step <= 1e-13 * u: break
-        a = _follow(a, step, c - u) if abs(step) < .5 and a > 1e-290 else omega(c - u)
-    b = 1. / (1. + a)
-    return u, stiffness * (a * (1. - step * b * (1. - .5 * step * b * b)))
+        if step * step <= 1e-13 * u:
+            break
+        a = _follow(a, step, c - u) if abs(step) < 0.5 and a > 1e-290 else omega(c - u)
+    b = 1.0 / (1.0 + a)
+    return u, stiffness * (a * (1.0 - step * b * (1.0 - 0.5 * step * b * b)))
 
 # %% ../../nbs/learn/softmax/40_implicit.ipynb #2a87d369
 @njit(cache=True)
 def _log_omega(t):
     "log(omega(t)) to a few per cent of the step that corrects it."
-    if t > 4.: return math.log(t) * (1. - 1. / t)
-    return (t - 1.) * (.5 - (t - 1.) * (1 / 16 - (t - 1.) / 192.)) if t > -2. else t
+    if t > 4.0:
+        return math.log(t) * (1.0 - 1.0 / t)
+    return (t - 1.0) * (0.5 - (t - 1.0) * (1 / 16 - (t - 1.0) / 192.0)) if t > -2.0 else t
+
 
 @njit(cache=True)
 def _fall(u):
     "exp(-u) - 1 for u >= 0, with all digits that count."
-    if u > .03: return math.exp(-u) - 1.
-    return -u * (1. - u * (1 / 2 - u * (1 / 6 - u * (1 / 24 - u * (1 / 120 - u / 720)))))
+    if u > 0.03:
+        return math.exp(-u) - 1.0
+    return -u * (1.0 - u * (1 / 2 - u * (1 / 6 - u * (1 / 24 - u * (1 / 120 - u / 720)))))
 
 # %% ../../nbs/learn/softmax/40_implicit.ipynb #b14be869
 @njit(cache=True)
 def pair_step(
-    rate:float,       # > 0, A = eta * n_samples
-    log_others:float, # >= 0, log(n_classes - 1)
-    stiffness:float,  # > 0, gamma, one over twice the squared length of the row
-    gap:float,        # score of the wrong class minus that of the label
-    old:float,        # >= 0, log-normaliser before the step
-)->tuple[float, float]: # u > 0 and move >= 0: log-normaliser after the step, and how far the weights go along the row
-    "Implicit step on one sample and one wrong class: eq. (17), Algorithm 1 with Newton for Brent."
+    rate: float, log_others: float, stiffness: float, gap: float, old: float
+) -> tuple[float, float]:
+    """Implicit step on one sample and one wrong class.
+
+        Eq. (17), Algorithm 1 with Newton for Brent.
+
+        Parameters
+        ----------
+        rate : float
+            > 0, A = eta * n_samples.
+        log_others : float
+            >= 0, log(n_classes - 1).
+        stiffness : float
+            > 0, gamma, one over twice the squared length of the row.
+        gap : float
+            Score of the wrong class minus that of the label.
+        old : float
+            >= 0, log-normalizer before the step.
+
+        Returns
+        -------
+        tuple[
+        float, float
+    ]
+            u > 0 and move >= 0: log-normalizer after the step, and how far the weights go along
+            the row.
+    """
     c, u = math.log(rate / stiffness) + log_others + gap, old
     log_a = _log_omega(c - u)
     for tried in range(12):
         a, fall = math.exp(log_a), _fall(u)
-        b = 1. / (1. + a)
+        b = 1.0 / (1.0 + a)
         miss = b * (a + log_a - (c - u))
-        mend = -miss * (1. + .5 * a * b * miss)
-        pull = stiffness * a * (1. + mend * (1. + .5 * mend))
-        step = (pull + rate * fall - (u - old)) / (1. + rate * (1. + fall) + stiffness * (a * b))
-        if tried == 0 and abs(step) > .5:
-            low = old - rate + stiffness / (1. + stiffness) * omega(rate + c - old + math.log1p(stiffness)) \
-                if step > 0. else (old + pull) / (1. + rate)
-            u = max(u + step, low, 0.)
+        mend = -miss * (1.0 + 0.5 * a * b * miss)
+        pull = stiffness * a * (1.0 + mend * (1.0 + 0.5 * mend))
+        step = (pull + rate * fall - (u - old)) / (1.0 + rate * (1.0 + fall) + stiffness * (a * b))
+        if tried == 0 and abs(step) > 0.5:
+            low = (
+                old
+                - rate
+                + stiffness / (1.0 + stiffness) * omega(rate + c - old + math.log1p(stiffness))
+                if step > 0.0
+                else (old + pull) / (1.0 + rate)
+            )
+            u = max(u + step, low, 0.0)
             log_a = _log_omega(c - u)
             continue
         step = max(step, -u)
         u += step
-        turn = mend - b * step * (1. + .5 * a * b * (b * step))
-        if step * step <= 1e-13 * u and abs(miss) < 1e-5: return u, stiffness * (a * (1. + turn * (1. + .5 * turn)))
-        log_a = log_a + turn if abs(turn) < 3. else _log_omega(c - u)
+        turn = mend - b * step * (1.0 + 0.5 * a * b * (b * step))
+        if step * step <= 1e-13 * u and abs(miss) < 1e-5:
+            return u, stiffness * (a * (1.0 + turn * (1.0 + 0.5 * turn)))
+        log_a = log_a + turn if abs(turn) < 3.0 else _log_omega(c - u)
     return _slow_step(rate, log_others, stiffness, gap, old)
 
 # %% ../../nbs/learn/softmax/40_implicit.ipynb #edb5535d
 @njit(cache=True)
 def _slow_set(rate, log_share, stiffness, gaps, old, moves):
     "Newton on eq. (A) with omegas carried along or solved anew for each step."
-    base, u, step, before, shift = math.log(rate) + log_share - math.log(stiffness), old, 0., 0., math.inf
+    base = math.log(rate) + log_share - math.log(stiffness)
+    u = old
+    step = 0.0
+    before = 0.0
+    shift = math.inf
     for tried in range(60):
-        fall, total, bend = math.expm1(-u), 0., 0.
-        lag = (u - old - rate * fall) / stiffness + u      # what the argument of every omega has come down by
-        if tried > 0: shift = lag - before
+        fall = math.expm1(-u)
+        total = 0.0
+        bend = 0.0
+        lag = (
+            u - old - rate * fall
+        ) / stiffness + u  # what the argument of every omega has come down by
+        if tried > 0:
+            shift = lag - before
         for j in range(len(gaps)):
-            near = abs(shift) < .5 and moves[j] > 1e-290
-            moves[j] = _follow(moves[j], shift, base + gaps[j] - lag) if near else omega(base + gaps[j] - lag)
+            near = abs(shift) < 0.5 and moves[j] > 1e-290
+            moves[j] = (
+                _follow(moves[j], shift, base + gaps[j] - lag)
+                if near
+                else omega(base + gaps[j] - lag)
+            )
             total += moves[j]
-            bend += moves[j] / (1. + moves[j])
-        slope, before = 1. + rate * (1. + fall), lag
+            bend += moves[j] / (1.0 + moves[j])
+        slope, before = 1.0 + rate * (1.0 + fall), lag
         step = (stiffness * total - (u - old - rate * fall)) / (slope + (stiffness + slope) * bend)
-        if tried == 0 and abs(step) > .5:
-            half, top = .5 * stiffness, base + math.log(2.) + gaps.max()
-            low = old - rate + half / (1. + half) * omega(rate + top - old + math.log1p(half))
+        if tried == 0 and abs(step) > 0.5:
+            half, top = 0.5 * stiffness, base + math.log(2.0) + gaps.max()
+            low = old - rate + half / (1.0 + half) * omega(rate + top - old + math.log1p(half))
             step = max(u + step, low, old + damped_log(rate, -old)) - u
         step = max(step, -u)
         u += step
-        turn = abs(step) * (1. + slope / stiffness)
-        if turn * turn <= 1e-12 and abs(step) * turn <= 1e-13 * u: break
+        turn = abs(step) * (1.0 + slope / stiffness)
+        if turn * turn <= 1e-12 and abs(step) * turn <= 1e-13 * u:
+            break
     lag = (u - old - rate * math.expm1(-u)) / stiffness + u
     for j in range(len(gaps)):
-        near = abs(lag - before) < .5 and moves[j] > 1e-290
-        moves[j] = stiffness * (_follow(moves[j], lag - before, base + gaps[j] - lag) if near else omega(base + gaps[j] - lag))
+        near = abs(lag - before) < 0.5 and moves[j] > 1e-290
+        moves[j] = stiffness * (
+            _follow(moves[j], lag - before, base + gaps[j] - lag)
+            if near
+            else omega(base + gaps[j] - lag)
+        )
     return u
 
 # %% ../../nbs/learn/softmax/40_implicit.ipynb #b3777aaa
 @njit(cache=True)
 def _mend(base, gaps, lag, logs, room):
     "How far the log-omegas are to be mended, into room[0], b = 1 / (1 + a) into room[1]; their sum, its bend, the worst miss."
-    total = bend = worst = 0.
+    total = bend = worst = 0.0
     for j in range(len(gaps)):
         a = math.exp(logs[j])
-        b = 1. / (1. + a)
+        b = 1.0 / (1.0 + a)
         miss = b * (a + logs[j] - (base + gaps[j] - lag))
-        room[0, j], room[1, j] = -miss * (1. + .5 * a * b * miss), b
-        total += a * (1. + room[0, j] * (1. + .5 * room[0, j]))
+        room[0, j], room[1, j] = -miss * (1.0 + 0.5 * a * b * miss), b
+        total += a * (1.0 + room[0, j] * (1.0 + 0.5 * room[0, j]))
         bend += a * b
         worst = max(worst, abs(miss))
     return total, bend, worst
 
+
 @njit(cache=True)
 def _set_step(rate, log_share, stiffness, gaps, old, moves, room):
-    "`set_step` with room (2, n_others) to work in."
+    "`set_step` with room (2, n_negatives) to work in."
     base, u = math.log(rate / stiffness) + log_share, old
-    lag = old - rate * _fall(old) / stiffness              # what the argument of every omega has come down by
-    for j in range(len(gaps)): moves[j] = _log_omega(base + gaps[j] - lag)
+    lag = old - rate * _fall(old) / stiffness  # what the argument of every omega has come down by
+    for j in range(len(gaps)):
+        moves[j] = _log_omega(base + gaps[j] - lag)
     for tried in range(12):
         (total, bend, worst), fall = _mend(base, gaps, lag, moves, room), _fall(u)
-        slope, far = 1. + rate * (1. + fall), False
+        slope, far = 1.0 + rate * (1.0 + fall), False
         step = (stiffness * total - (u - old - rate * fall)) / (slope + (stiffness + slope) * bend)
-        if tried == 0 and abs(step) > .5:
-            half, top, far = .5 * stiffness, base + math.log(2.) + gaps.max(), True
-            low = old - rate + half / (1. + half) * omega(rate + top - old + math.log1p(half)) if step > 0. \
-                else (old + stiffness * total) / (1. + rate)
+        if tried == 0 and abs(step) > 0.5:
+            half = 0.5 * stiffness
+            top = base + math.log(2.0) + gaps.max()
+            far = True
+            low = (
+                old - rate + half / (1.0 + half) * omega(rate + top - old + math.log1p(half))
+                if step > 0.0
+                else (old + stiffness * total) / (1.0 + rate)
+            )
             step = max(u + step, low) - u
         u += max(step, -u)
         down, lag = -lag, (u - old - rate * _fall(u)) / stiffness + u
@@ -163,56 +237,107 @@ def _set_step(rate, log_share, stiffness, gaps, old, moves, room):
         done = not far and worst < 1e-5 and down * down <= 1e-12 and abs(step * down) <= 1e-13 * u
         for j in range(len(gaps)):
             b = room[1, j] * down
-            turn = room[0, j] - b * (1. + .5 * (1. - room[1, j]) * b)
-            moves[j] = _log_omega(base + gaps[j] - lag) if far or abs(turn) > 3. else moves[j] + turn
-            if done: moves[j] = stiffness * math.exp(moves[j])
-        if done: return u
+            turn = room[0, j] - b * (1.0 + 0.5 * (1.0 - room[1, j]) * b)
+            moves[j] = (
+                _log_omega(base + gaps[j] - lag) if far or abs(turn) > 3.0 else moves[j] + turn
+            )
+            if done:
+                moves[j] = stiffness * math.exp(moves[j])
+        if done:
+            return u
     return _slow_set(rate, log_share, stiffness, gaps, old, moves)
 
 # %% ../../nbs/learn/softmax/40_implicit.ipynb #2f5f7a3c
 @njit(cache=True)
 def set_step(
-    rate:float,         # > 0, A = eta * n_samples
-    log_share:float,    # log((n_classes - 1) / n_others), what one sampled class stands for
-    stiffness:float,    # > 0, c, one over the squared length of the row
-    gaps:np.ndarray,    # (n_others,) scores of the wrong classes minus that of the label
-    old:float,          # >= 0, log-normaliser before the step
-    moves:np.ndarray,   # (n_others,) gets how far each wrong class goes along the row
-)->float: # u > 0, the log-normaliser after the step
-    "Implicit step on one sample and several wrong classes: eq. (A), by the Newton of `pair_step`."
+    rate: float, log_share: float, stiffness: float, gaps: np.ndarray, old: float, moves: np.ndarray
+) -> float:
+    """Implicit step on one sample and several wrong classes.
+
+    Eq. (A), by the Newton of `pair_step`.
+
+    Parameters
+    ----------
+    rate : float
+        > 0, A = eta * n_samples.
+    log_share : float
+        log((n_classes - 1) / n_negatives), what one sampled class stands for.
+    stiffness : float
+        > 0, c, one over the squared length of the row.
+    gaps : ndarray of shape (n_negatives,)
+        Scores of the wrong classes minus that of the label.
+    old : float
+        >= 0, log-normalizer before the step.
+    moves : ndarray of shape (n_negatives,)
+        Gets how far each wrong class goes along the row.
+
+    Returns
+    -------
+    float
+        u > 0, the log-normalizer after the step.
+    """
     return _set_step(rate, log_share, stiffness, gaps, old, moves, np.empty((2, len(gaps))))
 
 # %% ../../nbs/learn/softmax/40_implicit.ipynb #3519717a
 @njit(cache=True)
 def _solve(rate, log_share, square, gaps, old, moves, room):
-    "The new log-normaliser, and `moves`; a row of zeros moves nothing but its log-normaliser."
+    "The new log-normalizer, and `moves`; a row of zeros moves nothing but its log-normalizer."
     if square <= 1e-200:
-        moves[:] = 0.
+        moves[:] = 0.0
         return old + damped_log(rate, softplus(log_share + math.log(len(gaps))) - old)
-    if len(gaps) > 1: return _set_step(rate, log_share, 1. / square, gaps, old, moves, room)
-    u, moves[0] = pair_step(rate, log_share, .5 / square, gaps[0], old)
+    if len(gaps) > 1:
+        return _set_step(rate, log_share, 1.0 / square, gaps, old, moves, room)
+    u, moves[0] = pair_step(rate, log_share, 0.5 / square, gaps[0], old)
     return u
 
 # %% ../../nbs/learn/softmax/40_implicit.ipynb #cd197093
 def implicit_update(
-    weights:np.ndarray,    # (n_classes, n_features) changed in place
-    log_norms:np.ndarray,  # (n_samples,) >= 0, changed in place
-    x:np.ndarray,          # (n_features,) the row
-    i:int,                 # its number
-    label:int,             # its class
-    other:int,             # a wrong class
-    rate:float,            # > 0, A = eta * n_samples
-)->None:
-    "One implicit update without ridge, in place: Algorithm 1 with Brent's method, the oracle of the kernels."
+    weights: np.ndarray,
+    log_norms: np.ndarray,
+    x: np.ndarray,
+    i: int,
+    label: int,
+    other: int,
+    rate: float,
+) -> None:
+    """One implicit update without ridge, in place.
+
+    Algorithm 1 with Brent's method, the oracle of the kernels.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_classes, n_features)
+        Changed in place.
+    log_norms : ndarray of shape (n_samples,)
+        >= 0, changed in place.
+    x : ndarray of shape (n_features,)
+        The row.
+    i : int
+        Its number.
+    label : int
+        Its class.
+    other : int
+        a wrong class.
+    rate : float
+        > 0, A = eta * n_samples.
+    """
     from scipy.optimize import brentq
-    log_others, square, old = math.log(len(weights) - 1), float(x @ x), float(log_norms[i])
+
+    log_others = math.log(len(weights) - 1)
+    square = float(x @ x)
+    old = float(log_norms[i])
     gap = float(x @ (weights[other] - weights[label]))
     top = old + damped_log(rate, softplus(log_others + gap) - old)
-    if square == 0: log_norms[i] = top; return
-    stiffness = .5 / square
+    if square == 0:
+        log_norms[i] = top
+        return
+    stiffness = 0.5 / square
     c = math.log(rate / stiffness) + log_others + gap
-    g = lambda u: rate * -math.expm1(-u) + u - old - stiffness * omega(c - u)
-    u = brentq(g, 0., max(top, old) + 1e-9, xtol=1e-15, rtol=1e-15)
+
+    def g(u):
+        return rate * -math.expm1(-u) + u - old - stiffness * omega(c - u)
+
+    u = brentq(g, 0.0, max(top, old) + 1e-9, xtol=1e-15, rtol=1e-15)
     log_norms[i], move = u, stiffness * omega(c - u)
     weights[other] -= move * x
     weights[label] += move * x
@@ -221,7 +346,7 @@ def implicit_update(
 @njit(cache=True)
 def _gap(indices, values, begin, end, flat, a, b):
     "Part of a row times the difference of two classes, in float64: the difference first, so that large scores lose no digits."
-    p = q = 0.
+    p = q = 0.0
     for j in range(begin, end - 1, 2):
         c, d = np.uint64(indices[j]), np.uint64(indices[j + 1])
         p += np.float64(values[j]) * (np.float64(flat[a + c]) - np.float64(flat[b + c]))
@@ -230,6 +355,7 @@ def _gap(indices, values, begin, end, flat, a, b):
         c = np.uint64(indices[end - 1])
         p += np.float64(values[end - 1]) * (np.float64(flat[a + c]) - np.float64(flat[b + c]))
     return p + q
+
 
 @njit(cache=True)
 def _swap(indices, values, begin, end, flat, a, b, factor):
@@ -242,41 +368,81 @@ def _swap(indices, values, begin, end, flat, a, b, factor):
 
 # %% ../../nbs/learn/softmax/40_implicit.ipynb #983beca7
 @njit(cache=True, nogil=True)
-def _implicit_sparse(weights, log_norms, rows, squares, labels, draw, rate, ridge, n_free, scale):
+def _implicit_sparse(
+    weights, log_norms, rows, squares, labels, draw, rate, ridge, n_unpenalized, scale
+):
     "Every update of a draw, in place and in order, CSR rows; `scale[0]` times the weights are the weights."
-    sample, others, indptr, indices, values = draw.sample, draw.others, rows.indptr, rows.indices, rows.values
-    m, flat, D, first_free = others.shape[1], weights.reshape(-1), np.uint64(weights.shape[1]), weights.shape[1] - n_free
-    log_share, gaps, moves, pad, shrink = math.log((weights.shape[0] - 1.) / m), np.empty(m), np.empty(m), np.empty((2, m)), 1. / (1. + rate * ridge)
+    sample = draw.sample
+    others = draw.others
+    indptr = rows.indptr
+    indices = rows.indices
+    values = rows.values
+    m = others.shape[1]
+    flat = weights.reshape(-1)
+    D = np.uint64(weights.shape[1])
+    first_free = weights.shape[1] - n_unpenalized
+    log_share = math.log((weights.shape[0] - 1.0) / m)
+    gaps = np.empty(m)
+    moves = np.empty(m)
+    pad = np.empty((2, m))
+    shrink = 1.0 / (1.0 + rate * ridge)
     for t in range(-2 * _AHEAD, len(sample)):
-        _ask_ahead(flat, D, log_norms, squares, labels, indptr, indices, values, sample, others, t)
-        if t < 0: continue
-        i, before, ruled = sample[t], scale[0], shrink * scale[0]
-        begin, end, own = indptr[i], indptr[i + 1], np.uint64(labels[i]) * D
-        split = _split(indices, begin, end, first_free) if n_free else end
+        _prefetch_sparse(
+            flat, D, log_norms, squares, labels, indptr, indices, values, sample, others, t
+        )
+        if t < 0:
+            continue
+        i = sample[t]
+        before = scale[0]
+        ruled = shrink * scale[0]
+        begin = indptr[i]
+        end = indptr[i + 1]
+        own = np.uint64(labels[i]) * D
+        split = _split(indices, begin, end, first_free) if n_unpenalized else end
         for j in range(m):
-            gaps[j] = ruled * _gap(indices, values, begin, split, flat, np.uint64(others[t, j]) * D, own)
-            if split < end: gaps[j] += _gap(indices, values, split, end, flat, np.uint64(others[t, j]) * D, own)
-        log_norms[i] = _solve(rate, log_share, squares[i], gaps, np.float64(log_norms[i]), moves, pad)
+            gaps[j] = ruled * _gap(
+                indices, values, begin, split, flat, np.uint64(others[t, j]) * D, own
+            )
+            if split < end:
+                gaps[j] += _gap(indices, values, split, end, flat, np.uint64(others[t, j]) * D, own)
+        log_norms[i] = _solve(
+            rate, log_share, squares[i], gaps, np.float64(log_norms[i]), moves, pad
+        )
         for j in range(m):
-            _swap(indices, values, begin, split, flat, np.uint64(others[t, j]) * D, own, moves[j] / before)
-            if split < end: _swap(indices, values, split, end, flat, np.uint64(others[t, j]) * D, own, moves[j])
+            _swap(
+                indices,
+                values,
+                begin,
+                split,
+                flat,
+                np.uint64(others[t, j]) * D,
+                own,
+                moves[j] / before,
+            )
+            if split < end:
+                _swap(indices, values, split, end, flat, np.uint64(others[t, j]) * D, own, moves[j])
         scale[0] = ruled
-        if ruled < 1e-9: _fold(weights, first_free, scale)
+        if ruled < 1e-9:
+            _fold(weights, first_free, scale)
+
 
 @njit(cache=True)
 def _fold(weights, first_free, scale):
     "Multiply the scale into the weights, free columns excepted, and set it to one."
-    if scale[0] != 1.:
+    if scale[0] != 1.0:
         for k in range(weights.shape[0]):
-            for j in range(first_free): weights[k, j] *= scale[0]
-    scale[0] = 1.
+            for j in range(first_free):
+                weights[k, j] *= scale[0]
+    scale[0] = 1.0
 
 # %% ../../nbs/learn/softmax/40_implicit.ipynb #2998e810
 @njit(cache=True)
 def _dense_gap(x, a, b, room):
     "Dense row times (a - b): the difference first, so that large scores lose no digits."
-    for j in range(len(x)): room[j] = a[j] - b[j]
-    return np.float64(np.dot(x, room[:len(x)]))
+    for j in range(len(x)):
+        room[j] = a[j] - b[j]
+    return np.float64(np.dot(x, room[: len(x)]))
+
 
 @njit(cache=True)
 def _dense_shift(x, a, b, move):
@@ -287,102 +453,236 @@ def _dense_shift(x, a, b, move):
         a[j] -= part
         b[j] += part
 
+
 @njit(cache=True, nogil=True)
-def _implicit_dense(weights, log_norms, features, squares, labels, draw, rate, ridge, n_free, scale):
+def _implicit_dense(
+    weights, log_norms, features, squares, labels, draw, rate, ridge, n_unpenalized, scale
+):
     "Every update of a draw, in place and in order, for dense rows; `scale[0]` times the weights are the weights."
-    sample, others, flat, table = draw.sample, draw.others, weights.reshape(-1), features.reshape(-1)
-    n_others, split, shrink = others.shape[1], weights.shape[1] - n_free, 1. / (1. + rate * ridge)
-    log_share, gaps, moves = math.log((weights.shape[0] - 1.) / n_others), np.empty(n_others), np.empty(n_others)
-    pad, room = np.empty((2, n_others)), np.empty_like(weights[0])
+    sample = draw.sample
+    others = draw.others
+    flat = weights.reshape(-1)
+    table = features.reshape(-1)
+    n_negatives = others.shape[1]
+    split = weights.shape[1] - n_unpenalized
+    shrink = 1.0 / (1.0 + rate * ridge)
+    log_share = math.log((weights.shape[0] - 1.0) / n_negatives)
+    gaps = np.empty(n_negatives)
+    moves = np.empty(n_negatives)
+    pad, room = np.empty((2, n_negatives)), np.empty_like(weights[0])
     for t in range(len(sample)):
-        i, before, ruled = sample[t], scale[0], shrink * scale[0]
-        _ask_dense(flat, log_norms, table, squares, labels, draw, t, weights.shape[1])
+        i = sample[t]
+        before = scale[0]
+        ruled = shrink * scale[0]
+        _prefetch_dense(flat, log_norms, table, squares, labels, draw, t, weights.shape[1])
         x, b = features[i], weights[labels[i]]
-        for j in range(n_others):
+        for j in range(n_negatives):
             a = weights[others[t, j]]
             gaps[j] = ruled * _dense_gap(x[:split], a[:split], b[:split], room)
-            if n_free > 0: gaps[j] += _dense_gap(x[split:], a[split:], b[split:], room)
-        log_norms[i] = _solve(rate, log_share, squares[i], gaps, np.float64(log_norms[i]), moves, pad)
-        for j in range(n_others):
+            if n_unpenalized > 0:
+                gaps[j] += _dense_gap(x[split:], a[split:], b[split:], room)
+        log_norms[i] = _solve(
+            rate, log_share, squares[i], gaps, np.float64(log_norms[i]), moves, pad
+        )
+        for j in range(n_negatives):
             a = weights[others[t, j]]
             _dense_shift(x[:split], a[:split], b[:split], moves[j] / before)
-            if n_free > 0: _dense_shift(x[split:], a[split:], b[split:], moves[j])
+            if n_unpenalized > 0:
+                _dense_shift(x[split:], a[split:], b[split:], moves[j])
         scale[0] = ruled
-        if ruled < 1e-9: _fold(weights, split, scale)
+        if ruled < 1e-9:
+            _fold(weights, split, scale)
 
 # %% ../../nbs/learn/softmax/40_implicit.ipynb #aaebfe7a
 def run_block(
-    problem:Any,        # the double sum
-    views:tuple,        # weights (n_classes, n_features) and log_norms (n_samples,), changed in place
-    draw:Draw,          # rows and wrong classes, in order
-    rate:float,         # > 0, A = eta * n_samples
-    scale:np.ndarray,   # (1,) what the weights are still to be multiplied by: the ridge of all steps so far
-    n_threads:int=1,    # more than one: without locks, another result each time
-)->None:
-    "Make the implicit updates of a draw, in place."
-    X, ridge, n_free = problem.features, getattr(problem, 'ridge', 0.), getattr(problem, 'n_free', 0)
-    rows:Any = Rows(X.indptr, X.indices, X.data) if scipy.sparse.issparse(X) else X
-    kernel:Any = _implicit_sparse if scipy.sparse.issparse(X) else _implicit_dense
-    alone, pull = n_threads == 1, (1 + rate * ridge)**n_threads - 1          # a thread counts the shrinking of all
-    squares = _lengths(problem, pull, n_free)
-    def work(start, stop):
-        part, mine = Draw(draw.sample[start:stop], draw.others[start:stop]), scale if alone else scale.copy()
-        kernel(*views, rows, squares, problem.labels, part, rate, pull / rate, n_free, mine)
-    def between(n_items):
-        if alone: return
-        scale[0] /= (1 + rate * ridge)**n_items
-        if scale[0] < 1e-3: _fold(views[0], views[0].shape[1] - n_free, scale)
-    on_threads(work, len(draw.sample), n_threads, updates_together(rate * ridge, n_threads), between)
+    problem: Any, views: tuple, draw: Draw, rate: float, scale: np.ndarray, n_jobs: int = 1
+) -> None:
+    """Make the implicit updates of a draw, in place.
 
-def _lengths(problem, pull, n_free):
+    Parameters
+    ----------
+    problem : object
+        The double sum.
+    views : tuple
+        Weights (n_classes, n_features) and log_norms (n_samples,), changed in place.
+    draw : Draw
+        Rows and wrong classes, in order.
+    rate : float
+        > 0, A = eta * n_samples.
+    scale : ndarray of shape (1,)
+        What the weights are still to be multiplied by: the ridge of all steps so far.
+    n_jobs : int, default=1
+        More than one: without locks, another result each time.
+    """
+    X = problem.features
+    ridge = getattr(problem, 'ridge', 0.0)
+    n_unpenalized = getattr(problem, 'n_unpenalized', 0)
+    rows: Any = Rows(X.indptr, X.indices, X.data) if scipy.sparse.issparse(X) else X
+    kernel: Any = _implicit_sparse if scipy.sparse.issparse(X) else _implicit_dense
+    # a thread counts the shrinking of all
+    alone = n_jobs == 1
+    pull = (1 + rate * ridge) ** n_jobs - 1
+    squares = _lengths(problem, pull, n_unpenalized)
+
+    def work(start, stop):
+        part = Draw(draw.sample[start:stop], draw.others[start:stop])
+        mine = scale if alone else scale.copy()
+        kernel(*views, rows, squares, problem.labels, part, rate, pull / rate, n_unpenalized, mine)
+
+    def between(n_items):
+        if alone:
+            return
+        scale[0] /= (1 + rate * ridge) ** n_items
+        if scale[0] < 1e-3:
+            _fold(views[0], views[0].shape[1] - n_unpenalized, scale)
+
+    parallel_for(work, len(draw.sample), n_jobs, updates_together(rate * ridge, n_jobs), between)
+
+
+def _lengths(problem, pull, n_unpenalized):
     "Squared length of every row, the part that the ridge rules divided by 1 + eta mu."
-    if not pull: return problem.squared_norms
-    free = problem.features[:, problem.features.shape[1] - n_free:]
-    squares = np.asarray((free.multiply(free) if scipy.sparse.issparse(free) else free * free).sum(1, dtype=np.float64)).ravel()
+    if not pull:
+        return problem.squared_norms
+    free = problem.features[:, problem.features.shape[1] - n_unpenalized :]
+    squares = np.asarray(
+        (free.multiply(free) if scipy.sparse.issparse(free) else free * free).sum(
+            1, dtype=np.float64
+        )
+    ).ravel()
     return (problem.squared_norms - squares) / (1 + pull) + squares
 
 # %% ../../nbs/learn/softmax/40_implicit.ipynb #103e5214
 @dataclass(frozen=True)
 class ImplicitSGD:
-    "Implicit SGD on the double sum, one sample and a few wrong classes per update: Algorithm 1."
-    learning_rate: float = 10.     # > 0, eta * n_samples in the paper
-    n_others: int = 1              # m, wrong classes per update, distinct
-    n_updates: int|str = 'pass'    # updates per step, or "pass" for n_samples of them
-    decay: float = .9              # in (0, 1], multiplies the rate after each pass
-    visits: str = 'random'         # rows with replacement ("random"), none twice in a pass ("shuffled"), or as they stand ("cyclic")
-    n_threads: int = 1             # more than one: without locks, another result each time
-    needs: ClassVar = ('unpack', 'draw', 'features', 'labels', 'n_classes', 'squared_norms', 'alpha')
+    """Implicit SGD on the double sum, one sample and a few wrong classes per update.
+
+    Algorithm 1.
+
+    Parameters
+    ----------
+    learning_rate : float, default=10.0
+        > 0, eta * n_samples in the paper.
+    n_negatives : int, default=1
+        m, wrong classes per update, distinct.
+    n_updates : int or str, default='pass'
+        Updates per step, or "pass" for n_samples of them.
+    learning_rate_decay : float, default=0.9
+        In (0, 1], multiplies the rate after each pass.
+    visits : str, default='random'
+        Rows with replacement ("random"), none twice in a pass ("shuffled"), or as they
+        stand ("cyclic").
+    n_jobs : int, default=1
+        More than one: without locks, another result each time.
+    """
+
+    learning_rate: float = 10.0
+    n_negatives: int = 1
+    n_updates: int | str = 'pass'
+    learning_rate_decay: float = 0.9
+    visits: str = 'random'
+    n_jobs: int = 1
+    needs: ClassVar = (
+        'unpack',
+        'draw',
+        'features',
+        'labels',
+        'n_classes',
+        'squared_norms',
+        'alpha',
+    )
 
     def __post_init__(self):
-        if not 0 < self.learning_rate < math.inf: raise ValueError(f'learning_rate={self.learning_rate} is not a positive number')
-        if not 0 < self.decay <= 1: raise ValueError(f'decay={self.decay} is outside (0, 1]; 1 keeps the rate as it is')
-        if self.visits not in ('random', 'shuffled', 'cyclic'): raise ValueError(f'visits={self.visits!r} is none of "random", "shuffled" and "cyclic"')
-        if self.n_threads < 1: raise ValueError(f'n_threads={self.n_threads}, but at least 1 thread is needed')
-        if self.n_others < 1: raise ValueError(f'n_others={self.n_others}, but at least 1 wrong class is needed')
-    def init(self, problem:Any, params:np.ndarray)->State: # holds a copy of params
-        "The first state."
-        if getattr(problem, 'alpha', 0.): raise ValueError(f'alpha={problem.alpha}, but the implicit step is worked out for alpha=0')
-        low = problem.unpack(params)[1].min(initial=0.)
-        if low < 0: raise ValueError(f'log_norms holds {low:.3g}, but the implicit step starts from numbers >= 0; clip them')
+        if not 0 < self.learning_rate < math.inf:
+            raise ValueError(f'learning_rate={self.learning_rate} is not a positive number')
+        if not 0 < self.learning_rate_decay <= 1:
+            raise ValueError(
+                f'learning_rate_decay={self.learning_rate_decay} is outside (0, 1]; 1 keeps the rate as it is'
+            )
+        if self.visits not in ('random', 'shuffled', 'cyclic'):
+            raise ValueError(f'visits={self.visits!r} is none of "random", "shuffled" and "cyclic"')
+        if self.n_jobs < 1:
+            raise ValueError(f'n_jobs={self.n_jobs}, but at least 1 thread is needed')
+        if self.n_negatives < 1:
+            raise ValueError(
+                f'n_negatives={self.n_negatives}, but at least 1 wrong class is needed'
+            )
+
+    def init(self, problem: Any, params: np.ndarray) -> State:
+        """The first state.
+
+        Parameters
+        ----------
+        problem : object
+        params : ndarray
+
+        Returns
+        -------
+        State
+            Holds a copy of params.
+        """
+        if getattr(problem, 'alpha', 0.0):
+            raise ValueError(
+                f'alpha={problem.alpha}, but the implicit step is worked out for alpha=0'
+            )
+        low = problem.unpack(params)[1].min(initial=0.0)
+        if low < 0:
+            raise ValueError(
+                f'log_norms holds {low:.3g}, but the implicit step starts from numbers >= 0; clip them'
+            )
         return State(params=params.copy())
-    def tiny(self)->'ImplicitSGD': # compiles everything
-        "The same solver, one update a step."
+
+    def warmup_problem(self) -> 'ImplicitSGD':
+        """The same solver, one update a step.
+
+        Returns
+        -------
+        ImplicitSGD
+            Compiles everything.
+        """
         return replace(self, n_updates=1)
+
     def _draw(self, problem, rng, size, first):
-        if self.visits == 'random': return problem.draw(rng, size, self.n_others)
-        order = getattr(problem, 'visit_order', None)                  # rows that count more come more often
-        if self.visits == 'cyclic': sample = np.arange(first, first + size, dtype=np.int32) % problem.n_samples
-        else: sample = (rng.permutation(problem.n_samples) if order is None else order(rng))[:size].astype(np.int32)
-        return Draw(sample, draw_distinct(rng, problem.labels[sample], problem.n_classes, self.n_others))
-    def step(self, problem:Any, state:State, rng:np.random.Generator)->State: # one step later
-        "Make `n_updates` implicit updates on a copy of the parameters: Algorithm 1."
+        if self.visits == 'random':
+            return problem.draw(rng, size, self.n_negatives)
+        order = getattr(problem, 'visit_order', None)  # rows that count more come more often
+        if self.visits == 'cyclic':
+            sample = np.arange(first, first + size, dtype=np.int32) % problem.n_samples
+        else:
+            sample = (rng.permutation(problem.n_samples) if order is None else order(rng))[
+                :size
+            ].astype(np.int32)
+        return Draw(
+            sample,
+            sample_distinct(rng, problem.labels[sample], problem.n_classes, self.n_negatives),
+        )
+
+    def step(self, problem: Any, state: State, rng: np.random.Generator) -> State:
+        """Make `n_updates` implicit updates on a copy of the parameters: Algorithm 1.
+
+        Parameters
+        ----------
+        problem : object
+        state : State
+        rng : Generator
+
+        Returns
+        -------
+        State
+            One step later.
+        """
         params, n_samples = state.params.copy(), problem.n_samples
-        views, n_updates, done, scale = problem.unpack(params), updates_per_step(self.n_updates, problem), 0, np.ones(1)
-        while done < n_updates:                                        # one turn per pass: the rate falls at whole passes
-            passes, left = divmod(state.n_terms // self.n_others + done, n_samples)
+        views = problem.unpack(params)
+        n_updates = updates_per_step(self.n_updates, problem)
+        done = 0
+        scale = np.ones(1)
+        while done < n_updates:  # one turn per pass: the rate falls at whole passes
+            passes, left = divmod(state.n_terms // self.n_negatives + done, n_samples)
             size = min(n_updates - done, n_samples - left)
-            draw, rate = self._draw(problem, rng, size, left), self.learning_rate * self.decay**passes
-            run_block(problem, views, draw, rate, scale, self.n_threads)
+            draw = self._draw(problem, rng, size, left)
+            rate = self.learning_rate * self.learning_rate_decay**passes
+            run_block(problem, views, draw, rate, scale, self.n_jobs)
             done += size
-        _fold(views[0], views[0].shape[1] - getattr(problem, 'n_free', 0), scale)
-        return state.advance(params, n_terms=n_updates * self.n_others, n_passes=n_updates / n_samples)
+        _fold(views[0], views[0].shape[1] - getattr(problem, 'n_unpenalized', 0), scale)
+        return state.advance(
+            params, n_terms=n_updates * self.n_negatives, n_epochs=n_updates / n_samples
+        )

@@ -12,51 +12,115 @@ import numpy as np
 import scipy.sparse
 
 # %% ../../nbs/engine/softmax/62_multilabel.ipynb #244a4493
-def as_indicator(
-    y:Any,          # (n_samples, n_labels) of 0 and 1, sparse or dense; or (n_samples,) labels
-    n_samples:int,  # how many rows there must be
-)->scipy.sparse.csr_array|None: # (n_samples, n_labels) bool; None where y is one label per row
-    "An indicator matrix, checked; None for a plain column of labels."
+def as_indicator(y: Any, n_samples: int) -> scipy.sparse.csr_array | None:
+    """An indicator matrix, checked; None for a plain column of labels.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples, n_labels)
+        Of 0 and 1, sparse or dense; or (n_samples,) labels.
+    n_samples : int
+        How many rows there must be.
+
+    Returns
+    -------
+    csr_array or None of shape (n_samples, n_labels), bool
+        None where y is one label per row.
+    """
     if not scipy.sparse.issparse(y):
         y = np.asarray(y)
-        if y.ndim != 2 or y.shape[1] < 2: return None
-    if y.shape[0] != n_samples: raise ValueError(f'y has {y.shape[0]} rows, but X has {n_samples}; give one row of labels per row')
+        if y.ndim != 2 or y.shape[1] < 2:
+            return None
+    if y.shape[0] != n_samples:
+        raise ValueError(
+            f'y has {y.shape[0]} rows, but X has {n_samples}; give one row of labels per row'
+        )
     rows = scipy.sparse.csr_array(y).copy()
     if rows.dtype.kind not in 'biuf' or not np.isin(rows.data, (0, 1)).all():
-        raise ValueError('y has several columns but holds more than 0 and 1; one column per label is needed, 1 where the row has it')
-    rows.sum_duplicates(); rows.eliminate_zeros()
+        raise ValueError(
+            'y has several columns but holds more than 0 and 1; one column per label is needed, 1 where the row has it'
+        )
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
     return rows.astype(bool)
 
-def pick_labels(
-    indicator:scipy.sparse.csr_array,  # (n_samples, n_labels)
-)->tuple[np.ndarray, np.ndarray]: # (n_pairs,) int row ids and (n_pairs,) int label ids; rows without a label do not appear
-    "Every (row, label) pair: the pick-all-labels reduction."
-    return np.repeat(np.arange(indicator.shape[0]), np.diff(indicator.indptr)), indicator.indices.astype(np.int64)
+
+def pick_labels(indicator: scipy.sparse.csr_array) -> tuple[np.ndarray, np.ndarray]:
+    """Every (row, label) pair: the pick-all-labels reduction.
+
+        Parameters
+        ----------
+        indicator : csr_array of shape (n_samples, n_labels)
+
+        Returns
+        -------
+        tuple[
+        ndarray, ndarray
+    ] of shape (n_pairs,), int
+            Row ids and (n_pairs,) int label ids; rows without a label do not appear.
+    """
+    return np.repeat(
+        np.arange(indicator.shape[0]), np.diff(indicator.indptr)
+    ), indicator.indices.astype(np.int64)
 
 # %% ../../nbs/engine/softmax/62_multilabel.ipynb #192efa53
 def label_propensities(
-    counts:np.ndarray,  # (n_labels,) training rows with each label, N_l
-    n_samples:int,      # training rows, N
-    a:float = .55,      # steepness, A
-    b:float = 1.5,      # shift, B
-)->np.ndarray: # (n_labels,) in (0, 1]
-    "Estimated chance that a label is tagged where it is true: eq. (2)."
-    scale = max(math.log(n_samples) - 1, 0.) * (b + 1)**a
-    return 1 / (1 + scale * (np.asarray(counts) + b)**-a)
+    counts: np.ndarray, n_samples: int, a: float = 0.55, b: float = 1.5
+) -> np.ndarray:
+    """Estimated chance that a label is tagged where it is true: eq. (2).
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_labels,)
+        Training rows with each label, N_l.
+    n_samples : int
+        Training rows, N.
+    a : float, default=0.55
+        Steepness, A.
+    b : float, default=1.5
+        Shift, B.
+
+    Returns
+    -------
+    ndarray of shape (n_labels,)
+        In (0, 1].
+    """
+    scale = max(math.log(n_samples) - 1, 0.0) * (b + 1) ** a
+    return 1 / (1 + scale * (np.asarray(counts) + b) ** -a)
+
 
 def precision_at(
-    top:np.ndarray,                       # (n_samples, k) int label ids, best first
-    indicator:scipy.sparse.csr_array,     # (n_samples, n_labels)
-    propensities:np.ndarray|None = None,  # (n_labels,) > 0; None: every hit counts one
-)->float: # in [0, 1]
-    "Share of right labels among the k named first; with propensities, relative to a perfect ranking: eqs. (1) and (2)."
+    top: np.ndarray, indicator: scipy.sparse.csr_array, propensities: np.ndarray | None = None
+) -> float:
+    """Share of right labels among the k named first.
+
+    With propensities, relative to a perfect ranking: eqs. (1) and (2).
+
+    Parameters
+    ----------
+    top : ndarray of shape (n_samples, k), int
+        Label ids, best first.
+    indicator : csr_array of shape (n_samples, n_labels)
+    propensities : ndarray or None of shape (n_labels,), default=None
+        > 0; None: every hit counts one.
+
+    Returns
+    -------
+    float
+        In [0, 1].
+    """
     n, k = top.shape
     worth = np.ones(indicator.shape[1]) if propensities is None else 1 / np.asarray(propensities)
-    keys = np.arange(n)[:, None] * indicator.shape[1] + top                       # one number per (row, label)
-    true = np.repeat(np.arange(n), np.diff(indicator.indptr)) * indicator.shape[1] + indicator.indices
+    keys = np.arange(n)[:, None] * indicator.shape[1] + top  # one number per (row, label)
+    true = (
+        np.repeat(np.arange(n), np.diff(indicator.indptr)) * indicator.shape[1] + indicator.indices
+    )
     got = float((np.isin(keys, true) * worth[top]).sum())
-    if propensities is None: return got / (n * k)
-    order = np.lexsort((-worth[indicator.indices], np.repeat(np.arange(n), np.diff(indicator.indptr))))
+    if propensities is None:
+        return got / (n * k)
+    order = np.lexsort(
+        (-worth[indicator.indices], np.repeat(np.arange(n), np.diff(indicator.indptr)))
+    )
     place = np.arange(indicator.nnz) - np.repeat(indicator.indptr[:-1], np.diff(indicator.indptr))
     best = float(worth[indicator.indices[order]][place < k].sum())
-    return got / best if best else 0.
+    return got / best if best else 0.0

@@ -11,48 +11,109 @@ from collections.abc import Callable, Sequence
 from typing import Any
 import numpy as np
 from ..core.run import minimize
-from .double_sum import label_gaps, log_one_plus_sum
+from .double_sum import margins, log_one_plus_sum
 
 # %% ../../nbs/engine/softmax/57_rates.ipynb #edb1091d
-RATES = tuple(10.**k for k in range(-3, 4))   # the paper's grid of A
+RATES = tuple(10.0**k for k in range(-3, 4))  # the paper's grid of A
 
-def search_size(
-    n_samples:int,    # rows to train on, N
-    n_passes:float,   # of the fit, P
-    n_rates:int = len(RATES),
-)->tuple[int, int]: # rows and passes of each run: eq. (1)
-    "How much of the data, and how often, a search may see for half the work of the fit."
-    rows, work = max(n_samples // 10, min(n_samples, 500)), n_passes * n_samples / (2 * n_rates)
+
+def search_size(n_samples: int, n_epochs: float, n_rates: int = len(RATES)) -> tuple[int, int]:
+    """How much of the data, and how often, a search may see for half the work of the fit.
+
+    Parameters
+    ----------
+    n_samples : int
+        Rows to train on, N.
+    n_epochs : float
+        Of the fit, P.
+    n_rates : int, default=len(RATES)
+
+    Returns
+    -------
+    tuple[int, int]
+        Rows and passes of each run: eq. (1).
+    """
+    rows, work = max(n_samples // 10, min(n_samples, 500)), n_epochs * n_samples / (2 * n_rates)
     return max(1, min(rows, int(work))), max(1, int(work / rows))
 
-def sample_loss(
-    problem:Any,         # a softmax problem with the rows to judge by
-    weights:np.ndarray,  # (n_classes, n_features)
-)->float: # nats per row; inf where the weights are not finite
-    "Exact log-loss, each row counted as much as it counts."
-    with np.errstate(all='ignore'): losses = np.concatenate([log_one_plus_sum(gaps) for _, gaps, _ in label_gaps(problem, weights)])
+
+def sample_loss(problem: Any, weights: np.ndarray) -> float:
+    """Exact log-loss, each row counted as much as it counts.
+
+    Parameters
+    ----------
+    problem : object
+        a softmax problem with the rows to judge by.
+    weights : ndarray of shape (n_classes, n_features)
+
+    Returns
+    -------
+    float
+        Nats per row; inf where the weights are not finite.
+    """
+    with np.errstate(all='ignore'):
+        losses = np.concatenate(
+            [log_one_plus_sum(gaps) for _, gaps, _ in margins(problem, weights)]
+        )
     mean = float(np.average(losses, weights=getattr(problem, 'row_weights', None)))
     return mean if math.isfinite(mean) else math.inf
 
+
 def choose_rate(
-    problem:Any,                         # the training rows
-    solver_at:Callable[[float], Any],    # rate -> solver
-    n_passes:float,                      # of the fit to come
-    rates:Sequence[float] = RATES,       # to try
-    seed:int = 0,                        # of the sample and of every run
-    n_judged:int = 500,                  # rows to judge by, at most; a quarter of the part is set aside for it
-)->tuple[float, list[dict]]: # the best rate; for each rate what it reached, on how many rows and passes
-    "Try rates on a part of the training rows; keep the smallest whose exact log-loss is within two per cent of the least: eq. (1)."
-    n_rows, passes = search_size(problem.n_samples, n_passes, len(rates))
+    problem: Any,
+    solver_at: Callable[[float], Any],
+    n_epochs: float,
+    rates: Sequence[float] = RATES,
+    seed: int = 0,
+    n_judged: int = 500,
+) -> tuple[float, list[dict]]:
+    """Try rates on a part of the training rows.
+
+        Keep the smallest whose exact log-loss is within two per cent of the least: eq. (1).
+
+        Parameters
+        ----------
+        problem : object
+            The training rows.
+        solver_at : Callable[[float], Any]
+            Rate -> solver.
+        n_epochs : float
+            Of the fit to come.
+        rates : Sequence[float], default=RATES
+            To try.
+        seed : int, default=0
+            Of the sample and of every run.
+        n_judged : int, default=500
+            Rows to judge by, at most; a quarter of the part is set aside for it.
+
+        Returns
+        -------
+        tuple[
+        float, list[dict]
+    ]
+            The best rate; for each rate what it reached, on how many rows and passes.
+    """
+    n_rows, passes = search_size(problem.n_samples, n_epochs, len(rates))
     rows, seen = np.random.default_rng([seed, 7]).permutation(problem.n_samples)[:n_rows], []
     aside, rows = np.split(rows, [n_rows // 4])
     aside = aside[np.isin(problem.labels[aside], problem.labels[rows])][:n_judged]
     part, judged = problem.take(rows), problem.take(aside if len(aside) >= 20 else rows[:n_judged])
     for rate in rates:
-        try: loss = sample_loss(judged, part.unpack(minimize(part, solver_at(rate), max_passes=passes, record_on=0, seed=seed).state.params)[0])
-        except ValueError: loss = math.inf            # a rate that the solver does not take
+        try:
+            loss = sample_loss(
+                judged,
+                part.unpack(
+                    minimize(
+                        part, solver_at(rate), max_epochs=passes, loss_subset=0, seed=seed
+                    ).state.params
+                )[0],
+            )
+        except ValueError:
+            loss = math.inf  # a rate that the solver does not take
         seen.append(dict(rate=float(rate), log_loss=loss, rows=n_rows, passes=passes))
     best = min(row['log_loss'] for row in seen)
     if best == math.inf:
-        raise ValueError(f'none of the rates {", ".join(f"{rate:g}" for rate in rates)} keeps the loss finite; scale the features, or name a learning_rate')
+        raise ValueError(
+            f'none of the rates {", ".join(f"{rate:g}" for rate in rates)} keeps the loss finite; scale the features, or name a learning_rate'
+        )
     return min(row['rate'] for row in seen if row['log_loss'] <= 1.02 * best), seen

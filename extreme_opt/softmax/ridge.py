@@ -10,157 +10,343 @@ __all__ = ['TINY', 'ScaledWeights', 'scale_weights', 'fold_scales', 'scaled_scor
 import math
 from typing import NamedTuple
 import numpy as np
-from ..core.compiled import in_blocks, njit
-from ..core.linalg import damped_log, row_add, row_dot
+from ..core.compiled import timed_chunks, njit
+from ..core.linalg import damped_log, csr_axpy, csr_dot
 from .double_sum import DoubleSum, Draw, check_draw, optimum_bounds
 from .implicit import pair_step
 
 # %% ../../nbs/engine/softmax/45_ridge.ipynb #7617aa7b
 class ScaledWeights(NamedTuple):
-    "Weights as raw rows with factors: eq. (Q1)."
-    raw: np.ndarray          # (n_classes, n_features) float32 or float64, r
-    class_scales: np.ndarray # (n_classes,) float64, c
-    squares: np.ndarray      # (n_classes,) float64, squared norms over kappa squared, nu
-    totals: np.ndarray       # (2,) float64: kappa, and the sum of squares
+    """Weights as raw rows with factors: eq. (Q1).
 
-def scale_weights(
-    weights:np.ndarray,  # (n_classes, n_features) taken over: changed in place from now on
-)->ScaledWeights: # the same weights with all factors 1
-    "Put factors in front of plain weights, without a copy."
+    Parameters
+    ----------
+    raw : ndarray of shape (n_classes, n_features), float32 or float64
+        r.
+    class_scales : ndarray of shape (n_classes,), float64
+        c.
+    squares : ndarray of shape (n_classes,), float64
+        Squared norms over kappa squared, nu.
+    totals : ndarray of shape (2,), float64
+        : kappa, and the sum of squares.
+    """
+
+    raw: np.ndarray
+    class_scales: np.ndarray
+    squares: np.ndarray
+    totals: np.ndarray
+
+
+def scale_weights(weights: np.ndarray) -> ScaledWeights:
+    """Put factors in front of plain weights, without a copy.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_classes, n_features)
+        Taken over: changed in place from now on.
+
+    Returns
+    -------
+    ScaledWeights
+        The same weights with all factors 1.
+    """
     squares = np.einsum('kd,kd->k', weights, weights, dtype=np.float64)
-    return ScaledWeights(weights, np.ones(len(weights)), squares, np.array([1., squares.sum()]))
+    return ScaledWeights(weights, np.ones(len(weights)), squares, np.array([1.0, squares.sum()]))
+
 
 @njit(cache=True)
 def fold_scales(scaled):
-    "Multiply all factors into the raw rows, in place, and count the squares anew; the raw rows are then the weights."
-    scaled.totals[1] = 0.
+    """Multiply all factors into the raw rows, in place, and count the squares anew.
+
+    The raw rows are then the weights.
+    """
+    scaled.totals[1] = 0.0
     for k in range(len(scaled.raw)):
-        factor, total = scaled.totals[0] * scaled.class_scales[k], 0.
+        factor, total = scaled.totals[0] * scaled.class_scales[k], 0.0
         for f in range(scaled.raw.shape[1]):
             scaled.raw[k, f] *= factor
             total += np.float64(scaled.raw[k, f]) * np.float64(scaled.raw[k, f])
-        scaled.class_scales[k], scaled.squares[k] = 1., total
+        scaled.class_scales[k], scaled.squares[k] = 1.0, total
         scaled.totals[1] += total
-    scaled.totals[0] = 1.
+    scaled.totals[0] = 1.0
 
 # %% ../../nbs/engine/softmax/45_ridge.ipynb #c4c3cec3
-TINY = 1e-9      # a factor below this is folded into the raw numbers
+TINY = 1e-9  # a factor below this is folded into the raw numbers
+
 
 @njit(cache=True)
 def scaled_score(scaled, k, columns, values):
-    "x.w of class k, from the nonzeros of x."
-    return scaled.totals[0] * scaled.class_scales[k] * row_dot(columns, values, scaled.raw[k])
+    """x.w of class k, from the nonzeros of x."""
+    return scaled.totals[0] * scaled.class_scales[k] * csr_dot(columns, values, scaled.raw[k])
+
 
 @njit(cache=True)
 def scaled_move(scaled, k, shrink, step, columns, values, score, square):
-    "w <- shrink w + step x for class k, whose score before is known: eqs. (Q2) and (Q3)."
+    """w <- shrink w + step x for class k, whose score before is known: eqs. (Q2) and (Q3)."""
     kappa, old = scaled.totals[0], scaled.squares[k]
-    scaled.squares[k] = max(0., shrink * shrink * old + step * (2. * shrink * score + step * square) / (kappa * kappa))
+    scaled.squares[k] = max(
+        0.0, shrink * shrink * old + step * (2.0 * shrink * score + step * square) / (kappa * kappa)
+    )
     scaled.totals[1] += scaled.squares[k] - old
     scaled.class_scales[k] *= shrink
     if abs(scaled.class_scales[k]) < TINY:
-        for f in range(scaled.raw.shape[1]): scaled.raw[k, f] *= scaled.class_scales[k]
-        scaled.class_scales[k] = 1.
-    row_add(columns, values, scaled.raw[k], step / (kappa * scaled.class_scales[k]))
+        for f in range(scaled.raw.shape[1]):
+            scaled.raw[k, f] *= scaled.class_scales[k]
+        scaled.class_scales[k] = 1.0
+    csr_axpy(columns, values, scaled.raw[k], step / (kappa * scaled.class_scales[k]))
+
 
 @njit(cache=True)
 def scaled_shrink(scaled, shrink):
-    "All weights times `shrink`."
+    """All weights times `shrink`."""
     scaled.totals[0] *= shrink
-    if scaled.totals[0] < TINY: fold_scales(scaled)
+    if scaled.totals[0] < TINY:
+        fold_scales(scaled)
+
 
 @njit(cache=True)
 def scaled_project(scaled, max_norm):
-    "Nearest weights of norm at most `max_norm`: eq. (Q4)."
-    if scaled.totals[0] * math.sqrt(max(scaled.totals[1], 0.)) > max_norm:
+    """Nearest weights of norm at most `max_norm`: eq. (Q4)."""
+    if scaled.totals[0] * math.sqrt(max(scaled.totals[1], 0.0)) > max_norm:
         scaled_shrink(scaled, max_norm / math.sqrt(scaled.totals[1]) / scaled.totals[0])
 
 # %% ../../nbs/engine/softmax/45_ridge.ipynb #cf68f489
 class RidgeKnobs(NamedTuple):
-    "What an update needs to know besides data and weights."
-    rate: float          # A = eta N
-    threshold: float     # delta of U-max, nats
-    shrink: float        # factor of all classes, 1 with a sampled ridge
-    max_norm: float      # largest norm of the weights, B_W
-    max_log_norm: float  # largest log-normaliser, B_u
-    sparse: bool         # whether rows are CSR
+    """What an update needs to know besides data and weights.
+
+    Parameters
+    ----------
+    rate : float
+        A = eta N.
+    threshold : float
+        delta of U-max, nats.
+    shrink : float
+        Factor of all classes, 1 with a sampled ridge.
+    max_norm : float
+        Largest norm of the weights, B_W.
+    max_log_norm : float
+        Largest log-normalizer, B_u.
+    sparse : bool
+        Whether rows are CSR.
+    """
+
+    rate: float
+    threshold: float
+    shrink: float
+    max_norm: float
+    max_log_norm: float
+    sparse: bool
+
 
 @njit(cache=True)
 def _umax_move(scaled, y, others, gaps, own, log_norm, columns, x, square, shrinks, knobs):
-    "Moves of one U-max update from its gaps; the new log-normaliser."
-    top, total, share = max(0., gaps.max()), 0., (len(scaled.raw) - 1) / len(others)
-    for gap in gaps: total += math.exp(gap - top)
+    "Moves of one U-max update from its gaps; the new log-normalizer."
+    top = max(0.0, gaps.max())
+    total = 0.0
+    share = (len(scaled.raw) - 1) / len(others)
+    for gap in gaps:
+        total += math.exp(gap - top)
     safe = top + math.log(math.exp(-top) + total)
-    if log_norm <= safe - knobs.threshold: log_norm = safe
+    if log_norm <= safe - knobs.threshold:
+        log_norm = safe
     scaled_shrink(scaled, knobs.shrink)
-    pulls = 0.
+    pulls = 0.0
     for j in range(len(others)):
         k, ratio = others[j], share * math.exp(gaps[j] - log_norm)
         pulls += ratio
-        shrink = shrinks[k] if len(shrinks) else 1.
-        scaled_move(scaled, k, shrink, -knobs.rate * ratio, columns, x, knobs.shrink * (gaps[j] + own), square)
-    scaled_move(scaled, y, shrinks[y] if len(shrinks) else 1., knobs.rate * pulls, columns, x, knobs.shrink * own, square)
-    return log_norm - knobs.rate * (1. - math.exp(-log_norm) - pulls)
+        shrink = shrinks[k] if len(shrinks) else 1.0
+        scaled_move(
+            scaled,
+            k,
+            shrink,
+            -knobs.rate * ratio,
+            columns,
+            x,
+            knobs.shrink * (gaps[j] + own),
+            square,
+        )
+    scaled_move(
+        scaled,
+        y,
+        shrinks[y] if len(shrinks) else 1.0,
+        knobs.rate * pulls,
+        columns,
+        x,
+        knobs.shrink * own,
+        square,
+    )
+    return log_norm - knobs.rate * (1.0 - math.exp(-log_norm) - pulls)
+
 
 @njit(cache=True)
 def _implicit_move(scaled, y, k, gap, own, log_norm, columns, x, square, shrinks, knobs):
-    "Moves of one implicit update; the new log-normaliser."
+    "Moves of one implicit update; the new log-normalizer."
     rho_k, rho_y = (shrinks[k], shrinks[y]) if len(shrinks) else (knobs.shrink, knobs.shrink)
-    score_k, others = gap + own, math.log(len(scaled.raw) - 1.)
-    if square > 0.:
-        u, move = pair_step(knobs.rate, others, 1. / (square * (rho_k + rho_y)), rho_k * score_k - rho_y * own, log_norm)
-    else: u, move = log_norm + damped_log(knobs.rate, math.log(float(len(scaled.raw))) - log_norm), 0.
+    score_k, others = gap + own, math.log(len(scaled.raw) - 1.0)
+    if square > 0.0:
+        u, move = pair_step(
+            knobs.rate,
+            others,
+            1.0 / (square * (rho_k + rho_y)),
+            rho_k * score_k - rho_y * own,
+            log_norm,
+        )
+    else:
+        u = log_norm + damped_log(knobs.rate, math.log(float(len(scaled.raw))) - log_norm)
+        move = 0.0
     scaled_shrink(scaled, knobs.shrink)
-    if not len(shrinks): score_k, own = knobs.shrink * score_k, knobs.shrink * own
-    scaled_move(scaled, k, shrinks[k] if len(shrinks) else 1., -rho_k * move, columns, x, score_k, square)
-    scaled_move(scaled, y, shrinks[y] if len(shrinks) else 1., rho_y * move, columns, x, own, square)
+    if not len(shrinks):
+        score_k, own = knobs.shrink * score_k, knobs.shrink * own
+    scaled_move(
+        scaled, k, shrinks[k] if len(shrinks) else 1.0, -rho_k * move, columns, x, score_k, square
+    )
+    scaled_move(
+        scaled, y, shrinks[y] if len(shrinks) else 1.0, rho_y * move, columns, x, own, square
+    )
     return u
 
 # %% ../../nbs/engine/softmax/45_ridge.ipynb #32f461a7
 @njit(cache=True)
-def _ridge_updates(scaled, log_norms, indptr, indices, values, squares, labels, sample, others, shrinks, implicit, knobs):
+def _ridge_updates(
+    scaled,
+    log_norms,
+    indptr,
+    indices,
+    values,
+    squares,
+    labels,
+    sample,
+    others,
+    shrinks,
+    implicit,
+    knobs,
+):
     "Every update of a draw, in place and in order; dense rows are those with all columns."
     gaps = np.empty(others.shape[1])
     for t in range(len(sample)):
         i = sample[t]
-        y, begin, end = labels[i], indptr[i], indptr[i + 1]
+        y = labels[i]
+        begin = indptr[i]
+        end = indptr[i + 1]
         columns, x = indices[begin:end] if knobs.sparse else indices, values[begin:end]
         own = scaled_score(scaled, y, columns, x)
-        for j in range(len(gaps)): gaps[j] = scaled_score(scaled, others[t, j], columns, x) - own
-        if implicit: u = _implicit_move(scaled, y, others[t, 0], gaps[0], own, log_norms[i], columns, x, squares[i], shrinks, knobs)
-        else: u = _umax_move(scaled, y, others[t], gaps, own, log_norms[i], columns, x, squares[i], shrinks, knobs)
-        log_norms[i] = min(knobs.max_log_norm, max(0., u))
+        for j in range(len(gaps)):
+            gaps[j] = scaled_score(scaled, others[t, j], columns, x) - own
+        if implicit:
+            u = _implicit_move(
+                scaled,
+                y,
+                others[t, 0],
+                gaps[0],
+                own,
+                log_norms[i],
+                columns,
+                x,
+                squares[i],
+                shrinks,
+                knobs,
+            )
+        else:
+            u = _umax_move(
+                scaled,
+                y,
+                others[t],
+                gaps,
+                own,
+                log_norms[i],
+                columns,
+                x,
+                squares[i],
+                shrinks,
+                knobs,
+            )
+        log_norms[i] = min(knobs.max_log_norm, max(0.0, u))
         scaled_project(scaled, knobs.max_norm)
 
 # %% ../../nbs/engine/softmax/45_ridge.ipynb #395d434d
 def ridge_updates(
-    problem:DoubleSum,      # rows, labels and ridge
-    params:np.ndarray,      # (n_params,) changed in place
-    draw:Draw,              # rows and distinct wrong classes, in the order of the updates
-    rate:float,             # > 0, A = eta N
+    problem: DoubleSum,
+    params: np.ndarray,
+    draw: Draw,
+    rate: float,
     *,
-    sampled:bool=True,      # ridge on the classes of the draw, weighted by beta, as in the paper; else on all classes
-    implicit:bool=False,    # Algorithm 1, one wrong class; else U-max, Algorithm 2
-    threshold:float=1.,     # delta of U-max, nats; inf for vanilla SGD
-    max_norm:float|None=None,      # B_W; without it, that of `optimum_bounds`
-    max_log_norm:float|None=None,  # B_u; the same
-)->None:
-    "Updates with ridge and projection that touch only the nonzeros of their rows: eqs. (Q1) to (Q4)."
+    sampled: bool = True,
+    implicit: bool = False,
+    threshold: float = 1.0,
+    max_norm: float | None = None,
+    max_log_norm: float | None = None,
+) -> None:
+    """Updates with ridge and projection that touch only the nonzeros of their rows.
+
+    Eqs. (Q1) to (Q4).
+
+    Parameters
+    ----------
+    problem : DoubleSum
+        Rows, labels and ridge.
+    params : ndarray of shape (n_params,)
+        Changed in place.
+    draw : Draw
+        Rows and distinct wrong classes, in the order of the updates.
+    rate : float
+        > 0, A = eta N.
+    sampled : bool, default=True
+        Ridge on the classes of the draw, weighted by beta, as in the paper; else on all
+        classes.
+    implicit : bool, default=False
+        Algorithm 1, one wrong class; else U-max, Algorithm 2.
+    threshold : float, default=1.0
+        delta of U-max, nats; inf for vanilla SGD.
+    max_norm : float or None, default=None
+        B_W; without it, that of `optimum_bounds`.
+    max_log_norm : float or None, default=None
+        B_u; the same.
+    """
     (weights, log_norms), bounds = problem.unpack(params), optimum_bounds(problem)
     check_draw(problem, draw)
     m = draw.others.shape[1]
-    if implicit and m != 1: raise ValueError(f'the draw has {m} wrong classes a row, but the implicit update here takes 1; draw with n_others=1')
+    if implicit and m != 1:
+        raise ValueError(
+            f'the draw has {m} wrong classes a row, but the implicit update here takes 1; draw with n_negatives=1'
+        )
     pull = rate * problem.ridge * (problem.draw_weights(m) if sampled else np.ones(1))
     if not implicit and pull.max() >= 1:
-        raise ValueError(f'rate={rate:g} times ridge={problem.ridge:g} shrinks a class by the factor {1 - pull.max():.3g}, but it must stay above 0; '
-                         + ('use sampled=False, implicit=True or a lower rate' if sampled else 'lower the rate'))
+        raise ValueError(
+            f'rate={rate:g} times ridge={problem.ridge:g} shrinks a class by the factor {1 - pull.max():.3g}, but it must stay above 0; '
+            + ('use sampled=False, implicit=True or a lower rate' if sampled else 'lower the rate')
+        )
     factors = 1 / (1 + pull) if implicit else 1 - pull
-    knobs = RidgeKnobs(float(rate), float(threshold), 1. if sampled else float(factors[0]), float(bounds[0] if max_norm is None else max_norm),
-                       float(bounds[1] if max_log_norm is None else max_log_norm), problem.is_sparse)
+    knobs = RidgeKnobs(
+        float(rate),
+        float(threshold),
+        1.0 if sampled else float(factors[0]),
+        float(bounds[0] if max_norm is None else max_norm),
+        float(bounds[1] if max_log_norm is None else max_log_norm),
+        problem.is_sparse,
+    )
     X, scaled = problem.features, scale_weights(weights)
-    indptr, indices, values = (X.indptr, X.indices, X.data) if problem.is_sparse else (
-        np.arange(0, X.size + 1, max(X.shape[1], 1)), np.arange(X.shape[1], dtype=np.int32), X.ravel())
-    for start, stop in in_blocks(len(draw.sample)):
-        _ridge_updates(scaled, log_norms, indptr, indices, values, problem.squared_norms, problem.labels, draw.sample[start:stop], draw.others[start:stop],
-                       factors if sampled else np.empty(0), implicit, knobs)
+    indptr, indices, values = (
+        (X.indptr, X.indices, X.data)
+        if problem.is_sparse
+        else (
+            np.arange(0, X.size + 1, max(X.shape[1], 1)),
+            np.arange(X.shape[1], dtype=np.int32),
+            X.ravel(),
+        )
+    )
+    for start, stop in timed_chunks(len(draw.sample)):
+        _ridge_updates(
+            scaled,
+            log_norms,
+            indptr,
+            indices,
+            values,
+            problem.squared_norms,
+            problem.labels,
+            draw.sample[start:stop],
+            draw.others[start:stop],
+            factors if sampled else np.empty(0),
+            implicit,
+            knobs,
+        )
     fold_scales(scaled)

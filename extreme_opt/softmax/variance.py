@@ -11,97 +11,240 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse
 from ..core.run import iterate
-from .double_sum import DoubleSum, label_gaps
+from .double_sum import DoubleSum, margins
 
 # %% ../../nbs/learn/softmax/55_variance.ipynb #3db87470
 class Noise(NamedTuple):
-    "Where the variance of a sampled gradient of the weights comes from, on the scale of the sum over all rows."
-    rows: float     # what is left with all classes
-    classes: float  # what one drawn class adds
-    n_classes: int  # K
-    def at(self, n_others:int)->float: # total variance with n_others distinct wrong classes: eq. (V1)
-        "Mean squared distance of a sampled gradient from the exact one."
-        return self.rows + (1 / n_others - 1 / (self.n_classes - 1)) * self.classes
-    def best_n_others(self)->float: # real number from 1 up to n_classes - 1
-        "How many classes to draw so that work times variance is least: eq. (V2)."
-        rest = self.rows - self.classes / (self.n_classes - 1)
-        return self.n_classes - 1. if rest <= 0 else float(np.clip(math.sqrt(self.classes / rest), 1, self.n_classes - 1))
+    """Where the variance of a sampled gradient of the weights comes from, on the scale of the
+    sum over all rows.
 
-def noise_of(
-    problem:DoubleSum,    # rows, labels
-    params:np.ndarray,    # (n_params,) where
-)->Noise:
-    "Variance of the gradient of the weights from one row, without the ridge, exactly: eq. (V1)."
-    (weights, log_norms), K, squares = problem.unpack(params), problem.n_classes, problem.squared_norms
-    whole, inner, total = 0., 0., np.zeros(weights.shape)
-    for ids, gaps, _ in label_gaps(problem, weights):
-        ratios = np.exp(gaps - log_norms[ids][:, None])                     # zero at the label
+    Parameters
+    ----------
+    rows : float
+        What is left with all classes.
+    classes : float
+        What one drawn class adds.
+    n_classes : int
+        K.
+    """
+
+    rows: float
+    classes: float
+    n_classes: int
+
+    def at(self, n_negatives: int) -> float:
+        """Mean squared distance of a sampled gradient from the exact one.
+
+        Parameters
+        ----------
+        n_negatives : int
+
+        Returns
+        -------
+        float
+            Total variance with n_negatives distinct wrong classes: eq. (V1).
+        """
+        return self.rows + (1 / n_negatives - 1 / (self.n_classes - 1)) * self.classes
+
+    def best_n_others(self) -> float:
+        """How many classes to draw so that work times variance is least: eq. (V2).
+
+        Returns
+        -------
+        float
+            Real number from 1 up to n_classes - 1.
+        """
+        rest = self.rows - self.classes / (self.n_classes - 1)
+        return (
+            self.n_classes - 1.0
+            if rest <= 0
+            else float(np.clip(math.sqrt(self.classes / rest), 1, self.n_classes - 1))
+        )
+
+
+def noise_of(problem: DoubleSum, params: np.ndarray) -> Noise:
+    """Variance of the gradient of the weights from one row, without the ridge, exactly.
+
+    Eq. (V1).
+
+    Parameters
+    ----------
+    problem : DoubleSum
+        Rows, labels.
+    params : ndarray of shape (n_params,)
+        Where.
+
+    Returns
+    -------
+    Noise
+    """
+    (weights, log_norms), K, squares = (
+        problem.unpack(params),
+        problem.n_classes,
+        problem.squared_norms,
+    )
+    whole = 0.0
+    inner = 0.0
+    total = np.zeros(weights.shape)
+    for ids, gaps, _ in margins(problem, weights):
+        ratios = np.exp(gaps - log_norms[ids][:, None])  # zero at the label
         sums, powers = ratios.sum(1), (ratios**2).sum(1)
-        whole += float(squares[ids] @ (powers + sums**2))                   # |sum of z|^2
+        whole += float(squares[ids] @ (powers + sums**2))  # |sum of z|^2
         inner += float(squares[ids] @ (2 * powers - (powers + sums**2) / (K - 1))) / max(K - 2, 1)
         ratios[np.arange(len(ids)), problem.labels[ids]] = -sums
         total += (problem.features[ids].T @ ratios).T
     n = problem.n_samples
-    return Noise(n * whole - float((total**2).sum()), n * (K - 1)**2 * inner, K)
+    return Noise(n * whole - float((total**2).sum()), n * (K - 1) ** 2 * inner, K)
 
 # %% ../../nbs/learn/softmax/55_variance.ipynb #e27f6beb
 def averaged(
-    problem:Any,              # any problem
-    solver:Any,               # any solver
-    n_steps:int,              # calls of `solver.step`
-    start:float=.5,           # in [0, 1), share of the steps before the average begins
-    params:np.ndarray|None=None,  # (n_params,) first point; problem.start(seed) when left out
-    seed:int=0,               # of the run
-)->tuple[np.ndarray, np.ndarray]: # (n_params,) last point, and (n_params,) float64 mean of the points after each step
-    "The last point of a run and the mean of its later points."
-    if not 0 <= start < 1: raise ValueError(f'start={start} is outside [0, 1); .5 averages the second half')
-    first, mean = int(start * n_steps), np.zeros(0)
+    problem: Any,
+    solver: Any,
+    n_iter: int,
+    start: float = 0.5,
+    params: np.ndarray | None = None,
+    seed: int = 0,
+) -> tuple[np.ndarray, np.ndarray]:
+    """The last point of a run and the mean of its later points.
+
+        Parameters
+        ----------
+        problem : object
+            Any problem.
+        solver : object
+            Any solver.
+        n_iter : int
+            Calls of `solver.step`.
+        start : float, default=0.5
+            In [0, 1), share of the steps before the average begins.
+        params : ndarray
+        or None of shape (n_params,), default=None
+            First point; problem.init_params(seed) when left out.
+        seed : int, default=0
+            Of the run.
+
+        Returns
+        -------
+        tuple[
+        ndarray, ndarray
+    ] of shape (n_params,)
+            Last point, and (n_params,) float64 mean of the points after each step.
+    """
+    if not 0 <= start < 1:
+        raise ValueError(f'start={start} is outside [0, 1); .5 averages the second half')
+    first, mean = int(start * n_iter), np.zeros(0)
     for state in iterate(problem, solver, params, seed):
-        if state.n_steps == first: mean = np.zeros(state.params.size)
-        if state.n_steps > first: mean += (state.params - mean) / (state.n_steps - first)
-        if state.n_steps == n_steps: return state.params, mean
+        if state.n_iter == first:
+            mean = np.zeros(state.params.size)
+        if state.n_iter > first:
+            mean += (state.params - mean) / (state.n_iter - first)
+        if state.n_iter == n_iter:
+            return state.params, mean
     raise RuntimeError('unreachable')
 
 # %% ../../nbs/learn/softmax/55_variance.ipynb #1125e9e0
 class LearningSampler:
-    "Draws wrong classes in proportion to a running mean of their ratios, mixed with uniform ones."
-    def __init__(self,
-        n_classes:int,       # K
-        memory:float=2000.,  # > 0, after about so many draws of a class its mean is forgotten
-        floor:float=.2,      # in (0, 1], share of uniform draws: no chance falls below floor / n_classes
-    ):
-        if not 0 < floor <= 1: raise ValueError(f'floor={floor} is outside (0, 1]; without it a class may never be drawn again')
-        self.means, self.seen, self.memory, self.floor = np.full(n_classes, 1 / n_classes), np.zeros(n_classes), memory, floor
-    def chances(self)->np.ndarray: # (n_classes,) > 0, sums to 1: q
-        "The table to draw from."
+    """Draws wrong classes in proportion to a running mean of their ratios, mixed with uniform
+    ones.
+
+    Parameters
+    ----------
+    n_classes : int
+        K.
+    memory : float, default=2000.0
+        > 0, after about so many draws of a class its mean is forgotten.
+    floor : float, default=0.2
+        In (0, 1], share of uniform draws: no chance falls below floor / n_classes.
+    """
+
+    def __init__(self, n_classes: int, memory: float = 2000.0, floor: float = 0.2):
+        if not 0 < floor <= 1:
+            raise ValueError(
+                f'floor={floor} is outside (0, 1]; without it a class may never be drawn again'
+            )
+        self.means = np.full(n_classes, 1 / n_classes)
+        self.seen = np.zeros(n_classes)
+        self.memory = memory
+        self.floor = floor
+
+    def chances(self) -> np.ndarray:
+        """The table to draw from.
+
+        Returns
+        -------
+        ndarray of shape (n_classes,)
+            > 0, sums to 1: q.
+        """
         return (1 - self.floor) * self.means / self.means.sum() + self.floor / len(self.means)
-    def draw(self, rng:np.random.Generator, labels:np.ndarray, n_others:int)->tuple[np.ndarray, np.ndarray]: # classes and their chances p, (n, n_others) each
-        "Wrong classes with replacement, the label stepped over."
+
+    def draw(
+        self, rng: np.random.Generator, labels: np.ndarray, n_negatives: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Wrong classes with replacement, the label stepped over.
+
+        Parameters
+        ----------
+        rng : Generator
+        labels : ndarray
+        n_negatives : int
+
+        Returns
+        -------
+        tuple[ndarray, ndarray]
+            Classes and their chances p, (n, n_negatives) each.
+        """
         q = self.chances()
         ends, own = np.cumsum(q), q[labels][:, None]
-        at = rng.random((len(labels), n_others)) * (1 - own)
+        at = rng.random((len(labels), n_negatives)) * (1 - own)
         at += np.where(at >= (ends[labels] - q[labels])[:, None], own, 0)
         others = np.minimum(np.searchsorted(ends, at, side='right'), len(q) - 1)
         return others, q[others] / (1 - own)
-    def learn(self, others:np.ndarray, ratios:np.ndarray)->None: # (n, m) classes and their ratios
-        "Move each class's mean towards the ratios just seen."
+
+    def learn(self, others: np.ndarray, ratios: np.ndarray) -> None:
+        """Move each class's mean towards the ratios just seen.
+
+        Parameters
+        ----------
+        others : ndarray
+        ratios : ndarray
+        """
         for k, ratio in zip(others.ravel(), ratios.ravel()):
             self.seen[k] += 1
-            self.means[k] += (min(ratio, 1.) - self.means[k]) / min(self.seen[k] + 10, self.memory)
+            self.means[k] += (min(ratio, 1.0) - self.means[k]) / min(self.seen[k] + 10, self.memory)
+
 
 def weighted_slopes(
-    problem:DoubleSum,      # rows and labels
-    params:np.ndarray,      # (n_params,)
-    i:int,                  # the row
-    others:np.ndarray,      # (n_others,) wrong classes, repetitions allowed
-    chances:np.ndarray,     # (n_others,) how likely each was drawn, p
-)->tuple[np.ndarray, np.ndarray]: # (n_params,) unbiased for the gradient without the ridge; (n_others,) ratios
-    "Gradient from one row and weighted classes: eq. (V3)."
+    problem: DoubleSum, params: np.ndarray, i: int, others: np.ndarray, chances: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Gradient from one row and weighted classes: eq. (V3).
+
+        Parameters
+        ----------
+        problem : DoubleSum
+            Rows and labels.
+        params : ndarray of shape (n_params,)
+        i : int
+            The row.
+        others : ndarray of shape (n_negatives,)
+            Wrong classes, repetitions allowed.
+        chances : ndarray of shape (n_negatives,)
+            How likely each was drawn, p.
+
+        Returns
+        -------
+        tuple[
+        ndarray, ndarray
+    ] of shape (n_params,)
+            Unbiased for the gradient without the ridge; (n_negatives,) ratios.
+    """
     (weights, log_norms), y, grad = problem.unpack(params), problem.labels[i], np.zeros(params.size)
     row = problem.features[[i]]
     x = np.asarray(row.todense() if scipy.sparse.issparse(row) else row).ravel()
     ratios = np.exp(weights[others] @ x - weights[y] @ x - log_norms[i])
-    pulls, (to_weights, to_norms) = problem.n_samples * ratios / (len(others) * chances), problem.unpack(grad)
+    pulls, (to_weights, to_norms) = (
+        problem.n_samples * ratios / (len(others) * chances),
+        problem.unpack(grad),
+    )
     np.add.at(to_weights, others, pulls[:, None] * x)
     to_weights[y] -= pulls.sum() * x
     to_norms[i] = problem.n_samples * (1 - np.exp(-log_norms[i])) - pulls.sum()

@@ -11,114 +11,343 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 import numpy as np
-from .double_sum import DoubleSum, Draw, SoftmaxData, draw_distinct, label_gaps, pair_losses, pair_slopes
-from .rivals import FullSoftmax, ImportanceSampled, NoiseContrast, OneVsEach
+from extreme_opt.softmax.double_sum import (
+    DoubleSum,
+    Draw,
+    SoftmaxData,
+    sample_distinct,
+    margins,
+    pair_losses,
+    pair_slopes,
+)
+from .rivals import FullSoftmax, ImportanceSampled, NCE, OneVsEach
 
 # %% ../../nbs/engine/softmax/56_weighted.ipynb #5ba51096
 @dataclass(frozen=True, eq=False)
 class Counted(SoftmaxData):
-    "Mixed into a softmax problem: rows that count more are drawn more often: eq. (2)."
-    row_weights: Any = field(default=None, kw_only=True)   # (n_samples,) >= 0, scaled to mean 1; None where all rows count alike
+    """Mixed into a softmax problem: rows that count more are drawn more often: eq. (2).
+
+    Parameters
+    ----------
+    row_weights : array-like of shape (n_samples,), default=None
+        >= 0, scaled to mean 1; None where all rows count alike.
+    """
+
+    row_weights: Any = field(default=None, kw_only=True)
 
     def __post_init__(self):
         super().__post_init__()
-        if self.row_weights is None: return
+        if self.row_weights is None:
+            return
         given = np.array(self.row_weights, dtype=float)
-        if given.shape != (self.n_samples,): raise ValueError(f'row_weights has shape {given.shape}, but features has {self.n_samples} rows; give one weight per row')
+        if given.shape != (self.n_samples,):
+            raise ValueError(
+                f'row_weights has shape {given.shape}, but features has {self.n_samples} rows; give one weight per row'
+            )
         if not (np.isfinite(given).all() and given.min() >= 0 and given.any()):
-            raise ValueError('row_weights holds a number that is not finite or below 0, or nothing above 0; 1 is as usual')
+            raise ValueError(
+                'row_weights holds a number that is not finite or below 0, or nothing above 0; 1 is as usual'
+            )
         given /= given.mean()
         given.flags.writeable = False
         object.__setattr__(self, 'row_weights', given)
+
     @cached_property
-    def class_counts(self)->np.ndarray: # (n_classes,) weight of each class
-        "Rows of each class, by weight."
+    def class_counts(self) -> np.ndarray:
+        """Rows of each class, by weight.
+
+        Returns
+        -------
+        ndarray of shape (n_classes,)
+            Weight of each class.
+        """
         return np.bincount(self.labels, self.row_weights, minlength=self.n_classes)
+
     @cached_property
-    def _ends(self): return np.cumsum(self.row_weights)
-    def draw_rows(self, rng:np.random.Generator, n_draws:int)->np.ndarray: # (n_draws,) int32, with replacement, in proportion to the weights
-        if self.row_weights is None: return rng.integers(self.n_samples, size=n_draws, dtype=np.int32)
-        return np.searchsorted(self._ends, self._ends[-1] * rng.random(n_draws), side='right').astype(np.int32)
-    def visit_order(self, rng:np.random.Generator)->np.ndarray: # (n_samples,) int: each row as often as it counts, rounded up or down, shuffled
-        if self.row_weights is None: return rng.permutation(self.n_samples)
+    def _ends(self):
+        return np.cumsum(self.row_weights)
+
+    def draw_rows(self, rng: np.random.Generator, n_draws: int) -> np.ndarray:
+        """Return (n_draws,) int32, with replacement, in proportion to the weights.
+
+        Parameters
+        ----------
+        rng : Generator
+        n_draws : int
+
+        Returns
+        -------
+        ndarray of shape (n_draws,), int32
+            With replacement, in proportion to the weights.
+        """
+        if self.row_weights is None:
+            return rng.integers(self.n_samples, size=n_draws, dtype=np.int32)
+        return np.searchsorted(
+            self._ends, self._ends[-1] * rng.random(n_draws), side='right'
+        ).astype(np.int32)
+
+    def visit_order(self, rng: np.random.Generator) -> np.ndarray:
+        """Return (n_samples,) int.
+
+        Each row as often as it counts, rounded up or down, shuffled.
+
+        Parameters
+        ----------
+        rng : Generator
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), int
+            : each row as often as it counts, rounded up or down, shuffled.
+        """
+        if self.row_weights is None:
+            return rng.permutation(self.n_samples)
         marks = (np.arange(self.n_samples) + rng.random()) * (self._ends[-1] / self.n_samples)
-        return rng.permutation(np.minimum(np.searchsorted(self._ends, marks, side='right'), self.n_samples - 1))
-    def take(self, rows:np.ndarray)->Any: # the same problem on some rows, all classes kept
-        weights = None if self.row_weights is None or not self.row_weights[rows].any() else self.row_weights[rows]
-        return replace(self, features=self.features[rows], labels=self.labels[rows], row_weights=weights)
-    def tiny(self)->Any: # same types, four rows and one feature: compiles kernels in no time
-        return replace(self, features=self.features[:4, :1], labels=self.labels[:4], row_weights=None)
+        return rng.permutation(
+            np.minimum(np.searchsorted(self._ends, marks, side='right'), self.n_samples - 1)
+        )
+
+    def take(self, rows: np.ndarray) -> Any:
+        """Return the same problem on some rows, all classes kept.
+
+        Parameters
+        ----------
+        rows : ndarray
+
+        Returns
+        -------
+        object
+            The same problem on some rows, all classes kept.
+        """
+        weights = (
+            None
+            if self.row_weights is None or not self.row_weights[rows].any()
+            else self.row_weights[rows]
+        )
+        return replace(
+            self, features=self.features[rows], labels=self.labels[rows], row_weights=weights
+        )
+
+    def warmup_problem(self) -> Any:
+        """Return same types, four rows and one feature: compiles kernels in no time.
+
+        Returns
+        -------
+        object
+            Same types, four rows and one feature: compiles kernels in no time.
+        """
+        return replace(
+            self, features=self.features[:4, :1], labels=self.labels[:4], row_weights=None
+        )
 
 # %% ../../nbs/engine/softmax/56_weighted.ipynb #1135ced5
 @dataclass(frozen=True, eq=False)
 class WeightedSum(Counted, DoubleSum):
-    "The double sum with weights on the rows, and with last columns that the ridge leaves alone: eq. (1)."
-    n_free: int = field(default=0, kw_only=True)   # last columns that no ridge pulls at: 1 for an intercept
+    """The double sum with weights on the rows, and with last columns that the ridge leaves
+    alone: eq. (1).
 
-    def tiny(self)->Any: return replace(super().tiny(), n_free=0) if self.n_free > 1 else super().tiny()
-    def _ruled(self, params): return self.unpack(params)[0][:, :self.n_features - self.n_free]
+    Parameters
+    ----------
+    n_unpenalized : int, default=0
+        Last columns that no ridge pulls at: 1 for an intercept.
+    """
+
+    n_unpenalized: int = field(default=0, kw_only=True)
+
+    def warmup_problem(self) -> Any:
+        return (
+            replace(super().warmup_problem(), n_unpenalized=0)
+            if self.n_unpenalized > 1
+            else super().warmup_problem()
+        )
+
+    def _ruled(self, params):
+        return self.unpack(params)[0][:, : self.n_features - self.n_unpenalized]
+
     def _penalty(self, params):
         ruled = self._ruled(params)
-        return self.n_samples * self.ridge / 2 * float(np.einsum('kd,kd->k', ruled, ruled).sum(dtype=float)) if self.ridge else 0.
-    def _of(self, ids): return 1. if self.row_weights is None else self.row_weights[ids]
+        return (
+            self.n_samples
+            * self.ridge
+            / 2
+            * float(np.einsum('kd,kd->k', ruled, ruled).sum(dtype=float))
+            if self.ridge
+            else 0.0
+        )
+
+    def _of(self, ids):
+        return 1.0 if self.row_weights is None else self.row_weights[ids]
+
     @cached_property
-    def _bare(self): return replace(self, ridge=0.)
-    def draw(self, rng:np.random.Generator, n_draws:int=1, n_others:int=1)->Draw: # rows by weight, their wrong classes without replacement
-        if self.row_weights is None or not 1 <= n_others < self.n_classes: return super().draw(rng, n_draws, n_others)
+    def _bare(self):
+        return replace(self, ridge=0.0)
+
+    def draw(self, rng: np.random.Generator, n_draws: int = 1, n_negatives: int = 1) -> Draw:
+        """Return rows by weight, their wrong classes without replacement.
+
+        Parameters
+        ----------
+        rng : Generator
+        n_draws : int, default=1
+        n_negatives : int, default=1
+
+        Returns
+        -------
+        Draw
+            Rows by weight, their wrong classes without replacement.
+        """
+        if self.row_weights is None or not 1 <= n_negatives < self.n_classes:
+            return super().draw(rng, n_draws, n_negatives)
         sample = self.draw_rows(rng, n_draws)
-        return Draw(sample, draw_distinct(rng, self.labels[sample], self.n_classes, n_others))
-    def loss(self, params:np.ndarray)->float: # eq. (5) with weights, the ridge on all columns but the free ones
+        return Draw(sample, sample_distinct(rng, self.labels[sample], self.n_classes, n_negatives))
+
+    def loss(self, params: np.ndarray) -> float:
+        """Return eq. (5) with weights, the ridge on all columns but the free ones.
+
+        Parameters
+        ----------
+        params : ndarray
+
+        Returns
+        -------
+        float
+            Eq. (5) with weights, the ridge on all columns but the free ones.
+        """
         return self.loss_on(params)
-    def loss_on(self, params:np.ndarray, rows:np.ndarray|None=None)->float: # `loss` from some rows, scaled up to all
+
+    def loss_on(self, params: np.ndarray, rows: np.ndarray | None = None) -> float:
+        """Return `loss` from some rows, scaled up to all.
+
+        Parameters
+        ----------
+        params : ndarray
+        rows : ndarray or None, default=None
+
+        Returns
+        -------
+        float
+            `loss` from some rows, scaled up to all.
+        """
         weights, log_norms = self.unpack(params)
-        parts = [self._of(ids) * pair_losses(gaps, log_norms[ids] - self.alpha * own) for ids, gaps, own in label_gaps(self, weights, rows)]
+        parts = [
+            self._of(ids) * pair_losses(gaps, log_norms[ids] - self.alpha * own)
+            for ids, gaps, own in margins(self, weights, rows)
+        ]
         return self.n_samples * float(np.concatenate(parts).mean()) + self._penalty(params)
-    def grad(self, params:np.ndarray)->np.ndarray: # (n_params,) of `loss`
+
+    def grad(self, params: np.ndarray) -> np.ndarray:
+        """Return (n_params,) of `loss`.
+
+        Parameters
+        ----------
+        params : ndarray
+
+        Returns
+        -------
+        ndarray of shape (n_params,)
+            Of `loss`.
+        """
         (weights, log_norms), grad = self.unpack(params), np.zeros_like(params)
         to_weights, to_norms = self.unpack(grad)
-        for ids, gaps, own in label_gaps(self, weights):
-            slopes, label_slopes, norm_slopes = pair_slopes(gaps, log_norms[ids] - self.alpha * own, 1., self.alpha)
+        for ids, gaps, own in margins(self, weights):
+            slopes, label_slopes, norm_slopes = pair_slopes(
+                gaps, log_norms[ids] - self.alpha * own, 1.0, self.alpha
+            )
             slopes[np.arange(len(ids)), self.labels[ids]] = label_slopes
             to_weights += (self.features[ids].T @ (slopes * np.reshape(self._of(ids), (-1, 1)))).T
             to_norms[ids] = self._of(ids) * norm_slopes
         self._ruled(grad)[:] += self.n_samples * self.ridge * self._ruled(params)
         return grad
-    def loss_at(self, params:np.ndarray, batch:Draw)->float: # unbiased for `loss`, the ridge exact
+
+    def loss_at(self, params: np.ndarray, batch: Draw) -> float:
+        """Return unbiased for `loss`, the ridge exact.
+
+        Parameters
+        ----------
+        params : ndarray
+        batch : Draw
+
+        Returns
+        -------
+        float
+            Unbiased for `loss`, the ridge exact.
+        """
         return DoubleSum.loss_at(self._bare, params, batch) + self._penalty(params)
-    def grad_at(self, params:np.ndarray, batch:Draw)->np.ndarray: # (n_params,) unbiased for `grad`
+
+    def grad_at(self, params: np.ndarray, batch: Draw) -> np.ndarray:
+        """Return (n_params,) unbiased for `grad`.
+
+        Parameters
+        ----------
+        params : ndarray
+        batch : Draw
+
+        Returns
+        -------
+        ndarray of shape (n_params,)
+            Unbiased for `grad`.
+        """
         grad = DoubleSum.grad_at(self._bare, params, batch)
         self._ruled(grad)[:] += self.n_samples * self.ridge * self._ruled(params)
         return grad
-    def descend_at(self, params:np.ndarray, batch:Draw, rate:float)->None: # in place, params -= rate * grad_at
-        pull = rate * self.n_samples * self.ridge * self._ruled(params) if self.ridge else 0.
-        DoubleSum.descend_at(self._bare, params, batch, rate)
+
+    def sgd_step_(self, params: np.ndarray, batch: Draw, rate: float) -> None:
+        """Return in place, params -= rate * grad_at.
+
+        Parameters
+        ----------
+        params : ndarray
+        batch : Draw
+        rate : float
+        """
+        pull = rate * self.n_samples * self.ridge * self._ruled(params) if self.ridge else 0.0
+        DoubleSum.sgd_step_(self._bare, params, batch, rate)
         self._ruled(params)[:] -= pull
 
 # %% ../../nbs/engine/softmax/56_weighted.ipynb #d49b3366
 @dataclass(frozen=True, eq=False)
 class _CountedExactly(Counted):
     "Weights on a problem of the weights alone."
+
     def _expected(self, gaps, own, ids):
-        values, slopes = super()._expected(gaps, own, ids)   # type: ignore[misc]
-        return (values, slopes) if self.row_weights is None else (values * self.row_weights[ids], slopes * self.row_weights[ids, None])
+        values, slopes = super()._expected(gaps, own, ids)  # type: ignore[misc]
+        return (
+            (values, slopes)
+            if self.row_weights is None
+            else (values * self.row_weights[ids], slopes * self.row_weights[ids, None])
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class _CountedDraws(_CountedExactly):
     "The same, where classes are drawn too."
-    def draw(self, rng:np.random.Generator, n_draws:int=1, n_others:Any=None)->Draw: # rows by weight, and their classes
-        if self.row_weights is None: return super().draw(rng, n_draws, n_others)   # type: ignore[arg-type]
-        own:Any = self                                     # the mixin stands before a problem that draws
-        sample, width = self.draw_rows(rng, n_draws), own.n_others if n_others is None else n_others
+
+    def draw(
+        self, rng: np.random.Generator, n_draws: int = 1, n_negatives: Any = None
+    ) -> Draw:  # rows by weight, and their classes
+        if self.row_weights is None:
+            return super().draw(rng, n_draws, n_negatives)  # type: ignore[arg-type]
+        own: Any = self  # the mixin stands before a problem that draws
+        sample = self.draw_rows(rng, n_draws)
+        width = own.n_negatives if n_negatives is None else n_negatives
         return Draw(sample, own._draw_classes(rng, self.labels[sample], width))
 
-@dataclass(frozen=True, eq=False)
-class WeightedFullSoftmax(_CountedExactly, FullSoftmax): "The exact softmax, with weights on the rows."
 
 @dataclass(frozen=True, eq=False)
-class WeightedOneVsEach(_CountedDraws, OneVsEach): "One-vs-each, with weights on the rows."
+class WeightedFullSoftmax(_CountedExactly, FullSoftmax):
+    "The exact softmax, with weights on the rows."
+
 
 @dataclass(frozen=True, eq=False)
-class WeightedNoiseContrast(_CountedDraws, NoiseContrast): "Noise contrast, with weights on the rows."
+class WeightedOneVsEach(_CountedDraws, OneVsEach):
+    "One-vs-each, with weights on the rows."
+
 
 @dataclass(frozen=True, eq=False)
-class WeightedImportanceSampled(_CountedDraws, ImportanceSampled): "Sampled softmax, with weights on the rows."
+class WeightedNoiseContrast(_CountedDraws, NCE):
+    "Noise contrast, with weights on the rows."
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedImportanceSampled(_CountedDraws, ImportanceSampled):
+    "Sampled softmax, with weights on the rows."

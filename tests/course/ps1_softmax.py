@@ -21,7 +21,8 @@ SCIPY = '''from scipy.special import logsumexp
     return logsumexp(S, axis=1) - S[np.arange(len(labels)), labels]'''
 
 
-def double(double=LOOP, best=SAFE): return DOUBLE_SUM.format(double=double, best=best)
+def double(double=LOOP, best=SAFE):
+    return DOUBLE_SUM.format(double=double, best=best)
 
 
 SLOPES = '''
@@ -32,7 +33,12 @@ def sampled_slopes(features, labels, log_norms, weights, i, k):
 '''
 
 
-def slopes(q='N * (K - 1) * np.exp(x @ weights[k] - x @ weights[y] - u)', wrong='q * x', label='-q * x', norm='N * (1 - np.exp(-u)) - q'):
+def slopes(
+    q='N * (K - 1) * np.exp(x @ weights[k] - x @ weights[y] - u)',
+    wrong='q * x',
+    label='-q * x',
+    norm='N * (1 - np.exp(-u)) - q',
+):
     return SLOPES.format(q=q, wrong=wrong, label=label, norm=norm)
 
 
@@ -45,8 +51,11 @@ def sgd_step(features, labels, log_norms, weights, i, k, rate):
 '''
 
 
-def step(p='(len(weights) - 1) * np.exp(x @ weights[k] - x @ weights[y] - u)', moves='weights[k] = weights[k] - rate * p * x\n    weights[y] = weights[y] + rate * p * x',
-         norm='max(0., u - rate * (1 - np.exp(-u) - p))'):
+def step(
+    p='(len(weights) - 1) * np.exp(x @ weights[k] - x @ weights[y] - u)',
+    moves='weights[k] = weights[k] - rate * p * x\n    weights[y] = weights[y] + rate * p * x',
+    norm='max(0., u - rate * (1 - np.exp(-u) - p))',
+):
     return STEP.format(p=p, moves=moves, norm=norm)
 
 
@@ -64,8 +73,13 @@ def umax_step(features, labels, log_norms, weights, i, others, rate, threshold=1
 '''
 
 
-def lift(b='np.logaddexp.reduce(np.append(d, 0.))', lifted='log_norms[i] <= b - threshold', scale='(len(weights) - 1) / len(C)', total='p.sum()',
-         moves='weights[C] -= rate * p[:, None] * x\n    weights[y] += rate * p.sum() * x'):
+def lift(
+    b='np.logaddexp.reduce(np.append(d, 0.))',
+    lifted='log_norms[i] <= b - threshold',
+    scale='(len(weights) - 1) / len(C)',
+    total='p.sum()',
+    moves='weights[C] -= rate * p[:, None] * x\n    weights[y] += rate * p.sum() * x',
+):
     return LIFT.format(b=b, lifted=lifted, scale=scale, total=total, moves=moves)
 
 
@@ -95,21 +109,32 @@ NEWTON = '''u = 0.
         if abs(move) < 1e-13 * (1 + u): break'''
 
 
-def root(c='math.log(rate) + math.log(n_classes - 1) - math.log(gamma) + gap', inside='c - u', g='rate * (1 - math.exp(-u)) + u - old - gamma * a(u)',
-         solve=BRENT, answer='u, gamma * a(u)'):
+def root(
+    c='math.log(rate) + math.log(n_classes - 1) - math.log(gamma) + gap',
+    inside='c - u',
+    g='rate * (1 - math.exp(-u)) + u - old - gamma * a(u)',
+    solve=BRENT,
+    answer='u, gamma * a(u)',
+):
     return ROOT.format(c=c, inside=inside, g=g, solve=solve, answer=answer)
 
 
 REAL = '''
 top5 = {{}}
 for solver in ('implicit', 'umax'):
-    model = SoftmaxClassifier(solver={solver}, max_passes={passes}).fit({fitted})
+    model = SoftmaxClassifier(solver={solver}, max_epochs={passes}).fit({fitted})
     top5[{key}] = {share}
 '''
 TOP = 'float(np.mean([label in guesses for label, guesses in zip(docs.test_labels, model.top_k(docs.test_features, 5)[0])]))'
 
 
-def real(share=TOP, solver='solver', passes=6, fitted='docs.train_features, docs.train_labels', key='solver'):
+def real(
+    share=TOP,
+    solver='solver',
+    passes=6,
+    fitted='docs.train_features, docs.train_labels',
+    key='solver',
+):
     return REAL.format(share=share, solver=solver, passes=passes, fitted=fitted, key=key)
 
 
@@ -120,51 +145,158 @@ ANSWERS = {
         ('loops', True, double()),
         ('a mask and a shifted sum', True, double(MASK, SCIPY)),
         ('log-sum-exp of the scores', True, double(best=SCIPY)),
-        ('the label counted among the wrong classes', False, double(LOOP.replace(' if k != y', ''))),
+        (
+            'the label counted among the wrong classes',
+            False,
+            double(LOOP.replace(' if k != y', '')),
+        ),
         ('exp(-u) forgotten', False, double(LOOP.replace(' + math.exp(-u)', ''))),
         ('u forgotten', False, double(LOOP.replace('u + math.exp(-u)', 'math.exp(-u)'))),
-        ('sign of the gap', False, double(LOOP.replace('weights[k] - weights[y]', 'weights[y] - weights[k]'))),
-        ('a mean in place of a sum', False, double(LOOP.replace('return total', 'return total / len(labels)'))),
+        (
+            'sign of the gap',
+            False,
+            double(LOOP.replace('weights[k] - weights[y]', 'weights[y] - weights[k]')),
+        ),
+        (
+            'a mean in place of a sum',
+            False,
+            double(LOOP.replace('return total', 'return total / len(labels)')),
+        ),
         ('sign of u in the exponent', False, double(LOOP.replace('- u) for', '+ u) for'))),
-        ('the best u without the one', False, double(best='S = features @ weights.T\n    G = S - S[np.arange(len(labels)), labels][:, None]\n'
-                                                          '    G[np.arange(len(labels)), labels] = -np.inf\n    return np.log(np.exp(G).sum(1))')),
-        ('the best u overflows', False, double(best='S = features @ weights.T\n    return np.log(np.exp(S - S[np.arange(len(labels)), labels][:, None]).sum(1))')),
-        ('arguments changed', False, double('log_norms += 0.; features *= 1.5\n    features /= 1.4999\n    ' + LOOP)),
+        (
+            'the best u without the one',
+            False,
+            double(
+                best='S = features @ weights.T\n    G = S - S[np.arange(len(labels)), labels][:, None]\n'
+                '    G[np.arange(len(labels)), labels] = -np.inf\n    return np.log(np.exp(G).sum(1))'
+            ),
+        ),
+        (
+            'the best u overflows',
+            False,
+            double(
+                best='S = features @ weights.T\n    return np.log(np.exp(S - S[np.arange(len(labels)), labels][:, None]).sum(1))'
+            ),
+        ),
+        (
+            'arguments changed',
+            False,
+            double('log_norms += 0.; features *= 1.5\n    features /= 1.4999\n    ' + LOOP),
+        ),
     ],
     'sampled_slopes': [
         ('one line each', True, slopes()),
-        ('log domain', True, slopes(q='math.exp(math.log(N) + math.log(K - 1) + features[i].dot(weights[k] - weights[y]) - u)')),
-        ('N taken out', True,
-         slopes(q='(K - 1) * np.exp((weights[k] - weights[y]) @ x - u)', wrong='N * q * x', label='-(N * q) * x', norm='N * (1 - q) - N * np.exp(-u)')),
+        (
+            'log domain',
+            True,
+            slopes(
+                q='math.exp(math.log(N) + math.log(K - 1) + features[i].dot(weights[k] - weights[y]) - u)'
+            ),
+        ),
+        (
+            'N taken out',
+            True,
+            slopes(
+                q='(K - 1) * np.exp((weights[k] - weights[y]) @ x - u)',
+                wrong='N * q * x',
+                label='-(N * q) * x',
+                norm='N * (1 - q) - N * np.exp(-u)',
+            ),
+        ),
         ('K - 1 missing', False, slopes(q='N * np.exp(x @ weights[k] - x @ weights[y] - u)')),
         ('K for K - 1', False, slopes(q='N * K * np.exp(x @ weights[k] - x @ weights[y] - u)')),
-        ('N missing', False, slopes(q='(K - 1) * np.exp(x @ weights[k] - x @ weights[y] - u)', norm='(1 - np.exp(-u)) - q')),
+        (
+            'N missing',
+            False,
+            slopes(
+                q='(K - 1) * np.exp(x @ weights[k] - x @ weights[y] - u)',
+                norm='(1 - np.exp(-u)) - q',
+            ),
+        ),
         ('sign of the wrong class', False, slopes(wrong='-q * x', label='q * x')),
         ('the label forgotten', False, slopes(label='0 * x')),
         ('sign of u', False, slopes(norm='q - N * (1 - np.exp(-u))')),
         ('exp(-u) missing in the slope of u', False, slopes(norm='N - q')),
-        ('u missing in the exponent', False, slopes(q='N * (K - 1) * np.exp(x @ weights[k] - x @ weights[y])')),
+        (
+            'u missing in the exponent',
+            False,
+            slopes(q='N * (K - 1) * np.exp(x @ weights[k] - x @ weights[y])'),
+        ),
         ('label sign', False, slopes(label='q * x')),
     ],
     'sgd_step': [
         ('row by row', True, step()),
-        ('gap first', True, step(p='(len(weights) - 1) * math.exp(x @ (weights[k] - weights[y]) - u)')),
-        ('in-place sums', True, step(moves='move = rate * p * x\n    weights[k] -= move\n    weights[y] += move')),
-        ('all scores', False, step(p='(len(weights) - 1) * np.exp((x @ np.asarray(weights).T)[k] - x @ weights[y] - u)')),
-        ('a loop over classes', False, step(moves='for c in range(len(weights)):\n        weights[c] = weights[c] - rate * p * x * ((c == k) * 1. - (c == y) * 1.)')),
-        ('divided by N once more', False, step(moves='weights[k] -= rate / len(labels) * p * x\n    weights[y] += rate / len(labels) * p * x')),
-        ('multiplied by N', False, step(p='len(labels) * (len(weights) - 1) * np.exp(x @ weights[k] - x @ weights[y] - u)')),
+        (
+            'gap first',
+            True,
+            step(p='(len(weights) - 1) * math.exp(x @ (weights[k] - weights[y]) - u)'),
+        ),
+        (
+            'in-place sums',
+            True,
+            step(moves='move = rate * p * x\n    weights[k] -= move\n    weights[y] += move'),
+        ),
+        (
+            'all scores',
+            False,
+            step(
+                p='(len(weights) - 1) * np.exp((x @ np.asarray(weights).T)[k] - x @ weights[y] - u)'
+            ),
+        ),
+        (
+            'a loop over classes',
+            False,
+            step(
+                moves='for c in range(len(weights)):\n        weights[c] = weights[c] - rate * p * x * ((c == k) * 1. - (c == y) * 1.)'
+            ),
+        ),
+        (
+            'divided by N once more',
+            False,
+            step(
+                moves='weights[k] -= rate / len(labels) * p * x\n    weights[y] += rate / len(labels) * p * x'
+            ),
+        ),
+        (
+            'multiplied by N',
+            False,
+            step(
+                p='len(labels) * (len(weights) - 1) * np.exp(x @ weights[k] - x @ weights[y] - u)'
+            ),
+        ),
         ('sign', False, step(moves='weights[k] += rate * p * x\n    weights[y] -= rate * p * x')),
         ('label not moved', False, step(moves='weights[k] -= rate * p * x')),
         ('u below zero', False, step(norm='u - rate * (1 - np.exp(-u) - p)')),
-        ('u of all samples', False, step(norm='max(0., u - rate * (1 - np.exp(-u) - p)); log_norms -= 1e-9')),
-        ('u taken after the weights moved', False, step(norm='max(0., u - rate * (1 - np.exp(-u) - '
-                                                            '(len(weights) - 1) * np.exp(x @ weights[k] - x @ weights[y] - u)))')),
+        (
+            'u of all samples',
+            False,
+            step(norm='max(0., u - rate * (1 - np.exp(-u) - p)); log_norms -= 1e-9'),
+        ),
+        (
+            'u taken after the weights moved',
+            False,
+            step(
+                norm='max(0., u - rate * (1 - np.exp(-u) - '
+                '(len(weights) - 1) * np.exp(x @ weights[k] - x @ weights[y] - u)))'
+            ),
+        ),
     ],
     'umax_step': [
-        ('vectorised', True, lift()),
-        ('shifted by the largest', True, lift(b='max(0, d.max()) + np.log(np.exp(-max(0, d.max())) + np.exp(d - max(0, d.max())).sum())')),
-        ('sums of rows', True, lift(moves='for k, part in zip(C, p): weights[k] = weights[k] - rate * part * x; weights[y] = weights[y] + rate * part * x')),
+        ('vectorized', True, lift()),
+        (
+            'shifted by the largest',
+            True,
+            lift(
+                b='max(0, d.max()) + np.log(np.exp(-max(0, d.max())) + np.exp(d - max(0, d.max())).sum())'
+            ),
+        ),
+        (
+            'sums of rows',
+            True,
+            lift(
+                moves='for k, part in zip(C, p): weights[k] = weights[k] - rate * part * x; weights[y] = weights[y] + rate * part * x'
+            ),
+        ),
         ('overflows', False, lift(b='np.log(1 + np.exp(d).sum())')),
         ('the one forgotten', False, lift(b='np.logaddexp.reduce(d)')),
         ('K - 1 without m', False, lift(scale='(len(weights) - 1)')),
@@ -172,7 +304,11 @@ ANSWERS = {
         ('threshold not used', False, lift(lifted='log_norms[i] <= b - 1')),
         ('always lifted', False, lift(lifted='True')),
         ('never lifted', False, lift(lifted='False')),
-        ('lifted from above', False, lift(lifted='abs(log_norms[i] - b) >= threshold or log_norms[i] > b')),
+        (
+            'lifted from above',
+            False,
+            lift(lifted='abs(log_norms[i] - b) >= threshold or log_norms[i] > b'),
+        ),
         ('one class too many in u', False, lift(total='p.max()')),
         ('label forgotten', False, lift(moves='weights[C] -= rate * p[:, None] * x')),
     ],
@@ -180,9 +316,17 @@ ANSWERS = {
         ('Brent', True, root()),
         ('bisection', True, root(solve=BISECT)),
         ('Newton', True, root(solve=NEWTON)),
-        ('K for K - 1', False, root(c='math.log(rate) + math.log(n_classes) - math.log(gamma) + gap')),
+        (
+            'K for K - 1',
+            False,
+            root(c='math.log(rate) + math.log(n_classes) - math.log(gamma) + gap'),
+        ),
         ('rate forgotten in c', False, root(c='math.log(n_classes - 1) - math.log(gamma) + gap')),
-        ('sign of the gap', False, root(c='math.log(rate) + math.log(n_classes - 1) - math.log(gamma) - gap')),
+        (
+            'sign of the gap',
+            False,
+            root(c='math.log(rate) + math.log(n_classes - 1) - math.log(gamma) - gap'),
+        ),
         ('gamma forgotten in c', False, root(c='math.log(rate) + math.log(n_classes - 1) + gap')),
         ('overflow', False, root(c='math.log(rate * (n_classes - 1) / gamma * math.exp(gap))')),
         ('old u forgotten', False, root(g='rate * (1 - math.exp(-u)) + u - gamma * a(u)')),
@@ -193,7 +337,11 @@ ANSWERS = {
     'answer': [
         ('read off', True, 'answer_rate = .1'),
         ('computed', True, f'answer_rate = 10.**max({FALLS})'),
-        ('counted from the left', True, 'answer_rate = 1e-4\nwhile run_losses(round(math.log10(answer_rate)) + 1)[-1] < math.log(50): answer_rate *= 10'),
+        (
+            'counted from the left',
+            True,
+            'answer_rate = 1e-4\nwhile run_losses(round(math.log10(answer_rate)) + 1)[-1] < math.log(50): answer_rate *= 10',
+        ),
         ('a decade too high', False, 'answer_rate = 1.'),
         ('a decade too low', False, 'answer_rate = .01'),
         ('two decades too low, to be safe', False, 'answer_rate = 1e-3'),
@@ -201,7 +349,11 @@ ANSWERS = {
         ('the exponent with its sign lost', False, f'answer_rate = -float(max({FALLS}))'),
         ('the left end of the slider', False, 'answer_rate = 1e-4'),
         ('the right end of the slider', False, 'answer_rate = 1e3'),
-        ('the largest that falls at first', False, 'answer_rate = 10.**max(e for e in range(-4, 4) if min(run_losses(e)) < run_losses(e)[0])'),
+        (
+            'the largest that falls at first',
+            False,
+            'answer_rate = 10.**max(e for e in range(-4, 4) if min(run_losses(e)) < run_losses(e)[0])',
+        ),
         ('eta in place of the rate', False, 'answer_rate = .1 / 200'),
         ('in between', False, 'answer_rate = .3'),
         ('a text', False, "answer_rate = '1e-1'"),
@@ -209,9 +361,21 @@ ANSWERS = {
     ],
     'real': [
         ('guesses of the model', True, real()),
-        ('scores sorted', True, real('float(np.mean((model.classes_[np.argsort(-model.decision_function(docs.test_features), axis=1)[:, :5]] == docs.test_labels[:, None]).any(1)))')),
-        ('scores above the label\'s', True, real('(lambda S: float(np.mean((S > S[np.arange(len(S)), np.searchsorted(model.classes_, docs.test_labels)][:, None]).sum(1) < 5)))'
-                                                '(model.predict_log_proba(docs.test_features))')),
+        (
+            'scores sorted',
+            True,
+            real(
+                'float(np.mean((model.classes_[np.argsort(-model.decision_function(docs.test_features), axis=1)[:, :5]] == docs.test_labels[:, None]).any(1)))'
+            ),
+        ),
+        (
+            'scores above the label\'s',
+            True,
+            real(
+                '(lambda S: float(np.mean((S > S[np.arange(len(S)), np.searchsorted(model.classes_, docs.test_labels)][:, None]).sum(1) < 5)))'
+                '(model.predict_log_proba(docs.test_features))'
+            ),
+        ),
         ('sentences it was fitted to', False, real(TOP.replace('test_', 'train_'))),
         ('the best guess alone', False, real(TOP.replace(', 5)', ', 1)'))),
         ('ten guesses', False, real(TOP.replace(', 5)', ', 10)'))),
@@ -221,7 +385,16 @@ ANSWERS = {
         ('percent', False, real('100 * ' + TOP)),
         ('one solver twice', False, real(solver="'umax'")),
         ('the two exchanged', False, real(key="{'implicit': 'umax', 'umax': 'implicit'}[solver]")),
-        ('the five worst', False, real(TOP.replace('model.top_k(docs.test_features, 5)[0]', 'model.classes_[np.argsort(model.decision_function(docs.test_features), axis=1)[:, :5]]'))),
+        (
+            'the five worst',
+            False,
+            real(
+                TOP.replace(
+                    'model.top_k(docs.test_features, 5)[0]',
+                    'model.classes_[np.argsort(model.decision_function(docs.test_features), axis=1)[:, :5]]',
+                )
+            ),
+        ),
         ('guesses shared out by five', False, real(TOP + ' / 5')),
         ('left empty', False, 'top5 = {}'),
     ],

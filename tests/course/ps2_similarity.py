@@ -11,7 +11,9 @@ def loss(P, Q, pairs, omega, r):
 UNSEEN = 'len(P) * len(Q) * r**2 - 2 * r * (P.sum(0) @ Q.sum(0)) + np.sum((P.T @ P) * (Q.T @ Q))'
 
 
-def loss(scores='(P[i] * Q[j]).sum(1)', seen='np.logaddexp(0, -s).sum()', unseen=UNSEEN, half='omega / 2'):
+def loss(
+    scores='(P[i] * Q[j]).sum(1)', seen='np.logaddexp(0, -s).sum()', unseen=UNSEEN, half='omega / 2'
+):
     return LOSS.format(scores=scores, seen=seen, unseen=unseen, half=half)
 
 
@@ -36,8 +38,13 @@ LOOP = '''for t in range(len(i)):
         left[i[t]] += c[t] * Q[j[t]]; right[j[t]] += c[t] * P[i[t]]'''
 
 
-def gradient(slope='-1 / (1 + np.exp(np.minimum(s, 700)))',
-             left='omega * (P @ (Q.T @ Q) - r * Q.sum(0))', right='omega * (Q @ (P.T @ P) - r * P.sum(0))', add=ADD, given='P, Q'):
+def gradient(
+    slope='-1 / (1 + np.exp(np.minimum(s, 700)))',
+    left='omega * (P @ (Q.T @ Q) - r * Q.sum(0))',
+    right='omega * (Q @ (P.T @ P) - r * P.sum(0))',
+    add=ADD,
+    given='P, Q',
+):
     return GRADIENT.format(slope=slope, left=left, right=right, add=add, given=given)
 
 
@@ -54,8 +61,12 @@ def product(P, Q, pairs, omega, D, E):
 '''
 
 
-def product(bend='np.exp(-np.abs(s)) / (1 + np.exp(-np.abs(s)))**2', change='(D[i] * Q[j]).sum(1) + (P[i] * E[j]).sum(1)',
-            left='omega * (D @ (Q.T @ Q) + P @ (E.T @ Q))', right='omega * (Q @ (D.T @ P) + E @ (P.T @ P))'):
+def product(
+    bend='np.exp(-np.abs(s)) / (1 + np.exp(-np.abs(s)))**2',
+    change='(D[i] * Q[j]).sum(1) + (P[i] * E[j]).sum(1)',
+    left='omega * (D @ (Q.T @ Q) + P @ (E.T @ Q))',
+    right='omega * (Q @ (D.T @ P) + E @ (P.T @ P))',
+):
     return PRODUCT.format(bend=bend, change=change, left=left, right=right)
 
 
@@ -74,7 +85,10 @@ def observed_estimate(P, Q, pairs, one, two, r):
 '''
 
 
-def estimates(uniform='len(P) * len(Q) * (r - P[i] @ Q[j])**2', observed='n**2 / np.sum(pairs[0] == i) / np.sum(pairs[1] == j) * (r - P[i] @ Q[j])**2'):
+def estimates(
+    uniform='len(P) * len(Q) * (r - P[i] @ Q[j])**2',
+    observed='n**2 / np.sum(pairs[0] == i) / np.sum(pairs[1] == j) * (r - P[i] @ Q[j])**2',
+):
     return ESTIMATES.format(uniform=uniform, observed=observed)
 
 
@@ -91,29 +105,99 @@ recall = {share}
 RANKS = 'float(np.mean([(S[i] > S[i, j]).sum() < 20 for i, j in hidden]))'
 
 
-def real(where='np.r_[P0.ravel(), Q0.ravel()]', links='(known[:, 0], known[:, 1])', weight='weight', imputed='imputed', ridge='ridge', steps=30,
-         hide='S[known[:, 0], known[:, 1]] = -np.inf', share=RANKS):
-    return REAL.format(where=where, links=links, weight=weight, imputed=imputed, ridge=ridge, steps=steps, hide=hide, share=share)
+def real(
+    where='np.r_[P0.ravel(), Q0.ravel()]',
+    links='(known[:, 0], known[:, 1])',
+    weight='weight',
+    imputed='imputed',
+    ridge='ridge',
+    steps=30,
+    hide='S[known[:, 0], known[:, 1]] = -np.inf',
+    share=RANKS,
+):
+    return REAL.format(
+        where=where,
+        links=links,
+        weight=weight,
+        imputed=imputed,
+        ridge=ridge,
+        steps=steps,
+        hide=hide,
+        share=share,
+    )
 
 
 ANSWERS = {
     'loss': [
         ('three terms', True, loss()),
-        ('stacked columns', True, loss(unseen='np.sum((np.c_[P, np.ones(len(P))].T @ np.c_[P, np.ones(len(P))]) * '
-                                              '(np.c_[Q, -r * np.ones(len(Q))].T @ np.c_[Q, -r * np.ones(len(Q))]))')),
-        ('trace and einsum', True,
-         loss(scores="np.einsum('tk,tk->t', P[i], Q[j])", unseen=UNSEEN.replace('np.sum((P.T @ P) * (Q.T @ Q))', 'np.trace((P.T @ P) @ (Q.T @ Q))'))),
-        ('log of the logistic function', True, loss(seen='-__import__("scipy.special", fromlist=["x"]).log_expit(np.asarray(s)).sum()')),
-        ('Gramians by einsum', True, loss(unseen=UNSEEN.replace('np.sum((P.T @ P) * (Q.T @ Q))', "np.vdot(np.einsum('ik,il->kl', P, P), np.einsum('jk,jl->kl', Q, Q))"))),
+        (
+            'stacked columns',
+            True,
+            loss(
+                unseen='np.sum((np.c_[P, np.ones(len(P))].T @ np.c_[P, np.ones(len(P))]) * '
+                '(np.c_[Q, -r * np.ones(len(Q))].T @ np.c_[Q, -r * np.ones(len(Q))]))'
+            ),
+        ),
+        (
+            'trace and einsum',
+            True,
+            loss(
+                scores="np.einsum('tk,tk->t', P[i], Q[j])",
+                unseen=UNSEEN.replace(
+                    'np.sum((P.T @ P) * (Q.T @ Q))', 'np.trace((P.T @ P) @ (Q.T @ Q))'
+                ),
+            ),
+        ),
+        (
+            'log of the logistic function',
+            True,
+            loss(
+                seen='-__import__("scipy.special", fromlist=["x"]).log_expit(np.asarray(s)).sum()'
+            ),
+        ),
+        (
+            'Gramians by einsum',
+            True,
+            loss(
+                unseen=UNSEEN.replace(
+                    'np.sum((P.T @ P) * (Q.T @ Q))',
+                    "np.vdot(np.einsum('ik,il->kl', P, P), np.einsum('jk,jl->kl', Q, Q))",
+                )
+            ),
+        ),
         ('all pairs', False, loss(unseen='((r - P @ Q.T)**2).sum()')),
-        ('all pairs as plain arrays', False, loss(unseen='((r - np.asarray(P) @ np.asarray(Q).T)**2).sum()')),
-        ('all pairs in one einsum', False, loss(unseen=UNSEEN.replace('np.sum((P.T @ P) * (Q.T @ Q))', "np.einsum('ik,jk,il,jl->', P, Q, P, Q)"))),
+        (
+            'all pairs as plain arrays',
+            False,
+            loss(unseen='((r - np.asarray(P) @ np.asarray(Q).T)**2).sum()'),
+        ),
+        (
+            'all pairs in one einsum',
+            False,
+            loss(
+                unseen=UNSEEN.replace(
+                    'np.sum((P.T @ P) * (Q.T @ Q))', "np.einsum('ik,jk,il,jl->', P, Q, P, Q)"
+                )
+            ),
+        ),
         ('row by row', False, loss(unseen='sum(((r - Q @ P[a])**2).sum() for a in range(len(P)))')),
         ('score clipped', False, loss(seen='np.log(1 + np.exp(np.minimum(-s, 700))).sum()')),
-        ('a floor in the logarithm', False, loss(seen='-np.log(1 / (1 + np.exp(-s)) + 1e-12).sum()')),
-        ('every pair once', False, loss().replace('i, j = pairs', 'i, j = np.unique(np.array(pairs), axis=1)')),
+        (
+            'a floor in the logarithm',
+            False,
+            loss(seen='-np.log(1 / (1 + np.exp(-s)) + 1e-12).sum()'),
+        ),
+        (
+            'every pair once',
+            False,
+            loss().replace('i, j = pairs', 'i, j = np.unique(np.array(pairs), axis=1)'),
+        ),
         ('observed pairs taken out', False, loss(unseen=UNSEEN + ' - ((r - s)**2).sum()')),
-        ('a rescaled argument', False, loss().replace('i, j = pairs', 'i, j = pairs; P *= 1 + 1e-12')),
+        (
+            'a rescaled argument',
+            False,
+            loss().replace('i, j = pairs', 'i, j = pairs; P *= 1 + 1e-12'),
+        ),
         ('sign of the cross term', False, loss(unseen=UNSEEN.replace('- 2', '+ 2'))),
         ('cross term halved', False, loss(unseen=UNSEEN.replace('2 * r', 'r'))),
         ('half forgotten', False, loss(half='omega')),
@@ -122,78 +206,263 @@ ANSWERS = {
         ('mean of the observed pairs', False, loss(seen='np.logaddexp(0, -s).mean()')),
         ('r not squared', False, loss(unseen=UNSEEN.replace('r**2', 'r'))),
         ('overflows', False, loss(seen='np.log(1 + np.exp(-s)).sum()')),
-        ('Gramians multiplied without a trace', False, loss(unseen=UNSEEN.replace('(P.T @ P) * (Q.T @ Q)', '(P.T @ P) @ (Q.T @ Q)'))),
+        (
+            'Gramians multiplied without a trace',
+            False,
+            loss(unseen=UNSEEN.replace('(P.T @ P) * (Q.T @ Q)', '(P.T @ P) @ (Q.T @ Q)')),
+        ),
     ],
     'gradient': [
         ('add.at', True, gradient()),
         ('a sparse matrix', True, gradient(add=SPARSE)),
         ('a loop over observed pairs', True, gradient(add=LOOP)),
-        ('expit', True, gradient(slope='-__import__("scipy.special", fromlist=["x"]).expit(-np.asarray(s))')),
+        (
+            'expit',
+            True,
+            gradient(slope='-__import__("scipy.special", fromlist=["x"]).expit(-np.asarray(s))'),
+        ),
         ('a table of slopes', False, gradient(add=TABLE)),
-        ('all pairs in one einsum', False, gradient(left="omega * (np.einsum('ik,jk,jl->il', P, Q, Q) - r * Q.sum(0))",
-                                                    right="omega * (np.einsum('jk,ik,il->jl', Q, P, P) - r * P.sum(0))")),
+        (
+            'all pairs in one einsum',
+            False,
+            gradient(
+                left="omega * (np.einsum('ik,jk,jl->il', P, Q, Q) - r * Q.sum(0))",
+                right="omega * (np.einsum('jk,ik,il->jl', Q, P, P) - r * P.sum(0))",
+            ),
+        ),
         ('nan set to zero', False, gradient(slope='-np.nan_to_num(np.exp(-s) / (1 + np.exp(-s)))')),
-        ('mean of the observed pairs', False, gradient(slope='-1 / (1 + np.exp(np.minimum(s, 700))) / len(s)')),
-        ('second side from the first', False, gradient(add=ADD.replace('c[:, None] * P[i]', 'c[:, None] * left[i]'))),
-        ('a rescaled argument', False, gradient().replace('    i, j = pairs', '    i, j = pairs; P *= 1 + 1e-12')),
-        ('all pairs', False, gradient(left='omega * (P @ Q.T - r) @ Q', right='omega * (P @ Q.T - r).T @ P')),
-        ('added once', False, gradient(add='left[i] += c[:, None] * Q[j]; right[j] += c[:, None] * P[i]')),
-        ('sign of the observed part', False, gradient(slope='1 / (1 + np.exp(np.minimum(s, 700)))')),
-        ('sign inside the logistic', False, gradient(slope='-1 / (1 + np.exp(-np.maximum(s, -700)))')),
-        ('imputed value forgotten', False, gradient(left='omega * (P @ (Q.T @ Q))', right='omega * (Q @ (P.T @ P))')),
+        (
+            'mean of the observed pairs',
+            False,
+            gradient(slope='-1 / (1 + np.exp(np.minimum(s, 700))) / len(s)'),
+        ),
+        (
+            'second side from the first',
+            False,
+            gradient(add=ADD.replace('c[:, None] * P[i]', 'c[:, None] * left[i]')),
+        ),
+        (
+            'a rescaled argument',
+            False,
+            gradient().replace('    i, j = pairs', '    i, j = pairs; P *= 1 + 1e-12'),
+        ),
+        (
+            'all pairs',
+            False,
+            gradient(left='omega * (P @ Q.T - r) @ Q', right='omega * (P @ Q.T - r).T @ P'),
+        ),
+        (
+            'added once',
+            False,
+            gradient(add='left[i] += c[:, None] * Q[j]; right[j] += c[:, None] * P[i]'),
+        ),
+        (
+            'sign of the observed part',
+            False,
+            gradient(slope='1 / (1 + np.exp(np.minimum(s, 700)))'),
+        ),
+        (
+            'sign inside the logistic',
+            False,
+            gradient(slope='-1 / (1 + np.exp(-np.maximum(s, -700)))'),
+        ),
+        (
+            'imputed value forgotten',
+            False,
+            gradient(left='omega * (P @ (Q.T @ Q))', right='omega * (Q @ (P.T @ P))'),
+        ),
         ('sides swapped', False, gradient(left='omega * (P @ (P.T @ P) - r * Q.sum(0))')),
-        ('omega forgotten', False, gradient(left='P @ (Q.T @ Q) - r * Q.sum(0)', right='Q @ (P.T @ P) - r * P.sum(0)')),
-        ('factor two', False, gradient(left='2 * omega * (P @ (Q.T @ Q) - r * Q.sum(0))', right='2 * omega * (Q @ (P.T @ P) - r * P.sum(0))')),
+        (
+            'omega forgotten',
+            False,
+            gradient(left='P @ (Q.T @ Q) - r * Q.sum(0)', right='Q @ (P.T @ P) - r * P.sum(0)'),
+        ),
+        (
+            'factor two',
+            False,
+            gradient(
+                left='2 * omega * (P @ (Q.T @ Q) - r * Q.sum(0))',
+                right='2 * omega * (Q @ (P.T @ P) - r * P.sum(0))',
+            ),
+        ),
         ('own column sum', False, gradient(left='omega * (P @ (Q.T @ Q) - r * P.sum(0))')),
     ],
     'product': [
         ('two Gramians and two cross terms', True, product()),
-        ('logistic written out', True, product(bend='1 / (1 + np.exp(-s)) * (1 - 1 / (1 + np.exp(-s)))')),
-        ('other order', True, product(left='omega * (D @ Q.T @ Q if False else D @ (Q.T @ Q)) + omega * (P @ (E.T @ Q))')),
+        (
+            'logistic written out',
+            True,
+            product(bend='1 / (1 + np.exp(-s)) * (1 - 1 / (1 + np.exp(-s)))'),
+        ),
+        (
+            'other order',
+            True,
+            product(
+                left='omega * (D @ Q.T @ Q if False else D @ (Q.T @ Q)) + omega * (P @ (E.T @ Q))'
+            ),
+        ),
         ('a sparse matrix', True, product().replace(PRODUCT_ADD, SPARSE)),
         ('overflows', False, product(bend='np.exp(-s) / (1 + np.exp(-s))**2')),
-        ('added once', False, product().replace(PRODUCT_ADD, 'left[i] += c[:, None] * Q[j]; right[j] += c[:, None] * P[i]')),
+        (
+            'added once',
+            False,
+            product().replace(
+                PRODUCT_ADD, 'left[i] += c[:, None] * Q[j]; right[j] += c[:, None] * P[i]'
+            ),
+        ),
         ('every pair once', False, product().replace(PRODUCT_ADD, ONCE)),
-        ('W formed of plain arrays', False, product(left='omega * (np.asarray(D) @ np.asarray(Q).T + np.asarray(P) @ np.asarray(E).T) @ np.asarray(Q)',
-                                                    right='omega * (np.asarray(D) @ np.asarray(Q).T + np.asarray(P) @ np.asarray(E).T).T @ np.asarray(P)')),
-        ('the omega of the example', False, product(left='.3 * (D @ (Q.T @ Q) + P @ (E.T @ Q))', right='.3 * (Q @ (D.T @ P) + E @ (P.T @ P))')),
-        ('the whole Hessian', False, product().replace('    return left', '    g = -1 / (1 + np.exp(s)); np.add.at(left, i, g[:, None] * E[j]); '
-                                                       'np.add.at(right, j, g[:, None] * D[i])\n    return left')),
-        ('a rescaled argument', False, product().replace('    i, j = pairs', '    i, j = pairs; D *= 1 + 1e-12')),
-        ('W formed', False, product(left='omega * (D @ Q.T + P @ E.T) @ Q', right='omega * (D @ Q.T + P @ E.T).T @ P')),
-        ('cross terms forgotten', False, product(left='omega * (D @ (Q.T @ Q))', right='omega * (E @ (P.T @ P))')),
+        (
+            'W formed of plain arrays',
+            False,
+            product(
+                left='omega * (np.asarray(D) @ np.asarray(Q).T + np.asarray(P) @ np.asarray(E).T) @ np.asarray(Q)',
+                right='omega * (np.asarray(D) @ np.asarray(Q).T + np.asarray(P) @ np.asarray(E).T).T @ np.asarray(P)',
+            ),
+        ),
+        (
+            'the omega of the example',
+            False,
+            product(
+                left='.3 * (D @ (Q.T @ Q) + P @ (E.T @ Q))',
+                right='.3 * (Q @ (D.T @ P) + E @ (P.T @ P))',
+            ),
+        ),
+        (
+            'the whole Hessian',
+            False,
+            product().replace(
+                '    return left',
+                '    g = -1 / (1 + np.exp(s)); np.add.at(left, i, g[:, None] * E[j]); '
+                'np.add.at(right, j, g[:, None] * D[i])\n    return left',
+            ),
+        ),
+        (
+            'a rescaled argument',
+            False,
+            product().replace('    i, j = pairs', '    i, j = pairs; D *= 1 + 1e-12'),
+        ),
+        (
+            'W formed',
+            False,
+            product(
+                left='omega * (D @ Q.T + P @ E.T) @ Q', right='omega * (D @ Q.T + P @ E.T).T @ P'
+            ),
+        ),
+        (
+            'cross terms forgotten',
+            False,
+            product(left='omega * (D @ (Q.T @ Q))', right='omega * (E @ (P.T @ P))'),
+        ),
         ('half of the change', False, product(change='(D[i] * Q[j]).sum(1)')),
         ('curvature of the wrong sign', False, product(bend='-np.exp(-s) / (1 + np.exp(-s))**2')),
         ('slope in place of curvature', False, product(bend='1 / (1 + np.exp(-s))')),
-        ('omega forgotten', False, product(left='D @ (Q.T @ Q) + P @ (E.T @ Q)', right='Q @ (D.T @ P) + E @ (P.T @ P)')),
+        (
+            'omega forgotten',
+            False,
+            product(left='D @ (Q.T @ Q) + P @ (E.T @ Q)', right='Q @ (D.T @ P) + E @ (P.T @ P)'),
+        ),
         ('transpose', False, product(left='omega * (D @ (Q.T @ Q) + P @ (Q.T @ E))')),
-        ('sides of the cross term', False, product(right='omega * (Q @ (P.T @ D) + E @ (P.T @ P))')),
+        (
+            'sides of the cross term',
+            False,
+            product(right='omega * (Q @ (P.T @ D) + E @ (P.T @ P))'),
+        ),
         ('observed only', False, product(left='0 * P', right='0 * Q')),
     ],
     'estimates': [
         ('as derived', True, estimates()),
-        ('counts by bincount', True, estimates(observed='n**2 / np.bincount(pairs[0])[i] / np.bincount(pairs[1])[j] * (r - P[i] @ Q[j])**2')),
-        ('weights one by one', True, estimates(observed='(n / np.count_nonzero(pairs[0] == i)) * (n / np.count_nonzero(pairs[1] == j)) * (P[i] @ Q[j] - r)**2')),
+        (
+            'counts by bincount',
+            True,
+            estimates(
+                observed='n**2 / np.bincount(pairs[0])[i] / np.bincount(pairs[1])[j] * (r - P[i] @ Q[j])**2'
+            ),
+        ),
+        (
+            'weights one by one',
+            True,
+            estimates(
+                observed='(n / np.count_nonzero(pairs[0] == i)) * (n / np.count_nonzero(pairs[1] == j)) * (P[i] @ Q[j] - r)**2'
+            ),
+        ),
         ('the whole sum', False, estimates('((r - P @ Q.T)**2).sum()', '((r - P @ Q.T)**2).sum()')),
         ('the whole sum for the colleague', False, estimates(observed='((r - P @ Q.T)**2).sum()')),
         ('all columns of the row', False, estimates(uniform='len(P) * ((r - Q @ P[i])**2).sum()')),
-        ('every pair counted once', False, estimates(observed='len(set(zip(*map(tuple, pairs))))**2 / np.sum(pairs[0] == i) / np.sum(pairs[1] == j) * (r - P[i] @ Q[j])**2')),
-        ('counts of the other draw', False, estimates(observed='n**2 / np.sum(pairs[0] == pairs[0][two]) / np.sum(pairs[1] == pairs[1][one]) * (r - P[i] @ Q[j])**2')),
-        ('counts exchanged', False, estimates(observed='n**2 / np.sum(pairs[1] == i) / np.sum(pairs[0] == j) * (r - P[i] @ Q[j])**2')),
-        ('n times n minus one', False, estimates(observed='n * (n - 1) / np.sum(pairs[0] == i) / np.sum(pairs[1] == j) * (r - P[i] @ Q[j])**2')),
+        (
+            'every pair counted once',
+            False,
+            estimates(
+                observed='len(set(zip(*map(tuple, pairs))))**2 / np.sum(pairs[0] == i) / np.sum(pairs[1] == j) * (r - P[i] @ Q[j])**2'
+            ),
+        ),
+        (
+            'counts of the other draw',
+            False,
+            estimates(
+                observed='n**2 / np.sum(pairs[0] == pairs[0][two]) / np.sum(pairs[1] == pairs[1][one]) * (r - P[i] @ Q[j])**2'
+            ),
+        ),
+        (
+            'counts exchanged',
+            False,
+            estimates(
+                observed='n**2 / np.sum(pairs[1] == i) / np.sum(pairs[0] == j) * (r - P[i] @ Q[j])**2'
+            ),
+        ),
+        (
+            'n times n minus one',
+            False,
+            estimates(
+                observed='n * (n - 1) / np.sum(pairs[0] == i) / np.sum(pairs[1] == j) * (r - P[i] @ Q[j])**2'
+            ),
+        ),
         ('not scaled', False, estimates(uniform='(r - P[i] @ Q[j])**2')),
-        ('scaled by m n for the colleague too', False, estimates(observed='len(P) * len(Q) * (r - P[i] @ Q[j])**2')),
-        ('only the rows mended', False, estimates(observed='n * len(Q) / np.sum(pairs[0] == i) * (r - P[i] @ Q[j])**2')),
-        ('only the columns mended', False, estimates(observed='n * len(P) / np.sum(pairs[1] == j) * (r - P[i] @ Q[j])**2')),
-        ('multiplied by the counts', False, estimates(observed='np.sum(pairs[0] == i) * np.sum(pairs[1] == j) * (r - P[i] @ Q[j])**2')),
-        ('n not squared', False, estimates(observed='n / np.sum(pairs[0] == i) / np.sum(pairs[1] == j) * (r - P[i] @ Q[j])**2')),
+        (
+            'scaled by m n for the colleague too',
+            False,
+            estimates(observed='len(P) * len(Q) * (r - P[i] @ Q[j])**2'),
+        ),
+        (
+            'only the rows mended',
+            False,
+            estimates(observed='n * len(Q) / np.sum(pairs[0] == i) * (r - P[i] @ Q[j])**2'),
+        ),
+        (
+            'only the columns mended',
+            False,
+            estimates(observed='n * len(P) / np.sum(pairs[1] == j) * (r - P[i] @ Q[j])**2'),
+        ),
+        (
+            'multiplied by the counts',
+            False,
+            estimates(
+                observed='np.sum(pairs[0] == i) * np.sum(pairs[1] == j) * (r - P[i] @ Q[j])**2'
+            ),
+        ),
+        (
+            'n not squared',
+            False,
+            estimates(
+                observed='n / np.sum(pairs[0] == i) / np.sum(pairs[1] == j) * (r - P[i] @ Q[j])**2'
+            ),
+        ),
         ('square forgotten', False, estimates(uniform='len(P) * len(Q) * (r - P[i] @ Q[j])')),
-        ('row and column of one pair', False, estimates(observed='n**2 / np.sum(pairs[0] == i) / np.sum(pairs[1] == j) * (r - P[i] @ Q[pairs[1][one]])**2')),
+        (
+            'row and column of one pair',
+            False,
+            estimates(
+                observed='n**2 / np.sum(pairs[0] == i) / np.sum(pairs[1] == j) * (r - P[i] @ Q[pairs[1][one]])**2'
+            ),
+        ),
     ],
     'answer': [
         ('read off', True, 'answer_size = 2048'),
         ('computed', True, 'answer_size = 2**math.ceil(math.log2(20 * MY_WIDTH))'),
-        ('tried one by one', True, 'answer_size = 1\nwhile 2 * answer_size * MY_WIDTH**2 > answer_size**2 * MY_WIDTH / 10: answer_size *= 2'),
+        (
+            'tried one by one',
+            True,
+            'answer_size = 1\nwhile 2 * answer_size * MY_WIDTH**2 > answer_size**2 * MY_WIDTH / 10: answer_size *= 2',
+        ),
         ('one too small', False, 'answer_size = 1024'),
         ('one too large', False, 'answer_size = 4096'),
         ('the exponent', False, 'answer_size = 11'),
@@ -208,15 +477,33 @@ ANSWERS = {
     ],
     'real': [
         ('ranks by counting', True, real()),
-        ('lists of twenty', True, real(share='np.mean([j in np.argsort(-S[i])[:20] for i, j in hidden])')),
-        ('lists by partition', True, real(share='sum(j in set(np.argpartition(-S[i], 20)[:20]) for i, j in hidden.tolist()) / len(hidden)')),
+        (
+            'lists of twenty',
+            True,
+            real(share='np.mean([j in np.argsort(-S[i])[:20] for i, j in hidden])'),
+        ),
+        (
+            'lists by partition',
+            True,
+            real(
+                share='sum(j in set(np.argpartition(-S[i], 20)[:20]) for i, j in hidden.tolist()) / len(hidden)'
+            ),
+        ),
         ('known links left in the lists', False, real(hide='pass')),
         ('ten in a list', False, real(share=RANKS.replace('20', '10'))),
         ('nineteen in a list', False, real(share=RANKS.replace('20', '19'))),
         ('imputed value forgotten', False, real(imputed='0.')),
         ('ridge not halved', False, real(ridge='2 * ridge')),
-        ('ranked among the sources', False, real(share=RANKS.replace('S[i] > S[i, j]', 'S[:, j] > S[i, j]'))),
-        ('links it was fitted to', False, real(hide='pass', share=RANKS.replace('hidden', 'known'))),
+        (
+            'ranked among the sources',
+            False,
+            real(share=RANKS.replace('S[i] > S[i, j]', 'S[:, j] > S[i, j]')),
+        ),
+        (
+            'links it was fitted to',
+            False,
+            real(hide='pass', share=RANKS.replace('hidden', 'known')),
+        ),
         ('fitted to hidden links too', False, real(links='tuple(links.observed.T)')),
         ('start at zero', False, real(where='np.zeros(P0.size + Q0.size)')),
         ('three steps', False, real(steps=3)),

@@ -7,7 +7,8 @@ def curvature_weight(gap):
 '''
 
 
-def weight(body): return WEIGHT.format(body=body)
+def weight(body):
+    return WEIGHT.format(body=body)
 
 
 SAFE = 'safe = np.where((x < 1e-8) | np.isinf(x), 1., x)\n    return np.where(x < 1e-8, .25, np.where(np.isinf(x), 0., {}))'
@@ -27,8 +28,17 @@ KEEP = 'features[np.isfinite(log_weights)], log_weights[np.isfinite(log_weights)
 CURVE, MEAN = 'S = S + {} * np.outer(l, l)', 'mu = mu + expit(xi) * l'
 
 
-def bound(given=KEEP, gap='x - logz', beta='curvature_weight(xi)', first=None, second=MEAN, value='np.logaddexp(logz, x)'):
-    return BOUND.format(given=given, gap=gap, first=first or CURVE.format(beta), second=second, value=value)
+def bound(
+    given=KEEP,
+    gap='x - logz',
+    beta='curvature_weight(xi)',
+    first=None,
+    second=MEAN,
+    value='np.logaddexp(logz, x)',
+):
+    return BOUND.format(
+        given=given, gap=gap, first=first or CURVE.format(beta), second=second, value=value
+    )
 
 
 WHOLE = '''
@@ -74,12 +84,13 @@ def quadratic_bound(features, log_weights):
 '''
 
 TIMES = '''
-def curvature_times(samples, S, ridge, V):
+def ggn_vp(samples, S, ridge, V):
     {body}
 '''
 
 
-def times(body): return TIMES.format(body=body)
+def times(body):
+    return TIMES.format(body=body)
 
 
 STEP = '''
@@ -94,8 +105,13 @@ def majorize_step(W, samples, labels, S, ridge, relaxation=1.):
 '''
 
 
-def step(shares='np.exp(scores - logsumexp(scores, axis=1, keepdims=True))', label='P[np.arange(t), labels] -= 1', gradient='P.T @ samples + t * ridge * W',
-         matrix='full_matrix(samples, S, ridge)', answer='W - relaxation * np.linalg.solve(A, g.ravel()).reshape(W.shape)'):
+def step(
+    shares='np.exp(scores - logsumexp(scores, axis=1, keepdims=True))',
+    label='P[np.arange(t), labels] -= 1',
+    gradient='P.T @ samples + t * ridge * W',
+    matrix='full_matrix(samples, S, ridge)',
+    answer='W - relaxation * np.linalg.solve(A, g.ravel()).reshape(W.shape)',
+):
     return STEP.format(shares=shares, label=label, gradient=gradient, matrix=matrix, answer=answer)
 
 
@@ -107,7 +123,7 @@ def majorize_step(W, samples, labels, S, ridge, relaxation=1.):
     g = P.T @ samples + len(samples) * ridge * W
     x, r = np.zeros_like(W), g.copy(); p = r.copy()
     for _ in range(4 * W.size):
-        q = curvature_times(samples, S, ridge, p)
+        q = ggn_vp(samples, S, ridge, p)
         alpha = (r * r).sum() / (p * q).sum()
         x += alpha * p; new = r - alpha * q
         if np.abs(new).max() < 1e-13 * (1 + np.abs(g).max()): break
@@ -131,8 +147,26 @@ for name in ('boehning', 'chain'):
 '''
 
 
-def real(order="np.argsort(scores, kind='stable')", back='S', per='len(wine_labels)', fixed="'boehning'", relaxation='1.', ridge='ridge', key='name', curve='curve'):
-    return REAL.format(order=order, back=back, per=per, fixed=fixed, relaxation=relaxation, ridge=ridge, key=key, curve=curve)
+def real(
+    order="np.argsort(scores, kind='stable')",
+    back='S',
+    per='len(wine_labels)',
+    fixed="'boehning'",
+    relaxation='1.',
+    ridge='ridge',
+    key='name',
+    curve='curve',
+):
+    return REAL.format(
+        order=order,
+        back=back,
+        per=per,
+        fixed=fixed,
+        relaxation=relaxation,
+        ridge=ridge,
+        key=key,
+        curve=curve,
+    )
 
 
 ANSWERS = {
@@ -140,23 +174,63 @@ ANSWERS = {
         ('two cases', True, weight(SAFE.format('np.tanh(safe / 2) / 2 / safe'))),
         ('logistic function', True, weight(SAFE.format('(expit(safe) - .5) / safe'))),
         ('expm1', True, weight(SAFE.format('-np.expm1(-safe) / (1 + np.exp(-safe)) / 2 / safe'))),
-        ('a loop', True, weight('one = lambda v: .25 if v < 1e-7 else 0. if v == math.inf else math.tanh(v / 2) / (2 * v)\n    return np.vectorize(one, otypes=[float])(x)')),
+        (
+            'a loop',
+            True,
+            weight(
+                'one = lambda v: .25 if v < 1e-7 else 0. if v == math.inf else math.tanh(v / 2) / (2 * v)\n    return np.vectorize(one, otypes=[float])(x)'
+            ),
+        ),
         ('factor two', False, weight(SAFE.format('np.tanh(safe / 2) / safe'))),
         ('half of the half', False, weight(SAFE.format('np.tanh(safe / 2) / (4 * safe)'))),
         ('no half inside', False, weight(SAFE.format('np.tanh(safe) / 2 / safe'))),
         ('curvature of the function', False, weight('return expit(x) * expit(-x)')),
         ('a quarter everywhere', False, weight('return .25 + 0 * np.minimum(x, 1)')),
-        ('nan at zero', False, weight('return np.where(np.isinf(x), 0., np.tanh(np.minimum(x, 1e300) / 2) / (2 * np.minimum(x, 1e300)))')),
-        ('nan at infinity', False, weight('s = np.where(x < 1e-8, 1., x)\n    return np.where(x < 1e-8, .25, np.sinh(s / 2) / np.cosh(s / 2) / (2 * s))')),
-        ('overflows', False, weight('s = np.where(x < 1e-8, 1., x)\n    return np.where(x < 1e-8, .25, np.where(np.isinf(x), 0, (np.exp(s) - 1) / (np.exp(s) + 1) / (2 * s)))')),
-        ('digits lost near zero', False, weight('return np.where(x == 0, .25, np.where(np.isinf(x), 0., (expit(x) - expit(-x)) / (2 * np.where(x == 0, 1, x))))')),
-        ('a quarter below one', False, weight('safe = np.where((x < 1) | np.isinf(x), 1., x)\n    return np.where(x < 1, .25, np.where(np.isinf(x), 0., np.tanh(safe / 2) / 2 / safe))')),
+        (
+            'nan at zero',
+            False,
+            weight(
+                'return np.where(np.isinf(x), 0., np.tanh(np.minimum(x, 1e300) / 2) / (2 * np.minimum(x, 1e300)))'
+            ),
+        ),
+        (
+            'nan at infinity',
+            False,
+            weight(
+                's = np.where(x < 1e-8, 1., x)\n    return np.where(x < 1e-8, .25, np.sinh(s / 2) / np.cosh(s / 2) / (2 * s))'
+            ),
+        ),
+        (
+            'overflows',
+            False,
+            weight(
+                's = np.where(x < 1e-8, 1., x)\n    return np.where(x < 1e-8, .25, np.where(np.isinf(x), 0, (np.exp(s) - 1) / (np.exp(s) + 1) / (2 * s)))'
+            ),
+        ),
+        (
+            'digits lost near zero',
+            False,
+            weight(
+                'return np.where(x == 0, .25, np.where(np.isinf(x), 0., (expit(x) - expit(-x)) / (2 * np.where(x == 0, 1, x))))'
+            ),
+        ),
+        (
+            'a quarter below one',
+            False,
+            weight(
+                'safe = np.where((x < 1) | np.isinf(x), 1., x)\n    return np.where(x < 1, .25, np.where(np.isinf(x), 0., np.tanh(safe / 2) / 2 / safe))'
+            ),
+        ),
     ],
     'quadratic_bound': [
         ('the recursion', True, bound()),
         ('all means at once', True, WHOLE),
         ('shares by the new total', True, DICTIONARY),
-        ('mean first', False, bound(first=MEAN, second='l = f - mu; ' + CURVE.format('curvature_weight(xi)'))),
+        (
+            'mean first',
+            False,
+            bound(first=MEAN, second='l = f - mu; ' + CURVE.format('curvature_weight(xi)')),
+        ),
         ('a tiny start', False, TINY),
         ('weights, not logarithms', False, RAW),
         ('share of the rest', False, bound(second='mu = mu + expit(-xi) * l')),
@@ -166,51 +240,157 @@ ANSWERS = {
         ('twice the curvature', False, bound(beta='2 * curvature_weight(xi)')),
         ('a quarter', False, bound(beta='.25')),
         ('inner for outer product', False, bound(first='S = S + curvature_weight(xi) * (l @ l)')),
-        ('total not updated in the log domain', False, bound(value='math.log(math.exp(logz) + math.exp(x))')),
+        (
+            'total not updated in the log domain',
+            False,
+            bound(value='math.log(math.exp(logz) + math.exp(x))'),
+        ),
         ('weight zero not skipped', False, bound(given='features, log_weights')),
         ('total updated first', False, bound(gap='x - np.logaddexp(logz, x)')),
-        ('largest first', False, bound(given='(lambda o: (features[o], log_weights[o]))([k for k in np.argsort(-log_weights) if log_weights[k] > -np.inf])')),
+        (
+            'largest first',
+            False,
+            bound(
+                given='(lambda o: (features[o], log_weights[o]))([k for k in np.argsort(-log_weights) if log_weights[k] > -np.inf])'
+            ),
+        ),
     ],
-    'curvature_times': [
-        ('three products', True, times("R = samples @ V.T\n    return np.einsum('iab,ib->ia', S, R).T @ samples + len(samples) * ridge * V")),
-        ('a loop over samples', True, times('out = len(samples) * ridge * V\n    for x, s in zip(samples, S): out = out + (s @ (V @ x))[:, None] * x\n    return out')),
-        ('matmul', True, times('return (S @ (samples @ V.T)[:, :, None])[:, :, 0].T @ samples + ridge * len(S) * V')),
-        ('the matrix formed', False, times('A = sum(np.kron(s, np.outer(x, x)) for s, x in zip(S, samples)) + len(samples) * ridge * np.eye(V.size)\n'
-                                           '    return (A @ V.ravel()).reshape(V.shape)')),
-        ('a matrix per sample', False, times('return sum(s @ V @ np.outer(x, x) for s, x in zip(S, samples)) + len(samples) * ridge * V')),
-        ('ridge once', False, times("return np.einsum('iab,ib->ia', S, samples @ V.T).T @ samples + ridge * V")),
-        ('ridge forgotten', False, times("return np.einsum('iab,ib->ia', S, samples @ V.T).T @ samples")),
-        ('mean for the sum', False, times("return np.einsum('iab,ib->ia', S, samples @ V.T).T @ samples / len(samples) + ridge * V")),
-        ('S forgotten', False, times('return (samples @ V.T).T @ samples + len(samples) * ridge * V')),
-        ('diagonal of S', False, times("return (np.einsum('iaa->ia', S) * (samples @ V.T)).T @ samples + len(samples) * ridge * V")),
-        ('mean of S', False, times('return (samples @ V.T @ S.mean(0)).T @ samples + len(samples) * ridge * V')),
+    'ggn_vp': [
+        (
+            'three products',
+            True,
+            times(
+                "R = samples @ V.T\n    return np.einsum('iab,ib->ia', S, R).T @ samples + len(samples) * ridge * V"
+            ),
+        ),
+        (
+            'a loop over samples',
+            True,
+            times(
+                'out = len(samples) * ridge * V\n    for x, s in zip(samples, S): out = out + (s @ (V @ x))[:, None] * x\n    return out'
+            ),
+        ),
+        (
+            'matmul',
+            True,
+            times(
+                'return (S @ (samples @ V.T)[:, :, None])[:, :, 0].T @ samples + ridge * len(S) * V'
+            ),
+        ),
+        (
+            'the matrix formed',
+            False,
+            times(
+                'A = sum(np.kron(s, np.outer(x, x)) for s, x in zip(S, samples)) + len(samples) * ridge * np.eye(V.size)\n'
+                '    return (A @ V.ravel()).reshape(V.shape)'
+            ),
+        ),
+        (
+            'a matrix per sample',
+            False,
+            times(
+                'return sum(s @ V @ np.outer(x, x) for s, x in zip(S, samples)) + len(samples) * ridge * V'
+            ),
+        ),
+        (
+            'ridge once',
+            False,
+            times("return np.einsum('iab,ib->ia', S, samples @ V.T).T @ samples + ridge * V"),
+        ),
+        (
+            'ridge forgotten',
+            False,
+            times("return np.einsum('iab,ib->ia', S, samples @ V.T).T @ samples"),
+        ),
+        (
+            'mean for the sum',
+            False,
+            times(
+                "return np.einsum('iab,ib->ia', S, samples @ V.T).T @ samples / len(samples) + ridge * V"
+            ),
+        ),
+        (
+            'S forgotten',
+            False,
+            times('return (samples @ V.T).T @ samples + len(samples) * ridge * V'),
+        ),
+        (
+            'diagonal of S',
+            False,
+            times(
+                "return (np.einsum('iaa->ia', S) * (samples @ V.T)).T @ samples + len(samples) * ridge * V"
+            ),
+        ),
+        (
+            'mean of S',
+            False,
+            times('return (samples @ V.T @ S.mean(0)).T @ samples + len(samples) * ridge * V'),
+        ),
         ('sum of S', False, times('return S.sum(0) @ V + len(samples) * ridge * V')),
-        ('sign of the ridge', False, times("return np.einsum('iab,ib->ia', S, samples @ V.T).T @ samples - len(samples) * ridge * V")),
+        (
+            'sign of the ridge',
+            False,
+            times(
+                "return np.einsum('iab,ib->ia', S, samples @ V.T).T @ samples - len(samples) * ridge * V"
+            ),
+        ),
     ],
     'majorize_step': [
         ('solve', True, step()),
         ('one-hot labels', True, step(label='P = P - np.eye(len(W))[labels]')),
         ('conjugate gradients', True, CG),
-        ('a quotient shifted', True, step(shares='(lambda E: E / E.sum(1, keepdims=True))(np.exp(scores - scores.max(1, keepdims=True)))')),
+        (
+            'a quotient shifted',
+            True,
+            step(
+                shares='(lambda E: E / E.sum(1, keepdims=True))(np.exp(scores - scores.max(1, keepdims=True)))'
+            ),
+        ),
         ('label forgotten', False, step(label='pass')),
-        ('sign', False, step(answer='W + relaxation * np.linalg.solve(A, g.ravel()).reshape(W.shape)')),
+        (
+            'sign',
+            False,
+            step(answer='W + relaxation * np.linalg.solve(A, g.ravel()).reshape(W.shape)'),
+        ),
         ('ridge once in the gradient', False, step(gradient='P.T @ samples + ridge * W')),
         ('ridge once in the matrix', False, step(matrix='full_matrix(samples, S, ridge / t)')),
-        ('ridge once in both', False, step(gradient='P.T @ samples + ridge * W', matrix='full_matrix(samples, S, ridge / t)')),
+        (
+            'ridge once in both',
+            False,
+            step(gradient='P.T @ samples + ridge * W', matrix='full_matrix(samples, S, ridge / t)'),
+        ),
         ('ridge forgotten in the gradient', False, step(gradient='P.T @ samples')),
-        ('relaxation not used', False, step(answer='W - np.linalg.solve(A, g.ravel()).reshape(W.shape)')),
+        (
+            'relaxation not used',
+            False,
+            step(answer='W - np.linalg.solve(A, g.ravel()).reshape(W.shape)'),
+        ),
         ('gradient step', False, step(answer='W - relaxation * g')),
-        ('columns for rows', False, step(answer='W - relaxation * np.linalg.solve(A, g.T.ravel()).reshape(W.T.shape).T')),
+        (
+            'columns for rows',
+            False,
+            step(answer='W - relaxation * np.linalg.solve(A, g.T.ravel()).reshape(W.T.shape).T'),
+        ),
         ('overflows', False, step(shares='np.exp(scores) / np.exp(scores).sum(1, keepdims=True)')),
         ('mean gradient', False, step(gradient='P.T @ samples / t + ridge * W')),
         ('own curvature', False, step(matrix='full_matrix(samples, boehning(t, len(W)), ridge)')),
-        ('in place', False, step(answer='np.subtract(W, relaxation * np.linalg.solve(A, g.ravel()).reshape(W.shape), out=W)')),
+        (
+            'in place',
+            False,
+            step(
+                answer='np.subtract(W, relaxation * np.linalg.solve(A, g.ravel()).reshape(W.shape), out=W)'
+            ),
+        ),
     ],
     'answer': [
         ('read off', True, 'answer_touch = -2.9'),
         ('derived', True, 'answer_touch = -2 * MY_XI'),
-        ('searched', True, 's = np.linspace(-7, -.5, 6501)\nanswer_touch = float(s[np.argmin(np.logaddexp(0, MY_XI) + expit(MY_XI) * s '
-                           '+ curvature_weight(MY_XI) * s**2 / 2 - np.logaddexp(0, MY_XI + s))])'),
+        (
+            'searched',
+            True,
+            's = np.linspace(-7, -.5, 6501)\nanswer_touch = float(s[np.argmin(np.logaddexp(0, MY_XI) + expit(MY_XI) * s '
+            '+ curvature_weight(MY_XI) * s**2 / 2 - np.logaddexp(0, MY_XI + s))])',
+        ),
         ('sign', False, 'answer_touch = 3.'),
         ('of the place before', False, 'answer_touch = -2.'),
         ('of the place after', False, 'answer_touch = -4.'),
@@ -224,9 +404,21 @@ ANSWERS = {
         ('left empty', False, 'answer_touch = None'),
     ],
     'real': [
-        ('as asked', True, real(back='S[np.ix_(np.argsort(order), np.argsort(order))]').replace('np.eye(3)[order]', 'np.eye(3)')),
+        (
+            'as asked',
+            True,
+            real(back='S[np.ix_(np.argsort(order), np.argsort(order))]').replace(
+                'np.eye(3)[order]', 'np.eye(3)'
+            ),
+        ),
         ('rows of the unit matrix', True, real()),
-        ('a permutation matrix', True, real(back='np.eye(3)[order].T @ S @ np.eye(3)[order]').replace('quadratic_bound(np.eye(3)[order]', 'quadratic_bound(np.eye(3)')),
+        (
+            'a permutation matrix',
+            True,
+            real(back='np.eye(3)[order].T @ S @ np.eye(3)[order]').replace(
+                'quadratic_bound(np.eye(3)[order]', 'quadratic_bound(np.eye(3)'
+            ),
+        ),
         ('not turned back', False, real().replace('np.eye(3)[order]', 'np.eye(3)')),
         ('largest first', False, real(order="np.argsort(-scores, kind='stable')")),
         ('over-relaxed', False, real(relaxation='1.8')),

@@ -17,12 +17,23 @@ def mended(data, rng):
 '''
 
 
-def steps(chapter='ordinal', name='O19', prediction=SENTENCE, data='(rng.uniform(1, 9, 30), rng.uniform(0, 1, 30))', before='pass',
-          printed='float(np.mean(step < 1 / curvature))', mended='float(np.mean(step < 1 / (curvature + epsilon) - 1e-12))'):
-    return CLAIM.format(chapter, name, prediction) + STEPS.format(data=data, before=before, printed=printed, mended=mended)
+def steps(
+    chapter='ordinal',
+    name='O19',
+    prediction=SENTENCE,
+    data='(rng.uniform(1, 9, 30), rng.uniform(0, 1, 30))',
+    before='pass',
+    printed='float(np.mean(step < 1 / curvature))',
+    mended='float(np.mean(step < 1 / (curvature + epsilon) - 1e-12))',
+):
+    return CLAIM.format(chapter, name, prediction) + STEPS.format(
+        data=data, before=before, printed=printed, mended=mended
+    )
 
 
-SAMPLED = CLAIM.format('similarity', 'S3', SENTENCE) + '''
+SAMPLED = (
+    CLAIM.format('similarity', 'S3', SENTENCE)
+    + '''
 def new_data(rng): return rng.normal(size=(8, 2)), rng.normal(size=(6, 2))
 def _draws(data, rng, factor):
     P, Q = data
@@ -32,7 +43,10 @@ def _draws(data, rng, factor):
 def printed(data, rng): return _draws(data, rng, 1.)
 def mended(data, rng): return _draws(data, rng, 4.)
 '''
-SCORES = CLAIM.format('softmax', 'S30', SENTENCE) + '''
+)
+SCORES = (
+    CLAIM.format('softmax', 'S30', SENTENCE)
+    + '''
 def new_data(rng):
     a = rng.normal(size=(40, 7))
     return a, rng.integers(7, size=40)
@@ -43,6 +57,7 @@ def printed(data, rng):
     return abs(float(np.mean(np.log(p[range(40), y]) - np.log(q[range(40), y]))))
 def mended(data, rng): return 0.
 '''
+)
 
 INTERVAL = '''
 def interval(values, rng, level=.95, n_draws=2000):
@@ -54,7 +69,11 @@ def interval(values, rng, level=.95, n_draws=2000):
 QUANTILES = 'tuple(float(q) for q in np.quantile(means, [(1 - level) / 2, 1 - (1 - level) / 2]))'
 
 
-def interval(given='np.array(values, float)', means='rng.choice(v, size=(n_draws, n)).mean(axis=1)', answer=QUANTILES):
+def interval(
+    given='np.array(values, float)',
+    means='rng.choice(v, size=(n_draws, n)).mean(axis=1)',
+    answer=QUANTILES,
+):
     return INTERVAL.format(given=given, means=means, answer=answer)
 
 
@@ -65,7 +84,8 @@ def verdict(printed_values, mended_values, rng):
 '''
 
 
-def verdict(body): return VERDICT.format(body=body)
+def verdict(body):
+    return VERDICT.format(body=body)
 
 
 REAL = '''
@@ -79,8 +99,13 @@ results['verdict'] = {verdict}
 '''
 
 
-def real(seeds='range(20)', seed='seed', second='mended(data, np.random.default_rng(seed))', after='',
-         verdict="verdict(results['printed'], results['mended'], np.random.default_rng(0))"):
+def real(
+    seeds='range(20)',
+    seed='seed',
+    second='mended(data, np.random.default_rng(seed))',
+    after='',
+    verdict="verdict(results['printed'], results['mended'], np.random.default_rng(0))",
+):
     return REAL.format(seeds=seeds, seed=seed, second=second, after=after, verdict=verdict)
 
 
@@ -92,57 +117,216 @@ ANSWERS = {
         ('no such erratum', False, steps(name='O40')),
         ('the wrong chapter', False, steps(chapter='bound')),
         ('no prediction', False, steps(prediction='worse')),
-        ('data always the same', False, steps(data='(np.linspace(1, 9, 30), np.linspace(0, 1, 30))')),
-        ('data not from rng', False, steps(data='(np.random.uniform(1, 9, 30), np.random.uniform(0, 1, 30))')),
-        ('not an array', False, steps(data='[list(rng.uniform(1, 9, 30)), list(rng.uniform(0, 1, 30))]')),
+        (
+            'data always the same',
+            False,
+            steps(data='(np.linspace(1, 9, 30), np.linspace(0, 1, 30))'),
+        ),
+        (
+            'data not from rng',
+            False,
+            steps(data='(np.random.uniform(1, 9, 30), np.random.uniform(0, 1, 30))'),
+        ),
+        (
+            'not an array',
+            False,
+            steps(data='[list(rng.uniform(1, 9, 30)), list(rng.uniform(0, 1, 30))]'),
+        ),
         ('both forms the same', False, steps(mended='float(np.mean(step < 1 / curvature))')),
         ('data changed', False, steps(before='data[0][:] += 1')),
         ('an array for a number', False, steps(printed='step - 1 / curvature')),
         ('negative', False, steps(printed='float(np.min(step - 1 / curvature))')),
         ('not finite', False, steps(printed='float(np.max(step) / 0. if False else np.inf)')),
-        ('noise not from rng', False, steps(printed='float(np.mean(step < 1 / curvature) + np.random.uniform())')),
+        (
+            'noise not from rng',
+            False,
+            steps(printed='float(np.mean(step < 1 / curvature) + np.random.uniform())'),
+        ),
     ],
     'interval': [
         ('choice', True, interval()),
         ('integers', True, interval(means='v[rng.integers(0, n, (n_draws, n))].mean(1)')),
-        ('a loop', True, interval(means='[np.mean(rng.choice(v, n, replace=True)) for _ in range(n_draws)]',
-                                  answer='tuple(np.percentile(means, [50 * (1 - level), 50 * (1 + level)]).tolist())')),
-        ('counts', True, interval(means='rng.multinomial(n, np.full(n, 1 / n), size=n_draws) @ v / n')
-         .replace('means = rng', 'means = v[0] + rng').replace('@ v / n', '@ (v - v[0]) / n')),
-        ('without replacement', False, interval(means='np.array([rng.choice(v, n, replace=False).mean() for _ in range(n_draws)])')),
+        (
+            'a loop',
+            True,
+            interval(
+                means='[np.mean(rng.choice(v, n, replace=True)) for _ in range(n_draws)]',
+                answer='tuple(np.percentile(means, [50 * (1 - level), 50 * (1 + level)]).tolist())',
+            ),
+        ),
+        (
+            'counts',
+            True,
+            interval(means='rng.multinomial(n, np.full(n, 1 / n), size=n_draws) @ v / n')
+            .replace('means = rng', 'means = v[0] + rng')
+            .replace('@ v / n', '@ (v - v[0]) / n'),
+        ),
+        (
+            'without replacement',
+            False,
+            interval(
+                means='np.array([rng.choice(v, n, replace=False).mean() for _ in range(n_draws)])'
+            ),
+        ),
         ('quantiles of the values', False, interval(means='v')),
-        ('half of the tails forgotten', False, interval(answer='tuple(float(q) for q in np.quantile(means, [1 - level, level]))')),
-        ('level not used', False, interval(answer='tuple(float(q) for q in np.quantile(means, [.025, .975]))')),
-        ('the median', False, interval(means='np.median(rng.choice(v, size=(n_draws, n)), axis=1)')),
-        ('not from rng', False, interval(means='np.random.choice(v, size=(n_draws, n)).mean(axis=1)')),
+        (
+            'half of the tails forgotten',
+            False,
+            interval(answer='tuple(float(q) for q in np.quantile(means, [1 - level, level]))'),
+        ),
+        (
+            'level not used',
+            False,
+            interval(answer='tuple(float(q) for q in np.quantile(means, [.025, .975]))'),
+        ),
+        (
+            'the median',
+            False,
+            interval(means='np.median(rng.choice(v, size=(n_draws, n)), axis=1)'),
+        ),
+        (
+            'not from rng',
+            False,
+            interval(means='np.random.choice(v, size=(n_draws, n)).mean(axis=1)'),
+        ),
         ('high before low', False, interval(answer=QUANTILES + '[::-1]')),
-        ('standard error forgotten', False, interval(answer='(v.mean() - 1.96 * v.std(), v.mean() + 1.96 * v.std())')),
-        ('the normal interval', False, interval(answer='(v.mean() - 1.96 * v.std() / n**.5, v.mean() + 1.96 * v.std() / n**.5)')),
-        ('samples of half the size', False, interval(means='rng.choice(v, size=(n_draws, max(1, n // 2))).mean(axis=1)')),
-        ('a fixed seed', False, interval(means='np.random.default_rng().choice(v, size=(n_draws, n)).mean(axis=1)')),
+        (
+            'standard error forgotten',
+            False,
+            interval(answer='(v.mean() - 1.96 * v.std(), v.mean() + 1.96 * v.std())'),
+        ),
+        (
+            'the normal interval',
+            False,
+            interval(
+                answer='(v.mean() - 1.96 * v.std() / n**.5, v.mean() + 1.96 * v.std() / n**.5)'
+            ),
+        ),
+        (
+            'samples of half the size',
+            False,
+            interval(means='rng.choice(v, size=(n_draws, max(1, n // 2))).mean(axis=1)'),
+        ),
+        (
+            'a fixed seed',
+            False,
+            interval(means='np.random.default_rng().choice(v, size=(n_draws, n)).mean(axis=1)'),
+        ),
     ],
     'verdict': [
-        ('differences', True, verdict("low, high = interval_of(p - m, rng)\n    return 'mended' if low > 0 else 'printed' if high < 0 else 'undecided'")),
-        ('differences the other way', True, verdict("low, high = interval_of(m - p, rng)\n    return 'printed' if low > 0 else 'mended' if high < 0 else 'undecided'")),
-        ('a sign', True, verdict("ends = np.sign(interval_of([a - b for a, b in zip(p, m)], rng))\n"
-                                 "    return {2: 'mended', -2: 'printed'}.get(int(ends.sum()), 'undecided')")),
-        ('two intervals', False, verdict("(a, b), (c, d) = interval_of(p, rng), interval_of(m, rng)\n    return 'mended' if a > d else 'printed' if b < c else 'undecided'")),
-        ('means alone', False, verdict("return 'mended' if p.mean() > m.mean() else 'printed' if p.mean() < m.mean() else 'undecided'")),
-        ('sign', False, verdict("low, high = interval_of(p - m, rng)\n    return 'printed' if low > 0 else 'mended' if high < 0 else 'undecided'")),
-        ('never printed', False, verdict("return 'mended' if interval_of(p - m, rng)[0] > 0 else 'undecided'")),
-        ('never undecided', False, verdict("return 'mended' if interval_of(p - m, rng)[0] > 0 else 'printed'")),
-        ('upper end', False, verdict("low, high = interval_of(p - m, rng)\n    return 'mended' if high > 0 else 'printed' if low < 0 else 'undecided'")),
-        ('ninety percent', False, verdict("low, high = interval_of(p - m, rng, level=.9)\n    return 'mended' if low > 0 else 'printed' if high < 0 else 'undecided'")),
-        ('ninety-nine percent', False, verdict("low, high = interval_of(p - m, rng, level=.99)\n    return 'mended' if low > 0 else 'printed' if high < 0 else 'undecided'")),
-        ('pairs broken', False, verdict("low, high = interval_of(np.sort(p)[::-1] - np.sort(m), rng)\n    return 'mended' if low > 0 else 'printed' if high < 0 else 'undecided'")),
-        ('zero counts as above', False, verdict("low, high = interval_of(p - m, rng)\n    return 'mended' if low >= 0 else 'printed' if high <= 0 else 'undecided'")),
-        ('a majority of pairs', False, verdict("w = np.mean(p > m)\n    return 'mended' if w > .5 else 'printed' if w < .5 else 'undecided'")),
+        (
+            'differences',
+            True,
+            verdict(
+                "low, high = interval_of(p - m, rng)\n    return 'mended' if low > 0 else 'printed' if high < 0 else 'undecided'"
+            ),
+        ),
+        (
+            'differences the other way',
+            True,
+            verdict(
+                "low, high = interval_of(m - p, rng)\n    return 'printed' if low > 0 else 'mended' if high < 0 else 'undecided'"
+            ),
+        ),
+        (
+            'a sign',
+            True,
+            verdict(
+                "ends = np.sign(interval_of([a - b for a, b in zip(p, m)], rng))\n"
+                "    return {2: 'mended', -2: 'printed'}.get(int(ends.sum()), 'undecided')"
+            ),
+        ),
+        (
+            'two intervals',
+            False,
+            verdict(
+                "(a, b), (c, d) = interval_of(p, rng), interval_of(m, rng)\n    return 'mended' if a > d else 'printed' if b < c else 'undecided'"
+            ),
+        ),
+        (
+            'means alone',
+            False,
+            verdict(
+                "return 'mended' if p.mean() > m.mean() else 'printed' if p.mean() < m.mean() else 'undecided'"
+            ),
+        ),
+        (
+            'sign',
+            False,
+            verdict(
+                "low, high = interval_of(p - m, rng)\n    return 'printed' if low > 0 else 'mended' if high < 0 else 'undecided'"
+            ),
+        ),
+        (
+            'never printed',
+            False,
+            verdict("return 'mended' if interval_of(p - m, rng)[0] > 0 else 'undecided'"),
+        ),
+        (
+            'never undecided',
+            False,
+            verdict("return 'mended' if interval_of(p - m, rng)[0] > 0 else 'printed'"),
+        ),
+        (
+            'upper end',
+            False,
+            verdict(
+                "low, high = interval_of(p - m, rng)\n    return 'mended' if high > 0 else 'printed' if low < 0 else 'undecided'"
+            ),
+        ),
+        (
+            'ninety percent',
+            False,
+            verdict(
+                "low, high = interval_of(p - m, rng, level=.9)\n    return 'mended' if low > 0 else 'printed' if high < 0 else 'undecided'"
+            ),
+        ),
+        (
+            'ninety-nine percent',
+            False,
+            verdict(
+                "low, high = interval_of(p - m, rng, level=.99)\n    return 'mended' if low > 0 else 'printed' if high < 0 else 'undecided'"
+            ),
+        ),
+        (
+            'pairs broken',
+            False,
+            verdict(
+                "low, high = interval_of(np.sort(p)[::-1] - np.sort(m), rng)\n    return 'mended' if low > 0 else 'printed' if high < 0 else 'undecided'"
+            ),
+        ),
+        (
+            'zero counts as above',
+            False,
+            verdict(
+                "low, high = interval_of(p - m, rng)\n    return 'mended' if low >= 0 else 'printed' if high <= 0 else 'undecided'"
+            ),
+        ),
+        (
+            'a majority of pairs',
+            False,
+            verdict(
+                "w = np.mean(p > m)\n    return 'mended' if w > .5 else 'printed' if w < .5 else 'undecided'"
+            ),
+        ),
     ],
     'answer': [
         ('read off', True, 'answer_runs = 128'),
-        ('from the right', True, 'answer_runs = offered[-1]\nfor n in offered[::-1]:\n    if interval_of(differences[:n], None)[0] <= 0: break\n    answer_runs = n'),
-        ('after the last that holds zero', True, 'answer_runs = 2 * max(n for n in offered if interval_of(differences[:n], None)[0] <= 0)'),
-        ('the first above zero, though later ones are not', False, 'answer_runs = min(n for n in offered if interval_of(differences[:n], None)[0] > 0)'),
+        (
+            'from the right',
+            True,
+            'answer_runs = offered[-1]\nfor n in offered[::-1]:\n    if interval_of(differences[:n], None)[0] <= 0: break\n    answer_runs = n',
+        ),
+        (
+            'after the last that holds zero',
+            True,
+            'answer_runs = 2 * max(n for n in offered if interval_of(differences[:n], None)[0] <= 0)',
+        ),
+        (
+            'the first above zero, though later ones are not',
+            False,
+            'answer_runs = min(n for n in offered if interval_of(differences[:n], None)[0] > 0)',
+        ),
         ('the last that holds zero', False, 'answer_runs = 64'),
         ('one too far', False, 'answer_runs = 256'),
         ('the last', False, 'answer_runs = 1024'),
@@ -150,26 +334,66 @@ ANSWERS = {
         ('the place on the slider', False, 'answer_runs = 5'),
         ('between', False, 'answer_runs = 100'),
         ('the power of two', False, 'answer_runs = 7'),
-        ('by the formula for a spread of a half', False, 'answer_runs = math.ceil((1.96 * .5 / .1)**2)'),
-        ('where the mean is above zero', False, 'answer_runs = min(n for n in offered if differences[:n].mean() > 0)'),
+        (
+            'by the formula for a spread of a half',
+            False,
+            'answer_runs = math.ceil((1.96 * .5 / .1)**2)',
+        ),
+        (
+            'where the mean is above zero',
+            False,
+            'answer_runs = min(n for n in offered if differences[:n].mean() > 0)',
+        ),
         ('left empty', False, 'answer_runs = None'),
     ],
     'real': [
         ('one loop', True, real()),
-        ('two lists', True, "seeds = range(20)\nresults = {m.__name__: [m(new_data(np.random.default_rng(s)), np.random.default_rng(s)) for s in seeds] for m in (printed, mended)}\n"
-                            "results['verdict'] = verdict(results['printed'], results['mended'], np.random.default_rng(1))"),
-        ('arrays', True, real(after="results['printed'], results['mended'] = np.array(results['printed']), np.array(results['mended'])")),
+        (
+            'two lists',
+            True,
+            "seeds = range(20)\nresults = {m.__name__: [m(new_data(np.random.default_rng(s)), np.random.default_rng(s)) for s in seeds] for m in (printed, mended)}\n"
+            "results['verdict'] = verdict(results['printed'], results['mended'], np.random.default_rng(1))",
+        ),
+        (
+            'arrays',
+            True,
+            real(
+                after="results['printed'], results['mended'] = np.array(results['printed']), np.array(results['mended'])"
+            ),
+        ),
         ('other seeds', False, real(seeds='range(1, 21)')),
         ('nineteen', False, real(seeds='range(19)')),
         ('one data set twenty times', False, real(seed='0')),
         ('a generator that runs on', False, 'rng = np.random.default_rng(0)\n' + real(seed='rng')),
-        ('the second form on data of its own', False, real(second='printed(new_data(np.random.default_rng(seed + 100)), np.random.default_rng(seed))')),
+        (
+            'the second form on data of its own',
+            False,
+            real(
+                second='printed(new_data(np.random.default_rng(seed + 100)), np.random.default_rng(seed))'
+            ),
+        ),
         ('the first form twice', False, real(second='printed(data, np.random.default_rng(seed))')),
-        ('differences in place of the second', False, real(second="results['printed'][-1] - mended(data, np.random.default_rng(seed)) + 1")),
+        (
+            'differences in place of the second',
+            False,
+            real(second="results['printed'][-1] - mended(data, np.random.default_rng(seed)) + 1"),
+        ),
         ('sorted', False, real(after="results['printed'].sort()")),
-        ('the two exchanged', False, real(after="results['printed'], results['mended'] = results['mended'], results['printed']")),
+        (
+            'the two exchanged',
+            False,
+            real(
+                after="results['printed'], results['mended'] = results['mended'], results['printed']"
+            ),
+        ),
         ('a verdict by wish', False, real(verdict="'printed'")),
-        ('a verdict the wrong way round', False, real(verdict="verdict(results['mended'], results['printed'], np.random.default_rng(0))")),
+        (
+            'a verdict the wrong way round',
+            False,
+            real(
+                verdict="verdict(results['mended'], results['printed'], np.random.default_rng(0))"
+            ),
+        ),
         ('no verdict', False, real(after="del results['verdict']")),
         ('left empty', False, 'results = {}'),
     ],
