@@ -15,6 +15,7 @@ import textwrap
 from pathlib import Path
 
 import yaml
+from sphinx.errors import SphinxError
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 NBS, LIB = ROOT / 'nbs', 'extreme_opt'
@@ -38,8 +39,10 @@ SHELVES = dict(
 )
 
 
-class Broken(Exception):
+class Broken(SphinxError):
     "Something a reader would stumble over; the message names the place and the way out."
+
+    category = 'Broken site'
 
 
 # ---------------------------------------------------------------- places
