@@ -693,7 +693,10 @@ def test_all_solvers_and_orders_meet():
 def test_batches_reach_the_optimum_too():
     X, y = planted(noise=2.0)
     exact = BoundClassifier('newton', ridge=0.01).fit(X, y)
-    for solver, steps, off in (('incremental', 60, 1e-5), ('sbm', 100, 1e-3)):
+    for solver, steps, off in (
+        ('incremental', 60, 1e-5),
+        ('sbm', 100, 3e-3),
+    ):  # sbm, seeds 0 to 9: 5e-4 to 1.2e-3
         model = BoundClassifier(solver, ridge=0.01, batch_size=50, max_iter=steps, tol=None).fit(
             X, y
         )
