@@ -3,7 +3,7 @@
 The parts are loaded when they are first used: `extreme_opt.softmax` needs no import of its own.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = ['__version__', 'show_versions']
 
 _PARTS = ('core', 'data', 'softmax', 'similarity', 'ordinal', 'bound', 'show', 'scale', 'lab')
@@ -65,7 +65,7 @@ def show_versions() -> None:  # prints; paste it into a report
         ('platform', platform.platform()),
         ('processor', f'{platform.machine()}, {os.cpu_count()} logical cores'),
     ]
-    rows += [(name, version(name)) for name in ('numpy', 'scipy', 'numba', 'llvmlite')]
+    rows += [(name, version(name)) for name in ('numpy', 'scipy', 'numba', 'llvmlite', 'scikit-learn')]
     rows.append(('compiled', 'yes' if HAVE_NUMBA else 'no, kernels run as plain Python'))
     if HAVE_NUMBA:
         numba = sys.modules['numba']
@@ -79,7 +79,7 @@ def show_versions() -> None:  # prints; paste it into a report
     ]
     optional = dict(
         data='pooch',
-        learn='scikit-learn pandas',
+        learn='pandas',
         show='matplotlib ipywidgets tqdm',
         lab='jupyterlab',
         ann='faiss-cpu',
