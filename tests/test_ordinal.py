@@ -646,7 +646,7 @@ def test_a_fit_that_has_not_converged_says_so_and_names_a_setting():
     cases = [
         (dict(max_iter=1, max_epochs=None), 'raise max_iter'),
         (dict(solver='gd', max_epochs=3), 'raise max_epochs'),
-        (dict(tol=1e-9, max_epochs=30), 'raise max_epochs or tolerance'),
+        (dict(tol=1e-9, max_epochs=30), 'raise max_epochs or tol='),
         (dict(solver='sgd', learning_rate=1e9), 'use a smaller learning_rate'),
         (dict(step_rule='fixed', learning_rate=1e9), 'use a smaller learning_rate'),
     ]
@@ -658,7 +658,7 @@ def test_a_fit_that_has_not_converged_says_so_and_names_a_setting():
             and words in said[0]
         ), (changed, said)
         assert (
-            set(re.findall(r'[a-z]+_[a-z]+|solver|tolerance', said[0].rpartition(';')[2]))
+            set(re.findall(r'[a-z]+_[a-z]+|solver|tol\b', said[0].rpartition(';')[2]))
             <= settings
         )
     assert told(OrdinalEmbedding(tol=1e-2, max_epochs=1000), rows) == []
