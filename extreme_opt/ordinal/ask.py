@@ -28,15 +28,15 @@ def information(maps: np.ndarray, questions: np.ndarray) -> np.ndarray:
     """
     rows, maps = check_comparisons(questions, np.shape(maps)[1]), np.asarray(maps, float)
     (i, j), (l, k) = rows[:, :2].T, rows[:, [0, 2] if rows.shape[1] == 3 else [2, 3]].T
-    gap = ((maps[:, l] - maps[:, k]) ** 2).sum(2) - ((maps[:, i] - maps[:, j]) ** 2).sum(2)
-    chances = 0.5 * (1 + np.tanh(gap / 2))
-    return _entropy(chances.mean(0)) - _entropy(chances).mean(0)
+    margin = ((maps[:, l] - maps[:, k]) ** 2).sum(2) - ((maps[:, i] - maps[:, j]) ** 2).sum(2)
+    proba = 0.5 * (1 + np.tanh(margin / 2))
+    return _entropy(proba.mean(0)) - _entropy(proba).mean(0)
 
 
-def _entropy(chance):
+def _entropy(proba):
     "Bits of a coin."
-    chance = np.clip(chance, 1e-15, 1 - 1e-15)
-    return -(chance * np.log2(chance) + (1 - chance) * np.log2(1 - chance))
+    proba = np.clip(proba, 1e-15, 1 - 1e-15)
+    return -(proba * np.log2(proba) + (1 - proba) * np.log2(1 - proba))
 
 # %% ../../nbs/learn/ordinal/62_ask.ipynb #48520049
 def select_queries(
@@ -67,7 +67,7 @@ def select_queries(
         Row ids of candidates, most informative first.
     """
     rng, n = stream(seed, 'pool'), len(candidates)
-    some = rng.permutation(n)[: n if pool is None else max(pool, n_questions)]
-    return some[
-        np.argsort(-information(maps, np.asarray(candidates)[some]), kind='stable')[:n_questions]
+    picked = rng.permutation(n)[: n if pool is None else max(pool, n_questions)]
+    return picked[
+        np.argsort(-information(maps, np.asarray(candidates)[picked]), kind='stable')[:n_questions]
     ]

@@ -132,10 +132,10 @@ def _squares(rows):
     )
 
 # %% ../../nbs/engine/ordinal/60_embedding.ipynb #74d69a0d
-_FALLEN = 0.1  # of the gradient norm at a random start
+_GRADIENT_FRACTION = 0.1  # of the gradient norm at a random start
 
 
-def _pieces(rows, n_objects):
+def _count_groups(rows, n_objects):
     "Number of connected components of the graph whose edges are the compared pairs."
     from scipy.sparse.csgraph import connected_components
 
@@ -146,7 +146,7 @@ def _pieces(rows, n_objects):
     return connected_components(links, directed=False, return_labels=False)
 
 
-def _tidied(points, asked):
+def _principal_axes(points, asked):
     "Centered, principal axes first, each axis with its largest coordinate positive; nan where nobody asked."
     out = np.full(points.shape, np.nan, points.dtype)
     if not np.isfinite(points[asked]).all():
@@ -303,7 +303,7 @@ class OrdinalEmbedding(Estimator):
                 f'triplets names {error.args[0]!r}, which is none of the {len(place)} objects; leave it out'
             ) from None
 
-    def _enter(self, triplets, y, names, features, sample_weight):
+    def _validate_fit(self, triplets, y, names, features, sample_weight):
         "Rows, weights, features and number of objects from everything that fit takes."
         self._check_settings()
         if triplets is None:
@@ -352,7 +352,7 @@ class OrdinalEmbedding(Estimator):
         rows = check_comparisons(rows, known[0] if known else None)
         return rows, weights, features, names, known[0] if known else int(rows.max()) + 1
 
-    def _price(self):
+    def _make_loss(self):
         if isinstance(self.loss, PairLoss):
             return self.loss
         if self.loss not in LOSSES:
@@ -393,7 +393,7 @@ class OrdinalEmbedding(Estimator):
             return Comparisons(
                 rows,
                 self.n_components,
-                self._price(),
+                self._make_loss(),
                 n_objects,
                 weights=weights,
                 ridge=self.ridge,
@@ -401,7 +401,7 @@ class OrdinalEmbedding(Estimator):
             )
         return GramComparisons(
             rows,
-            self._price().fitted(self.n_components),
+            self._make_loss().for_dimension(self.n_components),
             n_objects,
             weights=weights,
             trace=self.ridge / 2,
@@ -442,15 +442,15 @@ class OrdinalEmbedding(Estimator):
         self.run_, self.losses_ = best, np.array(losses)
         return best
 
-    def _far_minus_near(self, triplets):
+    def _distance_margin(self, triplets):
         self._check_fitted()
         rows = check_comparisons(self._rows(triplets, self.names_), len(self.embedding_))
         near, far = rows[:, :2].T, rows[:, [0, 2] if rows.shape[1] == 3 else [2, 3]].T
 
-        def apart(pair):
+        def squared_distances(pair):
             return ((self.embedding_[pair[0]] - self.embedding_[pair[1]]) ** 2).sum(1)
 
-        return apart(far) - apart(near)
+        return squared_distances(far) - squared_distances(near)
 
     def decision_function(self, triplets: Any) -> np.ndarray:
         """How clearly the map answers: above 0 where the first pair is nearer.
@@ -466,7 +466,7 @@ class OrdinalEmbedding(Estimator):
             Squared distance of the second pair minus that of the first; nan where an object has
             no place.
         """
-        return self._far_minus_near(triplets)
+        return self._distance_margin(triplets)
 
     def predict(self, triplets: Any) -> np.ndarray:
         """What the map answers.
@@ -481,7 +481,7 @@ class OrdinalEmbedding(Estimator):
         ndarray of shape (n,), int
             : 1 the first pair is nearer, -1 the second, 0 neither or unknown.
         """
-        return np.sign(np.nan_to_num(self._far_minus_near(triplets))).astype(int)
+        return np.sign(np.nan_to_num(self._distance_margin(triplets))).astype(int)
 
     def score(self, triplets: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Share of answers that the map gives too.
@@ -605,7 +605,7 @@ class OrdinalEmbedding(Estimator):
         object
             Itself.
         """
-        rows, weights, features, names, n_objects = self._enter(
+        rows, weights, features, names, n_objects = self._validate_fit(
             triplets, y, names, features, sample_weight
         )
         check_count(self.n_components, 'n_components')
@@ -621,10 +621,10 @@ class OrdinalEmbedding(Estimator):
                 f'{first if names is None else names[first]}; their rows are nan',
                 UserWarning,
             )
-        n_pieces = _pieces(rows, n_objects) - int((~asked).sum())
-        if n_pieces > 1:
+        n_groups = _count_groups(rows, n_objects) - int((~asked).sum())
+        if n_groups > 1:
             _warn(
-                f'the comparisons fall into {n_pieces} groups of objects that no comparison links, so how the groups lie to each other '
+                f'the comparisons fall into {n_groups} groups of objects that no comparison links, so how the groups lie to each other '
                 'in the map is arbitrary; ask across the groups, or fit each by itself',
                 UserWarning,
             )
@@ -636,7 +636,7 @@ class OrdinalEmbedding(Estimator):
             else None
         )
         run = self._best_run(problem, begin)
-        self.embedding_ = _tidied(self._points(problem, run.state.params), asked)
+        self.embedding_ = _principal_axes(self._points(problem, run.state.params), asked)
         self.map_features_ = features
         self.n_features_in_ = rows.shape[1]
         self.names_ = names
@@ -669,7 +669,7 @@ class OrdinalEmbedding(Estimator):
                 np.linalg.norm(problem.grad(params))
                 for params in (problem.init_params([0, 0]), run.state.params)
             )
-            if last <= _FALLEN * first:
+            if last <= _GRADIENT_FRACTION * first:
                 return ''
             return f'its gradient is still {last / first:.2g} times that of a random start; raise {name}, or use {other}'
         return f'raise {name} or tol={self.tol:g}, or use {other}'
@@ -713,7 +713,7 @@ class OrdinalEmbedding(Estimator):
             Maps of the samples, each laid on `embedding_`.
         """
         self._check_fitted()
-        rows, weights, *_ = self._enter(triplets, y, self.names_, None, None)
+        rows, weights, *_ = self._validate_fit(triplets, y, self.names_, None, None)
         rng, found = stream(seed, 'bootstrap'), []
         for _ in range(n_draws):
             times = rng.multinomial(len(rows), np.full(len(rows), 1 / len(rows))) * (
@@ -732,7 +732,7 @@ class OrdinalEmbedding(Estimator):
             )
             found.append(
                 procrustes(
-                    _tidied(
+                    _principal_axes(
                         self._points(problem, run.state.params), np.isfinite(self.embedding_).all(1)
                     ),
                     self.embedding_,

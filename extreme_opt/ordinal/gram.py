@@ -13,7 +13,7 @@ from ..core.descent import loss_and_grad
 from ..core.solver import State
 from .comparisons import check_comparisons, check_count
 from .losses import STE, PairLoss
-from .problem import _mean_one
+from .problem import _normalized_weights
 
 # %% ../../nbs/learn/ordinal/50_gram_baselines.ipynb #b71debac
 def nearest_gram(matrix: np.ndarray, rank: int | None = None) -> np.ndarray:
@@ -68,14 +68,14 @@ class GramComparisons:
 
     Parameters
     ----------
-    triplets : array-like of shape (n_terms, 3)
-        Anchor, near, far, or (n_terms, 4) near pair, far pair.
+    triplets : array-like of shape (n_terms, 3) or (n_terms, 4)
+        Ids of anchor, near, far; or of near pair, far pair.
     loss : PairLoss, default=STE()
         Price of one comparison; STE and Hinge are convex here.
     n_objects : int or None, default=None
-        n; None: largest id + 1.
-    weights : array-like of shape (n_terms,), default=None
-        >= 0, of the comparisons; only their ratios count.
+        Number of objects, n; None means the largest id + 1.
+    weights : array-like of shape (n_terms,) or None, default=None
+        Weights of the comparisons, from 0 up; scaled to mean 1. None means ones.
     trace : float, default=0.0
         >= 0, price of the mean squared length of the rows, lambda.
     rank : int
@@ -84,7 +84,7 @@ class GramComparisons:
     """
 
     triplets: np.ndarray  # (n_terms, 3) or (n_terms, 4) int32
-    price: PairLoss  # the loss
+    pair_loss: PairLoss  # the loss
     n_objects: int  # n
     weights: np.ndarray | None  # (n_terms,) float64, mean 1; None: ones
     trace: float  # lambda
@@ -110,8 +110,8 @@ class GramComparisons:
             n_objects=int(rows.max()) + 1 if n_objects is None else int(n_objects),
             trace=float(trace),
             rank=rank,
-            price=loss.fitted(2 if rank is None else int(rank)),
-            weights=_mean_one(weights, len(rows)),
+            pair_loss=loss.for_dimension(2 if rank is None else int(rank)),
+            weights=_normalized_weights(weights, len(rows)),
         )
         for name, value in fields.items():
             object.__setattr__(self, name, value)
@@ -133,17 +133,20 @@ class GramComparisons:
 
     def warmup_problem(self):
         return GramComparisons(
-            np.arange(self.triplets.shape[1])[None], self.price, trace=self.trace, rank=self.rank
+            np.arange(self.triplets.shape[1])[None],
+            self.pair_loss,
+            trace=self.trace,
+            rank=self.rank,
         )
 
-    def _look(self, params, rows):
+    def _evaluate(self, params, rows):
         "Loss, its slopes in the squared distances, and the pairs of objects these belong to."
         gram = self.unpack(params)
-        own = params[:: self.n_objects + 1]
+        diagonal = params[:: self.n_objects + 1]
         picked = self.triplets[rows]
         edges = picked[:, :2].T, picked[:, [0, 2] if picked.shape[1] == 3 else [2, 3]].T
-        value, *slopes = self.price(
-            *(np.maximum(own[i] + own[j] - gram[i, j] - gram[j, i], 0) for i, j in edges)
+        value, *slopes = self.pair_loss(
+            *(np.maximum(diagonal[i] + diagonal[j] - gram[i, j] - gram[j, i], 0) for i, j in edges)
         )
         weights = 1.0 if self.weights is None else self.weights[rows]
         length = (
@@ -156,18 +159,18 @@ class GramComparisons:
         )
 
     def loss_and_grad(self, params, rows=slice(None)):
-        (loss, slopes, edges), n = self._look(params, rows), self.n_objects
-        links = np.bincount(
+        (loss, slopes, edges), n = self._evaluate(params, rows), self.n_objects
+        adjacency = np.bincount(
             np.concatenate([i * np.int64(n) + j for i, j in edges]), np.concatenate(slopes), n * n
         ).reshape(n, n)
-        links = links + links.T
-        grad = np.diag(links.sum(0)) - links
+        adjacency = adjacency + adjacency.T
+        grad = np.diag(adjacency.sum(0)) - adjacency
         if self.trace:
             grad += self.trace / n * (np.eye(n) - 1 / n)
         return loss, grad.ravel()
 
     def loss(self, params):
-        return self._look(params, slice(None))[0]
+        return self._evaluate(params, slice(None))[0]
 
     def grad(self, params):
         return self.loss_and_grad(params)[1]
@@ -176,7 +179,7 @@ class GramComparisons:
         return rng.integers(self.n_terms, size=size)
 
     def loss_at(self, params, batch):
-        return self._look(params, np.atleast_1d(batch))[0]
+        return self._evaluate(params, np.atleast_1d(batch))[0]
 
     loss_on = loss_at
 
@@ -220,7 +223,7 @@ class ProjectedState(State):
     ----------
     loss : float, default=np.nan
         At params; nan before the first step.
-    ahead : ndarray or None of shape (n_params,), default=None
+    extrapolated : ndarray or None of shape (n_params,), default=None
         Where the next step sets out; None: at params.
     momentum : float, default=1.0
         Of Nesterov's sequence.
@@ -233,7 +236,7 @@ class ProjectedState(State):
     """
 
     loss: float = np.nan
-    ahead: np.ndarray | None = None
+    extrapolated: np.ndarray | None = None
     momentum: float = 1.0
     step_size: float = np.nan
     grad_norm: float = np.nan
@@ -251,7 +254,7 @@ class ProjectedGradient:
     step_size : float, default=1.0
         > 0, first step tried.
     accelerated : bool, default=True
-        Set out ahead of the last point.
+        Set out extrapolated of the last point.
     shrink : float, default=0.5
         In (0, 1), factor after a step that was too long.
     grow : float, default=1.5
@@ -301,7 +304,7 @@ class ProjectedGradient:
             size *= self.shrink
 
     def step(self, problem: Any, state: ProjectedState, rng: np.random.Generator) -> ProjectedState:
-        """Search along the gradient, project, and look ahead: eq. (B).
+        """Search along the gradient, project, and look extrapolated: eq. (B).
 
         Parameters
         ----------
@@ -316,19 +319,23 @@ class ProjectedGradient:
         """
         start, fresh = state.params, np.isnan(state.loss)
         here = float(problem.loss(start)) if fresh else state.loss
-        origin = start if state.ahead is None else state.ahead
+        origin = start if state.extrapolated is None else state.extrapolated
         point, value, move, size, tries = self._search(problem, origin, self.grow * state.step_size)
         looks, norm = tries + 1 + fresh, float(np.linalg.norm(move)) / size
         seen = dict(n_terms=looks * problem.n_terms, n_epochs=looks, step_size=size, grad_norm=norm)
-        if not value < here:  # too far ahead, or at the end
+        if not value < here:  # too far extrapolated, or at the end
             word = (
                 ''
-                if state.ahead is not None
+                if state.extrapolated is not None
                 else 'no projected step lowers the loss: a minimum to rounding, or to the kinks of the loss'
             )
-            return state.advance(start, loss=here, ahead=None, momentum=1.0, message=word, **seen)
+            return state.advance(
+                start, loss=here, extrapolated=None, momentum=1.0, message=word, **seen
+            )
         momentum = 0.5 + (0.25 + state.momentum**2) ** 0.5
-        ahead = (
+        extrapolated = (
             point + (state.momentum - 1) / momentum * (point - start) if self.accelerated else None
         )
-        return state.advance(point, loss=value, ahead=ahead, momentum=momentum, **seen)
+        return state.advance(
+            point, loss=value, extrapolated=extrapolated, momentum=momentum, **seen
+        )

@@ -15,7 +15,7 @@ def lyapunov(
     batch_size: float,
     step_size: float,
     smoothness: float = 1.0,
-    pull: float | None = None,
+    beta: float | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The constants of Lemma 1.
 
@@ -31,7 +31,7 @@ def lyapunov(
             > 0, eta, the factor 1/m included.
         smoothness : float, default=1.0
             L > 0, Lipschitz constant of each term's gradient.
-        pull : float
+        beta : float
         or None, default=None
             Beta > 0, the free constant; 4 m b eta^2 L^3, eq. (23), when left out.
 
@@ -43,12 +43,12 @@ def lyapunov(
             Reach c_t, and (n_inner,) gain Gamma_t over b eta.
     """
     square = batch_size * step_size**2
-    pull = 4 * n_inner * square * smoothness**3 if pull is None else pull
-    growth = 1 + batch_size * step_size * pull + 2 * square * smoothness**2
+    beta = 4 * n_inner * square * smoothness**3 if beta is None else beta
+    growth = 1 + batch_size * step_size * beta + 2 * square * smoothness**2
     with np.errstate(over='ignore'):
         rise = np.expm1(np.arange(n_inner, -1.0, -1.0) * math.log(growth))  # growth^(m - t) - 1
     reach = rise * square * smoothness**3 / (growth - 1)
-    return reach, 1 - reach[1:] / pull - batch_size * step_size * (smoothness + 2 * reach[1:])
+    return reach, 1 - reach[1:] / beta - batch_size * step_size * (smoothness + 2 * reach[1:])
 
 # %% ../../nbs/evidence/ordinal/45_theory.ipynb #0f6e3d40
 def largest_batch(n_inner: int, condition: float, divided: bool = False) -> float:

@@ -21,8 +21,8 @@ class ViewComparisons:
 
     Parameters
     ----------
-    triplets : array-like of shape (n_terms, 3)
-        Anchor, near, far, or (n_terms, 4) near pair, far pair.
+    triplets : array-like of shape (n_terms, 3) or (n_terms, 4)
+        Ids of anchor, near, far; or of near pair, far pair.
     n_views : int, default=2
         Maps, V.
     n_components : int, default=2
@@ -30,7 +30,7 @@ class ViewComparisons:
     loss : PairLoss, default=STE()
         Price of one comparison on one map.
     n_objects : int or None, default=None
-        n; None: largest id + 1.
+        Number of objects, n; None means the largest id + 1.
     temperature : float, default=1.0
         > 0, price of certainty in the shares; 1 is a mixture of the loss's chances.
     ridge : float, default=0.01
@@ -40,7 +40,7 @@ class ViewComparisons:
     triplets: np.ndarray  # (n_terms, 3) or (n_terms, 4) int32
     n_views: int  # V
     n_components: int  # p
-    price: PairLoss  # the loss
+    pair_loss: PairLoss  # the loss
     n_objects: int  # n
     temperature: float  # tau
     ridge: float  # lambda
@@ -69,7 +69,7 @@ class ViewComparisons:
             triplets=rows,
             n_views=int(n_views),
             n_components=int(n_components),
-            price=loss.fitted(int(n_components)),
+            pair_loss=loss.for_dimension(int(n_components)),
             n_objects=int(rows.max()) + 1 if n_objects is None else int(n_objects),
             temperature=float(temperature),
             ridge=float(ridge),
@@ -99,45 +99,45 @@ class ViewComparisons:
             np.arange(self.triplets.shape[1])[None],
             self.n_views,
             self.n_components,
-            self.price,
+            self.pair_loss,
             temperature=self.temperature,
         )
 
-    def _look(self, params, rows):
-        "Value of (B), shares and prices per view, and the compared pairs."
+    def _evaluate(self, params, rows):
+        "Value of (B), shares and losses per view, and the compared pairs."
         picked = self.triplets[rows]
         edges = picked[:, :2].T, picked[:, [0, 2] if picked.shape[1] == 3 else [2, 3]].T
-        prices = [
-            self.price(*(((points[i] - points[j]) ** 2).sum(1) for i, j in edges))
+        losses = [
+            self.pair_loss(*(((points[i] - points[j]) ** 2).sum(1) for i, j in edges))
             for points in self.unpack(params)
         ]
-        cold = -np.array([price[0] for price in prices]) / self.temperature
+        cold = -np.array([each[0] for each in losses]) / self.temperature
         shares = np.exp(cold - (top := cold.max(0)))
         total = shares.sum(0)
         loss = -self.temperature * (
             top + np.log(total / self.n_views)
         ).mean() + 0.5 * self.ridge / self.n_objects * float(params @ params)
-        return loss, shares / total, prices, edges
+        return loss, shares / total, losses, edges
 
     def loss_and_grad(self, params, rows=slice(None)):
-        loss, shares, prices, edges = self._look(params, rows)
+        loss, shares, losses, edges = self._evaluate(params, rows)
         out, (one, other) = (
             self.ridge / self.n_objects * self.unpack(params),
             np.concatenate(edges, axis=1),
         )
         for points, share, (_, *slopes), grad in zip(
-            self.unpack(params), shares, prices, out, strict=True
+            self.unpack(params), shares, losses, out, strict=True
         ):
-            links = sparse.coo_array(
+            adjacency = sparse.coo_array(
                 (np.concatenate([share * slope for slope in slopes]) / len(share), (one, other)),
                 shape=(self.n_objects,) * 2,
             ).tocsr()
-            links = links + links.T
-            grad += 2 * (links.sum(axis=1)[:, None] * points - links @ points)
+            adjacency = adjacency + adjacency.T
+            grad += 2 * (adjacency.sum(axis=1)[:, None] * points - adjacency @ points)
         return float(loss), out.ravel()
 
     def loss(self, params):
-        return float(self._look(params, slice(None))[0])
+        return float(self._evaluate(params, slice(None))[0])
 
     def grad(self, params):
         return self.loss_and_grad(params)[1]
@@ -146,14 +146,14 @@ class ViewComparisons:
         return rng.integers(self.n_terms, size=size)
 
     def loss_at(self, params, batch):
-        return float(self._look(params, np.atleast_1d(batch))[0])
+        return float(self._evaluate(params, np.atleast_1d(batch))[0])
 
     loss_on = loss_at
 
     def grad_at(self, params, batch):
         return self.loss_and_grad(params, np.atleast_1d(batch))[1]
 
-    def shares(self, params: np.ndarray) -> np.ndarray:
+    def responsibilities(self, params: np.ndarray) -> np.ndarray:
         """How much of each comparison each map explains: eq. (B).
 
         Parameters
@@ -165,4 +165,4 @@ class ViewComparisons:
         ndarray of shape (n_terms, n_views)
             >= 0, rows summing to 1.
         """
-        return self._look(params, slice(None))[1].T
+        return self._evaluate(params, slice(None))[1].T
