@@ -78,7 +78,8 @@ def plain_ids(triplets: Any) -> np.ndarray:
         return rows
     place, value = odd[0]
     raise ValueError(
-        f'triplets holds {value!r} at {place}, but object ids are whole numbers, and names are text; use one of them everywhere'
+        f'triplets holds {value!r} at {place}, but object ids are whole numbers, and names are '
+        'text; use one of them everywhere'
     )
 
 
@@ -105,7 +106,8 @@ def check_comparisons(triplets: Any, n_objects: int | None = None) -> np.ndarray
     rows = plain_ids(triplets)
     if rows.ndim != 2 or rows.shape[1] not in (3, 4):
         raise ValueError(
-            f'triplets has shape {rows.shape}, but (n, 3) anchor, near, far or (n, 4) near pair, far pair is needed'
+            f'triplets has shape {rows.shape}, but (n, 3) anchor, near, far or (n, 4) near pair, '
+            'far pair is needed'
         )
     if not len(rows):
         raise ValueError('triplets holds no row; give at least one comparison')
@@ -115,7 +117,8 @@ def check_comparisons(triplets: Any, n_objects: int | None = None) -> np.ndarray
         )
         if not whole:
             raise ValueError(
-                f'triplets holds {_odd(rows)}, but object ids are whole numbers; see np.unique(..., return_inverse=True)'
+                f'triplets holds {_odd(rows)}, but object ids are whole numbers; see '
+                'np.unique(..., return_inverse=True)'
             )
     top = np.iinfo(np.int32).max if n_objects is None else check_count(n_objects, 'n_objects')
     _refuse(rows, (rows < 0) | (rows >= top), f'ids run from 0 to {top - 1}')
@@ -187,7 +190,8 @@ def check_answers(answers: Any, n_questions: int) -> np.ndarray:
     given = np.asarray(answers)
     if given.shape != (n_questions,):
         raise ValueError(
-            f'answers has shape {given.shape}, but there are {n_questions} questions; give one answer each'
+            f'answers has shape {given.shape}, but there are {n_questions} questions; give one '
+            'answer each'
         )
     if (
         given.dtype.kind == 'O'
@@ -204,7 +208,8 @@ def check_answers(answers: Any, n_questions: int) -> np.ndarray:
     )
     if words:
         raise ValueError(
-            f'answers[{words[0]}] is {given.tolist()[words[0]]!r}, but True or False, or numbers whose sign counts, are needed; '
+            f'answers[{words[0]}] is {given.tolist()[words[0]]!r}, but True or False, or numbers '
+            'whose sign counts, are needed; '
             'of text make them by a comparison such as answers == "first"'
         )
     signs = np.sign(given.astype(float))

@@ -353,7 +353,8 @@ class OrdinalEmbedding(Estimator):
             )
         except KeyError as error:
             raise ValueError(
-                f'triplets names {error.args[0]!r}, which is none of the {len(place)} objects; drop its comparisons or add the name'
+                f'triplets names {error.args[0]!r}, which is none of the {len(place)} objects; '
+                'drop its comparisons or add the name'
             ) from None
 
     def _validate_fit(self, triplets, y, names, features, sample_weight):
@@ -361,7 +362,8 @@ class OrdinalEmbedding(Estimator):
         self._check_settings()
         if triplets is None:
             raise ValueError(
-                'triplets is None, but (n, 3) anchor, near, far or (n, 4) near pair, far pair is needed'
+                'triplets is None, but (n, 3) anchor, near, far or (n, 4) near pair, far pair is '
+                'needed'
             )
         if self.ties not in ('drop', 'half'):
             raise ValueError(f'ties={self.ties!r} is neither "drop" nor "half"')
@@ -468,16 +470,18 @@ class OrdinalEmbedding(Estimator):
         )
 
     def _best_run(self, problem, begin):
-        "Run the solver from `n_init` starts, set `losses_`, and return the run with the lowest loss."
+        """Run the solver from `n_init` starts, set `losses_`, and return the run with the lowest
+        loss."""
         if not self.n_init >= 1:
             raise ValueError(f'n_init={self.n_init} is not a number from 1 up')
         if self.n_init > 1 and self.checkpoint is not None:
             raise ValueError(
-                f'checkpoint={self.checkpoint!r} stores one run, but n_init={self.n_init} makes more; use n_init=1'
+                f'checkpoint={self.checkpoint!r} stores one run, but n_init={self.n_init} makes '
+                'more; use n_init=1'
             )
         seed = _seed_of(self.random_state)
         best = None
-        losses: list[float] = []
+        losses = []
         for start in range(self.n_init):
             params = (
                 begin if begin is not None and not start else problem.init_params([seed, start])
@@ -588,7 +592,8 @@ class OrdinalEmbedding(Estimator):
         self._check_fitted()
         if self.map_features_ is None:
             raise ValueError(
-                'transform needs the features of the fitted objects; use fit(triplets, features=features)'
+                'transform needs the features of the fitted objects; use fit(triplets, '
+                'features=features)'
             )
         rows, n_known = check_features(features), self.map_features_.shape[1]
         if rows.shape[1] != n_known:
@@ -616,7 +621,8 @@ class OrdinalEmbedding(Estimator):
         self._check_fitted()
         if self.map_features_ is None:
             raise ValueError(
-                'loo_residuals needs the features of the fitted objects; use fit(triplets, features=features)'
+                'loo_residuals needs the features of the fitted objects; use fit(triplets, '
+                'features=features)'
             )
         return self._kernel_map().loo_residuals
 
@@ -683,7 +689,8 @@ class OrdinalEmbedding(Estimator):
         asked = np.bincount(rows.ravel(), minlength=n_objects) > 0
         if self.n_components > asked.sum() - 1:
             raise ValueError(
-                f'n_components={self.n_components}, but {asked.sum()} objects span {asked.sum() - 1} dimensions at most; use fewer'
+                f'n_components={self.n_components}, but {asked.sum()} objects span '
+                f'{asked.sum() - 1} dimensions at most; use fewer'
             )
         if not asked.all():
             first = np.flatnonzero(~asked)[0]
@@ -695,7 +702,8 @@ class OrdinalEmbedding(Estimator):
         n_groups = _count_groups(rows, n_objects) - int((~asked).sum())
         if n_groups > 1:
             _warn(
-                f'the comparisons fall into {n_groups} groups of objects that no comparison links, so how the groups lie to each other '
+                f'the comparisons fall into {n_groups} groups of objects that no comparison '
+                'links, so how the groups lie to each other '
                 'in the map is arbitrary; ask across the groups, or fit each by itself',
                 UserWarning,
             )
@@ -721,7 +729,8 @@ class OrdinalEmbedding(Estimator):
         return self
 
     def _unconverged(self, problem, run, asked):
-        "Suggest a fix for a run that has not converged; empty where it has, or where the gradient is small."
+        """Suggest a fix for a run that has not converged; empty where it has, or where the gradient
+        is small."""
         other = 'solver="lbfgs"' if self.solver != 'lbfgs' else 'a ridge such as 0.01'
         if not np.isfinite(self.embedding_[asked]).all():
             smaller = (
@@ -742,7 +751,10 @@ class OrdinalEmbedding(Estimator):
             )
             if last <= _GRADIENT_FRACTION * first:
                 return ''
-            return f'its gradient is still {last / first:.2g} times that of a random start; raise {name}, or use {other}'
+            return (
+                f'its gradient is still {last / first:.2g} times that of a random start; '
+                f'raise {name}, or use {other}'
+            )
         return f'raise {name} or tol={self.tol:g}, or use {other}'
 
     def fit_transform(self, triplets: Any, y: Any = None, **more: Any) -> np.ndarray:

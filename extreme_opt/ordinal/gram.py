@@ -368,7 +368,8 @@ class ProjectedGradient:
             word = (
                 ''
                 if state.extrapolated is not None
-                else 'no projected step lowers the loss: a minimum to rounding, or to the kinks of the loss'
+                else 'no projected step lowers the loss: a minimum to rounding, or to the kinks '
+                'of the loss'
             )
             return state.advance(
                 start, loss=here, extrapolated=None, momentum=1.0, message=word, **seen

@@ -92,8 +92,10 @@ def check_kind(loss: 'PairLoss') -> int:
     if kind in _KINDS:
         return int(kind)
     raise ValueError(
-        f'{type(loss).__name__} has kind={kind!r}, but the kernel has formulas for 0 to {_KINDS[-1]} only; '
-        'use STE, TSTE, CKL, Hinge or SOE, or override __call__ and minimize it by ViewComparisons or GramComparisons'
+        f'{type(loss).__name__} has kind={kind!r}, but the kernel has formulas for 0 to '
+        f'{_KINDS[-1]} only; '
+        'use STE, TSTE, CKL, Hinge or SOE, or override __call__ and minimize it by '
+        'ViewComparisons or GramComparisons'
     )
 
 
@@ -293,7 +295,8 @@ class TSTE(PairLoss):
     def constant(self) -> float:
         if self.alpha is None:
             raise ValueError(
-                'alpha=None of TSTE depends on the dimension; give a number, or use TSTE().for_dimension(n_components)'
+                'alpha=None of TSTE depends on the dimension; give a number, or use '
+                'TSTE().for_dimension(n_components)'
             )
         return self.alpha
 

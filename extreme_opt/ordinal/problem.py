@@ -40,7 +40,8 @@ class _ComparisonTable(NamedTuple):
 
 @njit(cache=True)
 def _full_pass(points, table, out, slopes, start, stop):
-    "Add the gradient of some comparisons into out, store their slopes (both unless empty), and return the summed loss."
+    """Add the gradient of some comparisons into out, store their slopes (both unless empty), and
+    return the summed loss."""
     rows = table.rows
     second = 2 * (table.rows.shape[1] - 3)
     total = 0.0
@@ -75,7 +76,8 @@ def _full_pass(points, table, out, slopes, start, stop):
 # %% ../../nbs/engine/ordinal/25_problem.ipynb #b26cd56b
 @njit(cache=True)
 def _updates(points, table, q, near_update, far_update, factor):
-    "Write factor times the gradient of comparison q: near_update for its near pair, far_update for its far pair."
+    """Write factor times the gradient of comparison q: near_update for its near pair, far_update
+    for its far pair."""
     rows = table.rows
     second = 2 * (table.rows.shape[1] - 3)
     near = 0.0
@@ -111,7 +113,8 @@ def _add_updates(out, table, q, near_update, far_update):
 
 @njit(cache=True)
 def _sgd_batches(points, out, table, batch, size, factor, start, stop):
-    "Add factor times the mean gradient of each batch into out, one batch after the other; out may be points."
+    """Add factor times the mean gradient of each batch into out, one batch after the other; out may
+    be points."""
     near_updates, far_updates = np.empty((size, points.shape[1])), np.empty((size, points.shape[1]))
     for t in range(start, stop):
         for s in range(size):
@@ -166,7 +169,8 @@ class _Prefetched(NamedTuple):
 
 @njit(cache=True)
 def _prefetch(work, table, slopes, batch, first, last, prefetched):
-    "Copy the next draws and read the rows that they name into cache; the sums keep the compiler from dropping the reads."
+    """Copy the next draws and read the rows that they name into cache; the sums keep the compiler
+    from dropping the reads."""
     rows = table.rows
     second = 2 * (table.rows.shape[1] - 3)
     flat = work.reshape(len(work), 3 * work.shape[2])
@@ -188,7 +192,8 @@ def _prefetch(work, table, slopes, batch, first, last, prefetched):
 # %% ../../nbs/engine/ordinal/25_problem.ipynb #a77aded5
 @njit(cache=True)
 def _triplet_step(work, table, rows, slopes, updates, s, factor, scale, offset):
-    "Add factor times the gradient difference of triplet s, between x = scale y - offset g and the snapshot, to its three rows."
+    """Add factor times the gradient difference of triplet s, between x = scale y - offset g and the
+    snapshot, to its three rows."""
     i = rows[s, 0]
     j = rows[s, 1]
     k = rows[s, 3]
@@ -223,7 +228,8 @@ def _triplet_step(work, table, rows, slopes, updates, s, factor, scale, offset):
 
 @njit(cache=True)
 def _store_update(work, table, prefetched, s, factor, scale, offset):
-    "Store the same difference for any comparison s, so that a whole batch is read before it is written."
+    """Store the same difference for any comparison s, so that a whole batch is read before it is
+    written."""
     i = prefetched.rows[s, 0]
     j = prefetched.rows[s, 1]
     l = prefetched.rows[s, 2]
@@ -266,7 +272,8 @@ def _apply_update(work, prefetched, s):
 
 @njit(cache=True)
 def _svrg_inner(work, table, slopes, batch, size, settings, lazy_scale, prefetched, start, stop):
-    "SVRG's inner steps start to stop on a table of rows y, g, old, where x = lazy_scale[0] y - lazy_scale[1] g: eq. (B)."
+    """SVRG's inner steps start to stop on a table of rows y, g, old, where x = lazy_scale[0] y -
+    lazy_scale[1] g: eq. (B)."""
     many = max(1, _PREFETCH // size)
     alone = size == 1 and table.rows.shape[1] == 3
     rows = prefetched.rows
@@ -312,7 +319,8 @@ def _normalized_weights(weights, n_terms):
     weights = np.asarray(weights, float)
     if weights.shape != (n_terms,):
         raise ValueError(
-            f'weights has shape {weights.shape}, but there are {n_terms} comparisons; give one weight each'
+            f'weights has shape {weights.shape}, but there are {n_terms} comparisons; give one '
+            'weight each'
         )
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
     if len(bad):
@@ -394,7 +402,8 @@ class Comparisons:
         check_kind(pair_loss)
         if type(pair_loss).__call__ is not PairLoss.__call__:
             raise ValueError(
-                f'{type(pair_loss).__name__} brings a __call__ of its own, which the kernels of Comparisons do not use; '
+                f'{type(pair_loss).__name__} brings a __call__ of its own, which the kernels of '
+                'Comparisons do not use; '
                 'minimize it by ViewComparisons or GramComparisons'
             )
         if not ridge >= 0:

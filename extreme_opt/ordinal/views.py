@@ -80,7 +80,8 @@ class ViewComparisons:
             check_count(count, what)
         if not temperature > 0:
             raise ValueError(
-                f'temperature={temperature} is not above 0; for responsibilities near 0 or 1 use a small number'
+                f'temperature={temperature} is not above 0; for responsibilities near 0 or 1 use '
+                'a small number'
             )
         if not ridge >= 0:
             raise ValueError(f'ridge={ridge} is not a number from 0 up')
