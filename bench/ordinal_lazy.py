@@ -18,7 +18,7 @@ from numba import njit
 
 from extreme_opt.core.svrg import _dense
 from extreme_opt.ordinal import STE, Comparisons
-from extreme_opt.ordinal.losses import _price
+from extreme_opt.ordinal.losses import _pair_loss
 
 SIZES, ROUNDS, RATE = (
     ((100, 10_000), (1000, 200_000), (20_000, 400_000), (100_000, 1_000_000)),
@@ -40,7 +40,7 @@ def dense_steps(points, old, full, table, slopes, batch, rate, printed):
             near_arm[c], far_arm[c] = points[i, c] - points[j, c], points[i, c] - points[k, c]
             near += near_arm[c] ** 2
             far += far_arm[c] ** 2
-        _, by_near, by_far = _price(table.kind, table.constant, near, far, False)
+        _, by_near, by_far = _pair_loss(table.kind, table.constant, near, far, False)
         if printed:
             for r in range(len(points)):
                 for c in range(width):

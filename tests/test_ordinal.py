@@ -646,7 +646,7 @@ def test_a_fit_that_has_not_converged_says_so_and_names_a_setting():
     cases = [
         (dict(max_iter=1, max_epochs=None), 'raise max_iter'),
         (dict(solver='gd', max_epochs=3), 'raise max_epochs'),
-        (dict(tol=1e-9, max_epochs=30), 'raise max_epochs or tolerance'),
+        (dict(tol=1e-9, max_epochs=30), 'raise max_epochs or tol='),
         (dict(solver='sgd', learning_rate=1e9), 'use a smaller learning_rate'),
         (dict(step_rule='fixed', learning_rate=1e9), 'use a smaller learning_rate'),
     ]
@@ -658,8 +658,7 @@ def test_a_fit_that_has_not_converged_says_so_and_names_a_setting():
             and words in said[0]
         ), (changed, said)
         assert (
-            set(re.findall(r'[a-z]+_[a-z]+|solver|tolerance', said[0].rpartition(';')[2]))
-            <= settings
+            set(re.findall(r'[a-z]+_[a-z]+|solver|tol\b', said[0].rpartition(';')[2])) <= settings
         )
     assert told(OrdinalEmbedding(tol=1e-2, max_epochs=1000), rows) == []
 
@@ -683,5 +682,14 @@ def test_a_diverged_map_gives_nobody_a_place():
     rows, features = answers(15, 400), np.random.default_rng(0).normal(size=(15, 3))
     model = OrdinalEmbedding(solver='sgd', learning_rate=1e9)
     assert len(told(model, rows, features=features)) == 1
-    with expect_fail(ValueError, contains='no object has a place, because the fit diverged'):
+    with expect_fail(ValueError, contains='no object has coordinates, because the fit diverged'):
         model.transform(features)
+
+
+def test_n_iter_is_that_of_the_kept_start():
+    rows = answers(15, 400, noise=0.1)
+    for seed in range(5):
+        model = OrdinalEmbedding(
+            solver='lbfgs', n_init=3, tol=1e-3, max_epochs=500, random_state=seed
+        ).fit(rows)
+        assert model.n_iter_ == model.run_.state.n_iter

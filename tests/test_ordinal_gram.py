@@ -170,8 +170,8 @@ def test_the_guarantee_holds_over_a_grid():
             if not size:
                 continue
             for step in np.geomspace(1 / (n_inner * (1 + 1 / condition)), condition / n_inner, 5):
-                pull = 4 * n_inner * step**2 * (1 if divided else size)
-                assert lyapunov(n_iter, size, step, pull=pull)[1].min() >= 0.25, (
+                beta = 4 * n_inner * step**2 * (1 if divided else size)
+                assert lyapunov(n_iter, size, step, beta=beta)[1].min() >= 0.25, (
                     condition,
                     n_inner,
                     divided,

@@ -43,7 +43,7 @@ def test_against_brute_force(n_columns, n_views, loss, temperature):
     batches = [np.array([q]) for q in range(len(rows))]
     check_unbiased(problem, params, batches)
     check_unbiased(problem, params, batches, estimate=problem.loss_at, exact=problem.loss(params))
-    shares = problem.shares(params)
+    shares = problem.responsibilities(params)
     assert shares.shape == (25, n_views)
     np.testing.assert_allclose(shares.sum(1), 1)
     np.testing.assert_allclose(

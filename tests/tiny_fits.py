@@ -514,7 +514,7 @@ def ordinal__views():
     ]
     return [
         *fits,
-        problem.shares(fits[0]),
+        problem.responsibilities(fits[0]),
         ViewComparisons([[0, 1, 2, 3]], 3, 1, CKL()).grad(np.arange(12.0) ** 2),
     ]
 

@@ -12,31 +12,42 @@ from .comparisons import check_comparisons
 
 # %% ../../nbs/learn/ordinal/62_ask.ipynb #9720e85b
 def information(maps: np.ndarray, questions: np.ndarray) -> np.ndarray:
-    """What the answer to each question would tell about which map is right: eq. (A).
+    """Return the expected information of each question about the right embedding: eq. (A).
 
     Parameters
     ----------
     maps : ndarray of shape (n_maps, n_objects, n_components)
-        That all fit what is known.
-    questions : ndarray of shape (n, 3)
-        Anchor and the two that compete, or (n, 4) two pairs.
+        Embeddings that fit the known answers.
+    questions : ndarray of shape (n, 3) or (n, 4)
+        Ids of anchor and two objects; or of two pairs.
 
     Returns
     -------
     ndarray of shape (n,)
-        Bits, in [0, 1].
+        Mutual information of answer and embedding in bits, in [0, 1].
+
+    Notes
+    -----
+    N. Houlsby and others, "Bayesian active learning for classification and preference learning",
+    2011.
+
+    Examples
+    --------
+    >>> maps = 9 * np.array([[[0.0], [1.0], [2.0]], [[0.0], [2.0], [1.0]]])
+    >>> information(maps, [[0, 1, 2]]).round(6).tolist()
+    [1.0]
     """
     rows, maps = check_comparisons(questions, np.shape(maps)[1]), np.asarray(maps, float)
     (i, j), (l, k) = rows[:, :2].T, rows[:, [0, 2] if rows.shape[1] == 3 else [2, 3]].T
-    gap = ((maps[:, l] - maps[:, k]) ** 2).sum(2) - ((maps[:, i] - maps[:, j]) ** 2).sum(2)
-    chances = 0.5 * (1 + np.tanh(gap / 2))
-    return _entropy(chances.mean(0)) - _entropy(chances).mean(0)
+    margin = ((maps[:, l] - maps[:, k]) ** 2).sum(2) - ((maps[:, i] - maps[:, j]) ** 2).sum(2)
+    proba = 0.5 * (1 + np.tanh(margin / 2))
+    return _entropy(proba.mean(0)) - _entropy(proba).mean(0)
 
 
-def _entropy(chance):
-    "Bits of a coin."
-    chance = np.clip(chance, 1e-15, 1 - 1e-15)
-    return -(chance * np.log2(chance) + (1 - chance) * np.log2(1 - chance))
+def _entropy(proba):
+    "Entropy of a Bernoulli variable in bits."
+    proba = np.clip(proba, 1e-15, 1 - 1e-15)
+    return -(proba * np.log2(proba) + (1 - proba) * np.log2(1 - proba))
 
 # %% ../../nbs/learn/ordinal/62_ask.ipynb #48520049
 def select_queries(
@@ -46,28 +57,28 @@ def select_queries(
     pool: int | None = 100,
     seed: int = 0,
 ) -> np.ndarray:
-    """The most informative questions of a random pool: eq. (A).
+    """Select the most informative questions of a random pool: eq. (A).
 
     Parameters
     ----------
     maps : ndarray of shape (n_maps, n_objects, n_components)
-        That all fit what is known.
-    candidates : ndarray of shape (n, 3)
-        Or (n, 4) questions that may be asked.
+        Embeddings that fit the known answers.
+    candidates : ndarray of shape (n, 3) or (n, 4)
+        Questions that may be asked.
     n_questions : int, default=5
-        How many to ask in this round.
+        Number of questions to select.
     pool : int or None, default=100
-        Size of the random choice that they are the best of; None: of all.
+        Size of the random pool of candidates; None means all.
     seed : int, default=0
-        Of that choice.
+        Seed of the pool.
 
     Returns
     -------
-    ndarray of shape (at most n_questions,)
-        Row ids of candidates, most informative first.
+    ndarray of shape (n_selected,)
+        At most n_questions row ids of candidates, most informative first.
     """
     rng, n = stream(seed, 'pool'), len(candidates)
-    some = rng.permutation(n)[: n if pool is None else max(pool, n_questions)]
-    return some[
-        np.argsort(-information(maps, np.asarray(candidates)[some]), kind='stable')[:n_questions]
+    picked = rng.permutation(n)[: n if pool is None else max(pool, n_questions)]
+    return picked[
+        np.argsort(-information(maps, np.asarray(candidates)[picked]), kind='stable')[:n_questions]
     ]

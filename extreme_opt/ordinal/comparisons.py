@@ -16,19 +16,24 @@ from ..core.streams import stream
 
 # %% ../../nbs/learn/ordinal/10_comparisons.ipynb #7791309d
 def check_count(value: Any, name: str) -> int:
-    """A number of things; a ValueError where it is none.
+    """Return a count as an int, or raise ValueError.
 
     Parameters
     ----------
-    value : object
-        a whole number from 1 up.
+    value : int
+        A whole number from 1 up.
     name : str
-        What to call it in an error.
+        Name of the argument, for the error message.
 
     Returns
     -------
     int
-        The same.
+        The count.
+
+    Raises
+    ------
+    ValueError
+        If the value is not a whole number from 1 up.
     """
     try:
         count = operator.index(value)
@@ -40,18 +45,22 @@ def check_count(value: Any, name: str) -> int:
 
 
 def plain_ids(triplets: Any) -> np.ndarray:
-    """Rows as one plain type; a ValueError with the place where types are mixed.
+    """Convert an array of Python objects to int64 or text.
 
     Parameters
     ----------
-    triplets : object
-        Rows of object ids or names.
+    triplets : array-like of shape (n_terms, 3) or (n_terms, 4)
+        Object ids or names.
 
     Returns
     -------
     ndarray
-        The same; int64 where an array of Python objects holds whole numbers, text where it
-        holds text.
+        The same rows; int64 where an object array holds whole numbers, text where it holds text.
+
+    Raises
+    ------
+    ValueError
+        If ids and names are mixed; the message names the first odd entry.
     """
     rows = np.asarray(triplets)
     if rows.dtype.kind != 'O':
@@ -69,31 +78,36 @@ def plain_ids(triplets: Any) -> np.ndarray:
         return rows
     place, value = odd[0]
     raise ValueError(
-        f'triplets holds {value!r} at {place}, but object ids are whole numbers, and names are text; use one of them everywhere'
+        f'triplets holds {value!r} at {place}, but object ids are whole numbers, and names are '
+        'text; use one of them everywhere'
     )
 
 
 def check_comparisons(triplets: Any, n_objects: int | None = None) -> np.ndarray:
-    """Comparisons as the kernels take them.
-
-    A ValueError with the place of what is wrong otherwise.
+    """Validate comparisons and return them as int32 rows.
 
     Parameters
     ----------
-    triplets : array-like of shape (n_terms, 3)
-        Anchor, near, far, or (n_terms, 4) near pair, far pair: whole numbers from 0 up.
+    triplets : array-like of shape (n_terms, 3) or (n_terms, 4)
+        Ids of anchor, near, far; or of near pair, far pair. Whole numbers from 0 up.
     n_objects : int or None, default=None
-        Ids must be below; None: no bound.
+        Upper bound on the ids; None sets no bound.
 
     Returns
     -------
     ndarray
-        The same shape, int32, C-contiguous.
+        The same rows, int32 and C-contiguous.
+
+    Raises
+    ------
+    ValueError
+        If the shape, an id or a pair is not valid; the message names the row.
     """
     rows = plain_ids(triplets)
     if rows.ndim != 2 or rows.shape[1] not in (3, 4):
         raise ValueError(
-            f'triplets has shape {rows.shape}, but (n, 3) anchor, near, far or (n, 4) near pair, far pair is needed'
+            f'triplets has shape {rows.shape}, but (n, 3) anchor, near, far or (n, 4) near pair, '
+            'far pair is needed'
         )
     if not len(rows):
         raise ValueError('triplets holds no row; give at least one comparison')
@@ -103,7 +117,8 @@ def check_comparisons(triplets: Any, n_objects: int | None = None) -> np.ndarray
         )
         if not whole:
             raise ValueError(
-                f'triplets holds {_odd(rows)}, but object ids are whole numbers; see np.unique(..., return_inverse=True)'
+                f'triplets holds {_odd(rows)}, but object ids are whole numbers; see '
+                'np.unique(..., return_inverse=True)'
             )
     top = np.iinfo(np.int32).max if n_objects is None else check_count(n_objects, 'n_objects')
     _refuse(rows, (rows < 0) | (rows >= top), f'ids run from 0 to {top - 1}')
@@ -134,17 +149,17 @@ def _refuse(rows, bad, what):
 
 # %% ../../nbs/learn/ordinal/10_comparisons.ipynb #d105065a
 def drop_degenerate(triplets: np.ndarray) -> np.ndarray:
-    """Leave out rows that no map can satisfy or violate.
+    """Drop rows that compare a pair with itself or an object with itself.
 
     Parameters
     ----------
-    triplets : ndarray of shape (n_terms, 3)
-        Or (n_terms, 4) int.
+    triplets : ndarray of shape (n_terms, 3) or (n_terms, 4)
+        Ids of anchor, near, far; or of near pair, far pair.
 
     Returns
     -------
-    ndarray of shape (n_kept, 3)
-        Or (n_kept, 4), the rows that compare two different pairs of two objects.
+    ndarray of shape (n_kept, 3) or (n_kept, 4)
+        The rows that compare two different pairs of two objects.
     """
     rows = np.asarray(triplets)
     near, far = rows[:, :2], rows[:, [0, 2] if rows.shape[1] == 3 else [2, 3]]
@@ -153,24 +168,30 @@ def drop_degenerate(triplets: np.ndarray) -> np.ndarray:
 
 # %% ../../nbs/learn/ordinal/10_comparisons.ipynb #5f0798f2
 def check_answers(answers: Any, n_questions: int) -> np.ndarray:
-    """Answers as signs; a ValueError with the place of what is wrong otherwise.
+    """Validate answers and return their signs.
 
     Parameters
     ----------
-    answers : object
-        Bool, or numbers whose sign counts.
+    answers : array-like of shape (n_questions,)
+        Booleans, or numbers whose sign counts.
     n_questions : int
-        How many there must be.
+        Number of questions.
 
     Returns
     -------
-    ndarray of shape (n_questions,), float64
-        : 1 as asked, -1 the other way round, 0 a tie.
+    ndarray of shape (n_questions,)
+        float64: 1 where the first pair is nearer, -1 where the second is, 0 for a tie.
+
+    Raises
+    ------
+    ValueError
+        If the shape is wrong or an answer is not a number; the message names it.
     """
     given = np.asarray(answers)
     if given.shape != (n_questions,):
         raise ValueError(
-            f'answers has shape {given.shape}, but there are {n_questions} questions; give one answer each'
+            f'answers has shape {given.shape}, but there are {n_questions} questions; give one '
+            'answer each'
         )
     if (
         given.dtype.kind == 'O'
@@ -187,7 +208,8 @@ def check_answers(answers: Any, n_questions: int) -> np.ndarray:
     )
     if words:
         raise ValueError(
-            f'answers[{words[0]}] is {given.tolist()[words[0]]!r}, but True or False, or numbers whose sign counts, are needed; '
+            f'answers[{words[0]}] is {given.tolist()[words[0]]!r}, but True or False, or numbers '
+            'whose sign counts, are needed; '
             'of text make them by a comparison such as answers == "first"'
         )
     signs = np.sign(given.astype(float))
@@ -199,22 +221,30 @@ def check_answers(answers: Any, n_questions: int) -> np.ndarray:
 def orient(
     questions: np.ndarray, answers: np.ndarray, ties: str = 'drop'
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Turn questions with answers into rows that read near before far: eq. (3).
+    """Reorder questions by their answers, near before far: eq. (3).
 
     Parameters
     ----------
-    questions : ndarray of shape (n, 3)
-        Or (n, 4) int.
-    answers : ndarray of shape (n,), bool
-        Or numbers whose sign counts: above 0 as asked, below 0 the other way round, 0 a
-        tie.
-    ties : str, default='drop'
-        "drop", or "half": half a row in each direction.
+    questions : ndarray of shape (n, 3) or (n, 4)
+        Ids of anchor and two objects; or of two pairs.
+    answers : array-like of shape (n,)
+        Booleans, or numbers whose sign counts: above 0 the first pair is nearer, below 0 the
+        second, 0 is a tie.
+    ties : {'drop', 'half'}, default='drop'
+        Drop ties, or keep each as two rows of weight 1/2, one in each direction.
 
     Returns
     -------
-    tuple[ndarray, ndarray] of shape (n_terms, 3 or 4)
-        Rows, (n_terms,) weights 1 or 1/2.
+    rows : ndarray of shape (n_terms, 3) or (n_terms, 4)
+        Near pair first.
+    weights : ndarray of shape (n_terms,)
+        1, or 1/2 for half a tie.
+
+    Examples
+    --------
+    >>> rows, weights = orient([[0, 1, 2], [0, 1, 3]], [True, False])
+    >>> rows.tolist()
+    [[0, 1, 2], [0, 3, 1]]
     """
     rows = np.asarray(questions)
     signs = check_answers(answers, len(rows))
@@ -232,21 +262,23 @@ def orient(
 def merge_comparisons(
     triplets: np.ndarray, weights: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Each row once, with the weight of all its copies.
+    """Merge equal rows and sum their weights.
 
-    Pairs of quadruplets are read in either direction.
+    The two objects of a pair of a quadruplet may be in either order.
 
     Parameters
     ----------
-    triplets : ndarray of shape (n_terms, 3)
-        Or (n_terms, 4) int.
-    weights : ndarray or None of shape (n_terms,), default=None
-        > 0; None: ones.
+    triplets : ndarray of shape (n_terms, 3) or (n_terms, 4)
+        Ids of anchor, near, far; or of near pair, far pair.
+    weights : ndarray of shape (n_terms,) or None, default=None
+        Weights above 0; None means ones.
 
     Returns
     -------
-    tuple[ndarray, ndarray] of shape (n_unique, 3 or 4)
-        Rows, (n_unique,) summed weights.
+    rows : ndarray of shape (n_unique, 3) or (n_unique, 4)
+        Each different row once.
+    weights : ndarray of shape (n_unique,)
+        Summed weights.
     """
     rows = _canonical(triplets)
     unique, place = np.unique(rows, axis=0, return_inverse=True)
@@ -261,16 +293,17 @@ def _canonical(triplets):
 
 
 def contradictions(triplets: np.ndarray) -> np.ndarray:
-    """Which rows stand in the data the other way round too.
+    """Find the rows whose opposite is in the data too.
 
     Parameters
     ----------
-    triplets : ndarray of shape (n_terms, 3)
-        Or (n_terms, 4) int.
+    triplets : ndarray of shape (n_terms, 3) or (n_terms, 4)
+        Ids of anchor, near, far; or of near pair, far pair.
 
     Returns
     -------
-    ndarray of shape (n_terms,), bool
+    ndarray of shape (n_terms,)
+        Boolean mask.
     """
     rows = _canonical(triplets)
     turned = rows[:, [0, 2, 1] if rows.shape[1] == 3 else [2, 3, 0, 1]]
@@ -280,7 +313,7 @@ def contradictions(triplets: np.ndarray) -> np.ndarray:
 # %% ../../nbs/learn/ordinal/10_comparisons.ipynb #63db8ed6
 @njit(cache=True)
 def _count_met(embedding, rows, start, stop):
-    "How many rows have their near pair strictly nearer."
+    "Count the rows whose near pair is strictly nearer."
     met, second = 0, 2 * (rows.shape[1] - 3)
     for t in range(start, stop):
         i = rows[t, 0]
@@ -297,19 +330,26 @@ def _count_met(embedding, rows, start, stop):
 
 
 def triplet_error(embedding: np.ndarray, triplets: np.ndarray) -> float:
-    """Share of comparisons that a map does not meet, ties and nan counted as errors: eq. (A).
+    """Return the fraction of comparisons that an embedding violates: eq. (A).
+
+    Ties and nan count as errors.
 
     Parameters
     ----------
     embedding : ndarray of shape (n_objects, n_components)
-        Rows of nan are allowed.
-    triplets : ndarray of shape (n_terms, 3)
-        Or (n_terms, 4) int, ids below n_objects.
+        Coordinates; rows of nan are allowed.
+    triplets : ndarray of shape (n_terms, 3) or (n_terms, 4)
+        Ids below n_objects.
 
     Returns
     -------
     float
-        In [0, 1]; 1/2 is guessing.
+        In [0, 1]; guessing gives 1/2.
+
+    Examples
+    --------
+    >>> triplet_error(np.array([[0.0], [1.0], [3.0]]), [[0, 1, 2], [1, 2, 0]])
+    0.5
     """
     rows, points = check_comparisons(triplets, len(embedding)), np.ascontiguousarray(embedding)
     return 1 - sum(
@@ -325,27 +365,25 @@ def flip_labels(
     temperature: float | None = None,
     seed: int = 0,
 ) -> np.ndarray:
-    """Make answers wrong: an exact share of them, or close calls by the chance of eq. (C).
+    """Add label noise to comparisons: an exact fraction of them, or close calls by eq. (C).
 
     Parameters
     ----------
-    triplets : ndarray of shape (n_terms, 3)
-        Or (n_terms, 4) int.
+    triplets : ndarray of shape (n_terms, 3) or (n_terms, 4)
+        Ids of anchor, near, far; or of near pair, far pair.
     share : float, default=0.1
-        In [0, 1], of the rows; an exact number of them.
-    embedding : ndarray
-    or None of shape (n_objects, n_components), default=None
-        With temperature, the map that makes calls close.
-    temperature : float
-    or None, default=None
-        > 0, squared distance; None: an exact share, without looking at distances.
+        Fraction of the rows to flip, in [0, 1]; used without `temperature`.
+    embedding : ndarray of shape (n_objects, n_components) or None, default=None
+        True coordinates; needed with `temperature`.
+    temperature : float or None, default=None
+        Scale of eq. (C), a squared distance above 0; None flips an exact fraction.
     seed : int, default=0
-        Of the choice.
+        Seed of the random choice.
 
     Returns
     -------
     ndarray
-        The same rows, some with near and far exchanged.
+        A copy of the rows, some with near and far exchanged.
     """
     rows, rng = np.array(triplets), stream(seed, 'wrong answers')
     columns = ([0, 1], [0, 2], [0, 2, 1]) if rows.shape[1] == 3 else ([0, 1], [2, 3], [2, 3, 0, 1])

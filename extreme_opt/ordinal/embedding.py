@@ -42,22 +42,33 @@ from .problem import Comparisons
 
 # %% ../../nbs/engine/ordinal/60_embedding.ipynb #740eccc6
 def procrustes(points: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, float]:
-    """Lay one map on another as well as similarity allows: eq. (A).
+    """Align one map with another by a similarity transform: eq. (A).
 
-        Parameters
-        ----------
-        points : ndarray of shape (n_objects, n_components)
-            The map to be moved.
-        target : ndarray of shape (n_objects, any number of columns)
-            The map to be met.
+    Parameters
+    ----------
+    points : ndarray of shape (n_objects, n_components)
+        Map to transform. Rows of nan in either map are left out of the fit.
+    target : ndarray of shape (n_objects, n_target_components)
+        Map to align with.
 
-        Returns
-        -------
-        tuple[
-        ndarray, float
-    ]
-            Points moved, turned, mirrored and scaled onto the target, in its columns or more;
-            disparity in [0, 1].
+    Returns
+    -------
+    aligned : ndarray of shape (n_objects, max(n_components, n_target_components))
+        The points, translated, rotated or reflected, and scaled.
+    disparity : float
+        Unexplained fraction of the variance, in [0, 1].
+
+    Raises
+    ------
+    ValueError
+        If the maps differ in length, or fewer than two rows are known in both.
+
+    Examples
+    --------
+    >>> square = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+    >>> aligned, disparity = procrustes(3 * square[:, ::-1] + 5, square)
+    >>> round(disparity, 6)
+    0.0
     """
     points, target = np.asarray(points, float), np.asarray(target, float)
     if points.ndim != 2 or target.ndim != 2 or len(points) != len(target):
@@ -82,46 +93,60 @@ def procrustes(points: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, floa
 
 # %% ../../nbs/engine/ordinal/60_embedding.ipynb #8a876872
 class KernelMap:
-    """Kernel ridge regression from features to places: eq. (B).
+    """Kernel ridge regression from features to coordinates: eq. (B).
 
     Parameters
     ----------
     features : array-like of shape (n_objects, n_features)
         Dense or CSR.
-    places : ndarray of shape (n_objects, n_components)
+    targets : ndarray of shape (n_objects, n_components)
+        Coordinates of the objects.
     ridge : float, default=0.1
-        > 0, lambda.
+        Regularization lambda, above 0.
     width : float or None, default=None
-        > 0, varsigma; None: root of the mean squared distance.
+        Width of the Gaussian kernel, above 0; None means the root mean squared distance.
+
+    Attributes
+    ----------
+    width : float
+        The width used.
+    weights : ndarray of shape (n_objects, n_components)
+        Dual coefficients.
+    loo_residuals : ndarray of shape (n_objects, n_components)
+        Leave-one-out residuals.
     """
 
     def __init__(
-        self, features: Any, places: np.ndarray, ridge: float = 0.1, width: float | None = None
+        self, features: Any, targets: np.ndarray, ridge: float = 0.1, width: float | None = None
     ):
         self.features, self.squares = features, _squares(features)
-        apart = self._apart(features)
+        apart = self._squared_distances(features)
         self.width = (
             float(np.sqrt(apart[~np.eye(len(apart), dtype=bool)].mean()))
             if width is None
             else float(width)
         )
         inverse = np.linalg.inv(np.exp(-apart / (2 * self.width**2)) + ridge * np.eye(len(apart)))
-        self.weights = inverse @ places  # (n_objects, n_components)
-        self.left_out = (
-            self.weights / np.diag(inverse)[:, None]
-        )  # (n_objects, n_components) leave-one-out residuals
+        self.weights = inverse @ targets  # (n_objects, n_components)
+        self.loo_residuals = self.weights / np.diag(inverse)[:, None]
 
-    def _apart(self, rows):
+    def _squared_distances(self, rows):
         inner = rows @ self.features.T
         inner = inner.toarray() if scipy.sparse.issparse(inner) else np.asarray(inner)
         return np.maximum(_squares(rows)[:, None] - 2 * inner + self.squares, 0)
 
-    def __call__(
-        self,
-        rows: Any,  # (n, n_features)
-    ) -> np.ndarray:  # (n, n_components)
-        "Places of objects with these features."
-        return np.exp(-self._apart(rows) / (2 * self.width**2)) @ self.weights
+    def __call__(self, rows: Any) -> np.ndarray:
+        """Predict coordinates from features.
+
+        Parameters
+        ----------
+        rows : array-like of shape (n, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n, n_components)
+        """
+        return np.exp(-self._squared_distances(rows) / (2 * self.width**2)) @ self.weights
 
 
 def _squares(rows):
@@ -132,10 +157,10 @@ def _squares(rows):
     )
 
 # %% ../../nbs/engine/ordinal/60_embedding.ipynb #74d69a0d
-_FALLEN = 0.1  # of the gradient norm at a random start
+_GRADIENT_FRACTION = 0.1  # of the norm at a random start, below which a gradient is small
 
 
-def _pieces(rows, n_objects):
+def _count_groups(rows, n_objects):
     "Number of connected components of the graph whose edges are the compared pairs."
     from scipy.sparse.csgraph import connected_components
 
@@ -146,8 +171,8 @@ def _pieces(rows, n_objects):
     return connected_components(links, directed=False, return_labels=False)
 
 
-def _tidied(points, asked):
-    "Centered, principal axes first, each axis with its largest coordinate positive; nan where nobody asked."
+def _principal_axes(points, asked):
+    "Center, rotate to principal axes, fix signs; nan for objects in no comparison."
     out = np.full(points.shape, np.nan, points.dtype)
     if not np.isfinite(points[asked]).all():
         return points.copy()
@@ -160,66 +185,94 @@ def _tidied(points, asked):
 
 # %% ../../nbs/engine/ordinal/60_embedding.ipynb #041dad86
 class OrdinalEmbedding(Estimator):
-    """A map of objects from answers of the form "nearer to this than to that".
-
-    After `fit`: `embedding_` (n_objects, n_components), centered, principal axes first, nan for objects in no answer; `error_`, the share of
-    the answers it does not meet; `names_` where objects have names; `run_` the record of the best start, `losses_` of all; `n_iter_`.
+    """Embedding of objects from comparisons of the form "i is nearer to j than to k".
 
     Parameters
     ----------
     n_components : int, default=2
-        Dimension of the map.
-    loss : object, default='ste'
-        "ste", "tste", "ckl", "gnmds", "soe", or a loss such as TSTE(5.).
-    solver : str, default='svrg'
-        "svrg", "gd", "sgd", "lbfgs", or "gram": projected gradients on inner products.
-    step_rule : str, default='sbb'
-        Of svrg: "sbb", "bb", "fixed", "damped".
-    stabilizer : float or str, default='auto'
-        Of "sbb" and "damped": epsilon, or "auto".
-    batch_size : int
-        or str, default='auto'
-        Comparisons per inner step; "auto" is 1, whose inner steps cost least.
-    learning_rate : float
-        or None, default=None
-        Inner step of sgd and "fixed"; None: what one comparison stands.
+        Dimension of the embedding.
+    loss : {'ste', 'tste', 'ckl', 'gnmds', 'soe'} or PairLoss, default='ste'
+        Loss of one comparison, by name or as an object such as `TSTE(alpha=5)`.
+    solver : {'svrg', 'gd', 'sgd', 'lbfgs', 'gram'}, default='svrg'
+        Optimizer. "gram" is projected gradient descent over the Gram matrix.
+    step_rule : {'sbb', 'bb', 'fixed', 'damped'}, default='sbb'
+        Step size rule of "svrg"; "sbb" is the stabilized Barzilai-Borwein step.
+    stabilizer : float or 'auto', default='auto'
+        Stabilizer epsilon of "sbb" and "damped".
+    batch_size : int or 'auto', default='auto'
+        Comparisons per inner step of "svrg" and "sgd"; "auto" means 1.
+    learning_rate : float or None, default=None
+        Step size of "sgd" and "fixed", and first step of "bb"; None takes 1 / smoothness for
+        "sgd" and "fixed".
     n_init : int, default=1
-        Starts, of which the lowest loss is kept.
+        Number of random starts, of which the run with the lowest loss is kept.
     ridge : float, default=0.0
-        >= 0, on half the mean squared length of the rows.
-    ties : str, default='drop'
-        Of y = 0: "drop", or "half" in each direction.
-    n_objects : int
-        or None, default=None
-        None: largest id + 1, or the number of names or feature rows.
+        Weight, from 0 up, of half the mean squared length of the rows.
+    ties : {'drop', 'half'}, default='drop'
+        Drop answers `y == 0`, or keep each as half a comparison in each direction.
+    n_objects : int or None, default=None
+        Number of objects; None means the largest id + 1, or the number of names or feature rows.
     kernel_ridge : float, default=0.1
-        > 0, of transform.
-    kernel_width : float
-        or None, default=None
-        > 0, of transform; None: root of the mean squared distance of the features.
-    dtype : str, default='float64'
-        Of the map: "float32" or "float64".
+        Regularization of the kernel regression of `transform`, above 0.
+    kernel_width : float or None, default=None
+        Kernel width of `transform`, above 0; None means the root mean squared distance of the
+        features.
+    dtype : {'float32', 'float64'}, default='float64'
+        Type of the embedding.
     max_iter : int or None, default=None
-        Stop after so many steps; a step of svrg is an epoch.
-    max_epochs : float
-        or None, default=50
-        Stop after so many looks at each answer; an epoch of svrg is three.
+        Most solver steps; one step of "svrg" is one epoch with its full gradient.
+    max_epochs : float or None, default=50
+        Most passes over the comparisons, counted in gradients; a step of "svrg" takes three.
     max_seconds : float or None, default=None
-        Stop after so many seconds.
+        Time limit.
     tol : float or None, default=None
-        Stop at this gradient norm relative to its start.
+        Stop when the gradient norm falls below `tol` times its value at the start.
     warm_start : bool, default=False
-        Whether fit goes on from the map it has.
+        Whether `fit` starts from the embedding of the last fit.
     verbose : bool, default=False
-        Whether to show a bar.
-    random_state : object, default=0
-        Seed.
+        Whether to show a progress bar.
+    random_state : int, Generator, RandomState or None, default=0
+        Seed of starts and batches.
     n_jobs : int, default=1
-        Threads.
-    checkpoint : object, default=None
-        File that the run is kept in, and continued from where it is there.
-    client : object, default=None
-        Dask client whose workers hold the rows, or "local"; None: this process.
+        Number of threads.
+    checkpoint : path-like or None, default=None
+        File for the state of the run; an existing file is resumed.
+    client : dask Client, 'local' or None, default=None
+        Workers that hold the rows; None means this process.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_objects, n_components)
+        Coordinates, centered, in principal axes; nan for objects in no comparison.
+    error_ : float
+        Weighted fraction of the fitted comparisons that the embedding violates.
+    names_ : ndarray of shape (n_objects,) or None
+        Names of the objects, where they were given.
+    losses_ : ndarray of shape (n_init,)
+        Final loss of each start.
+    run_ : Run
+        Record of the best start.
+    n_iter_ : int
+        Solver steps of the best start.
+    n_features_in_ : int
+        Columns of the comparisons, 3 or 4.
+    map_features_ : ndarray, csr_array or None
+        Features of the objects, for `transform`.
+
+    Notes
+    -----
+    K. Ma, J. Zeng, J. Xiong, Q. Xu, X. Cao, W. Liu and Y. Yao, "Fast stochastic ordinal embedding
+    with variance reduction and adaptive step size".
+
+    Examples
+    --------
+    >>> from extreme_opt.ordinal import OrdinalEmbedding
+    >>> answers = [['a', 'b', 'c'], ['c', 'b', 'a'], ['b', 'a', 'd'], ['d', 'c', 'a']]
+    >>> model = OrdinalEmbedding(n_components=1, solver='lbfgs', max_iter=100).fit(answers)
+    >>> model.score(answers)
+    1.0
+    >>> model.predict([['a', 'b', 'd']])
+    array([1])
     """
 
     def __init__(
@@ -283,7 +336,7 @@ class OrdinalEmbedding(Estimator):
             )
 
     def _rows(self, triplets, names):
-        "Ids of answers that may be given by name."
+        "Return ids for comparisons given by id or by name."
         rows = np.asarray(getattr(triplets, 'train_triplets', triplets))
         if names is None:
             return plain_ids(rows)
@@ -300,15 +353,17 @@ class OrdinalEmbedding(Estimator):
             )
         except KeyError as error:
             raise ValueError(
-                f'triplets names {error.args[0]!r}, which is none of the {len(place)} objects; leave it out'
+                f'triplets names {error.args[0]!r}, which is none of the {len(place)} objects; '
+                'drop its comparisons or add the name'
             ) from None
 
-    def _enter(self, triplets, y, names, features, sample_weight):
-        "Rows, weights, features and number of objects from everything that fit takes."
+    def _validate_fit(self, triplets, y, names, features, sample_weight):
+        "Validate the arguments of fit; return rows, weights, features, names and n_objects."
         self._check_settings()
         if triplets is None:
             raise ValueError(
-                'triplets is None, but (n, 3) anchor, near, far or (n, 4) near pair, far pair is needed'
+                'triplets is None, but (n, 3) anchor, near, far or (n, 4) near pair, far pair is '
+                'needed'
             )
         if self.ties not in ('drop', 'half'):
             raise ValueError(f'ties={self.ties!r} is neither "drop" nor "half"')
@@ -347,12 +402,12 @@ class OrdinalEmbedding(Estimator):
         known = [size for size in sizes if size is not None]
         if known and len(set(known)) > 1:
             raise ValueError(
-                f'names, features and n_objects speak of {sorted(set(known))} objects; they must agree'
+                f'names, features and n_objects give {sorted(set(known))} objects; they must agree'
             )
         rows = check_comparisons(rows, known[0] if known else None)
         return rows, weights, features, names, known[0] if known else int(rows.max()) + 1
 
-    def _price(self):
+    def _make_loss(self):
         if isinstance(self.loss, PairLoss):
             return self.loss
         if self.loss not in LOSSES:
@@ -393,7 +448,7 @@ class OrdinalEmbedding(Estimator):
             return Comparisons(
                 rows,
                 self.n_components,
-                self._price(),
+                self._make_loss(),
                 n_objects,
                 weights=weights,
                 ridge=self.ridge,
@@ -401,7 +456,7 @@ class OrdinalEmbedding(Estimator):
             )
         return GramComparisons(
             rows,
-            self._price().fitted(self.n_components),
+            self._make_loss().for_dimension(self.n_components),
             n_objects,
             weights=weights,
             trace=self.ridge / 2,
@@ -415,12 +470,14 @@ class OrdinalEmbedding(Estimator):
         )
 
     def _best_run(self, problem, begin):
-        "The run with the lowest loss of `n_init` starts; the others leave their loss in `losses_`."
+        """Run the solver from `n_init` starts, set `losses_`, and return the run with the lowest
+        loss."""
         if not self.n_init >= 1:
             raise ValueError(f'n_init={self.n_init} is not a number from 1 up')
         if self.n_init > 1 and self.checkpoint is not None:
             raise ValueError(
-                f'checkpoint={self.checkpoint!r} keeps one run, but n_init={self.n_init} makes more; use n_init=1'
+                f'checkpoint={self.checkpoint!r} stores one run, but n_init={self.n_init} makes '
+                'more; use n_init=1'
             )
         seed = _seed_of(self.random_state)
         best = None
@@ -439,63 +496,66 @@ class OrdinalEmbedding(Estimator):
             losses.append(problem.loss(run.state.params))
             if best is None or losses[-1] <= min(losses[:-1]):
                 best = run
-        self.run_, self.losses_ = best, np.array(losses)
+        self.run_ = best
+        self.n_iter_ = best.state.n_iter
+        self.losses_ = np.array(losses)
         return best
 
-    def _far_minus_near(self, triplets):
+    def _distance_margin(self, triplets):
         self._check_fitted()
         rows = check_comparisons(self._rows(triplets, self.names_), len(self.embedding_))
         near, far = rows[:, :2].T, rows[:, [0, 2] if rows.shape[1] == 3 else [2, 3]].T
 
-        def apart(pair):
+        def squared_distances(pair):
             return ((self.embedding_[pair[0]] - self.embedding_[pair[1]]) ** 2).sum(1)
 
-        return apart(far) - apart(near)
+        return squared_distances(far) - squared_distances(near)
 
     def decision_function(self, triplets: Any) -> np.ndarray:
-        """How clearly the map answers: above 0 where the first pair is nearer.
+        """Return the signed margin of each question, above 0 where the first pair is nearer.
 
         Parameters
         ----------
-        triplets : array-like of shape (n, 3)
-            Or (n, 4) ids or names.
+        triplets : array-like of shape (n, 3) or (n, 4)
+            Ids or names of anchor and two objects; or of two pairs.
 
         Returns
         -------
         ndarray of shape (n,)
             Squared distance of the second pair minus that of the first; nan where an object has
-            no place.
+            no coordinates.
         """
-        return self._far_minus_near(triplets)
+        return self._distance_margin(triplets)
 
     def predict(self, triplets: Any) -> np.ndarray:
-        """What the map answers.
+        """Predict the answers to questions.
 
         Parameters
         ----------
-        triplets : array-like of shape (n, 3)
-            Or (n, 4) ids or names, as questions.
+        triplets : array-like of shape (n, 3) or (n, 4)
+            Ids or names of anchor and two objects; or of two pairs.
 
         Returns
         -------
-        ndarray of shape (n,), int
-            : 1 the first pair is nearer, -1 the second, 0 neither or unknown.
+        ndarray of shape (n,)
+            1 where the first pair is nearer, -1 where the second is, 0 for a tie or where an
+            object has no coordinates.
         """
-        return np.sign(np.nan_to_num(self._far_minus_near(triplets))).astype(int)
+        return np.sign(np.nan_to_num(self._distance_margin(triplets))).astype(int)
 
     def score(self, triplets: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Share of answers that the map gives too.
+        """Return the accuracy on comparisons.
 
-        Ties and objects without a place count as missed.
+        Predicted ties and objects without coordinates count as errors; answers of 0 are left out.
 
         Parameters
         ----------
-        triplets : array-like of shape (n, 3)
-            Or (n, 4) ids or names; a Triplets data set stands for its training rows.
-        y : array-like of shape (n,), default=None
-            Answers, bool or sign; None: rows read near before far.
-        sample_weight : array-like of shape (n,), default=None
-            >= 0, of the rows.
+        triplets : array-like of shape (n, 3) or (n, 4), or Triplets
+            Ids or names; of a Triplets data set the training rows.
+        y : array-like of shape (n,) or None, default=None
+            Answers, booleans or signs; None means that the first pair is nearer in every row.
+        sample_weight : array-like of shape (n,) or None, default=None
+            Weights of the rows, from 0 up.
 
         Returns
         -------
@@ -513,21 +573,27 @@ class OrdinalEmbedding(Estimator):
         )
 
     def transform(self, features: Any) -> np.ndarray:
-        """Places for objects that no answer mentions, from their features: eq. (B).
+        """Predict coordinates of new objects from their features: eq. (B).
 
         Parameters
         ----------
         features : array-like of shape (n, n_features)
-            Of any objects, as many columns as in fit.
+            Features, with the columns of those given to `fit`.
 
         Returns
         -------
         ndarray of shape (n, n_components)
+
+        Raises
+        ------
+        ValueError
+            If `fit` was not given features, or the number of columns differs.
         """
         self._check_fitted()
         if self.map_features_ is None:
             raise ValueError(
-                'transform needs the features of the fitted objects; use fit(triplets, features=features)'
+                'transform needs the features of the fitted objects; use fit(triplets, '
+                'features=features)'
             )
         rows, n_known = check_features(features), self.map_features_.shape[1]
         if rows.shape[1] != n_known:
@@ -538,38 +604,42 @@ class OrdinalEmbedding(Estimator):
         known = np.isfinite(self.embedding_).all(1)
         if not known.any():
             raise ValueError(
-                'no object has a place, because the fit diverged; fit again with solver="lbfgs"'
+                'no object has coordinates, because the fit diverged; fit again with solver="lbfgs"'
             )
         return KernelMap(
             self.map_features_[known], self.embedding_[known], self.kernel_ridge, self.kernel_width
         )
 
     def loo_residuals(self) -> np.ndarray:
-        """By how much the kernel map would miss each object if it had not known it.
+        """Return the leave-one-out residuals of the kernel regression of `transform`.
 
         Returns
         -------
-        ndarray of shape (n_placed, n_components)
+        ndarray of shape (n_embedded, n_components)
+            One row for each object that has coordinates.
         """
         self._check_fitted()
         if self.map_features_ is None:
             raise ValueError(
-                'loo_residuals needs the features of the fitted objects; use fit(triplets, features=features)'
+                'loo_residuals needs the features of the fitted objects; use fit(triplets, '
+                'features=features)'
             )
-        return self._kernel_map().left_out
+        return self._kernel_map().loo_residuals
 
     def procrustes(self, other: Any) -> tuple[np.ndarray, float]:
-        """Align with another map of the same objects: eq. (A).
+        """Align the embedding with another map of the same objects: eq. (A).
 
         Parameters
         ----------
-        other : array-like of shape (n_objects, any)
-            Map, or a fitted OrdinalEmbedding.
+        other : array-like of shape (n_objects, n_target_components) or OrdinalEmbedding
+            Target coordinates, or a fitted estimator.
 
         Returns
         -------
-        tuple[ndarray, float]
-            This map laid on the other; disparity in [0, 1].
+        aligned : ndarray of shape (n_objects, max(n_components, n_target_components))
+            The embedding, aligned with the target.
+        disparity : float
+            Unexplained fraction of the variance, in [0, 1].
         """
         self._check_fitted()
         return procrustes(self.embedding_, getattr(other, 'embedding_', other))
@@ -583,36 +653,44 @@ class OrdinalEmbedding(Estimator):
         names: Any = None,
         sample_weight: Any = None,
     ) -> Any:
-        """Draw the map.
+        """Fit the embedding.
 
         Parameters
         ----------
-        triplets : array-like of shape (n, 3)
-            Anchor, near, far; (n, 4) near pair, far pair; ids or names; or a Triplets data set
-            (its training rows).
-        y : array-like of shape (n,), default=None
-            Answers to questions: True or +1 first, False or -1 second, 0 a tie; None: rows are
-            oriented.
-        features : array-like of shape (n_objects, n_features), default=None
-            Of the objects, in the order of ids or names; for transform.
-        names : array-like of shape (n_objects,), default=None
-            Of all objects; None: those in the triplets, sorted.
-        sample_weight : array-like of shape (n,), default=None
-            >= 0, of the answers.
+        triplets : array-like of shape (n, 3) or (n, 4), or Triplets
+            Ids or names of anchor, near, far; or of near pair, far pair. Of a Triplets data set
+            the training rows are used, with its names and features.
+        y : array-like of shape (n,) or None, default=None
+            Answers: True or above 0 where the first pair is nearer, False or below 0 where the
+            second is, 0 for a tie. None means that the first pair is nearer in every row.
+        features : array-like of shape (n_objects, n_features) or None, default=None
+            Features of the objects in the order of ids or names, for `transform`.
+        names : array-like of shape (n_objects,) or None, default=None
+            Names of all objects; None means the sorted names in the triplets.
+        sample_weight : array-like of shape (n,) or None, default=None
+            Weights of the comparisons, from 0 up.
 
         Returns
         -------
-        object
-            Itself.
+        OrdinalEmbedding
+            The fitted estimator.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the fit ends at a limit before it has converged.
+        UserWarning
+            If an object is in no comparison, or the comparisons fall into unconnected groups.
         """
-        rows, weights, features, names, n_objects = self._enter(
+        rows, weights, features, names, n_objects = self._validate_fit(
             triplets, y, names, features, sample_weight
         )
         check_count(self.n_components, 'n_components')
         asked = np.bincount(rows.ravel(), minlength=n_objects) > 0
         if self.n_components > asked.sum() - 1:
             raise ValueError(
-                f'n_components={self.n_components}, but {asked.sum()} objects span {asked.sum() - 1} dimensions at most; use fewer'
+                f'n_components={self.n_components}, but {asked.sum()} objects span '
+                f'{asked.sum() - 1} dimensions at most; use fewer'
             )
         if not asked.all():
             first = np.flatnonzero(~asked)[0]
@@ -621,10 +699,11 @@ class OrdinalEmbedding(Estimator):
                 f'{first if names is None else names[first]}; their rows are nan',
                 UserWarning,
             )
-        n_pieces = _pieces(rows, n_objects) - int((~asked).sum())
-        if n_pieces > 1:
+        n_groups = _count_groups(rows, n_objects) - int((~asked).sum())
+        if n_groups > 1:
             _warn(
-                f'the comparisons fall into {n_pieces} groups of objects that no comparison links, so how the groups lie to each other '
+                f'the comparisons fall into {n_groups} groups of objects that no comparison '
+                'links, so how the groups lie to each other '
                 'in the map is arbitrary; ask across the groups, or fit each by itself',
                 UserWarning,
             )
@@ -636,7 +715,7 @@ class OrdinalEmbedding(Estimator):
             else None
         )
         run = self._best_run(problem, begin)
-        self.embedding_ = _tidied(self._points(problem, run.state.params), asked)
+        self.embedding_ = _principal_axes(self._points(problem, run.state.params), asked)
         self.map_features_ = features
         self.n_features_in_ = rows.shape[1]
         self.names_ = names
@@ -645,12 +724,13 @@ class OrdinalEmbedding(Estimator):
             if weights is None
             else 1 - self.score(rows, sample_weight=weights)
         )
-        if remedy := self._unconverged(problem, run, asked):
-            warn_not_converged(self, run, remedy)
+        if fix := self._unconverged(problem, run, asked):
+            warn_not_converged(self, run, fix)
         return self
 
     def _unconverged(self, problem, run, asked):
-        "What to change where a run has not converged; empty where it has, or where a fixed budget was asked for and the gradient has fallen."
+        """Suggest a fix for a run that has not converged; empty where it has, or where the gradient
+        is small."""
         other = 'solver="lbfgs"' if self.solver != 'lbfgs' else 'a ridge such as 0.01'
         if not np.isfinite(self.embedding_[asked]).all():
             smaller = (
@@ -669,51 +749,56 @@ class OrdinalEmbedding(Estimator):
                 np.linalg.norm(problem.grad(params))
                 for params in (problem.init_params([0, 0]), run.state.params)
             )
-            if last <= _FALLEN * first:
+            if last <= _GRADIENT_FRACTION * first:
                 return ''
-            return f'its gradient is still {last / first:.2g} times that of a random start; raise {name}, or use {other}'
+            return (
+                f'its gradient is still {last / first:.2g} times that of a random start; '
+                f'raise {name}, or use {other}'
+            )
         return f'raise {name} or tol={self.tol:g}, or use {other}'
 
     def fit_transform(self, triplets: Any, y: Any = None, **more: Any) -> np.ndarray:
-        """Draw the map and return it.
+        """Fit the embedding and return it.
 
         Parameters
         ----------
-        triplets : object
-        y : object, default=None
-        **more : object
+        triplets : array-like of shape (n, 3) or (n, 4), or Triplets
+            As in `fit`.
+        y : array-like of shape (n,) or None, default=None
+            As in `fit`.
+        **more : Any
+            Further arguments of `fit`.
 
         Returns
         -------
         ndarray of shape (n_objects, n_components)
+            `embedding_`.
         """
         return self.fit(triplets, y, **more).embedding_
 
     def bootstrap(
         self, triplets: Any, y: Any = None, n_draws: int = 20, seed: int = 0
     ) -> np.ndarray:
-        """How places move when other answers of the same kind had been given.
-
-        Their spread is the confidence of the map.
+        """Refit on bootstrap samples of the comparisons; the spread shows the uncertainty.
 
         Parameters
         ----------
-        triplets : object
-            What fit was given.
-        y : object, default=None
-            As in fit.
+        triplets : array-like of shape (n, 3) or (n, 4), or Triplets
+            The comparisons given to `fit`.
+        y : array-like of shape (n,) or None, default=None
+            As in `fit`.
         n_draws : int, default=20
-            Samples of the answers, with replacement.
+            Number of samples, each drawn with replacement.
         seed : int, default=0
-            Of the samples.
+            Seed of the samples.
 
         Returns
         -------
         ndarray of shape (n_draws, n_objects, n_components)
-            Maps of the samples, each laid on `embedding_`.
+            Embeddings of the samples, each aligned with `embedding_`.
         """
         self._check_fitted()
-        rows, weights, *_ = self._enter(triplets, y, self.names_, None, None)
+        rows, weights, *_ = self._validate_fit(triplets, y, self.names_, None, None)
         rng, found = stream(seed, 'bootstrap'), []
         for _ in range(n_draws):
             times = rng.multinomial(len(rows), np.full(len(rows), 1 / len(rows))) * (
@@ -732,7 +817,7 @@ class OrdinalEmbedding(Estimator):
             )
             found.append(
                 procrustes(
-                    _tidied(
+                    _principal_axes(
                         self._points(problem, run.state.params), np.isfinite(self.embedding_).all(1)
                     ),
                     self.embedding_,
@@ -748,25 +833,25 @@ def choose_components(
     n_folds: int = 5,
     seed: int = 0,
 ) -> dict:
-    """Held-out error of each dimension, by cross-validation over the answers.
+    """Cross-validate the dimension of an embedding.
 
     Parameters
     ----------
-    model : object
-        An OrdinalEmbedding; its other settings are used.
-    triplets : ndarray of shape (n, 3)
-        Or (n, 4) ids.
-    candidates : object, default=(1, 2, 3, 4, 5, 6)
+    model : OrdinalEmbedding
+        Estimator whose other settings are used; it is not fitted.
+    triplets : ndarray of shape (n, 3) or (n, 4)
+        Object ids.
+    candidates : sequence of int, default=(1, 2, 3, 4, 5, 6)
         Dimensions to try.
     n_folds : int, default=5
-        Parts that are held out in turn.
+        Number of folds.
     seed : int, default=0
-        Of the folds.
+        Seed of the folds.
 
     Returns
     -------
     dict
-        Dimension -> (n_folds,) held-out errors.
+        Held-out errors, an array of shape (n_folds,), by dimension.
     """
     rows = check_comparisons(triplets)
     fold, found = stream(seed, 'folds').permutation(len(rows)) % n_folds, {}
@@ -781,10 +866,8 @@ def choose_components(
                 }
             )
             with warnings.catch_warnings():
-                for kind in (UserWarning, NotConverged):
-                    warnings.simplefilter(
-                        'ignore', kind
-                    )  # an object may be asked about in one fold only
+                for kind in (UserWarning, NotConverged):  # an object may be in one fold only
+                    warnings.simplefilter('ignore', kind)
                 one.fit(rows[fold != part])
             found[n_components][part] = 1 - one.score(rows[fold == part])
     return found

@@ -13,18 +13,18 @@ from ..core.descent import loss_and_grad
 from ..core.solver import State
 from .comparisons import check_comparisons, check_count
 from .losses import STE, PairLoss
-from .problem import _mean_one
+from .problem import _normalized_weights
 
 # %% ../../nbs/learn/ordinal/50_gram_baselines.ipynb #b71debac
 def nearest_gram(matrix: np.ndarray, rank: int | None = None) -> np.ndarray:
-    """Project onto centered Gram matrices: eigenvalues below zero are cut, eqs. (8) and (46).
+    """Project onto centered positive semidefinite matrices: eqs. (8) and (46).
 
     Parameters
     ----------
     matrix : ndarray of shape (n_objects, n_objects)
-        Any; its symmetric and centered part is used.
+        Any square matrix; its symmetric, centered part is used.
     rank : int or None, default=None
-        Keep so many of the largest eigenvalues; None: all that are positive.
+        Number of largest eigenvalues to keep; None keeps all that are positive.
 
     Returns
     -------
@@ -41,19 +41,19 @@ def nearest_gram(matrix: np.ndarray, rank: int | None = None) -> np.ndarray:
 
 
 def coordinates(gram: np.ndarray, n_components: int) -> np.ndarray:
-    """The map whose inner products come nearest to a Gram matrix.
+    """Return coordinates whose inner products are closest to a Gram matrix.
 
     Parameters
     ----------
     gram : ndarray of shape (n_objects, n_objects)
         Symmetric.
     n_components : int
-        Columns wanted.
+        Number of columns.
 
     Returns
     -------
     ndarray of shape (n_objects, n_components)
-        The widest direction first.
+        Columns in order of falling variance.
     """
     values, vectors = np.linalg.eigh((gram + gram.T) / 2)
     order = np.argsort(values)[::-1][:n_components]
@@ -62,29 +62,49 @@ def coordinates(gram: np.ndarray, n_components: int) -> np.ndarray:
 # %% ../../nbs/learn/ordinal/50_gram_baselines.ipynb #20f4b3d2
 @dataclass(frozen=True, eq=False, init=False)
 class GramComparisons:
-    """Mean price of the comparisons as a function of the Gram matrix.
+    """Mean loss of comparisons as a function of the Gram matrix of the objects.
 
-    Eqs. (7) and (8), without the rank unless asked for.
+    Eqs. (7) and (8); without the constraint on the rank unless `rank` is given.
 
     Parameters
     ----------
-    triplets : array-like of shape (n_terms, 3)
-        Anchor, near, far, or (n_terms, 4) near pair, far pair.
+    triplets : array-like of shape (n_terms, 3) or (n_terms, 4)
+        Ids of anchor, near, far; or of near pair, far pair.
     loss : PairLoss, default=STE()
-        Price of one comparison; STE and Hinge are convex here.
+        Loss of one comparison; the problem is convex for `STE` and `Hinge`.
     n_objects : int or None, default=None
-        n; None: largest id + 1.
-    weights : array-like of shape (n_terms,), default=None
-        >= 0, of the comparisons; only their ratios count.
+        Number of objects, n; None means the largest id + 1.
+    weights : array-like of shape (n_terms,) or None, default=None
+        Weights of the comparisons, from 0 up; scaled to mean 1. None means ones.
     trace : float, default=0.0
-        >= 0, price of the mean squared length of the rows, lambda.
-    rank : int
-        or None, default=None
-        Keep so many eigenvalues, a heuristic that leaves convexity; None: all.
+        Weight lambda, from 0 up, of the mean squared length of the rows.
+    rank : int or None, default=None
+        Number of eigenvalues that `project` keeps, a heuristic that gives up convexity; None
+        keeps all that are positive.
+
+    Attributes
+    ----------
+    n_terms : int
+        Number of comparisons.
+    pair_loss : PairLoss
+        The loss, with parameters that depend on the dimension filled in.
+
+    Notes
+    -----
+    The convex baseline of K. Ma and others, "Fast stochastic ordinal embedding with variance
+    reduction and adaptive step size". A step costs an eigendecomposition, O(n_objects^3).
+
+    Examples
+    --------
+    >>> from extreme_opt.core import minimize
+    >>> problem = GramComparisons([[0, 1, 2], [1, 0, 2]], trace=0.01)
+    >>> run = minimize(problem, ProjectedGradient(), max_iter=20)
+    >>> problem.embedding(run.state.params, 1).shape
+    (3, 1)
     """
 
     triplets: np.ndarray  # (n_terms, 3) or (n_terms, 4) int32
-    price: PairLoss  # the loss
+    pair_loss: PairLoss  # the loss
     n_objects: int  # n
     weights: np.ndarray | None  # (n_terms,) float64, mean 1; None: ones
     trace: float  # lambda
@@ -110,8 +130,8 @@ class GramComparisons:
             n_objects=int(rows.max()) + 1 if n_objects is None else int(n_objects),
             trace=float(trace),
             rank=rank,
-            price=loss.fitted(2 if rank is None else int(rank)),
-            weights=_mean_one(weights, len(rows)),
+            pair_loss=loss.for_dimension(2 if rank is None else int(rank)),
+            weights=_normalized_weights(weights, len(rows)),
         )
         for name, value in fields.items():
             object.__setattr__(self, name, value)
@@ -119,31 +139,44 @@ class GramComparisons:
     advice, dtype = 'lower its step_size', np.dtype(np.float64)
 
     @property
+    def price(self) -> PairLoss:
+        """The loss under its former name, which `extreme_opt.scale` reads."""
+        return self.pair_loss
+
+    @property
     def n_terms(self) -> int:
+        """Number of comparisons."""
         return len(self.triplets)
 
     def unpack(self, params):
+        """Return the parameters as an (n_objects, n_objects) view."""
         return params.reshape(self.n_objects, self.n_objects)
 
     def init_params(self, seed=0):
+        """Return zeros; the seed is not used."""
         return np.zeros(self.n_objects**2)
 
     def memory(self, dtype=None):
+        """Return the bytes of one parameter vector."""
         return 8 * self.n_objects**2
 
     def warmup_problem(self):
+        """Return a problem of one comparison, which compiles the same kernels."""
         return GramComparisons(
-            np.arange(self.triplets.shape[1])[None], self.price, trace=self.trace, rank=self.rank
+            np.arange(self.triplets.shape[1])[None],
+            self.pair_loss,
+            trace=self.trace,
+            rank=self.rank,
         )
 
-    def _look(self, params, rows):
-        "Loss, its slopes in the squared distances, and the pairs of objects these belong to."
+    def _evaluate(self, params, rows):
+        "Objective, its derivatives by the squared distances, and the pairs of objects."
         gram = self.unpack(params)
-        own = params[:: self.n_objects + 1]
+        diagonal = params[:: self.n_objects + 1]
         picked = self.triplets[rows]
         edges = picked[:, :2].T, picked[:, [0, 2] if picked.shape[1] == 3 else [2, 3]].T
-        value, *slopes = self.price(
-            *(np.maximum(own[i] + own[j] - gram[i, j] - gram[j, i], 0) for i, j in edges)
+        value, *slopes = self.pair_loss(
+            *(np.maximum(diagonal[i] + diagonal[j] - gram[i, j] - gram[j, i], 0) for i, j in edges)
         )
         weights = 1.0 if self.weights is None else self.weights[rows]
         length = (
@@ -156,54 +189,61 @@ class GramComparisons:
         )
 
     def loss_and_grad(self, params, rows=slice(None)):
-        (loss, slopes, edges), n = self._look(params, rows), self.n_objects
-        links = np.bincount(
+        """Return objective and gradient over some rows."""
+        (loss, slopes, edges), n = self._evaluate(params, rows), self.n_objects
+        adjacency = np.bincount(
             np.concatenate([i * np.int64(n) + j for i, j in edges]), np.concatenate(slopes), n * n
         ).reshape(n, n)
-        links = links + links.T
-        grad = np.diag(links.sum(0)) - links
+        adjacency = adjacency + adjacency.T
+        grad = np.diag(adjacency.sum(0)) - adjacency
         if self.trace:
             grad += self.trace / n * (np.eye(n) - 1 / n)
         return loss, grad.ravel()
 
     def loss(self, params):
-        return self._look(params, slice(None))[0]
+        """Return the objective."""
+        return self._evaluate(params, slice(None))[0]
 
     def grad(self, params):
+        """Return the gradient."""
         return self.loss_and_grad(params)[1]
 
     def draw(self, rng, size):
+        """Draw comparison ids uniformly, with replacement."""
         return rng.integers(self.n_terms, size=size)
 
     def loss_at(self, params, batch):
-        return self._look(params, np.atleast_1d(batch))[0]
+        """Return the objective over a batch of comparisons."""
+        return self._evaluate(params, np.atleast_1d(batch))[0]
 
     loss_on = loss_at
 
     def grad_at(self, params, batch):
+        """Return the gradient over a batch, an unbiased estimate of `grad`."""
         return self.loss_and_grad(params, np.atleast_1d(batch))[1]
 
     def project(self, params: np.ndarray) -> np.ndarray:
-        """The nearest centered Gram matrix, of the rank asked for.
+        """Return the nearest centered Gram matrix, of at most `rank` where that is given.
 
         Parameters
         ----------
-        params : ndarray
+        params : ndarray of shape (n_objects**2,)
 
         Returns
         -------
-        ndarray of shape (n_params,)
-            New.
+        ndarray of shape (n_objects**2,)
+            A new vector.
         """
         return nearest_gram(self.unpack(params), self.rank).ravel()
 
     def embedding(self, params: np.ndarray, n_components: int) -> np.ndarray:
-        """The map of the largest eigenvalues, widest direction first.
+        """Return coordinates from the largest eigenvalues, in falling order.
 
         Parameters
         ----------
-        params : ndarray
+        params : ndarray of shape (n_objects**2,)
         n_components : int
+            Number of columns.
 
         Returns
         -------
@@ -214,26 +254,26 @@ class GramComparisons:
 # %% ../../nbs/learn/ordinal/50_gram_baselines.ipynb #aef8207f
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ProjectedState(State):
-    """What projected gradient descent remembers besides.
+    """State of `ProjectedGradient`.
 
     Parameters
     ----------
     loss : float, default=np.nan
-        At params; nan before the first step.
-    ahead : ndarray or None of shape (n_params,), default=None
-        Where the next step sets out; None: at params.
+        Objective at the parameters; nan before the first step.
+    extrapolated : ndarray of shape (n_params,) or None, default=None
+        Point from which the next step starts; None means the parameters.
     momentum : float, default=1.0
-        Of Nesterov's sequence.
+        Term t of Nesterov's sequence.
     step_size : float, default=np.nan
-        That the last search ended with.
+        Step size of the last accepted step.
     grad_norm : float, default=np.nan
-        Length of the last move over its step size.
+        Norm of the gradient mapping: length of the last step over its step size.
     message : str, default=''
-        Says why no step could be made.
+        Reason why no step could be taken; empty otherwise.
     """
 
     loss: float = np.nan
-    ahead: np.ndarray | None = None
+    extrapolated: np.ndarray | None = None
     momentum: float = 1.0
     step_size: float = np.nan
     grad_norm: float = np.nan
@@ -242,22 +282,25 @@ class ProjectedState(State):
 # %% ../../nbs/learn/ordinal/50_gram_baselines.ipynb #f6670d04
 @dataclass(frozen=True)
 class ProjectedGradient:
-    """Gradient steps, each followed by a projection, with a step size that proves itself.
-
-    Eq. (B).
+    """Projected gradient descent with backtracking and Nesterov acceleration: eq. (B).
 
     Parameters
     ----------
     step_size : float, default=1.0
-        > 0, first step tried.
+        First step size to try, above 0.
     accelerated : bool, default=True
-        Set out ahead of the last point.
+        Whether to start each step from an extrapolated point.
     shrink : float, default=0.5
-        In (0, 1), factor after a step that was too long.
+        Factor, in (0, 1), after a step that was too long.
     grow : float, default=1.5
-        >= 1, factor before the next search.
+        Factor, from 1 up, before the next search.
     max_tries : int, default=60
-        Trial steps before giving up.
+        Most trial steps of one search.
+
+    Notes
+    -----
+    A. Beck and M. Teboulle, "A fast iterative shrinkage-thresholding algorithm for linear inverse
+    problems", SIAM Journal on Imaging Sciences 2009, with a restart where the loss rises.
     """
 
     step_size: float = 1.0
@@ -274,23 +317,22 @@ class ProjectedGradient:
             raise ValueError(f'shrink={self.shrink}, grow={self.grow}: need 0 < shrink < 1 <= grow')
 
     def init(self, problem: Any, params: np.ndarray) -> ProjectedState:
-        """The first state.
+        """Return the state at the projected parameters.
 
         Parameters
         ----------
-        problem : object
-        params : ndarray
+        problem : Problem
+            With `loss`, `grad` and `project`.
+        params : ndarray of shape (n_params,)
 
         Returns
         -------
         ProjectedState
-            The projected point.
         """
         return ProjectedState(params=problem.project(params), step_size=self.step_size / self.grow)
 
-    def _search(
-        self, problem, origin, size
-    ):  # point, its loss, move from the origin, step size, trial steps
+    def _search(self, problem, origin, size):
+        "Backtrack; return the point, its loss, its move from the origin, step size and trials."
         loss, grad = loss_and_grad(problem, origin)
         for tries in range(1, self.max_tries + 1):
             point = problem.project(origin - size * grad)
@@ -301,34 +343,41 @@ class ProjectedGradient:
             size *= self.shrink
 
     def step(self, problem: Any, state: ProjectedState, rng: np.random.Generator) -> ProjectedState:
-        """Search along the gradient, project, and look ahead: eq. (B).
+        """Search along the gradient, project, and extrapolate: eq. (B).
 
         Parameters
         ----------
-        problem : object
+        problem : Problem
+            With `loss`, `grad` and `project`.
         state : ProjectedState
         rng : Generator
+            Not used.
 
         Returns
         -------
         ProjectedState
-            One step later; nothing is drawn.
+            The state one step later.
         """
         start, fresh = state.params, np.isnan(state.loss)
         here = float(problem.loss(start)) if fresh else state.loss
-        origin = start if state.ahead is None else state.ahead
+        origin = start if state.extrapolated is None else state.extrapolated
         point, value, move, size, tries = self._search(problem, origin, self.grow * state.step_size)
         looks, norm = tries + 1 + fresh, float(np.linalg.norm(move)) / size
         seen = dict(n_terms=looks * problem.n_terms, n_epochs=looks, step_size=size, grad_norm=norm)
-        if not value < here:  # too far ahead, or at the end
+        if not value < here:  # extrapolated too far, or at the minimum
             word = (
                 ''
-                if state.ahead is not None
-                else 'no projected step lowers the loss: a minimum to rounding, or to the kinks of the loss'
+                if state.extrapolated is not None
+                else 'no projected step lowers the loss: a minimum to rounding, or to the kinks '
+                'of the loss'
             )
-            return state.advance(start, loss=here, ahead=None, momentum=1.0, message=word, **seen)
+            return state.advance(
+                start, loss=here, extrapolated=None, momentum=1.0, message=word, **seen
+            )
         momentum = 0.5 + (0.25 + state.momentum**2) ** 0.5
-        ahead = (
+        extrapolated = (
             point + (state.momentum - 1) / momentum * (point - start) if self.accelerated else None
         )
-        return state.advance(point, loss=value, ahead=ahead, momentum=momentum, **seen)
+        return state.advance(
+            point, loss=value, extrapolated=extrapolated, momentum=momentum, **seen
+        )

@@ -15,60 +15,66 @@ def lyapunov(
     batch_size: float,
     step_size: float,
     smoothness: float = 1.0,
-    pull: float | None = None,
+    beta: float | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The constants of Lemma 1.
-
-        Eqs. (19)-(21) and (23), where the gain of a sound setting is positive throughout.
-
-        Parameters
-        ----------
-        n_inner : int
-            m, inner steps.
-        batch_size : float
-            b > 0, terms per inner step.
-        step_size : float
-            > 0, eta, the factor 1/m included.
-        smoothness : float, default=1.0
-            L > 0, Lipschitz constant of each term's gradient.
-        pull : float
-        or None, default=None
-            Beta > 0, the free constant; 4 m b eta^2 L^3, eq. (23), when left out.
-
-        Returns
-        -------
-        tuple[
-        ndarray, ndarray
-    ] of shape (n_inner + 1,)
-            Reach c_t, and (n_inner,) gain Gamma_t over b eta.
-    """
-    square = batch_size * step_size**2
-    pull = 4 * n_inner * square * smoothness**3 if pull is None else pull
-    growth = 1 + batch_size * step_size * pull + 2 * square * smoothness**2
-    with np.errstate(over='ignore'):
-        rise = np.expm1(np.arange(n_inner, -1.0, -1.0) * math.log(growth))  # growth^(m - t) - 1
-    reach = rise * square * smoothness**3 / (growth - 1)
-    return reach, 1 - reach[1:] / pull - batch_size * step_size * (smoothness + 2 * reach[1:])
-
-# %% ../../nbs/evidence/ordinal/45_theory.ipynb #0f6e3d40
-def largest_batch(n_inner: int, condition: float, divided: bool = False) -> float:
-    """The cap on the batch size under which the squared gradient is sure to fall.
-
-    Eq. (24), mended.
+    """Return the constants of Lemma 1: eqs. (19) to (21) and (23).
 
     Parameters
     ----------
     n_inner : int
-        m, the number that divides the SBB step.
+        Number m of inner steps.
+    batch_size : float
+        Comparisons b per inner step, above 0.
+    step_size : float
+        Step size eta, above 0, with the factor 1/m included.
+    smoothness : float, default=1.0
+        Lipschitz constant L of the gradient of each term.
+    beta : float or None, default=None
+        Free constant of the proof, above 0; None means 4 m b eta^2 L^3, eq. (23).
+
+    Returns
+    -------
+    weights : ndarray of shape (n_inner + 1,)
+        Weights c_t of the squared distance to the snapshot.
+    gains : ndarray of shape (n_inner,)
+        Gamma_t / (b eta); the lemma needs all of them positive.
+
+    Examples
+    --------
+    >>> weights, gains = lyapunov(n_inner=10, batch_size=1, step_size=0.01)
+    >>> float(weights[-1]), bool((gains > 0).all())
+    (0.0, True)
+    """
+    square = batch_size * step_size**2
+    beta = 4 * n_inner * square * smoothness**3 if beta is None else beta
+    growth = 1 + batch_size * step_size * beta + 2 * square * smoothness**2
+    with np.errstate(over='ignore'):
+        rise = np.expm1(np.arange(n_inner, -1.0, -1.0) * math.log(growth))  # growth^(m - t) - 1
+    weights = rise * square * smoothness**3 / (growth - 1)
+    return weights, 1 - weights[1:] / beta - batch_size * step_size * (smoothness + 2 * weights[1:])
+
+# %% ../../nbs/evidence/ordinal/45_theory.ipynb #0f6e3d40
+def largest_batch(n_inner: int, condition: float, divided: bool = False) -> float:
+    """Return the largest batch size that the convergence theorem covers: eq. (24), corrected.
+
+    Parameters
+    ----------
+    n_inner : int
+        Number m that divides the SBB step.
     condition : float
-        Kappa = L / epsilon > 0.
+        Ratio L / epsilon, above 0.
     divided : bool, default=False
-        An epoch makes m / b inner steps, as in the experiments, not m as in the theorems.
+        Whether an epoch has m / b inner steps, as in the experiments, or m, as in the theorems.
 
     Returns
     -------
     float
-        The largest batch size of the guarantee; below 1 it covers no batch at all.
+        Largest batch size; below 1 the theorem covers none.
+
+    Examples
+    --------
+    >>> largest_batch(20_000, condition=1.0, divided=True)
+    2500.0
     """
     if divided:
         return (

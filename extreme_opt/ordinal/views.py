@@ -17,30 +17,49 @@ from .losses import STE, PairLoss
 # %% ../../nbs/learn/ordinal/55_views.ipynb #63d5a11e
 @dataclass(frozen=True, eq=False, init=False)
 class ViewComparisons:
-    """Price of the comparisons on several maps, each paying on the maps that suit it: eq. (B).
+    """Loss of comparisons under a mixture of several embeddings: eq. (B).
 
     Parameters
     ----------
-    triplets : array-like of shape (n_terms, 3)
-        Anchor, near, far, or (n_terms, 4) near pair, far pair.
+    triplets : array-like of shape (n_terms, 3) or (n_terms, 4)
+        Ids of anchor, near, far; or of near pair, far pair.
     n_views : int, default=2
-        Maps, V.
+        Number of embeddings, V.
     n_components : int, default=2
-        Dimension of each, p.
+        Dimension of each embedding, p.
     loss : PairLoss, default=STE()
-        Price of one comparison on one map.
+        Loss of one comparison in one embedding.
     n_objects : int or None, default=None
-        n; None: largest id + 1.
+        Number of objects, n; None means the largest id + 1.
     temperature : float, default=1.0
-        > 0, price of certainty in the shares; 1 is a mixture of the loss's chances.
+        Weight of the entropy of the responsibilities, above 0; with 1 and a negative
+        log-likelihood as loss the objective is that of a mixture model.
     ridge : float, default=0.01
-        >= 0, on half the mean squared length of the rows.
+        Weight, from 0 up, of half the mean squared length of the rows.
+
+    Attributes
+    ----------
+    n_terms : int
+        Number of comparisons.
+    pair_loss : PairLoss
+        The loss, with parameters that depend on the dimension filled in.
+
+    Notes
+    -----
+    E. Amid and A. Ukkonen, "Multiview triplet embedding: learning attributes in multiple maps",
+    ICML 2015. Minimize with `extreme_opt.core.LBFGS`.
+
+    Examples
+    --------
+    >>> problem = ViewComparisons([[0, 1, 2], [0, 2, 1], [1, 0, 2]], n_views=2, n_components=1)
+    >>> problem.responsibilities(problem.init_params()).shape
+    (3, 2)
     """
 
     triplets: np.ndarray  # (n_terms, 3) or (n_terms, 4) int32
     n_views: int  # V
     n_components: int  # p
-    price: PairLoss  # the loss
+    pair_loss: PairLoss  # the loss
     n_objects: int  # n
     temperature: float  # tau
     ridge: float  # lambda
@@ -61,7 +80,8 @@ class ViewComparisons:
             check_count(count, what)
         if not temperature > 0:
             raise ValueError(
-                f'temperature={temperature} is not above 0; take a small number for shares of all or nothing'
+                f'temperature={temperature} is not above 0; for responsibilities near 0 or 1 use '
+                'a small number'
             )
         if not ridge >= 0:
             raise ValueError(f'ridge={ridge} is not a number from 0 up')
@@ -69,7 +89,7 @@ class ViewComparisons:
             triplets=rows,
             n_views=int(n_views),
             n_components=int(n_components),
-            price=loss.fitted(int(n_components)),
+            pair_loss=loss.for_dimension(int(n_components)),
             n_objects=int(rows.max()) + 1 if n_objects is None else int(n_objects),
             temperature=float(temperature),
             ridge=float(ridge),
@@ -81,88 +101,98 @@ class ViewComparisons:
 
     @property
     def n_terms(self) -> int:
+        """Number of comparisons."""
         return len(self.triplets)
 
     def unpack(self, params):
+        """Return the parameters as a (n_views, n_objects, n_components) view."""
         return params.reshape(self.n_views, self.n_objects, self.n_components)
 
     def memory(self, dtype=None):
+        """Return the bytes of one parameter vector."""
         return 8 * self.n_views * self.n_objects * self.n_components
 
     def init_params(self, seed=0):
-        """Independent normal maps; equal ones would stay equal for ever."""
+        """Draw independent normal embeddings; equal ones would stay equal."""
         size = self.n_views * self.n_objects * self.n_components
         return stream(seed, 'start').normal(size=size) / np.sqrt(2 * self.n_components)
 
     def warmup_problem(self):
+        """Return a problem of one comparison, which compiles the same kernels."""
         return ViewComparisons(
             np.arange(self.triplets.shape[1])[None],
             self.n_views,
             self.n_components,
-            self.price,
+            self.pair_loss,
             temperature=self.temperature,
         )
 
-    def _look(self, params, rows):
-        "Value of (B), shares and prices per view, and the compared pairs."
+    def _evaluate(self, params, rows):
+        "Objective (B), responsibilities, losses per view, and the compared pairs."
         picked = self.triplets[rows]
         edges = picked[:, :2].T, picked[:, [0, 2] if picked.shape[1] == 3 else [2, 3]].T
-        prices = [
-            self.price(*(((points[i] - points[j]) ** 2).sum(1) for i, j in edges))
+        losses = [
+            self.pair_loss(*(((points[i] - points[j]) ** 2).sum(1) for i, j in edges))
             for points in self.unpack(params)
         ]
-        cold = -np.array([price[0] for price in prices]) / self.temperature
+        cold = -np.array([each[0] for each in losses]) / self.temperature
         shares = np.exp(cold - (top := cold.max(0)))
         total = shares.sum(0)
         loss = -self.temperature * (
             top + np.log(total / self.n_views)
         ).mean() + 0.5 * self.ridge / self.n_objects * float(params @ params)
-        return loss, shares / total, prices, edges
+        return loss, shares / total, losses, edges
 
     def loss_and_grad(self, params, rows=slice(None)):
-        loss, shares, prices, edges = self._look(params, rows)
+        """Return objective and gradient over some rows."""
+        loss, weights, losses, edges = self._evaluate(params, rows)
         out, (one, other) = (
             self.ridge / self.n_objects * self.unpack(params),
             np.concatenate(edges, axis=1),
         )
         for points, share, (_, *slopes), grad in zip(
-            self.unpack(params), shares, prices, out, strict=True
+            self.unpack(params), weights, losses, out, strict=True
         ):
-            links = sparse.coo_array(
+            adjacency = sparse.coo_array(
                 (np.concatenate([share * slope for slope in slopes]) / len(share), (one, other)),
                 shape=(self.n_objects,) * 2,
             ).tocsr()
-            links = links + links.T
-            grad += 2 * (links.sum(axis=1)[:, None] * points - links @ points)
+            adjacency = adjacency + adjacency.T
+            grad += 2 * (adjacency.sum(axis=1)[:, None] * points - adjacency @ points)
         return float(loss), out.ravel()
 
     def loss(self, params):
-        return float(self._look(params, slice(None))[0])
+        """Return the objective."""
+        return float(self._evaluate(params, slice(None))[0])
 
     def grad(self, params):
+        """Return the gradient."""
         return self.loss_and_grad(params)[1]
 
     def draw(self, rng, size):
+        """Draw comparison ids uniformly, with replacement."""
         return rng.integers(self.n_terms, size=size)
 
     def loss_at(self, params, batch):
-        return float(self._look(params, np.atleast_1d(batch))[0])
+        """Return the objective over a batch of comparisons."""
+        return float(self._evaluate(params, np.atleast_1d(batch))[0])
 
     loss_on = loss_at
 
     def grad_at(self, params, batch):
+        """Return the gradient over a batch, an unbiased estimate of `grad`."""
         return self.loss_and_grad(params, np.atleast_1d(batch))[1]
 
-    def shares(self, params: np.ndarray) -> np.ndarray:
-        """How much of each comparison each map explains: eq. (B).
+    def responsibilities(self, params: np.ndarray) -> np.ndarray:
+        """Return the weight of each embedding in each comparison: eq. (B).
 
         Parameters
         ----------
-        params : ndarray
+        params : ndarray of shape (n_views * n_objects * n_components,)
 
         Returns
         -------
         ndarray of shape (n_terms, n_views)
-            >= 0, rows summing to 1.
+            Rows sum to 1.
         """
-        return self._look(params, slice(None))[1].T
+        return self._evaluate(params, slice(None))[1].T
