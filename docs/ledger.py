@@ -211,7 +211,9 @@ def _misplaced(change: str, place: Place) -> str:
     ]
     old = change.partition('=>')[0].strip()
     try:
-        mutation.by_hand(next((text for text in reversed(texts) if old in text), ''), change)
+        mutation.by_hand(
+            next((text for text in reversed(texts) if mutation.places(text, old)), ''), change
+        )
     except ValueError as error:
         return f'{error}; mend `mutants`'
     return ''
@@ -620,10 +622,9 @@ def mutants_of(
     "The mutants of a row: all that it lists, and `n` that its syntax trees give."
     found = []
     for change in row.mutants:
+        old = change.partition('=>')[0].strip()
         for at in range(index, -1, -1):
-            if book.cells[at]['cell_type'] == 'code' and change.partition('=>')[
-                0
-            ].strip() in book.code(at):
+            if book.cells[at]['cell_type'] == 'code' and mutation.places(book.code(at), old):
                 break
         mutant = mutation.by_hand(book.code(at), change)
         found.append((mutant, {at: mutant.source}))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import re
 from typing import NamedTuple
 
 QUIET_CALLS = {
@@ -289,13 +290,58 @@ def _replaced(source: str, node, text: str) -> str | None:
     return changed
 
 
+# Text, number, name or one character: what stays of a line of code when it is laid out anew.
+TOKEN = re.compile(
+    r"""#[^\n]*|(?:[rbfu]{0,2})(?:'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*")"""
+    r'|(?:\d[\d_]*\.?\d*|\.\d+)(?:e[+-]?\d+)?|\w+|[^\s\\]',
+    re.I,
+)
+
+
+def _tokens(source: str) -> list[tuple[object, int, int]]:
+    "Value, start and end of each token; no comments and no comma before a closing bracket."
+    found: list[tuple[object, int, int]] = []
+    for match in TOKEN.finditer(source):
+        word, value = match[0], match[0]
+        if word.startswith('#'):
+            continue
+        if re.match(r'\.?\d', word):
+            number = word.replace('_', '')
+            value = float(number) if re.search('[.e]', number, re.I) else int(number)
+            value = (type(value).__name__, value)
+        elif word[-1] in '\'"' and len(word) > 1:
+            quote = word.index(word[-1])
+            value = (word[:quote], word[quote + 1 : -1])
+        elif word in (')', ']', '}') and found and found[-1][0] == ',':
+            found.pop()
+        found.append((value, match.start(), match.end()))
+    return found
+
+
+def places(source: str, text: str) -> list[tuple[int, int]]:
+    "Where `text` stands in the source, letter by letter or else with another layout."
+    exact = [(at.start(), at.end()) for at in re.finditer(re.escape(text), source)]
+    wanted = [value for value, *_ in _tokens(text)]
+    if exact or not wanted:
+        return exact
+    tokens, n = _tokens(source), len(wanted)
+    values = [value for value, *_ in tokens]
+    return [
+        (tokens[at][1], tokens[at + n - 1][2])
+        for at in range(len(tokens) - n + 1)
+        if values[at : at + n] == wanted
+    ]
+
+
 def by_hand(source: str, change: str) -> Mutant:
-    "The mutant `old => new`; the old text must stand in the source exactly once."
+    "The mutant `old => new`; the old text must stand in the source exactly once, in any layout."
     old, arrow, new = (part.strip() if part != '=>' else part for part in change.partition('=>'))
     if not arrow:
         raise ValueError(f'{change!r}: write a change as `old => new`')
-    if source.count(old) != 1:
+    found = places(source, old)
+    if len(found) != 1:
         raise ValueError(
-            f'{old!r} stands {source.count(old)} times in the cell; quote enough to make it one'
+            f'{old!r} stands {len(found)} times in the cell; quote enough to make it one'
         )
-    return Mutant(f'{old} -> {new}', source.replace(old, new))
+    ((start, end),) = found
+    return Mutant(f'{old} -> {new}', source[:start] + new + source[end:])

@@ -196,6 +196,17 @@ def test_mutants_by_hand():
         mutants.by_hand(SOURCE, 'a')
 
 
+@pytest.mark.parametrize(
+    'old', ('f(a, 0.)', 'f( a,0.0 ) <= b: g("x")', "f(a, 0.) <= b:\n    g('x')")
+)
+def test_mutants_by_hand_do_not_depend_on_layout(old):
+    laid_out = "if f(\n    a,  # first\n    0.0,\n) <= b:\n    g('x')\n"
+    changed = mutants.by_hand(laid_out, f'{old} => h()').source
+    assert 'h()' in changed and 'f(' not in changed
+    with pytest.raises(ValueError, match='0 times'):
+        mutants.by_hand(laid_out, f'{old.replace("a", "a + 1")} => h()')
+
+
 def _book(tmp_path, monkeypatch, check):
     cell = dict(
         cell_type='code', source='x = 3.', id='a', metadata={}, outputs=[], execution_count=None

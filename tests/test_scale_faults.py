@@ -14,7 +14,7 @@ import scipy.sparse
 from extreme_opt.bound import LogLinear
 from extreme_opt.core import LBFGS, minimize
 from extreme_opt.scale import Sharded, local_client
-from extreme_opt.scale.sharded import Lost, Workers
+from extreme_opt.scale.sharded import WorkerLost, Workers
 from extreme_opt.softmax import DoubleSum
 
 pytestmark = pytest.mark.skipif(sys.platform == 'win32', reason='Windows has no SIGKILL')
@@ -201,7 +201,7 @@ def test_what_is_given_to_a_worker_that_left_is_given_again():
             left.append(worker)
             return give(place, value, 'inproc://127.0.0.1/1/1')
 
-        with pytest.raises(Lost, match='left'):
+        with pytest.raises(WorkerLost, match='left'):
             late(whole.place, np.ones(3), '')
         left.clear()
         whole.place.give = late.__get__(whole.place)
@@ -218,7 +218,7 @@ def test_a_step_that_never_succeeds_ends():
         place = Sharded(calm, client, 2).place
 
         def attempt():
-            raise Lost('somebody')
+            raise WorkerLost('somebody')
 
         with pytest.raises(
             RuntimeError,

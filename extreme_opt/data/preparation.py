@@ -145,7 +145,7 @@ def prepare(
     from_test = np.arange(features.shape[0]) >= len(picked[0][0])
     stats = dict(
         n_rows=sum(part.n_samples for part in parts),
-        n_unlabelled=sum(int((np.diff(part.label_starts) == 0).sum()) for part in parts),
+        n_unlabeled=sum(int((np.diff(part.label_starts) == 0).sum()) for part in parts),
     )
     if drop_empty:
         kept = (
