@@ -50,7 +50,7 @@ def optimality_gap(problem: LogLinear, params: np.ndarray) -> float:
 
 # %% ../../nbs/engine/bound/60_classifier.ipynb #61eb544d
 def _best_intercepts(problem, params):
-    "What to add to the intercepts so that the class frequencies come out right: Newton in n_classes unknowns, halved where it overshoots."
+    "Shifts of the intercepts that match the class frequencies, by damped Newton."
     scores, log_partition, table, weights, at = problem._scores_and_log_partition(params)
     own, shift = scores[at], np.zeros(problem.n_classes)
     label_weights = np.bincount(problem.labels, weights, minlength=problem.n_classes)
@@ -235,13 +235,15 @@ class BoundClassifier(Classifier):
         if isinstance(self.prior, str):
             if self.prior != 'empirical':
                 raise ValueError(
-                    f'prior={self.prior!r} is neither None, nor "empirical", nor one weight per class'
+                    f'prior={self.prior!r} is neither None, nor "empirical", '
+                    'nor one weight per class'
                 )
             return np.log(np.bincount(labels, weights, minlength=n_classes) / len(labels))
         given = np.asarray(self.prior, dtype=np.float64)
         if given.shape != (n_classes,) or not ((given > 0) & (given < np.inf)).all():
             raise ValueError(
-                f'prior={self.prior!r:.60} must hold {n_classes} finite numbers above 0, one per class of y; None treats all alike'
+                f'prior={self.prior!r:.60} must hold {n_classes} finite numbers above 0, '
+                'one per class of y; None treats all alike'
             )
         return np.log(given)
 
@@ -304,14 +306,15 @@ class BoundClassifier(Classifier):
         if known is not None:
             if not np.array_equal(known, self.classes_):
                 raise ValueError(
-                    f'warm_start=True, but y holds other classes than the {len(known)} of the last fit; set warm_start=False'
+                    f'warm_start=True, but y holds other classes than the {len(known)} of the last fit; '
+                    'set warm_start=False'
                 )
-            params = self.run_.state.params
+            params = self.run_.state.params  # type: ignore[attr-defined]
         problem = self._make_problem(rows, labels, weights)
         if self.solver in ('sbm', 'incremental') and problem.n_params > 2 * MOST_DENSE:
             raise ValueError(
-                f'solver={self.solver!r} keeps a square matrix of at most {2 * MOST_DENSE} rows, but {len(self.classes_)} '
-                f'classes have {problem.n_params} weights; use solver="quasi"'
+                f'solver={self.solver!r} keeps a square matrix of at most {2 * MOST_DENSE} rows, '
+                f'but {len(self.classes_)} classes have {problem.n_params} weights; use solver="quasi"'
             )
         run = run_estimator(
             self, problem, self._make_solver(), params, n_bytes=_forecast(problem, self.solver)
@@ -339,7 +342,8 @@ class BoundClassifier(Classifier):
             gap_text = (
                 ''
                 if not self.ridge
-                else f'the objective is at most {self.bound_gap_:.2g} nats per row above its minimum; '
+                else f'the objective is at most {self.bound_gap_:.2g} nats per row '
+                'above its minimum; '
             )
             warn_not_converged(
                 self,
@@ -364,6 +368,7 @@ class BoundClassifier(Classifier):
         scores[at] = -np.inf
         if (own > scores.max(1)).all():
             warnings.warn(
-                'ridge=0 and every row has its own class first: no finite optimum, the weights only stopped growing; set ridge above 0',
+                'ridge=0 and every row has its own class first: no finite optimum exists; '
+                'set ridge above 0',
                 stacklevel=3,
             )
