@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from extreme_opt.bound import LogLinear, QuasiMajorizer, quasi_times
+from extreme_opt.bound import LogLinear, QuasiMajorizer, quasi_newton_direction
 from extreme_opt.core import LBFGS, Newton, minimize
 
 
@@ -88,5 +88,5 @@ def test_settings_are_checked():
             QuasiMajorizer(**settings)
     newest = np.arange(1.0, 5)
     np.testing.assert_allclose(
-        quasi_times(newest[None], 2 * newest[None], lambda v: v, 2 * newest), newest
+        quasi_newton_direction(newest[None], 2 * newest[None], lambda v: v, 2 * newest), newest
     )

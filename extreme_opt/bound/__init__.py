@@ -10,7 +10,7 @@ from extreme_opt.bound.class_space import (
     class_chain,
 )
 from extreme_opt.bound.classifier import BoundClassifier, optimality_gap
-from extreme_opt.bound.memory import QuasiMajorizer, quasi_times
+from extreme_opt.bound.memory import QuasiMajorizer, quasi_newton_direction
 from extreme_opt.bound.other_bounds import (
     PairedBound,
     ball_curvature,
@@ -83,5 +83,5 @@ __all__ = [
     'Newton',
     'QuasiMajorizer',
     'Surrogate',
-    'quasi_times',
+    'quasi_newton_direction',
 ]

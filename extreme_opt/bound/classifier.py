@@ -21,7 +21,7 @@ from .stochastic import IncrementalMajorizer, StochasticMajorizer
 
 # %% ../../nbs/engine/bound/60_classifier.ipynb #196a45e1
 def optimality_gap(problem: LogLinear, params: np.ndarray) -> float:
-    """How far the loss can be above its minimum: eq. (G).
+    """Return a bound on the distance of the loss from its minimum: eq. (G).
 
     Parameters
     ----------
@@ -42,36 +42,38 @@ def optimality_gap(problem: LogLinear, params: np.ndarray) -> float:
     if free:
         weights[:, -1] += _best_intercepts(problem, weights.ravel())
     after, grad = problem.loss_and_grad(weights.ravel())
-    pulled = problem.unpack(grad)[:, : problem.features.shape[1] - free].astype(np.float64)
+    penalized_grad = problem.unpack(grad)[:, : problem.features.shape[1] - free].astype(np.float64)
     return float(
         max(before - after, 0.0)
-        + (pulled * pulled).sum() / (2 * problem.total_weight * problem.ridge)
+        + (penalized_grad * penalized_grad).sum() / (2 * problem.total_weight * problem.ridge)
     )
 
 # %% ../../nbs/engine/bound/60_classifier.ipynb #61eb544d
 def _best_intercepts(problem, params):
-    "What to add to the intercepts so that the class frequencies come out right: Newton in n_classes unknowns, halved where it overshoots."
-    scores, mass, table, weights, at = problem._look(params)
+    "Shifts of the intercepts that match the class frequencies, by damped Newton."
+    scores, log_partition, table, weights, at = problem._scores_and_log_partition(params)
     own, shift = scores[at], np.zeros(problem.n_classes)
-    wanted = np.bincount(problem.labels, weights, minlength=problem.n_classes)
+    label_weights = np.bincount(problem.labels, weights, minlength=problem.n_classes)
 
-    def level(shift):
-        return weights @ (log_sum_exp(scores + shift, axis=1) - own) - wanted @ shift
+    def objective(shift):
+        return weights @ (log_sum_exp(scores + shift, axis=1) - own) - label_weights @ shift
 
-    now = level(shift)
+    value = objective(shift)
     for _ in range(30):
-        shares = np.exp(scores + shift - log_sum_exp(scores + shift, axis=1)[:, None])
-        heavy = weights[:, None] * shares
-        slope = heavy.sum(0) - wanted
+        proba = np.exp(scores + shift - log_sum_exp(scores + shift, axis=1)[:, None])
+        weighted_proba = weights[:, None] * proba
+        slope = weighted_proba.sum(0) - label_weights
         if np.abs(slope).max() <= 1e-13 * weights.sum():
             break
-        way = solve_dense(
-            np.diag(heavy.sum(0)) - shares.T @ heavy + np.full((len(slope),) * 2, weights.mean()),
+        direction = solve_dense(
+            np.diag(weighted_proba.sum(0))
+            - proba.T @ weighted_proba
+            + np.full((len(slope),) * 2, weights.mean()),
             slope,
         )
-        while level(shift - way) > now and np.abs(way).max() > 1e-15:
-            way /= 2
-        shift, now = shift - way, level(shift - way)
+        while objective(shift - direction) > value and np.abs(direction).max() > 1e-15:
+            direction /= 2
+        shift, value = shift - direction, objective(shift - direction)
     return shift
 
 # %% ../../nbs/engine/bound/60_classifier.ipynb #86960d43
@@ -81,57 +83,91 @@ SOLVERS = ('bm', 'quasi', 'sbm', 'incremental', 'newton', 'lbfgs')
 def _forecast(problem, solver):
     "Bytes: a few arrays of samples by classes, a few of parameters, the matrix where one is built."
     n, size = problem.n_samples * problem.n_classes, problem.n_params
-    most = {'lbfgs': 0, 'quasi': 0, 'bm': MOST_BUILT, 'newton': MOST_DENSE}.get(solver, np.inf)
-    square = 3 * size * size if size <= most else 0
+    max_dense = {'lbfgs': 0, 'quasi': 0, 'bm': MOST_BUILT, 'newton': MOST_DENSE}.get(solver, np.inf)
+    square = 3 * size * size if size <= max_dense else 0
     return 8.0 * (5 * n + (25 if solver in ('lbfgs', 'quasi') else 5) * size + square)
 
 # %% ../../nbs/engine/bound/60_classifier.ipynb #a688ac6a
 class BoundClassifier(Classifier):
-    """Softmax regression by bound majorization, of all rows or of batches, or by two methods
-    to compare it with.
+    """Multinomial logistic regression by quadratic bounds, without a step size.
 
-    After `fit`: `classes_` (n_classes,) sorted labels, `coef_` (n_classes, n_features), `intercept_` (n_classes,) with the log-prior inside,
-    `bound_gap_` nats per row that the objective can be above its minimum, `run_` the record, `n_iter_`, `n_features_in_`.
+    Newton and L-BFGS are there for comparison.
 
     Parameters
     ----------
     solver : str, default='bm'
-        "bm" (all rows in every step), "quasi" (with a memory), "sbm" (random batches),
+        "bm" (all rows in every step), "quasi" (quasi-Newton), "sbm" (random batches),
         "incremental" (batch by batch), "newton", "lbfgs".
     order : str, default='alternating'
-        In which the bound takes the classes: "smallest", "largest", or one after the other.
+        Order in which the bound takes the classes, by score: "smallest" first, "largest"
+        first, or "alternating" between the two.
     relaxation : float, default=1.8
         In (0, 2), of "bm": how far beyond the bound's minimum to step; 1 stops there.
     ridge : float, default=1e-3
-        >= 0, lambda, per sample; intercepts are free of it.
-    prior : array-like of shape (n_classes,), default=None
-        > 0, h; "empirical" takes the frequencies; None treats all classes alike.
+        Penalty lambda >= 0, per sample, on all weights but the intercepts: half of it times
+        the squared norm is added to the mean loss. It is 1 / (n_samples * C) in terms of
+        `sklearn.linear_model.LogisticRegression`.
+    prior : array-like of shape (n_classes,), "empirical" or None, default=None
+        Weights h > 0 of the classes; "empirical" takes their frequencies; None treats all
+        classes alike.
     batch_size : int, default=256
         Rows in a batch of "sbm" and "incremental".
     fit_intercept : bool, default=True
         Whether classes have intercepts; a copy of X gains a column.
-    class_weight : object, default=None
-        None, "balanced", or a dictionary from label to weight.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes; a dict goes from label to weight.
     max_iter : int or None, default=200
         Stop after so many steps.
     max_epochs : float or None, default=None
-        Stop after so many visits per sample.
+        Stop after so many passes over the data.
     max_seconds : float or None, default=None
         Stop after so many seconds.
     tol : float or None, default=1e-6
-        Stop when the gradient is this small beside the first.
+        Stop when the gradient norm is at most this fraction of its first value.
     warm_start : bool, default=False
         Whether fit goes on from the weights it has.
     verbose : bool, default=False
-        Whether to show a bar.
-    random_state : object, default=0
-        Seed.
+        Whether to show a progress bar.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the batches.
     n_jobs : int, default=1
-        Threads.
-    checkpoint : object, default=None
-        File that the run is kept in, and continued from where it is there.
-    client : object, default=None
-        Dask client whose workers hold the rows, or "local"; None: this process.
+        Number of threads.
+    checkpoint : path-like or None, default=None
+        File that the run is saved to; if it exists, the fit continues from it.
+    client : dask.distributed.Client, "local" or None, default=None
+        Dask client whose workers hold the rows; None: this process.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Sorted labels.
+    coef_ : ndarray
+        Weights of the features, a row per class.
+    intercept_ : ndarray
+        Intercepts, with the logarithm of the prior added.
+    bound_gap_ : float
+        Largest possible distance of the objective from its minimum, in nats per row.
+    run_ : Run
+        Record of the fit.
+    n_iter_ : int
+        Number of steps.
+    n_features_in_ : int
+        Number of features.
+
+    References
+    ----------
+    .. [1] T. Jebara and A. Choromanska, "Majorization for CRFs and Latent Likelihoods",
+       NIPS 2012.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.preprocessing import scale
+    >>> from extreme_opt.bound import BoundClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = BoundClassifier('quasi', ridge=0.01).fit(scale(X), y)
+    >>> bool(model.score(scale(X), y) > 0.9)
+    True
     """
 
     def __init__(
@@ -199,13 +235,15 @@ class BoundClassifier(Classifier):
         if isinstance(self.prior, str):
             if self.prior != 'empirical':
                 raise ValueError(
-                    f'prior={self.prior!r} is neither None, nor "empirical", nor one weight per class'
+                    f'prior={self.prior!r} is neither None, nor "empirical", '
+                    'nor one weight per class'
                 )
             return np.log(np.bincount(labels, weights, minlength=n_classes) / len(labels))
         given = np.asarray(self.prior, dtype=np.float64)
         if given.shape != (n_classes,) or not ((given > 0) & (given < np.inf)).all():
             raise ValueError(
-                f'prior={self.prior!r:.60} must hold {n_classes} finite numbers above 0, one per class of y; None treats all alike'
+                f'prior={self.prior!r:.60} must hold {n_classes} finite numbers above 0, '
+                'one per class of y; None treats all alike'
             )
         return np.log(given)
 
@@ -243,7 +281,7 @@ class BoundClassifier(Classifier):
         )
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> 'BoundClassifier':
-        """Learn from all rows until the gradient has come to rest, or a limit is reached.
+        """Fit the model.
 
         Parameters
         ----------
@@ -251,13 +289,13 @@ class BoundClassifier(Classifier):
             Dense or sparse.
         y : array-like of shape (n_samples,)
             Labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            >= 0, how much each row counts; None: all alike.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            How much each row counts, >= 0; None: all alike.
 
         Returns
         -------
         BoundClassifier
-            Itself.
+            The fitted estimator.
         """
         known = self.classes_ if self.warm_start and hasattr(self, 'run_') else None
         rows, labels = self._enter(X, y)
@@ -268,47 +306,49 @@ class BoundClassifier(Classifier):
         if known is not None:
             if not np.array_equal(known, self.classes_):
                 raise ValueError(
-                    f'warm_start=True, but y holds other classes than the {len(known)} of the last fit; set warm_start=False'
+                    f'warm_start=True, but y holds other classes than the {len(known)} of the last fit; '
+                    'set warm_start=False'
                 )
-            params = self.run_.state.params
+            params = self.run_.state.params  # type: ignore[attr-defined]
         problem = self._make_problem(rows, labels, weights)
         if self.solver in ('sbm', 'incremental') and problem.n_params > 2 * MOST_DENSE:
             raise ValueError(
-                f'solver={self.solver!r} keeps a square matrix of at most {2 * MOST_DENSE} rows, but {len(self.classes_)} '
-                f'classes have {problem.n_params} weights; use solver="quasi"'
+                f'solver={self.solver!r} keeps a square matrix of at most {2 * MOST_DENSE} rows, '
+                f'but {len(self.classes_)} classes have {problem.n_params} weights; use solver="quasi"'
             )
         run = run_estimator(
             self, problem, self._make_solver(), params, n_bytes=_forecast(problem, self.solver)
         )
-        lost = not np.isfinite(run.state.params).all()
-        if lost:
+        diverged = not np.isfinite(run.state.params).all()
+        if diverged:
             run.state = replace(run.state, params=problem.init_params())
         self.bound_gap_ = optimality_gap(problem, run.state.params) / problem.total_weight
-        self._warn_of_end(run, lost)
+        self._warn_of_end(run, diverged)
         if not self.ridge:
             self._warn_of_separation(problem, run.state.params)
         return self._adopt(run.state.params)
 
-    def _warn_of_end(self, run, lost):
+    def _warn_of_end(self, run, diverged):
         "Say that the run diverged or that a limit came before the tolerance."
-        run.message = run.message.split(': learning_rate=')[
-            0
-        ]  # a setting of the solver, not of this class
-        other = 'solver="newton"' if self.solver == 'quasi' else 'solver="quasi"'
-        if lost:
+        run.message = run.message.split(': learning_rate=')[0]
+        alternative = 'solver="newton"' if self.solver == 'quasi' else 'solver="quasi"'
+        if diverged:
             warn_not_converged(
                 self,
                 run,
-                f'the weights are zero now: scale the columns of X, raise ridge, or use {other}',
+                f'the weights are zero now: scale the columns of X, raise ridge, or use {alternative}',
             )
         elif self.tol is not None and run.message.startswith('reached max_'):
-            far = (
+            gap_text = (
                 ''
                 if not self.ridge
-                else f'the objective is at most {self.bound_gap_:.2g} nats per row above its minimum; '
+                else f'the objective is at most {self.bound_gap_:.2g} nats per row '
+                'above its minimum; '
             )
             warn_not_converged(
-                self, run, f'{far}scale the columns of X, use {other}, or raise that limit'
+                self,
+                run,
+                f'{gap_text}scale the columns of X, use {alternative}, or raise that limit',
             )
 
     def _drop(self, rows, labels, weights):
@@ -323,11 +363,12 @@ class BoundClassifier(Classifier):
         return rows[kept], labels.ravel(), weights[kept] / weights[kept].mean()
 
     def _warn_of_separation(self, problem, params):
-        scores, _, _, _, at = problem._look(params)
+        scores, _, _, _, at = problem._scores_and_log_partition(params)
         own = scores[at]
         scores[at] = -np.inf
         if (own > scores.max(1)).all():
             warnings.warn(
-                'ridge=0 and every row has its own class first: no finite optimum, the weights only stopped growing; set ridge above 0',
+                'ridge=0 and every row has its own class first: no finite optimum exists; '
+                'set ridge above 0',
                 stacklevel=3,
             )

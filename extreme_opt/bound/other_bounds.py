@@ -52,13 +52,13 @@ class PairedBound(NamedTuple):
     value : float
         At the expansion point.
     slope : ndarray of shape (n_outcomes,)
-    bend : ndarray of shape (n_outcomes,)
+    curvature : ndarray of shape (n_outcomes,)
         The diagonal of the curvature.
     """
 
     value: float
     slope: np.ndarray
-    bend: np.ndarray
+    curvature: np.ndarray
 
 
 def paired_bound(scores: np.ndarray, center: float | None = None) -> PairedBound:
@@ -85,11 +85,11 @@ def paired_bound(scores: np.ndarray, center: float | None = None) -> PairedBound
             low = center
         else:
             high = center
-    away = scores - center
+    shifted = scores - center
     return PairedBound(
-        float(center + np.logaddexp(0, away).sum()),
-        0.5 * (1 + np.tanh(0.5 * away)),
-        np.array([curvature_weight(x) for x in away]),
+        float(center + np.logaddexp(0, shifted).sum()),
+        0.5 * (1 + np.tanh(0.5 * shifted)),
+        np.array([curvature_weight(x) for x in shifted]),
     )
 
 # %% ../../nbs/learn/bound/25_other_bounds.ipynb #d9b349d5
@@ -138,11 +138,11 @@ def tree_bound(features: np.ndarray, scores: np.ndarray) -> Node:
     """
     if len(scores) == 1:
         return Node(float(scores[0]), features[0].astype(float), np.zeros((features.shape[1],) * 2))
-    shares = np.exp(scores - log_sum_exp(scores))
-    centered = features - shares @ features
-    along = centered @ np.linalg.eigh(centered.T @ (shares[:, None] * centered))[1][:, -1]
+    proba = np.exp(scores - log_sum_exp(scores))
+    centered = features - proba @ features
+    along = centered @ np.linalg.eigh(centered.T @ (proba[:, None] * centered))[1][:, -1]
     rank = np.argsort(along, kind='stable')
-    cut = min(max(1, int(np.searchsorted(np.cumsum(shares[rank]), 0.5)) + 1), len(rank) - 1)
+    cut = min(max(1, int(np.searchsorted(np.cumsum(proba[rank]), 0.5)) + 1), len(rank) - 1)
     return merge(
         tree_bound(features[rank[:cut]], scores[rank[:cut]]),
         tree_bound(features[rank[cut:]], scores[rank[cut:]]),

@@ -208,7 +208,7 @@ def _log_prior(prior, shape, table):
     if prior is None:
         return np.zeros(shape if isinstance(table, OutcomeTable) else shape[-1])
     if isinstance(table, OutcomeTable) and len(prior) == len(table.counts):
-        prior = np.concatenate([np.ravel(part) for part in prior])
+        prior = np.concatenate([np.ravel(weights) for weights in prior])
     given = np.asarray(prior, dtype=np.float64)
     if (
         isinstance(table, OutcomeTable)
@@ -247,14 +247,14 @@ def _outcome_table(given, kind):
     parts = [np.asarray(given.feature_map(entry), dtype=kind) for entry in given.features]
     if not parts:
         raise ValueError('features has no entries, but at least one sample is needed')
-    for i, part in enumerate(parts):
-        if part.ndim != 2 or part.shape[1] != parts[0].shape[1] or 0 in part.shape:
+    for i, outcomes in enumerate(parts):
+        if outcomes.ndim != 2 or outcomes.shape[1] != parts[0].shape[1] or 0 in outcomes.shape:
             raise ValueError(
-                f'feature_map gives shape {part.shape} for sample {i}, but (outcomes, {parts[0].shape[-1]}) is needed, with one outcome at least'
+                f'feature_map gives shape {outcomes.shape} for sample {i}, but (outcomes, {parts[0].shape[-1]}) is needed, with one outcome at least'
             )
-        if not np.isfinite(part).all():
+        if not np.isfinite(outcomes).all():
             raise ValueError(
-                f'feature_map gives a number that is not finite for sample {i}; mend the map'
+                f'feature_map gives a number that is not finite for sample {i}; fix the map'
             )
     return OutcomeTable(
         np.concatenate(parts), np.concatenate([[0], np.cumsum([len(part) for part in parts])])
@@ -262,7 +262,7 @@ def _outcome_table(given, kind):
 
 # %% ../../nbs/learn/bound/10_partition.ipynb #55260f1c
 def boehning_inverse(
-    features: Any, weights: np.ndarray, ridge: np.ndarray, most: int = 4000
+    features: Any, weights: np.ndarray, ridge: np.ndarray, max_features: int = 4000
 ) -> Callable:
     """Rows times the inverse of X'X / 2 + ridge.
 
@@ -276,26 +276,26 @@ def boehning_inverse(
         Of the samples.
     ridge : ndarray of shape (n_features,)
         On the sum.
-    most : int, default=4000
+    max_features : int, default=4000
         Features up to which the square matrix is factorized; beyond, its diagonal serves.
 
     Returns
     -------
-    Callable of shape (n_classes, n_features)
-        -> the same.
+    Callable
+        Function from (n_classes, n_features) to (n_classes, n_features).
     """
     if features.shape[0] < features.shape[1] and (ridge > 0).all():
         return _wide_inverse(features, 0.5 * np.asarray(weights), ridge)
     squares = np.asarray(weights @ (features * features), dtype=np.float64)
-    if features.shape[1] > most:
+    if features.shape[1] > max_features:
         size = 0.5 * squares + ridge
         return lambda rest: rest / np.where(size > 0, size, 1)
-    heavy = (
+    weighted_rows = (
         features * weights[:, None]
         if not scipy.sparse.issparse(features)
         else scipy.sparse.diags_array(weights) @ features
     )
-    gram = features.T @ heavy
+    gram = features.T @ weighted_rows
     gram = 0.5 * np.asarray(
         gram.toarray() if scipy.sparse.issparse(gram) else gram, dtype=np.float64
     )
@@ -326,42 +326,74 @@ def _wide_inverse(features, weights, ridge):
 # %% ../../nbs/learn/bound/10_partition.ipynb #bb2897b3
 @dataclass(frozen=True, eq=False)
 class LogLinear:
-    """Likelihood of log-linear models, negated, with a ridge: eq. (6).
+    """Negative log-likelihood of log-linear models with a ridge penalty.
+
+    Without a feature map this is multinomial logistic regression; with one, each sample has
+    its own set of outcomes (conditional logit, small random fields). Eq. (6) of [1]_.
 
     Parameters
     ----------
-    features : object
+    features : array-like or sparse array of shape (n_samples, n_features), or sequence
+        With a feature map, anything with one entry per sample.
     labels : ndarray of shape (n_samples,), int
         The outcome that was seen.
-    n_classes : int, default=None
-        Type: ignore[assignment]  # K; without it, the largest label plus one; not used with
-        a map.
+    n_classes : int or None, default=None
+        Number of classes, K. None: the largest label plus one. Not used with a map.
     feature_map : Callable or None, default=None
-        Entry -> (n_outcomes, n_params) features of its outcomes.
-    prior : object, default=None
-        >= 0, h: (n_classes,) or (n_samples, n_classes); with a map, one array per sample or
+        Function from an entry of `features` to the (n_outcomes, n_params) features of its
+        outcomes. None: multinomial.
+    prior : array-like or None, default=None
+        Weights h >= 0 of the outcomes: (n_classes,) or (n_samples, n_classes); with a map, one array per sample or
         for all.
     ridge : float, default=0.0
-        >= 0, lambda, per sample.
-    sample_weight : array-like of shape (n_samples,), default=None
-        >= 0, how often a sample counts.
+        Penalty lambda >= 0, per sample.
+    sample_weight : array-like of shape (n_samples,) or None, default=None
+        How often a sample counts, >= 0.
     n_unpenalized : int, default=0
         Last columns (with a map, last parameters) that the ridge leaves alone.
-    dtype : object, default=None
-        Float32 or float64 of the parameters; without it, that of the features.
+    dtype : dtype or None, default=None
+        float32 or float64, of the parameters. None: that of the features.
+
+    Raises
+    ------
+    ValueError
+        If features, labels, prior or weights have a wrong shape or are not finite.
+
+    References
+    ----------
+    .. [1] T. Jebara and A. Choromanska, "Majorization for CRFs and Latent Likelihoods",
+       NIPS 2012.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from extreme_opt.bound import LogLinear
+    >>> problem = LogLinear(np.eye(3), [0, 1, 2], ridge=0.1)
+    >>> params = problem.init_params()
+    >>> bool(np.isclose(problem.loss(params), 3 * np.log(3)))
+    True
+    >>> bound = problem.quadratic_bound(params)
+    >>> move = 0.5 * np.arange(9.0)
+    >>> above = bound.value + bound.slope @ move + 0.5 * move @ bound.curvature.times(move)
+    >>> bool(problem.loss(params + move) <= above)
+    True
     """
 
-    features: (
-        Any  # (n_samples, n_features) dense or CSR; with a map, anything with one entry per sample
-    )
+    features: Any
     labels: np.ndarray
-    n_classes: int = None
+    n_classes: int = None  # type: ignore[assignment]
     feature_map: Callable | None = field(default=None, kw_only=True)
     prior: Any = field(default=None, kw_only=True)
     ridge: float = field(default=0.0, kw_only=True)
     sample_weight: Any = field(default=None, kw_only=True)
     n_unpenalized: int = field(default=0, kw_only=True)
     dtype: Any = field(default=None, kw_only=True)
+
+    _table: Any = field(init=False, repr=False)
+    _prior: Any = field(init=False, repr=False)
+    _weights: Any = field(init=False, repr=False)
+    _total: float = field(init=False, repr=False)
+    _l2: Any = field(init=False, repr=False)
 
     def __post_init__(self):
         given = getattr(self.features, 'dtype', None)
@@ -383,8 +415,8 @@ class LogLinear:
             raise ValueError(
                 f'n_unpenalized is {self.n_unpenalized}, but 0..{n_columns} is possible; 1 frees the last column'
             )
-        rule = np.full(n_columns, float(self.ridge))
-        rule[n_columns - self.n_unpenalized :] = 0
+        l2 = np.full(n_columns, float(self.ridge))
+        l2[n_columns - self.n_unpenalized :] = 0
         made = dict(
             labels=labels,
             dtype=kind,
@@ -392,7 +424,7 @@ class LogLinear:
             _prior=prior,
             _weights=weights,
             _total=float(weights.sum()),
-            _rule=rule,
+            _l2=l2,
             n_classes=None if self.feature_map else table.n_classes,
         )
         if self.feature_map is None:
@@ -420,7 +452,7 @@ class LogLinear:
     def init_params(self, seed: int = 0) -> np.ndarray:
         return np.zeros(self.n_params, self.dtype)  # (n_params,) zeros
 
-    def _part(self, ids):
+    def _select(self, ids):
         "Table, log-prior, labels and weights of some samples."
         if ids is None:
             return self._table, self._prior, self.labels, self._weights
@@ -443,32 +475,32 @@ class LogLinear:
                 f'params has shape {params.shape}, but {self.n_params} are needed in one vector; '
                 'problem.init_params() makes one'
             )
-        table, prior, labels, weights = self._part(ids)
+        table, prior, labels, weights = self._select(ids)
         scores = table.products(params)
         scores += prior
         return scores, table, weights, table.places(labels)
 
-    def _look(self, params, ids=None):
+    def _scores_and_log_partition(self, params, ids=None):
         "The same with log Z."
         scores, table, weights, at = self._scores(params, ids)
         return scores, table.log_mass(scores), table, weights, at
 
-    def _pull(
+    def _l2_grad(
         self, params
     ):  # (n_params,) float64, the ridge's share of the gradient per unit of weight
-        return (params.reshape(-1, len(self._rule)) * self._rule).ravel()
+        return (params.reshape(-1, len(self._l2)) * self._l2).ravel()
 
-    def _value(self, params, scores, mass, weights, at, share):
+    def _value(self, params, scores, log_partition, weights, at, scale):
         return float(
-            share * (weights @ (mass - scores[at]))
-            + 0.5 * self._total * (self._pull(params) @ params)
+            scale * (weights @ (log_partition - scores[at]))
+            + 0.5 * self._total * (self._l2_grad(params) @ params)
         )
 
-    def _slope(self, params, scores, mass, table, weights, at, share):
-        shares = np.exp(scores - table.spread(mass))
-        shares[at] -= 1
-        shares *= table.spread(weights * share)
-        return (table.mix(shares) + self._total * self._pull(params)).astype(self.dtype)
+    def _slope(self, params, scores, log_partition, table, weights, at, scale):
+        proba = np.exp(scores - table.spread(log_partition))
+        proba[at] -= 1
+        proba *= table.spread(weights * scale)
+        return (table.mix(proba) + self._total * self._l2_grad(params)).astype(self.dtype)
 
     def loss_on(self, params: np.ndarray, rows: np.ndarray | None = None) -> float:
         """Return the loss, estimated from these samples.
@@ -483,15 +515,17 @@ class LogLinear:
         float
             The loss, estimated from these samples.
         """
-        scores, mass, _, weights, at = self._look(params, rows)
-        return self._value(params, scores, mass, weights, at, self.n_samples / len(mass))
+        scores, log_partition, _, weights, at = self._scores_and_log_partition(params, rows)
+        return self._value(
+            params, scores, log_partition, weights, at, self.n_samples / len(log_partition)
+        )
 
     loss = loss_at = loss_on
 
     def loss_and_grad(
         self, params: np.ndarray, rows: np.ndarray | None = None
     ) -> tuple[float, np.ndarray]:
-        """Return both for the price of one.
+        """Return the loss and its gradient, from one evaluation of the scores.
 
         Parameters
         ----------
@@ -501,12 +535,12 @@ class LogLinear:
         Returns
         -------
         tuple[float, ndarray]
-            Both for the price of one.
+            Loss and gradient.
         """
-        scores, mass, table, weights, at = self._look(params, rows)
-        share = self.n_samples / len(mass)
-        return self._value(params, scores, mass, weights, at, share), self._slope(
-            params, scores, mass, table, weights, at, share
+        scores, log_partition, table, weights, at = self._scores_and_log_partition(params, rows)
+        scale = self.n_samples / len(log_partition)
+        return self._value(params, scores, log_partition, weights, at, scale), self._slope(
+            params, scores, log_partition, table, weights, at, scale
         )
 
     def grad(self, params: np.ndarray) -> np.ndarray:
@@ -527,29 +561,29 @@ class LogLinear:
         """
         return self.loss_and_grad(params, batch)[1]
 
-    def _bend(self, scores, table, weights, part, order, whole):
+    def _bound_curvature(self, scores, table, weights, fraction, order, whole):
         if self.feature_map is None:
             chain = class_chain(scores, order)
-            chain.bend[:] *= weights[:, None]
-            return ChainCurvature(chain=chain, **self._frame(table, part, whole))
+            chain.curvature[:] *= weights[:, None]
+            return ChainCurvature(chain=chain, **self._curvature_args(table, fraction, whole))
         full, starts = np.zeros((self.n_params, self.n_params)), table.starts
         for i, weight in enumerate(weights):
             some = slice(starts[i], starts[i + 1])
             rows = bound_rows(table.table[some], scores[some], order)[2]
             full += weight * (rows.T @ rows)
-        return self._matrix(full, part)
+        return self._matrix(full, fraction)
 
-    def _matrix(self, full, part):
-        full[np.diag_indices_from(full)] += part * self._total * self._rule
+    def _matrix(self, full, fraction):
+        full[np.diag_indices_from(full)] += fraction * self._total * self._l2
         return MatrixCurvature(full)
 
-    def _frame(self, table, part, whole=True):
-        rule = part * self._total * self._rule
-        anchor = np.where(rule > 0, 0, part * self._column_squares)
+    def _curvature_args(self, table, fraction, whole=True):
+        l2 = fraction * self._total * self._l2
+        anchor = np.where(l2 > 0, 0, fraction * self._column_squares)
         return dict(
             features=table.rows,
             n_classes=self.n_classes,
-            ridge=rule,
+            ridge=l2,
             anchor=anchor,
             inner=self._inner if whole else None,
         )
@@ -568,10 +602,10 @@ class LogLinear:
 
     @cached_property
     def _inner(self):
-        return boehning_inverse(self.features, self._weights, self._total * self._rule)
+        return boehning_inverse(self.features, self._weights, self._total * self._l2)
 
     def draw(self, rng: np.random.Generator, size: int = 1) -> np.ndarray:
-        """Return (size,) ids of samples, with replacement.
+        """Draw samples with replacement.
 
         Parameters
         ----------
@@ -586,7 +620,7 @@ class LogLinear:
         return rng.integers(self.n_samples, size=size)
 
     def sgd_step_(self, params: np.ndarray, batch: np.ndarray, rate: float) -> None:
-        """Return in place; touches every parameter.
+        """Take an SGD step in place; it touches every parameter.
 
         Parameters
         ----------
@@ -609,11 +643,13 @@ class LogLinear:
         ndarray
             Probabilities of all outcomes, (n, n_classes), or flat with a map.
         """
-        scores, mass, table, _, _ = self._look(params, rows)
-        return np.exp(scores - table.spread(mass))
+        scores, log_partition, table, _, _ = self._scores_and_log_partition(params, rows)
+        return np.exp(scores - table.spread(log_partition))
 
     def preconditioner(self, vector: np.ndarray) -> np.ndarray:
-        """Boehning's constant bound, inverted; with a map, that of a ball around the origin.
+        """Return a constant upper bound on the Hessian, inverted, times a vector.
+
+        Boehning's bound; with a map, the bound of a ball that holds all features.
 
         Parameters
         ----------
@@ -622,14 +658,14 @@ class LogLinear:
         Returns
         -------
         ndarray of shape (n_params,)
-            Times the inverse of a curvature that is enough wherever we stand.
+            Inverse of the constant curvature, times the vector.
         """
         if self.feature_map is None:
-            return ClassCurvature(**self._frame(self._table, 1.0)).precondition(vector)
-        return vector / (self._ball + self._total * self._rule)
+            return ClassCurvature(**self._curvature_args(self._table, 1.0)).precondition(vector)
+        return vector / (self._ball + self._total * self._l2)
 
     def ggn_vp(self, params: np.ndarray, vector: np.ndarray) -> np.ndarray:
-        """Return (n_params,) Hessian times vector.
+        """Return the Hessian times a vector.
 
         Parameters
         ----------
@@ -641,11 +677,12 @@ class LogLinear:
         ndarray of shape (n_params,)
             Hessian times vector.
         """
-        scores, mass, table, weights, _ = self._look(params)
-        shares, moves = np.exp(scores - table.spread(mass)), table.products(vector)
-        moves -= table.spread(table.sums(shares * moves))
+        scores, log_partition, table, weights, _ = self._scores_and_log_partition(params)
+        proba, directional = np.exp(scores - table.spread(log_partition)), table.products(vector)
+        directional -= table.spread(table.sums(proba * directional))
         return (
-            table.mix(shares * moves * table.spread(weights)) + self._total * self._pull(vector)
+            table.mix(proba * directional * table.spread(weights))
+            + self._total * self._l2_grad(vector)
         ).astype(self.dtype)
 
     def curvature_at(self, params: np.ndarray) -> Any:
@@ -657,27 +694,27 @@ class LogLinear:
 
         Returns
         -------
-        object
+        ClassCurvature or MatrixCurvature
             The Hessian, with `times`, `matrix`, `precondition`.
         """
-        scores, mass, table, weights, _ = self._look(params)
-        shares = np.exp(scores - table.spread(mass))
+        scores, log_partition, table, weights, _ = self._scores_and_log_partition(params)
+        proba = np.exp(scores - table.spread(log_partition))
         if self.feature_map is None:
-            return ShareCurvature(shares=shares, weights=weights, **self._frame(table, 1.0))
-        means = np.add.reduceat(shares[:, None] * table.table, table.starts[:-1])
-        heavy = shares * table.spread(weights)
+            return ShareCurvature(shares=proba, weights=weights, **self._curvature_args(table, 1.0))
+        means = np.add.reduceat(proba[:, None] * table.table, table.starts[:-1])
+        weighted_proba = proba * table.spread(weights)
         return self._matrix(
-            table.table.T @ (heavy[:, None] * table.table) - means.T @ (weights[:, None] * means),
+            table.table.T @ (weighted_proba[:, None] * table.table)
+            - means.T @ (weights[:, None] * means),
             1.0,
         )
 
     def quadratic_bound(
         self, params: np.ndarray, batch: np.ndarray | None = None, order: str = 'smallest'
     ) -> Surrogate:
-        """A parabola above the loss.
+        """Return a quadratic upper bound on the loss that touches it at `params`: eq. (7).
 
-        Above that of a batch alone, with the batch's share of the ridge, when one is given: eq.
-        (7).
+        With a batch, the bound is on the loss of the batch, with its part of the ridge.
 
         Parameters
         ----------
@@ -688,17 +725,20 @@ class LogLinear:
         Returns
         -------
         Surrogate
-            Touches at params.
+            Value, slope and curvature at `params`.
         """
         scores, table, weights, at = self._scores(params, batch)
-        part = float(weights.sum()) / self._total
-        curvature = self._bend(scores, table, weights, part, order, batch is None)
-        mass = table.log_mass(scores) if self.feature_map else curvature.chain.log_mass
-        shares = np.exp(scores - table.spread(mass))
-        shares[at] -= 1
-        slope = table.mix(shares * table.spread(weights)) + part * self._total * self._pull(params)
+        fraction = float(weights.sum()) / self._total
+        curvature = self._bound_curvature(scores, table, weights, fraction, order, batch is None)
+        log_partition = table.log_mass(scores) if self.feature_map else curvature.chain.log_mass
+        proba = np.exp(scores - table.spread(log_partition))
+        proba[at] -= 1
+        slope = table.mix(proba * table.spread(weights)) + fraction * self._total * self._l2_grad(
+            params
+        )
         value = float(
-            weights @ (mass - scores[at]) + 0.5 * part * self._total * (self._pull(params) @ params)
+            weights @ (log_partition - scores[at])
+            + 0.5 * fraction * self._total * (self._l2_grad(params) @ params)
         )
         return Surrogate(value, np.asarray(slope, dtype=np.float64), curvature)
 
@@ -707,7 +747,7 @@ class LogLinear:
 
         Parameters
         ----------
-        ids : object
+        ids : array-like of int, slice or mask
 
         Returns
         -------
@@ -727,12 +767,12 @@ class LogLinear:
         )
 
     def warmup_problem(self) -> 'LogLinear':
-        """Return the first samples, same types: compiles kernels in no time.
+        """Return the first two samples as a problem of the same types, to compile kernels on.
 
         Returns
         -------
         LogLinear
-            The first samples, same types: compiles kernels in no time.
+            Two samples.
         """
         return replace(self.take(slice(0, 2)), sample_weight=None)
 
@@ -759,7 +799,7 @@ class LogLinear:
 
         Parameters
         ----------
-        dtype : object, default=None
+        dtype : dtype or None, default=None
 
         Returns
         -------
@@ -769,12 +809,12 @@ class LogLinear:
         return self.n_params * np.dtype(dtype or self.dtype).itemsize
 
     def fingerprint(self) -> str:
-        """The data as they are used: a feature map counts by what it gives, not by its name.
+        """Return a hash of the data; a feature map counts by what it gives, not by its name.
 
         Returns
         -------
         str
-            Stands for the data in a checkpoint.
+            Identifies the data in a checkpoint.
         """
         return fingerprint(
             (
@@ -783,7 +823,7 @@ class LogLinear:
                 self.labels,
                 self._prior,
                 self._weights,
-                self._rule,
+                self._l2,
                 self.dtype,
             )
         )

@@ -52,11 +52,11 @@ def rank_one_step(
                 phi = phi + inverse @ feature
                 continue
             x, residual = score - mass, feature - mean
-            bend, join = curvature_weight(x), 1 / (1 + np.exp(-x))
+            curvature, join = curvature_weight(x), 1 / (1 + np.exp(-x))
             side = inverse @ residual
-            scale = 1 + bend * residual @ side
-            inverse -= bend / scale * np.outer(side, side)
-            phi += (join - bend * residual @ phi) / scale * side
+            scale = 1 + curvature * residual @ side
+            inverse -= curvature / scale * np.outer(side, side)
+            phi += (join - curvature * residual @ phi) / scale * side
             mean += join * residual
             mass = np.logaddexp(mass, score)
     return phi, inverse
@@ -83,8 +83,10 @@ def woodbury_solve(curvature: ChainCurvature, rhs: np.ndarray) -> np.ndarray:
     rows = curvature.features
     rows = np.asarray(rows.toarray() if scipy.sparse.issparse(rows) else rows, dtype=float)
     sides = chain_rows(curvature.chain)  # (n_samples, n_classes - 1, n_classes)
-    flat, light = sides.reshape(-1, sides.shape[2]), rows / curvature.ridge
-    gram = (flat @ flat.T) * np.kron(light @ rows.T, np.ones((sides.shape[1], sides.shape[1])))
+    flat, scaled_rows = sides.reshape(-1, sides.shape[2]), rows / curvature.ridge
+    gram = (flat @ flat.T) * np.kron(
+        scaled_rows @ rows.T, np.ones((sides.shape[1], sides.shape[1]))
+    )
     gram[np.diag_indices_from(gram)] += 1
     factor = scipy.linalg.cho_factor(gram, check_finite=False)
 
@@ -92,7 +94,7 @@ def woodbury_solve(curvature: ChainCurvature, rhs: np.ndarray) -> np.ndarray:
         weights = rhs.reshape(curvature.n_classes, -1) / curvature.ridge
         seen = np.einsum('ijk,ik->ij', sides, rows @ weights.T)  # L R^-1 g
         back = scipy.linalg.cho_solve(factor, seen.ravel(), check_finite=False).reshape(seen.shape)
-        return (weights - np.einsum('ijk,ij->ik', sides, back).T @ light).ravel()
+        return (weights - np.einsum('ijk,ij->ik', sides, back).T @ scaled_rows).ravel()
 
     found = once(rhs)
     return found + once(
@@ -101,7 +103,7 @@ def woodbury_solve(curvature: ChainCurvature, rhs: np.ndarray) -> np.ndarray:
 
 # %% ../../nbs/learn/bound/50_rank_one.ipynb #d83b7cec
 @njit(cache=True)
-def _rank_one(features, order, join, bend, weights, inverse, phi):
+def _rank_one(features, order, join, curvature, weights, inverse, phi):
     "Eqs. (10) and (P) for the outcomes of multinomial samples, in place."
     n, d = features.shape
     n_classes = order.shape[1]
@@ -110,19 +112,19 @@ def _rank_one(features, order, join, bend, weights, inverse, phi):
         mean[:] = 0.0
         for j in range(n_classes):
             own = order[i, j]
-            if j and join[i, j] == 0.0 and bend[i, j] == 0.0:
+            if j and join[i, j] == 0.0 and curvature[i, j] == 0.0:
                 continue
             for k in range(n_classes):
                 gap = (1.0 if k == own else 0.0) - mean[k]
                 mean[k] += join[i, j] * gap
                 row[k * d : (k + 1) * d] = gap * features[i]
             side = inverse @ row
-            scale = 1.0 + bend[i, j] * (row @ side)
-            move = (weights[i] * join[i, j] - bend[i, j] * (row @ phi)) / scale
+            scale = 1.0 + curvature[i, j] * (row @ side)
+            move = (weights[i] * join[i, j] - curvature[i, j] * (row @ phi)) / scale
             for p in range(len(row)):
                 phi[p] += move * side[p]
-                if bend[i, j] > 0.0:
-                    inverse[p] -= (bend[i, j] / scale * side[p]) * side
+                if curvature[i, j] > 0.0:
+                    inverse[p] -= (curvature[i, j] / scale * side[p]) * side
 
 
 def sherman_morrison_solve(
@@ -170,16 +172,16 @@ def sherman_morrison_solve(
     inverse, phi = np.diag(1 / base), params - seen.ravel() / base
     chain = curvature.chain
     _rank_one(
-        np.ascontiguousarray(rows), chain.order, chain.join, chain.bend, weights, inverse, phi
+        np.ascontiguousarray(rows), chain.order, chain.join, chain.curvature, weights, inverse, phi
     )
     return phi, inverse
 
 # %% ../../nbs/learn/bound/50_rank_one.ipynb #49e85ffe
 @dataclass(frozen=True)
 class RankOneMajorizer:
-    """The step of a mini-batch from its terms of rank one.
+    """Step to the minimum of a mini-batch's bound by rank-one terms (SBM, Algorithm 4).
 
-    SBM, Algorithm 4 mended. Ends near the optimum, not in it (E19).
+    Algorithm 4 corrected. It ends near the optimum, not at it (erratum E19).
 
     Parameters
     ----------
@@ -243,8 +245,8 @@ class RankOneMajorizer:
         """
         return replace(self, n_updates=1, batch_size=1)
 
-    def way(self, problem: Any, params: np.ndarray, batch: np.ndarray) -> np.ndarray:
-        """The step of one batch.
+    def direction(self, problem: Any, params: np.ndarray, batch: np.ndarray) -> np.ndarray:
+        """Return the direction of one batch.
 
         Parameters
         ----------
@@ -260,12 +262,12 @@ class RankOneMajorizer:
         if self.solve == 'sherman-morrison':
             return sherman_morrison_solve(problem, params.astype(float), batch, self.order)[0]
         bound = problem.quadratic_bound(params, batch, self.order)
-        few = (
+        is_small = (
             isinstance(bound.curvature, ChainCurvature)
             and len(batch) * (problem.n_classes - 1) < len(params)
             and (bound.curvature.ridge > 0).all()
         )
-        if self.solve == 'woodbury' or (self.solve == 'auto' and few):
+        if self.solve == 'woodbury' or (self.solve == 'auto' and is_small):
             return woodbury_solve(bound.curvature, bound.slope)
         return solve_curvature(
             bound.curvature, bound.slope, 'auto' if self.solve == 'auto' else 'cholesky'
@@ -287,16 +289,16 @@ class RankOneMajorizer:
         """
         size, params = min(self.batch_size, num_samples(problem)), state.params.copy()
         n_updates = updates_per_step(self.n_updates, problem, size)
-        per_pass = num_samples(problem) / size
+        n_batches = num_samples(problem) / size
         for k in range(n_updates):
-            way = self.way(problem, params, problem.draw(rng, size))
+            direction = self.direction(problem, params, problem.draw(rng, size))
             params = (
                 params
                 - self.learning_rate
-                / (1 + self.learning_rate_decay * (state.n_epochs * per_pass + k))
-                * way
+                / (1 + self.learning_rate_decay * (state.n_epochs * n_batches + k))
+                * direction
             ).astype(problem.dtype)
-        return state.advance(params, n_updates * size, n_updates / per_pass)
+        return state.advance(params, n_updates * size, n_updates / n_batches)
 
 # %% ../../nbs/learn/bound/50_rank_one.ipynb #23e9e3ba
 class LowRank(NamedTuple):
@@ -345,8 +347,8 @@ def low_rank(rows: np.ndarray, rank: int) -> LowRank:
             basis = np.vstack([basis, off / length])
             size = np.append(size, 0)
             inside = np.append(inside, length)
-        size, turn = np.linalg.eigh(np.diag(size) + np.outer(inside, inside))
-        basis, size = turn.T @ basis, np.maximum(size, 0)
+        size, rotation = np.linalg.eigh(np.diag(size) + np.outer(inside, inside))
+        basis, size = rotation.T @ basis, np.maximum(size, 0)
         if len(size) > rank:
             rest += size[0] * np.abs(basis[0]).sum() * np.abs(basis[0])
             basis, size = basis[1:], size[1:]
@@ -370,5 +372,7 @@ def low_rank_solve(low: LowRank, ridge: np.ndarray, rhs: np.ndarray) -> np.ndarr
         (matrix + ridge)^-1 rhs.
     """
     base, rows = low.rest + ridge, low.basis * np.sqrt(low.size)[:, None]
-    light = rows / base
-    return rhs / base - light.T @ np.linalg.solve(np.eye(len(rows)) + light @ rows.T, light @ rhs)
+    scaled_rows = rows / base
+    return rhs / base - scaled_rows.T @ np.linalg.solve(
+        np.eye(len(rows)) + scaled_rows @ rows.T, scaled_rows @ rhs
+    )

@@ -133,8 +133,7 @@ def forward_backward(
         Of all chains, one after the other, nats.
     transitions : ndarray of shape (n_classes, n_classes)
         From the row's tag to the column's, nats.
-    starts : ndarray
-    or None of shape (n_chains + 1,), default=None
+    starts : ndarray or None of shape (n_chains + 1,), default=None
         Where the chains begin, and n_words; one chain when left out.
 
     Returns
@@ -183,8 +182,7 @@ def best_labels(
         Of all chains, one after the other, nats.
     transitions : ndarray of shape (n_classes, n_classes)
         From the row's tag to the column's, nats.
-    starts : ndarray
-    or None of shape (n_chains + 1,), default=None
+    starts : ndarray or None of shape (n_chains + 1,), default=None
         Where the chains begin, and n_words; one chain when left out.
 
     Returns
@@ -201,7 +199,7 @@ def best_labels(
 
 # %% ../../nbs/learn/bound/70_structured.ipynb #97666f6d
 def loewner_max(one: np.ndarray, two: np.ndarray) -> np.ndarray:
-    """A matrix above both, with the smallest trace of all: eq. (V).
+    """Return the matrix of least trace above two symmetric matrices: eq. (V).
 
     Parameters
     ----------
@@ -305,24 +303,22 @@ def chain_bound(
 ) -> tuple[float, np.ndarray, np.ndarray]:
     """A parabola above log Z of a chain, in counts of pairs and of tags: eq. (C).
 
-        Parameters
-        ----------
-        scores : ndarray of shape (n_words, n_classes)
-            Of one chain, nats.
-        transitions : ndarray of shape (n_classes, n_classes)
-            From the row's tag to the column's, nats.
-        order : str, default='smallest'
-            In which a tag's predecessors are merged: "smallest", "largest" or "given".
-        join : str, default='max'
-            Over the states of a word: "max" (V), or "sum".
+    Parameters
+    ----------
+    scores : ndarray of shape (n_words, n_classes)
+    Of one chain, nats.
+    transitions : ndarray of shape (n_classes, n_classes)
+    From the row's tag to the column's, nats.
+    order : str, default='smallest'
+    In which a tag's predecessors are merged: "smallest", "largest" or "given".
+    join : str, default='max'
+    Over the states of a word: "max" (V), or "sum".
 
-        Returns
-        -------
-        tuple[
-        float, ndarray, ndarray
-    ]
-            log Z, (width,) its slope, (n_rows, width) rows L of the curvature L'L; width = K^2
-            + n_words K.
+    Returns
+    -------
+    tuple[float, ndarray, ndarray]
+    log Z, (width,) its slope, (n_rows, width) rows L of the curvature L'L; width = K^2
+    + n_words K.
     """
     if join not in ('max', 'sum'):
         raise ValueError(f'join={join!r} is neither "max" nor "sum"')
@@ -338,7 +334,9 @@ def chain_bound(
 # %% ../../nbs/learn/bound/70_structured.ipynb #e22b6a5d
 @dataclass(frozen=True, eq=False)
 class LinearChain:
-    """Likelihood of a linear-chain random field, negated, with a ridge: eq. (6) with eq. (F).
+    """Negative log-likelihood of a linear-chain conditional random field, with a ridge.
+
+    Eq. (6), with the sums of eq. (F).
 
     Parameters
     ----------
@@ -348,8 +346,8 @@ class LinearChain:
         In [0, n_classes).
     starts : ndarray of shape (n_chains + 1,), int
         Where each chain begins, and n_words.
-    n_classes : int, default=None
-        Type: ignore[assignment]  # without it, the largest label plus one.
+    n_classes : int or None, default=None
+        Number of tags; None: the largest label plus one.
     ridge : float, default=0.0
         >= 0, lambda, per chain, on all weights.
     most_params : int, default=3000
@@ -359,7 +357,7 @@ class LinearChain:
     features: Any
     labels: np.ndarray
     starts: np.ndarray
-    n_classes: int = None
+    n_classes: int = None  # type: ignore[assignment]
     ridge: float = 0.0
     most_params: int = field(default=3000, kw_only=True)
 
@@ -418,16 +416,14 @@ class LinearChain:
     def unpack(self, params: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return views: weights (n_classes, n_features), transitions (n_classes, n_classes).
 
-            Parameters
-            ----------
-            params : ndarray
+        Parameters
+        ----------
+        params : ndarray
 
-            Returns
-            -------
-            tuple[
-            ndarray, ndarray
-        ]
-                Views: weights (n_classes, n_features), transitions (n_classes, n_classes).
+        Returns
+        -------
+        tuple[ndarray, ndarray]
+        Views: weights (n_classes, n_features), transitions (n_classes, n_classes).
         """
         split = self.n_classes * self.features.shape[1]
         return params[:split].reshape(self.n_classes, -1), params[split:].reshape(
@@ -435,7 +431,7 @@ class LinearChain:
         )
 
     def init_params(self, seed: int = 0) -> np.ndarray:
-        """Return (n_params,) zeros.
+        """Return zeros.
 
         Parameters
         ----------
@@ -467,12 +463,10 @@ class LinearChain:
     def seen(self) -> tuple[np.ndarray, np.ndarray]:
         """What the labels count.
 
-            Returns
-            -------
-            tuple[
-            ndarray, ndarray
-        ] of shape (n_words, n_classes)
-                Indicators of the labels, (n_classes, n_classes) their neighbors counted.
+        Returns
+        -------
+        tuple[ndarray, ndarray]
+        Indicators of the labels, (n_classes, n_classes) their neighbors counted.
         """
         inside = np.ones(len(self.labels) - 1, bool)
         inside[self.starts[1:-1] - 1] = False
@@ -493,16 +487,16 @@ class LinearChain:
         Returns
         -------
         tuple[float, ndarray]
-            Both for the price of one.
+            Loss and gradient.
         """
         transitions, scores, (tags, pairs) = self.unpack(params)[1], self.scores(params), self.seen
-        sums, pull = forward_backward(scores, transitions, self.starts), self.n_samples * self.ridge
+        sums, l2 = forward_backward(scores, transitions, self.starts), self.n_samples * self.ridge
         own = np.sum(scores[np.arange(len(scores)), self.labels]) + np.sum(pairs * transitions)
         slope = np.concatenate(
             [(self.features.T @ (sums.nodes - tags)).T.ravel(), (sums.edges - pairs).ravel()]
         )
-        value = sums.log_norms.sum() - own + 0.5 * pull * (params @ params)
-        return float(value), (slope + pull * params).astype(self.dtype)
+        value = sums.log_norms.sum() - own + 0.5 * l2 * (params @ params)
+        return float(value), (slope + l2 * params).astype(self.dtype)
 
     def loss(self, params: np.ndarray) -> float:
         return self.loss_and_grad(params)[0]
@@ -511,7 +505,7 @@ class LinearChain:
         return self.loss_and_grad(params)[1]
 
     def draw(self, rng: np.random.Generator, size: int = 1) -> np.ndarray:
-        """Return (size,) ids of chains, with replacement.
+        """Draw chains with replacement.
 
         Parameters
         ----------
@@ -530,11 +524,11 @@ class LinearChain:
 
         Parameters
         ----------
-        ids : object
+        ids : array-like of int, slice or mask
 
         Returns
         -------
-        object
+        LinearChain
             The same problem on some chains, each with its share of the ridge.
         """
         ids = np.arange(self.n_samples)[ids]
@@ -591,7 +585,7 @@ class LinearChain:
         Returns
         -------
         Surrogate
-            Touches at params.
+            Value, slope and curvature at `params`.
         """
         if batch is not None:
             return self.take(batch).quadratic_bound(params, None, order)
@@ -639,12 +633,12 @@ class LinearChain:
         return best_labels(self.scores(params), self.unpack(params)[1], self.starts)
 
     def warmup_problem(self) -> 'LinearChain':
-        """Return the first chain, same types: compiles kernels in no time.
+        """Return the first chain as a problem of the same types, to compile kernels on.
 
         Returns
         -------
         LinearChain
-            The first chain, same types: compiles kernels in no time.
+            One chain.
         """
         return self.take(slice(0, 1))
 
@@ -704,9 +698,7 @@ def noun_phrases(
         "train" or "test".
     n_chains : int or None, default=None
         Sentences, from the first on; all when left out.
-    kinds : tuple, default=(
-        'tag',
-    )
+    kinds : tuple of str, default=('tag',)
         Feature kinds kept: "tag", "tag-1", "tag+1", "word", "word-1", "word+1", "end".
     ridge : float, default=1e-3
         Per sentence.
