@@ -5,6 +5,8 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
 
 from extreme_opt.bound import BoundClassifier
 from extreme_opt.ordinal import OrdinalEmbedding
@@ -106,7 +108,8 @@ def test_a_refused_partial_fit_changes_nothing():
     model = SoftmaxClassifier()
     with pytest.raises(ValueError, match='which is not among the 2 classes'):
         model.partial_fit(X, Y, classes=[0, 1])
-    assert not model.__sklearn_is_fitted__()
+    with pytest.raises(NotFittedError):
+        check_is_fitted(model)
     model.partial_fit(X, Y, classes=[0, 1, 2])  # the refused call has not fixed the classes
     before, known = dict(vars(model)), model.predict_proba(X)
     for more in (dict(sample_weight=-np.ones(60)), dict(classes=[0, 1])):
@@ -160,17 +163,6 @@ def test_warnings_of_convergence_point_at_the_caller():
     ) as said:
         warn_not_converged(model, model.run_, 'raise max_iter')
     assert said[0].filename == __file__
-
-
-def test_without_scikit_learn_the_warning_is_ours(monkeypatch):
-    import sys
-
-    from extreme_opt.core.estimator import NotConverged, warn_not_converged
-
-    monkeypatch.setitem(sys.modules, 'sklearn.exceptions', None)
-    model, _ = fitted(BoundClassifier)
-    with pytest.warns(NotConverged, match='did not converge'):
-        warn_not_converged(model, model.run_, 'raise max_iter')
 
 
 def malformed(name):

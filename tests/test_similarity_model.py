@@ -6,9 +6,9 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.exceptions import NotFittedError
 
 from extreme_opt import data
-from extreme_opt.core.estimator import NotFitted
 from extreme_opt.similarity import (
     MLP,
     AllPairs,
@@ -284,7 +284,7 @@ def test_an_entity_without_features_is_named(planted):
         (lambda p, m: quick(left=3).fit(p.observed), TypeError, 'left=3 is no tower'),
         (lambda p, m: quick(n_jobs=0).fit(p.observed), ValueError, 'at least 1 thread'),
         (lambda p, m: quick(client='them').fit(p.observed), ValueError, "client='them'"),
-        (lambda p, m: quick().recommend([0]), NotFitted, 'is not fitted yet'),
+        (lambda p, m: quick().recommend([0]), NotFittedError, 'is not fitted yet'),
         (
             lambda p, m: quick().fit(p.observed).embed_left(features=np.ones((2, 3))),
             ValueError,

@@ -1,5 +1,7 @@
 "Quadratic bounds on partition functions, and solvers that need no step size."
 
+from typing import TYPE_CHECKING
+
 from extreme_opt.bound.class_space import (
     ChainCurvature,
     ClassChain,
@@ -9,7 +11,6 @@ from extreme_opt.bound.class_space import (
     chain_times,
     class_chain,
 )
-from extreme_opt.bound.classifier import BoundClassifier, optimality_gap
 from extreme_opt.bound.memory import QuasiMajorizer, quasi_newton_direction
 from extreme_opt.bound.other_bounds import (
     PairedBound,
@@ -41,6 +42,20 @@ from extreme_opt.bound.structured import (
     planted_chain,
 )
 from extreme_opt.core.majorize import Majorizer, Newton, Surrogate
+
+if TYPE_CHECKING:
+    from extreme_opt.bound.classifier import BoundClassifier, optimality_gap
+
+_LAZY = {'BoundClassifier': 'classifier', 'optimality_gap': 'classifier'}  # they import scikit-learn
+
+
+def __getattr__(name):
+    if name in _LAZY:
+        from importlib import import_module
+
+        return getattr(import_module(f'{__name__}.{_LAZY[name]}'), name)
+    raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
+
 
 __all__ = [
     'BoundClassifier',

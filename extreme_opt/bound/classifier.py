@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 from ..core.descent import LBFGS
-from ..core.estimator import Classifier, row_weights, run_estimator, warn_not_converged
+from ..core.estimator import Classifier, run_estimator, warn_not_converged
 from ..core.linalg import log_sum_exp
+from ..core.validation import row_weights
 from ..core.majorize import MOST_BUILT, MOST_DENSE, Majorizer, Newton, solve_dense
 from .memory import QuasiMajorizer
 from .partition import LogLinear

@@ -1,5 +1,7 @@
 "What every chapter stands on: problems, solvers, runs, checks, linear algebra, descent, the estimator base."
 
+from typing import TYPE_CHECKING
+
 from extreme_opt.core.compiled import HAVE_NUMBA, timed_chunks, njit, parallel_for, prange
 from extreme_opt.core.problem import (
     ABILITIES,
@@ -39,16 +41,23 @@ from extreme_opt.core.descent import LBFGS, SGD, GradientDescent, loss_and_grad
 from extreme_opt.core.gauss_newton import GaussNewton, GaussNewtonState
 from extreme_opt.core.majorize import Majorizer, Newton, Surrogate, solve_curvature, solve_dense
 from extreme_opt.core.model_file import load_model, save_model
-from extreme_opt.core.estimator import (
-    Classifier,
-    Estimator,
-    check_features,
-    check_labels,
-    check_weights,
-    row_weights,
-)
+from extreme_opt.core.validation import check_features, check_labels, check_weights, row_weights
 from extreme_opt.core.step_sizes import BB, SBB, Damped, FixedStep, bb_step
 from extreme_opt.core.svrg import SVRG
+
+if TYPE_CHECKING:
+    from extreme_opt.core.estimator import Classifier, Estimator
+
+_LAZY = {'Classifier': 'estimator', 'Estimator': 'estimator'}  # they import scikit-learn
+
+
+def __getattr__(name):
+    if name in _LAZY:
+        from importlib import import_module
+
+        return getattr(import_module(f'{__name__}.{_LAZY[name]}'), name)
+    raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
+
 
 __all__ = [
     'HAVE_NUMBA',

@@ -54,7 +54,7 @@ def _packed(value, arrays, place):
                 pack(value.origin, arrays, place),
             ]
         }
-    if hasattr(value, '_setting_names'):
+    if hasattr(value, '_get_param_names'):
         return {'model': _packed_model(value, arrays)}
     if (
         is_dataclass(value)
@@ -81,7 +81,7 @@ def _packed_model(model, arrays):
     kind, learned = type(model), dict(model.__getstate__() or {})
     settings = {
         name: _packed(learned.pop(name, None), arrays, f'{kind.__name__}.{name}')
-        for name in kind._setting_names()
+        for name in kind._get_param_names()
     }
     return [
         kind.__module__,
@@ -168,8 +168,8 @@ def _class_of(module, name, fits):
 def _unpacked_model(spec, arrays):
     "The model again, with what it has learned."
     module, name, settings, learned = spec
-    kind = _class_of(module, name, lambda found: hasattr(found, '_setting_names'))
-    strange = sorted(set(settings) - set(kind._setting_names()))
+    kind = _class_of(module, name, lambda found: hasattr(found, '_get_param_names'))
+    strange = sorted(set(settings) - set(kind._get_param_names()))
     if strange:
         raise ValueError(
             f'its {name} has a setting {strange[0]!r}, which this version does not know; read it with the version that wrote it'

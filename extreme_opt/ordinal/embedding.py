@@ -11,23 +11,20 @@ import warnings
 from typing import Any
 import numpy as np
 import scipy.sparse
+from sklearn.utils.validation import check_is_fitted
 from ..core.descent import LBFGS, SGD, GradientDescent
 from extreme_opt.core.estimator import (
+    NOT_FITTED,
     Estimator,
-    NotConverged,
-    NotFitted,
-    _borrowed,
-    _seed_of,
-    _warn,
-    check_features,
-    check_weights,
     run_estimator,
+    warn_caller,
     warn_not_converged,
 )
 from ..core.run import minimize
 from ..core.step_sizes import BB, SBB, Damped, FixedStep
 from ..core.streams import stream
 from ..core.svrg import SVRG
+from ..core.validation import check_features, check_weights, seed_from
 from extreme_opt.ordinal.comparisons import (
     check_answers,
     check_comparisons,
@@ -330,10 +327,7 @@ class OrdinalEmbedding(Estimator):
     _sparse = False
 
     def _check_fitted(self):
-        if not hasattr(self, 'embedding_'):
-            raise _borrowed('NotFittedError', NotFitted)(
-                f'This {type(self).__name__} instance is not fitted yet; call fit first'
-            )
+        check_is_fitted(self, 'embedding_', msg=NOT_FITTED)
 
     def _rows(self, triplets, names):
         "Return ids for comparisons given by id or by name."
@@ -479,7 +473,7 @@ class OrdinalEmbedding(Estimator):
                 f'checkpoint={self.checkpoint!r} stores one run, but n_init={self.n_init} makes '
                 'more; use n_init=1'
             )
-        seed = _seed_of(self.random_state)
+        seed = seed_from(self.random_state)
         best = None
         losses = []
         for start in range(self.n_init):
@@ -694,14 +688,14 @@ class OrdinalEmbedding(Estimator):
             )
         if not asked.all():
             first = np.flatnonzero(~asked)[0]
-            _warn(
+            warn_caller(
                 f'{(~asked).sum()} of {n_objects} objects are in no comparison, the first is '
                 f'{first if names is None else names[first]}; their rows are nan',
                 UserWarning,
             )
         n_groups = _count_groups(rows, n_objects) - int((~asked).sum())
         if n_groups > 1:
-            _warn(
+            warn_caller(
                 f'the comparisons fall into {n_groups} groups of objects that no comparison '
                 'links, so how the groups lie to each other '
                 'in the map is arbitrary; ask across the groups, or fit each by itself',
@@ -866,8 +860,8 @@ def choose_components(
                 }
             )
             with warnings.catch_warnings():
-                for kind in (UserWarning, NotConverged):  # an object may be in one fold only
-                    warnings.simplefilter('ignore', kind)
+                # an object may be asked about in one fold only
+                warnings.simplefilter('ignore', UserWarning)
                 one.fit(rows[fold != part])
             found[n_components][part] = 1 - one.score(rows[fold == part])
     return found

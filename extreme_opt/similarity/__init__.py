@@ -1,5 +1,7 @@
 "Similarity of two kinds of things, learned on all pairs at the cost of the entities: Gramians, towers, Gauss-Newton."
 
+from typing import TYPE_CHECKING
+
 from extreme_opt.core.gauss_newton import GaussNewton
 from extreme_opt.similarity.all_pairs import (
     LOSSES,
@@ -21,7 +23,6 @@ from extreme_opt.similarity.gramian import (
     unseen_value_qr,
 )
 from extreme_opt.similarity.index import ANNIndex, build_index, ann_top_k
-from extreme_opt.similarity.model import SimilarityModel, auto_ridge
 from extreme_opt.similarity.problem import AllPairs, Block, block_terms
 from extreme_opt.similarity.ranking import (
     ceiling,
@@ -43,6 +44,20 @@ from extreme_opt.similarity.sampling import (
 )
 from extreme_opt.similarity.sogram import Averages, SOGram
 from extreme_opt.similarity.towers import MLP, Linear, Tower, forward, jvp, squared_vjp, vjp
+
+if TYPE_CHECKING:
+    from extreme_opt.similarity.model import SimilarityModel, auto_ridge
+
+_LAZY = {'SimilarityModel': 'model', 'auto_ridge': 'model'}  # they import scikit-learn
+
+
+def __getattr__(name):
+    if name in _LAZY:
+        from importlib import import_module
+
+        return getattr(import_module(f'{__name__}.{_LAZY[name]}'), name)
+    raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
+
 
 __all__ = [
     'SimilarityModel',

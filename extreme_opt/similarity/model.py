@@ -14,18 +14,13 @@ from pathlib import Path
 from typing import Any
 import numpy as np
 import scipy.sparse
+from sklearn.utils.validation import check_is_fitted
 from ..core.descent import GradientDescent
-from extreme_opt.core.estimator import (
-    Estimator,
-    NotFitted,
-    _borrowed,
-    _seed_of,
-    run_estimator,
-    warn_not_converged,
-)
+from ..core.estimator import NOT_FITTED, Estimator, run_estimator, warn_not_converged
 from ..core.gauss_newton import GaussNewton
 from ..core.linalg import check_sparse
 from ..core.model_file import load_model, save_model
+from ..core.validation import seed_from
 from .index import ANNIndex, build_index, ann_top_k
 from .problem import AllPairs, widen
 from extreme_opt.similarity.ranking import (
@@ -382,8 +377,6 @@ class SimilarityModel(Estimator):
         self.n_jobs = n_jobs
         self.checkpoint, self.client = checkpoint, client
 
-    _kind = None
-
     def _make_solver(self, problem):
         newton = GaussNewton(damping=_DAMPING * _ridge_of(problem))
         made = dict(
@@ -491,7 +484,7 @@ class SimilarityModel(Estimator):
         problem = self._make_problem(observed, left_features, right_features, labels, pair_weights)
         solver, begin = self._make_solver(problem), None
         if last is not None:
-            begin = _grown(problem, last, self._towers, _seed_of(self.random_state))
+            begin = _grown(problem, last, self._towers, seed_from(self.random_state))
         run_estimator(self, problem, solver, begin, n_bytes=8.0 * problem.memory())
         params = self.run_.state.params
         pairs = problem.terms.pairs
@@ -515,10 +508,7 @@ class SimilarityModel(Estimator):
         return self
 
     def _fitted(self):
-        if not hasattr(self, 'left_embeddings_'):
-            raise _borrowed('NotFittedError', NotFitted)(
-                f'This {type(self).__name__} instance is not fitted yet; call fit first'
-            )
+        check_is_fitted(self, 'left_embeddings_', msg=NOT_FITTED)
 
     def _new_rows(self, side, features):
         "Embeddings and biases (or None) of entities by their features, with the towers as they were fitted."

@@ -1,8 +1,9 @@
 "Softmax regression with many classes: sampled double sums and the solvers that keep them stable."
 
+from typing import TYPE_CHECKING
+
 from extreme_opt.softmax.blocks import Block, draw_block, joint_step, row_steps, split_step
 from extreme_opt.softmax.averaging import ValidationLoss, AveragedSolver
-from extreme_opt.softmax.classifier import SoftmaxClassifier, calibration_error
 from extreme_opt.softmax.double_sum import (
     DoubleSum,
     Draw,
@@ -30,6 +31,20 @@ from extreme_opt.softmax.weighted import (
     WeightedOneVsEach,
     WeightedSum,
 )
+
+if TYPE_CHECKING:
+    from extreme_opt.softmax.classifier import SoftmaxClassifier, calibration_error
+
+_LAZY = {'SoftmaxClassifier': 'classifier', 'calibration_error': 'classifier'}  # they import scikit-learn
+
+
+def __getattr__(name):
+    if name in _LAZY:
+        from importlib import import_module
+
+        return getattr(import_module(f'{__name__}.{_LAZY[name]}'), name)
+    raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
+
 
 __all__ = [
     'SoftmaxClassifier',

@@ -8,23 +8,20 @@ __all__ = ['with_intercept', 'SoftmaxClassifier', 'calibration_error']
 # %% ../../nbs/engine/softmax/60_classifier.ipynb #c3e32283
 import math
 from dataclasses import replace
-from types import MethodType
 from typing import Any
 import numpy as np
 import scipy.sparse
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import validate_data
 from ..core.descent import LBFGS, SGD
-from extreme_opt.core.estimator import (
-    Classifier,
-    _n_rows,
-    _seed_of,
-    check_columns,
+from ..core.estimator import Classifier, check_shared, run_estimator, warn_not_converged
+from extreme_opt.core.validation import (
     check_features,
     check_labels,
-    check_shared,
     check_weights,
+    num_rows,
     row_weights,
-    run_estimator,
-    warn_not_converged,
+    seed_from,
 )
 from ..core.linalg import log_sum_exp, squared_row_norms
 from ..core.run import minimize
@@ -125,20 +122,14 @@ def _height(rows, weights=None):
     return 0.1 * math.sqrt(square) if square > 0 else 0.1
 
 # %% ../../nbs/engine/softmax/60_classifier.ipynb #c9494e77
-class _Sampled:
-    "A method that only sampled solvers have."
-
-    def __init__(self, function):
-        self.function, self.__doc__ = function, function.__doc__
-
-    def __get__(self, model, kind=None):
-        if model is None:
-            return self.function
-        if model.solver == 'lbfgs':
-            raise AttributeError(
-                'solver="lbfgs" needs all rows at once and has no partial_fit; use fit, or a sampled solver'
-            )
-        return MethodType(self.function, model)
+def _has_partial_fit(model):
+    "Whether the solver learns from batches; scikit-learn hides `partial_fit` where it does not."
+    if model.solver == 'lbfgs':
+        raise AttributeError(
+            'solver="lbfgs" needs all rows at once and has no partial_fit; '
+            'use fit, or a sampled solver'
+        )
+    return True
 
 # %% ../../nbs/engine/softmax/60_classifier.ipynb #0035798c
 class SoftmaxClassifier(Classifier):
@@ -442,7 +433,7 @@ class SoftmaxClassifier(Classifier):
             rows, labels = self._enter(X, y)
             vars(self).pop('label_counts_', None)
             return rows, labels, np.arange(len(labels)), len(labels)
-        check_columns(self, X, rows.shape[1], reset=True)
+        validate_data(self, X, reset=True, skip_check_array=True)
         ids, labels = pick_labels(indicator)
         if not len(ids):
             raise ValueError('y has no 1, so there is nothing to learn; give rows that have labels')
@@ -460,7 +451,7 @@ class SoftmaxClassifier(Classifier):
                 f'early_stopping=True needs 2 rows or more, but there are {len(known)}; leave it out'
             )
         out = np.isin(
-            ids, np.random.default_rng([_seed_of(self.random_state), 3]).permutation(known)[:n_out]
+            ids, np.random.default_rng([seed_from(self.random_state), 3]).permutation(known)[:n_out]
         )
 
         def part(keep):
@@ -543,7 +534,7 @@ class SoftmaxClassifier(Classifier):
             if self.fit_intercept
             else 0.0
         )
-        judge, seed = None, _seed_of(self.random_state)
+        judge, seed = None, seed_from(self.random_state)
         if self.early_stopping:
             (rows, labels, weights), judge = self._hold_out(rows, labels, ids, weights)
         problem = self._make_problem(rows, labels, weights)
@@ -579,7 +570,7 @@ class SoftmaxClassifier(Classifier):
             return (2 * 10 + 8) * problem.memory(np.float64)
         return (2 + 2 * bool(self.average) + (judge is not None)) * problem.memory()
 
-    @_Sampled
+    @available_if(_has_partial_fit)
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
     ) -> 'SoftmaxClassifier':
@@ -620,7 +611,7 @@ class SoftmaxClassifier(Classifier):
             raise ValueError(
                 'classes differ from those of the first call of partial_fit; call fit to start anew'
             )
-        check_columns(self, X, rows.shape[1], reset=first)
+        validate_data(self, X, reset=first, skip_check_array=True)
         if first:
             self.classes_, self._height, self._n_batches = (
                 np.unique(np.asarray(classes)),
@@ -652,7 +643,7 @@ class SoftmaxClassifier(Classifier):
             else self._start_from(problem, self.coef_, self.intercept_)
         )
         self._n_batches = getattr(self, '_n_batches', 0) + 1
-        seed: Any = [_seed_of(self.random_state), self._n_batches]
+        seed: Any = [seed_from(self.random_state), self._n_batches]
         self.run_ = minimize(problem, solver, params, max_iter=1, loss_subset=0, seed=seed)
         self.n_iter_ = self._n_batches
         return self._settle(problem, self.run_)
@@ -674,7 +665,7 @@ class SoftmaxClassifier(Classifier):
             In [0, 1].
         """
         return precision_at(
-            np.searchsorted(self.classes_, self.top_k(X, k)[0]), as_indicator(Y, _n_rows(X))
+            np.searchsorted(self.classes_, self.top_k(X, k)[0]), as_indicator(Y, num_rows(X))
         )
 
     def propensity_precision_at_k(self, X: Any, Y: Any, k: int = 5) -> float:
@@ -697,7 +688,7 @@ class SoftmaxClassifier(Classifier):
         """
         return precision_at(
             np.searchsorted(self.classes_, self.top_k(X, k)[0]),
-            as_indicator(Y, _n_rows(X)),
+            as_indicator(Y, num_rows(X)),
             self.propensities_,
         )
 
