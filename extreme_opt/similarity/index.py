@@ -30,18 +30,16 @@ class ANNIndex:
     def search(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """The k entities of (nearly) the largest inner products.
 
-            Parameters
-            ----------
-            queries : ndarray of shape (m, k)
-            k : int
-                Length of the lists.
+        Parameters
+        ----------
+        queries : ndarray of shape (m, k)
+        k : int
+            Length of the lists.
 
-            Returns
-            -------
-            tuple[
-            ndarray, ndarray
-        ] of shape (m, k), int64
-                Ids, best first, padded with -1; (m, k) inner products, padded with -inf.
+        Returns
+        -------
+        tuple[ndarray, ndarray] of shape (m, k), int64
+            Ids, best first, padded with -1; (m, k) inner products, padded with -inf.
         """
         scores, ids = self.graph.search(np.ascontiguousarray(queries, np.float32), int(k))
         return ids, np.where(ids < 0, -np.inf, scores)
@@ -85,23 +83,21 @@ def ann_top_k(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Lists like those of `top_k`, from an index.
 
-        Parameters
-        ----------
-        index : ANNIndex
-            Over the right entities.
-        queries : ndarray of shape (m, k)
-            Left embeddings.
-        k : int
-            Length of the lists.
-        seen : array-like of shape (m, n), default=None
-            CSR, pairs to leave out; None: none.
+    Parameters
+    ----------
+    index : ANNIndex
+        Over the right entities.
+    queries : ndarray of shape (m, k)
+        Left embeddings.
+    k : int
+        Length of the lists.
+    seen : array-like of shape (m, n), default=None
+        CSR, pairs to leave out; None: none.
 
-        Returns
-        -------
-        tuple[
-        ndarray, ndarray
-    ] of shape (m, k), int64
-            Ids, best first, padded with -1; (m, k) scores, padded with -inf.
+    Returns
+    -------
+    tuple[ndarray, ndarray] of shape (m, k), int64
+        Ids, best first, padded with -1; (m, k) scores, padded with -inf.
     """
     if k < 1:
         raise ValueError(f'k={k} is not a number from 1 up')

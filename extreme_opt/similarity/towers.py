@@ -356,7 +356,7 @@ def _places(tower, rows):
         yield at, at if rows is None else rows[at]
 
 
-def _rooms(tower, rows, widths):
+def _workspaces(tower, rows, widths):
     "Memory for a chunk, used again by the next: one array of rows for each width."
     n = tower.n_rows if rows is None else len(rows)
     return [
@@ -429,9 +429,12 @@ def forward(
             np.empty((n, width), tower.dtype)
             for width in (tower.widths if cosine else tower.shape.hidden)
         ]
-    rooms = _rooms(tower, rows, tower.widths) if keep is None else keep
+    workspaces = _workspaces(tower, rows, tower.widths) if keep is None else keep
     for at, where in _places(tower, rows):
-        into = [room[: at.stop - at.start] if keep is None else room[at] for room in rooms]
+        into = [
+            workspace[: at.stop - at.start] if keep is None else workspace[at]
+            for workspace in workspaces
+        ]
         _layers_forward(
             tower, layers, where, table, into if cosine else [*into[: len(layers) - 1], out[at]]
         )
@@ -440,18 +443,18 @@ def forward(
     return out
 
 # %% ../../nbs/learn/similarity/35_towers.ipynb #42d89d62
-def _kept(tower, layers, acts, at, where, table, rooms):
+def _kept(tower, layers, acts, at, where, table, workspaces):
     "Activations of a chunk, kept or made again."
     if acts:
         return [whole[at] for whole in acts]
-    into = [room[: at.stop - at.start] for room in rooms]
+    into = [workspace[: at.stop - at.start] for workspace in workspaces]
     if tower.shape.hidden or tower.shape.cosine:
         _layers_forward(tower, layers, where, table, into)
     return into if tower.shape.cosine else into[:-1]
 
 
 @njit(cache=True, nogil=True)
-def _way_in(z, bias, acts, out):
+def _tangent_inputs(z, bias, acts, out):
     "The slope times z + bias, and beside it the activations: what the next layer multiplies with its weights and with how they move."
     h, one = z.shape[1], z.dtype.type(1)
     for i in range(z.shape[0]):
@@ -495,27 +498,28 @@ def jvp(
         Derivative of the embeddings along the direction.
     """
     layers = tower.unpack(params)
-    ways = tower.unpack(direction)
+    tangents = tower.unpack(direction)
     cosine = tower.shape.cosine
     table = TAYLOR.astype(tower.dtype)
     out = np.empty((tower.n_rows if rows is None else len(rows), tower.n_components), tower.dtype)
-    rooms = [] if acts else _rooms(tower, rows, tower.widths)
-    moves = _rooms(tower, rows, tower.widths)
-    pairs = _rooms(tower, rows, [2 * width for width in tower.shape.hidden])
+    workspaces = [] if acts else _workspaces(tower, rows, tower.widths)
+    moves = _workspaces(tower, rows, tower.widths)
+    pairs = _workspaces(tower, rows, [2 * width for width in tower.shape.hidden])
     zero = np.zeros(max(tower.widths), tower.dtype)
     both = [
-        np.concatenate([layer.weights, way.weights], axis=1).T
-        for layer, way in zip(layers[1:], ways[1:])
+        np.concatenate([layer.weights, tangent.weights], axis=1).T
+        for layer, tangent in zip(layers[1:], tangents[1:])
     ]
     biases = [
-        zero[:width] if way.bias is None else way.bias for width, way in zip(tower.widths, ways)
+        zero[:width] if tangent.bias is None else tangent.bias
+        for width, tangent in zip(tower.widths, tangents)
     ]
     for at, where in _places(tower, rows):
-        kept, size = _kept(tower, layers, acts, at, where, table, rooms), at.stop - at.start
-        dz = _first(tower, ways[0].weights, where)
-        for act, bias, pair, weights, room in zip(kept, biases, pairs, both, moves[1:]):
-            _way_in(dz, bias, act, pair[:size])
-            dz = _times(pair[:size], weights, room[:size])
+        kept, size = _kept(tower, layers, acts, at, where, table, workspaces), at.stop - at.start
+        dz = _first(tower, tangents[0].weights, where)
+        for act, bias, pair, weights, workspace in zip(kept, biases, pairs, both, moves[1:]):
+            _tangent_inputs(dz, bias, act, pair[:size])
+            dz = _times(pair[:size], weights, workspace[:size])
         if cosine:
             out[at] = _across(kept[-1], dz + biases[-1], cosine)
         else:
@@ -549,11 +553,11 @@ def _backward(tower, params, cotangents, out, rows, acts, power):
     grads = tower.unpack(out)
     table = TAYLOR.astype(tower.dtype)
     cosine = tower.shape.cosine
-    rooms = [] if acts else _rooms(tower, rows, tower.widths)
-    deltas = _rooms(tower, rows, tower.widths)
+    workspaces = [] if acts else _workspaces(tower, rows, tower.widths)
+    deltas = _workspaces(tower, rows, tower.widths)
     last = len(layers) - 1
     for at, where in _places(tower, rows):
-        kept, size = _kept(tower, layers, acts, at, where, table, rooms), at.stop - at.start
+        kept, size = _kept(tower, layers, acts, at, where, table, workspaces), at.stop - at.start
         delta, sums = _across(kept[-1], cotangents[at], cosine) if cosine else cotangents[at], None
         for depth in range(last, -1, -1):
             into = delta if power == 1 else delta**power
