@@ -45,7 +45,7 @@ def _visit_directions(
 def cross_gramian(
     directions: np.ndarray, embeddings: np.ndarray, weights: np.ndarray
 ) -> np.ndarray:
-    """How the Gramian of a side moves: W_c = W' A P.
+    """Compute the derivative of a Gramian along a direction: W_c = W' A P.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def curvature_pulls(
     left_direction: np.ndarray,
     right_direction: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What flows back into the towers in a Gauss-Newton product: eq. (40).
+    """Compute the cotangents of a Gauss-Newton product: eq. (40).
 
     Parameters
     ----------
@@ -114,8 +114,9 @@ def curvature_pulls(
 
     Returns
     -------
-    tuple[ndarray, ndarray]
-        The brackets of (40): (n_left, k), (n_right, k).
+    to_left : ndarray of shape (n_left, k)
+    to_right : ndarray of shape (n_right, k)
+        The brackets of (40).
     """
     pairs = terms.pairs
     to_left = np.zeros_like(left)
@@ -163,7 +164,7 @@ def sign_probe(
     right_gramian: np.ndarray,
     rng: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """One random vector per entity for the diagonal of curvature: eq. (F2).
+    """Draw a random vector per entity for the diagonal of the Gauss-Newton matrix: eq. (F2).
 
     Parameters
     ----------
@@ -184,8 +185,9 @@ def sign_probe(
 
     Returns
     -------
-    tuple[ndarray, ndarray] of shape (n_left, k)
-        (n_right, k): rows whose outer products average to K.
+    left : ndarray of shape (n_left, k)
+    right : ndarray of shape (n_right, k)
+        Rows whose outer products have the mean K.
     """
     pairs = terms.pairs
     k = left.shape[1]

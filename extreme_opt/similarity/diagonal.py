@@ -12,21 +12,21 @@ import numpy as np
 def adagrad_direction(
     grad: np.ndarray, squares: np.ndarray | None, stabilizer: float = 0.0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The direction of AdaGrad scaling: eq. (51); where no gradient was ever seen, 0.
+    """Compute the direction of AdaGrad scaling, eq. (51); 0 where all gradients were 0.
 
     Parameters
     ----------
     grad : ndarray of shape (n_params,)
-        g.
-    squares : ndarray or None of shape (n_params,)
-        Summed squares before this step; None at the first.
+    squares : ndarray of shape (n_params,) or None
+        Summed squared gradients before this step; None at the first.
     stabilizer : float, default=0.0
         mu >= 0, inside the root.
 
     Returns
     -------
-    tuple[ndarray, ndarray]
-        s (n_params,), the new sum of squares (n_params,).
+    direction : ndarray of shape (n_params,)
+    squares : ndarray of shape (n_params,)
+        Summed squared gradients, this step included.
     """
     squares = grad * grad if squares is None else squares + grad * grad
     total = squares + grad.dtype.type(stabilizer)

@@ -74,7 +74,7 @@ def _scores(starts, rights, a, b, lift, left, right, scores, lifts, start, stop)
 def _logistic_derivatives(
     labels, weights, imputed, scores, lifts, exps, values, slopes, curvatures
 ):
-    "Value, slope and bend of l+ for each pair; `exps` is exp(-|label * score|): eqs. (17) and (C4)."
+    "Fill in l+ and two derivatives per pair, eqs. (17), (C4); `exps` is exp(-|label * score|)."
     for t in range(len(scores)):
         y = labels[t]
         c = weights[t]
@@ -142,7 +142,7 @@ def spread_pairs(
     start: int,
     stop: int,
 ) -> None:
-    """Some rows of a sparse matrix times a dense one.
+    """Add some rows of a sparse matrix times a dense one.
 
     Parameters
     ----------
@@ -152,8 +152,8 @@ def spread_pairs(
         Id of the partner in each pair.
     values : ndarray of shape (n_observed,)
         Number of each pair.
-    rows : ndarray of shape (n_negatives, k)
-        What partners have.
+    rows : ndarray of shape (n_partners, k)
+        The dense matrix.
     out : ndarray of shape (n, k)
         Gains the sparse matrix times `rows`.
     start : int
@@ -184,20 +184,21 @@ def spread_pairs(
 
 # %% ../../nbs/learn/similarity/30_gradient.ipynb #5f3a91c2
 def row_chunks(starts: np.ndarray, size: int = 2**15) -> Iterator[slice]:
-    """Cut rows into stretches of about so many pairs, which stay in the cache and let Ctrl-C
-    be heard.
+    """Cut rows into chunks of about equally many pairs.
+
+    A chunk stays in the cache, and is short enough for Ctrl-C.
 
     Parameters
     ----------
     starts : ndarray of shape (n_rows + 1,)
         Where each row begins.
     size : int, default=2**15
-        Pairs in a stretch, about.
+        About the number of pairs in a chunk.
 
-    Returns
-    -------
-    Iterator[slice]
-        Rows.
+    Yields
+    ------
+    slice
+        Rows of a chunk.
     """
     n_rows = len(starts) - 1
     cuts = np.searchsorted(starts, np.arange(size, starts[-1], size), side='left')
@@ -209,23 +210,23 @@ def row_chunks(starts: np.ndarray, size: int = 2**15) -> Iterator[slice]:
 def for_each_chunk(
     work: Callable[[slice], Any], starts: np.ndarray, n_jobs: int = 1, size: int = 2**15
 ) -> list:
-    """Hand out stretches of rows.
+    """Call a function on every chunk of rows.
 
     Parameters
     ----------
-    work : Callable[[slice], Any]
-        Handles some rows, and writes to no others.
+    work : callable
+        Takes a slice of rows, and writes to no other rows.
     starts : ndarray of shape (n_rows + 1,)
         Where each row begins.
     n_jobs : int, default=1
-        That take stretches.
+        Threads.
     size : int, default=2**15
-        Pairs in a stretch, about.
+        About the number of pairs in a chunk.
 
     Returns
     -------
     list
-        What each stretch gave, in order, whoever did it.
+        The results, in the order of the rows.
     """
     if n_jobs == 1:
         return [work(at) for at in row_chunks(starts, size)]
@@ -243,7 +244,7 @@ def spread_all(
     to_left: np.ndarray,
     to_right: np.ndarray,
 ) -> None:
-    """Both sparse products of (26).
+    """Add both sparse products of (26).
 
     Parameters
     ----------
@@ -277,7 +278,7 @@ def spread_all(
 
 # %% ../../nbs/learn/similarity/30_gradient.ipynb #0c479cd8
 class OnPairs(NamedTuple):
-    """What the observed pairs say at one point.
+    """Value and derivatives of the loss of the observed pairs.
 
     Parameters
     ----------
@@ -410,7 +411,7 @@ def embedding_gradients(
     left_gramian: np.ndarray,
     right_gramian: np.ndarray,
 ) -> tuple[float, np.ndarray, np.ndarray, OnPairs]:
-    """Value and gradient in the embeddings: eqs. (11) and (26).
+    """Compute the loss and its gradient in the embeddings: eqs. (11) and (26).
 
     Parameters
     ----------
@@ -427,8 +428,14 @@ def embedding_gradients(
 
     Returns
     -------
-    tuple[float, ndarray, ndarray, OnPairs]
-        L without ridge, M_P (n_left, k), M_Q (n_right, k), what the pairs say.
+    loss : float
+        L without the ridge.
+    to_left : ndarray of shape (n_left, k)
+        M_P.
+    to_right : ndarray of shape (n_right, k)
+        M_Q.
+    seen : OnPairs
+        Value and derivatives of the observed pairs.
     """
     to_left, to_right = np.zeros_like(left), np.zeros_like(right)
     seen = visit_pairs(terms, left, right, to_left, to_right)

@@ -36,10 +36,8 @@ def same_bits(one: np.ndarray, other: np.ndarray) -> bool:
 
     Parameters
     ----------
-    one : ndarray
-        Float32 or float64.
-    other : ndarray
-        Likewise.
+    one, other : ndarray
+        Of float32 or float64.
 
     Returns
     -------
@@ -105,7 +103,7 @@ class Block(NamedTuple):
 
 # %% ../../nbs/engine/similarity/37_problem.ipynb #77b97b8c
 def widen(z: np.ndarray, side: int) -> np.ndarray:
-    """Outputs of a tower as embeddings with a bias: eq. (E1).
+    """Turn outputs of a tower into embeddings with a bias: eq. (E1).
 
     Parameters
     ----------
@@ -123,7 +121,7 @@ def widen(z: np.ndarray, side: int) -> np.ndarray:
 
 
 def narrow(cotangents: np.ndarray, side: int) -> np.ndarray:
-    """The transpose of `widen`'s linear part: the constant column is dropped.
+    """Apply the transpose of the linear part of `widen`: drop the constant column.
 
     Parameters
     ----------

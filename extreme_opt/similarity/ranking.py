@@ -68,7 +68,7 @@ def _masked(scores, seen, rows):  # scores that may be overwritten, -inf where s
 def top_k(
     score: Scorer, rows: np.ndarray, n_right: int, k: int = 10, seen: Any = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The k best entities of each row, exactly; ties go to the smaller id.
+    """Find the k best entities of each row, exactly; ties go to the smaller id.
 
     Parameters
     ----------
@@ -80,13 +80,15 @@ def top_k(
         Entities to choose from.
     k : int, default=10
         Length of the lists, >= 1.
-    seen : array-like of shape (n_left, n_right), default=None
-        CSR, pairs to leave out; None: none.
+    seen : csr_array of shape (n_left, n_right), default=None
+        Pairs to leave out.
 
     Returns
     -------
-    tuple[ndarray, ndarray] of shape (n, k), int64
-        Ids, best first, padded with -1; (n, k) scores, padded with -inf.
+    ids : ndarray of int of shape (n, k)
+        Best first, padded with -1.
+    scores : ndarray of shape (n, k)
+        Padded with -inf.
     """
     if k < 1:
         raise ValueError(f'k={k} is not a number from 1 up')
@@ -156,7 +158,7 @@ def measure_of(name: str) -> tuple[Callable, int]:
 
 # %% ../../nbs/learn/similarity/75_ranking.ipynb #acc5ebcd
 def max_score(name: str, n_relevant: np.ndarray) -> float:
-    """What a perfect list scores.
+    """Compute the best possible value of a measure.
 
     Parameters
     ----------
@@ -192,13 +194,14 @@ def _auc(
 
 # %% ../../nbs/learn/similarity/75_ranking.ipynb #d0acc2e4
 def pattern(pairs: np.ndarray, shape: tuple[int, int]) -> scipy.sparse.csr_array:
-    """Pairs as a CSR pattern.
+    """Convert pairs to a CSR matrix of ones.
 
     Parameters
     ----------
     pairs : ndarray of shape (n, 2), int
         Ids.
-    shape : tuple[int, int] of shape (n_left, n_right)
+    shape : tuple of int
+        (n_left, n_right).
 
     Returns
     -------
@@ -237,7 +240,7 @@ def rank_measures(
     seen: Any = None,
     measures: Sequence[str] = DEFAULT_MEASURES,
 ) -> dict[str, float]:
-    """Judge the lists of all left entities that have held-out partners.
+    """Measure the rankings of all left entities that have held-out partners.
 
     Parameters
     ----------
@@ -245,15 +248,16 @@ def rank_measures(
         Scores of some rows.
     test : csr_array of shape (n_left, n_right)
         Pattern of held-out pairs.
-    seen : array-like of shape (n_left, n_right), default=None
-        CSR, pairs taken out before ranking; None: none.
+    seen : csr_array of shape (n_left, n_right), default=None
+        Pairs taken out before ranking.
     measures : Sequence[str], default=DEFAULT_MEASURES
         Names as `measure_of` reads them, or "auc".
 
     Returns
     -------
-    dict[str, float]
-        Name -> mean over left entities with held-out pairs; `n_entities` says how many.
+    dict of str to float
+        The mean of each measure over left entities with held-out pairs, and their number,
+        "n_entities".
     """
     test = _outside(test, seen)
     n_relevant = np.diff(test.indptr)
@@ -332,7 +336,7 @@ def item_neighbors(train: scipy.sparse.csr_array, n_neighbors: int = 50) -> Scor
 def svd_factors(
     train: scipy.sparse.csr_array, n_components: int = 40, seed: int = 0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The best factors of this rank in the least-squares sense, over all entries.
+    """Compute a truncated singular value decomposition as two factors.
 
     Parameters
     ----------
@@ -345,8 +349,8 @@ def svd_factors(
 
     Returns
     -------
-    tuple[ndarray, ndarray] of shape (n_left, n_components)
-        (n_right, n_components).
+    left : ndarray of shape (n_left, n_components)
+    right : ndarray of shape (n_right, n_components)
     """
     from scipy.sparse.linalg import svds
 

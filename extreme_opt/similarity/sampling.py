@@ -17,7 +17,7 @@ from .all_pairs import PairSum, count_products, pair_loss
 
 # %% ../../nbs/learn/similarity/60_sampling.ipynb #14c1ce5b
 class Sample(NamedTuple):
-    """Who takes part in one stochastic gradient, and how much each counts: (F1).
+    """Entities and pairs of one stochastic gradient, and their weights: (F1).
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def _pulls(
 def sampled_gramians(
     terms: PairSum, sample: Sample, left: np.ndarray, right: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Gramians of a sample, imputation below the embeddings: eq. (61) with any weights.
+    """Compute the weighted Gramians of a sample, imputation below the embeddings: eq. (61).
 
     Parameters
     ----------
@@ -107,8 +107,7 @@ def sampled_gramians(
 
     Returns
     -------
-    tuple[ndarray, ndarray] of shape (r, k + rank, k), float64
-        Of the left side, and of the right side.
+    left_gramians, right_gramians : ndarray of shape (r, k + rank, k), float64
     """
     sides = (
         (left, terms.left_impute[sample.left_ids], sample.left_inner),
@@ -126,7 +125,7 @@ def sampled_gramians(
 def sampled_cotangents(
     terms: PairSum, sample: Sample, left: np.ndarray, right: np.ndarray, gramians: Any = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The gradient with respect to the embeddings, as far as the sample sees it: (F1).
+    """Estimate the gradient in the embeddings of the sampled entities: (F1).
 
     Parameters
     ----------
@@ -138,13 +137,14 @@ def sampled_cotangents(
         Embeddings of sample.left_ids.
     right : ndarray of shape (s_right, k)
         Embeddings of sample.right_ids.
-    gramians : array-like of shape (r, k + rank, k), default=None
-        Of either side; those of the sample if None.
+    gramians : tuple of two arrays of shape (r, k + rank, k), default=None
+        Gramians of either side; None is those of the sample.
 
     Returns
     -------
-    tuple[ndarray, ndarray] of shape (s_left, k)
-        (s_right, k): what goes back into the towers.
+    to_left : ndarray of shape (s_left, k)
+    to_right : ndarray of shape (s_right, k)
+        Gradients in the embeddings.
     """
     pairs, (i, j) = terms.pairs, (sample.left_ids[sample.rows], sample.right_ids[sample.columns])
     pulls = np.empty(len(i))
@@ -201,16 +201,16 @@ def _block_pairs(pairs, left_ids, right_ids):
 
 
 def block_sample(terms: PairSum, lefts: np.ndarray, rights: np.ndarray) -> Sample:
-    """A rectangle of entities drawn uniformly: (F2).
+    """Make a sample of a block of entities, drawn uniformly: (F2).
 
     Parameters
     ----------
     terms : PairSum
         The loss.
-    lefts : ndarray
-        (m^,) drawn left ids, repeats allowed.
-    rights : ndarray
-        (n^,) drawn right ids, repeats allowed.
+    lefts : ndarray of shape (s_left,), int
+        Drawn left ids, repeats allowed.
+    rights : ndarray of shape (s_right,), int
+        Drawn right ids, repeats allowed.
 
     Returns
     -------
@@ -260,7 +260,7 @@ def _occur(ids, of):  # how often each of the sorted ids occurs
 def pair_sample(
     terms: PairSum, first: np.ndarray, second: np.ndarray, swap: bool = False
 ) -> Sample:
-    """Two independent samples of observed pairs: eqs. (60) and (61).
+    """Make a sample of two independent draws of observed pairs: eqs. (60) and (61).
 
     Parameters
     ----------
@@ -307,7 +307,7 @@ def pair_sample(
 
 # %% ../../nbs/learn/similarity/60_sampling.ipynb #d6930a95
 def single_sample(terms: PairSum, drawn: np.ndarray) -> Sample:
-    """One sample of observed pairs in both places, corrected: (F3).
+    """Make a sample of one draw of observed pairs, used twice and corrected: (F3).
 
     Parameters
     ----------
@@ -351,7 +351,7 @@ def single_sample(terms: PairSum, drawn: np.ndarray) -> Sample:
 
 # %% ../../nbs/learn/similarity/60_sampling.ipynb #3e5dfe76
 def draw_proba(counts: np.ndarray) -> np.ndarray:
-    """How likely an entity is drawn: half by its pairs, half evenly.
+    """Compute the probabilities to draw entities: half by their pairs, half uniform.
 
     Parameters
     ----------
@@ -369,7 +369,7 @@ def draw_proba(counts: np.ndarray) -> np.ndarray:
 def entity_sample(
     terms: PairSum, lefts: np.ndarray, rights: np.ndarray, drawn: np.ndarray
 ) -> Sample:
-    """Entities for the unobserved part, pairs for the observed one: (F4).
+    """Make a sample of entities for the unobserved part and pairs for the observed: (F4).
 
     Parameters
     ----------
@@ -422,24 +422,23 @@ def entity_sample(
 # %% ../../nbs/learn/similarity/60_sampling.ipynb #078d4e68
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SampledState(State):
-    """What sampled methods remember besides.
+    """State of a sampled solver.
 
     Parameters
     ----------
-    squares : ndarray or None, default=None
+    squares : ndarray of shape (n_params,), default=None
+        Summed squared gradients, with `scaling="adagrad"`.
     n_rows : int, default=0
-        Tower passes so far, forward and back counted as one.
-    left_gramian : ndarray or None of shape (1, k + rank, k), default=None
-        Average, SOGram alone.
-    right_gramian : ndarray or None of shape (1, k + rank, k), default=None
-        Average, SOGram alone.
+        Entities that went through the towers so far, forward and backward counted once.
+    left_gramian : ndarray of shape (1, k + rank, k), default=None
+        Averaged Gramian of the left side, in `SOGram` only.
+    right_gramian : ndarray of shape (1, k + rank, k), default=None
+        Averaged Gramian of the right side, in `SOGram` only.
     mass : float, default=0.0
-        Weight that the averages have gathered, SOGram alone.
+        Sum of the weights of the averages, in `SOGram` only.
     """
 
-    squares: np.ndarray | None = (
-        None  # (n_params,) summed squared gradients, with scaling="adagrad"
-    )
+    squares: np.ndarray | None = None
     n_rows: int = 0
     left_gramian: np.ndarray | None = None
     right_gramian: np.ndarray | None = None
@@ -449,17 +448,16 @@ class SampledState(State):
 def sampled_gradient(
     problem: Any, params: np.ndarray, sample: Sample, gramians: Any = None
 ) -> np.ndarray:
-    """Towers forward for the sampled entities, (F1), and towers backward.
+    """Estimate the gradient in the parameters from a sample: (F1).
 
     Parameters
     ----------
-    problem : object
-        An AllPairs.
+    problem : AllPairs
     params : ndarray of shape (n_params,)
     sample : Sample
         Who takes part.
-    gramians : object, default=None
-        Function (left gramian, right gramian) -> the two to use; None: those of the sample.
+    gramians : callable, default=None
+        Maps the Gramians of the sample to the two that are used; None uses those of the sample.
 
     Returns
     -------
@@ -490,7 +488,7 @@ def _scaled_step(params, squares, grad, rate, stabilizer):
 # %% ../../nbs/learn/similarity/60_sampling.ipynb #ac4fe184
 @dataclass(frozen=True)
 class _Sampled:
-    "What the sampled solvers share: a subclass brings `_sample`."
+    "Settings and step of the sampled solvers; a subclass defines `_sample`."
 
     learning_rate: float = 0.01  # >= 0, step on the loss; with scaling, of each coordinate
     share: float = 0.02  # in (0, 1], rho, part that is drawn per update
@@ -563,7 +561,37 @@ def _size(share, n):
 
 @dataclass(frozen=True)
 class BlockSGD(_Sampled):
-    "Stochastic steps on blocks of entities: (F2)."
+    """Stochastic gradient steps on blocks of entities: (F2).
+
+    Parameters
+    ----------
+    learning_rate : float, default=0.01
+        Step on the loss; with scaling, step of each coordinate.
+    share : float, default=0.02
+        Fraction in (0, 1] of the entities of either side that is drawn for an update.
+    scaling : {"adagrad", None}, default="adagrad"
+        Whether steps are divided by the root of the summed squared gradients, eq. (51).
+    stabilizer : float, default=0.0
+        Constant >= 0 inside that root.
+    n_updates : int or "pass", default="pass"
+        Updates per step of `minimize`; "pass" makes `1 / share` of them.
+
+    Notes
+    -----
+    B. Yuan, Y.-S. Li, P. Quan and C.-J. Lin, *Efficient optimization methods for extreme similarity
+    learning with nonlinear embeddings*.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from extreme_opt.core import minimize
+    >>> from extreme_opt.similarity import AllPairs, Linear, BlockSGD
+    >>> pairs = np.array([[0, 0], [0, 1], [1, 0], [2, 2], [2, 3], [3, 2], [3, 3]])
+    >>> problem = AllPairs(pairs, n_components=2, left=Linear(), right=Linear(), ridge=0.1)
+    >>> run = minimize(problem, BlockSGD(share=0.5), max_epochs=20)
+    >>> problem.loss(run.state.params) < problem.loss(problem.init_params())
+    True
+    """
 
     def _sample(self, problem, rng):
         terms = problem.terms
@@ -577,7 +605,9 @@ class BlockSGD(_Sampled):
 
 
 def has_holes(terms: PairSum) -> bool:
-    """Whether sampling observed pairs alone would miss a part of the loss.
+    """Tell whether an entity with positive weight has no observed pair.
+
+    Sampling observed pairs alone would then miss a part of the loss.
 
     Parameters
     ----------
@@ -587,7 +617,6 @@ def has_holes(terms: PairSum) -> bool:
     Returns
     -------
     bool
-        Whether an entity with positive weight has no observed pair.
     """
     pairs = terms.pairs
     return any(
@@ -601,13 +630,40 @@ def has_holes(terms: PairSum) -> bool:
 
 @dataclass(frozen=True)
 class PairSGD(_Sampled):
-    """Stochastic steps on samples of observed pairs: eqs. (60) and (61), or (F3), or (F4).
+    """Stochastic gradient steps on samples of observed pairs: eqs. (60) and (61), or (F3), or (F4).
 
     Parameters
     ----------
-    sampler : str, default='auto'
-        "pairs" (two samples), "swapped" (two, both ways), "single" (one, corrected),
-        "entities"; "auto": "swapped", with holes "entities".
+    learning_rate : float, default=0.01
+        Step on the loss; with scaling, step of each coordinate.
+    share : float, default=0.02
+        Fraction in (0, 1] of the observed pairs that is drawn for an update.
+    scaling : {"adagrad", None}, default="adagrad"
+        Whether steps are divided by the root of the summed squared gradients, eq. (51).
+    stabilizer : float, default=0.0
+        Constant >= 0 inside that root.
+    n_updates : int or "pass", default="pass"
+        Updates per step of `minimize`; "pass" makes `1 / share` of them.
+    sampler : {"auto", "pairs", "swapped", "single", "entities"}, default="auto"
+        "pairs" draws two independent samples of observed pairs, "swapped" also exchanges their
+        roles, "single" corrects one sample, and "entities" draws entities for the unobserved part.
+        "auto" is "entities" where an entity has no observed pair, else "swapped".
+
+    Notes
+    -----
+    B. Yuan, Y.-S. Li, P. Quan and C.-J. Lin, *Efficient optimization methods for extreme similarity
+    learning with nonlinear embeddings*.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from extreme_opt.core import minimize
+    >>> from extreme_opt.similarity import AllPairs, Linear, PairSGD
+    >>> pairs = np.array([[0, 0], [0, 1], [1, 0], [2, 2], [2, 3], [3, 2], [3, 3]])
+    >>> problem = AllPairs(pairs, n_components=2, left=Linear(), right=Linear(), ridge=0.1)
+    >>> run = minimize(problem, PairSGD(share=0.5), max_epochs=20)
+    >>> problem.loss(run.state.params) < problem.loss(problem.init_params())
+    True
     """
 
     sampler: str = 'auto'
@@ -634,7 +690,7 @@ def _drawn_ends(pairs, starts, ids_of, size, rng):
 def drawn_pairs(
     terms: PairSum, rng: np.random.Generator, share: float, sampler: str = 'auto'
 ) -> Sample:
-    """Draw for `PairSGD` and `SOGram`.
+    """Draw a sample for `PairSGD` or `SOGram`.
 
     Parameters
     ----------

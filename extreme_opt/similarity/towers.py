@@ -127,7 +127,24 @@ def times_slope(z: np.ndarray, acts: np.ndarray, sums: np.ndarray) -> None:
 # %% ../../nbs/learn/similarity/35_towers.ipynb #315b27f0
 @dataclass(frozen=True, init=False)
 class MLP:
-    "Shape of a tower: hidden layers with ELU between, a linear last layer: eq. (D1)."
+    """Shape of a tower: hidden layers with ELU, and a linear last layer: eq. (D1).
+
+    Parameters
+    ----------
+    *hidden : int
+        Widths of the hidden layers; the last layer has the width of the embeddings.
+    activation : {"elu"}, default="elu"
+    bias : bool, default=True
+        Whether layers have a bias.
+    cosine : float, default=None
+        Length that outputs are scaled to; None leaves them as they are.
+
+    Examples
+    --------
+    >>> from extreme_opt.similarity import MLP
+    >>> MLP(256, 256).hidden
+    (256, 256)
+    """
 
     hidden: tuple[int, ...]  # widths
     activation: str  # "elu"
@@ -164,7 +181,21 @@ class MLP:
 
 
 class Linear(MLP):
-    "Shape of a linear tower: a table and nothing else; with ids on both sides, matrix factorization."
+    """Shape of a linear tower; with ids on both sides, matrix factorization.
+
+    Parameters
+    ----------
+    bias : bool, default=False
+        Whether the layer has a bias.
+    cosine : float, default=None
+        Length that outputs are scaled to; None leaves them as they are.
+
+    Examples
+    --------
+    >>> from extreme_opt.similarity import Linear
+    >>> Linear()
+    Linear(bias=False, cosine=None)
+    """
 
     def __init__(self, bias: bool = False, cosine: float | None = None):
         super().__init__(bias=bias, cosine=cosine)
@@ -197,7 +228,7 @@ def _numbers(table, name, dtype):
 
 
 def check_inputs(features: Any, n_rows: int | None, side: str, dtype: Any) -> tuple[Any, int, int]:
-    """Inputs of a tower, checked once.
+    """Check and convert the inputs of a tower.
 
     Parameters
     ----------
@@ -207,13 +238,14 @@ def check_inputs(features: Any, n_rows: int | None, side: str, dtype: Any) -> tu
         Rows that are needed; None: as many as there are.
     side : str
         "left" or "right", for the message.
-    dtype : object
-        Of the numbers.
+    dtype : dtype
+        Type of the converted features.
 
     Returns
     -------
-    tuple[Any, int, int]
-        Features (None for ids in order), n_rows, n_inputs.
+    features : ndarray, csr_array or None
+        None for ids in order.
+    n_rows, n_inputs : int
     """
     name = f'{side}_features'
     if features is None:
@@ -263,22 +295,22 @@ class Layer(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Tower:
-    """A network bound to its inputs: forward, JVP, VJP and squared VJP.
+    """Network and its inputs.
 
     Parameters
     ----------
     shape : MLP
         Layers.
-    features : object
-        Dense, CSR, int ids, or None for row i being entity i.
+    features : ndarray, csr_array or None
+        Dense or sparse features, int ids, or None when row i is entity i.
     n_rows : int
         Entities.
     n_inputs : int
         Columns of the features, or number of ids.
     n_components : int
         Width of the last layer.
-    dtype : object, default=np.float64
-        Of parameters and numbers.
+    dtype : dtype, default=float64
+        Type of the parameters and features.
     chunk : int, default=2**17
         Numbers in the widest chunk, about.
     """
@@ -404,7 +436,7 @@ def _lengths(z):
 def forward(
     tower: Tower, params: np.ndarray, rows: np.ndarray | None = None, keep: list | None = None
 ) -> np.ndarray:
-    """Embeddings of entities: eq. (D1).
+    """Compute the embeddings of entities: eq. (D1).
 
     Parameters
     ----------
@@ -455,7 +487,7 @@ def _kept(tower, layers, acts, at, where, table, workspaces):
 
 @njit(cache=True, nogil=True)
 def _tangent_inputs(z, bias, acts, out):
-    "The slope times z + bias, and beside it the activations: what the next layer multiplies with its weights and with how they move."
+    "Fill in the slope times z + bias, and beside it the activations: inputs of the next layer."
     h, one = z.shape[1], z.dtype.type(1)
     for i in range(z.shape[0]):
         row, beside = out[i, :h], out[i, h:]
@@ -479,7 +511,7 @@ def jvp(
     rows: np.ndarray | None = None,
     acts: list | None = None,
 ) -> np.ndarray:
-    """How the embeddings move with the parameters: eq. (D3).
+    """Compute the derivative of the embeddings along a direction: eq. (D3).
 
     Parameters
     ----------
@@ -495,7 +527,6 @@ def jvp(
     Returns
     -------
     ndarray of shape (n, n_components)
-        Derivative of the embeddings along the direction.
     """
     layers = tower.unpack(params)
     tangents = tower.unpack(direction)
@@ -583,7 +614,7 @@ def vjp(
     rows: np.ndarray | None = None,
     acts: list | None = None,
 ) -> np.ndarray:
-    """Gradient in the parameters: eqs. (22) and (D4).
+    """Compute the gradient in the parameters from that in the embeddings: eqs. (22), (D4).
 
     Parameters
     ----------
@@ -623,7 +654,7 @@ def squared_vjp(
     rows: np.ndarray | None = None,
     acts: list | None = None,
 ) -> np.ndarray:
-    """Sum over rows of squared derivatives, for diagonals of curvature.
+    """Sum squared derivatives over rows, for diagonals of the Gauss-Newton matrix.
 
     Parameters
     ----------
