@@ -121,7 +121,7 @@ def parts(task, problem, theta, way):
     from extreme_opt.similarity import gradient as pairs
     from extreme_opt.similarity import gramian, towers
     from extreme_opt.similarity import problem as whole
-    from extreme_opt.similarity.curvature import _add_ways, _visit_ways, cross_gramian
+    from extreme_opt.similarity.curvature import _add_directional, _visit_directions, cross_gramian
 
     point, dtype, chunk = problem.point(theta), problem.dtype, 512
     rng, wide = np.random.default_rng(0), 1 if task == 'gradient' else 2
@@ -171,7 +171,7 @@ def parts(task, problem, theta, way):
             if task == 'gradient':
                 towers.add_bias_elu(hidden, bias, table)
             else:
-                towers._way_in(hidden, bias, acts, times)
+                towers._tangent_inputs(hidden, bias, acts, times)
             towers.times_slope(back, acts, np.zeros(HIDDEN, dtype))
 
     P, Q, to_left, to_right = (
@@ -190,21 +190,21 @@ def parts(task, problem, theta, way):
             pairs.add_unseen(to_left, P, terms.left_impute, terms.row_weights, H, OMEGA)
             pairs.add_unseen(to_right, Q, terms.right_impute, terms.column_weights, G, OMEGA, -1.0)
     else:
-        ways, moved, at = (
+        directions, moved, at = (
             [whole._move(problem, side, point, way) for side in (0, 1)],
-            np.empty_like(point.seen.bends),
+            np.empty_like(point.seen.curvatures),
             terms.pairs,
         )
 
         def observed():
-            pairs.each_stretch(
-                lambda part: _visit_ways(
+            pairs.for_each_chunk(
+                lambda part: _visit_directions(
                     at.starts,
                     at.rights,
-                    point.seen.bends,
+                    point.seen.curvatures,
                     P,
                     Q,
-                    *ways,
+                    *directions,
                     moved,
                     part.start,
                     part.stop,
@@ -216,11 +216,15 @@ def parts(task, problem, theta, way):
 
         def gramians():
             W_c, H_c = (
-                cross_gramian(ways[0], P, terms.row_weights),
-                cross_gramian(ways[1], Q, terms.column_weights),
+                cross_gramian(directions[0], P, terms.row_weights),
+                cross_gramian(directions[1], Q, terms.column_weights),
             )
-            _add_ways(to_left, ways[0], P, terms.row_weights, point.right_gramian, H_c, OMEGA)
-            _add_ways(to_right, ways[1], Q, terms.column_weights, point.left_gramian, W_c, OMEGA)
+            _add_directional(
+                to_left, directions[0], P, terms.row_weights, point.right_gramian, H_c, OMEGA
+            )
+            _add_directional(
+                to_right, directions[1], Q, terms.column_weights, point.left_gramian, W_c, OMEGA
+            )
 
     return {
         'layer products': products,

@@ -48,6 +48,7 @@ def rows_of(title, P, Q) -> list[dict]:
 
     def exact():
         return top_k(lambda rows: P[rows] @ Q.T, np.arange(len(P)), len(Q), K)[0]
+
     mark = time.perf_counter()
     index = build_index(Q)
     built, best = time.perf_counter() - mark, exact()

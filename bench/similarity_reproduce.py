@@ -40,7 +40,7 @@ from extreme_opt.similarity import (
     svd_factors,
 )
 from extreme_opt.similarity.model import SimilarityModel, auto_ridge
-from extreme_opt.similarity.ranking import ceiling, pattern
+from extreme_opt.similarity.ranking import max_score, pattern
 
 SECONDS, TRIALS, RANK = 16.0, 4, 40
 MEASURES = ('mean_precision@5', 'recall@20', 'ndcg@20')
@@ -270,7 +270,7 @@ def lists(title, train, test, log) -> list[dict]:
             + f'  {chosen} ({seconds:.0f} s)'
         )
     n_test = np.diff(test.indptr)
-    top = {name: ceiling(name, n_test[n_test > 0]) for name in MEASURES}
+    top = {name: max_score(name, n_test[n_test > 0]) for name in MEASURES}
     out.append(
         dict(
             method='a perfect list',

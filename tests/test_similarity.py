@@ -518,9 +518,9 @@ def test_batches_of_ids_are_checked():
         with pytest.raises(ValueError, match='left rows'):
             problem.embed(0, params, rows)
         with pytest.raises(ValueError, match='left rows'):
-            problem.push(0, params, np.ones((1, 3)), np.zeros_like(params), rows)
+            problem.vjp(0, params, np.ones((1, 3)), np.zeros_like(params), rows)
     with pytest.raises(ValueError, match='cotangents have 2 rows, but 1'):
-        problem.push(0, params, np.ones((2, 3)), np.zeros_like(params), np.array([1]))
+        problem.vjp(0, params, np.ones((2, 3)), np.zeros_like(params), np.array([1]))
     np.testing.assert_allclose(
         problem.grad_at(params, block(np.arange(6, dtype=np.uint8), np.arange(5))),
         problem.grad(params),

@@ -164,7 +164,7 @@ def test_evaluate_masks_and_knows_its_ceiling(fitted, planted):
         measures,
     )
     for name in measures:
-        assert found[name] == by_matrix[name] == by_hand[name] <= found['ceilings'][name] + 1e-12
+        assert found[name] == by_matrix[name] == by_hand[name] <= found['max_scores'][name] + 1e-12
     assert (
         fitted.evaluate(planted.test_observed, measures, exclude_seen=False)['recall@20']
         <= found['recall@20']

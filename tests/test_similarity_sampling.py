@@ -13,8 +13,8 @@ from extreme_opt.similarity import (
     Linear,
     PairSGD,
     SOGram,
-    ceiling,
     item_neighbors,
+    max_score,
     popularity,
     rank_measures,
     top_k,
@@ -22,7 +22,7 @@ from extreme_opt.similarity import (
 from extreme_opt.similarity.ranking import pattern
 from extreme_opt.similarity.sampling import (
     block_sample,
-    chances_of,
+    draw_proba,
     drawn_pairs,
     entity_sample,
     has_holes,
@@ -92,8 +92,8 @@ def test_every_sampler_is_unbiased(options):
 def test_entities_without_a_pair_are_reached():
     made = problem(PAIRS[[0, 1, 4]])
     pi, rho = (
-        chances_of(np.diff(made.terms.pairs.starts)),
-        chances_of(np.diff(made.terms.pairs.turned)),
+        draw_proba(np.diff(made.terms.pairs.starts)),
+        draw_proba(np.diff(made.terms.pairs.turned)),
     )
     draws = list(product(range(4), range(3), range(3)))
     samples = [
@@ -221,7 +221,7 @@ def test_measures_agree_with_scikit_learn():
 
 def test_a_perfect_list_reaches_the_ceiling():
     np.testing.assert_allclose(
-        [ceiling('mean_precision@5', np.array([t])) for t in range(1, 6)],
+        [max_score('mean_precision@5', np.array([t])) for t in range(1, 6)],
         np.array([137, 214, 261, 288, 300]) / 300,
     )
 

@@ -14,7 +14,7 @@ from extreme_opt.similarity.all_pairs import (
     tally,
 )
 from extreme_opt.similarity.curvature import curvature_pulls, sign_probe
-from extreme_opt.similarity.diagonal import scaled_way
+from extreme_opt.similarity.diagonal import adagrad_direction
 from extreme_opt.similarity.gradient import embedding_gradients
 from extreme_opt.similarity.gramian import (
     left_gramian,
@@ -25,7 +25,7 @@ from extreme_opt.similarity.gramian import (
 from extreme_opt.similarity.index import ANNIndex, build_index, ann_top_k
 from extreme_opt.similarity.problem import AllPairs, Block, block_terms
 from extreme_opt.similarity.ranking import (
-    ceiling,
+    max_score,
     item_neighbors,
     popularity,
     rank_measures,
@@ -73,7 +73,7 @@ __all__ = [
     'GaussNewton',
     'curvature_pulls',
     'sign_probe',
-    'scaled_way',
+    'adagrad_direction',
     'embedding_gradients',
     'left_gramian',
     'right_gramian',
@@ -85,7 +85,7 @@ __all__ = [
     'AllPairs',
     'Block',
     'block_terms',
-    'ceiling',
+    'max_score',
     'item_neighbors',
     'popularity',
     'rank_measures',

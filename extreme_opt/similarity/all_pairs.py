@@ -24,21 +24,21 @@ LOSSES = {'logistic': 0, 'squared': 1}  # what `loss=` may say, and the number t
 
 @njit(cache=True)
 def pair_loss(kind: int, label: float, score: float) -> tuple[float, float, float]:
-    """Loss of one observed pair, for every score without overflow: the table above (5).
+    """Compute the loss of one observed pair and two derivatives, without overflow.
 
     Parameters
     ----------
     kind : int
-        a value of LOSSES.
+        A value of `LOSSES`.
     label : float
-        R, what was seen; +1 or -1 for the logistic loss.
+        Label R of the pair; +1 or -1 for the logistic loss.
     score : float
-        Any real number, p.q.
+        Inner product of the embeddings.
 
     Returns
     -------
-    tuple[float, float, float]
-        Value >= 0, first and second derivative in the score.
+    loss, first, second : float
+        The loss, >= 0, and its first and second derivative in the score.
     """
     if kind == 1:
         return 0.5 * (score - label) * (score - label), score - label, 1.0
@@ -54,7 +54,7 @@ def pair_loss(kind: int, label: float, score: float) -> tuple[float, float, floa
 # %% ../../nbs/learn/similarity/10_all_pairs.ipynb #bf73086a
 @dataclass(frozen=True, eq=False)
 class ObservedPairs:
-    """Distinct pairs, by row and by column: the set O and what is known on it.
+    """Observed pairs, sorted by row and by column: the set O, its labels and weights.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ _MOST = np.iinfo(np.int32).max  # entities of a side: kernels keep ids as int32
 
 
 def check_ids(ids: np.ndarray, size: int | None, side: str, place: str) -> int:
-    """Refuse ids that do not run from 0 to size - 1; compiled kernels trust them.
+    """Raise unless ids are between 0 and size - 1; compiled kernels trust them.
 
     Parameters
     ----------
@@ -206,27 +206,29 @@ def observed_pairs(
     pair_weights: Any = None,
     dtype: Any = np.float64,
 ) -> ObservedPairs:
-    """Check the pairs and sort them; one line says what is wrong with them.
+    """Check pairs and sort them.
 
     Parameters
     ----------
-    observed : array-like of shape (n_observed, 2), int
-        Ids, or a sparse matrix (n_left, n_right) whose stored places count.
-    n_left : int or None, default=None
-        m; without it, that of the matrix or the largest id plus one.
-    n_right : int or None, default=None
-        n, likewise.
-    labels : array-like of shape (n_observed,), default=None
-        R in the given order; "values" takes those of the matrix; ones if None.
-    pair_weights : array-like of shape (n_observed,), default=None
-        c >= 0, likewise.
-    dtype : object, default=np.float64
-        Of labels and weights.
+    observed : array-like of int of shape (n_observed, 2), or sparse matrix (n_left, n_right)
+        Ids, or a matrix whose stored entries are the pairs.
+    n_left, n_right : int, default=None
+        Numbers of entities; None is that of the matrix, or the largest id plus one.
+    labels : array-like of shape (n_observed,) or "values", default=None
+        Labels R in the given order; "values" takes the entries of the matrix, None is 1.
+    pair_weights : array-like of shape (n_observed,) or "values", default=None
+        Weights c >= 0, likewise.
+    dtype : dtype, default=float64
+        Type of labels and weights.
 
     Returns
     -------
     ObservedPairs
-        Sorted both ways.
+
+    Raises
+    ------
+    ValueError
+        If an id is out of range, a pair is repeated, or a label or weight is not valid.
     """
     left, right, stored, shape = _ids_and_values(observed)
     sizes = n_left if n_left is not None else shape[0], n_right if n_right is not None else shape[1]
@@ -277,24 +279,21 @@ def observed_pairs(
 def imputed_factors(
     impute: Any, n_left: int, n_right: int, dtype: Any = np.float64
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Factors of what unseen pairs should look like; rank 1 for a constant, rank 0 for zero.
+    """Make the factors of the imputed scores; rank 1 for a constant, rank 0 for zero.
 
     Parameters
     ----------
-    impute : object
-        a number, or (left (n_left, rank), right (n_right, rank)) whose products are the
-        imputed labels.
-    n_left : int
-        m.
-    n_right : int
-        n.
-    dtype : object, default=np.float64
-        Of the factors.
+    impute : float or tuple of two arrays (n_left, rank) and (n_right, rank)
+        Imputed score of all unobserved pairs, or factors of their matrix.
+    n_left, n_right : int
+        Numbers of entities.
+    dtype : dtype, default=float64
+        Type of the factors.
 
     Returns
     -------
-    tuple[ndarray, ndarray] of shape (n_left, rank)
-        (n_right, rank).
+    left : ndarray of shape (n_left, rank)
+    right : ndarray of shape (n_right, rank)
     """
     if not isinstance(impute, (tuple, list)):
         if not np.isfinite(impute):
@@ -325,9 +324,9 @@ class PairSum:
     pairs : ObservedPairs
         O, with labels and weights.
     kind : int
-        a value of LOSSES.
+        A value of `LOSSES`.
     omega : float
-        >= 0, weight of the unobserved part.
+        Weight >= 0 of the unobserved part.
     row_weights : ndarray of shape (n_left,)
         >= 0, a.
     column_weights : ndarray of shape (n_right,)
@@ -399,31 +398,29 @@ def pair_sum(
     penalty: str = 'unobserved',
     dtype: Any = np.float64,
 ) -> PairSum:
-    """Put the pieces of the loss together.
+    """Check the settings of the loss and make the sum over all pairs.
 
     Parameters
     ----------
     pairs : ObservedPairs
-        O.
-    loss : str, default='logistic'
-        a key of LOSSES.
-    unobserved_weight : object, default='auto'
-        Omega >= 0, or "auto".
+    loss : {"logistic", "squared"}, default="logistic"
+        Loss of an observed pair.
+    unobserved_weight : float or "auto", default="auto"
+        Weight omega >= 0 of the unobserved part; "auto" is `balanced_weight`.
     row_weights : array-like of shape (n_left,), default=None
-        a >= 0; ones if None.
+        Weights a >= 0 of the left entities; None is 1.
     column_weights : array-like of shape (n_right,), default=None
-        b >= 0; ones if None.
-    impute : object, default=-1.0
-        a number, or two factors.
-    penalty : str, default='unobserved'
-        "unobserved" or "all": which pairs the quadratic covers.
-    dtype : object, default=np.float64
-        Of all arrays.
+        Weights b >= 0 of the right entities; None is 1.
+    impute : float or tuple of two arrays, default=-1.0
+        Target score of unobserved pairs, or its factors.
+    penalty : {"unobserved", "all"}, default="unobserved"
+        Which pairs the square covers.
+    dtype : dtype, default=float64
+        Type of all arrays.
 
     Returns
     -------
     PairSum
-        Checked.
     """
     if loss not in LOSSES:
         raise ValueError(f'loss={loss!r} is unknown; there are {", ".join(LOSSES)}')
@@ -465,7 +462,7 @@ def pair_sum(
 def balanced_weight(
     pairs: ObservedPairs, row_weights: np.ndarray, column_weights: np.ndarray
 ) -> float:
-    """The weight at which unseen pairs as a whole count as much as the observed ones.
+    """Compute the weight at which all pairs together weigh as much as the observed ones.
 
     Eq. (A2); 1 without pairs or weights.
 
@@ -489,9 +486,7 @@ def balanced_weight(
 
 # %% ../../nbs/learn/similarity/10_all_pairs.ipynb #7469afbc
 def dense_loss(terms: PairSum, left: np.ndarray, right: np.ndarray) -> float:
-    """The sum over all pairs, as it is written.
-
-    Eq. (5), at the cost of n_left times n_right scores.
+    """Compute the loss by its definition, eq. (5), from all n_left * n_right scores.
 
     Parameters
     ----------
@@ -532,10 +527,10 @@ _OPEN: list[list[int]] = []  # tallies being kept right now
 def tally() -> Iterator[list[int]]:
     """Count the multiply-adds of all products made inside the block.
 
-    Returns
-    -------
-    Iterator[list[int]]
-        a list of one number, the multiply-adds so far.
+    Yields
+    ------
+    list of int
+        One number, the multiply-adds so far.
     """
     box = [0]
     _OPEN.append(box)
@@ -546,12 +541,12 @@ def tally() -> Iterator[list[int]]:
 
 
 def count_products(*sizes: int) -> None:
-    """Report a product to whoever keeps a tally.
+    """Add the multiply-adds of a product to all open tallies.
 
     Parameters
     ----------
     *sizes : int
-        Multiplied: what one product costs.
+        Factors of the number of multiply-adds.
     """
     if _OPEN:
         size = math.prod(map(int, sizes))

@@ -9,43 +9,47 @@ __all__ = ['cross_gramian', 'curvature_pulls', 'sign_probe']
 import numpy as np
 from ..core.compiled import njit
 from .all_pairs import PairSum, count_products
-from .gradient import each_stretch, eight, spread_all
+from .gradient import for_each_chunk, dot8, spread_all
 from .gramian import chunks_of
 
 # %% ../../nbs/learn/similarity/36_curvature.ipynb #cff0be4b
 @njit(cache=True, nogil=True)
-def _visit_ways(starts, rights, bends, left, right, left_way, right_way, moved, start, stop):
+def _visit_directions(
+    starts, rights, curvatures, left, right, left_direction, right_direction, moved, start, stop
+):
     "Z of some rows into `moved`."
     k, w = left.shape[1], left.shape[1] // 8
     z = np.empty((64, w), left.dtype)
     for i in range(start, stop):
-        p, way = left[i], left_way[i]
+        p, direction = left[i], left_direction[i]
         for first in range(starts[i], starts[i + 1], 64):
             last = min(first + 64, starts[i + 1])
             for t in range(first, last):
                 q = right[rights[t]]
-                h = right_way[rights[t]]
+                h = right_direction[rights[t]]
                 part = z[t - first]
                 for c in range(w):
-                    part[c] = eight(way, q, w, c) + eight(p, h, w, c)
+                    part[c] = dot8(direction, q, w, c) + dot8(p, h, w, c)
             for t in range(first, last):
                 q = right[rights[t]]
-                h = right_way[rights[t]]
+                h = right_direction[rights[t]]
                 part = z[t - first]
                 total = p[0] - p[0]
                 for c in range(w):
                     total += part[c]
                 for c in range(8 * w, k):
-                    total += way[c] * q[c] + p[c] * h[c]
-                moved[t] = bends[t] * total
+                    total += direction[c] * q[c] + p[c] * h[c]
+                moved[t] = curvatures[t] * total
 
 
-def cross_gramian(ways: np.ndarray, embeddings: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """How the Gramian of a side moves: W_c = W' A P.
+def cross_gramian(
+    directions: np.ndarray, embeddings: np.ndarray, weights: np.ndarray
+) -> np.ndarray:
+    """Compute the derivative of a Gramian along a direction: W_c = W' A P.
 
     Parameters
     ----------
-    ways : ndarray of shape (n, k)
+    directions : ndarray of shape (n, k)
     embeddings : ndarray of shape (n, k)
     weights : ndarray of shape (n,)
         Of this side.
@@ -55,19 +59,21 @@ def cross_gramian(ways: np.ndarray, embeddings: np.ndarray, weights: np.ndarray)
     ndarray of shape (k, k)
         In the type of the rows, summed in float64.
     """
-    total, plain = np.zeros((ways.shape[1], embeddings.shape[1])), bool((weights == 1).all())
-    for at in chunks_of(len(ways), ways.shape[1]):
-        total += ways[at].T @ (embeddings[at] if plain else weights[at, None] * embeddings[at])
-    count_products(*ways.shape, embeddings.shape[1])
-    return total.astype(ways.dtype)
+    total, plain = np.zeros((directions.shape[1], embeddings.shape[1])), bool((weights == 1).all())
+    for at in chunks_of(len(directions), directions.shape[1]):
+        total += directions[at].T @ (
+            embeddings[at] if plain else weights[at, None] * embeddings[at]
+        )
+    count_products(*directions.shape, embeddings.shape[1])
+    return total.astype(directions.dtype)
 
 # %% ../../nbs/learn/similarity/36_curvature.ipynb #80143939
-def _add_ways(out, ways, embeddings, weights, gramian, moved, omega):
-    "Add omega * weights * (ways @ gramian + embeddings @ moved)."
+def _add_directional(out, directions, embeddings, weights, gramian, moved, omega):
+    "Add omega * weights * (directions @ gramian + embeddings @ moved)."
     k, plain = out.shape[1], bool((weights == 1).all())
     first, second = (omega * gramian[:k, :k]).astype(out.dtype), (omega * moved).astype(out.dtype)
     for at in chunks_of(len(out), k):
-        pull = ways[at] @ first
+        pull = directions[at] @ first
         pull += embeddings[at] @ second
         if not plain:
             pull *= weights[at, None]
@@ -77,21 +83,21 @@ def _add_ways(out, ways, embeddings, weights, gramian, moved, omega):
 
 def curvature_pulls(
     terms: PairSum,
-    bends: np.ndarray,
+    curvatures: np.ndarray,
     left: np.ndarray,
     right: np.ndarray,
     left_gramian: np.ndarray,
     right_gramian: np.ndarray,
-    left_way: np.ndarray,
-    right_way: np.ndarray,
+    left_direction: np.ndarray,
+    right_direction: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What flows back into the towers in a Gauss-Newton product: eq. (40).
+    """Compute the cotangents of a Gauss-Newton product: eq. (40).
 
     Parameters
     ----------
     terms : PairSum
         What is summed.
-    bends : ndarray of shape (n_observed,)
+    curvatures : ndarray of shape (n_observed,)
         Second derivatives of l+ on the pairs.
     left : ndarray of shape (n_left, k)
         P.
@@ -101,33 +107,44 @@ def curvature_pulls(
         Stacked, of `left`.
     right_gramian : ndarray
         Stacked, of `right`.
-    left_way : ndarray of shape (n_left, k)
+    left_direction : ndarray of shape (n_left, k)
         W.
-    right_way : ndarray of shape (n_right, k)
+    right_direction : ndarray of shape (n_right, k)
         H.
 
     Returns
     -------
-    tuple[ndarray, ndarray]
-        The brackets of (40): (n_left, k), (n_right, k).
+    to_left : ndarray of shape (n_left, k)
+    to_right : ndarray of shape (n_right, k)
+        The brackets of (40).
     """
     pairs = terms.pairs
     to_left = np.zeros_like(left)
     to_right = np.zeros_like(right)
-    moved = np.empty_like(bends)
-    sides = left, right, left_way, right_way
-    each_stretch(
-        lambda at: _visit_ways(pairs.starts, pairs.rights, bends, *sides, moved, at.start, at.stop),
+    moved = np.empty_like(curvatures)
+    sides = left, right, left_direction, right_direction
+    for_each_chunk(
+        lambda at: _visit_directions(
+            pairs.starts, pairs.rights, curvatures, *sides, moved, at.start, at.stop
+        ),
         pairs.starts,
         terms.n_jobs,
     )
     count_products(len(pairs), left.shape[1], 2)
     spread_all(terms, moved, left, right, to_left, to_right)
-    left_moved = cross_gramian(left_way, left, terms.row_weights)
-    right_moved = cross_gramian(right_way, right, terms.column_weights)
-    _add_ways(to_left, left_way, left, terms.row_weights, right_gramian, right_moved, terms.omega)
-    _add_ways(
-        to_right, right_way, right, terms.column_weights, left_gramian, left_moved, terms.omega
+    left_moved = cross_gramian(left_direction, left, terms.row_weights)
+    right_moved = cross_gramian(right_direction, right, terms.column_weights)
+    _add_directional(
+        to_left, left_direction, left, terms.row_weights, right_gramian, right_moved, terms.omega
+    )
+    _add_directional(
+        to_right,
+        right_direction,
+        right,
+        terms.column_weights,
+        left_gramian,
+        left_moved,
+        terms.omega,
     )
     return to_left, to_right
 
@@ -140,38 +157,37 @@ def _root(gramian, k):
 
 def sign_probe(
     terms: PairSum,
-    bends: np.ndarray,
+    curvatures: np.ndarray,
     left: np.ndarray,
     right: np.ndarray,
     left_gramian: np.ndarray,
     right_gramian: np.ndarray,
     rng: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """One random vector per entity for the diagonal of curvature: eq. (F2).
+    """Draw a random vector per entity for the diagonal of the Gauss-Newton matrix: eq. (F2).
 
-        Parameters
-        ----------
-        terms : PairSum
-            What is summed.
-        bends : ndarray of shape (n_observed,)
-            Second derivatives of l+ on the pairs.
-        left : ndarray of shape (n_left, k)
-            P.
-        right : ndarray of shape (n_right, k)
-            Q.
-        left_gramian : ndarray
-            Stacked, of `left`.
-        right_gramian : ndarray
-            Stacked, of `right`.
-        rng : Generator
-            Source of the signs.
+    Parameters
+    ----------
+    terms : PairSum
+        What is summed.
+    curvatures : ndarray of shape (n_observed,)
+        Second derivatives of l+ on the pairs.
+    left : ndarray of shape (n_left, k)
+        P.
+    right : ndarray of shape (n_right, k)
+        Q.
+    left_gramian : ndarray
+        Stacked, of `left`.
+    right_gramian : ndarray
+        Stacked, of `right`.
+    rng : Generator
+        Source of the signs.
 
-        Returns
-        -------
-        tuple[
-        ndarray, ndarray
-    ] of shape (n_left, k)
-            (n_right, k): rows whose outer products average to K.
+    Returns
+    -------
+    left : ndarray of shape (n_left, k)
+    right : ndarray of shape (n_right, k)
+        Rows whose outer products have the mean K.
     """
     pairs = terms.pairs
     k = left.shape[1]
@@ -182,7 +198,7 @@ def sign_probe(
         * np.repeat(terms.row_weights, np.diff(pairs.starts))
         * terms.column_weights[pairs.rights]
     )
-    roots = np.sqrt(np.maximum(bends + lift, 0)) * rng.choice(
+    roots = np.sqrt(np.maximum(curvatures + lift, 0)) * rng.choice(
         np.array([-1, 1], np.int8), size=len(pairs)
     )
     probes = np.zeros_like(left), np.zeros_like(right)

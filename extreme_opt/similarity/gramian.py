@@ -12,21 +12,21 @@ from .all_pairs import PairSum, count_products
 
 # %% ../../nbs/learn/similarity/20_gramian.ipynb #68b4ef94
 def chunks_of(n_rows: int, n_columns: int, size: int = 2**17) -> Iterator[slice]:
-    """Cut rows into stretches that stay in the processor's cache.
+    """Cut rows into chunks that stay in the processor's cache.
 
     Parameters
     ----------
     n_rows : int
         Rows to go through.
     n_columns : int
-        Numbers in each.
+        Numbers in each row.
     size : int, default=2**17
-        Numbers in a chunk, about.
+        About the count of numbers in a chunk.
 
-    Returns
-    -------
-    Iterator[slice]
-        One stretch of rows after the other.
+    Yields
+    ------
+    slice
+        Rows of a chunk.
     """
     step = max(64, size // max(n_columns, 1))
     for k in range(0, n_rows, step):
@@ -36,7 +36,7 @@ def chunks_of(n_rows: int, n_columns: int, size: int = 2**17) -> Iterator[slice]
 def stacked_gramian(
     embeddings: np.ndarray, impute: np.ndarray, weights: np.ndarray, sign: float = 1.0
 ) -> np.ndarray:
-    """The Gramian of embeddings and imputation side by side, summed in float64.
+    """Compute the Gramian of embeddings and imputation side by side, summed in float64.
 
     Eqs. (14) and (B3).
 
@@ -68,7 +68,7 @@ def stacked_gramian(
 
 # %% ../../nbs/learn/similarity/20_gramian.ipynb #bef78b14
 def left_gramian(terms: PairSum, left: np.ndarray) -> np.ndarray:
-    """All Gramians of the left side in one matrix: (B3).
+    """Compute all Gramians of the left side as one matrix: (B3).
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def left_gramian(terms: PairSum, left: np.ndarray) -> np.ndarray:
 
 
 def right_gramian(terms: PairSum, right: np.ndarray) -> np.ndarray:
-    """All Gramians of the right side in one matrix, imputation with a minus sign: (B3).
+    """Compute all Gramians of the right side as one matrix, imputation negated: (B3).
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def right_gramian(terms: PairSum, right: np.ndarray) -> np.ndarray:
 
 
 def unseen_value(left_gramian: np.ndarray, right_gramian: np.ndarray) -> float:
-    """The quadratic over all pairs from two small matrices: eq. (13) as (B3).
+    """Compute the quadratic over all pairs from two Gramians: eq. (13) as (B3).
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def unseen_value(left_gramian: np.ndarray, right_gramian: np.ndarray) -> float:
 
 # %% ../../nbs/learn/similarity/20_gramian.ipynb #7537220d
 def unseen_value_qr(terms: PairSum, left: np.ndarray, right: np.ndarray) -> float:
-    """The quadratic over all pairs without cancellation: (B4).
+    """Compute the quadratic over all pairs without cancellation: (B4).
 
     Parameters
     ----------

@@ -14,34 +14,33 @@ import scipy.sparse
 # %% ../../nbs/learn/similarity/78_nearest.ipynb #8ad23c59
 @dataclass(frozen=True, eq=False)
 class ANNIndex:
-    """A graph over embeddings, for lists of large inner products.
+    """Graph over embeddings, for approximate search of large inner products.
 
     Parameters
     ----------
     embeddings : ndarray of shape (n, k)
-        That the graph was built for.
-    graph : object
-        Of faiss.
+        Embeddings that the graph was built from.
+    graph : faiss.IndexHNSWFlat
     """
 
     embeddings: np.ndarray
     graph: Any
 
     def search(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """The k entities of (nearly) the largest inner products.
+        """Find about the k entities of the largest inner products.
 
-            Parameters
-            ----------
-            queries : ndarray of shape (m, k)
-            k : int
-                Length of the lists.
+        Parameters
+        ----------
+        queries : ndarray of shape (m, k)
+        k : int
+            Length of the lists.
 
-            Returns
-            -------
-            tuple[
-            ndarray, ndarray
-        ] of shape (m, k), int64
-                Ids, best first, padded with -1; (m, k) inner products, padded with -inf.
+        Returns
+        -------
+        ids : ndarray of int of shape (m, k)
+            Best first, padded with -1.
+        products : ndarray of shape (m, k)
+            Padded with -inf.
         """
         scores, ids = self.graph.search(np.ascontiguousarray(queries, np.float32), int(k))
         return ids, np.where(ids < 0, -np.inf, scores)
@@ -50,14 +49,14 @@ class ANNIndex:
 def build_index(
     embeddings: np.ndarray, *, n_links: int = 32, build_effort: int = 200, effort: int = 128
 ) -> ANNIndex:
-    """Build the graph; needs the extra `ann`.
+    """Build an approximate nearest-neighbor index (HNSW); needs the extra `ann`.
 
     Parameters
     ----------
     embeddings : ndarray of shape (n, k), float32 or float64
-        Of the entities to be found.
+        Embeddings of the entities to be found.
     n_links : int, default=32
-        Of each entity in the graph.
+        Links of each entity in the graph.
     build_effort : int, default=200
         Candidates kept while building.
     effort : int, default=128
@@ -66,7 +65,11 @@ def build_index(
     Returns
     -------
     ANNIndex
-        Ready for `search`.
+
+    Raises
+    ------
+    ImportError
+        If faiss is not installed.
     """
     try:
         import faiss
@@ -83,25 +86,25 @@ def build_index(
 def ann_top_k(
     index: ANNIndex, queries: np.ndarray, k: int, seen: Any = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Lists like those of `top_k`, from an index.
+    """Find the k best entities of each query with an index, as `top_k` does without.
 
-        Parameters
-        ----------
-        index : ANNIndex
-            Over the right entities.
-        queries : ndarray of shape (m, k)
-            Left embeddings.
-        k : int
-            Length of the lists.
-        seen : array-like of shape (m, n), default=None
-            CSR, pairs to leave out; None: none.
+    Parameters
+    ----------
+    index : ANNIndex
+        Over the right entities.
+    queries : ndarray of shape (m, k)
+        Left embeddings.
+    k : int
+        Length of the lists.
+    seen : csr_array of shape (m, n), default=None
+        Pairs to leave out.
 
-        Returns
-        -------
-        tuple[
-        ndarray, ndarray
-    ] of shape (m, k), int64
-            Ids, best first, padded with -1; (m, k) scores, padded with -inf.
+    Returns
+    -------
+    ids : ndarray of int of shape (m, k)
+        Best first, padded with -1.
+    scores : ndarray of shape (m, k)
+        Padded with -inf.
     """
     if k < 1:
         raise ValueError(f'k={k} is not a number from 1 up')

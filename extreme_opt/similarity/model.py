@@ -20,13 +20,14 @@ from ..core.estimator import NOT_FITTED, Estimator, run_estimator, warn_not_conv
 from ..core.gauss_newton import GaussNewton
 from ..core.linalg import check_sparse
 from ..core.model_file import load_model, save_model
+from ..core.run import Run
 from ..core.validation import seed_from
 from .index import ANNIndex, build_index, ann_top_k
 from .problem import AllPairs, widen
 from extreme_opt.similarity.ranking import (
     DEFAULT_MEASURES,
     _outside,
-    ceiling,
+    max_score,
     pattern,
     rank_measures,
     top_k,
@@ -91,7 +92,7 @@ def _rows(features, side):
     )
 
 
-def _warn_of_empty(features, side):
+def _warn_empty_rows(features, side):
     "Say once that rows without any feature share one embedding."
     if features is None or features.ndim != 2:
         return
@@ -109,21 +110,21 @@ def _warn_of_empty(features, side):
 
 # %% ../../nbs/engine/similarity/80_model.ipynb #d5adcc3a
 def auto_ridge(n_observed: float, n_left: int, n_right: int) -> float:
-    """A ridge that grows with the number of pairs that an entity has.
+    """Compute the default ridge, a tenth of the observed pairs per entity.
 
     Parameters
     ----------
     n_observed : float
         Weighted number of observed pairs.
     n_left : int
-        Left entities.
+        Number of left entities.
     n_right : int
-        Right entities.
+        Number of right entities.
 
     Returns
     -------
     float
-        > 0, lambda.
+        Positive.
     """
     return 0.1 * max(n_observed, 1.0) / (n_left + n_right)
 
@@ -213,7 +214,7 @@ _SEARCHING = 'newton', 'gd', 'adagrad'  # solvers that look for a step length
 
 
 def _remedy(model, run):
-    "How the run ended and what to change; nothing where it has converged, or was to make so many steps and no more."
+    "How a run ended without convergence and what to change; None when it converged."
     message = run.message
     if 'not finite' in message or ' failed (' in message:
         ways = (
@@ -227,7 +228,7 @@ def _remedy(model, run):
     if 'lowers the loss' in message:
         return (
             'no step lowers the loss',
-            'dtype="float64" tells smaller differences of the loss apart, a larger ridge bends it more',
+            'dtype="float64" tells smaller differences of the loss apart, a larger ridge makes it more convex',
         )
     if message.startswith('reached ') and model.tol is not None:
         limit = message.removeprefix('reached ').partition('=')[0]
@@ -267,64 +268,102 @@ def _wide(rows, biases, side):
 class SimilarityModel(Estimator):
     """Two towers trained on all pairs, observed or not, at the cost of the entities.
 
-    After `fit`: `left_embeddings_` (n_left, n_components), `right_embeddings_` (n_right, n_components); with `biases=True`
-    also `left_biases_` (n_left,) and `right_biases_` (n_right,), which are added to the inner products; `observed_` CSR of
-    the pairs, `ridge_`, `unobserved_weight_`, `run_` the record, `n_iter_`, `n_features_in_` (columns of the left
-    features, or left ids). A fit that ends before `tol` is reached warns; so does one that diverges.
+    The score of a left and a right entity is the inner product of their embeddings, the outputs of
+    two networks. Observed pairs have a loss; all others are pulled to an imputed score by a
+    weighted square, which is summed exactly by way of Gramians. A fit that ends before `tol` is
+    reached, or that diverges, warns.
 
     Parameters
     ----------
     n_components : int, default=64
-        k, width of the embeddings.
-    left : object, default=MLP(256, 256)
-        Shape of the left tower: MLP(...) or Linear().
-    right : object, default=MLP(256, 256)
-        Shape of the right tower.
-    solver : str, default='newton'
-        "newton", "gd", "adagrad", "block", "pair" or "sogram".
-    loss : str, default='logistic'
-        Of observed pairs: "logistic" or "squared".
-    unobserved_weight : object, default='auto'
-        Omega >= 0; "auto": as much in all as the observed pairs.
-    ridge : object, default='auto'
-        lambda >= 0, on the sum; "auto": by the pairs per entity.
-    impute : object, default=-1.0
-        What unseen pairs should look like: a number, or two factors.
+        Width of the embeddings.
+    left, right : MLP, default=MLP(256, 256)
+        Shapes of the towers: `MLP(...)` or `Linear()`.
+    solver : {"newton", "gd", "adagrad", "block", "pair", "sogram"}, default="newton"
+        "newton" makes Gauss-Newton steps, "gd" and "adagrad" make gradient steps with a line
+        search; the others sample blocks of entities or pairs.
+    loss : {"logistic", "squared"}, default="logistic"
+        Loss of an observed pair.
+    unobserved_weight : float or "auto", default="auto"
+        Weight omega >= 0 of the square on unobserved pairs; "auto" gives them as much weight in
+        all as the observed pairs have.
+    ridge : float or "auto", default="auto"
+        Weight lambda >= 0 of half the squared norm of the parameters, added to the sum over pairs;
+        "auto" is `auto_ridge`.
+    impute : float or tuple of two arrays (n_left, rank) and (n_right, rank), default=-1.0
+        Target score of an unobserved pair: a number, or the factors of a low-rank matrix.
     row_weights : array-like of shape (n_left,), default=None
-        a >= 0; ones if None.
+        Weights >= 0 of the left entities in the square; None is 1.
     column_weights : array-like of shape (n_right,), default=None
-        b >= 0; ones if None.
-    values : str, default='ignore'
-        What the numbers of a sparse matrix are: "ignore", "weights" or "labels".
-    penalty : str, default='unobserved'
-        "unobserved" or "all": which pairs the quadratic covers.
+        Weights >= 0 of the right entities in the square; None is 1.
+    values : {"ignore", "weights", "labels"}, default="ignore"
+        What the entries of a sparse matrix given to `fit` are.
+    penalty : {"unobserved", "all"}, default="unobserved"
+        Which pairs the square covers.
     biases : bool, default=False
-        Whether every entity adds a number to its scores.
-    dtype : str, default='float32'
-        Of the parameters: "float32" or "float64".
-    max_iter : int or None, default=30
-        Stop after so many steps.
-    max_epochs : float or None, default=None
-        Stop after so many visits per entity.
-    max_seconds : float or None, default=None
-        Stop after so many seconds.
-    tol : float
-        or None, default=1e-3
-        Stop at this gradient norm, relative to the start; sampled solvers: change of the
-        loss in a pass.
+        Whether every entity adds a bias to its scores.
+    dtype : {"float32", "float64"}, default="float32"
+        Type of the parameters.
+    max_iter : int, default=30
+        Largest number of steps; None is no limit.
+    max_epochs : float, default=None
+        Largest number of passes over the entities; None is no limit.
+    max_seconds : float, default=None
+        Largest time; None is no limit.
+    tol : float, default=1e-3
+        The fit ends when the norm of the gradient, relative to the start, is at most `tol`; with
+        sampled solvers, when the loss changes less than that in a pass. None never ends early.
     warm_start : bool, default=False
-        Whether fit goes on from the parameters it has; ids may have joined since.
+        Whether `fit` goes on from the last parameters; new ids may have joined.
     verbose : bool, default=False
-        Whether to show a bar.
-    random_state : object, default=0
-        Seed.
+        Whether to show a progress bar.
+    random_state : int, Generator, RandomState or None, default=0
+        Seed of the first parameters and of the samples.
     n_jobs : int, default=1
-        Threads that visit the observed pairs; the numbers do not depend on it.
-    checkpoint : object, default=None
-        File that the run is kept in, and continued from where it is there.
-    client : object, default=None
-        Dask client whose workers hold the rows, or "local"; None: this process.
+        Threads that visit the observed pairs; the result does not depend on it.
+    checkpoint : str or Path, default=None
+        File that the run is written to, and continued from when it exists.
+    client : dask.distributed.Client or "local", default=None
+        Cluster whose workers hold the rows; None is this process.
+
+    Attributes
+    ----------
+    left_embeddings_ : ndarray of shape (n_left, n_components)
+    right_embeddings_ : ndarray of shape (n_right, n_components)
+    left_biases_ : ndarray of shape (n_left,) or None
+        Added to the inner products; None unless `biases=True`.
+    right_biases_ : ndarray of shape (n_right,) or None
+    observed_ : csr_array of shape (n_left, n_right)
+        Ones at the pairs of `fit`.
+    ridge_, unobserved_weight_ : float
+        The weights used.
+    n_iter_ : int
+        Steps made.
+    n_features_in_ : int
+        Columns of the left features, or number of left ids.
+    run_ : Run
+        History of the fit and its last state.
+
+    Notes
+    -----
+    B. Yuan, Y.-S. Li, P. Quan and C.-J. Lin, *Efficient optimization methods for extreme similarity
+    learning with nonlinear embeddings*.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from extreme_opt.similarity import Linear, SimilarityModel
+    >>> pairs = np.array([[0, 0], [0, 1], [1, 0], [2, 2], [2, 3], [3, 2], [3, 3]])
+    >>> model = SimilarityModel(2, Linear(), Linear(), ridge=0.1).fit(pairs)
+    >>> model.left_embeddings_.shape
+    (4, 2)
+    >>> ids, scores = model.recommend([1], k=1)
+    >>> ids
+    array([[1]])
     """
+
+    run_: Run
+    _towers: list
 
     def __init__(
         self,
@@ -398,7 +437,7 @@ class SimilarityModel(Estimator):
         given = dict(labels=_signed(labels, self.loss), pair_weights=pair_weights) | meaning
         left_features, right_features = _rows(left_features, 'left'), _rows(right_features, 'right')
         for features, side in ((left_features, 'left'), (right_features, 'right')):
-            _warn_of_empty(features, side)
+            _warn_empty_rows(features, side)
         n_left, n_right = (
             pairs.shape
             if scipy.sparse.issparse(pairs)
@@ -458,26 +497,30 @@ class SimilarityModel(Estimator):
         labels: Any = None,
         pair_weights: Any = None,
     ) -> Any:
-        """Learn both towers from the observed pairs and, weighted, all others.
+        """Fit both towers to the observed pairs and, weighted, to all others.
 
         Parameters
         ----------
-        observed : array-like of shape (n_left, n_right)
-            Sparse matrix, or (n_observed, 2) int ids.
-        left_features : array-like of shape (n_left, n_left_features), default=None
-            Dense or sparse; None: each entity its own.
-        right_features : array-like of shape (n_right, n_right_features), default=None
-            Likewise.
+        observed : sparse matrix of shape (n_left, n_right), or array-like of shape (n_observed, 2)
+            Observed pairs: the nonzero entries of a matrix, or integer ids.
+        left_features : array-like or sparse matrix of shape (n_left, n_left_features), default=None
+            Inputs of the left tower; a vector of integers holds ids. With None, row i is entity i.
+        right_features : array-like or sparse matrix of shape (n_right, n_right_features), default=None
+            Inputs of the right tower, likewise.
         labels : array-like of shape (n_observed,), default=None
-            Of pairs given as ids; ones if None; logistic: -1 and +1, or 0 and 1, where 0 means
-            -1.
+            Labels of pairs given as ids; None is 1. The logistic loss takes -1 and +1, or 0 and 1.
         pair_weights : array-like of shape (n_observed,), default=None
-            >= 0, likewise.
+            Weights >= 0 of pairs given as ids; None is 1.
 
         Returns
         -------
-        object
-            Itself.
+        SimilarityModel
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If an id, a shape or a setting is not valid; the message says what to change.
         """
         self._check_settings()
         last = self.run_.state.params if self.warm_start and hasattr(self, 'run_') else None
@@ -511,7 +554,7 @@ class SimilarityModel(Estimator):
         check_is_fitted(self, 'left_embeddings_', msg=NOT_FITTED)
 
     def _new_rows(self, side, features):
-        "Embeddings and biases (or None) of entities by their features, with the towers as they were fitted."
+        "Embeddings and biases (or None) of entities, from their features and the fitted towers."
         name = ('left', 'right')[side]
         fitted = self._towers[side]
         params = self.run_.state.params
@@ -561,14 +604,14 @@ class SimilarityModel(Estimator):
         return rows[ids], None if biases is None else biases[ids]
 
     def embed_left(self, ids: Any = None, *, features: Any = None) -> np.ndarray:
-        """Embeddings of left entities, without their biases.
+        """Return the embeddings of left entities, without their biases.
 
         Parameters
         ----------
-        ids : array-like of shape (n,), int, default=None
-            Ids of known entities; all if None.
-        features : array-like of shape (n, n_left_features), default=None
-            Of any entities, seen or not, instead of ids.
+        ids : array-like of int of shape (n,), default=None
+            Ids of fitted entities; None is all.
+        features : array-like or sparse matrix of shape (n, n_left_features), default=None
+            Features of any entities, fitted or new, instead of ids.
 
         Returns
         -------
@@ -577,14 +620,14 @@ class SimilarityModel(Estimator):
         return self._embed(0, ids, features)[0]
 
     def embed_right(self, ids: Any = None, *, features: Any = None) -> np.ndarray:
-        """Embeddings of right entities, without their biases.
+        """Return the embeddings of right entities, without their biases.
 
         Parameters
         ----------
-        ids : array-like of shape (n,), int, default=None
-            Ids of known entities; all if None.
-        features : array-like of shape (n, n_right_features), default=None
-            Of any entities, seen or not, instead of ids.
+        ids : array-like of int of shape (n,), default=None
+            Ids of fitted entities; None is all.
+        features : array-like or sparse matrix of shape (n, n_right_features), default=None
+            Features of any entities, fitted or new, instead of ids.
 
         Returns
         -------
@@ -595,23 +638,21 @@ class SimilarityModel(Estimator):
     def score_pairs(
         self, pairs: Any, *, left_features: Any = None, right_features: Any = None
     ) -> np.ndarray:
-        """Score of each pair.
-
-        The inner product of the embeddings, and the biases where there are any.
+        """Score pairs by the inner product of their embeddings and, where fitted, their biases.
 
         Parameters
         ----------
-        pairs : array-like of shape (n, 2), int
-            : row of left, row of right.
-        left_features : object, default=None
-            Rows that the left ids point into; None: known entities.
-        right_features : object, default=None
-            Rows that the right ids point into; None: known entities.
+        pairs : array-like of int of shape (n, 2)
+            Left and right ids.
+        left_features : array-like or sparse matrix of shape (n_rows, n_left_features), default=None
+            Rows that the left ids count; None counts the fitted entities.
+        right_features : array-like or sparse matrix of shape (n_rows, n_right_features), default=None
+            Rows that the right ids count; None counts the fitted entities.
 
         Returns
         -------
         ndarray of shape (n,)
-            Scores, larger for likelier pairs.
+            Larger for likelier pairs.
         """
         (P, p), (Q, q) = self._embed(0, None, left_features), self._embed(1, None, right_features)
         pairs = np.asarray(pairs)
@@ -638,30 +679,29 @@ class SimilarityModel(Estimator):
         seen: Any = None,
         index: ANNIndex | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The k right entities that go best with each left one.
+        """Rank the right entities for each left entity and return the k best.
 
-            Parameters
-            ----------
-            ids : array-like of shape (n,), int, default=None
-                Left ids; all if None.
-            k : int, default=10
-                Length of the lists.
-            exclude_seen : bool, default=True
-                Whether pairs of fit are left out.
-            features : array-like of shape (n, n_left_features), default=None
-                Of any left entities, instead of ids.
-            seen : array-like of shape (n, n_right), default=None
-                Sparse, pairs to leave out; those of fit if None, nothing for features.
-            index : ANNIndex
-            or None, default=None
-                Of `build_index`: lists from a graph, nearly exact; None: exact.
+        Parameters
+        ----------
+        ids : array-like of int of shape (n,), default=None
+            Left ids; None is all.
+        k : int, default=10
+            Length of the lists.
+        exclude_seen : bool, default=True
+            Whether pairs of `fit`, or those of `seen`, are left out.
+        features : array-like or sparse matrix of shape (n, n_left_features), default=None
+            Features of any left entities, fitted or new, instead of ids.
+        seen : sparse matrix of shape (n, n_right), default=None
+            Pairs to leave out; None is those of `fit`, or no pairs for features.
+        index : ANNIndex, default=None
+            Index of `build_index`, for approximate lists; None ranks exactly.
 
-            Returns
-            -------
-            tuple[
-            ndarray, ndarray
-        ] of shape (n, k), int
-                Right ids, best first, padded with -1; (n, k) scores, padded with -inf.
+        Returns
+        -------
+        ids : ndarray of int of shape (n, k)
+            Right ids, best first, padded with -1.
+        scores : ndarray of shape (n, k)
+            Padded with -inf.
         """
         left, right = self._embed(0, ids, features), self._embed(1, None, None)
         P, Q = left[0], right[0]
@@ -687,17 +727,17 @@ class SimilarityModel(Estimator):
         return ann_top_k(index, _wide(P, left[1], 0), k, seen)
 
     def build_index(self, **settings: Any) -> ANNIndex:
-        """A graph over the right entities, for fast lists; needs the extra `ann`.
+        """Build an approximate nearest-neighbor index of the right entities; needs the extra `ann`.
 
         Parameters
         ----------
-        **settings : object
-            n_links, build_effort, effort.
+        **settings : int
+            `n_links`, `build_effort` and `effort` of `extreme_opt.similarity.build_index`.
 
         Returns
         -------
         ANNIndex
-            For `recommend`.
+            For the argument `index` of `recommend`.
         """
         self._fitted()
         index = build_index(_wide(self.right_embeddings_, self.right_biases_, 1), **settings)
@@ -706,22 +746,22 @@ class SimilarityModel(Estimator):
         )  # by which `recommend` knows the fit
 
     def similar(self, ids: Any, k: int = 10, side: str = 'right') -> tuple[np.ndarray, np.ndarray]:
-        """The k entities of the same side whose embeddings (without biases) have the largest
-        cosine, itself left out.
+        """Find the k most similar entities of the same side, by the cosine of the embeddings.
 
         Parameters
         ----------
-        ids : array-like of shape (n,), int
-            Ids.
+        ids : array-like of int of shape (n,)
+            Ids of fitted entities; an entity is not in its own list.
         k : int, default=10
             Length of the lists.
-        side : str, default='right'
-            "left" or "right".
+        side : {"right", "left"}, default="right"
 
         Returns
         -------
-        tuple[ndarray, ndarray] of shape (n, k)
-            Ids, best first, padded with -1; (n, k) cosines.
+        ids : ndarray of int of shape (n, k)
+            Most similar first, padded with -1.
+        cosines : ndarray of shape (n, k)
+            Padded with -inf.
         """
         if side not in ('left', 'right'):
             raise ValueError(f'side={side!r} is neither "left" nor "right"')
@@ -734,22 +774,22 @@ class SimilarityModel(Estimator):
     def evaluate(
         self, test: Any, metrics: Sequence[str] = DEFAULT_MEASURES, exclude_seen: bool = True
     ) -> dict:
-        """Judge the lists of all left entities that have held-out pairs outside those of fit.
+        """Measure the rankings of all left entities that have held-out pairs.
 
         Parameters
         ----------
-        test : array-like of shape (n_left, n_right)
-            Sparse, or (n, 2) int ids: held-out pairs of known entities.
-        metrics : Sequence[str], default=DEFAULT_MEASURES
-            Like "recall@20", "mean_precision@5", or "auc".
+        test : sparse matrix of shape (n_left, n_right), or array-like of int of shape (n, 2)
+            Held-out pairs of fitted entities.
+        metrics : sequence of str
+            Names like "recall@20" and "mean_precision@5", or "auc".
         exclude_seen : bool, default=True
-            Whether pairs of fit are taken out before ranking.
+            Whether pairs of `fit` are taken out before ranking.
 
         Returns
         -------
         dict
-            Measure -> mean over left entities with held-out pairs; "n_entities"; "ceilings",
-            what perfect lists would get.
+            The mean of each metric over left entities with held-out pairs; their number,
+            "n_entities"; and "max_scores", a dict of what perfect rankings would get.
         """
         self._fitted()
         P = self.left_embeddings_
@@ -772,17 +812,16 @@ class SimilarityModel(Estimator):
         found = rank_measures(score, test, seen, metrics)
         n_relevant = np.diff(_outside(test, seen).indptr)
         return found | dict(
-            ceilings={name: ceiling(name, n_relevant[n_relevant > 0]) for name in metrics}
+            max_scores={name: max_score(name, n_relevant[n_relevant > 0]) for name in metrics}
         )
 
     def save(self, path: str | Path) -> None:
-        """Write settings and everything learned into one file that runs no code when it is
-        read.
+        """Write the settings and the fitted attributes to a file; reading it runs no code.
 
         Parameters
         ----------
         path : str or Path
-            .npz file to make or to replace, whole at every moment.
+            .npz file, replaced in one move if it exists.
         """
         twin = copy.copy(self)
         twin.left, twin.right = _written(self.left), _written(self.right)
@@ -790,17 +829,17 @@ class SimilarityModel(Estimator):
 
     @classmethod
     def load(cls, path: str | Path) -> Any:
-        """Read a model back, bit by bit.
+        """Read a model from a file.
 
         Parameters
         ----------
         path : str or Path
-            File that `save` made.
+            File that `save` wrote.
 
         Returns
         -------
-        object
-            The model, as it was.
+        SimilarityModel
+            Equal to the saved one, bit by bit.
         """
         model = load_model(path, cls)
         model.left, model.right = _shape(model.left), _shape(model.right)

@@ -14,7 +14,7 @@ from .sampling import Sample, SampledState, _Sampled, drawn_pairs, has_holes
 # %% ../../nbs/learn/similarity/70_sogram.ipynb #08a415e1
 @dataclass
 class Averages:
-    """Running means of sampled Gramians: eq. (64), divided by the weight gathered so far.
+    """Running means of sampled Gramians, divided by the sum of their weights: eq. (64).
 
     Parameters
     ----------
@@ -36,12 +36,17 @@ class Averages:
     right: Any = None
     mass: float = 0.0
 
-    def __call__(
-        self,
-        left: np.ndarray,  # (r, k + rank, k) of the new sample
-        right: np.ndarray,  # (r, k + rank, k) of the new sample
-    ) -> tuple[np.ndarray, np.ndarray]:  # the averages, of the same shapes
-        "Stir in a sample and give the averages."
+    def __call__(self, left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Add the Gramians of a sample and return the averages.
+
+        Parameters
+        ----------
+        left, right : ndarray of shape (r, k + rank, k)
+
+        Returns
+        -------
+        left, right : ndarray of shape (r, k + rank, k)
+        """
         keep = 1 - self.memory
         self.left = self.memory * left + (0 if self.left is None else keep * self.left)
         self.right = self.memory * right + (0 if self.right is None else keep * self.right)
@@ -52,25 +57,50 @@ class Averages:
 # %% ../../nbs/learn/similarity/70_sogram.ipynb #4e30c1a2
 @dataclass(frozen=True)
 class SOGram(_Sampled):
-    """Stochastic steps with averaged Gramians.
-
-    Eqs. (64) and (65), the average corrected for its start.
+    """Stochastic gradient steps with averaged Gramians: eqs. (64) and (65).
 
     Parameters
     ----------
+    learning_rate : float, default=0.01
+        Step on the loss; with scaling, step of each coordinate.
+    share : float, default=0.02
+        Fraction in (0, 1] of the observed pairs that is drawn for an update.
+    scaling : {"adagrad", None}, default="adagrad"
+        Whether steps are divided by the root of the summed squared gradients, eq. (51).
+    stabilizer : float, default=0.0
+        Constant >= 0 inside that root.
+    n_updates : int or "pass", default="pass"
+        Updates per step of `minimize`; "pass" makes `1 / share` of them.
     memory : float, default=0.1
-        In (0, 1], alpha: part of the new sample in the averages.
+        Weight alpha in (0, 1] of the new sample in the averages.
     correct : bool, default=True
-    sampler : str, default='auto'
+        Whether the averages are divided by the sum of their weights; the paper does not.
+    sampler : {"auto", "pairs", "entities"}, default="auto"
+        As in `PairSGD`; "auto" is "entities" where an entity has no observed pair, else "pairs".
+
+    Notes
+    -----
+    B. Yuan, Y.-S. Li, P. Quan and C.-J. Lin, *Efficient optimization methods for extreme similarity
+    learning with nonlinear embeddings*.
+
+    The method is of W. Krichene et al., *Efficient training on very large corpora via Gramian
+    estimation*.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from extreme_opt.core import minimize
+    >>> from extreme_opt.similarity import AllPairs, Linear, SOGram
+    >>> pairs = np.array([[0, 0], [0, 1], [1, 0], [2, 2], [2, 3], [3, 2], [3, 3]])
+    >>> problem = AllPairs(pairs, n_components=2, left=Linear(), right=Linear(), ridge=0.1)
+    >>> run = minimize(problem, SOGram(share=0.5), max_epochs=20)
+    >>> problem.loss(run.state.params) < problem.loss(problem.init_params())
+    True
     """
 
     memory: float = 0.1
-    correct: bool = (
-        True  # whether the averages are corrected; in print they start from zero and are not
-    )
-    sampler: str = (
-        'auto'  # "pairs" or "entities", as in `PairSGD`; "auto": "pairs", with holes "entities"
-    )
+    correct: bool = True
+    sampler: str = 'auto'
 
     def __post_init__(self):
         super().__post_init__()

@@ -127,7 +127,24 @@ def times_slope(z: np.ndarray, acts: np.ndarray, sums: np.ndarray) -> None:
 # %% ../../nbs/learn/similarity/35_towers.ipynb #315b27f0
 @dataclass(frozen=True, init=False)
 class MLP:
-    "Shape of a tower: hidden layers with ELU between, a linear last layer: eq. (D1)."
+    """Shape of a tower: hidden layers with ELU, and a linear last layer: eq. (D1).
+
+    Parameters
+    ----------
+    *hidden : int
+        Widths of the hidden layers; the last layer has the width of the embeddings.
+    activation : {"elu"}, default="elu"
+    bias : bool, default=True
+        Whether layers have a bias.
+    cosine : float, default=None
+        Length that outputs are scaled to; None leaves them as they are.
+
+    Examples
+    --------
+    >>> from extreme_opt.similarity import MLP
+    >>> MLP(256, 256).hidden
+    (256, 256)
+    """
 
     hidden: tuple[int, ...]  # widths
     activation: str  # "elu"
@@ -164,7 +181,21 @@ class MLP:
 
 
 class Linear(MLP):
-    "Shape of a linear tower: a table and nothing else; with ids on both sides, matrix factorization."
+    """Shape of a linear tower; with ids on both sides, matrix factorization.
+
+    Parameters
+    ----------
+    bias : bool, default=False
+        Whether the layer has a bias.
+    cosine : float, default=None
+        Length that outputs are scaled to; None leaves them as they are.
+
+    Examples
+    --------
+    >>> from extreme_opt.similarity import Linear
+    >>> Linear()
+    Linear(bias=False, cosine=None)
+    """
 
     def __init__(self, bias: bool = False, cosine: float | None = None):
         super().__init__(bias=bias, cosine=cosine)
@@ -197,7 +228,7 @@ def _numbers(table, name, dtype):
 
 
 def check_inputs(features: Any, n_rows: int | None, side: str, dtype: Any) -> tuple[Any, int, int]:
-    """Inputs of a tower, checked once.
+    """Check and convert the inputs of a tower.
 
     Parameters
     ----------
@@ -207,13 +238,14 @@ def check_inputs(features: Any, n_rows: int | None, side: str, dtype: Any) -> tu
         Rows that are needed; None: as many as there are.
     side : str
         "left" or "right", for the message.
-    dtype : object
-        Of the numbers.
+    dtype : dtype
+        Type of the converted features.
 
     Returns
     -------
-    tuple[Any, int, int]
-        Features (None for ids in order), n_rows, n_inputs.
+    features : ndarray, csr_array or None
+        None for ids in order.
+    n_rows, n_inputs : int
     """
     name = f'{side}_features'
     if features is None:
@@ -263,22 +295,22 @@ class Layer(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Tower:
-    """A network bound to its inputs: forward, JVP, VJP and squared VJP.
+    """Network and its inputs.
 
     Parameters
     ----------
     shape : MLP
         Layers.
-    features : object
-        Dense, CSR, int ids, or None for row i being entity i.
+    features : ndarray, csr_array or None
+        Dense or sparse features, int ids, or None when row i is entity i.
     n_rows : int
         Entities.
     n_inputs : int
         Columns of the features, or number of ids.
     n_components : int
         Width of the last layer.
-    dtype : object, default=np.float64
-        Of parameters and numbers.
+    dtype : dtype, default=float64
+        Type of the parameters and features.
     chunk : int, default=2**17
         Numbers in the widest chunk, about.
     """
@@ -356,7 +388,7 @@ def _places(tower, rows):
         yield at, at if rows is None else rows[at]
 
 
-def _rooms(tower, rows, widths):
+def _workspaces(tower, rows, widths):
     "Memory for a chunk, used again by the next: one array of rows for each width."
     n = tower.n_rows if rows is None else len(rows)
     return [
@@ -404,7 +436,7 @@ def _lengths(z):
 def forward(
     tower: Tower, params: np.ndarray, rows: np.ndarray | None = None, keep: list | None = None
 ) -> np.ndarray:
-    """Embeddings of entities: eq. (D1).
+    """Compute the embeddings of entities: eq. (D1).
 
     Parameters
     ----------
@@ -429,9 +461,12 @@ def forward(
             np.empty((n, width), tower.dtype)
             for width in (tower.widths if cosine else tower.shape.hidden)
         ]
-    rooms = _rooms(tower, rows, tower.widths) if keep is None else keep
+    workspaces = _workspaces(tower, rows, tower.widths) if keep is None else keep
     for at, where in _places(tower, rows):
-        into = [room[: at.stop - at.start] if keep is None else room[at] for room in rooms]
+        into = [
+            workspace[: at.stop - at.start] if keep is None else workspace[at]
+            for workspace in workspaces
+        ]
         _layers_forward(
             tower, layers, where, table, into if cosine else [*into[: len(layers) - 1], out[at]]
         )
@@ -440,19 +475,19 @@ def forward(
     return out
 
 # %% ../../nbs/learn/similarity/35_towers.ipynb #42d89d62
-def _kept(tower, layers, acts, at, where, table, rooms):
+def _kept(tower, layers, acts, at, where, table, workspaces):
     "Activations of a chunk, kept or made again."
     if acts:
         return [whole[at] for whole in acts]
-    into = [room[: at.stop - at.start] for room in rooms]
+    into = [workspace[: at.stop - at.start] for workspace in workspaces]
     if tower.shape.hidden or tower.shape.cosine:
         _layers_forward(tower, layers, where, table, into)
     return into if tower.shape.cosine else into[:-1]
 
 
 @njit(cache=True, nogil=True)
-def _way_in(z, bias, acts, out):
-    "The slope times z + bias, and beside it the activations: what the next layer multiplies with its weights and with how they move."
+def _tangent_inputs(z, bias, acts, out):
+    "Fill in the slope times z + bias, and beside it the activations: inputs of the next layer."
     h, one = z.shape[1], z.dtype.type(1)
     for i in range(z.shape[0]):
         row, beside = out[i, :h], out[i, h:]
@@ -476,7 +511,7 @@ def jvp(
     rows: np.ndarray | None = None,
     acts: list | None = None,
 ) -> np.ndarray:
-    """How the embeddings move with the parameters: eq. (D3).
+    """Compute the derivative of the embeddings along a direction: eq. (D3).
 
     Parameters
     ----------
@@ -492,30 +527,30 @@ def jvp(
     Returns
     -------
     ndarray of shape (n, n_components)
-        Derivative of the embeddings along the direction.
     """
     layers = tower.unpack(params)
-    ways = tower.unpack(direction)
+    tangents = tower.unpack(direction)
     cosine = tower.shape.cosine
     table = TAYLOR.astype(tower.dtype)
     out = np.empty((tower.n_rows if rows is None else len(rows), tower.n_components), tower.dtype)
-    rooms = [] if acts else _rooms(tower, rows, tower.widths)
-    moves = _rooms(tower, rows, tower.widths)
-    pairs = _rooms(tower, rows, [2 * width for width in tower.shape.hidden])
+    workspaces = [] if acts else _workspaces(tower, rows, tower.widths)
+    moves = _workspaces(tower, rows, tower.widths)
+    pairs = _workspaces(tower, rows, [2 * width for width in tower.shape.hidden])
     zero = np.zeros(max(tower.widths), tower.dtype)
     both = [
-        np.concatenate([layer.weights, way.weights], axis=1).T
-        for layer, way in zip(layers[1:], ways[1:])
+        np.concatenate([layer.weights, tangent.weights], axis=1).T
+        for layer, tangent in zip(layers[1:], tangents[1:])
     ]
     biases = [
-        zero[:width] if way.bias is None else way.bias for width, way in zip(tower.widths, ways)
+        zero[:width] if tangent.bias is None else tangent.bias
+        for width, tangent in zip(tower.widths, tangents)
     ]
     for at, where in _places(tower, rows):
-        kept, size = _kept(tower, layers, acts, at, where, table, rooms), at.stop - at.start
-        dz = _first(tower, ways[0].weights, where)
-        for act, bias, pair, weights, room in zip(kept, biases, pairs, both, moves[1:]):
-            _way_in(dz, bias, act, pair[:size])
-            dz = _times(pair[:size], weights, room[:size])
+        kept, size = _kept(tower, layers, acts, at, where, table, workspaces), at.stop - at.start
+        dz = _first(tower, tangents[0].weights, where)
+        for act, bias, pair, weights, workspace in zip(kept, biases, pairs, both, moves[1:]):
+            _tangent_inputs(dz, bias, act, pair[:size])
+            dz = _times(pair[:size], weights, workspace[:size])
         if cosine:
             out[at] = _across(kept[-1], dz + biases[-1], cosine)
         else:
@@ -549,11 +584,11 @@ def _backward(tower, params, cotangents, out, rows, acts, power):
     grads = tower.unpack(out)
     table = TAYLOR.astype(tower.dtype)
     cosine = tower.shape.cosine
-    rooms = [] if acts else _rooms(tower, rows, tower.widths)
-    deltas = _rooms(tower, rows, tower.widths)
+    workspaces = [] if acts else _workspaces(tower, rows, tower.widths)
+    deltas = _workspaces(tower, rows, tower.widths)
     last = len(layers) - 1
     for at, where in _places(tower, rows):
-        kept, size = _kept(tower, layers, acts, at, where, table, rooms), at.stop - at.start
+        kept, size = _kept(tower, layers, acts, at, where, table, workspaces), at.stop - at.start
         delta, sums = _across(kept[-1], cotangents[at], cosine) if cosine else cotangents[at], None
         for depth in range(last, -1, -1):
             into = delta if power == 1 else delta**power
@@ -579,7 +614,7 @@ def vjp(
     rows: np.ndarray | None = None,
     acts: list | None = None,
 ) -> np.ndarray:
-    """Gradient in the parameters: eqs. (22) and (D4).
+    """Compute the gradient in the parameters from that in the embeddings: eqs. (22), (D4).
 
     Parameters
     ----------
@@ -619,7 +654,7 @@ def squared_vjp(
     rows: np.ndarray | None = None,
     acts: list | None = None,
 ) -> np.ndarray:
-    """Sum over rows of squared derivatives, for diagonals of curvature.
+    """Sum squared derivatives over rows, for diagonals of the Gauss-Newton matrix.
 
     Parameters
     ----------
