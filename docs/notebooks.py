@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import functools
 import hashlib
 import json
 import os
@@ -24,6 +25,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -364,12 +366,21 @@ def _digest(texts: list[str]) -> str:
     return hashlib.sha256('\0'.join(texts).encode()).hexdigest()[:16]
 
 
+_PARSING = threading.Lock()  # Python 3.11 raises SystemError when two threads parse at once
+
+
+@functools.lru_cache(maxsize=512)
+def _parse(text: str) -> ast.Module:
+    with _PARSING:
+        return ast.parse(text)
+
+
 def imported_modules(notebook: dict) -> list[str]:
     "Modules of the package that a notebook imports, and those which they import when they are loaded."
     text = '\n'.join(source(cell) for cell in notebook['cells'] if cell['cell_type'] == 'code')
     text = re.sub(r'^(\s*)[%!].*', r'\1pass', text, flags=re.M)
     found: set[str] = set()
-    queue = _imports(ast.walk(ast.parse(text)), '')
+    queue = _imports(ast.walk(_parse(text)), '')
     while queue:
         name = queue.pop()
         if name in found or name.split('.')[0] != PACKAGE:
@@ -381,7 +392,7 @@ def imported_modules(notebook: dict) -> list[str]:
         if '.' in name:
             queue.append(name.rpartition('.')[0])
         package = name if path.name == '__init__.py' else name.rpartition('.')[0]
-        queue += _imports(_module_level(ast.parse(path.read_text(encoding='utf-8'))), package)
+        queue += _imports(_module_level(_parse(path.read_text(encoding='utf-8'))), package)
     return sorted(found)
 
 
