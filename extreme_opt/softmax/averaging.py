@@ -17,7 +17,7 @@ from .double_sum import margins, log_one_plus_sum
 # %% ../../nbs/engine/softmax/58_averaging.ipynb #aa715f5b
 @dataclass(frozen=True, kw_only=True, eq=False)
 class WatchedState(State):
-    """What is remembered besides: `params` is the mean where one is taken.
+    """State of `AveragedSolver`: `params` is the mean where one is taken.
 
     Parameters
     ----------
@@ -46,11 +46,12 @@ class AveragedSolver:
 
     Parameters
     ----------
-    solver : object
+    solver : ImplicitSGD, UMax or SGD
         The inner one; it must keep nothing but counts between steps.
     average : bool, default=False
         Whether params are the mean of the iterates.
     judge : Callable or None, default=None
+        (problem, params) -> float, less is better; None: never stop early.
     n_iter_no_change : int, default=5
         Steps without a gain that end the run.
     power : float, default=3.0
@@ -59,9 +60,7 @@ class AveragedSolver:
 
     solver: Any
     average: bool = False
-    judge: Callable | None = (
-        None  # (problem, params) -> float, less is better; None: never stop early
-    )
+    judge: Callable | None = None
     n_iter_no_change: int = 5
     power: float = 3.0
 
@@ -88,8 +87,8 @@ class AveragedSolver:
 
         Parameters
         ----------
-        problem : object
-        params : ndarray
+        problem : DoubleSum
+        params : ndarray of shape (n_params,)
 
         Returns
         -------
@@ -116,9 +115,10 @@ class AveragedSolver:
 
         Parameters
         ----------
-        problem : object
+        problem : DoubleSum
         state : WatchedState
         rng : Generator
+            Source of randomness.
 
         Returns
         -------
@@ -162,7 +162,7 @@ class ValidationLoss:
 
     Parameters
     ----------
-    problem : object
+    problem : DoubleSum
         a softmax problem that holds those rows.
     """
 

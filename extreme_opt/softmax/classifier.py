@@ -136,20 +136,16 @@ class SoftmaxClassifier(Classifier):
     """Softmax regression over very many classes, by sampled updates that cost a few rows of
     the weights.
 
-    After `fit`: `classes_` (n_classes,) sorted labels, `coef_` (n_classes, n_features), `intercept_` (n_classes,), `run_` the record,
-    `n_iter_`, `learning_rate_`, `rate_search_` what a search saw, `n_features_in_`, and `feature_names_in_` when X had named columns.
-
     Parameters
     ----------
     solver : str, default='implicit'
         "implicit" (Algorithm 1), "umax" (Algorithm 2), "sgd", "ove", "nce", "sampled", or
         "lbfgs" (exact).
     n_negatives : int, default=5
-        m, wrong classes per update; at most n_classes - 1 are taken.
-    learning_rate : float
-        or str
-        or None, default='auto'
-        > 0, eta * n_samples; "auto": searched on a tenth of the rows; None: a usual one.
+        m, negative classes per update; at most n_classes - 1 are taken.
+    learning_rate : float, "auto" or None, default='auto'
+        > 0, eta * n_samples; "auto": searched on a tenth of the rows; None: the default of the
+        solver.
     learning_rate_decay : float, default=0.9
         In (0, 1], multiplies the rate after each pass.
     ridge : float, default=0.0
@@ -159,11 +155,11 @@ class SoftmaxClassifier(Classifier):
     fit_intercept : bool, default=True
         Whether classes have intercepts; a copy of X gains a column.
     sampler : str, default='uniform'
-        How wrong classes are drawn; "nce" and "sampled" also take "unigram" and
+        How negative classes are drawn; "nce" and "sampled" also take "unigram" and
         "log-uniform".
     dtype : str, default='float32'
         Of the weights: "float32" or "float64"; "lbfgs" always takes float64.
-    class_weight : object, default=None
+    class_weight : dict, str or None, default=None
         None, "balanced", or a dictionary from label to weight.
     early_stopping : bool, default=False
         Whether to stop where rows held out gain no more, and to keep the best weights.
@@ -173,29 +169,64 @@ class SoftmaxClassifier(Classifier):
         Passes without a gain before stopping.
     max_iter : int or None, default=None
         Stop after so many steps; a step is a pass.
-    max_epochs : float
-        or None, default=50
-        Stop after so many visits per sample; for "lbfgs", evaluations of the loss.
-    max_seconds : float
-        or None, default=None
+    max_epochs : float or None, default=50
+        Stop after so many passes over the samples; for "lbfgs", evaluations of the loss.
+    max_seconds : float or None, default=None
         Stop after so many seconds, the search for a rate not counted.
-    tol : float
-        or None, default=None
+    tol : float or None, default=None
         Stop when a pass changes the loss by less than this share; "lbfgs": gradient norm,
         relative.
     warm_start : bool, default=False
         Whether fit goes on from the weights it has, whichever solver made them.
     verbose : bool, default=False
         Whether to show a bar.
-    random_state : object, default=0
-        Seed.
+    random_state : int, RandomState or None, default=0
+        Seed of all random numbers.
     n_jobs : int, default=1
         Above one: "implicit", "umax" and "sgd" share the weights without locks, another
         result each time.
-    checkpoint : object, default=None
+    checkpoint : str, Path or None, default=None
         File that the run is kept in, and continued from where it is there.
-    client : object, default=None
+    client : Client, str or None, default=None
         Dask client whose workers hold the rows, or "local"; None: this process.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Sorted labels.
+    coef_ : ndarray of shape (n_classes, n_features)
+        Weights.
+    intercept_ : ndarray of shape (n_classes,)
+        Intercepts; zeros without `fit_intercept`.
+    learning_rate_ : float
+        Rate that the fit started from.
+    rate_search_ : list
+        Rates that a search tried, with their losses.
+    run_ : Run
+        Record of the fit.
+    n_iter_ : int
+        Steps made.
+    n_features_in_ : int
+        Columns of X.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the columns of X, where it had some.
+
+    Notes
+    -----
+    The objective is the mean log-loss plus ridge / 2 times the squared weights. In terms of
+    scikit-learn's `LogisticRegression`, C = 1 / (n_samples * ridge). "implicit" and "umax" are
+    Algorithms 1 and 2 of F. Fagan and G. Iyengar, "Unbiased scalable softmax optimization",
+    2018 (arXiv:1803.08577).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from extreme_opt.softmax import SoftmaxClassifier
+    >>> X = np.eye(3).repeat(20, axis=0)
+    >>> y = np.array(['ash', 'birch', 'cedar']).repeat(20)
+    >>> model = SoftmaxClassifier(solver='lbfgs', ridge=1e-3).fit(X, y)
+    >>> model.predict(np.eye(3)).tolist()
+    ['ash', 'birch', 'cedar']
     """
 
     def __init__(
@@ -375,7 +406,7 @@ class SoftmaxClassifier(Classifier):
         intercepts = np.isfinite(self.intercept_).all()
         if weights and intercepts:
             if self.tol is not None and run.message.startswith('reached max_'):
-                warn_not_converged(self, run, 'raise that limit, or tolerance')
+                warn_not_converged(self, run, 'raise that limit, or tol')
             elif (
                 run.state.n_iter
                 and not self.coef_.any()
@@ -698,21 +729,19 @@ def calibration_error(
 ) -> tuple[float, np.ndarray]:
     """Expected calibration error, with the reliability diagram behind it: eq. (2).
 
-        Parameters
-        ----------
-        chances : ndarray of shape (n,)
-            Probability that the model gave its answer.
-        right : ndarray of shape (n,), bool
-            Whether the answer was right.
-        n_bins : int, default=15
-            Of equal size.
+    Parameters
+    ----------
+    chances : ndarray of shape (n,)
+        Probability that the model gave its answer.
+    right : ndarray of shape (n,), bool
+        Whether the answer was right.
+    n_bins : int, default=15
+        Of equal size.
 
-        Returns
-        -------
-        tuple[
-        float, ndarray
-    ]
-            Error in [0, 1]; (n_bins, 2) mean probability and share of right answers per bin.
+    Returns
+    -------
+    tuple[float, ndarray]
+        Error in [0, 1]; (n_bins, 2) mean probability and share of right answers per bin.
     """
     chances, right = np.asarray(chances, float), np.asarray(right, float)
     if chances.shape != right.shape or chances.ndim != 1:

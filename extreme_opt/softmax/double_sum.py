@@ -93,7 +93,7 @@ def _check_labels(labels: Any, n_samples: int, n_classes: int | None) -> tuple[n
 
 # %% ../../nbs/learn/softmax/10_double_sum.ipynb #8df2ed2b
 class Draw(NamedTuple):
-    """A sample of the double sum: which rows, and for each row which wrong classes.
+    """A sample of the double sum: which rows, and for each row which negative classes.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class Draw(NamedTuple):
 def sample_distinct(
     rng: np.random.Generator, labels: np.ndarray, n_classes: int, n_negatives: int
 ) -> np.ndarray:
-    """Distinct wrong classes, every subset of them equally likely: Floyd's sampling.
+    """Distinct negative classes, every subset of them equally likely: Floyd's sampling.
 
     Parameters
     ----------
@@ -145,17 +145,17 @@ class SoftmaxData:
         Dense or CSR, X.
     labels : ndarray of shape (n_samples,), int
         In [0, n_classes), y.
-    n_classes : int, default=None
-        Type: ignore[assignment]  # K, at least 2; without it, the largest label plus one.
+    n_classes : int or None, default=None
+        K, at least 2; None: the largest label plus one.
     ridge : float, default=0.0
         >= 0, per sample: mu = n_samples * ridge.
-    dtype : object, default=None
-        Float32 or float64 of the parameters; without it, that of the features.
+    dtype : dtype or None, default=None
+        float32 or float64 of the parameters; without it, that of the features.
     """
 
     features: Any
     labels: np.ndarray
-    n_classes: int = None
+    n_classes: int = None  # type: ignore[assignment]
     ridge: float = field(default=0.0, kw_only=True)
     dtype: Any = field(default=None, kw_only=True)
 
@@ -194,7 +194,7 @@ class SoftmaxData:
 
     @cached_property
     def squared_norms(self) -> np.ndarray:
-        """Return (n_samples,) float64, squared length of each row.
+        """Squared length of each row.
 
         Returns
         -------
@@ -205,7 +205,7 @@ class SoftmaxData:
 
     @cached_property
     def class_counts(self) -> np.ndarray:
-        """Return (n_classes,) int, samples per class, n_k.
+        """Samples per class, n_k.
 
         Returns
         -------
@@ -215,18 +215,21 @@ class SoftmaxData:
         return np.bincount(self.labels, minlength=self.n_classes)
 
     def draw(self, rng: np.random.Generator, n_draws: int = 1, n_negatives: int = 1) -> Draw:
-        """Return rows with replacement, their wrong classes without.
+        """Draw rows with replacement, and their negative classes without.
 
         Parameters
         ----------
         rng : Generator
+            Source of randomness.
         n_draws : int, default=1
+            Rows to draw.
         n_negatives : int, default=1
+            m, classes per row.
 
         Returns
         -------
         Draw
-            Rows with replacement, their wrong classes without.
+            Row ids (n_draws,) and class ids (n_draws, n_negatives).
         """
         if not 1 <= n_negatives < self.n_classes:
             raise ValueError(
@@ -236,7 +239,7 @@ class SoftmaxData:
         return Draw(sample, sample_distinct(rng, self.labels[sample], self.n_classes, n_negatives))
 
     def draw_weights(self, n_negatives: int) -> np.ndarray:
-        """Return (n_classes,) >= 1, one over the chance that a draw touches a class: eq. (C).
+        """One over the probability that a draw touches a class: eq. (C).
 
         Parameters
         ----------
@@ -245,7 +248,7 @@ class SoftmaxData:
         Returns
         -------
         ndarray of shape (n_classes,)
-            >= 1, one over the chance that a draw touches a class: eq. (C).
+            >= 1, beta.
         """
         return self.n_samples / (
             self.class_counts
@@ -253,7 +256,7 @@ class SoftmaxData:
         )
 
     def take(self, rows: np.ndarray) -> 'SoftmaxData':
-        """Return the same problem on some rows, all classes kept.
+        """Return the same problem on some rows, with all classes.
 
         Parameters
         ----------
@@ -262,17 +265,17 @@ class SoftmaxData:
         Returns
         -------
         SoftmaxData
-            The same problem on some rows, all classes kept.
+            Holds views or copies of those rows.
         """
         return replace(self, features=self.features[rows], labels=self.labels[rows])
 
     def warmup_problem(self) -> 'SoftmaxData':
-        """Return same types, four rows and one feature: compiles kernels in no time.
+        """Return a problem of the same types with four rows and one feature, to compile kernels.
 
         Returns
         -------
         SoftmaxData
-            Same types, four rows and one feature: compiles kernels in no time.
+            Of the same class and dtype.
         """
         return replace(self, features=self.features[:4, :1], labels=self.labels[:4])
 
@@ -282,24 +285,23 @@ def margins(
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Every score's lead over the label's, exactly.
 
-        The exponents of eq. (3), some rows at a time.
+    The exponents of eq. (3), some rows at a time.
 
-        Parameters
-        ----------
-        problem : SoftmaxData
-            Rows and labels.
-        weights : ndarray of shape (n_classes, n_features)
-        rows : ndarray or None, default=None
-            Row ids; without them, all.
-        chunk : int, default=2**20
-            Numbers held at once, about.
+    Parameters
+    ----------
+    problem : SoftmaxData
+        Rows and labels.
+    weights : ndarray of shape (n_classes, n_features)
+        One row per class.
+    rows : ndarray or None, default=None
+        Row ids; without them, all.
+    chunk : int, default=2**20
+        Numbers held at once, about.
 
-        Returns
-        -------
-        Iterator[
-        tuple[ndarray, ndarray, ndarray]
-    ]
-            Row ids (n,), gaps (n, n_classes) with -inf at the label, label scores (n,).
+    Returns
+    -------
+    Iterator[tuple[ndarray, ndarray, ndarray]]
+        Row ids (n,), gaps (n, n_classes) with -inf at the label, label scores (n,).
     """
     rows = np.arange(problem.n_samples) if rows is None else np.asarray(rows)
     turned = np.ascontiguousarray(weights.T) if problem.is_sparse else weights.T
@@ -341,6 +343,7 @@ def mean_log_loss(
     problem : SoftmaxData
         Rows and labels.
     weights : ndarray of shape (n_classes, n_features)
+        One row per class.
     rows : ndarray or None, default=None
         Row ids; without them, all.
 
@@ -363,6 +366,7 @@ def top_k_accuracy(
     problem : SoftmaxData
         Rows and labels.
     weights : ndarray of shape (n_classes, n_features)
+        One row per class.
     k : int, default=1
         How many guesses a row has.
     rows : ndarray or None, default=None
@@ -496,6 +500,7 @@ def scores_at(
     problem : SoftmaxData
         Rows.
     weights : ndarray of shape (n_classes, n_features)
+        One row per class.
     sample : ndarray of shape (n,), int
         Row ids.
     classes : ndarray of shape (n, c), int
@@ -551,12 +556,12 @@ def add_rows(
 
 # %% ../../nbs/learn/softmax/10_double_sum.ipynb #37078663
 def pair_losses(gaps: np.ndarray, lag: np.ndarray, scale: float = 1.0) -> np.ndarray:
-    """What a row pays: its log-normalizer, and its wrong classes.
+    """Loss of each row: its log-normalizer and its negative classes.
 
     Parameters
     ----------
     gaps : ndarray of shape (n, c)
-        Leads of wrong classes over the label, nats.
+        Leads of negative classes over the label, nats.
     lag : ndarray of shape (n,)
         log-normalizer without the label's share, u = v - alpha * score, nats.
     scale : float, default=1.0
@@ -576,23 +581,21 @@ def pair_slopes(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Slopes of `pair_losses` in the scores and in the log-normalizer: eqs. (7) and (E).
 
-        Parameters
-        ----------
-        gaps : ndarray of shape (n, c)
-            Leads of wrong classes over the label, nats.
-        lag : ndarray of shape (n,)
-            u = v - alpha * score, nats.
-        scale : float, default=1.0
-            (n_classes - 1) / n_negatives where the classes are a sample.
-        alpha : float, default=0.0
-            Member of the family.
+    Parameters
+    ----------
+    gaps : ndarray of shape (n, c)
+        Leads of negative classes over the label, nats.
+    lag : ndarray of shape (n,)
+        u = v - alpha * score, nats.
+    scale : float, default=1.0
+        (n_classes - 1) / n_negatives where the classes are a sample.
+    alpha : float, default=0.0
+        Member of the family.
 
-        Returns
-        -------
-        tuple[
-        ndarray, ndarray, ndarray
-    ]
-            Of wrong classes (n, c), of the label (n,), both per x; of the log-normalizer (n,).
+    Returns
+    -------
+    tuple[ndarray, ndarray, ndarray]
+        Of negative classes (n, c), of the label (n,), both per x; of the log-normalizer (n,).
     """
     with np.errstate(over='ignore', invalid='ignore'):
         ratios = scale * np.exp(gaps - lag[:, None])
@@ -627,7 +630,7 @@ def sampled_loss(problem: 'DoubleSum', params: np.ndarray, batch: Draw) -> float
         What is sampled.
     params : ndarray of shape (n_params,)
     batch : Draw
-        Rows and wrong classes.
+        Rows and negative classes.
 
     Returns
     -------
@@ -659,7 +662,7 @@ def add_sampled_grad(
     params : ndarray of shape (n_params,)
         Where the gradient is taken.
     batch : Draw
-        Rows and wrong classes.
+        Rows and negative classes.
     factor : float
         1 for the gradient, minus the rate for a step.
     """
@@ -686,12 +689,35 @@ def add_sampled_grad(
 # %% ../../nbs/learn/softmax/10_double_sum.ipynb #65c6e040
 @dataclass(frozen=True, eq=False)
 class DoubleSum(SoftmaxData):
-    """Softmax likelihood as a convex sum over (sample, wrong class): eqs. (5) and (8).
+    """Softmax likelihood as a convex sum over (sample, negative class): eqs. (5) and (8).
 
     Parameters
     ----------
+    features : array-like of shape (n_samples, n_features)
+        Dense or CSR, X.
+    labels : ndarray of shape (n_samples,), int
+        In [0, n_classes), y.
+    n_classes : int or None, default=None
+        K, at least 2; None: the largest label plus one.
+    ridge : float, default=0.0
+        >= 0, per sample: mu = n_samples * ridge.
+    dtype : dtype or None, default=None
+        float32 or float64 of the parameters; None: that of the features.
     alpha : float, default=0.0
         Member of the family: 0 is eq. (6), 1 is eq. (8) of Raman et al.
+
+    Notes
+    -----
+    F. Fagan and G. Iyengar, "Unbiased scalable softmax optimization", 2018 (arXiv:1803.08577).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from extreme_opt.softmax import DoubleSum
+    >>> problem = DoubleSum(np.eye(3), [0, 1, 2])
+    >>> params = problem.init_params()
+    >>> round(problem.log_loss(params), 4)
+    1.0986
     """
 
     alpha: float = field(default=0.0, kw_only=True)
@@ -703,18 +729,16 @@ class DoubleSum(SoftmaxData):
             raise ValueError(f'alpha is {self.alpha}, but a finite number is needed; 0 is eq. (6)')
 
     def unpack(self, params: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return views: weights (n_classes, n_features), log_norms (n_samples,).
+        """Views of a parameter vector.
 
-            Parameters
-            ----------
-            params : ndarray
+        Parameters
+        ----------
+        params : ndarray of shape (n_params,)
 
-            Returns
-            -------
-            tuple[
-            ndarray, ndarray
-        ]
-                Views: weights (n_classes, n_features), log_norms (n_samples,).
+        Returns
+        -------
+        tuple[ndarray, ndarray]
+            Weights (n_classes, n_features) and log_norms (n_samples,).
         """
         if params.shape != (self.n_weights + self.n_samples,):
             raise ValueError(
@@ -726,17 +750,17 @@ class DoubleSum(SoftmaxData):
         ]
 
     def init_params(self, seed: int = 0) -> np.ndarray:
-        """Return (n_params,) weights 0 and the log-normalizers that are best there,
-        log(n_classes).
+        """Zero weights, and the log-normalizers that are optimal for them.
 
         Parameters
         ----------
         seed : int, default=0
+            Not used: the start is the same for every seed.
 
         Returns
         -------
         ndarray of shape (n_params,)
-            Weights 0 and the log-normalizers that are best there, log(n_classes).
+            Weights 0, log-normalizers log(n_classes).
         """
         return np.concatenate(
             [
@@ -746,75 +770,78 @@ class DoubleSum(SoftmaxData):
         )
 
     def memory(self, dtype: Any = None) -> int:
-        """Return bytes of one vector of parameters.
+        """Bytes of one vector of parameters.
 
         Parameters
         ----------
-        dtype : object, default=None
+        dtype : dtype or None, default=None
+            None: that of the problem.
 
         Returns
         -------
         int
-            Bytes of one vector of parameters.
+            Bytes.
         """
         return (self.n_weights + self.n_samples) * np.dtype(dtype or self.dtype).itemsize
 
     def log_loss(self, params: np.ndarray, rows: np.ndarray | None = None) -> float:
-        """Return mean over rows, nats, exact: `mean_log_loss`.
+        """Exact mean log-loss over rows: `mean_log_loss`.
 
         Parameters
         ----------
-        params : ndarray
+        params : ndarray of shape (n_params,)
         rows : ndarray or None, default=None
+            Row ids; None: all.
 
         Returns
         -------
         float
-            Mean over rows, nats, exact: `mean_log_loss`.
+            Nats per row.
         """
         return mean_log_loss(self, self.unpack(params)[0], rows)
 
     def best_log_norms(self, params: np.ndarray) -> np.ndarray:
-        """Return (n_samples,) minimizer of `loss` over the log-normalizers.
+        """Minimize `loss` over the log-normalizers.
 
         Parameters
         ----------
-        params : ndarray
+        params : ndarray of shape (n_params,)
 
         Returns
         -------
         ndarray of shape (n_samples,)
-            Minimizer of `loss` over the log-normalizers.
+            The minimizer, at these weights.
         """
         parts = margins(self, self.unpack(params)[0])
         return np.concatenate([log_one_plus_sum(gaps) + self.alpha * own for _, gaps, own in parts])
 
     def loss(self, params: np.ndarray) -> float:
-        """Return f(u, W): eq. (5).
+        """The objective f(u, W): eq. (5).
 
         Parameters
         ----------
-        params : ndarray
+        params : ndarray of shape (n_params,)
 
         Returns
         -------
         float
-            f(u, W): eq. (5).
+            Nats, summed over the rows.
         """
         return self.loss_on(params)
 
     def loss_on(self, params: np.ndarray, rows: np.ndarray | None = None) -> float:
-        """Return `loss` from some rows, scaled up to all.
+        """Estimate `loss` from some rows, scaled up to all.
 
         Parameters
         ----------
-        params : ndarray
+        params : ndarray of shape (n_params,)
         rows : ndarray or None, default=None
+            Row ids; None: all.
 
         Returns
         -------
         float
-            `loss` from some rows, scaled up to all.
+            Nats, summed over the rows.
         """
         weights, log_norms = self.unpack(params)
         parts = [
@@ -826,16 +853,16 @@ class DoubleSum(SoftmaxData):
         )
 
     def grad(self, params: np.ndarray) -> np.ndarray:
-        """Return (n_params,) of `loss`: eq. (B).
+        """Exact gradient of `loss`: eq. (B).
 
         Parameters
         ----------
-        params : ndarray
+        params : ndarray of shape (n_params,)
 
         Returns
         -------
         ndarray of shape (n_params,)
-            Of `loss`: eq. (B).
+            Derivatives by the weights, then by the log-normalizers.
         """
         (weights, log_norms), grad = self.unpack(params), np.zeros_like(params)
         to_weights, to_norms = self.unpack(grad)
@@ -849,45 +876,49 @@ class DoubleSum(SoftmaxData):
         return grad
 
     def loss_at(self, params: np.ndarray, batch: Draw) -> float:
-        """Return unbiased for `loss`: `sampled_loss`.
+        """Unbiased estimate of `loss`: `sampled_loss`.
 
         Parameters
         ----------
-        params : ndarray
+        params : ndarray of shape (n_params,)
         batch : Draw
+            Rows and negative classes.
 
         Returns
         -------
         float
-            Unbiased for `loss`: `sampled_loss`.
+            Nats, on the scale of the sum over all rows.
         """
         return sampled_loss(self, params, batch)
 
     def grad_at(self, params: np.ndarray, batch: Draw) -> np.ndarray:
-        """Return (n_params,) unbiased for `grad`, the gradient of `loss_at`.
+        """Unbiased estimate of `grad`: the gradient of `loss_at`.
 
         Parameters
         ----------
-        params : ndarray
+        params : ndarray of shape (n_params,)
         batch : Draw
+            Rows and negative classes.
 
         Returns
         -------
         ndarray of shape (n_params,)
-            Unbiased for `grad`, the gradient of `loss_at`.
+            Zero at classes and rows outside the batch.
         """
         grad = np.zeros_like(params)
         add_sampled_grad(self, grad, params, batch, 1.0)
         return grad
 
     def sgd_step_(self, params: np.ndarray, batch: Draw, rate: float) -> None:
-        """Return in place, params -= rate * grad_at.
+        """Subtract rate * grad_at from params, in place.
 
         Parameters
         ----------
-        params : ndarray
+        params : ndarray of shape (n_params,)
         batch : Draw
+            Rows and negative classes.
         rate : float
+            Step on the sum over the rows, eta.
         """
         add_sampled_grad(self, params, params, batch, -rate)
 
@@ -895,18 +926,16 @@ class DoubleSum(SoftmaxData):
 def optimum_bounds(problem: SoftmaxData) -> tuple[float, float]:
     """A box that holds the optimum: eq. (A), Lemmas 1 and 2.
 
-        Parameters
-        ----------
-        problem : SoftmaxData
-            Rows, classes and ridge.
+    Parameters
+    ----------
+    problem : SoftmaxData
+        Rows, classes and ridge.
 
-        Returns
-        -------
-        tuple[
-        float, float
-    ]
-            Largest norm of the weights and largest log-normalizer (nats) at the optimum; inf
-            without a ridge.
+    Returns
+    -------
+    tuple[float, float]
+        Largest norm of the weights and largest log-normalizer (nats) at the optimum; inf
+        without a ridge.
     """
     if not problem.ridge:
         return np.inf, np.inf

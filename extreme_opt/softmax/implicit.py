@@ -95,28 +95,26 @@ def pair_step(
 ) -> tuple[float, float]:
     """Implicit step on one sample and one wrong class.
 
-        Eq. (17), Algorithm 1 with Newton for Brent.
+    Eq. (17), Algorithm 1 with Newton for Brent.
 
-        Parameters
-        ----------
-        rate : float
-            > 0, A = eta * n_samples.
-        log_others : float
-            >= 0, log(n_classes - 1).
-        stiffness : float
-            > 0, gamma, one over twice the squared length of the row.
-        gap : float
-            Score of the wrong class minus that of the label.
-        old : float
-            >= 0, log-normalizer before the step.
+    Parameters
+    ----------
+    rate : float
+        > 0, A = eta * n_samples.
+    log_others : float
+        >= 0, log(n_classes - 1).
+    stiffness : float
+        > 0, gamma, one over twice the squared length of the row.
+    gap : float
+        Score of the wrong class minus that of the label.
+    old : float
+        >= 0, log-normalizer before the step.
 
-        Returns
-        -------
-        tuple[
-        float, float
-    ]
-            u > 0 and move >= 0: log-normalizer after the step, and how far the weights go along
-            the row.
+    Returns
+    -------
+    tuple[float, float]
+        u > 0 and move >= 0: log-normalizer after the step, and how far the weights go along
+        the row.
     """
     c, u = math.log(rate / stiffness) + log_others + gap, old
     log_a = _log_omega(c - u)
@@ -252,7 +250,7 @@ def _set_step(rate, log_share, stiffness, gaps, old, moves, room):
 def set_step(
     rate: float, log_share: float, stiffness: float, gaps: np.ndarray, old: float, moves: np.ndarray
 ) -> float:
-    """Implicit step on one sample and several wrong classes.
+    """Implicit step on one sample and several negative classes.
 
     Eq. (A), by the Newton of `pair_step`.
 
@@ -265,7 +263,7 @@ def set_step(
     stiffness : float
         > 0, c, one over the squared length of the row.
     gaps : ndarray of shape (n_negatives,)
-        Scores of the wrong classes minus that of the label.
+        Scores of the negative classes minus that of the label.
     old : float
         >= 0, log-normalizer before the step.
     moves : ndarray of shape (n_negatives,)
@@ -501,12 +499,12 @@ def run_block(
 
     Parameters
     ----------
-    problem : object
+    problem : DoubleSum
         The double sum.
     views : tuple
         Weights (n_classes, n_features) and log_norms (n_samples,), changed in place.
     draw : Draw
-        Rows and wrong classes, in order.
+        Rows and negative classes, in order.
     rate : float
         > 0, A = eta * n_samples.
     scale : ndarray of shape (1,)
@@ -554,7 +552,7 @@ def _lengths(problem, pull, n_unpenalized):
 # %% ../../nbs/learn/softmax/40_implicit.ipynb #103e5214
 @dataclass(frozen=True)
 class ImplicitSGD:
-    """Implicit SGD on the double sum, one sample and a few wrong classes per update.
+    """Implicit SGD on the double sum, one sample and a few negative classes per update.
 
     Algorithm 1.
 
@@ -563,7 +561,7 @@ class ImplicitSGD:
     learning_rate : float, default=10.0
         > 0, eta * n_samples in the paper.
     n_negatives : int, default=1
-        m, wrong classes per update, distinct.
+        m, negative classes per update, distinct.
     n_updates : int or str, default='pass'
         Updates per step, or "pass" for n_samples of them.
     learning_rate_decay : float, default=0.9
@@ -612,8 +610,8 @@ class ImplicitSGD:
 
         Parameters
         ----------
-        problem : object
-        params : ndarray
+        problem : DoubleSum
+        params : ndarray of shape (n_params,)
 
         Returns
         -------
@@ -661,9 +659,10 @@ class ImplicitSGD:
 
         Parameters
         ----------
-        problem : object
+        problem : DoubleSum
         state : State
         rng : Generator
+            Source of randomness.
 
         Returns
         -------

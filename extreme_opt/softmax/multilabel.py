@@ -48,16 +48,14 @@ def as_indicator(y: Any, n_samples: int) -> scipy.sparse.csr_array | None:
 def pick_labels(indicator: scipy.sparse.csr_array) -> tuple[np.ndarray, np.ndarray]:
     """Every (row, label) pair: the pick-all-labels reduction.
 
-        Parameters
-        ----------
-        indicator : csr_array of shape (n_samples, n_labels)
+    Parameters
+    ----------
+    indicator : csr_array of shape (n_samples, n_labels)
 
-        Returns
-        -------
-        tuple[
-        ndarray, ndarray
-    ] of shape (n_pairs,), int
-            Row ids and (n_pairs,) int label ids; rows without a label do not appear.
+    Returns
+    -------
+    tuple[ndarray, ndarray] of shape (n_pairs,), int
+        Row ids and (n_pairs,) int label ids; rows without a label do not appear.
     """
     return np.repeat(
         np.arange(indicator.shape[0]), np.diff(indicator.indptr)

@@ -42,9 +42,10 @@ def sample_loss(problem: Any, weights: np.ndarray) -> float:
 
     Parameters
     ----------
-    problem : object
+    problem : DoubleSum
         a softmax problem with the rows to judge by.
     weights : ndarray of shape (n_classes, n_features)
+        One row per class.
 
     Returns
     -------
@@ -69,29 +70,27 @@ def choose_rate(
 ) -> tuple[float, list[dict]]:
     """Try rates on a part of the training rows.
 
-        Keep the smallest whose exact log-loss is within two per cent of the least: eq. (1).
+    Keep the smallest whose exact log-loss is within two per cent of the least: eq. (1).
 
-        Parameters
-        ----------
-        problem : object
-            The training rows.
-        solver_at : Callable[[float], Any]
-            Rate -> solver.
-        n_epochs : float
-            Of the fit to come.
-        rates : Sequence[float], default=RATES
-            To try.
-        seed : int, default=0
-            Of the sample and of every run.
-        n_judged : int, default=500
-            Rows to judge by, at most; a quarter of the part is set aside for it.
+    Parameters
+    ----------
+    problem : DoubleSum
+        The training rows.
+    solver_at : Callable[[float], Any]
+        Rate -> solver.
+    n_epochs : float
+        Of the fit to come.
+    rates : Sequence[float], default=RATES
+        To try.
+    seed : int, default=0
+        Of the sample and of every run.
+    n_judged : int, default=500
+        Rows to judge by, at most; a quarter of the part is set aside for it.
 
-        Returns
-        -------
-        tuple[
-        float, list[dict]
-    ]
-            The best rate; for each rate what it reached, on how many rows and passes.
+    Returns
+    -------
+    tuple[float, list[dict]]
+        The best rate; for each rate what it reached, on how many rows and passes.
     """
     n_rows, passes = search_size(problem.n_samples, n_epochs, len(rates))
     rows, seen = np.random.default_rng([seed, 7]).permutation(problem.n_samples)[:n_rows], []

@@ -287,7 +287,7 @@ def ridge_updates(
     params : ndarray of shape (n_params,)
         Changed in place.
     draw : Draw
-        Rows and distinct wrong classes, in the order of the updates.
+        Rows and distinct negative classes, in the order of the updates.
     rate : float
         > 0, A = eta N.
     sampled : bool, default=True

@@ -34,21 +34,17 @@ class _WeightProblem(SoftmaxData):
     advice: ClassVar[str] = (
         'lower the rate; UMax and ImplicitSGD on DoubleSum stay finite at any rate'
     )
-    n_unpenalized: int = field(
-        default=0, kw_only=True
-    )  # last columns that the ridge leaves alone: the intercept
+    n_unpenalized: int = field(default=0, kw_only=True)
 
-    def log_loss(
-        self, params: np.ndarray, rows: np.ndarray | None = None
-    ) -> float:  # mean over rows, nats, exact: `mean_log_loss`
+    def log_loss(self, params: np.ndarray, rows: np.ndarray | None = None) -> float:
+        "Mean over rows, nats, exact: `mean_log_loss`."
         return mean_log_loss(self, self.unpack(params)[0], rows)
 
     def _ruled(self, weights):
         return weights[:, : max(self.n_features - self.n_unpenalized, 0)]  # what the ridge pulls at
 
-    def unpack(
-        self, params: np.ndarray
-    ) -> tuple[np.ndarray]:  # one view: weights (n_classes, n_features)
+    def unpack(self, params: np.ndarray) -> tuple[np.ndarray]:
+        "One view: weights (n_classes, n_features)."
         if params.shape != (self.n_weights,):
             raise ValueError(
                 f'params has shape {params.shape}, but {self.n_weights} weights are needed in one vector; '
@@ -56,17 +52,16 @@ class _WeightProblem(SoftmaxData):
             )
         return (params.reshape(self.n_classes, self.n_features),)
 
-    def init_params(
-        self, seed: int = 0
-    ) -> np.ndarray:  # (n_params,) zeros: all classes equally likely
+    def init_params(self, seed: int = 0) -> np.ndarray:
+        "(n_params,) zeros: all classes equally likely."
         return np.zeros(self.n_weights, self.dtype)
 
-    def memory(self, dtype: Any = None) -> int:  # bytes of one vector of parameters
+    def memory(self, dtype: Any = None) -> int:
+        "Bytes of one vector of parameters."
         return self.n_weights * np.dtype(dtype or self.dtype).itemsize
 
-    def _add_up(
-        self, params, rows=None, grad=None
-    ):  # exact loss of all or of some rows, scaled up; slopes into grad
+    def _add_up(self, params, rows=None, grad=None):
+        "Exact loss of all or of some rows, scaled up; slopes into grad."
         (weights,), total = self.unpack(params), 0.0
         for ids, gaps, own in margins(self, weights, rows):
             values, slopes = self._expected(gaps, own, ids)
@@ -82,29 +77,51 @@ class _WeightProblem(SoftmaxData):
             + self.n_samples * self.ridge / 2 * np.einsum('kd,kd->k', ruled, ruled).sum(dtype=float)
         )
 
-    def loss_on(
-        self, params: np.ndarray, rows: np.ndarray
-    ) -> float:  # the loss, estimated from these rows alone
+    def loss_on(self, params: np.ndarray, rows: np.ndarray) -> float:
+        "The loss, estimated from these rows alone."
         return self._add_up(params, np.asarray(rows))
 
-    def loss(
-        self, params: np.ndarray
-    ) -> float:  # exact: averaged over every draw of classes, summed over all rows
+    def loss(self, params: np.ndarray) -> float:
+        "Exact: averaged over every draw of classes, summed over all rows."
         return self._add_up(params)
 
-    def loss_and_grad(
-        self, params: np.ndarray
-    ) -> tuple[float, np.ndarray]:  # both in one sweep over the scores
+    def loss_and_grad(self, params: np.ndarray) -> tuple[float, np.ndarray]:
+        "Both in one sweep over the scores."
         grad = np.zeros((self.n_classes, self.n_features))
         return self._add_up(params, grad=grad), grad.ravel().astype(self.dtype, copy=False)
 
-    def grad(self, params: np.ndarray) -> np.ndarray:  # (n_params,) exact gradient of `loss`
+    def grad(self, params: np.ndarray) -> np.ndarray:
+        "(n_params,) exact gradient of `loss`."
         return self.loss_and_grad(params)[1]
 
 # %% ../../nbs/learn/softmax/50_rivals.ipynb #48bcf068
 @dataclass(frozen=True, eq=False)
 class FullSoftmax(_WeightProblem):
-    "The negative log-likelihood itself, all classes summed: eq. (2)."
+    """Negative log-likelihood of the softmax, all classes summed: eq. (2).
+
+    Parameters
+    ----------
+    features : array-like of shape (n_samples, n_features)
+        Dense or CSR, X.
+    labels : ndarray of shape (n_samples,), int
+        In [0, n_classes), y.
+    n_classes : int or None, default=None
+        K, at least 2; None: the largest label plus one.
+    ridge : float, default=0.0
+        >= 0, per sample.
+    dtype : dtype or None, default=None
+        float32 or float64 of the parameters; None: that of the features.
+    n_unpenalized : int, default=0
+        Last columns that the ridge leaves alone: 1 for an intercept.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from extreme_opt.softmax import FullSoftmax
+    >>> problem = FullSoftmax(np.eye(3), [0, 1, 2])
+    >>> round(problem.loss(problem.init_params()), 4)
+    3.2958
+    """
 
     def _expected(self, gaps, own, ids):
         values = log_one_plus_sum(gaps)
@@ -112,71 +129,74 @@ class FullSoftmax(_WeightProblem):
         slopes[np.arange(len(ids)), self.labels[ids]] = -slopes.sum(1)
         return values, slopes
 
-    def draw(self, rng: np.random.Generator, n_draws: int = 1) -> np.ndarray:
-        """Return type: ignore[override]  # (n_draws,) int32 row ids, with replacement.
+    def draw(  # type: ignore[override]
+        self, rng: np.random.Generator, n_draws: int = 1
+    ) -> np.ndarray:
+        """Draw rows with replacement.
 
         Parameters
         ----------
         rng : Generator
+            Source of randomness.
         n_draws : int, default=1
+            Rows to draw.
 
         Returns
         -------
-        ndarray
-            Type: ignore[override]  # (n_draws,) int32 row ids, with replacement.
+        ndarray of shape (n_draws,), int32
+            Row ids.
         """
         return rng.integers(self.n_samples, size=n_draws, dtype=np.int32)
 
     def loss_at(self, params: np.ndarray, batch: np.ndarray) -> float:
-        """Return unbiased for the loss.
+        """Unbiased estimate of the loss.
 
         Parameters
         ----------
-        params : ndarray
+        params : ndarray of shape (n_params,)
         batch : ndarray
 
         Returns
         -------
         float
-            Unbiased for the loss.
+            Nats, on the scale of the sum over all rows.
         """
         return self.loss_on(params, batch)
 
     def grad_at(self, params: np.ndarray, batch: np.ndarray) -> np.ndarray:
-        """Return (n_params,) unbiased for `grad`.
+        """Unbiased estimate of `grad`.
 
         Parameters
         ----------
-        params : ndarray
+        params : ndarray of shape (n_params,)
         batch : ndarray
 
         Returns
         -------
         ndarray of shape (n_params,)
-            Unbiased for `grad`.
+            One estimate.
         """
         grad = np.zeros(params.size, self.dtype)
         self._add_slopes(grad, params, batch, 1.0)
         return grad
 
     def sgd_step_(self, params: np.ndarray, batch: np.ndarray, rate: float) -> None:
-        """Return in place; touches every class.
+        """Subtract rate * grad_at from params, in place; every class is touched.
 
         Parameters
         ----------
-        params : ndarray
+        params : ndarray of shape (n_params,)
         batch : ndarray
         rate : float
+            Step on the sum over the rows, eta.
         """
         self._add_slopes(params, params, batch, -rate)
 
-    def _add_slopes(
-        self, target, params, batch, factor
-    ):  # target += factor * grad_at; target may be params
-        ((weights,), (to_weights,)), pull = (
-            (self.unpack(params), self.unpack(target)),
-            factor * self.n_samples,
-        )
+    def _add_slopes(self, target, params, batch, factor):
+        "Add factor * grad_at to target; target may be params."
+        (weights,) = self.unpack(params)
+        (to_weights,) = self.unpack(target)
+        pull = factor * self.n_samples
         steps = [
             (ids, self._expected(gaps, own, ids)[1])
             for ids, gaps, own in margins(self, weights, batch)
@@ -194,9 +214,7 @@ PAIRS, BINARY, CHOICE, BLIND = range(4)  # how slopes follow from scores, for th
 class _SampledProblem(_WeightProblem):
     "A stand-in for the softmax that looks at the label and a few drawn classes at a time."
 
-    n_negatives: Any = field(
-        default=None, kw_only=True
-    )  # int: m, classes drawn for a row; without it 5, or all wrong ones where they are fewer
+    n_negatives: Any = field(default=None, kw_only=True)
     kind = property(lambda self: PAIRS, doc='How slopes follow from scores.')
     distinct = property(
         lambda self: True, doc='Whether classes are drawn without replacement, the label left out.'
@@ -217,7 +235,8 @@ class _SampledProblem(_WeightProblem):
 
     def draw(
         self, rng: np.random.Generator, n_draws: int = 1, n_negatives: int | None = None
-    ) -> Draw:  # rows with replacement, and their classes
+    ) -> Draw:
+        "Rows with replacement, and their classes."
         width = self.n_negatives if n_negatives is None else n_negatives
         if n_negatives is not None:
             self._check_width(n_negatives)
@@ -233,13 +252,13 @@ class _SampledProblem(_WeightProblem):
     def _terms(self, t):
         raise NotImplementedError  # values (n,) and slopes (n, m+1) of a batch: corrected scores, label last
 
-    def _times_drawn(
-        self, n_negatives
-    ):  # (n_classes,) how often a draw touches each class on average
+    def _times_drawn(self, n_negatives):
+        "(n_classes,) how often a draw touches each class on average."
         share = self.class_counts / self.n_samples
         return share + (1 - share) * n_negatives / (self.n_classes - 1)
 
-    def _shrinks(self, n_negatives):  # ridge per touch, so that the average is the whole ridge
+    def _shrinks(self, n_negatives):
+        "Ridge per touch, so that the average is the whole ridge."
         return self.ridge / self._times_drawn(n_negatives) if self.ridge else np.empty(0)
 
     def _prepare(self, params, batch):
@@ -247,7 +266,8 @@ class _SampledProblem(_WeightProblem):
         classes = np.column_stack([batch.others, self.labels[batch.sample]])
         return self.unpack(params)[0], classes, self._offsets(classes)
 
-    def loss_at(self, params: np.ndarray, batch: Draw) -> float:  # unbiased for `loss`
+    def loss_at(self, params: np.ndarray, batch: Draw) -> float:
+        "Unbiased for `loss`."
         weights, classes, offsets = self._prepare(params, batch)
         values = self._terms(scores_at(self, weights, batch.sample, classes) - offsets)[0]
         if self.ridge:
@@ -257,11 +277,12 @@ class _SampledProblem(_WeightProblem):
             )[classes].sum(1)
         return float(self.n_samples * values.mean())
 
-    def grad_at(
-        self, params: np.ndarray, batch: Draw
-    ) -> np.ndarray:  # (n_params,) unbiased for `grad`
-        (weights, classes, offsets), grad = self._prepare(params, batch), np.zeros(params.size)
-        pull, (target,) = self.n_samples / len(classes), self.unpack(grad)
+    def grad_at(self, params: np.ndarray, batch: Draw) -> np.ndarray:
+        "(n_params,) unbiased for `grad`."
+        weights, classes, offsets = self._prepare(params, batch)
+        grad = np.zeros(params.size)
+        pull = self.n_samples / len(classes)
+        (target,) = self.unpack(grad)
         slopes = self._terms(scores_at(self, weights, batch.sample, classes) - offsets)[1]
         add_rows(self, target, batch.sample, classes, pull * slopes)
         times = np.bincount(classes.ravel(), minlength=self.n_classes)[:, None]
@@ -271,14 +292,12 @@ class _SampledProblem(_WeightProblem):
             )
         return grad.astype(self.dtype, copy=False)
 
-    def sgd_step_(
-        self, params: np.ndarray, batch: Draw, rate: float
-    ) -> None:  # in place, params -= rate * grad_at, only rows of the batch
+    def sgd_step_(self, params: np.ndarray, batch: Draw, rate: float) -> None:
+        "In place, params -= rate * grad_at, only rows of the batch."
         self.sgd_steps_(params, batch, rate, len(batch.sample))
 
-    def sgd_steps_(
-        self, params: np.ndarray, batch: Draw, rate: float, size: int = 1
-    ) -> None:  # as sgd_step_, `size` draws at a time
+    def sgd_steps_(self, params: np.ndarray, batch: Draw, rate: float, size: int = 1) -> None:
+        "As sgd_step_, `size` draws at a time."
         weights, classes, offsets = self._prepare(params, batch)
         rest = (
             batch.sample,
@@ -301,14 +320,38 @@ class _SampledProblem(_WeightProblem):
 # %% ../../nbs/learn/softmax/50_rivals.ipynb #edff62e5
 @dataclass(frozen=True, eq=False)
 class OneVsEach(_SampledProblem):
-    "The label against each other class by itself: a sum of logistic losses above the softmax loss."
+    """One-vs-each: a sum of logistic losses, an upper bound on the softmax loss.
+
+    Parameters
+    ----------
+    features : array-like of shape (n_samples, n_features)
+        Dense or CSR, X.
+    labels : ndarray of shape (n_samples,), int
+        In [0, n_classes), y.
+    n_classes : int or None, default=None
+        K, at least 2; None: the largest label plus one.
+    ridge : float, default=0.0
+        >= 0, per sample.
+    dtype : dtype or None, default=None
+        float32 or float64 of the parameters; None: that of the features.
+    n_unpenalized : int, default=0
+        Last columns that the ridge leaves alone: 1 for an intercept.
+    n_negatives : int or None, default=None
+        m, classes drawn for a row; None: 5, or all negative ones where they are fewer.
+
+    Notes
+    -----
+    M. K. Titsias, "One-vs-each approximation to softmax for scalable estimation of
+    probabilities", NIPS 2016.
+    """
 
     def _expected(self, gaps, own, ids):
         slopes = expit(gaps)
         slopes[np.arange(len(ids)), self.labels[ids]] = -slopes.sum(1)
         return np.logaddexp(0, gaps).sum(1), slopes
 
-    def _terms(self, t):  # values (n,) and slopes (n, m+1) of a batch: corrected scores, label last
+    def _terms(self, t):
+        "Values (n,) and slopes (n, m+1) of a batch: corrected scores, label last."
         gaps, scale = t[:, :-1] - t[:, -1:], (self.n_classes - 1) / (t.shape[1] - 1)
         slopes = scale * expit(gaps)
         return scale * np.logaddexp(0, gaps).sum(1), np.column_stack([slopes, -slopes.sum(1)])
@@ -365,16 +408,12 @@ def noise_proba(
 class _NoiseProblem(_SampledProblem):
     "Classes drawn from a noise distribution."
 
-    noise: Any = field(
-        default='uniform', kw_only=True
-    )  # "uniform", "unigram", "log-uniform", or (n_classes,) chances, q
-    power: float = field(default=0.75, kw_only=True)  # of the class counts, for "unigram"
+    noise: Any = field(default='uniform', kw_only=True)
+    power: float = field(default=0.75, kw_only=True)
 
     def __post_init__(self):
         super().__post_init__()
-        if (
-            not isinstance(self.noise, str) or self.noise != 'uniform'
-        ):  # kept as numbers: a slice of the rows has the same noise
+        if not isinstance(self.noise, str) or self.noise != 'uniform':
             object.__setattr__(
                 self, 'noise', noise_proba(self.noise, self.class_counts, self.power)
             )
@@ -382,11 +421,13 @@ class _NoiseProblem(_SampledProblem):
     skips_label = property(lambda self: False, doc='Whether the noise leaves the label out.')
 
     @cached_property
-    def noise_proba(self) -> np.ndarray:  # (n_classes,) > 0, sums to 1
+    def noise_proba(self) -> np.ndarray:
+        "(n_classes,) > 0, sums to 1."
         return noise_proba(self.noise, self.class_counts)
 
     @cached_property
-    def log_noise(self) -> np.ndarray:  # (n_classes,) log q
+    def log_noise(self) -> np.ndarray:
+        "(n_classes,) log q."
         return np.log(self.noise_proba)
 
     @cached_property
@@ -397,7 +438,7 @@ class _NoiseProblem(_SampledProblem):
         if self.distinct:
             return super()._draw_classes(rng, labels, n_negatives)
         at = rng.random((len(labels), n_negatives))
-        if self.skips_label:  # step over the label's stretch of the ladder
+        if self.skips_label:
             at *= (1 - self.noise_proba[labels])[:, None]
             at += np.where(
                 at >= (self._ladder - self.noise_proba)[labels][:, None],
@@ -419,7 +460,34 @@ class _NoiseProblem(_SampledProblem):
 # %% ../../nbs/learn/softmax/50_rivals.ipynb #73846b67
 @dataclass(frozen=True, eq=False)
 class NCE(_NoiseProblem):
-    "Is this class the label, or one of m drawn from noise? A logistic regression without a sum over classes."
+    """Noise-contrastive estimation: logistic regression of the label against m noise classes.
+
+    Parameters
+    ----------
+    features : array-like of shape (n_samples, n_features)
+        Dense or CSR, X.
+    labels : ndarray of shape (n_samples,), int
+        In [0, n_classes), y.
+    n_classes : int or None, default=None
+        K, at least 2; None: the largest label plus one.
+    ridge : float, default=0.0
+        >= 0, per sample.
+    dtype : dtype or None, default=None
+        float32 or float64 of the parameters; None: that of the features.
+    n_unpenalized : int, default=0
+        Last columns that the ridge leaves alone: 1 for an intercept.
+    n_negatives : int or None, default=None
+        m, classes drawn for a row; None: 5, or all negative ones where they are fewer.
+    noise : str or array-like of shape (n_classes,), default='uniform'
+        "uniform", "unigram", "log-uniform", or probabilities q.
+    power : float, default=0.75
+        Exponent of the class counts, for "unigram".
+
+    Notes
+    -----
+    M. Gutmann and A. Hyvarinen, "Noise-contrastive estimation: a new estimation principle
+    for unnormalized statistical models", AISTATS 2010.
+    """
 
     kind = property(lambda self: BINARY, doc='How slopes follow from scores.')
     distinct = property(lambda self: False, doc='Noise comes with replacement.')
@@ -515,8 +583,31 @@ class ImportanceSampled(_NoiseProblem):
 
     Parameters
     ----------
+    features : array-like of shape (n_samples, n_features)
+        Dense or CSR, X.
+    labels : ndarray of shape (n_samples,), int
+        In [0, n_classes), y.
+    n_classes : int or None, default=None
+        K, at least 2; None: the largest label plus one.
+    ridge : float, default=0.0
+        >= 0, per sample.
+    dtype : dtype or None, default=None
+        float32 or float64 of the parameters; None: that of the features.
+    n_unpenalized : int, default=0
+        Last columns that the ridge leaves alone: 1 for an intercept.
+    n_negatives : int or None, default=None
+        m, classes drawn for a row; None: 5, or all negative ones where they are fewer.
+    noise : str or array-like of shape (n_classes,), default='uniform'
+        "uniform", "unigram", "log-uniform", or probabilities q.
+    power : float, default=0.75
+        Exponent of the class counts, for "unigram".
     form : str, default='sampled'
         "sampled", "label_exact" or "self_normalized".
+
+    Notes
+    -----
+    Y. Bengio and J.-S. Senecal, "Quick training of probabilistic neural nets by importance
+    sampling", AISTATS 2003.
     """
 
     form: str = field(default='sampled', kw_only=True)

@@ -35,7 +35,7 @@ def umax_update(
     i : int
         The sample.
     others : ndarray of shape (n_negatives,)
-        Distinct wrong classes, C.
+        Distinct negative classes, C.
     rate : float
         A = eta N.
     threshold : float, default=1.0
@@ -337,7 +337,7 @@ def umax_updates(
     params : ndarray of shape (n_params,)
         Changed in place.
     draw : Draw
-        Rows and their wrong classes, in the order of the updates.
+        Rows and their negative classes, in the order of the updates.
     rate : float
         A = eta N.
     threshold : float, default=1.0
@@ -426,7 +426,7 @@ def updates_together(pull: float, n_jobs: int) -> int:
 # %% ../../nbs/learn/softmax/30_umax.ipynb #e9517b32
 @dataclass(frozen=True, kw_only=True, eq=False)
 class UMaxState(State):
-    """What U-max remembers besides.
+    """State of `UMax`.
 
     Parameters
     ----------
@@ -439,15 +439,16 @@ class UMaxState(State):
 
 @dataclass(frozen=True)
 class UMax:
-    """SGD on the double sum that cannot overflow: Algorithm 2.
+    """SGD on the double sum that cannot overflow: U-max, Algorithm 2.
 
     Parameters
     ----------
     learning_rate : float, default=0.1
         > 0, A = eta N.
     threshold : float, default=1.0
+        > 0, delta: nats that a log-normalizer may lag behind; inf is vanilla SGD.
     n_negatives : int, default=5
-        m, distinct wrong classes per update.
+        m, distinct negative classes per update.
     n_updates : int or str, default='pass'
         Updates per step; params are copied once per step.
     learning_rate_decay : float, default=0.9
@@ -457,9 +458,7 @@ class UMax:
     """
 
     learning_rate: float = 0.1
-    threshold: float = (
-        1.0  # > 0, delta: nats that a log-normalizer may lag behind; inf is vanilla SGD
-    )
+    threshold: float = 1.0
     n_negatives: int = 5
     n_updates: int | str = 'pass'
     learning_rate_decay: float = 0.9
@@ -486,7 +485,7 @@ class UMax:
         Parameters
         ----------
         problem : DoubleSum
-        params : ndarray
+        params : ndarray of shape (n_params,)
 
         Returns
         -------
@@ -526,6 +525,7 @@ class UMax:
         problem : DoubleSum
         state : UMaxState
         rng : Generator
+            Source of randomness.
 
         Returns
         -------

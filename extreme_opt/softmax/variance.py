@@ -42,7 +42,7 @@ class Noise(NamedTuple):
         Returns
         -------
         float
-            Total variance with n_negatives distinct wrong classes: eq. (V1).
+            Total variance with n_negatives distinct negative classes: eq. (V1).
         """
         return self.rows + (1 / n_negatives - 1 / (self.n_classes - 1)) * self.classes
 
@@ -107,28 +107,26 @@ def averaged(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The last point of a run and the mean of its later points.
 
-        Parameters
-        ----------
-        problem : object
-            Any problem.
-        solver : object
-            Any solver.
-        n_iter : int
-            Calls of `solver.step`.
-        start : float, default=0.5
-            In [0, 1), share of the steps before the average begins.
-        params : ndarray
-        or None of shape (n_params,), default=None
-            First point; problem.init_params(seed) when left out.
-        seed : int, default=0
-            Of the run.
+    Parameters
+    ----------
+    problem : DoubleSum
+        Any problem.
+    solver : object
+        Any solver.
+    n_iter : int
+        Calls of `solver.step`.
+    start : float, default=0.5
+        In [0, 1), share of the steps before the average begins.
+    params : ndarray of shape (n_params,)
+    or None of shape (n_params,), default=None
+        First point; problem.init_params(seed) when left out.
+    seed : int, default=0
+        Of the run.
 
-        Returns
-        -------
-        tuple[
-        ndarray, ndarray
-    ] of shape (n_params,)
-            Last point, and (n_params,) float64 mean of the points after each step.
+    Returns
+    -------
+    tuple[ndarray, ndarray] of shape (n_params,)
+        Last point, and (n_params,) float64 mean of the points after each step.
     """
     if not 0 <= start < 1:
         raise ValueError(f'start={start} is outside [0, 1); .5 averages the second half')
@@ -144,7 +142,7 @@ def averaged(
 
 # %% ../../nbs/learn/softmax/55_variance.ipynb #1125e9e0
 class LearningSampler:
-    """Draws wrong classes in proportion to a running mean of their ratios, mixed with uniform
+    """Draws negative classes in proportion to a running mean of their ratios, mixed with uniform
     ones.
 
     Parameters
@@ -180,11 +178,12 @@ class LearningSampler:
     def draw(
         self, rng: np.random.Generator, labels: np.ndarray, n_negatives: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Wrong classes with replacement, the label stepped over.
+        """Negative classes with replacement, the label stepped over.
 
         Parameters
         ----------
         rng : Generator
+            Source of randomness.
         labels : ndarray
         n_negatives : int
 
@@ -218,24 +217,22 @@ def weighted_slopes(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Gradient from one row and weighted classes: eq. (V3).
 
-        Parameters
-        ----------
-        problem : DoubleSum
-            Rows and labels.
-        params : ndarray of shape (n_params,)
-        i : int
-            The row.
-        others : ndarray of shape (n_negatives,)
-            Wrong classes, repetitions allowed.
-        chances : ndarray of shape (n_negatives,)
-            How likely each was drawn, p.
+    Parameters
+    ----------
+    problem : DoubleSum
+        Rows and labels.
+    params : ndarray of shape (n_params,)
+    i : int
+        The row.
+    others : ndarray of shape (n_negatives,)
+        Negative classes, repetitions allowed.
+    chances : ndarray of shape (n_negatives,)
+        How likely each was drawn, p.
 
-        Returns
-        -------
-        tuple[
-        ndarray, ndarray
-    ] of shape (n_params,)
-            Unbiased for the gradient without the ridge; (n_negatives,) ratios.
+    Returns
+    -------
+    tuple[ndarray, ndarray] of shape (n_params,)
+        Unbiased for the gradient without the ridge; (n_negatives,) ratios.
     """
     (weights, log_norms), y, grad = problem.unpack(params), problem.labels[i], np.zeros(params.size)
     row = problem.features[[i]]

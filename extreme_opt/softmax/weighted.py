@@ -68,17 +68,18 @@ class Counted(SoftmaxData):
         return np.cumsum(self.row_weights)
 
     def draw_rows(self, rng: np.random.Generator, n_draws: int) -> np.ndarray:
-        """Return (n_draws,) int32, with replacement, in proportion to the weights.
+        """Draw rows with replacement, in proportion to their weights.
 
         Parameters
         ----------
         rng : Generator
+            Source of randomness.
         n_draws : int
 
         Returns
         -------
         ndarray of shape (n_draws,), int32
-            With replacement, in proportion to the weights.
+            Row ids.
         """
         if self.row_weights is None:
             return rng.integers(self.n_samples, size=n_draws, dtype=np.int32)
@@ -87,18 +88,17 @@ class Counted(SoftmaxData):
         ).astype(np.int32)
 
     def visit_order(self, rng: np.random.Generator) -> np.ndarray:
-        """Return (n_samples,) int.
-
-        Each row as often as it counts, rounded up or down, shuffled.
+        """Order of the rows in one pass: each as often as it weighs, rounded up or down, shuffled.
 
         Parameters
         ----------
         rng : Generator
+            Source of randomness.
 
         Returns
         -------
         ndarray of shape (n_samples,), int
-            : each row as often as it counts, rounded up or down, shuffled.
+            Row ids.
         """
         if self.row_weights is None:
             return rng.permutation(self.n_samples)
@@ -108,7 +108,7 @@ class Counted(SoftmaxData):
         )
 
     def take(self, rows: np.ndarray) -> Any:
-        """Return the same problem on some rows, all classes kept.
+        """Return the same problem on some rows, with all classes.
 
         Parameters
         ----------
@@ -117,7 +117,7 @@ class Counted(SoftmaxData):
         Returns
         -------
         object
-            The same problem on some rows, all classes kept.
+            Holds views or copies of those rows.
         """
         weights = (
             None
@@ -129,12 +129,12 @@ class Counted(SoftmaxData):
         )
 
     def warmup_problem(self) -> Any:
-        """Return same types, four rows and one feature: compiles kernels in no time.
+        """Return a problem of the same types with four rows and one feature, to compile kernels.
 
         Returns
         -------
         object
-            Same types, four rows and one feature: compiles kernels in no time.
+            Of the same class and dtype.
         """
         return replace(
             self, features=self.features[:4, :1], labels=self.labels[:4], row_weights=None
@@ -183,18 +183,21 @@ class WeightedSum(Counted, DoubleSum):
         return replace(self, ridge=0.0)
 
     def draw(self, rng: np.random.Generator, n_draws: int = 1, n_negatives: int = 1) -> Draw:
-        """Return rows by weight, their wrong classes without replacement.
+        """Draw rows by weight, and their negative classes without replacement.
 
         Parameters
         ----------
         rng : Generator
+            Source of randomness.
         n_draws : int, default=1
+            Rows to draw.
         n_negatives : int, default=1
+            m, classes per row.
 
         Returns
         -------
         Draw
-            Rows by weight, their wrong classes without replacement.
+            Row ids (n_draws,) and class ids (n_draws, n_negatives).
         """
         if self.row_weights is None or not 1 <= n_negatives < self.n_classes:
             return super().draw(rng, n_draws, n_negatives)
@@ -202,31 +205,32 @@ class WeightedSum(Counted, DoubleSum):
         return Draw(sample, sample_distinct(rng, self.labels[sample], self.n_classes, n_negatives))
 
     def loss(self, params: np.ndarray) -> float:
-        """Return eq. (5) with weights, the ridge on all columns but the free ones.
+        """Eq. (5) with weights on the rows, the ridge on all penalized columns.
 
         Parameters
         ----------
-        params : ndarray
+        params : ndarray of shape (n_params,)
 
         Returns
         -------
         float
-            Eq. (5) with weights, the ridge on all columns but the free ones.
+            Nats, summed over the rows.
         """
         return self.loss_on(params)
 
     def loss_on(self, params: np.ndarray, rows: np.ndarray | None = None) -> float:
-        """Return `loss` from some rows, scaled up to all.
+        """Estimate `loss` from some rows, scaled up to all.
 
         Parameters
         ----------
-        params : ndarray
+        params : ndarray of shape (n_params,)
         rows : ndarray or None, default=None
+            Row ids; None: all.
 
         Returns
         -------
         float
-            `loss` from some rows, scaled up to all.
+            Nats, summed over the rows.
         """
         weights, log_norms = self.unpack(params)
         parts = [
@@ -236,16 +240,16 @@ class WeightedSum(Counted, DoubleSum):
         return self.n_samples * float(np.concatenate(parts).mean()) + self._penalty(params)
 
     def grad(self, params: np.ndarray) -> np.ndarray:
-        """Return (n_params,) of `loss`.
+        """Exact gradient of `loss`.
 
         Parameters
         ----------
-        params : ndarray
+        params : ndarray of shape (n_params,)
 
         Returns
         -------
         ndarray of shape (n_params,)
-            Of `loss`.
+            Derivatives by the weights, then by the log-normalizers.
         """
         (weights, log_norms), grad = self.unpack(params), np.zeros_like(params)
         to_weights, to_norms = self.unpack(grad)
@@ -260,45 +264,49 @@ class WeightedSum(Counted, DoubleSum):
         return grad
 
     def loss_at(self, params: np.ndarray, batch: Draw) -> float:
-        """Return unbiased for `loss`, the ridge exact.
+        """Unbiased estimate of `loss`; the ridge is not sampled.
 
         Parameters
         ----------
-        params : ndarray
+        params : ndarray of shape (n_params,)
         batch : Draw
+            Rows and negative classes.
 
         Returns
         -------
         float
-            Unbiased for `loss`, the ridge exact.
+            Nats, on the scale of the sum over all rows.
         """
         return DoubleSum.loss_at(self._bare, params, batch) + self._penalty(params)
 
     def grad_at(self, params: np.ndarray, batch: Draw) -> np.ndarray:
-        """Return (n_params,) unbiased for `grad`.
+        """Unbiased estimate of `grad`.
 
         Parameters
         ----------
-        params : ndarray
+        params : ndarray of shape (n_params,)
         batch : Draw
+            Rows and negative classes.
 
         Returns
         -------
         ndarray of shape (n_params,)
-            Unbiased for `grad`.
+            One estimate.
         """
         grad = DoubleSum.grad_at(self._bare, params, batch)
         self._ruled(grad)[:] += self.n_samples * self.ridge * self._ruled(params)
         return grad
 
     def sgd_step_(self, params: np.ndarray, batch: Draw, rate: float) -> None:
-        """Return in place, params -= rate * grad_at.
+        """Subtract rate * grad_at from params, in place.
 
         Parameters
         ----------
-        params : ndarray
+        params : ndarray of shape (n_params,)
         batch : Draw
+            Rows and negative classes.
         rate : float
+            Step on the sum over the rows, eta.
         """
         pull = rate * self.n_samples * self.ridge * self._ruled(params) if self.ridge else 0.0
         DoubleSum.sgd_step_(self._bare, params, batch, rate)
