@@ -585,7 +585,7 @@ def read_columns(
                 f'line {lines.number} of {name}: {_one_line(error)}; expected '
                 f'{len(kinds)} numbers, got {_shown(lines.line)}'
             ) from None
-    columns = [np.ascontiguousarray(table[field]) for field in table.dtype.names]
+    columns = [np.ascontiguousarray(table[field]) for field in table.dtype.names or ()]
     for place, column in enumerate(columns):
         good = column >= 0 if kinds[place] == 'i' else np.isfinite(column)
         for row in np.flatnonzero(~good)[:1]:
@@ -817,7 +817,7 @@ def _mat_array(data: bytes, order: str) -> tuple[str, np.ndarray] | None:
     if not 6 <= flags & 0xFF <= 15 or flags & 0x0800:  # cells, text, sparse, complex
         return None
     shape = np.frombuffer(parts[1][1][: len(parts[1][1]) // 4 * 4], order + 'i4').tolist()
-    dtype = np.dtype(_MAT_TYPES.get(parts[3][0], 'u1')).newbyteorder(order)
+    dtype = np.dtype(_MAT_TYPES.get(parts[3][0], 'u1')).newbyteorder('<' if order == '<' else '>')
     values = parts[3][1]
     if min(shape, default=-1) < 0 or math.prod(shape) * dtype.itemsize != len(values):
         raise ValueError(f'a matrix of shape {shape} has {len(values)} bytes')

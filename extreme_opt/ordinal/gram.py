@@ -139,11 +139,6 @@ class GramComparisons:
     advice, dtype = 'lower its step_size', np.dtype(np.float64)
 
     @property
-    def price(self) -> PairLoss:
-        """The loss under its former name, which `extreme_opt.scale` reads."""
-        return self.pair_loss
-
-    @property
     def n_terms(self) -> int:
         """Number of comparisons."""
         return len(self.triplets)

@@ -423,11 +423,6 @@ class Comparisons:
             object.__setattr__(self, name, value)
 
     @property
-    def price(self) -> PairLoss:
-        """The loss under its former name, which `extreme_opt.scale` reads."""
-        return self.pair_loss
-
-    @property
     def n_terms(self) -> int:
         """Number of comparisons."""
         return len(self.triplets)

@@ -537,7 +537,8 @@ class Sharded:
             else max(1, len(client.nthreads())),
         )
         self.place = LocalBackend(parts) if client is None else Workers(client, parts)
-        self.pieces, self._mark = [part.own for part in parts], None
+        self.pieces = [part.own for part in parts]
+        self._mark: str | None = None
         self._settle(
             problem,
             [dict(n_terms=int(problem.n_terms), n_samples=getattr(problem, 'n_samples', None))],
@@ -752,7 +753,7 @@ def _facts(part):
     n_own, problem = 0 if part.own is None else len(part.own), part.problem
     small = (
         parts_of(problem, part.n_rows)[0].problem
-        if hasattr(problem, 'price')
+        if hasattr(problem, 'pair_loss')
         else problem.take(slice(0, 1))
         if hasattr(problem, 'take')
         else problem
@@ -762,7 +763,7 @@ def _facts(part):
         n_own=n_own,
         n_terms=int(problem.n_terms),
         n_samples=getattr(problem, 'n_samples', None),
-        is_mean=hasattr(problem, 'price'),
+        is_mean=hasattr(problem, 'pair_loss'),
         mark=fingerprint(problem),
         n_shared=problem.init_params(0).size - n_own,
         template=small,
@@ -984,7 +985,7 @@ def _half_probe(part, number, params, rng, sizes):
     signs = _Signs(rng, sizes, number, point.left.shape[1])
     left, right = sign_probe(
         problem.terms,
-        point.seen.bends,
+        point.seen.curvatures,
         point.left,
         point.right,
         np.zeros_like(point.left_gramian),

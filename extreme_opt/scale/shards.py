@@ -181,7 +181,7 @@ def ordinal_parts(problem: Any, n_parts: int) -> list[Part]:
                 type(problem)(
                     problem.triplets[rows],
                     problem.n_components,
-                    problem.price,
+                    problem.pair_loss,
                     problem.n_objects,
                     ridge=problem.ridge,
                     weights=None if weights is None else weights[rows],
@@ -278,7 +278,7 @@ def parts_of(problem: Any, n_parts: int) -> list[Part]:
     """
     rules: list[tuple[str, Callable]] = [
         ('towers', similarity_parts),
-        ('price', ordinal_parts),
+        ('pair_loss', ordinal_parts),
         ('n_weights', softmax_parts),
         ('total_weight', bound_parts),
     ]

@@ -294,11 +294,6 @@ class OnPairs(NamedTuple):
     slopes: np.ndarray
     curvatures: np.ndarray
 
-    @property
-    def bends(self) -> np.ndarray:
-        "The same as `curvatures`."
-        return self.curvatures
-
 
 def visit_pairs(
     terms: PairSum,
