@@ -43,7 +43,7 @@ def test_best_number_of_classes_is_the_minimum_of_work_times_variance():
     problem, params = small(3)
     noise = noise_of(problem, params)
     work = [(m + 1) * noise.at(m) for m in range(1, 5)]
-    assert abs(1 + int(np.argmin(work)) - noise.best_n_others()) <= 1
+    assert abs(1 + int(np.argmin(work)) - noise.best_n_negatives()) <= 1
 
 
 def test_weighted_slopes_are_unbiased_for_any_table():

@@ -46,7 +46,7 @@ class Noise(NamedTuple):
         """
         return self.rows + (1 / n_negatives - 1 / (self.n_classes - 1)) * self.classes
 
-    def best_n_others(self) -> float:
+    def best_n_negatives(self) -> float:
         """How many classes to draw so that work times variance is least: eq. (V2).
 
         Returns
@@ -117,8 +117,7 @@ def averaged(
         Calls of `solver.step`.
     start : float, default=0.5
         In [0, 1), share of the steps before the average begins.
-    params : ndarray of shape (n_params,)
-    or None of shape (n_params,), default=None
+    params : ndarray of shape (n_params,) or None, default=None
         First point; problem.init_params(seed) when left out.
     seed : int, default=0
         Of the run.
