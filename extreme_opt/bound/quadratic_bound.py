@@ -154,16 +154,16 @@ def bound_rows(
     Parameters
     ----------
     features : ndarray of shape (n_outcomes, n_params)
-    One row per outcome, f.
+        One row per outcome, f.
     scores : ndarray of shape (n_outcomes,)
-    log-weights at the expansion point, log h + theta'f; -inf allowed, not everywhere.
+        log-weights at the expansion point, log h + theta'f; -inf allowed, not everywhere.
     order : str or ndarray, default='smallest'
-    "smallest", "largest", "given", or the outcomes' ids in order.
+        "smallest", "largest", "given", or the outcomes' ids in order.
 
     Returns
     -------
     tuple[float, ndarray, ndarray]
-    log mass, (n_params,) mean, (n_outcomes - 1 or fewer, n_params) rows L.
+        log mass, (n_params,) mean, (n_outcomes - 1 or fewer, n_params) rows L.
     """
     features = np.ascontiguousarray(features, dtype=np.float64)
     scores = np.ascontiguousarray(scores, dtype=np.float64)

@@ -306,19 +306,19 @@ def chain_bound(
     Parameters
     ----------
     scores : ndarray of shape (n_words, n_classes)
-    Of one chain, nats.
+        Of one chain, nats.
     transitions : ndarray of shape (n_classes, n_classes)
-    From the row's tag to the column's, nats.
+        From the row's tag to the column's, nats.
     order : str, default='smallest'
-    In which a tag's predecessors are merged: "smallest", "largest" or "given".
+        In which a tag's predecessors are merged: "smallest", "largest" or "given".
     join : str, default='max'
-    Over the states of a word: "max" (V), or "sum".
+        Over the states of a word: "max" (V), or "sum".
 
     Returns
     -------
     tuple[float, ndarray, ndarray]
-    log Z, (width,) its slope, (n_rows, width) rows L of the curvature L'L; width = K^2
-    + n_words K.
+        log Z, (width,) its slope, (n_rows, width) rows L of the curvature L'L; width = K^2
+        + n_words K.
     """
     if join not in ('max', 'sum'):
         raise ValueError(f'join={join!r} is neither "max" nor "sum"')

@@ -62,8 +62,7 @@ def check_gradient(
         Anything with `loss` and `grad`.
     params : ndarray of shape (n_params,)
         Where to look; away from kinks.
-    atol : float
-    or None, default=None
+    atol : float or None, default=None
         Allowed error relative to 1 and to the gradient; 1e-6, in float32 5e-3.
     eps : float or None, default=None
         Length of the difference; 1e-6, in float32 1e-3.
@@ -123,8 +122,7 @@ def check_unbiased(
         Every batch that can be drawn; None: draw some.
     chances : Sequence[float] or None, default=None
         Probability of each; equal when left out.
-    estimate : Callable
-    or None of shape (params, batch), default=None
+    estimate : Callable or None of shape (params, batch), default=None
         -> number or vector; problem.grad_at when left out.
     exact : object, default=None
         What the estimates must average to; problem.grad(params) when left out.
@@ -132,8 +130,7 @@ def check_unbiased(
         Rng -> batch; problem.draw(rng, 1) when left out.
     n_draws : int, default=2000
         Batches to draw when none are given.
-    rtol : float
-    or None, default=None
+    rtol : float or None, default=None
         Allowed error of an enumeration, relative to the largest entry; 1e-9, in float32
         1e-4.
     n_errors : float, default=5.0
@@ -290,8 +287,7 @@ def check_adjoint(
     ----------
     forward : Callable
         Vector (n_in,) -> vector (n_out,), linear.
-    backward : Callable
-    or None, default=None
+    backward : Callable or None, default=None
         Vector (n_out,) -> vector (n_in,); forward itself when left out, for a symmetric
         map.
     n_in : int, default=0

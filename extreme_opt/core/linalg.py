@@ -389,8 +389,7 @@ def conjugate_gradients(
         > 0, allowed residual relative to the length of b.
     max_iter : int or None, default=None
         Products allowed; n if None.
-    precondition : Callable
-    or None, default=None
+    precondition : Callable or None, default=None
         Vector (n,) -> about C^-1 @ vector, symmetric and positive.
 
     Returns

@@ -44,8 +44,7 @@ def iterate(
         The formulation.
     solver : object
         The algorithm.
-    params : ndarray
-    or None of shape (n_params,), default=None
+    params : ndarray or None of shape (n_params,), default=None
         First point; problem.init_params(seed) when left out.
     seed : int or Sequence[int], default=0
         Of the one generator that the solver draws from.
@@ -702,8 +701,7 @@ def minimize(
         The formulation.
     solver : object
         The algorithm.
-    params : ndarray
-    or None of shape (n_params,), default=None
+    params : ndarray or None of shape (n_params,), default=None
         First point; problem.init_params(seed) when left out.
     max_iter : int or None, default=None
         Stop after so many steps.
@@ -711,13 +709,11 @@ def minimize(
         Stop after so many visits per sample.
     max_seconds : float or None, default=None
         Stop after so many seconds on the clock.
-    tol : float
-    or None, default=None
+    tol : float or None, default=None
         Stop at this gradient norm relative to its start, or change of the loss over a pass.
     seed : int or Sequence[int], default=0
         Of the one generator that the solver draws from.
-    metrics : dict[str, Callable]
-    or None, default=None
+    metrics : dict[str, Callable] or None, default=None
         Further columns: name -> function(problem, params).
     record_every : int, default=1
         Steps between rows.

@@ -604,10 +604,10 @@ class Sharded:
         """
         return self._ask('loss_and_grad', params)
 
-    def _curvature_times(self, params, vector):
+    def _ggn_vp(self, params, vector):
         return self._ask('ggn_vp', params, np.ascontiguousarray(vector, self.dtype))[1]
 
-    def _curvature_probe(self, params, rng):
+    def _hutchinson_diagonal(self, params, rng):
         params, known = np.ascontiguousarray(params, self.dtype), vars(self)
         if hasattr(self.template, 'towers'):
             if '_sizes' not in known:
@@ -616,7 +616,7 @@ class Sharded:
         found = self.place.each(_probe, params, rng.integers(2**31, size=2), numbered=True)
         return sum(found[1:], start=found[0])
 
-    def _bound_at(self, params, batch=None, order='smallest'):
+    def _quadratic_bound(self, params, batch=None, order='smallest'):
         if batch is not None:
             raise ValueError(
                 'a batch is given, but bounds of batches stay in one process; Majorizer takes all samples, or leave it out'

@@ -209,8 +209,7 @@ def convergence(
         Column of the horizontal axis: "passes", "step", "seconds".
     column : str, default='loss'
         Column of the vertical axis.
-    floor : float
-    or None, default=None
+    floor : float or None, default=None
         Best value known; draws the distance to it on a logarithmic axis: eq. (2).
     unit : str, default=''
         Unit of the vertical axis, such as "nats".
@@ -358,8 +357,7 @@ def embedding_map(
         Where the objects lie.
     names : Sequence or None of shape (n,), default=None
         What stands beside them.
-    onto : ndarray
-    or None of shape (n, 2), default=None
+    onto : ndarray or None of shape (n, 2), default=None
         Another map of the same objects, drawn hollow; `points` is aligned with it.
     labels : tuple, default=('map', 'truth')
         What the legend calls the two.
