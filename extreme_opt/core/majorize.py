@@ -94,29 +94,27 @@ def solve_curvature(
 ) -> tuple[np.ndarray, int]:
     """Solve with the curvature.
 
-        All at once, or by preconditioned conjugate gradients from 0. What is a matrix already is
-        factorized.
+    All at once, or by preconditioned conjugate gradients from 0. What is a matrix already is
+    factorized.
 
-        Parameters
-        ----------
-        curvature : object
-            With `times`, `matrix`, `precondition`.
-        rhs : ndarray of shape (n_params,)
-        solve : str, default='auto'
-            "cholesky", "cg", or "auto": by the number of parameters.
-        inner_steps : int, default=10
-            Products that "cg" may take.
-        inner_tolerance : float, default=0.1
-            Residual at which "cg" is content, relative.
-        most_dense : int, default=MOST_DENSE
-            Parameters from which "auto" takes "cg".
+    Parameters
+    ----------
+    curvature : object
+        With `times`, `matrix`, `precondition`.
+    rhs : ndarray of shape (n_params,)
+    solve : str, default='auto'
+        "cholesky", "cg", or "auto": by the number of parameters.
+    inner_steps : int, default=10
+        Products that "cg" may take.
+    inner_tolerance : float, default=0.1
+        Residual at which "cg" is content, relative.
+    most_dense : int, default=MOST_DENSE
+        Parameters from which "auto" takes "cg".
 
-        Returns
-        -------
-        tuple[
-        ndarray, int
-    ] of shape (n_params,)
-            A^-1 rhs, in full or as far as CG got; number of products.
+    Returns
+    -------
+    tuple[ndarray, int] of shape (n_params,)
+        A^-1 rhs, in full or as far as CG got; number of products.
     """
     built = getattr(curvature, 'full', None) is not None
     if solve == 'auto':

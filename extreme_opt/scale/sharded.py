@@ -673,9 +673,7 @@ class Sharded:
 
         Parameters
         ----------
-        sources : Sequence[
-            Callable
-        ]
+        sources : Sequence[Callable]
             Functions without arguments, one per part: each makes a problem on its rows.
         client : object, default=None
             Dask client; None asks the parts in this process.
