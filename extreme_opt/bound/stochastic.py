@@ -64,7 +64,7 @@ def jittered_cholesky(matrix: np.ndarray) -> np.ndarray:
 # %% ../../nbs/learn/bound/40_stochastic.ipynb #b987133a
 @dataclass(frozen=True)
 class StochasticMajorizer:
-    """Step to the minimum of the quadratic bound of a mini-batch (SBM, Algorithm 3 of [1]_).
+    """Step to the minimum of the quadratic bound of a mini-batch (SBM, Algorithm 3 of).
 
     The curvature is averaged over all batches, eq. (A), or that of the batch, as printed.
 
