@@ -69,7 +69,7 @@ def expand(line: str, given: dict[str, str]) -> str:
     def value(match):
         function, inside = match[1], match[2]
         if function is None:
-            return given.get(inside, '')
+            return {'CURDIR': str(ROOT), 'workers': '2', **given}.get(inside, '')
         first, _, second = inside.partition(',')
         first = expand(first, given)
         if function == 'or':

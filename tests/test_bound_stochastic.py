@@ -52,7 +52,7 @@ def test_incremental_keeps_its_sums():
         state.curvature, sum(part.curvature.matrix() for part in parts), rtol=1e-10, atol=1e-10
     )
     np.testing.assert_allclose(
-        state.pull,
+        state.linear,
         sum(
             part.curvature.matrix() @ point - part.slope for part, point in zip(parts, state.points)
         ),

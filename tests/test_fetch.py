@@ -360,7 +360,7 @@ def test_two_fetches_at_once(toy):
             )
         )
     for one in threads:
-        one.init_params()
+        one.start()
     for one in threads:
         one.join()
     assert found == [TEXT] * 8

@@ -117,7 +117,7 @@ def test_the_head_gives_goal_and_minutes(site, path):
     letters = re.compile(r'[^A-Za-z]')  # the site sets quotes and formulas its own way
     assert letters.sub('', goal.partition('$')[0])[:40] in letters.sub('', head)
     if len(path.parts) > 1:
-        assert 1 <= int(re.search(r'About (\d+) minutes?', head)[1]) <= 45
+        assert 1 <= int(re.search(r'About (\d+) minutes?', head)[1]) <= 60
 
 
 def test_minutes_come_from_what_there_is_to_read():
@@ -209,10 +209,6 @@ def test_comments_beside_parameters_become_a_section():
     reference.read_docstring(None, 'function', 'x', umax_update, None, kept)
     assert kept == whole
     assert reference.escaped('`x` times *y* of coef_, |z|') == r'``x`` times \*y\* of coef\_, \|z\|'
-
-
-def test_a_method_without_words_borrows_those_of_its_protocol(site):
-    assert '(As every Problem' in text_of((site / 'reference/softmax.html').read_text())
 
 
 def test_outputs_come_from_the_executed_copy_where_there_is_one(tmp_path):

@@ -129,7 +129,7 @@ def test_wheel_says_what_it_needs(wheel):
         for need in said.get_all('Requires-Dist')
         if 'extra ==' not in need
     ]
-    assert sorted(base) == ['numba', 'numpy', 'scipy']
+    assert sorted(base) == ['numba', 'numpy', 'scikit-learn', 'scipy']
     extras = {
         key.removesuffix('_requirements')
         for key in parser['DEFAULT']
@@ -149,7 +149,7 @@ def test_wheel_works_without_extras(python, tmp_path):
     code = """
 import importlib.util, pathlib, sys, extreme_opt
 assert pathlib.Path(extreme_opt.__file__).is_relative_to(sys.prefix), extreme_opt.__file__
-assert not [name for name in ('matplotlib', 'sklearn', 'pandas', 'nbdev', 'fastcore') if importlib.util.find_spec(name)]
+assert not [name for name in ('matplotlib', 'pandas', 'nbdev', 'fastcore') if importlib.util.find_spec(name)]
 extreme_opt.show_versions()
 try: extreme_opt.show.frames
 except ImportError as error: print(error)

@@ -123,7 +123,7 @@ class DatasetInfo(NamedTuple):
 
 
 def _read_registry() -> dict[str, DatasetInfo]:
-    text = (importlib.resources.files('extreme_opt.data') / 'registry.toml').read_text('utf-8')
+    text = (importlib.resources.files('extreme_opt.data') / 'registry.toml').read_text(encoding='utf-8')
     found = {}
     for name, info in tomllib.loads(text).items():
         downloads = tuple(
@@ -486,7 +486,7 @@ def _complete(one: Download, folder: Path, records: dict) -> bool:
 def _records(folder: Path) -> dict[str, dict]:
     "What `fetched.json` says; nothing when it is missing or broken."
     try:
-        found = json.loads((folder / 'fetched.json').read_text('utf-8'))
+        found = json.loads((folder / 'fetched.json').read_text(encoding='utf-8'))
     except (OSError, ValueError):
         return {}
     whole = isinstance(found, dict) and all(isinstance(one, dict) for one in found.values())

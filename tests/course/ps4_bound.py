@@ -255,7 +255,7 @@ ANSWERS = {
             ),
         ),
     ],
-    'ggn_vp': [
+    'curvature_times': [
         (
             'three products',
             True,
