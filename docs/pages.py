@@ -6,6 +6,7 @@ time of the last recorded run (`docs/seconds.json`), where there is one.
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import sys
@@ -39,8 +40,19 @@ class Page(NamedTuple):
 
 
 def code_lines(text: str) -> int:
-    "Lines of code of a cell."
-    lines = (line.strip() for line in text.split('\n'))
+    "Lines of code of a cell, without blanks, comments and docstrings."
+    lines = [line.strip() for line in text.split('\n')]
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:  # a cell with a magic command
+        tree = ast.Module([], [])
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.FunctionDef | ast.ClassDef)
+            and ast.get_docstring(node) is not None
+        ):
+            first = node.body[0]
+            lines[first.lineno - 1 : first.end_lineno] = [''] * (first.end_lineno - first.lineno + 1)
     return sum(bool(line) and not line.startswith('#') for line in lines)
 
 
