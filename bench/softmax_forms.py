@@ -16,7 +16,8 @@ import numpy as np
 from numba import njit
 from softmax_reproduce import DECAY, PASSES, sets
 
-from extreme_opt.softmax import DoubleSum, mean_log_loss, sample_distinct
+from extreme_opt.softmax import DoubleSum, mean_log_loss
+from extreme_opt.softmax.double_sum import sample_distinct
 
 LONG = True  # needs data that are not in the package
 SEEDS, RATES = range(1, 4), [10.0**power for power in range(-4, 4)]
