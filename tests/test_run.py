@@ -25,8 +25,10 @@ from extreme_opt.core import (
     SGD,
     GradientDescent,
     LeastSquares,
+    Problem,
     Run,
     State,
+    Stochastic,
     fingerprint,
     iterate,
     minimize,
@@ -82,7 +84,7 @@ class Noisy:
     "Draws uneven amounts from the generator, so that its state matters."
 
     learning_rate: float = 1e-3
-    needs: ClassVar = ('grad_at', 'draw')
+    requires: ClassVar = Stochastic
 
     def init(self, problem, params):
         return NoisyState(params=params.copy(), average=np.zeros((2, params.size), np.float32))
@@ -1132,7 +1134,7 @@ def test_a_disk_that_is_full_at_the_start_is_said_at_once(tmp_path, monkeypatch)
 class Guarded:
     "A solver that must not be asked for anything."
 
-    needs = ()
+    requires = Problem
 
     def init(self, problem, params):
         raise AssertionError('init was called')

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from extreme_opt import bound, data, ordinal, similarity, softmax
-from extreme_opt.core import State, minimize
+from extreme_opt.core import Problem, State, minimize
 from extreme_opt.core.streams import stream
 
 SEEDS = range(20)
@@ -13,7 +13,7 @@ SEEDS = range(20)
 class Listener:
     "A solver that keeps what the generator of the run would have given it, and stays where it is."
 
-    needs = ()
+    requires = Problem
 
     def init(self, problem, params):
         self.heard = []

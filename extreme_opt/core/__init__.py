@@ -4,12 +4,17 @@ from typing import TYPE_CHECKING
 
 from extreme_opt.core.compiled import HAVE_NUMBA, timed_chunks, njit, parallel_for, prange
 from extreme_opt.core.problem import (
-    ABILITIES,
+    Constrained,
+    Differentiable,
+    FiniteSum,
     LeastSquares,
+    Majorizable,
     Problem,
+    SecondOrder,
+    Stochastic,
     check_compatible,
-    known_solvers,
     missing_methods,
+    required_methods,
 )
 from extreme_opt.core.solver import Solver, State, num_samples, updates_per_step
 from extreme_opt.core.checkpoint import fingerprint
@@ -65,12 +70,17 @@ __all__ = [
     'njit',
     'parallel_for',
     'prange',
-    'ABILITIES',
+    'Constrained',
+    'Differentiable',
+    'FiniteSum',
     'LeastSquares',
+    'Majorizable',
     'Problem',
+    'SecondOrder',
+    'Stochastic',
     'check_compatible',
-    'known_solvers',
     'missing_methods',
+    'required_methods',
     'Solver',
     'State',
     'num_samples',

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 import numpy as np
 from ..core.descent import loss_and_grad
+from ..core.problem import Constrained
 from ..core.solver import State
 from .comparisons import check_comparisons, check_count
 from .losses import STE, PairLoss
@@ -303,7 +304,7 @@ class ProjectedGradient:
     shrink: float = 0.5
     grow: float = 1.5
     max_tries: int = 60
-    needs: ClassVar = ('loss', 'grad', 'project')
+    requires: ClassVar = Constrained
 
     def __post_init__(self):
         if not self.step_size > 0:

@@ -53,7 +53,7 @@ def answer(
     own : ndarray or None of shape (n_own,)
         Parameters that this part alone needs.
     *more : object
-        Further arguments of the ability.
+        Further arguments of the method.
 
     Returns
     -------
