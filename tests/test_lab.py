@@ -6,16 +6,8 @@ import numpy as np
 import pytest
 
 from extreme_opt import core
-from extreme_opt.core import (
-    SGD,
-    SVRG,
-    FixedStep,
-    GradientDescent,
-    LeastSquares,
-    Majorizer,
-    State,
-    missing_methods,
-)
+from extreme_opt.core import SGD, SVRG, FixedStep, GradientDescent, LeastSquares, Majorizer, State
+from extreme_opt.core.problem import missing_methods
 from extreme_opt.lab import meetings, race, trial
 
 

@@ -16,15 +16,12 @@ from extreme_opt.core import (
     Solver,
     State,
     check_adjoint,
-    check_compatible,
     check_gradient,
     check_unbiased,
     minimize,
-    missing_methods,
-    num_samples,
-    required_methods,
-    updates_per_step,
 )
+from extreme_opt.core.problem import check_compatible, missing_methods, required_methods
+from extreme_opt.core.solver import num_samples, updates_per_step
 
 
 def small(dtype=np.float64, ridge=0.2):

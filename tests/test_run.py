@@ -29,13 +29,13 @@ from extreme_opt.core import (
     Run,
     State,
     Stochastic,
-    fingerprint,
     iterate,
     minimize,
 )
 from extreme_opt.core.checkpoint import (
     FORMAT,
     VERSION,
+    fingerprint,
     pack,
     read_file,
     read_meta,

@@ -228,7 +228,7 @@ def _workers(estimator, problem, solver, params):
     if estimator.client is None:
         yield problem, solver, params
         return
-    from extreme_opt.scale import lent
+    from extreme_opt.scale.estimators import lent
 
     with lent(problem, solver, estimator.client, params) as found:
         yield found

@@ -336,7 +336,8 @@ class AllPairs:
     --------
     >>> import numpy as np
     >>> from extreme_opt.core import minimize
-    >>> from extreme_opt.similarity import AllPairs, GaussNewton, Linear
+    >>> from extreme_opt.similarity import AllPairs, Linear
+    >>> from extreme_opt.core.gauss_newton import GaussNewton
     >>> pairs = np.array([[0, 0], [0, 1], [1, 0], [2, 2], [2, 3], [3, 2], [3, 3]])
     >>> problem = AllPairs(pairs, n_components=2, left=Linear(), right=Linear(), ridge=0.1)
     >>> problem.n_terms, problem.n_observed, problem.n_params
