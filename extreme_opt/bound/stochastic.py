@@ -215,6 +215,7 @@ class _Average:
         return direction
 
     def _refactor(self):
+        assert self.mean is not None
         self.factor, self.n_factored = jittered_cholesky(self.mean), self.n_averaged
 
     @property

@@ -125,7 +125,8 @@ def _unpacked(spec, arrays):
     if kind == 'model':
         return _unpacked_model(content, arrays)
     if kind == 'settings':
-        return _class_of(*content[:2], is_dataclass)(
+        module, name = content[:2]
+        return _class_of(module, name, is_dataclass)(
             **{name: back(item) for name, item in content[2].items()}
         )
     if kind != 'objects':

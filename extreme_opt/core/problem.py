@@ -211,27 +211,34 @@ class LeastSquares:
         return len(self.targets)
 
     def unpack(self, params):
+        "The vector itself."
         return params
 
     def init_params(self, seed=0):
+        "Zeros."
         return np.zeros(self.features.shape[1], self.dtype)
 
     def warmup_problem(self):
+        "Two rows of it, to compile kernels."
         return LeastSquares(self.features[:2], self.targets[:2], self.ridge)
 
     def _residuals(self, params, rows):
         return self.features[rows] @ params - self.targets[rows]
 
     def loss(self, params):
+        "The exact objective."
         return self.loss_at(params, slice(None))
 
     def grad(self, params):
+        "The exact gradient."
         return self.grad_at(params, slice(None))
 
     def draw(self, rng, size):
+        "Rows drawn with replacement."
         return rng.integers(self.n_samples, size=size)
 
     def loss_at(self, params, batch):
+        "The loss estimated from a batch."
         off = self._residuals(params, batch)
         return float(
             0.5 * self.n_samples * np.mean(off * off) + 0.5 * self.ridge * (params @ params)
@@ -240,10 +247,12 @@ class LeastSquares:
     loss_on = loss_at
 
     def grad_at(self, params, batch):
+        "The gradient estimated from a batch."
         off = self._residuals(params, batch)
         return self.n_samples / len(off) * (off @ self.features[batch]) + self.ridge * params
 
     def ggn_vp(self, params, vector):
+        "Curvature times a vector."
         return (self.features @ vector) @ self.features + self.ridge * vector
 
 # %% ../../nbs/engine/core/10_problem.ipynb #e3bbab21

@@ -191,9 +191,9 @@ class GramComparisons:
             np.concatenate([i * np.int64(n) + j for i, j in edges]), np.concatenate(slopes), n * n
         ).reshape(n, n)
         adjacency = adjacency + adjacency.T
-        grad = np.diag(adjacency.sum(0)) - adjacency
+        grad = (np.diag(adjacency.sum(0)) - adjacency).astype(float)
         if self.trace:
-            grad += self.trace / n * (np.eye(n) - 1 / n)
+            grad = grad + self.trace / n * (np.eye(n) - 1 / n)
         return loss, grad.ravel()
 
     def loss(self, params):

@@ -699,7 +699,9 @@ def _evaluated(problem, params, to_left=None, to_right=None):
         tower.n_rows * (sum(tower.shape.hidden) + (tower.n_components if tower.shape.cosine else 0))
         for tower in problem.towers
     )
-    keeps = ([], []) if n_kept * problem.dtype.itemsize <= problem.keep_mb * 2**20 else (None, None)
+    keeps: tuple[Any, Any] = (
+        ([], []) if n_kept * problem.dtype.itemsize <= problem.keep_mb * 2**20 else (None, None)
+    )
     P, Q = (problem.embed(side, params, None, keeps[side]) for side in (0, 1))
     G = left_gramian(terms, P)
     H = right_gramian(terms, Q)
