@@ -32,7 +32,7 @@ from extreme_opt.core import (
     iterate,
     minimize,
 )
-from extreme_opt.core.checkpoint import (
+from extreme_opt.core.serialize import (
     FORMAT,
     VERSION,
     fingerprint,
@@ -831,7 +831,7 @@ def test_fingerprints():
 
 
 def test_fingerprint_of_large_data_is_sampled_and_sees_both_ends(monkeypatch):
-    import extreme_opt.core.checkpoint as checkpoint
+    import extreme_opt.core.serialize as checkpoint
 
     monkeypatch.setattr(checkpoint, '_WHOLE', 1000)
     monkeypatch.setattr(checkpoint, '_BLOCK', 64)
@@ -1058,7 +1058,7 @@ def test_runs_in_a_thread():
 WRITER = '''
 import sys
 import numpy as np
-from extreme_opt.core.checkpoint import write_atomically
+from extreme_opt.core.serialize import write_atomically
 number = int(sys.argv[2])
 for turn in range(60): write_atomically(sys.argv[1], {'number': number}, {'a0': np.full(2000, number)})
 '''

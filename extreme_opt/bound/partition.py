@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 import scipy.sparse
-from ..core.checkpoint import fingerprint
+from ..core.serialize import fingerprint
 from ..core.linalg import check_sparse, log_sum_exp
 from ..core.majorize import Surrogate
 from extreme_opt.bound.class_space import (

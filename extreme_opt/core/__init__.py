@@ -25,7 +25,7 @@ from extreme_opt.core.checks import (
 from extreme_opt.core.descent import LBFGS, SGD, GradientDescent
 from extreme_opt.core.gauss_newton import GaussNewton
 from extreme_opt.core.majorize import Majorizer, Newton, Surrogate
-from extreme_opt.core.model_file import load_model, save_model
+from extreme_opt.core.serialize import load_model, save_model
 from extreme_opt.core.step_sizes import BB, SBB, Damped, FixedStep
 from extreme_opt.core.svrg import SVRG
 
