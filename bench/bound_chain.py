@@ -18,7 +18,8 @@ import numpy as np
 
 from extreme_opt import data
 from extreme_opt.bound.structured import forward_backward, noun_phrases, planted_chain
-from extreme_opt.core import LBFGS, Majorizer, log_sum_exp, minimize
+from extreme_opt.core import LBFGS, Majorizer, minimize
+from extreme_opt.core.linalg import log_sum_exp
 
 ALL = ('tag', 'tag-1', 'tag+1', 'word', 'word-1', 'word+1', 'end')
 

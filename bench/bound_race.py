@@ -23,8 +23,9 @@ from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 
 from extreme_opt import data
-from extreme_opt.bound import LogLinear, Majorizer, Newton, QuasiMajorizer
+from extreme_opt.bound import LogLinear, QuasiMajorizer
 from extreme_opt.core import LBFGS, iterate, minimize
+from extreme_opt.core.majorize import Majorizer, Newton
 
 RIDGE, GAP, MOST, MOST_OURS, ROUNDS = 1e-3, 1e-6, 2000, 500, 5
 PEERS = 'lbfgs', 'newton-cg', 'newton-cholesky'

@@ -12,7 +12,7 @@ import numpy as np
 
 from extreme_opt.bound import LogLinear
 from extreme_opt.bound.rank_one import sherman_morrison_solve, woodbury_solve
-from extreme_opt.core import solve_dense
+from extreme_opt.core.majorize import solve_dense
 
 
 def main() -> list[dict]:

@@ -14,7 +14,8 @@ import numpy as np
 from scipy.linalg.blas import dsyr
 from sklearn.datasets import load_digits
 
-from extreme_opt.bound import LogLinear, curvature_weight
+from extreme_opt.bound import LogLinear
+from extreme_opt.bound.quadratic_bound import curvature_weight
 
 ASKED, PART, ROUNDS = 20.0, 60, 9
 

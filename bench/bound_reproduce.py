@@ -21,12 +21,12 @@ from extreme_opt.bound import (
     BoundClassifier,
     IncrementalMajorizer,
     LogLinear,
-    Majorizer,
     QuasiMajorizer,
     RankOneMajorizer,
     StochasticMajorizer,
 )
 from extreme_opt.core import LBFGS, SGD, GradientDescent, Newton, iterate, minimize
+from extreme_opt.core.majorize import Majorizer
 from extreme_opt.core.run import warm_up
 
 GAPS, SECONDS, STEPS, PASSES = (1e-2, 1e-4, 1e-6), 20.0, 200, 40

@@ -22,8 +22,9 @@ from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 
 from extreme_opt import data
-from extreme_opt.bound import LogLinear, Majorizer, Newton
+from extreme_opt.bound import LogLinear
 from extreme_opt.core import minimize
+from extreme_opt.core.majorize import Majorizer, Newton
 
 RIDGE, ROUNDS, ASKED_STEP, ASKED_GRADIENTS = 1e-3, 9, 1.15, 15.0
 

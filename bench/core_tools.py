@@ -18,7 +18,7 @@ def functions() -> dict[str, dict]:
     "Task -> name -> job."
     from scipy import special
 
-    from extreme_opt.core import log_sum_exp, wright_omega
+    from extreme_opt.core.linalg import log_sum_exp, wright_omega
 
     rng = np.random.default_rng(0)
     t, scores = rng.normal(scale=5, size=100_000), rng.normal(size=(20_000, 500)).astype(np.float32)

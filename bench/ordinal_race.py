@@ -74,7 +74,8 @@ import numpy as np
 sys.path.insert(0, sys.argv[7])
 from memory import peak_mb
 from extreme_opt.core import LBFGS, SVRG, iterate, minimize
-from extreme_opt.ordinal import LOSSES, Comparisons, triplet_error
+from extreme_opt.ordinal import Comparisons, triplet_error
+from extreme_opt.ordinal.losses import LOSSES
 data, jobs, target, repeats, long, seed = np.load(sys.argv[1]), json.loads(sys.argv[2]), *map(float, sys.argv[3:6]), int(sys.argv[6])
 train, test, n, answer = data['train'], data['test'], int(data['n']), {}
 for name, solver, passes in jobs:

@@ -16,23 +16,22 @@ from ordinal_race import kept
 from extreme_opt import data
 from extreme_opt.core import SGD, GradientDescent, minimize
 from extreme_opt.core.descent import LBFGS
+from extreme_opt.core.step_sizes import SBB, FixedStep
+from extreme_opt.core.svrg import SVRG
 from extreme_opt.ordinal import (
     CKL,
-    SBB,
     SOE,
     STE,
-    SVRG,
     TSTE,
     Comparisons,
-    FixedStep,
     GramComparisons,
     Hinge,
     ProjectedGradient,
-    coordinates,
     flip_labels,
     merge_comparisons,
     triplet_error,
 )
+from extreme_opt.ordinal.gram import coordinates
 
 TARGET, N_STARTS, MOST = 0.15, 7, 150  # test error, starts, passes
 RATES = 5e-4, 2e-3, 8e-3, 0.03, 0.12
@@ -401,8 +400,10 @@ def scores(relevant, cut):
 
 def kernel_map(features, points, asked, ridge=0.1):
     "Out of sample: kernel ridge regression on the features, width from the mean squared distance."
+
     def apart(a, b):
         return np.maximum((a**2).sum(1)[:, None] + (b**2).sum(1) - 2 * a @ b.T, 0)
+
     width = apart(features, features).mean()
     return np.exp(-apart(asked, features) / (2 * width)) @ np.linalg.solve(
         np.exp(-apart(features, features) / (2 * width)) + ridge * np.eye(len(features)), points
@@ -413,8 +414,10 @@ def retrieval():
     features, labels, asked, query_labels, name = pictures()
     raw = scores(ranking(features, labels, asked, query_labels), 60)
     chance = scores(np.random.default_rng(0).permuted(np.tile(labels == 0, (4000, 1)), axis=1), 60)
+
     def say(found):
         return 'P {:.3f} R {:.3f} AP {:.3f}'.format(*found)
+
     yield row('pixels', 'table2', name, '', say(raw))
     yield row('chance', 'table2', name, '', say(chance))
     for noise in (0.05, 0.1, 0.15):

@@ -25,9 +25,10 @@ from numba import njit
 from softmax_implicit import shape_a
 
 from extreme_opt import data
-from extreme_opt.bound import LogLinear, Majorizer
+from extreme_opt.bound import LogLinear
 from extreme_opt.bound.class_space import chain_times, class_chain
 from extreme_opt.core import minimize
+from extreme_opt.core.majorize import Majorizer
 from extreme_opt.ordinal import STE, Comparisons
 from extreme_opt.similarity import MLP, AllPairs
 from extreme_opt.softmax import DoubleSum, umax_updates

@@ -24,7 +24,8 @@ import numpy as np
 
 from extreme_opt.bound import LogLinear
 from extreme_opt.core import LBFGS, minimize
-from extreme_opt.scale import Sharded, file_parts, local_client, save_part
+from extreme_opt.scale import Sharded, local_client
+from extreme_opt.scale.files import file_parts, save_part
 from extreme_opt.scale.shards import bytes_sent, product_bytes, step_bytes
 from extreme_opt.scale.softmax_blocks import rotation_bytes
 from extreme_opt.softmax import DoubleSum
@@ -105,10 +106,12 @@ def scaling(client) -> list[dict]:
         LogLinear(*sparse_rows(4, 25_000, 20), 20, dtype=np.float32),
     )
     large, moves = Sharded(wide, client, 2), iter(np.linspace(0, 1, 1000))
+
     def at(one):
-        return (
-            one.init_params() + one.dtype.type(next(moves))
+        return one.init_params() + one.dtype.type(
+            next(moves)
         )  # a new point each time: parameters travel
+
     seconds = machine.alternate(
         {
             '1 process': lambda: problem.loss_and_grad(at(problem)),

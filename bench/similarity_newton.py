@@ -14,7 +14,8 @@ import machine
 import numpy as np
 
 from extreme_opt.core import GradientDescent, iterate
-from extreme_opt.similarity import MLP, AllPairs, GaussNewton
+from extreme_opt.core.gauss_newton import GaussNewton
+from extreme_opt.similarity import MLP, AllPairs
 
 # With every layer four times as long the loss begins in the billions; the start times 1.6 was added after that one was seen.
 UNITS, SEEDS = 1500, range(5)

@@ -26,12 +26,12 @@ import numpy as np
 
 from extreme_opt import data
 from extreme_opt.core.descent import GradientDescent
+from extreme_opt.core.gauss_newton import GaussNewton
 from extreme_opt.core.run import minimize
 from extreme_opt.similarity import (
     MLP,
     AllPairs,
     BlockSGD,
-    GaussNewton,
     Linear,
     SOGram,
     item_neighbors,

@@ -23,7 +23,8 @@ import scipy.sparse
 from numba import njit
 from softmax_implicit import shape_a
 
-from extreme_opt.core import minimize, parallel_for
+from extreme_opt.core import minimize
+from extreme_opt.core.compiled import parallel_for
 from extreme_opt.softmax import DoubleSum, ImplicitSGD
 from extreme_opt.softmax.implicit import run_block
 

@@ -15,20 +15,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
-from extreme_opt.bound import (
-    BoundClassifier,
-    LogLinear,
-    Majorizer,
-    Newton,
-    bound_rows,
-    chain_matrix,
-    chain_rows,
-    chain_times,
-    class_chain,
-    curvature_weight,
-    optimality_gap,
-    quadratic_bound,
-)
+from extreme_opt.bound import BoundClassifier, LogLinear, quadratic_bound
+from extreme_opt.bound.class_space import chain_matrix, chain_rows, chain_times, class_chain
+from extreme_opt.bound.classifier import optimality_gap
+from extreme_opt.bound.quadratic_bound import bound_rows, curvature_weight
 from extreme_opt.core import (
     LBFGS,
     LeastSquares,
@@ -37,11 +27,10 @@ from extreme_opt.core import (
     check_descend,
     check_gradient,
     check_unbiased,
-    log_sum_exp,
     minimize,
-    solve_dense,
 )
-from extreme_opt.core.majorize import solve_curvature
+from extreme_opt.core.linalg import log_sum_exp
+from extreme_opt.core.majorize import Majorizer, Newton, solve_curvature, solve_dense
 
 
 def made(

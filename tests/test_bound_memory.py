@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from extreme_opt.bound import LogLinear, QuasiMajorizer, quasi_newton_direction
+from extreme_opt.bound import LogLinear, QuasiMajorizer
+from extreme_opt.bound.memory import quasi_newton_direction
 from extreme_opt.core import LBFGS, Newton, minimize
 
 

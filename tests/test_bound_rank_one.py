@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from extreme_opt.bound import LogLinear, RankOneMajorizer, StochasticMajorizer, bound_rows
+from extreme_opt.bound import LogLinear, RankOneMajorizer, StochasticMajorizer
+from extreme_opt.bound.quadratic_bound import bound_rows
 from extreme_opt.bound.rank_one import (
     low_rank,
     low_rank_solve,

@@ -4,15 +4,10 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from extreme_opt.bound import (
-    IncrementalMajorizer,
-    LinearChain,
-    LogLinear,
-    Majorizer,
-    StochasticMajorizer,
-    planted_chain,
-)
+from extreme_opt.bound import IncrementalMajorizer, LinearChain, LogLinear, StochasticMajorizer
+from extreme_opt.bound.structured import planted_chain
 from extreme_opt.core import Run, iterate, minimize
+from extreme_opt.core.majorize import Majorizer
 
 
 def problem_of(kind=np.asarray, dtype=np.float64, ridge=1e-2, n=150, **more):

@@ -17,7 +17,8 @@ from extreme_opt.bound.structured import (
     noun_phrases,
     planted_chain,
 )
-from extreme_opt.core import LBFGS, Majorizer, check_gradient, log_sum_exp, minimize
+from extreme_opt.core import LBFGS, Majorizer, check_gradient, minimize
+from extreme_opt.core.linalg import log_sum_exp
 
 
 def labelings(n_words, n_classes):

@@ -14,8 +14,8 @@ from extreme_opt.core import (
     check_descend,
     check_gradient,
     check_unbiased,
-    expect_fail,
 )
+from extreme_opt.core.checks import expect_fail
 
 rng = np.random.default_rng(0)
 PROBLEM, PARAMS = (

@@ -158,7 +158,8 @@ DIGEST = '''
 import hashlib
 import matplotlib; matplotlib.use("agg"); import matplotlib.pyplot as plt; plt.plot([1])
 import scipy.stats, scipy.special, numpy.ma
-from extreme_opt.data import docstrings, corpus
+from extreme_opt.data import docstrings
+from extreme_opt.data.multiclass import corpus
 problem, read = docstrings(), corpus()
 digest = hashlib.sha256(chr(10).join([*read.texts.tolist(), *problem.texts.tolist()]).encode())
 for part in (read.names, read.modules, read.owners, read.links, problem.features.data, problem.features.indices, problem.features.indptr,
@@ -589,7 +590,7 @@ def test_stratified_split(labels, share, seed):
     'make',
     [
         data.planted_softmax,
-        data.sparse_multiclass,
+        data.multiclass.sparse_multiclass,
         data.four_gaussians,
         data.planted_towers,
         data.planted_triplets,
@@ -630,14 +631,16 @@ def test_planted_softmax_recovers_its_frequencies():
 
 
 def test_sparse_multiclass_shape():
-    problem, topics = data.sparse_multiclass(3000, imbalance=0.0)
+    problem, topics = data.multiclass.sparse_multiclass(3000, imbalance=0.0)
     assert (
         problem.features.dtype == np.float32
         and problem.features.indices.dtype == np.int32
         and np.diff(problem.features.indptr).max() <= 12
     )
     assert np.bincount(problem.labels).max() < 3 * 30 and topics.shape == (100, 10)
-    uneven = np.bincount(data.sparse_multiclass(3000, imbalance=1.5)[0].labels, minlength=100)
+    uneven = np.bincount(
+        data.multiclass.sparse_multiclass(3000, imbalance=1.5)[0].labels, minlength=100
+    )
     assert uneven[0] > 10 * uneven[10:].max()
 
 

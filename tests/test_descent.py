@@ -15,10 +15,9 @@ from extreme_opt.core import (
     LeastSquares,
     check_gradient,
     iterate,
-    loss_and_grad,
     minimize,
 )
-from extreme_opt.core.descent import lbfgs_direction
+from extreme_opt.core.descent import lbfgs_direction, loss_and_grad
 from extreme_opt.core.streams import stream
 
 

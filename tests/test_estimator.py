@@ -374,7 +374,7 @@ def test_load_refuses_what_is_not_its_own(data, tmp_path):
         ([*spec[:3], {'x_': {'run': [{}, '', {}, {}]}}], 'cannot be read'),
         ([*spec[:3], {'x_': {'code': 'print(1)'}}], 'cannot be read'),
         (
-            [*spec[:3], {'x_': {'settings': ['extreme_opt.core.checkpoint', 'pack', {}]}}],
+            [*spec[:3], {'x_': {'settings': ['extreme_opt.core.serialize', 'pack', {}]}}],
             'names pack of module',
         ),
     ):

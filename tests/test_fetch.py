@@ -415,7 +415,7 @@ def test_hostile_archives_are_refused_whole(tmp_path, raw):
     "Not even the harmless member before the hostile one is written."
     (tmp_path / 'a').write_bytes(raw)
     with pytest.raises(ValueError, match='refused'):
-        data.unpack(tmp_path / 'a', tmp_path / 'out')
+        data.fetching.unpack(tmp_path / 'a', tmp_path / 'out')
     assert [path.name for path in tmp_path.rglob('*')] == ['a']
 
 
@@ -431,14 +431,14 @@ def test_damaged_archives_and_bombs(tmp_path):
     ):
         path.write_bytes(raw)
         with pytest.raises(ValueError, match='damaged'):
-            data.unpack(path, tmp_path / 'out')
+            data.fetching.unpack(path, tmp_path / 'out')
     with pytest.warns(UserWarning, match='Duplicate'):
         path.write_bytes(zipped(('x', b'1'), ('x', b'2')))
     with pytest.raises(ValueError, match='damaged'):
-        data.unpack(path, tmp_path / 'out2')
+        data.fetching.unpack(path, tmp_path / 'out2')
     path.write_bytes(zipped(('zeros', bytes(10**7))))
     with pytest.raises(ValueError, match='more than 1000000 bytes'):
-        data.unpack(path, tmp_path / 'out3', max_bytes=10**6)
+        data.fetching.unpack(path, tmp_path / 'out3', max_bytes=10**6)
     assert sum(one.stat().st_size for one in (tmp_path / 'out3').rglob('*')) <= 10**6
 
 
@@ -587,7 +587,9 @@ def test_prepare_keeps_dense_and_sparse_alike():
             dict(relabel=False),
         ):
             a, b = (
-                data.prepare(data.Multilabel(form, labels, starts, 9), first_label=first, **options)
+                data.prepare(
+                    data.formats.Multilabel(form, labels, starts, 9), first_label=first, **options
+                )
                 for form in (dense, sparse.csr_array(dense))
             )
             np.testing.assert_allclose(b.features.toarray(), a.features, rtol=1e-6)
@@ -666,7 +668,7 @@ def test_real_mnist(real):
         5851,
         5949,
     ]
-    pixels = data.read_idx(real / 'mnist/train-images-idx3-ubyte.gz')
+    pixels = data.formats.read_idx(real / 'mnist/train-images-idx3-ubyte.gz')
     assert np.count_nonzero(pixels) == 8_994_156 == found.features.nnz
 
 

@@ -5,17 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from extreme_opt.core import (
-    SGD,
-    SVRG,
-    FixedStep,
-    GradientDescent,
-    LeastSquares,
-    Majorizer,
-    State,
-    known_solvers,
-    missing_methods,
-)
+from extreme_opt import core
+from extreme_opt.core import SGD, SVRG, FixedStep, GradientDescent, LeastSquares, Majorizer, State
+from extreme_opt.core.problem import missing_methods
 from extreme_opt.lab import meetings, race, trial
 
 
@@ -26,7 +18,7 @@ def problem():
 
 
 def test_a_trial_says_what_is_missing_and_what_broke(problem):
-    "Empty where a step is made; else the abilities that are missing, the error, or that the step is not finite."
+    "Empty where a step is made; else the methods that are missing, the error, or that the step is not finite."
     assert trial(problem, GradientDescent()) == ''
     assert trial(problem, Majorizer()) == 'needs quadratic_bound'
 
@@ -34,7 +26,7 @@ def test_a_trial_says_what_is_missing_and_what_broke(problem):
         raise IndexError('no such row')
 
     assert (
-        trial(problem, SimpleNamespace(needs=(), init=broken, step=None))
+        trial(problem, SimpleNamespace(requires=LeastSquares, init=broken, step=None))
         == 'IndexError: no such row'
     )
 
@@ -43,15 +35,19 @@ def test_a_trial_says_what_is_missing_and_what_broke(problem):
 
     assert 'not finite' in trial(
         problem,
-        SimpleNamespace(needs=(), init=lambda problem, params: State(params=params + 1), step=wild),
+        SimpleNamespace(
+            requires=LeastSquares, init=lambda problem, params: State(params=params + 1), step=wild
+        ),
     )
 
 
-def test_the_table_agrees_with_the_abilities(problem):
-    "A pair that runs has its abilities, and a pair that lacks one says so: for every solver that there is."
-    solvers = {name: kind() for name, kind in known_solvers().items()} | {
-        'SVRG': SVRG(FixedStep(0.01))
-    }
+def test_the_table_agrees_with_the_protocols(problem):
+    "A pair that runs has its methods, and a pair that lacks one says so: for every solver that there is."
+    solvers = {
+        name: kind()
+        for name in core.__all__
+        if isinstance(getattr(kind := getattr(core, name), 'requires', None), type)
+    } | {'SVRG': SVRG(FixedStep(0.01))}
     table = meetings({'squares': problem}, solvers)
     assert table.keys() == solvers.keys()
     for name, row in table.items():

@@ -16,11 +16,12 @@ from extreme_opt.core import (
     LeastSquares,
     check_descend,
     check_gradient,
-    expect_fail,
     iterate,
     minimize,
 )
-from extreme_opt.core.svrg import _dense
+from extreme_opt.core.checks import expect_fail
+from extreme_opt.core.step_sizes import BB, SBB, Damped, FixedStep
+from extreme_opt.core.svrg import SVRG, _dense
 from extreme_opt.data import (
     Triplets,
     docstring_triplets,
@@ -29,31 +30,24 @@ from extreme_opt.data import (
     triplets_from_distances,
 )
 from extreme_opt.ordinal import (
-    BB,
     CKL,
-    SBB,
     SOE,
     STE,
-    SVRG,
     TSTE,
     Comparisons,
-    Damped,
-    FixedStep,
     GramComparisons,
     Hinge,
     OrdinalEmbedding,
-    PairLoss,
     ViewComparisons,
-    check_comparisons,
-    comparison_derivatives,
     contradictions,
     drop_degenerate,
     flip_labels,
     merge_comparisons,
-    orient,
     procrustes,
     triplet_error,
 )
+from extreme_opt.ordinal.comparisons import check_comparisons, orient
+from extreme_opt.ordinal.losses import PairLoss, comparison_derivatives
 
 LOSSES = [STE(), STE(1.0), TSTE(1.0), TSTE(9.0), CKL(0.1), CKL(2.0), Hinge(), SOE()]
 
@@ -490,7 +484,8 @@ def test_cblearn_agrees(tmp_path):
 
 
 def test_the_next_question_is_where_maps_disagree():
-    from extreme_opt.ordinal import information, select_queries
+    from extreme_opt.ordinal import select_queries
+    from extreme_opt.ordinal.ask import information
 
     maps = 9 * np.array([[[0.0], [1.0], [2.0], [5.0]], [[0.0], [2.0], [1.0], [5.0]]])
     questions = np.array([[0, 1, 3], [0, 1, 2], [3, 0, 1]])

@@ -1,27 +1,27 @@
-"Problems and solvers meet through named abilities, and errors say who is missing what."
+"Problems and solvers meet through protocols, and errors say who is missing what."
+
+from typing import Protocol
 
 import numpy as np
 import pytest
 
 from extreme_opt.core import (
-    ABILITIES,
     LBFGS,
     SGD,
     GradientDescent,
     LeastSquares,
+    Majorizable,
     Problem,
+    SecondOrder,
     Solver,
     State,
     check_adjoint,
-    check_compatible,
     check_gradient,
     check_unbiased,
-    known_solvers,
     minimize,
-    missing_methods,
-    num_samples,
-    updates_per_step,
 )
+from extreme_opt.core.problem import check_compatible, missing_methods, required_methods
+from extreme_opt.core.solver import num_samples, updates_per_step
 
 
 def small(dtype=np.float64, ridge=0.2):
@@ -57,24 +57,26 @@ def test_solvers_are_solvers():
             hash(solver) == hash(type(solver)()) and solver == type(solver)()
         )  # settings, nothing else
         with pytest.raises(AttributeError):
-            solver.needs = ()
+            solver.requires = Problem
+
+
+class CurvedAndBounded(SecondOrder, Majorizable, Protocol):
+    pass
 
 
 class Needy:
-    needs = ('ggn_vp', 'prox_at', 'quadratic_bound')
+    requires = CurvedAndBounded
 
 
 def test_error_names_what_is_missing_and_who_fits():
     with pytest.raises(TypeError) as error:
         check_compatible(small(), Needy())
     text = str(error.value)
-    assert text.startswith(
-        'Needy needs `prox_at` and `quadratic_bound`, which LeastSquares does not have; '
-    )
+    assert text.startswith('Needy needs `quadratic_bound`, which LeastSquares does not have; ')
     assert 'SGD' in text and 'LBFGS' in text and text.endswith(' fit it') and '\n' not in text
 
 
-def test_an_ability_that_is_none_is_missing():
+def test_a_method_that_is_none_is_missing():
     class Without(LeastSquares):
         grad_at = None
 
@@ -95,22 +97,24 @@ def test_nobody_fits():
     assert str(error.value) == 'SGD needs `draw` and `grad_at`, which Nothing does not have'
 
 
-def test_known_solvers_have_what_they_promise():
-    known = known_solvers()
-    assert {'SGD', 'GradientDescent', 'LBFGS'} <= set(known)
-    for kind in known.values():
-        assert (
-            all(isinstance(name, str) for name in kind.needs)
-            and callable(kind.step)
-            and callable(kind.init)
-        )
+def test_a_solver_of_one_class_says_so():
+    class ForSquares:
+        requires = LeastSquares
+
+    assert missing_methods(small(), ForSquares) == ()
+    assert (
+        required_methods(ForSquares) == missing_methods(object(), ForSquares) == ('LeastSquares',)
+    )
+    with pytest.raises(TypeError, match='ForSquares solves a LeastSquares, not a object'):
+        check_compatible(object(), ForSquares())
 
 
-def test_abilities_are_described():
-    assert all(text and '\n' not in text for text in ABILITIES.values())
-    common = {'unpack', 'start', 'loss', 'grad', 'draw', 'grad_at', 'n_terms', 'dtype'}
+def test_required_methods_are_those_of_the_protocols():
+    assert required_methods(Needy) == ('ggn_vp', 'grad', 'loss', 'quadratic_bound')
+    assert required_methods(SGD) == ('draw', 'grad_at')
     for kind in (SGD, GradientDescent, LBFGS):
-        assert set(kind.needs) <= common | set(ABILITIES)
+        assert callable(kind.step) and callable(kind.init)
+        assert isinstance(small(), kind.requires)
 
 
 def test_state_is_read_only_and_does_not_copy():

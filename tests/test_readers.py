@@ -97,7 +97,7 @@ def test_arff_round_trip(problem, sparse):
             text += '{' + ','.join(f'{order.index(k)} {v!r}' for k, v in full.items()) + '}\n'
         else:
             text += ','.join(repr(full.get(k, 0)) for k in order) + '\n'
-    found = data.read_arff(as_file(text), [f'l {k}' for k in range(n_labels)])
+    found = data.formats.read_arff(as_file(text), [f'l {k}' for k in range(n_labels)])
     columns = [int(name[1:]) for name in found.feature_names]
     np.testing.assert_array_equal(found.features.toarray(), dense_of(n_features, rows)[:, columns])
     for i, (labels, _) in enumerate(rows):
@@ -137,7 +137,9 @@ def test_idx_round_trip(array):
     "Every type of the format, any shape, also empty."
     kind = {'u1': 8, 'i1': 9, 'i2': 11, 'i4': 12, 'f4': 13, 'f8': 14}[array.dtype.str[1:]]
     shape = struct.pack(f'>{array.ndim}I', *array.shape)
-    found = data.read_idx(as_file(bytes([0, 0, kind, array.ndim]) + shape + array.tobytes()))
+    found = data.formats.read_idx(
+        as_file(bytes([0, 0, kind, array.ndim]) + shape + array.tobytes())
+    )
     np.testing.assert_array_equal(found, array)
     assert found.dtype == array.dtype.newbyteorder('=')
 
@@ -250,7 +252,7 @@ ARFF = '@relation toy\n@attribute a numeric\n@attribute b {0,1}\n@attribute c {r
 )
 def test_arff_errors(text, labels, words):
     with pytest.raises(ValueError) as caught:
-        data.read_arff(as_file(text), labels)
+        data.formats.read_arff(as_file(text), labels)
     assert words in str(caught.value) and '\n' not in str(caught.value)
 
 
@@ -265,10 +267,10 @@ HUGE_NPY = (
 @pytest.mark.parametrize(
     'read, raw, words',
     [
-        (data.read_idx, b'\0\0\x08', 'at byte 0'),
-        (data.read_idx, b'\0\0\x07\x01\0\0\0\1\0', 'is it an IDX file'),
-        (data.read_idx, b'\0\0\x08\x02' + b'\xff' * 8 + bytes(50), 'ends at byte 62'),
-        (data.read_idx, b'\0\0\x08\x01\0\0\0\x01ab', 'ends at byte 10, but'),
+        (data.formats.read_idx, b'\0\0\x08', 'at byte 0'),
+        (data.formats.read_idx, b'\0\0\x07\x01\0\0\0\1\0', 'is it an IDX file'),
+        (data.formats.read_idx, b'\0\0\x08\x02' + b'\xff' * 8 + bytes(50), 'ends at byte 62'),
+        (data.formats.read_idx, b'\0\0\x08\x01\0\0\0\x01ab', 'ends at byte 10, but'),
         (data.read_triplets, b'\x93NUMPY\x01\0\x05\0hello', 'cannot be read up to its end'),
         (data.read_triplets, HUGE_NPY, 'toy.txt'),
         (data.read_triplets, b'1,2,3\n4,5\n', 'line 2 of toy.txt'),
@@ -306,7 +308,12 @@ def test_npy_with_objects_is_not_opened(tmp_path):
 
 
 def test_a_missing_file_is_file_not_found(tmp_path):
-    for read in (data.read_sparse, data.read_arff, data.read_triplets, data.read_idx):
+    for read in (
+        data.read_sparse,
+        data.formats.read_arff,
+        data.read_triplets,
+        data.formats.read_idx,
+    ):
         with pytest.raises(FileNotFoundError):
             read(tmp_path / 'none.txt')
 
@@ -315,7 +322,7 @@ def test_a_missing_file_is_file_not_found(tmp_path):
     'read, raw',
     [
         (data.read_sparse, b'2000000000 2000000000 2000000000\n1 0:1\n'),
-        (data.read_idx, b'\0\0\x08\x03' + b'\xff' * 12 + bytes(100)),
+        (data.formats.read_idx, b'\0\0\x08\x03' + b'\xff' * 12 + bytes(100)),
         (data.read_sparse, b'1 2000000000:1\n'),
     ],
 )
@@ -350,10 +357,10 @@ def samples():
         (data.read_sparse, text),
         (data.read_sparse, b'1 1:2 3:4 # remark\n-1,7 2:5\n'),
         (data.read_sparse, gzip.compress(text)),
-        (data.read_arff, arff),
-        (lambda file: data.read_arff(file, ['b']), arff),
-        (data.read_arff, binary),
-        (data.read_label_names, xml),
+        (data.formats.read_arff, arff),
+        (lambda file: data.formats.read_arff(file, ['b']), arff),
+        (data.formats.read_arff, binary),
+        (data.formats.read_label_names, xml),
         (data.read_triplets, b'0,1,2\n3,4,5\n6,7,8\n'),
         (data.read_triplets, npy),
         (data.read_triplets, mats[0]),
@@ -361,8 +368,8 @@ def samples():
         (data.read_ratings, b'1::10::5::978300760\n2::11::3.5::978302109\n'),
         (data.read_edges, b'# remark\nid1,id2\n1,2\n3,4\n'),
         (data.read_table, b'a,b,kind\n1.5,2,x\n3,4,"y"\n'),
-        (data.read_idx, idx),
-        (data.read_idx, gzip.compress(b'\0\0\x0d\x01\0\0\0\2' + bytes(8))),
+        (data.formats.read_idx, idx),
+        (data.formats.read_idx, gzip.compress(b'\0\0\x0d\x01\0\0\0\2' + bytes(8))),
     ]
 
 

@@ -25,15 +25,17 @@ from extreme_opt.core import (
     SGD,
     GradientDescent,
     LeastSquares,
+    Problem,
     Run,
     State,
-    fingerprint,
+    Stochastic,
     iterate,
     minimize,
 )
-from extreme_opt.core.checkpoint import (
+from extreme_opt.core.serialize import (
     FORMAT,
     VERSION,
+    fingerprint,
     pack,
     read_file,
     read_meta,
@@ -82,7 +84,7 @@ class Noisy:
     "Draws uneven amounts from the generator, so that its state matters."
 
     learning_rate: float = 1e-3
-    needs: ClassVar = ('grad_at', 'draw')
+    requires: ClassVar = Stochastic
 
     def init(self, problem, params):
         return NoisyState(params=params.copy(), average=np.zeros((2, params.size), np.float32))
@@ -829,7 +831,7 @@ def test_fingerprints():
 
 
 def test_fingerprint_of_large_data_is_sampled_and_sees_both_ends(monkeypatch):
-    import extreme_opt.core.checkpoint as checkpoint
+    import extreme_opt.core.serialize as checkpoint
 
     monkeypatch.setattr(checkpoint, '_WHOLE', 1000)
     monkeypatch.setattr(checkpoint, '_BLOCK', 64)
@@ -1056,7 +1058,7 @@ def test_runs_in_a_thread():
 WRITER = '''
 import sys
 import numpy as np
-from extreme_opt.core.checkpoint import write_atomically
+from extreme_opt.core.serialize import write_atomically
 number = int(sys.argv[2])
 for turn in range(60): write_atomically(sys.argv[1], {'number': number}, {'a0': np.full(2000, number)})
 '''
@@ -1132,7 +1134,7 @@ def test_a_disk_that_is_full_at_the_start_is_said_at_once(tmp_path, monkeypatch)
 class Guarded:
     "A solver that must not be asked for anything."
 
-    needs = ()
+    requires = Problem
 
     def init(self, problem, params):
         raise AssertionError('init was called')

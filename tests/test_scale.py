@@ -9,21 +9,19 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from extreme_opt.bound import BoundClassifier, LogLinear, Majorizer, Newton
+from extreme_opt.bound import BoundClassifier, LogLinear
 from extreme_opt.core import LBFGS, SGD, GaussNewton, GradientDescent, minimize
+from extreme_opt.core.majorize import Majorizer, Newton
 from extreme_opt.ordinal import CKL, STE, Comparisons, GramComparisons, OrdinalEmbedding
 from extreme_opt.scale import (
     Rotation,
     Sharded,
     delayed_parts,
-    file_parts,
     local_client,
-    parts_of,
-    read_maps,
     read_npz,
     read_svmlight,
-    save_part,
 )
+from extreme_opt.scale.files import file_parts, read_maps, save_part
 from extreme_opt.scale.plan import (
     Machine,
     best_workers,
@@ -33,7 +31,7 @@ from extreme_opt.scale.plan import (
     rotation_task,
     softmax_task,
 )
-from extreme_opt.scale.shards import bytes_sent, product_bytes, step_bytes
+from extreme_opt.scale.shards import bytes_sent, parts_of, product_bytes, step_bytes
 from extreme_opt.scale.softmax_blocks import rotation_bytes, schedule
 from extreme_opt.similarity import MLP, AllPairs, Linear, SimilarityModel
 from extreme_opt.softmax import DoubleSum, FullSoftmax, SoftmaxClassifier, UMax, WeightedSum
@@ -230,10 +228,10 @@ def test_columns_that_are_empty_in_a_part(tmp_path, dense, n_unpenalized):
     X, y = rng.normal(size=(40, 5)), rng.integers(4, size=40)
     X[:20, 4] = X[:, 3] = 0  # in the first half; everywhere
     X = X if dense else scipy.sparse.csr_array(X)
+
     def made(found):
-        return LogLinear(
-            found['features'], found['labels'], 4, n_unpenalized=n_unpenalized
-        )
+        return LogLinear(found['features'], found['labels'], 4, n_unpenalized=n_unpenalized)
+
     problem, files = LogLinear(X, y, 4, n_unpenalized=n_unpenalized), []
     for k, rows in enumerate(np.array_split(np.arange(40), 4)):
         files.append(save_part(tmp_path / f'{k}.npz', features=X[rows], labels=y[rows]))
@@ -414,8 +412,10 @@ def test_addresses_go_through_fsspec(client, tmp_path):
 
     problem = PROBLEMS['bound']
     X, y = problem.features.toarray(), problem.labels
+
     def made(found):
         return LogLinear(np.asarray(found['features']), found['labels'], 5, ridge=0.1)
+
     lines = '\n'.join(
         f'{label} ' + ' '.join(f'{c + 1}:{v!r}' for c, v in enumerate(row))
         for label, row in zip(y.tolist(), X.tolist())
@@ -605,8 +605,10 @@ def test_estimators_on_workers(client, tmp_path):
         PROBLEMS['ordinal'].triplets,
     )
     pairs = np.unique(np.random.default_rng(0).integers([12, 9], size=(40, 2)), axis=0)
+
     def close(one, other):
         return np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-7)
+
     for solver in ('bm', 'newton', 'lbfgs'):
         close(
             *(

@@ -10,16 +10,14 @@ from scipy import sparse
 
 from extreme_opt.core import GaussNewton, LeastSquares, minimize
 from extreme_opt.core.checks import check_gradient
-from extreme_opt.similarity import (
-    MLP,
-    AllPairs,
-    Linear,
-    dense_loss,
-    pair_loss,
-    tally,
+from extreme_opt.similarity import MLP, AllPairs, Linear
+from extreme_opt.similarity.all_pairs import dense_loss, pair_loss, tally
+from extreme_opt.similarity.gramian import (
+    left_gramian,
+    right_gramian,
+    unseen_value,
     unseen_value_qr,
 )
-from extreme_opt.similarity.gramian import left_gramian, right_gramian, unseen_value
 from extreme_opt.similarity.problem import Block
 
 

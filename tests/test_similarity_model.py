@@ -17,11 +17,10 @@ from extreme_opt.similarity import (
     PairSGD,
     SimilarityModel,
     SOGram,
-    auto_ridge,
     rank_measures,
     svd_factors,
 )
-from extreme_opt.similarity.model import SOLVERS
+from extreme_opt.similarity.model import SOLVERS, auto_ridge
 from extreme_opt.similarity.ranking import pattern
 
 

@@ -14,12 +14,11 @@ from extreme_opt.similarity import (
     PairSGD,
     SOGram,
     item_neighbors,
-    max_score,
     popularity,
     rank_measures,
     top_k,
 )
-from extreme_opt.similarity.ranking import pattern
+from extreme_opt.similarity.ranking import max_score, pattern
 from extreme_opt.similarity.sampling import (
     block_sample,
     draw_proba,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from extreme_opt import bound, data, ordinal, similarity, softmax
-from extreme_opt.core import State, minimize
+from extreme_opt.core import Problem, State, minimize
 from extreme_opt.core.streams import stream
 
 SEEDS = range(20)
@@ -13,7 +13,7 @@ SEEDS = range(20)
 class Listener:
     "A solver that keeps what the generator of the run would have given it, and stays where it is."
 
-    needs = ()
+    requires = Problem
 
     def init(self, problem, params):
         self.heard = []
@@ -30,7 +30,7 @@ def planted(seed):
     crossed, centers = data.four_gaussians(300, seed=seed)
     pairs, towers = data.planted_towers(60, 50, 12, 4, seed=seed)
     answers, places = data.planted_triplets(60, 3, 800, seed=seed)
-    chain = bound.planted_chain(20, seed=seed)
+    chain = bound.structured.planted_chain(20, seed=seed)
     views = ordinal.ViewComparisons(answers.triplets, 2, 3, n_objects=60)
     two_towers = similarity.AllPairs(
         pairs.observed, pairs.left_features, pairs.right_features, n_components=4

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from extreme_opt.core import minimize, parallel_for
+from extreme_opt.core import minimize
+from extreme_opt.core.compiled import parallel_for
 from extreme_opt.softmax import DoubleSum, Draw, ImplicitSGD, UMax, umax_updates
 from extreme_opt.softmax.classifier import with_intercept
 from extreme_opt.softmax.weighted import WeightedSum

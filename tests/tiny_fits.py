@@ -41,24 +41,26 @@ def core__linalg():
     features, _ = rows()
     grid, vector = np.array([-700.0, -3, -1, 0, 1, 30, 1e8]), np.arange(5.0)
     first = slice(*features.indptr[:2])
-    core.csr_axpy(features.indices[first], features.data[first], vector, 2.0)
+    core.linalg.csr_axpy(features.indices[first], features.data[first], vector, 2.0)
     matrix = np.eye(4) + np.ones((4, 4))
-    solved = core.conjugate_gradients(lambda x: matrix @ x, np.arange(4.0))
+    solved = core.linalg.conjugate_gradients(lambda x: matrix @ x, np.arange(4.0))
     edges = [
-        core.damped_log(A, y) for A in (1e-6, 1.0, 50.0, 1e8) for y in (-1e4, -3.0, 0.0, 5.0, 1e4)
+        core.linalg.damped_log(A, y)
+        for A in (1e-6, 1.0, 50.0, 1e8)
+        for y in (-1e4, -3.0, 0.0, 5.0, 1e4)
     ]
     return [
-        core.wright_omega(grid),
-        core.omega(0.5),
-        core.omega(-1e9),
-        core.omega(1e300) / 1e300,
+        core.linalg.wright_omega(grid),
+        core.linalg.omega(0.5),
+        core.linalg.omega(-1e9),
+        core.linalg.omega(1e300) / 1e300,
         edges,
-        core.softplus(3.0),
-        core.softplus(-800.0),
-        core.log_sum_exp(np.outer(grid[:6], grid[1:4]), axis=1),
-        core.csr_dot(features.indices[first], features.data[first], vector),
+        core.linalg.softplus(3.0),
+        core.linalg.softplus(-800.0),
+        core.linalg.log_sum_exp(np.outer(grid[:6], grid[1:4]), axis=1),
+        core.linalg.csr_dot(features.indices[first], features.data[first], vector),
         vector,
-        core.squared_row_norms(features),
+        core.linalg.squared_row_norms(features),
         solved[0],
     ]
 
@@ -219,11 +221,11 @@ def bound__recursion():
 
     features, scores = np.arange(12.0).reshape(4, 3) % 5, np.array([0.0, 3, -1e6, 2])
     nodes = [bound.quadratic_bound(features, scores, order) for order in ('smallest', 'largest')]
-    chain = bound.class_chain(np.array([[0.0, 1, 2, -np.inf], [5, 5, 5, 5]]))
+    chain = bound.class_space.class_chain(np.array([[0.0, 1, 2, -np.inf], [5, 5, 5, 5]]))
     return [value for node in nodes for value in node] + [
         *chain,
-        bound.chain_times(chain, np.arange(8.0).reshape(2, 4)),
-        bound.chain_matrix(chain),
+        bound.class_space.chain_times(chain, np.arange(8.0).reshape(2, 4)),
+        bound.class_space.chain_matrix(chain),
     ]
 
 
@@ -245,7 +247,7 @@ def bound__classifier():
 
 @job
 def bound__others():
-    from extreme_opt.bound import boehning_curvature, paired_bound, tree_bound
+    from extreme_opt.bound.other_bounds import boehning_curvature, paired_bound, tree_bound
 
     features, scores = np.arange(12.0).reshape(4, 3) % 5, np.array([0.0, 3, -1, 2])
     return [boehning_curvature(3), *paired_bound(scores), *tree_bound(features, scores)]
@@ -253,8 +255,9 @@ def bound__others():
 
 @job
 def bound__majorizer():
-    from extreme_opt.bound import LogLinear, Majorizer, Newton, QuasiMajorizer
+    from extreme_opt.bound import LogLinear, QuasiMajorizer
     from extreme_opt.core import minimize
+    from extreme_opt.core.majorize import Majorizer, Newton
 
     features, labels = rows()
     problems = [LogLinear(values, labels, ridge=0.1) for values in (features, features.toarray())]
@@ -287,7 +290,8 @@ def bound__stochastic():
 
 @job
 def bound__rank_one():
-    from extreme_opt.bound import LogLinear, RankOneMajorizer, low_rank
+    from extreme_opt.bound import LogLinear, RankOneMajorizer
+    from extreme_opt.bound.rank_one import low_rank
     from extreme_opt.core import minimize
 
     features, labels = rows()
@@ -309,8 +313,10 @@ def bound__rank_one():
 
 @job
 def bound__structured():
-    from extreme_opt.bound import LinearChain, Majorizer, best_labels, chain_bound, forward_backward
+    from extreme_opt.bound import LinearChain, best_labels
+    from extreme_opt.bound.structured import chain_bound, forward_backward
     from extreme_opt.core import minimize
+    from extreme_opt.core.majorize import Majorizer
 
     features, labels = rows()
     problem = LinearChain(features, labels, np.array([0, 5, 6, 24]), ridge=0.1)
@@ -344,19 +350,9 @@ def _comparisons():
 @job
 def ordinal__svrg():
     from extreme_opt.core import SGD, minimize
-    from extreme_opt.ordinal import (
-        BB,
-        CKL,
-        SBB,
-        SOE,
-        STE,
-        SVRG,
-        TSTE,
-        Comparisons,
-        Damped,
-        FixedStep,
-        Hinge,
-    )
+    from extreme_opt.core.step_sizes import BB, SBB, Damped, FixedStep
+    from extreme_opt.core.svrg import SVRG
+    from extreme_opt.ordinal import CKL, SOE, STE, TSTE, Comparisons, Hinge
 
     solvers = (
         SVRG(),
@@ -406,14 +402,8 @@ def similarity__problem():
 @job
 def ordinal__gram():
     from extreme_opt.core import minimize
-    from extreme_opt.ordinal import (
-        STE,
-        TSTE,
-        GramComparisons,
-        ProjectedGradient,
-        largest_batch,
-        lyapunov,
-    )
+    from extreme_opt.ordinal import STE, TSTE, GramComparisons, ProjectedGradient
+    from extreme_opt.ordinal.theory import largest_batch, lyapunov
 
     rows = np.array([[0, 1, 2], [1, 0, 3], [2, 3, 0], [3, 2, 1], [1, 2, 0]])
     problems = (
@@ -504,7 +494,9 @@ def similarity__model():
 def ordinal__views():
     from extreme_opt.core import SGD, minimize
     from extreme_opt.core.descent import LBFGS
-    from extreme_opt.ordinal import CKL, STE, SVRG, FixedStep, ViewComparisons
+    from extreme_opt.core.step_sizes import FixedStep
+    from extreme_opt.core.svrg import SVRG
+    from extreme_opt.ordinal import CKL, STE, ViewComparisons
 
     rows = np.array([[0, 1, 2], [1, 0, 3], [2, 3, 0], [3, 2, 1], [1, 2, 0]])
     problem = ViewComparisons(rows, 2, 2, STE(), temperature=0.5)
@@ -521,7 +513,8 @@ def ordinal__views():
 
 @job
 def ordinal__embedding():
-    from extreme_opt.ordinal import OrdinalEmbedding, choose_components, information
+    from extreme_opt.ordinal import OrdinalEmbedding, choose_components
+    from extreme_opt.ordinal.ask import information
 
     three, _ = _comparisons()
     features = np.random.default_rng(1).normal(size=(8, 3))

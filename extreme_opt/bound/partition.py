@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 import scipy.sparse
-from ..core.checkpoint import fingerprint
+from ..core.serialize import fingerprint
 from ..core.linalg import check_sparse, log_sum_exp
 from ..core.majorize import Surrogate
 from extreme_opt.bound.class_space import (
@@ -149,15 +149,15 @@ def _checked_rows(features, dtype):
         raise ValueError(
             f'features has shape {table.shape}, but at least one row and one column are needed'
         )
-    values = table.data if sparse else table
+    values = np.asarray(table.data if sparse else table)
     if np.isfinite(values.sum()) or np.isfinite(values).all():
         return table
     bad = np.argwhere(~np.isfinite(values))[0]
-    row, column = (
-        (np.searchsorted(table.indptr, bad[0], side='right') - 1, table.indices[bad[0]])
-        if sparse
-        else bad
-    )
+    row, column = bad[0], bad[-1]
+    if sparse:
+        place = scipy.sparse.csr_array(table)
+        row = np.searchsorted(place.indptr, bad[0], side='right') - 1
+        column = place.indices[bad[0]]
     raise ValueError(
         f'features holds {values[tuple(bad)]} at row {row}, column {column}; drop or fill it'
     )
@@ -445,11 +445,13 @@ class LogLinear:
     )
 
     def unpack(self, params: np.ndarray) -> Any:
+        "Named view of the flat vector."
         return (
             params if self.feature_map else params.reshape(self.n_classes, -1)
         )  # a view, a row per class
 
     def init_params(self, seed: int = 0) -> np.ndarray:
+        "Zeros."
         return np.zeros(self.n_params, self.dtype)  # (n_params,) zeros
 
     def _select(self, ids):
@@ -544,6 +546,7 @@ class LogLinear:
         )
 
     def grad(self, params: np.ndarray) -> np.ndarray:
+        "The exact gradient over some rows."
         return self.loss_and_grad(params)[1]  # (n_params,)
 
     def grad_at(self, params: np.ndarray, batch: np.ndarray) -> np.ndarray:

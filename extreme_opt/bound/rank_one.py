@@ -14,6 +14,7 @@ import scipy.linalg
 import scipy.sparse
 from ..core.compiled import njit
 from ..core.majorize import solve_curvature
+from .partition import LogLinear
 from ..core.solver import State, num_samples, updates_per_step
 from .class_space import ChainCurvature, chain_rows
 from .quadratic_bound import curvature_weight
@@ -206,7 +207,7 @@ class RankOneMajorizer:
     solve: str = 'auto'
     n_updates: int | str = 'pass'
     order: str = 'smallest'
-    needs: ClassVar = ('draw', 'quadratic_bound', 'n_samples', 'n_classes', 'labels')
+    requires: ClassVar = LogLinear
 
     def __post_init__(self):
         if not self.learning_rate > 0:

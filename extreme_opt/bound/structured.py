@@ -499,9 +499,11 @@ class LinearChain:
         return float(value), (slope + l2 * params).astype(self.dtype)
 
     def loss(self, params: np.ndarray) -> float:
+        "The exact objective over some sentences."
         return self.loss_and_grad(params)[0]
 
     def grad(self, params: np.ndarray) -> np.ndarray:
+        "The exact gradient over some sentences."
         return self.loss_and_grad(params)[1]
 
     def draw(self, rng: np.random.Generator, size: int = 1) -> np.ndarray:

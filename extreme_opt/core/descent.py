@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .compiled import timed_chunks
+from .problem import Differentiable, Stochastic
 from .solver import State, num_samples, updates_per_step
 
 # %% ../../nbs/engine/core/60_descent.ipynb #eeb1cb19
@@ -91,7 +92,7 @@ class GradientDescent:
     shrink: float = 0.5
     grow: float = 2.0
     max_tries: int = 60
-    needs: ClassVar = ('loss', 'grad')
+    requires: ClassVar = Differentiable
 
     def __post_init__(self):
         if self.scaling not in (None, 'adagrad'):
@@ -199,7 +200,7 @@ class SGD:
     learning_rate_decay: float = 1.0
     batch_size: int = 1
     n_updates: int | str = 'pass'
-    needs: ClassVar = ('draw', 'grad_at')
+    requires: ClassVar = Stochastic
 
     def __post_init__(self):
         if not self.learning_rate >= 0:
@@ -393,7 +394,7 @@ class LBFGS:
 
     memory: int = 10
     max_tries: int = 20
-    needs: ClassVar = ('loss', 'grad')
+    requires: ClassVar = Differentiable
 
     def __post_init__(self):
         if not self.memory >= 1:

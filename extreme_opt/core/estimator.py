@@ -24,7 +24,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .linalg import log_sum_exp
-from .model_file import load_model, save_model
+from .serialize import load_model, save_model
 from .run import Run, minimize
 from extreme_opt.core.validation import (
     check_features,
@@ -228,7 +228,7 @@ def _workers(estimator, problem, solver, params):
     if estimator.client is None:
         yield problem, solver, params
         return
-    from extreme_opt.scale import lent
+    from extreme_opt.scale.estimators import lent
 
     with lent(problem, solver, estimator.client, params) as found:
         yield found

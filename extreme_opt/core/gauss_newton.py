@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from .descent import loss_and_grad
 from .linalg import _dot, conjugate_gradients
+from .problem import SecondOrder
 from .solver import State
 
 # %% ../../nbs/engine/core/63_gauss_newton.ipynb #4ca0c88e
@@ -142,7 +143,7 @@ class GaussNewton:
     decrease: float = 1e-4
     shrink: float = 0.5
     max_tries: int = 30
-    needs: ClassVar = ('loss', 'grad', 'ggn_vp')
+    requires: ClassVar = SecondOrder
 
     def __post_init__(self):
         if not self.max_products >= 1:

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.linalg
 from .descent import loss_and_grad
 from .linalg import conjugate_gradients
+from .problem import Majorizable, SecondOrder
 from .solver import State
 
 # %% ../../nbs/engine/core/64_majorize.ipynb #5950fb1f
@@ -185,7 +186,7 @@ class Majorizer:
     solve: str = 'auto'
     inner_steps: int = 2
     inner_tolerance: float = 0.1
-    needs: ClassVar = ('loss', 'quadratic_bound')
+    requires: ClassVar = Majorizable
 
     def __post_init__(self):
         if not 0 < self.relaxation < 2:
@@ -322,7 +323,7 @@ class Newton:
     inner_tolerance: float = 0.1
     decrease: float = 1e-4
     max_tries: int = 40
-    needs: ClassVar = ('loss', 'grad', 'ggn_vp')
+    requires: ClassVar = SecondOrder
 
     def init(self, problem: Any, params: np.ndarray) -> NewtonState:
         """The first state.

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from extreme_opt.core.checkpoint import (
+from extreme_opt.core.serialize import (
     fingerprint,
     pack,
     pack_state,

@@ -74,7 +74,7 @@ class State:
 class Solver(Protocol):
     "An algorithm: a frozen dataclass of settings, with these."
 
-    needs: tuple[str, ...]  # abilities that a problem must have
+    requires: type  # the protocol, or the class, that a problem must be
 
     def init(self, problem: Any, params: np.ndarray) -> State:
         """The first state, holding a copy of params."""

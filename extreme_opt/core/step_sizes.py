@@ -55,11 +55,15 @@ def bb_step(
 # %% ../../nbs/engine/core/62_step_sizes.ipynb #63a24a7e
 @dataclass(frozen=True)
 class FixedStep:
-    "The same inner step in every epoch."
+    """The same inner step in every epoch.
 
-    learning_rate: float = (
-        0.01  # > 0, inner step on the objective, times problem.lr_scale where the problem has one
-    )
+    Parameters
+    ----------
+    learning_rate : float, default=0.01
+        > 0, inner step on the objective, times problem.lr_scale where the problem has one.
+    """
+
+    learning_rate: float = 0.01
     share = 1.0
 
     def __post_init__(self):
@@ -124,6 +128,7 @@ class BB:
         _check_kind(self, ('long', 'short', 'geometric'))
 
     def stride(self, problem, params, n_inner, batch_size, shift, change, last):
+        "Length of the next epoch: n_inner times its step."
         if shift is None or change is None:
             return n_inner * (self.first_step or 1 / _curvature(self, problem, params, batch_size))
         stride = bb_step(shift, change, kind=self.kind, signed=True)
@@ -163,6 +168,7 @@ class SBB:
             )
 
     def stride(self, problem, params, n_inner, batch_size, shift, change, last):
+        "Length of the next epoch: n_inner times its step."
         first = shift is None or change is None
         if first and self.first_step is not None:
             return n_inner * self.first_step
@@ -178,11 +184,22 @@ class SBB:
 
 @dataclass(frozen=True)
 class Damped(SBB):
-    "SBB with the correction of the sampled gradient scaled down, as the authors' public code has it; not SVRG any more."
+    """SBB with the correction of the sampled gradient scaled down; no longer SVRG.
 
-    share: float = (
-        0.01  # in [0, 1], weight of the correction; public code: objects over inner steps
-    )
+    Parameters
+    ----------
+    stabilizer : float or "auto", default="auto"
+        As in SBB.
+    first_step : float or None, default=None
+        As in SBB.
+    kind : {"long", "geometric"}, default="long"
+        As in SBB.
+    share : float, default=0.01
+        In [0, 1], weight of the correction; objects over inner steps is the choice of the
+        authors' public code.
+    """
+
+    share: float = 0.01
 
 # %% ../../nbs/engine/core/62_step_sizes.ipynb #8e118756
 def _check_kind(rule, kinds):

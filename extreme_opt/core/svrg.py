@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 import numpy as np
 from .descent import _MOST, _cut, _n_terms
+from .problem import FiniteSum
 from .solver import State, num_samples, updates_per_step
 from .step_sizes import SBB
 
@@ -61,7 +62,7 @@ class SVRG:
     step_rule: Any = SBB()
     batch_size: int = 1
     n_inner: int | str = 'pass'
-    needs: ClassVar = ('draw', 'grad_at', 'grad')
+    requires: ClassVar = FiniteSum
 
     def __post_init__(self):
         if not self.batch_size >= 1:

@@ -17,9 +17,9 @@ from .pairs import linked_objects
 # %% ../../nbs/engine/data/30_comparisons.ipynb #b68c4526
 @dataclass(frozen=True, eq=False)
 class Triplets:
-    """Comparisons: is the first object closer to the second than to the third?
+    """Comparisons: the first object is closer to the second than to the third.
 
-    Attributes
+    Parameters
     ----------
     triplets : np.ndarray
         (n_triplets, 3) int64: anchor, near, far.
@@ -185,7 +185,7 @@ def docstring_triplets(
     test_size: float = 0.1,
     seed: int = 0,
 ) -> Triplets:
-    """Triplets: which of two functions is more like a third, by links and shared words?
+    """Make triplets: which of two functions is more like a third, by links and shared words.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ from .store import cached, pack_texts, unpack_texts
 class Multiclass:
     """A classification problem: one row of features and one label per sample.
 
-    Attributes
+    Parameters
     ----------
     features : np.ndarray | sparse.csr_array
         (n_samples, n_features) CSR, or dense float32 or float64.
@@ -801,7 +801,7 @@ def docstrings(
     seed: int = 0,
     dtype: Any = np.float32,
 ) -> Multiclass:
-    """Multiclass problem: which function does this sentence document?
+    """Make a multiclass problem: which function a sentence documents.
 
     Parameters
     ----------
@@ -955,7 +955,7 @@ def docstring_modules(
     seed: int = 0,
     dtype: Any = np.float64,
 ) -> Multiclass:
-    """Dense multiclass problem: which module is this object documented in?
+    """Make a dense multiclass problem: which module an object is documented in.
 
     Parameters
     ----------
@@ -977,16 +977,16 @@ def docstring_modules(
     Multiclass
         One dense unit-norm row per documented object, one class per module.
 
-    Notes
-    -----
-    Sentences shared between objects are left out, so nothing is copied across the split.
-
     Raises
     ------
     ImportError
         If a named package is not installed.
     ValueError
         If an option makes no sense.
+
+    Notes
+    -----
+    Sentences shared between objects are left out, so nothing is copied across the split.
     """
     _check_options(test_size, np.dtype(dtype), n_modules=(n_modules, 2), n_buckets=(n_buckets, 1))
     read = corpus(packages)

@@ -20,7 +20,7 @@ from .multiclass import _counted, _hash_split
 class Pairs:
     """Observed (left, right) pairs and the features of both sides.
 
-    Attributes
+    Parameters
     ----------
     observed : np.ndarray
         (n_observed, 2) int64 ids: row of left, row of right.
@@ -173,7 +173,7 @@ def see_also(
     seed: int = 0,
     dtype: Any = np.float32,
 ) -> Pairs:
-    """Pairs problem: which functions does this one name under "See Also"?
+    """Make a pairs problem: which functions an object names under "See Also".
 
     Parameters
     ----------
@@ -193,16 +193,16 @@ def see_also(
     Pairs
         Left: the object that links; right: the object it names.
 
-    Notes
-    -----
-    Both directions of a link fall on the same side of the split.
-
     Raises
     ------
     ImportError
         If a named package is not installed.
     ValueError
         If an option makes no sense.
+
+    Notes
+    -----
+    Both directions of a link fall on the same side of the split.
     """
     linked = linked_objects(packages, max_features=max_features, dtype=dtype)
     keys = [' '.join(sorted(pair)) for pair in linked.names[linked.links].tolist()]

@@ -131,7 +131,7 @@ def prepare(
 
     Examples
     --------
-    >>> from extreme_opt.data import Multilabel
+    >>> from extreme_opt.data.formats import Multilabel
     >>> rows = Multilabel(np.eye(2), np.array([5, 3, 9]), np.array([0, 2, 3]))
     >>> prepare(rows).class_names.tolist()
     ['3', '9']

@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 import numpy as np
-from ..core.checkpoint import replace_file
+from ..core.serialize import replace_file
 
 # %% ../../nbs/engine/data/45_store.ipynb #e73b672c
 def cache_folder() -> Path:

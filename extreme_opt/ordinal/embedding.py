@@ -425,8 +425,8 @@ class OrdinalEmbedding(Estimator):
         return rules[self.step_rule]()
 
     def _solver(self, problem, begin):
-        size = 1 if self.batch_size == 'auto' else self.batch_size
-        solvers = {
+        size = 1 if self.batch_size == 'auto' else int(self.batch_size)
+        solvers: dict[str, Any] = {
             'svrg': lambda: SVRG(self._step_rule(problem, begin), size),
             'gd': GradientDescent,
             'lbfgs': LBFGS,
@@ -490,6 +490,7 @@ class OrdinalEmbedding(Estimator):
             losses.append(problem.loss(run.state.params))
             if best is None or losses[-1] <= min(losses[:-1]):
                 best = run
+        assert best is not None  # n_init >= 1
         self.run_ = best
         self.n_iter_ = best.state.n_iter
         self.losses_ = np.array(losses)

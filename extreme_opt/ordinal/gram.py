@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 import numpy as np
 from ..core.descent import loss_and_grad
+from ..core.problem import Constrained
 from ..core.solver import State
 from .comparisons import check_comparisons, check_count
 from .losses import STE, PairLoss
@@ -190,9 +191,9 @@ class GramComparisons:
             np.concatenate([i * np.int64(n) + j for i, j in edges]), np.concatenate(slopes), n * n
         ).reshape(n, n)
         adjacency = adjacency + adjacency.T
-        grad = np.diag(adjacency.sum(0)) - adjacency
+        grad = (np.diag(adjacency.sum(0)) - adjacency).astype(float)
         if self.trace:
-            grad += self.trace / n * (np.eye(n) - 1 / n)
+            grad = grad + self.trace / n * (np.eye(n) - 1 / n)
         return loss, grad.ravel()
 
     def loss(self, params):
@@ -303,7 +304,7 @@ class ProjectedGradient:
     shrink: float = 0.5
     grow: float = 1.5
     max_tries: int = 60
-    needs: ClassVar = ('loss', 'grad', 'project')
+    requires: ClassVar = Constrained
 
     def __post_init__(self):
         if not self.step_size > 0:

@@ -220,11 +220,13 @@ class STE(PairLoss):
         return self.margin
 
     def second(self, near, far):
+        "Second derivatives: near-near, near-far, far-far."
         share = self(near, far)[1]
         curvature = share * (1 - share)
         return curvature, -curvature, curvature
 
     def curvature(self, radius, n_columns):
+        "A bound on the second derivatives."
         wide = max(radius, 1.0) ** 2
         return 2 * math.sqrt(3) + 9 * wide if n_columns == 3 else 4 + 16 * wide
 
@@ -259,9 +261,11 @@ class Hinge(PairLoss):
         return self.margin
 
     def second(self, near, far):
+        "Second derivatives: near-near, near-far, far-far."
         return (np.zeros(np.broadcast(near, far).shape),) * 3
 
     def curvature(self, radius, n_columns):
+        "A bound on the second derivatives."
         return STE().curvature(radius, n_columns)
 
 # %% ../../nbs/learn/ordinal/20_losses.ipynb #2e53c86c
@@ -301,9 +305,11 @@ class TSTE(PairLoss):
         return self.alpha
 
     def for_dimension(self, n_components):
+        "The loss with alpha set from the number of dimensions."
         return self if self.alpha is not None else TSTE(max(n_components - 1.0, 1.0))
 
     def second(self, near, far):
+        "Second derivatives: near-near, near-far, far-far."
         near = np.asarray(near, float)
         far = np.asarray(far, float)
         power = (self.constant + 1) / 2
@@ -317,6 +323,7 @@ class TSTE(PairLoss):
         )
 
     def curvature(self, radius, n_columns):
+        "A bound on the second derivatives."
         alpha = self.constant
         return (
             3 * (alpha + 1) / alpha + 3 * (alpha + 1) ** 2 / (8 * alpha)
@@ -355,11 +362,13 @@ class CKL(PairLoss):
         return self.mu
 
     def second(self, near, far):
+        "Second derivatives: near-near, near-far, far-far."
         near, far = np.asarray(near, float), np.asarray(far, float)
         both = (2 * self.mu + near + far) ** -2
         return -both, -both, (self.mu + far) ** -2 - both
 
     def curvature(self, radius, n_columns):
+        "A bound on the second derivatives."
         return (4.375 if n_columns == 3 else 4.25) / self.mu
 
 
@@ -393,6 +402,7 @@ class SOE(PairLoss):
         return self.margin
 
     def second(self, near, far):
+        "Second derivatives: near-near, near-far, far-far."
         root, other = np.sqrt(near), np.sqrt(far)
         lack = np.maximum(root + self.margin - other, 0)
         active = lack > 0
@@ -403,6 +413,7 @@ class SOE(PairLoss):
         )
 
     def curvature(self, radius, n_columns):
+        "A bound on the second derivatives."
         return (24.0 if n_columns == 3 else 16.0) * (1 + self.margin / max(radius, 1e-12))
 
 # %% ../../nbs/learn/ordinal/20_losses.ipynb #d37ecfd1

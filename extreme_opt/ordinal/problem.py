@@ -370,7 +370,8 @@ class Comparisons:
     Examples
     --------
     >>> from extreme_opt.core import minimize
-    >>> from extreme_opt.ordinal import SVRG, Comparisons
+    >>> from extreme_opt.ordinal import Comparisons
+    >>> from extreme_opt.core.svrg import SVRG
     >>> problem = Comparisons([[0, 1, 2], [1, 0, 2], [3, 2, 0]], n_components=1)
     >>> run = minimize(problem, SVRG(), max_iter=20)
     >>> problem.error(run.state.params)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 import numpy as np
+from ..core.problem import required_methods
 from .sharded import Sharded, local_client
 
 # %% ../../nbs/engine/scale/35_estimators.ipynb #d5d2e90e
@@ -34,7 +35,7 @@ ON_WORKERS = dict(
 def _check_solver(problem, solver):
     "Refuse a solver that needs more than sums over all rows."
     inner = getattr(solver, 'solver', solver)  # averages and judges stand around another solver
-    missing = [f'`{name}`' for name in inner.needs if name not in _SUMS] + [
+    missing = [f'`{name}`' for name in required_methods(inner) if name not in _SUMS] + [
         'batches of rows'
     ] * hasattr(inner, 'batch_size')
     if not missing:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 import numpy as np
 import scipy.sparse
-from ..core.checkpoint import replace_file
+from ..core.serialize import replace_file
 from ..core.linalg import check_sparse
 
 # %% ../../nbs/engine/scale/25_files.ipynb #b0e21200

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 import numpy as np
 import scipy.linalg
-from ..core.checkpoint import fingerprint
+from ..core.serialize import fingerprint
 from ..core.majorize import Surrogate
 from .shards import Part, column_weights, know_columns, parts_of
 
@@ -53,7 +53,7 @@ def answer(
     own : ndarray or None of shape (n_own,)
         Parameters that this part alone needs.
     *more : object
-        Further arguments of the ability.
+        Further arguments of the method.
 
     Returns
     -------

@@ -19,7 +19,7 @@ from ..core.descent import GradientDescent
 from ..core.estimator import NOT_FITTED, Estimator, run_estimator, warn_not_converged
 from ..core.gauss_newton import GaussNewton
 from ..core.linalg import check_sparse
-from ..core.model_file import load_model, save_model
+from ..core.serialize import load_model, save_model
 from ..core.run import Run
 from ..core.validation import seed_from
 from .index import ANNIndex, build_index, ann_top_k

@@ -336,7 +336,8 @@ class AllPairs:
     --------
     >>> import numpy as np
     >>> from extreme_opt.core import minimize
-    >>> from extreme_opt.similarity import AllPairs, GaussNewton, Linear
+    >>> from extreme_opt.similarity import AllPairs, Linear
+    >>> from extreme_opt.core.gauss_newton import GaussNewton
     >>> pairs = np.array([[0, 0], [0, 1], [1, 0], [2, 2], [2, 3], [3, 2], [3, 3]])
     >>> problem = AllPairs(pairs, n_components=2, left=Linear(), right=Linear(), ridge=0.1)
     >>> problem.n_terms, problem.n_observed, problem.n_params
@@ -698,7 +699,9 @@ def _evaluated(problem, params, to_left=None, to_right=None):
         tower.n_rows * (sum(tower.shape.hidden) + (tower.n_components if tower.shape.cosine else 0))
         for tower in problem.towers
     )
-    keeps = ([], []) if n_kept * problem.dtype.itemsize <= problem.keep_mb * 2**20 else (None, None)
+    keeps: tuple[Any, Any] = (
+        ([], []) if n_kept * problem.dtype.itemsize <= problem.keep_mb * 2**20 else (None, None)
+    )
     P, Q = (problem.embed(side, params, None, keeps[side]) for side in (0, 1))
     G = left_gramian(terms, P)
     H = right_gramian(terms, Q)

@@ -14,6 +14,7 @@ import scipy.sparse
 from ..core.compiled import njit
 from ..core.solver import State
 from .all_pairs import PairSum, count_products, pair_loss
+from .problem import AllPairs
 
 # %% ../../nbs/learn/similarity/60_sampling.ipynb #14c1ce5b
 class Sample(NamedTuple):
@@ -495,7 +496,7 @@ class _Sampled:
     scaling: str | None = 'adagrad'  # None, or "adagrad"
     stabilizer: float = 0.0  # >= 0, mu in (51)
     n_updates: int | str = 'pass'  # updates per step; "pass": 1 / share of them
-    needs: ClassVar = ('terms', 'embed', 'vjp', 'ridge')
+    requires: ClassVar = AllPairs
 
     def __post_init__(self):
         if self.scaling not in (None, 'adagrad'):

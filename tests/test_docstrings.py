@@ -1,0 +1,55 @@
+"Every public name explains itself: numpydoc reads the docstring and finds each parameter."
+
+import importlib
+
+import pytest
+
+validate = pytest.importorskip('numpydoc.validate', reason='needs the docs extra').validate
+PACKAGES = ('core', 'data', 'softmax', 'similarity', 'ordinal', 'bound', 'scale', 'show', 'lab')
+WHOLE = {'GL07', 'GL08', 'PR01', 'PR02', 'PR03', 'PR04', 'PR05', 'PR06', 'PR10', 'RT02', 'SS03'}
+
+
+def faults(value, codes):
+    "Faults of these codes that numpydoc finds in the docstring of a class or function."
+    name = f'{value.__module__}.{value.__qualname__}'
+    return [
+        f'{name}: {code} {said}' for code, said in validate(name)['errors'] if code in codes
+    ]
+
+
+def is_protocol(value):
+    return getattr(value, '_is_protocol', False)
+
+
+def public(package):
+    "Public classes and functions of a package."
+    module = importlib.import_module(f'extreme_opt.{package}')
+    return [value for name in module.__all__ if callable(value := getattr(module, name))]
+
+
+@pytest.mark.parametrize('package', PACKAGES)
+def test_parameters_are_described(package):
+    assert [
+        fault
+        for value in public(package)
+        for fault in faults(value, WHOLE - {'PR01'} if is_protocol(value) else WHOLE)
+    ] == []
+
+
+@pytest.mark.parametrize('package', PACKAGES)
+def test_methods_say_what_they_do(package):
+    assert [
+        fault
+        for value in public(package)
+        if isinstance(value, type)
+        for name, method in vars(value).items()
+        if not name.startswith('_') and callable(method) and hasattr(method, '__qualname__')
+        for fault in faults(method, {'GL08'})
+    ] == []
+
+
+def test_a_missing_parameter_is_found(monkeypatch):
+    from extreme_opt.core import minimize
+
+    monkeypatch.setattr(minimize, '__doc__', 'Run a solver.\n\nParameters\n----------\nproblem : object\n    Any.\n')
+    assert any('PR01' in fault for fault in faults(minimize, WHOLE))
