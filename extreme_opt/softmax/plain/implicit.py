@@ -10,9 +10,9 @@ import math
 import numpy as np
 from scipy.special import wrightomega
 
-# %% ../../../nbs/learn/softmax/40_implicit.ipynb #ecf69ab3
+# %% ../../../nbs/learn/softmax/40_implicit.ipynb #3da09dcd
 def implicit_pair(
-    rate: float, n_others: int, square: float, gap: float, old: float
+    rate: float, n_classes: int, square: float, gap: float, old: float
 ) -> tuple[float, float]:
     """Implicit step on one row and one negative class, by Newton's method on eq. (17).
 
@@ -20,8 +20,8 @@ def implicit_pair(
     ----------
     rate : float
         A = eta * n_samples, above 0.
-    n_others : int
-        K - 1, the number of negative classes.
+    n_classes : int
+        K, at least 2.
     square : float
         Squared length of the row, above 0.
     gap : float
@@ -39,7 +39,7 @@ def implicit_pair(
     Fagan and Iyengar, Unbiased scalable softmax optimization, 2018, Algorithm 1.
     """
     gamma = 0.5 / square
-    c = math.log(rate) + math.log(n_others) - math.log(gamma) + gap
+    c = math.log(rate) + math.log(n_classes - 1) - math.log(gamma) + gap
     u = old
     for _ in range(20):
         a = float(wrightomega(c - u))
@@ -84,6 +84,6 @@ def implicit_epoch(
     for i, k in zip(rows, negatives):
         x = X[i]
         y = labels[i]
-        u[i], move = implicit_pair(rate, len(W) - 1, x @ x, x @ (W[k] - W[y]), u[i])
+        u[i], move = implicit_pair(rate, len(W), x @ x, x @ (W[k] - W[y]), u[i])
         W[k] -= move * x
         W[y] += move * x

@@ -5,8 +5,7 @@
 # %% auto #0
 __all__ = ['gradient_noise', 'variance']
 
-# %% ../../../nbs/learn/softmax/60_variance.ipynb #3643b09d
-import math
+# %% ../../../nbs/learn/softmax/60_variance.ipynb #9bced785
 import numpy as np
 
 # %% ../../../nbs/learn/softmax/60_variance.ipynb #d462f34a
