@@ -132,6 +132,14 @@ def test_shapes_dtypes_and_consistency():
         )
 
 
+def test_probabilities_of_sparse_rows_sum_to_one_in_float64():
+    "Closely enough that scikit-learn's log_loss does not warn, with float32 rows and weights."
+    X, y = planted(noise=2.5, dtype=np.float32)
+    model = SoftmaxClassifier(max_epochs=3, learning_rate=10.0).fit(X, y)
+    proba = model.predict_proba(scipy.sparse.csr_array(X))
+    assert proba.dtype == np.float64 and abs(proba.sum(1) - 1).max() < 1e-12
+
+
 def test_shared_arguments_have_their_defaults():
     "What every estimator of the package takes, and what this chapter starts from."
     own = dict(

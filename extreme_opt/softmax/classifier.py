@@ -443,7 +443,7 @@ class SoftmaxClassifier(Classifier):
             self._adopt()
 
     def _scores(self, X):
-        return _products(X, self.coef_) + self.intercept_
+        return _products(X, self.coef_).astype(np.float64, copy=False) + self.intercept_
 
     def _start_from(self, problem, coef, intercept):
         "A first point with these weights and, where there are log-normalizers, the ones that are best for them."
