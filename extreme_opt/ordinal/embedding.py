@@ -10,6 +10,7 @@ import numbers
 import warnings
 from typing import Any
 import numpy as np
+import scipy.linalg
 import scipy.sparse
 from sklearn.utils.validation import check_is_fitted
 from ..core.descent import LBFGS, SGD, GradientDescent
@@ -81,12 +82,11 @@ def procrustes(points: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, floa
     size, length = np.linalg.norm(one[known] - center), np.linalg.norm(other[known] - goal)
     if not size or not length:
         return one * 0 + goal, 1.0
-    left, values, right = np.linalg.svd(
-        (one[known] - center).T @ (other[known] - goal) / size / length
+    rotation, scale = scipy.linalg.orthogonal_procrustes(
+        (one[known] - center) / size, (other[known] - goal) / length
     )
-    return values.sum() * length / size * (one - center) @ left @ right + goal, float(
-        max(0.0, 1 - values.sum() ** 2)
-    )
+    aligned = scale * length / size * (one - center) @ rotation + goal
+    return aligned, float(max(0.0, 1 - scale**2))
 
 # %% ../../nbs/engine/ordinal/60_embedding.ipynb #8a876872
 class KernelMap:
