@@ -31,8 +31,9 @@ from extreme_opt.core import minimize
 from extreme_opt.core.majorize import Majorizer
 from extreme_opt.ordinal import STE, Comparisons
 from extreme_opt.similarity import MLP, AllPairs
-from extreme_opt.softmax import DoubleSum, umax_updates
-from extreme_opt.softmax.implicit import run_block
+from extreme_opt.softmax import DoubleSum
+from extreme_opt.softmax.implicit import implicit_updates
+from extreme_opt.softmax.umax import umax_updates
 
 ROUNDS = 9
 
@@ -132,9 +133,7 @@ def softmax_sparse(task: str, problem: DoubleSum, m: int) -> list[Kernel]:
         Kernel(
             'implicit step, CSR',
             task,
-            lambda: run_block(
-                problem, problem.unpack(two), draw, 100.0 if m == 1 else 0.1, np.ones(1)
-            ),
+            lambda: implicit_updates(problem, two, draw, 100.0 if m == 1 else 0.1),
             exps=6 * m,
             **counts,
         ),
@@ -169,7 +168,7 @@ def softmax_dense() -> list[Kernel]:
         Kernel(
             'implicit step, dense',
             task,
-            lambda: run_block(problem, problem.unpack(three), draw, 1.0, np.ones(1)),
+            lambda: implicit_updates(problem, three, draw, 1.0),
             exps=6,
             **counts,
         ),

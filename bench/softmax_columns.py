@@ -19,7 +19,7 @@ from softmax_implicit import RATE, ROUNDS, shape_a
 
 from extreme_opt import data
 from extreme_opt.softmax import DoubleSum
-from extreme_opt.softmax.implicit import run_block
+from extreme_opt.softmax.implicit import implicit_updates
 
 
 def frequent_first(problem: DoubleSum) -> DoubleSum:
@@ -76,8 +76,8 @@ def main() -> list[dict]:
             {name: problem.init_params() for name in kinds},
         )
         jobs = {
-            name: lambda name=name, one=one: run_block(
-                one, one.unpack(params[name]), draw, RATE, np.ones(1)
+            name: lambda name=name, one=one: implicit_updates(
+                one, params[name], draw, RATE
             )
             for name, one in kinds.items()
         }

@@ -19,8 +19,9 @@ import numpy as np
 import scipy.sparse
 
 from extreme_opt import data
-from extreme_opt.softmax import DoubleSum, Draw, implicit_update, umax_updates
-from extreme_opt.softmax.implicit import run_block
+from extreme_opt.softmax import DoubleSum, Draw
+from extreme_opt.softmax.implicit import implicit_update, implicit_updates
+from extreme_opt.softmax.umax import umax_updates
 
 RATE, ROUNDS = 100.0, 9
 ASKED_VANILLA, ASKED_NUMPY, ASKED_LIMIT = 1.0, 12, 0.4
@@ -61,7 +62,7 @@ def measure(task: str, problem: DoubleSum) -> list[dict]:
     few = Draw(draw.sample[:n_slow], draw.others[:n_slow])
     dense = rows[few.sample].toarray()
     jobs = {
-        'implicit': lambda: run_block(problem, problem.unpack(ours), draw, RATE, np.ones(1)),
+        'implicit': lambda: implicit_updates(problem, ours, draw, RATE),
         'vanilla': lambda: umax_updates(problem, plain, draw, 1e-6, math.inf),
         'limit': limit,
         'numpy': lambda: [

@@ -37,10 +37,10 @@ from extreme_opt.softmax import (
     OneVsEach,
     UMax,
     mean_log_loss,
-    pair_step,
-    sample_distinct,
     top_k_accuracy,
 )
+from extreme_opt.softmax.double_sum import sample_distinct
+from extreme_opt.softmax.implicit import pair_step
 
 PASSES, DECAY, RATES, MARKS = (
     50,

@@ -26,7 +26,7 @@ from softmax_implicit import shape_a
 from extreme_opt.core import minimize
 from extreme_opt.core.compiled import parallel_for
 from extreme_opt.softmax import DoubleSum, ImplicitSGD
-from extreme_opt.softmax.implicit import run_block
+from extreme_opt.softmax.implicit import implicit_updates
 
 touch_places = njit(nogil=True)(machine.touch_places.py_func)
 ROUNDS, ASKED_DENSE, ASKED_THREADS, ASKED_GB = 5, 3.5, 1.6, 2.0
@@ -61,8 +61,8 @@ def dense_rows() -> list[dict]:
     draw, one, two = dense.draw(rng, n_updates, 1), dense.init_params(), dense.init_params()
     seconds = machine.alternate(
         {
-            'dense': lambda: run_block(dense, dense.unpack(one), draw, 1.0, np.ones(1)),
-            'csr': lambda: run_block(csr, csr.unpack(two), draw, 1.0, np.ones(1)),
+            'dense': lambda: implicit_updates(dense, one, draw, 1.0),
+            'csr': lambda: implicit_updates(csr, two, draw, 1.0),
         },
         ROUNDS,
     )
@@ -93,7 +93,7 @@ def threads() -> list[dict]:
     )
     places = machine.places_of(rows.indptr, rows.indices, draw.sample, classes, problem.n_features)
     jobs = {
-        str(n): lambda n=n: run_block(problem, problem.unpack(found[n]), draw, 100.0, np.ones(1), n)
+        str(n): lambda n=n: implicit_updates(problem, found[n], draw, 100.0, n)
         for n in (1, 2)
     }
     jobs |= {

@@ -15,8 +15,9 @@ import machine
 import numpy as np
 from softmax_race import GOAL, ROWS, made, read
 
-from extreme_opt.softmax import DoubleSum, Draw, sample_distinct
-from extreme_opt.softmax.implicit import run_block
+from extreme_opt.softmax import DoubleSum, Draw
+from extreme_opt.softmax.double_sum import sample_distinct
+from extreme_opt.softmax.implicit import implicit_updates
 
 VARIANTS = {
     'plain': {},
@@ -47,12 +48,8 @@ def passes(
         others = sample_distinct(rng, problem.labels[order], problem.n_classes, n_negatives)
         for turn, part in enumerate(np.array_split(np.arange(len(order)), TURNS)):
             mark = time.perf_counter()
-            run_block(
-                problem,
-                views,
-                Draw(order[part], others[part]),
-                rate * learning_rate_decay**done,
-                np.ones(1),
+            implicit_updates(
+                problem, params, Draw(order[part], others[part]), rate * learning_rate_decay**done
             )
             seconds += time.perf_counter() - mark
             loss = problem.log_loss(params, some)

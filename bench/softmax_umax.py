@@ -17,7 +17,8 @@ import machine
 import numpy as np
 
 from extreme_opt import data
-from extreme_opt.softmax import DoubleSum, UMax, umax_update, umax_updates
+from extreme_opt.softmax import DoubleSum, UMax
+from extreme_opt.softmax.umax import umax_update, umax_updates
 
 RATE, N_OTHERS, ROUNDS = 0.1, 5, 9
 ASKED_NUMPY, ASKED_LIMIT = 10, 0.3

@@ -15,7 +15,6 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from extreme_opt.softmax.classifier import SoftmaxClassifier, calibration_error, with_intercept
 from extreme_opt.softmax.double_sum import DoubleSum
-from extreme_opt.softmax.weighted import WeightedSum
 
 
 def planted(n_samples=400, n_features=8, n_classes=6, noise=1.0, seed=0, dtype=np.float32):
@@ -510,7 +509,7 @@ def test_intercept_column_and_its_freedom():
             wide.toarray(), np.hstack([rows.toarray(), np.full((20, 1), 0.3)]), rtol=1e-6
         )
         assert wide.dtype == rows.dtype and wide.has_canonical_format
-    problem = WeightedSum(
+    problem = DoubleSum(
         with_intercept(X, 0.3), rng.integers(4, size=20), 4, ridge=0.2, n_unpenalized=1
     )
     plain = DoubleSum(problem.features, problem.labels, 4, ridge=0.2)

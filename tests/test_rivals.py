@@ -16,8 +16,8 @@ from extreme_opt.softmax import (
     FullSoftmax,
     ImportanceSampled,
     OneVsEach,
-    noise_proba,
 )
+from extreme_opt.softmax.rivals import noise_proba
 
 NOISES = ('uniform', 'unigram', 'log-uniform', np.array([0.3, 0.1, 0.2, 0.3, 0.1]))
 FORMS = ('sampled', 'label_exact', 'self_normalized')

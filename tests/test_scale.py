@@ -34,7 +34,7 @@ from extreme_opt.scale.plan import (
 from extreme_opt.scale.shards import bytes_sent, parts_of, product_bytes, step_bytes
 from extreme_opt.scale.softmax_blocks import rotation_bytes, schedule
 from extreme_opt.similarity import MLP, AllPairs, Linear, SimilarityModel
-from extreme_opt.softmax import DoubleSum, FullSoftmax, SoftmaxClassifier, UMax, WeightedSum
+from extreme_opt.softmax import DoubleSum, FullSoftmax, SoftmaxClassifier, UMax
 
 pytest.importorskip('distributed', reason='needs the scale extra')
 
@@ -49,7 +49,7 @@ def problems():
     return dict(
         softmax=DoubleSum(X, y, 5, ridge=0.1),
         softmax_raman=DoubleSum(X.toarray(), y, 5, ridge=0.1, alpha=1.0),
-        softmax_weighted=WeightedSum(X, y, 5, ridge=0.1, row_weights=weights, n_unpenalized=1),
+        softmax_weighted=DoubleSum(X, y, 5, ridge=0.1, sample_weight=weights, n_unpenalized=1),
         softmax_exact=FullSoftmax(X, y, 5, ridge=0.1),
         bound=LogLinear(X, y, 5, ridge=0.1),
         bound_weighted=LogLinear(
@@ -497,7 +497,7 @@ def test_a_broken_file_is_named_with_its_row(client, tmp_path):
 
 
 def raman(dtype=np.float64, **more):
-    return WeightedSum(
+    return DoubleSum(
         PROBLEMS['softmax'].features,
         PROBLEMS['softmax'].labels,
         5,
@@ -513,7 +513,7 @@ def raman(dtype=np.float64, **more):
 def test_rotation_on_workers_is_the_serial_schedule(client, method, n_shards):
     "To the last bit, with more blocks than workers, and than classes."
     problem, solver = (
-        raman(row_weights=1.0 + np.arange(40) % 3, n_unpenalized=1),
+        raman(sample_weight=1.0 + np.arange(40) % 3, n_unpenalized=1),
         Rotation(2.0, 2, method),
     )
     here, there = (
@@ -550,7 +550,7 @@ def test_every_pair_of_blocks_meets_once():
 @pytest.mark.parametrize('implicit', [True, False])
 def test_a_pass_is_unbiased(implicit):
     "At a vanishing rate the mean move over many passes with one drawn class is minus the rate times the gradient, weights and ridge included."
-    problem = raman(row_weights=1.0 + np.arange(40) % 3, n_unpenalized=1)
+    problem = raman(sample_weight=1.0 + np.arange(40) % 3, n_unpenalized=1)
     whole, params = Sharded(problem, None, 3), point(raman())
     moves = np.array(
         [
@@ -768,7 +768,7 @@ def test_estimators_say_what_stays_at_home(client):
         BoundClassifier('sbm', client=client).fit(X, y)
     with pytest.raises(TypeError, match='IncrementalMajorizer needs batches of rows'):
         BoundClassifier('incremental', client=client).fit(X, y)
-    with pytest.raises(TypeError, match='WeightedNoiseContrast cannot|SGD needs'):
+    with pytest.raises(TypeError, match='NCE cannot|SGD needs'):
         SoftmaxClassifier(solver='nce', learning_rate=0.1, client=client).fit(X, y)
     with pytest.raises(TypeError, match='BlockSGD needs'):
         SimilarityModel(2, solver='block', client=client).fit(np.arange(8).reshape(4, 2))

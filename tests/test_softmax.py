@@ -24,6 +24,7 @@ from extreme_opt.softmax.double_sum import (
     sample_distinct,
     top_k_accuracy,
 )
+from extreme_opt.softmax.rivals import NCE, FullSoftmax, ImportanceSampled, OneVsEach
 from extreme_opt.softmax.umax import UMax, umax_update, umax_updates
 
 KINDS = {
@@ -301,8 +302,8 @@ def test_kernel_is_the_reference(kind, dtype, ridge, threshold):
     draw, slow, fast = problem.draw(np.random.default_rng(3), 150, 3), params.copy(), params.copy()
     for i, others in zip(*draw, strict=True):
         umax_update(problem, slow, i, others, 0.05, threshold)
-    n_lifts = umax_updates(problem, fast, draw, 0.05, threshold)
-    assert (n_lifts > 0) == (threshold < 2) and np.isfinite(fast).all()
+    n_resets = umax_updates(problem, fast, draw, 0.05, threshold)
+    assert (n_resets > 0) == (threshold < 2) and np.isfinite(fast).all()
     np.testing.assert_allclose(fast, slow, rtol=0, atol=2e-3 if dtype == np.float32 else 1e-9)
 
 
@@ -380,7 +381,7 @@ def test_never_overflows(dtype):
         max_epochs=20,
         loss_subset=0,
     )
-    assert np.isfinite(run.state.params).all() and run.state.n_lifts > 0
+    assert np.isfinite(run.state.params).all() and run.state.n_resets > 0
     lost = minimize(
         problem,
         UMax(learning_rate=1e3, threshold=np.inf, learning_rate_decay=1.0),
@@ -482,7 +483,7 @@ def test_wrong_settings(settings_, words):
 def test_rate_times_ridge_has_a_limit():
     with pytest.raises(ValueError, match='turn the weights around'):
         minimize(made(ridge=1.0)[0], UMax(learning_rate=1.0), max_iter=1)
-    with pytest.raises(TypeError, match='UMax needs'):
+    with pytest.raises(TypeError, match='UMax solves a DoubleSum, not a object'):
         minimize(object(), UMax(), max_iter=1)
 
 
@@ -499,3 +500,67 @@ def test_settings_can_be_replaced():
         replace(UMax(), learning_rate=2.0).learning_rate == 2.0
         and UMax().warmup_problem().n_updates == 1
     )
+
+
+WEIGHTED = (DoubleSum, FullSoftmax, OneVsEach, NCE, ImportanceSampled)
+
+
+@pytest.mark.parametrize('n_unpenalized', [0, 1])
+@pytest.mark.parametrize('kind', WEIGHTED)
+def test_a_weight_of_two_is_a_row_that_stands_twice(kind, n_unpenalized):
+    rng = np.random.default_rng(0)
+    X, labels = rng.normal(size=(12, 3)), rng.integers(4, size=12)
+    counts = rng.integers(0, 4, size=12)
+    twice = np.repeat(np.arange(12), counts)
+    extra = dict(ridge=0.1, n_unpenalized=n_unpenalized)
+    one = kind(X, labels, 4, sample_weight=counts, **extra)
+    two = kind(X[twice], labels[twice], 4, **extra)
+    params = one.init_params() + 0.3 * rng.random(one.init_params().size)
+    weights, *log_norms = one.unpack(params)
+    again = np.concatenate([weights.ravel(), *(u[twice] for u in log_norms)])
+    np.testing.assert_allclose(one.loss(params) / 12, two.loss(again) / len(twice))
+    check_gradient(one, params)
+
+
+@pytest.mark.parametrize('kind', [DoubleSum, OneVsEach])
+def test_draws_by_weight_are_unbiased(kind):
+    rng = np.random.default_rng(1)
+    X, labels = rng.normal(size=(6, 3)), rng.integers(4, size=6)
+    problem = kind(X, labels, 4, sample_weight=rng.integers(0, 4, size=6), ridge=0.2, n_unpenalized=1)
+    params = problem.init_params() + 0.3 * rng.random(problem.init_params().size)
+    grad, loss = np.zeros(params.size), 0.0
+    for i in range(6):
+        for k in set(range(4)) - {labels[i]}:
+            draw = Draw(np.array([i]), np.array([[k]]))
+            share = problem.sample_weight[i] / 6 / 3
+            grad += share * problem.grad_at(params, draw)
+            loss += share * problem.loss_at(params, draw)
+    np.testing.assert_allclose(grad, problem.grad(params), atol=1e-9)
+    assert loss == pytest.approx(problem.loss(params))
+
+
+def test_rows_are_visited_as_often_as_they_weigh():
+    rng = np.random.default_rng(2)
+    weights = rng.integers(0, 4, size=12)
+    problem = DoubleSum(rng.normal(size=(12, 3)), rng.integers(4, size=12), 4, sample_weight=weights)
+    share = np.bincount(problem.draw_rows(rng, 30_000), minlength=12) / 30_000
+    assert np.abs(share - problem.sample_weight / 12).max() < 0.02 and not share[weights == 0].any()
+    order = np.array([np.bincount(problem.visit_order(rng), minlength=12) for _ in range(500)])
+    assert (order >= np.floor(problem.sample_weight - 1e-9)).all()
+    assert (order <= np.ceil(problem.sample_weight + 1e-9)).all()
+    assert np.abs(order.mean(0) - problem.sample_weight).max() < 0.15
+    assert problem.take(np.flatnonzero(weights == 0)).sample_weight is None
+
+
+@pytest.mark.parametrize(
+    'wrong, words',
+    [
+        (dict(sample_weight=[1.0]), 'one weight per row'),
+        (dict(sample_weight=[1.0, -1.0]), 'below 0'),
+        (dict(sample_weight=[0.0, 0.0]), 'nothing above 0'),
+        (dict(n_unpenalized=4), '3 columns'),
+    ],
+)
+def test_weights_and_columns_are_checked(wrong, words):
+    with pytest.raises(ValueError, match=words):
+        DoubleSum(np.ones((2, 3)), [0, 1], **wrong)

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from extreme_opt.softmax import DoubleSum, implicit_update, umax_updates
+from extreme_opt.softmax import DoubleSum
+from extreme_opt.softmax.implicit import implicit_update
+from extreme_opt.softmax.umax import umax_updates
 
 ROOT = Path(__file__).resolve().parent.parent
 

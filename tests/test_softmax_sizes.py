@@ -6,9 +6,7 @@ import scipy.sparse
 
 from extreme_opt.bound.partition import LogLinear
 from extreme_opt.softmax.double_sum import DoubleSum, Draw, add_rows, scores_at
-from extreme_opt.softmax.ridge import ridge_updates
 from extreme_opt.softmax.rivals import NCE, FullSoftmax, OneVsEach
-from extreme_opt.softmax.weighted import WeightedSum
 
 
 def rows_and_labels(kind=np.asarray):
@@ -17,7 +15,7 @@ def rows_and_labels(kind=np.asarray):
 
 
 @pytest.mark.parametrize('more', [-12, -1, 1, 12])
-@pytest.mark.parametrize('make', [DoubleSum, WeightedSum, FullSoftmax, OneVsEach, NCE, LogLinear])
+@pytest.mark.parametrize('make', [DoubleSum, FullSoftmax, OneVsEach, NCE, LogLinear])
 def test_params_of_another_size_are_refused(make, more):
     problem = make(*rows_and_labels(), 5)
     batch = problem.draw(np.random.default_rng(0), 3)
@@ -59,7 +57,6 @@ def test_a_draw_of_another_problem_is_refused(kind, sample, others, word):
         lambda: problem.loss_at(params, batch),
         lambda: problem.grad_at(params, batch),
         lambda: problem.sgd_step_(params, batch, 0.1),
-        lambda: ridge_updates(problem, params, batch, 0.1),
     ):
         with pytest.raises(ValueError, match=word):
             call()
@@ -110,7 +107,7 @@ def broken(what):
 @pytest.mark.parametrize(
     'what', ['index too large', 'negative index', 'row ends fall', 'row ends beyond']
 )
-@pytest.mark.parametrize('make', [DoubleSum, WeightedSum, FullSoftmax, LogLinear])
+@pytest.mark.parametrize('make', [DoubleSum, FullSoftmax, LogLinear])
 @pytest.mark.parametrize('dtype', [np.float32, np.float64])
 def test_sparse_rows_with_bad_indices_are_refused(make, what, dtype):
     with pytest.raises(ValueError, match='features'):

@@ -6,9 +6,9 @@ import scipy.sparse
 
 from extreme_opt.core import minimize
 from extreme_opt.core.compiled import parallel_for
-from extreme_opt.softmax import DoubleSum, Draw, ImplicitSGD, UMax, umax_updates
+from extreme_opt.softmax import DoubleSum, Draw, ImplicitSGD, UMax
 from extreme_opt.softmax.classifier import with_intercept
-from extreme_opt.softmax.weighted import WeightedSum
+from extreme_opt.softmax.umax import umax_update, umax_updates
 
 
 def planted(kind=np.asarray, n_samples=2000, n_features=12, n_classes=30, ridge=0.0, seed=0):
@@ -78,15 +78,13 @@ def test_umax_leaves_free_columns_out_of_the_ridge(kind, rate, ridge):
     X = rng.normal(size=(30, 4)) * (rng.random((30, 4)) < 0.6)
     X[3] = 0
     labels = rng.integers(5, size=30)
-    problem = WeightedSum(with_intercept(kind(X), 0.5), labels, 5, ridge=ridge, n_unpenalized=1)
+    problem = DoubleSum(with_intercept(kind(X), 0.5), labels, 5, ridge=ridge, n_unpenalized=1)
     free, fast = (
         DoubleSum(with_intercept(X, 0.5), labels, 5),
         problem.init_params() + 0.3 * rng.random(problem.init_params().size),
     )
     slow, draw = fast.copy(), problem.draw(rng, 400, 3)
     umax_updates(problem, fast, draw, rate)
-    from extreme_opt.softmax import umax_update
-
     for i, others in zip(*draw, strict=True):
         weights = free.unpack(slow)[0]
         before = weights.copy()

@@ -18,8 +18,7 @@ PROMISED = {
     'umax sparse': (EQUAL, 2, EQUAL),
     'implicit ahead': (EQUAL, 2, EQUAL),
     'implicit long': (EQUAL, 2, EQUAL),
-    'ridge sparse': (EQUAL, 2, EQUAL),
-    'rival sparse': (EQUAL, 2, EQUAL),
+    'baseline sparse': (EQUAL, 2, EQUAL),
     # 50 times the objects; twice the dimensions
     'ordinal gradient': (EQUAL, 2),
     # twice the words; twice the tags
@@ -108,8 +107,9 @@ def softmax_job(solver, m, width, dense):
         import work
     finally:
         sys.path.remove(str(HERE))
-    from extreme_opt.softmax import DoubleSum, umax_updates
-    from extreme_opt.softmax.implicit import run_block
+    from extreme_opt.softmax import DoubleSum
+    from extreme_opt.softmax.implicit import implicit_updates
+    from extreme_opt.softmax.umax import umax_updates
 
     problem = DoubleSum(work.rows(50, width, 100, dense), np.arange(50) % 7, 12)
 
@@ -117,7 +117,7 @@ def softmax_job(solver, m, width, dense):
         draw, params = problem.draw(np.random.default_rng(0), n, m), problem.init_params()
         if solver == 'umax':
             return lambda: umax_updates(problem, params, draw, 0.1)
-        return lambda: run_block(problem, problem.unpack(params), draw, 0.1, np.ones(1))
+        return lambda: implicit_updates(problem, params, draw, 0.1)
 
     return job
 

@@ -106,34 +106,6 @@ def _softmax_fits(solver, steps=2):
 
 
 @job
-def softmax__blocks():
-    from extreme_opt.softmax import Block, DoubleSum, joint_step, row_steps
-
-    features, labels = rows()
-    problem, out = DoubleSum(features, labels, 4, ridge=0.1), []
-    for step in (row_steps, joint_step):
-        params = problem.init_params()
-        step(problem, params, Block(np.array([0, 3, 7]), np.array([1, 2])), 2.0)
-        out.append(params)
-    return out
-
-
-@job
-def softmax__variance():
-    from extreme_opt.softmax import DoubleSum, UMax, averaged, noise_of, weighted_slopes
-
-    features, labels = rows()
-    problem = DoubleSum(features, labels, 4)
-    last, mean = averaged(problem, UMax(0.1, n_negatives=2), 4)
-    return [
-        last,
-        mean,
-        np.array(noise_of(problem, last)[:2]),
-        weighted_slopes(problem, last, 3, np.array([0, 1]), np.array([0.3, 0.4]))[0],
-    ]
-
-
-@job
 def softmax__umax():
     from extreme_opt.softmax import UMax
 
@@ -169,26 +141,6 @@ def softmax__rivals():
         minimize(problem, SGD(0.1), max_iter=2).state.params
         for problem in [*problems, FullSoftmax(features, labels)]
     ]
-
-
-@job
-def softmax__ridge():
-    from extreme_opt.softmax import DoubleSum
-    from extreme_opt.softmax.ridge import ridge_updates
-
-    features, labels = rows()
-    problem, fits = DoubleSum(features, labels, 4, ridge=0.05), []
-    for implicit in (True, False):
-        fits.append(problem.init_params())
-        ridge_updates(
-            problem,
-            fits[-1],
-            problem.draw(np.random.default_rng(0), 40),
-            0.5,
-            implicit=implicit,
-            max_norm=1.0,
-        )
-    return fits
 
 
 @job

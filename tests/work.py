@@ -91,8 +91,9 @@ def rows(n: int, width: int, n_features: int, dense: bool = False):
 def softmax(
     kind: str, width: int, n_features: int, n_classes: int = 12, m: int = 3, dense: bool = False
 ) -> np.ndarray:
-    from extreme_opt.softmax import DoubleSum, Draw, umax_updates
-    from extreme_opt.softmax.implicit import run_block
+    from extreme_opt.softmax import DoubleSum, Draw
+    from extreme_opt.softmax.implicit import implicit_updates
+    from extreme_opt.softmax.umax import umax_updates
 
     n = 6
     problem = DoubleSum(rows(n, width, n_features, dense), np.arange(n) % 5, n_classes)
@@ -103,31 +104,12 @@ def softmax(
         draw = Draw(np.tile(once.sample, times), np.tile(once.others, (times, 1)))
         if kind == 'umax':
             return lambda: umax_updates(problem, params, draw, 0.1)
-        return lambda: run_block(problem, problem.unpack(params), draw, 0.1, np.ones(1))
+        return lambda: implicit_updates(problem, params, draw, 0.1)
 
     return (count(job(4)) - count(job(2))) / (2 * n)
 
 
-def ridge(width: int, n_features: int, n_classes: int = 12) -> np.ndarray:
-    from extreme_opt.softmax import DoubleSum, Draw
-    from extreme_opt.softmax.ridge import ridge_updates
-
-    n = 6
-    problem = DoubleSum(rows(n, width, n_features), np.arange(n) % 5, n_classes, ridge=1e-3)
-
-    def job(times):
-        params, draw = (
-            problem.init_params(),
-            Draw(
-                np.tile(np.arange(n), times), np.tile((np.arange(n) % 5 + 1)[:, None], (times, 1))
-            ),
-        )
-        return lambda: ridge_updates(problem, params.view(Counted), draw, 0.01, implicit=True)
-
-    return (count(job(4)) - count(job(2))) / (2 * n)
-
-
-def rival(width: int, n_features: int, n_classes: int = 12) -> np.ndarray:
+def baseline(width: int, n_features: int, n_classes: int = 12) -> np.ndarray:
     from extreme_opt.softmax import OneVsEach
 
     problem = OneVsEach(rows(6, width, n_features), np.arange(6) % 5, n_classes)
@@ -231,17 +213,11 @@ CASES = {
         ('softmax', ('implicit', 20, 20, 120, 3, True)),
         ('softmax', ('implicit', 40, 40, 12, 3, True)),
     ],
-    'ridge sparse': [
-        ('ridge', (6, 40)),
-        ('ridge', (6, 400)),
-        ('ridge', (12, 400)),
-        ('ridge', (6, 40, 120)),
-    ],
-    'rival sparse': [
-        ('rival', (6, 40)),
-        ('rival', (6, 400)),
-        ('rival', (12, 400)),
-        ('rival', (6, 40, 120)),
+    'baseline sparse': [
+        ('baseline', (6, 40)),
+        ('baseline', (6, 400)),
+        ('baseline', (12, 400)),
+        ('baseline', (6, 40, 120)),
     ],
     'ordinal gradient': [
         ('comparisons', (10, 4)),

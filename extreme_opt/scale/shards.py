@@ -89,7 +89,7 @@ def know_columns(part: Any, filled: np.ndarray | None) -> None:
     if own is not None and filled is not None:
         vars(part)['_column_squares'] = np.where(filled > 0, own, part.total_weight)
 
-# %% ../../nbs/engine/scale/10_shards.ipynb #98a862c9
+# %% ../../nbs/engine/scale/10_shards.ipynb #a2e6957b
 def bound_parts(problem: Any, n_parts: int) -> list[Part]:
     """Parts of the samples; a part whose samples all have weight 0 is left out.
 
@@ -134,7 +134,7 @@ def softmax_parts(problem: Any, n_parts: int) -> list[Part]:
     -------
     list[Part]
     """
-    weights = getattr(problem, 'row_weights', None)
+    weights = problem.sample_weight
     n_own = problem.init_params().size - problem.n_weights
     kept = [
         (rows, 1.0 if weights is None else float(weights[rows].mean()))

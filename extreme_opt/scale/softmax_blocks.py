@@ -90,9 +90,9 @@ def piece_step(
         t = scale * math.exp(score - norm)
     return rate * (pull - t), norm - rate * (share - t)
 
-# %% ../../nbs/engine/scale/30_softmax_blocks.ipynb #2278f7a5
+# %% ../../nbs/engine/scale/30_softmax_blocks.ipynb #4cf8c251
 @njit(cache=True)
-def _visit(weights, norms, indptr, indices, values, labels, row_weights, order, others, steps):
+def _visit(weights, norms, indptr, indices, values, labels, sample_weight, order, others, steps):
     "Every step of a visit, in place and in order."
     n_block, m = weights.shape[0], others.shape[1]
     for t in range(len(order)):
@@ -103,7 +103,7 @@ def _visit(weights, norms, indptr, indices, values, labels, row_weights, order, 
         for p in range(begin, end):
             square += values[p] * values[p]
         inside = 0 <= label < n_block
-        rate = steps.rate * (row_weights[i] if len(row_weights) else 1.0)
+        rate = steps.rate * (sample_weight[i] if len(sample_weight) else 1.0)
         n_negatives = n_block - 1 if inside else n_block
         if rate == 0.0:
             continue
@@ -145,7 +145,7 @@ class Visited(NamedTuple):
     weights: np.ndarray
     norms: np.ndarray
 
-# %% ../../nbs/engine/scale/30_softmax_blocks.ipynb #7e56cbbe
+# %% ../../nbs/engine/scale/30_softmax_blocks.ipynb #319d9846
 def visit(
     part: Any, weights: np.ndarray, norms: np.ndarray, steps: Steps, n_negatives: int, seed: tuple
 ) -> Visited:
@@ -179,9 +179,9 @@ def visit(
     )
     weights, norms = np.array(weights), np.array(norms)
     order, others = rng.permutation(len(norms)), rng.random((len(norms), n_negatives))
-    n_ruled = weights.shape[1] - getattr(problem, 'n_unpenalized', 0)
+    n_ruled = weights.shape[1] - problem.n_unpenalized
     weights[:, :n_ruled] *= (1 + steps.rate * problem.ridge * part.share) ** -float(len(norms))
-    given = getattr(problem, 'row_weights', None)
+    given = problem.sample_weight
     counts = np.empty(0) if given is None else part.share * given
     if len(weights):
         _visit(

@@ -2,40 +2,27 @@
 
 from typing import TYPE_CHECKING
 
-from extreme_opt.softmax.blocks import Block, draw_block, joint_step, row_steps, split_step
-from extreme_opt.softmax.averaging import ValidationLoss, AveragedSolver
+from extreme_opt.softmax.averaging import AveragedSolver, ValidationLoss
 from extreme_opt.softmax.double_sum import (
     DoubleSum,
     Draw,
     SoftmaxData,
-    sample_distinct,
-    top_k_accuracy,
     mean_log_loss,
+    top_k_accuracy,
 )
-from extreme_opt.softmax.implicit import ImplicitSGD, implicit_update, pair_step, set_step
-from extreme_opt.softmax.multilabel import (
-    as_indicator,
-    label_propensities,
-    pick_labels,
-    precision_at,
-)
+from extreme_opt.softmax.implicit import ImplicitSGD
+from extreme_opt.softmax.multilabel import label_propensities, precision_at
 from extreme_opt.softmax.rates import choose_rate
-from extreme_opt.softmax.umax import UMax, umax_update, umax_updates
-from extreme_opt.softmax.ridge import ScaledWeights, ridge_updates, scale_weights
-from extreme_opt.softmax.variance import LearningSampler, averaged, noise_of, weighted_slopes
-from extreme_opt.softmax.rivals import FullSoftmax, ImportanceSampled, NCE, OneVsEach, noise_proba
-from extreme_opt.softmax.weighted import (
-    WeightedFullSoftmax,
-    WeightedImportanceSampled,
-    WeightedNoiseContrast,
-    WeightedOneVsEach,
-    WeightedSum,
-)
+from extreme_opt.softmax.rivals import NCE, FullSoftmax, ImportanceSampled, OneVsEach
+from extreme_opt.softmax.umax import UMax
 
 if TYPE_CHECKING:
     from extreme_opt.softmax.classifier import SoftmaxClassifier, calibration_error
 
-_LAZY = {'SoftmaxClassifier': 'classifier', 'calibration_error': 'classifier'}  # they import scikit-learn
+_LAZY = {
+    'SoftmaxClassifier': 'classifier',
+    'calibration_error': 'classifier',
+}  # they import scikit-learn
 
 
 def __getattr__(name):
@@ -48,47 +35,21 @@ def __getattr__(name):
 
 __all__ = [
     'SoftmaxClassifier',
-    'calibration_error',
-    'ValidationLoss',
-    'AveragedSolver',
-    'choose_rate',
-    'as_indicator',
-    'label_propensities',
-    'pick_labels',
-    'precision_at',
-    'WeightedFullSoftmax',
-    'WeightedImportanceSampled',
-    'WeightedNoiseContrast',
-    'WeightedOneVsEach',
-    'WeightedSum',
     'DoubleSum',
     'Draw',
     'SoftmaxData',
-    'sample_distinct',
-    'top_k_accuracy',
-    'mean_log_loss',
     'UMax',
-    'umax_update',
-    'umax_updates',
     'ImplicitSGD',
-    'implicit_update',
-    'pair_step',
-    'set_step',
-    'Block',
-    'draw_block',
-    'joint_step',
-    'row_steps',
-    'split_step',
-    'ScaledWeights',
-    'ridge_updates',
-    'scale_weights',
-    'LearningSampler',
-    'averaged',
-    'noise_of',
-    'weighted_slopes',
     'FullSoftmax',
-    'ImportanceSampled',
-    'NCE',
     'OneVsEach',
-    'noise_proba',
+    'NCE',
+    'ImportanceSampled',
+    'AveragedSolver',
+    'ValidationLoss',
+    'choose_rate',
+    'calibration_error',
+    'label_propensities',
+    'mean_log_loss',
+    'precision_at',
+    'top_k_accuracy',
 ]

@@ -64,8 +64,8 @@ class AveragedSolver:
     n_iter_no_change: int = 5
     power: float = 3.0
 
-    needs = property(
-        lambda self: self.solver.needs, doc='Abilities of a problem that the inner solver needs.'
+    requires = property(
+        lambda self: self.solver.requires, doc='What the inner solver requires of a problem.'
     )
     learning_rate = property(
         lambda self: self.solver.learning_rate, doc='That of the inner solver.'
@@ -155,7 +155,7 @@ class AveragedSolver:
             message=f'no gain on held-out rows for {self.n_iter_no_change} passes: the weights of pass {end.best_step} are the best',
         )
 
-# %% ../../nbs/engine/softmax/58_averaging.ipynb #a95cb468
+# %% ../../nbs/engine/softmax/58_averaging.ipynb #4621a21f
 @dataclass(frozen=True, eq=False)
 class ValidationLoss:
     """Exact log-loss on rows that the fit does not see.
@@ -169,7 +169,7 @@ class ValidationLoss:
     problem: Any
 
     def __call__(self, problem: Any, params: np.ndarray) -> float:  # nats per row
-        weights, counts = problem.unpack(params)[0], getattr(self.problem, 'row_weights', None)
+        weights, counts = problem.unpack(params)[0], self.problem.sample_weight
         with np.errstate(all='ignore'):
             losses = np.concatenate(
                 [log_one_plus_sum(gaps) for _, gaps, _ in margins(self.problem, weights)]

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['with_intercept', 'SoftmaxClassifier', 'calibration_error']
 
-# %% ../../nbs/engine/softmax/60_classifier.ipynb #c3e32283
+# %% ../../nbs/engine/softmax/60_classifier.ipynb #a76e26dc
 import math
 from dataclasses import replace
 from typing import Any
@@ -35,13 +35,8 @@ from extreme_opt.softmax.multilabel import (
 )
 from .rates import choose_rate, search_size
 from .umax import UMax
-from extreme_opt.softmax.weighted import (
-    WeightedFullSoftmax,
-    WeightedImportanceSampled,
-    WeightedNoiseContrast,
-    WeightedOneVsEach,
-    WeightedSum,
-)
+from .double_sum import DoubleSum
+from .rivals import FullSoftmax, ImportanceSampled, NCE, OneVsEach
 
 # %% ../../nbs/engine/softmax/60_classifier.ipynb #7e748f34
 def with_intercept(features: Any, height: float) -> Any:
@@ -108,8 +103,8 @@ def _rows_to_record(problem):
     )
     return min(problem.n_samples, max(20, int(2e7 / max(cost, 1.0))))
 
-# %% ../../nbs/engine/softmax/60_classifier.ipynb #0a7f5000
-_RIVALS = dict(ove=WeightedOneVsEach, nce=WeightedNoiseContrast, sampled=WeightedImportanceSampled)
+# %% ../../nbs/engine/softmax/60_classifier.ipynb #f9605df1
+_RIVALS = dict(ove=OneVsEach, nce=NCE, sampled=ImportanceSampled)
 _USUAL = dict(
     implicit=10.0, umax=0.3, sgd=0.01, ove=0.1, nce=10.0, sampled=10.0
 )  # rates where nothing is searched
@@ -131,7 +126,7 @@ def _has_partial_fit(model):
         )
     return True
 
-# %% ../../nbs/engine/softmax/60_classifier.ipynb #0035798c
+# %% ../../nbs/engine/softmax/60_classifier.ipynb #89fbd233
 class SoftmaxClassifier(Classifier):
     """Softmax regression over very many classes, by sampled updates that cost a few rows of
     the weights.
@@ -363,12 +358,12 @@ class SoftmaxClassifier(Classifier):
         if self.fit_intercept:
             rows = with_intercept(rows, self._height)
         settings: dict = dict(
-            ridge=self.ridge, dtype=kind, row_weights=weights, n_unpenalized=int(self._height > 0)
+            ridge=self.ridge, dtype=kind, sample_weight=weights, n_unpenalized=int(self._height > 0)
         )
         if exact:
-            return WeightedFullSoftmax(rows, labels, n_classes, **settings)
+            return FullSoftmax(rows, labels, n_classes, **settings)
         if self.solver not in _RIVALS:
-            return WeightedSum(rows, labels, n_classes, **settings)
+            return DoubleSum(rows, labels, n_classes, **settings)
         noise = {} if self.solver == 'ove' else dict(noise=self.sampler)
         return _RIVALS[self.solver](
             rows,

@@ -13,7 +13,7 @@ import numpy as np
 from ..core.run import minimize
 from .double_sum import margins, log_one_plus_sum
 
-# %% ../../nbs/engine/softmax/57_rates.ipynb #edb1091d
+# %% ../../nbs/engine/softmax/57_rates.ipynb #70a241c8
 RATES = tuple(10.0**k for k in range(-3, 4))  # the paper's grid of A
 
 
@@ -56,7 +56,7 @@ def sample_loss(problem: Any, weights: np.ndarray) -> float:
         losses = np.concatenate(
             [log_one_plus_sum(gaps) for _, gaps, _ in margins(problem, weights)]
         )
-    mean = float(np.average(losses, weights=getattr(problem, 'row_weights', None)))
+    mean = float(np.average(losses, weights=problem.sample_weight))
     return mean if math.isfinite(mean) else math.inf
 
 

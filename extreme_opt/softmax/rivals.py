@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['PAIRS', 'BINARY', 'CHOICE', 'BLIND', 'FullSoftmax', 'OneVsEach', 'noise_proba', 'NCE', 'ImportanceSampled']
 
-# %% ../../nbs/engine/softmax/50_rivals.ipynb #a0a71c35
+# %% ../../nbs/engine/softmax/50_rivals.ipynb #fcfc8faf
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import expit
 from ..core.compiled import njit
 from ..core.linalg import csr_axpy, csr_dot
+from ._kernels import dense_score
 from extreme_opt.softmax.double_sum import (
     Draw,
     SoftmaxData,
@@ -26,7 +27,7 @@ from extreme_opt.softmax.double_sum import (
     scores_at,
 )
 
-# %% ../../nbs/engine/softmax/50_rivals.ipynb #5358fe5b
+# %% ../../nbs/engine/softmax/50_rivals.ipynb #c291c8e3
 @dataclass(frozen=True, eq=False)
 class _WeightProblem(SoftmaxData):
     "A softmax problem whose parameters are the weights alone: no log-normalizers."
@@ -34,14 +35,10 @@ class _WeightProblem(SoftmaxData):
     advice: ClassVar[str] = (
         'lower the rate; UMax and ImplicitSGD on DoubleSum stay finite at any rate'
     )
-    n_unpenalized: int = field(default=0, kw_only=True)
 
     def log_loss(self, params: np.ndarray, rows: np.ndarray | None = None) -> float:
         "Mean over rows, nats, exact: `mean_log_loss`."
         return mean_log_loss(self, self.unpack(params)[0], rows)
-
-    def _ruled(self, weights):
-        return weights[:, : max(self.n_features - self.n_unpenalized, 0)]  # what the ridge pulls at
 
     def unpack(self, params: np.ndarray) -> tuple[np.ndarray]:
         "One view: weights (n_classes, n_features)."
@@ -65,17 +62,13 @@ class _WeightProblem(SoftmaxData):
         (weights,), total = self.unpack(params), 0.0
         for ids, gaps, own in margins(self, weights, rows):
             values, slopes = self._expected(gaps, own, ids)
-            total += values.sum()
+            total += self._weighted(ids, values).sum()
             if grad is not None:
-                grad += (self.features[ids].T @ slopes).T
+                grad += (self.features[ids].T @ self._weighted(ids, slopes)).T
         scale = self.n_samples / (self.n_samples if rows is None else len(rows))
-        ruled = self._ruled(weights)
         if grad is not None:
-            self._ruled(grad)[:] += self.n_samples * self.ridge * ruled
-        return float(
-            scale * total
-            + self.n_samples * self.ridge / 2 * np.einsum('kd,kd->k', ruled, ruled).sum(dtype=float)
-        )
+            self.penalized(grad)[:] += self.n_samples * self.ridge * self.penalized(weights)
+        return float(scale * total + self.ridge_penalty(weights))
 
     def loss_on(self, params: np.ndarray, rows: np.ndarray) -> float:
         "The loss, estimated from these rows alone."
@@ -94,7 +87,7 @@ class _WeightProblem(SoftmaxData):
         "(n_params,) exact gradient of `loss`."
         return self.loss_and_grad(params)[1]
 
-# %% ../../nbs/engine/softmax/50_rivals.ipynb #48bcf068
+# %% ../../nbs/engine/softmax/50_rivals.ipynb #a94c40cf
 @dataclass(frozen=True, eq=False)
 class FullSoftmax(_WeightProblem):
     """Negative log-likelihood of the softmax, all classes summed: eq. (2).
@@ -111,6 +104,8 @@ class FullSoftmax(_WeightProblem):
         >= 0, per sample.
     dtype : dtype or None, default=None
         float32 or float64 of the parameters; None: that of the features.
+    sample_weight : array-like of shape (n_samples,), default=None
+        >= 0, scaled to mean 1; None where all rows count alike.
     n_unpenalized : int, default=0
         Last columns that the ridge leaves alone: 1 for an intercept.
 
@@ -132,7 +127,7 @@ class FullSoftmax(_WeightProblem):
     def draw(  # type: ignore[override]
         self, rng: np.random.Generator, n_draws: int = 1
     ) -> np.ndarray:
-        """Draw rows with replacement.
+        """Draw rows with replacement, all alike: the batch carries their weights.
 
         Parameters
         ----------
@@ -198,18 +193,18 @@ class FullSoftmax(_WeightProblem):
         (to_weights,) = self.unpack(target)
         pull = factor * self.n_samples
         steps = [
-            (ids, self._expected(gaps, own, ids)[1])
+            (ids, self._weighted(ids, self._expected(gaps, own, ids)[1]))
             for ids, gaps, own in margins(self, weights, batch)
         ]
         if self.ridge:
-            self._ruled(to_weights)[:] += (pull * self.ridge) * self._ruled(weights)
+            self.penalized(to_weights)[:] += (pull * self.ridge) * self.penalized(weights)
         for ids, slopes in steps:
             to_weights += (pull / len(batch)) * (self.features[ids].T @ slopes).T
 
 # %% ../../nbs/engine/softmax/50_rivals.ipynb #5019ef3d
 PAIRS, BINARY, CHOICE, BLIND = range(4)  # how slopes follow from scores, for the kernel
 
-# %% ../../nbs/engine/softmax/50_rivals.ipynb #614bf749
+# %% ../../nbs/engine/softmax/50_rivals.ipynb #939dabd5
 @dataclass(frozen=True, eq=False)
 class _SampledProblem(_WeightProblem):
     "A stand-in for the softmax that looks at the label and a few drawn classes at a time."
@@ -240,7 +235,7 @@ class _SampledProblem(_WeightProblem):
         width = self.n_negatives if n_negatives is None else n_negatives
         if n_negatives is not None:
             self._check_width(n_negatives)
-        sample = rng.integers(self.n_samples, size=n_draws, dtype=np.int32)
+        sample = self.draw_rows(rng, n_draws)
         return Draw(sample, self._draw_classes(rng, self.labels[sample], width))
 
     def _draw_classes(self, rng, labels, n_negatives):
@@ -271,10 +266,9 @@ class _SampledProblem(_WeightProblem):
         weights, classes, offsets = self._prepare(params, batch)
         values = self._terms(scores_at(self, weights, batch.sample, classes) - offsets)[0]
         if self.ridge:
-            ruled = self._ruled(weights)
-            values = values + (
-                self._shrinks(batch.others.shape[1]) * np.einsum('kd,kd->k', ruled, ruled) / 2
-            )[classes].sum(1)
+            penalized = self.penalized(weights)
+            squares = np.einsum('kd,kd->k', penalized, penalized)
+            values = values + (self._shrinks(batch.others.shape[1]) * squares / 2)[classes].sum(1)
         return float(self.n_samples * values.mean())
 
     def grad_at(self, params: np.ndarray, batch: Draw) -> np.ndarray:
@@ -287,9 +281,8 @@ class _SampledProblem(_WeightProblem):
         add_rows(self, target, batch.sample, classes, pull * slopes)
         times = np.bincount(classes.ravel(), minlength=self.n_classes)[:, None]
         if self.ridge:
-            self._ruled(target)[:] += (
-                pull * times * self._shrinks(batch.others.shape[1])[:, None] * self._ruled(weights)
-            )
+            factors = pull * times * self._shrinks(batch.others.shape[1])[:, None]
+            self.penalized(target)[:] += factors * self.penalized(weights)
         return grad.astype(self.dtype, copy=False)
 
     def sgd_step_(self, params: np.ndarray, batch: Draw, rate: float) -> None:
@@ -317,7 +310,7 @@ class _SampledProblem(_WeightProblem):
         else:
             _descend_dense(weights, self.features, *rest)
 
-# %% ../../nbs/engine/softmax/50_rivals.ipynb #edff62e5
+# %% ../../nbs/engine/softmax/50_rivals.ipynb #12dcdde0
 @dataclass(frozen=True, eq=False)
 class OneVsEach(_SampledProblem):
     """One-vs-each: a sum of logistic losses, an upper bound on the softmax loss.
@@ -334,6 +327,8 @@ class OneVsEach(_SampledProblem):
         >= 0, per sample.
     dtype : dtype or None, default=None
         float32 or float64 of the parameters; None: that of the features.
+    sample_weight : array-like of shape (n_samples,), default=None
+        >= 0, scaled to mean 1; None where all rows count alike.
     n_unpenalized : int, default=0
         Last columns that the ridge leaves alone: 1 for an intercept.
     n_negatives : int or None, default=None
@@ -457,7 +452,7 @@ class _NoiseProblem(_SampledProblem):
             return share + n_negatives * q
         return share + n_negatives * q * ((share / (1 - q)).sum() - share / (1 - q))
 
-# %% ../../nbs/engine/softmax/50_rivals.ipynb #73846b67
+# %% ../../nbs/engine/softmax/50_rivals.ipynb #8a8f793e
 @dataclass(frozen=True, eq=False)
 class NCE(_NoiseProblem):
     """Noise-contrastive estimation: logistic regression of the label against m noise classes.
@@ -474,6 +469,8 @@ class NCE(_NoiseProblem):
         >= 0, per sample.
     dtype : dtype or None, default=None
         float32 or float64 of the parameters; None: that of the features.
+    sample_weight : array-like of shape (n_samples,), default=None
+        >= 0, scaled to mean 1; None where all rows count alike.
     n_unpenalized : int, default=0
         Last columns that the ridge leaves alone: 1 for an intercept.
     n_negatives : int or None, default=None
@@ -576,7 +573,7 @@ def _mean_choice(logs, labels, chances, m, distinct, one, step, values, slopes):
                 for k in range(n_classes):
                     slopes[i, k] += scale * chances[i, k] * tall[k] * math.exp(-tall[k])
 
-# %% ../../nbs/engine/softmax/50_rivals.ipynb #1bae620b
+# %% ../../nbs/engine/softmax/50_rivals.ipynb #6a35a714
 @dataclass(frozen=True, eq=False)
 class ImportanceSampled(_NoiseProblem):
     """Softmax over the label and a few drawn classes, corrected for how they were drawn.
@@ -593,6 +590,8 @@ class ImportanceSampled(_NoiseProblem):
         >= 0, per sample.
     dtype : dtype or None, default=None
         float32 or float64 of the parameters; None: that of the features.
+    sample_weight : array-like of shape (n_samples,), default=None
+        >= 0, scaled to mean 1; None where all rows count alike.
     n_unpenalized : int, default=0
         Last columns that the ridge leaves alone: 1 for an intercept.
     n_negatives : int or None, default=None
@@ -718,7 +717,7 @@ def _slopes(kind, scale, t, out):
             for j in range(m):
                 out[m] -= out[j]
 
-# %% ../../nbs/engine/softmax/50_rivals.ipynb #71af2d8b
+# %% ../../nbs/engine/softmax/50_rivals.ipynb #61ee5454
 @njit(cache=True)
 def _shrink(weights, classes, shrinks, rate, split):
     "Ridge of a batch: each class shrinks once per time it was drawn."
@@ -731,25 +730,7 @@ def _shrink(weights, classes, shrinks, rate, split):
                 weights[k, f] *= 1.0 - rate * shrinks[k] * (i - first)
             first = i
 
-
-@njit(cache=True)
-def _dot(x, w):
-    "Inner product in float64, four sums at a time."
-    n = len(x)
-    a = 0.0
-    b = 0.0
-    c = 0.0
-    d = 0.0
-    for j in range(0, n - 3, 4):
-        a += np.float64(x[j]) * np.float64(w[j])
-        b += np.float64(x[j + 1]) * np.float64(w[j + 1])
-        c += np.float64(x[j + 2]) * np.float64(w[j + 2])
-        d += np.float64(x[j + 3]) * np.float64(w[j + 3])
-    for j in range(n - n % 4, n):
-        a += np.float64(x[j]) * np.float64(w[j])
-    return (a + b) + (c + d)
-
-# %% ../../nbs/engine/softmax/50_rivals.ipynb #dd64862a
+# %% ../../nbs/engine/softmax/50_rivals.ipynb #7199a99b
 @njit(cache=True)
 def _descend_dense(
     weights, features, sample, classes, offsets, kind, scale, shrinks, split, pull, size
@@ -761,7 +742,7 @@ def _descend_dense(
         last = min(first + size, n_draws)
         for i in range(first, last):
             for j in range(width):
-                t[j] = _dot(features[sample[i]], weights[classes[i, j]]) - offsets[i, j]
+                t[j] = dense_score(features[sample[i]], weights[classes[i, j]]) - offsets[i, j]
             _slopes(kind, scale, t, slopes[i - first])
         if len(shrinks):
             _shrink(weights, classes[first:last], shrinks, pull / (last - first), split)
