@@ -24,7 +24,7 @@ PENDING: dict[str, set[str]] = {
     'ordinal': set('shares'.split()),
     'scale': set('lent row_weights'.split()),
     'similarity': set('row_weights ways'.split()),
-    'softmax': set('chances room row_weights shares'.split()),
+    'softmax': set('chances row_weights shares'.split()),
 }
 BRITISH_PENDING = {'similarity': {'catalogue'}, 'softmax': {'labelled'}}
 BRITISH = re.compile(

@@ -80,7 +80,7 @@ def test_solvers_say_what_their_methods_do():
         thing
         for part in (core, softmax)
         for thing in vars(part).values()
-        if isinstance(thing, type) and isinstance(vars(thing).get('needs'), tuple)
+        if isinstance(thing, type) and isinstance(vars(thing).get('requires'), type)
     }
     assert {core.SGD, core.LBFGS, core.GradientDescent, softmax.ImplicitSGD} <= solvers
     silent = [

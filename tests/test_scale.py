@@ -261,7 +261,8 @@ def test_columns_that_are_empty_in_a_part(tmp_path, dense, n_unpenalized):
 @pytest.mark.parametrize('solver', [SGD(0.1), UMax(0.1)], ids=lambda solver: type(solver).__name__)
 def test_what_samples_rows_is_refused(solver):
     with pytest.raises(
-        TypeError, match=f'{type(solver).__name__} needs .*which Sharded does not have'
+        TypeError,
+        match=f'{type(solver).__name__} (needs .*which Sharded does not have|solves a DoubleSum, not a Sharded)',
     ):
         minimize(Sharded(PROBLEMS['softmax'], None, 2), solver, max_iter=1)
 

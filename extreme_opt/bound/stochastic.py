@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 import scipy.linalg
 from ..core.majorize import MOST_DENSE, solve_curvature, solve_dense
+from ..core.problem import Majorizable
 from ..core.solver import State, num_samples, updates_per_step
 
 # %% ../../nbs/learn/bound/40_stochastic.ipynb #101dfc7a
@@ -277,7 +278,7 @@ class IncrementalMajorizer:
     batch_size: int = 256
     order: str = 'alternating'
     relaxation: float = 1.0
-    requires: ClassVar = SampledBound
+    requires: ClassVar = Majorizable
 
     def __post_init__(self):
         if not self.batch_size >= 1:
