@@ -24,9 +24,9 @@ PENDING: dict[str, set[str]] = {
     'ordinal': set('shares'.split()),
     'scale': set('lent row_weights'.split()),
     'similarity': set('row_weights ways'.split()),
-    'softmax': set('chances row_weights shares'.split()),
+    'softmax': {'row_weights'},
 }
-BRITISH_PENDING = {'similarity': {'catalogue'}, 'softmax': {'labelled'}}
+BRITISH_PENDING = {'similarity': {'catalogue'}}
 BRITISH = re.compile(
     r'\b\w*(?:colour|behaviour|neighbour|favour|labell|modell|catalogue|centre\b|centred|analyse'
     r'|(?:penal|minim|maxim|normal|initial|optim|regular|general|factor|summar|vector)is(?:e|ing))\w*',

@@ -7,6 +7,7 @@ import scipy.sparse
 from extreme_opt.core import minimize
 from extreme_opt.core.compiled import parallel_for
 from extreme_opt.softmax import DoubleSum, Draw, ImplicitSGD, UMax
+from extreme_opt.softmax._kernels import draw_visits
 from extreme_opt.softmax.classifier import with_intercept
 from extreme_opt.softmax.umax import umax_update, umax_updates
 
@@ -104,10 +105,36 @@ def test_visits_as_they_stand():
     problem = planted(n_samples=50)
     solver = ImplicitSGD(visits='cyclic', n_updates=30)
     seen = [
-        solver._draw(problem, np.random.default_rng(0), size, first).sample.tolist()
+        draw_visits(problem, np.random.default_rng(0), size, 1, 'cyclic', first).sample.tolist()
         for size, first in ((30, 0), (20, 30), (10, 0))
     ]
     assert seen == [list(range(30)), list(range(30, 50)), list(range(10))]
     runs = [minimize(problem, solver, max_iter=4, seed=seed).state.params for seed in (0, 0, 1)]
     np.testing.assert_array_equal(runs[0], runs[1])
     assert (runs[0] != runs[2]).any()
+
+
+@pytest.mark.parametrize('visits', ['shuffled', 'cyclic'])
+@pytest.mark.parametrize('solver', [UMax, ImplicitSGD])
+def test_both_solvers_visit_every_row_once_an_epoch(monkeypatch, solver, visits):
+    from extreme_opt.softmax import _kernels, implicit, umax
+
+    seen = []
+
+    def spy(*args):
+        seen.append(_kernels.draw_visits(*args))
+        return seen[-1]
+
+    for module in (umax, implicit):
+        monkeypatch.setattr(module, 'draw_visits', spy)
+    problem = planted(n_samples=50)
+    minimize(problem, solver(visits=visits, n_updates=25), max_epochs=2, seed=0)
+    epochs = np.concatenate([draw.sample for draw in seen[-4:]]).reshape(2, 50)
+    if visits == 'cyclic':
+        assert (np.sort(epochs, 1) == np.arange(50)).all()
+    else:
+        assert len(set(seen[-1].sample)) == 25
+    minimize(problem, solver(visits=visits), max_epochs=2, seed=0)
+    assert all(len(set(draw.sample)) == 50 for draw in seen[-2:])
+    with pytest.raises(ValueError, match='visits'):
+        solver(visits='sorted')

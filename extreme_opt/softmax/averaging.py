@@ -145,6 +145,7 @@ class AveragedSolver:
         return end if self.judge is None else self._judged(problem, end)
 
     def _judged(self, problem, end):
+        assert self.judge is not None
         value = float(self.judge(problem, end.params))
         if value < end.best_value:
             return replace(end, best=end.params, best_value=value, best_step=end.n_iter)

@@ -61,11 +61,11 @@ def pick_labels(indicator: scipy.sparse.csr_array) -> tuple[np.ndarray, np.ndarr
         np.arange(indicator.shape[0]), np.diff(indicator.indptr)
     ), indicator.indices.astype(np.int64)
 
-# %% ../../nbs/engine/softmax/62_multilabel.ipynb #192efa53
+# %% ../../nbs/engine/softmax/62_multilabel.ipynb #3bed947e
 def label_propensities(
     counts: np.ndarray, n_samples: int, a: float = 0.55, b: float = 1.5
 ) -> np.ndarray:
-    """Estimated chance that a label is tagged where it is true: eq. (2).
+    """Estimated probability that a label is tagged where it is true: eq. (2).
 
     Parameters
     ----------
