@@ -40,7 +40,7 @@ STOCHASTIC = {
     'settings',
     [
         dict(),
-        dict(solver='umax', learning_rate=0.03),
+        dict(solver='umax', learning_rate=0.03, ridge=1.0),
         dict(solver='sampled', learning_rate=1.0, n_negatives=1),
         dict(solver='lbfgs', ridge=1e-3, max_epochs=2000, tol=1e-9),
         dict(dtype='float64', n_negatives=1, average=True, class_weight='balanced'),
