@@ -143,6 +143,20 @@ def test_kept_kernels_follow_a_change_in_a_module_that_they_call(tmp_path):
 
 
 @pytest.mark.skipif(not compiled.HAVE_NUMBA, reason='numba is not there')
+def test_kept_kernels_of_a_version_whose_types_are_gone_are_compiled_again(tmp_path):
+    import pickle
+
+    folder, kept = copied(tmp_path), tmp_path / 'kept'
+    program = 'from extreme_opt.core import linalg; print(linalg.omega(1.))'
+    assert printed(folder, program, NUMBA_CACHE_DIR=str(kept))[0] == '1.0\n'
+    for index in kept.rglob('*.nbi'):
+        with open(index, 'rb') as file:
+            version = pickle.load(file)
+        index.write_bytes(pickle.dumps(version) + b'cextreme_opt.core.linalg\nGone\n.')
+    assert printed(folder, program, NUMBA_CACHE_DIR=str(kept)) == ('1.0\n', '')
+
+
+@pytest.mark.skipif(not compiled.HAVE_NUMBA, reason='numba is not there')
 def test_the_package_works_where_no_kernel_can_be_kept(tmp_path):
     folder = copied(tmp_path)
     (folder / 'extreme_opt/core/__pycache__').write_text('a file where numba wants a folder')

@@ -543,6 +543,11 @@ def stay_on_the_shelf(app, page, template, context, doctree):
                 context[side] = None
 
 
+def all_when_pages_come_or_go(app, env, added, changed, removed):
+    "The margin names every page of a shelf: when one comes or goes, all are written again."
+    return sorted(env.found_docs) if added or removed else []
+
+
 def setup(app):
     app.add_config_value('executed', '', '')
     app.add_config_value('repository_url', '', 'env')
@@ -551,6 +556,7 @@ def setup(app):
         lambda app, config: stage(Path(app.srcdir), config.executed, config.repository_url),
         priority=10,
     )
+    app.connect('env-get-outdated', all_when_pages_come_or_go)
     app.connect('doctree-read', finish_nodes)
     app.connect('html-page-context', stay_on_the_shelf)
     return dict(version='1', parallel_read_safe=True, parallel_write_safe=True)

@@ -76,6 +76,15 @@ def _keep(kernel):
     file = kernel._cache._cache_file
     ours = kernel.__module__.partition('.')[0] == 'extreme_opt'
     file._source_stamp = _sources() if ours else (file._source_stamp, _sources())
+    load = file._load_index
+
+    def load_or_compile():
+        try:
+            return load()
+        except Exception:  # numba reads types before the stamp; those of other sources may be gone
+            return {}
+
+    file._load_index = load_or_compile
 
 
 def njit(function: Callable | None = None, *, cache: bool = False, **settings: Any) -> Any:
