@@ -40,13 +40,7 @@ def kept(script, key, job):
     "What `job` told when this very code ran it before, else what it tells now; told things are JSON."
     import run
 
-    path = (
-        run.ROOT
-        / 'build'
-        / 'bench'
-        / Path(script).stem
-        / f'{run.fingerprint(Path(script))} {key}.json'
-    )
+    path = run.parts(Path(script)) / f'{key}.json'
     if path.exists():
         return json.loads(path.read_text())
     told = job()

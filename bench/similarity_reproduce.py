@@ -2,7 +2,8 @@
 
 Needs EXTREME_OPT_DATA with ml-1m, ml-100k and wikipedia-links; sets that are not there are left out. Three kinds of rows:
 
-- "curve SET": one point of a run of one of the seven methods. `seconds` is the solver's clock, `quality` has the loss, mean precision@1..5 and
+- "curve SET": one point of a run of one of the paper's seven methods, or of Newton with the preconditioner that the paper does not have ("Newton").
+  `seconds` is the processor time of the solver's steps, `quality` has the loss, mean precision@1..5 and
   recall@20 on held-out pairs (training pairs masked), and the work in units of one evaluation of the loss (a gradient is 2, a product with the
   curvature 4, a sampled step its share of tower passes times 2).
 - "lists SET": one method's measures on the same held-out pairs. Tuned methods chose among TRIALS settings on a tenth of the training pairs; `peer`
@@ -96,9 +97,9 @@ def run_for(problem, solver, start, n_rows) -> list[tuple]:
     )
     marks = list(SECONDS * np.array([0.06, 0.12, 0.25, 0.5, 1.0]))
     while marks:
-        begin = time.perf_counter()
+        begin = time.process_time()
         state = solver.step(problem, state, rng)
-        clock += time.perf_counter() - begin
+        clock += time.process_time() - begin
         if not np.isfinite(state.params).all() or not np.isfinite(
             np.float64(state.params) @ state.params
         ):
@@ -111,8 +112,8 @@ def run_for(problem, solver, start, n_rows) -> list[tuple]:
     return points if problem.loss(points[-1][1]) < 10 * problem.loss(start) else points[:1]
 
 
-def curves(title, train, test, log) -> list[dict]:
-    "Seven methods from one start, each for the same time."
+def curves(title, train, test, log, only: tuple[str, ...] = ()) -> list[dict]:
+    "Eight methods from one start, each for the same time; `only` names those to run."
     problem = AllPairs(
         train,
         n_components=16,
@@ -122,17 +123,18 @@ def curves(title, train, test, log) -> list[dict]:
         dtype=np.float32,
     )
     start, n_rows, rows = problem.init_params(0), sum(train.shape), []
-    gd = minimize(problem, GradientDescent(), start, max_seconds=SECONDS)
-    steps = gd.column('step')
-    rate = (
-        float(np.median([2.0 ** round(np.log2(max(gd.state.step_size, 1e-12)))]))
-        if len(steps) > 1
-        else 1e-6
-    )
+    rate = 1e-6
+    if not only or {'SOGram', 'Sampling'} & set(
+        only
+    ):  # they take the last step of gradient descent
+        gd = minimize(problem, GradientDescent(), start, max_seconds=SECONDS)
+        if len(gd.column('step')) > 1:
+            rate = 2.0 ** round(np.log2(max(gd.state.step_size, 1e-12)))
     plain = dict(scaling=None, learning_rate=rate, n_updates=10)
     scaled = dict(scaling='adagrad', learning_rate=0.01, n_updates=10)
     methods = {
         'Newton': GaussNewton(),
+        'Newton, as printed': GaussNewton(precondition=False),
         'GD': GradientDescent(),
         'GD-diag': GradientDescent(scaling='adagrad'),
         'SOGram': SOGram(share=0.01, **plain),
@@ -141,6 +143,8 @@ def curves(title, train, test, log) -> list[dict]:
         'Sampling-diag': BlockSGD(share=0.01, **scaled),
     }
     for name, solver in methods.items():
+        if only and name not in only:
+            continue
         points, peer = (
             run_for(problem, solver, start, n_rows),
             f'rate {rate:.1e}' if name in ('SOGram', 'Sampling') else '',
@@ -245,7 +249,7 @@ def lists(title, train, test, log) -> list[dict]:
             (f'ridge {times:g} x auto', ours(left=Linear(), right=Linear(), ridge=times * auto))
             for times in (0.5, 1.0, 2.0, 4.0)
         ],
-        'SimilarityModel, bare': [('', ours())],
+        'SimilarityModel, deep': [('', ours(left=MLP(256, 256), right=MLP(256, 256)))],
     }
     out = []
     for name, trials in methods.items():
@@ -339,11 +343,35 @@ def main(parts=('curves', 'lists', 'defaults'), names=tuple(SETS)) -> list[dict]
     return [row | common for row in rows]
 
 
-if (
-    __name__ == '__main__'
-):  # python bench/similarity_reproduce.py SET ...: print one set's rows without writing the table
+def add(method: str, names: tuple[str, ...]) -> None:
+    "Measure the curves of one method and put them in the stored table, in place of its old ones."
+    import csv
+
     import run
 
+    warnings.simplefilter('ignore')
+    common = dict(threads=1, versions=machine.versions(), date=machine.today())
+    new = [
+        row | common | dict(peak_mb=machine.peak_mb())
+        for title, (train, test) in sets(names).items()
+        for row in curves(title, train, test, print, (method,))
+    ]
+    path = run.RESULTS / 'similarity_reproduce.csv'
+    with path.open(encoding='utf-8') as file:
+        old = list(csv.DictReader(file))
+    tasks = {row['task'] for row in new}
+    kept = [row for row in old if not (row['method'] == method and row['task'] in tasks)]
+    run.write(kept + new, path)
+
+
+if (
+    __name__ == '__main__'
+):  # python bench/similarity_reproduce.py SET ...: print one set's rows without writing the table; with --add METHOD first, add the curves of one method
+    import run
+
+    if sys.argv[1:2] == ['--add']:
+        add(sys.argv[2], tuple(sys.argv[3:]) or tuple(SETS))
+        sys.exit()
     titles = sys.argv[1:] or list(SETS)
     for title in titles:
         run.write(

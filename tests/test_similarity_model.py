@@ -39,15 +39,22 @@ def fitted(planted):
 def quick(**settings):
     "A model of a few steps and no more, so that it does not warn."
     return SimilarityModel(
-        **dict(n_components=3, left=Linear(), right=Linear(), max_iter=3, tol=None) | settings
+        **dict(n_components=3, left=Linear(), right=Linear(), max_iter=3, tol=None)
+        | (dict(loss='squared') if settings.get('solver') == 'als' else {})
+        | settings
     )
+
+
+def inputs(planted, solver):
+    "Features of both sides, for solvers that can do with them."
+    return () if solver == 'als' else (planted.left_features, planted.right_features)
 
 
 @pytest.mark.parametrize('solver', SOLVERS)
 def test_every_solver_lowers_the_loss(planted, solver):
     losses = (
         quick(solver=solver, max_iter=4)
-        .fit(planted.observed, planted.left_features, planted.right_features)
+        .fit(planted.observed, *inputs(planted, solver))
         .run_.column('loss')
     )
     assert losses[-1] < losses[0] and len(losses) > 1
@@ -100,8 +107,17 @@ def test_numbers_of_a_matrix_mean_what_is_said(planted):
             np.column_stack([rows, columns]), **{name: matrix.data}
         )
         np.testing.assert_allclose(one.run_.column('loss'), two.run_.column('loss'), rtol=1e-9)
-    with pytest.raises(ValueError, match="values='weights' needs a sparse matrix"):
-        quick(values='weights').fit(pairs)
+    once, twice = (
+        quick(values='weights', loss='squared', dtype='float64').fit(np.repeat(pairs, n, axis=0))
+        for n in (1, 2)
+    )
+    by_weight = quick(loss='squared', dtype='float64').fit(
+        pairs, pair_weights=np.full(len(pairs), 2.0)
+    )
+    np.testing.assert_array_equal(twice.left_embeddings_, by_weight.left_embeddings_)
+    assert (once.left_embeddings_ != twice.left_embeddings_).any()
+    with pytest.raises(ValueError, match='values="labels" needs a value column'):
+        quick(values='labels').fit(pairs)
     with pytest.raises(ValueError, match="values='stars' is not one of"):
         quick(values='stars').fit(matrix)
 
@@ -239,6 +255,82 @@ def test_an_entity_without_features_is_named(planted):
             'left_features has 7 columns, but 8 were fitted',
         ),
         (lambda p, m: m.embed_left(features=np.full((2, 8), np.nan)), ValueError, 'nan'),
+        (lambda p, m: m.recommend([0], history=[1]), ValueError, 'ids and history are both given'),
+        (lambda p, m: m.recommend(history=[30]), ValueError, 'right id 30 at place 0 is unknown'),
+        (lambda p, m: m.recommend(history='i1'), ValueError, "history='i1' is no list"),
+        (lambda p, m: m.recommend([0], candidates=[99]), ValueError, 'right id 99 at place 0'),
+        (lambda p, m: m.recommend([0], filter_items=[-1]), ValueError, 'right id -1 at place 0'),
+        (lambda p, m: m.recommend([0], index=True), ValueError, 'call build_index first'),
+        (lambda p, m: m.evaluate(p.test_observed, unknown='no'), ValueError, "unknown='no'"),
+        (lambda p, m: m.evaluate(p.test_observed, interval=2), ValueError, 'interval=2 is not'),
+        (lambda p, m: m.evaluate([('a', 'b')]), ValueError, 'test has ids, but the fit had row'),
+        (lambda p, m: quick(validation=2.0).fit(p.observed), ValueError, 'is no share between'),
+        (
+            lambda p, m: quick(validation=0.2, checkpoint='x').fit(p.observed),
+            ValueError,
+            'validation and checkpoint do not go together',
+        ),
+        (
+            lambda p, m: quick(validation=0.2, metric='recall').fit(p.observed),
+            ValueError,
+            "measure 'recall' is not known",
+        ),
+        (
+            lambda p, m: quick().fit(p.observed, validation=p.observed[:3]),
+            ValueError,
+            'validation holds no pair of known entities',
+        ),
+        (
+            lambda p, m: quick(popularity_power=0.5, column_weights=np.ones(30)).fit(p.observed),
+            ValueError,
+            'column_weights and popularity_power are both given',
+        ),
+        (
+            lambda p, m: quick(id_features=True).fit(p.observed, np.arange(50)),
+            ValueError,
+            'left_features holds ids already',
+        ),
+        (
+            lambda p, m: quick(solver='als', loss='logistic').fit(p.observed),
+            ValueError,
+            'solver="als" needs loss="squared"',
+        ),
+        (
+            lambda p, m: quick(solver='als', left=MLP(3)).fit(p.observed),
+            ValueError,
+            'solver="als" needs linear towers',
+        ),
+        (
+            lambda p, m: quick(solver='als').fit(p.observed, p.left_features),
+            ValueError,
+            'solver="als" needs ids, without features',
+        ),
+        (
+            lambda p, m: quick(solver='als', ridge_power=1.0).fit(p.observed),
+            ValueError,
+            'solver="als" needs ridge_power=0',
+        ),
+        (lambda p, m: quick().fit(p.observed.astype(float)), ValueError, 'but ids are needed'),
+        (
+            lambda p, m: quick(columns=['user', 'item']).fit({'a': [1], 'b': [2]}),
+            ValueError,
+            "the table has no column 'user'",
+        ),
+        (
+            lambda p, m: quick().fit({'a': [1, 2], 'b': ['x', None]}),
+            ValueError,
+            "'b' has no id in row 1",
+        ),
+        (
+            lambda p, m: quick().fit({'a': ['x', 'y'], 'b': ['x', 'y']}, np.ones((2, 1))),
+            ValueError,
+            'left_features needs them, too',
+        ),
+        (
+            lambda p, m: quick().fit({'a': ['x', 'y'], 'b': ['x', 'y']}, (['x'], np.ones((1, 1)))),
+            ValueError,
+            "left_features has no row of left id 'y'",
+        ),
         (lambda p, m: m.evaluate([[0, 99]]), ValueError, 'right id 99 at place 0'),
         (
             lambda p, m: m.evaluate(sparse.csr_array((3, 3), dtype=float)),
@@ -249,11 +341,6 @@ def test_an_entity_without_features_is_named(planted):
             lambda p, m: m.evaluate(p.test_observed, ['recall']),
             ValueError,
             "measure 'recall' is not known",
-        ),
-        (
-            lambda p, m: quick().fit(np.vstack([p.observed, p.observed[:1]])),
-            ValueError,
-            'repeats pair .* with the same label',
         ),
         (
             lambda p, m: quick().fit(
@@ -549,7 +636,8 @@ def test_an_index_knows_the_biases(biased):
 @pytest.mark.parametrize('solver', SOLVERS)
 def test_threads_change_no_number_of_a_fit(planted, solver):
     one, two = (
-        quick(solver=solver, n_jobs=n).fit(planted.observed, planted.left_features) for n in (1, 2)
+        quick(solver=solver, n_jobs=n).fit(planted.observed, *inputs(planted, solver)[:1])
+        for n in (1, 2)
     )
     np.testing.assert_array_equal(one.left_embeddings_, two.left_embeddings_)
     np.testing.assert_array_equal(one.run_.column('loss'), two.run_.column('loss'))
@@ -677,7 +765,7 @@ def test_a_fit_that_stops_at_a_limit_says_so(planted, solver):
     "With the limit that was reached and settings that exist; not where no tolerance was asked for, or where it was reached."
     from sklearn.exceptions import ConvergenceWarning
 
-    arguments = planted.observed, planted.left_features, planted.right_features
+    arguments = planted.observed, *inputs(planted, solver)
     with pytest.warns(
         ConvergenceWarning,
         match=r'SimilarityModel.fit did not converge: reached max_iter=2; raise max_iter, loosen tol=1e-09',
@@ -691,7 +779,7 @@ def test_a_fit_that_stops_at_a_limit_says_so(planted, solver):
         assert 'tol' in quick(solver=solver, max_iter=200, tol=0.5).fit(*arguments).run_.message
 
 
-@pytest.mark.parametrize('solver', SOLVERS)
+@pytest.mark.parametrize('solver', [solver for solver in SOLVERS if solver != 'als'])
 def test_a_fit_that_diverges_says_so(planted, solver):
     "The loss overflows at the start, or after a step of a sampled solver; the remedy names settings that the model has."
     from sklearn.exceptions import ConvergenceWarning
@@ -710,7 +798,7 @@ def test_a_fit_that_diverges_says_so(planted, solver):
         ConvergenceWarning,
         match='SimilarityModel.fit did not converge: (loss is|params are) not finite (at|after)',
     ) as caught:
-        model.fit(planted.observed, planted.left_features, planted.right_features, labels=labels)
+        model.fit(planted.observed, *inputs(planted, solver), labels=labels)
     message = next(str(one.message) for one in caught if 'did not converge' in str(one.message))
     assert ways in message and 'learning_rate' not in message, message
 
@@ -724,4 +812,434 @@ def test_a_search_that_ends_early_says_so(planted):
     ):
         quick(solver='gd', loss='squared', left=MLP(3), right=MLP(3), tol=1e-9).fit(
             planted.observed, 1e12 * planted.left_features
+        )
+
+
+NAMES = [f'u{i:02d}' for i in range(50)], [f'i{j:02d}' for j in range(30)]
+
+
+def table_of(pairs, **more):
+    "The pairs as a table of names, with columns in another order than the rows are sorted."
+    left, right = NAMES
+    return {'user': [left[i] for i in pairs[:, 0]], 'item': [right[j] for j in pairs[:, 1]]} | more
+
+
+def test_towers_are_linear_unless_told_otherwise(planted):
+    model = SimilarityModel(3, max_iter=2, tol=None).fit(planted.observed)
+    assert SimilarityModel().left == SimilarityModel().right == 'auto'
+    assert model._towers[0]['shape']['linear'] and model.run_.state.params.size == 3 * 80
+    explicit = quick(max_iter=2).fit(planted.observed)
+    np.testing.assert_array_equal(model.left_embeddings_, explicit.left_embeddings_)
+    with pytest.raises(TypeError, match="left='deep' is no tower"):
+        quick(left='deep').fit(planted.observed)
+
+
+def tables(log):
+    "The same log in every form that is at hand."
+    pd = pytest.importorskip('pandas')
+    yield 'dict', log
+    yield 'pandas', pd.DataFrame(log)
+    yield 'categories', pd.DataFrame(log).astype({'user': 'category', 'item': 'string'})
+    yield 'pairs', list(zip(log['user'], log['item']))
+    yield 'array', np.array(list(zip(log['user'], log['item'])))
+    yield 'objects', np.array(list(zip(log['user'], log['item'])), object)
+    try:
+        import polars
+        import pyarrow
+    except ImportError:
+        return
+    yield 'polars', polars.DataFrame(log)
+    yield 'arrow', pyarrow.table(log)
+
+
+def test_tables_of_every_kind_give_the_same_model(planted):
+    log = table_of(np.vstack([planted.observed, planted.observed[:3]]))
+    known = [np.unique(planted.observed[:, side]) for side in (0, 1)]
+    dense = np.column_stack([np.searchsorted(known[s], planted.observed[:, s]) for s in (0, 1)])
+    expected = quick(dtype='float64').fit(dense)
+    for kind, table in tables(log):
+        model = quick(dtype='float64').fit(table)
+        np.testing.assert_array_equal(model.left_ids_, np.array(NAMES[0])[known[0]], err_msg=kind)
+        np.testing.assert_allclose(model.left_embeddings_, expected.left_embeddings_, rtol=1e-9)
+        ids, scores = model.recommend(['u07', 'u02'], 4)
+        rows = np.searchsorted(known[0], [7, 2])
+        places, best = expected.recommend(rows, 4)
+        np.testing.assert_array_equal(ids, np.array(NAMES[1])[known[1]][places])
+        np.testing.assert_allclose(scores, best, rtol=1e-9)
+        near = model.similar('i03', 3)[0]
+        assert near.shape == (1, 3) and set(near[0]) <= set(NAMES[1]) - {'i03'}
+        np.testing.assert_allclose(
+            model.score_pairs([('u07', ids[0, 0])]), scores[0, :1], rtol=1e-9
+        )
+        np.testing.assert_allclose(
+            model.score_pairs({'user': ['u07'], 'item': [ids[0, 0]]}), scores[0, :1], rtol=1e-9
+        )
+
+
+def test_ids_of_any_kind_come_back():
+    "Integers with gaps, tuples, mixed types, floats that are whole, dates."
+    pd = pytest.importorskip('pandas')
+    for left in (
+        [10**9, 5, 10**9, 7],
+        [('a', 1), ('b', 2), ('a', 1), ('c', 3)],
+        ['x', 4, 'x', None.__class__],
+        [2.0, 1.0, 2.0, 3.0],
+        list(pd.to_datetime(['2020-01-02', '2020-01-01', '2020-01-02', '2020-01-03'])),
+    ):
+        column = np.empty(4, object)
+        column[:] = left
+        model = quick(n_components=1).fit({'who': column, 'what': [3, 8, 8, 3]})
+        assert set(model.left_ids_.tolist()) == set(left) and len(model.left_embeddings_) == 3
+        assert model.recommend([left[0]] if not isinstance(left[0], tuple) else column[:1], 1)[
+            0
+        ].tolist() in ([[-1]], [[3]], [[8]])
+
+
+def test_gaps_in_row_numbers_are_named():
+    with pytest.warns(UserWarning, match='left ids run to 100000, but only 2 of them occur'):
+        quick().fit(np.array([[100000, 0], [5, 1]]))
+
+
+def test_columns_of_a_table(planted):
+    log = table_of(planted.observed)
+    n = len(planted.observed)
+    stars = np.linspace(1, 5, n)
+    log = {'stars': stars, 'time': np.arange(n)} | log
+    columns = dict(left='user', right='item', value='stars')
+    by_column = quick(columns=columns, values='weights', dtype='float64').fit(log)
+    by_hand = quick(dtype='float64').fit(table_of(planted.observed), pair_weights=stars)
+    np.testing.assert_array_equal(by_column.left_embeddings_, by_hand.left_embeddings_)
+    default = quick(values='weights', dtype='float64').fit(table_of(planted.observed, stars=stars))
+    np.testing.assert_array_equal(by_column.left_embeddings_, default.left_embeddings_)
+    likes = table_of(planted.observed, like=(stars > 3).astype(int))
+    one = quick(values='labels', dtype='float64').fit(likes)
+    two = quick(dtype='float64').fit(table_of(planted.observed), labels=np.where(stars > 3, 1, -1))
+    np.testing.assert_array_equal(one.left_embeddings_, two.left_embeddings_)
+
+
+def test_repeats_of_a_matrix_are_summed(planted):
+    i, j = planted.observed.T
+    once = sparse.coo_array((np.ones(len(i)), (i, j)), shape=(50, 30))
+    twice = sparse.coo_array((np.ones(2 * len(i)), (np.r_[i, i], np.r_[j, j])), shape=(50, 30))
+    one = quick(values='weights', dtype='float64').fit(once * 2)
+    for matrix in (twice, twice.tocsr(), twice.tocsc()):
+        two = quick(values='weights', dtype='float64').fit(matrix)
+        np.testing.assert_array_equal(one.left_embeddings_, two.left_embeddings_)
+
+
+def test_features_by_id(planted):
+    "In any order, as a tuple, with the ids in the index or in a column; entities without pairs have a place."
+    pd = pytest.importorskip('pandas')
+    order = np.random.default_rng(0).permutation(50)
+    names, rows = np.array(NAMES[0])[order], planted.left_features[order]
+    log = table_of(planted.observed)
+    right = NAMES[1], planted.right_features
+    models = [
+        quick(dtype='float64', solver='gd').fit(log, left, right)
+        for left in (
+            (names, rows),
+            (names, sparse.csr_array(rows)),
+            pd.DataFrame(rows, index=names),
+            pd.DataFrame(rows, columns=[f'c{i}' for i in range(8)]).assign(user=names),
+        )
+    ]
+    expected = quick(dtype='float64', solver='gd').fit(
+        planted.observed, planted.left_features, planted.right_features
+    )
+    for model in models:
+        place = {name: at for at, name in enumerate(model.left_ids_)}
+        rows_of = [place[name] for name in NAMES[0]]
+        np.testing.assert_allclose(
+            model.left_embeddings_[rows_of], expected.left_embeddings_, rtol=1e-6, atol=1e-9
+        )
+        assert len(place) == 50
+    with pytest.raises(ValueError, match='twice'):
+        quick().fit(log, (np.append(names, 'u03'), np.vstack([rows, rows[:1]])))
+
+
+def test_pairs_with_features_and_names_can_be_fitted_whole(planted):
+    model = quick(dtype='float64').fit(planted)
+    by_hand = quick(dtype='float64').fit(
+        planted.train_observed, planted.left_features, planted.right_features
+    )
+    np.testing.assert_array_equal(model.left_embeddings_, by_hand.left_embeddings_)
+    assert model.evaluate(planted)['auc'] == by_hand.evaluate(planted.test_observed)['auc']
+    graph = data.see_also(max_features=50)
+    named = quick(n_components=8, exclude_self=True).fit(graph)
+    assert named.left_ids_.tolist() == graph.left_names.tolist()
+    assert named.recommend(['numpy.argsort'], 5)[0].dtype == object
+    assert named.evaluate(graph)['n_entities'] > 100
+
+
+def test_candidates_filters_and_self(planted):
+    square = planted.observed[planted.observed[:, 0] < 30]
+    model = quick(exclude_self=True).fit(
+        sparse.csr_array((np.ones(len(square)), square.T), (30, 30))
+    )
+    scores = model.left_embeddings_ @ model.right_embeddings_.T
+    masked = np.where(model.observed_.toarray() > 0, -np.inf, scores)
+    np.fill_diagonal(masked, -np.inf)
+    keep, drop = np.array([2, 3, 5, 8, 13, 21]), np.array([5, 29])
+    allowed = np.setdiff1d(keep, drop)
+    ids, _ = model.recommend(None, 4, candidates=keep[::-1], filter_items=drop)
+    by_hand = allowed[np.argsort(-masked[:, allowed], axis=1, kind='stable')[:, :4]]
+    values = np.take_along_axis(masked, by_hand, 1)
+    np.testing.assert_array_equal(ids, np.where(values > -np.inf, by_hand, -1))
+    assert not (model.recommend(k=29, filter_items=drop)[0][..., None] == drop).any()
+    assert not (model.recommend(k=29)[0] == np.arange(30)[:, None]).any()
+    own = model.recommend(k=30, exclude_self=False, exclude_seen=False)[0]
+    assert (own == np.arange(30)[:, None]).any(axis=1).all()
+    test = planted.observed[planted.observed[:, 0] < 30][:0:-7]
+    assert model.evaluate(test, ('auc',), exclude_seen=False) != model.evaluate(
+        test, ('auc',), exclude_seen=False, exclude_self=False
+    )
+    assert (model.recommend([1], 2, candidates=[])[0] == -1).all()
+
+
+@pytest.mark.parametrize(
+    'settings',
+    [
+        dict(),
+        dict(loss='squared', impute=0.0),
+        dict(biases=True),
+        dict(penalty='all'),
+        dict(popularity_power=0.5),
+        dict(ridge_power=1.0),
+        dict(ridge_power=0.5, biases=True, popularity_power=0.3, loss='squared'),
+        dict(values='weights'),
+    ],
+    ids=str,
+)
+def test_the_history_of_a_user_gives_the_users_embedding(planted, settings):
+    "For linear towers on ids the fold-in solves the equation of the fit."
+    settings = dict(max_iter=300, tol=1e-9, dtype='float64') | settings
+    pairs = np.vstack([planted.observed, planted.observed[::3]])
+    model = quick(**settings).fit(pairs)
+    rows = sparse.csr_array((np.ones(len(pairs)), pairs.T), shape=(50, 30))
+    rows.sum_duplicates()
+    np.testing.assert_allclose(
+        model.embed_left(history=rows), model.left_embeddings_, rtol=1e-3, atol=1e-3
+    )
+    one = model.recommend(history=rows[[4]].indices.tolist(), k=5)
+    if settings.get('values') != 'weights':
+        np.testing.assert_array_equal(one[0], model.recommend([4], 5)[0])
+    several = model.recommend(history=[[1, 2], [3], []], k=3)[0]
+    assert several.shape == (3, 3) and not set(several[0]) & {1, 2}
+
+
+def test_histories_of_deep_towers_and_what_has_none(planted, fitted):
+    rows = [fitted.observed_[[i]].indices.tolist() for i in range(50)]
+    found = fitted.recommend(history=rows, k=5)[0]
+    same = np.mean([len(set(a) & set(b)) / 5 for a, b in zip(found, fitted.recommend(k=5)[0])])
+    assert same > 0.4
+    with pytest.raises(ValueError, match='history needs a constant impute'):
+        quick(impute=(np.ones((50, 1)), np.ones((30, 1)))).fit(planted.observed).recommend(
+            history=[1]
+        )
+    with pytest.raises(ValueError, match='fixed length'):
+        quick(left=MLP(4, cosine=2.0)).fit(planted.observed).recommend(history=[1])
+
+
+def test_validation_keeps_the_best_parameters():
+    pairs = data.planted_towers(50, 30, 8, 3, per_left=4, seed=2)[0].observed
+    settings = dict(n_components=8, max_iter=15, ridge=0.01, dtype='float64', tol=None)
+    model = quick(**settings, validation=0.2, n_iter_no_change=3, metric='ndcg@20').fit(pairs)
+    scores = model.validation_scores_
+    assert len(scores) == model.n_iter_ + 1 and scores.argmax() == model.best_iter_
+    assert model.n_iter_ == model.best_iter_ + 3 < 15 and 'no gain in ndcg@20' in model.run_.message
+    np.testing.assert_array_equal(scores, model.run_.column('ndcg@20'))
+    assert model.observed_.nnz == len(pairs)
+    rng = np.random.default_rng(0)
+    out = rng.random(len(pairs)) < 0.2
+    by_table = quick(**settings, n_iter_no_change=3, metric='ndcg@20').fit(
+        pairs[~out], validation=pairs[out]
+    )
+    best = by_table.best_iter_
+    again = quick(**settings | dict(max_iter=best)).fit(pairs[~out])
+    np.testing.assert_array_equal(by_table.left_embeddings_, again.left_embeddings_)
+    at_best = by_table.evaluate(pairs[out], ('ndcg@20',), unknown='ignore')['ndcg@20']
+    np.testing.assert_allclose(at_best, by_table.validation_scores_.max())
+
+
+def test_validation_by_time_takes_the_latest(planted):
+    n = len(planted.observed)
+    time = np.random.default_rng(0).permutation(n)
+    log = table_of(planted.observed, time=time)
+    from extreme_opt.similarity.interactions import read_interactions
+    from extreme_opt.similarity.model import _held_out
+
+    found = read_interactions(log)
+    out = _held_out(found, 0.2, (50, 30), 0)
+    assert 0 < out.sum() <= round(0.2 * n) and time[out].min() >= n - round(0.2 * n)
+    for column in (0, 1):
+        assert set(found.pairs[out, column]) <= set(found.pairs[~out, column])
+    model = quick(validation=0.2, max_iter=5).fit(log)
+    assert len(model.validation_scores_) == model.n_iter_ + 1
+    for solver in SOLVERS:
+        model = quick(validation=0.2, solver=solver, max_iter=40, n_iter_no_change=2).fit(log)
+        assert model.best_iter_ <= model.n_iter_
+        assert np.isfinite(model.left_embeddings_).all()
+
+
+def test_evaluate_by_entity_with_intervals(fitted, planted):
+    measures = ('recall@5', 'auc')
+    found = fitted.evaluate(planted.test_observed, measures, interval=0.9, per_entity=True)
+    each = found['per_entity']
+    for name in measures:
+        low, high = found['intervals'][name]
+        np.testing.assert_allclose(np.nanmean(each[name]), found[name])
+        assert low <= found[name] <= high and len(each[name]) == len(each['ids'])
+        spread = np.nanstd(each[name]) / np.sqrt(len(each['ids']))
+        assert 2 < (high - low) / spread < 4.6  # 3.3 for a normal mean
+    with pytest.raises(ValueError, match="left id 'new' at place 0 is unknown"):
+        named = quick().fit(table_of(planted.train_observed))
+        named.evaluate([('new', 'i00')])
+    log = table_of(planted.test_observed)
+    log['user'][0] = 'new'
+    with pytest.raises(ValueError, match="left id 'new' at place 0 is unknown"):
+        named.evaluate(log)
+    assert named.evaluate(log, unknown='ignore')['n_entities'] > 10
+
+
+def test_grid_search_over_a_table(planted):
+    pd = pytest.importorskip('pandas')
+    from sklearn.model_selection import GridSearchCV, KFold
+
+    folds = KFold(2, shuffle=True, random_state=0)
+    for X in (pd.DataFrame(table_of(planted.observed)), planted.observed):
+        search = GridSearchCV(quick(metric='auc'), {'ridge': [0.1, 100.0]}, cv=folds).fit(X)
+        assert np.isfinite(search.cv_results_['mean_test_score']).all()
+        assert 0 < search.best_score_ < 1 and search.best_estimator_.recommend(k=2)[0].shape[1] == 2
+    features = (NAMES[0], planted.left_features), (NAMES[1], planted.right_features)
+    search = GridSearchCV(quick(metric='auc', id_features=True), {'ridge': [0.1, 10.0]}, cv=folds)
+    search.fit(pd.DataFrame(table_of(planted.observed)), left_features=features[0])
+    assert np.isfinite(search.best_score_)
+
+
+def test_ids_and_features_together(planted):
+    "An identity block by hand gives the same; a new entity has its features only; growth keeps both."
+    settings = dict(dtype='float64', max_iter=4)
+    features = planted.left_features
+    model = quick(**settings, id_features=True).fit(planted.observed, features)
+    by_hand = quick(**settings).fit(planted.observed, np.hstack([features, np.eye(50)]))
+    np.testing.assert_allclose(
+        model.left_embeddings_, by_hand.left_embeddings_, rtol=1e-6, atol=1e-9
+    )
+    own = model.run_.state.params[: 58 * 3].reshape(58, 3)
+    np.testing.assert_allclose(
+        model.embed_left(features=features) + own[8:], model.left_embeddings_, rtol=1e-9, atol=1e-12
+    )
+    assert model.n_features_in_ == 8
+    with pytest.raises(ValueError, match='left_features has 7 columns, but 8 were fitted'):
+        model.embed_left(features=features[:, :7])
+    grown = model.set_params(warm_start=True, max_iter=0)
+    before = grown.left_embeddings_
+    more = np.vstack([features, features[:2]])
+    grown.fit(np.vstack([planted.observed, [[51, 3]]]), more)
+    np.testing.assert_allclose(grown.left_embeddings_[:50], before, rtol=1e-9)
+    assert grown.left_embeddings_.shape == (52, 3)
+    with pytest.raises(ValueError, match='over columns and ids and this one has .* over columns'):
+        grown.set_params(id_features=False).fit(planted.observed, features)
+
+
+def test_the_ridge_of_an_entity_grows_with_its_pairs(planted):
+    "Scaled parameters are a ridge per entity: the gradient of the loss in an embedding is -lambda f p."
+    model = quick(ridge_power=1.0, ridge=0.3, max_iter=300, tol=1e-10, dtype='float64').fit(
+        planted.observed
+    )
+    counts = [np.bincount(planted.observed[:, s], minlength=n) for s, n in ((0, 50), (1, 30))]
+    f = [each + each.mean() for each in counts]
+    norm = np.concatenate(f).mean()
+    P, Q = model.left_embeddings_, model.right_embeddings_
+    seen, omega = model.observed_.toarray() > 0, model.unobserved_weight_
+    S = P @ Q.T
+    slope = np.where(seen, -1 / (1 + np.exp(S)), omega * (S + 1))
+    np.testing.assert_allclose(slope @ Q, -0.3 * (f[0] / norm)[:, None] * P, atol=2e-5)
+    np.testing.assert_allclose(slope.T @ P, -0.3 * (f[1] / norm)[:, None] * Q, atol=2e-5)
+
+
+def test_popularity_weights_the_unobserved(planted):
+    counts = np.bincount(planted.observed[:, 1], minlength=30) + 1.0
+    weights = counts**0.5 / (counts**0.5).mean()
+    one = quick(popularity_power=0.5, dtype='float64').fit(planted.observed)
+    two = quick(column_weights=weights, dtype='float64').fit(planted.observed)
+    np.testing.assert_allclose(one.left_embeddings_, two.left_embeddings_, rtol=1e-9)
+
+
+@pytest.mark.parametrize('settings', [dict(), dict(ridge_power=1.0), dict(left=MLP(4))], ids=str)
+def test_a_table_grows_through_warm_start(planted, settings):
+    "Old ids keep their rows and embeddings, whatever the order of the new table."
+    old = planted.observed[(planted.observed[:, 0] % 5 > 0) & (planted.observed[:, 1] % 4 > 0)]
+    model = quick(warm_start=True, max_iter=5, dtype='float64', **settings).fit(table_of(old))
+    ids, P = model.left_ids_.copy(), model.left_embeddings_.copy()
+    rng = np.random.default_rng(0)
+    model.set_params(max_iter=0).fit(
+        table_of(planted.observed[rng.permutation(len(planted.observed))])
+    )
+    np.testing.assert_array_equal(model.left_ids_[: len(ids)], ids)
+    np.testing.assert_allclose(model.left_embeddings_[: len(ids)], P, rtol=1e-9)
+    assert len(model.left_ids_) == len(np.unique(planted.observed[:, 0])) > len(ids)
+    assert model.set_params(max_iter=3).fit(table_of(old)).left_ids_.size > len(ids)
+    assert 'u05' in model.left_ids_ and np.isfinite(model.recommend(['u05'], 3)[1]).all()
+    with pytest.raises(ValueError, match='the last fit had ids and this one has row numbers'):
+        model.fit(sparse.csr_array(np.eye(50, 30)))
+    with pytest.raises(ValueError, match='the last fit had row numbers and this one has ids'):
+        quick(warm_start=True).fit(planted.observed).fit(table_of(old))
+
+
+def test_an_index_is_saved_with_the_model(planted, tmp_path):
+    pytest.importorskip('faiss', reason="needs the extra `ann`: pip install 'extreme_opt[ann]'")
+    model = quick(biases=True).fit(table_of(planted.observed))
+    model.build_index(n_links=8, effort=77)
+    model.save(tmp_path / 'model.npz')
+    for again in (SimilarityModel.load(tmp_path / 'model.npz'), pickle.loads(pickle.dumps(model))):
+        assert again.index_.graph.hnsw.efSearch == 77
+        for settings in (dict(), dict(filter_items=['i03', 'i04'])):
+            one, two = (
+                each.recommend(['u02', 'u07'], 4, index=True, **settings) for each in (again, model)
+            )
+            np.testing.assert_array_equal(one[0], two[0])
+            np.testing.assert_array_equal(one[1], two[1])
+        assert not {'i03', 'i04'} & set(one[0].ravel())
+    with pytest.raises(ValueError, match='index and candidates are both given'):
+        model.recommend(['u02'], index=True, candidates=['i01'])
+    assert model.fit(table_of(planted.observed)).index_ is None
+
+
+def test_named_models_are_saved(planted, tmp_path):
+    for log in (
+        table_of(planted.observed),
+        {'user': planted.observed[:, 0] * 7, 'item': planted.observed[:, 1] * 3},
+        {'user': [(int(i), 'x') for i in planted.observed[:, 0]], 'item': planted.observed[:, 1]},
+    ):
+        log = {name: list(values) for name, values in log.items()}
+        if isinstance(log['user'][0], tuple):
+            column = np.empty(len(log['user']), object)
+            column[:] = log['user']
+            log['user'] = column
+        model = quick().fit(log)
+        model.recommend(k=2)
+        model.save(tmp_path / 'model.npz')
+        again = SimilarityModel.load(tmp_path / 'model.npz')
+        assert again.left_ids_.tolist() == model.left_ids_.tolist()
+        np.testing.assert_array_equal(again.recommend(k=3)[0], model.recommend(k=3)[0])
+        np.testing.assert_array_equal(
+            again.recommend(history=[model.right_ids_[0]], k=3)[1],
+            model.recommend(history=[model.right_ids_[0]], k=3)[1],
+        )
+
+
+def test_alternating_least_squares_reaches_what_newton_reaches(planted):
+    for settings in (dict(), dict(biases=True), dict(popularity_power=0.5, penalty='all')):
+        settings = dict(loss='squared', impute=0.0, dtype='float64') | settings
+        newton, als = (
+            quick(solver=solver, max_iter=n, tol=1e-9, **settings).fit(planted.observed)
+            for solver, n in (('newton', 300), ('als', 3000))
+        )
+        np.testing.assert_allclose(
+            als.run_.column('loss')[-1], newton.run_.column('loss')[-1], rtol=0.01
+        )
+        rows = [als.observed_[[i]].indices.tolist() for i in range(50)]
+        np.testing.assert_allclose(
+            als.embed_left(history=rows), als.left_embeddings_, rtol=1e-3, atol=1e-3
         )

@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from extreme_opt.similarity.als import ALS
+from extreme_opt.similarity.catalog_softmax import CatalogSoftmax
 from extreme_opt.similarity.index import ANNIndex, build_index, ann_top_k
 from extreme_opt.similarity.problem import AllPairs
 from extreme_opt.similarity.ranking import (
@@ -35,6 +37,8 @@ __all__ = [
     'build_index',
     'ann_top_k',
     'AllPairs',
+    'ALS',
+    'CatalogSoftmax',
     'item_neighbors',
     'popularity',
     'rank_measures',

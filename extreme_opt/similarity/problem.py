@@ -428,7 +428,7 @@ class AllPairs:
         )
 
     def init_params(self, seed: int = 0) -> np.ndarray:
-        """Draw parameters whose scores are of size one.
+        """Draw parameters; scores are of size one for linear towers, smaller with hidden layers.
 
         Parameters
         ----------
@@ -695,10 +695,7 @@ def _evaluated(problem, params, to_left=None, to_right=None):
     # a copy: the caller may change its own
     params = np.array(params, problem.dtype)
     terms = problem.terms
-    n_kept = sum(
-        tower.n_rows * (sum(tower.shape.hidden) + (tower.n_components if tower.shape.cosine else 0))
-        for tower in problem.towers
-    )
+    n_kept = sum(tower.n_rows * sum(tower.kept_widths) for tower in problem.towers)
     keeps: tuple[Any, Any] = (
         ([], []) if n_kept * problem.dtype.itemsize <= problem.keep_mb * 2**20 else (None, None)
     )

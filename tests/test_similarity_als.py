@@ -1,0 +1,187 @@
+"Alternating least squares: exact half steps, the same minimum as a general minimizer, and what is refused."
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.optimize
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from extreme_opt.core import minimize
+from extreme_opt.similarity import ALS, MLP, AllPairs, Linear
+from extreme_opt.similarity.als import _solve_, _solve_rows, solve_side_
+
+
+def made(m=9, n=7, share=0.4, seed=0, **options):
+    "A small problem with every option in use."
+    rng = np.random.default_rng(seed)
+    places = np.argwhere(rng.random((m, n)) < share)
+    usual = dict(
+        n_components=3,
+        left=Linear(),
+        right=Linear(),
+        kind='squared',
+        labels=rng.normal(size=len(places)),
+        pair_weights=3 * rng.random(len(places)),
+        row_weights=rng.random(m),
+        column_weights=rng.random(n),
+        impute=(rng.normal(size=(m, 2)), rng.normal(size=(n, 2))),
+        unobserved_weight=0.4,
+        ridge=0.1,
+        n_left=m,
+        n_right=n,
+    )
+    return AllPairs(places, **(usual | options))
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    m=st.integers(1, 9),
+    n=st.integers(1, 9),
+    k=st.integers(1, 9),
+    share=st.sampled_from([0.0, 0.1, 0.5, 2.0]),
+    seed=st.integers(0, 99),
+    penalty=st.sampled_from(['unobserved', 'all']),
+    weight=st.sampled_from([0.0, 0.3, 2.0, 'auto']),
+    ridge=st.sampled_from([0.0, 0.1, 3.0]),
+    biases=st.booleans(),
+    ids=st.booleans(),
+)
+def test_half_steps_are_exact(m, n, k, share, seed, penalty, weight, ridge, biases, ids):
+    "The gradient along the side that was solved for vanishes, and the loss has not risen."
+    options = dict(penalty=penalty, unobserved_weight=weight, ridge=ridge, biases=biases)
+    if ids:
+        options['left_features'] = np.random.default_rng(seed).integers(0, 4, m)
+    problem = made(m, n, share, seed, n_components=k, **options)
+    params = problem.init_params(seed)
+    for side in (0, 1, 0):
+        before = problem.loss(params)
+        solve_side_(problem, params, side)
+        if ridge:  # without one the system may be singular to rounding
+            assert np.abs(problem.split(problem.grad(params))[side]).max() < 1e-8
+        assert problem.loss(params) <= before + 1e-9 * (1 + abs(before))
+
+
+@pytest.mark.parametrize('options', [{}, dict(biases=True), dict(impute=0.0, penalty='all')])
+def test_same_minimum_as_scipy(options):
+    problem = made(5, 4, n_components=2, ridge=0.5, **options)
+    run = minimize(problem, ALS(), max_iter=3000, tol=1e-14, record_every=50)
+    found = min(
+        scipy.optimize.minimize(
+            problem.loss, problem.init_params(seed), jac=problem.grad, method='BFGS', tol=1e-9
+        ).fun
+        for seed in range(5)
+    )
+    ours = min(
+        minimize(problem, ALS(), problem.init_params(seed), max_iter=500).history[-1]['loss']
+        for seed in range(5)
+    )
+    assert abs(ours - found) < 1e-6 * found
+    assert np.abs(problem.grad(run.state.params)).max() < 1e-5
+
+
+def test_threads_and_types():
+    "Bit by bit the same for any number of threads; float32 is close to float64."
+    rng = np.random.default_rng(0)
+    places = np.argwhere(rng.random((3000, 60)) < 0.3)
+    places = places[places[:, 0] > 100]  # rows without pairs too
+    usual = dict(
+        n_components=20, left=Linear(), right=Linear(), kind='squared', impute=0.0, ridge=5.0,
+        n_left=3000, n_right=60,
+    )  # fmt: skip
+    one = AllPairs(places, **usual)
+    start = one.init_params(0)
+    ends = [
+        minimize(AllPairs(places, n_jobs=n, **usual), ALS(), start, max_iter=2) for n in (1, 2, 3)
+    ]
+    assert np.array_equal(ends[0].state.params, ends[1].state.params)
+    assert np.array_equal(ends[0].state.params, ends[2].state.params)
+    single = minimize(AllPairs(places, dtype=np.float32, **usual), ALS(), start, max_iter=2)
+    assert single.state.params.dtype == np.float32
+    np.testing.assert_allclose(single.state.params, ends[0].state.params, rtol=1e-3, atol=1e-4)
+
+
+def test_kernels_uncompiled():
+    "The kernels as plain Python do the same."
+    rng = np.random.default_rng(0)
+    problem = made(biases=True)
+    start, ends = problem.init_params(0), []
+    from extreme_opt.similarity import als
+
+    compiled = als._solve_rows, als._solve_
+    for kernels in (compiled, (_solve_rows.py_func, _solve_.py_func)):
+        params = start.copy()
+        als._solve_rows, als._solve_ = kernels
+        try:
+            solve_side_(problem, params, 0)
+            solve_side_(problem, params, 1)
+        finally:
+            als._solve_rows, als._solve_ = compiled
+        ends.append(params)
+    np.testing.assert_allclose(*ends, rtol=1e-10, atol=1e-12)
+    assert rng is not None
+
+
+def test_numba_off():
+    "Without numba at all the numbers agree."
+    code = (
+        'import numpy as np; from extreme_opt.core import minimize;'
+        'from extreme_opt.similarity import ALS, AllPairs, Linear;'
+        'p = np.argwhere(np.random.default_rng(0).random((12, 9)) < .4);'
+        'q = AllPairs(p, n_components=3, left=Linear(), right=Linear(), kind="squared", ridge=.3);'
+        'print(repr(minimize(q, ALS(), max_iter=5).history[-1]["loss"]))'
+    )
+    told = [
+        float(
+            subprocess.run(
+                [sys.executable, '-c', code],
+                env={**os.environ, 'NUMBA_DISABLE_JIT': off},
+                capture_output=True,
+                text=True,
+                check=True,
+            ).stdout
+        )
+        for off in ('0', '1')
+    ]
+    assert abs(told[0] - told[1]) < 1e-10 * abs(told[0])
+
+
+@pytest.mark.parametrize(
+    'options, words',
+    [
+        (dict(kind='logistic', labels=None), 'squared loss only'),
+        (dict(left=MLP(4)), 'left=MLP(4)'),
+        (dict(right=Linear(bias=True)), 'biases=True'),
+        (dict(right=Linear(cosine=1.0)), 'linear towers'),
+        (dict(right_features=np.ones((7, 3))), 'right_features has 3 columns'),
+    ],
+)
+def test_refused(options, words):
+    with pytest.raises(ValueError) as error:
+        minimize(made(**options), ALS(), max_iter=1)
+    assert words in str(error.value)
+
+
+def test_same_objective_as_implicit():
+    "Where the other library is installed: its exact solver ends at our objective, from its own start."
+    als = pytest.importorskip('implicit.als')
+    from scipy import sparse
+
+    rng = np.random.default_rng(0)
+    matrix = sparse.csr_matrix((rng.random((60, 40)) < 0.2).astype(np.float32))
+    peer = als.AlternatingLeastSquares(
+        factors=4, regularization=2.0, alpha=3.0, iterations=200, use_cg=False, use_native=True,
+        dtype=np.float64, num_threads=1, random_state=0,
+    )  # fmt: skip
+    peer.fit(matrix, show_progress=False)
+    problem = AllPairs(
+        np.column_stack(matrix.nonzero()), n_components=4, left=Linear(), right=Linear(),
+        kind='squared', labels=None, pair_weights=np.full(matrix.nnz, 3.0), impute=0.0,
+        unobserved_weight=1.0, ridge=2.0, n_left=60, n_right=40,
+    )  # fmt: skip
+    theirs = np.concatenate([np.asarray(peer.user_factors), np.asarray(peer.item_factors)]).ravel()
+    ours = minimize(problem, ALS(), theirs, max_iter=200)
+    assert problem.loss(theirs) <= 1.01 * ours.history[-1]['loss']

@@ -1,0 +1,73 @@
+"Towers with each activation: gradient and Gauss-Newton product against differences, kernels as plain Python, types."
+
+import numpy as np
+import pytest
+
+from extreme_opt.core import GradientDescent, minimize
+from extreme_opt.core.checks import check_gradient
+from extreme_opt.similarity import MLP, AllPairs
+from extreme_opt.similarity import towers as module
+from extreme_opt.similarity.towers import ACTIVATIONS
+
+
+def made(activation, **options):
+    rng = np.random.default_rng(0)
+    shape = MLP(5, 4, activation=activation)
+    usual = dict(n_components=3, left=shape, right=shape, n_left=7, n_right=6, ridge=0.1)
+    return AllPairs(np.argwhere(rng.random((7, 6)) < 0.4), **(usual | options))
+
+
+@pytest.mark.parametrize('activation', ACTIVATIONS)
+@pytest.mark.parametrize('keep_mb', [0.0, 1024.0])
+@pytest.mark.parametrize('cosine', [None, 2.0])
+def test_gradient_and_product(activation, keep_mb, cosine):
+    shape = MLP(5, 4, activation=activation, cosine=cosine)
+    problem = made(activation, left=shape, keep_mb=keep_mb, kind='squared', unobserved_weight=1.0)
+    params = problem.init_params(1) + 0.05
+    check_gradient(problem, params)
+
+    def scores(params):
+        return (problem.embed(0, params) @ problem.embed(1, params).T).ravel()
+
+    # squared loss with weight 1 everywhere: G = J'J + ridge
+    eye = 1e-6 * np.eye(len(params))
+    J = np.array([(scores(params + e) - scores(params - e)) / 2e-6 for e in eye]).T
+    d = np.random.default_rng(2).normal(size=len(params))
+    np.testing.assert_allclose(
+        problem.ggn_vp(params, d), J.T @ (J @ d) + 0.1 * d, rtol=1e-5, atol=1e-6
+    )
+
+
+@pytest.mark.parametrize('activation', ACTIVATIONS)
+def test_kernels_uncompiled(activation, monkeypatch):
+    problem = made(activation)
+    params = problem.init_params(1)
+    found = problem.loss_and_grad(params), problem.ggn_vp(params, params)
+    for name in (
+        'add_bias_elu', 'times_slope', '_tangent_inputs',
+        '_add_bias_act', '_times_slope_act', '_tangent_inputs_act',
+    ):  # fmt: skip
+        monkeypatch.setattr(module, name, getattr(module, name).py_func)
+    again = made(activation)
+    (loss, grad), product = again.loss_and_grad(params), again.ggn_vp(params, params)
+    np.testing.assert_allclose(loss, found[0][0], rtol=1e-12)
+    np.testing.assert_allclose(grad, found[0][1], rtol=1e-10, atol=1e-13)
+    np.testing.assert_allclose(product, found[1], rtol=1e-10, atol=1e-13)
+
+
+@pytest.mark.parametrize('activation', ACTIVATIONS)
+def test_single_precision_and_a_fit(activation):
+    problem = made(activation, dtype=np.float32)
+    params = problem.init_params(0)
+    grad = problem.grad(params)
+    assert grad.dtype == np.float32
+    np.testing.assert_allclose(
+        grad, made(activation).grad(params.astype(float)), rtol=1e-3, atol=1e-4
+    )
+    run = minimize(problem, GradientDescent(), max_iter=20)
+    assert run.history[-1]['loss'] < run.history[0]['loss']
+
+
+def test_unknown():
+    with pytest.raises(ValueError, match="'gelu'"):
+        MLP(3, activation='sine')
