@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from extreme_opt.ordinal.ask import select_queries
+from extreme_opt.ordinal.plain.which_question import select_queries
 from extreme_opt.ordinal.comparisons import (
     contradictions,
     drop_degenerate,
@@ -10,8 +10,15 @@ from extreme_opt.ordinal.comparisons import (
     triplet_error,
     flip_labels,
 )
+from extreme_opt.ordinal.formats import (
+    responses_from_triplets,
+    triplets_from_choice,
+    triplets_from_odd_one_out,
+    triplets_from_ranking,
+    triplets_from_responses,
+)
 from extreme_opt.ordinal.gram import GramComparisons, ProjectedGradient
-from extreme_opt.ordinal.losses import CKL, SOE, STE, TSTE, Hinge
+from extreme_opt.ordinal.losses import CKL, SOE, STE, TSTE, CallableLoss, Hinge
 from extreme_opt.ordinal.problem import Comparisons
 from extreme_opt.ordinal.views import ViewComparisons
 
@@ -35,11 +42,17 @@ __all__ = [
     'merge_comparisons',
     'triplet_error',
     'flip_labels',
+    'responses_from_triplets',
+    'triplets_from_choice',
+    'triplets_from_odd_one_out',
+    'triplets_from_ranking',
+    'triplets_from_responses',
     'CKL',
     'SOE',
     'STE',
     'TSTE',
     'Hinge',
+    'CallableLoss',
     'Comparisons',
     'GramComparisons',
     'ProjectedGradient',

@@ -5,15 +5,17 @@
 # %% auto #0
 __all__ = ['procrustes', 'KernelMap', 'OrdinalEmbedding', 'choose_components']
 
-# %% ../../nbs/engine/ordinal/60_embedding.ipynb #33a89ed5
+# %% ../../nbs/engine/ordinal/60_embedding.ipynb #4a2e6843
 import numbers
 import warnings
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 import numpy as np
 import scipy.linalg
 import scipy.sparse
 from sklearn.utils.validation import check_is_fitted
-from ..core.descent import LBFGS, SGD, GradientDescent
+from ..core.descent import LBFGS, SGD, GradientDescent, LBFGSState
 from extreme_opt.core.estimator import (
     NOT_FITTED,
     Estimator,
@@ -34,8 +36,9 @@ from extreme_opt.ordinal.comparisons import (
     plain_ids,
     triplet_error,
 )
+from .formats import triplets_from_responses
 from .gram import GramComparisons, ProjectedGradient
-from .losses import LOSSES, PairLoss
+from .losses import LOSSES, CallableLoss, PairLoss
 from .problem import Comparisons
 
 # %% ../../nbs/engine/ordinal/60_embedding.ipynb #740eccc6
@@ -153,8 +156,10 @@ def _squares(rows):
         else (rows * rows).sum(1)
     )
 
-# %% ../../nbs/engine/ordinal/60_embedding.ipynb #74d69a0d
+# %% ../../nbs/engine/ordinal/60_embedding.ipynb #bfa9135c
 _GRADIENT_FRACTION = 0.1  # of the norm at a random start, below which a gradient is small
+_MOST_LBFGS = 5_000_000  # comparisons up to which solver="auto" is L-BFGS
+_N_SETTLED = 10  # steps over which the loss has to stand still
 
 
 def _count_groups(rows, n_objects):
@@ -166,6 +171,25 @@ def _count_groups(rows, n_objects):
         (np.ones(len(one), bool), (one, other)), shape=(n_objects, n_objects)
     )
     return connected_components(links, directed=False, return_labels=False)
+
+
+def _start_norm(problem, seed):
+    "Norm of the gradient at a random start."
+    return float(np.linalg.norm(problem.grad(problem.init_params([seed, 0]))))
+
+
+def _linked(rows, n_known):
+    "Rows of each group of new objects that comparisons link, one array per group."
+    from scipy.sparse.csgraph import connected_components
+
+    size = int(rows.max()) + 1
+    one = np.repeat(np.where(rows >= n_known, rows, -1).max(1), rows.shape[1])
+    both = rows.ravel() >= n_known
+    links = scipy.sparse.coo_array(
+        (np.ones(both.sum(), bool), (one[both], rows.ravel()[both])), shape=(size, size)
+    )
+    group = connected_components(links, directed=False)[1][rows.max(1)]
+    return [np.flatnonzero(group == which) for which in np.unique(group)]
 
 
 def _principal_axes(points, asked):
@@ -180,7 +204,96 @@ def _principal_axes(points, asked):
     )
     return out
 
-# %% ../../nbs/engine/ordinal/60_embedding.ipynb #041dad86
+# %% ../../nbs/engine/ordinal/60_embedding.ipynb #2dddd086
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _SettledState(LBFGSState):
+    """State of L-BFGS with the last losses.
+
+    Parameters
+    ----------
+    recent : ndarray of shape (n_kept,) or None, default=None
+        Losses of the last steps, oldest first.
+    """
+
+    recent: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class _SettledLBFGS(LBFGS):
+    """L-BFGS that also ends when the loss stands still, as it does at the kink of a hinge.
+
+    Parameters
+    ----------
+    memory : int, default=10
+        Steps remembered.
+    max_tries : int, default=20
+        Trial steps per search.
+    loss_tol : float, default=1e-4
+        Stop when the loss fell by at most this fraction over the last steps.
+    """
+
+    loss_tol: float = 1e-4
+
+    def init(self, problem, params):
+        "The first state."
+        return _SettledState(params=params.copy())
+
+    def step(self, problem, state, rng):
+        "One step of L-BFGS, and a look at the last losses."
+        new = super().step(problem, state, rng)
+        recent = np.append(() if state.recent is None else state.recent, new.loss)
+        still = len(recent) > _N_SETTLED and recent[0] - recent[-1] <= self.loss_tol * abs(
+            recent[-1]
+        )
+        object.__setattr__(new, 'recent', recent[-_N_SETTLED:])
+        if still and not new.message:
+            object.__setattr__(
+                new,
+                'message',
+                f'loss changed by at most tol={self.loss_tol:g} over {_N_SETTLED} steps',
+            )
+        return new
+
+
+class _NewRows:
+    """Loss of comparisons as a function of some rows of a map; the others stay.
+
+    Parameters
+    ----------
+    problem : Comparisons
+        Comparisons among fixed objects, which come first, and new ones.
+    fixed : ndarray of shape (n_fixed, n_components)
+        Coordinates of the fixed objects.
+    ridge : float
+        Weight of half the mean squared length of the new rows.
+    """
+
+    def __init__(self, problem, fixed, ridge):
+        self.problem, self.fixed, self.ridge = problem, fixed, ridge
+        self.n_terms, self.dtype = problem.n_terms, problem.dtype
+        self.n_new = problem.n_objects - len(fixed)
+
+    def unpack(self, params):
+        return params.reshape(self.n_new, -1)
+
+    def init_params(self, seed=0):
+        size = (self.n_new, self.fixed.shape[1])
+        spread = np.sqrt((self.fixed**2).mean()) or 1.0
+        return spread * stream(seed, 'place').normal(size=size).ravel()
+
+    def loss_and_grad(self, params):
+        points = np.concatenate([self.fixed.ravel(), params])
+        loss, grad = self.problem.loss_and_grad(points)
+        share = self.ridge / self.n_new
+        return (loss + share / 2 * float(params @ params), grad[self.fixed.size :] + share * params)
+
+    def loss(self, params):
+        return self.loss_and_grad(params)[0]
+
+    def grad(self, params):
+        return self.loss_and_grad(params)[1]
+
+# %% ../../nbs/engine/ordinal/60_embedding.ipynb #9ce1d44b
 class OrdinalEmbedding(Estimator):
     """Embedding of objects from comparisons of the form "i is nearer to j than to k".
 
@@ -188,10 +301,12 @@ class OrdinalEmbedding(Estimator):
     ----------
     n_components : int, default=2
         Dimension of the embedding.
-    loss : {'ste', 'tste', 'ckl', 'gnmds', 'soe'} or PairLoss, default='ste'
-        Loss of one comparison, by name or as an object such as `TSTE(alpha=5)`.
-    solver : {'svrg', 'gd', 'sgd', 'lbfgs', 'gram'}, default='svrg'
-        Optimizer. "gram" is projected gradient descent over the Gram matrix.
+    loss : {'ste', 'tste', 'ckl', 'gnmds', 'soe'}, PairLoss or callable, default='ste'
+        Loss of one comparison, by name, as an object such as `TSTE(alpha=5)`, or as a function
+        of the arrays near and far that returns the loss and its two derivatives.
+    solver : {'auto', 'lbfgs', 'svrg', 'gd', 'sgd', 'gram'}, default='auto'
+        Optimizer; "auto" is "lbfgs" up to five million comparisons and "svrg" beyond. "gram" is
+        projected gradient descent over the Gram matrix.
     step_rule : {'sbb', 'bb', 'fixed', 'damped'}, default='sbb'
         Step size rule of "svrg"; "sbb" is the stabilized Barzilai-Borwein step.
     stabilizer : float or 'auto', default='auto'
@@ -201,7 +316,7 @@ class OrdinalEmbedding(Estimator):
     learning_rate : float or None, default=None
         Step size of "sgd" and "fixed", and first step of "bb"; None takes 1 / smoothness for
         "sgd" and "fixed".
-    n_init : int, default=1
+    n_init : int, default=4
         Number of random starts, of which the run with the lowest loss is kept.
     ridge : float, default=0.0
         Weight, from 0 up, of half the mean squared length of the rows.
@@ -218,14 +333,16 @@ class OrdinalEmbedding(Estimator):
         Type of the embedding.
     max_iter : int or None, default=None
         Most solver steps; one step of "svrg" is one epoch with its full gradient.
-    max_epochs : float or None, default=50
+    max_epochs : float or None, default=500
         Most passes over the comparisons, counted in gradients; a step of "svrg" takes three.
     max_seconds : float or None, default=None
         Time limit.
-    tol : float or None, default=None
-        Stop when the gradient norm falls below `tol` times its value at the start.
+    tol : float or None, default=1e-4
+        Stop when the gradient norm is at most `tol` times its value at a random start. "lbfgs"
+        also stops when ten steps change the loss by at most this fraction, "sgd" when one pass
+        does.
     warm_start : bool, default=False
-        Whether `fit` starts from the embedding of the last fit.
+        Whether `fit` starts from the embedding of the last fit, in place of random starts.
     verbose : bool, default=False
         Whether to show a progress bar.
     random_state : int, Generator, RandomState or None, default=0
@@ -233,7 +350,8 @@ class OrdinalEmbedding(Estimator):
     n_jobs : int, default=1
         Number of threads.
     checkpoint : path-like or None, default=None
-        File for the state of the run; an existing file is resumed.
+        File for the state of the run; an existing file is resumed. Starts after the first write
+        beside it, with their number in the name.
     client : dask Client, 'local' or None, default=None
         Workers that hold the rows; None means this process.
 
@@ -246,7 +364,9 @@ class OrdinalEmbedding(Estimator):
     names_ : ndarray of shape (n_objects,) or None
         Names of the objects, where they were given.
     losses_ : ndarray of shape (n_init,)
-        Final loss of each start.
+        Final loss of each start; one for a warm start.
+    solver_ : str
+        Optimizer that was used, where `solver` is "auto".
     run_ : Run
         Record of the best start.
     n_iter_ : int
@@ -277,12 +397,12 @@ class OrdinalEmbedding(Estimator):
         n_components: int = 2,
         loss: Any = 'ste',
         *,
-        solver: str = 'svrg',
+        solver: str = 'auto',
         step_rule: str = 'sbb',
         stabilizer: float | str = 'auto',
         batch_size: int | str = 'auto',
         learning_rate: float | None = None,
-        n_init: int = 1,
+        n_init: int = 4,
         ridge: float = 0.0,
         ties: str = 'drop',
         n_objects: int | None = None,
@@ -290,9 +410,9 @@ class OrdinalEmbedding(Estimator):
         kernel_width: float | None = None,
         dtype: str = 'float64',
         max_iter: int | None = None,
-        max_epochs: float | None = 50,
+        max_epochs: float | None = 500,
         max_seconds: float | None = None,
-        tol: float | None = None,
+        tol: float | None = 1e-4,
         warm_start: bool = False,
         verbose: bool = False,
         random_state: Any = 0,
@@ -351,6 +471,22 @@ class OrdinalEmbedding(Estimator):
                 'drop its comparisons or add the name'
             ) from None
 
+    def _answered(self, rows, y, sample_weight):
+        "Rows with the near pair first, and their weights."
+        weights = check_weights(sample_weight, len(rows))
+        if y is None:
+            return rows, weights
+        which = check_answers(y, len(rows))
+        rows, halves = orient(rows, which, self.ties)
+        order = (
+            np.flatnonzero(which)
+            if self.ties == 'drop'
+            else np.concatenate([np.flatnonzero(which), *[np.flatnonzero(which == 0)] * 2])
+        )
+        if self.ties != 'drop' or weights is not None:
+            weights = halves * (1.0 if weights is None else weights[order])
+        return rows, weights
+
     def _validate_fit(self, triplets, y, names, features, sample_weight):
         "Validate the arguments of fit; return rows, weights, features, names and n_objects."
         self._check_settings()
@@ -367,6 +503,17 @@ class OrdinalEmbedding(Estimator):
             raise ValueError(
                 f'batch_size={self.batch_size!r} is neither a number from 1 up nor "auto"'
             )
+        if getattr(triplets, 'ndim', 2) == 3:
+            if y is not None or sample_weight is not None:
+                raise ValueError(
+                    'a response array holds answers and weights itself; leave y and sample_weight '
+                    'out'
+                )
+            size = triplets.shape[0]
+            triplets, sample_weight = triplets_from_responses(triplets)
+            if names is None and features is None and self.n_objects is None:
+                rows = check_comparisons(triplets, size)
+                return rows, check_weights(sample_weight, len(rows)), None, None, size
         if hasattr(triplets, 'train_triplets'):
             names = triplets.names if names is None else names
             features = triplets.features if features is None else features
@@ -376,17 +523,7 @@ class OrdinalEmbedding(Estimator):
                 names = np.unique(rows)
         names = None if names is None else np.asarray(names)
         rows = self._rows(triplets, names)
-        weights = check_weights(sample_weight, len(rows))
-        if y is not None:
-            which = check_answers(y, len(rows))
-            rows, halves = orient(rows, which, self.ties)
-            order = (
-                np.flatnonzero(which)
-                if self.ties == 'drop'
-                else np.concatenate([np.flatnonzero(which), *[np.flatnonzero(which == 0)] * 2])
-            )
-            if self.ties != 'drop' or weights is not None:
-                weights = halves * (1.0 if weights is None else weights[order])
+        rows, weights = self._answered(rows, y, sample_weight)
         features = None if features is None else check_features(features)
         sizes = [
             len(names) if names is not None else None,
@@ -404,9 +541,11 @@ class OrdinalEmbedding(Estimator):
     def _make_loss(self):
         if isinstance(self.loss, PairLoss):
             return self.loss
-        if self.loss not in LOSSES:
+        if callable(self.loss):
+            return CallableLoss(self.loss)
+        if not isinstance(self.loss, str) or self.loss not in LOSSES:
             raise ValueError(
-                f'loss={self.loss!r} is none of {", ".join(LOSSES)}, and no loss object'
+                f'loss={self.loss!r} is none of {", ".join(LOSSES)}, no loss object and no function'
             )
         return LOSSES[self.loss]()
 
@@ -424,18 +563,25 @@ class OrdinalEmbedding(Estimator):
             raise ValueError(f'step_rule={self.step_rule!r} is none of {", ".join(rules)}')
         return rules[self.step_rule]()
 
+    def _chosen(self, n_terms):
+        "Name of the solver; `auto` by the number of comparisons."
+        if self.solver != 'auto':
+            return self.solver
+        return 'lbfgs' if n_terms <= _MOST_LBFGS else 'svrg'
+
     def _solver(self, problem, begin):
+        name = self._chosen(problem.n_terms)
         size = 1 if self.batch_size == 'auto' else int(self.batch_size)
         solvers: dict[str, Any] = {
             'svrg': lambda: SVRG(self._step_rule(problem, begin), size),
             'gd': GradientDescent,
-            'lbfgs': LBFGS,
+            'lbfgs': lambda: LBFGS() if self.tol is None else _SettledLBFGS(loss_tol=self.tol),
             'gram': ProjectedGradient,
             'sgd': lambda: SGD(self.learning_rate or 1 / problem.smoothness(begin), 0.95, size),
         }
-        if self.solver not in solvers:
-            raise ValueError(f'solver={self.solver!r} is none of {", ".join(solvers)}')
-        return solvers[self.solver]()
+        if name not in solvers:
+            raise ValueError(f'solver={name!r} is none of auto, {", ".join(solvers)}')
+        return solvers[name]()
 
     def _problem(self, rows, n_objects, weights):
         if self.solver != 'gram':
@@ -463,38 +609,44 @@ class OrdinalEmbedding(Estimator):
             else problem.unpack(params)
         )
 
+    def _twin(self):
+        "A shallow copy that keeps the client."
+        twin = object.__new__(type(self))
+        twin.__dict__.update(vars(self))
+        return twin
+
+    def _one_run(self, problem, params, start, reference=None):
+        """Run the solver from one point. `reference` is the gradient norm at a random start, where
+        the point is none."""
+        one = self._twin()
+        if start and self.checkpoint is not None:
+            path = Path(self.checkpoint)
+            one.checkpoint = path.with_stem(f'{path.stem}-{start}')
+        if reference is not None and self.tol is not None:
+            norm = float(np.linalg.norm(problem.grad(params)))
+            one.tol = self.tol * reference / norm if norm > 0 else self.tol
+        return run_estimator(
+            one,
+            problem,
+            self._solver(problem, params),
+            params,
+            loss_subset=None if problem.n_terms <= 100_000 else 100_000,
+        )
+
     def _best_run(self, problem, begin):
-        """Run the solver from `n_init` starts, set `losses_`, and return the run with the lowest
-        loss."""
-        if not self.n_init >= 1:
-            raise ValueError(f'n_init={self.n_init} is not a number from 1 up')
-        if self.n_init > 1 and self.checkpoint is not None:
-            raise ValueError(
-                f'checkpoint={self.checkpoint!r} stores one run, but n_init={self.n_init} makes '
-                'more; use n_init=1'
-            )
+        """Run the solver from `begin` or else from `n_init` random starts; return the run with the
+        lowest loss and the losses of all."""
         seed = seed_from(self.random_state)
-        best = None
-        losses = []
-        for start in range(self.n_init):
-            params = (
-                begin if begin is not None and not start else problem.init_params([seed, start])
-            )
-            run = run_estimator(
-                self,
-                problem,
-                self._solver(problem, params),
-                params,
-                loss_subset=None if problem.n_terms <= 100_000 else 100_000,
-            )
-            losses.append(problem.loss(run.state.params))
-            if best is None or losses[-1] <= min(losses[:-1]):
-                best = run
-        assert best is not None  # n_init >= 1
-        self.run_ = best
-        self.n_iter_ = best.state.n_iter
-        self.losses_ = np.array(losses)
-        return best
+        n_init = check_count(self.n_init, 'n_init')
+        if begin is None:
+            runs = [
+                self._one_run(problem, problem.init_params([seed, start]), start)
+                for start in range(n_init)
+            ]
+        else:
+            runs = [self._one_run(problem, begin, 0, _start_norm(problem, seed))]
+        losses = np.array([problem.loss(run.state.params) for run in runs])
+        return runs[int(np.nan_to_num(losses, nan=np.inf).argmin())], losses
 
     def _distance_margin(self, triplets):
         self._check_fitted()
@@ -587,13 +739,93 @@ class OrdinalEmbedding(Estimator):
         self._check_fitted()
         if self.map_features_ is None:
             raise ValueError(
-                'transform needs the features of the fitted objects; use fit(triplets, '
-                'features=features)'
+                'transform places new objects by their features and needs those of the fitted '
+                'objects: fit(triplets, features=features); the fitted map itself is embedding_, '
+                'and place(comparisons) places new objects by comparisons'
             )
         rows, n_known = check_features(features), self.map_features_.shape[1]
         if rows.shape[1] != n_known:
-            raise ValueError(f'features has {rows.shape[1]} columns, but fit had {n_known}')
+            raise ValueError(
+                f'features has {rows.shape[1]} columns, but fit had {n_known}; transform takes '
+                'features of new objects, comparisons go to place(comparisons)'
+            )
         return self._kernel_map()(rows)
+
+    def place(self, comparisons: Any, y: Any = None, *, sample_weight: Any = None) -> np.ndarray:
+        """Place new objects on the fitted map by comparisons with the objects on it.
+
+        The fitted coordinates stay. With few comparisons a new object can go far out; a `ridge`
+        keeps it near.
+
+        Parameters
+        ----------
+        comparisons : array-like of shape (n, 3) or (n, 4)
+            As in `fit`. Ids from n_objects up are new; so are names that `names_` lacks. Rows
+            without a new object are ignored.
+        y : array-like of shape (n,) or None, default=None
+            Answers, as in `fit`.
+        sample_weight : array-like of shape (n,) or None, default=None
+            Weights of the comparisons, from 0 up.
+
+        Returns
+        -------
+        ndarray of shape (n_new, n_components)
+            Coordinates of the new objects in the order of their ids, n_objects first, or of their
+            sorted names; nan for a new id in no comparison.
+
+        Raises
+        ------
+        ValueError
+            If no comparison has a new object, or one has an object that the map does not place.
+        """
+        self._check_fitted()
+        n_known = len(self.embedding_)
+        names = self.names_
+        if names is not None:
+            given = plain_ids(np.asarray(comparisons))
+            names = np.concatenate([names, np.setdiff1d(given.ravel(), names)])
+        rows = self._rows(comparisons, names)
+        rows, weights = self._answered(rows, y, sample_weight)
+        rows = check_comparisons(rows)
+        new = (rows >= n_known).any(1)
+        if not new.any():
+            raise ValueError(
+                f'no comparison has a new object; ids from {n_known} up, or names that fit did '
+                'not see, are new'
+            )
+        rows, weights = rows[new], None if weights is None else weights[new]
+        known = np.unique(rows[rows < n_known])
+        lost = known[~np.isfinite(self.embedding_[known]).all(1)]
+        if len(lost):
+            raise ValueError(
+                f'object {int(lost[0]) if names is None else str(names[lost[0]])!r} has no coordinates, '
+                'because no comparison of fit had it; drop its rows'
+            )
+        out = np.full((int(rows.max()) + 1 - n_known, self.embedding_.shape[1]), np.nan)
+        for part in _linked(rows, n_known):
+            ids, compact = np.unique(rows[part], return_inverse=True)
+            fixed = self.embedding_[ids[ids < n_known]].astype(float)
+            problem = Comparisons(
+                compact.reshape(rows[part].shape),
+                fixed.shape[1],
+                self._make_loss(),
+                weights=None if weights is None else weights[part],
+            )
+            free = _NewRows(problem, fixed, self.ridge)
+            runs = [
+                minimize(
+                    free,
+                    LBFGS(),
+                    free.init_params([seed_from(self.random_state), start]),
+                    max_epochs=500,
+                    tol=1e-6 if self.tol is None else self.tol,
+                    loss_subset=0,
+                )
+                for start in range(check_count(self.n_init, 'n_init'))
+            ]
+            best = min(runs, key=lambda run: free.loss(run.state.params))
+            out[ids[ids >= n_known] - n_known] = free.unpack(best.state.params)
+        return out
 
     def _kernel_map(self):
         known = np.isfinite(self.embedding_).all(1)
@@ -652,9 +884,10 @@ class OrdinalEmbedding(Estimator):
 
         Parameters
         ----------
-        triplets : array-like of shape (n, 3) or (n, 4), or Triplets
+        triplets : array-like of shape (n, 3) or (n, 4), Triplets, or array of three dimensions
             Ids or names of anchor, near, far; or of near pair, far pair. Of a Triplets data set
-            the training rows are used, with its names and features.
+            the training rows are used, with its names and features. A response array, sparse or
+            dense, is read by `triplets_from_responses`.
         y : array-like of shape (n,) or None, default=None
             Answers: True or above 0 where the first pair is nearer, False or below 0 where the
             second is, 0 for a tie. None means that the first pair is nearer in every row.
@@ -709,7 +942,9 @@ class OrdinalEmbedding(Estimator):
             if old is not None and old.state.params.size == problem.init_params(0).size
             else None
         )
-        run = self._best_run(problem, begin)
+        run, losses = self._best_run(problem, begin)
+        self.run_, self.n_iter_, self.losses_ = run, run.state.n_iter, losses
+        self.solver_ = self._chosen(problem.n_terms)
         self.embedding_ = _principal_axes(self._points(problem, run.state.params), asked)
         self.map_features_ = features
         self.n_features_in_ = rows.shape[1]
@@ -724,33 +959,32 @@ class OrdinalEmbedding(Estimator):
         return self
 
     def _unconverged(self, problem, run, asked):
-        """Suggest a fix for a run that has not converged; empty where it has, or where the gradient
-        is small."""
-        other = 'solver="lbfgs"' if self.solver != 'lbfgs' else 'a ridge such as 0.01'
+        """Suggest a fix for a run that has not converged; empty where it has, or, without `tol`,
+        where the gradient is small."""
+        name = self.solver_
+        other = 'solver="lbfgs"' if name != 'lbfgs' else 'a ridge such as 0.01'
         if not np.isfinite(self.embedding_[asked]).all():
             smaller = (
                 {'bb': 'step_rule="sbb"', 'fixed': 'a smaller learning_rate'}.get(self.step_rule)
-                if self.solver == 'svrg'
+                if name == 'svrg'
                 else None
             )
-            return f'use {"a smaller learning_rate" if self.solver == "sgd" else smaller or other}'
+            return f'use {"a smaller learning_rate" if name == "sgd" else smaller or other}'
         if not run.message.startswith('reached max_'):
             return ''
-        name = run.message.removeprefix('reached ').partition('=')[0]
-        if self.tol is None:
-            if self.solver == 'gram':
-                return ''
-            first, last = (
-                np.linalg.norm(problem.grad(params))
-                for params in (problem.init_params([0, 0]), run.state.params)
-            )
-            if last <= _GRADIENT_FRACTION * first:
-                return ''
-            return (
-                f'its gradient is still {last / first:.2g} times that of a random start; '
-                f'raise {name}, or use {other}'
-            )
-        return f'raise {name} or tol={self.tol:g}, or use {other}'
+        limit = run.message.removeprefix('reached ').partition('=')[0]
+        if self.tol is not None:
+            limit = f'{limit} or tol={self.tol:g}'
+        if name == 'gram':
+            return '' if self.tol is None else f'raise {limit}, or use {other}'
+        first = _start_norm(problem, seed_from(self.random_state))
+        last = float(np.linalg.norm(problem.grad(run.state.params)))
+        if self.tol is None and last <= _GRADIENT_FRACTION * first:
+            return ''
+        return (
+            f'its gradient is still {last / (first or 1.0):.2g} times that of a random start; '
+            f'raise {limit}, or use {other}'
+        )
 
     def fit_transform(self, triplets: Any, y: Any = None, **more: Any) -> np.ndarray:
         """Fit the embedding and return it.
@@ -772,7 +1006,14 @@ class OrdinalEmbedding(Estimator):
         return self.fit(triplets, y, **more).embedding_
 
     def bootstrap(
-        self, triplets: Any, y: Any = None, n_draws: int = 20, seed: int = 0
+        self,
+        triplets: Any,
+        y: Any = None,
+        n_draws: int = 20,
+        seed: int = 0,
+        *,
+        sample_weight: Any = None,
+        n_init: int | None = None,
     ) -> np.ndarray:
         """Refit on bootstrap samples of the comparisons; the spread shows the uncertainty.
 
@@ -785,7 +1026,13 @@ class OrdinalEmbedding(Estimator):
         n_draws : int, default=20
             Number of samples, each drawn with replacement.
         seed : int, default=0
-            Seed of the samples.
+            Seed of the samples and of the starts.
+        sample_weight : array-like of shape (n,) or None, default=None
+            Weights given to `fit`; a row drawn twice counts twice its weight.
+        n_init : int or None, default=None
+            Starts of each sample, of which the one with the lowest loss is kept: the fitted map
+            first, the others random. None means `n_init` of the estimator. With 1 every sample
+            starts at the fitted map, and other arrangements of the objects are not seen.
 
         Returns
         -------
@@ -793,31 +1040,28 @@ class OrdinalEmbedding(Estimator):
             Embeddings of the samples, each aligned with `embedding_`.
         """
         self._check_fitted()
-        rows, weights, *_ = self._validate_fit(triplets, y, self.names_, None, None)
+        rows, weights, *_ = self._validate_fit(triplets, y, self.names_, None, sample_weight)
+        n_starts = check_count(self.n_init if n_init is None else n_init, 'n_init')
+        asked = np.isfinite(self.embedding_).all(1)
         rng, found = stream(seed, 'bootstrap'), []
-        for _ in range(n_draws):
+        one = self._twin()
+        one.checkpoint, one.client, one.verbose = None, None, False
+        for _ in range(check_count(n_draws, 'n_draws')):
             times = rng.multinomial(len(rows), np.full(len(rows), 1 / len(rows))) * (
                 1.0 if weights is None else weights
             )
             problem = self._problem(rows, len(self.embedding_), times)
-            begin = self.run_.state.params
-            run = minimize(
-                problem,
-                self._solver(problem, begin),
-                begin,
-                max_epochs=self.max_epochs,
-                max_iter=self.max_iter,
-                loss_subset=0,
-                seed=int(rng.integers(2**31)),
+            one.random_state = int(rng.integers(2**31))
+            norm = _start_norm(problem, one.random_state)
+            runs = [one._one_run(problem, self.run_.state.params, 0, norm)] + [
+                one._one_run(problem, problem.init_params([one.random_state, start]), 0)
+                for start in range(1, n_starts)
+            ]
+            best = min(
+                runs, key=lambda run: np.nan_to_num(problem.loss(run.state.params), nan=np.inf)
             )
-            found.append(
-                procrustes(
-                    _principal_axes(
-                        self._points(problem, run.state.params), np.isfinite(self.embedding_).all(1)
-                    ),
-                    self.embedding_,
-                )[0]
-            )
+            places = _principal_axes(self._points(problem, best.state.params), asked)
+            found.append(procrustes(places, self.embedding_)[0])
         return np.array(found)
 
 # %% ../../nbs/engine/ordinal/60_embedding.ipynb #88254500

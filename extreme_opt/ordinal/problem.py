@@ -73,6 +73,37 @@ def _full_pass(points, table, out, slopes, start, stop):
             out[k, c] -= right
     return total
 
+# %% ../../nbs/engine/ordinal/25_problem.ipynb #7f0ff61e
+@njit(cache=True)
+def _distances(points, rows, out, start, stop):
+    "Squared distances of the near and the far pairs of some comparisons."
+    second = 2 * (rows.shape[1] - 3)
+    for t in range(start, stop):
+        near = 0.0
+        far = 0.0
+        for c in range(points.shape[1]):
+            near += (points[rows[t, 0], c] - points[rows[t, 1], c]) ** 2
+            far += (points[rows[t, second], c] - points[rows[t, second // 2 + 2], c]) ** 2
+        out[0, t], out[1, t] = near, far
+
+
+@njit(cache=True)
+def _add_slopes(points, rows, slopes, out, start, stop):
+    "Add the gradient of some comparisons into out, given their slopes."
+    second = 2 * (rows.shape[1] - 3)
+    for t in range(start, stop):
+        i = rows[t, 0]
+        j = rows[t, 1]
+        l = rows[t, second]
+        k = rows[t, second // 2 + 2]
+        for c in range(points.shape[1]):
+            left = 2 * slopes[t, 0] * (points[i, c] - points[j, c])
+            right = 2 * slopes[t, 1] * (points[l, c] - points[k, c])
+            out[i, c] += left
+            out[j, c] -= left
+            out[l, c] += right
+            out[k, c] -= right
+
 # %% ../../nbs/engine/ordinal/25_problem.ipynb #b26cd56b
 @njit(cache=True)
 def _updates(points, table, q, near_update, far_update, factor):
@@ -304,7 +335,12 @@ def _svrg_inner(work, table, slopes, batch, size, settings, lazy_scale, prefetch
                 work[:, 0] *= lazy_scale[0]
                 lazy_scale[0] = 1.0
 
-# %% ../../nbs/engine/ordinal/25_problem.ipynb #f0a4c3f8
+# %% ../../nbs/engine/ordinal/25_problem.ipynb #e30b71f5
+def _is_own(loss):
+    "Whether a loss is computed by its own `__call__`, not by the kernel."
+    return type(loss).__call__ is not PairLoss.__call__
+
+
 def _read_only(points):
     "Return a read-only view, so that kernels compile for one array type only."
     view = points.view()
@@ -331,7 +367,7 @@ def _normalized_weights(weights, n_terms):
         raise ValueError('weights are all 0; give at least one comparison a weight')
     return weights * (n_terms / weights.sum())
 
-# %% ../../nbs/engine/ordinal/25_problem.ipynb #8abfdd9f
+# %% ../../nbs/engine/ordinal/25_problem.ipynb #ae659e22
 @dataclass(frozen=True, eq=False, init=False)
 class Comparisons:
     """Mean loss of comparisons as a function of the coordinates of the objects.
@@ -345,7 +381,8 @@ class Comparisons:
     n_components : int, default=2
         Dimension of the embedding, p.
     loss : PairLoss, default=STE()
-        Loss of one comparison: `STE`, `TSTE`, `CKL`, `Hinge` or `SOE`.
+        Loss of one comparison: `STE`, `TSTE`, `CKL`, `Hinge` or `SOE`; or `CallableLoss`, or a
+        subclass with a `__call__` of its own, which take a pass at a time and suit L-BFGS.
     n_objects : int or None, default=None
         Number of objects, n; None means the largest id + 1.
     weights : array-like of shape (n_terms,) or None, default=None
@@ -400,13 +437,8 @@ class Comparisons:
         rows = check_comparisons(triplets, n_objects)
         width = check_count(n_components, 'n_components')
         pair_loss = loss.for_dimension(width)
-        check_kind(pair_loss)
-        if type(pair_loss).__call__ is not PairLoss.__call__:
-            raise ValueError(
-                f'{type(pair_loss).__name__} brings a __call__ of its own, which the kernels of '
-                'Comparisons do not use; '
-                'minimize it by ViewComparisons or GramComparisons'
-            )
+        if not _is_own(pair_loss):
+            check_kind(pair_loss)
         if not ridge >= 0:
             raise ValueError(f'ridge={ridge} is not a number from 0 up')
         if np.dtype(dtype) not in (np.float32, np.float64):
@@ -434,7 +466,7 @@ class Comparisons:
             self.triplets[rows].view(np.uint32),
             weights,
             self.pair_loss.kind,
-            float(self.pair_loss.constant),
+            0.0 if _is_own(self.pair_loss) else float(self.pair_loss.constant),
         )
 
     def unpack(self, params):
@@ -461,15 +493,32 @@ class Comparisons:
         "Loss, gradient and slopes of the comparisons of a table, in one pass."
         points, n = _read_only(self.unpack(params)), len(table.rows)
         out = np.zeros((len(points) if with_grad else 0, self.n_components))
-        slopes = np.empty((n_slopes, 2))
-        loss = sum(
-            _full_pass(points, table, out, slopes, *block)
-            for block in timed_chunks(n, first=1 << 16)
-        ) / n + self._ridge(params)
+        if _is_own(self.pair_loss):
+            total, slopes = self._own_pass(points, table, out)
+        else:
+            slopes = np.empty((n_slopes, 2))
+            total = sum(
+                _full_pass(points, table, out, slopes, *block)
+                for block in timed_chunks(n, first=1 << 16)
+            )
+        loss = total / n + self._ridge(params)
         out /= n
         if self.ridge and with_grad:
             out += self.ridge / self.n_objects * points
         return loss, out.ravel().astype(self.dtype, copy=False), slopes
+
+    def _own_pass(self, points, table, out):
+        "Add the gradient into out, unless it is empty; return the summed loss and the slopes."
+        apart = np.empty((2, len(table.rows)))
+        for block in timed_chunks(len(table.rows), first=1 << 16):
+            _distances(points, table.rows, apart, *block)
+        value, *parts = self.pair_loss(*apart)
+        slopes = np.column_stack(parts)
+        if len(table.weights):
+            value, slopes = table.weights * value, table.weights[:, None] * slopes
+        for block in timed_chunks(len(table.rows), first=1 << 16) if len(out) else ():
+            _add_slopes(points, table.rows, slopes, out, *block)
+        return float(np.sum(value)), slopes
 
     def loss(self, params):
         """Return the objective."""
@@ -540,6 +589,10 @@ class Comparisons:
 
     def sgd_steps_(self, params, batch, rate, size):
         """Take SGD steps in place, on consecutive batches of `size` comparisons."""
+        if _is_own(self.pair_loss):
+            for part in batch[: len(batch) // size * size].reshape(-1, size):
+                params -= (rate * self.grad_at(params, part)).astype(params.dtype)
+            return
         points = self.unpack(params)
         table = self._table()
         keep = 1 - rate * self.ridge / self.n_objects
@@ -594,6 +647,11 @@ class Comparisons:
 
     def svrg_steps_(self, params, old, full, kept, batch, rate, size, share=1.0):
         """Take SVRG inner steps in place, touching only the rows of each batch: eq. (B)."""
+        if _is_own(self.pair_loss):
+            for part in batch[: len(batch) // size * size].reshape(-1, size):
+                noise = self.grad_at(params, part) - self.grad_at(old, part)
+                params -= (rate * (share * noise + full)).astype(params.dtype)
+            return
         ridge_rate = share * self.ridge / self.n_objects
         p = self.n_components
         n_prefetched = max(size, _PREFETCH)
