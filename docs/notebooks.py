@@ -575,6 +575,12 @@ def refresh(names, workers: int = 1, slow: bool = False) -> int:
     return _each([path for path in find(names) if not slow or has_slow(read(path))], work, workers)
 
 
+def keep(result, path: Path, out: Path = EXECUTED) -> None:
+    "Write an executed copy, with its seconds of processor time in the metadata."
+    result.notebook['metadata']['cpu_seconds'] = round(result.cpu, 1)
+    write(result.notebook, out / path.relative_to(NBS))
+
+
 def run(paths: list[Path], out: Path, workers: int = 1, reuse: bool = False) -> int:
     "Execute notebooks into a folder; with `reuse` those whose executed copy there belongs to this code and package are left."
 
@@ -588,7 +594,7 @@ def run(paths: list[Path], out: Path, workers: int = 1, reuse: bool = False) -> 
 
     def work(path):
         result = execute(path)
-        write(result.notebook, out / path.relative_to(NBS))
+        keep(result, path, out)
         return result.cpu, 'ran'
 
     todo = [path for path in paths if not current(path)]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 import scipy.sparse
+import sklearn.datasets
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -17,7 +18,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from extreme_opt.bound import BoundClassifier, LogLinear, quadratic_bound
 from extreme_opt.bound.class_space import chain_matrix, chain_rows, chain_times, class_chain
-from extreme_opt.bound.classifier import optimality_gap
+from extreme_opt.bound.classifier import _gradient_gap, newton_gap, optimality_gap
 from extreme_opt.bound.quadratic_bound import bound_rows, curvature_weight
 from extreme_opt.core import (
     LBFGS,
@@ -606,7 +607,7 @@ def planted(n_samples=300, n_features=5, n_classes=4, noise=1.5, seed=0):
     return X, np.array([f'class {k}' for k in range(n_classes)])[labels]
 
 
-@pytest.mark.parametrize('solver', ['bm', 'quasi', 'sbm', 'incremental', 'newton', 'lbfgs'])
+@pytest.mark.parametrize('solver', ['auto', 'bm', 'quasi', 'sbm', 'incremental', 'newton', 'lbfgs'])
 def test_scikit_learn_accepts_it(solver):
     with warnings.catch_warnings():
         warnings.simplefilter('ignore')
@@ -660,6 +661,87 @@ def test_the_certificate_is_true_and_tight():
     low = minimize(problem, Newton(), max_iter=50, tol=1e-12).history[-1]['loss']
     assert problem.loss(params) - low <= optimality_gap(problem, params)
     assert optimality_gap(made()[0], params) == np.inf
+
+
+@pytest.mark.parametrize('scaled', [False, True])
+@pytest.mark.parametrize('name', ['iris', 'wine', 'breast_cancer', 'digits'])
+def test_the_default_reaches_the_optimum(name, scaled):
+    X, y = getattr(sklearn.datasets, f'load_{name}')(return_X_y=True)
+    X = StandardScaler().fit_transform(X) if scaled else X
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        model = BoundClassifier().fit(X, y)
+    problem = LogLinear(
+        np.hstack([X, np.ones((len(X), 1))]),
+        y,
+        ridge=2e-3 if name == 'breast_cancer' else 1e-3,
+        n_unpenalized=1,
+    )
+    run = minimize(problem, Newton(solve='cholesky'), max_iter=60, tol=1e-12)
+    best, lowest = run.state.params, run.column('loss').min()
+    assert model.run_.history[-1]['loss'] <= lowest * (1 + 1e-6) and model.bound_gap_ < 1e-9
+    point = 0 * best
+    while newton_gap(problem, point) == np.inf:
+        point = best + (point - best) / 2
+    for _ in range(3):
+        left = problem.loss(point) - problem.loss(best)
+        assert left > 1e-12 * lowest
+        assert 1 - 1e-2 < newton_gap(problem, point) / left < 2.5
+        point = best + (point - best) / 2
+
+
+def test_the_certificate_of_the_newton_step_is_true_and_tight():
+    "A hundred random problems, badly scaled ones among them, near and far from the optimum."
+    rng, factors = np.random.default_rng(0), []
+    for _ in range(100):
+        n, d, k = rng.integers(10, 120), rng.integers(1, 8), rng.integers(2, 7)
+        X = rng.normal(size=(n, d)) * 10.0 ** rng.uniform(-1, 1, d)
+        y = np.argmax(X @ rng.normal(size=(d, k)) + 5 * rng.gumbel(size=(n, k)), axis=1)
+        X = np.hstack([X, np.ones((n, 1))])
+        problem = LogLinear(
+            scipy.sparse.csr_array(X) if rng.random() < 0.3 else X,
+            y,
+            k,
+            ridge=10.0 ** rng.uniform(-6, 0),
+            n_unpenalized=1,
+            sample_weight=rng.uniform(0.1, 3, n),
+        )
+        best = minimize(problem, Newton(), max_iter=100, tol=1e-12).state.params
+        for size in (1e-5, 1e-3, 1e-2, 0.1, 1.0):
+            point = best + size * np.sqrt((best**2).mean()) * rng.normal(size=best.size)
+            left = problem.loss(point) - problem.loss(best)
+            says = newton_gap(problem, point)
+            rounding = 1e-12 * problem.loss(best)
+            assert says >= left * (1 - 1e-6) - rounding
+            assert optimality_gap(problem, point) <= says
+            if says < np.inf and left > 100 * rounding:
+                factors.append((says / left, _gradient_gap(problem, point) / left))
+    assert len(factors) > 100
+    assert np.max(factors, axis=0)[0] < 2.5 and np.median(factors, axis=0)[1] > 10
+    assert newton_gap(made()[0], made()[1]) == np.inf
+
+
+@pytest.mark.parametrize('solver', ['auto', 'bm', 'quasi', 'newton', 'lbfgs'])
+@pytest.mark.parametrize('fit_intercept', [True, False])
+def test_two_classes_are_scikit_learns(solver, fit_intercept):
+    X, y = planted(n_classes=2)
+    weights = np.random.default_rng(1).integers(1, 4, size=len(y)).astype(float)
+    exact = LogisticRegression(
+        C=1 / (0.01 * weights.sum()), tol=1e-10, max_iter=5000, fit_intercept=fit_intercept
+    ).fit(X, y, weights)
+    model = BoundClassifier(solver, ridge=0.01, tol=1e-9, fit_intercept=fit_intercept)
+    model.fit(X, y, weights)
+    assert model.coef_.shape == (1, 5) and model.intercept_.shape == (1,) and model.n_iter_ > 0
+    assert model.decision_function(X).shape == (300,)
+    np.testing.assert_allclose(model.coef_, exact.coef_, atol=2e-5)
+    np.testing.assert_allclose(model.intercept_, exact.intercept_, atol=2e-5)
+    np.testing.assert_allclose(
+        model.decision_function(X), (X @ model.coef_.T + model.intercept_)[:, 0]
+    )
+    np.testing.assert_allclose(model.predict_proba(X), exact.predict_proba(X), atol=1e-5)
+    empirical = BoundClassifier(solver, ridge=0.01, prior='empirical', tol=1e-9).fit(X, y)
+    plain = BoundClassifier(solver, ridge=0.01, tol=1e-9).fit(X, y)
+    np.testing.assert_allclose(empirical.intercept_, plain.intercept_, atol=1e-5)
 
 
 def test_all_solvers_and_orders_meet():

@@ -15,6 +15,8 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from extreme_opt.softmax.classifier import SoftmaxClassifier, calibration_error, with_intercept
 from extreme_opt.softmax.double_sum import DoubleSum
+from extreme_opt.softmax.implicit import ImplicitSGD
+from extreme_opt.softmax.rates import choose_rate
 
 
 def planted(n_samples=400, n_features=8, n_classes=6, noise=1.0, seed=0, dtype=np.float32):
@@ -71,10 +73,10 @@ def test_the_optimum_is_scikit_learns():
     ).fit(X, y)
     truth, ours = exact.predict_proba(X), model.predict_proba(X)
     labels = np.unique(y, return_inverse=True)[1]
+
     def objective(proba, coef):
-        return (
-            -np.log(proba[np.arange(len(y)), labels]).mean() + ridge / 2 * (coef**2).sum()
-        )
+        return -np.log(proba[np.arange(len(y)), labels]).mean() + ridge / 2 * (coef**2).sum()
+
     assert (
         objective(truth, exact.coef_)
         <= objective(ours, model.coef_)
@@ -598,8 +600,10 @@ def test_lbfgs_is_scikit_learns_optimum():
 def test_a_sampled_fit_is_polished_exactly():
     X, y = planted(noise=2.5)
     model = SoftmaxClassifier(ridge=0.01, max_epochs=5, learning_rate=10.0).fit(X, y)
+
     def objective():
         return model.log_loss(X, y) + 0.005 * float((model.coef_.astype(float) ** 2).sum())
+
     rough = objective()
     model.set_params(solver='lbfgs', warm_start=True, max_epochs=1).fit(X, y)
     assert objective() <= rough + 1e-6  # it starts where the sampled fit ended
@@ -628,6 +632,18 @@ def test_rate_is_searched_on_training_rows_and_recorded():
     )  # too few rows: the usual rate
 
 
+@pytest.mark.parametrize('ridge', [0.0, 1e-8, 1.0, 100.0])
+def test_searched_rate_with_a_ridge_has_a_limit(ridge):
+    X, y = planted(3000)
+    labels = np.unique(y, return_inverse=True)[1]
+    problem = DoubleSum(X, labels, labels.max() + 1, ridge=ridge)
+    rate, seen = choose_rate(problem, lambda rate: ImplicitSGD(rate, 5), 6)
+    best = min(row['log_loss'] for row in seen)
+    searched = min(row['rate'] for row in seen if row['log_loss'] <= 1.02 * best)
+    limit = 3 / (ridge * 3000) if ridge else np.inf
+    assert rate == pytest.approx(min(searched, limit))
+
+
 def test_average_and_early_stop():
     X, y = planted(400, noise=4.0, n_features=30)
     kept = SoftmaxClassifier(
@@ -644,10 +660,10 @@ def test_average_and_early_stop():
     last = SoftmaxClassifier(
         average=False, learning_rate_decay=1.0, ridge=0.01, learning_rate=3.0, max_epochs=30
     ).fit(X, y)
+
     def objective(model):
-        return (
-            model.log_loss(X, y) + 0.005 * float((model.coef_.astype(float) ** 2).sum())
-        )
+        return model.log_loss(X, y) + 0.005 * float((model.coef_.astype(float) ** 2).sum())
+
     assert objective(mean) < objective(last)
 
 

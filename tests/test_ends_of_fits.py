@@ -73,13 +73,16 @@ def test_a_refused_first_batch_fixes_no_classes():
 
 def test_a_limit_before_the_tolerance_is_told():
     X, y = load_digits(return_X_y=True)
-    model, lines = said(lambda: BoundClassifier(max_iter=5).fit(X[:300], y[:300]))
+    model, lines = said(lambda: BoundClassifier('bm', max_iter=5).fit(X[:300], y[:300]))
     assert (
         len(lines) == 1
         and 'reached max_iter=5' in lines[0]
         and f'{model.bound_gap_:.2g} nats per row' in lines[0]
-        and 'solver="quasi"' in lines[0]
+        and 'solver="auto"' in lines[0]
     )
+    assert 'raise that limit' in said(lambda: BoundClassifier(max_iter=2).fit(X, y))[1][0]
+    sbm = said(lambda: BoundClassifier('sbm', max_iter=1).fit(X[:300], y[:300]))[1][0]
+    assert '"sbm" is for a first rough fit; use solver="auto"' in sbm
     X, y = planted()
     for fit in (
         lambda: BoundClassifier('newton').fit(X, y),
@@ -93,7 +96,7 @@ def test_a_limit_before_the_tolerance_is_told():
         in said(lambda: SoftmaxClassifier(max_epochs=2, tol=1e-9).fit(X, y))[1][0]
     )
     assert (
-        'use solver="newton"'
+        'use solver="auto"'
         in said(lambda: BoundClassifier('quasi', max_iter=1, ridge=0.0).fit(X, y))[1][0]
     )
 
@@ -136,7 +139,7 @@ def test_batches_of_bounds_that_overflow_leave_zeros():
 @pytest.mark.parametrize('solver', ['sbm', 'incremental'])
 def test_too_many_weights_for_a_matrix_name_a_solver_of_the_class(solver):
     X = scipy.sparse.eye_array(60, 1100, format='csr')
-    with pytest.raises(ValueError, match=r'3 classes have 3303 weights; use solver="quasi"'):
+    with pytest.raises(ValueError, match=r'3 classes have 3303 weights; use solver="auto"'):
         BoundClassifier(solver).fit(X, np.arange(60) % 3)
 
 

@@ -11,7 +11,7 @@ CUT = """() => [...document.querySelectorAll('div.math')].filter(box => {
 
 
 def test_formulas_are_drawn_whole_on_a_desk_and_on_a_phone(visit):  # noqa: F811
-    tab = visit('evidence/ordinal/theory.html', DESK)
+    tab = visit('learn/ordinal/proof.html', DESK)
     tab.evaluate(READ)
     heights = tab.evaluate(
         "() => [...document.querySelectorAll('mjx-container svg')].map(e => e.getBoundingClientRect().height)"

@@ -14,7 +14,7 @@ NAMES = [str(path.relative_to(notebooks.NBS).with_suffix('')) for path in PAGES]
 def test_runs(path, record_property):
     "The page runs from top to bottom and its assertions hold; the executed copy is what `make tutorials` builds the site from."
     result = notebooks.execute(path)
-    notebooks.write(result.notebook, notebooks.EXECUTED / path.relative_to(notebooks.NBS))
+    notebooks.keep(result, path)
     if result.cpu > notebooks.REPORT:
         record_property('note', notebooks.slow_note(path, result.cpu))
 

@@ -1,6 +1,7 @@
 "Comparisons, losses, their sum, SVRG, step sizes and the estimator: edges, oracles and bad input that the pages do not show."
 
 import itertools
+import json
 import os
 import pickle
 import re
@@ -47,7 +48,7 @@ from extreme_opt.ordinal import (
     triplet_error,
 )
 from extreme_opt.ordinal.comparisons import check_comparisons, orient
-from extreme_opt.ordinal.losses import PairLoss, comparison_derivatives
+from extreme_opt.ordinal.losses import CallableLoss, PairLoss, comparison_derivatives
 
 LOSSES = [STE(), STE(1.0), TSTE(1.0), TSTE(9.0), CKL(0.1), CKL(2.0), Hinge(), SOE()]
 
@@ -343,30 +344,30 @@ def test_estimator_clones_pickles_and_takes_part_in_grid_search():
 
     assert sklearn
     rows = answers(15, 400)
-    model = OrdinalEmbedding(2, 'tste', max_epochs=9).fit(rows)
+    model = OrdinalEmbedding(2, 'tste').fit(rows)
     back = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(back.embedding_, model.embedding_)
     np.testing.assert_array_equal(clone(model).fit(rows).embedding_, model.embedding_)
     y = np.where(np.arange(400) % 2, 1, -1)
     questions = np.where(y[:, None] > 0, rows, rows[:, [0, 2, 1]])
-    search = GridSearchCV(
-        OrdinalEmbedding(max_epochs=9, n_objects=15), {'n_components': [1, 2]}, cv=2
-    ).fit(questions, y)
+    search = GridSearchCV(OrdinalEmbedding(n_objects=15), {'n_components': [1, 2]}, cv=2).fit(
+        questions, y
+    )
     assert search.best_params_ == {'n_components': 2}
-    assert make_pipeline(OrdinalEmbedding(max_epochs=9)).fit(questions, y).score(questions, y) > 0.7
+    assert make_pipeline(OrdinalEmbedding()).fit(questions, y).score(questions, y) > 0.7
 
 
 @pytest.mark.parametrize(
     'settings',
     [dict(solver=solver) for solver in ('svrg', 'gd', 'sgd', 'lbfgs', 'gram')]
-    + [dict(step_rule=rule) for rule in ('sbb', 'bb', 'fixed', 'damped')]
+    + [dict(solver='svrg', step_rule=rule) for rule in ('sbb', 'bb', 'fixed', 'damped')]
     + [dict(loss=loss) for loss in ('tste', 'ckl', 'gnmds', 'soe')]
     + [
         dict(dtype='float32'),
-        dict(batch_size=10),
+        dict(solver='svrg', batch_size=10),
         dict(ridge=0.1),
         dict(n_init=2),
-        dict(stabilizer=0.05),
+        dict(solver='svrg', stabilizer=0.05),
     ],
     ids=str,
 )
@@ -389,10 +390,10 @@ def test_estimator_on_odd_data(tmp_path):
         OrdinalEmbedding(1).fit([[0, 1, 2]], features=np.ones((3, 1)), names=list('abcd'))
     with expect_fail(ValueError, contains='client='):
         OrdinalEmbedding(1, client=1).fit([[0, 1, 2]])
-    with expect_fail(ValueError, contains='use n_init=1'):
-        OrdinalEmbedding(1, n_init=2, checkpoint=tmp_path / 'x.npz').fit([[0, 1, 2]])
-    with expect_fail(ValueError, contains='transform needs the features'):
-        OrdinalEmbedding(1).fit([[0, 1, 2]]).transform([[1.0]])
+    OrdinalEmbedding(1, n_init=2, checkpoint=tmp_path / 'x.npz').fit([[0, 1, 2]])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ['x-1.npz', 'x.npz']
+    with expect_fail(ValueError, contains='the fitted map itself is embedding_, and place('):
+        OrdinalEmbedding(1).fit([[0, 1, 2]]).transform([[0, 1, 2]])
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter('always')
         model = OrdinalEmbedding(1, n_objects=9, solver='lbfgs').fit([[0, 1, 7], [7, 1, 0]])
@@ -418,9 +419,10 @@ def test_estimator_resumes_and_warm_starts(tmp_path):
         OrdinalEmbedding(2, max_epochs=30, checkpoint=tmp_path / 'run.npz').fit(rows).embedding_,
         whole.embedding_,
     )
-    model = OrdinalEmbedding(2, max_epochs=15, warm_start=True).fit(rows)
+    model = OrdinalEmbedding(2, n_init=2, max_epochs=15, warm_start=True).fit(rows)
     first = model.run_.history[-1]['loss']
-    assert model.fit(rows).run_.history[0]['loss'] == first
+    assert len(model.losses_) == 2 and first == model.losses_.min()
+    assert model.fit(rows).run_.history[0]['loss'] == first and len(model.losses_) == 1
     whole.save(tmp_path / 'model.npz')
     np.testing.assert_array_equal(
         OrdinalEmbedding.load(tmp_path / 'model.npz').embedding_, whole.embedding_
@@ -485,7 +487,7 @@ def test_cblearn_agrees(tmp_path):
 
 def test_the_next_question_is_where_maps_disagree():
     from extreme_opt.ordinal import select_queries
-    from extreme_opt.ordinal.ask import information
+    from extreme_opt.ordinal.plain.which_question import information
 
     maps = 9 * np.array([[[0.0], [1.0], [2.0], [5.0]], [[0.0], [2.0], [1.0], [5.0]]])
     questions = np.array([[0, 1, 3], [0, 1, 2], [3, 0, 1]])
@@ -517,13 +519,47 @@ def test_a_loss_without_a_formula_is_refused(kind):
             use()
 
 
+def softplus(near, far):
+    "The loss of STE in plain NumPy."
+    share = 1 / (1 + np.exp(far - near))
+    return np.logaddexp(0, near - far), share, -share
+
+
+@pytest.mark.parametrize('columns', [3, 4])
+@pytest.mark.parametrize('ridge', [0.0, 0.1])
+def test_a_loss_of_ones_own_is_the_kernels_where_the_formula_is(columns, ridge):
+    rng = np.random.default_rng(0)
+    rows = np.array([rng.permutation(12)[:columns] for _ in range(200)])
+    more = dict(weights=rng.random(200), ridge=ridge)
+    ours = Comparisons(rows, 2, STE(), 12, **more)
+    own = Comparisons(rows, 2, CallableLoss(softplus), 12, **more)
+    x = ours.init_params(0)
+    np.testing.assert_allclose(own.loss(x), ours.loss(x))
+    np.testing.assert_allclose(own.grad(x), ours.grad(x), atol=1e-14)
+    np.testing.assert_allclose(own.grad_at(x, [3, 5]), ours.grad_at(x, [3, 5]), atol=1e-14)
+    for solver in (SGD(0.05), SVRG(FixedStep(0.02)), LBFGS()):
+        ends = [minimize(each, solver, x, max_iter=2).state.params for each in (ours, own)]
+        np.testing.assert_allclose(ends[1], ends[0], atol=1e-9)
+
+
+def test_the_estimator_takes_a_function_as_loss():
+    rows = answers(15, 400, noise=0.1)
+    own, ours = OrdinalEmbedding(2, softplus).fit(rows), OrdinalEmbedding(2).fit(rows)
+    np.testing.assert_allclose(own.embedding_, ours.embedding_, atol=1e-6)
+    with expect_fail(ValueError, contains='the derivative by far of'):
+        OrdinalEmbedding(2, lambda near, far: (near - far, near**0, near**0)).fit(rows)
+    with expect_fail(ValueError, contains='no loss object and no function'):
+        OrdinalEmbedding(2, 3).fit(rows)
+
+
 def test_a_loss_with_a_call_of_its_own_is_not_replaced_by_the_kernel():
     class Doubled(STE):
         def __call__(self, near, far):
             return tuple(2 * part for part in super().__call__(near, far))
 
-    with expect_fail(ValueError, contains='Doubled brings a __call__ of its own'):
-        Comparisons([[0, 1, 2]], 1, Doubled())
+    own, once = Comparisons([[0, 1, 2]], 1, Doubled()), Comparisons([[0, 1, 2]], 1)
+    np.testing.assert_allclose(own.loss(own.init_params()), 2 * once.loss(once.init_params()))
+    np.testing.assert_allclose(own.grad(own.init_params()), 2 * once.grad(once.init_params()))
     problem = ViewComparisons([[0, 1, 2]], 1, 1, Doubled(), ridge=0)
     plain = ViewComparisons([[0, 1, 2]], 1, 1, STE(), ridge=0)
     np.testing.assert_allclose(
@@ -639,11 +675,11 @@ def test_a_fit_that_has_not_converged_says_so_and_names_a_setting():
     rows, settings = answers(15, 400, noise=0.1), set(OrdinalEmbedding().get_params())
     assert told(OrdinalEmbedding(), rows) == []
     cases = [
-        (dict(max_iter=1, max_epochs=None), 'raise max_iter'),
-        (dict(solver='gd', max_epochs=3), 'raise max_epochs'),
-        (dict(tol=1e-9, max_epochs=30), 'raise max_epochs or tol='),
+        (dict(max_iter=1, max_epochs=None), 'raise max_iter or tol='),
+        (dict(solver='gd', max_epochs=3, tol=None), 'raise max_epochs'),
+        (dict(solver='svrg', max_epochs=30), 'raise max_epochs or tol='),
         (dict(solver='sgd', learning_rate=1e9), 'use a smaller learning_rate'),
-        (dict(step_rule='fixed', learning_rate=1e9), 'use a smaller learning_rate'),
+        (dict(solver='svrg', step_rule='fixed', learning_rate=1e9), 'a smaller learning_rate'),
     ]
     for changed, words in cases:
         said = told(OrdinalEmbedding(**changed), rows)
@@ -655,7 +691,8 @@ def test_a_fit_that_has_not_converged_says_so_and_names_a_setting():
         assert (
             set(re.findall(r'[a-z]+_[a-z]+|solver|tol\b', said[0].rpartition(';')[2])) <= settings
         )
-    assert told(OrdinalEmbedding(tol=1e-2, max_epochs=1000), rows) == []
+    assert told(OrdinalEmbedding(solver='svrg', tol=1e-2, max_epochs=1000), rows) == []
+    assert told(OrdinalEmbedding(tol=None, max_epochs=30), rows) == []
 
 
 def test_comparisons_that_fall_into_groups_are_told():
@@ -688,3 +725,139 @@ def test_n_iter_is_that_of_the_kept_start():
             solver='lbfgs', n_init=3, tol=1e-3, max_epochs=500, random_state=seed
         ).fit(rows)
         assert model.n_iter_ == model.run_.state.n_iter
+
+
+@pytest.mark.parametrize('loss', ['ste', 'gnmds', 'soe', 'tste', 'ckl'])
+@pytest.mark.parametrize('noise', [0.0, 0.1])
+@pytest.mark.parametrize('n_objects', [20, 120])
+def test_default_fits_end_by_their_stop_rule(loss, noise, n_objects):
+    rows = answers(n_objects, 40 * n_objects, noise=noise)
+    model = OrdinalEmbedding(2, loss)
+    assert told(model, rows) == [] and 'tol=' in model.run_.message
+    assert model.solver_ == 'lbfgs' and model.n_iter_ == model.run_.state.n_iter
+    assert len(model.losses_) == 4 and model.error_ < noise + 0.12
+
+
+def test_the_default_solver_goes_by_the_number_of_comparisons(monkeypatch):
+    from extreme_opt.ordinal import embedding
+
+    rows = answers(15, 400, noise=0.1)
+    monkeypatch.setattr(embedding, '_MOST_LBFGS', 399)
+    assert OrdinalEmbedding(n_init=1, tol=1e-2).fit(rows).solver_ == 'svrg'
+    assert OrdinalEmbedding(n_init=1, tol=1e-2).fit(rows[:399]).solver_ == 'lbfgs'
+
+
+def test_a_warm_start_stops_where_the_first_fit_stopped():
+    rows = answers(30, 1200, noise=0.1)
+    model = OrdinalEmbedding(warm_start=True).fit(rows)
+    n_iter = model.n_iter_
+    assert told(model, rows) == [] and model.n_iter_ < n_iter / 5
+
+
+def test_new_objects_are_placed_by_comparisons():
+    table, truth = planted_triplets(40, 2, 6000, noise=0.05, seed=1)
+    rows = table.triplets
+    old = (rows < 34).all(1)
+    model = OrdinalEmbedding(2).fit(rows[old])
+    before = model.embedding_.copy()
+    new = model.place(rows[~old])
+    assert new.shape == (6, 2) and procrustes(np.vstack([before, new]), truth)[1] < 0.04
+    np.testing.assert_array_equal(model.embedding_, before)
+    # near and far exchanged, and answers that say so
+    np.testing.assert_allclose(
+        model.place(rows[~old][:, [0, 2, 1]], -np.ones((~old).sum())), new, atol=1e-9
+    )
+    # alone or with others, an object that is compared with old ones only has the same place
+    alone = (rows == 36).any(1) & ((rows < 34) | (rows == 36)).all(1)
+    other = (rows == 39).any(1) & ((rows < 34) | (rows == 39)).all(1)
+    both, one = model.place(rows[alone | other]), model.place(rows[alone])
+    np.testing.assert_allclose(both[2], one[2], atol=1e-2)
+    assert np.isnan(both[[0, 1, 3, 4]]).all() and np.isfinite(both[5]).all()
+    names = np.array([f'o{i:02d}' for i in range(40)])
+    named = OrdinalEmbedding(2).fit(names[rows[old]])
+    np.testing.assert_allclose(named.place(names[rows[~old]]), new, atol=1e-6)
+    for wrong, words in (
+        (rows[old], 'no comparison has a new object; ids from 34 up'),
+        ([[40, 1, 1]], 'near and far'),
+    ):
+        with pytest.raises(ValueError, match=words if words.startswith('no') else ''):
+            model.place(wrong)
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        gap = OrdinalEmbedding(1).fit([[0, 1, 3], [3, 1, 0]])
+    with expect_fail(ValueError, contains='object 2 has no coordinates'):
+        gap.place([[4, 2, 1]])
+
+
+def test_bootstrap_takes_weights_and_fresh_starts():
+    rows = answers(15, 500, noise=0.1)
+    weights = np.repeat([1.0, 0.0], 250)
+    model = OrdinalEmbedding(2).fit(rows, sample_weight=weights)
+    clouds = model.bootstrap(rows, n_draws=4, sample_weight=weights)
+    half = model.bootstrap(rows, n_draws=4)
+    assert clouds.shape == half.shape == (4, 15, 2) and not np.allclose(clouds, half)
+    with expect_fail(ValueError, contains='n_init=0'):
+        model.bootstrap(rows, n_init=0)
+    # two groups of objects that hang together by one answer: the second can lie anywhere
+    two = np.concatenate([answers(8, 300), answers(8, 300) + 8, [[0, 8, 1]]])
+    model = OrdinalEmbedding(2, ridge=1e-3).fit(two)
+    spread = [model.bootstrap(two, n_draws=6, n_init=n_init).std(0).mean() for n_init in (1, 4)]
+    assert spread[0] > 0 and spread[1] > 0
+    assert told(model, two) == []
+
+
+def test_a_response_array_is_fitted_as_the_triplets_in_it():
+    from scipy import sparse
+
+    from extreme_opt.ordinal import responses_from_triplets, triplets_from_responses
+
+    rows = answers(12, 300, noise=0.1)
+    y = np.where(np.arange(300) % 3, 1, -1)
+    coords, data, shape = responses_from_triplets(rows, y, 12)
+    dense = np.zeros(shape)
+    dense[tuple(coords)] = data
+    arrays = [dense]
+    try:
+        arrays.append(sparse.coo_array((data, tuple(coords)), shape=shape))
+    except (TypeError, ValueError):  # an old SciPy has two dimensions
+        pass
+    back, weights = triplets_from_responses(dense)
+    wanted = OrdinalEmbedding(2, n_init=1).fit(back, sample_weight=weights)
+    for array in arrays:
+        model = OrdinalEmbedding(2, n_init=1).fit(array)
+        np.testing.assert_allclose(model.embedding_, wanted.embedding_, atol=1e-9)
+    with expect_fail(ValueError, contains='holds answers and weights itself'):
+        OrdinalEmbedding(2).fit(dense, np.ones(5))
+
+
+def test_formats_agree_with_cblearn():
+    python = os.environ.get('CBLEARN_PYTHON')
+    if not python:
+        pytest.skip('needs CBLEARN_PYTHON, an interpreter that has cblearn 0.4.0')
+    from extreme_opt.ordinal import (
+        triplets_from_choice,
+        triplets_from_odd_one_out,
+        triplets_from_ranking,
+    )
+
+    rng = np.random.default_rng(0)
+    shown = np.array([rng.permutation(20)[:5] for _ in range(9)])
+    odd = rng.integers(5, size=9)
+    code = (
+        'import json, sys, numpy as np\n'
+        'from cblearn.preprocessing import triplets_from_multiselect, triplets_from_oddoneout\n'
+        'if not hasattr(np, "row_stack"): np.row_stack = np.vstack\n'
+        'X, y = (np.array(part) for part in json.loads(sys.argv[1]))\n'
+        'parts = (triplets_from_oddoneout(X, y), triplets_from_multiselect(X, 4, True), '
+        'triplets_from_multiselect(X, 2, False))\n'
+        'print(json.dumps([part.tolist() for part in parts]))\n'
+    )
+    asked = json.dumps([shown.tolist(), odd.tolist()])
+    done = subprocess.run([python, '-c', code, asked], capture_output=True, text=True, check=True)
+    ours = (
+        triplets_from_odd_one_out(shown, odd),
+        triplets_from_ranking(shown),
+        triplets_from_choice(shown, 2),
+    )
+    for theirs, mine in zip(json.loads(done.stdout), ours, strict=True):
+        assert sorted(theirs) == sorted(mine.tolist())

@@ -12,8 +12,8 @@ from extreme_opt.core.run import Run, minimize
 from extreme_opt.data import planted_triplets
 from extreme_opt.ordinal.gram import GramComparisons, ProjectedGradient, coordinates, nearest_gram
 from extreme_opt.ordinal.losses import CKL, SOE, STE, TSTE, Hinge
+from extreme_opt.ordinal.plain.proof import largest_batch, lyapunov
 from extreme_opt.ordinal.problem import Comparisons
-from extreme_opt.ordinal.theory import largest_batch, lyapunov
 
 LOSSES = STE(), STE(margin=1.0), TSTE(1.0), TSTE(9.0), CKL(0.1), Hinge(), SOE()
 

@@ -764,7 +764,7 @@ def test_a_client_never_changes_the_method(client, place):
 def test_estimators_say_what_stays_at_home(client):
     X, y = PROBLEMS['bound'].features, PROBLEMS['bound'].labels
     with pytest.raises(TypeError, match='SVRG needs'):
-        OrdinalEmbedding(client=client).fit(PROBLEMS['ordinal'].triplets)
+        OrdinalEmbedding(solver='svrg', client=client).fit(PROBLEMS['ordinal'].triplets)
     with pytest.raises(TypeError, match='StochasticMajorizer needs'):
         BoundClassifier('sbm', client=client).fit(X, y)
     with pytest.raises(TypeError, match='IncrementalMajorizer needs batches of rows'):

@@ -355,7 +355,7 @@ def similarity__problem():
 def ordinal__gram():
     from extreme_opt.core import minimize
     from extreme_opt.ordinal import STE, TSTE, GramComparisons, ProjectedGradient
-    from extreme_opt.ordinal.theory import largest_batch, lyapunov
+    from extreme_opt.ordinal.plain.proof import largest_batch, lyapunov
 
     rows = np.array([[0, 1, 2], [1, 0, 3], [2, 3, 0], [3, 2, 1], [1, 2, 0]])
     problems = (
@@ -466,7 +466,7 @@ def ordinal__views():
 @job
 def ordinal__embedding():
     from extreme_opt.ordinal import OrdinalEmbedding, choose_components
-    from extreme_opt.ordinal.ask import information
+    from extreme_opt.ordinal.plain.which_question import information
 
     three, _ = _comparisons()
     features = np.random.default_rng(1).normal(size=(8, 3))

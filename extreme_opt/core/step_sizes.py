@@ -210,7 +210,7 @@ def _check_kind(rule, kinds):
 
 
 def _curvature(rule, problem, params, batch_size):
-    "A bound on the curvature that an inner step meets, from the problem."
+    "The expected smoothness of a batch, from the problem."
     if getattr(problem, 'smoothness', None) is None:
         name = type(rule).__name__
         raise TypeError(

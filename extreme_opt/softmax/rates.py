@@ -13,7 +13,7 @@ import numpy as np
 from ..core.run import minimize
 from .double_sum import margins, log_one_plus_sum
 
-# %% ../../nbs/engine/softmax/57_rates.ipynb #70a241c8
+# %% ../../nbs/engine/softmax/57_rates.ipynb #05ad0110
 RATES = tuple(10.0**k for k in range(-3, 4))  # the paper's grid of A
 
 
@@ -70,7 +70,8 @@ def choose_rate(
 ) -> tuple[float, list[dict]]:
     """Try rates on a part of the training rows.
 
-    Keep the smallest whose exact log-loss is within two per cent of the least: eq. (1).
+    Keep the smallest whose exact log-loss is within two per cent of the least: eq. (1). With a
+    ridge, return no rate above 3 / (ridge * n_samples): beyond, the weights forget too fast, eq. (2).
 
     Parameters
     ----------
@@ -90,7 +91,7 @@ def choose_rate(
     Returns
     -------
     tuple[float, list[dict]]
-        The best rate; for each rate what it reached, on how many rows and passes.
+        The rate to take; for each rate tried what it reached, on how many rows and passes.
     """
     n_rows, passes = search_size(problem.n_samples, n_epochs, len(rates))
     rows, seen = np.random.default_rng([seed, 7]).permutation(problem.n_samples)[:n_rows], []
@@ -115,4 +116,5 @@ def choose_rate(
         raise ValueError(
             f'none of the rates {", ".join(f"{rate:g}" for rate in rates)} keeps the loss finite; scale the features, or name a learning_rate'
         )
-    return min(row['rate'] for row in seen if row['log_loss'] <= 1.02 * best), seen
+    rate = min(row['rate'] for row in seen if row['log_loss'] <= 1.02 * best)
+    return min(rate, 3 / (problem.ridge * problem.n_samples)) if problem.ridge else rate, seen
