@@ -158,9 +158,9 @@ def torch_peer(path: str, kind: str, rate: float, size: int, limit: float) -> di
 
     def update(ids):
         part, at = rows[ids], torch.arange(len(ids))
-        chances = torch.softmax(sparse(part) @ weights, 1)
-        chances[at, targets[ids]] -= 1
-        weights.grad = sparse(part.T.tocsr()) @ (chances / len(ids))
+        probabilities = torch.softmax(sparse(part) @ weights, 1)
+        probabilities[at, targets[ids]] -= 1
+        weights.grad = sparse(part.T.tocsr()) @ (probabilities / len(ids))
         optimizer.step()
 
     def advance():

@@ -123,8 +123,8 @@ def test_shapes_dtypes_and_consistency():
         assert model.log_loss(X, y) == pytest.approx(
             -np.log(proba[np.arange(len(y)), np.searchsorted(model.classes_, y)]).mean()
         )
-        labels, chance = model.top_k(X, 3)
-        np.testing.assert_allclose(chance, -np.sort(-proba, axis=1)[:, :3])
+        labels, probability = model.top_k(X, 3)
+        np.testing.assert_allclose(probability, -np.sort(-proba, axis=1)[:, :3])
         assert (labels[:, 0] == model.predict(X)).all()
         assert (
             model.n_iter_ == 5
@@ -734,11 +734,11 @@ def test_several_labels_a_row():
 
 def test_calibration_error_is_zero_where_chances_are_true():
     rng = np.random.default_rng(0)
-    chances = rng.random(20_000)
+    probabilities = rng.random(20_000)
     assert (
-        calibration_error(chances, rng.random(20_000) < chances)[0]
+        calibration_error(probabilities, rng.random(20_000) < probabilities)[0]
         < 0.03
-        < calibration_error(chances, rng.random(20_000) < chances**3)[0]
+        < calibration_error(probabilities, rng.random(20_000) < probabilities**3)[0]
     )
     with pytest.raises(ValueError, match='one of each per answer'):
         calibration_error(np.ones(3), np.ones(2))

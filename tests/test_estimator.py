@@ -17,7 +17,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator
 
 from extreme_opt.core.estimator import Classifier, Estimator, free_memory, warn_of_memory
-from extreme_opt.core.validation import check_features, check_labels, row_weights
+from extreme_opt.core.validation import check_features, check_labels, checked_sample_weight
 
 
 class Centroids(Classifier):
@@ -419,19 +419,19 @@ def test_save_takes_nested_settings_and_refuses_code(data, tmp_path):
 def test_row_weights():
     classes, labels = np.array(['a', 'b', 'c']), np.array([0, 0, 0, 1, 1, 2])
     assert (
-        row_weights(None, None, classes, labels) is None
-        and row_weights(2.0, None, classes, labels) is None
+        checked_sample_weight(None, None, classes, labels) is None
+        and checked_sample_weight(2.0, None, classes, labels) is None
     )
     from sklearn.utils.class_weight import compute_class_weight
 
     for weights in (None, np.arange(1.0, 7)):
-        ours = row_weights(weights, 'balanced', classes, labels)
+        ours = checked_sample_weight(weights, 'balanced', classes, labels)
         theirs = compute_class_weight(
             'balanced', classes=classes, y=classes[labels], sample_weight=weights
         )[labels] * (1 if weights is None else weights)
         np.testing.assert_allclose(ours, theirs / theirs.mean())
     np.testing.assert_allclose(
-        row_weights([1, 0, 1, 1, 1, 1], {'c': 3.0}, classes, labels),
+        checked_sample_weight([1, 0, 1, 1, 1, 1], {'c': 3.0}, classes, labels),
         np.array([1, 0, 1, 1, 1, 3]) * 6 / 7,
     )
     for weights, per_class, word in (
@@ -444,7 +444,7 @@ def test_row_weights():
         ([0, 0, 0, 1, 1, 1], {'b': 0, 'c': 0}, 'leave no row'),
     ):
         with pytest.raises(ValueError, match=word):
-            row_weights(weights, per_class, classes, labels)
+            checked_sample_weight(weights, per_class, classes, labels)
 
 
 def test_weighted_log_loss(data):

@@ -13,19 +13,12 @@ BANNED = set(
     max_steps n_steps n_steps_ max_passes n_passes tolerance n_threads progress n_others patience
     decay descend_at descend_each descend_corrected snapshot curvature_times bound_at
     term_curvature rough_inverse curvature_probe record_on n_free ask_for prox_at every
-    price prices way ways chances shares bends room rooms row_weights wish lent
+    price prices way ways chances shares bends room rooms wish lent
     Gone Lost Here There _ask_ahead _Look _Course _Keeper
     """.split()
 )
 # What each package still has to rename; `python tests/test_language.py` prints the lines anew.
-PENDING: dict[str, set[str]] = {
-    'bound': set('row_weights shares'.split()),
-    'core': set('_Course _Keeper _Look chances every lent row_weights way'.split()),
-    'ordinal': set('shares'.split()),
-    'scale': set('lent row_weights'.split()),
-    'similarity': {'row_weights'},
-    'softmax': {'row_weights'},
-}
+PENDING: dict[str, set[str]] = {'bound': {'shares'}, 'ordinal': {'shares'}}
 BRITISH_PENDING = {'similarity': {'catalogue'}}
 BRITISH = re.compile(
     r'\b\w*(?:colour|behaviour|neighbour|favour|labell|modell|catalogue|centre\b|centred|analyse'

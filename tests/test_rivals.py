@@ -62,7 +62,7 @@ NAMES = [
 def every_draw(problem):
     if isinstance(problem, FullSoftmax):
         return [np.array([i]) for i in range(problem.n_samples)], None
-    batches, chances = [], []
+    batches, probabilities = [], []
     for i, label in enumerate(problem.labels):
         wrong = [k for k in range(problem.n_classes) if k != label]
         if problem.distinct:
@@ -77,8 +77,8 @@ def every_draw(problem):
             )
             weight = problem.noise_proba[np.array(sets)].prod(1)
         batches += [Draw(np.array([i]), np.array([c])) for c in sets]
-        chances += list(weight / weight.sum() / problem.n_samples)
-    return batches, chances
+        probabilities += list(weight / weight.sum() / problem.n_samples)
+    return batches, probabilities
 
 
 @pytest.mark.parametrize('as_sparse, n_unpenalized', [(False, 0), (True, 1)])
@@ -86,15 +86,15 @@ def every_draw(problem):
 def test_exact_values_are_the_mean_over_all_draws(kind, settings, as_sparse, n_unpenalized):
     problem = small(kind, as_sparse=as_sparse, ridge=0.05, n_unpenalized=n_unpenalized, **settings)
     params = 1.5 * np.random.default_rng(1).normal(size=problem.init_params().size)
-    batches, chances = every_draw(problem)
-    check_unbiased(problem, params, batches, chances, rtol=1e-9)
+    batches, probabilities = every_draw(problem)
+    check_unbiased(problem, params, batches, probabilities, rtol=1e-9)
     if settings.get('form') != 'self_normalized':
         check_gradient(problem, params)
         check_unbiased(
             problem,
             params,
             batches,
-            chances,
+            probabilities,
             estimate=problem.loss_at,
             exact=problem.loss(params),
             rtol=1e-9,
@@ -143,13 +143,13 @@ def test_kernels_move_by_the_gradient(kind, settings, as_sparse, dtype):
 def test_draws_follow_their_chances(kind, settings):
     problem = small(kind, n_samples=3, **settings)
     batch = problem.draw(np.random.default_rng(0), 30000)
-    batches, chances = every_draw(problem)
+    batches, probabilities = every_draw(problem)
     def key(i, others):
         return (i, *sorted(others)) if problem.distinct else (i, *others)
     wanted, seen = {}, {}
-    for b, chance in zip(batches, chances):
+    for b, probability in zip(batches, probabilities):
         wanted[key(b.sample[0], b.others[0])] = (
-            wanted.get(key(b.sample[0], b.others[0]), 0) + chance
+            wanted.get(key(b.sample[0], b.others[0]), 0) + probability
         )
     for i, others in zip(batch.sample, batch.others):
         seen[key(i, others)] = seen.get(key(i, others), 0) + 1
@@ -168,13 +168,13 @@ def test_mean_over_distinct_sets_for_every_width(n_classes, m):
     for spread in (1.0, 30.0):
         problem = ImportanceSampled(np.ones((1, 1)), [2], n_classes, n_negatives=m)
         params = spread * rng.uniform(-1, 1, n_classes)
-        batches, chances = every_draw(problem)
-        check_unbiased(problem, params, batches, chances, rtol=1e-9)
+        batches, probabilities = every_draw(problem)
+        check_unbiased(problem, params, batches, probabilities, rtol=1e-9)
         check_unbiased(
             problem,
             params,
             batches,
-            chances,
+            probabilities,
             estimate=problem.loss_at,
             exact=problem.loss(params),
             rtol=1e-9,

@@ -15,7 +15,7 @@ import scipy.sparse
 from ..core.descent import LBFGS
 from ..core.estimator import Classifier, run_estimator, warn_not_converged
 from ..core.linalg import log_sum_exp
-from ..core.validation import row_weights
+from ..core.validation import checked_sample_weight
 from ..core.majorize import MOST_BUILT, MOST_DENSE, Majorizer, Newton, solve_dense
 from .memory import QuasiMajorizer
 from .partition import LogLinear
@@ -401,7 +401,7 @@ class BoundClassifier(Classifier):
         """
         known = self.classes_ if self.warm_start and hasattr(self, 'run_') else None
         rows, labels = self._enter(X, y)
-        weights = row_weights(sample_weight, self.class_weight, self.classes_, labels)
+        weights = checked_sample_weight(sample_weight, self.class_weight, self.classes_, labels)
         if weights is not None and not weights.all():
             rows, labels, weights = self._drop(rows, labels, weights)
         params = None

@@ -98,7 +98,7 @@ def check_unbiased(
     problem: Any,
     params: np.ndarray,
     batches: Sequence | None = None,
-    chances: Sequence[float] | None = None,
+    probabilities: Sequence[float] | None = None,
     *,
     estimate: Callable | None = None,
     exact: Any = None,
@@ -120,7 +120,7 @@ def check_unbiased(
         Where to look.
     batches : Sequence or None, default=None
         Every batch that can be drawn; None: draw some.
-    chances : Sequence[float] or None, default=None
+    probabilities : Sequence[float] or None, default=None
         Probability of each; equal when left out.
     estimate : Callable or None of shape (params, batch), default=None
         -> number or vector; problem.grad_at when left out.
@@ -142,7 +142,7 @@ def check_unbiased(
     exact = np.atleast_1d(np.asarray(problem.grad(params) if exact is None else exact, dtype=float))
     rtol = rtol or (1e-9 if params.dtype == np.float64 else 1e-4)
     if batches is not None:
-        mean, error = _enumerated(estimate, params, batches, chances, exact.shape), 0.0
+        mean, error = _enumerated(estimate, params, batches, probabilities, exact.shape), 0.0
     else:
         rng = np.random.default_rng(seed)
         draw = draw or (lambda rng: problem.draw(rng, 1))
@@ -157,15 +157,15 @@ def check_unbiased(
         )
 
 # %% ../../nbs/engine/core/40_checks.ipynb #85eead57
-def _enumerated(estimate, params, batches, chances, shape):
+def _enumerated(estimate, params, batches, probabilities, shape):
     total, mean = 0.0, np.zeros(shape)
-    for batch, chance in zip(
-        batches, chances if chances is not None else [1 / len(batches)] * len(batches), strict=True
+    for batch, probability in zip(
+        batches, probabilities if probabilities is not None else [1 / len(batches)] * len(batches), strict=True
     ):
-        mean += chance * np.asarray(estimate(params, batch), dtype=float)
-        total += chance
+        mean += probability * np.asarray(estimate(params, batch), dtype=float)
+        total += probability
     if abs(total - 1) > 1e-9:
-        raise AssertionError(f'the chances sum to {total:.6g}, not to 1')
+        raise AssertionError(f'the probabilities sum to {total:.6g}, not to 1')
     return mean
 
 
@@ -251,8 +251,8 @@ def check_bound(
         )
     for radius in radii:
         for _ in range(n_points):
-            way = rng.normal(size=params.shape)
-            point = params + radius * way / np.linalg.norm(way)
+            direction = rng.normal(size=params.shape)
+            point = params + radius * direction / np.linalg.norm(direction)
             low, high = float(loss(point)), float(bound(point))
             if not high >= low - atol * max(1.0, abs(low)):
                 raise AssertionError(

@@ -117,13 +117,13 @@ class GradientDescent:
 
     def _direction(
         self, grad, squares
-    ):  # way downhill, slope along it, new squares; overwrites grad
+    ):  # a descent direction, slope along it, new squares; overwrites grad
         if self.scaling is None:
             slope = -float(grad @ grad)
             return np.negative(grad, out=grad), slope, None
         squares = grad * grad if squares is None else squares + grad * grad
-        way = -grad / np.sqrt(np.where(squares > 0, squares, 1))
-        return way, float(way @ grad), squares
+        direction = -grad / np.sqrt(np.where(squares > 0, squares, 1))
+        return direction, float(direction @ grad), squares
 
     def step(self, problem: Any, state: DescentState, rng: np.random.Generator) -> DescentState:
         """Search along the (scaled) gradient until the loss falls enough: eqs. (2) and (3).
@@ -142,19 +142,19 @@ class GradientDescent:
         fresh, start = np.isnan(state.loss), state.params
         loss, grad = loss_and_grad(problem, start) if fresh else (state.loss, problem.grad(start))
         norm = float(np.linalg.norm(grad))
-        way, slope, squares = self._direction(grad, state.squares)
+        direction, slope, squares = self._direction(grad, state.squares)
         size, scale = self.grow * state.step_size, 1.0
         for tries in range(1, self.max_tries + 1):
-            way *= size / scale
-            way += start  # the direction becomes the trial point
-            value, scale = float(problem.loss(way)), size
+            direction *= size / scale
+            direction += start  # the direction becomes the trial point
+            value, scale = float(problem.loss(direction)), size
             looks = tries + 1 + fresh
             seen = dict(n_terms=looks * problem.n_terms, n_epochs=looks, grad_norm=norm)
             if value < loss and value <= loss + self.decrease * size * slope:
-                return state.advance(way, loss=value, step_size=size, squares=squares, **seen)
+                return state.advance(direction, loss=value, step_size=size, squares=squares, **seen)
             if -slope * size <= 1e-17 * abs(loss):
                 break  # a gain that rounding would hide
-            way -= start
+            direction -= start
             size *= self.shrink  # and back
         return state.advance(start, loss=loss, message=_stuck('no step along the gradient'), **seen)
 
@@ -347,13 +347,13 @@ class LBFGSState(State):
     message: str = ''
 
 
-class _Look:
+class _Evaluator:
     "Loss and gradient for a line search, each point evaluated once."
 
     def __init__(self, problem):
         self.problem = problem
         self.point = None
-        self.n_looks = 0
+        self.n_evaluations = 0
         self.joint = hasattr(problem, 'loss_and_grad')
 
     def _go(self, point):
@@ -363,20 +363,20 @@ class _Look:
             self.slope = None
         here = point.astype(self.problem.dtype, copy=False)
         if self.joint and self.value is None:
-            self.n_looks += 1
+            self.n_evaluations += 1
             self.value, self.slope = self.problem.loss_and_grad(here)
         return here
 
     def loss(self, point):
         here = self._go(point)
         if self.value is None:
-            self.value, self.n_looks = float(self.problem.loss(here)), self.n_looks + 1
+            self.value, self.n_evaluations = float(self.problem.loss(here)), self.n_evaluations + 1
         return float(self.value)
 
     def grad(self, point):
         here = self._go(point)
         if self.slope is None:
-            self.slope, self.n_looks = self.problem.grad(here), self.n_looks + 1
+            self.slope, self.n_evaluations = self.problem.grad(here), self.n_evaluations + 1
         return self.slope.astype(float, copy=False)
 
 # %% ../../nbs/engine/core/60_descent.ipynb #9648702d
@@ -415,23 +415,23 @@ class LBFGS:
         """
         return LBFGSState(params=params.copy())
 
-    def _search(self, look, point, way, grad, loss):  # a step size, or None
+    def _search(self, evaluator, point, direction, grad, loss):  # a step size, or None
         from scipy.optimize import line_search
 
         with warnings.catch_warnings():
             warnings.simplefilter('ignore')  # a search that fails says so in the run's message
             size = line_search(
-                look.loss, look.grad, point, way, grad, loss, maxiter=self.max_tries
+                evaluator.loss, evaluator.grad, point, direction, grad, loss, maxiter=self.max_tries
             )[0]
-        return size if size is not None and look.loss(point + size * way) < loss else None
+        return size if size is not None and evaluator.loss(point + size * direction) < loss else None
 
     def _shorter(
-        self, look, point, way, grad, loss
+        self, evaluator, point, direction, grad, loss
     ):  # straight down, ever shorter: for slopes that no Wolfe search gets hold of
-        size, slope = 1.0, float(grad @ way)
+        size, slope = 1.0, float(grad @ direction)
         while -slope * size > 1e-17 * abs(loss) and size > 1e-20:
             size *= 0.1
-            if look.loss(point + size * way) < loss + 1e-4 * size * slope:
+            if evaluator.loss(point + size * direction) < loss + 1e-4 * size * slope:
                 return size
         return None
 
@@ -451,27 +451,27 @@ class LBFGS:
         LBFGSState
             One step later; nothing is drawn.
         """
-        look = _Look(problem)
+        evaluator = _Evaluator(problem)
         point = state.params.astype(float)
         shifts = state.shifts
         changes = state.changes
         loss, grad = (
-            (look.loss(point), look.grad(point)) if state.grad is None else (state.loss, state.grad)
+            (evaluator.loss(point), evaluator.grad(point)) if state.grad is None else (state.loss, state.grad)
         )
-        way = -lbfgs_direction(shifts, changes, grad)
-        size = self._search(look, point, way, grad, loss)
+        direction = -lbfgs_direction(shifts, changes, grad)
+        size = self._search(evaluator, point, direction, grad, loss)
         if size is None and shifts is not None:  # forget, and try once straight down
             shifts = None
             changes = None
-            way = -lbfgs_direction(None, None, grad)
-            size = self._search(look, point, way, grad, loss)
+            direction = -lbfgs_direction(None, None, grad)
+            size = self._search(evaluator, point, direction, grad, loss)
         if size is None:
-            size = self._shorter(look, point, way, grad, loss)
-        end = point if size is None else point + size * way
+            size = self._shorter(evaluator, point, direction, grad, loss)
+        end = point if size is None else point + size * direction
         value, slope, params = (
             (loss, grad, state.params)
             if size is None
-            else (look.loss(end), look.grad(end), end.astype(problem.dtype))
+            else (evaluator.loss(end), evaluator.grad(end), end.astype(problem.dtype))
         )
         shift, change = end - point, slope - grad
         if shift @ change > 1e-12 * np.linalg.norm(shift) * np.linalg.norm(change):
@@ -479,8 +479,8 @@ class LBFGS:
             changes = _remembered(changes, change, self.memory)
         return state.advance(
             params,
-            look.n_looks * problem.n_terms,
-            look.n_looks,
+            evaluator.n_evaluations * problem.n_terms,
+            evaluator.n_evaluations,
             loss=value,
             grad=slope,
             shifts=shifts,

@@ -228,9 +228,9 @@ def _workers(estimator, problem, solver, params):
     if estimator.client is None:
         yield problem, solver, params
         return
-    from extreme_opt.scale.estimators import lent
+    from extreme_opt.scale.estimators import on_client
 
-    with lent(problem, solver, estimator.client, params) as found:
+    with on_client(problem, solver, estimator.client, params) as found:
         yield found
 
 

@@ -103,13 +103,13 @@ def newton_direction(
         max_iter=max_products,
         precondition=None if scale is None else lambda rest: rest / scale,
     )
-    way, n_products = solve.solution, len(solve.residual_norms) - 1 + (' in step ' in solve.message)
-    slope = _dot(way, grad)
+    direction, n_products = solve.solution, len(solve.residual_norms) - 1 + (' in step ' in solve.message)
+    slope = _dot(direction, grad)
     if slope < 0:
-        return way, -slope - damping * _dot(way, way), n_products, solve.message  # (G2')
-    way = -grad if scale is None else -grad / scale  # a guard spoke at once: straight down
-    bend = _dot(way, problem.ggn_vp(params, way))
-    return way, bend if np.isfinite(bend) else 0.0, n_products + 1, solve.message
+        return direction, -slope - damping * _dot(direction, direction), n_products, solve.message  # (G2')
+    direction = -grad if scale is None else -grad / scale  # a guard spoke at once: straight down
+    curvature = _dot(direction, problem.ggn_vp(params, direction))
+    return direction, curvature if np.isfinite(curvature) else 0.0, n_products + 1, solve.message
 
 # %% ../../nbs/engine/core/63_gauss_newton.ipynb #d158b6e7
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ class GaussNewton:
         damping: float,
         rng: np.random.Generator,
     ) -> tuple[np.ndarray, float, int, str]:
-        """The way of the next step with these settings.
+        """Direction of the next step with these settings.
 
         Parameters
         ----------
@@ -226,23 +226,23 @@ class GaussNewton:
         """
         loss, grad = loss_and_grad(problem, state.params)
         norm = float(np.linalg.norm(grad))
-        way, bend, n_products, solve = self.direction(
+        direction, curvature, n_products, solve = self.direction(
             problem, state.params, grad, state.damping, rng
         )
-        slope = float(way @ grad)
+        slope = float(direction @ grad)
         size = 1.0
         params = state.params
         value = loss
         tries = 0
         while tries < self.max_tries and -slope * size > 1e-17 * abs(loss):
-            trial, tries = state.params + params.dtype.type(size) * way, tries + 1
+            trial, tries = state.params + params.dtype.type(size) * direction, tries + 1
             at = float(problem.loss(trial))
             if at < loss and at <= loss + self.decrease * size * slope:
                 params, value = trial, at
                 break
             size *= self.shrink
         moved = params is not state.params
-        predicted = size * slope + 0.5 * size * size * bend  # m(size s): (G2')
+        predicted = size * slope + 0.5 * size * size * curvature  # m(size s): (G2')
         ratio = (value - loss) / min(predicted, -1e-300) if moved else 0.0
         factor = 10.0 if not moved else 1.5 if ratio < 0.25 else 1 / 1.5 if ratio > 0.75 else 1.0
         damping = state.damping * factor

@@ -231,7 +231,7 @@ class Majorizer:
             ('smallest', 'largest')[state.n_iter % 2] if self.order == 'alternating' else self.order
         )
         bound, eta = problem.quadratic_bound(state.params, None, order), self.relaxation
-        way, n_products = solve_curvature(
+        step, n_products = solve_curvature(
             bound.curvature,
             bound.slope,
             self.solve,
@@ -239,14 +239,14 @@ class Majorizer:
             self.inner_tolerance,
             MOST_BUILT,
         )
-        sure = (eta - 0.5 * eta * eta) * float(bound.slope @ way)
+        sure = (eta - 0.5 * eta * eta) * float(bound.slope @ step)
         looks = dict(
             loss=bound.value,
             grad_norm=float(np.linalg.norm(bound.slope)),
             decrease=sure,
             n_products=state.n_products + n_products,
         )
-        params = (state.params - eta * way).astype(problem.dtype, copy=False)
+        params = (state.params - eta * step).astype(problem.dtype, copy=False)
         still = not sure > 0 or np.array_equal(params, state.params)
         return state.advance(
             state.params if still else params,
@@ -362,15 +362,15 @@ class Newton:
             if hasattr(problem, 'curvature_at')
             else _Products(problem, start)
         )
-        way, n_products = solve_curvature(
+        step, n_products = solve_curvature(
             curvature, grad, self.solve, self.inner_steps, self.inner_tolerance
         )
-        slope = float(grad @ way)
+        slope = float(grad @ step)
         size = 1.0
         tries = 0
         while tries < self.max_tries:
             tries += 1
-            params = (start - size * way).astype(problem.dtype)
+            params = (start - size * step).astype(problem.dtype)
             value = float(problem.loss(params))
             if (
                 value < loss

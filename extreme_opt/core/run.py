@@ -298,17 +298,17 @@ class _Recorder:
 
     problem: Any  # the formulation
     metrics: dict[str, Callable]  # name of a column -> function of (problem, params)
-    every: int  # steps between rows
+    interval: int  # steps between rows
     loss_subset: int | None  # None: exact loss; 0: no loss; n: loss on n fixed rows
     rows_on: np.ndarray | None  # (n,) int64 ids of those rows
 
     def row(
         self,
-        course: '_Course',  # where the run stands
+        current: '_RunState',  # where the run stands
     ) -> dict:  # step, passes, seconds, loss, watched
         "Evaluate what is to be recorded."
         problem = self.problem
-        params = course.state.params
+        params = current.state.params
         record = {}
         if self.loss_subset is None:
             record = {'loss': problem.loss(params)}
@@ -316,9 +316,9 @@ class _Recorder:
             record = {'loss': _loss_on(problem)(params, self.rows_on), 'loss_on': len(self.rows_on)}
         record |= {name: function(problem, params) for name, function in self.metrics.items()}
         return {
-            'step': course.state.n_iter,
-            'passes': course.state.n_epochs,
-            'seconds': course.seconds,
+            'step': current.state.n_iter,
+            'passes': current.state.n_epochs,
+            'seconds': current.seconds,
             **{
                 name: value.item() if isinstance(value, np.generic) else value
                 for name, value in record.items()
@@ -327,16 +327,16 @@ class _Recorder:
 
     def look(
         self,
-        course: '_Course',  # where the run stands
+        current: '_RunState',  # where the run stands
         rows: list[dict],  # gains a row when one is due
         last: bool = False,  # whether the run ends here
     ) -> None:
         "Add a row where the schedule or the end of the run asks for one."
-        step = course.state.n_iter
+        step = current.state.n_iter
         if (rows and rows[-1]['step'] == step) or (step == 0 and self.loss_subset == 0):
             return
-        if last or step % self.every == 0:
-            rows.append(self.row(course))
+        if last or step % self.interval == 0:
+            rows.append(self.row(current))
 
 # %% ../../nbs/engine/core/30_run.ipynb #56bfae99
 _ROWS_SEED = 8128  # the same rows for every solver and seed, so that their losses compare
@@ -352,18 +352,18 @@ def _loss_on(problem):
         return None
 
 
-def _recorder(problem, metrics, every, loss_subset):
+def _recorder(problem, metrics, interval, loss_subset):
     metrics, names = dict(metrics or {}), {'step', 'passes', 'seconds', 'loss', 'loss_on'}
-    if not every >= 1:
-        raise ValueError(f'record_every={every!r} is not a number of steps from 1 up')
-    every = _count(every, 'record_every')
+    if not interval >= 1:
+        raise ValueError(f'record_every={interval!r} is not a number of steps from 1 up')
+    interval = _count(interval, 'record_every')
     loss_subset = None if loss_subset is None else _count(loss_subset, 'loss_subset')
     if clash := names & set(metrics):
         raise ValueError(
             f'watch names {sorted(clash)}, which the record has already; choose another name'
         )
     if not loss_subset:
-        return _Recorder(problem, metrics, int(every), loss_subset, None)
+        return _Recorder(problem, metrics, int(interval), loss_subset, None)
     if _loss_on(problem) is None:
         raise TypeError(
             f'loss_subset={loss_subset} needs `loss_on`, which {type(problem).__name__} does not have; leave it out, or say 0'
@@ -372,12 +372,12 @@ def _recorder(problem, metrics, every, loss_subset):
     rows_on = np.random.default_rng(_ROWS_SEED).choice(
         n_rows, size=min(loss_subset, n_rows), replace=False
     )
-    return _Recorder(problem, metrics, int(every), loss_subset, np.sort(rows_on))
+    return _Recorder(problem, metrics, int(interval), loss_subset, np.sort(rows_on))
 
 # %% ../../nbs/engine/core/30_run.ipynb #42f4a755
 @dataclass(frozen=True)
-class _Course:
-    "Everything about a run in progress that the next step changes."
+class _RunState:
+    "Everything about a run in current that the next step changes."
 
     state: State  # after the last complete step
     random: dict  # state of the bit generator at that moment
@@ -385,17 +385,17 @@ class _Course:
     first_norm: float = np.nan  # first `grad_norm` that a state reported
 
 
-def _advanced(course, state, rng, seconds):
+def _advanced(current, state, rng, seconds):
     first = (
-        course.first_norm if np.isfinite(course.first_norm) else getattr(state, 'grad_norm', np.nan)
+        current.first_norm if np.isfinite(current.first_norm) else getattr(state, 'grad_norm', np.nan)
     )
-    return _Course(state, rng.bit_generator.state, course.seconds + seconds, first)
+    return _RunState(state, rng.bit_generator.state, current.seconds + seconds, first)
 
 
 def _begin(problem, solver, params, seed):
     rng, mark = stream(seed, 'batches'), time.perf_counter()
     state = solver.init(problem, problem.init_params(seed) if params is None else params)
-    return _advanced(_Course(state, {}), state, rng, time.perf_counter() - mark), [], rng
+    return _advanced(_RunState(state, {}), state, rng, time.perf_counter() - mark), [], rng
 
 
 def _continue(run):
@@ -406,50 +406,50 @@ def _continue(run):
     rng = np.random.Generator(kind())
     rng.bit_generator.state = origin['random']
     return (
-        _Course(run.state, origin['random'], float(origin['seconds']), float(origin['first_norm'])),
+        _RunState(run.state, origin['random'], float(origin['seconds']), float(origin['first_norm'])),
         run.history,
         rng,
     )
 
 # %% ../../nbs/engine/core/30_run.ipynb #b972bbca
 @dataclass
-class _Keeper:
+class _Checkpointer:
     "Writes the run into its file when that is due."
 
     path: Path | None  # where to; None: never
-    every: int | str  # steps, or seconds as in "30s"
+    interval: int | str  # steps, or seconds as in "30s"
     origin: dict  # what the run began from
     written: tuple = ()  # step, number of rows and message of the last write
     clock: float = 0.0  # time of the last write
 
     def __post_init__(self):
-        text = str(self.every)
+        text = str(self.interval)
         try:
             self.period = float(text[:-1]) if text.endswith('s') else int(text)
         except ValueError:
             self.period = -1
         if not self.period >= (0 if text.endswith('s') else 1):
             raise ValueError(
-                f'every={self.every!r} is neither a number of steps from 1 up nor seconds like "30s"'
+                f'checkpoint_every={self.interval!r} is neither a number of steps from 1 up nor seconds like "30s"'
             )
 
     def look(
         self,
-        course: _Course,  # where the run stands
+        current: _RunState,  # where the run stands
         rows: list[dict],  # the record so far
         message: str = '',  # reason for stopping, when the run ends here
     ) -> None:
         "Write when the schedule, the start or the end of the run asks for it, and something is new."
-        step, now = course.state.n_iter, (course.state.n_iter, len(rows), message)
+        step, now = current.state.n_iter, (current.state.n_iter, len(rows), message)
         due = (
             time.monotonic() - self.clock >= self.period
-            if str(self.every).endswith('s')
+            if str(self.interval).endswith('s')
             else step % self.period == 0
         )
         if self.path is None or now == self.written or not (message or not self.written or due):
             return
         try:
-            Run(course.state, message, rows, self.at(course)).save(self.path)
+            Run(current.state, message, rows, self.at(current)).save(self.path)
         except OSError as error:
             if not self.written:
                 raise  # nothing is lost yet
@@ -465,12 +465,12 @@ class _Keeper:
 
     def at(
         self,
-        course: _Course,  # where the run stands
+        current: _RunState,  # where the run stands
     ) -> dict | None:  # None when nothing is kept
         "What a continuation needs besides the state and the rows."
         return (
             self.origin
-            | dict(random=course.random, seconds=course.seconds, first_norm=course.first_norm)
+            | dict(random=current.random, seconds=current.seconds, first_norm=current.first_norm)
             if self.origin
             else None
         )
@@ -527,24 +527,24 @@ def _check_content(path, run, problem):
         )
 
 
-def _keeper(problem, solver, recorder, checkpoint, every, resume):
-    "The keeper, and the run to continue if there is one."
+def _checkpointer(problem, solver, recorder, checkpoint, interval, resume):
+    "The checkpointer, and the run to continue if there is one."
     if checkpoint is None and resume is None:
-        return _Keeper(None, every, {}), None
-    keeper = _Keeper(
-        None if checkpoint is None else Path(checkpoint), every, _origin(problem, solver, recorder)
+        return _Checkpointer(None, interval, {}), None
+    checkpointer = _Checkpointer(
+        None if checkpoint is None else Path(checkpoint), interval, _origin(problem, solver, recorder)
     )
-    if keeper.path is not None and keeper.path.exists():
-        read_meta(keeper.path)  # raises where it is not ours
+    if checkpointer.path is not None and checkpointer.path.exists():
+        read_meta(checkpointer.path)  # raises where it is not ours
     if resume is None:
-        return keeper, None
+        return checkpointer, None
     run = Run.load(resume)
-    _check_origin(resume, run.origin, keeper.origin)
+    _check_origin(resume, run.origin, checkpointer.origin)
     _check_content(resume, run, problem)
-    if keeper.path is not None and keeper.path.exists() and os.path.samefile(keeper.path, resume):
-        keeper.written = (run.state.n_iter, len(run.history), run.message)
-        keeper.clock = time.monotonic()
-    return keeper, run
+    if checkpointer.path is not None and checkpointer.path.exists() and os.path.samefile(checkpointer.path, resume):
+        checkpointer.written = (run.state.n_iter, len(run.history), run.message)
+        checkpointer.clock = time.monotonic()
+    return checkpointer, run
 
 # %% ../../nbs/engine/core/30_run.ipynb #5c65e752
 def warm_up(problem: Any, solver: Any) -> None:
@@ -637,34 +637,34 @@ class _Bar:
         if self.bar is not None:
             self.bar.close()
 
-    def show(self, course, rows):
+    def show(self, current, rows):
         if self.bar is None:
             return
         done = {
-            'step': course.state.n_iter,
-            'pass': round(course.state.n_epochs, 3),
-            's': round(course.seconds, 2),
+            'step': current.state.n_iter,
+            'pass': round(current.state.n_epochs, 3),
+            's': round(current.seconds, 2),
         }
         if rows and 'loss' in rows[-1]:
             self.bar.set_postfix_str(f'loss {rows[-1]["loss"]:.6g}', refresh=False)
         self.bar.update(done[self.unit] - self.bar.n)
 
 # %% ../../nbs/engine/core/30_run.ipynb #83e6138e
-def _look(problem, solver, course, rows, recorder, keeper, limits):
+def _look(problem, solver, current, rows, recorder, checkpointer, limits):
     "What happens between two steps; returns the reason to stop, if there is one."
-    recorder.look(course, rows)
+    recorder.look(current, rows)
     reason = (
-        divergence(problem, solver, course.state, rows)
-        or limits.settled(course.state, course.first_norm, rows)
-        or getattr(course.state, 'message', '')
-        or limits.reached(course.state, course.seconds)
+        divergence(problem, solver, current.state, rows)
+        or limits.settled(current.state, current.first_norm, rows)
+        or getattr(current.state, 'message', '')
+        or limits.reached(current.state, current.seconds)
     )
     if reason:
-        recorder.look(course, rows, last=True)
-        return divergence(problem, solver, course.state, rows) or reason
-    if rows and rows[-1]['step'] % recorder.every:
+        recorder.look(current, rows, last=True)
+        return divergence(problem, solver, current.state, rows) or reason
+    if rows and rows[-1]['step'] % recorder.interval:
         rows.pop()  # the end row of a run that now goes on
-    keeper.look(course, rows)
+    checkpointer.look(current, rows)
     return ''
 
 # %% ../../nbs/engine/core/30_run.ipynb #8f4a895f
@@ -738,29 +738,29 @@ def minimize(
     check_compatible(problem, solver)
     if params is not None and resume is None:
         params = _first_point(problem, params, seed)  # before anything runs on it
-    keeper, earlier = _keeper(problem, solver, recorder, checkpoint, checkpoint_every, resume)
+    checkpointer, earlier = _checkpointer(problem, solver, recorder, checkpoint, checkpoint_every, resume)
     with np.errstate(all='ignore'), _Bar(verbose, limits) as bar:
         warm_up(problem, solver)
-        course, rows, rng = (
+        current, rows, rng = (
             _begin(problem, solver, params, seed) if earlier is None else _continue(earlier)
         )
         del params, earlier  # from here on one state is alive, and one more while a step makes it
-        if tol is not None and loss_subset == 0 and not hasattr(course.state, 'grad_norm'):
+        if tol is not None and loss_subset == 0 and not hasattr(current.state, 'grad_norm'):
             raise ValueError(
                 f'tol={tol} needs a recorded loss, since {type(solver).__name__} reports no gradient norm'
             )
         try:
-            while not (reason := _look(problem, solver, course, rows, recorder, keeper, limits)):
+            while not (reason := _look(problem, solver, current, rows, recorder, checkpointer, limits)):
                 mark = time.perf_counter()
-                state = solver.step(problem, course.state, rng)
-                course = _advanced(course, state, rng, time.perf_counter() - mark)
-                bar.show(course, rows)
+                state = solver.step(problem, current.state, rng)
+                current = _advanced(current, state, rng, time.perf_counter() - mark)
+                bar.show(current, rows)
         except KeyboardInterrupt:
-            reason = f'interrupted from the keyboard after {_place(course.state)}'
+            reason = f'interrupted from the keyboard after {_place(current.state)}'
         except _NUMBERS as error:
-            reason = f'the step after {_place(course.state)} failed ({error}): {_remedy(problem, solver)}'
+            reason = f'the step after {_place(current.state)} failed ({error}): {_remedy(problem, solver)}'
         try:
-            keeper.look(course, rows, reason)
+            checkpointer.look(current, rows, reason)
         except KeyboardInterrupt:
             reason += '; its last write was interrupted too'
-    return Run(course.state, reason, rows, keeper.at(course))
+    return Run(current.state, reason, rows, checkpointer.at(current))

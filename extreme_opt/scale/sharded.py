@@ -999,7 +999,7 @@ def _half_probe(part, number, params, rng, sizes):
 
 def _drawn(place, problem, params, rng, sizes):
     "The diagonal of the whole, from halves: eq. (F2) of the similarity chapter."
-    from extreme_opt.similarity.curvature import _root
+    from extreme_opt.similarity.curvature import gramian_root
 
     found = place.each(_half_probe, params, rng, sizes, numbered=True)
     diagonal, right, gramian = (sum(some[1:], start=some[0]) for some in zip(*found))
@@ -1007,7 +1007,7 @@ def _drawn(place, problem, params, rng, sizes):
     rng.choice(np.array([-1, 1], np.int8), size=n_pairs)
     _signs_of(rng, n_left, right.shape[1])  # as the parts did
     signs = 2 * _signs_of(rng, len(right), right.shape[1]) - 1
-    turn = (np.sqrt(terms.omega) * _root(gramian, right.shape[1]).T).astype(params.dtype)
+    turn = (np.sqrt(terms.omega) * gramian_root(gramian, right.shape[1]).T).astype(params.dtype)
     right = right + np.sqrt(terms.column_weights)[:, None] * (signs.astype(params.dtype) @ turn)
     return np.maximum(
         diagonal + _squares(problem, 1, params, right.astype(params.dtype)),

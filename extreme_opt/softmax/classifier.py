@@ -20,7 +20,7 @@ from extreme_opt.core.validation import (
     check_labels,
     check_weights,
     num_rows,
-    row_weights,
+    checked_sample_weight,
     seed_from,
 )
 from ..core.linalg import log_sum_exp, squared_row_norms
@@ -551,7 +551,7 @@ class SoftmaxClassifier(Classifier):
                 f'warm_start=True, but y holds other classes than the {len(before[2])} of the last fit; set warm_start=False'
             )
         given = check_weights(sample_weight, n_given)
-        weights = row_weights(
+        weights = checked_sample_weight(
             None if given is None else given[ids], self.class_weight, self.classes_, labels
         )
         if weights is not None and not weights.all():
@@ -655,7 +655,7 @@ class SoftmaxClassifier(Classifier):
                 f'checkpoint={self.checkpoint!r}, but partial_fit keeps no file; save the estimator between batches'
             )
         labels = self._positions(y)
-        weights = row_weights(
+        weights = checked_sample_weight(
             sample_weight,
             None if self.class_weight == 'balanced' else self.class_weight,
             self.classes_,
