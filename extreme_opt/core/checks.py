@@ -89,7 +89,8 @@ def check_gradient(
         allowed = atol * max(1.0, float(np.abs(grad).max(initial=0.0)))
         if not abs(exact - numeric) <= allowed:
             raise AssertionError(
-                f'gradient is off by {abs(exact - numeric):.1e} at {place}: {exact:.6g} against {numeric:.6g} '
+                f'gradient is off by {abs(exact - numeric):.1e} at {place}: {exact:.6g} against '
+                f'{numeric:.6g} '
                 f'by differences (allowed {allowed:.0e})'
             )
 
@@ -152,7 +153,8 @@ def check_unbiased(
     worst = int(np.argmax(off - allowed))
     if not (off <= allowed).all():
         raise AssertionError(
-            f'the estimate averages to {mean.flat[worst]:.6g} at entry {worst}, but {exact.flat[worst]:.6g} is exact '
+            f'the estimate averages to {mean.flat[worst]:.6g} at entry {worst}, but '
+            f'{exact.flat[worst]:.6g} is exact '
             f'(allowed {np.broadcast_to(allowed, off.shape).flat[worst]:.1e})'
         )
 
@@ -160,7 +162,9 @@ def check_unbiased(
 def _enumerated(estimate, params, batches, probabilities, shape):
     total, mean = 0.0, np.zeros(shape)
     for batch, probability in zip(
-        batches, probabilities if probabilities is not None else [1 / len(batches)] * len(batches), strict=True
+        batches,
+        probabilities if probabilities is not None else [1 / len(batches)] * len(batches),
+        strict=True,
     ):
         mean += probability * np.asarray(estimate(params, batch), dtype=float)
         total += probability
@@ -247,7 +251,8 @@ def check_bound(
     slack = atol * max(1.0, abs(here))
     if touches and not abs(float(bound(params)) - here) <= slack:
         raise AssertionError(
-            f'the bound is {float(bound(params)):.6g} at params, but the loss is {here:.6g}: they do not touch'
+            f'the bound is {float(bound(params)):.6g} at params, but the loss is {here:.6g}: they '
+            'do not touch'
         )
     for radius in radii:
         for _ in range(n_points):
@@ -256,7 +261,8 @@ def check_bound(
             low, high = float(loss(point)), float(bound(point))
             if not high >= low - atol * max(1.0, abs(low)):
                 raise AssertionError(
-                    f'the bound is broken at distance {radius:g}: {high:.9g} is below the loss {low:.9g}'
+                    f'the bound is broken at distance {radius:g}: {high:.9g} is below the loss '
+                    f'{low:.9g}'
                 )
             if touches and radius <= 1e-3:
                 _check_slope(loss, bound, params, point, radius)
@@ -267,7 +273,8 @@ def _check_slope(loss, bound, params, point, radius):
     slope, wanted = ((float(f(point)) - float(f(other))) / (2 * radius) for f in (bound, loss))
     if not abs(slope - wanted) <= 1e-4 * max(1.0, abs(wanted)):
         raise AssertionError(
-            f'the bound leaves params with slope {slope:.6g}, the loss with {wanted:.6g}: they cross'
+            f'the bound leaves params with slope {slope:.6g}, the loss with {wanted:.6g}: they '
+            'cross'
         )
 
 # %% ../../nbs/engine/core/40_checks.ipynb #3c9943a6

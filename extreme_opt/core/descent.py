@@ -160,7 +160,10 @@ class GradientDescent:
 
 
 def _stuck(what):
-    return f'{what} lowers the loss: a minimum to rounding, or grad does not belong to loss (check_gradient tells)'
+    return (
+        f'{what} lowers the loss: a minimum to rounding, or grad does not belong to loss '
+        '(check_gradient tells)'
+    )
 
 # %% ../../nbs/engine/core/60_descent.ipynb #b44a0c4e
 _MOST = 1 << 16  # updates drawn at once; a number, not a time, so that a seed means one run
@@ -207,7 +210,8 @@ class SGD:
             raise ValueError(f'learning_rate={self.learning_rate} is not a number from 0 up')
         if not 0 < self.learning_rate_decay <= 1:
             raise ValueError(
-                f'learning_rate_decay={self.learning_rate_decay} is outside (0, 1]; 1 keeps the rate as it is'
+                f'learning_rate_decay={self.learning_rate_decay} is outside (0, 1]; 1 keeps the '
+                'rate as it is'
             )
         if not self.batch_size >= 1:
             raise ValueError(f'batch_size={self.batch_size} is not a number from 1 up')
@@ -423,7 +427,9 @@ class LBFGS:
             size = line_search(
                 evaluator.loss, evaluator.grad, point, direction, grad, loss, maxiter=self.max_tries
             )[0]
-        return size if size is not None and evaluator.loss(point + size * direction) < loss else None
+        return (
+            size if size is not None and evaluator.loss(point + size * direction) < loss else None
+        )
 
     def _shorter(
         self, evaluator, point, direction, grad, loss
@@ -456,7 +462,9 @@ class LBFGS:
         shifts = state.shifts
         changes = state.changes
         loss, grad = (
-            (evaluator.loss(point), evaluator.grad(point)) if state.grad is None else (state.loss, state.grad)
+            (evaluator.loss(point), evaluator.grad(point))
+            if state.grad is None
+            else (state.loss, state.grad)
         )
         direction = -lbfgs_direction(shifts, changes, grad)
         size = self._search(evaluator, point, direction, grad, loss)

@@ -192,7 +192,8 @@ def warn_of_memory(n_bytes: float, what: str, advice: str = '') -> None:
         return
     advice = advice or 'expect swapping, or the end of the process'
     warnings.warn(
-        f'{what} is going to hold about {n_bytes / 1e9:.2g} GB, but only {free / 1e9:.2g} GB are free; {advice}',
+        f'{what} is going to hold about {n_bytes / 1e9:.2g} GB, but only {free / 1e9:.2g} GB are '
+        f'free; {advice}',
         RuntimeWarning,
         stacklevel=3,
     )
@@ -216,7 +217,8 @@ def check_shared(estimator: Any, solver: Any, alone: bool = True) -> None:
         )
     if estimator.n_jobs != 1 and not hasattr(solver, 'n_jobs'):
         raise ValueError(
-            f'n_jobs={estimator.n_jobs}, but {type(solver).__name__} runs on 1 thread; leave n_jobs=1'
+            f'n_jobs={estimator.n_jobs}, but {type(solver).__name__} runs on 1 thread; leave '
+            'n_jobs=1'
         )
 
 # %% ../../nbs/engine/core/70_estimator.ipynb #61288af5
@@ -362,7 +364,8 @@ class Classifier(ClassifierMixin, Estimator):
             ) from None
         if len(classes) < 2:
             raise ValueError(
-                f'y holds 1 class only, {classes[:1].tolist()[0]!r}, but a classifier needs at least 2 classes'
+                f'y holds 1 class only, {classes[:1].tolist()[0]!r}, but a classifier needs at '
+                'least 2 classes'
             )
         self.classes_ = classes
         return rows, labels.ravel()
@@ -527,6 +530,7 @@ class Classifier(ClassifierMixin, Estimator):
         bad = np.flatnonzero(self.classes_[at] != y)
         if len(bad):
             raise ValueError(
-                f'y[{bad[0]}] is {y[bad[:1]].tolist()[0]!r}, which is not among the {len(self.classes_)} classes of fit; drop such rows'
+                f'y[{bad[0]}] is {y[bad[:1]].tolist()[0]!r}, which is not among the '
+                f'{len(self.classes_)} classes of fit; drop such rows'
             )
         return at

@@ -103,10 +103,18 @@ def newton_direction(
         max_iter=max_products,
         precondition=None if scale is None else lambda rest: rest / scale,
     )
-    direction, n_products = solve.solution, len(solve.residual_norms) - 1 + (' in step ' in solve.message)
+    direction, n_products = (
+        solve.solution,
+        len(solve.residual_norms) - 1 + (' in step ' in solve.message),
+    )
     slope = _dot(direction, grad)
     if slope < 0:
-        return direction, -slope - damping * _dot(direction, direction), n_products, solve.message  # (G2')
+        return (
+            direction,
+            -slope - damping * _dot(direction, direction),
+            n_products,
+            solve.message,
+        )  # (G2')
     direction = -grad if scale is None else -grad / scale  # a guard spoke at once: straight down
     curvature = _dot(direction, problem.ggn_vp(params, direction))
     return direction, curvature if np.isfinite(curvature) else 0.0, n_products + 1, solve.message
@@ -263,4 +271,7 @@ class GaussNewton:
         )
 
 
-_FAILED = 'line search failed: no part of the Gauss-Newton step lowers the loss; a minimum to rounding, or grad does not belong to loss (check_gradient tells)'
+_FAILED = (
+    'line search failed: no part of the Gauss-Newton step lowers the loss; a minimum to rounding, '
+    'or grad does not belong to loss (check_gradient tells)'
+)

@@ -296,11 +296,13 @@ def _check_compressed(matrix, name):
     for part, values in (('indptr', starts), ('indices', ids)):
         if values.ndim != 1 or values.dtype.kind not in 'iu':
             raise ValueError(
-                f'{name}.{part} is {values.dtype} of shape {values.shape}, but one row of integers is needed; {remedy}'
+                f'{name}.{part} is {values.dtype} of shape {values.shape}, but one row of integers '
+                f'is needed; {remedy}'
             )
     if len(starts) != sizes[0] + 1:
         raise ValueError(
-            f'{name}.indptr has {len(starts)} entries, but {sizes[0]} {kinds[0]}s need {sizes[0] + 1}; {remedy}'
+            f'{name}.indptr has {len(starts)} entries, but {sizes[0]} {kinds[0]}s need '
+            f'{sizes[0] + 1}; {remedy}'
         )
     n_stored = min(len(ids), len(matrix.data))
     wrong = np.flatnonzero((starts[1:] < starts[:-1]) | (starts[1:] > n_stored))
@@ -315,7 +317,8 @@ def _check_compressed(matrix, name):
         return
     row = int(np.searchsorted(starts, bad, side='right')) - 1
     raise ValueError(
-        f'{name}: {kinds[0]} {row} holds {kinds[1]} {ids[bad]}, but there are {sizes[1]}, counted from 0; {remedy}'
+        f'{name}: {kinds[0]} {row} holds {kinds[1]} {ids[bad]}, but there are {sizes[1]}, counted '
+        f'from 0; {remedy}'
     )
 
 
@@ -323,13 +326,15 @@ def _check_coordinates(matrix, name):
     "The ids of a matrix in coordinates."
     if len({len(ids) for ids in matrix.coords} | {len(matrix.data)}) > 1:
         raise ValueError(
-            f'{name} has {len(matrix.data)} entries, but {[len(ids) for ids in matrix.coords]} ids; give one id of each kind per entry'
+            f'{name} has {len(matrix.data)} entries, but {[len(ids) for ids in matrix.coords]} '
+            'ids; give one id of each kind per entry'
         )
     for kind, ids, size in zip(('row', 'column'), matrix.coords, matrix.shape, strict=False):
         bad = _outside(ids, size)
         if bad is not None:
             raise ValueError(
-                f'{name}: entry {bad} is in {kind} {ids[bad]}, but there are {size}, counted from 0; drop it'
+                f'{name}: entry {bad} is in {kind} {ids[bad]}, but there are {size}, counted from '
+                '0; drop it'
             )
 
 

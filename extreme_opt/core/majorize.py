@@ -191,7 +191,8 @@ class Majorizer:
     def __post_init__(self):
         if not 0 < self.relaxation < 2:
             raise ValueError(
-                f'relaxation={self.relaxation} is outside (0, 2), where steps go downhill for sure; 1.8 is fast'
+                f'relaxation={self.relaxation} is outside (0, 2), where steps go downhill for '
+                'sure; 1.8 is fast'
             )
         if self.order not in ('smallest', 'largest', 'alternating'):
             raise ValueError(

@@ -194,7 +194,8 @@ class LeastSquares:
     def __post_init__(self):
         if self.features.shape[:1] != self.targets.shape:
             raise ValueError(
-                f'targets has shape {self.targets.shape}, but features has {len(self.features)} rows; '
+                f'targets has shape {self.targets.shape}, but features has {len(self.features)} '
+                'rows; '
                 'give one target per row'
             )
 
@@ -294,9 +295,11 @@ def check_compatible(problem: Any, solver: Any) -> None:
     way_out = f'; {_listed(fit)} {"fits" if len(fit) == 1 else "fit"} it' if fit else ''
     if not getattr(solver.requires, '_is_protocol', False):
         raise TypeError(
-            f'{type(solver).__name__} solves a {missing[0]}, not a {type(problem).__name__}{way_out}'
+            f'{type(solver).__name__} solves a {missing[0]}, not a '
+            f'{type(problem).__name__}{way_out}'
         )
     needs = _listed([f'`{name}`' for name in missing])
     raise TypeError(
-        f'{type(solver).__name__} needs {needs}, which {type(problem).__name__} does not have{way_out}'
+        f'{type(solver).__name__} needs {needs}, which {type(problem).__name__} does not '
+        f'have{way_out}'
     )

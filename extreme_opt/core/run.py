@@ -72,7 +72,8 @@ def _first_point(problem, params, seed):
         )
     if params.size != (size := _n_params(problem, seed)):
         raise ValueError(
-            f'params has {params.size} numbers, but {type(problem).__name__} has {size}; begin with a copy of problem.init_params() and change that'
+            f'params has {params.size} numbers, but {type(problem).__name__} has {size}; begin '
+            'with a copy of problem.init_params() and change that'
         )
     return params
 
@@ -366,7 +367,8 @@ def _recorder(problem, metrics, interval, loss_subset):
         return _Recorder(problem, metrics, int(interval), loss_subset, None)
     if _loss_on(problem) is None:
         raise TypeError(
-            f'loss_subset={loss_subset} needs `loss_on`, which {type(problem).__name__} does not have; leave it out, or say 0'
+            f'loss_subset={loss_subset} needs `loss_on`, which {type(problem).__name__} does not '
+            'have; leave it out, or say 0'
         )
     n_rows = num_samples(problem)
     rows_on = np.random.default_rng(_ROWS_SEED).choice(
@@ -387,7 +389,9 @@ class _RunState:
 
 def _advanced(current, state, rng, seconds):
     first = (
-        current.first_norm if np.isfinite(current.first_norm) else getattr(state, 'grad_norm', np.nan)
+        current.first_norm
+        if np.isfinite(current.first_norm)
+        else getattr(state, 'grad_norm', np.nan)
     )
     return _RunState(state, rng.bit_generator.state, current.seconds + seconds, first)
 
@@ -406,7 +410,9 @@ def _continue(run):
     rng = np.random.Generator(kind())
     rng.bit_generator.state = origin['random']
     return (
-        _RunState(run.state, origin['random'], float(origin['seconds']), float(origin['first_norm'])),
+        _RunState(
+            run.state, origin['random'], float(origin['seconds']), float(origin['first_norm'])
+        ),
         run.history,
         rng,
     )
@@ -430,7 +436,8 @@ class _Checkpointer:
             self.period = -1
         if not self.period >= (0 if text.endswith('s') else 1):
             raise ValueError(
-                f'checkpoint_every={self.interval!r} is neither a number of steps from 1 up nor seconds like "30s"'
+                f'checkpoint_every={self.interval!r} is neither a number of steps from 1 up nor '
+                'seconds like "30s"'
             )
 
     def look(
@@ -439,7 +446,8 @@ class _Checkpointer:
         rows: list[dict],  # the record so far
         message: str = '',  # reason for stopping, when the run ends here
     ) -> None:
-        "Write when the schedule, the start or the end of the run asks for it, and something is new."
+        """Write when the schedule, the start or the end of the run asks for it, and something is
+        new."""
         step, now = current.state.n_iter, (current.state.n_iter, len(rows), message)
         due = (
             time.monotonic() - self.clock >= self.period
@@ -454,7 +462,8 @@ class _Checkpointer:
             if not self.written:
                 raise  # nothing is lost yet
             warnings.warn(
-                f'{self.path} could not be written ({error.strerror or error}), so it holds an older moment of the run; '
+                f'{self.path} could not be written ({error.strerror or error}), so it holds an '
+                'older moment of the run; '
                 'the run goes on: make room, or save the result elsewhere',
                 RuntimeWarning,
                 stacklevel=4,
@@ -489,20 +498,24 @@ def _origin(problem, solver, recorder):
 def _check_origin(path, old, new):
     if not isinstance(old, dict) or 'random' not in old:
         raise ValueError(
-            f'{path} holds no generator state; only a file kept by minimize(..., checkpoint=) can be continued'
+            f'{path} holds no generator state; only a file kept by minimize(..., checkpoint=) can '
+            'be continued'
         )
     if old.get('problem') != new['problem']:
         raise ValueError(
-            f'{path} belongs to another problem ({old.get("problem_name")}) than this {new["problem_name"]}; '
+            f'{path} belongs to another problem ({old.get("problem_name")}) than this '
+            f'{new["problem_name"]}; '
             'give it the data it began with, or start anew'
         )
     if old.get('solver') != new['solver']:
         raise ValueError(
-            f'{path} was made by {old.get("solver_name")}, not by {new["solver_name"]}; use the same setting, or start anew'
+            f'{path} was made by {old.get("solver_name")}, not by {new["solver_name"]}; use the '
+            'same setting, or start anew'
         )
     if old.get('loss_subset') != new['loss_subset']:
         raise ValueError(
-            f'{path} was recorded with loss_subset={old.get("loss_subset")}, not {new["loss_subset"]}; use the same'
+            f'{path} was recorded with loss_subset={old.get("loss_subset")}, not '
+            f'{new["loss_subset"]}; use the same'
         )
 
 
@@ -522,7 +535,8 @@ def _check_content(path, run, problem):
         sound = False
     if not sound:
         raise ValueError(
-            f'{path} was altered: its params ({params.dtype}, shape {params.shape}), rows or generator state '
+            f'{path} was altered: its params ({params.dtype}, shape {params.shape}), rows or '
+            'generator state '
             f'are not those of a run on this {type(problem).__name__} ({kind}); start anew'
         )
 
@@ -532,7 +546,9 @@ def _checkpointer(problem, solver, recorder, checkpoint, interval, resume):
     if checkpoint is None and resume is None:
         return _Checkpointer(None, interval, {}), None
     checkpointer = _Checkpointer(
-        None if checkpoint is None else Path(checkpoint), interval, _origin(problem, solver, recorder)
+        None if checkpoint is None else Path(checkpoint),
+        interval,
+        _origin(problem, solver, recorder),
     )
     if checkpointer.path is not None and checkpointer.path.exists():
         read_meta(checkpointer.path)  # raises where it is not ours
@@ -541,7 +557,11 @@ def _checkpointer(problem, solver, recorder, checkpoint, interval, resume):
     run = Run.load(resume)
     _check_origin(resume, run.origin, checkpointer.origin)
     _check_content(resume, run, problem)
-    if checkpointer.path is not None and checkpointer.path.exists() and os.path.samefile(checkpointer.path, resume):
+    if (
+        checkpointer.path is not None
+        and checkpointer.path.exists()
+        and os.path.samefile(checkpointer.path, resume)
+    ):
         checkpointer.written = (run.state.n_iter, len(run.history), run.message)
         checkpointer.clock = time.monotonic()
     return checkpointer, run
@@ -738,7 +758,9 @@ def minimize(
     check_compatible(problem, solver)
     if params is not None and resume is None:
         params = _first_point(problem, params, seed)  # before anything runs on it
-    checkpointer, earlier = _checkpointer(problem, solver, recorder, checkpoint, checkpoint_every, resume)
+    checkpointer, earlier = _checkpointer(
+        problem, solver, recorder, checkpoint, checkpoint_every, resume
+    )
     with np.errstate(all='ignore'), _Bar(verbose, limits) as bar:
         warm_up(problem, solver)
         current, rows, rng = (
@@ -747,10 +769,13 @@ def minimize(
         del params, earlier  # from here on one state is alive, and one more while a step makes it
         if tol is not None and loss_subset == 0 and not hasattr(current.state, 'grad_norm'):
             raise ValueError(
-                f'tol={tol} needs a recorded loss, since {type(solver).__name__} reports no gradient norm'
+                f'tol={tol} needs a recorded loss, since {type(solver).__name__} reports no '
+                'gradient norm'
             )
         try:
-            while not (reason := _look(problem, solver, current, rows, recorder, checkpointer, limits)):
+            while not (
+                reason := _look(problem, solver, current, rows, recorder, checkpointer, limits)
+            ):
                 mark = time.perf_counter()
                 state = solver.step(problem, current.state, rng)
                 current = _advanced(current, state, rng, time.perf_counter() - mark)

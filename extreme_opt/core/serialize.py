@@ -425,7 +425,8 @@ def _packed(value, arrays, place):
         return pack(value, arrays, place)
     except TypeError:
         raise TypeError(
-            f'{place} is a {kind.__name__}, which a file without code cannot hold; set it to None first, or pickle the model'
+            f'{place} is a {kind.__name__}, which a file without code cannot hold; set it to None '
+            'first, or pickle the model'
         ) from None
 
 
@@ -528,7 +529,8 @@ def _unpacked_model(spec, arrays):
     strange = sorted(set(settings) - set(kind._get_param_names()))
     if strange:
         raise ValueError(
-            f'its {name} has a setting {strange[0]!r}, which this version does not know; read it with the version that wrote it'
+            f'its {name} has a setting {strange[0]!r}, which this version does not know; read it '
+            'with the version that wrote it'
         )
     model = kind(**{key: _unpacked(value, arrays) for key, value in settings.items()})
     getattr(model, '__setstate__', vars(model).update)(
@@ -593,7 +595,8 @@ def load_model(path: str | Path, kind: type = object) -> Any:
         raise ValueError(f'{path} holds {said[0]!r:.80}, not {MODEL_FORMAT!r}; name another file')
     if said[1] != MODEL_VERSION:
         raise ValueError(
-            f'{path} has format version {said[1]!r:.20}, but this package reads {MODEL_VERSION}; read it with the version that wrote it'
+            f'{path} has format version {said[1]!r:.20}, but this package reads {MODEL_VERSION}; '
+            'read it with the version that wrote it'
         )
     try:
         model = _unpacked_model(meta['model'], arrays)
@@ -609,6 +612,7 @@ def load_model(path: str | Path, kind: type = object) -> Any:
         raise ValueError(f'{path} cannot be read: {error}') from None
     if not isinstance(model, kind):
         raise ValueError(
-            f'{path} holds a {type(model).__name__}, not a {kind.__name__}; use {type(model).__name__}.load'
+            f'{path} holds a {type(model).__name__}, not a {kind.__name__}; use '
+            f'{type(model).__name__}.load'
         )
     return model

@@ -214,7 +214,9 @@ def _curvature(rule, problem, params, batch_size):
     if getattr(problem, 'smoothness', None) is None:
         name = type(rule).__name__
         raise TypeError(
-            f'{name} needs `smoothness` for its automatic settings, which {type(problem).__name__} does not have; '
-            f'give first_step{"" if name == "BB" else " and stabilizer"} as numbers, or use FixedStep'
+            f'{name} needs `smoothness` for its automatic settings, which {type(problem).__name__} '
+            'does not have; '
+            f'give first_step{"" if name == "BB" else " and stabilizer"} as numbers, or use '
+            'FixedStep'
         )
     return float(problem.smoothness(params, batch_size))

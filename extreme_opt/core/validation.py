@@ -48,7 +48,8 @@ def check_features(X: Any, sparse: bool = True) -> np.ndarray | scipy.sparse.csr
         X = values = _table(X)
     if values.dtype.kind == 'c':
         raise ValueError(
-            f'Complex data not supported: X holds {values.dtype} numbers; pass real and imaginary parts as columns'
+            f'Complex data not supported: X holds {values.dtype} numbers; pass real and imaginary '
+            'parts as columns'
         )
     if values.dtype.kind in 'USTMm':
         raise ValueError(
@@ -56,11 +57,13 @@ def check_features(X: Any, sparse: bool = True) -> np.ndarray | scipy.sparse.csr
         )
     if X.ndim > 2:
         raise ValueError(
-            f'X has shape {X.shape}, but (n_samples, n_features) is needed; X.reshape(len(X), -1) makes one row of each sample'
+            f'X has shape {X.shape}, but (n_samples, n_features) is needed; X.reshape(len(X), -1) '
+            'makes one row of each sample'
         )
     if X.ndim != 2:
         raise ValueError(
-            f'X has shape {X.shape}, but (n_samples, n_features) is needed. Reshape your data: X.reshape(-1, 1) '
+            f'X has shape {X.shape}, but (n_samples, n_features) is needed. Reshape your data: '
+            'X.reshape(-1, 1) '
             'if it is one feature, X.reshape(1, -1) if it is one sample'
         )
     if X.shape[0] == 0:
@@ -92,7 +95,8 @@ def _as_floats(X):
                 float(value)
             except ValueError:
                 raise ValueError(
-                    f'X holds {value!r} at row {place[0]}, column {place[1]}, but numbers are needed; encode it first'
+                    f'X holds {value!r} at row {place[0]}, column {place[1]}, but numbers are '
+                    'needed; encode it first'
                 ) from None
         raise
 
@@ -111,7 +115,8 @@ def _check_finite(X, values):
     )
     value = values[tuple(bad[0])]
     raise ValueError(
-        f'X holds {"NaN" if np.isnan(value) else value} at row {row}, column {column}; drop or fill it'
+        f'X holds {"NaN" if np.isnan(value) else value} at row {row}, column {column}; drop or '
+        'fill it'
     )
 
 # %% ../../nbs/engine/core/67_validation.ipynb #c67a0006
@@ -182,12 +187,14 @@ def check_labels(y: Any, n_samples: int) -> np.ndarray:
         bad = np.flatnonzero(~np.isfinite(y))
         if len(bad):
             raise ValueError(
-                f'Input y contains {"NaN" if np.isnan(y[bad[0]]) else "infinity"} at row {bad[0]}; drop or fill it'
+                f'Input y contains {"NaN" if np.isnan(y[bad[0]]) else "infinity"} at row {bad[0]}; '
+                'drop or fill it'
             )
         bad = np.flatnonzero(y != np.floor(y))
         if len(bad):
             raise ValueError(
-                f'Unknown label type: continuous. y[{bad[0]}] is {y[bad[0]]}, but classes are needed; bin the values, or use a regressor'
+                f'Unknown label type: continuous. y[{bad[0]}] is {y[bad[0]]}, but classes are '
+                'needed; bin the values, or use a regressor'
             )
     return y
 
@@ -233,12 +240,14 @@ def check_weights(sample_weight: Any, n_samples: int) -> np.ndarray | None:
         weights = np.full(n_samples, float(weights))
     if weights.shape != (n_samples,):
         raise ValueError(
-            f'sample_weight has shape {weights.shape}, but X has {n_samples} rows; give one weight per row'
+            f'sample_weight has shape {weights.shape}, but X has {n_samples} rows; give one weight '
+            'per row'
         )
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
     if len(bad):
         raise ValueError(
-            f'sample_weight[{bad[0]}] is {weights[bad[0]]}, but a finite number from 0 up is needed; 0 leaves the row out'
+            f'sample_weight[{bad[0]}] is {weights[bad[0]]}, but a finite number from 0 up is '
+            'needed; 0 leaves the row out'
         )
     if not weights.any():
         raise ValueError(
@@ -279,18 +288,21 @@ def checked_sample_weight(
         strange = [name for name in class_weight if _plain(name) not in known]
         if strange:
             raise ValueError(
-                f'class_weight names {strange[0]!r}, which is not among the {len(classes)} classes of y; leave it out'
+                f'class_weight names {strange[0]!r}, which is not among the {len(classes)} classes '
+                'of y; leave it out'
             )
         per_class = np.ones(len(classes))
         for name, value in class_weight.items():
             per_class[known[_plain(name)]] = value
         if not (np.isfinite(per_class) & (per_class >= 0)).all():
             raise ValueError(
-                f'class_weight={class_weight!r:.80} holds a weight that is no finite number from 0 up; 1 is as usual'
+                f'class_weight={class_weight!r:.80} holds a weight that is no finite number from 0 '
+                'up; 1 is as usual'
             )
     else:
         raise ValueError(
-            f'class_weight={class_weight!r:.80} is neither None, nor "balanced", nor a dictionary from label to weight'
+            f'class_weight={class_weight!r:.80} is neither None, nor "balanced", nor a dictionary '
+            'from label to weight'
         )
     if per_class is not None:
         weights = per_class[labels] * (1.0 if weights is None else weights)
@@ -323,5 +335,6 @@ def seed_from(random_state: Any) -> int:
     if isinstance(random_state, (int, np.integer)) and random_state >= 0:
         return int(random_state)
     raise ValueError(
-        f'random_state={random_state!r} is neither a whole number from 0 up, nor None, nor a generator of numpy; use 0'
+        f'random_state={random_state!r} is neither a whole number from 0 up, nor None, nor a '
+        'generator of numpy; use 0'
     )

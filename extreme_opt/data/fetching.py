@@ -123,7 +123,9 @@ class DatasetInfo(NamedTuple):
 
 
 def _read_registry() -> dict[str, DatasetInfo]:
-    text = (importlib.resources.files('extreme_opt.data') / 'registry.toml').read_text(encoding='utf-8')
+    text = (importlib.resources.files('extreme_opt.data') / 'registry.toml').read_text(
+        encoding='utf-8'
+    )
     found = {}
     for name, info in tomllib.loads(text).items():
         downloads = tuple(

@@ -44,7 +44,8 @@ def _check_solver(problem, solver):
         f'"{name}"' for name in ON_WORKERS.get(type(problem).__module__.split('.')[1], ())
     )
     raise TypeError(
-        f'{type(inner).__name__} needs {" and ".join(missing)}, which stay in one process; with client= take one of solver={fit}, '
+        f'{type(inner).__name__} needs {" and ".join(missing)}, which stay in one process; with '
+        f'client= take one of solver={fit}, '
         'which gives what it gives without a client, or leave client=None'
     )
 
@@ -74,7 +75,8 @@ def on_client(
     local = isinstance(client, str) and client == 'local'
     if not local and not (hasattr(client, 'submit') and hasattr(client, 'scatter')):
         raise ValueError(
-            f'client={client!r:.80} is no dask client, so the fit runs in one process only with client=None; give distributed.Client(...) or "local"'
+            f'client={client!r:.80} is no dask client, so the fit runs in one process only with '
+            'client=None; give distributed.Client(...) or "local"'
         )
     _check_solver(problem, solver)
     if not local:

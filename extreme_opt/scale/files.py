@@ -81,7 +81,8 @@ def read_svmlight(path: str | Path, n_features: int | None = None) -> dict:
                     raise ValueError
             except ValueError:
                 raise ValueError(
-                    f'{path}, row {row}: {line[:40].decode(errors="replace")!r} is not "label column:value ..." '
+                    f'{path}, row {row}: {line[:40].decode(errors="replace")!r} is not "label '
+                    'column:value ..." '
                     'of finite numbers with columns from 1; drop it'
                 ) from None
             starts.append(len(columns))
@@ -186,7 +187,8 @@ def read_parquet(path: str | Path) -> dict:
         import pyarrow  # noqa: F401
     except ImportError:
         raise ImportError(
-            f'{path} needs pandas and pyarrow to be read; run pip install pandas pyarrow, or write .npz files'
+            f'{path} needs pandas and pyarrow to be read; run pip install pandas pyarrow, or write '
+            '.npz files'
         ) from None
     with open_file(path) as file:
         table = pandas.read_parquet(file)

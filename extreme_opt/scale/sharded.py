@@ -268,7 +268,8 @@ class DaskBackend:
         except (OSError, TimeoutError, self.distributed.core.RPCClosed) as error:
             reason = type(error).__name__
         raise SchedulerLost(
-            f'lost the scheduler at {self.address} ({reason}); start one, and continue with minimize(..., resume=checkpoint)'
+            f'lost the scheduler at {self.address} ({reason}); start one, and continue with '
+            'minimize(..., resume=checkpoint)'
         )
 
     def some(self):
@@ -281,7 +282,8 @@ class DaskBackend:
                 return workers
             time.sleep(self.pause)
         raise SchedulerLost(
-            f'no worker came to the scheduler at {self.address} in {self.limit:g} s; start some, and continue with minimize(..., resume=checkpoint)'
+            f'no worker came to the scheduler at {self.address} in {self.limit:g} s; start some, '
+            'and continue with minimize(..., resume=checkpoint)'
         )
 
     def give(self, value, worker):
@@ -368,7 +370,8 @@ class DaskBackend:
                 reason = error
             self.sent = None, {}
         raise RuntimeError(
-            f'workers went away in each of {self.max_retries} tries of one step, at last {reason}; look into their logs, memory is the usual cause'
+            f'workers went away in each of {self.max_retries} tries of one step, at last {reason}; '
+            'look into their logs, memory is the usual cause'
         )
 
     def collect(self, futures):
@@ -619,7 +622,8 @@ class Sharded:
     def _quadratic_bound(self, params, batch=None, order='smallest'):
         if batch is not None:
             raise ValueError(
-                'a batch is given, but bounds of batches stay in one process; Majorizer takes all samples, or leave it out'
+                'a batch is given, but bounds of batches stay in one process; Majorizer takes all '
+                'samples, or leave it out'
             )
         curvature = Spread(self, 'quadratic_bound', params, (None, order))
         value, slope = curvature.slope()
@@ -642,7 +646,8 @@ class Sharded:
         if name == 'rotate' and hasattr(vars(self).get('template'), 'alpha'):
             return self._rotate
         raise AttributeError(
-            f'Sharded({type(vars(self).get("template")).__name__}) has no {name!r}; what samples rows stays local'
+            f'Sharded({type(vars(self).get("template")).__name__}) has no {name!r}; what samples '
+            'rows stays local'
         )
 
     def _rotate(self, params, *settings):
@@ -789,7 +794,8 @@ def _check_alike(facts):
     odd = next((k for k, size in enumerate(sizes) if size != sizes[0]), None)
     if odd is not None:
         raise ValueError(
-            f'part {odd} has {sizes[odd]} shared parameters, but part 0 has {sizes[0]}; give every part the same n_classes, n_features, n_objects'
+            f'part {odd} has {sizes[odd]} shared parameters, but part 0 has {sizes[0]}; give every '
+            'part the same n_classes, n_features, n_objects'
         )
 
 # %% ../../nbs/engine/scale/20_sharded.ipynb #c2e414e0
@@ -976,7 +982,8 @@ def _squares(problem, side, params, probe, acts=None):
 
 # %% ../../nbs/engine/scale/20_sharded.ipynb #453ae1db
 def _half_probe(part, number, params, rng, sizes):
-    "Of a part: squares of its left entities, what its pairs pull at the right ones, its left Gramian."
+    """Of a part: squares of its left entities, what its pairs pull at the right ones, its left
+    Gramian."""
     from extreme_opt.similarity.curvature import sign_probe
 
     problem, point = part.problem, part.problem.point(params)

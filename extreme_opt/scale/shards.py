@@ -290,7 +290,8 @@ def parts_of(problem: Any, n_parts: int) -> list[Part]:
         return rule(problem, n_parts)
     if not hasattr(problem, 'shard'):
         raise TypeError(
-            f'{type(problem).__name__} cannot be cut into parts: it has no `shard`; DoubleSum, FullSoftmax, AllPairs, Comparisons and LogLinear can'
+            f'{type(problem).__name__} cannot be cut into parts: it has no `shard`; DoubleSum, '
+            'FullSoftmax, AllPairs, Comparisons and LogLinear can'
         )
     return [
         Part(part, n_rows=getattr(part, 'n_samples', part.n_terms))

@@ -335,7 +335,8 @@ def rotate(
     """
     if getattr(whole.template, 'alpha', 0.0) != 1.0:
         raise ValueError(
-            'blocks rotate on the double sum with alpha=1, where a summand has one row and one class; use DoubleSum(..., alpha=1.)'
+            'blocks rotate on the double sum with alpha=1, where a summand has one row and one '
+            'class; use DoubleSum(..., alpha=1.)'
         )
     n_classes, weights = whole.n_classes, params[: whole.n_shared].reshape(whole.n_classes, -1)
     ends = np.linspace(0, n_classes, whole.n_shards + 1).astype(int)
@@ -397,7 +398,8 @@ class Rotation:
             raise ValueError(f'learning_rate={self.learning_rate} is not a positive number')
         if not 0 < self.learning_rate_decay <= 1:
             raise ValueError(
-                f'learning_rate_decay={self.learning_rate_decay} is outside (0, 1]; 1 keeps the rate as it is'
+                f'learning_rate_decay={self.learning_rate_decay} is outside (0, 1]; 1 keeps the '
+                'rate as it is'
             )
         if self.n_negatives < 1:
             raise ValueError(

@@ -334,7 +334,8 @@ def aligned(points: np.ndarray, onto: np.ndarray) -> np.ndarray:
     points, onto = np.asarray(points, float), np.asarray(onto, float)
     if points.shape != onto.shape:
         raise ValueError(
-            f'points has shape {points.shape}, but onto has {onto.shape}; give the same objects in the same order'
+            f'points has shape {points.shape}, but onto has {onto.shape}; give the same objects in '
+            'the same order'
         )
     centered, middle = points - points.mean(0), onto.mean(0)
     left, sizes, right = np.linalg.svd(centered.T @ (onto - middle))
@@ -431,7 +432,8 @@ def bound_picture(
     at = np.atleast_1d(np.asarray(touch, float))
     if at.shape not in ((1,), (2,)):
         raise ValueError(
-            f'touch has shape {at.shape}, but pictures have one or two dimensions; cut a plane through it'
+            f'touch has shape {at.shape}, but pictures have one or two dimensions; cut a plane '
+            'through it'
         )
     axes = axes if axes is not None else plt.gca()
     solid: dict = dict(color=PALETTE['black'], linestyle='-')

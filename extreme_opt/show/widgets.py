@@ -75,11 +75,13 @@ def _choices(
     for name, several in values.items():
         if not takes_any and name not in accepted:
             raise TypeError(
-                f'{name!r} is no argument of {getattr(function, "__name__", "function")}; it has {", ".join(accepted) or "none"}'
+                f'{name!r} is no argument of {getattr(function, "__name__", "function")}; it has '
+                f'{", ".join(accepted) or "none"}'
             )
         if isinstance(several, str) or not hasattr(several, '__iter__'):
             raise TypeError(
-                f'{name}={several!r} is one value; give a list of values, as in {name}=[{several!r}]'
+                f'{name}={several!r} is one value; give a list of values, as in '
+                f'{name}=[{several!r}]'
             )
     chosen = {name: list(several) for name, several in values.items()}
     empty = [name for name, several in chosen.items() if not several]
@@ -240,7 +242,8 @@ def _knob(name: str, value: Any, start: Any) -> widgets.Widget:
         )
     if len(value) not in (2, 3) or not value[0] < value[1]:
         raise ValueError(
-            f'{name}={value!r} is no range; expected (low, high) or (low, high, step) with low < high'
+            f'{name}={value!r} is no range; expected (low, high) or (low, high, step) with low < '
+            'high'
         )
     whole = all(isinstance(one, int) for one in value)
     low, high, *step = value

@@ -67,7 +67,8 @@ def with_intercept(features: Any, height: float) -> Any:
 
 # %% ../../nbs/engine/softmax/60_classifier.ipynb #e7763b5c
 def _products(X, weights):
-    "Scores of some rows. Sparse rows read only the columns that they touch; dense ones go through in float64, some classes at a time."
+    """Scores of some rows. Sparse rows read only the columns that they touch; dense ones go
+    through in float64, some classes at a time."""
     if scipy.sparse.issparse(X):
         used, at = np.unique(X.indices, return_inverse=True)
         rows = scipy.sparse.csr_array(
@@ -96,7 +97,8 @@ def _watch(problem, n_rows):
 
 
 def _rows_to_record(problem):
-    "How many rows the recorded log-loss is measured on: about twenty million products' worth, at least a few."
+    """How many rows the recorded log-loss is measured on: about twenty million products' worth,
+    at least a few."""
     rows = problem.features
     cost = problem.n_classes * (
         rows.nnz / rows.shape[0] if scipy.sparse.issparse(rows) else rows.shape[1]
@@ -279,7 +281,8 @@ class SoftmaxClassifier(Classifier):
         super()._check_settings()
         if self.solver not in (*_SAMPLED_SOLVERS, 'lbfgs'):
             raise ValueError(
-                f'solver={self.solver!r} is not one of {", ".join(map(repr, _SAMPLED_SOLVERS))} and {"lbfgs"!r}'
+                f'solver={self.solver!r} is not one of {", ".join(map(repr, _SAMPLED_SOLVERS))} '
+                f'and {"lbfgs"!r}'
             )
         whole = isinstance(self.n_negatives, (int, np.integer)) and self.n_negatives >= 1
         if not whole:
@@ -304,7 +307,8 @@ class SoftmaxClassifier(Classifier):
         )
         if self.sampler not in noises:
             raise ValueError(
-                f'sampler={self.sampler!r}, but solver={self.solver!r} takes {", ".join(map(repr, noises))}'
+                f'sampler={self.sampler!r}, but solver={self.solver!r} takes '
+                f'{", ".join(map(repr, noises))}'
             )
         if not 0 < self.validation_fraction < 1:
             raise ValueError(
@@ -333,13 +337,16 @@ class SoftmaxClassifier(Classifier):
         if scipy.sparse.issparse(rows):
             where = np.searchsorted(rows.indptr, where[0], side='right') - 1, rows.indices[where[0]]
         raise ValueError(
-            f'X holds {value:g} at row {where[0]}, column {where[1]}, but at most {most:.2g} can be computed with '
+            f'X holds {value:g} at row {where[0]}, column {where[1]}, but at most {most:.2g} can '
+            'be computed with '
             f'as {kind}; scale the columns'
         )
 
     def _make_solver(self, n_classes, rate):
         n_negatives = min(self.n_negatives, n_classes - 1)
-        more: dict[str, Any] = dict(learning_rate_decay=self.learning_rate_decay, n_jobs=self.n_jobs)
+        more: dict[str, Any] = dict(
+            learning_rate_decay=self.learning_rate_decay, n_jobs=self.n_jobs
+        )
         if self.solver == 'lbfgs':
             return LBFGS()
         if self.solver == 'implicit':
@@ -395,7 +402,8 @@ class SoftmaxClassifier(Classifier):
         return self
 
     def _settle(self, problem, run):
-        "Adopt the best parameters that a judge saw, or zeros where the run diverged; say so, and where a limit came first."
+        """Adopt the best parameters that a judge saw, or zeros where the run diverged; say so,
+        and where a limit came first."""
         best = getattr(run.state, 'best', None)
         if best is not None:
             run.state = replace(run.state, params=best)
@@ -445,7 +453,8 @@ class SoftmaxClassifier(Classifier):
         return _products(X, self.coef_).astype(np.float64, copy=False) + self.intercept_
 
     def _start_from(self, problem, coef, intercept):
-        "A first point with these weights and, where there are log-normalizers, the ones that are best for them."
+        """A first point with these weights and, where there are log-normalizers, the ones that
+        are best for them."""
         params = problem.init_params()
         weights, *log_norms = problem.unpack(params)
         weights[:, : self.n_features_in_] = coef
@@ -456,7 +465,8 @@ class SoftmaxClassifier(Classifier):
         return params
 
     def _enter_any(self, X, y):
-        "Rows, labels, the ids of the rows they belong to, and how many there were: of a column of labels, or of an indicator matrix."
+        """Rows, labels, the ids of the rows they belong to, and how many there were: of a column
+        of labels, or of an indicator matrix."""
         rows = check_features(X, self._sparse)
         indicator = None if y is None else as_indicator(y, rows.shape[0])
         if indicator is None:
@@ -478,7 +488,8 @@ class SoftmaxClassifier(Classifier):
         n_out = max(1, int(self.validation_fraction * len(known)))
         if n_out >= len(known):
             raise ValueError(
-                f'early_stopping=True needs 2 rows or more, but there are {len(known)}; leave it out'
+                f'early_stopping=True needs 2 rows or more, but there are {len(known)}; leave it '
+                'out'
             )
         out = np.isin(
             ids, np.random.default_rng([seed_from(self.random_state), 3]).permutation(known)[:n_out]
@@ -496,7 +507,8 @@ class SoftmaxClassifier(Classifier):
         )
 
     def _rate(self, problem, seed):
-        "The rate that was given, or what a search finds; too few rows or passes for a search leave the usual one."
+        """The rate that was given, or what a search finds; too few rows or passes for a search
+        leave the usual one."""
         self.rate_search_: list = []
         if self.solver == 'lbfgs':
             return 0.0
@@ -548,7 +560,8 @@ class SoftmaxClassifier(Classifier):
         rows, labels, ids, n_given = self._enter_any(X, y)
         if before is not None and not np.array_equal(before[2], self.classes_):
             raise ValueError(
-                f'warm_start=True, but y holds other classes than the {len(before[2])} of the last fit; set warm_start=False'
+                f'warm_start=True, but y holds other classes than the {len(before[2])} of the last '
+                'fit; set warm_start=False'
             )
         given = check_weights(sample_weight, n_given)
         weights = checked_sample_weight(
@@ -633,7 +646,8 @@ class SoftmaxClassifier(Classifier):
         self._check_size(rows)
         if first and classes is None:
             raise ValueError(
-                'classes is None, but the first call of partial_fit needs all labels; pass classes=np.unique(all labels)'
+                'classes is None, but the first call of partial_fit needs all labels; pass '
+                'classes=np.unique(all labels)'
             )
         if (
             classes is not None
@@ -652,7 +666,8 @@ class SoftmaxClassifier(Classifier):
             )
         if self.checkpoint is not None:
             raise ValueError(
-                f'checkpoint={self.checkpoint!r}, but partial_fit keeps no file; save the estimator between batches'
+                f'checkpoint={self.checkpoint!r}, but partial_fit keeps no file; save the '
+                'estimator between batches'
             )
         labels = self._positions(y)
         weights = checked_sample_weight(

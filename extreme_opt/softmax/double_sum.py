@@ -26,17 +26,20 @@ def _read_only(array: np.ndarray) -> np.ndarray:
 
 
 def _check_features(features: Any, dtype: Any) -> Any:
-    "Features as a read-only C array or canonical CSR of `dtype`; one line on what is wrong otherwise."
+    """Features as a read-only C array or canonical CSR of `dtype`; one line on what is wrong
+    otherwise."""
     if not sparse.issparse(features):
         table = np.ascontiguousarray(features, dtype=dtype)
         if table.ndim != 2:
             raise ValueError(
-                f'features has shape {table.shape}, but (n_samples, n_features) is needed; reshape it with [:, None]'
+                f'features has shape {table.shape}, but (n_samples, n_features) is needed; reshape '
+                'it with [:, None]'
             )
         bad = np.argwhere(~np.isfinite(table))
         if len(bad):
             raise ValueError(
-                f'features holds {table[tuple(bad[0])]} at row {bad[0, 0]}, column {bad[0, 1]}; drop or fill it'
+                f'features holds {table[tuple(bad[0])]} at row {bad[0, 0]}, column {bad[0, 1]}; '
+                'drop or fill it'
             )
         return _read_only(table)
     features = check_sparse(features, 'features')
@@ -53,7 +56,8 @@ def _check_features(features: Any, dtype: Any) -> Any:
     if len(wrong):
         row = np.searchsorted(rows.indptr, wrong[0], side='right') - 1
         raise ValueError(
-            f'features holds {rows.data[wrong[0]]} at row {row}, column {rows.indices[wrong[0]]}; drop or fill it'
+            f'features holds {rows.data[wrong[0]]} at row {row}, column {rows.indices[wrong[0]]}; '
+            'drop or fill it'
         )
     for name in ('data', 'indices', 'indptr'):
         setattr(rows, name, _read_only(getattr(rows, name)))
@@ -65,7 +69,8 @@ def _check_labels(labels: Any, n_samples: int, n_classes: int | None) -> tuple[n
     given, advice = np.asarray(labels), 'relabel with np.unique(labels, return_inverse=True)'
     if given.shape != (n_samples,):
         raise ValueError(
-            f'labels has shape {given.shape}, but features has {n_samples} rows; give one label per row'
+            f'labels has shape {given.shape}, but features has {n_samples} rows; give one label '
+            'per row'
         )
     if n_samples == 0:
         raise ValueError('features has 0 rows, but at least 1 is needed')
@@ -82,12 +87,14 @@ def _check_labels(labels: Any, n_samples: int, n_classes: int | None) -> tuple[n
         n_classes = max(2, int(whole.max()) + 1)
     if int(n_classes) != n_classes or n_classes < 2:
         raise ValueError(
-            f'n_classes is {n_classes}, but a whole number of at least 2 is needed; leave it out to count the labels'
+            f'n_classes is {n_classes}, but a whole number of at least 2 is needed; leave it out '
+            'to count the labels'
         )
     bad = np.flatnonzero((whole < 0) | (whole >= n_classes))
     if len(bad):
         raise ValueError(
-            f'labels[{bad[0]}] is {whole[bad[0]]}, but n_classes={n_classes} allows 0..{n_classes - 1}; {advice}'
+            f'labels[{bad[0]}] is {whole[bad[0]]}, but n_classes={n_classes} allows '
+            f'0..{n_classes - 1}; {advice}'
         )
     return _read_only(whole.astype(np.int32)), int(n_classes)
 
@@ -354,7 +361,8 @@ class SoftmaxData:
         """
         if not 1 <= n_negatives < self.n_classes:
             raise ValueError(
-                f'n_negatives is {n_negatives}, but n_classes={self.n_classes} allows 1..{self.n_classes - 1}'
+                f'n_negatives is {n_negatives}, but n_classes={self.n_classes} allows '
+                f'1..{self.n_classes - 1}'
             )
         sample = self.draw_rows(rng, n_draws)
         return Draw(sample, sample_distinct(rng, self.labels[sample], self.n_classes, n_negatives))
@@ -564,7 +572,8 @@ def _dense_add(target, features, sample, classes, slopes):
 # %% ../../nbs/engine/softmax/10_double_sum.ipynb #62edc24a
 @njit(cache=True)
 def _first_outside(sample, classes, n_samples, n_classes):
-    "Line and column of the first entry outside; column -1 is the row id, line -1 says that there is none."
+    """Line and column of the first entry outside; column -1 is the row id, line -1 says that
+    there is none."""
     for t in range(len(sample)):
         if sample[t] < 0 or sample[t] >= n_samples:
             return t, -1
@@ -591,17 +600,20 @@ def check_draw(problem: SoftmaxData, draw: Draw, name: str = 'others') -> None:
     sample, classes = draw
     if np.ndim(sample) != 1 or np.ndim(classes) != 2 or len(sample) != len(classes):
         raise ValueError(
-            f'sample has shape {np.shape(sample)}, {name} {np.shape(classes)}, but one line of classes per row '
+            f'sample has shape {np.shape(sample)}, {name} {np.shape(classes)}, but one line of '
+            'classes per row '
             'is needed: (n,) and (n, c)'
         )
     t, j = _first_outside(sample, classes, problem.n_samples, problem.n_classes)
     if t >= 0 and j < 0:
         raise ValueError(
-            f'sample[{t}] is {sample[t]}, but there are {problem.n_samples} rows; draw from this problem'
+            f'sample[{t}] is {sample[t]}, but there are {problem.n_samples} rows; draw from this '
+            'problem'
         )
     if t >= 0:
         raise ValueError(
-            f'{name}[{t}, {j}] is {classes[t, j]}, but there are {problem.n_classes} classes; draw from this problem'
+            f'{name}[{t}, {j}] is {classes[t, j]}, but there are {problem.n_classes} classes; draw '
+            'from this problem'
         )
     if name != 'others':
         return
@@ -609,7 +621,8 @@ def check_draw(problem: SoftmaxData, draw: Draw, name: str = 'others') -> None:
     if len(bad):
         t, j = bad[0]
         raise ValueError(
-            f'others[{t}, {j}] is {classes[t, j]}, the label of row {sample[t]}, but negative classes are needed; '
+            f'others[{t}, {j}] is {classes[t, j]}, the label of row {sample[t]}, but negative '
+            'classes are needed; '
             'draw from this problem'
         )
 
@@ -617,7 +630,8 @@ def check_draw(problem: SoftmaxData, draw: Draw, name: str = 'others') -> None:
 def _check_table(problem, table, name):
     if table.shape != (problem.n_classes, problem.n_features):
         raise ValueError(
-            f'{name} has shape {table.shape}, but ({problem.n_classes}, {problem.n_features}) is needed, '
+            f'{name} has shape {table.shape}, but ({problem.n_classes}, {problem.n_features}) is '
+            'needed, '
             'a line per class'
         )
 
@@ -678,7 +692,8 @@ def add_rows(
     check_draw(problem, Draw(sample, classes), 'classes')
     if slopes.shape != classes.shape:
         raise ValueError(
-            f'slopes has shape {slopes.shape}, but classes has {classes.shape}; give one slope per class'
+            f'slopes has shape {slopes.shape}, but classes has {classes.shape}; give one slope per '
+            'class'
         )
     rows = problem.features
     if problem.is_sparse:
@@ -875,7 +890,8 @@ class DoubleSum(SoftmaxData):
         """
         if params.shape != (self.n_weights + self.n_samples,):
             raise ValueError(
-                f'params has shape {params.shape}, but {self.n_weights} weights and {self.n_samples} log-normalizers '
+                f'params has shape {params.shape}, but {self.n_weights} weights and '
+                f'{self.n_samples} log-normalizers '
                 'are needed in one vector; problem.init_params() makes one'
             )
         return params[: self.n_weights].reshape(self.n_classes, self.n_features), params[

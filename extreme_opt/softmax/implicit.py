@@ -35,7 +35,8 @@ from extreme_opt.softmax._kernels import (
 # %% ../../nbs/engine/softmax/40_implicit.ipynb #10ff3e6c
 @njit(cache=True)
 def _left_of_root(rate, log_others, stiffness, gap, old, c, above):
-    "The largest closed-form lower bound of the root of eq. (17); `above` tells that the root lies above the old u."
+    """The largest closed-form lower bound of the root of eq. (17); `above` tells that the root
+    lies above the old u."""
     bound = max(
         0.0,
         old - rate + stiffness / (1.0 + stiffness) * omega(rate + c - old + math.log1p(stiffness)),
@@ -203,7 +204,8 @@ def _slow_set(rate, log_share, stiffness, gaps, old, moves):
 # %% ../../nbs/engine/softmax/40_implicit.ipynb #f13f74b4
 @njit(cache=True)
 def _mend(base, gaps, lag, logs, work):
-    "How far the log-omegas are to be mended, into work[0], b = 1 / (1 + a) into work[1]; their sum, its bend, the worst miss."
+    """How far the log-omegas are to be mended, into work[0], b = 1 / (1 + a) into work[1]; their
+    sum, its bend, the worst miss."""
     total = bend = worst = 0.0
     for j in range(len(gaps)):
         a = math.exp(logs[j])
@@ -353,7 +355,8 @@ def implicit_update(
 def _implicit_sparse(
     weights, log_norms, rows, squares, labels, draw, rate, ridge, n_unpenalized, carry
 ):
-    "Every update of a draw, in place and in order, CSR rows; the scale times the weights are the weights."
+    """Every update of a draw, in place and in order, CSR rows; the scale times the weights are
+    the weights."""
     sample = draw.sample
     others = draw.others
     indptr = rows.indptr
@@ -416,7 +419,8 @@ def _implicit_sparse(
 def _implicit_dense(
     weights, log_norms, features, squares, labels, draw, rate, ridge, n_unpenalized, carry
 ):
-    "Every update of a draw, in place and in order, for dense rows; the scale times the weights are the weights."
+    """Every update of a draw, in place and in order, for dense rows; the scale times the weights
+    are the weights."""
     sample = draw.sample
     others = draw.others
     flat = weights.reshape(-1)
@@ -544,7 +548,8 @@ class ImplicitSGD:
             raise ValueError(f'learning_rate={self.learning_rate} is not a positive number')
         if not 0 < self.learning_rate_decay <= 1:
             raise ValueError(
-                f'learning_rate_decay={self.learning_rate_decay} is outside (0, 1]; 1 keeps the rate as it is'
+                f'learning_rate_decay={self.learning_rate_decay} is outside (0, 1]; 1 keeps the '
+                'rate as it is'
             )
         check_visits(self.visits)
         if self.n_jobs < 1:
@@ -574,7 +579,8 @@ class ImplicitSGD:
         low = problem.unpack(params)[1].min(initial=0.0)
         if low < 0:
             raise ValueError(
-                f'log_norms holds {low:.3g}, but the implicit step starts from numbers >= 0; clip them'
+                f'log_norms holds {low:.3g}, but the implicit step starts from numbers >= 0; clip '
+                'them'
             )
         return State(params=params.copy())
 

@@ -38,7 +38,8 @@ def as_indicator(y: Any, n_samples: int) -> scipy.sparse.csr_array | None:
     rows = scipy.sparse.csr_array(y).copy()
     if rows.dtype.kind not in 'biuf' or not np.isin(rows.data, (0, 1)).all():
         raise ValueError(
-            'y has several columns but holds more than 0 and 1; one column per label is needed, 1 where the row has it'
+            'y has several columns but holds more than 0 and 1; one column per label is needed, 1 '
+            'where the row has it'
         )
     rows.sum_duplicates()
     rows.eliminate_zeros()

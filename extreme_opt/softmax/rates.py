@@ -114,7 +114,8 @@ def choose_rate(
     best = min(row['log_loss'] for row in seen)
     if best == math.inf:
         raise ValueError(
-            f'none of the rates {", ".join(f"{rate:g}" for rate in rates)} keeps the loss finite; scale the features, or name a learning_rate'
+            f'none of the rates {", ".join(f"{rate:g}" for rate in rates)} keeps the loss finite; '
+            'scale the features, or name a learning_rate'
         )
     rate = min(row['rate'] for row in seen if row['log_loss'] <= 1.02 * best)
     return min(rate, 3 / (problem.ridge * problem.n_samples)) if problem.ridge else rate, seen

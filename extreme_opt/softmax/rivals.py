@@ -48,7 +48,8 @@ class _WeightProblem(SoftmaxData):
         "One view: weights (n_classes, n_features)."
         if params.shape != (self.n_weights,):
             raise ValueError(
-                f'params has shape {params.shape}, but {self.n_weights} weights are needed in one vector; '
+                f'params has shape {params.shape}, but {self.n_weights} weights are needed in one '
+                'vector; '
                 'problem.init_params() makes one'
             )
         return (params.reshape(self.n_classes, self.n_features),)
@@ -393,12 +394,14 @@ def noise_proba(
         proba = np.array(kind, dtype=float)
         if proba.shape != (n_classes,):
             raise ValueError(
-                f'noise has shape {proba.shape}, but n_classes={n_classes} needs ({n_classes},); give one number per class'
+                f'noise has shape {proba.shape}, but n_classes={n_classes} needs ({n_classes},); '
+                'give one number per class'
             )
         bad = np.flatnonzero(~(proba > 0) | ~np.isfinite(proba))
         if len(bad):
             raise ValueError(
-                f'noise[{bad[0]}] is {proba[bad[0]]}, but every class needs a positive probability; raise it a little'
+                f'noise[{bad[0]}] is {proba[bad[0]]}, but every class needs a positive '
+                'probability; raise it a little'
             )
     return proba / proba.sum()
 
@@ -513,7 +516,8 @@ class NCE(_NoiseProblem):
 # %% ../../nbs/engine/softmax/50_rivals.ipynb #31b318f7
 @njit(cache=True)
 def _miss_proba(miss, skip, also, fractions, out):
-    "out[r]: 1 minus the mean product of hits over r distinct classes, none of them skip or also; miss = 1 - hit."
+    """out[r]: 1 minus the mean product of hits over r distinct classes, none of them skip or
+    also; miss = 1 - hit."""
     n, m = 0, len(out) - 1
     out[:] = 0.0
     for k in range(len(miss)):
@@ -534,7 +538,8 @@ def _miss_without(miss, full, share, out):
 # %% ../../nbs/engine/softmax/50_rivals.ipynb #03dc34b5
 @njit(cache=True)
 def _mean_choice(logs, labels, proba, m, distinct, one, step, values, slopes):
-    "Mean over draws C of log([one] + sum of exp(logs) over C), with its slopes: eqs. (R8) and (R9) by the trapezoid rule."
+    """Mean over draws C of log([one] + sum of exp(logs) over C), with its slopes: eqs. (R8) and
+    (R9) by the trapezoid rule."""
     n, n_classes = logs.shape
     tall = np.empty(n_classes)
     miss = np.empty(n_classes)
@@ -618,7 +623,8 @@ class ImportanceSampled(_NoiseProblem):
     def __post_init__(self):
         if self.form not in ('sampled', 'label_exact', 'self_normalized'):
             raise ValueError(
-                f'form is {self.form!r}, but "sampled", "label_exact" or "self_normalized" is needed'
+                f'form is {self.form!r}, but "sampled", "label_exact" or "self_normalized" is '
+                'needed'
             )
         super().__post_init__()
 
@@ -739,7 +745,8 @@ def _shrink(weights, classes, shrinks, rate, split):
 def _descend_dense(
     weights, features, sample, classes, offsets, kind, scale, shrinks, split, pull, size
 ):
-    "Batches of `size` draws one after the other, in place; all slopes of a batch come from the weights before it."
+    """Batches of `size` draws one after the other, in place; all slopes of a batch come from the
+    weights before it."""
     n_draws, width = classes.shape
     slopes, t = np.empty((size, width)), np.empty(width)
     for first in range(0, n_draws, size):

@@ -151,7 +151,8 @@ def _project(scores, square, factors, settings, carry):
 
 @njit(cache=True)
 def _step(scores, log_norm, square, settings, carry, gaps, factors):
-    "Eq. (B) for the scores, label last: the new log-normalizer, and in `factors` the row's multiples."
+    """Eq. (B) for the scores, label last: the new log-normalizer, and in `factors` the row's
+    multiples."""
     m = len(gaps)
     own = scores[-1]
     total = 0.0
@@ -182,7 +183,8 @@ def _step(scores, log_norm, square, settings, carry, gaps, factors):
 # %% ../../nbs/engine/softmax/30_umax.ipynb #f2046363
 @njit(cache=True, nogil=True)
 def _umax_sparse(weights, log_norms, rows, squares, labels, draw, settings, carry):
-    "Every update of a draw, in place and in order, CSR rows; the scale times the weights are the weights."
+    """Every update of a draw, in place and in order, CSR rows; the scale times the weights are
+    the weights."""
     sample = draw.sample
     others = draw.others
     indptr = rows.indptr
@@ -225,7 +227,8 @@ def _umax_sparse(weights, log_norms, rows, squares, labels, draw, settings, carr
 # %% ../../nbs/engine/softmax/30_umax.ipynb #8e13551f
 @njit(cache=True, nogil=True)
 def _umax_dense(weights, log_norms, features, squares, labels, draw, settings, carry):
-    "Every update of a draw, in place and in order, dense rows; the scale times the weights are the weights."
+    """Every update of a draw, in place and in order, dense rows; the scale times the weights are
+    the weights."""
     m = draw.others.shape[1]
     D = weights.shape[1]
     split = settings.n_penalized
@@ -381,11 +384,13 @@ class UMax:
         check_visits(self.visits)
         if not self.threshold > 0:
             raise ValueError(
-                f'threshold={self.threshold} is not above 0; 1 is the usual choice, inf is vanilla SGD'
+                f'threshold={self.threshold} is not above 0; 1 is the usual choice, inf is vanilla '
+                'SGD'
             )
         if not 0 < self.learning_rate_decay <= 1:
             raise ValueError(
-                f'learning_rate_decay={self.learning_rate_decay} is outside (0, 1]; 1 keeps the rate as it is'
+                f'learning_rate_decay={self.learning_rate_decay} is outside (0, 1]; 1 keeps the '
+                'rate as it is'
             )
 
     def init(self, problem: DoubleSum, params: np.ndarray) -> UMaxState:
@@ -403,7 +408,8 @@ class UMax:
         """
         if self.learning_rate * problem.ridge >= 1:
             raise ValueError(
-                f'learning_rate={self.learning_rate} times ridge={problem.ridge} is 1 or more, so a step would turn the weights '
+                f'learning_rate={self.learning_rate} times ridge={problem.ridge} is 1 or more, so '
+                'a step would turn the weights '
                 'around; lower one of them'
             )
         return UMaxState(params=params.copy())
