@@ -84,20 +84,20 @@ def main() -> list[dict]:
     name = 'CoNLL-2000' if at_hand else 'planted chains'
     rows = []
 
-    def add(method, task, peer, timing, quality):
+    def add(method, task, peer, timing, **measured):
         rows.append(
             dict(
                 method=method,
                 task=f'{name}: {task}',
                 peer=peer,
-                quality=quality,
+                **measured,
                 **timing.columns(),
                 peak_mb=machine.peak_mb(),
                 versions=machine.versions(),
                 date=machine.today(),
             )
         )
-        print(f'{method:<40}{peer:<12}{timing.median:10.4f} s  {quality}', flush=True)
+        print(f'{method:<40}{peer:<12}{timing.median:10.4f} s  {measured}', flush=True)
 
     starts = train.starts[:501]
     rng = np.random.default_rng(0)
@@ -116,13 +116,13 @@ def main() -> list[dict]:
         )
         timings = machine.race(jobs, 5)
         times = machine.ratio(timings['numpy'].seconds, timings['compiled'].seconds)
-        for key, quality in (('numpy', ''), ('compiled', f'{times:.0f} times faster')):
+        for key, measured in (('numpy', {}), ('compiled', dict(times_faster=f'{times:.0f}'))):
             add(
                 f'forward and backward, {n_classes} tags',
                 f'{starts[-1]} words',
                 key,
                 timings[key],
-                quality,
+                **measured,
             )
 
     best = minimize(small, LBFGS(), tol=1e-10, max_iter=500)
@@ -136,7 +136,7 @@ def main() -> list[dict]:
             f'{small.n_params} weights',
             label,
             machine.Timing([step['seconds']]),
-            f'{step["step"]} steps',
+            n_steps=step['step'],
         )
 
     mark = time.perf_counter()
@@ -149,6 +149,7 @@ def main() -> list[dict]:
         f'{train.n_params} weights',
         'L-BFGS',
         machine.Timing([seconds]),
-        f'F1 {score:.3f} on new sentences, {words:.1%} of the words right',
+        f1=f'{score:.3f}',
+        percent_right=f'{100 * words:.1f}',
     )
     return rows

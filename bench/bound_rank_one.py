@@ -54,7 +54,7 @@ def main() -> list[dict]:
                     method=name,
                     task=task,
                     peer='ours',
-                    quality=f'{off:.1e}',
+                    max_difference=f'{off:.1e}',
                     **found[name].columns(),
                     peak_mb=machine.peak_mb(),
                     versions=machine.versions(),

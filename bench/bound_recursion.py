@@ -65,19 +65,19 @@ def main() -> list[dict]:
         date=machine.today(),
     )
     return [
-        dict(method=method, peer=peer, quality=quality, **found[name].columns(), **common)
-        for method, name, peer, quality in (
+        dict(method=method, peer=peer, **measured, **found[name].columns(), **common)
+        for method, name, peer, measured in (
             (
                 'Algorithm 1 in parameter space, by BLAS',
                 'literal',
                 'Algorithm 1',
-                f'from {PART} rows',
+                dict(measured_rows=PART),
             ),
             (
                 'class space, one matrix product',
                 'class space',
                 'ours',
-                f'{faster:.0f} times faster, off by {off:.0e}',
+                dict(times_faster=f'{faster:.0f}', max_difference=f'{off:.0e}'),
             ),
         )
     ]

@@ -159,7 +159,15 @@ def curve_and_folds(add):
             )
             if k == 0:
                 for step, passes, seconds, gap in rows:
-                    add('curve', 'four Gaussians', name, seconds, f'{step} {passes:.3f} {gap:.4e}')
+                    add(
+                        'curve',
+                        'four Gaussians',
+                        name,
+                        seconds,
+                        n_steps=step,
+                        passes=f'{passes:.3f}',
+                        gap=f'{gap:.4e}',
+                    )
             params = minimize(
                 problem, solver, max_iter=8 if stochastic else 30, loss_subset=0
             ).state.params.reshape(4, 2)
@@ -184,13 +192,17 @@ def curve_and_folds(add):
                 model.log_loss(made.features[test], made.labels[test])
             )
     for name, values in accuracy.items():
-        extra = f' {np.mean(likelihood[name]):.4f}' if name in likelihood else ''
+        more = {}
+        if name in likelihood:
+            more['log_loss'] = f'{np.mean(likelihood[name]):.4f}'
         add(
             'folds',
             'four Gaussians',
             name,
             0.0,
-            f'{np.mean(values):.4f} {np.std(values):.4f}{extra}',
+            accuracy=f'{np.mean(values):.4f}',
+            accuracy_std=f'{np.std(values):.4f}',
+            **more,
         )
 
 
@@ -224,23 +236,30 @@ def race(name, rows, labels, ridge, add):
     ]
     found['SGD'] = min(tries, key=lambda rows: min(row[3] for row in rows if np.isfinite(row[3])))
     for label, course in found.items():
-        words = []
+        measured = {}
         for gap in GAPS:
             there = next((row for row in course if row[3] <= gap), None)
-            words.append('-' if there is None else f'{there[0]}/{there[1]:.1f}/{there[2]:.4f}')
+            if there is not None:
+                place = f'{gap:.0e}'.replace('-0', '')  # 1e2 stands for a gap of 1e-2
+                measured |= {
+                    f'n_steps_{place}': there[0],
+                    f'passes_{place}': f'{there[1]:.1f}',
+                    f'seconds_{place}': f'{there[2]:.4f}',
+                }
         add(
             'race',
             task,
             label,
             course[-1][2],
-            ' '.join([*words, f'{min(row[3] for row in course if np.isfinite(row[3])):.1e}']),
+            **measured,
+            least_gap=f'{min(row[3] for row in course if np.isfinite(row[3])):.1e}',
         )
 
 
 def main() -> list[dict]:
     rows: list[dict] = []
 
-    def add(method, task, peer, seconds, quality):
+    def add(method, task, peer, seconds, **measured):
         rows.append(
             dict(
                 method=method,
@@ -248,14 +267,14 @@ def main() -> list[dict]:
                 peer=peer,
                 threads=1,
                 seconds=f'{seconds:.5f}',
-                quality=quality,
+                **measured,
                 peak_mb=machine.peak_mb(),
                 versions=machine.versions(),
                 date=machine.today(),
             )
         )
         if method != 'curve':
-            print(f'{task:<52}{peer:<24}{quality}', flush=True)
+            print(f'{task:<52}{peer:<24}{measured}', flush=True)
 
     curve_and_folds(add)
     for name, (features, labels, ridge) in sets().items():

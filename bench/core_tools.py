@@ -49,7 +49,7 @@ def main() -> list[dict]:
                     method=name,
                     task=task,
                     peer='usual tool' if '.' in name else '',
-                    quality=f'differ by {off:.0e}',
+                    max_difference=f'{off:.0e}',
                     peak_mb=machine.peak_mb(),
                     **timing.columns(),
                     **common,

@@ -84,7 +84,7 @@ def main() -> list[dict]:
             method=kind,
             task='import',
             peer='' if kind != BASE else 'what it stands on',
-            quality=f'{ratios[kind]:.2f} times {BASE}',
+            times_base=f'{ratios[kind]:.2f}',
             peak_mb=peaks[kind],
             versions=machine.versions(),
             date=machine.today(),

@@ -101,8 +101,10 @@ def theirs(
     given = (ctypes.POINTER(Array) * len(kept))(*[ctypes.pointer(value) for value in pointers])
     back = (ctypes.POINTER(Array) * 5)()
     function(5, back, len(kept), given)
+
     def row(at):
         return np.ctypeslib.as_array(back[at].contents.values, (n_epochs,)).copy()
+
     return row(3), row(2)
 
 
@@ -194,13 +196,12 @@ def main() -> list[dict]:
                 rows += [
                     dict(
                         task=f'{n_objects} objects, {n_terms} triplets, p=10, to test error {TARGET}',
-                        quality=f'{error:.3f}',
+                        test_error=f'{error:.3f}',
                         **columns(took),
                         **common,
                     ),
                     dict(
                         task=f'{n_objects} objects, {n_terms} triplets, p=10, inner step',
-                        quality='',
                         **columns(each),
                         **common,
                     ),

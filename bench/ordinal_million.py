@@ -82,6 +82,10 @@ def main() -> list[dict]:
     peak = max(each['peak_mb'] for each in found)
     task = f'{N_OBJECTS} objects, {N_TERMS} triplets, p=10, STE'
     said = [f'{mean:.4f} +- {wide:.4f}' for mean, wide in zip(errors.mean(0), half, strict=True)]
+    errors_of = [
+        dict(test_error=f'{mean:.4f}', half_width=f'{wide:.4f}')
+        for mean, wide in zip(errors.mean(0), half, strict=True)
+    ]
     print(
         f'{task}\nfull gradient {full:.1f} s, epochs {" ".join(f"{each:.1f}" for each in seconds)} s, errors {", ".join(said)}'
     )
@@ -98,9 +102,9 @@ def main() -> list[dict]:
         how=f'median of {SEEDS} seeds, 1 thread',
     )
     return [
-        dict(method='full gradient', seconds=f'{full:.2f}', quality='', **common),
-        dict(method='start', seconds='', quality=said[0], **common),
+        dict(method='full gradient', seconds=f'{full:.2f}', **common),
+        dict(method='start', seconds='', **errors_of[0], **common),
     ] + [
-        dict(method=f'epoch {s + 1}', seconds=f'{took:.2f}', quality=error, **common)
-        for s, (took, error) in enumerate(zip(seconds, said[1:], strict=True))
+        dict(method=f'epoch {s + 1}', seconds=f'{took:.2f}', **error, **common)
+        for s, (took, error) in enumerate(zip(seconds, errors_of[1:], strict=True))
     ]

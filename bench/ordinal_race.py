@@ -216,15 +216,14 @@ def columns(each: list[dict], base: list[dict]) -> dict:
         np.mean([one['error'] for one in each]),
         [one['start'] for one in each if one['start'] is not None],
     )
-    told = f'{error:.3f}' + (f', {np.mean(starts):.2f} at the start' if starts else '')
+    told = dict(test_error=f'{error:.3f}')
+    if starts:
+        told['start_error'] = f'{np.mean(starts):.2f}'
     seconds = [min(one['seconds']) for one in each]
     if max(one['error'] for one in each) > TARGET:
         met = sum(one['error'] <= TARGET for one in each)
         return dict(
-            seconds='',
-            spread='',
-            how=f'reaches the target for {met} of {len(each)} seeds',
-            quality=told,
+            seconds='', spread='', how=f'reaches the target for {met} of {len(each)} seeds', **told
         )
     rate, low, high = mean(
         [one / min(other['seconds']) for one, other in zip(seconds, base, strict=True)]
@@ -234,13 +233,16 @@ def columns(each: list[dict], base: list[dict]) -> dict:
     return dict(
         seconds=f'{took:.4g}',
         spread=f'{machine.Timing(seconds).spread:.3f}',
-        quality=told,
+        **told,
         how=f'processor time, fastest of up to {REPEATS} runs, geometric mean of {len(each)} seeds, 1 thread',
-        interval=f'{fast:.4g} to {slow:.4g}',
+        seconds_low=f'{fast:.4g}',
+        seconds_high=f'{slow:.4g}',
         work=f'{work:.0f}',
-        work_interval=f'{least:.0f} to {most:.0f}',
+        work_low=f'{least:.0f}',
+        work_high=f'{most:.0f}',
         ratio=f'{rate:.3g}',
-        ratio_interval=f'{low:.3g} to {high:.3g}',
+        ratio_low=f'{low:.3g}',
+        ratio_high=f'{high:.3g}',
     )
 
 
@@ -274,8 +276,8 @@ def main() -> list[dict]:
                 )
                 rows.append(row)
                 print(
-                    f'n = {n}: {method:14s} {row["seconds"] or "-":>9} s ({row.get("interval")}), work {row.get("work")} ({row.get("work_interval")}), '
-                    f'{row.get("ratio")} times SVRG on STE ({row.get("ratio_interval")}), error {row["quality"]} {row["how"]}',
+                    f'n = {n}: {method:14s} {row["seconds"] or "-":>9} s ({row.get("seconds_low")} to {row.get("seconds_high")}), work {row.get("work")}, '
+                    f'{row.get("ratio")} times SVRG on STE ({row.get("ratio_low")} to {row.get("ratio_high")}), error {row["test_error"]} {row["how"]}',
                     flush=True,
                 )
         for method, one in memory(Path(name)).items():
@@ -287,7 +289,7 @@ def main() -> list[dict]:
                     spread='',
                     how='memory alone',
                     peer='cblearn 0.4.0' if method.startswith('cblearn') else '',
-                    quality=f'{one["error"]:.3f}',
+                    test_error=f'{one["error"]:.3f}',
                     peak_mb=round(one['grown_mb'], 1),
                     **common,
                 )

@@ -4,7 +4,7 @@
 
 Some minutes on one core; the environment variable PARTS names a folder that keeps finished parts (see ordinal_race).
 Music, shoes, materials and MNIST are looked up by `data.load`; a set that cannot be had is left out and named. Seconds are
-those of the solver alone, medians over starts; quality holds what was reached. Peer is the loss, or the number that a row is about.
+those of the solver alone, medians over starts; the other columns hold what was reached. Peer is the loss, or the number that a row is about.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ TARGET, N_STARTS, MOST = 0.15, 7, 150  # test error, starts, passes
 RATES = 5e-4, 2e-3, 8e-3, 0.03, 0.12
 
 
-def row(method, task, peer, seconds='', quality=''):
+def row(method, task, peer, seconds='', **measured):
     return dict(
         method=method,
         task=task,
         peer=peer,
         threads=1,
         seconds=seconds,
-        quality=quality,
+        **measured,
         peak_mb=machine.peak_mb(),
         versions=machine.versions(),
         date=machine.today(),
@@ -130,8 +130,11 @@ def table_one():
                 'table1',
                 name,
                 f'{np.median(seconds):.4f}',
-                f'passes {np.median(passes):.0f} of {int(np.isfinite(passes).sum())}/{N_STARTS}, '
-                f'least error {best:.3f}, worst end {worst:.3f}',
+                passes=f'{np.median(passes):.0f}',
+                n_there=int(np.isfinite(passes).sum()),
+                n_runs=N_STARTS,
+                least_error=f'{best:.3f}',
+                worst_end=f'{worst:.3f}',
             )
             yield from curve(method, name, courses)
         yield convex(name, loss, train, test)
@@ -148,8 +151,12 @@ def curve(method, name, courses):
             method,
             f'figure2 pass {mark}',
             name,
-            '',
-            ' '.join(f'{value:.3f}' for value in np.quantile(now, (0.25, 0.5, 0.75))),
+            **{
+                name: f'{value:.3f}'
+                for name, value in zip(
+                    ('low', 'middle', 'high'), np.quantile(now, (0.25, 0.5, 0.75)), strict=True
+                )
+            },
         )
 
 
@@ -164,8 +171,11 @@ def convex(name, loss, train, test):
         'table1',
         name,
         f'{seconds:.4f}',
-        f'passes {passes:.0f} of {int(np.isfinite(passes))}/1, least error {run.column("test").min():.3f}, '
-        f'worst end {run.column("test")[-1]:.3f}',
+        passes=f'{passes:.0f}',
+        n_there=int(np.isfinite(passes)),
+        n_runs=1,
+        least_error=f'{run.column("test").min():.3f}',
+        worst_end=f'{run.column("test")[-1]:.3f}',
     )
 
 
@@ -210,8 +220,7 @@ def eurodist():
         'classical scaling',
         'eurodist',
         'all triplets',
-        '',
-        f'error {triplet_error(classical, rows):.3f}',
+        error=f'{triplet_error(classical, rows):.3f}',
     )
     for name, loss in (
         ('GNMDS', Hinge()),
@@ -230,13 +239,7 @@ def eurodist():
             ).reshape(21, 2)
             found.append((triplet_error(points, rows[order[2000:]]), disparity(points, classical)))
         error, apart = np.median(found, axis=0)
-        yield row(
-            'SBB auto',
-            'eurodist',
-            name,
-            '',
-            f'test error {error:.3f}, disparity to classical scaling {apart:.3f}',
-        )
+        yield row('SBB auto', 'eurodist', name, test_error=f'{error:.3f}', disparity=f'{apart:.3f}')
 
 
 def disparity(points, other):
@@ -288,7 +291,8 @@ def music():
                 'music',
                 name,
                 f'{np.median([course[1][-1] for course in courses]):.3f}',
-                f'final {ends:.3f}, best {bests:.3f}',
+                final_error=f'{ends:.3f}',
+                best_error=f'{bests:.3f}',
             )
             yield from (
                 each | dict(task=each['task'].replace('figure2', 'figure4'))
@@ -307,7 +311,8 @@ def shoes():
             'zappos',
             f'p={n_components}',
             f'{run.column("seconds")[-1]:.2f}',
-            f'train {triplet_error(points, kept.train_triplets):.3f}, test {triplet_error(points, kept.test_triplets):.3f}',
+            train_error=f'{triplet_error(points, kept.train_triplets):.3f}',
+            test_error=f'{triplet_error(points, kept.test_triplets):.3f}',
         )
 
 
@@ -332,8 +337,8 @@ def materials():
     if (kept := loaded('material-similarity')) is None:
         return
     train, test = kept.train_triplets, kept.test_triplets
-    yield row('noise floor', 'material', 'train', '', f'{floor(train):.4f}')
-    yield row('noise floor', 'material', 'test', '', f'{floor(test):.4f}')
+    yield row('noise floor', 'material', 'train', error=f'{floor(train):.4f}')
+    yield row('noise floor', 'material', 'test', error=f'{floor(test):.4f}')
     merged, weights = merge_comparisons(train)
     for n_components in (1, 2, 3, 5, 8):
         for name, loss in (('STE', STE()), ('TSTE', TSTE())):
@@ -344,7 +349,8 @@ def materials():
                 'material',
                 f'{name}, p={n_components}',
                 f'{run.column("seconds")[-1]:.2f}',
-                f'train {triplet_error(points, train):.3f}, test {triplet_error(points, test):.3f}',
+                train_error=f'{triplet_error(points, train):.3f}',
+                test_error=f'{triplet_error(points, test):.3f}',
             )
 
 
@@ -416,10 +422,11 @@ def retrieval():
     chance = scores(np.random.default_rng(0).permuted(np.tile(labels == 0, (4000, 1)), axis=1), 60)
 
     def say(found):
-        return 'P {:.3f} R {:.3f} AP {:.3f}'.format(*found)
+        names = ('precision', 'recall', 'average_precision')
+        return {name: f'{value:.3f}' for name, value in zip(names, found, strict=True)}
 
-    yield row('pixels', 'table2', name, '', say(raw))
-    yield row('chance', 'table2', name, '', say(chance))
+    yield row('pixels', 'table2', name, **say(raw))
+    yield row('chance', 'table2', name, **say(chance))
     for noise in (0.05, 0.1, 0.15):
         rows = flip_labels(class_triplets(labels), noise, seed=1)
         for kind, loss in (
@@ -447,11 +454,11 @@ def retrieval():
                     f'table2 noise {noise:g}',
                     kind,
                     f'{run.column("seconds")[-1]:.2f}',
-                    say(scores(order, 60)),
+                    **say(scores(order, 60)),
                 )
                 if noise == 0.1:
                     for cut in (40, 60, 80, 100):
-                        yield row(method, f'figure5 K={cut}', kind, '', say(scores(order, cut)))
+                        yield row(method, f'figure5 K={cut}', kind, **say(scores(order, cut)))
 
 
 def main():
@@ -465,5 +472,5 @@ def main():
                 'shoe',
                 'mate',
             ):
-                print(each['method'], each['task'], each['peer'], each['quality'])
+                print(each)
     return found

@@ -341,12 +341,12 @@ def bound() -> list[Kernel]:
     return found
 
 
-def row(method, task, peer, seconds, quality, timing) -> dict:
+def row(method, task, peer, seconds, timing, **measured) -> dict:
     return dict(
         method=method,
         task=task,
         peer=peer,
-        quality=quality,
+        **measured,
         peak_mb=machine.peak_mb(),
         versions=machine.versions(),
         date=machine.today(),
@@ -391,14 +391,23 @@ def held(kernel: Kernel, jobs: dict, seen: dict[str, list[float]]) -> dict:
         f'{kernel.name:36s}{kernel.task:44.44s}{took * 1e9:14.1f} ns   {shares[bound]:5.0%} of its limit by {bound:7s}({parts})',
         flush=True,
     )
-    counted = f'flops={kernel.flops:.4g} bytes={kernel.stream:.4g} cache={kernel.cache:.4g} cells={kernel.cells:.4g} exps={kernel.exps:.4g}'
+    counted = dict(
+        flops=kernel.flops,
+        bytes=kernel.stream,
+        cache=kernel.cache,
+        cells=kernel.cells,
+        exps=kernel.exps,
+    )
     return row(
         kernel.name,
         kernel.task,
         'limit',
         took,
-        f'share={shares[bound]:.3f} bound={bound} {counted} parts={parts}',
         times['kernel'],
+        share=f'{shares[bound]:.3f}',
+        bound=bound,
+        **{name: f'{count:.4g}' for name, count in counted.items()},
+        **{f'part_{name}': f'{each:.3f}' for name, each in shares.items()},
     )
 
 
@@ -440,8 +449,9 @@ def main() -> list[dict]:
                 'what the machine can do',
                 'machine',
                 timing.median,
-                f'rate={work / timing.median:.4g} unit={units[name]}',
                 timing,
+                rate=f'{work / timing.median:.4g}',
+                unit=units[name],
             )
         )
     return rows

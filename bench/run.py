@@ -6,7 +6,7 @@
     python bench/run.py --full          every script, in full length (hours); when stopped, the next call goes on where it was
     python bench/run.py --list          what is there, and which results are older than the code
 
-A script has a function `main() -> list[dict]`, one row per thing measured, with the columns below; `bench/machine.py` has what they share.
+A script has a function `main() -> list[dict]`, one row per thing measured, with the columns below and one for each number; `bench/machine.py` has what they share.
 It runs in a process of its own with every library held to one thread. `LONG = True` in a script leaves it to --full. What a script does in more
 depth with --full it learns from EXTREME_OPT_FULL=1. A result counts as fresh while no file of the script and of the packages that it uses differs
 from the commit that was measured (docs/freshness.py). A script that reads PARTS from its environment may keep finished parts in that folder: a stopped run goes on
@@ -36,16 +36,10 @@ import freshness  # noqa: E402
 
 ROOT = HERE.parent
 RESULTS, PEERS = ROOT / 'docs' / 'results', ROOT / 'build' / 'peers'
-COLUMNS = ['method', 'task', 'peer', 'threads', 'seconds', 'quality', 'peak_mb', 'versions', 'date']
-OPTIONAL = [
-    'spread',
-    'how',  # relative spread over repeats; how the seconds were taken
-    'interval',
-    'work',
-    'work_interval',
-    'ratio',
-    'ratio_interval',  # over seeds, 95 %
-]
+COLUMNS = ['method', 'task', 'peer', 'threads', 'seconds', 'peak_mb', 'versions', 'date']
+OPTIONAL = ['spread', 'how']  # relative spread over repeats; how the seconds were taken
+MEASURED = re.compile(r'[a-z][a-z0-9_]*')  # what else was measured: a column each, a number a cell
+WORD = re.compile(r'[^\s,;=|]*')
 SHARED = freshness.HARNESS
 LIMIT, LIMIT_FULL = 15 * 60, 4 * 3600  # seconds that a script may take
 
@@ -182,18 +176,30 @@ def measure(path: Path) -> list[dict]:
     return module.main()
 
 
+def ordered(rows: list[dict]) -> list[str]:
+    "Names of the columns: what was measured stands between seconds and memory."
+    measured = dict.fromkeys(
+        name for row in rows for name in row if name not in (*COLUMNS, *OPTIONAL)
+    )
+    after = [name for name in OPTIONAL if any(name in row for row in rows)]
+    return [*COLUMNS[:5], *measured, *COLUMNS[5:], *after]
+
+
 def write(rows: list[dict], path: Path) -> None:
     "Write rows as CSV, whole or not at all."
     for row in rows:
-        if not set(COLUMNS) <= set(row) <= {*COLUMNS, *OPTIONAL}:
-            raise ValueError(
-                f'{path.name}: a row has the columns {sorted(row)}, but {COLUMNS} are needed and {OPTIONAL} allowed'
-            )
+        if missing := [name for name in COLUMNS if name not in row]:
+            raise ValueError(f'{path.name}: a row lacks {missing}; it has {sorted(row)}')
+        for name, value in row.items():
+            if name in (*COLUMNS, *OPTIONAL):
+                continue
+            if not MEASURED.fullmatch(name) or not WORD.fullmatch(str(value)):
+                raise ValueError(
+                    f'{path.name}: {name}={value!r} is no measured number or word under a plain '
+                    'name; give each number a column of its own'
+                )
     path.parent.mkdir(parents=True, exist_ok=True)
-    part, columns = (
-        path.with_suffix('.part'),
-        COLUMNS + [name for name in OPTIONAL if any(name in row for row in rows)],
-    )
+    part, columns = (path.with_suffix('.part'), ordered(rows))
     with part.open('w', newline='', encoding='utf-8') as file:
         table = csv.DictWriter(file, columns, restval='', lineterminator='\n')
         table.writeheader()

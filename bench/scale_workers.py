@@ -33,14 +33,14 @@ from extreme_opt.softmax import DoubleSum
 ROUNDS, LIMIT_MB, PART_MB, N_PARTS = 7, 512, 64, 32
 
 
-def row(method, task, peer, seconds=0.0, quality='', threads=1, peak=None) -> dict:
+def row(method, task, peer, seconds=0.0, threads=1, peak=None, **measured) -> dict:
     return dict(
         method=method,
         task=task,
         peer=peer,
         threads=threads,
         seconds=f'{seconds:.5f}',
-        quality=quality,
+        **measured,
         peak_mb=machine.peak_mb() if peak is None else peak,
         versions=machine.versions('dask', 'distributed'),
         date=machine.today(),
@@ -93,7 +93,7 @@ def traffic(client) -> list[dict]:
         n = bytes_sent(client, lambda job=job, whole=whole, params=params: job(whole, params))
         print(f'{name}: {n} bytes sent, {formula} by the formula, {n / formula - 1:+.1%}')
         found.append(
-            row('bytes', name, '2 workers', quality=f'sent={n}, formula={formula}', threads=2)
+            row('bytes', name, '2 workers', threads=2, bytes_sent=n, bytes_formula=formula)
         )
     return found
 
@@ -132,7 +132,7 @@ def scaling(client) -> list[dict]:
     task = '200,000 x 100 dense float32, 20 classes'
     return [
         row('gradient', task, '1 process', middle['1 process']),
-        row('gradient', task, '2 workers', middle['2 workers'], f'{gain:.2f} times one process', 2),
+        row('gradient', task, '2 workers', middle['2 workers'], 2, times_one_process=f'{gain:.2f}'),
         row('round trip', 'nothing to compute', '2 workers', middle['nothing'], threads=2),
         row('megabyte', 'parameters and gradient, float32', '2 workers', each, threads=2),
     ]
@@ -178,14 +178,15 @@ def beyond_memory() -> dict:
     )
     if not found['peak_mb'] < LIMIT_MB <= found['data_mb'] / 4:
         raise RuntimeError('the run was not out of core')
-    quality = f'data={found["data_mb"]:.0f}, limit={LIMIT_MB}, loss {found["losses"][0] / found["losses"][-1]:.1f} times lower'
     return row(
         'out of core',
         f'{N_PARTS} memory-mapped parts, 3 steps',
         '1 process',
         found['seconds'],
-        quality,
         peak=found['peak_mb'],
+        data_mb=f'{found["data_mb"]:.0f}',
+        limit_mb=LIMIT_MB,
+        loss_ratio=f'{found["losses"][0] / found["losses"][-1]:.1f}',
     )
 
 

@@ -54,9 +54,7 @@ METHODS = {
         SimilarityModel(RANK, Linear(), Linear()).fit(train)
     ),
     'SimilarityModel, deep': lambda train: factors(deep().fit(train)),
-    'SimilarityModel, deep, no damping': lambda train: factors(
-        undamped(deep()).fit(train)
-    ),
+    'SimilarityModel, deep, no damping': lambda train: factors(undamped(deep()).fit(train)),
 }
 
 
@@ -66,12 +64,14 @@ def judged(train, test, make) -> dict:
     score = make(train)
     took = time.perf_counter() - mark
     found = rank_measures(score, test, train, MEASURES)
-    end = f' loss={score.loss:.5g}' if hasattr(score, 'loss') else ''
+    end = dict(loss=f'{score.loss:.5g}') if hasattr(score, 'loss') else {}
     return dict(
         seconds=f'{took:.1f}',
         peak_mb=round(machine.peak_mb(), 1),
-        quality=f'mp5={found["mean_precision@5"]:.4f} recall20={found["recall@20"]:.4f} ndcg20={found["ndcg@20"]:.4f}'
-        + end,
+        mean_precision_5=f'{found["mean_precision@5"]:.4f}',
+        recall_20=f'{found["recall@20"]:.4f}',
+        ndcg_20=f'{found["ndcg@20"]:.4f}',
+        **end,
     )
 
 
@@ -84,7 +84,9 @@ def main() -> list[dict]:
                 f'{title} {name}',
                 lambda train=train, test=test, make=make: judged(train, test, make),
             )
-            print(f'{title}: {name}: {told["quality"]}, {told["seconds"]} s', flush=True)
+            print(
+                f'{title}: {name}: recall@20 {told["recall_20"]}, {told["seconds"]} s', flush=True
+            )
             rows.append(
                 dict(
                     method=name,

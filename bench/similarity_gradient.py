@@ -4,7 +4,7 @@
 Peers run in a Python of their own, named by EXTREME_OPT_PEERS (any with numpy, torch, jax); those that are not there are left out.
 Every peer is a process that waits for a word before each round, so that all see the same machine; its peak memory is that of the process.
 The limit: our multiply-adds at the rate of products of a (1024, 256) with a (256, 256) matrix, timed in the same process, round by round.
-Where the time goes is measured beside it, and stands in `quality` in per cent of the whole: the layers' matrix products alone, in the same chunks;
+Where the time goes is measured beside it, in per cent of the whole: the layers' matrix products alone, in the same chunks;
 the activations and their slopes; the observed pairs; the Gramians and what they do to embeddings; and the rest, memory that is read and written.
 
     python bench/run.py similarity_gradient          float32, one and two threads
@@ -443,9 +443,9 @@ def measure(task, kind, threads, peers):
         f'{label}: ours {statistics.median(seconds["ours"]):.3f} s, {share:.0%} of the matrix-product rate (asked: {ASKED_SHARE[task]:.0%}), '
         f'peak {first["ours"]["peak"]:.0f} MB'
     )
-    told = f'{share:.2f} of the matrix-product rate; ' + ', '.join(
-        f'{name} {value} %' for name, value in first['ours']['shares'].items()
-    )
+    told = dict(share=f'{share:.2f}') | {
+        f'percent_{name}': value for name, value in first['ours']['shares'].items()
+    }
     print(f'{label}: {told}')
     for peer in running:
         if peer == 'ours':
@@ -466,7 +466,7 @@ def measure(task, kind, threads, peers):
             task=f'{task}, {kind}',
             peer='kernel' if peer == 'ours' else 'framework',
             **machine.Timing(seconds[peer]).columns(threads),
-            quality=told if peer == 'ours' else '',
+            **(told if peer == 'ours' else {}),
             peak_mb=round(first[peer]['peak'], 1),
             versions=machine.versions(),
             date=machine.today(),

@@ -1,6 +1,6 @@
 """Seconds of a value, a gradient and a Gauss-Newton product as entities grow, with five observed pairs per entity; and the sum over all pairs beside it.
 
-From 30,000 to a million entities in all, half of them on each side, on ids; towers 64-64-32, float32, one thread. `quality` of the largest size has the
+From 30,000 to a million entities in all, half of them on each side, on ids; towers 64-64-32, float32, one thread. The row of the largest size has the
 slope of log seconds over log entities (asked: 0.85 to 1.15). The naive value multiplies all embeddings out, in chunks, until that is hopeless.
 """
 
@@ -66,20 +66,20 @@ def jobs_of(problem, params) -> dict:
 def main() -> list[dict]:
     rows, medians = [], {}
 
-    def add(method, size, timing, quality=''):
+    def add(method, size, timing, **measured):
         rows.append(
             dict(
                 method=method,
                 task=f'{size:,} entities',
                 peer='kernel' if method != 'naive value' else 'numpy',
                 **timing.columns(),
-                quality=quality,
+                **measured,
                 peak_mb=round(machine.peak_mb(), 1),
                 versions=machine.versions(),
                 date=machine.today(),
             )
         )
-        print(f'{method}, {size:,} entities: {timing.median:.4f} s {quality}', flush=True)
+        print(f'{method}, {size:,} entities: {timing.median:.4f} s {measured}', flush=True)
 
     for size in sorted({*SIZES, *NAIVE}):
         problem = problem_of(size)
@@ -97,9 +97,9 @@ def main() -> list[dict]:
             timing = machine.Timing(seconds)
             medians.setdefault(name, []).append(timing.median)
             slope = (
-                f'slope {np.polyfit(np.log(SIZES), np.log(medians[name]), 1)[0]:.2f}'
+                dict(slope=f'{np.polyfit(np.log(SIZES), np.log(medians[name]), 1)[0]:.2f}')
                 if size == SIZES[-1]
-                else ''
+                else {}
             )
-            add(name, size, timing, slope)
+            add(name, size, timing, **slope)
     return rows

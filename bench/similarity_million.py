@@ -54,7 +54,7 @@ def child(what):
     built, mark = time.perf_counter() - mark, time.perf_counter()
     if what == 'gradient':
         loss, grad = problem.loss_and_grad(params)
-        quality = f'loss {loss:.6g}, gradient norm {np.linalg.norm(grad):.4g}'
+        told = dict(loss=f'{loss:.6g}', grad_norm=f'{np.linalg.norm(grad):.4g}')
         ways = (
             problem.loss(params - np.float32(1e-3 / np.linalg.norm(grad)) * grad) - loss
         )  # falls along the gradient
@@ -63,14 +63,16 @@ def child(what):
         solver = GaussNewton(max_products=30 if os.environ.get('EXTREME_OPT_FULL') else 10)
         before = problem.loss(params)
         state = solver.step(problem, solver.init(problem, params), np.random.default_rng(0))
-        quality = f'loss {before:.6g} to {state.loss:.6g} with {state.n_products} products'
+        told = dict(
+            start_loss=f'{before:.6g}', loss=f'{state.loss:.6g}', n_products=state.n_products
+        )
         assert state.loss < before
     print(
         json.dumps(
             dict(
                 built=built,
                 seconds=time.perf_counter() - mark,
-                quality=quality,
+                measured=told,
                 peak=machine.peak_mb(),
                 vector=problem.memory() / 2**20,
             )
@@ -102,7 +104,7 @@ def main() -> list[dict]:
             lambda what=what: told_by(what),
         )
         print(
-            f'{task}: built in {told["built"]:.0f} s, {told["seconds"]:.1f} s, {told["quality"]}; peak {told["peak"]:.0f} MB '
+            f'{task}: built in {told["built"]:.0f} s, {told["seconds"]:.1f} s, {told["measured"]}; peak {told["peak"]:.0f} MB '
             f'({"within" if told["peak"] < LIMIT_MB else "ABOVE"} 16 GB), a vector of parameters {told["vector"]:.0f} MB'
         )
         rows.append(
@@ -112,7 +114,8 @@ def main() -> list[dict]:
                 peer='kernel',
                 threads=1,
                 seconds=f'{told["seconds"]:.1f}',
-                quality=told['quality'] + f'; vector {told["vector"]:.0f} MB',
+                vector_mb=f'{told["vector"]:.0f}',
+                **told['measured'],
                 peak_mb=told['peak'],
                 versions=machine.versions(),
                 date=machine.today(),

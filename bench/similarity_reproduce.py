@@ -3,7 +3,7 @@
 Needs EXTREME_OPT_DATA with ml-1m, ml-100k and wikipedia-links; sets that are not there are left out. Three kinds of rows:
 
 - "curve SET": one point of a run of one of the paper's seven methods, or of Newton with the preconditioner that the paper does not have ("Newton").
-  `seconds` is the processor time of the solver's steps, `quality` has the loss, mean precision@1..5 and
+  `seconds` is the processor time of the solver's steps, the other columns have the loss, mean precision@1..5 and
   recall@20 on held-out pairs (training pairs masked), and the work in units of one evaluation of the loss (a gradient is 2, a product with the
   curvature 4, a sampled step its share of tower passes times 2).
 - "lists SET": one method's measures on the same held-out pairs. Tuned methods chose among TRIALS settings on a tenth of the training pairs; `peer`
@@ -166,7 +166,10 @@ def curves(title, train, test, log, only: tuple[str, ...] = ()) -> list[dict]:
                     task=f'curve {title}',
                     peer=peer,
                     seconds=f'{seconds:.2f}',
-                    quality=f'loss={loss:.5g} mp5={found["mean_precision@5"]:.4f} recall20={found["recall@20"]:.4f} work={work:.0f}',
+                    loss=f'{loss:.5g}',
+                    mean_precision_5=f'{found["mean_precision@5"]:.4f}',
+                    recall_20=f'{found["recall@20"]:.4f}',
+                    work=f'{work:.0f}',
                 )
             )
         log(
@@ -265,7 +268,9 @@ def lists(title, train, test, log) -> list[dict]:
                 task=f'lists {title}',
                 peer=chosen,
                 seconds=f'{seconds:.1f}',
-                quality=f'mp5={found["mean_precision@5"]:.4f} recall20={found["recall@20"]:.4f} ndcg20={found["ndcg@20"]:.4f}',
+                mean_precision_5=f'{found["mean_precision@5"]:.4f}',
+                recall_20=f'{found["recall@20"]:.4f}',
+                ndcg_20=f'{found["ndcg@20"]:.4f}',
             )
         )
         log(
@@ -281,7 +286,9 @@ def lists(title, train, test, log) -> list[dict]:
             task=f'lists {title}',
             peer='',
             seconds='',
-            quality=f'mp5={top["mean_precision@5"]:.4f} recall20={top["recall@20"]:.4f} ndcg20={top["ndcg@20"]:.4f}',
+            mean_precision_5=f'{top["mean_precision@5"]:.4f}',
+            recall_20=f'{top["recall@20"]:.4f}',
+            ndcg_20=f'{top["ndcg@20"]:.4f}',
         )
     )
     return out
@@ -317,7 +324,9 @@ def defaults(title, train, log) -> list[dict]:
                 task=f'defaults {title}',
                 peer=f'ridge {times:g} x auto, unobserved weight {weight:g} x auto',
                 seconds=f'{time.perf_counter() - begin:.1f}',
-                quality=f'mp5={found["mean_precision@5"]:.4f} recall20={found["recall@20"]:.4f} ndcg20={found["ndcg@20"]:.4f}',
+                mean_precision_5=f'{found["mean_precision@5"]:.4f}',
+                recall_20=f'{found["recall@20"]:.4f}',
+                ndcg_20=f'{found["ndcg@20"]:.4f}',
             )
         )
         log(f'{title}: {out[-1]["peer"]}: recall@20 {found["recall@20"]:.4f}')

@@ -48,8 +48,8 @@ def main() -> list[dict]:
             model.classes_[np.argsort(-model.decision_function(X_test), axis=1)[:, :5]]
             == y_test[:, None]
         )
-        quality = f'top-1 {best[:, 0].mean():.3f} top-5 {best.any(1).mean():.3f}'
-        print(f'{method:36s}{quality}  {seconds:.1f} s')
+        measured = dict(top_1=f'{best[:, 0].mean():.3f}', top_5=f'{best.any(1).mean():.3f}')
+        print(f'{method:36s}{measured}  {seconds:.1f} s')
         rows.append(
             dict(
                 method=method,
@@ -57,7 +57,7 @@ def main() -> list[dict]:
                 peer=peer,
                 threads=1,
                 seconds=f'{seconds:.1f}',
-                quality=quality,
+                **measured,
                 peak_mb=machine.peak_mb(),
                 versions=machine.versions('scikit-learn'),
                 date=machine.today(),

@@ -113,11 +113,11 @@ def main() -> list[dict]:
                         peer=f'rate {rate:g}',
                         threads=1,
                         seconds=f'{(time.perf_counter() - mark) / len(SEEDS):.2f}',
-                        quality='log-loss ' + ' '.join(f'{one:.4f}' for one in ends),
+                        **{f'log_loss_{seed}': f'{one:.4f}' for seed, one in enumerate(ends)},
                         peak_mb=machine.peak_mb(),
                         versions=machine.versions(),
                         date=machine.today(),
                     )
                 )
-                print(setting, form, f'{rate:g}', out[-1]['quality'], flush=True)
+                print(setting, form, f'{rate:g}', ends, flush=True)
     return out

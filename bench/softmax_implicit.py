@@ -97,7 +97,6 @@ def measure(task: str, problem: DoubleSum) -> list[dict]:
     common = dict(
         task=task,
         threads=1,
-        quality='',
         peak_mb=machine.peak_mb(),
         versions=machine.versions(),
         date=machine.today(),

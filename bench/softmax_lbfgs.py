@@ -1,6 +1,6 @@
 """How long scikit-learn's exact softmax (lbfgs) takes to a training log-loss of 3.1 on shape A of `softmax_race`, beside ours, one thread, float32.
 
-scikit-learn is stopped after the first iteration that ends below 3.1 or after LIMIT seconds; then its seconds are a lower bound and `quality`
+scikit-learn is stopped after the first iteration that ends below 3.1 or after LIMIT seconds; then its seconds are a lower bound and `log_loss`
 tells where it stood. Its ridge is so weak (C = 10^4) that the loss it reports is the log-loss. Ours runs whole passes and is stopped after one.
 Each runs in a process of its own, so that the peak of its memory is its own.
 """

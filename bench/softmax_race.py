@@ -5,7 +5,7 @@ rows have length one. `separable`: labels are those classes. `replaced`: every f
 Shape A: 15,000 rows, 5,000 columns, 230 non-zeros, 4,000 classes. Shape L: 90,737 x 10,000, 48, 18,207.
 
 The clock runs during updates alone; between them the exact log-loss is taken on 300 fixed rows, after each pass of ours and four times a pass of PyTorch's.
-A run ends below 0.1 or after LIMIT seconds of updates; then its `seconds` are a lower bound, and `quality` tells where it stood.
+A run ends below 0.1 or after LIMIT seconds of updates; then its `seconds` are a lower bound, and `log_loss` tells where it stood.
 Ours: `ImplicitSGD` with one wrong class an update, rows shuffled, a rate that falls by 0.9 a pass, from a start of zeros.
 PyTorch: minibatches of sparse rows (CSR times dense; rows made dense first were slower), cross-entropy over all classes with the gradient
 written out (no autograd), and its own Adam, Adagrad or SGD with momentum; the same start. It runs in a Python of its own, named by
@@ -218,7 +218,8 @@ def row(task: str, method: str, setting: str, found: dict) -> dict:
         peer=setting,
         threads=1,
         seconds=f'{found["seconds"]:.2f}',
-        quality=mean,
+        log_loss=f'{found["loss"]:.3f}',
+        passes=f'{found["passes"]:.3g}',
         peak_mb=round(found['peak'], 1),
         versions=machine.versions(),
         date=machine.today(),

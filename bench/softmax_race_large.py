@@ -1,7 +1,7 @@
 """The race of `softmax_race` on shape L: 90,737 rows, 10,000 columns, 48 non-zeros a row, 18,207 classes, separable labels, one thread, float32.
 
 PyTorch (Adam at rate 1, minibatches of 4,096 rows, the best of the search on shape A) is stopped after LIMIT seconds of updates; a pass has 22 of them,
-so `seconds` are a lower bound and `quality` tells where it stood. Asked: at least 100 times ours.
+so `seconds` are a lower bound and `log_loss` tells where it stood. Asked: at least 100 times ours.
 
     python bench/run.py softmax_race_large
 """

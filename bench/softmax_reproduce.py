@@ -86,16 +86,22 @@ def sets() -> dict:
     }
 
 
-def score(problem, params, rows=None) -> str:
+LOST = dict(log_loss='inf', error='1.0000')
+
+
+def score(problem, params, rows=None) -> dict[str, str]:
     "Exact log-loss and error; inf for weights that are lost."
     weights = problem.unpack(params)[0]
     if not np.isfinite(weights.sum(dtype=float)):
-        return 'log-loss inf error 1.0000'
-    return f'log-loss {mean_log_loss(problem, weights, rows):.4f} error {1 - top_k_accuracy(problem, weights, rows=rows):.4f}'
+        return dict(LOST)
+    return dict(
+        log_loss=f'{mean_log_loss(problem, weights, rows):.4f}',
+        error=f'{1 - top_k_accuracy(problem, weights, rows=rows):.4f}',
+    )
 
 
-def loss_of(quality: str) -> float:
-    return float(quality.split()[1])
+def loss_of(scored: dict[str, str]) -> float:
+    return float(scored['log_loss'])
 
 
 def run(
@@ -107,7 +113,7 @@ def run(
     rows=None,
     **settings,
 ) -> dict:
-    "Quality and seconds of the updates at some passes."
+    "Scores and seconds of the updates at some passes."
     problem = KINDS[method](*task) if method in KINDS else DoubleSum(*task, **settings)
     solver = (
         SGD(rate, learning_rate_decay=learning_rate_decay)
@@ -123,7 +129,7 @@ def run(
         if done in marks:
             found[done] = score(problem, state.params, rows), seconds
         if not np.isfinite(state.params[:1000].sum(dtype=float)):
-            return {marks[-1]: ('log-loss inf error 1.0000', seconds)}
+            return {marks[-1]: (dict(LOST), seconds)}
     return found
 
 
@@ -195,8 +201,8 @@ def _published(weights, log_norms, rows, squares, labels, sample, others, rate, 
 
 def published(
     method: str, task: tuple, rate: float, order: str, start: str, classes: str
-) -> tuple[str, float]:
-    "Quality and seconds of 50 passes with the settings of the published runs (file, zero, all), or ours (random, log K, wrong)."
+) -> tuple[dict[str, str], float]:
+    "Scores and seconds of 50 passes with the settings of the published runs (file, zero, all), or ours (random, log K, wrong)."
     problem, rng, m, seconds = (
         DoubleSum(*task),
         np.random.default_rng(2),
@@ -246,18 +252,13 @@ def main() -> list[dict]:
         threads=1, peak_mb=machine.peak_mb(), versions=machine.versions(), date=machine.today()
     )
 
-    def note(method, task, peer, quality, seconds=0.0):
+    def note(method, task, peer, measured, seconds=0.0):
         out.append(
             dict(
-                method=method,
-                task=task,
-                peer=peer,
-                seconds=f'{seconds:.3f}',
-                quality=quality,
-                **common,
+                method=method, task=task, peer=peer, seconds=f'{seconds:.3f}', **measured, **common
             )
         )
-        print(method, '|', task, '|', peer, '|', quality, f'| {seconds:.1f} s', flush=True)
+        print(method, '|', task, '|', peer, '|', measured, f'| {seconds:.1f} s', flush=True)
 
     np.seterr(all='ignore')
 
@@ -272,7 +273,12 @@ def main() -> list[dict]:
             'data',
             f'data, {name}',
             '',
-            f'N {n} K {K} D {task[0].shape[1]} rows scored {n if rows is None else len(rows)}',
+            dict(
+                n_samples=n,
+                n_classes=K,
+                n_features=task[0].shape[1],
+                n_scored=n if rows is None else len(rows),
+            ),
         )
         for method in (*KINDS, *SOLVERS):
             for search in ('table', 'tenth') if name in ('bibtex', 'delicious') else ('table',):
@@ -280,9 +286,9 @@ def main() -> list[dict]:
                     found = run(method, task, rate, MARKS, rows=rows)
                     if loss_of(found[PASSES][0]) < math.log(K):
                         break
-                for done, (quality, seconds) in found.items():
+                for done, (scored, seconds) in found.items():
                     note(
-                        method, f'{search}, {name}, pass {done}', f'rate {rate:g}', quality, seconds
+                        method, f'{search}, {name}, pass {done}', f'rate {rate:g}', scored, seconds
                     )
         if name in TABLE_2:
             full = FullSoftmax(*task)

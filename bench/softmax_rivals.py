@@ -131,19 +131,19 @@ def rows_of(task: str, data: tuple, methods=None) -> list[dict]:
             continue
         with np.errstate(all='ignore'):
             found = passes(method, data, *settings)
-        for done, (quality, seconds) in found.items():
+        for done, (loss, seconds) in found.items():
             out.append(
                 dict(
                     method=method,
                     task=f'{task}, pass {done}',
                     peer=f'rate {settings[0]:.3g}, decay {settings[1]:g}',
                     seconds=f'{seconds:.3f}',
-                    quality=f'{quality:.4f}',
+                    log_loss=f'{loss:.4f}',
                     peak_mb=machine.peak_mb(),
                     **common,
                 )
             )
-        print(task, method, settings, out[-1]['quality'], f'{seconds:.1f} s', flush=True)
+        print(task, method, settings, out[-1]['log_loss'], f'{seconds:.1f} s', flush=True)
     return out
 
 
@@ -154,15 +154,15 @@ def main() -> list[dict]:
         for kind in (FullSoftmax, OneVsEach, NCE):
             problem = kind(*data)
             run = minimize(problem, LBFGS(), max_iter=150, tol=1e-4, record_every=1000)
-            quality = problem.log_loss(run.state.params)
-            print(task, f'L-BFGS {kind.__name__}', f'{quality:.3f}', run.message, flush=True)
+            loss = problem.log_loss(run.state.params)
+            print(task, f'L-BFGS {kind.__name__}', f'{loss:.3f}', run.message, flush=True)
             out.append(
                 dict(
                     method=f'L-BFGS {kind.__name__}',
                     task=f'{task}, pass end',
                     peer='',
                     seconds=f'{run.column("seconds")[-1]:.2f}',
-                    quality=f'{quality:.4f}',
+                    log_loss=f'{loss:.4f}',
                     peak_mb=machine.peak_mb(),
                     **common,
                 )

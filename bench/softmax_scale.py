@@ -39,14 +39,14 @@ def say(what: str, value: float, asked: float, more: bool = True) -> None:
     )
 
 
-def row(method, task, peer, seconds, quality='', threads=1, peak=None) -> dict:
+def row(method, task, peer, seconds, threads=1, peak=None, **measured) -> dict:
     return dict(
         method=method,
         task=task,
         peer=peer,
         threads=threads,
         seconds=f'{seconds:.4f}',
-        quality=quality,
+        **measured,
         peak_mb=machine.peak_mb() if peak is None else peak,
         versions=machine.versions(),
         date=machine.today(),
@@ -92,10 +92,7 @@ def threads() -> list[dict]:
         np.zeros(problem.n_weights, np.float32),
     )
     places = machine.places_of(rows.indptr, rows.indices, draw.sample, classes, problem.n_features)
-    jobs = {
-        str(n): lambda n=n: implicit_updates(problem, found[n], draw, 100.0, n)
-        for n in (1, 2)
-    }
+    jobs = {str(n): lambda n=n: implicit_updates(problem, found[n], draw, 100.0, n) for n in (1, 2)}
     jobs |= {
         f'touch {n}': lambda n=n: parallel_for(
             lambda start, stop: touch_places(table, places[start:stop]), len(places), n
@@ -116,7 +113,6 @@ def threads() -> list[dict]:
             'shape A',
             'machine limit',
             float(np.median(seconds[f'touch {n}'])),
-            '',
             n,
         )
         for n in (1, 2)
@@ -127,8 +123,9 @@ def threads() -> list[dict]:
             'shape A',
             'kernel',
             float(np.median(seconds[str(n)])),
-            f'log-loss {losses[n]:.3f} after {ROUNDS + 1} passes',
             n,
+            log_loss=f'{losses[n]:.3f}',
+            passes=ROUNDS + 1,
         )
         for n in (1, 2)
     ]
@@ -172,7 +169,6 @@ def main() -> list[dict]:
         f'a million classes: {big["seconds"]:.0f} s for a pass, log-loss {big["loss"]:.2f} (knowing nothing: {big["knows_nothing"]:.2f})'
     )
     say('peak of the process, GB', big['peak_mb'] / 1000, ASKED_GB, more=False)
-    quality = f'log-loss {big["loss"]:.2f} on 2,000 rows'
     return [
         *rows,
         row(
@@ -180,9 +176,10 @@ def main() -> list[dict]:
             '1,000,000 classes, 64 columns',
             'kernel',
             big['seconds'],
-            quality,
             1,
             big['peak_mb'],
+            log_loss=f'{big["loss"]:.2f}',
+            n_scored=2000,
         ),
     ]
 

@@ -65,7 +65,7 @@ def main() -> list[dict]:
                     peer=f'rate {rate:g}, seeds {SEEDS[0]} to {SEEDS[-1]}',
                     threads=1,
                     seconds=f'{np.median(seconds):.2f}',
-                    quality='log-loss ' + ' '.join(f'{end:.4f}' for end in ends),
+                    **{f'log_loss_{seed}': f'{end:.4f}' for seed, end in enumerate(ends)},
                     peak_mb=machine.peak_mb(),
                     versions=machine.versions(),
                     date=machine.today(),

@@ -44,11 +44,11 @@ def main() -> list[dict]:
                         peer=f'rate {rate:g}',
                         threads=1,
                         seconds=f'{time.perf_counter() - mark:.2f}',
-                        quality=f'log-loss {loss:.4f}',
+                        log_loss=f'{loss:.4f}',
                         peak_mb=machine.peak_mb(),
                         versions=machine.versions(),
                         date=machine.today(),
                     )
                 )
-                print(start, method, f'{rate:g}', out[-1]['quality'], flush=True)
+                print(start, method, f'{rate:g}', out[-1]['log_loss'], flush=True)
     return out

@@ -99,11 +99,11 @@ def main() -> list[dict]:
         date=machine.today(),
     )
     return [
-        dict(method=method, peer=peer, seconds=f'{middle[name]:.4f}', quality=quality, **common)
-        for method, name, peer, quality in (
-            ('umax_updates', 'kernel', 'kernel', f'{losses[0]:.4f}'),
-            ('UMax.step, draws and copy included', 'step', 'solver', ''),
-            ('umax_update in a loop', 'numpy', 'NumPy loop', f'{losses[1]:.4f}'),
-            ('touch the same cells', 'limit', 'machine limit', ''),
+        dict(method=method, peer=peer, seconds=f'{middle[name]:.4f}', **measured, **common)
+        for method, name, peer, measured in (
+            ('umax_updates', 'kernel', 'kernel', dict(log_loss=f'{losses[0]:.4f}')),
+            ('UMax.step, draws and copy included', 'step', 'solver', {}),
+            ('umax_update in a loop', 'numpy', 'NumPy loop', dict(log_loss=f'{losses[1]:.4f}')),
+            ('touch the same cells', 'limit', 'machine limit', {}),
         )
     ]

@@ -11,11 +11,11 @@ races.toml says which rows of a result are held against which, and explains wher
     by = ["task", "threads"]           # what rows that are compared have in common (this is the default)
     peer = "method"                    # the column that names a rival
     to = "test error 0.15"             # what both have to reach
-    measure = "top-1 ([0-9.]+)"        # with its name in `measured`: a number in `quality` that both report, if they do not end alike; the higher the better
-    times = "([0-9.]+) iterations"     # instead of rivals: seconds of ours in units of the peer's, written in `quality`
+    measure = "top_1"                  # with its name in `measured`: a column that both report, if they do not end alike; the higher the better
+    times = "peer_steps"               # instead of rivals: a column with seconds of ours in units of the peer's
     memory = true                      # whether peak_mb is that of each method alone
     share = ["task => kernel @ task"]  # for tasks that fit a regular expression, the row of roofline.csv that tells how near the machine's limit the kernel is
-    best = "log-loss ([0-9.]+) < 0.1"  # of several settings the fastest that gets there counts, on both sides; who never does was stopped, at its longest
+    best = "log_loss < 0.1"            # of several settings the fastest that gets there counts, on both sides; who never does was stopped, at its longest
     baseline = true                    # the peer is a plainer form of the same method, not another program
     [[race.why]]
     where = "digits.*lbfgs.*time"      # regular expression over "task | peer | time", memory or quality in the last place
@@ -24,7 +24,7 @@ races.toml says which rows of a result are held against which, and explains wher
     [[aim]]                            # something that was aimed at: chapter, what, goal, and one of
     share = "kernel @ task"            #   a share of the machine's limit
     race = "ordinal_race: SVRG.*1000.*cblearn STE"      #   a race's time ratio, by "script: method | task | peer"
-    value = "similarity_gradient: AllPairs.*gradient, float32 =([0-9.]+) of the"    #   "script: method | task =regular expression in quality"
+    value = "similarity_gradient: AllPairs.*gradient, float32 = share"    #   "script: method | task = column"
     why = "said where it is missed"
 """
 
@@ -118,19 +118,18 @@ def share_of(place: str) -> dict[str, str]:
     kernel, _, task = place.partition(' @ ')
     for row in table('roofline'):
         if row['method'] == kernel and row['task'].startswith(task):
-            return dict(part.split('=') for part in row['quality'].split())
+            return row
     return {}
 
 
 def best_of(rows: list[dict[str, str]], rule: str, by: list[str]) -> list[dict[str, str]]:
     "The fastest of several settings that gets there; where none does, the longest try, as a lower bound."
-    pattern, _, goal = rule.rpartition(' < ')
+    column, _, goal = rule.partition(' < ')
     grouped: dict[tuple, list] = {}
     for row in rows:
-        m = re.search(pattern, row['quality'])
-        if m:
+        if row[column]:
             grouped.setdefault(tuple(row[key] for key in by), []).append(
-                (float(m[1]) >= float(goal), row)
+                (not float(row[column]) < float(goal), row)
             )
     best = []
     for group in grouped.values():
@@ -179,12 +178,11 @@ def lines_of(race: dict[str, Any]) -> list[Line]:
             share=float(share) if share else None,
         )
         if 'times' in race:
-            m = re.search(race['times'], mine['quality'])
-            if m:
+            if mine[race['times']]:
                 found.append(
                     Line(
                         peer=mine['peer'],
-                        time=1 / float(m[1]),
+                        time=1 / float(mine[race['times']]),
                         at_least=False,
                         memory=None,
                         quality=None,
@@ -201,9 +199,7 @@ def lines_of(race: dict[str, Any]) -> list[Line]:
                 else [None, None]
             )
             reached = (
-                [re.search(race['measure'], row['quality']) for row in (mine, other)]
-                if 'measure' in race
-                else []
+                [number(row[race['measure']]) for row in (mine, other)] if 'measure' in race else []
             )
             found.append(
                 Line(
@@ -212,9 +208,7 @@ def lines_of(race: dict[str, Any]) -> list[Line]:
                     at_least=other['seconds'].startswith('>')
                     or bool(a and not b and not race.get('memory')),
                     memory=heavy[1] / heavy[0] if heavy[0] and heavy[1] else None,
-                    quality=(float(reached[0][1]), float(reached[1][1]))
-                    if all(reached) and reached
-                    else None,
+                    quality=(reached[0], reached[1]) if reached and None not in reached else None,
                     **here,
                     **common,
                 )
@@ -259,14 +253,14 @@ def aims() -> list[Aim]:
                 (time for name, time in named.items() if re.search(aim['race'], name)), None
             )
         else:
-            place, _, pattern = aim['value'].partition(' =')
+            place, _, column = aim['value'].rpartition(' = ')
             script, _, where = place.partition(': ')
             hits = [
-                re.search(pattern, row['quality'])
+                row[column]
                 for row in table(script)
                 if re.search(where, f'{row["method"]} | {row["task"]} | {row["threads"]}')
             ]
-            reached = next((hit[1] for hit in hits if hit), None)
+            reached = next((hit for hit in hits if hit), None)
         found.append(
             Aim(
                 aim['chapter'],
@@ -569,12 +563,10 @@ equations solved in one unknown."""
 
 
 def roof_page(folder: Path) -> list[str]:
-    told = [
-        (row, dict(part.split('=') for part in row['quality'].split())) for row in table('roofline')
-    ]
+    told = table('roofline')
     kernels, rates = (
-        [(row, found) for row, found in told if row['peer'] == 'limit'],
-        [(row, found) for row, found in told if row['peer'] == 'machine'],
+        [row for row in told if row['peer'] == 'limit'],
+        [row for row in told if row['peer'] == 'machine'],
     )
     text = head(
         'How near the limit',
@@ -583,7 +575,7 @@ def roof_page(folder: Path) -> list[str]:
     if not kernels:
         return [*text, 'Nothing has been measured yet: `make bench name=roofline`.', '']
     alt = roof_figure(
-        [(f'{row["method"]}, {row["task"].split(":")[0]}', found) for row, found in kernels],
+        [(f'{row["method"]}, {row["task"].split(":")[0]}', row) for row in kernels],
         folder / 'roofline.png',
     )
     text += [
@@ -597,9 +589,9 @@ def roof_page(folder: Path) -> list[str]:
         '| What | Rate |',
         '|---|---|',
     ]
-    for row, found in rates:
-        size, unit = UNITS[found['unit']]
-        text.append(f'| {RATES[row["method"]]} | {plain(float(found["rate"]) / size)} {unit} |')
+    for row in rates:
+        size, unit = UNITS[row['unit']]
+        text.append(f'| {RATES[row["method"]]} | {plain(float(row["rate"]) / size)} {unit} |')
     text += [
         ':::',
         '',
@@ -611,12 +603,12 @@ def roof_page(folder: Path) -> list[str]:
         '| Kernel | Task | Share of limit | Bound by | Flops | Bytes | Cells far apart | Exponentials |',
         '|---' * 8 + '|',
     ]
-    for row, found in kernels:
+    for row in kernels:
         counts = (
-            float(found['flops']),
-            float(found['bytes']) + float(found['cache']),
-            float(found['cells']),
-            float(found['exps']),
+            float(row['flops']),
+            float(row['bytes']) + float(row['cache']),
+            float(row['cells']),
+            float(row['exps']),
         )
         text.append(
             ' | '.join(
@@ -624,8 +616,8 @@ def roof_page(folder: Path) -> list[str]:
                     '',
                     cell(row['method']),
                     cell(row['task']),
-                    f'{float(found["share"]):.0%}',
-                    BOUNDS[found['bound']],
+                    f'{float(row["share"]):.0%}',
+                    BOUNDS[row['bound']],
                     *map(short, counts),
                     '',
                 ]
@@ -640,8 +632,8 @@ def roof_page(folder: Path) -> list[str]:
         ' | '.join(['', 'Kernel', 'Task', *BOUNDS.values(), '']).strip(),
         '|---' * (2 + len(BOUNDS)) + '|',
     ]
-    for row, found in kernels:
-        parts = dict(part.split(':') for part in found['parts'].split(','))
+    for row in kernels:
+        parts = {name: row[f'part_{name}'] for name in BOUNDS if row[f'part_{name}']}
         costs = [f'{float(parts[name]):.1%}' if name in parts else '' for name in BOUNDS]
         text.append(' | '.join(['', cell(row['method']), cell(row['task']), *costs, '']).strip())
     text += [

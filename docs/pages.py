@@ -15,7 +15,12 @@ from typing import NamedTuple
 import explorations
 import notebooks
 
-REBUILT: tuple[str, ...] = ('softmax', 'similarity', 'ordinal', 'bound')  # chapters whose lessons are held to the limits below
+REBUILT: tuple[str, ...] = (
+    'softmax',
+    'similarity',
+    'ordinal',
+    'bound',
+)  # chapters whose lessons are held to the limits below
 WORDS_PER_LINE, MOST_LINES, MOST_EXPORTED, FIRST_RUN = 8, 250, 100, 100
 
 
@@ -45,12 +50,11 @@ def code_lines(text: str) -> int:
     except SyntaxError:  # a cell with a magic command
         tree = ast.Module([], [])
     for node in ast.walk(tree):
-        if (
-            isinstance(node, ast.FunctionDef | ast.ClassDef)
-            and ast.get_docstring(node) is not None
-        ):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node) is not None:
             first = node.body[0]
-            lines[first.lineno - 1 : first.end_lineno] = [''] * (first.end_lineno - first.lineno + 1)
+            lines[first.lineno - 1 : first.end_lineno] = [''] * (
+                first.end_lineno - first.lineno + 1
+            )
     return sum(bool(line) and not line.startswith('#') for line in lines)
 
 

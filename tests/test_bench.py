@@ -19,7 +19,7 @@ def job(n): return dict(total=sum(range(n)))
 
 def main():
     timing = machine.race({'one': lambda: sum(range(2000))})['one']
-    return [dict(method='one', task='adding', peer='', quality='', peak_mb=machine.peak_mb(), versions=machine.versions(), date=machine.today(), **timing.columns())]
+    return [dict(method='one', task='adding', peer='', total=3, peak_mb=machine.peak_mb(), versions=machine.versions(), date=machine.today(), **timing.columns())]
 '''
 
 
@@ -57,7 +57,7 @@ def test_a_script_leaves_rows_and_how_they_came_about(small):
     run.alone('adding')
     (row,) = csv.DictReader((run.RESULTS / 'adding.csv').open())
     assert (
-        list(row) == run.COLUMNS + run.OPTIONAL[:2]
+        list(row) == [*run.COLUMNS[:5], 'total', *run.COLUMNS[5:], *run.OPTIONAL]
         and float(row['seconds']) > 0
         and float(row['peak_mb']) > 10
     )
@@ -70,6 +70,17 @@ def test_a_script_leaves_rows_and_how_they_came_about(small):
     )
     assert told['commit'] == '' and told['paths'] == ['bench/adding.py']  # no git here
     assert not run.is_fresh('adding')
+
+
+def test_a_cell_holds_one_number_under_its_name(small):
+    run, _, _ = small
+    whole = dict.fromkeys(run.COLUMNS, '')
+    for more in (dict(quality='loss 0.3 after 5'), dict(top_1='0.3,0.4'), {'top-1': 0.3}):
+        with pytest.raises(ValueError, match='a column of its own'):
+            run.write([whole | more], run.RESULTS / 'one.csv')
+    with pytest.raises(ValueError, match="lacks ..threads"):
+        run.write([{name: '' for name in run.COLUMNS if name != 'threads'}], run.RESULTS / 'x.csv')
+    assert not (run.RESULTS / 'one.csv').exists()
 
 
 def test_a_result_is_fresh_for_its_commit_machine_and_length(small, monkeypatch):
@@ -146,7 +157,7 @@ def test_long_scripts_end_with_their_minutes(small, monkeypatch, capsys):
 
 def test_rows_with_wrong_columns_are_refused(bench, tmp_path):
     run, _ = bench
-    with pytest.raises(ValueError, match='are needed'):
+    with pytest.raises(ValueError, match='a row lacks'):
         run.write([dict(method='x')], tmp_path / 'x.csv')
     assert not list(tmp_path.iterdir())
 

@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / 'docs'))
 import benchmarks  # noqa: E402
 
-HEAD = 'method,task,peer,threads,seconds,quality,peak_mb,versions,date\n'
+HEAD = 'method,task,peer,threads,seconds,top_1,loss,reach,peak_mb,versions,date\n'
 
 
 @pytest.fixture
@@ -52,7 +52,13 @@ def test_the_table_holds_no_measured_number():
 
 def test_ratios_are_those_of_the_results(made_up):
     lines = made_up(
-        ['us,t,,1,2,,10', 'x,t,them,1,5,,40', 'x,t,them,2,9,,40', 'us,u,,1,,,', 'x,u,them,1,3,,'],
+        [
+            'us,t,,1,2,,,,10',
+            'x,t,them,1,5,,,,40',
+            'x,t,them,2,9,,,,40',
+            'us,u,,1,,,,,',
+            'x,u,them,1,3,,,,',
+        ],
         RACE + 'memory = true\n',
     )
     assert [(line.task, line.time, line.memory) for line in lines] == [
@@ -63,15 +69,15 @@ def test_ratios_are_those_of_the_results(made_up):
 
 
 def test_a_peer_that_wins_needs_a_reason(made_up):
-    rows = ['us,t,,1,2,top-1 0.5,10', 'x,t,them,1,1,top-1 0.6,5']
-    (line,) = made_up(rows, RACE + 'memory = true\nmeasure = "top-1 ([0-9.]+)"\n')
+    rows = ['us,t,,1,2,0.5,,,10', 'x,t,them,1,1,0.6,,,5']
+    (line,) = made_up(rows, RACE + 'memory = true\nmeasure = "top_1"\n')
     assert line.lost() == ['time', 'memory', 'quality'] and line.quality == (0.5, 0.6)
     assert len(benchmarks.faults([line])) == 1
     whys = ''.join(
         f'[[race.why]]\nwhere = "them.*{aspect}"\ntext = "because of {aspect}"\n'
         for aspect in ('time', 'memory', 'quality')
     )
-    (line,) = made_up(rows, RACE + 'memory = true\nmeasure = "top-1 ([0-9.]+)"\n' + whys)
+    (line,) = made_up(rows, RACE + 'memory = true\nmeasure = "top_1"\n' + whys)
     assert benchmarks.faults([line]) == [] and line.why('memory') == 'because of memory'
     assert benchmarks.told(line).startswith('**0.5** [why](#')
 
@@ -79,12 +85,12 @@ def test_a_peer_that_wins_needs_a_reason(made_up):
 def test_a_draw_and_a_stopped_peer_are_told_as_such(made_up):
     lines = made_up(
         [
-            'us,t,,1,1,,',
-            'x,t,them,1,1.02,,',
-            'us,u,,1,1,,',
-            'x,u,them,1,>0.5,,',
-            'us,v,,1,1,,',
-            'x,v,them,1,,,',
+            'us,t,,1,1,,,,',
+            'x,t,them,1,1.02,,,,',
+            'us,u,,1,1,,,,',
+            'x,u,them,1,>0.5,,,,',
+            'us,v,,1,1,,,,',
+            'x,v,them,1,,,,,',
         ],
         RACE,
     )
@@ -98,27 +104,27 @@ def test_a_draw_and_a_stopped_peer_are_told_as_such(made_up):
 
 def test_of_several_settings_the_fastest_that_gets_there_counts(made_up):
     rows = [
-        'us,t,a,1,3,loss 0.05,',
-        'us,t,b,1,2,loss 0.3,',
-        'us,t,c,1,4,loss 0.01,',
-        'x,t,them,1,9,loss 0.09,',
-        'x,t,them,1,30,loss 0.02,',
-        'us,u,a,1,2,loss 0.01,',
-        'x,u,them,1,50,loss 0.4,',
-        'x,u,them,1,60,loss 0.3,',
+        'us,t,a,1,3,,0.05,,',
+        'us,t,b,1,2,,0.3,,',
+        'us,t,c,1,4,,0.01,,',
+        'x,t,them,1,9,,0.09,,',
+        'x,t,them,1,30,,0.02,,',
+        'us,u,a,1,2,,0.01,,',
+        'x,u,them,1,50,,0.4,,',
+        'x,u,them,1,60,,0.3,,',
     ]
-    lines = made_up(rows, RACE + 'best = "loss ([0-9.]+) < 0.1"\n')
+    lines = made_up(rows, RACE + 'best = "loss < 0.1"\n')
     assert [(line.time, line.at_least) for line in lines] == [(3.0, False), (30.0, True)]
 
 
 def test_a_missed_aim_needs_a_reason(made_up):
-    rows = ['us,t,,1,1,reach 0.4 of it,', 'x,t,them,1,3,,']
+    rows = ['us,t,,1,1,,,0.4,', 'x,t,them,1,3,,,,']
     aim = '[[aim]]\nchapter = "bound"\nwhat = "w"\ngoal = {}\n{}\n'
     for goal, how, met in (
         (2.0, 'race = "one: ours . t . them"', True),
         (4.0, 'race = "one: ours . t . them"', False),
-        (0.3, 'value = "one: us . t . 1 =reach ([0-9.]+)"', True),
-        (0.5, 'value = "one: us . t . 1 =reach ([0-9.]+)"', False),
+        (0.3, 'value = "one: us . t . 1 = reach"', True),
+        (0.5, 'value = "one: us . t . 1 = reach"', False),
     ):
         made_up(rows, RACE + aim.format(goal, how))
         (found,) = benchmarks.aims()

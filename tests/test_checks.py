@@ -97,7 +97,9 @@ def test_unbiased_by_enumeration():
     check_unbiased(PROBLEM, PARAMS, EACH)
     fails('the estimate averages to', check_unbiased, PROBLEM, PARAMS, EACH[:-1])
     fails('the estimate averages to', check_unbiased, PROBLEM, PARAMS, EACH, np.arange(1, 13) / 78)
-    fails('the probabilities sum to 0.5', check_unbiased, PROBLEM, PARAMS, EACH, np.full(12, 1 / 24))
+    fails(
+        'the probabilities sum to 0.5', check_unbiased, PROBLEM, PARAMS, EACH, np.full(12, 1 / 24)
+    )
     with pytest.raises(ValueError):
         check_unbiased(PROBLEM, PARAMS, EACH, [1.0])
     check_unbiased(PROBLEM, PARAMS, EACH, estimate=PROBLEM.loss_at, exact=PROBLEM.loss(PARAMS))

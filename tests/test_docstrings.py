@@ -12,9 +12,7 @@ WHOLE = {'GL07', 'GL08', 'PR01', 'PR02', 'PR03', 'PR04', 'PR05', 'PR06', 'PR10',
 def faults(value, codes):
     "Faults of these codes that numpydoc finds in the docstring of a class or function."
     name = f'{value.__module__}.{value.__qualname__}'
-    return [
-        f'{name}: {code} {said}' for code, said in validate(name)['errors'] if code in codes
-    ]
+    return [f'{name}: {code} {said}' for code, said in validate(name)['errors'] if code in codes]
 
 
 def is_protocol(value):
@@ -51,5 +49,7 @@ def test_methods_say_what_they_do(package):
 def test_a_missing_parameter_is_found(monkeypatch):
     from extreme_opt.core import minimize
 
-    monkeypatch.setattr(minimize, '__doc__', 'Run a solver.\n\nParameters\n----------\nproblem : object\n    Any.\n')
+    monkeypatch.setattr(
+        minimize, '__doc__', 'Run a solver.\n\nParameters\n----------\nproblem : object\n    Any.\n'
+    )
     assert any('PR01' in fault for fault in faults(minimize, WHOLE))

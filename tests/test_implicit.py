@@ -49,6 +49,7 @@ def exact_root(rate, stiffness, gap, old, n_classes):
 
         def g(u):
             return A * (1 - mpmath.exp(-u)) + u - old - gamma * omega(c - u)
+
         u = mpmath.mpf(0)
         for _ in range(400):  # plain Newton from the left of the root, on exact numbers
             a = omega(c - u)
@@ -100,8 +101,10 @@ def test_agrees_with_brent():
         )
         gap, old = rng.normal(scale=10), abs(rng.normal(scale=5))
         c = math.log(rate / stiffness) + log_others + gap
+
         def drop(u):
             return scipy.special.wrightomega(c - u)
+
         u = scipy.optimize.brentq(
             lambda u: -rate * math.expm1(-u) + u - old - stiffness * drop(u), 0, 1e3, xtol=1e-14
         )

@@ -9,14 +9,7 @@ from scipy import sparse, stats
 from extreme_opt.core.checks import check_descend, check_gradient, check_unbiased
 from extreme_opt.core.descent import SGD
 from extreme_opt.core.run import minimize
-from extreme_opt.softmax import (
-    NCE,
-    DoubleSum,
-    Draw,
-    FullSoftmax,
-    ImportanceSampled,
-    OneVsEach,
-)
+from extreme_opt.softmax import NCE, DoubleSum, Draw, FullSoftmax, ImportanceSampled, OneVsEach
 from extreme_opt.softmax.rivals import noise_proba
 
 NOISES = ('uniform', 'unigram', 'log-uniform', np.array([0.3, 0.1, 0.2, 0.3, 0.1]))
@@ -144,8 +137,10 @@ def test_draws_follow_their_chances(kind, settings):
     problem = small(kind, n_samples=3, **settings)
     batch = problem.draw(np.random.default_rng(0), 30000)
     batches, probabilities = every_draw(problem)
+
     def key(i, others):
         return (i, *sorted(others)) if problem.distinct else (i, *others)
+
     wanted, seen = {}, {}
     for b, probability in zip(batches, probabilities):
         wanted[key(b.sample[0], b.others[0])] = (

@@ -526,7 +526,9 @@ def test_a_weight_of_two_is_a_row_that_stands_twice(kind, n_unpenalized):
 def test_draws_by_weight_are_unbiased(kind):
     rng = np.random.default_rng(1)
     X, labels = rng.normal(size=(6, 3)), rng.integers(4, size=6)
-    problem = kind(X, labels, 4, sample_weight=rng.integers(0, 4, size=6), ridge=0.2, n_unpenalized=1)
+    problem = kind(
+        X, labels, 4, sample_weight=rng.integers(0, 4, size=6), ridge=0.2, n_unpenalized=1
+    )
     params = problem.init_params() + 0.3 * rng.random(problem.init_params().size)
     grad, loss = np.zeros(params.size), 0.0
     for i in range(6):
@@ -542,7 +544,9 @@ def test_draws_by_weight_are_unbiased(kind):
 def test_rows_are_visited_as_often_as_they_weigh():
     rng = np.random.default_rng(2)
     weights = rng.integers(0, 4, size=12)
-    problem = DoubleSum(rng.normal(size=(12, 3)), rng.integers(4, size=12), 4, sample_weight=weights)
+    problem = DoubleSum(
+        rng.normal(size=(12, 3)), rng.integers(4, size=12), 4, sample_weight=weights
+    )
     share = np.bincount(problem.draw_rows(rng, 30_000), minlength=12) / 30_000
     assert np.abs(share - problem.sample_weight / 12).max() < 0.02 and not share[weights == 0].any()
     order = np.array([np.bincount(problem.visit_order(rng), minlength=12) for _ in range(500)])
