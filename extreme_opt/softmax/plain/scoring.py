@@ -70,7 +70,7 @@ def calibration_error(scores, labels, n_bins=10):
     scores : ndarray of shape (n, K), float
     labels : ndarray of shape (n,), int
     n_bins : int, default=10
-        Bins of equal width.
+        Bins of equal width. Ties count against the label, as in `hits`.
 
     Returns
     -------
@@ -83,7 +83,7 @@ def calibration_error(scores, labels, n_bins=10):
     networks", ICML 2017.
     """
     sure = np.exp(log_softmax(scores, axis=1)).max(1)
-    right = scores.argmax(1) == labels
+    right = hits(scores, labels)
     bins = np.minimum((sure * n_bins).astype(int), n_bins - 1)
     gaps = np.bincount(bins, sure - right, n_bins)
     return float(np.abs(gaps).sum() / len(labels))

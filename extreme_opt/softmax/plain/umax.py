@@ -45,10 +45,10 @@ def umax_update(weights, log_norms, i, classes, features, labels, rate, threshol
     if reset:
         log_norms[i] = bound
     u = log_norms[i]
-    ratios = (len(weights) - 1) / len(classes) * np.exp(gaps - u)
-    weights[classes] -= rate * np.outer(ratios, x)
-    weights[y] += rate * ratios.sum() * x
-    log_norms[i] = max(0.0, u - rate * (1 - np.exp(-u) - ratios.sum()))
+    factors = (len(weights) - 1) / len(classes) * np.exp(gaps - u)
+    weights[classes] -= rate * np.outer(factors, x)
+    weights[y] += rate * factors.sum() * x
+    log_norms[i] = max(0.0, u - rate * (1 - np.exp(-u) - factors.sum()))
     return reset
 
 
