@@ -110,7 +110,7 @@ def table_one():
             'L-BFGS': LBFGS(),
             f'SGD, tuned ({sgd_rate:g})': sgd,
             f'SVRG, tuned ({svrg_rate:g})': svrg,
-            'SVRG, rate 0.0005 of the paper': SVRG(FixedStep(5e-4)),
+            'SVRG, rate 0.0005 of the code': SVRG(FixedStep(5e-4)),
             'SBB_0': SVRG(SBB(0.0, 5e-4)),
         }
         solvers |= {

@@ -301,7 +301,7 @@ class OrdinalEmbedding(Estimator):
     ----------
     n_components : int, default=2
         Dimension of the embedding.
-    loss : {'ste', 'tste', 'ckl', 'gnmds', 'soe'}, PairLoss or callable, default='ste'
+    loss : {'ste', 'tste', 'ckl', 'gnmds', 'soe'}, PairLoss or callable, default='soe'
         Loss of one comparison, by name, as an object such as `TSTE(alpha=5)`, or as a function
         of the arrays near and far that returns the loss and its two derivatives.
     solver : {'auto', 'lbfgs', 'svrg', 'gd', 'sgd', 'gram'}, default='auto'
@@ -318,8 +318,9 @@ class OrdinalEmbedding(Estimator):
         "sgd" and "fixed".
     n_init : int, default=4
         Number of random starts, of which the run with the lowest loss is kept.
-    ridge : float, default=0.0
-        Weight, from 0 up, of half the mean squared length of the rows.
+    ridge : float, default=1e-3
+        Weight, from 0 up, of half the mean squared length of the rows. Above 0 the map stays
+        finite where all comparisons can be met.
     ties : {'drop', 'half'}, default='drop'
         Drop answers `y == 0`, or keep each as half a comparison in each direction.
     n_objects : int or None, default=None
@@ -395,7 +396,7 @@ class OrdinalEmbedding(Estimator):
     def __init__(
         self,
         n_components: int = 2,
-        loss: Any = 'ste',
+        loss: Any = 'soe',
         *,
         solver: str = 'auto',
         step_rule: str = 'sbb',
@@ -403,7 +404,7 @@ class OrdinalEmbedding(Estimator):
         batch_size: int | str = 'auto',
         learning_rate: float | None = None,
         n_init: int = 4,
-        ridge: float = 0.0,
+        ridge: float = 1e-3,
         ties: str = 'drop',
         n_objects: int | None = None,
         kernel_ridge: float = 0.1,
@@ -962,7 +963,7 @@ class OrdinalEmbedding(Estimator):
         """Suggest a fix for a run that has not converged; empty where it has, or, without `tol`,
         where the gradient is small."""
         name = self.solver_
-        other = 'solver="lbfgs"' if name != 'lbfgs' else 'a ridge such as 0.01'
+        other = 'solver="lbfgs"' if name != 'lbfgs' else 'a larger ridge, such as 0.01'
         if not np.isfinite(self.embedding_[asked]).all():
             smaller = (
                 {'bb': 'step_rule="sbb"', 'fixed': 'a smaller learning_rate'}.get(self.step_rule)
