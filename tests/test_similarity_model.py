@@ -305,11 +305,6 @@ def test_an_entity_without_features_is_named(planted):
             ValueError,
             'solver="als" needs ids, without features',
         ),
-        (
-            lambda p, m: quick(solver='als', ridge_power=1.0).fit(p.observed),
-            ValueError,
-            'solver="als" needs ridge_power=0',
-        ),
         (lambda p, m: quick().fit(p.observed.astype(float)), ValueError, 'but ids are needed'),
         (
             lambda p, m: quick(columns=['user', 'item']).fit({'a': [1], 'b': [2]}),

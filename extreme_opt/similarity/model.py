@@ -23,7 +23,7 @@ from ..core.run import Run
 from ..core.serialize import load_model, save_model
 from ..core.streams import stream
 from ..core.validation import seed_from
-from .als import ALS
+from .als import ALS, _ids_of
 from .index import ANNIndex, ann_top_k, build_index
 from .interactions import ROLES, as_ids, number_ids, read_interactions
 from .problem import AllPairs, widen
@@ -739,11 +739,8 @@ class SimilarityModel(Estimator):
                 'linear towers',
             ),
             (
-                any(
-                    tower.features is not None and tower.features.ndim == 2
-                    for tower in problem.towers
-                ),
-                'ridge_power=0' if self.ridge_power else 'ids, without features',
+                any(_ids_of(tower) is None for tower in problem.towers),
+                'ids, without features',
             ),
         )
         for found, need in wrong:
