@@ -1037,7 +1037,9 @@ def test_histories_of_deep_towers_and_what_has_none(planted, fitted):
 
 def test_validation_keeps_the_best_parameters():
     pairs = data.planted_towers(50, 30, 8, 3, per_left=4, seed=2)[0].observed
-    settings = dict(n_components=8, max_iter=15, ridge=0.01, dtype='float64', tol=None)
+    settings = dict(
+        n_components=8, solver='newton', max_iter=15, ridge=0.01, dtype='float64', tol=None
+    )
     model = quick(**settings, validation=0.2, n_iter_no_change=3, metric='ndcg@20').fit(pairs)
     scores = model.validation_scores_
     assert len(scores) == model.n_iter_ + 1 and scores.argmax() == model.best_iter_

@@ -274,7 +274,7 @@ def _check_quadratic(problem: AllPairs) -> None:
             'use AllPairs(..., kind="squared"), or GaussNewton()'
         )
     for side, tower in zip(('left', 'right'), problem.towers):
-        shape, features = tower.shape, tower.features
+        shape = tower.shape
         if shape.hidden or shape.bias or shape.cosine is not None:
             raise ValueError(
                 f'ALS needs linear towers, but {side}={shape!r}; use Linear(), '

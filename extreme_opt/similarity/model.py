@@ -155,6 +155,11 @@ def auto_ridge(n_observed: float, n_left: int, n_right: int) -> float:
     return 0.1 * max(n_observed, 1.0) / (n_left + n_right)
 
 
+def _whole(weights, n):
+    "Sum of the weights of a side."
+    return float(n) if weights is None else float(np.sum(np.asarray(weights, np.float64)))
+
+
 def _frequency(counts, power):
     "Counts to a power, of mean one."
     weights = counts.astype(np.float64) ** power
@@ -162,6 +167,29 @@ def _frequency(counts, power):
 
 # %% ../../nbs/engine/similarity/80_model.ipynb #02f9e9b4
 SOLVERS = ('newton', 'als', 'gd', 'adagrad', 'block', 'pair', 'sogram')
+_TIMES = dict(logistic=(1.0, 1.0), squared=(4.0, 1.5))  # of the balanced weight and of `auto_ridge`
+
+
+def _chosen(model, features, labels):
+    "The solver, the loss and what follows from it, with a rule in place of each \"auto\"."
+    solver, loss, impute, power = model.solver, model.loss, model.impute, model.ridge_power
+    for name, value in dict(ridge_power=power, impute=impute).items():
+        if isinstance(value, str) and value != 'auto':
+            raise ValueError(f'{name}={value!r} is neither a number nor "auto"')
+    by_ids = all(rows is None for rows in features) and (
+        _shape(model.left) == _shape(model.right) == Linear()
+    )
+    closed_form = solver == 'auto' and by_ids and model.client is None
+    if loss == 'auto':
+        squared = solver == 'als' or (closed_form and labels is None)
+        loss = 'squared' if squared else 'logistic'
+    if solver == 'auto':
+        solver = 'als' if closed_form and loss == 'squared' else 'newton'
+    if isinstance(impute, str):
+        impute = 0.0 if loss == 'squared' else -1.0
+    if isinstance(power, str):
+        power = 0.5 if loss == 'squared' else 0.0
+    return dict(solver=solver, loss=loss, impute=impute, ridge_power=float(power))
 _DAMPING = 0.2  # of the first Gauss-Newton step, in automatic ridges
 
 
@@ -265,7 +293,7 @@ def _remedy(model, run):
     if 'not finite' in message or ' failed (' in message:
         remedies = (
             'scale the features, or raise ridge'
-            if model.solver in _SEARCHING
+            if model.settings_['solver'] in _SEARCHING
             else (
                 'use solver="adagrad", which searches for a step length, scale the features, or raise ridge'
             )
@@ -532,24 +560,27 @@ class SimilarityModel(Estimator):
         Width of the embeddings.
     left, right : MLP or "auto", default="auto"
         Shapes of the towers: `Linear()` or `MLP(...)`; "auto" is `Linear()`.
-    solver : {"newton", "als", "gd", "adagrad", "block", "pair", "sogram"}, default="newton"
+    solver : {"auto", "newton", "als", "gd", "adagrad", "block", "pair", "sogram"}, default="auto"
         "newton" makes Gauss-Newton steps, "gd" and "adagrad" make gradient steps with a line
         search; "als" solves for one side after the other, for linear towers on ids with
         loss="squared", and is then the fastest by far; the others sample blocks of entities or
-        pairs.
-    loss : {"logistic", "squared"}, default="logistic"
-        Loss of an observed pair.
+        pairs. "auto" is "als" where it applies, else "newton".
+    loss : {"auto", "logistic", "squared"}, default="auto"
+        Loss of an observed pair. "auto" is "squared" for linear towers on ids without labels if
+        the solver is "auto" or "als", else "logistic".
     unobserved_weight : float or "auto", default="auto"
         Weight omega >= 0 of the square on unobserved pairs; "auto" gives them as much weight in
-        all as the observed pairs have.
+        all as the observed pairs have, with the squared loss four times as much.
     ridge : float or "auto", default="auto"
         Weight lambda >= 0 of half the squared norm of the parameters, added to the sum over pairs;
-        "auto" is a tenth of the observed pairs per entity.
-    ridge_power : float, default=0.0
+        "auto" is a tenth of the observed pairs per entity, with the squared loss 0.15 of them.
+    ridge_power : float or "auto", default="auto"
         Makes the ridge of an entity's own embedding grow with its number of pairs n_i, as
-        (n_i + mean)^power of mean one. 0 is the same ridge for all. See Notes.
-    impute : float or tuple of two arrays (n_left, rank) and (n_right, rank), default=-1.0
-        Target score of an unobserved pair: a number, or the factors of a low-rank matrix.
+        (n_i + mean)^power of mean one. 0 is the same ridge for all; "auto" is 0.5 with the squared
+        loss, else 0. See Notes.
+    impute : float, tuple of two arrays (n_left, rank) and (n_right, rank), or "auto", default="auto"
+        Target score of an unobserved pair: a number, or the factors of a low-rank matrix. "auto"
+        is 0 with the squared loss, else -1.
     row_weights : array-like of shape (n_left,), default=None
         Weights >= 0 of the left entities in the square; None is 1.
     column_weights : array-like of shape (n_right,), default=None
@@ -617,6 +648,8 @@ class SimilarityModel(Estimator):
         Ones at the pairs of `fit`.
     ridge_, unobserved_weight_ : float
         The weights used.
+    settings_ : dict
+        The solver, loss, impute and ridge_power used.
     n_iter_ : int
         Steps made.
     best_iter_ : int
@@ -672,13 +705,13 @@ class SimilarityModel(Estimator):
         n_components: int = 64,
         left: Any = 'auto',
         right: Any = 'auto',
-        solver: str = 'newton',
+        solver: str = 'auto',
         *,
-        loss: str = 'logistic',
+        loss: str = 'auto',
         unobserved_weight: Any = 'auto',
         ridge: Any = 'auto',
-        ridge_power: float = 0.0,
-        impute: Any = -1.0,
+        ridge_power: Any = 'auto',
+        impute: Any = 'auto',
         row_weights: Any = None,
         column_weights: Any = None,
         popularity_power: float = 0.0,
@@ -719,22 +752,21 @@ class SimilarityModel(Estimator):
             pair=PairSGD(),
             sogram=SOGram(),
         )
-        if self.solver not in made:
+        if self.settings_['solver'] not in made:
             raise ValueError(
-                f'solver={self.solver!r} is not one of {", ".join(map(repr, SOLVERS))}'
+                f'solver={self.solver!r} is not one of {", ".join(map(repr, ("auto", *SOLVERS)))}'
             )
-        if self.solver == 'als':
+        if self.settings_['solver'] == 'als':
             self._check_als(problem)
-        return made[self.solver]
+        return made[self.settings_['solver']]
 
     def _check_als(self, problem):
         "Name the setting that keeps the loss from being quadratic in each embedding."
         wrong = (
-            (self.loss != 'squared', 'loss="squared"'),
+            (self.settings_['loss'] != 'squared', 'loss="squared"'),
             (
                 any(
-                    isinstance(one, MLP) and one != Linear()
-                    for one in (problem.left, problem.right)
+                    one != Linear() for one in (problem.left, problem.right)
                 ),
                 'linear towers',
             ),
@@ -817,22 +849,28 @@ class SimilarityModel(Estimator):
                     'column_weights and popularity_power are both given; leave one of them out'
                 )
             columns = _frequency(counts[1] + 1, self.popularity_power)
-        if not self.ridge_power:
+        power = self.settings_['ridge_power']
+        if not power:
             return columns, (None, None), (0.0, 0.0, 1.0)
         counts = [each + max(each.mean(), 1e-12) for each in counts]
-        norm = float((np.concatenate(counts) ** self.ridge_power).mean())
-        scales = tuple((each**self.ridge_power / norm) ** -0.5 for each in counts)
-        return columns, scales, (float(counts[0].mean() / 2), float(self.ridge_power), norm)
+        norm = float((np.concatenate(counts) ** power).mean())
+        scales = tuple((each**power / norm) ** -0.5 for each in counts)
+        return columns, scales, (float(counts[0].mean() / 2), power, norm)
 
     def _make_problem(self, pairs, features, shape):
         "The problem on these pairs, what each tower reads, and how the ridge grows."
         columns, scales, spread = self._weights(pairs, shape)
-        ridge = self.ridge
+        ridge, unobserved_weight = self.ridge, self.unobserved_weight
+        more_weight, more_ridge = _TIMES.get(self.settings_['loss'], (1.0, 1.0))
+        total = len(pairs.pairs) if pairs.weights is None else float(pairs.weights.sum())
         if isinstance(ridge, str):
             if ridge != 'auto':
                 raise ValueError(f'ridge={ridge!r} is neither a number nor "auto"')
-            total = len(pairs.pairs) if pairs.weights is None else float(pairs.weights.sum())
-            ridge = auto_ridge(total, *shape)
+            ridge = more_ridge * auto_ridge(total, *shape)
+        if isinstance(unobserved_weight, str) and unobserved_weight == 'auto':
+            whole = _whole(self.row_weights, shape[0]) * _whole(columns, shape[1])
+            if total > 0 and whole > 0:
+                unobserved_weight = more_weight * total / whole
         inputs = [
             _inputs(rows, side, scale, self.id_features)
             for side, rows, scale in zip(('left', 'right'), features, scales)
@@ -843,13 +881,13 @@ class SimilarityModel(Estimator):
             n_components=self.n_components,
             left=_shape(self.left),
             right=_shape(self.right),
-            kind=self.loss,
-            labels=_signed(pairs.labels, self.loss),
+            kind=self.settings_['loss'],
+            labels=_signed(pairs.labels, self.settings_['loss']),
             pair_weights=pairs.weights,
-            unobserved_weight=self.unobserved_weight,
+            unobserved_weight=unobserved_weight,
             row_weights=self.row_weights,
             column_weights=columns,
-            impute=self.impute,
+            impute=self.settings_['impute'],
             penalty=self.penalty,
             ridge=ridge,
             biases=self.biases,
@@ -933,6 +971,7 @@ class SimilarityModel(Estimator):
                     if getattr(found, name) is not None
                 }
             )
+        self.settings_ = _chosen(self, features, found.labels)
         problem, towers, spread = self._make_problem(train, features, shape)
         solver, begin, judge, metrics = self._make_solver(problem), None, None, None
         if again:
@@ -1154,7 +1193,7 @@ class SimilarityModel(Estimator):
             at = slice(rows.indptr[i], rows.indptr[i + 1])
             ones, values = np.ones(at.stop - at.start), rows.data[at]
             weights = values if self.values == 'weights' else ones
-            labels = _signed(values, self.loss) if self.values == 'labels' else ones
+            labels = _signed(values, self.settings_['loss']) if self.values == 'labels' else ones
             out[i] = _fold_in(part, Q, gamma, rows.indices[at], weights, labels)
         out = out.astype(Q.dtype)
         return (out, None) if gamma is None else (np.ascontiguousarray(out[:, :-1]), out[:, -1])
