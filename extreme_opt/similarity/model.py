@@ -63,7 +63,8 @@ def _warn_empty_rows(features, side):
     empty = np.flatnonzero(~filled)
     if len(empty):
         warnings.warn(
-            f'{side}_features has {len(empty)} rows without any feature (first: row {empty[0]}); they all get the same embedding',
+            f'{side}_features has {len(empty)} rows without any feature (first: row {empty[0]}); '
+            'they all get the same embedding',
             stacklevel=4,
         )
 
@@ -81,7 +82,8 @@ def _keyed(features, side, column):
     if names and hasattr(features, 'index'):
         return as_ids(features.index, f'the index of {name}'), _rows(features, side)
     raise ValueError(
-        f'the pairs have ids, so {name} needs them, too; give (ids, rows), or a table with a column of ids'
+        f'the pairs have ids, so {name} needs them, too; give (ids, rows), or a table with a '
+        'column of ids'
     )
 
 
@@ -101,7 +103,8 @@ def _aligned(features, side, ids, column):
     missing = np.flatnonzero(place < 0)
     if len(missing):
         raise ValueError(
-            f'{side}_features has no row of {side} id {ids.tolist()[missing[0]]!r}; give one row per entity'
+            f'{side}_features has no row of {side} id {ids.tolist()[missing[0]]!r}; give one row '
+            'per entity'
         )
     return ids, rows[place]
 
@@ -275,7 +278,8 @@ def _check_same(side, old, new):
         raise ValueError(f'{head} the {side} tower {was} and this one has {now}; {tail}')
     if old['n_columns'] != new['n_columns']:
         raise ValueError(
-            f'{head} {old["n_columns"]} columns in {side}_features and this one has {new["n_columns"]}; {tail}'
+            f'{head} {old["n_columns"]} columns in {side}_features and this one has '
+            f'{new["n_columns"]}; {tail}'
         )
     if old['n_inputs'] > new['n_inputs']:
         n, m = (one['n_inputs'] - one['n_columns'] for one in (old, new))
@@ -295,19 +299,22 @@ def _remedy(model, run):
             'scale the features, or raise ridge'
             if model.settings_['solver'] in _SEARCHING
             else (
-                'use solver="adagrad", which searches for a step length, scale the features, or raise ridge'
+                'use solver="adagrad", which searches for a step length, scale the features, or '
+                'raise ridge'
             )
         )
         return message.partition(': ')[0], remedies
     if 'lowers the loss' in message:
         return (
             'no step lowers the loss',
-            'dtype="float64" tells smaller differences of the loss apart, a larger ridge makes it more convex',
+            'dtype="float64" tells smaller differences of the loss apart, a larger ridge makes it '
+            'more convex',
         )
     if message.startswith('reached ') and model.tol is not None:
         limit = message.removeprefix('reached ').partition('=')[0]
         return message, (
-            f'raise {limit}, loosen tol={model.tol:g}, or set tol=None if these steps are all you want'
+            f'raise {limit}, loosen tol={model.tol:g}, or set tol=None if these steps are all you '
+            'want'
         )
     return None
 
@@ -349,7 +356,8 @@ class _Judge:
         rows = np.flatnonzero(np.diff(_outside(self.test, self.seen).indptr))
         if not len(rows):
             raise ValueError(
-                'validation holds no pair of known entities outside the training pairs; hold more pairs out'
+                'validation holds no pair of known entities outside the training pairs; hold more '
+                'pairs out'
             )
         if len(rows) > _N_JUDGED:
             rows = np.sort(stream(0, 'validation').choice(rows, _N_JUDGED, replace=False))
@@ -400,7 +408,8 @@ class _EarlyStopping:
             object.__setattr__(
                 after,
                 'message',
-                f'no gain in {self.judge.metric} for {self.n_iter_no_change} steps: step {self.judge.best_step} is the best',
+                f'no gain in {self.judge.metric} for {self.n_iter_no_change} steps: step '
+                f'{self.judge.best_step} is the best',
             )
         return after
 
@@ -410,7 +419,8 @@ def _held_out(found, share, shape, seed):
     n = len(found.pairs)
     if not isinstance(share, (int, float)) or isinstance(share, bool) or not 0 < share < 1:
         raise ValueError(
-            f'validation={share!r:.80} is no share between 0 and 1; other pairs go to fit(..., validation=...)'
+            f'validation={share!r:.80} is no share between 0 and 1; other pairs go to fit(..., '
+            'validation=...)'
         )
     order = (
         stream(seed, 'validation').permutation(n)
@@ -518,7 +528,8 @@ def _warn_gaps(ids, side, n):
     used = len(np.unique(ids))
     if n > 1000 and n > 4 * max(used, 1):
         warnings.warn(
-            f'{side} ids run to {n - 1}, but only {used} of them occur, and every row takes memory; give a table, whose ids may have gaps',
+            f'{side} ids run to {n - 1}, but only {used} of them occur, and every row takes '
+            'memory; give a table, whose ids may have gaps',
             stacklevel=4,
         )
 
@@ -539,7 +550,8 @@ def _read_index(stored, embeddings):
         import faiss
     except ImportError:
         warnings.warn(
-            "the file holds an index, but faiss is not there, so lists are exact; pip install 'extreme_opt[ann]'",
+            "the file holds an index, but faiss is not there, so lists are exact; pip install "
+            "'extreme_opt[ann]'",
             stacklevel=3,
         )
         return None
@@ -578,9 +590,9 @@ class SimilarityModel(Estimator):
         Makes the ridge of an entity's own embedding grow with its number of pairs n_i, as
         (n_i + mean)^power of mean one. 0 is the same ridge for all; "auto" is 0.5 with the squared
         loss, else 0. See Notes.
-    impute : float, tuple of two arrays (n_left, rank) and (n_right, rank), or "auto", default="auto"
-        Target score of an unobserved pair: a number, or the factors of a low-rank matrix. "auto"
-        is 0 with the squared loss, else -1.
+    impute : float, tuple of two arrays or "auto", default="auto"
+        Target score of an unobserved pair: a number, or the factors (n_left, rank) and
+        (n_right, rank) of a low-rank matrix. "auto" is 0 with the squared loss, else -1.
     row_weights : array-like of shape (n_left,), default=None
         Weights >= 0 of the left entities in the square; None is 1.
     column_weights : array-like of shape (n_right,), default=None
@@ -800,7 +812,8 @@ class SimilarityModel(Estimator):
         if again and named != self._named:
             had, has = ('ids', 'row numbers') if self._named else ('row numbers', 'ids')
             raise ValueError(
-                f'warm_start=True, but the last fit had {had} and this one has {has}; set warm_start=False to begin anew'
+                f'warm_start=True, but the last fit had {had} and this one has {has}; set '
+                'warm_start=False to begin anew'
             )
         if hasattr(observed, 'train_observed') and features == [None, None]:
             features = [observed.left_features, observed.right_features]
@@ -1040,12 +1053,14 @@ class SimilarityModel(Estimator):
         if not self._named:
             if ids.ndim != 1 or (ids.size and ids.dtype.kind not in 'iu'):
                 raise ValueError(
-                    f'{name} ids have shape {ids.shape} and dtype {ids.dtype}, but a list of integers is needed'
+                    f'{name} ids have shape {ids.shape} and dtype {ids.dtype}, but a list of '
+                    'integers is needed'
                 )
             bad = np.flatnonzero((ids < 0) | (ids >= len(known)))
             if len(bad):
                 raise ValueError(
-                    f'{name} id {ids[bad[0]]} at place {bad[0]} is unknown; there are {len(known)}, from 0 to {len(known) - 1}'
+                    f'{name} id {ids[bad[0]]} at place {bad[0]} is unknown; there are '
+                    f'{len(known)}, from 0 to {len(known) - 1}'
                 )
             return ids.astype(np.int64)
         if ids.ndim != 1:
@@ -1058,7 +1073,8 @@ class SimilarityModel(Estimator):
         if len(bad):
             other = 'recommend(history=...) places a new one' if side == 0 else 'refit to add it'
             raise ValueError(
-                f'{name} id {ids.tolist()[bad[0]]!r} at place {bad[0]} is unknown; there are {len(known)}, such as {known.tolist()[0]!r}; {other}'
+                f'{name} id {ids.tolist()[bad[0]]!r} at place {bad[0]} is unknown; there are '
+                f'{len(known)}, such as {known.tolist()[0]!r}; {other}'
             )
         return found
 
@@ -1097,7 +1113,8 @@ class SimilarityModel(Estimator):
             name = ('left', 'right')[side]
             what = rows[at, side] if ids is None else self._at(pairs, at, side)
             raise ValueError(
-                f'{name} id {what} at place {at} is unknown; there are {shape[side]}; unknown="ignore" leaves such pairs out'
+                f'{name} id {what} at place {at} is unknown; there are {shape[side]}; '
+                'unknown="ignore" leaves such pairs out'
             )
         return rows[~bad.any(axis=1)]
 
@@ -1121,22 +1138,26 @@ class SimilarityModel(Estimator):
         params = self.run_.state.params
         if fitted['inputs'] == 'ids in order':
             raise ValueError(
-                f'{name} entities were fitted by id alone, so a new one has no place; fit with {name}_features'
+                f'{name} entities were fitted by id alone, so a new one has no place; fit with '
+                f'{name}_features'
                 + (', or give its history' if side == 0 else '')
             )
         rows, n_rows, width = check_inputs(features, None, name, params.dtype)
         n_inputs = fitted['n_inputs']
         if (rows.ndim == 1) != (fitted['inputs'] == 'ids'):
             raise ValueError(
-                f'{name}_features has shape {rows.shape}, but {fitted["inputs"]} were fitted; use the same kind of features'
+                f'{name}_features has shape {rows.shape}, but {fitted["inputs"]} were fitted; use '
+                'the same kind of features'
             )
         if rows.ndim == 2 and width != fitted['n_columns']:
             raise ValueError(
-                f'{name}_features has {width} columns, but {fitted["n_columns"]} were fitted; use the same features'
+                f'{name}_features has {width} columns, but {fitted["n_columns"]} were fitted; use '
+                'the same features'
             )
         if rows.ndim == 1 and width > n_inputs:
             raise ValueError(
-                f'{name}_features holds id {width - 1}, but {n_inputs} ids were fitted; ids run from 0 to {n_inputs - 1}'
+                f'{name}_features holds id {width - 1}, but {n_inputs} ids were fitted; ids run '
+                f'from 0 to {n_inputs - 1}'
             )
         if fitted['inputs'] == 'columns and ids':
             none = scipy.sparse.csr_array((n_rows, n_inputs - width), dtype=params.dtype)
@@ -1163,7 +1184,8 @@ class SimilarityModel(Estimator):
             return rows
         if isinstance(history, (str, bytes)) or not hasattr(history, '__len__'):
             raise ValueError(
-                f'history={history!r:.60} is no list; give the right ids of one user, or one list per user'
+                f'history={history!r:.60} is no list; give the right ids of one user, or one list '
+                'per user'
             )
         nested = (list, tuple, set, frozenset, np.ndarray)
         lists = list(history)
@@ -1182,7 +1204,8 @@ class SimilarityModel(Estimator):
         part = self._fold
         if part['impute'] is None:
             raise ValueError(
-                'history needs a constant impute: the factors of a low-rank one say nothing about a new user'
+                'history needs a constant impute: the factors of a low-rank one say nothing about '
+                'a new user'
             )
         if part['cosine']:
             raise ValueError('history does not go with a left tower of fixed length (cosine=...)')
@@ -1204,7 +1227,8 @@ class SimilarityModel(Estimator):
         given = {name: value for name, value in given.items() if value is not None}
         if len(given) > 1:
             raise ValueError(
-                f'{" and ".join(given)} are both given; give ids of known entities, or features or history of any'
+                f'{" and ".join(given)} are both given; give ids of known entities, or features '
+                'or history of any'
             )
         if features is not None:
             return self._new_rows(side, features)
@@ -1288,7 +1312,8 @@ class SimilarityModel(Estimator):
             bad = np.flatnonzero((rows < 0) | (rows >= n))
             if len(bad):
                 raise ValueError(
-                    f'{name} row {rows[bad[0]]} at place {bad[0]} is not in {name}_features; there are {n}'
+                    f'{name} row {rows[bad[0]]} at place {bad[0]} is not in {name}_features; '
+                    f'there are {n}'
                 )
             at.append(rows.astype(np.int64))
         i, j = at
@@ -1314,7 +1339,8 @@ class SimilarityModel(Estimator):
         table = np.asarray(pairs)
         if table.ndim != 2 or table.shape[1] != 2:
             raise ValueError(
-                f'pairs has shape {table.shape}, but (n, 2) is needed; stack left and right ids as columns'
+                f'pairs has shape {table.shape}, but (n, 2) is needed; stack left and right ids '
+                'as columns'
             )
         if isinstance(pairs, (list, tuple)) and table.dtype.kind in 'US':
             columns = np.empty(table.shape, object)
@@ -1402,7 +1428,8 @@ class SimilarityModel(Estimator):
         if index is not None:
             if candidates is not None:
                 raise ValueError(
-                    'index and candidates are both given; lists among candidates are exact, leave index out'
+                    'index and candidates are both given; lists among candidates are exact, leave '
+                    'index out'
                 )
             if hidden is not None and len(hidden):
                 each = np.repeat(np.arange(len(P)), len(hidden))
@@ -1445,7 +1472,8 @@ class SimilarityModel(Estimator):
         Returns
         -------
         ANNIndex
-            For the argument `index` of `recommend`; also kept as `index_`, and saved with the model.
+            For the argument `index` of `recommend`; also kept as `index_`, and saved with the
+            model.
         """
         self._fitted()
         index = build_index(_wide(self.right_embeddings_, self.right_biases_, 1), **settings)
