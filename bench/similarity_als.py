@@ -165,6 +165,7 @@ def defaults(title, train, moved) -> dict:
     return dict(
         method=name,
         task=f'defaults {title}',
+        peer='',
         threads=1,
         seconds=f'{told["seconds"]:.3g}',
         how='processor seconds of one fit',
