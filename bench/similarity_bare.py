@@ -51,7 +51,7 @@ METHODS = {
     'popularity': popularity,
     f'truncated SVD, rank {RANK}': svd,
     'SimilarityModel, linear towers': lambda train: factors(
-        SimilarityModel(RANK, Linear(), Linear()).fit(train)
+        SimilarityModel(RANK, Linear(), Linear(), 'newton').fit(train)
     ),
     'SimilarityModel, deep': lambda train: factors(deep().fit(train)),
     'SimilarityModel, deep, no damping': lambda train: factors(undamped(deep()).fit(train)),

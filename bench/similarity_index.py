@@ -31,12 +31,11 @@ def clustered(n_right, n_left=LISTS, k=40, n_clusters=200):
 def links():
     "Embeddings of a fitted model."
     from extreme_opt.data import see_also
-    from extreme_opt.similarity import Linear
     from extreme_opt.similarity.model import SimilarityModel
     from extreme_opt.similarity.ranking import pattern
 
     graph = see_also(max_features=10)
-    model = SimilarityModel(40, Linear(), Linear(), max_iter=8).fit(
+    model = SimilarityModel(40, solver='newton', max_iter=8).fit(
         pattern(graph.train_observed, (graph.n_left, graph.n_right))
     )
     return model.left_embeddings_[:LISTS], model.right_embeddings_

@@ -33,7 +33,6 @@ from extreme_opt.similarity import (
     MLP,
     AllPairs,
     BlockSGD,
-    Linear,
     SOGram,
     item_neighbors,
     popularity,
@@ -249,7 +248,7 @@ def lists(title, train, test, log) -> list[dict]:
         'truncated SVD, rank tuned': [(f'rank {rank}', svd(rank)) for rank in (10, 20, 40, 80)],
         'implicit ALS': als_trials(),
         'two towers, linear': [
-            (f'ridge {times:g} x auto', ours(left=Linear(), right=Linear(), ridge=times * auto))
+            (f'ridge {times:g} x auto', ours(solver="newton", ridge=times * auto))
             for times in (0.5, 1.0, 2.0, 4.0)
         ],
         'SimilarityModel, deep': [('', ours(left=MLP(256, 256), right=MLP(256, 256)))],
@@ -311,11 +310,7 @@ def defaults(title, train, log) -> list[dict]:
     ):
         begin = time.perf_counter()
         score = ours(
-            left=Linear(),
-            right=Linear(),
-            ridge=times * ridge,
-            unobserved_weight=weight * omega,
-            max_iter=12,
+            solver='newton', ridge=times * ridge, unobserved_weight=weight * omega, max_iter=12
         )(kept)
         found = rank_measures(score, valid, kept, MEASURES)
         out.append(

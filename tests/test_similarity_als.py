@@ -7,11 +7,13 @@ import sys
 import numpy as np
 import pytest
 import scipy.optimize
+import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
 
 from extreme_opt.core import minimize
-from extreme_opt.similarity import ALS, MLP, AllPairs, Linear
+from extreme_opt.similarity import ALS, MLP, AllPairs, Linear, SimilarityModel
 from extreme_opt.similarity.als import _solve_, _solve_rows, solve_side_
 
 
@@ -48,13 +50,20 @@ def made(m=9, n=7, share=0.4, seed=0, **options):
     weight=st.sampled_from([0.0, 0.3, 2.0, 'auto']),
     ridge=st.sampled_from([0.0, 0.1, 3.0]),
     biases=st.booleans(),
-    ids=st.booleans(),
+    inputs=st.sampled_from(['rows', 'ids', 'scales', 'scaled ids']),
 )
-def test_half_steps_are_exact(m, n, k, share, seed, penalty, weight, ridge, biases, ids):
+def test_half_steps_are_exact(m, n, k, share, seed, penalty, weight, ridge, biases, inputs):
     "The gradient along the side that was solved for vanishes, and the loss has not risen."
     options = dict(penalty=penalty, unobserved_weight=weight, ridge=ridge, biases=biases)
-    if ids:
-        options['left_features'] = np.random.default_rng(seed).integers(0, 4, m)
+    rng = np.random.default_rng(seed)
+    ids, scales = rng.integers(0, 4, m), 0.5 + rng.random(4)
+    if inputs == 'ids':
+        options['left_features'] = ids
+    elif inputs == 'scales':
+        options['left_features'] = scipy.sparse.diags_array(0.5 + rng.random(m), format='csr')
+    elif inputs == 'scaled ids':
+        each = scales[ids], (np.arange(m), ids)
+        options['left_features'] = scipy.sparse.csr_array(each, shape=(m, 4))
     problem = made(m, n, share, seed, n_components=k, **options)
     params = problem.init_params(seed)
     for side in (0, 1, 0):
@@ -157,12 +166,34 @@ def test_numba_off():
         (dict(right=Linear(bias=True)), 'biases=True'),
         (dict(right=Linear(cosine=1.0)), 'linear towers'),
         (dict(right_features=np.ones((7, 3))), 'right_features has 3 columns'),
+        (dict(right_features=scipy.sparse.csr_array(np.tri(7))), 'right_features has 7 columns'),
+        (dict(right_features=-scipy.sparse.eye_array(7, format='csr')), 'has 7 columns'),
+        (  # one id, two scales
+            dict(right_features=scipy.sparse.csr_array(np.arange(1.0, 8)[:, None])),
+            'has 1 columns',
+        ),
     ],
 )
 def test_refused(options, words):
     with pytest.raises(ValueError) as error:
         minimize(made(**options), ALS(), max_iter=1)
     assert words in str(error.value)
+
+
+@pytest.mark.parametrize('k', [2, 16, 40])
+@pytest.mark.parametrize('size, dtype', [(1e200, 'float64'), (1e30, 'float32')])
+@pytest.mark.filterwarnings('ignore::RuntimeWarning')
+def test_overflow_is_returned(k, size, dtype):
+    "Labels whose squares or sums overflow end a run with a message, and a fit with a warning."
+    pairs = np.argwhere(np.random.default_rng(0).random((40, 30)) < 0.2)
+    labels = np.full(len(pairs), size)
+    towers = dict(left=Linear(), right=Linear(), kind='squared', impute=0.0)
+    problem = AllPairs(pairs, n_components=k, labels=labels, dtype=np.dtype(dtype), **towers)
+    run = minimize(problem, ALS(), max_iter=5)
+    assert 'not finite' in run.message
+    model = SimilarityModel(k, solver='als', loss='squared', dtype=dtype)
+    with pytest.warns(ConvergenceWarning, match='not finite'):
+        model.fit(pairs, labels=labels)
 
 
 def test_same_objective_as_implicit():

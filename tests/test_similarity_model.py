@@ -305,11 +305,6 @@ def test_an_entity_without_features_is_named(planted):
             ValueError,
             'solver="als" needs ids, without features',
         ),
-        (
-            lambda p, m: quick(solver='als', ridge_power=1.0).fit(p.observed),
-            ValueError,
-            'solver="als" needs ridge_power=0',
-        ),
         (lambda p, m: quick().fit(p.observed.astype(float)), ValueError, 'but ids are needed'),
         (
             lambda p, m: quick(columns=['user', 'item']).fit({'a': [1], 'b': [2]}),
@@ -1042,7 +1037,9 @@ def test_histories_of_deep_towers_and_what_has_none(planted, fitted):
 
 def test_validation_keeps_the_best_parameters():
     pairs = data.planted_towers(50, 30, 8, 3, per_left=4, seed=2)[0].observed
-    settings = dict(n_components=8, max_iter=15, ridge=0.01, dtype='float64', tol=None)
+    settings = dict(
+        n_components=8, solver='newton', max_iter=15, ridge=0.01, dtype='float64', tol=None
+    )
     model = quick(**settings, validation=0.2, n_iter_no_change=3, metric='ndcg@20').fit(pairs)
     scores = model.validation_scores_
     assert len(scores) == model.n_iter_ + 1 and scores.argmax() == model.best_iter_
@@ -1142,11 +1139,11 @@ def test_ids_and_features_together(planted):
         grown.set_params(id_features=False).fit(planted.observed, features)
 
 
-def test_the_ridge_of_an_entity_grows_with_its_pairs(planted):
+@pytest.mark.parametrize('solver', ['newton', 'als'])
+def test_the_ridge_of_an_entity_grows_with_its_pairs(planted, solver):
     "Scaled parameters are a ridge per entity: the gradient of the loss in an embedding is -lambda f p."
-    model = quick(ridge_power=1.0, ridge=0.3, max_iter=300, tol=1e-10, dtype='float64').fit(
-        planted.observed
-    )
+    settings = dict(ridge_power=1.0, ridge=0.3, tol=1e-13, dtype='float64')
+    model = quick(solver=solver, max_iter=2000, **settings).fit(planted.observed)
     counts = [np.bincount(planted.observed[:, s], minlength=n) for s, n in ((0, 50), (1, 30))]
     f = [each + each.mean() for each in counts]
     norm = np.concatenate(f).mean()
@@ -1154,6 +1151,8 @@ def test_the_ridge_of_an_entity_grows_with_its_pairs(planted):
     seen, omega = model.observed_.toarray() > 0, model.unobserved_weight_
     S = P @ Q.T
     slope = np.where(seen, -1 / (1 + np.exp(S)), omega * (S + 1))
+    if solver == 'als':
+        slope = np.where(seen, S - 1, omega * S)
     np.testing.assert_allclose(slope @ Q, -0.3 * (f[0] / norm)[:, None] * P, atol=2e-5)
     np.testing.assert_allclose(slope.T @ P, -0.3 * (f[1] / norm)[:, None] * Q, atol=2e-5)
 
@@ -1243,3 +1242,37 @@ def test_alternating_least_squares_reaches_what_newton_reaches(planted):
         np.testing.assert_allclose(
             als.embed_left(history=rows), als.left_embeddings_, rtol=1e-3, atol=1e-3
         )
+
+
+def test_what_auto_becomes(planted):
+    "Alternating least squares for linear towers on ids without labels, Newton for all else."
+    squared = dict(loss='squared', impute=0.0, ridge_power=0.5)
+    logistic = dict(loss='logistic', impute=-1.0, ridge_power=0.0)
+    pairs, n = planted.observed, len(planted.observed)
+    features = planted.left_features, planted.right_features
+    for settings, given, options, solver, others in (
+        ({}, (), {}, 'als', squared),
+        (dict(solver='als'), (), {}, 'als', squared),
+        (dict(solver='newton'), (), {}, 'newton', logistic),
+        (dict(loss='squared', solver='newton'), (), {}, 'newton', squared),
+        (dict(loss='logistic'), (), {}, 'newton', logistic),
+        ({}, features, {}, 'newton', logistic),
+        ({}, (), dict(labels=np.ones(n)), 'newton', logistic),
+        (dict(left=MLP(3)), (), {}, 'newton', logistic),
+        (dict(impute=-0.5, ridge_power=0.0), (), {}, 'als', squared),
+    ):
+        model = quick(**settings).fit(pairs, *given, **options)
+        expected = dict(solver=solver) | others
+        expected |= {name: value for name, value in settings.items() if name in expected}
+        assert model.settings_ == expected, settings
+    default, by_hand = (
+        quick().fit(pairs),
+        quick(solver='als', unobserved_weight=4 * n / 1500, ridge=0.15 * n / 80, **squared),
+    )
+    np.testing.assert_allclose(
+        default.left_embeddings_, by_hand.fit(pairs).left_embeddings_, rtol=1e-4, atol=1e-5
+    )
+    assert default.run_.column('loss')[-1] < default.run_.column('loss')[0]
+    for name in ('impute', 'ridge_power'):
+        with pytest.raises(ValueError, match=f"{name}='none' is neither a number"):
+            quick(**{name: 'none'}).fit(pairs)

@@ -183,13 +183,15 @@ def _per_pair(values, stored, name, n_observed, order, dtype):
     if isinstance(values, str):
         if values != 'values' or stored is None:
             raise ValueError(
-                f'{name}={values!r} needs observed as a sparse matrix; give an array, one number per pair'
+                f'{name}={values!r} needs observed as a sparse matrix; give an array, one number '
+                'per pair'
             )
         values = stored
     values = np.asarray(values, dtype)
     if values.shape != (n_observed,):
         raise ValueError(
-            f'{name} has shape {values.shape}, but {n_observed} pairs were observed; give one number per pair'
+            f'{name} has shape {values.shape}, but {n_observed} pairs were observed; give one '
+            'number per pair'
         )
     bad = np.flatnonzero(~np.isfinite(values))
     if len(bad):
@@ -248,12 +250,14 @@ def observed_pairs(
             else 'with the same label'
         )
         raise ValueError(
-            f'observed[{second}] repeats pair ({left[first]}, {right[first]}) of observed[{first}] {what}; '
+            f'observed[{second}] repeats pair ({left[first]}, {right[first]}) of '
+            f'observed[{first}] {what}; '
             'keep one of them, np.unique(observed, axis=0) does'
         )
     if (weights < 0).any():
         raise ValueError(
-            f'pair_weights[{order[np.argmax(weights < 0)]}] is {weights.min():g}, but weights must not be negative'
+            f'pair_weights[{order[np.argmax(weights < 0)]}] is {weights.min():g}, but weights '
+            'must not be negative'
         )
     starts, turned = (
         np.concatenate([[0], np.cumsum(np.bincount(ids, minlength=n))])
@@ -308,7 +312,8 @@ def imputed_factors(
         or right.shape != (n_right, left.shape[1])
     ):
         raise ValueError(
-            f'impute has factors of shapes {left.shape} and {right.shape}, but ({n_left}, rank) and ({n_right}, rank) are needed'
+            f'impute has factors of shapes {left.shape} and {right.shape}, but ({n_left}, rank) '
+            f'and ({n_right}, rank) are needed'
         )
     if not (np.isfinite(left).all() and np.isfinite(right).all()):
         raise ValueError('impute holds nan or inf; fill them')
@@ -366,7 +371,8 @@ def _weights(values, size, name, dtype):
     bad = np.flatnonzero(~((values >= 0) & np.isfinite(values)))
     if len(bad):
         raise ValueError(
-            f'{name}[{bad[0]}] is {values[bad[0]]:g}, but weights are finite and not negative; the loss would have no minimum'
+            f'{name}[{bad[0]}] is {values[bad[0]]:g}, but weights are finite and not negative; '
+            'the loss would have no minimum'
         )
     return values
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from scipy import sparse
 
 from ..core.compiled import njit
 from ..core.solver import State
@@ -22,9 +23,13 @@ from .problem import AllPairs
 @njit(cache=True, nogil=True)
 def _solve_(A, r, d, x):
     "x <- A^-1 r for the upper triangle of A, destroyed; Cholesky, four rows at a time."
-    small = 0.0
+    small, total = 0.0, 0.0
     for j in range(d):
         small = max(small, A[j, j])
+        total += A[j, j]
+    if not np.isfinite(total):  # it has overflowed: a zero pivot would hide that
+        x[:d] = np.nan
+        return
     small *= d * 2.3e-16
     for first in range(0, d, 4):
         last = min(first + 4, d)
@@ -169,12 +174,18 @@ def _solve_rows(
             out[group, h] = x[h]
 
 # %% ../../nbs/engine/similarity/65_als.ipynb #c8535329
-def _groups_of(tower):
-    "Where the rows of each id begin, and the rows by id."
-    if tower.features is None:
-        return np.arange(tower.n_rows + 1), np.arange(tower.n_rows)
-    counts = np.bincount(tower.features, minlength=tower.n_inputs)
-    return np.concatenate([[0], np.cumsum(counts)]), np.argsort(tower.features, kind='stable')
+def _ids_of(tower):
+    "Id of each row and scale of each id where each row of the features is one number; else None."
+    features, ones = tower.features, np.ones(tower.n_inputs)
+    if features is None:
+        return np.arange(tower.n_rows), ones
+    if features.ndim == 1:
+        return features, ones
+    if not sparse.issparse(features) or (np.diff(features.indptr) != 1).any():
+        return None
+    ones[features.indices] = features.data
+    same = ones[features.indices] == features.data
+    return (features.indices, ones) if same.all() and (ones > 0).all() else None
 
 
 def solve_side_(problem: AllPairs, params: np.ndarray, side: int) -> None:
@@ -205,9 +216,15 @@ def solve_side_(problem: AllPairs, params: np.ndarray, side: int) -> None:
         fixed = free.pop(k - 2 if side else k - 1)  # (E1): the entry that is 1
         known = np.ascontiguousarray(rows[:, fixed])
         tied = terms.omega * gramian[free, fixed]
-    values, basis = np.linalg.eigh(terms.omega * gramian[np.ix_(free, free)])
+    inside = terms.omega * gramian[np.ix_(free, free)]
+    if not np.isfinite(inside).all():  # diverged; the run ends and says so
+        tower.unpack(problem.split(params)[side])[0].weights[:] = np.nan
+        return
+    values, basis = np.linalg.eigh(inside)
     rest = (terms.omega if side else -terms.omega) * gramian[k:, free] @ basis
-    groups, members = _groups_of(tower)
+    ids, scales = _ids_of(tower)
+    members = np.argsort(ids, kind='stable')
+    groups = np.concatenate([[0], np.cumsum(np.bincount(ids, minlength=tower.n_inputs))])
     starts = pairs.turned if side else pairs.starts
     counts = np.diff(starts)[members]
     costs = np.concatenate([[0], np.cumsum(counts + k // 3 + 1)])[groups]
@@ -228,13 +245,13 @@ def solve_side_(problem: AllPairs, params: np.ndarray, side: int) -> None:
         tied @ basis,
         rest,
         terms.right_impute if side else terms.left_impute,
-        np.full(tower.n_inputs, float(problem.ridge)),
+        float(problem.ridge) / scales**2,
         np.ascontiguousarray(rows[:, free] @ basis.astype(rows.dtype)),
         known,
         out,
     )
     for_each_chunk(lambda at: _solve_rows(*settings, at.start, at.stop), costs, terms.n_jobs, 2**16)
-    tower.unpack(problem.split(params)[side])[0].weights[:] = out @ basis.T
+    tower.unpack(problem.split(params)[side])[0].weights[:] = out @ basis.T / scales[:, None]
     count_products(len(pairs), k, k)
     count_products(tower.n_inputs, d, d * d // 6 + 1)
 
@@ -257,13 +274,13 @@ def _check_quadratic(problem: AllPairs) -> None:
             'use AllPairs(..., kind="squared"), or GaussNewton()'
         )
     for side, tower in zip(('left', 'right'), problem.towers):
-        shape, features = tower.shape, tower.features
+        shape = tower.shape
         if shape.hidden or shape.bias or shape.cosine is not None:
             raise ValueError(
                 f'ALS needs linear towers, but {side}={shape!r}; use Linear(), '
                 'with biases=True for a bias per entity, or GaussNewton()'
             )
-        if features is not None and features.ndim != 1:
+        if _ids_of(tower) is None:
             raise ValueError(
                 f'ALS needs towers on ids, but {side}_features has {tower.n_inputs} columns; '
                 'leave the features out, or use GaussNewton()'

@@ -33,7 +33,7 @@ class SoftmaxBatch(NamedTuple):
 
 
 def _scattered(logits, target, weights):
-    "Sum of weighted log-losses, and its derivative in the logits, written into them; rows of -inf at masked places."
+    "Sum of weighted log-losses; its derivative overwrites the logits, which are -inf if masked."
     top = logits.max(1, keepdims=True)
     np.subtract(logits, top, out=logits)
     rows = np.arange(len(logits))
@@ -148,7 +148,8 @@ class CatalogSoftmax:
         proba = np.asarray(proba, float)
         if proba.shape != (towers.n_right,) or not (np.isfinite(proba) & (proba >= 0)).all():
             raise ValueError(
-                f'negatives has shape {proba.shape}, but ({towers.n_right},) numbers >= 0 are needed'
+                f'negatives has shape {proba.shape}, but ({towers.n_right},) numbers >= 0 are '
+                'needed'
             )
         if int(self.n_negatives) < 1:
             raise ValueError(f'n_negatives is {self.n_negatives}, but at least 1 is needed')

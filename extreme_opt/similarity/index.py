@@ -75,7 +75,8 @@ def build_index(
         import faiss
     except ImportError as error:
         raise ImportError(
-            "an index needs faiss, which is not there; pip install 'extreme_opt[ann]', or leave index=None for exact lists"
+            "an index needs faiss, which is not there; pip install 'extreme_opt[ann]', or leave "
+            "index=None for exact lists"
         ) from error
     graph = faiss.IndexHNSWFlat(embeddings.shape[1], n_links, faiss.METRIC_INNER_PRODUCT)
     graph.hnsw.efConstruction, graph.hnsw.efSearch = build_effort, effort

@@ -33,7 +33,8 @@ def _roles(names, columns, values):
     if columns is None:
         if len(names) < 2:
             raise ValueError(
-                f'the table has {len(names)} columns, but one of left and one of right ids are needed'
+                f'the table has {len(names)} columns, but one of left and one of right ids are '
+                'needed'
             )
         found = dict(left=names[0], right=names[1])
         times = [name for name in names[2:] if str(name).lower() in _TIMES]
@@ -44,7 +45,8 @@ def _roles(names, columns, values):
     strange = [role for role in found if role not in ROLES]
     if strange or not {'left', 'right'} <= set(found):
         raise ValueError(
-            f'columns={columns!r:.80} needs names for "left" and "right", and may have "value" and "time"'
+            f'columns={columns!r:.80} needs names for "left" and "right", and may have "value" '
+            'and "time"'
         )
     missing = [name for name in found.values() if name not in names]
     if missing:
@@ -71,7 +73,8 @@ def _times(column, name):
         bad, numbers = ~np.isfinite(column), column
     else:
         raise ValueError(
-            f'column {name!r} has dtype {column.dtype}, but times or numbers are needed; pandas.to_datetime makes them'
+            f'column {name!r} has dtype {column.dtype}, but times or numbers are needed; '
+            'pandas.to_datetime makes them'
         )
     if bad.any():
         raise ValueError(f'column {name!r} has no time in row {np.argmax(bad)}; drop or fill it')
@@ -273,8 +276,10 @@ def _from_matrix(matrix, values):
     if values == 'labels' and not kept.all():
         at = np.argmin(kept)
         raise ValueError(
-            f'observed stores a 0 in row {rows.row[at]}, column {rows.col[at]}, and values="labels": '
-            'is it a label, or no pair? Give pairs of ids with labels=, or observed.eliminate_zeros()'
+            f'observed stores a 0 in row {rows.row[at]}, column {rows.col[at]}, and '
+            'values="labels": '
+            'is it a label, or no pair? Give pairs of ids with labels=, or '
+            'observed.eliminate_zeros()'
         )
     pairs = np.column_stack([rows.row[kept], rows.col[kept]]).astype(np.int64)
     found = Interactions(pairs, shape=tuple(map(int, rows.shape)))
@@ -384,7 +389,8 @@ def read_interactions(
     if scipy.sparse.issparse(observed):
         if labels is not None or pair_weights is not None:
             raise ValueError(
-                'labels and pair_weights go with pairs; the entries of a matrix say them with values="labels" or "weights"'
+                'labels and pair_weights go with pairs; the entries of a matrix say them with '
+                'values="labels" or "weights"'
             )
         return _from_matrix(observed, values)
     value = times = shape = None
@@ -423,7 +429,8 @@ def read_interactions(
             given[name] = numbers = np.asarray(values_of)
             if numbers.shape != (n,):
                 raise ValueError(
-                    f'{name} has shape {numbers.shape}, but {n} pairs were observed; give one number per pair'
+                    f'{name} has shape {numbers.shape}, but {n} pairs were observed; give one '
+                    'number per pair'
                 )
     if values == 'labels' and value is None and labels is None:
         raise ValueError(
@@ -434,7 +441,8 @@ def read_interactions(
         bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
         if len(bad):
             raise ValueError(
-                f'pair_weights[{bad[0]}] is {weights[bad[0]]}, but weights must be finite and not negative'
+                f'pair_weights[{bad[0]}] is {weights[bad[0]]}, but weights must be finite and not '
+                'negative'
             )
     if values == 'labels' and tags is None:
         tags = value

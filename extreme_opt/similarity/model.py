@@ -23,7 +23,7 @@ from ..core.run import Run
 from ..core.serialize import load_model, save_model
 from ..core.streams import stream
 from ..core.validation import seed_from
-from .als import ALS
+from .als import ALS, _ids_of
 from .index import ANNIndex, ann_top_k, build_index
 from .interactions import ROLES, as_ids, number_ids, read_interactions
 from .problem import AllPairs, widen
@@ -63,7 +63,8 @@ def _warn_empty_rows(features, side):
     empty = np.flatnonzero(~filled)
     if len(empty):
         warnings.warn(
-            f'{side}_features has {len(empty)} rows without any feature (first: row {empty[0]}); they all get the same embedding',
+            f'{side}_features has {len(empty)} rows without any feature (first: row {empty[0]}); '
+            'they all get the same embedding',
             stacklevel=4,
         )
 
@@ -81,7 +82,8 @@ def _keyed(features, side, column):
     if names and hasattr(features, 'index'):
         return as_ids(features.index, f'the index of {name}'), _rows(features, side)
     raise ValueError(
-        f'the pairs have ids, so {name} needs them, too; give (ids, rows), or a table with a column of ids'
+        f'the pairs have ids, so {name} needs them, too; give (ids, rows), or a table with a '
+        'column of ids'
     )
 
 
@@ -101,7 +103,8 @@ def _aligned(features, side, ids, column):
     missing = np.flatnonzero(place < 0)
     if len(missing):
         raise ValueError(
-            f'{side}_features has no row of {side} id {ids.tolist()[missing[0]]!r}; give one row per entity'
+            f'{side}_features has no row of {side} id {ids.tolist()[missing[0]]!r}; give one row '
+            'per entity'
         )
     return ids, rows[place]
 
@@ -155,6 +158,11 @@ def auto_ridge(n_observed: float, n_left: int, n_right: int) -> float:
     return 0.1 * max(n_observed, 1.0) / (n_left + n_right)
 
 
+def _whole(weights, n):
+    "Sum of the weights of a side."
+    return float(n) if weights is None else float(np.sum(np.asarray(weights, np.float64)))
+
+
 def _frequency(counts, power):
     "Counts to a power, of mean one."
     weights = counts.astype(np.float64) ** power
@@ -162,6 +170,29 @@ def _frequency(counts, power):
 
 # %% ../../nbs/engine/similarity/80_model.ipynb #02f9e9b4
 SOLVERS = ('newton', 'als', 'gd', 'adagrad', 'block', 'pair', 'sogram')
+_TIMES = dict(logistic=(1.0, 1.0), squared=(4.0, 1.5))  # of the balanced weight and of `auto_ridge`
+
+
+def _chosen(model, features, labels):
+    "The solver, the loss and what follows from it, with a rule in place of each \"auto\"."
+    solver, loss, impute, power = model.solver, model.loss, model.impute, model.ridge_power
+    for name, value in dict(ridge_power=power, impute=impute).items():
+        if isinstance(value, str) and value != 'auto':
+            raise ValueError(f'{name}={value!r} is neither a number nor "auto"')
+    by_ids = all(rows is None for rows in features) and (
+        _shape(model.left) == _shape(model.right) == Linear()
+    )
+    closed_form = solver == 'auto' and by_ids and model.client is None
+    if loss == 'auto':
+        squared = solver == 'als' or (closed_form and labels is None)
+        loss = 'squared' if squared else 'logistic'
+    if solver == 'auto':
+        solver = 'als' if closed_form and loss == 'squared' else 'newton'
+    if isinstance(impute, str):
+        impute = 0.0 if loss == 'squared' else -1.0
+    if isinstance(power, str):
+        power = 0.5 if loss == 'squared' else 0.0
+    return dict(solver=solver, loss=loss, impute=impute, ridge_power=float(power))
 _DAMPING = 0.2  # of the first Gauss-Newton step, in automatic ridges
 
 
@@ -247,7 +278,8 @@ def _check_same(side, old, new):
         raise ValueError(f'{head} the {side} tower {was} and this one has {now}; {tail}')
     if old['n_columns'] != new['n_columns']:
         raise ValueError(
-            f'{head} {old["n_columns"]} columns in {side}_features and this one has {new["n_columns"]}; {tail}'
+            f'{head} {old["n_columns"]} columns in {side}_features and this one has '
+            f'{new["n_columns"]}; {tail}'
         )
     if old['n_inputs'] > new['n_inputs']:
         n, m = (one['n_inputs'] - one['n_columns'] for one in (old, new))
@@ -265,21 +297,24 @@ def _remedy(model, run):
     if 'not finite' in message or ' failed (' in message:
         remedies = (
             'scale the features, or raise ridge'
-            if model.solver in _SEARCHING
+            if model.settings_['solver'] in _SEARCHING
             else (
-                'use solver="adagrad", which searches for a step length, scale the features, or raise ridge'
+                'use solver="adagrad", which searches for a step length, scale the features, or '
+                'raise ridge'
             )
         )
         return message.partition(': ')[0], remedies
     if 'lowers the loss' in message:
         return (
             'no step lowers the loss',
-            'dtype="float64" tells smaller differences of the loss apart, a larger ridge makes it more convex',
+            'dtype="float64" tells smaller differences of the loss apart, a larger ridge makes it '
+            'more convex',
         )
     if message.startswith('reached ') and model.tol is not None:
         limit = message.removeprefix('reached ').partition('=')[0]
         return message, (
-            f'raise {limit}, loosen tol={model.tol:g}, or set tol=None if these steps are all you want'
+            f'raise {limit}, loosen tol={model.tol:g}, or set tol=None if these steps are all you '
+            'want'
         )
     return None
 
@@ -321,7 +356,8 @@ class _Judge:
         rows = np.flatnonzero(np.diff(_outside(self.test, self.seen).indptr))
         if not len(rows):
             raise ValueError(
-                'validation holds no pair of known entities outside the training pairs; hold more pairs out'
+                'validation holds no pair of known entities outside the training pairs; hold more '
+                'pairs out'
             )
         if len(rows) > _N_JUDGED:
             rows = np.sort(stream(0, 'validation').choice(rows, _N_JUDGED, replace=False))
@@ -372,7 +408,8 @@ class _EarlyStopping:
             object.__setattr__(
                 after,
                 'message',
-                f'no gain in {self.judge.metric} for {self.n_iter_no_change} steps: step {self.judge.best_step} is the best',
+                f'no gain in {self.judge.metric} for {self.n_iter_no_change} steps: step '
+                f'{self.judge.best_step} is the best',
             )
         return after
 
@@ -382,7 +419,8 @@ def _held_out(found, share, shape, seed):
     n = len(found.pairs)
     if not isinstance(share, (int, float)) or isinstance(share, bool) or not 0 < share < 1:
         raise ValueError(
-            f'validation={share!r:.80} is no share between 0 and 1; other pairs go to fit(..., validation=...)'
+            f'validation={share!r:.80} is no share between 0 and 1; other pairs go to fit(..., '
+            'validation=...)'
         )
     order = (
         stream(seed, 'validation').permutation(n)
@@ -490,7 +528,8 @@ def _warn_gaps(ids, side, n):
     used = len(np.unique(ids))
     if n > 1000 and n > 4 * max(used, 1):
         warnings.warn(
-            f'{side} ids run to {n - 1}, but only {used} of them occur, and every row takes memory; give a table, whose ids may have gaps',
+            f'{side} ids run to {n - 1}, but only {used} of them occur, and every row takes '
+            'memory; give a table, whose ids may have gaps',
             stacklevel=4,
         )
 
@@ -511,7 +550,8 @@ def _read_index(stored, embeddings):
         import faiss
     except ImportError:
         warnings.warn(
-            "the file holds an index, but faiss is not there, so lists are exact; pip install 'extreme_opt[ann]'",
+            "the file holds an index, but faiss is not there, so lists are exact; pip install "
+            "'extreme_opt[ann]'",
             stacklevel=3,
         )
         return None
@@ -532,24 +572,27 @@ class SimilarityModel(Estimator):
         Width of the embeddings.
     left, right : MLP or "auto", default="auto"
         Shapes of the towers: `Linear()` or `MLP(...)`; "auto" is `Linear()`.
-    solver : {"newton", "als", "gd", "adagrad", "block", "pair", "sogram"}, default="newton"
+    solver : {"auto", "newton", "als", "gd", "adagrad", "block", "pair", "sogram"}, default="auto"
         "newton" makes Gauss-Newton steps, "gd" and "adagrad" make gradient steps with a line
         search; "als" solves for one side after the other, for linear towers on ids with
         loss="squared", and is then the fastest by far; the others sample blocks of entities or
-        pairs.
-    loss : {"logistic", "squared"}, default="logistic"
-        Loss of an observed pair.
+        pairs. "auto" is "als" where it applies, else "newton".
+    loss : {"auto", "logistic", "squared"}, default="auto"
+        Loss of an observed pair. "auto" is "squared" for linear towers on ids without labels if
+        the solver is "auto" or "als", else "logistic".
     unobserved_weight : float or "auto", default="auto"
         Weight omega >= 0 of the square on unobserved pairs; "auto" gives them as much weight in
-        all as the observed pairs have.
+        all as the observed pairs have, with the squared loss four times as much.
     ridge : float or "auto", default="auto"
         Weight lambda >= 0 of half the squared norm of the parameters, added to the sum over pairs;
-        "auto" is a tenth of the observed pairs per entity.
-    ridge_power : float, default=0.0
+        "auto" is a tenth of the observed pairs per entity, with the squared loss 0.15 of them.
+    ridge_power : float or "auto", default="auto"
         Makes the ridge of an entity's own embedding grow with its number of pairs n_i, as
-        (n_i + mean)^power of mean one. 0 is the same ridge for all. See Notes.
-    impute : float or tuple of two arrays (n_left, rank) and (n_right, rank), default=-1.0
-        Target score of an unobserved pair: a number, or the factors of a low-rank matrix.
+        (n_i + mean)^power of mean one. 0 is the same ridge for all; "auto" is 0.5 with the squared
+        loss, else 0. See Notes.
+    impute : float, tuple of two arrays or "auto", default="auto"
+        Target score of an unobserved pair: a number, or the factors (n_left, rank) and
+        (n_right, rank) of a low-rank matrix. "auto" is 0 with the squared loss, else -1.
     row_weights : array-like of shape (n_left,), default=None
         Weights >= 0 of the left entities in the square; None is 1.
     column_weights : array-like of shape (n_right,), default=None
@@ -617,6 +660,8 @@ class SimilarityModel(Estimator):
         Ones at the pairs of `fit`.
     ridge_, unobserved_weight_ : float
         The weights used.
+    settings_ : dict
+        The solver, loss, impute and ridge_power used.
     n_iter_ : int
         Steps made.
     best_iter_ : int
@@ -640,10 +685,9 @@ class SimilarityModel(Estimator):
     Tune first `ridge`, `unobserved_weight` and `n_components`, with `validation` to choose the
     number of steps. After that search `popularity_power` between 0 and 0.5 (He et al. 2016) and
     `ridge_power` between 0 and 1, each with `ridge` anew (Zhou et al. 2008; Rendle et al. 2022
-    recommend 1 for the squared loss). At a fixed ridge, on MovieLens-100K, `popularity_power=0.3`
-    changed recall@20 from 0.380 to 0.383, `ridge_power=1` to 0.356, and `biases=True` not at all,
-    which is why none of them is a default. Where a tower has features, `ridge_power` acts on own embeddings
-    (`id_features=True`) only.
+    recommend 1 for the squared loss). The defaults of the squared loss were chosen on validation
+    pairs of four data sets of ids. Where a tower has features, `ridge_power` acts on own
+    embeddings (`id_features=True`) only.
 
     B. Yuan, Y.-S. Li, P. Quan and C.-J. Lin, *Efficient optimization methods for extreme similarity
     learning with nonlinear embeddings*, KDD 2021.
@@ -672,13 +716,13 @@ class SimilarityModel(Estimator):
         n_components: int = 64,
         left: Any = 'auto',
         right: Any = 'auto',
-        solver: str = 'newton',
+        solver: str = 'auto',
         *,
-        loss: str = 'logistic',
+        loss: str = 'auto',
         unobserved_weight: Any = 'auto',
         ridge: Any = 'auto',
-        ridge_power: float = 0.0,
-        impute: Any = -1.0,
+        ridge_power: Any = 'auto',
+        impute: Any = 'auto',
         row_weights: Any = None,
         column_weights: Any = None,
         popularity_power: float = 0.0,
@@ -719,31 +763,27 @@ class SimilarityModel(Estimator):
             pair=PairSGD(),
             sogram=SOGram(),
         )
-        if self.solver not in made:
+        if self.settings_['solver'] not in made:
             raise ValueError(
-                f'solver={self.solver!r} is not one of {", ".join(map(repr, SOLVERS))}'
+                f'solver={self.solver!r} is not one of {", ".join(map(repr, ("auto", *SOLVERS)))}'
             )
-        if self.solver == 'als':
+        if self.settings_['solver'] == 'als':
             self._check_als(problem)
-        return made[self.solver]
+        return made[self.settings_['solver']]
 
     def _check_als(self, problem):
         "Name the setting that keeps the loss from being quadratic in each embedding."
         wrong = (
-            (self.loss != 'squared', 'loss="squared"'),
+            (self.settings_['loss'] != 'squared', 'loss="squared"'),
             (
                 any(
-                    isinstance(one, MLP) and one != Linear()
-                    for one in (problem.left, problem.right)
+                    one != Linear() for one in (problem.left, problem.right)
                 ),
                 'linear towers',
             ),
             (
-                any(
-                    tower.features is not None and tower.features.ndim == 2
-                    for tower in problem.towers
-                ),
-                'ridge_power=0' if self.ridge_power else 'ids, without features',
+                any(_ids_of(tower) is None for tower in problem.towers),
+                'ids, without features',
             ),
         )
         for found, need in wrong:
@@ -772,7 +812,8 @@ class SimilarityModel(Estimator):
         if again and named != self._named:
             had, has = ('ids', 'row numbers') if self._named else ('row numbers', 'ids')
             raise ValueError(
-                f'warm_start=True, but the last fit had {had} and this one has {has}; set warm_start=False to begin anew'
+                f'warm_start=True, but the last fit had {had} and this one has {has}; set '
+                'warm_start=False to begin anew'
             )
         if hasattr(observed, 'train_observed') and features == [None, None]:
             features = [observed.left_features, observed.right_features]
@@ -820,22 +861,28 @@ class SimilarityModel(Estimator):
                     'column_weights and popularity_power are both given; leave one of them out'
                 )
             columns = _frequency(counts[1] + 1, self.popularity_power)
-        if not self.ridge_power:
+        power = self.settings_['ridge_power']
+        if not power:
             return columns, (None, None), (0.0, 0.0, 1.0)
         counts = [each + max(each.mean(), 1e-12) for each in counts]
-        norm = float((np.concatenate(counts) ** self.ridge_power).mean())
-        scales = tuple((each**self.ridge_power / norm) ** -0.5 for each in counts)
-        return columns, scales, (float(counts[0].mean() / 2), float(self.ridge_power), norm)
+        norm = float((np.concatenate(counts) ** power).mean())
+        scales = tuple((each**power / norm) ** -0.5 for each in counts)
+        return columns, scales, (float(counts[0].mean() / 2), power, norm)
 
     def _make_problem(self, pairs, features, shape):
         "The problem on these pairs, what each tower reads, and how the ridge grows."
         columns, scales, spread = self._weights(pairs, shape)
-        ridge = self.ridge
+        ridge, unobserved_weight = self.ridge, self.unobserved_weight
+        more_weight, more_ridge = _TIMES.get(self.settings_['loss'], (1.0, 1.0))
+        total = len(pairs.pairs) if pairs.weights is None else float(pairs.weights.sum())
         if isinstance(ridge, str):
             if ridge != 'auto':
                 raise ValueError(f'ridge={ridge!r} is neither a number nor "auto"')
-            total = len(pairs.pairs) if pairs.weights is None else float(pairs.weights.sum())
-            ridge = auto_ridge(total, *shape)
+            ridge = more_ridge * auto_ridge(total, *shape)
+        if isinstance(unobserved_weight, str) and unobserved_weight == 'auto':
+            whole = _whole(self.row_weights, shape[0]) * _whole(columns, shape[1])
+            if total > 0 and whole > 0:
+                unobserved_weight = more_weight * total / whole
         inputs = [
             _inputs(rows, side, scale, self.id_features)
             for side, rows, scale in zip(('left', 'right'), features, scales)
@@ -846,13 +893,13 @@ class SimilarityModel(Estimator):
             n_components=self.n_components,
             left=_shape(self.left),
             right=_shape(self.right),
-            kind=self.loss,
-            labels=_signed(pairs.labels, self.loss),
+            kind=self.settings_['loss'],
+            labels=_signed(pairs.labels, self.settings_['loss']),
             pair_weights=pairs.weights,
-            unobserved_weight=self.unobserved_weight,
+            unobserved_weight=unobserved_weight,
             row_weights=self.row_weights,
             column_weights=columns,
-            impute=self.impute,
+            impute=self.settings_['impute'],
             penalty=self.penalty,
             ridge=ridge,
             biases=self.biases,
@@ -936,6 +983,7 @@ class SimilarityModel(Estimator):
                     if getattr(found, name) is not None
                 }
             )
+        self.settings_ = _chosen(self, features, found.labels)
         problem, towers, spread = self._make_problem(train, features, shape)
         solver, begin, judge, metrics = self._make_solver(problem), None, None, None
         if again:
@@ -1005,12 +1053,14 @@ class SimilarityModel(Estimator):
         if not self._named:
             if ids.ndim != 1 or (ids.size and ids.dtype.kind not in 'iu'):
                 raise ValueError(
-                    f'{name} ids have shape {ids.shape} and dtype {ids.dtype}, but a list of integers is needed'
+                    f'{name} ids have shape {ids.shape} and dtype {ids.dtype}, but a list of '
+                    'integers is needed'
                 )
             bad = np.flatnonzero((ids < 0) | (ids >= len(known)))
             if len(bad):
                 raise ValueError(
-                    f'{name} id {ids[bad[0]]} at place {bad[0]} is unknown; there are {len(known)}, from 0 to {len(known) - 1}'
+                    f'{name} id {ids[bad[0]]} at place {bad[0]} is unknown; there are '
+                    f'{len(known)}, from 0 to {len(known) - 1}'
                 )
             return ids.astype(np.int64)
         if ids.ndim != 1:
@@ -1023,7 +1073,8 @@ class SimilarityModel(Estimator):
         if len(bad):
             other = 'recommend(history=...) places a new one' if side == 0 else 'refit to add it'
             raise ValueError(
-                f'{name} id {ids.tolist()[bad[0]]!r} at place {bad[0]} is unknown; there are {len(known)}, such as {known.tolist()[0]!r}; {other}'
+                f'{name} id {ids.tolist()[bad[0]]!r} at place {bad[0]} is unknown; there are '
+                f'{len(known)}, such as {known.tolist()[0]!r}; {other}'
             )
         return found
 
@@ -1062,7 +1113,8 @@ class SimilarityModel(Estimator):
             name = ('left', 'right')[side]
             what = rows[at, side] if ids is None else self._at(pairs, at, side)
             raise ValueError(
-                f'{name} id {what} at place {at} is unknown; there are {shape[side]}; unknown="ignore" leaves such pairs out'
+                f'{name} id {what} at place {at} is unknown; there are {shape[side]}; '
+                'unknown="ignore" leaves such pairs out'
             )
         return rows[~bad.any(axis=1)]
 
@@ -1086,22 +1138,26 @@ class SimilarityModel(Estimator):
         params = self.run_.state.params
         if fitted['inputs'] == 'ids in order':
             raise ValueError(
-                f'{name} entities were fitted by id alone, so a new one has no place; fit with {name}_features'
+                f'{name} entities were fitted by id alone, so a new one has no place; fit with '
+                f'{name}_features'
                 + (', or give its history' if side == 0 else '')
             )
         rows, n_rows, width = check_inputs(features, None, name, params.dtype)
         n_inputs = fitted['n_inputs']
         if (rows.ndim == 1) != (fitted['inputs'] == 'ids'):
             raise ValueError(
-                f'{name}_features has shape {rows.shape}, but {fitted["inputs"]} were fitted; use the same kind of features'
+                f'{name}_features has shape {rows.shape}, but {fitted["inputs"]} were fitted; use '
+                'the same kind of features'
             )
         if rows.ndim == 2 and width != fitted['n_columns']:
             raise ValueError(
-                f'{name}_features has {width} columns, but {fitted["n_columns"]} were fitted; use the same features'
+                f'{name}_features has {width} columns, but {fitted["n_columns"]} were fitted; use '
+                'the same features'
             )
         if rows.ndim == 1 and width > n_inputs:
             raise ValueError(
-                f'{name}_features holds id {width - 1}, but {n_inputs} ids were fitted; ids run from 0 to {n_inputs - 1}'
+                f'{name}_features holds id {width - 1}, but {n_inputs} ids were fitted; ids run '
+                f'from 0 to {n_inputs - 1}'
             )
         if fitted['inputs'] == 'columns and ids':
             none = scipy.sparse.csr_array((n_rows, n_inputs - width), dtype=params.dtype)
@@ -1128,7 +1184,8 @@ class SimilarityModel(Estimator):
             return rows
         if isinstance(history, (str, bytes)) or not hasattr(history, '__len__'):
             raise ValueError(
-                f'history={history!r:.60} is no list; give the right ids of one user, or one list per user'
+                f'history={history!r:.60} is no list; give the right ids of one user, or one list '
+                'per user'
             )
         nested = (list, tuple, set, frozenset, np.ndarray)
         lists = list(history)
@@ -1147,7 +1204,8 @@ class SimilarityModel(Estimator):
         part = self._fold
         if part['impute'] is None:
             raise ValueError(
-                'history needs a constant impute: the factors of a low-rank one say nothing about a new user'
+                'history needs a constant impute: the factors of a low-rank one say nothing about '
+                'a new user'
             )
         if part['cosine']:
             raise ValueError('history does not go with a left tower of fixed length (cosine=...)')
@@ -1157,7 +1215,7 @@ class SimilarityModel(Estimator):
             at = slice(rows.indptr[i], rows.indptr[i + 1])
             ones, values = np.ones(at.stop - at.start), rows.data[at]
             weights = values if self.values == 'weights' else ones
-            labels = _signed(values, self.loss) if self.values == 'labels' else ones
+            labels = _signed(values, self.settings_['loss']) if self.values == 'labels' else ones
             out[i] = _fold_in(part, Q, gamma, rows.indices[at], weights, labels)
         out = out.astype(Q.dtype)
         return (out, None) if gamma is None else (np.ascontiguousarray(out[:, :-1]), out[:, -1])
@@ -1169,7 +1227,8 @@ class SimilarityModel(Estimator):
         given = {name: value for name, value in given.items() if value is not None}
         if len(given) > 1:
             raise ValueError(
-                f'{" and ".join(given)} are both given; give ids of known entities, or features or history of any'
+                f'{" and ".join(given)} are both given; give ids of known entities, or features '
+                'or history of any'
             )
         if features is not None:
             return self._new_rows(side, features)
@@ -1253,7 +1312,8 @@ class SimilarityModel(Estimator):
             bad = np.flatnonzero((rows < 0) | (rows >= n))
             if len(bad):
                 raise ValueError(
-                    f'{name} row {rows[bad[0]]} at place {bad[0]} is not in {name}_features; there are {n}'
+                    f'{name} row {rows[bad[0]]} at place {bad[0]} is not in {name}_features; '
+                    f'there are {n}'
                 )
             at.append(rows.astype(np.int64))
         i, j = at
@@ -1279,7 +1339,8 @@ class SimilarityModel(Estimator):
         table = np.asarray(pairs)
         if table.ndim != 2 or table.shape[1] != 2:
             raise ValueError(
-                f'pairs has shape {table.shape}, but (n, 2) is needed; stack left and right ids as columns'
+                f'pairs has shape {table.shape}, but (n, 2) is needed; stack left and right ids '
+                'as columns'
             )
         if isinstance(pairs, (list, tuple)) and table.dtype.kind in 'US':
             columns = np.empty(table.shape, object)
@@ -1367,7 +1428,8 @@ class SimilarityModel(Estimator):
         if index is not None:
             if candidates is not None:
                 raise ValueError(
-                    'index and candidates are both given; lists among candidates are exact, leave index out'
+                    'index and candidates are both given; lists among candidates are exact, leave '
+                    'index out'
                 )
             if hidden is not None and len(hidden):
                 each = np.repeat(np.arange(len(P)), len(hidden))
@@ -1410,7 +1472,8 @@ class SimilarityModel(Estimator):
         Returns
         -------
         ANNIndex
-            For the argument `index` of `recommend`; also kept as `index_`, and saved with the model.
+            For the argument `index` of `recommend`; also kept as `index_`, and saved with the
+            model.
         """
         self._fitted()
         index = build_index(_wide(self.right_embeddings_, self.right_biases_, 1), **settings)

@@ -279,7 +279,8 @@ class AllPairs:
     observed : array-like of shape (n_observed, 2), or sparse matrix of shape (n_left, n_right)
         Observed pairs: integer ids, or the stored entries of a sparse matrix.
     left_features : array-like or sparse matrix of shape (n_left, n_left_features), default=None
-        Inputs of the left tower; a vector (n_left,) of integers holds ids. With None, row i is entity i.
+        Inputs of the left tower; a vector (n_left,) of integers holds ids. With None, row i is
+        entity i.
     right_features : array-like or sparse matrix of shape (n_right, n_right_features), default=None
         Inputs of the right tower, likewise.
     n_components : int, default=64
@@ -407,7 +408,8 @@ class AllPairs:
         """
         if params.shape != (self.n_params,):
             raise ValueError(
-                f'params has shape {params.shape}, but ({self.n_params},) is needed; problem.init_params() gives one'
+                f'params has shape {params.shape}, but ({self.n_params},) is needed; '
+                'problem.init_params() gives one'
             )
         return params[: self.towers[0].n_params], params[self.towers[0].n_params :]
 
@@ -661,7 +663,8 @@ def _rows_of(problem, side, rows):
     name, rows = ('left', 'right')[side], np.asarray(rows)
     if rows.ndim != 1 or rows.dtype.kind not in 'iu':
         raise ValueError(
-            f'{name} rows have shape {rows.shape} and dtype {rows.dtype}, but a vector of ids is needed'
+            f'{name} rows have shape {rows.shape} and dtype {rows.dtype}, but a vector of ids is '
+            'needed'
         )
     check_ids(rows, problem.towers[side].n_rows, name, name + ' rows[{}]')
     return rows
@@ -818,7 +821,8 @@ def _block(problem, params, batch, with_grad=False):
     rows, columns = (_rows_of(problem, side, ids) for side, ids in enumerate(batch))
     if not (len(rows) and len(columns)):
         raise ValueError(
-            'the block is empty, but at least one entity of each side is needed; problem.draw(rng) gives one'
+            'the block is empty, but at least one entity of each side is needed; '
+            'problem.draw(rng) gives one'
         )
     terms = block_terms(problem.terms, _matrix(problem), rows, columns)
     scale = problem.n_terms / (len(rows) * len(columns))

@@ -17,7 +17,7 @@ from ..core.streams import stream
 # %% ../../nbs/engine/similarity/75_ranking.ipynb #0cd84e9c
 @njit(cache=True)
 def _keep_best(scores, ids, best):
-    "Fill each row of `ids` and `best` with the largest scores of the row, largest first; ties go to the smaller id."
+    "Fill each row of `ids` and `best` with the best scores of the row; ties: smaller id first."
     k = ids.shape[1]
     for i in range(len(scores)):
         ids[i, :], best[i, :] = -1, -np.inf
@@ -153,7 +153,8 @@ def measure_of(name: str) -> tuple[Callable, int]:
     if kind in MEASURES and k.isdigit() and int(k) > 0:
         return MEASURES[kind], int(k)
     raise ValueError(
-        f'measure {name!r} is not known, expected "auc" or one of {", ".join(MEASURES)} with a length, as in "recall@20"'
+        f'measure {name!r} is not known, expected "auc" or one of {", ".join(MEASURES)} with a '
+        'length, as in "recall@20"'
     )
 
 # %% ../../nbs/engine/similarity/75_ranking.ipynb #acc5ebcd

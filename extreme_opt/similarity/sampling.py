@@ -673,7 +673,8 @@ class PairSGD(_Sampled):
         super().__post_init__()
         if self.sampler not in ('auto', 'pairs', 'swapped', 'single', 'entities'):
             raise ValueError(
-                f'sampler={self.sampler!r} is not one of "auto", "pairs", "swapped", "single" and "entities"'
+                f'sampler={self.sampler!r} is not one of "auto", "pairs", "swapped", "single" and '
+                '"entities"'
             )
 
     def _sample(self, problem, rng):
@@ -716,7 +717,8 @@ def drawn_pairs(
         sampler = 'entities' if holes else 'swapped'
     if sampler != 'entities' and holes:
         raise ValueError(
-            f'sampler={sampler!r} needs an observed pair for every entity, but some have none; use sampler="entities", or give them weight 0'
+            f'sampler={sampler!r} needs an observed pair for every entity, but some have none; '
+            'use sampler="entities", or give them weight 0'
         )
     size = _size(share, N) if N else max(1, round(share * (terms.n_left + terms.n_right)))
     if sampler == 'single':

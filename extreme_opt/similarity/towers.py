@@ -204,7 +204,8 @@ class MLP:
     ):
         if activation not in ACTIVATIONS:
             raise ValueError(
-                f'activation={activation!r} is unknown; there are {", ".join(map(repr, ACTIVATIONS))}'
+                f'activation={activation!r} is unknown; there are '
+                f'{", ".join(map(repr, ACTIVATIONS))}'
             )
         for width in hidden:
             if int(width) != width or width < 1:
@@ -273,7 +274,8 @@ def _numbers(table, name, dtype):
         return np.ascontiguousarray(table, dtype=dtype)
     except (TypeError, ValueError):
         raise ValueError(
-            f'{name} has dtype {table.dtype}, but numbers are needed; encode text and categories first'
+            f'{name} has dtype {table.dtype}, but numbers are needed; encode text and categories '
+            'first'
         ) from None
 
 
@@ -311,7 +313,8 @@ def check_inputs(features: Any, n_rows: int | None, side: str, dtype: Any) -> tu
         return features.astype(np.int64), len(features), n_inputs
     if features.ndim != 2:
         raise ValueError(
-            f'{name} has shape {features.shape}, but (n_{side}, n_features) or (n_{side},) int ids are needed'
+            f'{name} has shape {features.shape}, but (n_{side}, n_features) or (n_{side},) int '
+            'ids are needed'
         )
     rows: Any = (
         sparse.csr_array(features, dtype=dtype)
