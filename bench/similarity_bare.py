@@ -54,9 +54,7 @@ METHODS = {
         SimilarityModel(RANK, Linear(), Linear()).fit(train)
     ),
     'SimilarityModel, deep': lambda train: factors(deep().fit(train)),
-    'SimilarityModel, deep, no damping': lambda train: factors(
-        undamped(deep()).fit(train)
-    ),
+    'SimilarityModel, deep, no damping': lambda train: factors(undamped(deep()).fit(train)),
 }
 
 

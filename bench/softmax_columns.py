@@ -76,9 +76,7 @@ def main() -> list[dict]:
             {name: problem.init_params() for name in kinds},
         )
         jobs = {
-            name: lambda name=name, one=one: implicit_updates(
-                one, params[name], draw, RATE
-            )
+            name: lambda name=name, one=one: implicit_updates(one, params[name], draw, RATE)
             for name, one in kinds.items()
         }
         seconds = machine.alternate(jobs, ROUNDS)

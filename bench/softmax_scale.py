@@ -92,10 +92,7 @@ def threads() -> list[dict]:
         np.zeros(problem.n_weights, np.float32),
     )
     places = machine.places_of(rows.indptr, rows.indices, draw.sample, classes, problem.n_features)
-    jobs = {
-        str(n): lambda n=n: implicit_updates(problem, found[n], draw, 100.0, n)
-        for n in (1, 2)
-    }
+    jobs = {str(n): lambda n=n: implicit_updates(problem, found[n], draw, 100.0, n) for n in (1, 2)}
     jobs |= {
         f'touch {n}': lambda n=n: parallel_for(
             lambda start, stop: touch_places(table, places[start:stop]), len(places), n
