@@ -3,12 +3,12 @@ standardized; one core.
 
 The tables: iris, wine, breast cancer and digits; Titanic and kr-vs-kp of OpenML (scikit-learn's wheel holds both among its tests;
 categories one column each, missing numbers by the median); and, where EXTREME_OPT_DATA has them, Letter, Satellite, Shuttle, Vehicle,
-Vowel and DNA. Of larger tables the first 1,000 rows of a permutation. Ridge 1e-3, intercepts free: LogisticRegression(C=1/(1e-3 n)) has the
+Vowel and DNA. Of larger tables the first 500 rows of a permutation. Ridge 1e-3, intercepts free: LogisticRegression(C=1/(1e-3 n)) has the
 same objective.
 
 For each method the smallest number of iterations whose end is within 1e-6 of the optimum is searched (to six per cent, as in bound_race);
-fits of that many are then timed, three rounds, turn by turn, in seconds of the processor. Who does not get there in 1,000 iterations has
-the gap that 1,000 leave and no seconds. Fits hold what each class does besides: validation, ours its certificate.
+fits of that many are then timed, three rounds, turn by turn, in seconds of the processor. Who does not get there in 500 iterations has
+the gap that 500 leave and no seconds. Fits hold what each class does besides: validation, ours its certificate.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from sklearn.preprocessing import OneHotEncoder, scale
 from extreme_opt import data
 from extreme_opt.bound import BoundClassifier
 
-RIDGE, GAP, MOST, ROWS, ROUNDS = 1e-3, 1e-6, 1000, 1000, 3
+RIDGE, GAP, MOST, ROWS, ROUNDS = 1e-3, 1e-6, 500, 500, 3
 OURS = {'BoundClassifier': 'auto', 'BoundClassifier, quasi': 'quasi'}
 PEERS = 'lbfgs', 'newton-cg', 'newton-cholesky', 'sag', 'saga'
 bound_race.MOST = MOST
