@@ -461,8 +461,8 @@ class BoundClassifier(Classifier):
                     run,
                     f'the objective may still be {self.bound_gap_:.2g} nats per row above its '
                     f'minimum, which columns of very different scales can hide from the gradient: '
-                    + ('' if newton else 'use solver="auto", or ')
-                    + 'a smaller tol',
+                    + ('set' if newton else 'use solver="auto", or set')
+                    + f' a smaller tol, such as {self.tol / 1000:.0e}',
                 )
 
     def _drop(self, rows, labels, weights):
