@@ -182,7 +182,7 @@ def curve_and_folds(add):
             ('intercept', {}),
             ('uniform', dict(fit_intercept=False)),
         ):
-            model = BoundClassifier(ridge=1e-4, **settings).fit(
+            model = BoundClassifier('bm', ridge=1e-4, **settings).fit(
                 made.features[train], made.labels[train]
             )
             accuracy.setdefault(f'prior: {name}', []).append(

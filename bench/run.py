@@ -11,7 +11,8 @@ It runs in a process of its own with every library held to one thread. `LONG = T
 depth with --full it learns from EXTREME_OPT_FULL=1. A result counts as fresh while no file of the script and of the packages that it uses differs
 from the commit that was measured (docs/freshness.py). A script that reads PARTS from its environment may keep finished parts in that folder: a stopped run goes on
 there. Rivals live in build/peers, one environment per file of bench/peers, made when a script first asks for them
-(the names of their interpreters reach it as EXTREME_OPT_PEERS and EXTREME_OPT_PEERS_CBLEARN); set these variables to use your own.
+(the names of their interpreters reach it as EXTREME_OPT_PEERS, EXTREME_OPT_PEERS_CBLEARN and EXTREME_OPT_PEERS_CRFSUITE); set these
+variables to use your own.
 """
 
 from __future__ import annotations
@@ -162,6 +163,10 @@ def environment(path: Path, full: bool) -> dict[str, str]:
             or ''
         )
         env |= {'EXTREME_OPT_PEERS_CBLEARN': mine, 'CBLEARN_PYTHON': mine}
+    if re.search(r'peer_python\(.crfsuite', text):
+        env['EXTREME_OPT_PEERS_CRFSUITE'] = (
+            env.get('EXTREME_OPT_PEERS_CRFSUITE') or peers('crfsuite') or ''
+        )
     return env
 
 
@@ -228,7 +233,9 @@ def alone(name: str) -> None:
         cores=os.cpu_count(),
         versions=machine.versions(),
         rivals={
-            each: machine.installed(each) for each in ('main', 'cblearn') if machine.peer_at(each)
+            each: machine.installed(each)
+            for each in ('main', 'cblearn', 'crfsuite')
+            if machine.peer_at(each)
         },
         minutes=round((time.perf_counter() - mark) / 60, 1),
         date=datetime.date.today().isoformat(),

@@ -198,14 +198,6 @@ def bound__classifier():
 
 
 @job
-def bound__others():
-    from extreme_opt.bound.other_bounds import boehning_curvature, paired_bound, tree_bound
-
-    features, scores = np.arange(12.0).reshape(4, 3) % 5, np.array([0.0, 3, -1, 2])
-    return [boehning_curvature(3), *paired_bound(scores), *tree_bound(features, scores)]
-
-
-@job
 def bound__majorizer():
     from extreme_opt.bound import LogLinear, QuasiMajorizer
     from extreme_opt.core import minimize

@@ -205,7 +205,8 @@ class BoundClassifier(Classifier):
         Stop after so many seconds.
     tol : float or None, default=1e-6
         Stop when the gradient norm is at most this fraction of its first value. A limit that
-        comes before gives a ConvergenceWarning.
+        comes before gives a ConvergenceWarning, and so does an end whose `bound_gap_` exceeds
+        1e-4 of the objective.
     warm_start : bool, default=False
         Whether fit goes on from the weights it has.
     verbose : bool, default=False
@@ -425,13 +426,13 @@ class BoundClassifier(Classifier):
         if diverged:
             run.state = replace(run.state, params=problem.init_params())
         self.bound_gap_ = optimality_gap(problem, run.state.params) / problem.total_weight
-        self._warn_of_end(run, diverged)
+        self._warn_of_end(problem, run, diverged)
         if not self.ridge:
             self._warn_of_separation(problem, run.state.params)
         return self._adopt(run.state.params)
 
-    def _warn_of_end(self, run, diverged):
-        "Say that the run diverged or that a limit came before the tolerance."
+    def _warn_of_end(self, problem, run, diverged):
+        "Say that the run diverged, that a limit came first, or that the gradient misled it."
         run.message = run.message.split(': learning_rate=')[0]
         newton = self.solver in ('auto', 'newton')
         change = 'solver="quasi"' if newton else 'solver="auto"'
@@ -452,6 +453,17 @@ class BoundClassifier(Classifier):
             if self.solver == 'sbm':
                 remedy = f'"sbm" is for a first rough fit; use {change} for the optimum'
             warn_not_converged(self, run, gap_text + remedy)
+        elif self.tol is not None and self.ridge:
+            loss = problem.loss(run.state.params) / problem.total_weight
+            if self.bound_gap_ > 1e-4 * loss and not run.message.startswith('reached max_'):
+                warn_not_converged(
+                    self,
+                    run,
+                    f'the objective may still be {self.bound_gap_:.2g} nats per row above its '
+                    f'minimum, which columns of very different scales can hide from the gradient: '
+                    + ('set' if newton else 'use solver="auto", or set')
+                    + f' a smaller tol, such as {self.tol / 1000:.0e}',
+                )
 
     def _drop(self, rows, labels, weights):
         "Leave out rows that do not count, and classes that are in no other."

@@ -21,37 +21,49 @@ from .quadratic_bound import curvature_weight, order_kind, sort_outcomes
 
 # %% ../../nbs/engine/bound/70_structured.ipynb #a616445f
 @njit(cache=True)
-def _scaled_sums(scores, transitions, nodes, edges):
-    "Forward and backward with rescaled probabilities: fills nodes, adds to edges, returns log Z."
+def _scaled_sums(scores, factor, turned, top, nodes, pairs):
+    """Forward and backward with rescaled probabilities.
+
+    factor = exp(transitions - top), turned its transpose. Fills nodes, returns log Z, and adds to
+    pairs what edges are without their factor: each loop runs along a row, so it compiles to
+    instructions on several numbers at once.
+    """
     n_words, K = scores.shape
-    top, out = transitions.max(), 0.0
-    factor = np.exp(transitions - top)
+    out = 0.0
     emit = np.empty((n_words, K))
     scale = np.empty(n_words)
-    back = np.ones(K)
+    back, after = np.ones(K), np.empty(K)
     for t in range(n_words):
         high = scores[t].max()
         out += high + (top if t else 0.0)
         scale[t] = 0.0
         for u in range(K):
-            emit[t, u], before = math.exp(scores[t, u] - high), 1.0
-            if t:
-                before = 0.0
-                for v in range(K):
-                    before += nodes[t - 1, v] * factor[v, u]
-            nodes[t, u] = emit[t, u] * before
+            emit[t, u] = math.exp(scores[t, u] - high)
+            nodes[t, u] = 0.0 if t else 1.0
+        if t:
+            for v in range(K):
+                share = nodes[t - 1, v]
+                for u in range(K):
+                    nodes[t, u] += share * factor[v, u]
+        for u in range(K):
+            nodes[t, u] *= emit[t, u]
             scale[t] += nodes[t, u]
-        nodes[t] /= scale[t]
+        for u in range(K):
+            nodes[t, u] /= scale[t]
         out += math.log(scale[t])
     for t in range(n_words - 1, 0, -1):
-        after = emit[t] * back / scale[t]
         for u in range(K):
+            after[u] = emit[t, u] * back[u] / scale[t]
             nodes[t, u] *= back[u]
+            back[u] = 0.0
+        for u in range(K):
+            share = after[u]
+            for v in range(K):
+                back[v] += share * turned[u, v]
         for v in range(K):
-            back[v] = 0.0
+            share = nodes[t - 1, v]
             for u in range(K):
-                back[v] += factor[v, u] * after[u]
-                edges[v, u] += nodes[t - 1, v] * factor[v, u] * after[u]
+                pairs[v, u] += share * after[u]
     nodes[0] *= back
     return out
 
@@ -93,15 +105,19 @@ def _log_sums(scores, transitions, nodes, edges):
 @njit(cache=True)
 def _chain_sums(scores, transitions, starts, log_norms, nodes, edges):
     "Forward and backward over many chains: log Z of each, tags' probabilities, expected pairs of all."
-    wide = transitions.max() - transitions.min()
+    top = transitions.max()
+    wide = top - transitions.min()
+    factor = np.exp(transitions - top)
+    turned, pairs = factor.T.copy(), np.zeros_like(transitions)
     for i in range(len(log_norms)):
         some, spread = slice(starts[i], starts[i + 1]), 0.0
         for t in range(starts[i], starts[i + 1]):
             spread = max(spread, scores[t].max() - scores[t].min())
         if wide + spread < 600.0:
-            log_norms[i] = _scaled_sums(scores[some], transitions, nodes[some], edges)
+            log_norms[i] = _scaled_sums(scores[some], factor, turned, top, nodes[some], pairs)
         else:
             log_norms[i] = _log_sums(scores[some], transitions, nodes[some], edges)
+    edges += factor * pairs
 
 # %% ../../nbs/engine/bound/70_structured.ipynb #e725d152
 class ChainSums(NamedTuple):
