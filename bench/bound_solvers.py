@@ -148,14 +148,14 @@ def main() -> list[dict]:
                     how=f'processor seconds, median of {ROUNDS}, turn by turn',
                     ratio=f'{timing[method].median / fastest:.2f}',
                 )
-            quality = f'{n or MOST} iterations, gap {max(left, 0):.1e}'
-            print(f'{name:32s}{method:24s}{columns["seconds"]:>8s} s  {quality}', flush=True)
+            measured = dict(n_iter=n or MOST, gap=f'{max(left, 0):.1e}')
+            print(f'{name:32s}{method:24s}{columns["seconds"]:>8s} s  {measured}', flush=True)
             rows.append(
                 dict(
                     method=method,
                     task=f'{name}: {len(y)} rows, {len(np.unique(y))} classes, {X.shape[1]} columns',
                     peer='ours' if method in OURS else 'scikit-learn',
-                    quality=quality,
+                    **measured,
                     **columns,
                     peak_mb='',
                     versions=machine.versions('scikit-learn'),

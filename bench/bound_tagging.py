@@ -103,10 +103,10 @@ def phrases(labels, starts, names):
 
 
 def judged(guess, test, names):
-    "F1 of phrases and share of words with the right tag, in words."
+    "F1 of phrases and per cent of words with the right tag."
     right, guessed = (phrases(labels, test.starts, names) for labels in (test.labels, guess))
     f1 = 2 * len(right & guessed) / (len(right) + len(guessed))
-    return f'F1 {f1:.4f}, {np.mean(guess == test.labels):.2%} of the words right'
+    return dict(f1=f'{f1:.4f}', percent_right=f'{100 * np.mean(guess == test.labels):.2f}')
 
 
 def rival(python, folder, n_iter, pairs='all'):
@@ -146,14 +146,14 @@ def main() -> list[dict]:
     for task, train, test, names in tasks():
         rounds = 3 if FULL and len(names) == 3 else 1
 
-        def add(method, peer, seconds, quality, peak, task=task, train=train, names=names):
+        def add(method, peer, seconds, measured, peak, task=task, train=train, names=names):
             timing = machine.Timing(seconds)
             rows.append(
                 dict(
                     method=method,
                     task=f'{task}: {train.n_samples} sentences, {len(names)} tags',
                     peer=peer,
-                    quality=quality,
+                    **measured,
                     **timing.columns()
                     | dict(
                         how=f'processor seconds of one fit, median of {len(seconds)}, turn by turn'
@@ -163,7 +163,7 @@ def main() -> list[dict]:
                     date=machine.today(),
                 )
             )
-            print(f'{task:14s}{method:24s}{timing.median:9.2f} s  {quality}', flush=True)
+            print(f'{task:14s}{method:24s}{timing.median:9.2f} s  {measured}', flush=True)
 
         long = minimize(train, LBFGS(), max_iter=MOST, tol=1e-9)
         losses, floor = long.column('loss'), float(min(long.column('loss')))
@@ -212,9 +212,9 @@ def main() -> list[dict]:
                     method,
                     peer,
                     [each['seconds'] for each in told[key]],
-                    f'{n} iterations, {size} weights, '
-                    + ('' if key == 'seen' else f'gap {loss / floor - 1:.1e}, ')
-                    + judged(np.array(end['guess']), test, names),
+                    dict(n_iter=n, n_weights=size)
+                    | ({} if key == 'seen' else dict(gap=f'{loss / floor - 1:.1e}'))
+                    | judged(np.array(end['guess']), test, names),
                     end['peak_mb'],
                 )
         if len(names) == 3:
@@ -225,8 +225,8 @@ def main() -> list[dict]:
                 'words alone',
                 'ours',
                 [time.process_time() - mark],
-                f'{alone.n_iter_} iterations, {alone.coef_.size + 3} weights, '
-                + judged(alone.predict(test.features), test, names),
+                dict(n_iter=alone.n_iter_, n_weights=alone.coef_.size + 3)
+                | judged(alone.predict(test.features), test, names),
                 machine.peak_mb(),
             )
     return rows

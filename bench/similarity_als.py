@@ -169,7 +169,7 @@ def defaults(title, train, moved) -> dict:
         threads=1,
         seconds=f'{told["seconds"]:.3g}',
         how='processor seconds of one fit',
-        quality=f'recall20={told["recall"]:.4f}',
+        recall_20=f'{told["recall"]:.4f}',
         peak_mb=round(machine.peak_mb(), 1),
         versions=machine.versions(),
         date=machine.today(),
@@ -209,8 +209,9 @@ def main() -> list[dict]:
                 threads=1,
                 seconds=f'{told["seconds"]:.3g}',
                 how='processor seconds of one fit',
-                quality=f'recall20={values.mean():.4f}',
-                interval=f'{low:.4f} to {high:.4f}',
+                recall_20=f'{values.mean():.4f}',
+                recall_low=f'{low:.4f}',
+                recall_high=f'{high:.4f}',
                 peak_mb=round(machine.peak_mb(), 1),
                 versions=machine.versions(),
                 date=machine.today(),
@@ -218,12 +219,13 @@ def main() -> list[dict]:
             if base is not None and method != PEER:
                 low, high = interval(values - base)
                 row |= dict(
-                    ratio=f'{(values - base).mean():+.4f}',
-                    ratio_interval=f'{low:+.4f} to {high:+.4f}',
+                    difference=f'{(values - base).mean():+.4f}',
+                    difference_low=f'{low:+.4f}',
+                    difference_high=f'{high:+.4f}',
                 )
             print(
-                f'{title}: {method}: {row["quality"]} ({row["interval"]}), {row["seconds"]} s, '
-                f'{told["peer"]}; {row.get("ratio", "")} ({row.get("ratio_interval", "")})',
+                f'{title}: {method}: recall@20 {row["recall_20"]}, {row["seconds"]} s, '
+                f'{told["peer"]}; {row.get("difference", "")}',
                 flush=True,
             )
             rows.append(row)

@@ -193,6 +193,8 @@ def _chosen(model, features, labels):
     if isinstance(power, str):
         power = 0.5 if loss == 'squared' else 0.0
     return dict(solver=solver, loss=loss, impute=impute, ridge_power=float(power))
+
+
 _DAMPING = 0.2  # of the first Gauss-Newton step, in automatic ridges
 
 
@@ -775,16 +777,8 @@ class SimilarityModel(Estimator):
         "Name the setting that keeps the loss from being quadratic in each embedding."
         wrong = (
             (self.settings_['loss'] != 'squared', 'loss="squared"'),
-            (
-                any(
-                    one != Linear() for one in (problem.left, problem.right)
-                ),
-                'linear towers',
-            ),
-            (
-                any(_ids_of(tower) is None for tower in problem.towers),
-                'ids, without features',
-            ),
+            (any(one != Linear() for one in (problem.left, problem.right)), 'linear towers'),
+            (any(_ids_of(tower) is None for tower in problem.towers), 'ids, without features'),
         )
         for found, need in wrong:
             if found:
@@ -1139,8 +1133,7 @@ class SimilarityModel(Estimator):
         if fitted['inputs'] == 'ids in order':
             raise ValueError(
                 f'{name} entities were fitted by id alone, so a new one has no place; fit with '
-                f'{name}_features'
-                + (', or give its history' if side == 0 else '')
+                f'{name}_features' + (', or give its history' if side == 0 else '')
             )
         rows, n_rows, width = check_inputs(features, None, name, params.dtype)
         n_inputs = fitted['n_inputs']
