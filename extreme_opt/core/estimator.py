@@ -344,6 +344,22 @@ class Classifier(ClassifierMixin, Estimator):
     A subclass defines `fit` and `_scores`.
     """
 
+    def _check_loaded(self):
+        "Refuse a file whose arrays do not belong together."
+        if not hasattr(self, 'classes_'):
+            return
+        n_classes, n_columns = len(self.classes_), self.n_features_in_
+        scores = np.shape(self._scores(np.zeros((1, n_columns))))
+        names = getattr(self, 'feature_names_in_', None)
+        known = np.unique(self.classes_)
+        if scores != (1, n_classes) or len(known) != n_classes or n_classes < 2:
+            raise ValueError(
+                f'it names {n_classes} classes, {len(known)} of them different, and has scores of '
+                f'shape {scores} for a row'
+            )
+        if names is not None and len(names) != n_columns:
+            raise ValueError(f'it names {len(names)} of {n_columns} columns')
+
     def _scores(self, X: Any) -> np.ndarray:  # (n, n_classes), X a chunk of checked rows
         raise NotImplementedError(f'{type(self).__name__} brings no `_scores`')
 

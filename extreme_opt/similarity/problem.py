@@ -202,7 +202,7 @@ def _checked(problem):
         raise ValueError(f'dtype is {dtype}, but float32 or float64 is needed')
     if not 0 <= problem.ridge < np.inf:
         raise ValueError(f'ridge is {problem.ridge}, but a finite number >= 0 is needed; 0 is none')
-    if int(problem.n_components) < 1:
+    if not isinstance(problem.n_components, (int, np.integer)) or problem.n_components < 1:
         raise ValueError(
             f'n_components is {problem.n_components}, but a whole number from 1 up is needed'
         )
