@@ -219,7 +219,7 @@ def _content_digest(members):
         array = np.asarray(members[name])
         digest.update(f'{name} {array.dtype.str} {array.shape} '.encode())
         if array.nbytes:
-            digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+            digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
     return np.frombuffer(digest.digest(), np.uint8)
 
 
