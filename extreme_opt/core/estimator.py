@@ -65,6 +65,8 @@ class Estimator(BaseEstimator):
         for name, argument in inspect.signature(type(self).__init__).parameters.items():
             kinds = set(get_args(argument.annotation)) or {argument.annotation}
             value, default = getattr(self, name, None), argument.default
+            if type(default) is str and isinstance(value, np.ndarray):
+                raise ValueError(f'{name} is an array, but it takes one value, such as {default!r}')
             number = type(default) in (int, float) or kinds & {int, float}
             if not number or str in kinds or Any in kinds or name == 'random_state':
                 continue

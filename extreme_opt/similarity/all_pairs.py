@@ -12,6 +12,7 @@ import operator
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 import numpy as np
 from scipy import sparse
@@ -296,7 +297,7 @@ def imputed_factors(
     right : ndarray of shape (n_right, rank)
     """
     if not isinstance(impute, (tuple, list)):
-        if not np.isfinite(impute):
+        if not (isinstance(impute, Real) and np.isfinite(impute)):
             raise ValueError(f'impute is {impute}, but a finite number or two factors are needed')
         rank = int(impute != 0)
         return np.full((n_left, rank), impute, dtype), np.ones((n_right, rank), dtype)
@@ -358,6 +359,8 @@ class PairSum:
 
 
 def _weights(values, size, name, dtype):
+    if values is not None and np.asarray(values).dtype.kind not in 'biuf':
+        raise ValueError(f'{name}={values!r:.80} holds no numbers; give one weight per entity')
     values = np.ones(size, dtype) if values is None else np.array(values, dtype)
     if values.shape != (size,):
         raise ValueError(
@@ -436,7 +439,7 @@ def pair_sum(
                 f'unobserved_weight={unobserved_weight!r} is neither a number nor "auto"'
             )
         unobserved_weight = balanced_weight(pairs, rows, columns)
-    if not 0 <= unobserved_weight < np.inf:
+    if not (isinstance(unobserved_weight, Real) and 0 <= unobserved_weight < np.inf):
         raise ValueError(
             f'unobserved_weight is {unobserved_weight}, but a finite number >= 0 is needed'
         )
