@@ -12,7 +12,6 @@ import operator
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 import numpy as np
 from scipy import sparse
@@ -297,7 +296,7 @@ def imputed_factors(
     right : ndarray of shape (n_right, rank)
     """
     if not isinstance(impute, (tuple, list)):
-        if not (isinstance(impute, Real) and np.isfinite(impute)):
+        if not (isinstance(impute, (int, float, np.number)) and np.isfinite(impute)):
             raise ValueError(f'impute is {impute}, but a finite number or two factors are needed')
         rank = int(impute != 0)
         return np.full((n_left, rank), impute, dtype), np.ones((n_right, rank), dtype)
@@ -439,7 +438,8 @@ def pair_sum(
                 f'unobserved_weight={unobserved_weight!r} is neither a number nor "auto"'
             )
         unobserved_weight = balanced_weight(pairs, rows, columns)
-    if not (isinstance(unobserved_weight, Real) and 0 <= unobserved_weight < np.inf):
+    number = isinstance(unobserved_weight, (int, float, np.number))
+    if not (number and 0 <= unobserved_weight < np.inf):
         raise ValueError(
             f'unobserved_weight is {unobserved_weight}, but a finite number >= 0 is needed'
         )

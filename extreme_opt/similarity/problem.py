@@ -7,7 +7,6 @@ __all__ = ['same_bits', 'Point', 'Block', 'widen', 'narrow', 'block_terms', 'All
 
 # %% ../../nbs/engine/similarity/37_problem.ipynb #679c83f3
 from dataclasses import dataclass, field, replace
-from numbers import Real
 from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy import sparse
@@ -201,7 +200,8 @@ def _checked(problem):
     )
     if dtype not in (np.float32, np.float64):
         raise ValueError(f'dtype is {dtype}, but float32 or float64 is needed')
-    if not (isinstance(problem.ridge, Real) and 0 <= problem.ridge < np.inf):
+    number = isinstance(problem.ridge, (int, float, np.number))
+    if not (number and 0 <= problem.ridge < np.inf):
         raise ValueError(f'ridge is {problem.ridge}, but a finite number >= 0 is needed; 0 is none')
     if not isinstance(problem.n_components, (int, np.integer)) or problem.n_components < 1:
         raise ValueError(
