@@ -174,3 +174,21 @@ def test_the_package_works_where_no_kernel_can_be_kept(tmp_path):
         NUMBA_CACHE_DIR=str(tmp_path / 'kept'),
     )
     assert (out, log) == ('1.0\n', '') and list((tmp_path / 'kept').rglob('*.nbi'))
+
+
+LOST = """import os, shutil
+from pathlib import Path
+import extreme_opt.core.linalg as linalg
+folder = Path(os.environ['NUMBA_CACHE_DIR'])
+shutil.rmtree(folder, ignore_errors=True)
+folder.write_text('a file where the folder was')
+print(linalg.omega(1.0))
+"""
+
+
+@pytest.mark.skipif(not compiled.HAVE_NUMBA, reason='numba is not there')
+def test_a_folder_of_kernels_that_goes_away_is_no_error(tmp_path):
+    folder = copied(tmp_path)
+    out, err = printed(folder, LOST, NUMBA_CACHE_DIR=str(tmp_path / 'kernels'))
+    assert float(out) == 1.0
+    assert err.count('compiled kernels cannot be kept on disk') == 1

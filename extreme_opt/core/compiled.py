@@ -73,6 +73,15 @@ def _keep(kernel):
         kernel.enable_caching()
     except RuntimeError:
         return _say_not_kept()  # numba found no folder
+    save = kernel._cache.save_overload
+
+    def save_or_say(*args):
+        try:
+            save(*args)
+        except OSError:  # the disk is full, or the folder went away
+            _say_not_kept()
+
+    kernel._cache.save_overload = save_or_say
     file = kernel._cache._cache_file
     ours = kernel.__module__.partition('.')[0] == 'extreme_opt'
     file._source_stamp = _sources() if ours else (file._source_stamp, _sources())

@@ -8,6 +8,7 @@ __all__ = ['NOT_FITTED', 'Estimator', 'free_memory', 'warn_of_memory', 'check_sh
 
 # %% ../../nbs/engine/core/70_estimator.ipynb #5f2be75c
 import inspect
+import math
 import os
 import sys
 import warnings
@@ -15,8 +16,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 from functools import wraps
+from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -59,17 +61,26 @@ class Estimator(BaseEstimator):
     """
 
     def _check_settings(self):
-        "Refuse text where the default is a number, before anything is compared with it."
+        "Refuse what is no number where one is needed, before anything is compared with it."
         for name, argument in inspect.signature(type(self).__init__).parameters.items():
-            if (
-                type(argument.default) in (int, float)
-                and name != 'random_state'
-                and isinstance(getattr(self, name), (str, bytes))
-            ):
+            kinds = set(get_args(argument.annotation)) or {argument.annotation}
+            value, default = getattr(self, name, None), argument.default
+            if type(default) is str and isinstance(value, np.ndarray):
+                raise ValueError(f'{name} is an array, but it takes one value, such as {default!r}')
+            number = type(default) in (int, float) or kinds & {int, float}
+            if not number or str in kinds or Any in kinds or name == 'random_state':
+                continue
+            if value is None and (type(None) in kinds or default is None):
+                continue
+            such = '' if default is None else f', such as {default}'
+            if not isinstance(value, Real):
+                what = 'text' if isinstance(value, (str, bytes)) else f'a {type(value).__name__}'
                 raise ValueError(
-                    f'{name}={getattr(self, name)!r} is text, '
-                    f'but a number is needed, such as {argument.default}'
+                    f'{name}={" ".join(repr(value).split()):.80} is {what}, but a number is needed'
+                    + such
                 )
+            if int in kinds and float not in kinds and not math.isfinite(value):
+                raise ValueError(f'{name}={value} is not a whole number{such}')
 
     client: Any = None
 
@@ -343,6 +354,22 @@ class Classifier(ClassifierMixin, Estimator):
 
     A subclass defines `fit` and `_scores`.
     """
+
+    def _check_loaded(self):
+        "Refuse a file whose arrays do not belong together."
+        if not hasattr(self, 'classes_'):
+            return
+        n_classes, n_columns = len(self.classes_), self.n_features_in_
+        scores = np.shape(self._scores(np.zeros((1, n_columns))))
+        names = getattr(self, 'feature_names_in_', None)
+        known = np.unique(self.classes_)
+        if scores != (1, n_classes) or len(known) != n_classes or n_classes < 2:
+            raise ValueError(
+                f'it names {n_classes} classes, {len(known)} of them different, and has scores of '
+                f'shape {scores} for a row'
+            )
+        if names is not None and len(names) != n_columns:
+            raise ValueError(f'it names {len(names)} of {n_columns} columns')
 
     def _scores(self, X: Any) -> np.ndarray:  # (n, n_classes), X a chunk of checked rows
         raise NotImplementedError(f'{type(self).__name__} brings no `_scores`')

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['softplus', 'log_sum_exp', 'omega', 'wright_omega', 'damped_log', 'csr_dot', 'csr_axpy', 'squared_row_norms',
-           'row_norms', 'check_sparse', 'Solve', 'conjugate_gradients']
+           'row_norms', 'check_sparse', 'check_ids', 'Solve', 'conjugate_gradients']
 
 # %% ../../nbs/engine/core/50_linalg.ipynb #1fdbe3a7
 import math
@@ -343,6 +343,44 @@ def _outside(ids, size):
     if not len(ids) or ids.view(f'u{ids.dtype.itemsize}').max() < size:
         return None
     return int(np.flatnonzero((ids < 0) | (ids >= size))[0])
+
+
+def check_ids(ids: Any, size: int, name: str, what: str) -> np.ndarray:
+    """Refuse ids that are not in 0..size - 1: kernels read wherever an id points.
+
+    Parameters
+    ----------
+    ids : array-like of shape (n,), int
+        Also one number.
+    size : int
+        How many there are.
+    name : str
+        What to call the ids in an error.
+    what : str
+        What they count, in the plural.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        The same, contiguous.
+
+    Raises
+    ------
+    ValueError
+        With the place of the first id outside.
+    """
+    ids = np.ascontiguousarray(np.atleast_1d(ids))
+    if ids.ndim != 1 or ids.dtype.kind not in 'iu':
+        raise ValueError(
+            f'{name} is {ids.dtype} of shape {ids.shape}, but one row of integers is needed'
+        )
+    bad = _outside(ids, size)
+    if bad is not None:
+        raise ValueError(
+            f'{name}[{bad}] is {ids[bad]}, but there are {size} {what}, counted from 0; draw from '
+            'this problem'
+        )
+    return ids
 
 # %% ../../nbs/engine/core/50_linalg.ipynb #65f11571
 class Solve(NamedTuple):

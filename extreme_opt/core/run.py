@@ -229,7 +229,11 @@ class Limits:
         given = {
             f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) is not None
         }
-        if not given:
+        numbers = int, float, np.number
+        wrong = [name for name, value in given.items() if not isinstance(value, numbers)]
+        if wrong:
+            raise ValueError(f'{wrong[0]}={given[wrong[0]]!r:.80} is not a number from 0 up')
+        if not given or all(value == np.inf for value in given.values()):
             raise ValueError(
                 'no limit is set; give at least one of max_iter, max_epochs, max_seconds, tol'
             )

@@ -4,15 +4,17 @@
 
 # %% auto #0
 __all__ = ['FORMAT', 'VERSION', 'MODEL_FORMAT', 'MODEL_VERSION', 'pack', 'unpack', 'pack_state', 'unpack_state', 'replace_file',
-           'write_atomically', 'read_meta', 'read_file', 'fingerprint', 'save_model', 'load_model']
+           'write_atomically', 'read_arrays', 'read_meta', 'read_file', 'fingerprint', 'save_model', 'load_model']
 
 # %% ../../nbs/engine/core/25_serialize.ipynb #9cdb2a74
 import hashlib
 import importlib
 import json
+import math
 import os
 import secrets
 import sys
+import zipfile
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -21,6 +23,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from .linalg import check_sparse
 from .solver import State
 
 # %% ../../nbs/engine/core/25_serialize.ipynb #bbf3a29e
@@ -156,7 +159,7 @@ def unpack_state(spec: dict, arrays: Any) -> State:
     return kind(**found)
 
 # %% ../../nbs/engine/core/25_serialize.ipynb #eb0f7f33
-FORMAT, VERSION = 'extreme_opt run', 1
+FORMAT, VERSION = 'extreme_opt run', 2
 
 
 def replace_file(path: str | Path, write: Callable) -> None:
@@ -204,9 +207,20 @@ def write_atomically(path: str | Path, meta: dict, arrays: dict) -> None:
     if not folder.is_dir():
         raise FileNotFoundError(f'{folder} is not a folder; make it before a run is saved there')
     text = json.dumps({'format': FORMAT, 'version': VERSION, **meta})
-    replace_file(
-        path, lambda file: np.savez(file, meta=np.frombuffer(text.encode(), np.uint8), **arrays)
-    )
+    members = {'meta': np.frombuffer(text.encode(), np.uint8), **arrays}
+    members['digest'] = _content_digest(members)
+    replace_file(path, lambda file: np.savez(file, **members))
+
+
+def _content_digest(members):
+    "Of names, types, shapes and numbers of all arrays, the text among them."
+    digest = hashlib.blake2b(digest_size=16)
+    for name in sorted(members):
+        array = np.asarray(members[name])
+        digest.update(f'{name} {array.dtype.str} {array.shape} '.encode())
+        if array.nbytes:
+            digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+    return np.frombuffer(digest.digest(), np.uint8)
 
 
 def _sync_folder(folder):  # makes the rename itself survive a power cut, where the system allows it
@@ -222,33 +236,96 @@ def _sync_folder(folder):  # makes the rename itself survive a power cut, where 
         os.close(handle)
 
 # %% ../../nbs/engine/core/25_serialize.ipynb #57332295
-def _read(path, whole):
+_MOST_PACKED = 1100  # times smaller that deflate can make a member, about
+
+
+def _member(content, info):
+    "One array of a .npz; its header is compared with the bytes that are there before it is made."
+    if info.file_size > _MOST_PACKED * max(info.compress_size, 1):
+        raise ValueError(f'{info.filename} claims {info.file_size} bytes')
+    with content.open(info) as file:
+        version = np.lib.format.read_magic(file)
+        if version not in ((1, 0), (2, 0)):
+            raise ValueError(f'{info.filename} has a header of version {version}')
+        head = np.lib.format.read_array_header_1_0, np.lib.format.read_array_header_2_0
+        shape, fortran, kind = head[version[0] - 1](file)
+        size = math.prod(shape)
+        if kind.hasobject or min(shape, default=0) < 0:
+            raise ValueError(f'{info.filename} holds {kind} of shape {shape}')
+        if size * kind.itemsize != info.file_size - file.tell():
+            raise ValueError(f'{info.filename} is not as long as its header says')
+        raw = bytearray(info.file_size - file.tell())
+        if file.readinto(raw) != len(raw) or file.read(1):
+            raise ValueError(f'{info.filename} is cut short')
+    flat = np.frombuffer(raw, kind) if raw else np.empty(size, kind)
+    return flat.reshape(shape, order='F' if fortran else 'C')
+
+
+def read_arrays(file: Any, names: Any = None) -> dict:
+    """Read the arrays of an .npz, and allocate no more than the file can hold.
+
+    Parameters
+    ----------
+    file : path-like or binary file
+        Made by `np.savez` or `np.savez_compressed`.
+    names : collection of str or None, default=None
+        Arrays to read; None: all.
+
+    Returns
+    -------
+    dict
+        Name -> array.
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged, or holds Python objects.
+    """
+    try:
+        with zipfile.ZipFile(file) as content:
+            members = {info.filename.removesuffix('.npy'): info for info in content.infolist()}
+            if len(members) < len(content.infolist()):
+                raise ValueError('two arrays have the same name')
+            chosen = members if names is None else [name for name in names if name in members]
+            return {name: _member(content, members[name]) for name in chosen}
+    except OSError:
+        raise
+    except Exception as error:  # whatever a stranger's bytes may provoke in zip and npy
+        raise ValueError(f'no whole .npz of arrays ({type(error).__name__}: {error})') from None
+
+
+def _read(path, whole, kind=FORMAT, version=VERSION, what='run'):
+    "Text and arrays of a file of ours; one line where it is another, or was changed."
     if not Path(path).exists():
-        raise FileNotFoundError(f'{path} does not exist; leave resume out to start anew')
+        remedy = 'leave resume out to start anew' if what == 'run' else 'save a model there first'
+        raise FileNotFoundError(f'{path} does not exist; {remedy}')
     with open(path, 'rb') as file:
         try:
-            with np.load(file, allow_pickle=False) as content:
-                meta = json.loads(content['meta'].tobytes().decode())
-                kind, version = meta['format'], meta['version']
-                ours = (kind, version) == (FORMAT, VERSION)
-                arrays = (
-                    {name: content[name] for name in content.files if name != 'meta'}
-                    if ours and whole
-                    else {}
-                )
-        except Exception as error:  # whatever a stranger's bytes may provoke in zip, npy and json
+            members = read_arrays(file, ('meta', 'digest'))
+            meta = json.loads(members['meta'].tobytes().decode())
+            said = meta['format'], meta['version']
+            if whole and said == (kind, version):
+                members |= read_arrays(file)
+        except Exception as error:  # also what json says
             raise ValueError(
-                f'{path} is cut short or no run of ours ({type(error).__name__}); '
+                f'{path} is cut short or no {what} of ours ({type(error).__name__}); '
                 'name another file, or move it away'
             ) from None
-    if kind != FORMAT:
-        raise ValueError(f'{path} holds {kind!r:.80}, not {FORMAT!r}; name another file')
-    if version != VERSION:
+    if said[0] != kind:
+        raise ValueError(f'{path} holds {said[0]!r:.80}, not {kind!r}; name another file')
+    if said[1] != version:
         raise ValueError(
-            f'{path} has format version {version!r:.20}, but this package reads {VERSION}; '
-            'finish it with the package that began it'
+            f'{path} has format version {said[1]!r:.20}, but this package reads {version}; '
+            'finish or read it with the package that wrote it'
         )
-    return meta, arrays
+    digest = members.pop('digest', np.zeros(0))
+    if whole and digest.tobytes() != _content_digest(members).tobytes():
+        raise ValueError(
+            f'{path} was altered after it was written: its digest is that of other content; '
+            'take a copy of the file that is whole'
+        )
+    members.pop('meta')
+    return meta, members
 
 # %% ../../nbs/engine/core/25_serialize.ipynb #6357b146
 def read_meta(path: str | Path) -> dict:
@@ -468,7 +545,8 @@ def _unpacked(spec, arrays):
     if kind == 'dtype':
         return np.dtype(content)
     if kind == 'sparse':
-        return scipy.sparse.csr_array(tuple(map(back, content[1:])), shape=tuple(content[0]))
+        rows = scipy.sparse.csr_array(tuple(map(back, content[1:])), shape=tuple(content[0]))
+        return check_sparse(rows, 'a sparse matrix in it')
     if kind in ('generator', 'random_state'):
         return _generator(kind, back(content))
     if kind == 'run':
@@ -487,6 +565,8 @@ def _unpacked(spec, arrays):
         )
     if kind != 'objects':
         return unpack(spec, arrays)
+    if math.prod(content[0]) != len(content[1]):
+        raise ValueError(f'it has {len(content[1])} objects for an array of shape {content[0]}')
     found = np.empty(content[0], dtype=object)
     for i, item in enumerate(content[1]):
         found.flat[i] = back(item)
@@ -512,9 +592,10 @@ def _generator(kind, state):
 
 def _class_of(module, name, fits):
     "A class by module and name: imported already, or ours."
-    if module.partition('.')[0] == 'extreme_opt' and module not in sys.modules:
+    ours = module.partition('.')[0] == 'extreme_opt'
+    if ours and module not in sys.modules:
         importlib.import_module(module)
-    found = sys.modules.get(module)
+    found = sys.modules.get(module) if ours or fits is not is_dataclass else None
     for part in name.split('.'):
         found = getattr(found, part, None)
     if not (isinstance(found, type) and fits(found)):
@@ -536,10 +617,11 @@ def _unpacked_model(spec, arrays):
     getattr(model, '__setstate__', vars(model).update)(
         {key: _unpacked(value, arrays) for key, value in learned.items()}
     )
+    getattr(model, '_check_loaded', lambda: None)()
     return model
 
 # %% ../../nbs/engine/core/25_serialize.ipynb #49b9de4c
-MODEL_FORMAT, MODEL_VERSION = 'extreme_opt model', 1
+MODEL_FORMAT, MODEL_VERSION = 'extreme_opt model', 2
 
 
 def save_model(path: str | Path, model: Any) -> None:
@@ -576,40 +658,12 @@ def load_model(path: str | Path, kind: type = object) -> Any:
     object
         The model, as it was.
     """
-    if not Path(path).exists():
-        raise FileNotFoundError(f'{path} does not exist; save a model there first')
-    try:
-        with np.load(path, allow_pickle=False) as content:
-            meta = json.loads(content['meta'].tobytes().decode())
-            said = meta['format'], meta['version']
-            arrays = (
-                {name: content[name] for name in content.files if name != 'meta'}
-                if said == (MODEL_FORMAT, MODEL_VERSION)
-                else {}
-            )
-    except Exception as error:  # whatever a stranger's bytes may provoke in zip, npy and json
-        raise ValueError(
-            f'{path} is cut short or no model of ours ({type(error).__name__}); name another file'
-        ) from None
-    if said[0] != MODEL_FORMAT:
-        raise ValueError(f'{path} holds {said[0]!r:.80}, not {MODEL_FORMAT!r}; name another file')
-    if said[1] != MODEL_VERSION:
-        raise ValueError(
-            f'{path} has format version {said[1]!r:.20}, but this package reads {MODEL_VERSION}; '
-            'read it with the version that wrote it'
-        )
+    meta, arrays = _read(path, True, MODEL_FORMAT, MODEL_VERSION, 'model')
     try:
         model = _unpacked_model(meta['model'], arrays)
-    except (
-        LookupError,
-        ValueError,
-        TypeError,
-        AttributeError,
-        ImportError,
-        RecursionError,
-        OverflowError,
-    ) as error:
-        raise ValueError(f'{path} cannot be read: {error}') from None
+    except Exception as error:  # the digest is right, so whoever wrote this meant it
+        text = ' '.join(str(error).split())[:300] or type(error).__name__
+        raise ValueError(f'{path} cannot be read: {text}') from None
     if not isinstance(model, kind):
         raise ValueError(
             f'{path} holds a {type(model).__name__}, not a {kind.__name__}; use '

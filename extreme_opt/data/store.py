@@ -8,12 +8,10 @@ __all__ = ['cache_folder', 'write_atomically', 'save_arrays', 'load_arrays', 'pa
 # %% ../../nbs/engine/data/45_store.ipynb #0c4832ac
 import os
 import sys
-import zipfile
-import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 import numpy as np
-from ..core.serialize import replace_file
+from ..core.serialize import read_arrays, replace_file
 
 # %% ../../nbs/engine/data/45_store.ipynb #e73b672c
 def cache_folder() -> Path:
@@ -120,22 +118,11 @@ def load_arrays(path: Path | str) -> dict:
         with open(path, 'rb') as file:
             if file.read(4) != b'PK\x03\x04':
                 raise ValueError('not a zip file')
-            with np.load(path, allow_pickle=False) as pack:
-                return {name: pack[name] for name in pack.files}
+            file.seek(0)
+            return read_arrays(file)
     except FileNotFoundError:
         raise
-    except (
-        ValueError,
-        OSError,
-        EOFError,
-        KeyError,
-        SyntaxError,
-        NotImplementedError,
-        RuntimeError,
-        zipfile.BadZipFile,
-        zlib.error,
-        MemoryError,
-    ) as error:
+    except (ValueError, OSError, MemoryError) as error:
         raise ValueError(
             f'{path} is not a complete file of arrays ({error}); delete it to have it built again'
         ) from None

@@ -450,6 +450,17 @@ class OrdinalEmbedding(Estimator):
     def _check_fitted(self):
         check_is_fitted(self, 'embedding_', msg=NOT_FITTED)
 
+    def _check_loaded(self):
+        "Refuse a file whose arrays do not belong together."
+        if not hasattr(self, 'embedding_'):
+            return
+        shape = self.embedding_.shape
+        sizes = [len(each) for each in (self.names_,) if each is not None]
+        if self.map_features_ is not None:
+            sizes.append(self.map_features_.shape[0])
+        if len(shape) != 2 or self.embedding_.dtype.kind != 'f' or {shape[0], *sizes} != {shape[0]}:
+            raise ValueError(f'its map has shape {shape}, but names or features of {sizes} objects')
+
     def _rows(self, triplets, names):
         "Return ids for comparisons given by id or by name."
         rows = np.asarray(getattr(triplets, 'train_triplets', triplets))
@@ -499,10 +510,10 @@ class OrdinalEmbedding(Estimator):
         if self.ties not in ('drop', 'half'):
             raise ValueError(f'ties={self.ties!r} is neither "drop" nor "half"')
         if self.batch_size != 'auto' and (
-            isinstance(self.batch_size, str) or not self.batch_size >= 1
+            not isinstance(self.batch_size, (int, np.integer)) or self.batch_size < 1
         ):
             raise ValueError(
-                f'batch_size={self.batch_size!r} is neither a number from 1 up nor "auto"'
+                f'batch_size={self.batch_size!r} is neither a whole number from 1 up nor "auto"'
             )
         if getattr(triplets, 'ndim', 2) == 3:
             if y is not None or sample_weight is not None:

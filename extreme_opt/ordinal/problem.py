@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
+from ..core.linalg import check_ids
 from ..core.compiled import timed_chunks, njit
 from ..core.streams import stream
 from .comparisons import check_comparisons, check_count, triplet_error
@@ -589,6 +590,7 @@ class Comparisons:
 
     def sgd_steps_(self, params, batch, rate, size):
         """Take SGD steps in place, on consecutive batches of `size` comparisons."""
+        batch = check_ids(batch, self.n_terms, 'batch', 'comparisons')
         if _is_own(self.pair_loss):
             for part in batch[: len(batch) // size * size].reshape(-1, size):
                 params -= (rate * self.grad_at(params, part)).astype(params.dtype)
@@ -647,6 +649,12 @@ class Comparisons:
 
     def svrg_steps_(self, params, old, full, kept, batch, rate, size, share=1.0):
         """Take SVRG inner steps in place, touching only the rows of each batch: eq. (B)."""
+        batch = check_ids(batch, self.n_terms, 'batch', 'comparisons')
+        if kept.shape != (self.n_terms, 2):
+            raise ValueError(
+                f'kept has shape {kept.shape}, but there are {self.n_terms} comparisons; take it '
+                'from svrg_anchor of this problem'
+            )
         if _is_own(self.pair_loss):
             for part in batch[: len(batch) // size * size].reshape(-1, size):
                 noise = self.grad_at(params, part) - self.grad_at(old, part)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 import numpy as np
 import scipy.sparse
-from ..core.serialize import replace_file
+from ..core.serialize import read_arrays, replace_file
 from ..core.linalg import check_sparse
 
 # %% ../../nbs/engine/scale/25_files.ipynb #b0e21200
@@ -110,14 +110,9 @@ def read_npz(path: str | Path) -> dict:
     """
     with open_file(path) as file:
         try:
-            with np.load(file, allow_pickle=False) as content:
-                found = {name: content[name] for name in content.files}
-        except OSError:
-            raise
-        except Exception as error:  # whatever the bytes of another file may provoke in zip and npy
-            raise ValueError(
-                f'{path} is cut short or no .npz of arrays ({type(error).__name__}); write it again'
-            ) from None
+            found = read_arrays(file)
+        except ValueError as error:
+            raise ValueError(f'{path} is cut short or {error}; write it again') from None
     return _with_csr(found, path)
 
 
@@ -140,13 +135,19 @@ def read_maps(path: str | Path) -> dict:
         )
     if not Path(path).is_dir():
         raise FileNotFoundError(2, 'no such folder', str(path))
-    return _with_csr(
-        {
-            file.stem: np.load(file, mmap_mode='r', allow_pickle=False)
-            for file in sorted(Path(path).glob('*.npy'))
-        },
-        path,
-    )
+    return _with_csr({file.stem: _mapped(file) for file in sorted(Path(path).glob('*.npy'))}, path)
+
+
+def _mapped(file):
+    "The memory map of one .npy file."
+    try:
+        return np.load(file, mmap_mode='r', allow_pickle=False)
+    except FileNotFoundError:
+        raise
+    except Exception as error:  # whatever the bytes of another file may provoke
+        raise ValueError(
+            f'{file} is cut short or no .npy of numbers ({type(error).__name__}); write it again'
+        ) from None
 
 
 def _with_csr(found, path):
@@ -240,8 +241,12 @@ def save_part(path: str | Path, **columns: Any) -> Path:
         return path
     path.mkdir(parents=True, exist_ok=True)
     for name, value in flat.items():
-        np.save(path / f'{name}.npy', value)
+        replace_file(path / f'{name}.npy', partial(_save_array, value))
     return path
+
+
+def _save_array(value, file):
+    np.save(file, value)
 
 # %% ../../nbs/engine/scale/25_files.ipynb #f795bebc
 @dataclass(frozen=True)

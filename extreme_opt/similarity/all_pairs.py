@@ -300,7 +300,7 @@ def imputed_factors(
     right : ndarray of shape (n_right, rank)
     """
     if not isinstance(impute, (tuple, list)):
-        if not np.isfinite(impute):
+        if not (isinstance(impute, (int, float, np.number)) and np.isfinite(impute)):
             raise ValueError(f'impute is {impute}, but a finite number or two factors are needed')
         rank = int(impute != 0)
         return np.full((n_left, rank), impute, dtype), np.ones((n_right, rank), dtype)
@@ -363,6 +363,8 @@ class PairSum:
 
 
 def _weights(values, size, name, dtype):
+    if values is not None and np.asarray(values).dtype.kind not in 'biuf':
+        raise ValueError(f'{name}={values!r:.80} holds no numbers; give one weight per entity')
     values = np.ones(size, dtype) if values is None else np.array(values, dtype)
     if values.shape != (size,):
         raise ValueError(
@@ -442,7 +444,8 @@ def pair_sum(
                 f'unobserved_weight={unobserved_weight!r} is neither a number nor "auto"'
             )
         unobserved_weight = balanced_weight(pairs, rows, columns)
-    if not 0 <= unobserved_weight < np.inf:
+    number = isinstance(unobserved_weight, (int, float, np.number))
+    if not (number and 0 <= unobserved_weight < np.inf):
         raise ValueError(
             f'unobserved_weight is {unobserved_weight}, but a finite number >= 0 is needed'
         )

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from ..core.linalg import check_ids
 from .all_pairs import count_products
 from .gramian import chunks_of
 from .problem import AllPairs
@@ -352,6 +353,7 @@ def _sampled(problem, params, batch):
     towers = problem._towers
     pairs = towers.terms.pairs
     places, negatives = batch
+    places = check_ids(places, problem.n_observed, 'pairs', 'interactions')
     n = len(places)
     lefts, rights = problem._lefts[places], pairs.rights[places].astype(np.int64)
     in_batch = not len(negatives)

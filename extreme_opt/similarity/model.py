@@ -1035,6 +1035,16 @@ class SimilarityModel(Estimator):
     def _fitted(self):
         check_is_fitted(self, 'left_embeddings_', msg=NOT_FITTED)
 
+    def _check_loaded(self):
+        "Refuse a file whose arrays do not belong together."
+        if not hasattr(self, 'left_embeddings_'):
+            return
+        known = len(self.left_ids_), len(self.right_ids_)
+        shapes = self.left_embeddings_.shape, self.right_embeddings_.shape
+        whole = all(len(shape) == 2 for shape in shapes) and self.observed_.shape == known
+        if not whole or tuple(zip(*shapes)) != (known, 2 * (self.n_components,)):
+            raise ValueError(f'it has embeddings of shapes {shapes} for {known} ids')
+
     def _rows_of(self, ids, side):
         "Row numbers of ids, all of which must be known."
         name = ('left', 'right')[side]

@@ -200,9 +200,10 @@ def _checked(problem):
     )
     if dtype not in (np.float32, np.float64):
         raise ValueError(f'dtype is {dtype}, but float32 or float64 is needed')
-    if not 0 <= problem.ridge < np.inf:
+    number = isinstance(problem.ridge, (int, float, np.number))
+    if not (number and 0 <= problem.ridge < np.inf):
         raise ValueError(f'ridge is {problem.ridge}, but a finite number >= 0 is needed; 0 is none')
-    if int(problem.n_components) < 1:
+    if not isinstance(problem.n_components, (int, np.integer)) or problem.n_components < 1:
         raise ValueError(
             f'n_components is {problem.n_components}, but a whole number from 1 up is needed'
         )

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 from ..core.compiled import njit
+from ..core.linalg import check_sparse
 from ..core.streams import stream
 
 # %% ../../nbs/engine/similarity/75_ranking.ipynb #0cd84e9c
@@ -92,6 +93,10 @@ def top_k(
     """
     if k < 1:
         raise ValueError(f'k={k} is not a number from 1 up')
+    return _top_k(score, rows, n_right, k, check_sparse(seen, 'seen'))
+
+
+def _top_k(score, rows, n_right, k, seen):  # of what was checked
     ids = np.empty((len(rows), k), np.int64)
     best = np.empty((len(rows), k))
     start = 0
@@ -288,6 +293,7 @@ def measures_by_row(
         The left entities, the numbers of their held-out pairs, and each measure of each; an
         AUC is nan where no pair is left to compare with.
     """
+    test, seen = check_sparse(test, 'test'), check_sparse(seen, 'seen')
     test = _outside(test, seen)
     n_relevant = np.diff(test.indptr)
     rows = np.flatnonzero(n_relevant)
@@ -297,7 +303,7 @@ def measures_by_row(
     longest = max((k for _, k in wanted.values()), default=0)
     found = {}
     if longest:
-        hits = _hits(top_k(score, rows, test.shape[1], longest, seen)[0], rows, test)
+        hits = _hits(_top_k(score, rows, test.shape[1], longest, seen)[0], rows, test)
         found = {
             name: measure(hits[:, :k], n_relevant[rows]) for name, (measure, k) in wanted.items()
         }
@@ -330,6 +336,7 @@ def popularity(train: scipy.sparse.csr_array) -> Scorer:
     Scorer
         The same scores for every row.
     """
+    train = check_sparse(train, 'train')
     counts = np.asarray(train.sum(axis=0), dtype=np.float64).ravel()
     return lambda rows: np.broadcast_to(counts, (len(rows), len(counts)))
 
@@ -349,7 +356,7 @@ def item_neighbors(train: scipy.sparse.csr_array, n_neighbors: int = 50) -> Scor
     Scorer
         Summed similarity to what the row has.
     """
-    ratings = scipy.sparse.csr_array(train, dtype=np.float64)
+    ratings = scipy.sparse.csr_array(check_sparse(train, 'train'), dtype=np.float64)
     lengths = np.sqrt(np.maximum(np.asarray(ratings.sum(axis=0)).ravel(), 1))
     unit = scipy.sparse.csr_array(ratings.multiply(1 / lengths))
     near = (unit.T @ unit).toarray()
@@ -383,8 +390,7 @@ def svd_factors(
     """
     from scipy.sparse.linalg import svds
 
+    train = scipy.sparse.csr_array(check_sparse(train, 'train'), dtype=np.float64)
     first = stream(seed, 'start').normal(size=min(train.shape))
-    left, values, right = svds(
-        scipy.sparse.csr_array(train, dtype=np.float64), n_components, v0=first
-    )
+    left, values, right = svds(train, n_components, v0=first)
     return left * values, right.T

@@ -206,7 +206,8 @@ class SoftmaxData:
             )
         rows = _check_features(self.features, kind)
         labels, n_classes = _check_labels(self.labels, rows.shape[0], self.n_classes)
-        if not 0 <= self.n_unpenalized <= rows.shape[1]:
+        whole = isinstance(self.n_unpenalized, (int, np.integer))
+        if not (whole and 0 <= self.n_unpenalized <= rows.shape[1]):
             raise ValueError(
                 f'n_unpenalized is {self.n_unpenalized}, but features has {rows.shape[1]} columns'
             )

@@ -13,7 +13,7 @@ import numpy as np
 from ..core.compiled import njit, parallel_for
 from ..core.linalg import damped_log, omega, softplus
 from ..core.solver import State, updates_per_step
-from .double_sum import DoubleSum, Draw
+from .double_sum import DoubleSum, Draw, check_draw
 from extreme_opt.softmax._kernels import (
     FOLD_BELOW,
     LOOKAHEAD,
@@ -475,6 +475,7 @@ def implicit_updates(
         More than one: without locks, another result each time.
     """
     weights, log_norms = problem.unpack(params)
+    check_draw(problem, draw, 'classes')
     rows, labels = kernel_rows(problem), problem.labels
     kernel: Any = _implicit_sparse if problem.is_sparse else _implicit_dense
     n_unpenalized, alone = problem.n_unpenalized, n_jobs == 1
@@ -554,7 +555,7 @@ class ImplicitSGD:
         check_visits(self.visits)
         if self.n_jobs < 1:
             raise ValueError(f'n_jobs={self.n_jobs}, but at least 1 thread is needed')
-        if self.n_negatives < 1:
+        if not (isinstance(self.n_negatives, (int, np.integer)) and self.n_negatives >= 1):
             raise ValueError(
                 f'n_negatives={self.n_negatives}, but at least 1 negative class is needed'
             )

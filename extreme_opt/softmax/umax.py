@@ -28,7 +28,7 @@ from extreme_opt.softmax._kernels import (
     prefetch_sparse,
     updates_per_sync,
 )
-from .double_sum import DoubleSum, Draw, optimum_bounds
+from .double_sum import DoubleSum, Draw, check_draw, optimum_bounds
 
 # %% ../../nbs/engine/softmax/30_umax.ipynb #14876568
 def umax_update(
@@ -289,6 +289,7 @@ def umax_updates(
         How many updates reset a log-normalizer.
     """
     (weights, log_norms), alone = problem.unpack(params), n_jobs == 1
+    check_draw(problem, draw, 'classes')
     n_penalized = problem.n_features - problem.n_unpenalized
     max_norm, max_log_norm = np.inf, np.inf
     if alone and not problem.n_unpenalized:
@@ -381,6 +382,10 @@ class UMax:
             raise ValueError(f'learning_rate={self.learning_rate} is not a number from 0 up')
         if self.n_jobs < 1:
             raise ValueError(f'n_jobs={self.n_jobs}, but at least 1 thread is needed')
+        if not (isinstance(self.n_negatives, (int, np.integer)) and self.n_negatives >= 1):
+            raise ValueError(
+                f'n_negatives={self.n_negatives}, but at least 1 negative class is needed'
+            )
         check_visits(self.visits)
         if not self.threshold > 0:
             raise ValueError(

@@ -1,0 +1,1259 @@
+"""Hostile inputs, each in a child process, so that a crash, a hang or a flood of memory is a result.
+
+    python tests/fuzz_reliability.py [--rounds 2] [--minutes 60] [WORD ...]
+
+Prints a table: what held, what failed and how. A word selects the probes whose name holds it. `tests/test_reliability.py` runs the probes with few
+rounds, `make slow` with many. A probe raises where something does not hold; what it returns is a count of inputs.
+"""
+
+import argparse
+import io
+import json
+import os
+import resource
+import select
+import signal
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+import zipfile
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+
+PROBES = {}
+ROUNDS = 1  # 1: a sample of the cases; 2 and more: all of them, and random ones so many times
+MEMORY = 3 << 30  # bytes of address space that a child may add
+
+
+def probe(function):
+    PROBES[function.__name__] = function
+    return function
+
+
+def in_child(cases, seconds=60.0, memory=MEMORY):
+    """Yield (name, outcome, text) of each (name, work): 'held', 'failed', 'signal' or 'hung'.
+
+    All cases run in one child, one after the other; where it dies, the next case gets a new one.
+    """
+    cases = list(cases)
+    at = 0
+    while at < len(cases):
+        for name, outcome, text in _child(cases[at:], seconds, memory):
+            at += 1
+            yield name, outcome, text
+
+
+def _child(cases, seconds, memory):
+    reader, writer = os.pipe()
+    sys.stdout.flush()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.close(reader)
+            _work_through(cases, writer, memory)
+        finally:
+            os._exit(0)
+    os.close(writer)
+    done, lines = 0, _lines(reader, seconds)
+    for line, (name, _) in zip(lines, cases):
+        if line is None:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            yield name, 'hung', f'{seconds:g} s'
+            break
+        done += 1
+        yield name, *json.loads(line)
+    else:
+        _, status = os.waitpid(pid, 0)
+        if done < len(cases):
+            died = os.WIFSIGNALED(status)
+            yield (
+                cases[done][0],
+                'signal',
+                signal.Signals(os.WTERMSIG(status)).name if died else status,
+            )
+    os.close(reader)
+
+
+def _lines(reader, seconds):
+    "Lines as they come; None where the next does not come in time."
+    rest = b''
+    while True:
+        while b'\n' in rest:
+            line, _, rest = rest.partition(b'\n')
+            yield line
+        if not select.select([reader], [], [], seconds)[0]:
+            yield None
+        part = os.read(reader, 1 << 16)
+        if not part:
+            return
+        rest += part
+
+
+def _work_through(cases, writer, memory):
+    quiet = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(quiet, 2)
+    os.dup2(quiet, 1)
+    used = int(Path('/proc/self/statm').read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + memory, used + memory))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    for _, work in cases:
+        try:
+            found = 'held', work()
+        except BaseException as error:
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            text = f'{type(error).__name__}: {error} ({place.name}:{place.lineno})'
+            found = 'failed', text[:1500]
+        os.write(writer, json.dumps(found, default=str).encode() + b'\n')
+
+
+REFUSALS = ValueError, TypeError, FileNotFoundError, IndexError
+RAW = (
+    'cannot be interpreted as', 'object is not', 'unsupported operand', 'has no attribute', 'operands could not', 'out of bounds for',
+    'invalid literal', 'could not convert', 'must be real number', 'boolean value of NA', 'not subscriptable', 'mismatch in its core',
+    'cannot reshape', 'only integer scalar', 'arrays used as indices', 'unorderable', 'not supported between', 'No matching definition',
+    'Failed in nopython', 'ufunc', 'truth value',
+)  # what numpy, numba and Python say by themselves  # fmt: skip
+
+
+def refused(call, *args, raw=False, **kwargs):
+    "The one line that a call is refused with; an AssertionError where it goes through."
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter('ignore')
+            found = call(*args, **kwargs)
+    except REFUSALS as error:
+        text = str(error)
+        assert '\n' not in text and text, f'more than a line: {text!r}'
+        if not raw:
+            assert not any(word in text for word in RAW), f'a raw message: {text!r}'
+        return text
+    raise AssertionError(f'accepted: {found!r:.100}')
+
+
+def every(cases, few=40):
+    """Run (name, work) in children; raise with a summary where one does not hold.
+
+    In the short round at most `few` of them, spread over all.
+    """
+    cases = list(cases)
+    if ROUNDS < 2 and len(cases) > few:
+        chosen = np.random.default_rng(0).permutation(len(cases))[:few]
+        cases = [cases[at] for at in sorted(chosen)]
+    found = list(in_child(cases, 120))
+    bad = [f'{name}: {outcome} {text}' for name, outcome, text in found if outcome != 'held']
+    if bad:
+        raise AssertionError(f'{len(bad)} of {len(found)}: ' + ' | '.join(bad))
+    return len(found)
+
+
+# ----------------------------------------------------------------------------------------------- data
+
+
+def rows(n=40, d=6, k=4, seed=0):
+    rng = np.random.default_rng(seed)
+    X = sparse.random_array((n, d), density=0.6, format='csr', random_state=rng)
+    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return X, np.arange(n) % k
+
+
+def broken():
+    "Name -> a CSR matrix that points outside of its arrays."
+
+    def make(change):
+        X, _ = rows()
+        Y = sparse.csr_array(X.shape)
+        Y.data, Y.indices, Y.indptr = X.data.copy(), X.indices.copy(), X.indptr.copy()
+        change(Y)
+        return Y
+
+    def put(name, at, value):
+        def change(Y):
+            getattr(Y, name)[at] = value
+
+        return change
+
+    def cut(name, n):
+        def change(Y):
+            setattr(Y, name, getattr(Y, name)[:n])
+
+        return change
+
+    return {
+        'column one too high': make(put('indices', 3, 6)),
+        'column far outside': make(put('indices', 3, 2**30)),
+        'column negative': make(put('indices', 3, -3)),
+        'start far outside': make(put('indptr', 5, 2**30)),
+        'start negative': make(put('indptr', 5, -7)),
+        'starts shrink': make(put('indptr', 5, 90)),
+        'last start too high': make(put('indptr', -1, 10**6)),
+        'first start': make(put('indptr', 0, 3)),
+        'too few indices': make(cut('indices', 20)),
+        'too few values': make(cut('data', 20)),
+        'too few starts': make(cut('indptr', 9)),
+    }
+
+
+def classifiers():
+    from extreme_opt.bound import BoundClassifier
+    from extreme_opt.bound.classifier import SOLVERS
+    from extreme_opt.softmax import SoftmaxClassifier
+
+    for solver in ('implicit', 'umax', 'sgd', 'ove', 'nce', 'sampled', 'lbfgs'):
+        yield (
+            f'softmax {solver}',
+            lambda solver=solver, **more: SoftmaxClassifier(
+                solver, max_epochs=2, learning_rate=None, **more
+            ),
+        )
+    for solver in SOLVERS:
+        yield (
+            f'bound {solver}',
+            lambda solver=solver, **more: BoundClassifier(solver=solver, max_iter=2, **more),
+        )
+
+
+# ----------------------------------------------------------------------------------------------- sizes and indices
+
+
+@probe
+def params_of_another_length():
+    from extreme_opt.core import minimize
+    from extreme_opt.softmax import DoubleSum, ImplicitSGD, UMax
+
+    def case(n, solver, size):
+        def work():
+            problem = DoubleSum(np.ones((n, 2)), np.arange(n) % 3, ridge=0.1)
+            refused(minimize, problem, solver, params=np.zeros(size(problem)), max_iter=3)
+
+        return work
+
+    sizes = dict(
+        weights=lambda p: p.n_weights,
+        one_less=lambda p: p.init_params().size - 1,
+        one_more=lambda p: p.init_params().size + 1,
+    )
+    return every(
+        (f'{n} {solver} {name}', case(n, solver, size))
+        for n in (40, 300_000)
+        for solver in (ImplicitSGD(), UMax())
+        for name, size in sizes.items()
+    )
+
+
+@probe
+def params_in_methods_of_problems():
+    "loss, grad and init of every problem refuse a vector that is too short or too long."
+
+    def case(problem, name, change):
+        def work():
+            params = problem.init_params(0)
+            params = params[:-1] if change < 0 else np.append(params, params[-1:])
+            call = getattr(problem, name)
+            batch = [problem.draw(np.random.default_rng(0), 2)] if name.endswith('_at') else []
+            refused(call, params, *batch, raw=True)
+
+        return work
+
+    return every(
+        (f'{kind} {name} {change}', case(problem, name, change))
+        for kind, problem in problems()
+        for name in ('loss', 'grad', 'loss_at', 'grad_at')
+        if hasattr(problem, name)
+        for change in (-1, 1)
+    )
+
+
+def problems():
+    from extreme_opt.bound import LogLinear
+    from extreme_opt.ordinal import Comparisons, GramComparisons, ViewComparisons
+    from extreme_opt.similarity import AllPairs, CatalogSoftmax
+    from extreme_opt.softmax import NCE, DoubleSum, FullSoftmax, ImportanceSampled, OneVsEach
+
+    X, y = rows()
+    triplets = np.array([[i, (i + 1) % 9, (i + 3) % 9] for i in range(9)])
+    pairs = np.array([[i, (3 * i) % 7] for i in range(12)])
+    for kind in (DoubleSum, OneVsEach, NCE, ImportanceSampled, FullSoftmax):
+        for form, features in (('csr', X), ('dense', X.toarray())):
+            yield f'{kind.__name__} {form}', kind(features, y, 4, ridge=0.1)
+    yield 'LogLinear', LogLinear(X.toarray(), y, ridge=0.1)
+    yield 'Comparisons', Comparisons(triplets)
+    yield 'Comparisons ridge', Comparisons(triplets, ridge=0.1, weights=np.arange(1.0, 10))
+    yield 'GramComparisons', GramComparisons(triplets)
+    yield 'ViewComparisons', ViewComparisons(triplets)
+    yield 'AllPairs', AllPairs(pairs, n_components=3, ridge=0.1)
+    yield 'AllPairs csr', AllPairs(pairs, rows(12)[0], rows(7)[0], n_components=3, ridge=0.1)
+    yield 'CatalogSoftmax', CatalogSoftmax(pairs, n_components=3, ridge=0.1)
+
+
+def foreign(batch):
+    "Copies of a batch with one id outside."
+    parts = batch if isinstance(batch, tuple) else (batch,)
+    for at, part in enumerate(parts):
+        part = np.asarray(part)
+        if part.dtype.kind not in 'iu' or not part.size:
+            continue
+        for value in (-1, -(10**6), 10**6, 2**31 - 1):
+            changed = part.copy()
+            changed.flat[0] = value
+            new = tuple(changed if i == at else each for i, each in enumerate(parts))
+            yield (
+                f'[{at}]={value}',
+                type(batch)(*new)
+                if isinstance(batch, tuple) and hasattr(batch, '_fields')
+                else new
+                if isinstance(batch, tuple)
+                else changed,
+            )
+
+
+@probe
+def ids_of_batches():
+    "Methods that take ids refuse ids of another problem; -1 may mean the last, as in numpy."
+
+    def case(problem, name, batch, last):
+        def work():
+            params = problem.init_params(0).copy()
+            args = dict(sgd_step_=(0.1,), sgd_steps_=(0.1, 1), svrg_steps_=(0.1, 1)).get(name, ())
+            if name == 'svrg_steps_':
+                args = params.copy(), *problem.svrg_anchor(params), batch, *args
+            else:
+                args = batch, *args
+            if last is None:
+                return refused(getattr(problem, name), params, *args, raw=True)
+            try:
+                other = params.copy()
+                got = getattr(problem, name)(params, *args)
+                place = [one is batch for one in args].index(True)
+                want = getattr(problem, name)(other, *args[:place], last, *args[place + 1 :])
+            except REFUSALS:
+                return None
+            np.testing.assert_array_equal(params, other)
+            if name in ('loss_at', 'grad_at', 'loss_on'):
+                np.testing.assert_array_equal(got, want)
+
+        return work
+
+    names = (
+        'loss_at',
+        'grad_at',
+        'loss_on',
+        'sgd_step_',
+        'sgd_steps_',
+        'svrg_steps_',
+        'quadratic_bound',
+    )
+
+    def cases():
+        for kind, problem in problems():
+            if not hasattr(problem, 'draw'):
+                continue
+            batch = problem.draw(np.random.default_rng(0), 4)
+            for how, wrong in foreign(batch):
+                last = None
+                if how.endswith('=-1') and not isinstance(batch, tuple):
+                    last = wrong.copy()
+                    last[0] = (
+                        problem.n_terms - 1
+                        if not hasattr(problem, 'n_samples')
+                        else problem.n_samples - 1
+                    )
+                for name in names:
+                    if hasattr(problem, name) and not (
+                        name == 'loss_on' and isinstance(batch, tuple)
+                    ):
+                        yield f'{kind}.{name} {how}', case(problem, name, wrong, last)
+
+    return every(cases())
+
+
+@probe
+def anchors_of_another_problem():
+    "svrg_steps_ trusts old, full and kept; they are checked."
+    from extreme_opt.ordinal import Comparisons
+
+    triplets = np.array([[i, (i + 1) % 9, (i + 3) % 9] for i in range(9)])
+    problem = Comparisons(triplets)
+    params = problem.init_params(0)
+    full, kept = problem.svrg_anchor(params)
+    batch = problem.draw(np.random.default_rng(0), 4)
+    wrong = dict(
+        kept=(params.copy(), full, kept[:3]),
+        full=(params.copy(), full[:5], kept),
+        old=(params[:4], full, kept),
+    )
+    return every(
+        (
+            name,
+            lambda args=args: refused(
+                problem.svrg_steps_, params.copy(), *args, batch, 0.1, 1, raw=True
+            ),
+        )
+        for name, args in wrong.items()
+    )
+
+
+@probe
+def states_of_another_problem():
+    "A solver's step on a state of another problem."
+    from extreme_opt.softmax import DoubleSum, ImplicitSGD, UMax
+
+    X, y = rows()
+    problem, small = DoubleSum(X, y, 4), DoubleSum(X[:8], y[:8], 4)
+
+    def case(solver, way):
+        def work():
+            if way == 'init':
+                return refused(solver.init, problem, small.init_params())
+            return refused(
+                solver.step,
+                problem,
+                solver.init(small, small.init_params()),
+                np.random.default_rng(0),
+            )
+
+        return work
+
+    return every(
+        (f'{solver} {way}', case(solver, way))
+        for solver in (
+            ImplicitSGD(),
+            UMax(),
+            UMax(threshold=np.inf),
+            ImplicitSGD(visits='shuffled'),
+        )
+        for way in ('step',)
+    )
+
+
+@probe
+def counts_are_whole():
+    from extreme_opt.bound import LogLinear
+    from extreme_opt.ordinal import Comparisons, OrdinalEmbedding
+    from extreme_opt.similarity import AllPairs, SimilarityModel
+    from extreme_opt.softmax import DoubleSum, ImplicitSGD, SoftmaxClassifier, UMax
+
+    X, y = rows()
+    triplets = [[0, 1, 2], [3, 4, 11]]
+    pairs = np.array([[0, 1], [1, 0], [2, 1]])
+    calls = {
+        'Comparisons.n_objects': lambda v: Comparisons(triplets, 2, n_objects=v + 11),
+        'Comparisons.n_components': lambda v: Comparisons(triplets, v + 1),
+        'OrdinalEmbedding.n_objects': lambda v: OrdinalEmbedding(n_objects=v + 11, max_iter=1).fit(
+            triplets
+        ),
+        'OrdinalEmbedding.n_components': lambda v: OrdinalEmbedding(v + 1, max_iter=1).fit(
+            triplets
+        ),
+        'OrdinalEmbedding.n_init': lambda v: OrdinalEmbedding(n_init=v + 1, max_iter=1).fit(
+            triplets
+        ),
+        'OrdinalEmbedding.batch_size': lambda v: OrdinalEmbedding(
+            solver='svrg', batch_size=v + 1, max_iter=1
+        ).fit(triplets),
+        'AllPairs.n_left': lambda v: AllPairs(pairs, n_components=2, n_left=v + 2),
+        'AllPairs.n_components': lambda v: AllPairs(pairs, n_components=v + 1),
+        'SimilarityModel.n_components': lambda v: SimilarityModel(v + 1, max_iter=1).fit(pairs),
+        'DoubleSum.n_classes': lambda v: DoubleSum(X, y, v + 4),
+        'DoubleSum.n_unpenalized': lambda v: DoubleSum(X, y, 4, n_unpenalized=v + 0),
+        'LogLinear.n_classes': lambda v: (
+            LogLinear(X.toarray(), y, n_classes=v + 4)
+            if 'n_classes' in LogLinear.__dataclass_fields__
+            else refused(int, 'x') and (_ for _ in ()).throw(ValueError('none'))
+        ),
+        'ImplicitSGD.n_negatives': lambda v: ImplicitSGD(1.0, v + 1),
+        'UMax.n_negatives': lambda v: UMax(1.0, 1.0, v + 1),
+        'SoftmaxClassifier.n_negatives': lambda v: SoftmaxClassifier(
+            n_negatives=v + 1, max_iter=1
+        ).fit(X, y),
+    }
+    return every(
+        (f'{name} {value}', lambda call=call, value=value: refused(call, value, raw=True))
+        for name, call in calls.items()
+        for value in (0.5, np.float64(0.25))
+    )
+
+
+@probe
+def sparse_that_points_outside():
+    "Every estimator and problem, in fit and in predict."
+    from extreme_opt.bound import LogLinear
+    from extreme_opt.ordinal import OrdinalEmbedding
+    from extreme_opt.similarity import (
+        AllPairs,
+        CatalogSoftmax,
+        SimilarityModel,
+        item_neighbors,
+        popularity,
+        rank_measures,
+        svd_factors,
+        top_k,
+    )
+    from extreme_opt.softmax import (
+        NCE,
+        DoubleSum,
+        FullSoftmax,
+        ImportanceSampled,
+        OneVsEach,
+        SoftmaxClassifier,
+    )
+
+    X, y = rows()
+    pairs = np.array([[i, (3 * i) % 7] for i in range(40)])
+    triplets = np.array([[i, (i + 1) % 40, (i + 3) % 40] for i in range(40)])
+
+    def score(rows):
+        return np.zeros((len(rows), 6))
+
+    def cases():
+        for how, Y in broken().items():
+            for name, make in classifiers():
+                yield f'{name} fit, {how}', lambda make=make, Y=Y: refused(make().fit, Y, y)
+            for name in ('predict', 'decision_function', 'predict_proba', 'partial_fit'):
+
+                def later(name=name, Y=Y):
+                    model = SoftmaxClassifier(max_epochs=1, learning_rate=1.0).fit(X, y)
+                    refused(getattr(model, name), Y, *([y] if name == 'partial_fit' else []))
+
+                yield f'softmax {name}, {how}', later
+            for kind in (DoubleSum, FullSoftmax, OneVsEach, NCE, ImportanceSampled):
+                yield f'{kind.__name__}, {how}', lambda kind=kind, Y=Y: refused(kind, Y, y, 4)
+            yield f'LogLinear, {how}', lambda Y=Y: refused(LogLinear, Y, y)
+            for kind in (AllPairs, CatalogSoftmax):
+                yield (
+                    f'{kind.__name__} features, {how}',
+                    lambda Y=Y, kind=kind: refused(kind, pairs, Y, n_components=2),
+                )
+                yield (
+                    f'{kind.__name__} observed, {how}',
+                    lambda Y=Y, kind=kind: refused(kind, Y, n_components=2),
+                )
+            yield (
+                f'similarity observed, {how}',
+                lambda Y=Y: refused(SimilarityModel(2, max_iter=1).fit, Y),
+            )
+            yield (
+                f'similarity features, {how}',
+                lambda Y=Y: refused(SimilarityModel(2, max_iter=1).fit, pairs, Y),
+            )
+            yield (
+                f'similarity right, {how}',
+                lambda Y=Y: refused(SimilarityModel(2, max_iter=1).fit, pairs[:, ::-1], None, Y),
+            )
+            yield (
+                f'similarity validation, {how}',
+                lambda Y=Y: refused(SimilarityModel(2, max_iter=1).fit, X, validation=Y),
+            )
+            yield (
+                f'similarity embed, {how}',
+                lambda Y=Y: refused(
+                    SimilarityModel(2, max_iter=1).fit(pairs, X).embed_left, features=Y
+                ),
+            )
+            yield (
+                f'similarity evaluate, {how}',
+                lambda Y=Y: refused(SimilarityModel(2, max_iter=1).fit(X).evaluate, Y),
+            )
+            yield f'rank_measures, {how}', lambda Y=Y: refused(rank_measures, score, Y)
+            yield f'rank_measures seen, {how}', lambda Y=Y: refused(rank_measures, score, X, Y)
+            yield f'top_k, {how}', lambda Y=Y: refused(top_k, score, np.arange(4), 6, 2, Y)
+            yield f'popularity, {how}', lambda Y=Y: refused(popularity, Y)
+            yield f'item_neighbors, {how}', lambda Y=Y: refused(item_neighbors, Y)
+            yield f'svd_factors, {how}', lambda Y=Y: refused(svd_factors, Y, 2)
+            yield (
+                f'ordinal features, {how}',
+                lambda Y=Y: refused(OrdinalEmbedding(max_iter=1).fit, triplets, features=Y),
+            )
+
+    return every(cases())
+
+
+@probe
+def broken_parts():
+    "read_npz, read_maps and Recipe name the file."
+    from extreme_opt.scale.files import Recipe, read_maps, read_npz
+
+    def flat(Y):
+        return dict(
+            features_data=Y.data,
+            features_indices=Y.indices,
+            features_indptr=Y.indptr,
+            features_shape=np.array(Y.shape),
+        )
+
+    def case(Y, kind):
+        def work():
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder) / ('part.npz' if kind == 'npz' else 'part')
+                if kind == 'npz':
+                    np.savez(path, **flat(Y))
+                else:
+                    path.mkdir()
+                    for name, value in flat(Y).items():
+                        np.save(path / f'{name}.npy', value)
+                for read in (read_npz if kind == 'npz' else read_maps, lambda p: Recipe(p, dict)()):
+                    text = refused(read, path)
+                    assert str(path) in text, text
+
+        return work
+
+    return every(
+        (f'{kind}, {how}', case(Y, kind)) for kind in ('npz', 'maps') for how, Y in broken().items()
+    )
+
+
+@probe
+def spoiled_parts():
+    "Bytes of part files changed at random: a line with the path, or what was there."
+    from extreme_opt.scale.files import read_maps, read_npz, read_svmlight, save_part
+
+    X, y = rows()
+
+    def work(seed):
+        def run():
+            rng = np.random.default_rng(seed)
+            with tempfile.TemporaryDirectory() as folder:
+                for name, read in (
+                    ('a.npz', read_npz),
+                    ('maps', read_maps),
+                    ('a.svm', read_svmlight),
+                ):
+                    path = Path(folder) / name
+                    if name == 'a.svm':
+                        path.write_text(
+                            ''.join(
+                                f'{label} '
+                                + ' '.join(f'{j + 1}:{v}' for j, v in enumerate(row))
+                                + '\n'
+                                for label, row in zip(y, X.toarray())
+                            )
+                        )
+                    else:
+                        save_part(path, features=X, labels=y)
+                    files = sorted(path.iterdir()) if path.is_dir() else [path]
+                    whole = {file: file.read_bytes() for file in files}
+                    for _ in range(50):
+                        file = files[rng.integers(len(files))]
+                        raw = bytearray(whole[file])
+                        if rng.random() < 0.3:
+                            raw = raw[: rng.integers(len(raw))]
+                        for _ in range(rng.integers(1, 4)):
+                            if raw:
+                                raw[rng.integers(len(raw))] = rng.integers(256)
+                        file.write_bytes(raw)
+                        try:
+                            read(path)
+                        except ValueError as error:
+                            assert str(path) in str(error) and '\n' not in str(error), (
+                                name,
+                                str(error),
+                            )
+                        file.write_bytes(whole[file])
+            return 150
+
+        return run
+
+    return 150 * every((seed, work(seed)) for seed in range(2 * ROUNDS))
+
+
+# ----------------------------------------------------------------------------------------------- files
+
+
+def fitted():
+    "Name -> a small fitted estimator of every kind."
+    from extreme_opt.bound import BoundClassifier
+    from extreme_opt.ordinal import OrdinalEmbedding
+    from extreme_opt.similarity import SimilarityModel
+    from extreme_opt.softmax import SoftmaxClassifier
+
+    X, y = rows()
+    names = np.array(['ash', 'birch', 'cedar', 'dogwood'])[y]
+    triplets = np.array([[i, (i + 1) % 9, (i + 3) % 9] for i in range(9)])
+    pairs = np.array([[i, (3 * i) % 7] for i in range(12)])
+    return {
+        'SoftmaxClassifier': SoftmaxClassifier(max_epochs=1, learning_rate=1.0).fit(X, names),
+        'BoundClassifier': BoundClassifier(max_iter=2).fit(X.toarray(), y),
+        'OrdinalEmbedding': OrdinalEmbedding(max_iter=3, n_init=1).fit(triplets, features=X[:9]),
+        'SimilarityModel': SimilarityModel(3, max_iter=2, tol=None).fit(pairs),
+        'SimilarityModel of ids': SimilarityModel(3, max_iter=2, tol=None).fit(
+            [(f'u{a}', f'i{b}') for a, b in pairs]
+        ),
+    }
+
+
+def use(name, model):
+    "Ask a model for answers; the numbers that come out."
+    X = rows()[0]
+    if 'Classifier' in name:
+        return [model.predict_proba(X.toarray()), model.predict(X.toarray())]
+    if name == 'OrdinalEmbedding':
+        return [model.predict([[0, 1, 2], [3, 4, 5]]), model.transform(X[:3]), model.embedding_]
+    known = model.left_ids_[:2].tolist()
+    return [
+        *model.recommend(known, k=3),
+        model.embed_left(known),
+        *model.similar(model.right_ids_[:1].tolist(), 2),
+    ]
+
+
+def members_of(path):
+    with np.load(path) as content:
+        return dict(content)
+
+
+def mutated_json(value, rng):
+    "A copy with one place of it changed."
+    places = []
+
+    def walk(at, path):
+        places.append(path)
+        items = (
+            at.items() if isinstance(at, dict) else enumerate(at) if isinstance(at, list) else ()
+        )
+        for key, item in items:
+            walk(item, (*path, key))
+
+    walk(value, ())
+    copy = json.loads(json.dumps(value))
+    path = places[rng.integers(1, len(places))]
+    at = copy
+    for key in path[:-1]:
+        at = at[key]
+    strange = [
+        None,
+        -1,
+        0,
+        1e9,
+        2**31,
+        'a0',
+        'a1',
+        'x',
+        [],
+        {},
+        True,
+        {'array': 'a0'},
+        {'list': []},
+        [1, 2],
+        {'dict': [['a', 1]]},
+        float('inf'),
+    ]
+    way = rng.integers(4)
+    if way == 0 and isinstance(at, dict):
+        del at[path[-1]]
+    elif way == 1 and isinstance(at, list):
+        at.insert(path[-1], strange[rng.integers(len(strange))])
+    else:
+        at[path[-1]] = strange[rng.integers(len(strange))]
+    return copy
+
+
+def mutated_arrays(arrays, rng):
+    "A copy with one array changed: its values, length, type or shape."
+    new = {name: value.copy() for name, value in arrays.items()}
+    name = sorted(new)[rng.integers(len(new))]
+    array, way = new[name], rng.integers(6)
+    if way == 0 and array.size and array.dtype.kind in 'iuf':
+        array.flat[rng.integers(array.size)] = (
+            [-1, 2**30, 7, 0][rng.integers(4)] if array.dtype.itemsize > 2 else 100
+        )
+    elif way == 1:
+        new[name] = array[: len(array) // 2] if array.ndim else np.zeros(3)
+    elif way == 2:
+        new[name] = np.concatenate([array, array]) if array.ndim else np.zeros((2, 2))
+    elif way == 3:
+        new[name] = array.astype(np.float32) if array.dtype.kind in 'iuf' else np.arange(3)
+    elif way == 4 and array.ndim == 2:
+        new[name] = np.ascontiguousarray(array.T)
+    elif array.dtype.kind == 'f' and array.size:
+        array.flat[rng.integers(array.size)] = np.nan
+    return new
+
+
+@probe
+def model_files_altered():
+    "Rewritten with the checksums of zip repaired, but not the digest: one line with the path, or the same model."
+
+    def case(name, seed):
+        def work():
+            rng = np.random.default_rng(seed)
+            model = MODELS[name]
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder) / 'model.npz'
+                model.save(path)
+                whole, want = members_of(path), use(name, model)
+                raw, n_same = path.read_bytes(), 0
+                for turn in range(20):
+                    if turn % 4 == 0:
+                        spoiled = bytearray(raw)
+                        if turn % 8:
+                            spoiled = spoiled[: rng.integers(len(raw))]
+                        else:
+                            spoiled[rng.integers(len(raw))] ^= 1 << rng.integers(8)
+                        path.write_bytes(spoiled)
+                    else:
+                        new = mutated_arrays(
+                            {k: v for k, v in whole.items() if turn % 4 == 1 or k != 'meta'}, rng
+                        )
+                        np.savez(path, **{**whole, **new})
+                    try:
+                        other = type(model).load(path)
+                    except (ValueError, FileNotFoundError) as error:
+                        assert str(path) in str(error) and '\n' not in str(error), str(error)
+                        continue
+                    n_same += 1
+                    for one, two in zip(use(name, other), want, strict=True):
+                        np.testing.assert_array_equal(one, two)
+
+        return work
+
+    MODELS = fitted()
+    return 20 * every(
+        (f'{name} {seed}', case(name, seed)) for name in MODELS for seed in range(2 * ROUNDS)
+    )
+
+
+@probe
+def model_files_rewritten():
+    "Rewritten by somebody who computes the digest again: never a crash, a flood of memory or a raw error when it is read."
+    from extreme_opt.core.serialize import MODEL_FORMAT, MODEL_VERSION, write_atomically
+
+    def case(name, seed):
+        def work():
+            rng = np.random.default_rng(seed)
+            model = MODELS[name]
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder) / 'model.npz'
+                model.save(path)
+                whole = members_of(path)
+                meta = json.loads(whole.pop('meta').tobytes().decode())
+                whole.pop('digest', None)
+                for turn in range(20):
+                    new, text = whole, meta
+                    if turn % 2:
+                        new = mutated_arrays(whole, rng)
+                    else:
+                        text = {**meta, 'model': mutated_json(meta['model'], rng)}
+                    write_atomically(
+                        path, {**text, 'format': MODEL_FORMAT, 'version': MODEL_VERSION}, new
+                    )
+                    try:
+                        other = type(model).load(path)
+                    except (ValueError, FileNotFoundError) as error:
+                        assert str(path) in str(error) and '\n' not in str(error), str(error)
+                        continue
+                    try:
+                        with warnings.catch_warnings():
+                            warnings.simplefilter('ignore')
+                            use(name, other)
+                    except Exception:
+                        pass  # settings of another kind of fit; no crash
+
+        return work
+
+    MODELS = fitted()
+    return 20 * every(
+        (f'{name} {seed}', case(name, seed)) for name in MODELS for seed in range(2 * ROUNDS)
+    )
+
+
+@probe
+def small_files_that_claim_much():
+    "A header cannot ask for more memory than the file has bytes."
+    from extreme_opt.core.serialize import load_model, read_file
+    from extreme_opt.data.store import load_arrays
+    from extreme_opt.scale.files import read_npz
+
+    def header(shape, kind='<f8'):
+        file = io.BytesIO()
+        np.lib.format.write_array_header_1_0(
+            file, dict(descr=kind, fortran_order=False, shape=shape)
+        )
+        return file.getvalue()
+
+    meta = io.BytesIO()
+    text = json.dumps(
+        dict(format='extreme_opt model', version=2, model=['x', 'y', {}, {}])
+    ).encode()
+    np.save(meta, np.frombuffer(text, np.uint8))
+
+    def lie(path):
+        with zipfile.ZipFile(path, 'w') as file:
+            file.writestr('meta.npy', meta.getvalue())
+            file.writestr('a0.npy', header((10**9,)) + b'12345678')
+
+    def bomb(path):
+        with zipfile.ZipFile(path, 'w', zipfile.ZIP_DEFLATED) as file:
+            file.writestr('meta.npy', meta.getvalue())
+            with file.open('a0.npy', 'w', force_zip64=True) as member:
+                member.write(header((0,)))
+                for _ in range(64):
+                    member.write(bytes(1 << 20))
+
+    def directory_lie(path):
+        lie(path)
+        raw = path.read_bytes()
+        size = len(header((10**9,))) + 8
+        path.write_bytes(raw.replace(size.to_bytes(4, 'little'), (3 * 10**9).to_bytes(4, 'little')))
+
+    def case(make, read):
+        def work():
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder) / 'x.npz'
+                make(path)
+                assert str(path) in refused(read, path)
+
+        return work
+
+    def cases():
+        for make in (lie, bomb, directory_lie):
+            for read in (load_model, read_file, load_arrays, read_npz):
+                yield f'{make.__name__} {read.__name__}', case(make, read)
+
+    return every(cases())
+
+
+# ----------------------------------------------------------------------------------------------- silent wrong results
+
+
+@probe
+def fits_that_lead_nowhere():
+    "Scales from 1e-300 to 1e300, wild rates: finite numbers, or a warning or an error."
+    from extreme_opt.ordinal import OrdinalEmbedding
+    from extreme_opt.similarity import SimilarityModel
+
+    X, y = rows()
+    triplets = np.array([[i, (i + 1) % 9, (i + 3) % 9] for i in range(9)])
+    pairs = np.array([[i, (3 * i) % 7] for i in range(12)])
+
+    def sound(model, call, numbers):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter('always')
+            try:
+                call()
+            except REFUSALS as error:
+                assert '\n' not in str(error)
+                return
+        finite = all(np.isfinite(one).all() for one in numbers(model))
+        assert finite or told, 'numbers that are not finite, and no word'
+
+    def classifier(make, scale, mixed):
+        def work():
+            model = make()
+            table = X.toarray() * (scale ** np.linspace(-1, 1, 6) if mixed else scale)
+            sound(model, lambda: model.fit(table, y), lambda m: (m.coef_, m.predict_proba(table)))
+
+        return work
+
+    def similarity(solver, scale):
+        def work():
+            model = SimilarityModel(3, solver=solver, max_iter=5)
+            sound(
+                model,
+                lambda: model.fit(pairs, X[:12] * scale),
+                lambda m: (m.left_embeddings_, m.right_embeddings_),
+            )
+
+        return work
+
+    def ordinal(**settings):
+        def work():
+            model = OrdinalEmbedding(max_iter=20, n_init=1, **settings)
+            sound(model, lambda: model.fit(triplets), lambda m: (m.embedding_,))
+
+        return work
+
+    def cases():
+        for name, make in classifiers():
+            for scale in (1e-300, 1e-30, 1e-8, 1e8, 1e15, 1e30, 1e37, 1e100, 1e300):
+                for mixed in (False, True):
+                    yield f'{name} {scale} {mixed}', classifier(make, scale, mixed)
+        for solver in ('newton', 'gd', 'adagrad', 'block', 'pair', 'sogram'):
+            for scale in (1e-30, 1e8, 1e30, 1e300):
+                yield f'similarity {solver} {scale}', similarity(solver, scale)
+        for loss in ('ste', 'tste', 'ckl', 'gnmds', 'soe'):
+            for rate in (1e3, 1e30, 1e300):
+                yield f'ordinal {loss} {rate}', ordinal(loss=loss, solver='sgd', learning_rate=rate)
+                yield (
+                    f'ordinal svrg {loss} {rate}',
+                    ordinal(loss=loss, solver='svrg', step_rule='fixed', learning_rate=rate),
+                )
+
+    return every(cases())
+
+
+@probe
+def labels_with_gaps():
+    X, y = rows()
+    gaps = {'nan': np.nan, 'None': None, 'NaT': np.datetime64('NaT')}
+    try:
+        import pandas
+
+        gaps['NA'] = pandas.NA
+    except ImportError:
+        pass
+
+    def case(make, gap):
+        def work():
+            labels = y.astype(object)
+            labels[5] = gap
+            text = refused(make().fit, X, labels)
+            assert 'row 5' in text, text
+
+        return work
+
+    return every(
+        (f'{name} {gap}', case(make, value))
+        for name, make in classifiers()
+        for gap, value in gaps.items()
+    )
+
+
+@probe
+def logistic_labels():
+    "0 and 1 mean the same as -1 and 1 to SimilarityModel; others are refused."
+    from extreme_opt.similarity import AllPairs, SimilarityModel
+
+    pairs = np.array([[i, (3 * i) % 7] for i in range(20)])
+    signs = np.where(np.arange(20) % 3 == 0, 1.0, -1.0)
+
+    def same():
+        one, two = (
+            SimilarityModel(3, max_iter=3, tol=None).fit(pairs, labels=labels)
+            for labels in (signs, (signs + 1) / 2)
+        )
+        np.testing.assert_array_equal(one.left_embeddings_, two.left_embeddings_)
+
+    return every(
+        [
+            ('zeros and ones', same),
+            (
+                'stars',
+                lambda: refused(SimilarityModel(3).fit, pairs, labels=np.arange(20) % 5 + 1.0),
+            ),
+            ('problem', lambda: refused(AllPairs, pairs, labels=(signs + 1) / 2, n_components=2)),
+        ]
+    )
+
+
+@probe
+def graphs_in_pieces():
+    "Answers across groups that no comparison joins are arbitrary; a fit says so."
+    from extreme_opt.ordinal import OrdinalEmbedding
+
+    def work():
+        one = [[i, (i + 1) % 6, (i + 3) % 6] for i in range(6)]
+        rows = np.concatenate([one, np.add(one, 6)])
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter('always')
+            OrdinalEmbedding(max_iter=50, n_init=1).fit(rows)
+        assert any('connect' in str(one.message) or 'group' in str(one.message) for one in told), [
+            str(one.message) for one in told
+        ]
+
+    return every([('two groups', work)])
+
+
+@probe
+def large_ids():
+    "One id of ten million among few: told before anything of that size is made."
+    from extreme_opt.ordinal import OrdinalEmbedding
+    from extreme_opt.similarity import SimilarityModel
+
+    def case(call):
+        def work():
+            mark = time.monotonic()
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter('always')
+                try:
+                    call()
+                except ValueError as error:
+                    return str(error)
+            assert told, f'no word, {time.monotonic() - mark:.0f} s'
+
+        return work
+
+    return every(
+        [
+            (
+                'ordinal',
+                case(
+                    lambda: OrdinalEmbedding(max_iter=1, n_init=1).fit([[0, 1, 2], [1, 2, 10**7]])
+                ),
+            ),
+            (
+                'similarity',
+                case(
+                    lambda: SimilarityModel(4, max_iter=1).fit(
+                        np.array([[0, 1], [1, 10**6], [2, 3]])
+                    )
+                ),
+            ),
+        ]
+    )
+
+
+# ----------------------------------------------------------------------------------------------- plain
+
+
+@probe
+def kinds_of_ids():
+    "Unsigned ids, ids in object arrays, lists of lists."
+    from extreme_opt.data import Pairs
+    from extreme_opt.ordinal import OrdinalEmbedding
+    from extreme_opt.similarity import SimilarityModel
+
+    pairs = [[i, (3 * i) % 7] for i in range(12)]
+    triplets = [[i, (i + 1) % 9, (i + 3) % 9] for i in range(9)]
+
+    def cases():
+        for kind in ('uint8', 'uint16', 'uint32', 'uint64', 'int8', object):
+            yield (
+                f'Pairs {kind}',
+                lambda kind=kind: (
+                    Pairs(np.array(pairs, kind)).n_right if kind is not object else None
+                ),
+            )
+            yield (
+                f'similarity {kind}',
+                lambda kind=kind: (
+                    SimilarityModel(2, max_iter=1, tol=None)
+                    .fit(np.array(pairs, kind))
+                    .left_embeddings_.shape
+                ),
+            )
+            yield (
+                f'ordinal {kind}',
+                lambda kind=kind: (
+                    OrdinalEmbedding(max_iter=1, n_init=1, tol=None)
+                    .fit(np.array(triplets, kind))
+                    .embedding_.shape
+                ),
+            )
+        yield 'Pairs', lambda: Pairs(np.array(pairs), None, None).n_left
+        yield (
+            'lists',
+            lambda: (
+                SimilarityModel(2, max_iter=1, tol=None)
+                .fit(pairs, np.eye(12).tolist())
+                .left_embeddings_.shape
+            ),
+        )
+
+    return every(cases())
+
+
+@probe
+def limits_that_never_come():
+    "max_epochs=inf, and max_seconds=inf or nan, are refused or end."
+    from extreme_opt.core import SGD, LeastSquares, minimize
+
+    problem = LeastSquares(np.eye(3), np.ones(3))
+
+    def case(**limit):
+        return lambda: refused(minimize, problem, SGD(0.1), **limit)
+
+    return every(
+        [
+            (f'{name}={value}', case(**{name: value}))
+            for name in ('max_iter', 'max_epochs', 'max_seconds')
+            for value in (np.inf, np.nan)
+        ]
+    )
+
+
+@probe
+def settings_of_any_kind():
+    "None, text, NaN and objects as settings: one line of our own."
+    from extreme_opt.ordinal import OrdinalEmbedding
+    from extreme_opt.similarity import SimilarityModel
+
+    X, y = rows()
+    triplets = np.array([[i, (i + 1) % 9, (i + 3) % 9] for i in range(9)])
+    pairs = np.array([[i, (3 * i) % 7] for i in range(12)])
+    values = {
+        'None': None,
+        'text': 'x',
+        'nan': np.nan,
+        'minus': -1,
+        'list': [],
+        'object': object(),
+        'array': np.arange(2),
+    }
+    skip = (
+        'verbose',
+        'warm_start',
+        'checkpoint',
+        'client',
+        'random_state',
+        'average',
+        'fit_intercept',
+        'biases',
+        'id_features',
+        'exclude_self',
+        'early_stopping',
+    )
+
+    def case(make, name, value, data):
+        def work():
+            model = make()
+            model.set_params(**{name: value})
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter('ignore')
+                    model.fit(*data)
+            except Exception as error:
+                assert isinstance(error, REFUSALS), repr(error)
+                assert not any(word in str(error) for word in RAW) and '\n' not in str(error), str(
+                    error
+                )
+
+        return work
+
+    def cases():
+        kinds = [(name, make, (X.toarray(), y)) for name, make in classifiers()][::4]
+        kinds += [
+            ('similarity', lambda: SimilarityModel(2, max_iter=1), (pairs,)),
+            ('ordinal', lambda: OrdinalEmbedding(max_iter=1, n_init=1), (triplets,)),
+        ]
+        for kind, make, data in kinds:
+            for name in make().get_params():
+                if name in skip:
+                    continue
+                for word, value in values.items():
+                    yield f'{kind} {name}={word}', case(make, name, value, data)
+
+    return every(cases())
+
+
+def main():
+    global ROUNDS
+    parser = argparse.ArgumentParser()
+    parser.add_argument('words', nargs='*')
+    parser.add_argument('--rounds', type=int, default=2)
+    parser.add_argument('--minutes', type=float, default=60)
+    given = parser.parse_args()
+    ROUNDS = given.rounds
+    chosen = [
+        name for name in PROBES if not given.words or any(word in name for word in given.words)
+    ]
+    end, failed = time.monotonic() + 60 * given.minutes, 0
+    for name in chosen:
+        mark = time.monotonic()
+        if mark > end:
+            print(f'{name:40} left out: the limit of {given.minutes:g} minutes is reached')
+            continue
+        try:
+            kind, text = 'held', PROBES[name]()
+        except Exception as error:
+            kind, text = 'failed', str(error)
+        failed += kind != 'held'
+        print(f'{name:40} {kind:7} {time.monotonic() - mark:6.1f} s  {text}', flush=True)
+    sys.exit(failed > 0)
+
+
+if __name__ == '__main__':
+    main()
