@@ -235,7 +235,8 @@ def chain_matrix(chain: ClassChain) -> np.ndarray:
 # %% ../../nbs/engine/bound/28_class_space.ipynb #e712dfba
 @njit(cache=True)
 def _chain_pairs(order, join, curvature, out):
-    "out[i] gets S_i of all pairs of classes but the last, packed (0,0) (0,1) (1,1) (0,2) ..., in O(n_classes^2)."
+    """out[i] gets S_i of all pairs of classes but the last, packed (0,0) (0,1) (1,1) (0,2) ...,
+    in O(n_classes^2)."""
     n, n_classes = order.shape
     mean, last = np.empty(n_classes), n_classes - 1
     for i in range(n):
@@ -260,7 +261,8 @@ def _chain_pairs(order, join, curvature, out):
 
 @njit(cache=True)
 def _share_pairs(shares, weights, out):
-    "out[i] gets weight * (diag(p) - pp') of all pairs of classes but the last, packed as in `_chain_pairs`."
+    """out[i] gets weight * (diag(p) - pp') of all pairs of classes but the last, packed as in
+    `_chain_pairs`."""
     n, n_classes = shares.shape
     for i in range(n):
         for high in range(n_classes - 1):
@@ -285,7 +287,8 @@ def _square_rows(features, out):
 
 @njit(cache=True)
 def _unpack_pairs(packed, n_classes, n_features, out):
-    "out (n_classes, n_features, n_classes, n_features) from packed pairs of classes by pairs of features; the last class from row sums."
+    """out (n_classes, n_features, n_classes, n_features) from packed pairs of classes by pairs
+    of features; the last class from row sums."""
     last = n_classes - 1
     for one in range(last):
         for two in range(one + 1):

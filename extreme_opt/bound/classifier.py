@@ -409,7 +409,8 @@ class BoundClassifier(Classifier):
         if known is not None:
             if not np.array_equal(known, self.classes_):
                 raise ValueError(
-                    f'warm_start=True, but y holds other classes than the {len(known)} of the last fit; '
+                    f'warm_start=True, but y holds other classes than the {len(known)} of the last '
+                    'fit; '
                     'set warm_start=False'
                 )
             params = self.run_.state.params  # type: ignore[attr-defined]
@@ -417,7 +418,8 @@ class BoundClassifier(Classifier):
         if self.solver in ('sbm', 'incremental') and problem.n_params > 2 * MOST_DENSE:
             raise ValueError(
                 f'solver={self.solver!r} keeps a square matrix of at most {2 * MOST_DENSE} rows, '
-                f'but {len(self.classes_)} classes have {problem.n_params} weights; use solver="auto"'
+                f'but {len(self.classes_)} classes have {problem.n_params} weights; use '
+                'solver="auto"'
             )
         run = run_estimator(
             self, problem, self._make_solver(), params, n_bytes=_forecast(problem, self.solver)

@@ -143,7 +143,8 @@ def _checked_rows(features, dtype):
     )
     if table.ndim != 2:
         raise ValueError(
-            f'features has shape {table.shape}, but (n_samples, n_features) is needed; reshape it with [:, None]'
+            f'features has shape {table.shape}, but (n_samples, n_features) is needed; reshape it '
+            'with [:, None]'
         )
     if 0 in table.shape:
         raise ValueError(
@@ -168,7 +169,8 @@ def _checked_labels(labels, counts):
     given, advice = np.asarray(labels), 'relabel with np.unique(labels, return_inverse=True)'
     if given.shape != counts.shape:
         raise ValueError(
-            f'labels has shape {given.shape}, but there are {len(counts)} samples; give one label per sample'
+            f'labels has shape {given.shape}, but there are {len(counts)} samples; give one label '
+            'per sample'
         )
     if given.dtype.kind not in 'iufb':
         raise ValueError(f'labels[0] is {given[0]!r}, but integers from 0 are needed; {advice}')
@@ -177,7 +179,8 @@ def _checked_labels(labels, counts):
     bad = np.flatnonzero((whole != given) | (whole < 0) | (whole >= counts))
     if len(bad):
         raise ValueError(
-            f'labels[{bad[0]}] is {given[bad[0]]}, but its sample allows 0..{counts[bad[0]] - 1}; {advice}'
+            f'labels[{bad[0]}] is {given[bad[0]]}, but its sample allows 0..{counts[bad[0]] - 1}; '
+            f'{advice}'
         )
     return whole
 
@@ -189,12 +192,14 @@ def _checked_weights(weights, n_samples):
     given = np.asarray(weights, dtype=np.float64)
     if given.shape != (n_samples,):
         raise ValueError(
-            f'sample_weight has shape {given.shape}, but there are {n_samples} samples; give one weight per sample'
+            f'sample_weight has shape {given.shape}, but there are {n_samples} samples; give one '
+            'weight per sample'
         )
     bad = np.flatnonzero(~((given >= 0) & (given < np.inf)))
     if len(bad):
         raise ValueError(
-            f'sample_weight[{bad[0]}] is {given[bad[0]]}, but a finite number >= 0 is needed; 0 leaves the sample out'
+            f'sample_weight[{bad[0]}] is {given[bad[0]]}, but a finite number >= 0 is needed; 0 '
+            'leaves the sample out'
         )
     if not given.any():
         raise ValueError(
@@ -218,12 +223,14 @@ def _log_prior(prior, shape, table):
         given = np.tile(given, len(table.counts))
     if given.shape not in (shape, shape[-1:]):
         raise ValueError(
-            f'prior has shape {given.shape}, but {shape[-1:]} or {shape} is needed; give one weight per outcome'
+            f'prior has shape {given.shape}, but {shape[-1:]} or {shape} is needed; give one '
+            'weight per outcome'
         )
     bad = np.argwhere(~((given >= 0) & (given < np.inf)))
     if len(bad):
         raise ValueError(
-            f'prior{bad[0].tolist()} is {given[tuple(bad[0])]}, but a finite number >= 0 is needed; 0 rules an outcome out'
+            f'prior{bad[0].tolist()} is {given[tuple(bad[0])]}, but a finite number >= 0 is '
+            'needed; 0 rules an outcome out'
         )
     with np.errstate(divide='ignore'):
         return np.log(given)
@@ -250,7 +257,8 @@ def _outcome_table(given, kind):
     for i, outcomes in enumerate(parts):
         if outcomes.ndim != 2 or outcomes.shape[1] != parts[0].shape[1] or 0 in outcomes.shape:
             raise ValueError(
-                f'feature_map gives shape {outcomes.shape} for sample {i}, but (outcomes, {parts[0].shape[-1]}) is needed, with one outcome at least'
+                f'feature_map gives shape {outcomes.shape} for sample {i}, but (outcomes, '
+                f'{parts[0].shape[-1]}) is needed, with one outcome at least'
             )
         if not np.isfinite(outcomes).all():
             raise ValueError(
@@ -307,7 +315,8 @@ def boehning_inverse(
 
 
 def _wide_inverse(features, weights, ridge):
-    "The same where columns outnumber rows: a matrix of rows by rows is factorized instead (Woodbury)."
+    """The same where columns outnumber rows: a matrix of rows by rows is factorized instead
+    (Woodbury)."""
     gram = features @ ((features * (1 / ridge)).T)
     gram = np.asarray(gram.toarray() if scipy.sparse.issparse(gram) else gram, dtype=np.float64)
     roots = np.sqrt(weights)
@@ -413,7 +422,8 @@ class LogLinear:
         n_columns = table.width if self.feature_map else table.rows.shape[1]
         if not 0 <= self.n_unpenalized <= n_columns:
             raise ValueError(
-                f'n_unpenalized is {self.n_unpenalized}, but 0..{n_columns} is possible; 1 frees the last column'
+                f'n_unpenalized is {self.n_unpenalized}, but 0..{n_columns} is possible; 1 frees '
+                'the last column'
             )
         l2 = np.full(n_columns, float(self.ridge))
         l2[n_columns - self.n_unpenalized :] = 0
@@ -434,7 +444,8 @@ class LogLinear:
         impossible = np.flatnonzero(np.broadcast_to(prior, shape)[table.places(labels)] == -np.inf)
         if len(impossible):
             raise ValueError(
-                f'labels[{impossible[0]}] is {labels[impossible[0]]}, but the prior gives that outcome 0; give it more'
+                f'labels[{impossible[0]}] is {labels[impossible[0]]}, but the prior gives that '
+                'outcome 0; give it more'
             )
 
     n_samples = property(lambda self: len(self.labels), doc='Samples, t.')

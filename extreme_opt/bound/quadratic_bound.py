@@ -109,7 +109,8 @@ def order_kind(order: str) -> int:
 # %% ../../nbs/engine/bound/20_quadratic_bound.ipynb #85f5fd3e
 @njit(cache=True)
 def _bound_rows(features, scores, order, rows, mean):
-    "Lemma 1 outcome by outcome: fills rows (sqrt(beta) times residual) and mean, returns log mass and rows used."
+    """Lemma 1 outcome by outcome: fills rows (sqrt(beta) times residual) and mean, returns log
+    mass and rows used."""
     log_mass, used = -math.inf, 0
     for j in range(len(order)):
         f, a = features[order[j]], scores[order[j]]
@@ -169,11 +170,13 @@ def bound_rows(
     scores = np.ascontiguousarray(scores, dtype=np.float64)
     if features.ndim != 2 or scores.shape != features.shape[:1]:
         raise ValueError(
-            f'scores has shape {scores.shape}, but features has shape {features.shape}; give one score per row of features'
+            f'scores has shape {scores.shape}, but features has shape {features.shape}; give one '
+            'score per row of features'
         )
     if not (scores > -np.inf).any() or not (scores < np.inf).all():
         raise ValueError(
-            'scores must be below inf everywhere and above -inf somewhere; drop outcomes of infinite weight'
+            'scores must be below inf everywhere and above -inf somewhere; drop outcomes of '
+            'infinite weight'
         )
     ids = np.arange(len(scores))
     if isinstance(order, str):
@@ -190,7 +193,8 @@ def _checked_order(order, scores):
     ids = np.asarray(order)
     if ids.shape != scores.shape or not np.array_equal(np.sort(ids), np.arange(len(scores))):
         raise ValueError(
-            f'order holds {ids.size} ids, but each of 0..{len(scores) - 1} is needed once; np.arange({len(scores)}) is one'
+            f'order holds {ids.size} ids, but each of 0..{len(scores) - 1} is needed once; '
+            f'np.arange({len(scores)}) is one'
         )
     return np.ascontiguousarray(ids[scores[ids] > -np.inf], dtype=np.int64)
 

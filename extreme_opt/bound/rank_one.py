@@ -225,7 +225,8 @@ class RankOneMajorizer:
             raise ValueError(f'batch_size={self.batch_size} is not a number from 1 up')
         if self.solve not in ('auto', 'woodbury', 'cholesky', 'sherman-morrison'):
             raise ValueError(
-                f'solve={self.solve!r} is not one of "auto", "woodbury", "cholesky", "sherman-morrison"'
+                f'solve={self.solve!r} is not one of "auto", "woodbury", "cholesky", '
+                '"sherman-morrison"'
             )
 
     def init(self, problem: Any, params: np.ndarray) -> State:

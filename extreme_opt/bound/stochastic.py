@@ -114,7 +114,8 @@ class StochasticMajorizer:
             )
         if not self.learning_rate_decay >= 0:
             raise ValueError(
-                f'learning_rate_decay={self.learning_rate_decay} is not a number from 0 up; 0 keeps the rate as it is'
+                f'learning_rate_decay={self.learning_rate_decay} is not a number from 0 up; 0 '
+                'keeps the rate as it is'
             )
         if not self.batch_size >= 1:
             raise ValueError(f'batch_size={self.batch_size} is not a number from 1 up')
@@ -136,7 +137,8 @@ class StochasticMajorizer:
         """
         if self.curvature == 'average' and len(params) > 2 * MOST_DENSE:
             raise ValueError(
-                f'n_params is {len(params)}, but an averaged curvature is a matrix of at most {2 * MOST_DENSE} rows; use Majorizer(solve="cg")'
+                f'n_params is {len(params)}, but an averaged curvature is a matrix of at most '
+                f'{2 * MOST_DENSE} rows; use Majorizer(solve="cg")'
             )
         return StochasticState(params=params.copy())
 
@@ -200,7 +202,8 @@ class _Average:
         self.n_factored = state.n_factored
 
     def solve(self, bound, scale):
-        "The batch's gradient, solved with the average so far; then its curvature joins the average."
+        """The batch's gradient, solved with the average so far; then its curvature joins the
+        average."""
         fresh = scale * bound.curvature.matrix()
         self.n_averaged += 1
         self.mean = (
@@ -305,7 +308,8 @@ class IncrementalMajorizer:
         """
         if len(params) > 2 * MOST_DENSE:
             raise ValueError(
-                f'n_params is {len(params)}, but the summed curvature is a matrix of at most {2 * MOST_DENSE} rows; use Majorizer(solve="cg")'
+                f'n_params is {len(params)}, but the summed curvature is a matrix of at most '
+                f'{2 * MOST_DENSE} rows; use Majorizer(solve="cg")'
             )
         return IncrementalState(params=params.copy())
 

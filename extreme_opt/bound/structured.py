@@ -104,7 +104,8 @@ def _log_sums(scores, transitions, nodes, edges):
 
 @njit(cache=True)
 def _chain_sums(scores, transitions, starts, log_norms, nodes, edges):
-    "Forward and backward over many chains: log Z of each, tags' probabilities, expected pairs of all."
+    """Forward and backward over many chains: log Z of each, tags' probabilities, expected pairs
+    of all."""
     top = transitions.max()
     wide = top - transitions.min()
     factor = np.exp(transitions - top)
@@ -237,7 +238,8 @@ def loewner_max(one: np.ndarray, two: np.ndarray) -> np.ndarray:
 # %% ../../nbs/engine/bound/70_structured.ipynb #2e1d317e
 @njit(cache=True)
 def _absorb(x, leaf, cell, used, mean, row):
-    "Merge a leaf, with one more count at `cell`, into a mean: one turn of eq. (5); the new row of curvature goes to `row`."
+    """Merge a leaf, with one more count at `cell`, into a mean: one turn of eq. (5); the new row
+    of curvature goes to `row`."""
     low = math.exp(-abs(x))
     join, root = (1.0 if x > 0 else low) / (1.0 + low), math.sqrt(curvature_weight(x))
     for i in range(used):
@@ -249,7 +251,8 @@ def _absorb(x, leaf, cell, used, mean, row):
 
 @njit(cache=True)
 def _chain_bound(scores, transitions, kind, rows, last):
-    "Eq. (C) without the maximum: rows (n_words - 1, K, K - 1, width) of B_t(u), last (K - 1, width); returns log Z and its slope."
+    """Eq. (C) without the maximum: rows (n_words - 1, K, K - 1, width) of B_t(u), last (K - 1,
+    width); returns log Z and its slope."""
     n_words, K = scores.shape
     means, fresh = np.zeros((K, K * K + n_words * K)), np.zeros((K, K * K + n_words * K))
     mass = scores[0].copy()
@@ -390,7 +393,8 @@ class LinearChain:
         n_words = X.shape[0]
         if labels.shape != (n_words,):
             raise ValueError(
-                f'labels has shape {labels.shape}, but features has {n_words} rows; give one label per word'
+                f'labels has shape {labels.shape}, but features has {n_words} rows; give one label '
+                'per word'
             )
         if (
             starts.ndim != 1
@@ -400,13 +404,15 @@ class LinearChain:
             or (np.diff(starts) < 1).any()
         ):
             raise ValueError(
-                f'starts runs from {starts[:1]} to {starts[-1:]}, but must rise from 0 to {n_words}; np.cumsum of the lengths with a 0 in front does'
+                f'starts runs from {starts[:1]} to {starts[-1:]}, but must rise from 0 to '
+                f'{n_words}; np.cumsum of the lengths with a 0 in front does'
             )
         n_classes = int(labels.max()) + 1 if self.n_classes is None else self.n_classes
         bad = np.flatnonzero((labels < 0) | (labels >= n_classes))
         if len(bad):
             raise ValueError(
-                f'labels[{bad[0]}] is {labels[bad[0]]}, but n_classes={n_classes} allows 0..{n_classes - 1}'
+                f'labels[{bad[0]}] is {labels[bad[0]]}, but n_classes={n_classes} allows '
+                f'0..{n_classes - 1}'
             )
         if not 0 <= self.ridge < math.inf:
             raise ValueError(
@@ -609,7 +615,8 @@ class LinearChain:
             return self.take(batch).quadratic_bound(params, None, order)
         if self.n_params > self.most_params:
             raise ValueError(
-                f'quadratic_bound would build a matrix of {self.n_params} rows, but most_params={self.most_params}; LBFGS needs no matrix'
+                f'quadratic_bound would build a matrix of {self.n_params} rows, but '
+                f'most_params={self.most_params}; LBFGS needs no matrix'
             )
         value, slope = self.loss_and_grad(params)
         scores, transitions = self.scores(params), self.unpack(params)[1]

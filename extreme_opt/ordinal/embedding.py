@@ -810,7 +810,8 @@ class OrdinalEmbedding(Estimator):
         lost = known[~np.isfinite(self.embedding_[known]).all(1)]
         if len(lost):
             raise ValueError(
-                f'object {int(lost[0]) if names is None else str(names[lost[0]])!r} has no coordinates, '
+                f'object {int(lost[0]) if names is None else str(names[lost[0]])!r} has no '
+                'coordinates, '
                 'because no comparison of fit had it; drop its rows'
             )
         out = np.full((int(rows.max()) + 1 - n_known, self.embedding_.shape[1]), np.nan)
