@@ -214,7 +214,7 @@ def write_atomically(path: str | Path, meta: dict, arrays: dict) -> None:
 
 def _content_digest(members):
     "Of names, types, shapes and numbers of all arrays, the text among them."
-    digest = hashlib.blake2b(digest_size=16)
+    digest = hashlib.sha256()
     for name in sorted(members):
         array = np.asarray(members[name])
         digest.update(f'{name} {array.dtype.str} {array.shape} '.encode())
