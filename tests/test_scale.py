@@ -848,7 +848,7 @@ def test_a_file_that_is_no_npz_is_named(tmp_path):
     save_part(path, features=np.eye(3))
     for content in (path.read_bytes()[:50], b'buy milk', b''):
         path.write_bytes(content)
-        with pytest.raises(ValueError, match='part.npz is cut short or no .npz of arrays'):
+        with pytest.raises(ValueError, match='part.npz is cut short or no whole .npz of arrays'):
             read_npz(path)
 
 

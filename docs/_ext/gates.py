@@ -58,7 +58,8 @@ def _unpack(tmp: Path, home: Path, keep: str):
     new = tmp / f'{home.name}-new'
     with tarfile.open(tmp / f'{home.name}.tgz') as tar:
         wants = [one for one in tar.getmembers() if re.fullmatch(f'package/({keep})', one.name)]
-        tar.extractall(new, members=wants, filter='data')
+        safe = {'filter': 'data'} if hasattr(tarfile, 'data_filter') else {}  # from 3.11.4 on
+        tar.extractall(new, members=wants, **safe)
     try:
         (new / 'package').replace(home)
     except OSError:

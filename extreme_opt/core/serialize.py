@@ -237,6 +237,7 @@ def _sync_folder(folder):  # makes the rename itself survive a power cut, where 
 
 # %% ../../nbs/engine/core/25_serialize.ipynb #57332295
 _MOST_PACKED = 1100  # times smaller that deflate can make a member, about
+_PIECE = 1 << 24  # bytes read at once
 
 
 def _member(content, info):
@@ -254,8 +255,13 @@ def _member(content, info):
             raise ValueError(f'{info.filename} holds {kind} of shape {shape}')
         if size * kind.itemsize != info.file_size - file.tell():
             raise ValueError(f'{info.filename} is not as long as its header says')
-        raw = bytearray(info.file_size - file.tell())
-        if file.readinto(raw) != len(raw) or file.read(1):
+        raw, at = bytearray(info.file_size - file.tell()), 0
+        while piece := file.read(_PIECE):  # readinto would hold a second copy of the whole
+            if at + len(piece) > len(raw):
+                raise ValueError(f'{info.filename} is longer than it says')
+            raw[at : at + len(piece)] = piece
+            at += len(piece)
+        if at != len(raw):
             raise ValueError(f'{info.filename} is cut short')
     flat = np.frombuffer(raw, kind) if raw else np.empty(size, kind)
     return flat.reshape(shape, order='F' if fortran else 'C')

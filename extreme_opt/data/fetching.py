@@ -212,7 +212,9 @@ def _extract(archive: Path, folder: Path, names: Collection[str] | None, max_byt
             for info in tars:
                 _check_member(info.name, info.isfile() or info.isdir(), archive)
             chosen = selected({info: info.name for info in tars if info.isfile()})
-            pack.extractall(folder, chosen, filter='data')
+            if hasattr(tarfile, 'data_filter'):  # from Python 3.11.4 on
+                pack.extraction_filter = tarfile.data_filter
+            pack.extractall(folder, chosen)
             return [info.name for info in chosen]
     with zipfile.ZipFile(archive) as zipped:
         for item in zipped.infolist():

@@ -23,6 +23,7 @@ from ..core.run import Run
 from ..core.serialize import load_model, save_model
 from ..core.streams import stream
 from ..core.validation import seed_from
+from .all_pairs import _weights
 from .als import ALS, _ids_of
 from .index import ANNIndex, ann_top_k, build_index
 from .interactions import ROLES, as_ids, number_ids, read_interactions
@@ -158,9 +159,9 @@ def auto_ridge(n_observed: float, n_left: int, n_right: int) -> float:
     return 0.1 * max(n_observed, 1.0) / (n_left + n_right)
 
 
-def _whole(weights, n):
+def _whole(weights, n, name):
     "Sum of the weights of a side."
-    return float(n) if weights is None else float(np.sum(np.asarray(weights, np.float64)))
+    return float(n) if weights is None else float(_weights(weights, n, name, np.float64).sum())
 
 
 def _frequency(counts, power):
@@ -874,7 +875,9 @@ class SimilarityModel(Estimator):
                 raise ValueError(f'ridge={ridge!r} is neither a number nor "auto"')
             ridge = more_ridge * auto_ridge(total, *shape)
         if isinstance(unobserved_weight, str) and unobserved_weight == 'auto':
-            whole = _whole(self.row_weights, shape[0]) * _whole(columns, shape[1])
+            whole = _whole(self.row_weights, shape[0], 'row_weights') * _whole(
+                columns, shape[1], 'column_weights'
+            )
             if total > 0 and whole > 0:
                 unobserved_weight = more_weight * total / whole
         inputs = [
