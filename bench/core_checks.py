@@ -5,7 +5,7 @@
 - `check_draw` and `check_ids` of the ids of a step, beside that step: implicit SGD on a million weights, SVRG on comparisons.
 - The digest of a model file, beside writing the file without one.
 
-`quality` is the median share over the rounds.
+`percent_of_work` is the median share over the rounds.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def main() -> list[dict]:
                     method=method,
                     task=task,
                     peer=peer,
-                    quality=f'{share:.2%} of the work' if not peer else '',
+                    **({} if peer else dict(percent_of_work=f'{100 * share:.2f}')),
                     peak_mb=machine.peak_mb(),
                     **timings[method].columns(),
                     versions=machine.versions(),
