@@ -27,6 +27,8 @@ from pathlib import Path
 
 import machine
 import numpy as np
+import scipy.stats
+from ordinal_race import kept
 
 from extreme_opt.core.streams import stream
 
@@ -35,13 +37,6 @@ SIZES = ((20, 400), (100, 4000), (1000, 40_000), (5000, 200_000))  # objects, tr
 KINDS = ('clean', 'perceived', 'reversed')
 SEEDS = {20: 5, 100: 5, 1000: 2, 5000: 1}
 N_TEST, BLUR, REVERSED = 40_000, 0.3, 0.1
-T95 = {
-    2: 12.706,
-    3: 4.303,
-    4: 3.182,
-    5: 2.776,
-}  # Student's t by number of seeds, 95 % on both sides
-
 ERROR = """
 import json, sys, warnings
 import numpy as np
@@ -102,19 +97,6 @@ def answers(n_objects: int, n_terms: int, kind: str, seed: int) -> dict:
     return dict(train=rows[:n_terms], test=rows[n_terms:], n=n_objects)
 
 
-def kept(key: str, make):
-    "What `make` gives, from the folder PARTS where it stands there already."
-    if not os.environ.get('PARTS'):
-        return make()
-    path = Path(os.environ['PARTS']) / f'{key}.json'
-    if path.exists():
-        return json.loads(path.read_text())
-    value = make()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(value))
-    return value
-
-
 def ask(python: str, code: str, jobs: list, size: tuple[int, int], kind: str, seed: int) -> dict:
     "Fit in a process of its own: name -> error, steps, whether a stop rule ended it."
     threads = dict.fromkeys(
@@ -138,7 +120,7 @@ def interval(values) -> tuple[float, float, float]:
     "Mean and 95 % interval; not a number for one seed."
     if len(values) == 1:
         return float(values[0]), np.nan, np.nan
-    half = T95[len(values)] * np.std(values, ddof=1) / np.sqrt(len(values))
+    half = scipy.stats.t.ppf(0.975, len(values) - 1) * scipy.stats.sem(values)
     return tuple(float(np.mean(values) + shift) for shift in (0, -half, half))
 
 
