@@ -27,8 +27,8 @@ from extreme_opt.core import LBFGS, minimize
 from extreme_opt.scale import Sharded, local_client
 from extreme_opt.scale.files import file_parts, save_part
 from extreme_opt.scale.shards import bytes_sent, product_bytes, step_bytes
-from extreme_opt.scale.softmax_blocks import rotation_bytes
-from extreme_opt.softmax import DoubleSum
+from extreme_opt.softmax import DoubleSum, Rotation
+from extreme_opt.softmax.rotation import rotation_bytes
 
 ROUNDS, LIMIT_MB, PART_MB, N_PARTS = 7, 512, 64, 32
 
@@ -50,6 +50,11 @@ def row(method, task, peer, seconds=0.0, threads=1, peak=None, **measured) -> di
 def sparse_rows(n, d, classes, seed=0):
     rng = np.random.default_rng(seed)
     return rng.standard_normal((n, d), np.float32), rng.integers(classes, size=n)
+
+
+def one_pass(whole, params):
+    solver = Rotation()
+    return solver.step(whole, solver.init(whole, params), np.random.default_rng(0))
 
 
 def traffic(client) -> list[dict]:
@@ -82,7 +87,7 @@ def traffic(client) -> list[dict]:
         (
             'pass of rotating blocks',
             double,
-            lambda one, at: one.rotate(at, 1.0),
+            one_pass,
             rotation_bytes(double.n_weights, double.n_samples, 2),
         ),
     ):
