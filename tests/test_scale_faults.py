@@ -106,6 +106,7 @@ def test_a_lost_scheduler_is_one_line_and_the_file_goes_on(tmp_path):
                 if len(looks) == 3:
                     process.kill()
                     process.wait()
+                    dask.config.set({'distributed.comm.timeouts.connect': '3s'})
                 return len(looks)
 
             with pytest.raises(

@@ -190,7 +190,7 @@ class DaskShards:
 
     def place(self) -> None:
         """Give every shard a worker that is there, as many to each as to the others."""
-        if time.monotonic() < self._looked + self.pause:
+        if self.client.status == 'running' and time.monotonic() < self._looked + self.pause:
             return
         workers = self.workers()
         self._looked = time.monotonic()
