@@ -244,6 +244,20 @@ def test_a_step_that_kills_every_worker_ends_in_one_line():
             minimize(Sharded(Deadly(X, y, 5), client, 2), LBFGS(), max_iter=3)
 
 
+def test_workers_that_have_paused_are_told_of(monkeypatch):
+    "A worker whose memory is full takes no task; when all have paused, the run ends in one line."
+    calm, _ = calm_and_troubled()
+    with local_client(1, processes=False) as client:
+        place, clock = Sharded(calm, client, 1).place, []
+        place.pause, place._all_paused = 16.0, lambda: clock.append(1) or True
+        place._looked = -1e9
+        monkeypatch.setattr(time, 'sleep', lambda seconds: None)
+        with pytest.raises(WorkerLost, match='^all workers have paused, and memory is'):
+            place.run(lambda: None)
+        monkeypatch.undo()
+        assert len(clock) == 2
+
+
 def test_what_cannot_be_sent_or_has_no_room_is_one_line():
     "A closed client, a thing that does not pickle, a shard that no worker can hold."
     import threading
@@ -257,7 +271,10 @@ def test_what_cannot_be_sent_or_has_no_room_is_one_line():
 
     samples = list(np.random.default_rng(0).normal(size=(20, 3, 4)))
     odd = LogLinear(samples, np.zeros(20, int), feature_map=locked)
-    with local_client(1, processes=False, memory_limit='20MB') as client:
+    import dask
+
+    full = {'distributed.worker.memory.pause': False, 'distributed.worker.memory.spill': False}
+    with dask.config.set(full), local_client(1, processes=False, memory_limit='20MB') as client:
         with pytest.raises(TypeError, match='^LogLinear cannot be sent to workers') as said:
             Sharded(odd, client, 2)
         assert 'pickle' in str(said.value) and '\n' not in str(said.value)

@@ -11,6 +11,7 @@ import io
 import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -90,7 +91,10 @@ class _Measure(pickle.Pickler):
     "Passes over what has no bytes of its own, such as a function of a notebook."
 
     def reducer_override(self, found):
-        return (int, ()) if callable(found) else NotImplemented
+        local = isinstance(found, FunctionType) and (
+            '<' in found.__qualname__ or found.__module__ == '__main__'
+        )
+        return (int, ()) if local else NotImplemented
 
 
 def array_bytes(found: Any) -> int:

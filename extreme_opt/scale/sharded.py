@@ -164,19 +164,23 @@ class DaskShards:
         """Return the addresses of the workers; wait for one if there is none."""
         address = getattr(self.client.scheduler, 'address', '?')
         rest = 'and continue with the same checkpoint= (or minimize(..., resume=checkpoint))'
-        waited = apart = 0.0
+        waited = apart = paused = 0.0
         while waited < self.patience and apart < self.reconnect:
             try:
                 if self.client.status == 'running':
-                    if found := sorted(self.client.nthreads()):
+                    found = sorted(self.client.nthreads())
+                    if found and not self._all_paused():
                         return found
-                    waited += self.pause
+                    paused += self.pause if found else 0
+                    waited += 0 if found else self.pause
                 elif self.client.status in ('connecting', 'newly-created'):
                     apart += self.pause
                 else:
                     break
             except (OSError, self._timeout):
                 apart += self.pause
+            if paused > 30:
+                raise WorkerLost(self._memory_line('all workers have paused'))
             time.sleep(self.pause)
         if waited >= self.patience:
             raise SchedulerLost(
@@ -300,19 +304,15 @@ class DaskShards:
 
     def gather(self, values: list) -> list:
         """Bring values here, and look after the workers meanwhile."""
-        looks = 0
         while True:
             try:
                 self._wait(values, timeout=self.pause)
                 return self.client.gather(values)
             except (TimeoutError, self._timeout):
-                looks = looks + 1 if self._stuck() else 0
-                if looks * self.pause > 30:
-                    raise WorkerLost(self._memory_line('all workers have paused')) from None
+                self.workers()
 
-    def _stuck(self):
+    def _all_paused(self):
         "Whether every worker has stopped taking tasks, because its memory is full."
-        self.workers()
         workers = self.client.scheduler_info(n_workers=-1)['workers'].values()
         return bool(workers) and all(one['status'] == 'paused' for one in workers)
 
@@ -332,7 +332,7 @@ class DaskShards:
             try:
                 self.place()
                 return attempt()
-            except SchedulerLost:
+            except (SchedulerLost, WorkerLost):
                 raise
             except self._losses as error:
                 if getattr(error, 'filename', None):
