@@ -1,0 +1,208 @@
+"Pages that run in the browser: the kernel by itself, the pages as built, and the button pressed in Chromium."
+
+import http.server
+import json
+import re
+import shutil
+import subprocess
+import sys
+import threading
+
+import pytest
+from built_site import ROOT, own_scripts, report, script, site  # noqa: F401 (fixtures)
+
+CHROMIUM = (
+    shutil.which('chromium') or shutil.which('chromium-browser') or shutil.which('google-chrome')
+)
+MADE = ROOT / 'build/live/site'
+book, live = script('book'), script('live')
+
+
+def kernel(*cells, before=''):
+    "What the kernel sends for cells run in a process of its own."
+    code = (
+        f'import sys; sys.path.insert(0, {str(ROOT / "docs/live")!r})\n'
+        f'import json, guest\n{before}\nguest.start()\n'
+        f'for cell in {list(cells)!r}: guest.handle(json.dumps(dict(source=cell, name="<cell 1>")))\n'
+        'sys.__stdout__.write(json.dumps(guest.sent))'
+    )
+    done = subprocess.run(
+        [sys.executable, '-c', code], capture_output=True, text=True, cwd=ROOT, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_the_kernel_prints_and_shows_the_last_value():
+    sent = kernel('print("one"); 2 + 3', '_ * 2;')
+    assert [one['kind'] for one in sent] == ['stream', 'data', 'done', 'done']
+    assert sent[0]['text'] == 'one\n' and sent[1]['data'] == {'text/plain': '5'}
+
+
+def test_an_error_names_the_line_of_the_cell_and_nothing_of_the_kernel():
+    *_, error, done = kernel('x = 1\n\nx / 0')
+    assert error['kind'] == 'error' and error['name'] == 'ZeroDivisionError'
+    assert 'line 3' in error['text'] and 'x / 0' in error['text'] and 'guest' not in error['text']
+    assert done['ok'] is False
+
+
+def test_figures_leave_as_svg_and_large_ones_as_png():
+    before = 'import os; os.environ["MPLBACKEND"] = "module://guest_figures"'
+    cell = 'import matplotlib.pyplot as plt\nplt.plot(range({}), marker="o")\nplt.show()'
+    small, _, large, _ = kernel(cell.format(3), cell.format(20_000), before=before)
+    assert small['data']['image/svg+xml'].lstrip().startswith('<?xml')
+    assert list(large['data']) == ['image/png']
+
+
+def test_sliders_draw_what_they_are_asked_for():
+    cells = [
+        'import matplotlib.pyplot as plt\nfrom extreme_opt.show import frames, live',
+        'def draw(a=2, b=0.5):\n    "A line."\n    plt.plot([0, a * b])',
+        'frames(draw, a=[1, 2, 3])',
+        'live(draw, a=(1, 4), b=0.5)',
+        'import guest\nguest.handle(\'{"move": 0, "places": [0]}\')',
+    ]
+    shown = [one for one in kernel(*cells) if one['kind'] in ('data', 'moved', 'error')]
+    described = [one['data']['application/x-sliders'] for one in shown[:2]]
+    assert [one['knobs'][0]['labels'] for one in described] == [['1', '2', '3'], list('1234')]
+    assert described[0]['knobs'][0]['start'] == 1
+    assert shown[2]['kind'] == 'moved' and shown[2]['image'] != described[0]['image']
+
+
+def test_pages_with_a_button_list_all_cells():
+    "Every shown cell of a lesson is found on the page by its id; hidden ones are listed too."
+    cells = live.cells_of('learn/softmax/10_double_sum.ipynb')['cells']
+    assert any(one['hidden'] for one in cells) and not all(one['hidden'] for one in cells)
+    assert not any('default_exp' in one['source'] or '#|' in one['source'] for one in cells)
+
+
+def test_a_part_that_grows_is_named():
+    build = load_build()
+    assert build.too_large({'a.gz': 900_000}, {'a.gz': 1.0}) == []
+    [said] = build.too_large({'a.gz': 1_100_000}, {'a.gz': 1.0})
+    assert said.startswith('a.gz has 1.1 MB')
+    assert build.too_large({}, {'a.gz': 1.0})  # a part that is missing is no small part
+
+
+def load_build():
+    import importlib.util
+
+    spec = importlib.util.spec_from_file_location('live_build', ROOT / 'docs/live/build.py')
+    build = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(build)
+    return build
+
+
+# ---------------------------------------------------------------- in the browser
+
+LESSON = 'learn/softmax/double_sum.html'
+in_browser = [
+    pytest.mark.browser,
+    pytest.mark.site,
+    pytest.mark.skipif(not CHROMIUM, reason='Chromium is missing'),
+    pytest.mark.skipif(
+        not (MADE / 'sizes.json').exists(),
+        reason='the engine was not built; it needs the registries: python docs/live/build.py',
+    ),
+]
+
+
+def browser_test(function):
+    for mark in in_browser:
+        function = mark(function)
+    return function
+
+
+@pytest.fixture(scope='session')
+def address(site, tmp_path_factory):
+    "The site with its engine, under a sub-path of a plain server of files."
+    root = tmp_path_factory.mktemp('live')
+    shutil.copytree(site, root / 'sub/path')
+    live.add_to(root / 'sub/path', MADE)
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def __init__(self, *args, **kwargs):
+            super().__init__(*args, directory=root, **kwargs)
+
+        def log_message(self, *args):
+            pass
+
+    with http.server.ThreadingHTTPServer(('127.0.0.1', 0), Quiet) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f'http://127.0.0.1:{server.server_port}/sub/path'
+        server.shutdown()
+
+
+@pytest.fixture(scope='session')
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as play:
+        arguments = '--headless --no-sandbox --disable-gpu --disable-quic'.split()
+        running = play.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        yield running
+        running.close()
+
+
+class Visit:
+    "A page with a button in a profile of its own."
+
+    def __init__(self, browser, address, page=LESSON):
+        self.context = browser.new_context(viewport=dict(width=1280, height=900))
+        self.tab, self.asked, self.wrong = self.context.new_page(), [], []
+        self.tab.on('request', lambda request: self.asked.append(request.url))
+        self.tab.on('pageerror', lambda error: self.wrong.append(str(error)))
+        self.tab.goto(f'{address}/{page}')
+
+    def press(self, name='Run this page'):
+        self.tab.get_by_role('button', name=name, exact=True).click()
+
+    def until(self, *states, seconds=280):
+        where = ', '.join(f'.live-bar[data-state={state}]' for state in states)
+        self.tab.locator(where).wait_for(timeout=seconds * 1000)
+        return self.tab.locator('.live-status').text_content()
+
+    def cell(self, words):
+        return self.tab.locator('div.cell', has_text=words).first
+
+    def rewrite(self, cell, text):
+        code = cell.locator('pre[contenteditable]')
+        code.click()
+        self.tab.keyboard.press('Control+a')
+        self.tab.keyboard.insert_text(text)
+
+
+@pytest.fixture
+def visit(browser, address):
+    made = []
+
+    def go(page=LESSON):
+        made.append(Visit(browser, address, page))
+        return made[-1]
+
+    yield go
+    for one in made:
+        one.context.close()
+        assert not one.wrong, one.wrong
+
+
+@browser_test
+def test_a_lesson_runs_from_top_to_bottom(visit):
+    "The button loads the engine, every cell runs, and text and figures come in place of the stored ones."
+    page = visit()
+    assert not any(
+        '.gz' in url or 'cells.json' in url for url in page.asked
+    )  # not before the press
+    before = page.tab.locator('div.cell > .cell_output').count()
+    page.press()
+    said = page.until('done', 'failed')
+    assert page.tab.locator('.live-bar').get_attribute('data-state') == 'done', said
+    cells = live.cells_of('learn/softmax/10_double_sum.ipynb')['cells']
+    ran = page.tab.evaluate('live.timings')
+    assert [one['id'] for one in ran] == [one['id'] for one in cells]
+    assert all(one['ok'] for one in ran)
+    assert re.match(rf'{len(cells)} cells ran in [\d.]+ s', said)
+    assert page.tab.locator('.live-output img').count() >= 5
+    with_output = page.tab.locator('.live-output:not(:empty)').count()
+    assert with_output >= before > 5
+    assert 'f at the best u' in page.cell('f at the best u').locator('.live-output').text_content()
