@@ -206,3 +206,138 @@ def test_a_lesson_runs_from_top_to_bottom(visit):
     with_output = page.tab.locator('.live-output:not(:empty)').count()
     assert with_output >= before > 5
     assert 'f at the best u' in page.cell('f at the best u').locator('.live-output').text_content()
+
+
+PRIMER = 'learn/primer.html'  # the shortest page
+BAR = re.compile(r'<div class="live-bar".*?</div>', re.S)
+
+
+@pytest.fixture(scope='module')
+def primer(browser, address):
+    "The shortest page, run once for the tests that change its cells."
+    page = Visit(browser, address, PRIMER)
+    page.stored = BAR.sub('', page.tab.locator('article').inner_html())
+    page.press()
+    assert page.until('done', 'failed').endswith('press Run.')
+    yield page
+    page.context.close()
+    assert not page.wrong, page.wrong
+
+
+@browser_test
+def test_a_slider_computes_anew_after_an_edit(primer):
+    "A slider of a page that runs asks Python for its figure, also for values that the stored page lacks."
+    page = primer
+    cell = page.tab.locator('div.cell:has(.live-output .xo-frames)').first
+    box, shown = cell.locator('.xo-frames'), cell.locator('.xo-frames img')
+    knob = box.locator('input').first
+    before = shown.get_attribute('src')
+    knob.focus()
+    page.tab.keyboard.press('End')
+    page.tab.keyboard.press('ArrowLeft')
+    page.tab.keyboard.press('End')
+    page.tab.wait_for_function("document.querySelector('.live-output .xo-frames').dataset.moves")
+    moved = shown.get_attribute('src')
+    assert moved != before
+    source = cell.locator('pre[contenteditable]').text_content()
+    page.rewrite(cell, re.sub(r'frames\((\w+), (\w+)=\[', r'frames(\1, \2=[-3.3, ', source))
+    cell.get_by_role('button', name='Run').click()
+    page.until('done', 'failed')
+    labels = cell.locator('.xo-frames output').first
+    cell.locator('.xo-frames input').first.focus()
+    page.tab.keyboard.press('Home')
+    page.tab.wait_for_function("document.querySelector('.live-output .xo-frames').dataset.moves")
+    assert labels.text_content() == '-3.3'
+    assert cell.locator('.xo-frames img').get_attribute('src') not in (before, moved)
+
+
+@browser_test
+def test_code_of_a_page_reaches_neither_network_nor_files_nor_storage(primer, address):
+    "From Python there is no socket, no folder of the reader, no script; HTML that acts is taken away."
+    page = primer
+    asked = len(page.asked)
+    cell = page.tab.locator('div.cell:has(pre[contenteditable])').last
+    page.rewrite(
+        cell,
+        'import os, urllib.request\n'
+        'from IPython.display import HTML\n'
+        'for reach in (\n'
+        f"    lambda: urllib.request.urlopen('{address}/index.html', timeout=5),\n"
+        "    lambda: __import__('socket').create_connection(('127.0.0.1', 80), 1),\n"
+        "    lambda: __import__('js'),\n"
+        "    lambda: os.system('true'),\n"
+        '):\n'
+        '    try:\n'
+        "        print('REACHED', reach())\n"
+        '    except Exception as error:\n'
+        "        print('refused:', type(error).__name__)\n"
+        "print(sorted(os.listdir('/')))\n"
+        'HTML(\'<b>kept</b><script>live.bad = 1</script><img src="x" onerror="live.bad = 2">'
+        '<a href="javascript:live.bad=3">a</a><iframe src="/"></iframe>\')',
+    )
+    cell.get_by_role('button', name='Run').click()
+    page.until('done', 'failed')
+    said = cell.locator('.live-output').text_content()
+    assert 'REACHED' not in said and said.count('refused:') == 4, said
+    assert "['lib', 'tmp', 'usr', 'work']" in said
+    assert cell.locator('.live-output b').text_content() == 'kept'
+    assert not cell.locator('.live-output :is(script, iframe, [onerror], [href], [src])').count()
+    assert page.tab.evaluate('live.bad') is None
+    assert len(page.asked) == asked
+
+
+@browser_test
+def test_cells_are_edited_stopped_broken_and_brought_back(primer):
+    "An edit changes its figure, a loop ends at Stop, a broken check is seen, Reset brings the stored page back."
+    page = primer
+    number = page.tab.locator('div.cell:has(.live-output > img)').first.get_attribute('id')
+    figure = page.tab.locator(f'[id={number}]')
+    source = figure.locator('pre[contenteditable]').text_content()
+    before = figure.locator('img').get_attribute('src')
+    page.rewrite(figure, source.replace('plt.show()', "plt.title('edited')\nplt.show()"))
+    figure.get_by_role('button', name='Run').click()
+    page.until('done', 'failed')
+    after = figure.locator('.live-output > img').get_attribute('src')
+    assert after != before
+    assert 'edited' in page.tab.evaluate('async src => (await fetch(src)).text()', after)
+
+    page.rewrite(figure, 'while True:\n    pass')
+    figure.get_by_role('button', name='Run').click()
+    page.until('running')
+    page.tab.wait_for_timeout(300)
+    page.press('Stop')
+    assert 'Stopped' in page.until('stopped', seconds=5)
+    assert 'Variables are gone' in page.tab.locator('.live-status').text_content()
+
+    page.rewrite(figure, 'assert 1 + 1 == 3, "a check that was broken"')
+    figure.get_by_role('button', name='Run').click()
+    assert 'error' in page.until('failed')
+    shown = figure.locator('.live-error')
+    assert shown.is_visible() and 'a check that was broken' in shown.text_content()
+
+    page.press('Reset')
+    page.until('off')
+    assert BAR.sub('', page.tab.locator('article').inner_html()) == page.stored
+
+
+@browser_test
+def test_a_page_read_before_runs_without_a_network(visit, browser, address):
+    "After one visit the page, the engine and its files come from this computer; without it, they do not."
+    page = visit(PRIMER)
+    page.press()
+    page.until('done', 'failed')
+    assert page.tab.evaluate('Boolean(navigator.serviceWorker.controller)')
+    page.context.set_offline(True)
+    page.tab.goto('about:blank')
+    page.tab.goto(f'{address}/{PRIMER}')
+    page.press()
+    assert page.until('done', 'failed').endswith('press Run.')
+
+
+def test_the_worker_has_no_way_to_the_network():
+    "What the module may import is files, clocks and one door; the ways of the worker are taken away first."
+    worker = (ROOT / 'docs/live/worker.js').read_text()
+    assert worker.index('quiet();') < worker.index('const failed = turn(')
+    assert 'sock_' not in worker  # nothing of its own for sockets
+    for name in ('fetch', 'XMLHttpRequest', 'WebSocket', 'importScripts', 'indexedDB', 'caches'):
+        assert f"'{name}'" in worker

@@ -39,8 +39,9 @@ DROPPED_FILES = re.compile(
     r'(^|/)tests?/|^numpy/f2py/|^matplotlib/mpl-data\.zip|\.(pyx|pxd)(\.tp)?$|/include/|'
     r'^dateutil/zoneinfo/.*gz|^mpl_toolkits/axisartist/|'
     r'^narwhals/_(arrow|dask|duckdb|ibis|interchange|pandas_like|polars|spark_like|sql)/|'
-    r'^sklearn/datasets/(descr/|data/(?!digits))|^scipy/datasets/|^matplotlib/backends/web_backend'
+    r'^scipy/datasets/|^matplotlib/backends/web_backend'
 )
+LATER = ('pandas', 'tzdata')  # packages in files of their own, loaded by pages that import them
 FONTS = re.compile(r'fonts/ttf/(DejaVuSans|STIX|cm|LastResort|LICENSE).*|matplotlibrc|stylelib/.*')
 
 
@@ -123,13 +124,18 @@ def packed(files: dict[str, bytes]) -> bytes:
     return out.getvalue()
 
 
-def library(wheel: zipfile.ZipFile) -> tuple[bytes, dict[str, bytes]]:
-    "The vendor's library without what no page imports, and the data files of matplotlib."
+def library(wheel: zipfile.ZipFile) -> tuple[bytes, bytes, dict[str, bytes]]:
+    "The vendor's library without what no page imports, pandas, and the data of matplotlib."
     whole = zipfile.ZipFile(io.BytesIO(wheel.read(f'{ARTIFACTS}/python-stdlib.zip')))
     files = {name: whole.read(name) for name in whole.namelist() if wanted(name)}
     data = zipfile.ZipFile(io.BytesIO(whole.read('matplotlib/mpl-data.zip')))
     drawn = {f'mpl-data/{name}': data.read(name) for name in data.namelist() if _is_data(name)}
-    return packed(files), drawn
+    later = {
+        name: whole.read(name)
+        for name in whole.namelist()
+        if name.split('/')[0] in LATER and not DROPPED_FILES.search(name)
+    }
+    return packed(files), packed(later), drawn
 
 
 def _is_data(name: str) -> bool:
@@ -199,7 +205,12 @@ def build(out: Path) -> dict[str, int]:
 
 def _engine(wheel: zipfile.ZipFile, shim: tarfile.TarFile, site: Path, out: Path):
     "The parts that only change with the pins."
-    code, drawn = library(wheel)
+    code, pandas, drawn = library(wheel)
+    manifest = wheel.read(f'{ARTIFACTS}/MANIFEST').decode()
+    versions = dict(re.findall(r'^(?:package )?([\w-]+) (\d\S*)$', manifest, re.M))
+    told = {name: versions[name] for name in ('python', 'numpy', 'scipy', 'matplotlib')}
+    _write(site / 'versions.json', json.dumps(told).encode())
+    _write(site / 'pandas.zip.gz', zipped(pandas))
     _write(
         site / 'python.wasm.gz', zipped(stripped(wheel.read(f'{ARTIFACTS}/python-snapshot.wasm')))
     )
@@ -222,11 +233,12 @@ def zipped(content: bytes) -> bytes:
 
 
 def measure(site: Path) -> dict[str, int]:
-    "Bytes that a first visit loads, by part."
+    "Bytes of each part, and the total that a first visit loads."
     sizes = {path.name: path.stat().st_size for path in sorted(site.glob('*.gz'))}
     scripts = [*site.rglob('*.js'), *HERE.glob('*.js')]
     sizes['scripts'] = sum(path.stat().st_size for path in scripts)
-    return sizes | {'total': sum(sizes.values())}
+    first = sum(size for name, size in sizes.items() if name != 'pandas.zip.gz')
+    return sizes | {'total': first}
 
 
 def too_large(sizes: dict[str, int], limits: dict[str, float] = PARTS['limits']) -> list[str]:

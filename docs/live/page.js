@@ -99,6 +99,8 @@ function sliders({ number, said, knobs, image }) {
 
 // ---- the page
 let page, engine, ran = new Set(), running = false, asked = 0;
+const timings = [];
+const live = window.live = { timings, goOn: false };  // for tests and the table of seconds; goOn: past errors
 const cells = new Map();  // id of a visible cell: what stands for it on the page
 
 const status = make('span', { className: 'live-status', role: 'status' });
@@ -120,7 +122,20 @@ async function open() {
     onProgress: ({ loaded, total }) => say(`Loading Python: ${MB(loaded)} of ${MB(total)} MB, ${((performance.now() - began) / 1000).toFixed(0)} s`, 'loading'),
   });
   for (const one of page.cells) if (!one.hidden) equip(one);
-  navigator.serviceWorker?.register(new URL(settings.offline, location.href)).catch(() => {});
+  await keep(new URL(settings.offline, location.href));
+}
+
+// From here on what is loaded is kept for reading without a network; a browser that cannot do it goes on without.
+async function keep(address) {
+  const workers = navigator.serviceWorker;
+  if (!workers) return;
+  const taken = new Promise(resolve => workers.addEventListener('controllerchange', resolve, { once: true }));
+  try {
+    const registration = await workers.register(address);
+    if (!workers.controller) await Promise.race([taken, new Promise(resolve => setTimeout(resolve, 2000))]);
+    const loaded = performance.getEntriesByType('resource').map(one => one.name);
+    (registration.active ?? workers.controller)?.postMessage([location.href, ...loaded]);
+  } catch { /* private windows refuse it */ }
 }
 
 function equip(one) {  // an editable cell with its own button; a cell that cannot run says so already
@@ -145,18 +160,26 @@ function equip(one) {  // an editable cell with its own button; a cell that cann
 }
 let escaped = false;
 
-const source = one => cells.get(one.id)?.code.textContent ?? one.source;
+// The text of an edited cell: browsers put <br> or <div> where a line ends.
+function textOf(node) {
+  if (node.nodeType === Node.TEXT_NODE) return node.data;
+  if (node.localName === 'br') return '\n';
+  const inside = [...node.childNodes].map(textOf).join('');
+  return node.localName === 'div' ? `\n${inside}` : inside;
+}
+
+const source = one => { const here = cells.get(one.id); return here ? textOf(here.code) : one.source; };
 
 // Run the cells in order up to one of them, or all; a cell that ran is not run again unless it is the one asked for.
 async function runTo(last, all = false) {
   if (running) return;
   running = true;
   const mine = ++asked, began = performance.now();
+  say('Starting', 'loading');
   start.disabled = true; stop.hidden = reset.hidden = false;
   let first = null, failed = null;
   try {
     await open();
-    if (!engine.started) say('Starting Python', 'loading');
     await engine.start();
     const until = last ? page.cells.findIndex(one => one.id === last) : page.cells.length - 1;
     const todo = page.cells.slice(0, until + 1).filter(one => !one.cannot && (all || one.id === last || !ran.has(one.id)));
@@ -164,16 +187,19 @@ async function runTo(last, all = false) {
       say(`Running cell ${k + 1} of ${todo.length}, ${((performance.now() - began) / 1000).toFixed(0)} s`, 'running');
       const here = cells.get(one.id), output = here && new Output(here.cell, one.alt);
       here?.cell.classList.add('live-now');
+      let error = '';
       const done = await engine.run({ source: source(one), name: `<cell ${page.cells.indexOf(one) + 1}>` }, said => {
+        if (said.kind === 'error') error = said.text.trim().split('\n').pop();
         if (output) output.show(said);
-        else if (said.kind === 'error') failed = `a cell that the page does not show: ${said.text.trim().split('\n').pop()}`;
+        else if (said.kind === 'error') failed = `a cell that the page does not show: ${error}`;
         if (output && said.kind !== 'moved') first ??= performance.now() - began;
       });
       here?.cell.classList.remove('live-now');
       if (mine !== asked) return;
       if (here) here.cell.dataset.live = done.ok ? 'ran' : 'failed';
-      timings.push({ id: one.id, ok: done.ok, seconds: done.seconds, heap: done.heap });
-      if (!done.ok) { failed ??= done.stopped ? 'stopped' : `cell ${k + 1} of ${todo.length}`; break; }
+      timings.push({ id: one.id, ok: done.ok, seconds: done.seconds, heap: done.heap, error });
+      if (!done.ok) { failed ??= done.stopped ? 'stopped' : `cell ${k + 1} of ${todo.length}`; }
+      if (done.stopped || (!done.ok && !live.goOn)) break;
       ran.add(one.id);
     }
     bar.dataset.first = first ?? '';
@@ -188,8 +214,6 @@ async function runTo(last, all = false) {
     if (mine === asked) { running = false; start.disabled = false; start.textContent = 'Run all cells'; }
   }
 }
-const timings = [];
-window.live = { timings };  // read by the tests and by the table of seconds
 
 start.onclick = () => { if (ran.size) { ran.clear(); engine.stop(); } runTo(null, true); };
 stop.onclick = () => { ran.clear(); engine?.interrupt(); };

@@ -25,3 +25,12 @@ self.addEventListener('fetch', event => {
     }
   })());
 });
+
+// What a page had loaded before this worker was there.
+self.addEventListener('message', event => event.waitUntil((async () => {
+  const kept = await caches.open(KEEP);
+  for (const address of event.data) {
+    const own = new URL(address).origin === location.origin;
+    if (own && !await kept.match(address)) await kept.add(address).catch(() => {});
+  }
+})()));
