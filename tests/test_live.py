@@ -287,6 +287,35 @@ def test_code_of_a_page_reaches_neither_network_nor_files_nor_storage(primer, ad
 
 
 @browser_test
+def test_an_exercise_is_checked_by_the_cells_of_its_page(primer):
+    "Under the exercises an empty cell; Check tells which of the page's checks fails with what it defines."
+    cell = primer.tab.locator('.live-try')
+    kept = 'keep = softmax\n'
+    primer.rewrite(cell, kept + 'softmax = lambda scores: np.zeros(len(scores))')
+    cell.get_by_role('button', name='Check').click()
+    cell.locator('.live-checks').wait_for(timeout=60_000)
+    said = cell.locator('.live-checks').text_content()
+    assert 'fails: AssertionError' in said
+    primer.rewrite(cell, 'softmax = keep')
+    cell.get_by_role('button', name='Check').click()
+    cell.locator('.live-checks[data-state=passed]').wait_for(timeout=60_000)
+    assert re.match(r'All \d+ check cells', cell.locator('.live-checks').text_content())
+
+
+def test_a_cell_that_cannot_run_is_marked_on_its_page(tmp_path):
+    "The table names page, cell and reason; the page shows the reason and the button leaves the cell out."
+    table = tmp_path / 'live_pages.csv'
+    table.write_text('method,task,cell\nlearn/a,runs,\nlearn/a,needs threads,1a2b\n')
+    assert live.cannot_run(table) == {('learn/a', '1a2b'): 'needs threads'}
+    assert live.cannot_run(tmp_path / 'none.csv') == {}
+    page = '<head></head><p class="pace">1</p><div class="cell docutils container" id="cell-1a2b">'
+    cells = dict(cells=[dict(id='1a2b', cannot='needs threads')])
+    text = live.with_button(page, 'learn/a', cells)
+    assert 'Not in the browser: needs threads.</p><div class="cell' in text
+    assert live.with_button(text, 'learn/a', cells) == text
+
+
+@browser_test
 def test_cells_are_edited_stopped_broken_and_brought_back(primer):
     "An edit changes its figure, a loop ends at Stop, a broken check is seen, Reset brings the stored page back."
     page = primer

@@ -6,6 +6,7 @@ Gives each lesson and guide a button, writes its cells beside it as JSON, and co
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import html
 import json
@@ -13,7 +14,7 @@ import re
 import shutil
 from pathlib import Path
 
-from book import NBS, ROOT, Broken, notebooks, options, page_name
+from book import NBS, ROOT, Broken, checks_of, notebooks, options, page_name
 
 LIVE = ROOT / 'docs/live'
 SHELVES = ('learn', 'use')  # what readers run; notes on the engine and evidence stay as they are
@@ -25,15 +26,35 @@ def runs(path) -> bool:
     return Path(path).parts[0] in SHELVES
 
 
+def cannot_run(table: Path = ROOT / 'docs/results/live_pages.csv') -> dict[tuple[str, str], str]:
+    "Cells that cannot run in the browser, (page, cell): reason, as `bench/live_pages.py` found them."
+    if not table.exists():
+        return {}
+    with table.open(encoding='utf-8') as file:
+        return {
+            (row['method'], row['cell']): row['task'] for row in csv.DictReader(file) if row['cell']
+        }
+
+
 def source_of(text: str) -> str:
     "A cell without its directives, as the page shows it."
     lines = [line for line in text.split('\n') if not re.match(r'#\s*\|', line)]
     return '\n'.join(lines).strip('\n')
 
 
+TESTED = re.compile(r'\bassert\b|assert_\w+\(|\bcheck_\w+\(|expect_fail\(')
+
+
+def checks(text: str) -> list[str]:
+    "What a cell that only checks is called; none for a cell that defines, because it would undo an exercise."
+    if not TESTED.search(text) or re.search(r'^(def|class) ', text, re.M):
+        return []
+    return checks_of(text) or [source_of(text).split('\n')[0][:60]]
+
+
 def cells_of(path) -> dict:
     "What the button of a page runs: every code cell in order, hidden ones included."
-    nb = json.loads((NBS / path).read_text(encoding='utf-8'))
+    nb, cannot = json.loads((NBS / path).read_text(encoding='utf-8')), cannot_run()
     cells = []
     for cell in nb['cells']:
         text = ''.join(cell['source'])
@@ -46,6 +67,10 @@ def cells_of(path) -> dict:
         one = dict(id=cell['id'], source=source_of(text), hidden=hidden)
         if alt := said.get('fig-alt'):
             one['alt'] = alt
+        if labels := checks(text):
+            one['checks'] = labels
+        if reason := cannot.get((page_name(path).with_suffix('').as_posix(), cell['id'])):
+            one['cannot'] = reason
         cells.append(one)
     imports = {
         name
@@ -64,8 +89,8 @@ def pages() -> dict[str, Path]:
     return {page_name(path).with_suffix('').as_posix(): path for path in notebooks() if runs(path)}
 
 
-def with_button(text: str, page: str, engine: str) -> str:
-    "HTML of a page with its button, and with the script behind it; once."
+def with_button(text: str, page: str, cells: dict, engine: str = 'engine.js') -> str:
+    "HTML of a page with its button, notes on cells that cannot run, and the script; once."
     if 'class="live-bar"' in text:
         return text
     up = '../' * page.count('/')
@@ -73,6 +98,11 @@ def with_button(text: str, page: str, engine: str) -> str:
     bar = (
         f'<div class="live-bar" data-live="{html.escape(json.dumps(said))}" data-state="off"></div>'
     )
+    for one in cells['cells']:
+        if reason := one.get('cannot'):
+            note = f'<p class="live-cannot">Not in the browser: {html.escape(reason)}.</p>'
+            box = rf'(<div class="cell[^>]*id="cell-{one["id"]}">)'
+            text = re.sub(box, lambda m, note=note: note + m[0], text, count=1)
     text, count = re.subn(
         r'<p class="pace">.*?</p>', lambda m: m[0] + bar, text, count=1, flags=re.S
     )
@@ -96,11 +126,10 @@ def add_to(out: Path, made: Path, engine: str = 'engine.js'):
     worker = (LIVE / 'sw.js').read_text(encoding='utf-8').replace('VERSION', version)
     (out / 'sw.js').write_text(worker, encoding='utf-8')
     for page, path in pages().items():
-        (out / f'{page}.cells.json').write_text(json.dumps(cells_of(path)), encoding='utf-8')
-        file = out / f'{page}.html'
-        file.write_text(
-            with_button(file.read_text(encoding='utf-8'), page, engine), encoding='utf-8'
-        )
+        cells, file = cells_of(path), out / f'{page}.html'
+        (out / f'{page}.cells.json').write_text(json.dumps(cells), encoding='utf-8')
+        text = file.read_text(encoding='utf-8')
+        file.write_text(with_button(text, page, cells, engine), encoding='utf-8')
 
 
 # ---------------------------------------------------------------- Sphinx

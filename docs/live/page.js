@@ -122,6 +122,7 @@ async function open() {
     onProgress: ({ loaded, total }) => say(`Loading Python: ${MB(loaded)} of ${MB(total)} MB, ${((performance.now() - began) / 1000).toFixed(0)} s`, 'loading'),
   });
   for (const one of page.cells) if (!one.hidden) equip(one);
+  tryHere();
   await keep(new URL(settings.offline, location.href));
 }
 
@@ -160,6 +161,39 @@ function equip(one) {  // an editable cell with its own button; a cell that cann
 }
 let escaped = false;
 
+// An empty cell under the exercises. Check runs the page's own check cells on what the reader has defined by then.
+function tryHere() {
+  const section = document.getElementById('exercises'), checks = page.cells.filter(one => one.checks && !one.cannot);
+  if (!section || !checks.length) return;
+  const code = make('pre', {}), input = make('div', { className: 'cell_input docutils container' }, make('div', { className: 'highlight' }, code));
+  const cell = make('div', { className: 'cell docutils container live-try', id: 'cell-exercises' }, input);
+  const said = make('p', { className: 'live-checks', role: 'status' });
+  section.append(cell);
+  const one = { id: 'exercises', source: '' };
+  page.cells.push(one);
+  equip(one);
+  cells.get('exercises').added = cell;
+  code.setAttribute('aria-label', 'Empty cell for the exercises');
+  const check = make('button', { className: 'live-run live-check', type: 'button', title: 'Run this cell, then the checks of this page on what it defines' }, 'Check');
+  check.onclick = async () => {
+    said.remove();
+    await runTo('exercises');
+    if (bar.dataset.state !== 'done') return;
+    const wrong = [];
+    for (const one of checks) {
+      let error = '';
+      const done = await engine.run({ source: source(one), name: `<check ${one.checks.join(', ')}>` }, out => {
+        if (out.kind === 'error') error = out.text.trim().split('\n').pop();
+      });
+      if (!done.ok) wrong.push(`${one.checks.join(', ')} fails: ${error}`);
+    }
+    said.textContent = wrong.length ? wrong.join('\n') : `All ${checks.length} check cells of this page pass with what you defined.`;
+    said.dataset.state = wrong.length ? 'failed' : 'passed';
+    cell.append(said);
+  };
+  input.append(check);
+}
+
 // The text of an edited cell: browsers put <br> or <div> where a line ends.
 function textOf(node) {
   if (node.nodeType === Node.TEXT_NODE) return node.data;
@@ -182,7 +216,7 @@ async function runTo(last, all = false) {
     await open();
     await engine.start();
     const until = last ? page.cells.findIndex(one => one.id === last) : page.cells.length - 1;
-    const todo = page.cells.slice(0, until + 1).filter(one => !one.cannot && (all || one.id === last || !ran.has(one.id)));
+    const todo = page.cells.slice(0, until + 1).filter(one => !one.cannot && (one.id === last || (one.id !== 'exercises' && (all || !ran.has(one.id)))));
     for (const [k, one] of todo.entries()) {
       say(`Running cell ${k + 1} of ${todo.length}, ${((performance.now() - began) / 1000).toFixed(0)} s`, 'running');
       const here = cells.get(one.id), output = here && new Output(here.cell, one.alt);
@@ -219,7 +253,7 @@ start.onclick = () => { if (ran.size) { ran.clear(); engine.stop(); } runTo(null
 stop.onclick = () => { ran.clear(); engine?.interrupt(); };
 reset.onclick = () => {
   asked++; running = false; ran.clear(); engine?.stop();
-  for (const { cell, stored } of cells.values()) { cell.replaceChildren(...stored); delete cell.dataset.live; cell.classList.remove('live-now'); }
+  for (const { cell, stored, added } of cells.values()) { if (added) added.remove(); else cell.replaceChildren(...stored); delete cell.dataset.live; cell.classList.remove('live-now'); }
   cells.clear(); page = engine = null;
   start.disabled = false; start.textContent = 'Run this page'; stop.hidden = reset.hidden = true;
   say('', 'off');
