@@ -24,7 +24,7 @@ import machine
 
 LONG = True
 ROOT = Path(__file__).resolve().parent.parent
-LIMIT = 60.0  # CPU seconds that a cell may take
+LIMIT = float(os.environ.get('EXTREME_OPT_CELL_SECONDS', '30'))  # CPU seconds that a cell may take
 ARGUMENTS = '--headless --no-sandbox --disable-gpu --disable-quic'
 POLL = 0.25
 

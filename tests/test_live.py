@@ -96,6 +96,8 @@ def load_build():
 # ---------------------------------------------------------------- in the browser
 
 LESSON = 'learn/softmax/double_sum.html'
+PRIMER = 'learn/primer.html'  # the shortest page
+BAR = re.compile(r'<div class="live-bar".*?</div>', re.S)
 in_browser = [
     pytest.mark.browser,
     pytest.mark.site,
@@ -114,11 +116,17 @@ def browser_test(function):
 
 
 @pytest.fixture(scope='session')
-def address(site, tmp_path_factory):
+def site_with_engine(site, tmp_path_factory):
+    folder = tmp_path_factory.mktemp('live') / 'sub/path'
+    shutil.copytree(site, folder)
+    live.add_to(folder, MADE)
+    return folder
+
+
+@pytest.fixture(scope='session')
+def address(site_with_engine):
     "The site with its engine, under a sub-path of a plain server of files."
-    root = tmp_path_factory.mktemp('live')
-    shutil.copytree(site, root / 'sub/path')
-    live.add_to(root / 'sub/path', MADE)
+    root = site_with_engine.parent.parent
 
     class Quiet(http.server.SimpleHTTPRequestHandler):
         def __init__(self, *args, **kwargs):
@@ -208,8 +216,26 @@ def test_a_lesson_runs_from_top_to_bottom(visit):
     assert 'f at the best u' in page.cell('f at the best u').locator('.live-output').text_content()
 
 
-PRIMER = 'learn/primer.html'  # the shortest page
-BAR = re.compile(r'<div class="live-bar".*?</div>', re.S)
+@browser_test
+def test_another_engine_takes_its_place_in_one_file(browser, address, site_with_engine):
+    "The page needs start, run, interrupt and stop of an engine, and nothing else."
+    static = site_with_engine / '_static/live'
+    (static / 'echo.js').write_text(
+        'export class Engine {\n'
+        '  start() { this.started = true; }\n'
+        '  async run(cell, say) { say({kind: "data", data: {"text/plain": `echo ${cell.source}`}});\n'
+        '    return {ok: true, seconds: 0, heap: 0}; }\n'
+        '  interrupt() {}\n  stop() { this.started = null; }\n}\n'
+    )
+    text = (site_with_engine / PRIMER).read_text()
+    (site_with_engine / 'learn/echo.html').write_text(text.replace('engine.js', 'echo.js'))
+    page = Visit(browser, address, 'learn/echo.html')
+    page.press()
+    assert page.until('done', 'failed').endswith('press Run.')
+    assert 'echo def softmax' in page.cell('def softmax').locator('.live-output').text_content()
+    assert not any('.gz' in url for url in page.asked)
+    page.context.close()
+    assert not page.wrong
 
 
 @pytest.fixture(scope='module')
