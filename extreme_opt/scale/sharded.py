@@ -233,7 +233,7 @@ class DaskShards:
 
     def _check_shard(self, shard, limit):
         "Refuse a shard that cannot be sent, or that no worker has room for."
-        import cloudpickle
+        from distributed.protocol.pickle import cloudpickle
 
         try:
             cloudpickle.dumps(shard, protocol=5, buffer_callback=lambda buffer: None)
