@@ -21,13 +21,19 @@ import sqlite3
 import sys
 import time
 import tomllib
-import zlib
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+from grader.intake import VARIANT, variant_of  # noqa: E402
+
 SETS = sorted(folder.name for folder in (HERE / 'source').glob('ps*') if folder.is_dir())
-PROGRAMS = ('nbgrader_config.py', 'Dockerfile', 'grade.sh')
-VARIANT = re.compile(r'^VARIANT = (\d+)', re.M)
+PROGRAMS = (
+    'nbgrader_config.py',
+    'Dockerfile',
+    'grade.py',
+    *sorted(f'grader/{path.name}' for path in (HERE / 'grader').glob('*.py')),
+)
 SETTINGS = """\
 # Settings of this class. `make course` writes this file once and never changes it.
 seed = {seed}
@@ -45,11 +51,6 @@ days = 5                     # after these nothing is earned
 seconds = 300                # a cell, and each question's tests
 memory_gb = 4
 """
-
-
-def variant_of(student, name, seed=0):
-    "The number of a student in a problem set: always the same, and another one in another year."
-    return 1 + zlib.crc32(f'{student}/{name}/{seed}'.encode()) % 9999
 
 
 def roster_of(path):
@@ -211,10 +212,10 @@ def settings_of(room):
     return tomllib.loads((room / 'class.toml').read_text(encoding='utf-8'))
 
 
-def replace(path, new):
+def replace(room, path, new):
     "Put a file of ours in its place; where it was changed by hand, the changed one is kept in backups/."
-    if path.exists() and path.read_bytes() != new.read_bytes() and path.suffix in ('.py', '.sh'):
-        kept = path.parent / 'backups' / time.strftime(f'{path.stem}-%Y%m%d-%H%M%S{path.suffix}')
+    if path.exists() and path.read_bytes() != new.read_bytes():
+        kept = room / 'backups' / time.strftime(f'{path.stem}-%Y%m%d-%H%M%S{path.suffix}')
         kept.parent.mkdir(exist_ok=True)
         shutil.copy(path, kept)
     shutil.copy(new, path)
@@ -223,8 +224,9 @@ def replace(path, new):
 def furnish(room, seed):
     "The programs and settings of a class folder."
     room.mkdir(parents=True, exist_ok=True)
+    (room / 'grader').mkdir(exist_ok=True)
     for file in PROGRAMS:
-        replace(room / file, HERE / file)
+        replace(room, room / file, HERE / file)
     if not (room / 'class.toml').exists():
         (room / 'class.toml').write_text(SETTINGS.format(seed=seed), encoding='utf-8')
 
