@@ -40,7 +40,7 @@ def settings():
     path = ROOM / 'class.toml'
     found = tomllib.loads(path.read_text(encoding='utf-8')) if path.exists() else {}
     late = dict(grace_minutes=10, share_per_day=0.1, days=5) | found.get('late', {})
-    limits = dict(seconds=300, memory_gb=4) | found.get('limits', {})
+    limits = dict(seconds=120, memory_gb=4) | found.get('limits', {})
     return dict(
         seed=found.get('seed', 0),
         late=late,
@@ -118,7 +118,7 @@ def run(items, name, kind, limits, *, given=None, changes=(), keep_cache=None, w
             env={**os.environ, **{key: sandbox.ENV[key] for key in sandbox.ENV if 'THREADS' in key}},
         )
         try:
-            said, _ = process.communicate(timeout=limits['seconds'] * (tests + 6) + 120)
+            said, _ = process.communicate(timeout=4 * limits['seconds'] * (tests + 6) + 300)
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()

@@ -48,7 +48,7 @@ days = 5                     # after these nothing is earned
 [extensions]                 # for example: "ada/ps1_softmax" = 2030-10-21T23:59:00+02:00
 
 [limits]                     # of one submission
-seconds = 300                # a cell, and each question's tests
+seconds = 120                # of the processor, a cell or a call; three times as many by the clock
 memory_gb = 4
 """
 

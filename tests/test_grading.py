@@ -1,6 +1,7 @@
 """A class is made, graded and given its feedback, and nothing that people put into it is lost."""
 
 import contextlib
+import csv
 import json
 import shutil
 import sqlite3
@@ -13,6 +14,8 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / 'assignments'))
 import make  # noqa: E402
+import small_set  # noqa: E402
+from grader import sandbox  # noqa: E402
 
 
 def tell(*command, where=ROOT, **others):
@@ -160,3 +163,164 @@ def test_clean_spares_a_class_of_before(tmp_path, work):
     else:
         assert done.returncode and work in done.stderr and 'move them away' in done.stderr
         assert everything(root) == before
+
+
+# ---------------------------------------------------------------- the grader
+
+
+NAME = 'ps0_small'
+SANDBOX = sandbox.probe('bubblewrap')
+HOW = [] if SANDBOX is None else ['--trust']
+
+
+@pytest.fixture(scope='module')
+def small(tmp_path_factory):
+    "The repository's programs with one small problem set, and a course made of it."
+    home = tmp_path_factory.mktemp('small') / 'repository'
+    home.mkdir()
+    shutil.copytree(
+        ROOT / 'assignments',
+        home / 'assignments',
+        ignore=shutil.ignore_patterns('source', '__pycache__'),
+    )
+    (home / 'docs').mkdir()
+    shutil.copy(ROOT / 'docs/teaching.md', home / 'docs')
+    (home / 'assignments/minutes.toml').write_text(
+        f'[{NAME}]\nq1a = 30\nq1b = 40\nq2 = 40\nq3 = 40\n'
+    )
+    folder = home / 'assignments/source' / NAME
+    folder.mkdir(parents=True)
+    (folder / f'{NAME}.ipynb').write_text(json.dumps(small_set.source()))
+    make_small(home, home.parent / 'course')
+    return home
+
+
+def make_small(home, out):
+    done = tell(sys.executable, home / 'assignments/make.py', f'out={out}')
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture()
+def room_of_small(small, tmp_path):
+    "A class of one's own, with short limits."
+    room = Path(shutil.copytree(small.parent / 'course', tmp_path / 'course')) / 'class'
+    rules = (room / 'class.toml').read_text().replace('seconds = 120', 'seconds = 6')
+    (room / 'class.toml').write_text(rules.replace('memory_gb = 4', 'memory_gb = 2'))
+    return room
+
+
+def release_of(room):
+    return json.loads((room / f'release/{NAME}/{NAME}.ipynb').read_text())
+
+
+def hand_in(room, student, book, file=f'{NAME}.ipynb', when=None):
+    folder = room / 'submitted' / student / NAME
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / file).write_text(book if isinstance(book, str) else json.dumps(book))
+    if when:
+        (folder / 'timestamp.txt').write_text(when)
+
+
+def grade(room, *others, name=NAME):
+    done = tell(sys.executable, 'grade.py', name, *HOW, *others, where=room)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def grades_of(room):
+    with open(room / 'grades.csv', newline='') as file:
+        return {row['student']: row for row in csv.DictReader(file)}
+
+
+def mark(room, scores):
+    "Type marks into the table of written answers, as a teacher does in a spreadsheet."
+    path = room / f'written/{NAME}.csv'
+    with open(path, newline='') as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        if row['student'] in scores:
+            row['score'], row['comment'] = scores[row['student']], 'see the lecture'
+    with open(path, 'w', newline='') as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def line_of(said, student):
+    "What the table says of a student."
+    rows = [line for line in said.splitlines() if line.startswith(f'| {student} |')]
+    return rows[0] if rows else ''
+
+
+SECRETS = ('HIDDEN', 'seven rows\'', 'make_rows(7', 'seed=8', 'BEGIN SOLUTION', 'MARK SCHEME')
+
+
+def test_a_small_class_from_release_to_feedback(room_of_small):
+    "Five students: marks, tables, written answers, feedback, a resubmission, lateness; and again, with nothing lost."
+    room = room_of_small
+    release, right = release_of(room), small_set.RIGHT
+    rules = (room / 'class.toml').read_text()
+    (room / 'class.toml').write_text(
+        rules.replace('[due] ', f'[due]\n{NAME} = 2030-10-14T12:00:00+02:00\n#')
+    )
+    hand_in(room, 'ada', small_set.solved(release, right), when='2030-10-14 10:05:00 UTC')
+    hand_in(room, 'bob', release, when='2030-10-14 09:00:00 UTC')
+    half = small_set.solved(release, small_set.HALF)
+    hand_in(room, 'cleo', half, 'my copy.ipynb', when='2030-10-15 11:00:00 UTC')
+    hand_in(room, 'dan', '{', when='2030-10-14 09:00:00 UTC')
+    dies = dict(right, lift='import os; os._exit(3)')
+    hand_in(room, 'eve', small_set.solved(release, dies))
+    said = grade(room)
+    marks = grades_of(room)
+    assert {one: marks[one]['tests'] for one in ('ada', 'bob', 'cleo', 'eve')} == dict(
+        ada='15', bob='0', cleo='11', eve='9'
+    )
+    assert marks['dan']['state'] == 'not graded' and 'no notebook' in line_of(said, 'dan')
+    assert 'is called my copy.ipynb' in line_of(said, 'cleo') and '2 day(s) late' in said
+    assert 'died' in line_of(said, 'eve') and not line_of(said, 'ada')
+    # feedback waits for the marks of written answers; an empty answer needs none
+    pages = sorted(path.parent.parent.name for path in room.glob(f'feedback/*/*/{NAME}.html'))
+    assert pages == ['bob'] and marks['ada']['state'] == 'waits for marks'
+    mark(room, dict(ada='4.5', cleo='2', eve='6'))
+    said = grade(room)
+    assert 'a score from 0 to 5' in line_of(said, 'eve')
+    mark(room, dict(ada='4.5', cleo='2', eve='1'))
+    grade(room)
+    marks = grades_of(room)
+    assert marks['ada']['points'] == '19.5' and float(marks['cleo']['points']) == 0.8 * 13
+    page = (room / f'feedback/cleo/{NAME}/{NAME}.html').read_text()
+    assert 'sums of squares' in page and 'see the lecture' in page and '2 day(s) late' in page
+    for path in [*room.glob('feedback/*/*/*.html'), *room.glob('autograded/*/*/*.ipynb')]:
+        assert not [word for word in SECRETS if word in path.read_text()], path
+    # everything again changes nothing
+    kept = {at: text for at, text in everything(room).items() if not at.startswith('backups')}
+    grade(room)
+    after = everything(room)
+    changed = {at for at in kept if after.get(at) != kept[at]}
+    assert changed <= {'grading.log', 'gradebook.db'}
+    # bob hands in again, and dan in a form that can be read; ada keeps her mark by hand
+    hand_in(room, 'bob', small_set.solved(release, right))
+    hand_in(room, 'dan', small_set.solved(release, right))
+    better = dict(small_set.HALF, squares=right['squares'])
+    hand_in(room, 'cleo', small_set.solved(release, better), 'my copy.ipynb')
+    said = grade(room, '--force', 'ada')
+    marks = grades_of(room)
+    assert [marks[one]['tests'] for one in ('ada', 'bob', 'cleo', 'dan')] == ['15'] * 4
+    assert marks['ada']['written'] == '4.5' and marks['cleo']['state'] == 'graded'
+    assert marks['bob']['state'] == 'waits for marks'
+    assert (room / f'feedback/bob/{NAME}/{NAME}.html').exists()
+    assert len(list((room / f'history/{NAME}/bob').glob('*.ipynb'))) == 2
+
+
+def test_without_a_sandbox_nothing_is_graded(room_of_small, tmp_path):
+    "One says what to install; with --trust it goes on."
+    hand_in(room_of_small, 'ada', release_of(room_of_small))
+    done = subprocess.run(
+        [sys.executable, 'grade.py', NAME],
+        cwd=room_of_small,
+        capture_output=True,
+        text=True,
+        env={'PATH': str(tmp_path), 'HOME': str(tmp_path)},
+    )
+    assert done.returncode and 'apt-get install bubblewrap' in done.stderr
+    assert '--trust' in done.stderr and not (room_of_small / 'grades.csv').exists()

@@ -155,7 +155,7 @@ def line_up(cells, release, source, number, notes):
                 source=VARIANT.sub(f'VARIANT = {number}', source[at][3]),
             )
         )
-        if what == 'given' and kind == 'markdown':
+        if what == "given" and kind == "markdown":
             items[-1]['text'] = text
         items += [dict(kind='extra', cell=k, text=t) for k, t in extras.get(at, [])]
     if changed:
