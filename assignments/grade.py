@@ -297,9 +297,9 @@ def ask_again(student, name, questions):
         book.db.commit()
 
 
-def sheet(name):
-    "The table of written answers: (student, question) -> row."
-    path = ROOM / 'written' / f'{name}.csv'
+def sheet(name, last=False):
+    "The table of written answers, or as it was when this program last wrote it: (student, question) -> row."
+    path = ROOM / 'written' / (f'.{name}.last.csv' if last else f'{name}.csv')
     if not path.exists():
         return {}
     with open(path, encoding='utf-8-sig', newline='') as file:
@@ -310,12 +310,13 @@ def read_marks(name, state):
     "Take the marks of written answers out of written/SET.csv: the lines that could not be read."
     from nbgrader.api import MissingEntry
 
-    bad = []
+    bad, last = [], sheet(name, last=True)
     with gradebook() as book:
         for (student, question), row in sheet(name).items():
             score = (row.get('score') or '').strip()
-            if not score:
-                continue
+            old = last.get((student, question), {})
+            if not score or all(row.get(at) == old.get(at) for at in ('score', 'comment')):
+                continue  # not typed since: formgrader may have changed the mark
             try:
                 grade = book.find_grade(question, name, name, student)
                 value = float(score.replace(',', '.'))
@@ -366,12 +367,14 @@ def write_sheet(name, state):
                         comment=remarks[grade.name] or '',
                         answer=safe_field(texts.get(grade.name, '')),
                     )
+    last = table_text(WRITTEN, [rows[key] for key in sorted(rows, key=str)])
     for key, row in old.items():  # what cannot be read, or is not in the gradebook, stays
         if key not in rows:
             rows[key] = {field: row.get(field) or '' for field in WRITTEN}
         elif not rows[key]['score'] and row.get('score') and not asked_again(state, key, name):
             rows[key]['score'] = row['score']
     lines = table_text(WRITTEN, [rows[key] for key in sorted(rows, key=str)])
+    write(ROOM / 'written' / f'.{name}.last.csv', last)
     path = ROOM / 'written' / f'{name}.csv'
     if path.exists() and path.read_text(encoding='utf-8-sig') != lines:
         keep(path, ROOM / 'backups')

@@ -3,10 +3,13 @@
 import contextlib
 import csv
 import json
+import re
 import shutil
 import sqlite3
 import subprocess
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -15,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / 'assignments'))
 import make  # noqa: E402
 import small_set  # noqa: E402
-from grader import sandbox  # noqa: E402
+from grader import intake, sandbox  # noqa: E402
 
 
 def tell(*command, where=ROOT, **others):
@@ -324,3 +327,177 @@ def test_without_a_sandbox_nothing_is_graded(room_of_small, tmp_path):
     )
     assert done.returncode and 'apt-get install bubblewrap' in done.stderr
     assert '--trust' in done.stderr and not (room_of_small / 'grades.csv').exists()
+
+
+# ---------------------------------------------------------------- attacks, and a class of thirty
+
+
+class Solutions(BaseHTTPRequestHandler):
+    "A server that has the solutions, and remembers who asked."
+
+    asked = []
+
+    def do_GET(self):
+        Solutions.asked.append(self.path)
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write('\n'.join(small_set.RIGHT[name] for name in ('squares', 'lift')).encode())
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture()
+def port():
+    server = HTTPServer(('127.0.0.1', 0), Solutions)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server.server_port
+    server.shutdown()
+
+
+def untouched(room):
+    "What no submission may change."
+    return {
+        at: text
+        for at, text in everything(room).items()
+        if at.startswith(('source', 'release', 'submitted', 'grader', 'grade.py', 'class.toml'))
+        and '__pycache__' not in at
+    }
+
+
+needs_sandbox = pytest.mark.skipif(
+    bool(SANDBOX), reason=f'attacks run in a sandbox only: {SANDBOX}'
+)
+
+
+@needs_sandbox
+def test_the_four_attacks_earn_nothing(room_of_small, port):
+    "Asserts stripped, sources read, the gradebook edited, files deleted: nothing is earned and the others keep theirs."
+    room = room_of_small
+    release = release_of(room)
+    names = ('strips_asserts', 'reads_sources', 'edits_gradebook', 'deletes_files')
+    for name, (answers, extra) in small_set.attacks(room, port).items():
+        if name in names:
+            hand_in(room, name, small_set.solved(release, answers, extra))
+    hand_in(room, 'ada', small_set.solved(release, small_set.RIGHT))
+    before = untouched(room)
+    grade(room)
+    marks = grades_of(room)
+    assert {one: marks[one]['points'] for one in names} == dict.fromkeys(names, '0')
+    assert marks['ada']['tests'] == '15' and untouched(room) == before
+
+
+@needs_sandbox
+@pytest.mark.slow
+def test_a_class_of_thirty(room_of_small, port):
+    "Ten honest at three levels, accidents and attacks: every mark as it should be, twice, and nothing is lost."
+    room = room_of_small
+    release = release_of(room)
+    should = {}
+    levels = [(small_set.RIGHT, 15), (small_set.HALF, 11), (small_set.LOW, 5)]
+    for number in range(10):
+        answers, points = levels[number % 3]
+        hand_in(room, f'honest{number}', small_set.solved(release, answers))
+        should[f'honest{number}'] = points
+    words = {}
+    for name, (file, book, points, word) in small_set.accidents(release).items():
+        hand_in(room, name, book, file)
+        should[name], words[name] = points, word
+    for name, (answers, extra) in small_set.attacks(room, port).items():
+        hand_in(room, name, small_set.solved(release, answers, extra))
+        should[name] = 0
+    assert len(should) >= 36
+    before = untouched(room)
+    said = grade(room)
+    for _ in range(2):
+        marks = grades_of(room)
+        found = {one: marks[one]['tests'] for one in marks}
+        assert found == {
+            one: '' if points is None else f'{points:g}' for one, points in should.items()
+        }
+        assert {one for one, points in should.items() if points is None} == {
+            one for one in marks if marks[one]['state'] == 'not graded'
+        }
+        assert untouched(room) == before and Solutions.asked == []
+        for name, word in words.items():
+            assert word is None or word in line_of(said, name), (name, said)
+        scores = {f'honest{n}': str(5 - n % 3) for n in range(10)}
+        mark(room, {**scores, **dict.fromkeys(words, '3')})
+        said = grade(room)
+        marks = grades_of(room)
+        for name, points in should.items():
+            if name.startswith('honest'):
+                assert float(marks[name]['points']) == points + int(scores[name])
+                assert (room / f'feedback/{name}/{NAME}/{NAME}.html').exists()
+        kept = everything(room)
+        said = grade(room, '--force', 'all')
+        after = everything(room)
+        lost = {at for at in kept if after.get(at) is None and kept[at] is not None}
+        assert lost == set()
+        assert grades_of(room) == marks
+
+
+# ---------------------------------------------------------------- the guide
+
+
+GUIDE = (ROOT / 'docs/teaching.md').read_text(encoding='utf-8')
+BLOCKS = re.findall(r'^```bash\n(.*?)^```', GUIDE, re.S | re.M)
+ELSEWHERE = '.venv/bin/pip install'  # test_course.py::test_a_student_begins
+
+
+def lines_of(block):
+    return [line.partition('  #')[0].rstrip() for line in block.splitlines() if line.strip()]
+
+
+@needs_sandbox
+def test_every_command_of_the_guide_runs(small, tmp_path):
+    "The blocks of the guide, from the first to the last, as they are written, with the small set in the place of the first."
+    home, out = tmp_path / 'repository', tmp_path / 'my-class'
+    shutil.copytree(small, home)
+    shutil.copy(ROOT / 'Makefile', home)
+    (home / 'students.txt').write_text('ada\ngrace\n')
+    bench = Path(sys.executable).parent
+    begin = (
+        f'set -eu; export PATH={bench}:$PATH; make() {{ command make READY= VENV=none "$@"; }}\n'
+    )
+    ran, where = 0, home
+    for block in BLOCKS:
+        lines = [line.replace('ps1_softmax', NAME) for line in lines_of(block)]
+        if ELSEWHERE in block:
+            continue
+        if lines[0].startswith('make'):
+            where = home
+        if any('grade.py' in line for line in lines) and not (out / 'class/submitted').exists():
+            text = json.dumps(release_of(out / 'class'))
+            number = intake.variant_of('ada', NAME)
+            hand_in(out / 'class', 'ada', text.replace('VARIANT = 0', f'VARIANT = {number}'))
+        script = begin + '\n'.join(lines) + '\npwd\n'
+        done = tell('bash', '-c', script, where=where)
+        assert done.returncode == 0, '\n'.join(lines) + done.stdout + done.stderr
+        where, ran = Path(done.stdout.strip().splitlines()[-1]), ran + len(lines)
+    assert ran >= 6 and (out / f'class/feedback/ada/{NAME}/{NAME}.html').exists()
+    assert (out / f'variants/grace/{NAME}/{NAME}.ipynb').exists()
+    assert (tmp_path / f'next-year/class/release/{NAME}/{NAME}.ipynb').exists()
+
+
+def test_commands_named_in_the_guide_exist():
+    "Subcommands of nbgrader and jupyter, targets of make, programs: each is there."
+    named = re.findall(r'`([^`\n]+)`', re.sub(r'^```.*?^```', '', GUIDE, flags=re.S | re.M))
+    named += [line for block in BLOCKS for line in lines_of(block)]
+    helps = tell(sys.executable, '-m', 'nbgrader', '--help').stdout
+    checked = 0
+    for command in named:
+        words = command.replace('.venv/bin/', '').split()
+        if len(words) < 2:
+            continue
+        if words[0] == 'nbgrader':
+            assert re.search(rf'^{words[1]}$', helps, re.M), command
+        elif words[0] == 'make':
+            assert re.search(rf'^{words[1]}:', (ROOT / 'Makefile').read_text(), re.M), command
+        elif words[0] in ('python', 'bash') and words[1] != '-m':
+            found = [ROOT / words[1], ROOT / 'assignments' / words[1]]
+            assert any(path.exists() for path in found), command
+        else:
+            continue
+        checked += 1
+    assert checked >= 8

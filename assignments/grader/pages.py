@@ -10,7 +10,7 @@ MACRO = re.compile(
     r'\\(?=(?:href|url|require|cssId|class|style|unicode|html\w*|mmlToken|Tip|texttip|data|def|gdef|let|newcommand'
     r'|renewcommand|newenvironment|DeclareMathOperator|csname|includegraphics|toggle|action)\b)'
 )
-ADDRESS = re.compile(r'(?i)\b(?=(?:https?|ftp|file|data|javascript|vbscript)\s*(?::|&#|&colon))')
+ADDRESS = re.compile(r'(?i)\b(https?|ftp|file|data|javascript|vbscript)(?=\s*[:&])')
 
 
 def as_text(markdown):
@@ -18,7 +18,7 @@ def as_text(markdown):
     text = re.sub(r'[\x00-\x08\x0b\x0c\x0e-\x1f]', '', markdown)
     text = TAG.sub('< ', text)
     text = LINK.sub('] ', text)
-    text = ADDRESS.sub('\u2060', text)  # an address is shown and not linked
+    text = ADDRESS.sub('\\1\u2060', text)  # an address is shown and not linked
     text = re.sub(r'&(?=#|(?:lt|gt|quot|apos|colon|Tab|NewLine)\b)', '& ', text)
     return MACRO.sub(r'\\ ', text)
 

@@ -26,6 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from wire import Pipe, Reader, Writer  # noqa: E402
 
 GRACE = 10  # seconds that a cell may go on after it was interrupted, at most
+PROCESSES = 64  # of one submission
 ATTEMPTS = 6  # times a notebook is begun anew without the cell that ended it
 HIDDEN = re.compile(r'### BEGIN HIDDEN TESTS\n.*?### END HIDDEN TESTS', re.S)
 METHODS = set(
@@ -146,7 +147,8 @@ class Session:
             start_new_session=True,
         )
         self.pipe = Pipe(self.process.stdout.fileno(), self.process.stdin.fileno())
-        memory = int(job['limits']['memory_gb'] * 2**30)
+        self.memory = memory = int(job['limits']['memory_gb'] * 2**30)
+        self.pipe.watch = self.watch if self.outside else None
         names = ('given', 'warm', 'keep', 'work')
         self.send('job', memory=memory, **{name: job['places'][name] for name in names})
         self.hear(60)
@@ -163,6 +165,14 @@ class Session:
         self.process.stdin.close()
         self.process.stdout.close()
         self.process.wait()
+
+    def watch(self):
+        "End a student who has too many processes, or too much memory in all of them."
+        pids = descendants(self.process.pid)
+        if len(pids) > PROCESSES:
+            raise Ended(f'began more than {PROCESSES} processes')
+        if sum(status(pid, 'VmRSS') for pid in pids) > 1.5 * self.memory:
+            raise Ended(f'took more than {self.memory / 2**30:g} GB')
 
     # ------------------------------------------------ messages
 

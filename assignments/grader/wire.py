@@ -145,6 +145,7 @@ class Pipe:
 
     def __init__(self, reader, writer):
         self.reader, self.writer = reader, writer
+        self.watch = None  # called every second of waiting
 
     def send(self, fields, blobs=()):
         body = json.dumps(fields).encode()
@@ -158,8 +159,12 @@ class Pipe:
         while length:
             if deadline is not None:
                 left = deadline - time.monotonic()
-                if left <= 0 or not select.select([self.reader], [], [], left)[0]:
+                if left <= 0:
                     raise TimeoutError('no answer in time')
+                if not select.select([self.reader], [], [], min(left, 1))[0]:
+                    if self.watch:
+                        self.watch()
+                    continue
             part = os.read(self.reader, min(length, 1 << 20))
             if not part:
                 raise EOFError('the other side is gone')
