@@ -306,11 +306,9 @@ def accidents(release):
     for cell in nameless['cells']:
         cell['metadata'], cell['id'] = {}, f'new-{id(cell)}'
     loops = '\n    while True: pass'
-    stubborn = """def squares(rows):
-    while True:
-        try:
-            while True: pass
-        except BaseException: pass"""
+    stubborn = (
+        'import itertools\ndef squares(rows): return sum(itertools.count())'  # no signal ends it
+    )
     swap = copy.deepcopy(right)
     for cell in swap['cells']:
         if cell['metadata'].get('nbgrader'):

@@ -501,3 +501,80 @@ def test_commands_named_in_the_guide_exist():
             continue
         checked += 1
     assert checked >= 8
+
+
+# ---------------------------------------------------------------- the real sets over the pipe
+
+
+BANKS = """
+import json, sys
+from pathlib import Path
+sys.path[:0] = [{grader!r}, {assignments!r}]
+import extreme_opt.show
+extreme_opt.show.frames = lambda function, **values: None
+import verify
+from grader import intake, sandbox
+source = Path({source!r})
+cells, release = intake.cells_of(source), intake.cells_of(Path({release!r}))
+items = intake.line_up(cells, release, cells, 0, [])
+kind, scratch = {kind!r}, Path({scratch!r})
+limits = dict(seconds=300, memory_gb=4)
+command, env, stop = sandbox.command(kind, None, None, None, scratch, limits)
+job = dict(items=items, limits=limits, changes=[], learn=True, command=command, env=env, stop=stop,
+           outside=True, places=sandbox.places(kind, None, None, None, scratch))
+one, solution, odd = verify.Submission(job, {{}}), None, []
+for number, item in enumerate(items):
+    one.student_side(number, item)
+    one.teacher_side(number, item)
+    if item['kind'] == 'solution':
+        solution = (number, item)
+    if item['kind'] == 'tests':
+        if one.scores[item['id']] != item['points']:
+            odd.append([item['id'], 'the reference', one.messages[item['id']]])
+        at, solved = solution
+        for name, right, code in {answers}.get(solved['id'], []):
+            if right and {others}:
+                for mine in (dict(solved, student=code), ):
+                    one.student_side(at, mine); one.teacher_side(at, mine); one.test(number, item)
+                if one.scores[item['id']] != item['points']:
+                    odd.append([item['id'], name, one.messages[item['id']]])
+        one.student_side(at, solved); one.teacher_side(at, solved)
+one.session.close()
+print(json.dumps(odd))
+"""
+
+
+def over_the_pipe(name, tmp_path, others):
+    "Right answers that do not earn all points when the tests run outside: (question, answer, message)."
+    from test_course import answers
+
+    source = ROOT / f'assignments/source/{name}/{name}.ipynb'
+    book = json.loads(source.read_text())
+    for cell in book['cells']:  # the release's names are those of the solutions, without bodies
+        cell['source'] = re.sub(
+            r'### BEGIN SOLUTION\n.*?### END SOLUTION',
+            'raise NotImplementedError()',
+            ''.join(cell['source']),
+            flags=re.S,
+        )
+    (tmp_path / 'release.ipynb').write_text(json.dumps(book))
+    code = BANKS.format(
+        grader=str(ROOT / 'assignments/grader'),
+        assignments=str(ROOT / 'assignments'),
+        source=str(source),
+        release=str(tmp_path / 'release.ipynb'),
+        kind='none' if SANDBOX else 'bubblewrap',
+        scratch=str(tmp_path),
+        answers=repr(answers(name)),
+        others=others,
+    )
+    done = tell(sys.executable, '-c', code)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('name', make.SETS)
+def test_right_answers_earn_all_over_the_pipe(name, tmp_path):
+    "The reference and every right answer of the bank, with the arrays and counters of the real sets in another process."
+    assert over_the_pipe(name, tmp_path, others=True) == []

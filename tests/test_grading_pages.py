@@ -87,7 +87,9 @@ def test_hostile_markdown_becomes_text(source, harmless):
 
 def test_the_check_above_can_fail():
     "Without it the same notebook does hold the tag."
-    assert [tag for tag, attributes in rendered(HOSTILE[0])[1] if 'onerror' in attributes] == ['img']
+    assert [tag for tag, attributes in rendered(HOSTILE[0])[1] if 'onerror' in attributes] == [
+        'img'
+    ]
 
 
 def test_formulas_and_code_stay():
@@ -99,7 +101,14 @@ def test_formulas_and_code_stay():
 def test_outputs_are_texts_and_pictures():
     "Whatever the student's side sends, an output is a text or a PNG."
     picture = b'\x89PNG\r\n\x1a\n' + b'0' * 10
-    said = [['text', '<script>'], ['png', picture], ['png', b'<svg/>'], ['html', '<b>'], 3, ['text', 7]]
+    said = [
+        ['text', '<script>'],
+        ['png', picture],
+        ['png', b'<svg/>'],
+        ['html', '<b>'],
+        3,
+        ['text', 7],
+    ]
     kept = verify.plain(said)
     assert [kind for kind, _ in kept] == ['text', 'png']
     kinds = [list(output.get('data', {'stream': 0})) for output in pages.outputs(kept)]

@@ -108,8 +108,11 @@ class Meter:
         if not self.session.outside:
             return self.session.ask_student('trace', on=True)
         for pid in descendants(self.session.process.pid):
-            with contextlib.suppress(OSError):
+            try:
                 Path(f'/proc/{pid}/clear_refs').write_text('5')
+            except OSError:  # not allowed to: the student's side measures
+                self.session.outside = False
+                return self.start()
         self.base = self._sum('VmRSS')
 
     def _sum(self, word):
