@@ -1,4 +1,8 @@
-"""Answers to problem set 5, right and wrong, for each coding question: (name, earns the marks, source)."""
+"""Answers to problem set 5, right and wrong, for each coding question.
+
+ANSWERS: (name, earns the marks of the first test, source). MORE: (name, points over all tests of the question, source),
+written from the student's version alone, and the answers that earn a part.
+"""
 
 CLAIM = "claim = dict(chapter='{}', id='{}', prediction='{}')\n"
 SENTENCE = 'printed is worse by more than a half in most of the runs'
@@ -311,39 +315,22 @@ ANSWERS = {
         ),
     ],
     'answer': [
-        ('read off', True, 'answer_runs = 128'),
+        ('read off', True, 'answer_runs = 64'),
         (
             'from the right',
             True,
-            'answer_runs = offered[-1]\nfor n in offered[::-1]:\n    if interval_of(differences[:n], None)[0] <= 0: break\n    answer_runs = n',
+            'rng = np.random.default_rng(2024 + 1000 * VARIANT); m, s = rng.uniform(.12, .25), rng.uniform(.6, 1.2); d = m + s * rng.normal(size=1024)\n'
+            'answer_runs = 1024\nfor n in offered[::-1]:\n    if interval_of(d[:n], None)[0] <= 0: break\n    answer_runs = n',
         ),
-        (
-            'after the last that holds zero',
-            True,
-            'answer_runs = 2 * max(n for n in offered if interval_of(differences[:n], None)[0] <= 0)',
-        ),
-        (
-            'the first above zero, though later ones are not',
-            False,
-            'answer_runs = min(n for n in offered if interval_of(differences[:n], None)[0] > 0)',
-        ),
-        ('the last that holds zero', False, 'answer_runs = 64'),
-        ('one too far', False, 'answer_runs = 256'),
-        ('the last', False, 'answer_runs = 1024'),
-        ('the first', False, 'answer_runs = 8'),
-        ('the place on the slider', False, 'answer_runs = 5'),
-        ('between', False, 'answer_runs = 100'),
-        ('the power of two', False, 'answer_runs = 7'),
-        (
-            'by the formula for a spread of a half',
-            False,
-            'answer_runs = math.ceil((1.96 * .5 / .1)**2)',
-        ),
-        (
-            'where the mean is above zero',
-            False,
-            'answer_runs = min(n for n in offered if differences[:n].mean() > 0)',
-        ),
+        ('as a float', True, 'answer_runs = float(64)'),
+        ('one place too few', False, 'answer_runs = offered[offered.index(64) - 1]'),
+        ('one place too many', False, 'answer_runs = offered[offered.index(64) + 1]'),
+        ('the left end', False, 'answer_runs = 8'),
+        ('the right end', False, 'answer_runs = 1024'),
+        ('twice as many', False, 'answer_runs = 2 * 64'),
+        ('half as many', False, 'answer_runs = 64 // 2'),
+        ('not offered', False, 'answer_runs = 100'),
+        ('a text', False, "answer_runs = '128'"),
         ('left empty', False, 'answer_runs = None'),
     ],
     'real': [
@@ -398,3 +385,52 @@ ANSWERS = {
         ('left empty', False, 'results = {}'),
     ],
 }
+
+MORE = {
+    'interval': [
+        ('a loop of draws', 6, '''
+def interval(values, rng, level=.95, n_draws=2000):
+    v = np.asarray(values, float); means = sorted(float(rng.choice(v, len(v)).mean()) for _ in range(n_draws))
+    return float(np.percentile(means, 50 * (1 - level))), float(np.percentile(means, 50 * (1 + level)))
+'''),
+        ('multinomial counts', 6, '''
+def interval(values, rng, level=.95, n_draws=2000):
+    v = np.asarray(values, float); n = len(v)
+    if (v == v[0]).all(): return float(v[0]), float(v[0])
+    means = rng.multinomial(n, np.full(n, 1 / n), size=n_draws) @ v / n
+    low, high = np.quantile(means, [.5 - level / 2, .5 + level / 2])
+    return float(low), float(high)
+'''),
+        ('scipy', 6, '''
+def interval(values, rng, level=.95, n_draws=2000):
+    v = np.asarray(values, float)
+    if (v == v[0]).all(): return float(v[0]), float(v[0])
+    from scipy.stats import bootstrap
+    ci = bootstrap((v,), np.mean, confidence_level=level, n_resamples=n_draws, method='percentile', rng=rng).confidence_interval
+    return float(ci.low), float(ci.high)
+'''),
+        ('quantiles of the values', 0, 'def interval(values, rng, level=.95, n_draws=2000): return tuple(map(float, np.quantile(values, [(1 - level) / 2, (1 + level) / 2])))'),
+        ('without replacement', 0, '''
+def interval(values, rng, level=.95, n_draws=2000):
+    means = [rng.permutation(values).mean() for _ in range(n_draws)]
+    return tuple(map(float, np.quantile(means, [(1 - level) / 2, (1 + level) / 2])))
+'''),
+    ],
+    'verdict': [
+        ('signs of both ends', 5, '''
+def verdict(printed_values, mended_values, rng):
+    ends = interval_of([a - b for a, b in zip(printed_values, mended_values)], rng)
+    return {2: 'mended', -2: 'printed'}.get(int(np.sign(ends).sum()), 'undecided')
+'''),
+        ('two intervals that do not overlap', 0, '''
+def verdict(printed_values, mended_values, rng):
+    a, b = interval_of(printed_values, rng), interval_of(mended_values, rng)
+    return 'mended' if a[0] > b[1] else 'printed' if a[1] < b[0] else 'undecided'
+'''),
+        ('the sign of the mean', 0, '''
+def verdict(printed_values, mended_values, rng):
+    d = np.mean(printed_values) - np.mean(mended_values)
+    return 'mended' if d > 0 else 'printed' if d < 0 else 'undecided'
+'''),
+    ],
+}  # fmt: skip
