@@ -199,3 +199,145 @@ def test_overflow_says_so():
     figure = function(rate=values['rate'][-1])
     assert 'overflow at step' in figure.axes[0].get_title()
     plt.close(figure)
+
+
+# ---------------------------------------------------------------- written answers
+
+
+def samples(name):
+    "Written answers to calibrate on: {question: {points earned: (of, text)}}."
+    text = (ROOT / f'assignments/written/{name}.md').read_text(encoding='utf-8')
+    found = {}
+    for question, body in re.findall(r'^## (q\w+)\n(.*?)(?=^## |\Z)', text, re.S | re.M):
+        parted = re.findall(r'^### (\d+) of (\d+)\n(.*?)(?=^### |\Z)', body, re.S | re.M)
+        found[question] = {int(got): (int(of), answer.strip()) for got, of, answer in parted}
+    return found
+
+
+@pytest.mark.parametrize('name', course.SETS)
+def test_every_written_question_has_three_samples(name):
+    "Full, about half and none; what is not full says what was marked, unless nothing was there to mark."
+    worth = {row[0]: row[2] for row in course.make.questions(name) if row[1] == 'by hand'}
+    given = samples(name)
+    assert set(given) == set(worth)
+    for question, answers in given.items():
+        none, half, full = sorted(answers)
+        assert none == 0 and full == worth[question] and abs(2 * half - full) <= 1, question
+        assert all(of == worth[question] for of, _ in answers.values())
+        assert '*Marked:*' in answers[half][1] and len(answers[full][1]) > len(answers[none][1])
+
+
+def numbers(text):
+    "Decimal fractions of a text."
+    return set(re.findall(r'(?<![\d.])\.\d{3,4}', text))
+
+
+def reference(name, variant=0):
+    "What the reference of a set defines."
+    space = {'__name__': '__main__'}
+    for _, kind, _, source in course.cells(name):
+        if kind != 'manual':
+            course.run(source.replace('VARIANT = 0', f'VARIANT = {variant}'), space)
+    return space
+
+
+def short(*values, digits=3):
+    return {f'{value:.{digits}f}'[1:] for value in values}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('name', course.SETS[:4])
+def test_numbers_of_the_mark_schemes_come_from_the_reference(name):
+    "The experiments of the last part, run; scheme and sample at full marks hold their numbers and no others."
+    space = reference(name)
+    question = {
+        'ps1_softmax': 'q7b',
+        'ps2_similarity': 'q7b',
+        'ps3_ordinal': 'q7b',
+        'ps4_bound': 'q6b',
+    }[name]
+    scheme = next(row[4] for row in course.make.questions(name) if row[0] == question)
+    full = max(samples(name)[question].items())[1][1]
+    measured = dict(
+        ps1_softmax=softmax_numbers,
+        ps2_similarity=similarity_numbers,
+        ps3_ordinal=ordinal_numbers,
+        ps4_bound=bound_numbers,
+    )[name](space)
+    assert numbers(scheme) <= measured and numbers(full) <= measured, (
+        numbers(scheme + full) - measured,
+        measured,
+    )
+    assert len(numbers(scheme)) >= 3
+
+
+def softmax_numbers(space):
+    docs, found = space['docs'], {}
+    for solver, settings in (('implicit', {}), ('umax', {}), ('umax', dict(learning_rate=0.1))):
+        found[solver, bool(settings)] = []
+        for seed in range(3):
+            model = space['SoftmaxClassifier'](
+                solver=solver, max_epochs=6, random_state=seed, **settings
+            )
+            model.fit(docs.train_features, docs.train_labels)
+            hit = model.top_k(docs.test_features, 5)[0] == docs.test_labels[:, None]
+            found[solver, bool(settings)].append(hit.any(1).mean())
+    assert found['implicit', False][0] == space['report']['implicit'][0]
+    difference = found['implicit', False][0] - found['umax', False][0]
+    return short(*sum(found.values(), []), difference)
+
+
+def similarity_numbers(space):
+    source = next(
+        source for label, _, _, source in course.cells('ps2_similarity') if label == 'real'
+    )
+    found = [space['recall']]
+    for factor in (10, 0.1):
+        trial = course.state_of(space)
+        trial['weight'] *= factor
+        course.run(source, trial)
+        found.append(trial['recall'])
+    return short(*found)
+
+
+def ordinal_numbers(space):
+    import numpy as np
+
+    turned = np.random.default_rng(0).choice(2000, 200, replace=False)
+    noisy = space['known'].copy()
+    noisy[turned] = noisy[turned][:, [0, 2, 1]]
+    source = next(source for label, _, _, source in course.cells('ps3_ordinal') if label == 'real')
+    trial = course.state_of(space)
+    trial['known'] = noisy
+    course.run(source, trial)
+    return short(*[each['errors'][key] for each in (space, trial) for key in ('train', 'test')])
+
+
+def bound_numbers(space):
+    source = next(source for label, _, _, source in course.cells('ps4_bound') if label == 'real')
+    trial = course.state_of(space)
+    course.run(source.replace('S, ridge)', 'S, ridge, 1.8)'), trial)
+    ends = [curve[-1] for each in (space, trial) for curve in each['curves'].values()]
+    return short(*ends, *[curve[1] for curve in space['curves'].values()], digits=4)
+
+
+# ---------------------------------------------------------------- quiz
+
+
+def test_every_lesson_has_five_questions_with_answers():
+    "In the order of the lessons, one file a chapter."
+    for chapter in ('softmax', 'similarity', 'ordinal', 'bound'):
+        text = (ROOT / f'assignments/quiz/{chapter}.md').read_text(encoding='utf-8')
+        pages = dict(re.findall(r'^## (\S+)\n(.*?)(?=^## |\Z)', text, re.S | re.M))
+        lessons = sorted(path.stem for path in (ROOT / f'nbs/learn/{chapter}').glob('*.ipynb'))
+        assert list(pages) == lessons
+        for page, body in pages.items():
+            asked, answers = body.split('\nAnswers:\n')
+            for half in (asked, answers):
+                assert re.findall(r'^(\d)\. \S', half, re.M) == list('12345'), page
+            assert all(
+                line.rstrip().endswith('?') or '.' in line
+                for line in asked.split('\n')
+                if line[:1].isdigit()
+            )
+            assert text.count('$') % 2 == 0
