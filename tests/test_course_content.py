@@ -1,6 +1,7 @@
 """What the problem sets ask, give and refuse: partial credit, other people's answers, pictures, parts that are left out."""
 
 import importlib.util
+import json
 import re
 import sys
 import types
@@ -12,6 +13,8 @@ import test_course as course
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / 'assignments'))
 import parts  # noqa: E402
+import plan  # noqa: E402
+import slides  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -341,3 +344,91 @@ def test_every_lesson_has_five_questions_with_answers():
                 if line[:1].isdigit()
             )
             assert text.count('$') % 2 == 0
+
+
+# ---------------------------------------------------------------- plan, slides, exam
+
+
+def test_four_weeks_load_alike():
+    "Words, lines and minutes of each week are within a fifth of the mean; the methods of the papers are read."
+    rows = plan.measured()
+    for key in ('words', 'lines', 'minutes'):
+        mean = sum(row[key] for row in rows) / len(rows)
+        assert all(abs(row[key] / mean - 1) < 0.2 for row in rows), (
+            key,
+            [row[key] for row in rows],
+        )
+    weeks = [week['board'] + week['lab'] for week in plan.plan()['week']]
+    assert {'learn/softmax/30_umax', 'learn/softmax/40_implicit'} <= set(weeks[0])
+    assert 'learn/ordinal/30_svrg' in weeks[2] and 3 in plan.plan()['week'][2]['parts']
+    assert {5, 6} <= set(plan.plan()['week'][0]['parts'])
+    assert sum(plan.plan()['grade'].values()) == 100
+    assert plan.table().count('\n') == 5
+
+
+@pytest.mark.parametrize('name', course.SETS[:4])
+def test_sets_name_lessons_that_exist(name):
+    "Titles in the head are titles of the chapter's lessons, in their order."
+    chapter = name.split('_')[1]
+    titles = []
+    for path in sorted((ROOT / f'nbs/learn/{chapter}').glob('*.ipynb')):
+        first = ''.join(json.loads(path.read_text(encoding='utf-8'))['cells'][0]['source'])
+        titles.append(first.split('\n')[0].removeprefix('# '))
+    head = ''.join(parts.read(name)['cells'][0]['source'])
+    named = re.findall(r'\*([^*]+)\*', re.search(r'these lessons beside you: (.*)', head)[1])
+    found = [
+        next((n for n, title in enumerate(titles) if title.startswith(one)), one) for one in named
+    ]
+    assert len(found) >= 4 and all(isinstance(n, int) for n in found), found
+    assert found[:4] == sorted(found[:4])  # the last part may go back
+
+
+def test_slides_of_a_lesson():
+    "A slide for each section, formulas and pictures kept, no exercises, no long text, no code behind pictures."
+    import nbformat
+
+    lesson = nbformat.read(ROOT / 'nbs/learn/softmax/40_implicit.ipynb', 4)
+    made = slides.slides(lesson)
+    kinds = [cell.metadata['slideshow']['slide_type'] for cell in made.cells]
+    text = '\n'.join(cell.source for cell in made.cells if cell.cell_type == 'markdown')
+    full = '\n'.join(cell.source for cell in lesson.cells if cell.cell_type == 'markdown')
+    assert kinds.count('slide') >= 5 and '## Exercises' not in text and '## Derivation' in text
+    assert len(text.split()) < 0.7 * len(full.split())
+    displayed = re.findall(r'\$\$.*?\$\$', full, re.S)
+    assert len(displayed) > 5 and all(formula in text for formula in displayed)
+    assert sum(map(slides.picture, made.cells)) == sum(map(slides.picture, lesson.cells)) > 0
+    page = slides.html(lesson, 'https://example.org/reveal')
+    assert 'https://example.org/reveal' in page and page.count('<section') > 10
+    assert 'Nelder-Mead' not in page
+
+
+def test_points_of_the_exam():
+    "Questions and answers agree, and make sixty points."
+    asked, answered = [
+        [
+            (int(n), int(worth))
+            for n, worth in re.findall(
+                r'^(\d+)\. \((\d+)\)',
+                (ROOT / f'assignments/exam/{file}.md').read_text(encoding='utf-8'),
+                re.M,
+            )
+        ]
+        for file in ('exam', 'answers')
+    ]
+    assert asked == answered and sum(worth for _, worth in asked) == 60
+
+
+def test_what_students_read_says_what_they_need():
+    "Install, read, hand in, late work, collaboration, libraries."
+    text = (ROOT / 'assignments/student/README.md').read_text(encoding='utf-8')
+    for word in (
+        'pip install',
+        'constraints.txt',
+        'Hand in',
+        'Late work',
+        'People.',
+        'Libraries.',
+        'Validate',
+        'hints/',
+    ):
+        assert word in text
