@@ -432,3 +432,29 @@ def test_what_students_read_says_what_they_need():
         'hints/',
     ):
         assert word in text
+
+
+# ---------------------------------------------------------------- versions
+
+
+VERSIONS = sorted(path.stem for path in (ROOT / 'assignments/versions/b').glob('*.ipynb'))
+
+
+@pytest.mark.parametrize('name', VERSIONS)
+def test_versions_can_be_exchanged(name):
+    "The same questions and points; each reference earns all in its own version, and at most a third of a question in the other."
+    one, two = [as_cells(parts.read(name, version)) for version in 'ab']
+    assert [cell[:3] for cell in one] == [cell[:3] for cell in two]
+    differ = {a[0] for a, b in zip(one, two) if a[1] == 'solution' and a[3] != b[3]} - {'real'}
+    assert len(differ) >= 5
+    for here, there in ((one, two), (two, one)):
+        worth, question = {}, None
+        for label, kind, points, _ in here:
+            question = label if kind == 'solution' else question
+            if kind == 'tests':
+                worth[question] = worth.get(question, 0) + points
+        own = {cell[0]: [('own', worth[cell[0]], cell[3])] for cell in here if cell[0] in differ}
+        other = {cell[0]: [('other', 0, cell[3])] for cell in there if cell[0] in differ}
+        assert [row for row in earned(name, own, here, ('real',)) if row[2] != row[3]] == []
+        rows = earned(name, other, here, ('real',))
+        assert [row for row in rows if 3 * row[2] > worth[row[0]]] == []
