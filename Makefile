@@ -54,10 +54,11 @@ export: $(READY) ## write the package from the notebooks
 refresh: $(READY) ## execute notebooks in place, say how outputs differ (name=30_umax for one)
 	python docs/notebooks.py refresh --workers $(workers) $(name)
 
-docs: $(READY) ## build the site into _docs; a second time only what has changed
+docs: $(READY) ## build the site into _docs; a second time only what has changed (live=1: pages run in the browser)
 	nbdev-export
 	@mkdir -p build/pages
-	sphinx-build -q -c docs -d build/doctrees build/pages _docs
+	$(if $(live),python docs/live/build.py)
+	sphinx-build -q -c docs -d build/doctrees $(if $(live),-D live=1) build/pages _docs
 
 serve: docs ## build the site and serve it on this machine
 	python -m http.server --bind 127.0.0.1 --directory _docs 8000

@@ -166,7 +166,7 @@ def block_terms(terms: PairSum, matrix: Any, rows: np.ndarray, columns: np.ndarr
     small = ObservedPairs(
         len(rows),
         len(columns),
-        part.indptr.astype(np.int64),
+        part.indptr.astype(np.intp),
         rights,
         pairs.labels[places],
         pairs.weights[places],
