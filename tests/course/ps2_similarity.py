@@ -452,6 +452,18 @@ ANSWERS = {
 
 MORE = {
     'loss': [
+        ('eigenvalues of the Gramians', 6, '''
+def loss(P, Q, pairs, omega, r):
+    P, Q = np.asarray(P), np.asarray(Q); i, j = pairs
+    values, V = np.linalg.eigh(P.T @ P); W = Q @ V
+    pull = r * r * len(P) * len(Q) - 2 * r * float(P.sum(0) @ Q.sum(0)) + float((values * (W * W).sum(0)).sum())
+    return float(np.logaddexp(0, -np.sum(P[i] * Q[j], axis=1)).sum()) + omega * pull / 2
+'''),
+        ('omega forgotten in the half', 0, '''
+def loss(P, Q, pairs, omega, r):
+    s = (P[pairs[0]] * Q[pairs[1]]).sum(1)
+    return float(np.logaddexp(0, -s).sum() + omega * (r * r * len(P) * len(Q) - 2 * r * P.sum(0) @ Q.sum(0) + ((P.T @ P) * (Q.T @ Q)).sum()))
+'''),
         ('QR factors in place of Gramians', 6, '''
 def loss(P, Q, pairs, omega, r):
     i, j = pairs; s = np.einsum('tk,tk->t', np.asarray(P)[i], np.asarray(Q)[j])
@@ -489,6 +501,21 @@ def loss(P, Q, pairs, omega, r):
 '''),
     ],
     'gradient': [
+        ('one-hot products of the pairs', 6, '''
+def gradient(P, Q, pairs, omega, r):
+    P, Q = np.asarray(P), np.asarray(Q); i, j = pairs; s = np.exp(-np.logaddexp(0, (P[i] * Q[j]).sum(1)))
+    L, R = omega * (P @ (Q.T @ Q) - r * Q.sum(0)), omega * (Q @ (P.T @ P) - r * P.sum(0))
+    for c in range(P.shape[1]):
+        L[:, c] -= np.bincount(i, s * Q[j, c], len(P)); R[:, c] -= np.bincount(j, s * P[i, c], len(Q))
+    return L, R
+'''),
+        ('pairs that stand twice counted once', 0, '''
+def gradient(P, Q, pairs, omega, r):
+    P, Q = np.asarray(P), np.asarray(Q); i, j = np.unique(np.array(pairs), axis=1); s = np.exp(-np.logaddexp(0, (P[i] * Q[j]).sum(1)))[:, None]
+    L, R = omega * (P @ (Q.T @ Q) - r * Q.sum(0)), omega * (Q @ (P.T @ P) - r * P.sum(0))
+    np.add.at(L, i, -s * Q[j]); np.add.at(R, j, -s * P[i])
+    return L, R
+'''),
         ('a sparse matrix of slopes', 6, '''
 def gradient(P, Q, pairs, omega, r):
     from scipy.sparse import coo_array
@@ -515,6 +542,28 @@ def gradient(P, Q, pairs, omega, r):
 '''),
     ],
     'product': [
+        ('the dense matrix', 0, '''
+def product(P, Q, pairs, omega, D, E):
+    W = D @ Q.T + P @ E.T; M = omega * W
+    s = (P[pairs[0]] * Q[pairs[1]]).sum(1); h = 1 / (2 + np.exp(s) + np.exp(-s))
+    np.add.at(M, pairs, h * W[pairs])
+    return M @ Q, M.T @ P
+'''),
+        ('pair by pair', 6, '''
+def product(P, Q, pairs, omega, D, E):
+    P, Q, D, E = map(np.asarray, (P, Q, D, E)); A, B, C = Q.T @ Q, P.T @ P, D.T @ P
+    L, R = omega * (D @ A + P @ (E.T @ Q)), omega * (Q @ C + E @ B)
+    for i, j in zip(*pairs):
+        t = math.exp(-abs(P[i] @ Q[j])); h = t / (1 + t)**2 * (D[i] @ Q[j] + P[i] @ E[j]); L[i] += h * Q[j]; R[j] += h * P[i]
+    return L, R
+'''),
+        ('the Hessian, with the second derivatives of the scores', 0, '''
+def product(P, Q, pairs, omega, D, E):
+    G = [omega * (D @ (Q.T @ Q) + P @ (E.T @ Q)), omega * (Q @ (D.T @ P) + E @ (P.T @ P))]
+    i, j = pairs; s = (P[i] * Q[j]).sum(1); p = 1 / (1 + np.exp(-s)); w = p * (1 - p) * ((D[i] * Q[j]).sum(1) + (P[i] * E[j]).sum(1))
+    np.add.at(G[0], i, w[:, None] * Q[j] - (1 - p)[:, None] * E[j]); np.add.at(G[1], j, w[:, None] * P[i] - (1 - p)[:, None] * D[i])
+    return tuple(G)
+'''),
         ('differences of a gradient', 0, '''
 def product(P, Q, pairs, omega, D, E):
     h = 1e-6; a, b = gradient(P + h * D, Q + h * E, pairs, omega, 0.), gradient(P - h * D, Q - h * E, pairs, omega, 0.)

@@ -439,6 +439,8 @@ ANSWERS = {
 
 MORE = {
     'curvature_weight': [
+        ('a series everywhere', 0, 'def curvature_weight(gap): x = np.asarray(gap, float); return .25 - x**2 / 48 + x**4 / 480'),
+        ('a second derivative', 0, 'def curvature_weight(gap): x = np.asarray(gap, float); return expit(x) * expit(-x)'),
         ('a loop with math', 5, '''
 def curvature_weight(gap):
     def one(x):
@@ -462,6 +464,35 @@ def curvature_weight(gap):
 '''),
     ],
     'quadratic_bound': [
+        ('a recursion of functions', 8, '''
+def quadratic_bound(features, log_weights):
+    keep = [n for n in range(len(log_weights)) if log_weights[n] > -np.inf]
+    def upto(n):
+        if n == 0: return float(log_weights[keep[0]]), features[keep[0]].astype(float), np.zeros((features.shape[1],) * 2)
+        z, m, S = upto(n - 1); a, f = log_weights[keep[n]], features[keep[n]]; l = f - m
+        return float(np.logaddexp(z, a)), m + l / (1 + np.exp(np.clip(z - a, -700, 700))), S + float(curvature_weight(a - z)) * l[:, None] * l
+    return upto(len(keep) - 1)
+'''),
+        ('z in place of log z', 0, '''
+def quadratic_bound(features, log_weights):
+    z, m, S = 0., np.zeros(features.shape[1]), np.zeros((features.shape[1],) * 2)
+    for a, f in zip(log_weights, features):
+        w = math.exp(a)
+        if z > 0 and w > 0: l = f - m; S += curvature_weight(a - math.log(z)) * np.outer(l, l); m = m + w / (z + w) * l
+        elif w > 0: m = f.astype(float)
+        z += w
+    return math.log(z), m, S
+'''),
+        ('sorted first', 0, '''
+def quadratic_bound(features, log_weights):
+    z, m, S = -np.inf, np.zeros(features.shape[1]), np.zeros((features.shape[1],) * 2)
+    for n in np.argsort(log_weights):
+        a, f = log_weights[n], features[n]
+        if a == -np.inf: continue
+        if z == -np.inf: z, m = a, f.astype(float); continue
+        l = f - m; S = S + curvature_weight(a - z) * np.outer(l, l); m = m + expit(a - z) * l; z = np.logaddexp(z, a)
+    return z, m, S
+'''),
         ('lists first, the finite ones', 8, '''
 def quadratic_bound(features, log_weights):
     live = [(float(a), np.array(f, float)) for a, f in zip(log_weights, features) if np.isfinite(a)]

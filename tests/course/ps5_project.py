@@ -388,6 +388,46 @@ ANSWERS = {
 
 MORE = {
     'interval': [
+        ('a generator of its own', 0, '''
+def interval(values, rng, level=.95, n_draws=2000):
+    v = np.asarray(values, float); rng = np.random.default_rng()
+    means = v[rng.integers(len(v), size=(n_draws, len(v)))].mean(1)
+    return tuple(map(float, np.quantile(means, [(1 - level) / 2, (1 + level) / 2])))
+'''),
+        ('standard errors', 0, '''
+def interval(values, rng, level=.95, n_draws=2000):
+    from scipy.stats import norm
+    half = norm.ppf((1 + level) / 2) * np.std(values) / len(values)**.5
+    return float(np.mean(values) - half), float(np.mean(values) + half)
+'''),
+        ('sorted means by place', 6, '''
+def interval(values, rng, level=.95, n_draws=2000):
+    v = np.asarray(values, float)
+    means = np.sort([v[rng.integers(0, len(v), len(v))].mean() for _ in range(n_draws)])
+    tail = (1 - level) / 2
+    return float(means[round(tail * (n_draws - 1))]), float(means[round((1 - tail) * (n_draws - 1))])
+'''),
+        ('one tail', 0, '''
+def interval(values, rng, level=.95, n_draws=2000):
+    v = np.asarray(values, float); means = v[rng.integers(len(v), size=(n_draws, len(v)))].mean(1)
+    return tuple(map(float, np.quantile(means, [1 - level, level])))
+'''),
+        ('half of the draws', 6, '''
+def interval(values, rng, level=.95, n_draws=2000):
+    v = np.asarray(values, float); n = len(v)
+    means = np.concatenate([v[rng.integers(n, size=(n_draws // 2, n))].mean(1), v[rng.integers(n, size=(n_draws - n_draws // 2, n))].mean(1)])
+    return float(np.quantile(means, .5 - level / 2)), float(np.quantile(means, .5 + level / 2))
+'''),
+        ('medians', 0, '''
+def interval(values, rng, level=.95, n_draws=2000):
+    v = np.asarray(values, float); means = np.median(v[rng.integers(len(v), size=(n_draws, len(v)))], axis=1)
+    return tuple(map(float, np.quantile(means, [(1 - level) / 2, (1 + level) / 2])))
+'''),
+        ('values changed', 0, '''
+def interval(values, rng, level=.95, n_draws=2000):
+    values.sort(); means = values[rng.integers(len(values), size=(n_draws, len(values)))].mean(1)
+    return tuple(map(float, np.quantile(means, [(1 - level) / 2, (1 + level) / 2])))
+'''),
         ('a loop of draws', 6, '''
 def interval(values, rng, level=.95, n_draws=2000):
     v = np.asarray(values, float); means = sorted(float(rng.choice(v, len(v)).mean()) for _ in range(n_draws))
@@ -417,6 +457,34 @@ def interval(values, rng, level=.95, n_draws=2000):
 '''),
     ],
     'verdict': [
+        ('differences as an array', 5, '''
+def verdict(printed_values, mended_values, rng):
+    low, high = interval_of(np.subtract(printed_values, mended_values), rng)
+    if low > 0: return 'mended'
+    if high < 0: return 'printed'
+    return 'undecided'
+'''),
+        ('a t-test in place of the interval', 0, '''
+def verdict(printed_values, mended_values, rng):
+    from scipy.stats import ttest_rel
+    t = ttest_rel(printed_values, mended_values)
+    return 'undecided' if not t.pvalue < .01 else 'mended' if t.statistic > 0 else 'printed'
+'''),
+        ('the two exchanged', 0, '''
+def verdict(printed_values, mended_values, rng):
+    low, high = interval_of(np.subtract(mended_values, printed_values), rng)
+    return 'mended' if low > 0 else 'printed' if high < 0 else 'undecided'
+'''),
+        ('ninety per cent', 0, '''
+def verdict(printed_values, mended_values, rng):
+    low, high = interval_of(np.subtract(printed_values, mended_values), rng, level=.9)
+    return 'mended' if low > 0 else 'printed' if high < 0 else 'undecided'
+'''),
+        ('equal decides', 0, '''
+def verdict(printed_values, mended_values, rng):
+    low, high = interval_of(np.subtract(printed_values, mended_values), rng)
+    return 'mended' if low >= 0 else 'printed' if high <= 0 else 'undecided'
+'''),
         ('signs of both ends', 5, '''
 def verdict(printed_values, mended_values, rng):
     ends = interval_of([a - b for a, b in zip(printed_values, mended_values)], rng)
