@@ -217,6 +217,18 @@ def classifiers():
         )
 
 
+def whole_classifiers():
+    "The same with the limits of a user."
+    from extreme_opt.bound import BoundClassifier
+    from extreme_opt.bound.classifier import SOLVERS
+    from extreme_opt.softmax import SoftmaxClassifier
+
+    for solver in ('implicit', 'umax', 'sgd', 'ove', 'nce', 'sampled', 'lbfgs'):
+        yield f'softmax {solver}', lambda solver=solver: SoftmaxClassifier(solver)
+    for solver in SOLVERS:
+        yield f'bound {solver}', lambda solver=solver: BoundClassifier(solver)
+
+
 # ----------------------------------------------------------------------------------------------- sizes and indices
 
 
@@ -986,6 +998,159 @@ def fits_that_lead_nowhere():
 
 
 @probe
+def fits_worse_than_a_constant():
+    "Finite numbers and a training loss not above that of a constant prediction, or an error or a ConvergenceWarning."
+    from sklearn.exceptions import ConvergenceWarning
+
+    from extreme_opt.ordinal import embedding
+    from extreme_opt.similarity import MLP, Linear, model
+
+    rng = np.random.default_rng(0)
+    scales = 1e-30, 1e-15, 1e-8, 1e-3, 1.0, 1e3, 1e8, 1e15, 1e30
+
+    def judged(fit, numbers, losses):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter('always')
+            try:
+                fitted = fit()
+            except REFUSALS as error:
+                assert '\n' not in str(error)
+                return
+            if any(issubclass(one.category, ConvergenceWarning) for one in told):
+                return
+            assert all(np.isfinite(one).all() for one in numbers(fitted)), 'not finite'
+            loss, constant = losses(fitted)
+            assert loss <= 1.002 * constant + 1e-12, f'{loss:.4g} above {constant:.4g}, and no word'
+
+    X = rng.normal(size=(120, 5))
+    kinds = dict(
+        planted=(X[:, :3] + rng.normal(size=(120, 3))).argmax(1),
+        noise=rng.integers(3, size=120),
+        rare=np.where(np.arange(120) < 3, 1, np.where(np.arange(120) < 6, 2, 0)),
+    )
+
+    def classifier(make, kind, form, how, scale):
+        def work():
+            y, w, factor = kinds[kind], None, np.ones((120, 5))
+            at = dict(all=(), column=(slice(None), 0), row=0).get(how)
+            if at is not None:
+                factor[at] = scale
+            else:
+                w = np.where(np.arange(120) % 2, scale, 1.0)
+            rows = X * factor if form == 'dense' else sparse.csr_array(X * (X > 0) * factor)
+            share = np.bincount(y, w) / (120 if w is None else w.sum())
+            best = -np.sum(share[share > 0] * np.log(share[share > 0]))
+            judged(
+                lambda: make().fit(rows, y, w),
+                lambda m: (m.coef_, m.intercept_),
+                lambda m: (m.log_loss(rows, y, w), best),
+            )
+
+        return work
+
+    def caught(module, make, *args, **more):
+        "Fit, the problem that was solved, and its loss at the end and at zeros."
+        problems, run = [], module.run_estimator
+
+        def listening(estimator, problem, *rest, **settings):
+            problems.append(problem)
+            return run(estimator, problem, *rest, **settings)
+
+        def fit():
+            module.run_estimator = listening
+            try:
+                return make().fit(*args, **more)
+            finally:
+                module.run_estimator = run
+
+        def losses(fitted):
+            params = fitted.run_.state.params
+            return [problems[-1].loss(one) for one in (params, np.zeros_like(params))]
+
+        return fit, losses
+
+    map_, triplets = (
+        rng.normal(size=(15, 2)),
+        np.array([rng.permutation(15)[:3] for _ in range(150)]),
+    )
+    far = ((map_[triplets[:, :1]] - map_[triplets[:, 1:]]) ** 2).sum(2)
+    triplets[far[:, 0] > far[:, 1], 1:] = triplets[far[:, 0] > far[:, 1], :0:-1]
+
+    def ordinal(scale, how, **settings):
+        def work():
+            weights = dict(weights=np.full(150, scale), mixed=np.where(np.arange(150) % 2, scale, 1))
+            if how not in weights:
+                settings[how] = scale
+            make = lambda: embedding.OrdinalEmbedding(n_init=1, **settings)  # noqa: E731
+            fit, losses = caught(embedding, make, triplets, sample_weight=weights.get(how))
+            judged(fit, lambda m: (m.embedding_,), losses)
+
+        return work
+
+    A, B = rng.normal(size=(20, 3)), rng.normal(size=(18, 3))
+    pairs = np.argwhere(A @ B.T > 1.2)
+
+    def similarity(scale, how, tower, **settings):
+        def work():
+            features = [None, None] if tower == 'ids' else [A.copy(), B.copy()]
+            if how == 'features':
+                features = [scale * A, scale * B]
+            elif how == 'column':
+                features[0][:, 0] *= scale
+            weights = dict(
+                weights=np.full(len(pairs), scale),
+                mixed=np.where(np.arange(len(pairs)) % 2, scale, 1),
+            )
+            if how in ('ridge', 'unobserved_weight', 'impute'):
+                settings[how] = scale
+            shape = MLP(4) if tower == 'mlp' else Linear()
+            make = lambda: model.SimilarityModel(3, shape, shape, **settings)  # noqa: E731
+            fit, losses = caught(model, make, pairs, *features, pair_weights=weights.get(how))
+            judged(fit, lambda m: (m.left_embeddings_, m.right_embeddings_), losses)
+
+        return work
+
+    def cases():
+        for name, make in whole_classifiers():
+            for kind in kinds:
+                for form in ('dense', 'csr'):
+                    for how in ('all', 'column', 'row', 'weights'):
+                        for scale in scales:
+                            yield (
+                                f'{name} {kind} {form} {how} {scale:g}',
+                                classifier(make, kind, form, how, scale),
+                            )
+        for loss in ('ste', 'tste', 'ckl', 'gnmds', 'soe'):
+            for solver in ('lbfgs', 'svrg', 'gd', 'sgd', 'gram'):
+                rate = ['learning_rate'] if solver == 'sgd' else []
+                for how in ('weights', 'mixed', 'ridge', *rate):
+                    for scale in scales:
+                        yield (
+                            f'ordinal {loss} {solver} {how} {scale:g}',
+                            ordinal(scale, how, loss=loss, solver=solver),
+                        )
+            for rule in ('bb', 'fixed', 'sbb', 'damped'):
+                how = 'learning_rate' if rule in ('bb', 'fixed') else 'stabilizer'
+                for scale in scales:
+                    yield (
+                        f'ordinal {loss} svrg {rule} {scale:g}',
+                        ordinal(scale, how, loss=loss, solver='svrg', step_rule=rule),
+                    )
+        for solver in ('newton', 'als', 'gd', 'adagrad', 'block', 'pair', 'sogram'):
+            for loss in ('logistic', 'squared'):
+                for tower in ('ids', 'linear', 'mlp') if solver != 'als' else ('ids',):
+                    settings = 'weights', 'mixed', 'ridge', 'unobserved_weight', 'impute'
+                    for how in settings + (() if tower == 'ids' else ('features', 'column')):
+                        for scale in scales:
+                            yield (
+                                f'similarity {solver} {loss} {tower} {how} {scale:g}',
+                                similarity(scale, how, tower, solver=solver, loss=loss),
+                            )
+
+    return every(cases(), few=80)
+
+
+@probe
 def labels_with_gaps():
     X, y = rows()
     gaps = {'nan': np.nan, 'None': None, 'NaT': np.datetime64('NaT')}
@@ -1235,6 +1400,7 @@ def main():
     parser.add_argument('words', nargs='*')
     parser.add_argument('--rounds', type=int, default=2)
     parser.add_argument('--minutes', type=float, default=60)
+    warnings.simplefilter('ignore')
     given = parser.parse_args()
     ROUNDS = given.rounds
     chosen = [

@@ -291,7 +291,22 @@ def _check_same(side, old, new):
         )
 
 
+_MOST_ABOVE = 1.001  # times the loss of scores that are all zero that a fit may have unsaid
 _SEARCHING = 'newton', 'als', 'gd', 'adagrad'  # solvers whose steps never raise the loss
+
+
+def _above_zero(model, problem):
+    "What to say where scores that are all zero have a lower loss; None where they have not."
+    params = model.run_.state.params
+    with np.errstate(all='ignore'):
+        loss, zero = problem.loss(params), problem.loss(np.zeros_like(params))
+    if loss <= _MOST_ABOVE * zero:
+        return None
+    return (
+        f'{model.run_.message}, but its loss is {loss:.4g}, more than the {zero:.4g} of scores '
+        'that are all zero',
+        'scale the features, the weights or ridge, raise max_iter, or use solver="newton"',
+    )
 
 
 def _remedy(model, run):
@@ -1009,7 +1024,7 @@ class SimilarityModel(Estimator):
             np.arange(n) if each is None else each for n, each in zip(shape, ids)
         )
         self._keep(problem, towers, spread, pattern(found.pairs, shape))
-        ended = _remedy(self, run)
+        ended = _remedy(self, run) or _above_zero(self, problem)
         if ended is not None:
             warn_not_converged(self, replace(run, message=ended[0]), ended[1])
         return self
