@@ -464,9 +464,10 @@ class OrdinalEmbedding(Estimator):
 
     def _rows(self, triplets, names):
         "Return ids for comparisons given by id or by name."
-        rows = np.asarray(getattr(triplets, 'train_triplets', triplets))
+        triplets = getattr(triplets, 'train_triplets', triplets)
         if names is None:
-            return plain_ids(rows)
+            return plain_ids(triplets)
+        rows = np.asarray(triplets)
         if rows.dtype.kind == 'O' and all(
             isinstance(value, numbers.Integral) for value in rows.flat
         ):
@@ -535,6 +536,8 @@ class OrdinalEmbedding(Estimator):
             if rows.dtype.kind in 'US':
                 names = np.unique(rows)
         names = None if names is None else np.asarray(names)
+        if names is not None and names.ndim != 1:
+            raise ValueError(f'names has shape {names.shape}, but one name per object is needed')
         rows = self._rows(triplets, names)
         rows, weights = self._answered(rows, y, sample_weight)
         features = None if features is None else check_features(features)
