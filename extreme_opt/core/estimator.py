@@ -607,7 +607,14 @@ class Classifier(ClassifierMixin, Estimator):
         )
 
     def _positions(self, y):
-        at = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
+        try:
+            at = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
+        except TypeError:
+            kinds = {type(value).__name__ for value in y.tolist()}
+            raise ValueError(
+                f'y holds labels of type {", ".join(sorted(kinds))}, which cannot be compared with '
+                f'the classes of fit, such as {self.classes_[:1].tolist()[0]!r}'
+            ) from None
         bad = np.flatnonzero(self.classes_[at] != y)
         if len(bad):
             raise ValueError(
