@@ -333,13 +333,17 @@ class SolveCosts(NamedTuple):
     solve: float
 
 
-def solve_costs(features: Any, n_classes: int) -> SolveCosts:
+def solve_costs(n: int, d: int, n_values: int, n_classes: int) -> SolveCosts:
     """Count operations; those of thin products and of short calls weigh more, as measured.
 
     Parameters
     ----------
-    features : array-like of shape (n_samples, n_features)
-        Dense or CSR.
+    n : int
+        Samples.
+    d : int
+        Features.
+    n_values : int
+        Stored features: n times d, or fewer where rows are sparse.
     n_classes : int
 
     Returns
@@ -347,11 +351,9 @@ def solve_costs(features: Any, n_classes: int) -> SolveCosts:
     SolveCosts
         The same on every machine.
     """
-    n, d = features.shape
-    values = features.nnz if scipy.sparse.issparse(features) else n * d
     narrow, width = min(n, d), (n_classes - 1) * d
-    product = 1e6 + 12.0 * values * n_classes
-    row = 1e6 + float(values) * narrow + narrow**3 / 3
+    product = 1e6 + 12.0 * n_values * n_classes
+    row = 1e6 + float(n_values) * narrow + narrow**3 / 3
     full = 2.5e6 + 2.0 * (n * width**2 + width**3 / 3)
     return SolveCosts(row / product, full / product)
 
@@ -387,11 +389,11 @@ def row_inverse(
         gram = (features.T @ (scipy.sparse.diags_array(weights) @ features)).toarray()
     else:
         gram = features.T @ (features * weights[:, None])
-    gram = np.asarray(gram, dtype=np.float64)
-    squares = gram.diagonal()
-    gram[np.diag_indices_from(gram)] += ridge + 1e-10 * np.where(
-        squares > 0, squares, max(squares.mean(), 1e-300)
-    )
+    gram = np.array(gram, dtype=np.float64, order='F', copy=None)
+    squares = gram.diagonal().copy()
+    if squares.min() <= 0:
+        squares[squares <= 0] = max(squares.mean(), 1e-300)
+    gram[np.diag_indices_from(gram)] += ridge + 1e-10 * squares
     factor, failed = scipy.linalg.lapack.dpotrf(gram, lower=1, overwrite_a=1)
     if failed:
         raise np.linalg.LinAlgError(f'row {failed} of the preconditioner is not positive')
@@ -402,7 +404,11 @@ def _wide_inverse(features, weights, ridge):
     """The same where columns outnumber rows: a matrix of rows by rows is factorized instead
     (Woodbury); free columns, the last ones, are eliminated."""
     bound_columns = int((ridge > 0).sum())
-    rows, free, ridge = features[:, :bound_columns], features[:, bound_columns:], ridge[:bound_columns]
+    rows, free, ridge = (
+        features[:, :bound_columns],
+        features[:, bound_columns:],
+        ridge[:bound_columns],
+    )
     gram = rows @ ((rows * (1 / ridge)).T)
     gram = np.asarray(gram.toarray() if scipy.sparse.issparse(gram) else gram, dtype=np.float64)
     roots = np.sqrt(weights)
@@ -462,6 +468,15 @@ class ClassCurvature:
         lambda self: self.n_classes * self.features.shape[1], doc='Rows of the matrix.'
     )
 
+    @cached_property
+    def _sparse(self):
+        return scipy.sparse.issparse(self.features)
+
+    @cached_property
+    def _own(self):  # (n_features,) > 0, what curves the mean of all classes
+        own = self.ridge + self.anchor
+        return np.where(own > 0, own, 1)
+
     def class_times(self, vectors):
         raise NotImplementedError(f'{type(self).__name__} has no class_times')  # in place
 
@@ -483,9 +498,10 @@ class ClassCurvature:
         weights = vector.reshape(self.n_classes, -1)
         scores = np.ascontiguousarray(self.features @ weights.T, dtype=np.float64)
         self.class_times(scores)
-        return (
-            (self.features.T @ scores).T + self.ridge * weights + self.anchor * weights.mean(0)
-        ).ravel()
+        back = (self.features.T @ scores).T if self._sparse else scores.T @ self.features
+        back = back + self.ridge * weights
+        back += self.anchor * (np.add.reduce(weights) / self.n_classes)
+        return back.ravel()
 
     def matrix(self) -> np.ndarray:
         """All of A: pairs of classes times pairs of features, in one matrix product.
@@ -528,10 +544,10 @@ class ClassCurvature:
             Roughly A^-1 times it.
         """
         weights = vector.reshape(self.n_classes, -1)
-        mean, own = weights.mean(0), self.ridge + self.anchor
+        mean = weights.mean(0)
         rest = weights - mean
         rest = rest / (self.ridge + 1) if self.inner is None else self.inner(rest)
-        return (rest - rest.mean(0) + mean / np.where(own > 0, own, 1)).ravel()
+        return (rest - rest.mean(0) + mean / self._own).ravel()
 
 # %% ../../nbs/engine/bound/28_class_space.ipynb #ccf1c51c
 @dataclass(frozen=True, eq=False)
@@ -573,13 +589,18 @@ class ShareCurvature(ClassCurvature):
         return self.shares * self.weights[:, None]
 
     @cached_property
-    def _row_inverse(self):
+    def row_weights(self) -> np.ndarray:  # (n_samples,) the mean of S over differences of classes
         mean = 1 - np.einsum('ij,ij->i', self.shares, self.shares)
-        return row_inverse(self.features, self.weights * mean / (self.n_classes - 1), self.ridge)
+        return self.weights * mean / (self.n_classes - 1)
+
+    @cached_property
+    def _row_inverse(self):
+        return row_inverse(self.features, self.row_weights, self.ridge)
 
     @property
-    def costs(self) -> 'SolveCosts':
-        return solve_costs(self.features, self.n_classes)
+    def costs(self) -> SolveCosts:
+        n, d = self.features.shape
+        return solve_costs(n, d, self.features.nnz if self._sparse else n * d, self.n_classes)
 
     def class_times(self, vectors):
         vectors -= np.einsum('ij,ij->i', vectors, self.shares)[:, None]
@@ -601,9 +622,9 @@ class ShareCurvature(ClassCurvature):
             Roughly A^-1 times it; exactly where there are two classes.
         """
         weights = vector.reshape(self.n_classes, -1)
-        mean, own = weights.mean(0), self.ridge + self.anchor
+        mean = np.add.reduce(weights) / self.n_classes
         rest = self._row_inverse(weights - mean)
-        return (rest - rest.mean(0) + mean / np.where(own > 0, own, 1)).ravel()
+        return (rest + (mean / self._own - np.add.reduce(rest) / self.n_classes)).ravel()
 
     def solve(self, vector: np.ndarray) -> np.ndarray:
         """Solve with A; unknowns are the weights of all classes but the last.
@@ -618,12 +639,12 @@ class ShareCurvature(ClassCurvature):
             A^-1 times it.
         """
         last, weights = self.n_classes - 1, vector.reshape(self.n_classes, -1)
-        mean, own = weights.mean(0), self.ridge + self.anchor
+        mean = weights.mean(0)
         rest = np.zeros_like(weights, dtype=np.float64)
         rest[:last] = solve_dense(
             self._without_last(), (weights[:last] - mean).ravel().astype(np.float64)
         ).reshape(last, -1)
-        return (rest - rest.mean(0) + mean / np.where(own > 0, own, 1)).ravel()
+        return (rest - rest.mean(0) + mean / self._own).ravel()
 
     def _without_last(self):
         "A on all classes but the last, where weights of all classes sum to zero: eq. (K)."

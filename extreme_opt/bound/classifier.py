@@ -17,7 +17,6 @@ from ..core.estimator import Classifier, run_estimator, warn_not_converged
 from ..core.linalg import conjugate_gradients, log_sum_exp
 from ..core.validation import checked_sample_weight
 from ..core.majorize import MOST_BUILT, MOST_DENSE, Majorizer, Newton, solve_dense
-from .class_space import solve_costs
 from .memory import QuasiMajorizer
 from .partition import LogLinear
 from .stochastic import IncrementalMajorizer, StochasticMajorizer
@@ -64,7 +63,7 @@ def newton_gap(problem: LogLinear, params: np.ndarray) -> float:
         return np.inf
     params = np.array(params, dtype=np.float64).astype(problem.dtype, copy=False)
     ways = [_gap_by_products, _gap_by_factor]
-    if solve_costs(problem.features, problem.n_classes).solve <= _FEW_PRODUCTS:
+    if problem.curvature_at(params).costs.solve <= _FEW_PRODUCTS:
         ways.reverse()
     near = ways[0](problem, params)
     return near if near < np.inf else ways[1](problem, params)

@@ -76,6 +76,16 @@ class ClassTable:
     def log_mass(self, scores):
         return log_sum_exp(scores, axis=1)
 
+    def log_mass_and_proba(self, scores):
+        top = scores.max(axis=1, keepdims=True)
+        proba = np.exp(scores - top)
+        total = proba.sum(axis=1, keepdims=True)
+        if not np.isfinite(total.sum()):
+            log_mass = self.log_mass(scores)
+            return log_mass, np.exp(scores - log_mass[:, None])
+        proba /= total
+        return (np.log(total) + top)[:, 0], proba
+
     def spread(self, per_sample):
         return per_sample[:, None]
 
@@ -121,6 +131,10 @@ class OutcomeTable:
     def log_mass(self, scores):
         top = np.maximum.reduceat(scores, self.starts[:-1])
         return top + np.log(np.add.reduceat(np.exp(scores - self.spread(top)), self.starts[:-1]))
+
+    def log_mass_and_proba(self, scores):
+        log_mass = self.log_mass(scores)
+        return log_mass, np.exp(scores - self.spread(log_mass))
 
     def spread(self, per_sample):
         return np.repeat(per_sample, self.counts)
@@ -303,8 +317,9 @@ class _Evaluated:
 
     def __init__(self, params, scores, table):
         self.params, self.scores, self.table = params, scores, table
-        self.log_partition = table.log_mass(scores)
+        self.log_partition, self.proba = table.log_mass_and_proba(scores)
         scores.setflags(write=False)
+        self.proba.setflags(write=False)
         self._nats = None
 
     def nats(self, weights, labels):
@@ -313,12 +328,6 @@ class _Evaluated:
             own = self.scores[self.table.places(labels)]
             self._nats = weights @ (self.log_partition - own)
         return self._nats
-
-    @cached_property
-    def proba(self):
-        found = np.exp(self.scores - self.table.spread(self.log_partition))
-        found.setflags(write=False)
-        return found
 
 # %% ../../nbs/engine/bound/10_partition.ipynb #bb2897b3
 @dataclass(frozen=True, eq=False)

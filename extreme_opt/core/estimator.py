@@ -52,12 +52,13 @@ def _all_or_nothing(learn):
 
     return guarded
 
-# %% ../../nbs/engine/core/70_estimator.ipynb #7b383c90
+# %% ../../nbs/engine/core/70_estimator.ipynb #4352a32e
 @cache
-def _parameters_of(kind):
+def _settings_of(kind: Any) -> Any:
+    "Arguments of a class, by name; read once, because every fit asks."
     return inspect.signature(kind.__init__).parameters
 
-
+# %% ../../nbs/engine/core/70_estimator.ipynb #7b383c90
 class Estimator(BaseEstimator):
     """Base of the estimators.
 
@@ -67,109 +68,7 @@ class Estimator(BaseEstimator):
 
     def _check_settings(self):
         "Refuse what is no number where one is needed, before anything is compared with it."
-        for name, argument in _parameters_of(type(self)).items():
-            kinds = set(get_args(argument.annotation)) or {argument.annotation}
-            value, default = getattr(self, name, None), argument.default
-            if type(default) is str and isinstance(value, np.ndarray):
-                raise ValueError(f'{name} is an array, but it takes one value, such as {default!r}')
-            number = type(default) in (int, float) or kinds & {int, float}
-            if not number or str in kinds or Any in kinds or name == 'random_state':
-                continue
-            if value is None and (type(None) in kinds or default is None):
-                continue
-            such = '' if default is None else f', such as {default}'
-            if not isinstance(value, Real):
-                what = 'text' if isinstance(value, (str, bytes)) else f'a {type(value).__name__}'
-                raise ValueError(
-                    f'{name}={" ".join(repr(value).split()):.80} is {what}, but a number is needed'
-                    + such
-                )
-            if int in kinds and float not in kinds and not math.isfinite(value):
-                raise ValueError(f'{name}={value} is not a whole number{such}')
-
-    client: Any = None
-
-    def __getstate__(self) -> dict:
-        if self.client is None or isinstance(self.client, str):
-            return dict(vars(self))
-        warnings.warn(
-            f'{type(self).__name__}: the client stays behind, it is a handle on running workers; '
-            'give the copy one by set_params(client=...)',
-            stacklevel=3,
-        )
-        return {**vars(self), 'client': None}
-
-    def __sklearn_clone__(self) -> Any:
-        settings = self.get_params(deep=False)
-        twin = type(self)(
-            **{
-                name: value if name == 'client' else clone(value, safe=False)
-                for name, value in settings.items()
-            }
-        )
-        for name in ('_metadata_request', '_sklearn_output_config'):
-            if name in vars(self):
-                setattr(twin, name, deepcopy(vars(self)[name]))
-        return twin
-
-    def __init_subclass__(cls, **kwargs: Any):
-        super().__init_subclass__(**kwargs)
-        for name in ('fit', 'partial_fit'):
-            learn = vars(cls).get(name)
-            if inspect.isfunction(learn):
-                setattr(cls, name, _all_or_nothing(learn))
-            elif learn is not None:
-                learn.fn = _all_or_nothing(learn.fn)  # sklearn.utils.metaestimators.available_if
-
-    _sparse = True  # whether X may be sparse
-
-    def save(self, path: str | Path) -> None:
-        """Write settings and fitted attributes to a file that runs no code when it is read.
-
-        Parameters
-        ----------
-        path : str or Path
-            The .npz file; an old one is replaced at once.
-        """
-        save_model(path, self)
-
-    @classmethod
-    def load(cls, path: str | Path) -> Any:
-        """Read an estimator that `save` wrote, bit for bit.
-
-        Parameters
-        ----------
-        path : str or Path
-            File that `save` wrote; it must hold this class or a subclass.
-
-        Returns
-        -------
-        Estimator
-            The estimator, as it was.
-        """
-        return load_model(path, cls)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self._sparse
-        return tags
-
-# %% ../../nbs/engine/core/70_estimator.ipynb #7b383c90
-@cache
-def _parameters_of(kind):
-    return inspect.signature(kind.__init__).parameters
-
-
-class Estimator(BaseEstimator):
-    """Base of the estimators.
-
-    Adds to `sklearn.base.BaseEstimator`: files without code, a `fit` that leaves the estimator
-    as it was when it raises, and settings that hold a client of a dask cluster.
-    """
-
-    def _check_settings(self):
-        "Refuse what is no number where one is needed, before anything is compared with it."
-        for name, argument in _parameters_of(type(self)).items():
+        for name, argument in _settings_of(type(self)).items():  # type: ignore[arg-type]
             kinds = set(get_args(argument.annotation)) or {argument.annotation}
             value, default = getattr(self, name, None), argument.default
             if type(default) is str and isinstance(value, np.ndarray):

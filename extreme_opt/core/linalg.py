@@ -453,10 +453,10 @@ def conjugate_gradients(
     rz = _dot(r, z)
     natural = preconditioned_norm and precondition is not None
     norms = [math.sqrt(max(rz, 0.0) if natural else _dot(r, r))]
-    if start is None:
-        target = tol * norms[0]
-    else:
-        target = tol * math.sqrt(_dot(rhs, precondition(rhs) if natural else rhs))
+    whole = norms[0] ** 2
+    if start is not None:
+        whole = _dot(rhs, precondition(rhs) if natural and precondition else rhs)
+    target = tol * math.sqrt(max(whole, 0.0))
     for step in range(limit + 1):
         if not math.isfinite(norms[-1]):
             return Solve(

@@ -376,16 +376,16 @@ class Newton:
         small = self.solve == 'auto' and len(grad) <= MOST_DENSE
         if self.solve not in ('auto', 'cg') or (small and costs is None):
             return solve_curvature(curvature, grad, self.solve)[0], {}
-        if small and (state.exact or costs.solve <= _FEW_PRODUCTS):
+        paid = float(self.inner_steps) if costs is None else costs.solve
+        if small and (state.exact or paid <= _FEW_PRODUCTS):
             return solve_curvature(curvature, grad, 'cholesky')[0], dict(exact=True)
         precondition, anchor, n_since = self._preconditioner(problem, state, curvature, costs)
         ratio = grad_norm / state.grad_norm if state.grad_norm > 0 else 1.0
-        most = min(self.inner_steps, int(costs.solve)) if small else self.inner_steps
         done = conjugate_gradients(
             curvature.times,
             grad,
             tol=min(self.inner_tolerance, max(ratio, 0.03)),
-            max_iter=most,
+            max_iter=min(self.inner_steps, int(paid)) if small else self.inner_steps,
             precondition=precondition,
             preconditioned_norm=True,
         )
@@ -439,11 +439,7 @@ class Newton:
                 break
             size /= 2
         fell = value < loss
-        looks = dict(
-            loss=value if fell else loss,
-            grad_norm=grad_norm,
-            step_size=size,
-        )
+        looks = dict(loss=value if fell else loss, grad_norm=grad_norm, step_size=size)
         return state.advance(
             params if fell else start,
             (1 + tries) * problem.n_terms,

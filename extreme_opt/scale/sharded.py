@@ -513,6 +513,7 @@ _SUMS = (
     'hutchinson_diagonal',
     'quadratic_bound',
     'curvature_at',
+    'preconditioner_at',
 )  # offered where the parts have it
 
 # %% ../../nbs/engine/scale/20_sharded.ipynb #8b57d6d7
@@ -631,6 +632,13 @@ class Sharded:
 
     def _curvature_at(self, params):
         return Spread(self, 'curvature_at', params)
+
+    def _preconditioner_at(self, params):
+        near = vars(self).get('_near')
+        if near is None or not np.array_equal(near[0], params):
+            found = self.place.each(_frame_of, 'curvature_at', np.ascontiguousarray(params), ())
+            near = self._near = params.copy(), _frame(found)
+        return near[1]
 
     n_shards = property(lambda self: len(self.pieces), doc='Parts.')
     n_workers = property(lambda self: self.place.n_workers, doc='Workers that own a part.')
@@ -822,6 +830,22 @@ class Spread:
 
     n_params = property(lambda self: self.params.size, doc='Length of a vector.')
 
+    @property
+    def costs(self) -> Any:
+        """What solving takes, as for the whole; None where parts do not tell.
+
+        Returns
+        -------
+        SolveCosts or None
+        """
+        known = vars(self.sharded)
+        if self.make != 'curvature_at':
+            return None
+        if '_costs' not in known:
+            sizes = self.sharded.place.each(_features_of, self.params)
+            known['_costs'] = None if sizes[0] is None else _costs_of(sizes)
+        return known['_costs']
+
     def _sum(self, method, *more):
         params, own = self.params, [None] * self.sharded.n_shards
         return self.sharded.place.ask('curved', params, own, (self.make, self.args, method, *more))[
@@ -882,6 +906,22 @@ class Spread:
         return known[self.make](vector)
 
 # %% ../../nbs/engine/scale/20_sharded.ipynb #6510fae4
+def _features_of(part, params):
+    "Rows, columns, stored values and classes of a part; None where it has no table of features."
+    curvature = part.problem.curvature_at(params)
+    if not hasattr(curvature, 'costs'):
+        return None
+    rows = curvature.features
+    return *rows.shape, getattr(rows, 'nnz', rows.size), curvature.n_classes
+
+
+def _costs_of(sizes):
+    from extreme_opt.bound.class_space import solve_costs
+
+    n, d, n_values, n_classes = zip(*sizes)
+    return solve_costs(sum(n), d[0], sum(n_values), n_classes[0])
+
+
 def _frame_of(part, make, params, args, most=4000):
     "What a part adds to the preconditioner: X'X or its diagonal, ridge and anchor."
     curvature = getattr(part.problem, make)(params, *args)
@@ -889,7 +929,8 @@ def _frame_of(part, make, params, args, most=4000):
     if not hasattr(curvature, 'anchor'):
         return (curvature.matrix().diagonal(),)
     rows, weights = curvature.features, part.problem.sample_weight
-    weights = np.ones(rows.shape[0]) if weights is None else np.asarray(weights, float)
+    weights = 0.5 * (np.ones(rows.shape[0]) if weights is None else np.asarray(weights, float))
+    weights = getattr(curvature, 'row_weights', weights)
     heavy = (
         rows.T * weights
         if isinstance(rows, np.ndarray)
@@ -908,11 +949,11 @@ def _frame(found):
     sums = [sum(some[1:], start=some[0]) for some in zip(*found)]
     if len(sums) == 1:
         return lambda vector: vector / np.where(sums[0] > 0, sums[0], 1)
-    gram = 0.5 * sums[0]
+    gram = sums[0]
     ridge = sums[1]
     own = sums[1] + sums[2]
     if gram.ndim == 2:
-        gram[np.diag_indices_from(gram)] += ridge + 1e-10 * max(2 * gram.diagonal().mean(), 1e-300)
+        gram[np.diag_indices_from(gram)] += ridge + 1e-10 * max(gram.diagonal().mean(), 1e-300)
         factor = scipy.linalg.cho_factor(gram, lower=True, check_finite=False)
 
         def solve(rest):
