@@ -261,8 +261,8 @@ class BoundClassifier(Classifier):
     Parameters
     ----------
     solver : str, default='auto'
-        "auto" is "newton": Newton's method, its system factorized up to 1,500 weights and
-        solved by conjugate gradients beyond. It was the fastest that came to the optimum, or
+        "auto" is "newton": Newton's method, its system solved by preconditioned conjugate
+        gradients, or factorized (up to 1,500 weights) where that is cheaper. It was the fastest that came to the optimum, or
         near the fastest, on all sets measured, and does not depend on the scales of the
         columns. The others are methods of the chapter: "bm" (the bound of [1]_, all rows in
         every step), "quasi" (the bound with a memory), "sbm" (the bound on random batches: for
@@ -320,9 +320,8 @@ class BoundClassifier(Classifier):
         Intercepts, with the logarithm of the prior added.
     bound_gap_ : float
         Largest possible distance of the objective from its minimum, in nats per row; inf
-        where ridge is 0. It is the smaller of two bounds: that of the gradient, which is loose
-        by up to the condition number, and, up to 1,500 weights, that of the Newton step, which
-        is tight near the optimum and does not hold far from it.
+        where ridge is 0. Near the optimum it is the bound of the Newton step, which is tight;
+        far from it that of the gradient, which is loose by up to the condition number.
     run_ : Run
         Record of the fit.
     n_iter_ : int
