@@ -20,8 +20,8 @@ from extreme_opt.bound.class_space import (
     ClassCurvature,
     MatrixCurvature,
     ShareCurvature,
+    _features_inverse,
     class_chain,
-    row_inverse,
 )
 from .quadratic_bound import bound_rows
 
@@ -306,7 +306,7 @@ def boehning_inverse(
     Callable
         Function from (n_classes, n_features) to (n_classes, n_features).
     """
-    return row_inverse(features, 0.5 * np.asarray(weights), ridge, max_features)
+    return _features_inverse(features, 0.5 * np.asarray(weights), ridge, max_features)
 
 # %% ../../nbs/engine/bound/10_partition.ipynb #ab0791ee
 _MOST_KEPT = 2**28  # bytes of scores that are kept for the next question about the same point

@@ -912,14 +912,13 @@ def _features_of(part, params):
     if not hasattr(curvature, 'costs'):
         return None
     rows = curvature.features
-    return *rows.shape, getattr(rows, 'nnz', rows.size), curvature.n_classes
+    n_values = getattr(rows, 'nnz', rows.size)
+    return *rows.shape, n_values, curvature.n_classes, curvature.costs_of
 
 
 def _costs_of(sizes):
-    from extreme_opt.bound.class_space import solve_costs
-
-    n, d, n_values, n_classes = zip(*sizes)
-    return solve_costs(sum(n), d[0], sum(n_values), n_classes[0])
+    n, d, n_values, n_classes, costs_of = zip(*sizes)
+    return costs_of[0](sum(n), d[0], sum(n_values), n_classes[0])
 
 
 def _frame_of(part, make, params, args, most=4000):
