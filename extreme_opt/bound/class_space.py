@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['MAX_SCORE_RANGE', 'ClassChain', 'class_chain', 'chain_times', 'chain_rows', 'chain_matrix', 'ClassCurvature',
-           'ChainCurvature', 'ShareCurvature', 'MatrixCurvature']
+           'ChainCurvature', 'ShareCurvature', 'MatrixCurvature', 'BoehningSum', 'DiagonalSum']
 
 # %% ../../nbs/engine/bound/28_class_space.ipynb #060086a1
 import math
@@ -549,6 +549,20 @@ class ClassCurvature:
         rest = rest / (self.ridge + 1) if self.inner is None else self.inner(rest)
         return (rest - rest.mean(0) + mean / self._own).ravel()
 
+    def preconditioner(self, sample_weight: np.ndarray) -> 'BoehningSum':
+        """Return the constant matrix of `precondition` as a sum over samples.
+
+        Parameters
+        ----------
+        sample_weight : ndarray of shape (n_samples,)
+
+        Returns
+        -------
+        BoehningSum
+            Those of shards are added with ``+`` before they are applied to a vector.
+        """
+        return BoehningSum.of(self, sample_weight)
+
 # %% ../../nbs/engine/bound/28_class_space.ipynb #ccf1c51c
 @dataclass(frozen=True, eq=False)
 class ChainCurvature(ClassCurvature):
@@ -567,6 +581,22 @@ class ChainCurvature(ClassCurvature):
 
     def class_pairs(self, part, out):
         _chain_pairs(self.chain.order[part], self.chain.join[part], self.chain.curvature[part], out)
+
+
+@dataclass(frozen=True, eq=False)
+class _Sizes:
+    "Size of a problem, added up over shards."
+
+    n: int
+    n_values: int
+    d: int
+    n_classes: int
+
+    def __add__(self, other):
+        return _Sizes(self.n + other.n, self.n_values + other.n_values, self.d, self.n_classes)
+
+    def costs(self):
+        return _solve_costs(self.n, self.d, self.n_values, self.n_classes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -597,12 +627,20 @@ class ShareCurvature(ClassCurvature):
     def _row_inverse(self):
         return _features_inverse(self.features, self.row_weights, self.ridge)
 
-    costs_of = staticmethod(_solve_costs)
+    def sizes(self) -> '_Sizes':
+        """Return what costs depend on; that of shards adds up.
+
+        Returns
+        -------
+        object
+            With `costs()`.
+        """
+        n, d = self.features.shape
+        return _Sizes(n, self.features.nnz if self._sparse else n * d, d, self.n_classes)
 
     @property
     def costs(self) -> _SolveCosts:
-        n, d = self.features.shape
-        return self.costs_of(n, d, self.features.nnz if self._sparse else n * d, self.n_classes)
+        return self.sizes().costs()
 
     def class_times(self, vectors):
         vectors -= np.einsum('ij,ij->i', vectors, self.shares)[:, None]
@@ -627,6 +665,23 @@ class ShareCurvature(ClassCurvature):
         mean = np.add.reduce(weights) / self.n_classes
         rest = self._row_inverse(weights - mean)
         return (rest + (mean / self._own - np.add.reduce(rest) / self.n_classes)).ravel()
+
+    def preconditioner(self, sample_weight: np.ndarray) -> 'BoehningSum':
+        """Return the matrix (M) of `precondition` as a sum over samples.
+
+        Parameters
+        ----------
+        sample_weight : ndarray of shape (n_samples,)
+            Not used: the curvature has them.
+
+        Returns
+        -------
+        BoehningSum
+            Another one at every point.
+        """
+        found = BoehningSum.of(self, 2 * self.row_weights)
+        found.constant = False
+        return found
 
     def solve(self, vector: np.ndarray) -> np.ndarray:
         """Solve with A; unknowns are the weights of all classes but the last.
@@ -722,3 +777,109 @@ class MatrixCurvature:
         """
         size = self.full.diagonal()
         return vector / np.where(size > 0, size, 1)
+
+    def preconditioner(self, sample_weight: np.ndarray) -> 'DiagonalSum':
+        """Return the diagonal as a sum over samples.
+
+        Parameters
+        ----------
+        sample_weight : ndarray
+            Not used: the matrix has it.
+
+        Returns
+        -------
+        DiagonalSum
+        """
+        return DiagonalSum(self.full.diagonal().copy())
+
+# %% ../../nbs/engine/bound/28_class_space.ipynb #293cace1
+@dataclass(eq=False)
+class BoehningSum:
+    """Boehning's constant matrix as a sum over shards: eq. (P).
+
+    Parameters
+    ----------
+    gram : ndarray of shape (n_features, n_features) or (n_features,)
+        X'WX, or its diagonal where columns are many.
+    ridge : ndarray of shape (n_features,)
+    anchor : ndarray of shape (n_features,)
+    """
+
+    gram: np.ndarray
+    ridge: np.ndarray
+    anchor: np.ndarray
+    constant = True  # the same at every point
+    _solve: Any = None
+
+    @classmethod
+    def of(
+        cls, curvature: ClassCurvature, sample_weight: np.ndarray, max_features: int = 4000
+    ) -> 'BoehningSum':
+        """Add up the samples of one shard.
+
+        Parameters
+        ----------
+        curvature : ClassCurvature
+        sample_weight : ndarray of shape (n_samples,)
+        max_features : int, default=4000
+            Columns from which the diagonal serves.
+
+        Returns
+        -------
+        BoehningSum
+        """
+        rows = curvature.features
+        if rows.shape[1] > max_features:
+            return cls(
+                np.asarray(sample_weight @ (rows * rows), float), curvature.ridge, curvature.anchor
+            )
+        if scipy.sparse.issparse(rows):
+            gram = (rows.T @ (scipy.sparse.diags_array(sample_weight) @ rows)).toarray()
+        else:
+            gram = rows.T @ (rows * sample_weight[:, None])
+        return cls(np.asarray(gram, float), curvature.ridge, curvature.anchor)
+
+    def __add__(self, other: 'BoehningSum') -> 'BoehningSum':
+        found = BoehningSum(
+            self.gram + other.gram, self.ridge + other.ridge, self.anchor + other.anchor
+        )
+        found.constant = self.constant
+        return found
+
+    def _inverse(self):
+        if self.gram.ndim == 1:
+            size = 0.5 * self.gram + self.ridge
+            return lambda rest: rest / np.where(size > 0, size, 1)
+        squares, full = self.gram.diagonal(), 0.5 * self.gram
+        full[np.diag_indices_from(full)] += self.ridge + 1e-10 * np.where(
+            squares > 0, squares, max(squares.mean(), 1e-300)
+        )
+        factor = scipy.linalg.cho_factor(full, lower=True, check_finite=False)
+        return lambda rest: scipy.linalg.cho_solve(factor, rest.T, check_finite=False).T
+
+    def __call__(self, vector: np.ndarray) -> np.ndarray:
+        if self._solve is None:
+            self._solve = self._inverse()
+        weights = vector.reshape(-1, len(self.ridge))
+        mean, own = weights.mean(0), self.ridge + self.anchor
+        rest = self._solve(weights - mean)
+        return (rest - rest.mean(0) + mean / np.where(own > 0, own, 1)).ravel()
+
+
+@dataclass(eq=False)
+class DiagonalSum:
+    """The diagonal of a curvature as a sum over shards.
+
+    Parameters
+    ----------
+    diagonal : ndarray of shape (n_params,)
+    """
+
+    diagonal: np.ndarray
+    constant = False
+
+    def __add__(self, other: 'DiagonalSum') -> 'DiagonalSum':
+        return DiagonalSum(self.diagonal + other.diagonal)
+
+    def __call__(self, vector: np.ndarray) -> np.ndarray:
+        return vector / np.where(self.diagonal > 0, self.diagonal, 1)

@@ -25,11 +25,7 @@ from extreme_opt.ordinal.views import ViewComparisons
 if TYPE_CHECKING:
     from extreme_opt.ordinal.embedding import OrdinalEmbedding, choose_components, procrustes
 
-_LAZY = {
-    'OrdinalEmbedding': 'embedding',
-    'choose_components': 'embedding',
-    'procrustes': 'embedding',
-}  # they import scikit-learn
+_LAZY = {'OrdinalEmbedding': 'embedding', 'choose_components': 'embedding', 'procrustes': 'embedding'}  # they import scikit-learn
 
 
 def __getattr__(name):
