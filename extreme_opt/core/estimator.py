@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import deepcopy
-from functools import wraps
+from functools import cache, wraps
 from numbers import Real
 from pathlib import Path
 from typing import Any, get_args
@@ -52,6 +52,12 @@ def _all_or_nothing(learn):
 
     return guarded
 
+# %% ../../nbs/engine/core/70_estimator.ipynb #4352a32e
+@cache
+def _settings_of(kind: Any) -> Any:
+    "Arguments of a class, by name; read once, because every fit asks."
+    return inspect.signature(kind.__init__).parameters
+
 # %% ../../nbs/engine/core/70_estimator.ipynb #7b383c90
 class Estimator(BaseEstimator):
     """Base of the estimators.
@@ -62,7 +68,7 @@ class Estimator(BaseEstimator):
 
     def _check_settings(self):
         "Refuse what is no number where one is needed, before anything is compared with it."
-        for name, argument in inspect.signature(type(self).__init__).parameters.items():
+        for name, argument in _settings_of(type(self)).items():  # type: ignore[arg-type]
             kinds = set(get_args(argument.annotation)) or {argument.annotation}
             value, default = getattr(self, name, None), argument.default
             if type(default) is str and isinstance(value, np.ndarray):
