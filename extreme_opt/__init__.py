@@ -65,7 +65,9 @@ def show_versions() -> None:  # prints; paste it into a report
         ('platform', platform.platform()),
         ('processor', f'{platform.machine()}, {os.cpu_count()} logical cores'),
     ]
-    rows += [(name, version(name)) for name in ('numpy', 'scipy', 'numba', 'llvmlite', 'scikit-learn')]
+    rows += [
+        (name, version(name)) for name in ('numpy', 'scipy', 'numba', 'llvmlite', 'scikit-learn')
+    ]
     rows.append(('compiled', 'yes' if HAVE_NUMBA else 'no, kernels run as plain Python'))
     if HAVE_NUMBA:
         numba = sys.modules['numba']

@@ -217,6 +217,18 @@ def classifiers():
         )
 
 
+def whole_classifiers():
+    "The same with the limits of a user."
+    from extreme_opt.bound import BoundClassifier
+    from extreme_opt.bound.classifier import SOLVERS
+    from extreme_opt.softmax import SoftmaxClassifier
+
+    for solver in ('implicit', 'umax', 'sgd', 'ove', 'nce', 'sampled', 'lbfgs'):
+        yield f'softmax {solver}', lambda solver=solver: SoftmaxClassifier(solver)
+    for solver in SOLVERS:
+        yield f'bound {solver}', lambda solver=solver: BoundClassifier(solver)
+
+
 # ----------------------------------------------------------------------------------------------- sizes and indices
 
 
@@ -606,60 +618,6 @@ def broken_parts():
     )
 
 
-@probe
-def spoiled_parts():
-    "Bytes of part files changed at random: a line with the path, or what was there."
-    from extreme_opt.scale.files import read_maps, read_npz, read_svmlight, save_part
-
-    X, y = rows()
-
-    def work(seed):
-        def run():
-            rng = np.random.default_rng(seed)
-            with tempfile.TemporaryDirectory() as folder:
-                for name, read in (
-                    ('a.npz', read_npz),
-                    ('maps', read_maps),
-                    ('a.svm', read_svmlight),
-                ):
-                    path = Path(folder) / name
-                    if name == 'a.svm':
-                        path.write_text(
-                            ''.join(
-                                f'{label} '
-                                + ' '.join(f'{j + 1}:{v}' for j, v in enumerate(row))
-                                + '\n'
-                                for label, row in zip(y, X.toarray())
-                            )
-                        )
-                    else:
-                        save_part(path, features=X, labels=y)
-                    files = sorted(path.iterdir()) if path.is_dir() else [path]
-                    whole = {file: file.read_bytes() for file in files}
-                    for _ in range(50):
-                        file = files[rng.integers(len(files))]
-                        raw = bytearray(whole[file])
-                        if rng.random() < 0.3:
-                            raw = raw[: rng.integers(len(raw))]
-                        for _ in range(rng.integers(1, 4)):
-                            if raw:
-                                raw[rng.integers(len(raw))] = rng.integers(256)
-                        file.write_bytes(raw)
-                        try:
-                            read(path)
-                        except ValueError as error:
-                            assert str(path) in str(error) and '\n' not in str(error), (
-                                name,
-                                str(error),
-                            )
-                        file.write_bytes(whole[file])
-            return 150
-
-        return run
-
-    return 150 * every((seed, work(seed)) for seed in range(2 * ROUNDS))
-
-
 # ----------------------------------------------------------------------------------------------- files
 
 
@@ -773,47 +731,109 @@ def mutated_arrays(arrays, rng):
     return new
 
 
-@probe
-def model_files_altered():
-    "Rewritten with the checksums of zip repaired, but not the digest: one line with the path, or the same model."
+def spoiled(raw, rng):
+    "The bytes of a file cut short, with a bit flipped, with bytes changed, or changed behind its checksums."
+    way = rng.integers(4)
+    if way == 0:
+        return raw[: rng.integers(len(raw))]
+    if way == 3 and zipfile.is_zipfile(io.BytesIO(raw)):
+        file = io.BytesIO()
+        with zipfile.ZipFile(io.BytesIO(raw)) as old, zipfile.ZipFile(file, 'w') as new:
+            names = old.namelist()
+            chosen = names[rng.integers(len(names))]
+            for name in names:
+                content = old.read(name)
+                new.writestr(name, changed(content, rng) if name == chosen else content)
+        return file.getvalue()
+    if way == 1:
+        at, raw = rng.integers(len(raw)), bytearray(raw)
+        raw[at] ^= 1 << rng.integers(8)
+        return bytes(raw)
+    return changed(raw, rng)
 
-    def case(name, seed):
+
+def changed(raw, rng):
+    "Bytes with one to three of them replaced, or a stretch left out or doubled."
+    raw = bytearray(raw)
+    for _ in range(rng.integers(1, 4)):
+        at, way = rng.integers(len(raw) or 1), rng.integers(4)
+        if way == 0:
+            del raw[at : at + rng.integers(1, 9)]
+        elif way == 1:
+            raw[at:at] = raw[at : at + rng.integers(1, 9)]
+        elif raw:
+            raw[at] = rng.integers(256)
+    return bytes(raw)
+
+
+def content_of(thing):
+    "Text and bytes of a model, a run or arrays: equal for the same, and only for the same."
+    from extreme_opt.core.serialize import _packed, _packed_model
+
+    arrays = {}
+    if isinstance(thing, dict):
+        arrays, spec = thing, None
+    elif hasattr(thing, 'get_params'):
+        spec = _packed_model(thing, arrays)
+    else:
+        spec = _packed(thing, arrays, 'run')
+    flat = {key: (str(one.dtype), one.shape, one.tobytes()) for key, one in arrays.items()}
+    return json.dumps(spec), flat
+
+
+def formats(folder):
+    "Name -> path of a whole file, what reads it, and whether it has a digest of its content."
+    from extreme_opt.core import SGD, LeastSquares, Run, minimize
+    from extreme_opt.data.store import load_arrays, save_arrays
+    from extreme_opt.scale.files import read_maps, read_npz, read_svmlight, save_part
+
+    X, y = rows()
+    for at, (name, model) in enumerate(fitted().items()):
+        model.save(folder / f'model{at}.npz')
+        yield name, folder / f'model{at}.npz', type(model).load, True
+    problem = LeastSquares(np.eye(3), np.ones(3))
+    minimize(problem, SGD(0.1), max_iter=3, checkpoint=folder / 'run.npz')
+    yield 'run', folder / 'run.npz', Run.load, True
+    yield 'arrays', save_arrays(folder / 'arrays.npz', a=y, b=X.data), load_arrays, False
+    for path, read in ((folder / 'part.npz', read_npz), (folder / 'maps', read_maps)):
+        save_part(path, features=X, labels=y)
+        yield path.name, path, read, False
+    lines = [' '.join(f'{j + 1}:{v}' for j, v in enumerate(row)) for row in X.toarray()]
+    (folder / 'a.svm').write_text(''.join(f'{a} {b}\n' for a, b in zip(y, lines)))
+    yield 'svmlight', folder / 'a.svm', read_svmlight, False
+
+
+@probe
+def files_altered():
+    "Every format cut, flipped and changed behind its checksums: one line with the path; the same content where there is a digest."
+    n_cases, n_turns = (20, 500) if ROUNDS > 1 else (1, 40)
+
+    def case(path, read, has_digest, seed):
         def work():
             rng = np.random.default_rng(seed)
-            model = MODELS[name]
-            with tempfile.TemporaryDirectory() as folder:
-                path = Path(folder) / 'model.npz'
-                model.save(path)
-                whole, want = members_of(path), use(name, model)
-                raw, n_same = path.read_bytes(), 0
-                for turn in range(20):
-                    if turn % 4 == 0:
-                        spoiled = bytearray(raw)
-                        if turn % 8:
-                            spoiled = spoiled[: rng.integers(len(raw))]
-                        else:
-                            spoiled[rng.integers(len(raw))] ^= 1 << rng.integers(8)
-                        path.write_bytes(spoiled)
-                    else:
-                        new = mutated_arrays(
-                            {k: v for k, v in whole.items() if turn % 4 == 1 or k != 'meta'}, rng
-                        )
-                        np.savez(path, **{**whole, **new})
-                    try:
-                        other = type(model).load(path)
-                    except (ValueError, FileNotFoundError) as error:
-                        assert str(path) in str(error) and '\n' not in str(error), str(error)
-                        continue
-                    n_same += 1
-                    for one, two in zip(use(name, other), want, strict=True):
-                        np.testing.assert_array_equal(one, two)
+            files = sorted(path.iterdir()) if path.is_dir() else [path]
+            want = content_of(read(path)) if has_digest else None
+            for turn in range(n_turns):
+                file = files[rng.integers(len(files))]
+                whole = file.read_bytes()
+                file.write_bytes(spoiled(whole, rng))
+                try:
+                    other = read(path)
+                except (ValueError, FileNotFoundError) as error:
+                    assert str(path) in str(error) and '\n' not in str(error), str(error)
+                else:
+                    assert want is None or content_of(other) == want, f'other content, turn {turn}'
+                finally:
+                    file.write_bytes(whole)
 
         return work
 
-    MODELS = fitted()
-    return 20 * every(
-        (f'{name} {seed}', case(name, seed)) for name in MODELS for seed in range(2 * ROUNDS)
-    )
+    with tempfile.TemporaryDirectory() as folder:
+        return n_turns * every(
+            (f'{name} {seed}', case(path, read, has_digest, seed))
+            for name, path, read, has_digest in formats(Path(folder))
+            for seed in range(n_cases)
+        )
 
 
 @probe
@@ -855,8 +875,9 @@ def model_files_rewritten():
         return work
 
     MODELS = fitted()
+    n_cases = 100 if ROUNDS > 1 else 2
     return 20 * every(
-        (f'{name} {seed}', case(name, seed)) for name in MODELS for seed in range(2 * ROUNDS)
+        (f'{name} {seed}', case(name, seed)) for name in MODELS for seed in range(n_cases)
     )
 
 
@@ -983,6 +1004,161 @@ def fits_that_lead_nowhere():
                 )
 
     return every(cases())
+
+
+@probe
+def fits_worse_than_a_constant():
+    "Finite numbers and a training loss not above that of a constant prediction, or an error or a ConvergenceWarning."
+    from sklearn.exceptions import ConvergenceWarning
+
+    from extreme_opt.ordinal import embedding
+    from extreme_opt.similarity import MLP, Linear, model
+
+    rng = np.random.default_rng(0)
+    scales = 1e-30, 1e-15, 1e-8, 1e-3, 1.0, 1e3, 1e8, 1e15, 1e30
+
+    def judged(fit, numbers, losses):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter('always')
+            try:
+                fitted = fit()
+            except REFUSALS as error:
+                assert '\n' not in str(error)
+                return
+            if any(issubclass(one.category, ConvergenceWarning) for one in told):
+                return
+            assert all(np.isfinite(one).all() for one in numbers(fitted)), 'not finite'
+            loss, constant = losses(fitted)
+            assert loss <= 1.002 * constant + 1e-12, f'{loss:.4g} above {constant:.4g}, and no word'
+
+    X = rng.normal(size=(120, 5))
+    kinds = dict(
+        planted=(X[:, :3] + rng.normal(size=(120, 3))).argmax(1),
+        noise=rng.integers(3, size=120),
+        rare=np.where(np.arange(120) < 3, 1, np.where(np.arange(120) < 6, 2, 0)),
+    )
+
+    def classifier(make, kind, form, how, scale):
+        def work():
+            y, w, factor = kinds[kind], None, np.ones((120, 5))
+            at = dict(all=(), column=(slice(None), 0), row=0).get(how)
+            if at is not None:
+                factor[at] = scale
+            else:
+                w = np.where(np.arange(120) % 2, scale, 1.0)
+            rows = X * factor if form == 'dense' else sparse.csr_array(X * (X > 0) * factor)
+            share = np.bincount(y, w) / (120 if w is None else w.sum())
+            best = -np.sum(share[share > 0] * np.log(share[share > 0]))
+            judged(
+                lambda: make().fit(rows, y, w),
+                lambda m: (m.coef_, m.intercept_),
+                lambda m: (m.log_loss(rows, y, w), best),
+            )
+
+        return work
+
+    def caught(module, make, *args, **more):
+        "Fit, the problem that was solved, and its loss at the end and at zeros."
+        problems, run = [], module.run_estimator
+
+        def listening(estimator, problem, *rest, **settings):
+            problems.append(problem)
+            return run(estimator, problem, *rest, **settings)
+
+        def fit():
+            module.run_estimator = listening
+            try:
+                return make().fit(*args, **more)
+            finally:
+                module.run_estimator = run
+
+        def losses(fitted):
+            params = fitted.run_.state.params
+            return [problems[-1].loss(one) for one in (params, np.zeros_like(params))]
+
+        return fit, losses
+
+    map_, triplets = (
+        rng.normal(size=(15, 2)),
+        np.array([rng.permutation(15)[:3] for _ in range(150)]),
+    )
+    far = ((map_[triplets[:, :1]] - map_[triplets[:, 1:]]) ** 2).sum(2)
+    triplets[far[:, 0] > far[:, 1], 1:] = triplets[far[:, 0] > far[:, 1], :0:-1]
+
+    def ordinal(scale, how, **settings):
+        def work():
+            weights = dict(
+                weights=np.full(150, scale), mixed=np.where(np.arange(150) % 2, scale, 1)
+            )
+            if how not in weights:
+                settings[how] = scale
+            make = lambda: embedding.OrdinalEmbedding(n_init=1, **settings)  # noqa: E731
+            fit, losses = caught(embedding, make, triplets, sample_weight=weights.get(how))
+            judged(fit, lambda m: (m.embedding_,), losses)
+
+        return work
+
+    A, B = rng.normal(size=(20, 3)), rng.normal(size=(18, 3))
+    pairs = np.argwhere(A @ B.T > 1.2)
+
+    def similarity(scale, how, tower, **settings):
+        def work():
+            features = [None, None] if tower == 'ids' else [A.copy(), B.copy()]
+            if how == 'features':
+                features = [scale * A, scale * B]
+            elif how == 'column':
+                features[0][:, 0] *= scale
+            weights = dict(
+                weights=np.full(len(pairs), scale),
+                mixed=np.where(np.arange(len(pairs)) % 2, scale, 1),
+            )
+            if how in ('ridge', 'unobserved_weight', 'impute'):
+                settings[how] = scale
+            shape = MLP(4) if tower == 'mlp' else Linear()
+            make = lambda: model.SimilarityModel(3, shape, shape, **settings)  # noqa: E731
+            fit, losses = caught(model, make, pairs, *features, pair_weights=weights.get(how))
+            judged(fit, lambda m: (m.left_embeddings_, m.right_embeddings_), losses)
+
+        return work
+
+    def cases():
+        for name, make in whole_classifiers():
+            for kind in kinds:
+                for form in ('dense', 'csr'):
+                    for how in ('all', 'column', 'row', 'weights'):
+                        for scale in scales:
+                            yield (
+                                f'{name} {kind} {form} {how} {scale:g}',
+                                classifier(make, kind, form, how, scale),
+                            )
+        for loss in ('ste', 'tste', 'ckl', 'gnmds', 'soe'):
+            for solver in ('lbfgs', 'svrg', 'gd', 'sgd', 'gram'):
+                rate = ['learning_rate'] if solver == 'sgd' else []
+                for how in ('weights', 'mixed', 'ridge', *rate):
+                    for scale in scales:
+                        yield (
+                            f'ordinal {loss} {solver} {how} {scale:g}',
+                            ordinal(scale, how, loss=loss, solver=solver),
+                        )
+            for rule in ('bb', 'fixed', 'sbb', 'damped'):
+                how = 'learning_rate' if rule in ('bb', 'fixed') else 'stabilizer'
+                for scale in scales:
+                    yield (
+                        f'ordinal {loss} svrg {rule} {scale:g}',
+                        ordinal(scale, how, loss=loss, solver='svrg', step_rule=rule),
+                    )
+        for solver in ('newton', 'als', 'gd', 'adagrad', 'block', 'pair', 'sogram'):
+            for loss in ('logistic', 'squared'):
+                for tower in ('ids', 'linear', 'mlp') if solver != 'als' else ('ids',):
+                    settings = 'weights', 'mixed', 'ridge', 'unobserved_weight', 'impute'
+                    for how in settings + (() if tower == 'ids' else ('features', 'column')):
+                        for scale in scales:
+                            yield (
+                                f'similarity {solver} {loss} {tower} {how} {scale:g}',
+                                similarity(scale, how, tower, solver=solver, loss=loss),
+                            )
+
+    return every(cases(), few=80)
 
 
 @probe
@@ -1235,6 +1411,7 @@ def main():
     parser.add_argument('words', nargs='*')
     parser.add_argument('--rounds', type=int, default=2)
     parser.add_argument('--minutes', type=float, default=60)
+    warnings.simplefilter('ignore')
     given = parser.parse_args()
     ROUNDS = given.rounds
     chosen = [

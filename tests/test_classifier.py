@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -445,6 +446,7 @@ def test_stable_solvers_never_overflow(solver, rate, scale, kind):
     X = kind(scale * X.astype(float))
     with warnings.catch_warnings():
         warnings.simplefilter('error')
+        warnings.filterwarnings('ignore', '.*its log-loss on training rows', ConvergenceWarning)
         model = SoftmaxClassifier(solver, learning_rate=rate, max_epochs=4).fit(X, y)
         assert (
             np.isfinite(model.coef_).all()

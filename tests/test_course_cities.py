@@ -20,6 +20,7 @@ def test_the_city_of_7b_is_found_by_counting(variant):
             'import numpy',
             'def loss_and_gradient',
             'def triplet_error',
+            'def keep',
             'from extreme_opt import data',
             'city_map =',
         )

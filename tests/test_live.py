@@ -356,6 +356,10 @@ def test_cells_are_edited_stopped_broken_and_brought_back(primer):
     assert after != before
     assert 'edited' in page.tab.evaluate('async src => (await fetch(src)).text()', after)
 
+    same = 'one => getComputedStyle(one).color === getComputedStyle(one.parentElement).color'
+    written = 'pre[contenteditable] font'  # browsers keep the color of the word that was replaced
+    assert page.tab.evaluate(f'[...document.querySelectorAll("{written}")].every({same})')
+
     page.rewrite(figure, 'while True:\n    pass')
     figure.get_by_role('button', name='Run').click()
     page.until('running')

@@ -1,6 +1,7 @@
 """Marked notebooks and feedback pages: what a student wrote is text there, never HTML, links or scripts."""
 
 import re
+from functools import cache
 
 import nbformat
 
@@ -68,10 +69,16 @@ def row(*parts):
     return '| ' + ' | '.join(str(part).replace('|', r'\|').replace('\n', ' ') for part in parts) + ' |'
 
 
-def feedback(book, rows, head):
-    "An HTML page: a table of all questions, then the notebook. `rows` are (question, points, of, words)."
+@cache
+def exporter():
+    "One for all pages: it reads its templates once."
     from nbconvert import HTMLExporter
 
+    return HTMLExporter(template_name='lab', sanitize_html=True)
+
+
+def feedback(book, rows, head):
+    "An HTML page: a table of all questions, then the notebook. `rows` are (question, points, of, words)."
     lines = [f'# {head}', '', row('question', 'points', 'of', 'what was said'), '|---|---|---|---|']
     lines += [row(name, f'{got:g}', f'{of:g}', as_text(words)) for name, got, of, words in rows]
     lines += ['', f'**{sum(r[1] for r in rows):g} of {sum(r[2] for r in rows):g} points**']
@@ -80,5 +87,4 @@ def feedback(book, rows, head):
         metadata=book['metadata'],
     )
     page['cells'][0]['id'] = 'summary'
-    exporter = HTMLExporter(template_name='lab', sanitize_html=True)
-    return exporter.from_notebook_node(page, resources={'metadata': {'name': head}})[0]
+    return exporter().from_notebook_node(page, resources={'metadata': {'name': head}})[0]

@@ -157,7 +157,7 @@ function equip(one) {  // an editable cell with its own button; a cell that cann
   });
   const button = make('button', { className: 'live-run', type: 'button', title: 'Run this cell (Shift-Enter); cells above it that have not run come first' }, 'Run');
   button.onclick = () => runTo(one.id);
-  cell.querySelector('.cell_input').append(button);
+  cell.querySelector('.cell_input').append(make('div', { className: 'live-row' }, button));
 }
 let escaped = false;
 
@@ -191,7 +191,7 @@ function tryHere() {
     said.dataset.state = wrong.length ? 'failed' : 'passed';
     cell.append(said);
   };
-  input.append(check);
+  input.querySelector('.live-row').append(check);
 }
 
 // The text of an edited cell: browsers put <br> or <div> where a line ends.

@@ -8,12 +8,15 @@ __all__ = ['MAX_SCORE_RANGE', 'ClassChain', 'class_chain', 'chain_times', 'chain
 
 # %% ../../nbs/engine/bound/28_class_space.ipynb #060086a1
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 import numpy as np
 import scipy.linalg
 import scipy.sparse
 from ..core.compiled import njit
+from ..core.majorize import solve_dense
 from .quadratic_bound import curvature_weight, order_kind, sort_outcomes
 
 # %% ../../nbs/engine/bound/28_class_space.ipynb #51b99e29
@@ -314,6 +317,125 @@ def _unpack_pairs(packed, n_classes, n_features, out):
                 total += out[last, p, two, q]
             out[last, p, last, q] = -total
 
+# %% ../../nbs/engine/bound/28_class_space.ipynb #ce2c8441
+class _SolveCosts(NamedTuple):
+    """What it takes to solve with a curvature, in products with it.
+
+    Parameters
+    ----------
+    precondition : float
+        To form and factorize the preconditioner.
+    solve : float
+        To form and factorize the matrix.
+    """
+
+    precondition: float
+    solve: float
+
+
+def _solve_costs(n: int, d: int, n_values: int, n_classes: int) -> _SolveCosts:
+    """Count operations; those of thin products and of short calls weigh more, as measured.
+
+    Parameters
+    ----------
+    n : int
+        Samples.
+    d : int
+        Features.
+    n_values : int
+        Stored features: n times d, or fewer where rows are sparse.
+    n_classes : int
+
+    Returns
+    -------
+    _SolveCosts
+        The same on every machine.
+    """
+    narrow, width = min(n, d), (n_classes - 1) * d
+    product = 1e6 + 12.0 * n_values * n_classes
+    row = 1e6 + float(n_values) * narrow + narrow**3 / 3
+    full = 2.5e6 + 2.0 * (n * width**2 + width**3 / 3)
+    return _SolveCosts(row / product, full / product)
+
+# %% ../../nbs/engine/bound/28_class_space.ipynb #82984993
+def _features_inverse(
+    features: Any, weights: np.ndarray, ridge: np.ndarray, max_features: int = 4000
+) -> Callable:
+    """Rows times the inverse of X'WX + ridge.
+
+    Parameters
+    ----------
+    features : array-like of shape (n_samples, n_features)
+        Dense or CSR.
+    weights : ndarray of shape (n_samples,)
+        Of the samples, >= 0.
+    ridge : ndarray of shape (n_features,)
+        On the sum; 0 in the last columns that are free.
+    max_features : int, default=4000
+        Features up to which the square matrix is factorized; beyond, its diagonal serves.
+
+    Returns
+    -------
+    Callable
+        Function from (n_rows, n_features) to (n_rows, n_features).
+    """
+    if features.shape[0] < features.shape[1] and (ridge > 0).any():
+        return _wide_inverse(features, weights, ridge)
+    if features.shape[1] > max_features:
+        squares = np.asarray(weights @ (features * features), dtype=np.float64)
+        size = squares + ridge
+        return lambda rest: rest / np.where(size > 0, size, 1)
+    if scipy.sparse.issparse(features):
+        gram = (features.T @ (scipy.sparse.diags_array(weights) @ features)).toarray()
+    else:
+        gram = features.T @ (features * weights[:, None])
+    gram = np.array(gram, dtype=np.float64, order='F', copy=None)
+    squares = gram.diagonal().copy()
+    if squares.min() <= 0:
+        squares[squares <= 0] = max(squares.mean(), 1e-300)
+    gram[np.diag_indices_from(gram)] += ridge + 1e-10 * squares
+    factor, failed = scipy.linalg.lapack.dpotrf(gram, lower=1, overwrite_a=1)
+    if failed:
+        raise np.linalg.LinAlgError(f'row {failed} of the preconditioner is not positive')
+    return lambda rest: scipy.linalg.lapack.dpotrs(factor, rest.T, lower=1)[0].T
+
+
+def _wide_inverse(features, weights, ridge):
+    """The same where columns outnumber rows: a matrix of rows by rows is factorized instead
+    (Woodbury); free columns, the last ones, are eliminated."""
+    bound_columns = int((ridge > 0).sum())
+    rows, free, ridge = (
+        features[:, :bound_columns],
+        features[:, bound_columns:],
+        ridge[:bound_columns],
+    )
+    gram = rows @ ((rows * (1 / ridge)).T)
+    gram = np.asarray(gram.toarray() if scipy.sparse.issparse(gram) else gram, dtype=np.float64)
+    roots = np.sqrt(weights)
+    gram *= roots[:, None] * roots
+    gram[np.diag_indices_from(gram)] += 1
+    factor = scipy.linalg.cho_factor(gram, lower=True, check_finite=False)
+
+    def times(rest):
+        light = rest / ridge
+        seen = np.asarray(rows @ light.T) * roots[:, None]
+        back = scipy.linalg.cho_solve(factor, seen, check_finite=False) * roots[:, None]
+        return light - np.asarray(rows.T @ back).T / ridge
+
+    if not free.shape[1]:
+        return times
+    free = np.asarray(free.toarray() if scipy.sparse.issparse(free) else free, dtype=np.float64)
+    cross = np.asarray(rows.T @ (free * weights[:, None])).T
+    solved = times(cross)
+    schur = np.linalg.pinv(free.T @ (free * weights[:, None]) - cross @ solved.T, hermitian=True)
+
+    def with_free(rest):
+        first = times(rest[:, :bound_columns])
+        last = (rest[:, bound_columns:] - first @ cross.T) @ schur
+        return np.hstack([first - last @ solved, last])
+
+    return with_free
+
 # %% ../../nbs/engine/bound/28_class_space.ipynb #f4dc1ca7
 @dataclass(frozen=True, eq=False)
 class ClassCurvature:
@@ -346,6 +468,15 @@ class ClassCurvature:
         lambda self: self.n_classes * self.features.shape[1], doc='Rows of the matrix.'
     )
 
+    @cached_property
+    def _sparse(self):
+        return scipy.sparse.issparse(self.features)
+
+    @cached_property
+    def _own(self):  # (n_features,) > 0, what curves the mean of all classes
+        own = self.ridge + self.anchor
+        return np.where(own > 0, own, 1)
+
     def class_times(self, vectors):
         raise NotImplementedError(f'{type(self).__name__} has no class_times')  # in place
 
@@ -367,9 +498,10 @@ class ClassCurvature:
         weights = vector.reshape(self.n_classes, -1)
         scores = np.ascontiguousarray(self.features @ weights.T, dtype=np.float64)
         self.class_times(scores)
-        return (
-            (self.features.T @ scores).T + self.ridge * weights + self.anchor * weights.mean(0)
-        ).ravel()
+        back = (self.features.T @ scores).T if self._sparse else scores.T @ self.features
+        back = back + self.ridge * weights
+        back += self.anchor * (np.add.reduce(weights) / self.n_classes)
+        return back.ravel()
 
     def matrix(self) -> np.ndarray:
         """All of A: pairs of classes times pairs of features, in one matrix product.
@@ -412,10 +544,10 @@ class ClassCurvature:
             Roughly A^-1 times it.
         """
         weights = vector.reshape(self.n_classes, -1)
-        mean, own = weights.mean(0), self.ridge + self.anchor
+        mean = weights.mean(0)
         rest = weights - mean
         rest = rest / (self.ridge + 1) if self.inner is None else self.inner(rest)
-        return (rest - rest.mean(0) + mean / np.where(own > 0, own, 1)).ravel()
+        return (rest - rest.mean(0) + mean / self._own).ravel()
 
     def preconditioner(self, sample_weight: np.ndarray) -> 'BoehningSum':
         """Return the constant matrix of `precondition` as a sum over samples.
@@ -452,6 +584,22 @@ class ChainCurvature(ClassCurvature):
 
 
 @dataclass(frozen=True, eq=False)
+class _Sizes:
+    "Size of a problem, added up over shards."
+
+    n: int
+    n_values: int
+    d: int
+    n_classes: int
+
+    def __add__(self, other):
+        return _Sizes(self.n + other.n, self.n_values + other.n_values, self.d, self.n_classes)
+
+    def costs(self):
+        return _solve_costs(self.n, self.d, self.n_values, self.n_classes)
+
+
+@dataclass(frozen=True, eq=False)
 class ShareCurvature(ClassCurvature):
     """The curvature of the loss itself: diag(p) - pp' in every sample.
 
@@ -466,12 +614,116 @@ class ShareCurvature(ClassCurvature):
     shares: Any = None
     weights: Any = None
 
+    @cached_property
+    def _weighted(self):
+        return self.shares * self.weights[:, None]
+
+    @cached_property
+    def row_weights(self) -> np.ndarray:  # (n_samples,) the mean of S over differences of classes
+        mean = 1 - np.einsum('ij,ij->i', self.shares, self.shares)
+        return self.weights * mean / (self.n_classes - 1)
+
+    @cached_property
+    def _row_inverse(self):
+        return _features_inverse(self.features, self.row_weights, self.ridge)
+
+    def sizes(self) -> '_Sizes':
+        """Return what costs depend on; that of shards adds up.
+
+        Returns
+        -------
+        object
+            With `costs()`.
+        """
+        n, d = self.features.shape
+        return _Sizes(n, self.features.nnz if self._sparse else n * d, d, self.n_classes)
+
+    @property
+    def costs(self) -> _SolveCosts:
+        return self.sizes().costs()
+
     def class_times(self, vectors):
         vectors -= np.einsum('ij,ij->i', vectors, self.shares)[:, None]
-        vectors *= self.shares * self.weights[:, None]
+        vectors *= self._weighted
 
     def class_pairs(self, part, out):
         _share_pairs(self.shares[part], self.weights[part], out)
+
+    def precondition(self, vector: np.ndarray) -> np.ndarray:
+        """The mean of S over classes in the place of every S: eq. (M).
+
+        Parameters
+        ----------
+        vector : ndarray
+
+        Returns
+        -------
+        ndarray of shape (n_params,)
+            Roughly A^-1 times it; exactly where there are two classes.
+        """
+        weights = vector.reshape(self.n_classes, -1)
+        mean = np.add.reduce(weights) / self.n_classes
+        rest = self._row_inverse(weights - mean)
+        return (rest + (mean / self._own - np.add.reduce(rest) / self.n_classes)).ravel()
+
+    def preconditioner(self, sample_weight: np.ndarray) -> 'BoehningSum':
+        """Return the matrix (M) of `precondition` as a sum over samples.
+
+        Parameters
+        ----------
+        sample_weight : ndarray of shape (n_samples,)
+            Not used: the curvature has them.
+
+        Returns
+        -------
+        BoehningSum
+            Another one at every point.
+        """
+        found = BoehningSum.of(self, 2 * self.row_weights)
+        found.constant = False
+        return found
+
+    def solve(self, vector: np.ndarray) -> np.ndarray:
+        """Solve with A; unknowns are the weights of all classes but the last.
+
+        Parameters
+        ----------
+        vector : ndarray
+
+        Returns
+        -------
+        ndarray of shape (n_params,)
+            A^-1 times it.
+        """
+        last, weights = self.n_classes - 1, vector.reshape(self.n_classes, -1)
+        mean = weights.mean(0)
+        rest = np.zeros_like(weights, dtype=np.float64)
+        rest[:last] = solve_dense(
+            self._without_last(), (weights[:last] - mean).ravel().astype(np.float64)
+        ).reshape(last, -1)
+        return (rest - rest.mean(0) + mean / self._own).ravel()
+
+    def _without_last(self):
+        "A on all classes but the last, where weights of all classes sum to zero: eq. (K)."
+        n, d = self.features.shape
+        last = self.n_classes - 1
+        full, places = np.zeros((last * d, last * d)), np.arange(d)
+        blocks, size = full.reshape(last, d, last, d), max(32, 2**20 // (last * d))
+        for start in range(0, n, size):
+            part = slice(start, start + size)
+            rows = self.features[part]
+            rows = rows.toarray() if scipy.sparse.issparse(rows) else rows
+            rows = np.asarray(rows, dtype=np.float64)
+            proba, weights = self.shares[part, :last], self._weighted[part]
+            outer = (proba * np.sqrt(self.weights[part])[:, None])[:, :, None] * rows[:, None]
+            outer = outer.reshape(len(rows), -1)
+            full -= outer.T @ outer
+            for k in range(last):
+                blocks[k, :, k] += rows.T @ (rows * weights[:, k, None])
+        for k in range(last):
+            blocks[k, places, k, places] += self.ridge
+            blocks[k, places, :, places] -= self.ridge[:, None] / self.n_classes
+        return full
 
 
 @dataclass(frozen=True, eq=False)
@@ -588,9 +840,11 @@ class BoehningSum:
         return cls(np.asarray(gram, float), curvature.ridge, curvature.anchor)
 
     def __add__(self, other: 'BoehningSum') -> 'BoehningSum':
-        return BoehningSum(
+        found = BoehningSum(
             self.gram + other.gram, self.ridge + other.ridge, self.anchor + other.anchor
         )
+        found.constant = self.constant
+        return found
 
     def _inverse(self):
         if self.gram.ndim == 1:

@@ -13,13 +13,8 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse
 from ..core.descent import LBFGS
-from extreme_opt.core.estimator import (
-    Classifier,
-    is_collection,
-    run_estimator,
-    warn_not_converged,
-)
-from ..core.linalg import log_sum_exp
+from ..core.estimator import Classifier, is_collection, run_estimator, warn_not_converged
+from ..core.linalg import conjugate_gradients, log_sum_exp
 from ..core.validation import checked_sample_weight
 from ..core.majorize import MOST_BUILT, MOST_DENSE, Majorizer, Newton, solve_dense
 from .memory import QuasiMajorizer
@@ -28,7 +23,7 @@ from .stochastic import IncrementalMajorizer, StochasticMajorizer
 
 # %% ../../nbs/engine/bound/60_classifier.ipynb #dad3cb68
 def optimality_gap(problem: LogLinear, params: np.ndarray) -> float:
-    """Return a bound on the distance of the loss from its minimum: the smaller of (G) and (N).
+    """Return a bound on the distance of the loss from its minimum: (N) near it, else (G).
 
     Parameters
     ----------
@@ -44,7 +39,8 @@ def optimality_gap(problem: LogLinear, params: np.ndarray) -> float:
     """
     if not problem.ridge or problem.n_unpenalized > 1:
         return np.inf
-    return min(_gradient_gap(problem, params), newton_gap(problem, params))
+    near = newton_gap(problem, params)
+    return near if near < np.inf else _gradient_gap(problem, params)
 
 # %% ../../nbs/engine/bound/60_classifier.ipynb #37eb816b
 def newton_gap(problem: LogLinear, params: np.ndarray) -> float:
@@ -60,12 +56,23 @@ def newton_gap(problem: LogLinear, params: np.ndarray) -> float:
     Returns
     -------
     float
-        >= 0, on the loss; inf where the Newton step is too long for (N), or where the
-        Hessian has more than 1,500 rows.
+        >= 0, on the loss; inf where the Newton step is too long for (N), or where that cannot
+        be told: (L) does not do, and the Hessian has more than 1,500 rows.
     """
-    if not problem.ridge or problem.n_unpenalized > 1 or problem.n_params > MOST_DENSE:
+    if not problem.ridge or problem.n_unpenalized > 1:
         return np.inf
     params = np.array(params, dtype=np.float64).astype(problem.dtype, copy=False)
+    ways = [_gap_by_products, _gap_by_factor]
+    if problem.curvature_at(params).costs.solve <= _FEW_PRODUCTS:
+        ways.reverse()
+    near = ways[0](problem, params)
+    return near if near < np.inf else ways[1](problem, params)
+
+
+def _gap_by_factor(problem, params):
+    "Eq. (N) from a factorization of the Hessian."
+    if problem.n_params > MOST_DENSE:
+        return np.inf
     grad = np.asarray(problem.grad(params), dtype=np.float64)
     hessian = np.asarray(problem.curvature_at(params).matrix(), dtype=np.float64)
     size = np.sqrt(hessian.diagonal())
@@ -105,6 +112,83 @@ def _omega(q):
     if q < 1e-3:
         return 0.5 + q / 6 + q * q / 6  # the series, its rest rounded up
     return (q + (1 - q) * np.log1p(-q)) / (q * q)
+
+# %% ../../nbs/engine/bound/60_classifier.ipynb #b54fc6f9
+_FEW_PRODUCTS = 12  # a factorization that costs no more is made first
+_MOST_COLUMNS = 4000  # whose square matrix is factorized
+_CALM = 0.5  # q up to which (N) is within a quarter of the quadratic model
+
+
+def _gap_by_products(problem, params):
+    "Eq. (N) from products with the Hessian and the matrix (L); inf where they do not tell."
+    n, width = problem.features.shape
+    if width > _MOST_COLUMNS or (scipy.sparse.issparse(problem.features) and width > n):
+        return np.inf
+    curvature, half = problem.curvature_at(params), _half_solve(problem, params)
+    if half is None:
+        return np.inf
+    grad = np.asarray(problem.grad(params), dtype=np.float64)
+    longest, step = 0.0, max(1, 2**22 // width)
+    for start in range(0, n, step):
+        rows = problem.features[start : start + step]
+        rows = rows.toarray() if scipy.sparse.issparse(rows) else rows
+        longest = max(longest, float((half(rows) ** 2).sum(0).max()))
+    step, precondition = np.zeros_like(grad), problem.kept_preconditioner(params)
+    for tol in (0.1, 0.01):
+        step = conjugate_gradients(
+            curvature.times,
+            grad,
+            step,
+            tol=tol,
+            max_iter=30,
+            precondition=precondition,
+            preconditioned_norm=True,
+        ).solution
+        rest = grad - curvature.times(step)
+        unsolved = _norm_below(problem, rest, half)
+        square = max(float(grad @ step + rest @ step), 0.0) + unsolved
+        if unsolved <= 0.1 * square:
+            q = np.sqrt(2 * longest * square)
+            return float(square * _omega(q)) if q <= _CALM else np.inf
+    return np.inf
+
+
+def _half_solve(problem, params):
+    "Rows times the inverse of a root of the matrix (L); None where it is singular to rounding."
+    features, least = problem.features, problem._evaluated(params).proba.min(axis=1)
+    weights = problem._weights * least
+    if scipy.sparse.issparse(features):
+        lower = (features.T @ (scipy.sparse.diags_array(weights) @ features)).toarray()
+    else:
+        lower = features.T @ (features * weights[:, None])
+    lower = np.asarray(lower, dtype=np.float64)
+    lower[np.diag_indices_from(lower)] += problem.total_weight * problem._l2
+    size = np.sqrt(lower.diagonal())
+    if not size.min() > 0:
+        return None
+    lower /= size
+    lower /= size[:, None]
+    try:
+        factor = scipy.linalg.cholesky(lower, lower=True, check_finite=False)
+    except np.linalg.LinAlgError:
+        return None
+    if factor.diagonal().min() ** 2 <= 10 * len(size) * np.finfo(float).eps:
+        return None
+
+    def half(rows):
+        return scipy.linalg.solve_triangular(
+            factor, (rows / size).T, lower=True, check_finite=False
+        )
+
+    return half
+
+
+def _norm_below(problem, vector, half):
+    "At least vector' H^-1 vector: (L) on differences of classes, the ridge on their mean."
+    weights = vector.reshape(problem.n_classes, -1)
+    mean, l2 = weights.mean(0), problem.total_weight * problem._l2
+    common = problem.n_classes * (mean[l2 > 0] ** 2 / l2[l2 > 0]).sum()
+    return float((half(weights - mean) ** 2).sum() + common)
 
 # %% ../../nbs/engine/bound/60_classifier.ipynb #cdb47b18
 def _gradient_gap(problem, params):
@@ -177,8 +261,8 @@ class BoundClassifier(Classifier):
     Parameters
     ----------
     solver : str, default='auto'
-        "auto" is "newton": Newton's method, its system factorized up to 1,500 weights and
-        solved by conjugate gradients beyond. It was the fastest that came to the optimum, or
+        "auto" is "newton": Newton's method, its system solved by preconditioned conjugate
+        gradients, or factorized (up to 1,500 weights) where that is cheaper. It was the fastest that came to the optimum, or
         near the fastest, on all sets measured, and does not depend on the scales of the
         columns. The others are methods of the chapter: "bm" (the bound of [1]_, all rows in
         every step), "quasi" (the bound with a memory), "sbm" (the bound on random batches: for
@@ -236,9 +320,8 @@ class BoundClassifier(Classifier):
         Intercepts, with the logarithm of the prior added.
     bound_gap_ : float
         Largest possible distance of the objective from its minimum, in nats per row; inf
-        where ridge is 0. It is the smaller of two bounds: that of the gradient, which is loose
-        by up to the condition number, and, up to 1,500 weights, that of the Newton step, which
-        is tight near the optimum and does not hold far from it.
+        where ridge is 0. Near the optimum it is the bound of the Newton step, which is tight;
+        far from it that of the gradient, which is loose by up to the condition number.
     run_ : Run
         Record of the fit.
     n_iter_ : int
@@ -500,6 +583,7 @@ class BoundClassifier(Classifier):
 
     def _warn_of_separation(self, problem, params):
         scores, _, _, _, at = problem._scores_and_log_partition(params)
+        scores = scores.copy()
         own = scores[at]
         scores[at] = -np.inf
         if (own > scores.max(1)).all():

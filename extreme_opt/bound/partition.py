@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 import numpy as np
-import scipy.linalg
 import scipy.sparse
 from ..core.serialize import fingerprint
 from ..core.linalg import check_sparse, log_sum_exp
@@ -23,6 +22,7 @@ from extreme_opt.bound.class_space import (
     ClassCurvature,
     MatrixCurvature,
     ShareCurvature,
+    _features_inverse,
     class_chain,
 )
 from .quadratic_bound import bound_rows
@@ -78,6 +78,16 @@ class ClassTable:
     def log_mass(self, scores):
         return log_sum_exp(scores, axis=1)
 
+    def log_mass_and_proba(self, scores):
+        top = scores.max(axis=1, keepdims=True)
+        proba = np.exp(scores - top)
+        total = proba.sum(axis=1, keepdims=True)
+        if not np.isfinite(total.sum()):
+            log_mass = self.log_mass(scores)
+            return log_mass, np.exp(scores - log_mass[:, None])
+        proba /= total
+        return (np.log(total) + top)[:, 0], proba
+
     def spread(self, per_sample):
         return per_sample[:, None]
 
@@ -123,6 +133,10 @@ class OutcomeTable:
     def log_mass(self, scores):
         top = np.maximum.reduceat(scores, self.starts[:-1])
         return top + np.log(np.add.reduceat(np.exp(scores - self.spread(top)), self.starts[:-1]))
+
+    def log_mass_and_proba(self, scores):
+        log_mass = self.log_mass(scores)
+        return log_mass, np.exp(scores - self.spread(log_mass))
 
     def spread(self, per_sample):
         return np.repeat(per_sample, self.counts)
@@ -294,45 +308,28 @@ def boehning_inverse(
     Callable
         Function from (n_classes, n_features) to (n_classes, n_features).
     """
-    if features.shape[0] < features.shape[1] and (ridge > 0).all():
-        return _wide_inverse(features, 0.5 * np.asarray(weights), ridge)
-    squares = np.asarray(weights @ (features * features), dtype=np.float64)
-    if features.shape[1] > max_features:
-        size = 0.5 * squares + ridge
-        return lambda rest: rest / np.where(size > 0, size, 1)
-    weighted_rows = (
-        features * weights[:, None]
-        if not scipy.sparse.issparse(features)
-        else scipy.sparse.diags_array(weights) @ features
-    )
-    gram = features.T @ weighted_rows
-    gram = 0.5 * np.asarray(
-        gram.toarray() if scipy.sparse.issparse(gram) else gram, dtype=np.float64
-    )
-    gram[np.diag_indices_from(gram)] += ridge + 1e-10 * np.where(
-        squares > 0, squares, max(squares.mean(), 1e-300)
-    )
-    factor = scipy.linalg.cho_factor(gram, lower=True, check_finite=False)
-    return lambda rest: scipy.linalg.cho_solve(factor, rest.T, check_finite=False).T
+    return _features_inverse(features, 0.5 * np.asarray(weights), ridge, max_features)
+
+# %% ../../nbs/engine/bound/10_partition.ipynb #ab0791ee
+_MOST_KEPT = 2**28  # bytes of scores that are kept for the next question about the same point
 
 
-def _wide_inverse(features, weights, ridge):
-    """The same where columns outnumber rows: a matrix of rows by rows is factorized instead
-    (Woodbury)."""
-    gram = features @ ((features * (1 / ridge)).T)
-    gram = np.asarray(gram.toarray() if scipy.sparse.issparse(gram) else gram, dtype=np.float64)
-    roots = np.sqrt(weights)
-    gram *= roots[:, None] * roots
-    gram[np.diag_indices_from(gram)] += 1
-    factor = scipy.linalg.cho_factor(gram, lower=True, check_finite=False)
+class _Evaluated:
+    "Scores of all samples at a point; nothing of it is written to."
 
-    def times(rest):
-        light = rest / ridge
-        seen = np.asarray(features @ light.T) * roots[:, None]
-        back = scipy.linalg.cho_solve(factor, seen, check_finite=False) * roots[:, None]
-        return light - np.asarray(features.T @ back).T / ridge
+    def __init__(self, params, scores, table):
+        self.params, self.scores, self.table = params, scores, table
+        self.log_partition, self.proba = table.log_mass_and_proba(scores)
+        scores.setflags(write=False)
+        self.proba.setflags(write=False)
+        self._nats = None
 
-    return times
+    def nats(self, weights, labels):
+        "Weighted sum of log-losses; both are those of the problem, always the same."
+        if self._nats is None:
+            own = self.scores[self.table.places(labels)]
+            self._nats = weights @ (self.log_partition - own)
+        return self._nats
 
 # %% ../../nbs/engine/bound/10_partition.ipynb #bb2897b3
 @dataclass(frozen=True, eq=False)
@@ -497,13 +494,39 @@ class LogLinear:
 
     def _scores_and_log_partition(self, params, ids=None):
         "The same with log Z."
+        if ids is None:
+            last = self._evaluated(params)
+            places = self._table.places(self.labels)
+            return last.scores, last.log_partition, self._table, self._weights, places
         scores, table, weights, at = self._scores(params, ids)
         return scores, table.log_mass(scores), table, weights, at
+
+    def _evaluated(self, params):
+        """Scores, log Z and probabilities of all samples; the last point is kept, because loss,
+        gradient and Hessian are asked for one after the other."""
+        last = vars(self).get('_last')
+        if (
+            last is None
+            or last.params.dtype != params.dtype
+            or not np.array_equal(last.params, params)
+        ):
+            scores = self._scores(params)[0]
+            last = _Evaluated(params.copy(), scores, self._table)
+            kept = last if scores.nbytes <= _MOST_KEPT else None
+            object.__setattr__(self, '_last', kept)
+        return last
+
+    def __getstate__(self):
+        return {k: v for k, v in vars(self).items() if k not in ('_last', '_near')}
 
     def _l2_grad(
         self, params
     ):  # (n_params,) float64, the ridge's share of the gradient per unit of weight
         return (params.reshape(-1, len(self._l2)) * self._l2).ravel()
+
+    def _whole_value(self, params):
+        nats = self._evaluated(params).nats(self._weights, self.labels)
+        return float(nats + 0.5 * self._total * (self._l2_grad(params) @ params))
 
     def _value(self, params, scores, log_partition, weights, at, scale):
         return float(
@@ -511,11 +534,11 @@ class LogLinear:
             + 0.5 * self._total * (self._l2_grad(params) @ params)
         )
 
-    def _slope(self, params, scores, log_partition, table, weights, at, scale):
-        proba = np.exp(scores - table.spread(log_partition))
-        proba[at] -= 1
-        proba *= table.spread(weights * scale)
-        return (table.mix(proba) + self._total * self._l2_grad(params)).astype(self.dtype)
+    def _slope(self, params, proba, table, weights, at, scale):
+        residuals = proba.copy()
+        residuals[at] -= 1
+        residuals *= table.spread(weights * scale)
+        return (table.mix(residuals) + self._total * self._l2_grad(params)).astype(self.dtype)
 
     def loss_on(self, params: np.ndarray, rows: np.ndarray | None = None) -> float:
         """Return the loss, estimated from these samples.
@@ -530,6 +553,8 @@ class LogLinear:
         float
             The loss, estimated from these samples.
         """
+        if rows is None:
+            return self._whole_value(params)
         scores, log_partition, _, weights, at = self._scores_and_log_partition(params, rows)
         return self._value(
             params, scores, log_partition, weights, at, self.n_samples / len(log_partition)
@@ -552,10 +577,16 @@ class LogLinear:
         tuple[float, ndarray]
             Loss and gradient.
         """
+        if rows is None:
+            table, weights, at = self._table, self._weights, self._table.places(self.labels)
+            proba = self._evaluated(params).proba
+            return self._whole_value(params), self._slope(params, proba, table, weights, at, 1.0)
         scores, log_partition, table, weights, at = self._scores_and_log_partition(params, rows)
+        proba = np.exp(scores - table.spread(log_partition))
         scale = self.n_samples / len(log_partition)
-        return self._value(params, scores, log_partition, weights, at, scale), self._slope(
-            params, scores, log_partition, table, weights, at, scale
+        return (
+            self._value(params, scores, log_partition, weights, at, scale),
+            self._slope(params, proba, table, weights, at, scale),
         )
 
     def grad(self, params: np.ndarray) -> np.ndarray:
@@ -659,6 +690,8 @@ class LogLinear:
         ndarray
             Probabilities of all outcomes, (n, n_classes), or flat with a map.
         """
+        if rows is None:
+            return self._evaluated(params).proba.copy()
         scores, log_partition, table, _, _ = self._scores_and_log_partition(params, rows)
         return np.exp(scores - table.spread(log_partition))
 
@@ -693,8 +726,8 @@ class LogLinear:
         ndarray of shape (n_params,)
             Hessian times vector.
         """
-        scores, log_partition, table, weights, _ = self._scores_and_log_partition(params)
-        proba, directional = np.exp(scores - table.spread(log_partition)), table.products(vector)
+        table, weights = self._table, self._weights
+        proba, directional = self._evaluated(params).proba, table.products(vector)
         directional -= table.spread(table.sums(proba * directional))
         return (
             table.mix(proba * directional * table.spread(weights))
@@ -713,10 +746,10 @@ class LogLinear:
         ClassCurvature or MatrixCurvature
             The Hessian, with `times`, `matrix`, `precondition`.
         """
-        scores, log_partition, table, weights, _ = self._scores_and_log_partition(params)
-        proba = np.exp(scores - table.spread(log_partition))
+        table, weights, proba = self._table, self._weights, self._evaluated(params).proba
         if self.feature_map is None:
-            return ShareCurvature(shares=proba, weights=weights, **self._curvature_args(table, 1.0))
+            args = self._curvature_args(table, 1.0, whole=False)
+            return ShareCurvature(shares=proba, weights=weights, **args)
         means = np.add.reduceat(proba[:, None] * table.table, table.starts[:-1])
         weighted_proba = proba * table.spread(weights)
         return self._matrix(
@@ -724,6 +757,39 @@ class LogLinear:
             - means.T @ (weights[:, None] * means),
             1.0,
         )
+
+    def preconditioner_at(self, params: np.ndarray) -> Callable:
+        """Return an approximate inverse of the Hessian near `params`; the last one is kept.
+
+        Parameters
+        ----------
+        params : ndarray
+
+        Returns
+        -------
+        Callable
+            Function from (n_params,) to (n_params,).
+        """
+        near = vars(self).get('_near')
+        if near is None or not np.array_equal(near[0], params):
+            near = params.copy(), self.curvature_at(params).precondition
+            object.__setattr__(self, '_near', near)
+        return near[1]
+
+    def kept_preconditioner(self, params: np.ndarray) -> Callable:
+        """Return the last `preconditioner_at`, wherever it was formed, or one at `params`.
+
+        Parameters
+        ----------
+        params : ndarray
+
+        Returns
+        -------
+        Callable
+            Function from (n_params,) to (n_params,).
+        """
+        near = vars(self).get('_near')
+        return self.preconditioner_at(params) if near is None else near[1]
 
     def quadratic_bound(
         self, params: np.ndarray, batch: np.ndarray | None = None, order: str = 'smallest'

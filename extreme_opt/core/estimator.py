@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import deepcopy
-from functools import wraps
+from functools import cache, wraps
 from numbers import Real
 from pathlib import Path
 from typing import Any, get_args
@@ -52,6 +52,12 @@ def _all_or_nothing(learn):
 
     return guarded
 
+# %% ../../nbs/engine/core/70_estimator.ipynb #4352a32e
+@cache
+def _settings_of(kind: Any) -> Any:
+    "Arguments of a class, by name; read once, because every fit asks."
+    return inspect.signature(kind.__init__).parameters
+
 # %% ../../nbs/engine/core/70_estimator.ipynb #7b383c90
 class Estimator(BaseEstimator):
     """Base of the estimators.
@@ -62,7 +68,7 @@ class Estimator(BaseEstimator):
 
     def _check_settings(self):
         "Refuse what is no number where one is needed, before anything is compared with it."
-        for name, argument in inspect.signature(type(self).__init__).parameters.items():
+        for name, argument in _settings_of(type(self)).items():  # type: ignore[arg-type]
             kinds = set(get_args(argument.annotation)) or {argument.annotation}
             value, default = getattr(self, name, None), argument.default
             if type(default) is str and isinstance(value, np.ndarray):
@@ -607,7 +613,14 @@ class Classifier(ClassifierMixin, Estimator):
         )
 
     def _positions(self, y):
-        at = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
+        try:
+            at = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
+        except TypeError:
+            kinds = {type(value).__name__ for value in y.tolist()}
+            raise ValueError(
+                f'y holds labels of type {", ".join(sorted(kinds))}, which cannot be compared with '
+                f'the classes of fit, such as {self.classes_[:1].tolist()[0]!r}'
+            ) from None
         bad = np.flatnonzero(self.classes_[at] != y)
         if len(bad):
             raise ValueError(

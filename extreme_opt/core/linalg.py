@@ -417,6 +417,7 @@ def conjugate_gradients(
     tol: float = 1e-6,
     max_iter: int | None = None,
     precondition: Callable | None = None,
+    preconditioned_norm: bool = False,
 ) -> Solve:
     """Solve C x = b from products with C alone: eq. (8).
 
@@ -434,6 +435,9 @@ def conjugate_gradients(
         Products allowed; n if None.
     precondition : Callable or None, default=None
         Vector (n,) -> about C^-1 @ vector, symmetric and positive.
+    preconditioned_norm : bool, default=False
+        Whether residuals r are measured by sqrt(r'Mr) with the preconditioner M, which does not
+        depend on the units of the unknowns, instead of sqrt(r'r).
 
     Returns
     -------
@@ -441,13 +445,18 @@ def conjugate_gradients(
         Solution, residual norms, converged, message.
     """
     rhs = np.asarray(rhs)
-    limit, target = rhs.size if max_iter is None else max_iter, tol * math.sqrt(_dot(rhs, rhs))
+    limit = rhs.size if max_iter is None else max_iter
     x = np.zeros_like(rhs) if start is None else np.array(start, dtype=rhs.dtype)
     r = rhs - times(x) if x.any() else rhs.copy()
     z = r if precondition is None else precondition(r)
     p = z.copy()
     rz = _dot(r, z)
-    norms = [math.sqrt(_dot(r, r))]
+    natural = preconditioned_norm and precondition is not None
+    norms = [math.sqrt(max(rz, 0.0) if natural else _dot(r, r))]
+    whole = norms[0] ** 2
+    if start is not None:
+        whole = _dot(rhs, precondition(rhs) if natural and precondition else rhs)
+    target = tol * math.sqrt(max(whole, 0.0))
     for step in range(limit + 1):
         if not math.isfinite(norms[-1]):
             return Solve(
@@ -483,7 +492,7 @@ def conjugate_gradients(
         z = r if precondition is None else precondition(r)
         rz, before = _dot(r, z), rz
         p = z + (rz / before) * p
-        norms.append(math.sqrt(_dot(r, r)))
+        norms.append(math.sqrt(max(rz, 0.0) if natural else _dot(r, r)))
     return Solve(
         x,
         np.array(norms),

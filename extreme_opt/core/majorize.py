@@ -52,6 +52,7 @@ class Surrogate(NamedTuple):
 MOST_DENSE = (
     1500  # parameters up to which a matrix is built and factorized, where a step should be exact
 )
+_FEW_PRODUCTS = 4  # a factorization that costs no more is made without trying products first
 MOST_BUILT = 100  # and up to which a bound's matrix is: it is rough in any case, so an exact solve buys little
 
 
@@ -74,12 +75,9 @@ def solve_dense(matrix: np.ndarray, rhs: np.ndarray) -> np.ndarray:
     matrix /= size
     matrix /= size[:, None]
     scaled, tiny = rhs / size, 10 * len(rhs) * np.finfo(float).eps
-    try:
-        factor = scipy.linalg.cholesky(matrix.T, lower=True, check_finite=False)
-        if factor.diagonal().min() ** 2 > tiny:
-            return scipy.linalg.cho_solve((factor, True), scaled, check_finite=False) / size
-    except np.linalg.LinAlgError:
-        pass
+    factor, failed = scipy.linalg.lapack.dpotrf(matrix.T, lower=1)
+    if not failed and factor.diagonal().min() ** 2 > tiny:
+        return scipy.linalg.lapack.dpotrs(factor, scaled, lower=1)[0] / size
     values, vectors = scipy.linalg.eigh(matrix, check_finite=False)
     kept = values > tiny * max(values[-1], tiny)
     return vectors[:, kept] @ (vectors[:, kept].T @ scaled / values[kept]) / size
@@ -125,6 +123,8 @@ def solve_curvature(
             else 'cg'
         )
     if solve == 'cholesky':
+        if hasattr(curvature, 'solve'):
+            return curvature.solve(rhs), 0
         return solve_dense(curvature.matrix(), rhs), 0
     if solve != 'cg':
         raise ValueError(f'solve={solve!r} is not one of "auto", "cholesky", "cg"')
@@ -272,6 +272,12 @@ class NewtonState(State):
         Share of the last Newton step that was taken.
     n_products : int, default=0
         Curvature products so far, when solving by CG.
+    n_since : int, default=0
+        Those since the preconditioner was formed.
+    anchor : ndarray of shape (n_params,) or None, default=None
+        Where it was formed.
+    exact : bool, default=False
+        Whether CG gave way to a factorization.
     message : str, default=''
         Says why no step could be made.
     """
@@ -280,6 +286,9 @@ class NewtonState(State):
     grad_norm: float = np.nan
     step_size: float = np.nan
     n_products: int = 0
+    n_since: int = 0
+    anchor: np.ndarray | None = None
+    exact: bool = False
     message: str = ''
 
 
@@ -308,11 +317,13 @@ class Newton:
     Parameters
     ----------
     solve : str, default='auto'
-        "cholesky", "cg", or "auto": by the number of parameters.
+        "cholesky", "cg", or "auto": where the curvature says what a factorization costs,
+        conjugate gradients until their products in a step would have paid for one, and
+        factorizations from then on; elsewhere by the number of parameters.
     inner_steps : int, default=50
         Products that "cg" may take in a step.
-    inner_tolerance : float, default=0.1
-        Residual at which "cg" is content, relative.
+    inner_tolerance : float, default=0.3
+        Residual at which "cg" is content, relative; less where the gradient falls fast.
     decrease : float, default=1e-4
         In (0, 1), share of the slope that a step must keep.
     max_tries : int, default=40
@@ -321,7 +332,7 @@ class Newton:
 
     solve: str = 'auto'
     inner_steps: int = 50
-    inner_tolerance: float = 0.1
+    inner_tolerance: float = 0.3
     decrease: float = 1e-4
     max_tries: int = 40
     requires: ClassVar = SecondOrder
@@ -340,6 +351,51 @@ class Newton:
             Holds a copy of params.
         """
         return NewtonState(params=params.copy())
+
+    def warmup_problem(self) -> 'Newton':
+        """Return a solver that compiles the same kernels with a single product.
+
+        Returns
+        -------
+        Newton
+        """
+        return _NewtonWarmup()
+
+    def _preconditioner(self, problem, state, curvature, costs):
+        "An approximate inverse, formed anew once products with the last one have cost as much."
+        if costs is None or not hasattr(problem, 'preconditioner_at'):
+            return curvature.precondition, state.anchor, 0
+        anchor, n_since = state.anchor, state.n_since
+        if anchor is None or n_since >= costs.precondition:
+            anchor, n_since = state.params, 0
+        return problem.preconditioner_at(anchor), anchor, n_since
+
+    def _direction(self, problem, state, curvature, grad, grad_norm):
+        "The Newton direction, in full or as far as CG got, and what the next state keeps of it."
+        costs = getattr(curvature, 'costs', None)
+        small = self.solve == 'auto' and len(grad) <= MOST_DENSE
+        if self.solve not in ('auto', 'cg') or (small and costs is None):
+            return solve_curvature(curvature, grad, self.solve)[0], {}
+        paid = float(self.inner_steps) if costs is None else costs.solve
+        if small and (state.exact or paid <= _FEW_PRODUCTS):
+            return solve_curvature(curvature, grad, 'cholesky')[0], dict(exact=True)
+        precondition, anchor, n_since = self._preconditioner(problem, state, curvature, costs)
+        ratio = grad_norm / state.grad_norm if state.grad_norm > 0 else 1.0
+        done = conjugate_gradients(
+            curvature.times,
+            grad,
+            tol=min(self.inner_tolerance, max(ratio, 0.03)),
+            max_iter=min(self.inner_steps, int(paid)) if small else self.inner_steps,
+            precondition=precondition,
+            preconditioned_norm=True,
+        )
+        n_products = len(done.residual_norms) - 1
+        kept = dict(
+            anchor=anchor, n_since=n_since + n_products, n_products=state.n_products + n_products
+        )
+        if small and not done.converged:
+            return solve_curvature(curvature, grad, 'cholesky')[0], kept | dict(exact=True)
+        return done.solution, kept
 
     def step(self, problem: Any, state: NewtonState, rng: np.random.Generator) -> NewtonState:
         """Solve with the curvature at hand, then halve until the loss falls.
@@ -363,9 +419,10 @@ class Newton:
             if hasattr(problem, 'curvature_at')
             else _Products(problem, start)
         )
-        step, n_products = solve_curvature(
-            curvature, grad, self.solve, self.inner_steps, self.inner_tolerance
-        )
+        grad_norm = float(np.linalg.norm(grad))
+        kept = {name: getattr(state, name) for name in ('n_products', 'n_since', 'anchor', 'exact')}
+        step, changed = self._direction(problem, state, curvature, grad, grad_norm)
+        kept |= changed
         slope = float(grad @ step)
         size = 1.0
         tries = 0
@@ -382,16 +439,25 @@ class Newton:
                 break
             size /= 2
         fell = value < loss
-        looks = dict(
-            loss=value if fell else loss,
-            grad_norm=float(np.linalg.norm(grad)),
-            step_size=size,
-            n_products=state.n_products + n_products,
-        )
+        looks = dict(loss=value if fell else loss, grad_norm=grad_norm, step_size=size)
         return state.advance(
             params if fell else start,
             (1 + tries) * problem.n_terms,
-            1 + tries + n_products,
+            1 + tries + kept['n_products'] - state.n_products,
             message='' if fell else 'no Newton step lowers the loss: a minimum to rounding',
             **looks,
+            **kept,
         )
+
+
+class _NewtonWarmup(Newton):
+    "Loss, gradient and one product, which compile all that Newton's method calls."
+
+    def step(self, problem, state, rng):
+        grad = loss_and_grad(problem, state.params)[1]
+        if hasattr(problem, 'curvature_at'):
+            problem.curvature_at(state.params).times(np.asarray(grad, dtype=float))
+        else:
+            problem.ggn_vp(state.params, grad)
+        problem.loss(state.params)
+        return state

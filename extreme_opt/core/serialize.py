@@ -294,7 +294,7 @@ def read_arrays(file: Any, names: Any = None) -> dict:
                 raise ValueError('two arrays have the same name')
             chosen = members if names is None else [name for name in names if name in members]
             return {name: _member(content, members[name]) for name in chosen}
-    except OSError:
+    except (FileNotFoundError, PermissionError, IsADirectoryError):
         raise
     except Exception as error:  # whatever a stranger's bytes may provoke in zip and npy
         raise ValueError(f'no whole .npz of arrays ({type(error).__name__}: {error})') from None

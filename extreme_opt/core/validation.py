@@ -51,7 +51,7 @@ def check_features(X: Any, sparse: bool = True) -> np.ndarray | scipy.sparse.csr
             f'Complex data not supported: X holds {values.dtype} numbers; pass real and imaginary '
             'parts as columns'
         )
-    if values.dtype.kind in 'USTMm':
+    if values.dtype.kind in 'USTMmV':
         raise ValueError(
             f'X holds {values.dtype} entries, but numbers are needed; encode them first'
         )
@@ -89,14 +89,19 @@ def _table(X):
 def _as_floats(X):
     try:
         return X.astype(np.float64)
-    except ValueError:
+    except (ValueError, TypeError, OverflowError):
         for place, value in np.ndenumerate(X):
             try:
                 float(value)
-            except ValueError:
+            except (ValueError, TypeError, OverflowError) as error:
+                found = f'X holds {" ".join(repr(value).split()):.60} at row {place[0]}, column'
+                if isinstance(error, TypeError):  # in the words that scikit-learn's checks expect
+                    raise TypeError(
+                        f'{found} {place[1]}, but the argument must be a number, or a string of '
+                        'one number; drop or encode it'
+                    ) from None
                 raise ValueError(
-                    f'X holds {value!r} at row {place[0]}, column {place[1]}, but numbers are '
-                    'needed; encode it first'
+                    f'{found} {place[1]}, but numbers are needed; encode it first'
                 ) from None
         raise
 
@@ -175,6 +180,8 @@ def check_labels(y: Any, n_samples: int) -> np.ndarray:
         )
     if y.dtype.kind == 'c':
         raise ValueError(f'Complex data not supported: y holds {y.dtype} numbers')
+    if y.dtype.kind == 'V':
+        raise ValueError(f'y holds {y.dtype} entries, but labels are text or numbers')
     if y.dtype.kind in 'OmM':
         bad = (
             [row for row, value in enumerate(y) if _is_missing(value)]
@@ -183,6 +190,12 @@ def check_labels(y: Any, n_samples: int) -> np.ndarray:
         )
         if len(bad):
             raise ValueError(f'Input y contains {y[bad[0]]} at row {bad[0]}; drop or fill it')
+        bad = [row for row, value in enumerate(y) if isinstance(value, (list, tuple, np.ndarray))]
+        if bad:
+            raise ValueError(
+                f'y[{bad[0]}] is a {type(y[bad[0]]).__name__}, but a row has one label; for several '
+                'give a table of 0 and 1'
+            )
     if y.dtype.kind == 'f':
         bad = np.flatnonzero(~np.isfinite(y))
         if len(bad):
@@ -213,6 +226,21 @@ def _plain(value):
     return value.item() if isinstance(value, np.generic) else value
 
 # %% ../../nbs/engine/core/67_validation.ipynb #af92e9be
+def _numbers(values, name):
+    "As float64, or one line with the first entry that is no number."
+    try:
+        return np.asarray(values, dtype=float)
+    except (ValueError, TypeError, OverflowError):
+        sized = isinstance(values, (list, tuple)) or np.ndim(values) > 0
+    for at, value in enumerate(values) if sized else ():
+        try:
+            float(value)
+        except (ValueError, TypeError, OverflowError):
+            text = ' '.join(repr(value).split())
+            raise ValueError(f'{name}[{at}] is {text:.40}, but a number is needed') from None
+    raise ValueError(f'{name} is a {type(values).__name__}, but an array of numbers is needed')
+
+
 def check_weights(sample_weight: Any, n_samples: int) -> np.ndarray | None:
     """Check the weights of rows.
 
@@ -235,7 +263,7 @@ def check_weights(sample_weight: Any, n_samples: int) -> np.ndarray | None:
     """
     if sample_weight is None:
         return None
-    weights = np.asarray(sample_weight, dtype=float)
+    weights = _numbers(sample_weight, 'sample_weight')
     if weights.ndim == 0:
         weights = np.full(n_samples, float(weights))
     if weights.shape != (n_samples,):

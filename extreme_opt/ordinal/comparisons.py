@@ -62,7 +62,15 @@ def plain_ids(triplets: Any) -> np.ndarray:
     ValueError
         If ids and names are mixed; the message names the first odd entry.
     """
-    rows = np.asarray(triplets)
+    try:
+        rows = np.asarray(triplets)
+    except ValueError:
+        raise ValueError('the rows of triplets differ in length; every row has 3 or 4 ids') from None
+    if rows.ndim == 0:
+        raise ValueError(
+            f'triplets is a {type(triplets).__name__}, but an array of shape (n, 3) or (n, 4) is '
+            'needed'
+        )
     if rows.dtype.kind != 'O':
         return rows
     kinds = [(str, str), (numbers.Integral, np.int64)]
@@ -70,7 +78,12 @@ def plain_ids(triplets: Any) -> np.ndarray:
         if rows.size and all(
             isinstance(value, kind) and not isinstance(value, bool) for value in rows.flat
         ):
-            return rows.astype(dtype)
+            try:
+                return rows.astype(dtype)
+            except OverflowError:
+                raise ValueError(
+                    'triplets holds a number beyond 64 bits; ids are from 0 up'
+                ) from None
     odd = [
         (at, value) for at, value in np.ndenumerate(rows) if type(value) is not type(rows.flat[0])
     ] or list(np.ndenumerate(rows))
@@ -212,7 +225,10 @@ def check_answers(answers: Any, n_questions: int) -> np.ndarray:
             'whose sign counts, are needed; '
             'of text make them by a comparison such as answers == "first"'
         )
-    signs = np.sign(given.astype(float))
+    try:
+        signs = np.sign(given.astype(float))
+    except OverflowError:
+        signs = np.array([(value > 0) - (value < 0) for value in given.tolist()], float)
     if np.isnan(signs).any():
         raise ValueError(f'answers[{np.argmax(np.isnan(signs))}] is not a number; drop it')
     return signs

@@ -159,6 +159,7 @@ def _squares(rows):
 # %% ../../nbs/engine/ordinal/60_embedding.ipynb #bfa9135c
 _GRADIENT_FRACTION = 0.1  # of the norm at a random start, below which a gradient is small
 _MOST_LBFGS = 5_000_000  # comparisons up to which solver="auto" is L-BFGS
+_MOST_ABOVE = 1.001  # times the loss of a map of equal points that a fit may have unsaid
 _N_SETTLED = 10  # steps over which the loss has to stand still
 
 
@@ -463,9 +464,10 @@ class OrdinalEmbedding(Estimator):
 
     def _rows(self, triplets, names):
         "Return ids for comparisons given by id or by name."
-        rows = np.asarray(getattr(triplets, 'train_triplets', triplets))
+        triplets = getattr(triplets, 'train_triplets', triplets)
         if names is None:
-            return plain_ids(rows)
+            return plain_ids(triplets)
+        rows = np.asarray(triplets)
         if rows.dtype.kind == 'O' and all(
             isinstance(value, numbers.Integral) for value in rows.flat
         ):
@@ -534,6 +536,8 @@ class OrdinalEmbedding(Estimator):
             if rows.dtype.kind in 'US':
                 names = np.unique(rows)
         names = None if names is None else np.asarray(names)
+        if names is not None and names.ndim != 1:
+            raise ValueError(f'names has shape {names.shape}, but one name per object is needed')
         rows = self._rows(triplets, names)
         rows, weights = self._answered(rows, y, sample_weight)
         features = None if features is None else check_features(features)
@@ -657,7 +661,8 @@ class OrdinalEmbedding(Estimator):
             ]
         else:
             runs = [self._one_run(problem, begin, 0, _start_norm(problem, seed))]
-        losses = np.array([problem.loss(run.state.params) for run in runs])
+        with np.errstate(all='ignore'):
+            losses = np.array([problem.loss(run.state.params) for run in runs])
         return runs[int(np.nan_to_num(losses, nan=np.inf).argmin())], losses
 
     def _distance_margin(self, triplets):
@@ -958,7 +963,8 @@ class OrdinalEmbedding(Estimator):
         run, losses = self._best_run(problem, begin)
         self.run_, self.n_iter_, self.losses_ = run, run.state.n_iter, losses
         self.solver_ = self._chosen(problem.n_terms)
-        self.embedding_ = _principal_axes(self._points(problem, run.state.params), asked)
+        with np.errstate(all='ignore'):  # of a run that diverged, which is told below
+            self.embedding_ = _principal_axes(self._points(problem, run.state.params), asked)
         self.map_features_ = features
         self.n_features_in_ = rows.shape[1]
         self.names_ = names
@@ -983,6 +989,15 @@ class OrdinalEmbedding(Estimator):
                 else None
             )
             return f'use {"a smaller learning_rate" if name == "sgd" else smaller or other}'
+        loss = np.nan_to_num(self.losses_, nan=np.inf).min()
+        equal = problem.loss(np.zeros_like(run.state.params))
+        if not loss <= _MOST_ABOVE * equal:
+            change = 'learning_rate or ' if self.learning_rate is not None else ''
+            return (
+                f'its loss is {loss:.4g}, more than the {equal:.4g} of a map of equal points: '
+                f'change {change}ridge={self.ridge:g}, or '
+                + ('raise max_epochs' if name == 'lbfgs' else f'use {other}')
+            )
         if not run.message.startswith('reached max_'):
             return ''
         limit = run.message.removeprefix('reached ').partition('=')[0]

@@ -676,7 +676,8 @@ class Comparisons:
             np.empty(n_prefetched),
         )
         table = self._table()
-        settings = _InnerSettings(rate, share, 1 - rate * ridge_rate)
+        keep = 1 - rate * ridge_rate or 1e-16  # steps divide by it
+        settings = _InnerSettings(rate, share, keep)
         lazy_scale = np.array([1.0, 0.0])
         for start, stop in timed_chunks(len(batch) // size, first=1 << 16):
             _svrg_inner(

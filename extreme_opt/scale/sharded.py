@@ -362,7 +362,7 @@ _FACTS = (
     'alpha',
     'split',
 )  # taken from the whole
-_SUMS = ('ggn_vp', 'hutchinson_diagonal', 'quadratic_bound', 'curvature_at')  # where shards have it
+_SUMS = ('ggn_vp', 'hutchinson_diagonal', 'quadratic_bound', 'curvature_at', 'preconditioner_at')
 
 
 def _facts(problem):
@@ -608,6 +608,12 @@ class Sharded:
     def _curvature_at(self, params):
         return ShardedCurvature(self, 'curvature_at', params)
 
+    def _preconditioner_at(self, params):
+        near = vars(self).get('_near')
+        if near is None or not np.array_equal(near[0], params):
+            near = self._near = params.copy(), self._curvature_at(params).precondition
+        return near[1]
+
     n_shards = property(lambda self: len(self.pieces), doc='Shards.')
     n_workers = property(lambda self: self.place.n_workers, doc='Workers that own a shard.')
 
@@ -675,6 +681,16 @@ class ShardedCurvature:
         self._precondition: Any = None
 
     n_params = property(lambda self: self.params.size, doc='Length of a vector.')
+
+    @property
+    def costs(self) -> Any:
+        """What solving takes, as for the whole; None where outcomes are no classes."""
+        n_classes = getattr(self.whole, 'n_classes', None)
+        if self.make != 'curvature_at' or n_classes is None:
+            return None
+        if '_costs' not in vars(self.whole):
+            self.whole._costs = self._sum('sizes').costs()
+        return self.whole._costs
 
     def _sum(self, method, *more):
         return self.whole.sums('curvature', self.params, self.make, self.args, method, *more)

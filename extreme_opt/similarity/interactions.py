@@ -93,6 +93,16 @@ def _numbers(column, name):
     return numbers
 
 # %% ../../nbs/engine/similarity/77_interactions.ipynb #a67593b5
+def _is_missing(item):
+    "None, NaN, NaT, or pandas' NA, whose comparison with itself is no truth value."
+    try:
+        return item is None or bool(item != item)
+    except TypeError:
+        return True
+    except ValueError:
+        return False
+
+
 def as_ids(values: Any, name: str = 'ids') -> np.ndarray:
     """Convert ids to one array of integers, of text or of objects.
 
@@ -120,7 +130,7 @@ def as_ids(values: Any, name: str = 'ids') -> np.ndarray:
         return np.array(list(column), dtype=object)
     items = column.tolist()
     for row, item in enumerate(items):
-        if item is None or item != item:
+        if _is_missing(item):
             raise ValueError(f'{name} has no id in row {row}; drop the row')
     kinds = set(map(type, items))
     if kinds and kinds <= {str}:
@@ -426,7 +436,12 @@ def read_interactions(
     given = dict(labels=labels, pair_weights=pair_weights)
     for name, values_of in given.items():
         if values_of is not None:
-            given[name] = numbers = np.asarray(values_of)
+            try:
+                given[name] = numbers = np.asarray(values_of, dtype=float)
+            except (ValueError, TypeError, OverflowError):
+                raise ValueError(
+                    f'{name} holds what is no number; give one number per pair'
+                ) from None
             if numbers.shape != (n,):
                 raise ValueError(
                     f'{name} has shape {numbers.shape}, but {n} pairs were observed; give one '

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse
 from sklearn.utils.validation import check_is_fitted
 from ..core.descent import GradientDescent
-from ..core.estimator import NOT_FITTED, Estimator, run_estimator, warn_not_converged
+from ..core.estimator import NOT_FITTED, Estimator, free_memory, run_estimator, warn_not_converged
 from ..core.gauss_newton import GaussNewton
 from ..core.linalg import check_sparse
 from ..core.run import Run
@@ -54,7 +54,7 @@ def _rows(features, side):
 
 def _warn_empty_rows(features, side):
     "Say once that rows without any feature share one embedding."
-    if features is None or features.ndim != 2:
+    if features is None or features.ndim != 2 or features.dtype.kind not in 'biuf':
         return
     filled = (
         np.diff(features.indptr) > 0
@@ -291,7 +291,22 @@ def _check_same(side, old, new):
         )
 
 
+_MOST_ABOVE = 1.001  # times the loss of scores that are all zero that a fit may have unsaid
 _SEARCHING = 'newton', 'als', 'gd', 'adagrad'  # solvers whose steps never raise the loss
+
+
+def _above_zero(model, problem):
+    "What to say where scores that are all zero have a lower loss; None where they have not."
+    params = model.run_.state.params
+    with np.errstate(all='ignore'):
+        loss, zero = problem.loss(params), problem.loss(np.zeros_like(params))
+    if loss <= _MOST_ABOVE * zero:
+        return None
+    return (
+        f'{model.run_.message}, but its loss is {loss:.4g}, more than the {zero:.4g} of scores '
+        'that are all zero',
+        'scale the features, the weights or ridge, raise max_iter, or use solver="newton"',
+    )
 
 
 def _remedy(model, run):
@@ -526,9 +541,15 @@ def _both(one, other):
     return other if one is None else one if other is None else one + other
 
 
-def _warn_gaps(ids, side, n):
-    "Say once that most row numbers stand for nothing."
+def _warn_gaps(ids, side, n, n_bytes):
+    "Say once that most row numbers stand for nothing; refuse them where they need more memory than is free."
     used = len(np.unique(ids))
+    free = free_memory()
+    if free is not None and n > 4 * max(used, 1) and n * n_bytes > free:
+        raise ValueError(
+            f'{side} ids run to {n - 1}, but only {used} of them occur, and the rows would take '
+            f'{n * n_bytes / 1e9:.2g} GB; give a table, whose ids may have gaps'
+        )
     if n > 1000 and n > 4 * max(used, 1):
         warnings.warn(
             f'{side} ids run to {n - 1}, but only {used} of them occur, and every row takes '
@@ -840,7 +861,7 @@ class SimilarityModel(Estimator):
         n = int(column.max()) + 1 if len(column) else 0
         if again:
             return max(n, self.observed_.shape[at])
-        _warn_gaps(column, ('left', 'right')[at], n)
+        _warn_gaps(column, ('left', 'right')[at], n, 8 * int(self.n_components))
         return n
 
     def _weights(self, pairs, shape):
@@ -1009,7 +1030,7 @@ class SimilarityModel(Estimator):
             np.arange(n) if each is None else each for n, each in zip(shape, ids)
         )
         self._keep(problem, towers, spread, pattern(found.pairs, shape))
-        ended = _remedy(self, run)
+        ended = _remedy(self, run) or _above_zero(self, problem)
         if ended is not None:
             warn_not_converged(self, replace(run, message=ended[0]), ended[1])
         return self

@@ -10,6 +10,7 @@ __all__ = ['TAYLOR', 'ACTIVATIONS', 'add_bias_elu', 'times_slope', 'MLP', 'Linea
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -208,9 +209,9 @@ class MLP:
                 f'{", ".join(map(repr, ACTIVATIONS))}'
             )
         for width in hidden:
-            if int(width) != width or width < 1:
+            if not isinstance(width, Real) or int(width) != width or width < 1:
                 raise ValueError(
-                    f'a hidden layer has width {width}, but whole numbers from 1 up are needed'
+                    f'a hidden layer has width {width!r:.40}, but whole numbers from 1 up are needed'
                 )
         if cosine is not None and not 0 < cosine < np.inf:
             raise ValueError(f'cosine={cosine} is not a length above 0; None leaves it free')

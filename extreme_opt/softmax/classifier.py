@@ -91,16 +91,37 @@ def _products(X, weights):
     return scores
 
 
+def _fixed_rows(problem, n_rows):
+    return np.sort(np.random.default_rng(0).choice(problem.n_samples, n_rows, replace=False))
+
+
+def _log_losses(rows, labels, weights):
+    scores = _products(rows, weights)
+    return log_sum_exp(scores, axis=1) - scores[np.arange(len(labels)), labels]
+
+
 def _watch(problem, n_rows):
     "Exact log-loss on fixed rows, so that a record says how far the fit has come."
-    ids = np.sort(np.random.default_rng(0).choice(problem.n_samples, n_rows, replace=False))
+    ids = _fixed_rows(problem, n_rows)
     rows, labels = problem.features[ids], problem.labels[ids]
 
     def log_loss(problem, params):
-        scores = _products(rows, problem.unpack(params)[0])
-        return float(np.mean(log_sum_exp(scores, axis=1) - scores[np.arange(n_rows), labels]))
+        return float(np.mean(_log_losses(rows, labels, problem.unpack(params)[0])))
 
     return dict(log_loss=log_loss) if n_rows else None
+
+
+def _against_frequencies(problem, weights, n_rows, fit_intercept):
+    "Log-loss of a fit on fixed rows, and of the best scores that are the same for every row."
+    ids, counts = _fixed_rows(problem, n_rows), problem.sample_weight
+    labels = problem.labels[ids]
+    sums = problem.class_counts
+    share = sums[labels] / sums.sum() if fit_intercept else 1 / problem.n_classes
+    with np.errstate(over='ignore', invalid='ignore'):
+        found = _log_losses(problem.features[ids], labels, weights), -np.log(share)
+    some = None if counts is None else counts[ids]
+    fit, same = (np.average(np.broadcast_to(each, len(ids)), weights=some) for each in found)
+    return float(fit), float(same)
 
 
 def _rows_to_record(problem):
@@ -117,6 +138,7 @@ _SAMPLED_LOSSES = dict(ove=OneVsEach, nce=NCE, sampled=ImportanceSampled)
 _DEFAULT_RATE = dict(
     implicit=10.0, umax=0.5, sgd=0.01, ove=0.1, nce=10.0, sampled=10.0, rotation=3.0
 )  # rates where nothing is searched
+_MOST_ABOVE = 1.001  # times the log-loss of the class frequencies that a fit may have unsaid
 _EXPLICIT_MARGIN = 0.5  # of the rate that a part of the rows bears; all rows may bear less
 _SAMPLED_SOLVERS = ('implicit', 'umax', 'sgd', *_SAMPLED_LOSSES, 'rotation')
 
@@ -423,9 +445,9 @@ class SoftmaxClassifier(Classifier):
         )
         return self
 
-    def _settle(self, problem, run):
+    def _settle(self, problem, run, n_rows=0):
         """Adopt the best parameters that a judge saw, or zeros where the run diverged; say so,
-        and where a limit came first."""
+        and where a limit came first or, on so many rows, the fit is worse than none."""
         best = getattr(run.state, 'best', None)
         if best is not None:
             run.state = replace(run.state, params=best)
@@ -434,6 +456,8 @@ class SoftmaxClassifier(Classifier):
         weights = np.isfinite(np.sum(self.coef_, dtype=float))
         intercepts = np.isfinite(self.intercept_).all()
         if weights and intercepts:
+            if n_rows and run.state.n_iter and self._is_worse_than_none(problem, run, n_rows):
+                return self
             if self.tol is not None and run.message.startswith('reached max_'):
                 warn_not_converged(self, run, 'raise that limit, or tol')
             elif (
@@ -459,6 +483,23 @@ class SoftmaxClassifier(Classifier):
         warn_not_converged(self, run, f'the weights are zero now: {remedy}')
         run.state = replace(run.state, params=problem.init_params())
         return self._adopt()
+
+    def _is_worse_than_none(self, problem, run, n_rows):
+        "Whether scores that are the same for every row have a lower log-loss; then it is told."
+        fit, same = _against_frequencies(problem, self._weights(), n_rows, self.fit_intercept)
+        if fit <= _MOST_ABOVE * same:
+            return False
+        baseline = 'the class frequencies alone' if self.fit_intercept else 'equal probabilities'
+        remedy = 'scale the columns of X' + (
+            '' if self.solver == 'lbfgs' else ', change learning_rate, or raise max_epochs'
+        )
+        warn_not_converged(
+            self,
+            run,
+            f'its log-loss on training rows is {fit:.4g} nats, more than the {same:.4g} of '
+            f'{baseline}: {remedy}',
+        )
+        return True
 
     def __getstate__(self):
         return {
@@ -638,7 +679,7 @@ class SoftmaxClassifier(Classifier):
         )
         if 'label_counts_' in vars(self):
             self.propensities_ = label_propensities(self.label_counts_, self._n_rows)
-        return self._settle(problem, run)
+        return self._settle(problem, run, n_rows)
 
     def _learn_collections(self, found):
         "The fit on dask collections; rates are not searched."

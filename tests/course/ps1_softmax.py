@@ -1,40 +1,55 @@
-"""Answers to problem set 1, right and wrong, for each coding question: (name, earns the marks, source)."""
+"""Answers to problem set 1, right and wrong, for each coding question.
 
-DOUBLE_SUM = '''
-def double_sum(features, labels, log_norms, weights):
-    {double}
-def best_log_norms(features, labels, weights):
-    {best}
+ANSWERS: (name, earns the marks of the first test, source). MORE: (name, points over all tests of the question, source),
+written from the student's version alone, and the answers that earn a part.
+"""
+
+DOUBLE = '''
+def double_sum(features, labels, log_norms, weights, prior):
+    {body}
 '''
 LOOP = '''total = 0.
     for x, y, u in zip(features, labels, log_norms):
-        total += u + math.exp(-u) + sum(math.exp(x @ (weights[k] - weights[y]) - u) for k in range(len(weights)) if k != y)
+        total += u + math.exp(-u) + sum(prior[k] / prior[y] * math.exp(x @ (weights[k] - weights[y]) - u) for k in range(len(weights)) if k != y)
     return total'''
-MASK = '''S = features @ weights.T
+MASK = '''S = features @ weights.T + np.log(prior)
     gaps = S - np.take_along_axis(S, labels[:, None], 1)
     mask = np.arange(len(weights)) != labels[:, None]
     return np.sum(log_norms) + np.sum(np.exp(-log_norms)) + np.sum(np.exp(gaps - log_norms[:, None]), where=mask)'''
-SAFE = '''S = features @ weights.T
-    return np.logaddexp.reduce(S - S[np.arange(len(labels)), labels][:, None], axis=1)'''
-SCIPY = '''from scipy.special import logsumexp
-    S = features @ weights.T
-    return logsumexp(S, axis=1) - S[np.arange(len(labels)), labels]'''
+FULL = '''S = np.exp(features @ weights.T) * prior
+    Z = S.sum(1) / S[np.arange(len(labels)), labels]
+    return float(np.sum(log_norms + Z * np.exp(-log_norms)))'''
 
 
-def double(double=LOOP, best=SAFE):
-    return DOUBLE_SUM.format(double=double, best=best)
+def double(body=LOOP):
+    return DOUBLE.format(body=body)
+
+
+BEST = '''
+def best_log_norms(features, labels, weights, prior):
+    S = features @ weights.T + np.log(prior)
+    own = S[np.arange(len(labels)), labels]
+    {body}
+'''
+SAFE = 'return np.logaddexp.reduce(S - own[:, None], axis=1)'
+SCIPY = 'from scipy.special import logsumexp\n    return logsumexp(S, axis=1) - own'
+
+
+def best(body=SAFE):
+    return BEST.format(body=body)
 
 
 SLOPES = '''
-def sampled_slopes(features, labels, log_norms, weights, i, k):
+def sampled_slopes(features, labels, log_norms, weights, prior, i, k):
     N, K, x, y, u = len(labels), len(weights), features[i], labels[i], log_norms[i]
     q = {q}
     return {wrong}, {label}, {norm}
 '''
+RATIO = 'np.exp(x @ weights[k] - x @ weights[y] - u)'
 
 
 def slopes(
-    q='N * (K - 1) * np.exp(x @ weights[k] - x @ weights[y] - u)',
+    q='N * (1 - prior[y]) / prior[y] * ' + RATIO,
     wrong='q * x',
     label='-q * x',
     norm='N * (1 - np.exp(-u)) - q',
@@ -43,7 +58,7 @@ def slopes(
 
 
 STEP = '''
-def sgd_step(features, labels, log_norms, weights, i, k, rate):
+def sgd_step(features, labels, log_norms, weights, prior, i, k, rate):
     x, y, u = features[i], labels[i], log_norms[i]
     p = {p}
     {moves}
@@ -52,7 +67,7 @@ def sgd_step(features, labels, log_norms, weights, i, k, rate):
 
 
 def step(
-    p='(len(weights) - 1) * np.exp(x @ weights[k] - x @ weights[y] - u)',
+    p='(1 / prior[y] - 1) * ' + RATIO,
     moves='weights[k] = weights[k] - rate * p * x\n    weights[y] = weights[y] + rate * p * x',
     norm='max(0., u - rate * (1 - np.exp(-u) - p))',
 ):
@@ -60,15 +75,15 @@ def step(
 
 
 LIFT = '''
-def umax_step(features, labels, log_norms, weights, i, others, rate, threshold=1.):
+def umax_step(features, labels, log_norms, weights, prior, i, others, rate, threshold=1.):
     x, y, C = features[i], labels[i], list(others)
-    d = (weights[C] - weights[y]) @ x
+    d = (weights[C] - weights[y]) @ x + np.log(prior[C] / prior[y])
     b = {b}
     lifted = {lifted}
     u = b if lifted else log_norms[i]
     p = {scale} * np.exp(d - u)
     {moves}
-    log_norms[i] = max(0., u - rate * (1 - np.exp(-u) - {total}))
+    log_norms[i] = {norm}
     return lifted
 '''
 
@@ -77,14 +92,14 @@ def lift(
     b='np.logaddexp.reduce(np.append(d, 0.))',
     lifted='log_norms[i] <= b - threshold',
     scale='(len(weights) - 1) / len(C)',
-    total='p.sum()',
+    norm='b if lifted else max(0., u - rate * (1 - np.exp(-u) - p.sum()))',
     moves='weights[C] -= rate * p[:, None] * x\n    weights[y] += rate * p.sum() * x',
 ):
-    return LIFT.format(b=b, lifted=lifted, scale=scale, total=total, moves=moves)
+    return LIFT.format(b=b, lifted=lifted, scale=scale, norm=norm, moves=moves)
 
 
 ROOT = '''
-def implicit_u(rate, n_classes, gap, old, gamma, omega=wrightomega):
+def implicit_u(rate, odds, gap, old, gamma, damping, omega=wrightomega):
     from scipy.optimize import brentq
     c = {c}
     a = lambda u: float(np.real(omega({inside})))
@@ -94,7 +109,7 @@ def implicit_u(rate, n_classes, gap, old, gamma, omega=wrightomega):
 '''
 BISECT = '''low, high = 0., max(old, 0.) + 1.
     while g(high) < 0: high *= 2
-    for _ in range(45):
+    for _ in range(60):
         middle = (low + high) / 2
         low, high = (middle, high) if g(middle) < 0 else (low, middle)
     u = (low + high) / 2'''
@@ -104,15 +119,15 @@ BRENT = '''high = max(old, 0.) + 1.
 NEWTON = '''u = 0.
     for _ in range(50):
         s = a(u)
-        move = (rate * (1 - math.exp(-u)) + u - old - gamma * s) / (rate * math.exp(-u) + 1 + gamma * s / (1 + s))
+        move = (rate * (1 - math.exp(-u) + damping * u) + u - old - gamma * s) / (rate * (math.exp(-u) + damping) + 1 + gamma * s / (1 + s))
         u -= move
         if abs(move) < 1e-13 * (1 + u): break'''
 
 
 def root(
-    c='math.log(rate) + math.log(n_classes - 1) - math.log(gamma) + gap',
+    c='math.log(rate) + math.log(odds) - math.log(gamma) + gap',
     inside='c - u',
-    g='rate * (1 - math.exp(-u)) + u - old - gamma * a(u)',
+    g='rate * (1 - math.exp(-u) + damping * u) + u - old - gamma * a(u)',
     solve=BRENT,
     answer='u, gamma * a(u)',
 ):
@@ -120,36 +135,40 @@ def root(
 
 
 REAL = '''
-top5 = {{}}
+report = {{}}
 for solver in ('implicit', 'umax'):
     model = SoftmaxClassifier(solver={solver}, max_epochs={passes}).fit({fitted})
-    top5[{key}] = {share}
+    log_proba = model.predict_log_proba(docs.test_features)
+    columns = [list(model.classes_).index(label) for label in docs.test_labels]
+    report[{key}] = {share}, {loss}
 '''
 TOP = 'float(np.mean([label in guesses for label, guesses in zip(docs.test_labels, model.top_k(docs.test_features, 5)[0])]))'
+LOSS = '-float(np.mean([row[c] for row, c in zip(log_proba, columns)]))'
 
 
 def real(
     share=TOP,
+    loss=LOSS,
     solver='solver',
     passes=6,
     fitted='docs.train_features, docs.train_labels',
     key='solver',
 ):
-    return REAL.format(share=share, solver=solver, passes=passes, fitted=fitted, key=key)
+    return REAL.format(share=share, loss=loss, solver=solver, passes=passes, fitted=fitted, key=key)
 
 
-FALLS = '[e for e in range(-4, 4) if run_losses(e)[-1] < run_losses(e)[0]]'
+TRUE_RATE = '_ends_lower_rate()'
+WHILE = '''
+rates = [.01, .02, .05, .1, .2, .5, 1., 2., 5., 10., 20., 50.]
+answer_rate = {answer}
+'''
 
 ANSWERS = {
     'double_sum': [
         ('loops', True, double()),
-        ('a mask and a shifted sum', True, double(MASK, SCIPY)),
-        ('log-sum-exp of the scores', True, double(best=SCIPY)),
-        (
-            'the label counted among the wrong classes',
-            False,
-            double(LOOP.replace(' if k != y', '')),
-        ),
+        ('a mask', True, double(MASK)),
+        ('the normalizer as a whole', True, double(FULL)),
+        ('the label among the negatives', False, double(LOOP.replace(' if k != y', ''))),
         ('exp(-u) forgotten', False, double(LOOP.replace(' + math.exp(-u)', ''))),
         ('u forgotten', False, double(LOOP.replace('u + math.exp(-u)', 'math.exp(-u)'))),
         (
@@ -163,26 +182,57 @@ ANSWERS = {
             double(LOOP.replace('return total', 'return total / len(labels)')),
         ),
         ('sign of u in the exponent', False, double(LOOP.replace('- u) for', '+ u) for'))),
+        ('the prior forgotten', False, double(LOOP.replace('prior[k] / prior[y] * ', ''))),
+        ('the prior of the label lost', False, double(LOOP.replace(' / prior[y]', ''))),
         (
-            'the best u without the one',
+            'six samples and five classes',
             False,
-            double(
-                best='S = features @ weights.T\n    G = S - S[np.arange(len(labels)), labels][:, None]\n'
-                '    G[np.arange(len(labels)), labels] = -np.inf\n    return np.log(np.exp(G).sum(1))'
+            double(LOOP.replace('range(len(weights))', 'range(5)')),
+        ),
+        ('arguments changed', False, double('log_norms += 1e-9\n    ' + LOOP)),
+        ('constants of the pairs', False, double(LOOP.replace('total = 0.', 'total = 1.'))),
+    ],
+    'best_log_norms': [
+        ('log-sum-exp of the gaps', True, best()),
+        ('log-sum-exp of the scores', True, best(SCIPY)),
+        (
+            'shifted by the largest',
+            True,
+            best(
+                'top = S.max(1)\n    return np.log(np.exp(S - top[:, None]).sum(1)) + (top - own)'
             ),
         ),
         (
-            'the best u overflows',
+            'softplus of the negatives',
+            True,
+            best(
+                'G = S - own[:, None]; G[np.arange(len(labels)), labels] = -np.inf\n    return np.logaddexp(0, np.logaddexp.reduce(G, axis=1))'
+            ),
+        ),
+        ('overflows', False, best('return np.log(np.exp(S - own[:, None]).sum(1))')),
+        (
+            'without the one',
             False,
-            double(
-                best='S = features @ weights.T\n    return np.log(np.exp(S - S[np.arange(len(labels)), labels][:, None]).sum(1))'
+            best(
+                'G = S - own[:, None]; G[np.arange(len(labels)), labels] = -np.inf\n    return np.logaddexp.reduce(G, axis=1)'
             ),
         ),
         (
-            'arguments changed',
+            'the largest gap alone',
             False,
-            double('log_norms += 0.; features *= 1.5\n    features /= 1.4999\n    ' + LOOP),
+            best('return np.maximum(0, (S - own[:, None]).max(1))'),
         ),
+        (
+            'the label twice',
+            False,
+            best('return np.logaddexp(0, np.logaddexp.reduce(S - own[:, None], axis=1))'),
+        ),
+        ('not relative to the label', False, best('return np.logaddexp.reduce(S, axis=1)')),
+        ('the prior forgotten', False, best('S = S - np.log(prior)\n    own = S[np.arange(len(labels)), labels]\n    ' + SAFE)),
+        ('a hundred at most', False, best('return np.minimum(100, np.logaddexp.reduce(S - own[:, None], axis=1))')),
+        ('six samples', False, best('return np.logaddexp.reduce(S - S[np.arange(6), labels][:, None], axis=1)')),
+        ('minus the log-probability, sign lost', False, best('return own - np.logaddexp.reduce(S, axis=1)')),
+        ('arguments changed', False, best('features *= 2.; features /= 2.; weights += 1.\n    ' + SAFE)),
     ],
     'sampled_slopes': [
         ('one line each', True, slopes()),
@@ -190,65 +240,73 @@ ANSWERS = {
             'log domain',
             True,
             slopes(
-                q='math.exp(math.log(N) + math.log(K - 1) + features[i].dot(weights[k] - weights[y]) - u)'
+                q='math.exp(math.log(N) + math.log1p(-prior[y]) - math.log(prior[y]) + features[i].dot(weights[k] - weights[y]) - u)'
+            ),
+        ),
+        (
+            'nothing cancelled by hand',
+            True,
+            slopes(
+                q='N / (prior[k] / (1 - prior[y])) * np.exp(x @ weights[k] + np.log(prior[k]) - x @ weights[y] - np.log(prior[y]) - u)'
             ),
         ),
         (
             'N taken out',
             True,
             slopes(
-                q='(K - 1) * np.exp((weights[k] - weights[y]) @ x - u)',
+                q='(1 / prior[y] - 1) * np.exp((weights[k] - weights[y]) @ x - u)',
                 wrong='N * q * x',
                 label='-(N * q) * x',
                 norm='N * (1 - q) - N * np.exp(-u)',
             ),
         ),
-        ('K - 1 missing', False, slopes(q='N * np.exp(x @ weights[k] - x @ weights[y] - u)')),
-        ('K for K - 1', False, slopes(q='N * K * np.exp(x @ weights[k] - x @ weights[y] - u)')),
+        ('K - 1 of the lesson', False, slopes(q='N * (K - 1) * ' + RATIO)),
+        (
+            'K - 1 and the priors of the scores',
+            False,
+            slopes(q='N * (K - 1) * prior[k] / prior[y] * ' + RATIO),
+        ),
+        ('label not taken out of the prior', False, slopes(q='N / prior[y] * ' + RATIO)),
+        (
+            'draws not corrected',
+            False,
+            slopes(q='N * prior[k] / prior[y] * ' + RATIO),
+        ),
         (
             'N missing',
             False,
-            slopes(
-                q='(K - 1) * np.exp(x @ weights[k] - x @ weights[y] - u)',
-                norm='(1 - np.exp(-u)) - q',
-            ),
+            slopes(q='(1 / prior[y] - 1) * ' + RATIO, norm='(1 - np.exp(-u)) - q'),
         ),
-        ('sign of the wrong class', False, slopes(wrong='-q * x', label='q * x')),
+        ('sign of the negative class', False, slopes(wrong='-q * x', label='q * x')),
         ('the label forgotten', False, slopes(label='0 * x')),
         ('sign of u', False, slopes(norm='q - N * (1 - np.exp(-u))')),
-        ('exp(-u) missing in the slope of u', False, slopes(norm='N - q')),
+        ('exp(-u) missing in the derivative of u', False, slopes(norm='N - q')),
         (
             'u missing in the exponent',
             False,
-            slopes(q='N * (K - 1) * np.exp(x @ weights[k] - x @ weights[y])'),
+            slopes(q='N * (1 / prior[y] - 1) * np.exp(x @ weights[k] - x @ weights[y])'),
         ),
         ('label sign', False, slopes(label='q * x')),
+        ('six samples', False, slopes().replace('len(labels)', '6')),
+        (
+            'the gradient function of the package',
+            False,
+            'from extreme_opt.softmax.plain.double_sum import pair_gradient\n'
+            'def sampled_slopes(features, labels, log_norms, weights, prior, i, k):\n'
+            '    return pair_gradient(weights, log_norms, i, k, features, labels)',
+        ),
     ],
     'sgd_step': [
         ('row by row', True, step()),
         (
             'gap first',
             True,
-            step(p='(len(weights) - 1) * math.exp(x @ (weights[k] - weights[y]) - u)'),
+            step(p='(1 - prior[y]) / prior[y] * math.exp(x @ (weights[k] - weights[y]) - u)'),
         ),
         (
             'in-place sums',
             True,
             step(moves='move = rate * p * x\n    weights[k] -= move\n    weights[y] += move'),
-        ),
-        (
-            'all scores',
-            False,
-            step(
-                p='(len(weights) - 1) * np.exp((x @ np.asarray(weights).T)[k] - x @ weights[y] - u)'
-            ),
-        ),
-        (
-            'a loop over classes',
-            False,
-            step(
-                moves='for c in range(len(weights)):\n        weights[c] = weights[c] - rate * p * x * ((c == k) * 1. - (c == y) * 1.)'
-            ),
         ),
         (
             'divided by N once more',
@@ -257,13 +315,8 @@ ANSWERS = {
                 moves='weights[k] -= rate / len(labels) * p * x\n    weights[y] += rate / len(labels) * p * x'
             ),
         ),
-        (
-            'multiplied by N',
-            False,
-            step(
-                p='len(labels) * (len(weights) - 1) * np.exp(x @ weights[k] - x @ weights[y] - u)'
-            ),
-        ),
+        ('multiplied by N', False, step(p='len(labels) * (1 / prior[y] - 1) * ' + RATIO)),
+        ('K - 1 of the lesson', False, step(p='(len(weights) - 1) * ' + RATIO)),
         ('sign', False, step(moves='weights[k] += rate * p * x\n    weights[y] -= rate * p * x')),
         ('label not moved', False, step(moves='weights[k] -= rate * p * x')),
         ('u below zero', False, step(norm='u - rate * (1 - np.exp(-u) - p)')),
@@ -276,10 +329,11 @@ ANSWERS = {
             'u taken after the weights moved',
             False,
             step(
-                norm='max(0., u - rate * (1 - np.exp(-u) - '
-                '(len(weights) - 1) * np.exp(x @ weights[k] - x @ weights[y] - u)))'
+                norm='max(0., u - rate * (1 - np.exp(-u) - (1 / prior[y] - 1) * ' + RATIO + '))'
             ),
         ),
+        ('u not moved', False, step(norm='u')),
+        ('label from the moved class', False, step(moves='weights[k] -= rate * p * x\n    p = (1 / prior[y] - 1) * ' + RATIO + '\n    weights[y] += rate * p * x')),
     ],
     'umax_step': [
         ('vectorized', True, lift()),
@@ -297,67 +351,98 @@ ANSWERS = {
                 moves='for k, part in zip(C, p): weights[k] = weights[k] - rate * part * x; weights[y] = weights[y] + rate * part * x'
             ),
         ),
-        ('overflows', False, lift(b='np.log(1 + np.exp(d).sum())')),
         ('the one forgotten', False, lift(b='np.logaddexp.reduce(d)')),
         ('K - 1 without m', False, lift(scale='(len(weights) - 1)')),
         ('K for K - 1', False, lift(scale='len(weights) / len(C)')),
+        ('m is three', False, lift(scale='(len(weights) - 1) / 3')),
+        ('K is seven', False, lift(scale='6 / len(C)')),
         ('threshold not used', False, lift(lifted='log_norms[i] <= b - 1')),
-        ('always lifted', False, lift(lifted='True')),
-        ('never lifted', False, lift(lifted='False')),
-        (
-            'lifted from above',
-            False,
-            lift(lifted='abs(log_norms[i] - b) >= threshold or log_norms[i] > b'),
-        ),
-        ('one class too many in u', False, lift(total='p.max()')),
+        ('always reset', False, lift(lifted='True')),
+        ('never reset', False, lift(lifted='False')),
+        ('reset from above', False, lift(lifted='abs(log_norms[i] - b) >= threshold')),
+        ('one class too many in u', False, lift(norm='b if lifted else max(0., u - rate * (1 - np.exp(-u) - p.max()))')),
         ('label forgotten', False, lift(moves='weights[C] -= rate * p[:, None] * x')),
+        (
+            'the step of the lesson',
+            False,
+            lift(norm='max(0., u - rate * (1 - np.exp(-u) - p.sum()))'),
+        ),
+        (
+            'all samples reset',
+            False,
+            lift(norm='b if lifted else max(0., u - rate * (1 - np.exp(-u) - p.sum()))\n    if lifted: log_norms[:] = np.maximum(log_norms, b)'),
+        ),
+        ('the prior forgotten', False, lift().replace(' + np.log(prior[C] / prior[y])', '')),
+        ('the prior upside down', False, lift().replace('prior[C] / prior[y]', 'prior[y] / prior[C]')),
     ],
     'implicit_u': [
         ('Brent', True, root()),
         ('bisection', True, root(solve=BISECT)),
         ('Newton', True, root(solve=NEWTON)),
-        (
-            'K for K - 1',
-            False,
-            root(c='math.log(rate) + math.log(n_classes) - math.log(gamma) + gap'),
-        ),
-        ('rate forgotten in c', False, root(c='math.log(n_classes - 1) - math.log(gamma) + gap')),
+        ('odds less one', False, root(c='math.log(rate) + math.log(odds - .5) - math.log(gamma) + gap')),
+        ('rate forgotten in c', False, root(c='math.log(odds) - math.log(gamma) + gap')),
         (
             'sign of the gap',
             False,
-            root(c='math.log(rate) + math.log(n_classes - 1) - math.log(gamma) - gap'),
+            root(c='math.log(rate) + math.log(odds) - math.log(gamma) - gap'),
         ),
-        ('gamma forgotten in c', False, root(c='math.log(rate) + math.log(n_classes - 1) + gap')),
-        ('overflow', False, root(c='math.log(rate * (n_classes - 1) / gamma * math.exp(gap))')),
-        ('old u forgotten', False, root(g='rate * (1 - math.exp(-u)) + u - gamma * a(u)')),
+        ('gamma forgotten in c', False, root(c='math.log(rate) + math.log(odds) + gap')),
+        (
+            'old u forgotten',
+            False,
+            root(g='rate * (1 - math.exp(-u) + damping * u) + u - gamma * a(u)'),
+        ),
         ('gamma forgotten in the move', False, root(answer='u, a(u)')),
-        ('a thousand evaluations', False, root(solve=BISECT.replace('range(45)', 'range(1000)'))),
         ('one Newton step', False, root(solve=NEWTON.replace('range(50)', 'range(1)'))),
+        ('damping forgotten', False, root(g='rate * (1 - math.exp(-u)) + u - old - gamma * a(u)')),
+        (
+            'damping without the rate',
+            False,
+            root(g='rate * (1 - math.exp(-u)) + damping * u + u - old - gamma * a(u)'),
+        ),
+        (
+            'half of the damping',
+            False,
+            root(g='rate * (1 - math.exp(-u) + damping * u / 2) + u - old - gamma * a(u)'),
+        ),
+        (
+            'the step of the package',
+            False,
+            'from extreme_opt.softmax.implicit import pair_step\n'
+            'def implicit_u(rate, odds, gap, old, gamma, damping, omega=wrightomega):\n'
+            '    move, u = pair_step(rate, odds + 1, gap, old, gamma)[:2]\n    return u, move',
+        ),
     ],
     'answer': [
         ('read off', True, 'answer_rate = .1'),
-        ('computed', True, f'answer_rate = 10.**max({FALLS})'),
         (
-            'counted from the left',
+            'a loop of its own',
             True,
-            'answer_rate = 1e-4\nwhile run_losses(round(math.log10(answer_rate)) + 1)[-1] < math.log(50): answer_rate *= 10',
+            '''
+def ends(rate):
+    rng = np.random.default_rng(1000 * VARIANT); X = rng.normal(size=(200, 8)); X = X / np.linalg.norm(X, axis=1)[:, None] * row_length()
+    Y, W, U = rng.integers(50, size=200), np.zeros((50, 8)), np.full(200, np.log(50.))
+    for t in range(400):
+        i = int(rng.integers(200)); k = int(rng.integers(49)); k += k >= Y[i]; d = X[i] @ (W[k] - W[Y[i]]) - U[i]
+        if d > 300: return np.inf
+        p = 49 * np.exp(d); W[k] -= rate * p * X[i]; W[Y[i]] += rate * p * X[i]; U[i] = max(0, U[i] - rate * (1 - np.exp(-U[i]) - p))
+    S = X @ W.T
+    return np.mean(np.log(np.exp(S - S.max(1)[:, None]).sum(1)) + S.max(1) - S[np.arange(200), Y])
+answer_rate = [r for r in (.01, .02, .05, .1, .2, .5, 1., 2., 5., 10., 20., 50.) if ends(r) < np.log(50)][-1]
+''',
         ),
-        ('a decade too high', False, 'answer_rate = 1.'),
-        ('a decade too low', False, 'answer_rate = .01'),
-        ('two decades too low, to be safe', False, 'answer_rate = 1e-3'),
+        ('as a fraction', True, 'answer_rate = 1 / 10'),
+        ('one place too high', False, 'answer_rate = .2'),
+        ('one place too low', False, 'answer_rate = .05'),
+        ('a decade too low, to be safe', False, 'answer_rate = .01'),
         ('the exponent', False, 'answer_rate = -1.'),
-        ('the exponent with its sign lost', False, f'answer_rate = -float(max({FALLS}))'),
-        ('the left end of the slider', False, 'answer_rate = 1e-4'),
-        ('the right end of the slider', False, 'answer_rate = 1e3'),
-        (
-            'the largest that falls at first',
-            False,
-            'answer_rate = 10.**max(e for e in range(-4, 4) if min(run_losses(e)) < run_losses(e)[0])',
-        ),
+        ('the left end of the slider', False, 'answer_rate = .01'),
+        ('the right end of the slider', False, 'answer_rate = 50.'),
         ('eta in place of the rate', False, 'answer_rate = .1 / 200'),
         ('in between', False, 'answer_rate = .3'),
-        ('a text', False, "answer_rate = '1e-1'"),
+        ('a text', False, "answer_rate = '0.1'"),
         ('left empty', False, 'answer_rate = None'),
+        ('the prediction', False, 'answer_rate = 1 / row_length()**2'),
     ],
     'real': [
         ('guesses of the model', True, real()),
@@ -369,33 +454,174 @@ ANSWERS = {
             ),
         ),
         (
-            'scores above the label\'s',
+            'ranks of the labels',
             True,
-            real(
-                '(lambda S: float(np.mean((S > S[np.arange(len(S)), np.searchsorted(model.classes_, docs.test_labels)][:, None]).sum(1) < 5)))'
-                '(model.predict_log_proba(docs.test_features))'
-            ),
+            real('float(np.mean((log_proba > log_proba[np.arange(len(columns)), columns][:, None]).sum(1) < 5))'),
         ),
         ('sentences it was fitted to', False, real(TOP.replace('test_', 'train_'))),
         ('the best guess alone', False, real(TOP.replace(', 5)', ', 1)'))),
-        ('ten guesses', False, real(TOP.replace(', 5)', ', 10)'))),
+        ('four guesses', False, real(TOP.replace(', 5)', ', 4)'))),
+        ('six guesses', False, real(TOP.replace(', 5)', ', 6)'))),
         ('one pass', False, real(passes=1)),
+        ('three passes', False, real(passes=3)),
+        ('four passes', False, real(passes=4)),
+        ('five passes', False, real(passes=5)),
         ('fitted to held-out sentences too', False, real(fitted='docs.features, docs.labels')),
         ('the share that is missed', False, real('1 - ' + TOP)),
         ('percent', False, real('100 * ' + TOP)),
         ('one solver twice', False, real(solver="'umax'")),
         ('the two exchanged', False, real(key="{'implicit': 'umax', 'umax': 'implicit'}[solver]")),
-        (
-            'the five worst',
-            False,
-            real(
-                TOP.replace(
-                    'model.top_k(docs.test_features, 5)[0]',
-                    'model.classes_[np.argsort(model.decision_function(docs.test_features), axis=1)[:, :5]]',
-                )
-            ),
-        ),
-        ('guesses shared out by five', False, real(TOP + ' / 5')),
-        ('left empty', False, 'top5 = {}'),
+        ('loss of the best guess', False, real(loss='-float(np.mean(log_proba.max(1)))')),
+        ('loss in bits', False, real(loss=LOSS + ' / np.log(2)')),
+        ('a sum of losses', False, real(loss=LOSS + ' * len(columns)')),
+        ('sign of the loss', False, real(loss=LOSS[1:])),
+        ('labels taken for columns of a wrong order', False, real(loss='-float(np.mean([row[-1 - c] for row, c in zip(log_proba, columns)]))')),
+        ('left empty', False, 'report = {}'),
     ],
-}
+}  # fmt: skip
+
+MORE = {
+    'double_sum': [
+        (
+            'outer differences',
+            2,
+            '''
+def double_sum(X, y, u, W, pi):
+    G = np.einsum('nd,nkd->nk', X, W[None] - W[y][:, None]) + np.log(pi)[None] - np.log(pi[y])[:, None]
+    E = np.exp(G - u[:, None])
+    return u.sum() + np.exp(-u).sum() + E.sum() - np.exp(-u).sum()
+''',
+        ),
+        (
+            'softmax from scipy, rescaled',
+            2,
+            '''
+def double_sum(X, y, u, W, pi):
+    from scipy.special import softmax
+    P = softmax(X @ W.T + np.log(pi), axis=1)[np.arange(len(y)), y]
+    return float((u + np.exp(-u) / P).sum())
+''',
+        ),
+        (
+            'the objective of the package, prior as a column',
+            2,
+            '''
+def double_sum(X, y, u, W, pi):
+    from extreme_opt.softmax.plain.double_sum import double_sum as theirs
+    return theirs(np.c_[W, np.log(pi)], u, np.c_[X, np.ones(len(X))], y)
+''',
+        ),
+        ('printed in the lesson', 0, 'from extreme_opt.softmax.plain.double_sum import double_sum as theirs\n'
+         'def double_sum(X, y, u, W, pi): return theirs(W, u, X, y)'),
+    ],
+    'best_log_norms': [
+        (
+            'overflows: right for small scores',
+            0,
+            best('return np.log(np.exp(S - own[:, None]).sum(1))'),
+        ),
+        (
+            'a loop with math.fsum',
+            2,
+            '''
+def best_log_norms(X, y, W, pi):
+    out = []
+    for x, label in zip(X, y):
+        s = [float(x @ w) + math.log(p) for w, p in zip(W, pi)]; m = max(s)
+        out.append(m + math.log(math.fsum(math.exp(v - m) for v in s)) - s[label])
+    return np.array(out)
+''',
+        ),
+        ('a list, not an array', 0, best('return list(np.logaddexp.reduce(S - own[:, None], axis=1))')),
+    ],
+    'sgd_step': [
+        ('all scores', 4, step(p='(1 / prior[y] - 1) * np.exp((x @ np.asarray(weights).T)[k] - x @ weights[y] - u)')),
+        (
+            'a loop over classes',
+            4,
+            step(moves='for c in range(len(weights)):\n        weights[c] = weights[c] - rate * p * x * ((c == k) * 1. - (c == y) * 1.)'),
+        ),
+        (
+            'its own gradient function, three times',
+            6,
+            slopes()
+            + '''
+def sgd_step(features, labels, log_norms, weights, prior, i, k, rate):
+    args = features, labels, log_norms.copy(), weights, prior, i, k
+    a, b, c = (sampled_slopes(*args)[part] for part in range(3))
+    eta = rate / len(labels)
+    weights[k] -= eta * a
+    weights[labels[i]] -= eta * b
+    log_norms[i] = max(log_norms[i] - eta * c, 0)
+''',
+        ),
+        ('nothing at all', 0, 'def sgd_step(*args): pass'),
+        ('moves two rows by anything', 0, step(p='1.')),
+    ],
+    'umax_step': [
+        ('overflows', 4, lift(b='np.log(1 + np.exp(d).sum())')),
+        (
+            'plain loops',
+            5,
+            '''
+def umax_step(X, y, u, W, pi, i, others, rate, threshold=1.):
+    gaps = [float(X[i] @ W[k]) - float(X[i] @ W[y[i]]) + math.log(pi[k]) - math.log(pi[y[i]]) for k in others]
+    m = max(gaps + [0.]); b = m + math.log(sum(math.exp(g - m) for g in gaps + [0.]))
+    hit = u[i] <= b - threshold
+    here = b if hit else u[i]
+    total = 0.; new = {}
+    for k, g in zip(others, gaps):
+        p = (len(W) - 1) / len(others) * math.exp(g - here); total += p; new[k] = W[k] - rate * p * X[i]
+    W[y[i]] = W[y[i]] + rate * total * X[i]
+    for k in new: W[k] = new[k]
+    u[i] = here if hit else max(0., here + rate * (total + math.exp(-here) - 1))
+    return hit
+''',
+        ),
+        (
+            'the update of the package, prior as a column',
+            0,
+            '''
+def umax_step(X, y, u, W, pi, i, others, rate, threshold=1.):
+    from extreme_opt.softmax.plain.umax import umax_update
+    both = np.c_[W, np.log(pi)]
+    hit = umax_update(both, u, i, np.array(others), np.c_[X, np.ones(len(X))], y, rate, threshold)
+    W[:] = both[:, :-1]
+    return hit
+''',
+        ),
+        ('labels moved one after the other: finite all the same', 1, lift(moves='for k in C:\n        part = (len(weights) - 1) / len(C) * np.exp((weights[k] - weights[y]) @ x + np.log(prior[k] / prior[y]) - u); weights[k] -= rate * part * x; weights[y] += rate * part * x')),
+    ],
+    'implicit_u': [
+        (
+            'Newton from the old u, nothing clipped, as the lesson says',
+            8,
+            root(solve=NEWTON.replace('u = 0.', 'u = old').replace('range(50)', 'range(200)')),
+        ),
+        ('Newton from the old u, clipped at zero', 8, root(solve=NEWTON.replace('u = 0.', 'u = old').replace('u -= move', 'u = max(0., u - move)'))),
+        ('overflow of exp(gap)', 5, root(c='math.log(rate * odds / gamma * math.exp(gap))')),
+        ('a thousand evaluations', 5, root(solve=BISECT.replace('range(60)', 'range(1000)'))),
+        ('a thousand bisections on the omega of scipy', 5, root(inside='c - u', solve=BISECT.replace('range(60)', 'range(1000)')).replace('omega(c - u)', 'wrightomega(c - u)')),
+        (
+            'five grids of a hundred thousand points',
+            5,
+            '''
+def implicit_u(rate, odds, gap, old, gamma, damping, omega=wrightomega):
+    c = math.log(rate) + math.log(odds) - math.log(gamma) + gap
+    low, high = 0., old + max(0., gap) + 60.
+    for _ in range(5):
+        u = np.linspace(low, high, 100_000)
+        g = rate * (1 - np.exp(-u) + damping * u) + u - old - gamma * np.real(omega(c - u))
+        at = min(max(int(np.searchsorted(g, 0.)), 1), len(u) - 1); low, high = u[at - 1], u[at]
+    u = (low + high) / 2
+    return u, rate * (1 - math.exp(-u) + damping * u) + u - old
+''',
+        ),
+        ('scipy newton', 8, root(solve='u = __import__("scipy.optimize", fromlist=["x"]).toms748(g, 0., old + 1 + max(0., c) + gamma * max(1., c) * 2, xtol=1e-14, rtol=1e-14)')),
+        ('a fixed point that need not converge', 0, root(solve='u = old\n    for _ in range(50): u = old + gamma * a(u) - rate * (1 - math.exp(-u) + damping * u)')),
+    ],
+    'real': [
+        ('predicted probabilities', 5, real(loss='-float(np.mean(np.log(model.predict_proba(docs.test_features)[np.arange(len(columns)), columns])))')),
+        ('sklearn metrics', 5, real(loss='__import__("sklearn.metrics", fromlist=["x"]).log_loss(docs.test_labels, np.exp(log_proba), labels=model.classes_)')),
+    ],
+}  # fmt: skip

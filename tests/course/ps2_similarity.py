@@ -1,4 +1,8 @@
-"""Answers to problem set 2, right and wrong, for each coding question: (name, earns the marks, source)."""
+"""Answers to problem set 2, right and wrong, for each coding question.
+
+ANSWERS: (name, earns the marks of the first test, source). MORE: (name, points over all tests of the question, source),
+written from the student's version alone, and the answers that earn a part.
+"""
 
 LOSS = '''
 def loss(P, Q, pairs, omega, r):
@@ -75,21 +79,13 @@ ONCE = '''from scipy.sparse import lil_array
     C = lil_array((len(P), len(Q))); C[i, j] = np.asarray(c); C = C.tocsr()
     left += C @ np.asarray(Q); right += C.T @ np.asarray(P)'''
 
-ESTIMATES = '''
-def uniform_estimate(P, Q, i, j, r):
-    return {uniform}
-
+UNIFORM = 'def uniform_estimate(P, Q, i, j, r):\n    return {}\n'
+OBSERVED = '''
 def observed_estimate(P, Q, pairs, one, two, r):
     i, j, n = pairs[0][one], pairs[1][two], len(pairs[0])
-    return {observed}
+    return {}
 '''
-
-
-def estimates(
-    uniform='len(P) * len(Q) * (r - P[i] @ Q[j])**2',
-    observed='n**2 / np.sum(pairs[0] == i) / np.sum(pairs[1] == j) * (r - P[i] @ Q[j])**2',
-):
-    return ESTIMATES.format(uniform=uniform, observed=observed)
+AS_DERIVED = 'n**2 / np.sum(pairs[0] == i) / np.sum(pairs[1] == j) * (r - P[i] @ Q[j])**2'
 
 
 REAL = '''
@@ -369,110 +365,50 @@ ANSWERS = {
         ),
         ('observed only', False, product(left='0 * P', right='0 * Q')),
     ],
-    'estimates': [
-        ('as derived', True, estimates()),
-        (
-            'counts by bincount',
-            True,
-            estimates(
-                observed='n**2 / np.bincount(pairs[0])[i] / np.bincount(pairs[1])[j] * (r - P[i] @ Q[j])**2'
-            ),
-        ),
-        (
-            'weights one by one',
-            True,
-            estimates(
-                observed='(n / np.count_nonzero(pairs[0] == i)) * (n / np.count_nonzero(pairs[1] == j)) * (P[i] @ Q[j] - r)**2'
-            ),
-        ),
-        ('the whole sum', False, estimates('((r - P @ Q.T)**2).sum()', '((r - P @ Q.T)**2).sum()')),
-        ('the whole sum for the colleague', False, estimates(observed='((r - P @ Q.T)**2).sum()')),
-        ('all columns of the row', False, estimates(uniform='len(P) * ((r - Q @ P[i])**2).sum()')),
-        (
-            'every pair counted once',
-            False,
-            estimates(
-                observed='len(set(zip(*map(tuple, pairs))))**2 / np.sum(pairs[0] == i) / np.sum(pairs[1] == j) * (r - P[i] @ Q[j])**2'
-            ),
-        ),
-        (
-            'counts of the other draw',
-            False,
-            estimates(
-                observed='n**2 / np.sum(pairs[0] == pairs[0][two]) / np.sum(pairs[1] == pairs[1][one]) * (r - P[i] @ Q[j])**2'
-            ),
-        ),
-        (
-            'counts exchanged',
-            False,
-            estimates(
-                observed='n**2 / np.sum(pairs[1] == i) / np.sum(pairs[0] == j) * (r - P[i] @ Q[j])**2'
-            ),
-        ),
-        (
-            'n times n minus one',
-            False,
-            estimates(
-                observed='n * (n - 1) / np.sum(pairs[0] == i) / np.sum(pairs[1] == j) * (r - P[i] @ Q[j])**2'
-            ),
-        ),
-        ('not scaled', False, estimates(uniform='(r - P[i] @ Q[j])**2')),
-        (
-            'scaled by m n for the colleague too',
-            False,
-            estimates(observed='len(P) * len(Q) * (r - P[i] @ Q[j])**2'),
-        ),
-        (
-            'only the rows mended',
-            False,
-            estimates(observed='n * len(Q) / np.sum(pairs[0] == i) * (r - P[i] @ Q[j])**2'),
-        ),
-        (
-            'only the columns mended',
-            False,
-            estimates(observed='n * len(P) / np.sum(pairs[1] == j) * (r - P[i] @ Q[j])**2'),
-        ),
-        (
-            'multiplied by the counts',
-            False,
-            estimates(
-                observed='np.sum(pairs[0] == i) * np.sum(pairs[1] == j) * (r - P[i] @ Q[j])**2'
-            ),
-        ),
-        (
-            'n not squared',
-            False,
-            estimates(
-                observed='n / np.sum(pairs[0] == i) / np.sum(pairs[1] == j) * (r - P[i] @ Q[j])**2'
-            ),
-        ),
-        ('square forgotten', False, estimates(uniform='len(P) * len(Q) * (r - P[i] @ Q[j])')),
-        (
-            'row and column of one pair',
-            False,
-            estimates(
-                observed='n**2 / np.sum(pairs[0] == i) / np.sum(pairs[1] == j) * (r - P[i] @ Q[pairs[1][one]])**2'
-            ),
-        ),
+    'uniform_estimate': [
+        ('as derived', True, UNIFORM.format('len(P) * len(Q) * (r - P[i] @ Q[j])**2')),
+        ('shapes', True, UNIFORM.format('P.shape[0] * Q.shape[0] * (P[i].dot(Q[j]) - r)**2')),
+        ('square written out', True, UNIFORM.format('len(P) * len(Q) * (r * r - 2 * r * (P[i] @ Q[j]) + (P[i] @ Q[j])**2)')),
+        ('the whole sum', False, UNIFORM.format('((r - P @ Q.T)**2).sum()')),
+        ('all columns of the row', False, UNIFORM.format('len(P) * ((r - Q @ P[i])**2).sum()')),
+        ('not scaled', False, UNIFORM.format('(r - P[i] @ Q[j])**2')),
+        ('square forgotten', False, UNIFORM.format('len(P) * len(Q) * (r - P[i] @ Q[j])')),
+        ('rows alone', False, UNIFORM.format('len(P) * (r - P[i] @ Q[j])**2')),
+        ('columns alone', False, UNIFORM.format('len(Q) * (r - P[i] @ Q[j])**2')),
+        ('divided by m n', False, UNIFORM.format('(r - P[i] @ Q[j])**2 / len(P) / len(Q)')),
+        ('sign', False, UNIFORM.format('-len(P) * len(Q) * (r - P[i] @ Q[j])**2')),
+        ('r forgotten', False, UNIFORM.format('len(P) * len(Q) * (P[i] @ Q[j])**2')),
+        ('twelve pairs', False, UNIFORM.format('12 * (r - P[i] @ Q[j])**2')),
+    ],
+    'observed_estimate': [
+        ('as derived', True, OBSERVED.format(AS_DERIVED)),
+        ('counts by bincount', True, OBSERVED.format('n**2 / np.bincount(pairs[0])[i] / np.bincount(pairs[1])[j] * (r - P[i] @ Q[j])**2')),
+        ('weights one by one', True, OBSERVED.format('(n / np.count_nonzero(pairs[0] == i)) * (n / np.count_nonzero(pairs[1] == j)) * (P[i] @ Q[j] - r)**2')),
+        ('the whole sum', False, OBSERVED.format('((r - P @ Q.T)**2).sum()')),
+        ('every pair counted once', False, OBSERVED.format(AS_DERIVED.replace('n**2', 'len(set(zip(*map(tuple, pairs))))**2'))),
+        ('counts of the other draw', False, OBSERVED.format(AS_DERIVED.replace('== i', '== pairs[0][two]').replace('== j', '== pairs[1][one]'))),
+        ('counts exchanged', False, OBSERVED.format('n**2 / np.sum(pairs[1] == i) / np.sum(pairs[0] == j) * (r - P[i] @ Q[j])**2')),
+        ('n times n minus one', False, OBSERVED.format(AS_DERIVED.replace('n**2', 'n * (n - 1)'))),
+        ('scaled by m n', False, OBSERVED.format('len(P) * len(Q) * (r - P[i] @ Q[j])**2')),
+        ('only the rows corrected', False, OBSERVED.format('n * len(Q) / np.sum(pairs[0] == i) * (r - P[i] @ Q[j])**2')),
+        ('only the columns corrected', False, OBSERVED.format('n * len(P) / np.sum(pairs[1] == j) * (r - P[i] @ Q[j])**2')),
+        ('multiplied by the counts', False, OBSERVED.format('np.sum(pairs[0] == i) * np.sum(pairs[1] == j) * (r - P[i] @ Q[j])**2')),
+        ('n not squared', False, OBSERVED.format(AS_DERIVED.replace('n**2', 'n'))),
+        ('row and column of one pair', False, OBSERVED.format(AS_DERIVED.replace('Q[j]', 'Q[pairs[1][one]]'))),
     ],
     'answer': [
-        ('read off', True, 'answer_size = 2048'),
-        ('computed', True, 'answer_size = 2**math.ceil(math.log2(20 * MY_WIDTH))'),
-        (
-            'tried one by one',
-            True,
-            'answer_size = 1\nwhile 2 * answer_size * MY_WIDTH**2 > answer_size**2 * MY_WIDTH / 10: answer_size *= 2',
-        ),
-        ('one too small', False, 'answer_size = 1024'),
-        ('one too large', False, 'answer_size = 4096'),
-        ('the exponent', False, 'answer_size = 11'),
-        ('not a power of two', False, 'answer_size = 20 * MY_WIDTH'),
-        ('the factor two forgotten', False, 'answer_size = 2**math.ceil(math.log2(10 * MY_WIDTH))'),
-        ('where the two are equal', False, 'answer_size = 2 * MY_WIDTH'),
-        ('a hundredth for a tenth', False, 'answer_size = 2**math.ceil(math.log2(200 * MY_WIDTH))'),
-        ('k itself', False, 'answer_size = MY_WIDTH'),
-        ('k squared', False, 'answer_size = MY_WIDTH**2'),
-        ('the right end of the slider', False, 'answer_size = 2**16'),
+        ('read off', True, 'answer_size = 1900'),
+        ('computed', True, 'answer_size = 3 * MY_WIDTH / 2 / .1'),
+        ('one place to the left', True, 'answer_size = 1700.'),
+        ('as many users as items', False, 'answer_size = 20 * MY_WIDTH'),
+        ('users in place of items', False, 'answer_size = 30 * MY_WIDTH'),
+        ('where both cost the same', False, 'answer_size = round(1.5 * MY_WIDTH)'),
+        ('the left end', False, 'answer_size = 50'),
+        ('the right end', False, 'answer_size = 20000'),
+        ('a hundredth', False, 'answer_size = 150 * MY_WIDTH'),
+        ('a power of two near by', False, 'answer_size = 2048'),
+        ('its exponent', False, 'answer_size = 11'),
+        ('a text', False, "answer_size = '1900'"),
         ('left empty', False, 'answer_size = None'),
     ],
     'real': [
@@ -512,4 +448,148 @@ ANSWERS = {
         ('precision of the lists', False, real(share=RANKS + ' / 20')),
         ('left empty', False, 'recall = None'),
     ],
-}
+}  # fmt: skip
+
+MORE = {
+    'loss': [
+        ('eigenvalues of the Gramians', 6, '''
+def loss(P, Q, pairs, omega, r):
+    P, Q = np.asarray(P), np.asarray(Q); i, j = pairs
+    values, V = np.linalg.eigh(P.T @ P); W = Q @ V
+    pull = r * r * len(P) * len(Q) - 2 * r * float(P.sum(0) @ Q.sum(0)) + float((values * (W * W).sum(0)).sum())
+    return float(np.logaddexp(0, -np.sum(P[i] * Q[j], axis=1)).sum()) + omega * pull / 2
+'''),
+        ('omega forgotten in the half', 0, '''
+def loss(P, Q, pairs, omega, r):
+    s = (P[pairs[0]] * Q[pairs[1]]).sum(1)
+    return float(np.logaddexp(0, -s).sum() + omega * (r * r * len(P) * len(Q) - 2 * r * P.sum(0) @ Q.sum(0) + ((P.T @ P) * (Q.T @ Q)).sum()))
+'''),
+        ('QR factors in place of Gramians', 6, '''
+def loss(P, Q, pairs, omega, r):
+    i, j = pairs; s = np.einsum('tk,tk->t', np.asarray(P)[i], np.asarray(Q)[j])
+    one = np.asarray(P).sum(0); two = np.asarray(Q).sum(0)
+    A, B = np.linalg.qr(np.asarray(P), mode='r'), np.linalg.qr(np.asarray(Q), mode='r')
+    return float(np.logaddexp(0, -s).sum() + omega / 2 * (r * r * len(P) * len(Q) - 2 * r * one @ two + ((A @ B.T)**2).sum()))
+'''),
+        ('trace of a product', 6, '''
+def loss(P, Q, pairs, omega, r):
+    from scipy.special import log_expit
+    s = np.array([P[i] @ Q[j] for i, j in zip(*pairs)])
+    quadratic = r**2 * len(P) * len(Q) - 2 * r * P.sum(0).dot(Q.sum(0)) + np.trace(P.T @ P @ Q.T @ Q)
+    return -log_expit(s).sum() + .5 * omega * quadratic
+'''),
+        ('an extended column for r', 6, '''
+def loss(P, Q, pairs, omega, r):
+    A, B = np.column_stack([np.full(len(P), r), -np.asarray(P)]), np.column_stack([np.ones(len(Q)), np.asarray(Q)])
+    s = (np.asarray(P)[pairs[0]] * np.asarray(Q)[pairs[1]]).sum(1)
+    return float(np.where(s > 0, np.log1p(np.exp(-np.abs(s))), -s + np.log1p(np.exp(-np.abs(s)))).sum() + omega / 2 * np.sum((A.T @ A) * (B.T @ B)))
+'''),
+        ('a product without the trace', 0, '''
+def loss(P, Q, pairs, omega, r):
+    s = (P[pairs[0]] * Q[pairs[1]]).sum(1)
+    return float(np.logaddexp(0, -s).sum() + omega / 2 * (r * r * len(P) * len(Q) - 2 * r * P.sum(0) @ Q.sum(0) + (P.T @ P @ Q.T @ Q).sum()))
+'''),
+        ('row by row', 0, '''
+def loss(P, Q, pairs, omega, r):
+    s = (P[pairs[0]] * Q[pairs[1]]).sum(1)
+    return float(np.logaddexp(0, -s).sum() + omega / 2 * sum(((r - Q @ p)**2).sum() for p in P))
+'''),
+        ('row by row, after np.asarray', 0, '''
+def loss(P, Q, pairs, omega, r):
+    P, Q = np.asarray(P), np.asarray(Q); s = (P[pairs[0]] * Q[pairs[1]]).sum(1)
+    return float(np.logaddexp(0, -s).sum() + omega / 2 * sum(((r - Q @ p)**2).sum() for p in P))
+'''),
+    ],
+    'gradient': [
+        ('one-hot products of the pairs', 6, '''
+def gradient(P, Q, pairs, omega, r):
+    P, Q = np.asarray(P), np.asarray(Q); i, j = pairs; s = np.exp(-np.logaddexp(0, (P[i] * Q[j]).sum(1)))
+    L, R = omega * (P @ (Q.T @ Q) - r * Q.sum(0)), omega * (Q @ (P.T @ P) - r * P.sum(0))
+    for c in range(P.shape[1]):
+        L[:, c] -= np.bincount(i, s * Q[j, c], len(P)); R[:, c] -= np.bincount(j, s * P[i, c], len(Q))
+    return L, R
+'''),
+        ('pairs that stand twice counted once', 0, '''
+def gradient(P, Q, pairs, omega, r):
+    P, Q = np.asarray(P), np.asarray(Q); i, j = np.unique(np.array(pairs), axis=1); s = np.exp(-np.logaddexp(0, (P[i] * Q[j]).sum(1)))[:, None]
+    L, R = omega * (P @ (Q.T @ Q) - r * Q.sum(0)), omega * (Q @ (P.T @ P) - r * P.sum(0))
+    np.add.at(L, i, -s * Q[j]); np.add.at(R, j, -s * P[i])
+    return L, R
+'''),
+        ('a sparse matrix of slopes', 6, '''
+def gradient(P, Q, pairs, omega, r):
+    from scipy.sparse import coo_array
+    from scipy.special import expit
+    P, Q = np.asarray(P), np.asarray(Q); s = -expit(-(P[pairs[0]] * Q[pairs[1]]).sum(1))
+    S = coo_array((s, pairs), shape=(len(P), len(Q))).tocsr()
+    return S @ Q + omega * (P @ (Q.T @ Q) - r * Q.sum(0)), S.T @ P + omega * (Q @ (P.T @ P) - r * P.sum(0))
+'''),
+        ('pair by pair', 6, '''
+def gradient(P, Q, pairs, omega, r):
+    P, Q = np.asarray(P), np.asarray(Q)
+    L, R = omega * (P @ (Q.T @ Q)) - omega * r * Q.sum(0), omega * (Q @ (P.T @ P)) - omega * r * P.sum(0)
+    for i, j in zip(*pairs):
+        s = P[i] @ Q[j]; slope = -1 / (1 + math.exp(s)) if s < 0 else -math.exp(-s) / (1 + math.exp(-s))
+        L[i] += slope * Q[j]; R[j] += slope * P[i]
+    return L, R
+'''),
+        ('r pulled the other way', 0, '''
+def gradient(P, Q, pairs, omega, r):
+    P, Q = np.asarray(P), np.asarray(Q); L, R = omega * (P @ (Q.T @ Q) + r * Q.sum(0)), omega * (Q @ (P.T @ P) + r * P.sum(0))
+    s = -1 / (1 + np.exp((P[pairs[0]] * Q[pairs[1]]).sum(1)))[:, None]
+    np.add.at(L, pairs[0], s * Q[pairs[1]]); np.add.at(R, pairs[1], s * P[pairs[0]])
+    return L, R
+'''),
+    ],
+    'product': [
+        ('the dense matrix', 0, '''
+def product(P, Q, pairs, omega, D, E):
+    W = D @ Q.T + P @ E.T; M = omega * W
+    s = (P[pairs[0]] * Q[pairs[1]]).sum(1); h = 1 / (2 + np.exp(s) + np.exp(-s))
+    np.add.at(M, pairs, h * W[pairs])
+    return M @ Q, M.T @ P
+'''),
+        ('pair by pair', 6, '''
+def product(P, Q, pairs, omega, D, E):
+    P, Q, D, E = map(np.asarray, (P, Q, D, E)); A, B, C = Q.T @ Q, P.T @ P, D.T @ P
+    L, R = omega * (D @ A + P @ (E.T @ Q)), omega * (Q @ C + E @ B)
+    for i, j in zip(*pairs):
+        t = math.exp(-abs(P[i] @ Q[j])); h = t / (1 + t)**2 * (D[i] @ Q[j] + P[i] @ E[j]); L[i] += h * Q[j]; R[j] += h * P[i]
+    return L, R
+'''),
+        ('the Hessian, with the second derivatives of the scores', 0, '''
+def product(P, Q, pairs, omega, D, E):
+    G = [omega * (D @ (Q.T @ Q) + P @ (E.T @ Q)), omega * (Q @ (D.T @ P) + E @ (P.T @ P))]
+    i, j = pairs; s = (P[i] * Q[j]).sum(1); p = 1 / (1 + np.exp(-s)); w = p * (1 - p) * ((D[i] * Q[j]).sum(1) + (P[i] * E[j]).sum(1))
+    np.add.at(G[0], i, w[:, None] * Q[j] - (1 - p)[:, None] * E[j]); np.add.at(G[1], j, w[:, None] * P[i] - (1 - p)[:, None] * D[i])
+    return tuple(G)
+'''),
+        ('differences of a gradient', 0, '''
+def product(P, Q, pairs, omega, D, E):
+    h = 1e-6; a, b = gradient(P + h * D, Q + h * E, pairs, omega, 0.), gradient(P - h * D, Q - h * E, pairs, omega, 0.)
+    return (a[0] - b[0]) / (2 * h), (a[1] - b[1]) / (2 * h)
+'''),
+        ('a sparse matrix of curvatures', 6, '''
+def product(P, Q, pairs, omega, D, E):
+    from scipy.sparse import coo_array
+    from scipy.special import expit
+    P, Q, D, E = map(np.asarray, (P, Q, D, E)); i, j = pairs; s = (P[i] * Q[j]).sum(1); h = expit(s) * expit(-s)
+    M = coo_array((h * ((D[i] * Q[j]).sum(1) + (P[i] * E[j]).sum(1)), (i, j)), shape=(len(P), len(Q))).tocsr()
+    return M @ Q + omega * (D @ (Q.T @ Q) + P @ (E.T @ Q)), M.T @ P + omega * (Q @ (D.T @ P) + E @ (P.T @ P))
+'''),
+    ],
+    'observed_estimate': [
+        ('probabilities first', 3, '''
+def observed_estimate(P, Q, pairs, one, two, r):
+    row, column = pairs[0][one], pairs[1][two]
+    p, q = np.mean(pairs[0] == row), np.mean(pairs[1] == column)
+    return (P[row] @ Q[column] - r)**2 / p / q
+'''),
+        ('a dictionary of counts', 3, '''
+def observed_estimate(P, Q, pairs, one, two, r):
+    from collections import Counter
+    rows, columns = Counter(map(int, pairs[0])), Counter(map(int, pairs[1])); i, j = int(pairs[0][one]), int(pairs[1][two])
+    return len(pairs[0])**2 * (r - P[i] @ Q[j])**2 / (rows[i] * columns[j])
+'''),
+    ],
+}  # fmt: skip

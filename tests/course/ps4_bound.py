@@ -1,4 +1,8 @@
-"""Answers to problem set 4, right and wrong, for each coding question: (name, earns the marks, source)."""
+"""Answers to problem set 4, right and wrong, for each coding question.
+
+ANSWERS: (name, earns the marks of the first test, source). MORE: (name, points over all tests of the question, source),
+written from the student's version alone, and the answers that earn a part.
+"""
 
 WEIGHT = '''
 def curvature_weight(gap):
@@ -383,24 +387,23 @@ ANSWERS = {
         ),
     ],
     'answer': [
-        ('read off', True, 'answer_touch = -2.9'),
+        ('read off', True, 'answer_touch = 3.4'),
         ('derived', True, 'answer_touch = -2 * MY_XI'),
         (
             'searched',
             True,
-            's = np.linspace(-7, -.5, 6501)\nanswer_touch = float(s[np.argmin(np.logaddexp(0, MY_XI) + expit(MY_XI) * s '
-            '+ curvature_weight(MY_XI) * s**2 / 2 - np.logaddexp(0, MY_XI + s))])',
+            'from scipy.optimize import minimize_scalar\nb = math.tanh(MY_XI / 2) / 2 / MY_XI\n'
+            'answer_touch = minimize_scalar(lambda s: np.logaddexp(0, MY_XI) + expit(MY_XI) * s + b * s * s / 2 - np.logaddexp(0, MY_XI + s), '
+            'bounds=sorted((-2.6 * MY_XI, -1.4 * MY_XI)), method="bounded").x',
         ),
-        ('sign', False, 'answer_touch = 3.'),
-        ('of the place before', False, 'answer_touch = -2.'),
-        ('of the place after', False, 'answer_touch = -4.'),
-        ('of the first figure', False, 'answer_touch = -1.'),
-        ('xi itself', False, 'answer_touch = 1.5'),
-        ('minus xi, where the hump is highest', False, 'answer_touch = -1.5'),
-        ('four times xi', False, 'answer_touch = -4 * MY_XI'),
-        ('the left end of the axis', False, 'answer_touch = -7.'),
-        ('the touch at zero', False, 'answer_touch = 0.'),
-        ('both touches', False, 'answer_touch = (0., -3.)'),
+        ('the sign', False, 'answer_touch = 2 * MY_XI'),
+        ('xi itself', False, 'answer_touch = -MY_XI'),
+        ('at zero', False, 'answer_touch = 0.'),
+        ('where the function stands at zero', False, 'answer_touch = -MY_XI + .4'),
+        ('half a unit too far', False, 'answer_touch = -2 * MY_XI + .5'),
+        ('half a unit too near', False, 'answer_touch = -2 * MY_XI - .5'),
+        ('the left end', False, 'answer_touch = -9.'),
+        ('the right end', False, 'answer_touch = 9.'),
         ('left empty', False, 'answer_touch = None'),
     ],
     'real': [
@@ -433,3 +436,125 @@ ANSWERS = {
         ('left empty', False, 'curves = {}'),
     ],
 }
+
+MORE = {
+    'curvature_weight': [
+        ('a series everywhere', 0, 'def curvature_weight(gap): x = np.asarray(gap, float); return .25 - x**2 / 48 + x**4 / 480'),
+        ('a second derivative', 0, 'def curvature_weight(gap): x = np.asarray(gap, float); return expit(x) * expit(-x)'),
+        ('a loop with math', 5, '''
+def curvature_weight(gap):
+    def one(x):
+        x = abs(float(x))
+        if x < 1e-3: return .25 - x * x / 48
+        return 0. if x == math.inf else math.tanh(x / 2) / 2 / x
+    return np.vectorize(one, otypes=[float])(gap)
+'''),
+        ('the logistic function', 5, '''
+def curvature_weight(gap):
+    x = np.asarray(gap, float); small = np.abs(x) < 1e-4
+    safe = np.where(small, 1., x)
+    return np.where(small, .25 - x**2 / 48 * small, (expit(safe) - .5) / safe)
+'''),
+        ('a tiny number added', 0, 'def curvature_weight(gap): return np.tanh(np.asarray(gap) / 2) / (2 * np.asarray(gap) + 1e-12)'),
+        ('nan at zero replaced, tiny ones right', 5, '''
+def curvature_weight(gap):
+    x = np.abs(np.asarray(gap, float))
+    with np.errstate(all='ignore'): out = np.tanh(x / 2) / x / 2
+    return np.where(x == 0, .25, np.where(np.isinf(x), 0, out))
+'''),
+    ],
+    'quadratic_bound': [
+        ('a recursion of functions', 8, '''
+def quadratic_bound(features, log_weights):
+    keep = [n for n in range(len(log_weights)) if log_weights[n] > -np.inf]
+    def upto(n):
+        if n == 0: return float(log_weights[keep[0]]), features[keep[0]].astype(float), np.zeros((features.shape[1],) * 2)
+        z, m, S = upto(n - 1); a, f = log_weights[keep[n]], features[keep[n]]; l = f - m
+        return float(np.logaddexp(z, a)), m + l / (1 + np.exp(np.clip(z - a, -700, 700))), S + float(curvature_weight(a - z)) * l[:, None] * l
+    return upto(len(keep) - 1)
+'''),
+        ('z in place of log z', 0, '''
+def quadratic_bound(features, log_weights):
+    z, m, S = 0., np.zeros(features.shape[1]), np.zeros((features.shape[1],) * 2)
+    for a, f in zip(log_weights, features):
+        w = math.exp(a)
+        if z > 0 and w > 0: l = f - m; S += curvature_weight(a - math.log(z)) * np.outer(l, l); m = m + w / (z + w) * l
+        elif w > 0: m = f.astype(float)
+        z += w
+    return math.log(z), m, S
+'''),
+        ('sorted first', 0, '''
+def quadratic_bound(features, log_weights):
+    z, m, S = -np.inf, np.zeros(features.shape[1]), np.zeros((features.shape[1],) * 2)
+    for n in np.argsort(log_weights):
+        a, f = log_weights[n], features[n]
+        if a == -np.inf: continue
+        if z == -np.inf: z, m = a, f.astype(float); continue
+        l = f - m; S = S + curvature_weight(a - z) * np.outer(l, l); m = m + expit(a - z) * l; z = np.logaddexp(z, a)
+    return z, m, S
+'''),
+        ('lists first, the finite ones', 8, '''
+def quadratic_bound(features, log_weights):
+    live = [(float(a), np.array(f, float)) for a, f in zip(log_weights, features) if np.isfinite(a)]
+    (z, m), S = live[0], np.zeros((features.shape[1],) * 2)
+    for a, f in live[1:]:
+        d = f - m; S += curvature_weight(a - z) * np.outer(d, d)
+        new = max(a, z) + math.log1p(math.exp(-abs(a - z))); m = m + math.exp(a - new) * d; z = new
+    return z, m, S
+'''),
+        ('mean first, as in the report', 0, '''
+def quadratic_bound(features, log_weights):
+    live = [(float(a), np.array(f, float)) for a, f in zip(log_weights, features) if np.isfinite(a)]
+    (z, m), S = live[0], np.zeros((features.shape[1],) * 2)
+    for a, f in live[1:]:
+        b = curvature_weight(a - z); m = m + expit(a - z) * (f - m); S += b * np.outer(f - m, f - m); z = np.logaddexp(z, a)
+    return z, m, S
+'''),
+        ('a quarter everywhere', 0, '''
+def quadratic_bound(features, log_weights):
+    p = np.exp(log_weights - logsumexp(log_weights)); m = p @ features
+    return logsumexp(log_weights), m, .25 * (features - m).T @ (features - m)
+'''),
+    ],
+    'curvature_times': [
+        ('sample by sample', 6, '''
+def ggn_vp(samples, S, ridge, V):
+    out = len(samples) * ridge * V
+    for s, x in zip(S, samples): out = out + np.outer(s @ (V @ x), x)
+    return out
+'''),
+        ('matmul over the batch', 6, '''
+def ggn_vp(samples, S, ridge, V):
+    middle = (S @ (samples @ V.T)[:, :, None])[:, :, 0]
+    return middle.T @ samples + ridge * len(samples) * V
+'''),
+        ('the matrix', 0, 'def ggn_vp(samples, S, ridge, V): return (full_matrix(samples, S, ridge) @ V.ravel()).reshape(V.shape)'),
+        ('ridge once', 0, 'def ggn_vp(samples, S, ridge, V): return np.einsum("tab,tb->ta", S, samples @ V.T).T @ samples + ridge * V'),
+    ],
+    'majorize_step': [
+        ('Cholesky', 6, '''
+def majorize_step(W, samples, labels, S, ridge, relaxation=1.):
+    from scipy.linalg import cho_factor, cho_solve
+    from scipy.special import softmax
+    G = (softmax(samples @ W.T, axis=1) - np.eye(len(W))[labels]).T @ samples + len(samples) * ridge * W
+    return W - relaxation * cho_solve(cho_factor(full_matrix(samples, S, ridge)), G.ravel()).reshape(W.shape)
+'''),
+        ('conjugate gradients', 6, '''
+def majorize_step(W, samples, labels, S, ridge, relaxation=1.):
+    from scipy.sparse.linalg import LinearOperator, cg
+    P = np.exp(samples @ W.T - logsumexp(samples @ W.T, axis=1)[:, None]); P[range(len(labels)), labels] -= 1
+    g = (P.T @ samples + ridge * len(labels) * W).ravel(); A = full_matrix(samples, S, ridge)
+    return W - relaxation * cg(A, g, rtol=1e-12, atol=0, maxiter=2000)[0].reshape(W.shape)
+'''),
+        ('ridge missing in the gradient', 0, '''
+def majorize_step(W, samples, labels, S, ridge, relaxation=1.):
+    P = np.exp(samples @ W.T - logsumexp(samples @ W.T, axis=1)[:, None]); P[range(len(labels)), labels] -= 1
+    return W - relaxation * np.linalg.solve(full_matrix(samples, S, ridge), (P.T @ samples).ravel()).reshape(W.shape)
+'''),
+        ('overflows', 0, '''
+def majorize_step(W, samples, labels, S, ridge, relaxation=1.):
+    P = np.exp(samples @ W.T); P /= P.sum(1)[:, None]; P[range(len(labels)), labels] -= 1
+    return W - relaxation * np.linalg.solve(full_matrix(samples, S, ridge), (P.T @ samples + len(labels) * ridge * W).ravel()).reshape(W.shape)
+'''),
+    ],
+}  # fmt: skip

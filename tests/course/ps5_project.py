@@ -1,4 +1,8 @@
-"""Answers to problem set 5, right and wrong, for each coding question: (name, earns the marks, source)."""
+"""Answers to problem set 5, right and wrong, for each coding question.
+
+ANSWERS: (name, earns the marks of the first test, source). MORE: (name, points over all tests of the question, source),
+written from the student's version alone, and the answers that earn a part.
+"""
 
 CLAIM = "claim = dict(chapter='{}', id='{}', prediction='{}')\n"
 SENTENCE = 'printed is worse by more than a half in most of the runs'
@@ -311,39 +315,22 @@ ANSWERS = {
         ),
     ],
     'answer': [
-        ('read off', True, 'answer_runs = 128'),
+        ('read off', True, 'answer_runs = 64'),
         (
             'from the right',
             True,
-            'answer_runs = offered[-1]\nfor n in offered[::-1]:\n    if interval_of(differences[:n], None)[0] <= 0: break\n    answer_runs = n',
+            'rng = np.random.default_rng(2024 + 1000 * VARIANT); m, s = rng.uniform(.12, .25), rng.uniform(.6, 1.2); d = m + s * rng.normal(size=1024)\n'
+            'answer_runs = 1024\nfor n in offered[::-1]:\n    if interval_of(d[:n], None)[0] <= 0: break\n    answer_runs = n',
         ),
-        (
-            'after the last that holds zero',
-            True,
-            'answer_runs = 2 * max(n for n in offered if interval_of(differences[:n], None)[0] <= 0)',
-        ),
-        (
-            'the first above zero, though later ones are not',
-            False,
-            'answer_runs = min(n for n in offered if interval_of(differences[:n], None)[0] > 0)',
-        ),
-        ('the last that holds zero', False, 'answer_runs = 64'),
-        ('one too far', False, 'answer_runs = 256'),
-        ('the last', False, 'answer_runs = 1024'),
-        ('the first', False, 'answer_runs = 8'),
-        ('the place on the slider', False, 'answer_runs = 5'),
-        ('between', False, 'answer_runs = 100'),
-        ('the power of two', False, 'answer_runs = 7'),
-        (
-            'by the formula for a spread of a half',
-            False,
-            'answer_runs = math.ceil((1.96 * .5 / .1)**2)',
-        ),
-        (
-            'where the mean is above zero',
-            False,
-            'answer_runs = min(n for n in offered if differences[:n].mean() > 0)',
-        ),
+        ('as a float', True, 'answer_runs = float(64)'),
+        ('one place too few', False, 'answer_runs = offered[offered.index(64) - 1]'),
+        ('one place too many', False, 'answer_runs = offered[offered.index(64) + 1]'),
+        ('the left end', False, 'answer_runs = 8'),
+        ('the right end', False, 'answer_runs = 1024'),
+        ('twice as many', False, 'answer_runs = 2 * 64'),
+        ('half as many', False, 'answer_runs = 64 // 2'),
+        ('not offered', False, 'answer_runs = 100'),
+        ('a text', False, "answer_runs = '128'"),
         ('left empty', False, 'answer_runs = None'),
     ],
     'real': [
@@ -398,3 +385,120 @@ ANSWERS = {
         ('left empty', False, 'results = {}'),
     ],
 }
+
+MORE = {
+    'interval': [
+        ('a generator of its own', 0, '''
+def interval(values, rng, level=.95, n_draws=2000):
+    v = np.asarray(values, float); rng = np.random.default_rng()
+    means = v[rng.integers(len(v), size=(n_draws, len(v)))].mean(1)
+    return tuple(map(float, np.quantile(means, [(1 - level) / 2, (1 + level) / 2])))
+'''),
+        ('standard errors', 0, '''
+def interval(values, rng, level=.95, n_draws=2000):
+    from scipy.stats import norm
+    half = norm.ppf((1 + level) / 2) * np.std(values) / len(values)**.5
+    return float(np.mean(values) - half), float(np.mean(values) + half)
+'''),
+        ('sorted means by place', 6, '''
+def interval(values, rng, level=.95, n_draws=2000):
+    v = np.asarray(values, float)
+    means = np.sort([v[rng.integers(0, len(v), len(v))].mean() for _ in range(n_draws)])
+    tail = (1 - level) / 2
+    return float(means[round(tail * (n_draws - 1))]), float(means[round((1 - tail) * (n_draws - 1))])
+'''),
+        ('one tail', 0, '''
+def interval(values, rng, level=.95, n_draws=2000):
+    v = np.asarray(values, float); means = v[rng.integers(len(v), size=(n_draws, len(v)))].mean(1)
+    return tuple(map(float, np.quantile(means, [1 - level, level])))
+'''),
+        ('half of the draws', 6, '''
+def interval(values, rng, level=.95, n_draws=2000):
+    v = np.asarray(values, float); n = len(v)
+    means = np.concatenate([v[rng.integers(n, size=(n_draws // 2, n))].mean(1), v[rng.integers(n, size=(n_draws - n_draws // 2, n))].mean(1)])
+    return float(np.quantile(means, .5 - level / 2)), float(np.quantile(means, .5 + level / 2))
+'''),
+        ('medians', 0, '''
+def interval(values, rng, level=.95, n_draws=2000):
+    v = np.asarray(values, float); means = np.median(v[rng.integers(len(v), size=(n_draws, len(v)))], axis=1)
+    return tuple(map(float, np.quantile(means, [(1 - level) / 2, (1 + level) / 2])))
+'''),
+        ('values changed', 0, '''
+def interval(values, rng, level=.95, n_draws=2000):
+    values.sort(); means = values[rng.integers(len(values), size=(n_draws, len(values)))].mean(1)
+    return tuple(map(float, np.quantile(means, [(1 - level) / 2, (1 + level) / 2])))
+'''),
+        ('a loop of draws', 6, '''
+def interval(values, rng, level=.95, n_draws=2000):
+    v = np.asarray(values, float); means = sorted(float(rng.choice(v, len(v)).mean()) for _ in range(n_draws))
+    return float(np.percentile(means, 50 * (1 - level))), float(np.percentile(means, 50 * (1 + level)))
+'''),
+        ('multinomial counts', 6, '''
+def interval(values, rng, level=.95, n_draws=2000):
+    v = np.asarray(values, float); n = len(v)
+    if (v == v[0]).all(): return float(v[0]), float(v[0])
+    means = rng.multinomial(n, np.full(n, 1 / n), size=n_draws) @ v / n
+    low, high = np.quantile(means, [.5 - level / 2, .5 + level / 2])
+    return float(low), float(high)
+'''),
+        ('scipy', 6, '''
+def interval(values, rng, level=.95, n_draws=2000):
+    v = np.asarray(values, float)
+    if (v == v[0]).all(): return float(v[0]), float(v[0])
+    from scipy.stats import bootstrap
+    ci = bootstrap((v,), np.mean, confidence_level=level, n_resamples=n_draws, method='percentile', rng=rng).confidence_interval
+    return float(ci.low), float(ci.high)
+'''),
+        ('quantiles of the values', 0, 'def interval(values, rng, level=.95, n_draws=2000): return tuple(map(float, np.quantile(values, [(1 - level) / 2, (1 + level) / 2])))'),
+        ('without replacement', 0, '''
+def interval(values, rng, level=.95, n_draws=2000):
+    means = [rng.permutation(values).mean() for _ in range(n_draws)]
+    return tuple(map(float, np.quantile(means, [(1 - level) / 2, (1 + level) / 2])))
+'''),
+    ],
+    'verdict': [
+        ('differences as an array', 5, '''
+def verdict(printed_values, mended_values, rng):
+    low, high = interval_of(np.subtract(printed_values, mended_values), rng)
+    if low > 0: return 'mended'
+    if high < 0: return 'printed'
+    return 'undecided'
+'''),
+        ('a t-test in place of the interval', 0, '''
+def verdict(printed_values, mended_values, rng):
+    from scipy.stats import ttest_rel
+    t = ttest_rel(printed_values, mended_values)
+    return 'undecided' if not t.pvalue < .01 else 'mended' if t.statistic > 0 else 'printed'
+'''),
+        ('the two exchanged', 0, '''
+def verdict(printed_values, mended_values, rng):
+    low, high = interval_of(np.subtract(mended_values, printed_values), rng)
+    return 'mended' if low > 0 else 'printed' if high < 0 else 'undecided'
+'''),
+        ('ninety per cent', 0, '''
+def verdict(printed_values, mended_values, rng):
+    low, high = interval_of(np.subtract(printed_values, mended_values), rng, level=.9)
+    return 'mended' if low > 0 else 'printed' if high < 0 else 'undecided'
+'''),
+        ('equal decides', 0, '''
+def verdict(printed_values, mended_values, rng):
+    low, high = interval_of(np.subtract(printed_values, mended_values), rng)
+    return 'mended' if low >= 0 else 'printed' if high <= 0 else 'undecided'
+'''),
+        ('signs of both ends', 5, '''
+def verdict(printed_values, mended_values, rng):
+    ends = interval_of([a - b for a, b in zip(printed_values, mended_values)], rng)
+    return {2: 'mended', -2: 'printed'}.get(int(np.sign(ends).sum()), 'undecided')
+'''),
+        ('two intervals that do not overlap', 0, '''
+def verdict(printed_values, mended_values, rng):
+    a, b = interval_of(printed_values, rng), interval_of(mended_values, rng)
+    return 'mended' if a[0] > b[1] else 'printed' if a[1] < b[0] else 'undecided'
+'''),
+        ('the sign of the mean', 0, '''
+def verdict(printed_values, mended_values, rng):
+    d = np.mean(printed_values) - np.mean(mended_values)
+    return 'mended' if d > 0 else 'printed' if d < 0 else 'undecided'
+'''),
+    ],
+}  # fmt: skip

@@ -1,0 +1,73 @@
+"""The four weeks of plan.toml, measured: words and lines to read, minutes and points of the parts.
+
+python assignments/plan.py
+"""
+
+import json
+import tomllib
+from pathlib import Path
+
+import parts
+
+HERE = Path(__file__).resolve().parent
+
+
+def plan():
+    "What plan.toml says."
+    return tomllib.loads((HERE / 'plan.toml').read_text(encoding='utf-8'))
+
+
+def size(page):
+    "(words of text, lines of code) of a page."
+    cells = json.loads((HERE.parent / f'nbs/{page}.ipynb').read_text(encoding='utf-8'))['cells']
+    words = lines = 0
+    for cell in cells:
+        source = ''.join(cell['source'])
+        if cell['cell_type'] == 'markdown':
+            words += len(source.split())
+        else:
+            lines += sum(bool(line.strip()) for line in source.split('\n'))
+    return words, lines
+
+
+def measured():
+    "One row a week: words, lines, minutes and points of its problem set."
+    minutes = tomllib.loads((HERE / 'minutes.toml').read_text(encoding='utf-8'))
+    rows = []
+    for week in plan()['week']:
+        words, lines = map(sum, zip(*map(size, week['board'] + week['lab'])))
+        part = parts.cut(parts.read(week['set']), week['parts'])
+        asked = [
+            cell['id']
+            for cell in part['cells']
+            if cell['metadata'].get('nbgrader', {}).get('grade')
+        ]
+        rows.append(
+            dict(
+                words=words,
+                lines=lines,
+                minutes=sum(minutes[week['set']][label] for label in asked),
+                points=parts.points_of(part['cells']),
+            )
+        )
+    return rows
+
+
+def table():
+    "The plan as Markdown."
+    out = [
+        '| week | board | lab | guide | problem set | words | lines of code | hours of the set | points |',
+        '|---' * 9 + '|',
+    ]
+    for number, (week, row) in enumerate(zip(plan()['week'], measured()), 1):
+        board, lab = (', '.join(f'`{page}`' for page in week[key]) for key in ('board', 'lab'))
+        said = f'{week["set"]}, parts {", ".join(map(str, week["parts"]))}'
+        out.append(
+            f'| {number} | {board} | {lab} | `{week["guide"]}` | {said} | {row["words"]} | '
+            f'{row["lines"]} | {row["minutes"] / 60:.1f} | {row["points"]:g} |'
+        )
+    return '\n'.join(out)
+
+
+if __name__ == '__main__':
+    print(table())

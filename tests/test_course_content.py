@@ -1,0 +1,460 @@
+"""What the problem sets ask, give and refuse: partial credit, other people's answers, pictures, parts that are left out."""
+
+import importlib.util
+import json
+import re
+import sys
+import types
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import pytest
+import test_course as course
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / 'assignments'))
+import parts  # noqa: E402
+import plan  # noqa: E402
+import slides  # noqa: E402
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def bank(name):
+    "Answers with the points that they earn over all tests of their question: {question: [(answer, points, source)]}."
+    spec = importlib.util.spec_from_file_location(name, ROOT / f'tests/course/{name}.py')
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return getattr(module, 'MORE', {})
+
+
+def earned(name, given, cells=None, skip=()):
+    "What each of the answers earns: [(question, answer, points, should)]; every test runs, as in nbgrader, whatever the one before said."
+    cells = cells or course.cells(name)
+    space, rows = {'__name__': '__main__'}, []
+    for at, (label, kind, _, source) in enumerate(cells):
+        if label in skip:
+            break
+        if kind == 'solution' and label in given:
+            end = next(
+                (n for n in range(at + 1, len(cells)) if cells[n][1] == 'solution'), len(cells)
+            )
+            for answer, should, code in given[label]:
+                trial, points = course.state_of(space), 0
+                try:
+                    course.run(code, trial)
+                except Exception as error:
+                    assert not should, f'{label}, {answer}: {error!r}'
+                for _, sort, worth, test in cells[at + 1 : end]:
+                    if sort not in ('tests', 'given'):
+                        continue
+                    try:
+                        course.run(test, trial)
+                        points += worth
+                    except Exception as error:
+                        if sort == 'given':
+                            raise
+                        assert error is not None
+                rows.append((label, answer, points, should))
+        course.run(source, space)
+    return rows
+
+
+@pytest.mark.parametrize('name', course.SETS)
+def test_answers_of_other_people_earn_what_they_should(name):
+    "Parts of the points for parts of a question; ways that the reference does not take."
+    given = {question: rows for question, rows in bank(name).items() if question != 'real'}
+    if not given:
+        pytest.skip('no answers yet')
+    rows = earned(name, given, skip=('real',))
+    assert sum(map(len, given.values())) == len(rows)
+    wrong = [f'{q}, {a}: {points} of {should}' for q, a, points, should in rows if points != should]
+    assert wrong == []
+
+
+# ---------------------------------------------------------------- parts
+
+
+FOUR_WEEKS = {
+    'ps1_softmax': (1, 2, 4, 5, 6, 7),
+    'ps2_similarity': (1, 2, 3, 6, 7),
+    'ps3_ordinal': (1, 2, 3, 4, 6, 7),
+    'ps4_bound': (1, 2, 3, 5),
+}
+
+
+def as_cells(notebook):
+    "Code cells of a notebook in the form of `test_course.cells`."
+    found = []
+    for cell in notebook['cells']:
+        if cell['cell_type'] == 'code':
+            meta = cell['metadata'].get('nbgrader', {})
+            graded, solved = meta.get('grade'), meta.get('solution')
+            kind = (
+                ('manual' if solved else 'tests') if graded else 'solution' if solved else 'given'
+            )
+            found.append((cell['id'], kind, meta.get('points', 0), ''.join(cell['source'])))
+    return found
+
+
+@pytest.mark.parametrize('name', FOUR_WEEKS)
+def test_parts_can_be_left_out(name):
+    "Points, table and cells follow; what the other parts need is there, and the reference earns all of it."
+    notebook = parts.read(name)
+    every = parts.parts_of(notebook)
+    part = parts.cut(notebook, FOUR_WEEKS[name])
+    worth = sum(parts.points_of(every[number]) for number in FOUR_WEEKS[name])
+    assert parts.points_of(part['cells']) == worth < parts.points_of(notebook['cells'])
+    head = ''.join(part['cells'][0]['source'])
+    stated = [int(row[1]) for row in parts.ROW.finditer(head)]
+    assert stated == list(FOUR_WEEKS[name])
+    assert worth == sum(int(n) for row in parts.ROW.finditer(head) for n in row[2].split('+'))
+    space = {'__name__': '__main__'}
+    for label, _, _, source in as_cells(part):
+        if label in ('sentences', 'links', 'cities', 'wines'):
+            break  # the last part fits real data; its tests run with the whole set
+        course.run(source, space)
+
+
+def test_a_part_that_needs_another_is_refused():
+    with pytest.raises(ValueError, match='part 7 uses .*loss_and_gradient.* of part 2'):
+        parts.cut(parts.read('ps3_ordinal'), {1, 6, 7})
+    with pytest.raises(ValueError, match='there is no part 9'):
+        parts.cut(parts.read('ps1_softmax'), {9})
+
+
+# ---------------------------------------------------------------- sliders and pictures
+
+
+def slider(name, variant, predicted=1.0, answer=False):
+    "The cells of the slider of a set, executed: (what they define, the pictures as (function, values))."
+    seen, space, on = [], {'__name__': '__main__'}, False
+    part = next(
+        cells
+        for cells in parts.parts_of(parts.read(name)).values()
+        if any(cell['id'] == 'prediction' for cell in cells)
+    )
+    setup = [cell for cell in parts.read(name)['cells'] if cell['id'] in ('setup', 'interval_of')]
+    for cell in setup + part:
+        source = ''.join(cell['source'])
+        if cell['cell_type'] != 'code' or 'HIDDEN TESTS' in source:
+            continue
+        if cell['id'] == 'answer' and not answer:
+            continue
+        space['VARIANT'] = variant
+        if cell['id'] == 'prediction':
+            source = re.sub(r'^(\w+) = None', rf'\1 = {predicted}', source)
+            on = True
+        patched = types.SimpleNamespace(
+            frames=lambda function, **values: seen.append((function, values))
+        )
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setitem(sys.modules, 'extreme_opt.show', patched)
+            course.run(source, space)
+    assert on
+    return space, seen
+
+
+@pytest.mark.parametrize('name', course.SETS)
+def test_pictures_are_not_cropped(name):
+    "Titles, labels and ticks lie inside the figure that the slider shows; two panels, and every axis is named."
+    _, ((function, values),) = slider(name, 0, 1234.5)
+    ((argument, offered),) = values.items()
+    for value in [
+        offered[n] for n in sorted({0, len(offered) // 3, len(offered) // 2, len(offered) - 1})
+    ]:
+        figure = function(**{argument: value})
+        figure.canvas.draw()
+        inside = figure.get_tightbbox(figure.canvas.get_renderer())
+        width, height = figure.get_size_inches()
+        plt.close(figure)
+        assert inside.x0 > -0.02 and inside.y0 > -0.02, f'{argument}={value}: {inside}'
+        assert inside.x1 < width + 0.02 and inside.y1 < height + 0.02, (
+            f'{argument}={value}: {inside}'
+        )
+        assert len(figure.axes) == 2 and all(axes.get_xlabel() for axes in figure.axes)
+
+
+@pytest.mark.parametrize('name', course.SETS)
+def test_a_prediction_comes_first(name, capsys):
+    "Without it there is no picture; with it the picture says what was predicted."
+    assert slider(name, 0, None)[1] == []
+    _, ((function, values),) = slider(name, 0, 0.123)
+    ((argument, offered),) = values.items()
+    figure = function(**{argument: offered[-1]})
+    assert any('you predicted 0.123' in axes.get_title() for axes in figure.axes)
+    plt.close(figure)
+
+
+@pytest.mark.parametrize('name', course.SETS)
+def test_slider_answers_differ_by_student(name):
+    "No single answer serves a third of twenty-five students."
+    said = {}
+    for variant in range(25):
+        space, _ = slider(name, variant, None, answer=True)
+        (value,) = [float(space[key]) for key in space if key.startswith('answer_')]
+        said.setdefault(round(value, 6), []).append(variant)
+    assert max(map(len, said.values())) <= 9, {value: len(who) for value, who in said.items()}
+
+
+def test_overflow_says_so():
+    "At the largest rate of problem set 1 the picture names the step."
+    _, ((function, values),) = slider('ps1_softmax', 0, 1.0)
+    figure = function(rate=values['rate'][-1])
+    assert 'overflow at step' in figure.axes[0].get_title()
+    plt.close(figure)
+
+
+# ---------------------------------------------------------------- written answers
+
+
+def samples(name):
+    "Written answers to calibrate on: {question: {points earned: (of, text)}}."
+    text = (ROOT / f'assignments/written/{name}.md').read_text(encoding='utf-8')
+    found = {}
+    for question, body in re.findall(r'^## (q\w+)\n(.*?)(?=^## |\Z)', text, re.S | re.M):
+        parted = re.findall(r'^### (\d+) of (\d+)\n(.*?)(?=^### |\Z)', body, re.S | re.M)
+        found[question] = {int(got): (int(of), answer.strip()) for got, of, answer in parted}
+    return found
+
+
+@pytest.mark.parametrize('name', course.SETS)
+def test_every_written_question_has_three_samples(name):
+    "Full, about half and none; what is not full says what was marked, unless nothing was there to mark."
+    worth = {row[0]: row[2] for row in course.make.questions(name) if row[1] == 'by hand'}
+    given = samples(name)
+    assert set(given) == set(worth)
+    for question, answers in given.items():
+        none, half, full = sorted(answers)
+        assert none == 0 and full == worth[question] and abs(2 * half - full) <= 1, question
+        assert all(of == worth[question] for of, _ in answers.values())
+        assert '*Marked:*' in answers[half][1] and len(answers[full][1]) > len(answers[none][1])
+
+
+def numbers(text):
+    "Decimal fractions of a text."
+    return set(re.findall(r'(?<![\d.])\.\d{3,4}', text))
+
+
+def reference(name, variant=0):
+    "What the reference of a set defines."
+    space = {'__name__': '__main__'}
+    for _, kind, _, source in course.cells(name):
+        if kind != 'manual':
+            course.run(source.replace('VARIANT = 0', f'VARIANT = {variant}'), space)
+    return space
+
+
+def short(*values, digits=3):
+    return {f'{value:.{digits}f}'[1:] for value in values}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('name', course.SETS[:4])
+def test_numbers_of_the_mark_schemes_come_from_the_reference(name):
+    "The experiments of the last part, run; scheme and sample at full marks hold their numbers and no others."
+    space = reference(name)
+    question = {
+        'ps1_softmax': 'q7b',
+        'ps2_similarity': 'q7b',
+        'ps3_ordinal': 'q7b',
+        'ps4_bound': 'q6b',
+    }[name]
+    scheme = next(row[4] for row in course.make.questions(name) if row[0] == question)
+    full = max(samples(name)[question].items())[1][1]
+    measured = dict(
+        ps1_softmax=softmax_numbers,
+        ps2_similarity=similarity_numbers,
+        ps3_ordinal=ordinal_numbers,
+        ps4_bound=bound_numbers,
+    )[name](space)
+    assert numbers(scheme) <= measured and numbers(full) <= measured, (
+        numbers(scheme + full) - measured,
+        measured,
+    )
+    assert len(numbers(scheme)) >= 3
+
+
+def softmax_numbers(space):
+    docs, found = space['docs'], {}
+    for solver, settings in (('implicit', {}), ('umax', {}), ('umax', dict(learning_rate=0.1))):
+        found[solver, bool(settings)] = []
+        for seed in range(3):
+            model = space['SoftmaxClassifier'](
+                solver=solver, max_epochs=6, random_state=seed, **settings
+            )
+            model.fit(docs.train_features, docs.train_labels)
+            hit = model.top_k(docs.test_features, 5)[0] == docs.test_labels[:, None]
+            found[solver, bool(settings)].append(hit.any(1).mean())
+    assert found['implicit', False][0] == space['report']['implicit'][0]
+    difference = found['implicit', False][0] - found['umax', False][0]
+    return short(*sum(found.values(), []), difference)
+
+
+def similarity_numbers(space):
+    source = next(
+        source for label, _, _, source in course.cells('ps2_similarity') if label == 'real'
+    )
+    found = [space['recall']]
+    for factor in (10, 0.1):
+        trial = course.state_of(space)
+        trial['weight'] *= factor
+        course.run(source, trial)
+        found.append(trial['recall'])
+    return short(*found)
+
+
+def ordinal_numbers(space):
+    import numpy as np
+
+    turned = np.random.default_rng(0).choice(2000, 200, replace=False)
+    noisy = space['known'].copy()
+    noisy[turned] = noisy[turned][:, [0, 2, 1]]
+    source = next(source for label, _, _, source in course.cells('ps3_ordinal') if label == 'real')
+    trial = course.state_of(space)
+    trial['known'] = noisy
+    course.run(source, trial)
+    return short(*[each['errors'][key] for each in (space, trial) for key in ('train', 'test')])
+
+
+def bound_numbers(space):
+    source = next(source for label, _, _, source in course.cells('ps4_bound') if label == 'real')
+    trial = course.state_of(space)
+    course.run(source.replace('S, ridge)', 'S, ridge, 1.8)'), trial)
+    ends = [curve[-1] for each in (space, trial) for curve in each['curves'].values()]
+    return short(*ends, *[curve[1] for curve in space['curves'].values()], digits=4)
+
+
+# ---------------------------------------------------------------- quiz
+
+
+def test_every_lesson_has_five_questions_with_answers():
+    "In the order of the lessons, one file a chapter."
+    for chapter in ('softmax', 'similarity', 'ordinal', 'bound'):
+        text = (ROOT / f'assignments/quiz/{chapter}.md').read_text(encoding='utf-8')
+        pages = dict(re.findall(r'^## (\S+)\n(.*?)(?=^## |\Z)', text, re.S | re.M))
+        lessons = sorted(path.stem for path in (ROOT / f'nbs/learn/{chapter}').glob('*.ipynb'))
+        assert list(pages) == lessons
+        for page, body in pages.items():
+            asked, answers = body.split('\nAnswers:\n')
+            for half in (asked, answers):
+                assert re.findall(r'^(\d)\. \S', half, re.M) == list('12345'), page
+            assert all(
+                line.rstrip().endswith('?') or '.' in line
+                for line in asked.split('\n')
+                if line[:1].isdigit()
+            )
+            assert text.count('$') % 2 == 0
+
+
+# ---------------------------------------------------------------- plan, slides, exam
+
+
+def test_four_weeks_load_alike():
+    "Words, lines and minutes of each week are within a fifth of the mean; the methods of the papers are read."
+    rows = plan.measured()
+    for key in ('words', 'lines', 'minutes'):
+        mean = sum(row[key] for row in rows) / len(rows)
+        assert all(abs(row[key] / mean - 1) < 0.2 for row in rows), (
+            key,
+            [row[key] for row in rows],
+        )
+    weeks = [week['board'] + week['lab'] for week in plan.plan()['week']]
+    assert {'learn/softmax/30_umax', 'learn/softmax/40_implicit'} <= set(weeks[0])
+    assert 'learn/ordinal/30_svrg' in weeks[2] and 3 in plan.plan()['week'][2]['parts']
+    assert {5, 6} <= set(plan.plan()['week'][0]['parts'])
+    assert sum(plan.plan()['grade'].values()) == 100
+    assert plan.table().count('\n') == 5
+
+
+@pytest.mark.parametrize('name', course.SETS[:4])
+def test_sets_name_lessons_that_exist(name):
+    "Titles in the head are titles of the chapter's lessons, in their order."
+    chapter = name.split('_')[1]
+    titles = []
+    for path in sorted((ROOT / f'nbs/learn/{chapter}').glob('*.ipynb')):
+        first = ''.join(json.loads(path.read_text(encoding='utf-8'))['cells'][0]['source'])
+        titles.append(first.split('\n')[0].removeprefix('# '))
+    head = ''.join(parts.read(name)['cells'][0]['source'])
+    named = re.findall(r'\*([^*]+)\*', re.search(r'these lessons beside you: (.*)', head)[1])
+    found = [
+        next((n for n, title in enumerate(titles) if title.startswith(one)), one) for one in named
+    ]
+    assert len(found) >= 4 and all(isinstance(n, int) for n in found), found
+    assert found[:4] == sorted(found[:4])  # the last part may go back
+
+
+def test_slides_of_a_lesson():
+    "A slide for each section, formulas and pictures kept, no exercises, no long text, no code behind pictures."
+    import nbformat
+
+    lesson = nbformat.read(ROOT / 'nbs/learn/softmax/40_implicit.ipynb', 4)
+    made = slides.slides(lesson)
+    kinds = [cell.metadata['slideshow']['slide_type'] for cell in made.cells]
+    text = '\n'.join(cell.source for cell in made.cells if cell.cell_type == 'markdown')
+    full = '\n'.join(cell.source for cell in lesson.cells if cell.cell_type == 'markdown')
+    assert kinds.count('slide') >= 5 and '## Exercises' not in text and '## Derivation' in text
+    assert len(text.split()) < 0.7 * len(full.split())
+    displayed = re.findall(r'\$\$.*?\$\$', full, re.S)
+    assert len(displayed) > 5 and all(formula in text for formula in displayed)
+    assert sum(map(slides.picture, made.cells)) == sum(map(slides.picture, lesson.cells)) > 0
+    page = slides.html(lesson, 'https://example.org/reveal')
+    assert 'https://example.org/reveal' in page and page.count('<section') > 10
+    assert 'Nelder-Mead' not in page
+
+
+def test_points_of_the_exam():
+    "Questions and answers agree, and make sixty points."
+    asked, answered = [
+        [
+            (int(n), int(worth))
+            for n, worth in re.findall(
+                r'^(\d+)\. \((\d+)\)',
+                (ROOT / f'assignments/exam/{file}.md').read_text(encoding='utf-8'),
+                re.M,
+            )
+        ]
+        for file in ('exam', 'answers')
+    ]
+    assert asked == answered and sum(worth for _, worth in asked) == 60
+
+
+def test_what_students_read_says_what_they_need():
+    "Install, read, hand in, late work, collaboration, libraries."
+    text = (ROOT / 'assignments/student/README.md').read_text(encoding='utf-8')
+    for word in (
+        'pip install',
+        'constraints.txt',
+        'Hand in',
+        'Late work',
+        'People.',
+        'Libraries.',
+        'Validate',
+        'hints/',
+    ):
+        assert word in text
+
+
+# ---------------------------------------------------------------- versions
+
+
+VERSIONS = sorted(path.stem for path in (ROOT / 'assignments/versions/b').glob('*.ipynb'))
+
+
+@pytest.mark.parametrize('name', VERSIONS)
+def test_versions_can_be_exchanged(name):
+    "The same questions and points; each reference earns all in its own version, and at most a third of a question in the other."
+    one, two = [as_cells(parts.read(name, version)) for version in 'ab']
+    assert [cell[:3] for cell in one] == [cell[:3] for cell in two]
+    differ = {a[0] for a, b in zip(one, two) if a[1] == 'solution' and a[3] != b[3]} - {'real'}
+    assert len(differ) >= 5
+    for here, there in ((one, two), (two, one)):
+        worth, question = {}, None
+        for label, kind, points, _ in here:
+            question = label if kind == 'solution' else question
+            if kind == 'tests':
+                worth[question] = worth.get(question, 0) + points
+        own = {cell[0]: [('own', worth[cell[0]], cell[3])] for cell in here if cell[0] in differ}
+        other = {cell[0]: [('other', 0, cell[3])] for cell in there if cell[0] in differ}
+        assert [row for row in earned(name, own, here, ('real',)) if row[2] != row[3]] == []
+        rows = earned(name, other, here, ('real',))
+        assert [row for row in rows if 3 * row[2] > worth[row[0]]] == []
