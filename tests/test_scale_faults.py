@@ -160,7 +160,7 @@ def test_no_worker_is_one_line():
     with local_client(1, processes=False) as client:
         whole, params = Sharded(calm, client, 2), calm.init_params()
         value, place = whole.loss(params), whole.place
-        place.pause, place.patience = 0.05, 0.2
+        place.pause, place.worker_timeout = 0.05, 0.2
         client.cluster.scale(0)
         while client.nthreads():
             time.sleep(0.05)
@@ -170,7 +170,7 @@ def test_no_worker_is_one_line():
         ) as caught:
             whole.loss(params)
         assert '\n' not in str(caught.value)
-        place.patience = 300.0
+        place.worker_timeout = 300.0
         client.cluster.scale(1)
         assert whole.loss(params) == pytest.approx(value, rel=1e-12)
 

@@ -137,7 +137,7 @@ def simulate(
     machine: Machine,
     n_workers: int,
     spread: float = 0.2,
-    n_steps: int = 20,
+    n_draws: int = 20,
     seed: int = 0,
 ) -> np.ndarray:
     """Draw the seconds of a pass with workers and messages of uneven speed.
@@ -152,33 +152,33 @@ def simulate(
         W, from 1 up.
     spread : float, default=0.2
         >= 0, standard deviation of the logarithm of every time; 0 is `forecast`.
-    n_steps : int, default=20
+    n_draws : int, default=20
         Passes to draw.
     seed : int, default=0
 
     Returns
     -------
-    ndarray of shape (n_steps,)
+    ndarray of shape (n_draws,)
         Seconds.
 
     Examples
     --------
     >>> from extreme_opt.scale.plan import Machine, Task, forecast, simulate
     >>> task, machine = Task(1e9, 1000, 1e9), Machine(1e-9, 1e-3)
-    >>> even = simulate(task, machine, 8, spread=0.0, n_steps=1)[0]
+    >>> even = simulate(task, machine, 8, spread=0.0, n_draws=1)[0]
     >>> bool(abs(even - forecast(task, machine, 8).seconds) < 1e-12)
     True
     """
     rng, levels = np.random.default_rng(seed), math.ceil(math.log2(2 * n_workers))
     hop = machine.latency + task.itemsize * task.n_shared / machine.bandwidth
     work = machine.per_product * task.products / n_workers
-    ready = np.zeros((n_steps, n_workers))
+    ready = np.zeros((n_draws, n_workers))
     for _ in range(levels):  # parameters on their way to every worker
         ready += hop * rng.lognormal(0, spread, ready.shape)
     ready += work * rng.lognormal(0, spread, ready.shape)
     for _ in range(levels - 1):  # a node of the tree waits for both of its children
         if ready.shape[1] % 2:
-            ready = np.hstack([ready, np.zeros((n_steps, 1))])
+            ready = np.hstack([ready, np.zeros((n_draws, 1))])
         ready = np.maximum(ready[:, ::2], ready[:, 1::2])
         ready += hop * rng.lognormal(0, spread, ready.shape)
     return (ready + hop * rng.lognormal(0, spread, ready.shape)).max(1)

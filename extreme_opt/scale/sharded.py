@@ -129,7 +129,7 @@ class DaskShards:
 
     max_retries = 4  # tries of one step
     pause = 1.0  # seconds between looks at the workers
-    patience = 300.0  # seconds to wait for a worker when there is none
+    worker_timeout = 300.0  # seconds to wait for a worker when there is none
     reconnect = 10.0  # seconds to wait for a scheduler that does not answer
 
     def __init__(self, client: Any, sources: Sequence[Any], keep: bool = True):
@@ -165,7 +165,7 @@ class DaskShards:
         address = getattr(self.client.scheduler, 'address', '?')
         rest = 'and continue with the same checkpoint= (or minimize(..., resume=checkpoint))'
         waited = apart = paused = 0.0
-        while waited < self.patience and apart < self.reconnect:
+        while waited < self.worker_timeout and apart < self.reconnect:
             try:
                 if self.client.status == 'running':
                     found = sorted(self.client.nthreads())
@@ -182,9 +182,9 @@ class DaskShards:
             if paused > 30:
                 raise WorkerLost(self._memory_line('all workers have paused'))
             time.sleep(self.pause)
-        if waited >= self.patience:
+        if waited >= self.worker_timeout:
             raise SchedulerLost(
-                f'no worker came to the scheduler at {address} in {self.patience:g} s; start some, '
+                f'no worker came to the scheduler at {address} in {self.worker_timeout:g} s; start some, '
                 + rest
             )
         raise SchedulerLost(
@@ -201,16 +201,16 @@ class DaskShards:
         if tuple(workers) == self._known:
             return
         each, more = divmod(self.n_shards, len(workers))
-        room = Counter({worker: each + (i < more) for i, worker in enumerate(workers)})
+        free = Counter({worker: each + (i < more) for i, worker in enumerate(workers)})
         moved, limits = [], self._limits()
         for k, (part, owner) in enumerate(zip(self.parts, self.owners)):
-            if room[owner] > 0 and (part is None or part.status in ('finished', 'pending')):
-                room[owner] -= 1
+            if free[owner] > 0 and (part is None or part.status in ('finished', 'pending')):
+                free[owner] -= 1
             else:
                 moved.append(k)
         for k in moved:
-            owner = next(worker for worker in workers if room[worker] > 0)
-            room[owner] -= 1
+            owner = next(worker for worker in workers if free[worker] > 0)
+            free[owner] -= 1
             self.parts[k], self.owners[k] = self._send_shard(k, owner, limits), owner
         self._known = tuple(workers)
 

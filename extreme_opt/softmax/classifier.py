@@ -397,9 +397,9 @@ class SoftmaxClassifier(Classifier):
                 f'n_jobs={self.n_jobs}, but solver={self.solver!r} runs on 1 thread; leave n_jobs=1'
             )
         if self.solver == 'rotation':
-            decay = self.learning_rate_decay
+            factor = self.learning_rate_decay
             return Rotation(
-                rate, self.n_negatives, learning_rate_decay=decay, n_blocks=self.n_blocks
+                rate, self.n_negatives, learning_rate_decay=factor, n_blocks=self.n_blocks
             )
         return SGD(rate, learning_rate_decay=self.learning_rate_decay)
 
