@@ -1276,3 +1276,15 @@ def test_what_auto_becomes(planted):
     for name in ('impute', 'ridge_power'):
         with pytest.raises(ValueError, match=f"{name}='none' is neither a number"):
             quick(**{name: 'none'}).fit(pairs)
+
+
+def test_lists_of_entities_without_pairs_are_named():
+    model = quick().fit(np.array([[0, 0], [2, 1], [4, 2]]))
+    with pytest.warns(UserWarning, match=r'^1 left ids had no pair in the fit \(first: 3\)'):
+        model.recommend([2, 3], 2)
+    with pytest.warns(UserWarning, match=r'^2 left ids had no pair in the fit \(first: 1\)'):
+        model.recommend(k=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        model.recommend([0, 2], 2)
+        model.recommend(history=[1], k=2)

@@ -1005,7 +1005,7 @@ def _half_probe(part, number, params, rng, sizes):
 
 
 def _drawn(place, problem, params, rng, sizes):
-    "The diagonal of the whole, from halves: eq. (F2) of the similarity chapter."
+    "The diagonal of the whole, from halves: eq. (G2) of the similarity chapter."
     from extreme_opt.similarity.curvature import gramian_root
 
     found = place.each(_half_probe, params, rng, sizes, numbered=True)

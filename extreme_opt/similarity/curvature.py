@@ -177,7 +177,7 @@ def sign_probe(
     right_gramian: np.ndarray,
     rng: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draw a random vector per entity for the diagonal of the Gauss-Newton matrix: eq. (F2).
+    """Draw a random vector per entity for the diagonal of the Gauss-Newton matrix: eq. (G2).
 
     Parameters
     ----------

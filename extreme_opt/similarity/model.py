@@ -537,6 +537,21 @@ def _warn_gaps(ids, side, n):
         )
 
 
+def _warn_unseen(model, rows):
+    "Say once that entities without pairs and features have lists without a meaning."
+    if rows is None or not model._towers[0]['inputs'].startswith('ids'):
+        return
+    places = np.arange(len(model.left_ids_)) if rows is ... else rows
+    unseen = places[np.diff(model.observed_.indptr)[places] == 0]
+    if len(unseen):
+        warnings.warn(
+            f'{len(unseen)} left ids had no pair in the fit (first: '
+            f'{model.left_ids_.tolist()[unseen[0]]!r}), so their lists say nothing about them; '
+            'recommend(history=...) takes what is known now',
+            stacklevel=3,
+        )
+
+
 def _same(ids, shape):
     "Pairs of an entity with itself."
     if ids is None:
@@ -1429,6 +1444,7 @@ class SimilarityModel(Estimator):
         rows = None if features is not None or history is not None else ...
         if ids is not None:
             rows = self._rows_of(ids, 0)
+        _warn_unseen(self, rows)
         seen = self._excluded(rows, history, seen, exclude_seen, exclude_self, len(P))
         hidden = None if filter_items is None else np.unique(self._rows_of(filter_items, 1))
         if index is not None:
