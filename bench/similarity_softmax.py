@@ -1,7 +1,6 @@
 """A softmax over the catalog beside all pairs, on the same linear towers on ids, tuned alike: recall@20, NDCG@20 and seconds.
 
-Needs EXTREME_OPT_DATA with ml-100k and wikipedia-links; sets that are not there are left out. Training pairs are masked, and on the See also links
-the page itself. All methods have rank 40, float32 and one thread, and choose among 12 settings by NDCG@20 on a tenth of the training pairs:
+Needs EXTREME_OPT_DATA with ml-100k and wikipedia-links; sets that are not there are left out. Training pairs are masked. All methods have rank 40, float32 and one thread, and choose among 12 settings by NDCG@20 on a tenth of the training pairs:
 
 - "all pairs": `SimilarityModel(40)` with 12 multiples of its ridge and of its unobserved weight;
 - "softmax": the exact loss of `CatalogSoftmax` by L-BFGS, six ridges with and without biases of the items, each stopped at the best of 15, 30,
@@ -19,7 +18,6 @@ import warnings
 
 import machine
 import numpy as np
-import scipy.sparse
 from similarity_als import interval
 from similarity_gradient import kept
 from similarity_reproduce import sets
@@ -83,7 +81,7 @@ def softmax(train, setting, stop=STOPS[-1]):
             return
 
 
-def tuned(title, method, fit, settings, train, test, itself) -> dict:
+def tuned(title, method, fit, settings, train, test) -> dict:
     "Measures on held-out pairs of the setting and the stop with the best NDCG@20 on validation pairs."
     pairs = np.column_stack(train.nonzero())
     cut = np.random.default_rng(0).random(len(pairs)) < 0.1
@@ -91,7 +89,7 @@ def tuned(title, method, fit, settings, train, test, itself) -> dict:
 
     def scores(setting):
         return [
-            (float(np.mean(judged(P, Q, valid, rest + itself)['ndcg@20'])), done)
+            (float(np.mean(judged(P, Q, valid, rest)['ndcg@20'])), done)
             for done, P, Q, _ in fit(rest, setting)
         ]
 
@@ -106,7 +104,7 @@ def tuned(title, method, fit, settings, train, test, itself) -> dict:
     names = ('ridge', 'biases') if fit is softmax else ('ridge times', 'weight times')
     told = ', '.join(f'{name} {value}' for name, value in zip(names, chosen or ()))
     told += f', {stop} iterations' if stop else ''
-    return judged(P, Q, test, train + itself) | dict(seconds=seconds, told=told)
+    return judged(P, Q, test, train) | dict(seconds=seconds, told=told)
 
 
 def main() -> list[dict]:
@@ -116,17 +114,13 @@ def main() -> list[dict]:
         'all pairs, default': (all_pairs, [None]),
         'softmax': (softmax, SOFTMAX),
     }
-    for title, (train, test) in sets(('MovieLens-100K', 'Wikipedia links', 'see also')).items():
-        itself = scipy.sparse.eye_array(*train.shape, dtype=np.int8, format='csr')
-        if title != 'see also':
-            itself = 0 * itself
-            itself.eliminate_zeros()
+    for title, (train, test) in sets(('MovieLens-100K', 'Wikipedia links')).items():
         ended = {
             method: kept(
                 __file__,
                 f'{title} {method}',
-                lambda method=method, how=how, train=train, test=test, title=title, itself=itself: (
-                    tuned(title, method, *how, train, test, itself)
+                lambda method=method, how=how, train=train, test=test, title=title: tuned(
+                    title, method, *how, train, test
                 ),
             )
             for method, how in methods.items()
