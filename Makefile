@@ -54,10 +54,11 @@ export: $(READY) ## write the package from the notebooks
 refresh: $(READY) ## execute notebooks in place, say how outputs differ (name=30_umax for one)
 	python docs/notebooks.py refresh --workers $(workers) $(name)
 
-docs: $(READY) ## build the site into _docs; a second time only what has changed
+docs: $(READY) ## build the site into _docs; a second time only what has changed (live=1: pages run in the browser)
 	nbdev-export
 	@mkdir -p build/pages
-	sphinx-build -q -c docs -d build/doctrees build/pages _docs
+	$(if $(live),python docs/live/build.py)
+	sphinx-build -q -c docs -d build/doctrees $(if $(live),-D live=1) build/pages _docs
 
 serve: docs ## build the site and serve it on this machine
 	python -m http.server --bind 127.0.0.1 --directory _docs 8000
@@ -71,8 +72,8 @@ ledger: $(READY) ## run the checks of random rows of the equation ledger, each w
 slow: $(READY) ## run slow cells, slow tests, all mutants, long results, within minutes=45; says what it left out, goes on when called again
 	python tests/slow.py --workers $(workers) --minutes $(or $(minutes),45)
 
-course: $(READY) ## write problem sets, solutions and rubrics to build/course (seed=7 for other numbers, roster=FILE for each student's own, force=1 to lose marks)
-	python assignments/make.py $(if $(seed),seed=$(seed)) $(if $(roster),roster=$(roster)) $(if $(force),force=$(force))
+course: $(READY) ## write problem sets, solutions, rubrics and a class to grade in (out=DIR; seed=7 for other numbers, roster=FILE for each student's own)
+	python assignments/make.py $(if $(out),out=$(out)) $(if $(seed),seed=$(seed)) $(if $(roster),roster=$(roster))
 
 new: $(READY) ## start a notebook from the template: make new name=learn/ordinal/45_momentum
 	@test -n '$(name)' || { echo 'no name is given; say for example: make new name=learn/ordinal/45_momentum'; exit 2; }
@@ -81,6 +82,6 @@ new: $(READY) ## start a notebook from the template: make new name=learn/ordinal
 wheel: $(READY) ## build a wheel into dist
 	python -m build --wheel --quiet
 
-clean: ## remove what was built, unless a class with submissions or marks is among it (the environment stays; force=1 to lose marks)
-	@$(PYTHON) assignments/make.py check $(if $(force),force=$(force))
+clean: ## remove what was built, unless a class with submissions or marks is among it (the environment stays)
+	@$(PYTHON) assignments/make.py check
 	rm -rf _docs _proc jupyter_execute build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis

@@ -1,36 +1,56 @@
-"""Write the problem sets for students and the package for teachers to build/course: `make course`.
+"""Write the problem sets for students, the package for teachers and a class to grade in: `make course out=DIR`.
 
-    python assignments/make.py                      all problem sets
-    python assignments/make.py ps1_softmax          one of them
-    python assignments/make.py seed=7               other numbers: another year, another class
-    python assignments/make.py roster=students.txt  besides, numbers of their own for every student, one id a line
-    python assignments/make.py audit=FOLDER roster=students.txt   who handed in somebody else's numbers?
-    python assignments/make.py check                end with an error where build/course holds submissions or marks
-    python assignments/make.py list                 the names of the problem sets
+    python assignments/make.py out=DIR                   all problem sets
+    python assignments/make.py out=DIR ps1_softmax       one of them
+    python assignments/make.py out=DIR seed=7            other numbers: another year, another class
+    python assignments/make.py out=DIR roster=FILE       numbers of their own for every student, one id a line
+    python assignments/make.py audit=FOLDER roster=FILE  who handed in somebody else's numbers? (seed=7 as above)
+    python assignments/make.py check                     end with an error where build/ holds a class with work in it
+    python assignments/make.py list                      the names of the problem sets
 
-A class folder with submissions, feedback or marks is not replaced: the first four commands end with a list of them. force=1 replaces it all the same.
+DIR lies outside this checkout. Called again, it updates sources and releases in DIR/class and leaves submissions, marks and
+feedback alone: the gradebook is copied to DIR/class/backups first, and a change that would cost marks is listed and refused.
 """
 
 import contextlib
 import importlib.util
 import json
-import os
 import re
 import shutil
+import sqlite3
 import sys
+import time
 import tomllib
-import zlib
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-OUT = Path(os.environ.get('EXTREME_OPT_COURSE') or HERE.parent / 'build' / 'course')
+sys.path.insert(0, str(HERE))
+from grader.intake import VARIANT, variant_of  # noqa: E402
+
 SETS = sorted(folder.name for folder in (HERE / 'source').glob('ps*') if folder.is_dir())
-VARIANT = re.compile(r'^VARIANT = (\d+)', re.M)
+PROGRAMS = (
+    'nbgrader_config.py',
+    'Dockerfile',
+    'grade.py',
+    *sorted(f'grader/{path.name}' for path in (HERE / 'grader').glob('*.py')),
+)
+SETTINGS = """\
+# Settings of this class. `make course` writes this file once and never changes it.
+seed = {seed}
 
+[late]                       # a time of handing in is read from timestamp.txt beside the notebook
+grace_minutes = 10           # so much later counts as in time
+share_per_day = 0.1          # of the points earned, for every day begun
+days = 5                     # after these nothing is earned
 
-def variant_of(student, name, seed=0):
-    "The number of a student in a problem set: always the same, and another one in another year."
-    return 1 + zlib.crc32(f'{student}/{name}/{seed}'.encode()) % 9999
+[due]                        # for example: ps1_softmax = 2030-10-14T23:59:00+02:00
+
+[extensions]                 # for example: "ada/ps1_softmax" = 2030-10-21T23:59:00+02:00
+
+[limits]                     # of one submission
+seconds = 120                # of the processor, a cell or a call; three times as many by the clock
+memory_gb = 4
+"""
 
 
 def roster_of(path):
@@ -63,7 +83,7 @@ def work_in(folder):
     "What people have put into a class folder: submissions, autograded copies, feedback, tables of marks, marks in the gradebook."
     found = [
         path
-        for name in ('submitted', 'downloaded', 'autograded', 'feedback')
+        for name in ('submitted', 'downloaded', 'autograded', 'feedback', 'history', 'backups')
         if (path := folder / name).is_dir() and any(path.iterdir())
     ]
     if folder.is_dir():
@@ -73,8 +93,6 @@ def work_in(folder):
 
 def _has_students(path):
     "Whether a gradebook knows a student; a file that cannot be read counts as one that does."
-    import sqlite3
-
     try:
         with contextlib.closing(
             sqlite3.connect(f'{path.resolve().as_uri()}?mode=ro', uri=True)
@@ -84,42 +102,163 @@ def _has_students(path):
         return True
 
 
-def protect(folders):
-    "End with a list of what would be lost, where a class folder holds anybody's work."
-    found = [path for folder in folders for path in work_in(folder)]
-    if not found:
-        return
-    raise SystemExit(
-        'these would be deleted, so nothing was done:\n'
-        + ''.join(f'  {path}\n' for path in found)
-        + 'move them away first, or say force=1 to lose them'
-    )
+def protect(folder):
+    "End with a list of what would be lost, where a folder holds anybody's work."
+    rooms = [path.parent for path in folder.rglob('gradebook.db')] if folder.is_dir() else []
+    rooms += [folder / 'course/class']
+    found = sorted({path for room in rooms for path in work_in(room)})
+    if found:
+        raise SystemExit(
+            'these would be deleted, so nothing was done:\n'
+            + ''.join(f'  {path}\n' for path in found)
+            + 'move them away first: a class lives outside the checkout (make course out=DIR)'
+        )
+
+
+def out_of(options):
+    "The folder that a teacher names; not in this checkout, where it could be cleaned away or committed."
+    if 'out' not in options:
+        raise SystemExit('say where the class is to live: make course out=../my-class')
+    out = Path(options['out']).expanduser().resolve()
+    if out.is_relative_to(HERE.parent):
+        raise SystemExit(
+            f'{out} lies in the checkout, where `make clean` deletes and git commits: '
+            'name a folder outside it, for example out=../my-class'
+        )
+    return out
+
+
+def keep_gradebook(room):
+    "A copy of the gradebook in backups/, named by the time; None where there is none yet."
+    book = room / 'gradebook.db'
+    if not book.exists():
+        return None
+    (room / 'backups').mkdir(exist_ok=True)
+    copy = room / 'backups' / time.strftime('gradebook-%Y%m%d-%H%M%S.db')
+    number = 1
+    while copy.exists():
+        number += 1
+        copy = copy.with_name(f'{copy.stem.rsplit("_", 1)[0]}_{number}.db')
+    try:
+        with (
+            contextlib.closing(sqlite3.connect(f'{book.as_uri()}?mode=ro', uri=True)) as old,
+            contextlib.closing(sqlite3.connect(copy)) as new,
+        ):
+            old.backup(new)
+    except sqlite3.Error as error:
+        copy.unlink(missing_ok=True)
+        raise SystemExit(f'{book} cannot be read ({error}): nothing was done') from None
+    return copy
+
+
+def cells_of(path):
+    "Graded cells of a notebook and their points, and the names of all cells that nbgrader knows: ({name: points}, names)."
+    metas = [
+        cell['metadata']['nbgrader']
+        for cell in json.loads(path.read_text(encoding='utf-8'))['cells']
+        if cell['metadata'].get('nbgrader')
+    ]
+    points = {meta['grade_id']: float(meta['points']) for meta in metas if meta['grade']}
+    return points, {meta['grade_id'] for meta in metas}
+
+
+def losses(room, name, seed):
+    "What an update of a set's sources would cost a class that has submissions of it, one line each."
+    from nbgrader.api import Gradebook, MissingEntry
+
+    if not (room / 'gradebook.db').exists():
+        return []
+    points, names = cells_of(HERE / 'source' / name / f'{name}.ipynb')
+    with Gradebook(f'sqlite:///{room / "gradebook.db"}', 'extreme_opt') as book:
+        try:
+            notebook = book.find_notebook(name, name)
+        except MissingEntry:
+            return []
+        if not notebook.submissions:
+            return []
+        old = {cell.name: cell.max_score for cell in notebook.grade_cells}
+        known = {cell.name for cell in (*notebook.source_cells, *notebook.solution_cells)}
+        marks = {
+            cell: sum(
+                grade.auto_score is not None or grade.manual_score is not None
+                for submission in notebook.submissions
+                for grade in submission.grades
+                if grade.name == cell
+            )
+            for cell in old
+        }
+    found = [
+        f'{name}, {cell}: {marks[cell]} marks out of {old[cell]:g}, '
+        + (f'now out of {points[cell]:g}' if cell in points else 'and the question is gone')
+        for cell in old
+        if points.get(cell) != old[cell]
+    ]
+    changed = (known | set(old)) ^ names
+    found += [
+        f'{name}, {cell}: the cell is {"new" if cell in names else "gone"}'
+        for cell in sorted(changed - set(old))
+    ]
+    before = settings_of(room)['seed']
+    if before != seed:
+        found.append(f'{name}: submissions were made with seed={before}, not seed={seed}')
+    return found
 
 
 # ---------------------------------------------------------------- release
 
 
-def release(names, seed=0):
-    "Cut the solutions out with nbgrader in a course folder that is ready to grade in; copies for students and teachers."
+def settings_of(room):
+    "The settings of a class."
+    return tomllib.loads((room / 'class.toml').read_text(encoding='utf-8'))
+
+
+def replace(room, path, new):
+    "Put a file of ours in its place; where it was changed by hand, the changed one is kept in backups/."
+    if path.exists() and path.read_bytes() != new.read_bytes():
+        kept = room / 'backups' / time.strftime(f'{path.stem}-%Y%m%d-%H%M%S{path.suffix}')
+        kept.parent.mkdir(exist_ok=True)
+        shutil.copy(path, kept)
+    shutil.copy(new, path)
+
+
+def furnish(room, seed):
+    "The programs and settings of a class folder."
+    room.mkdir(parents=True, exist_ok=True)
+    (room / 'grader').mkdir(exist_ok=True)
+    for file in PROGRAMS:
+        replace(room, room / file, HERE / file)
+    if not (room / 'class.toml').exists():
+        (room / 'class.toml').write_text(SETTINGS.format(seed=seed), encoding='utf-8')
+
+
+def release(out, names, seed=0):
+    "Cut the solutions out with nbgrader in a class folder that is ready to grade in; copies for students and teachers."
     from nbgrader.apps import NbGraderAPI
     from traitlets.config import Config
 
-    room = OUT / 'class'
-    shutil.rmtree(room, ignore_errors=True)
-    room.mkdir(parents=True)
-    for file in ('nbgrader_config.py', 'Dockerfile', 'grade.sh'):
-        shutil.copy(HERE / file, room)
+    room = out / 'class'
+    kept = keep_gradebook(room)
+    if found := [line for name in names for line in losses(room, name, seed)]:
+        raise SystemExit(
+            'marks would be lost, so nothing was done:\n'
+            + ''.join(f'  {line}\n' for line in found)
+            + f'grade what was handed in with the sources it was made for ({room / "source"} is as it was), '
+            'and begin another class for the new ones'
+        )
+    furnish(room, seed)
     config = Config()
     config.CourseDirectory.course_id, config.CourseDirectory.root = 'extreme_opt', str(room)
-    (OUT / 'student').mkdir(parents=True, exist_ok=True)
+    (out / 'student').mkdir(parents=True, exist_ok=True)
     shutil.copy(
-        HERE / 'nbgrader_config.py', OUT / 'student'
+        HERE / 'nbgrader_config.py', out / 'student'
     )  # students validate with the same patience
-    shutil.rmtree(OUT / 'student/hints', ignore_errors=True)
-    shutil.copytree(HERE / 'hints', OUT / 'student/hints')
+    shutil.copytree(HERE / 'hints', out / 'student/hints', dirs_exist_ok=True)
     for name in names:
         shutil.copytree(
-            HERE / 'source' / name, room / 'source' / name, ignore=shutil.ignore_patterns('.*')
+            HERE / 'source' / name,
+            room / 'source' / name,
+            ignore=shutil.ignore_patterns('.*'),
+            dirs_exist_ok=True,
         )
         if seed:
             path = room / 'source' / name / f'{name}.ipynb'
@@ -128,18 +267,25 @@ def release(names, seed=0):
         if not done['success']:
             raise SystemExit(f'{name}: {done["log"]}\n{done["error"]}')
         for kind, made in dict(student='release', instructor='source').items():
-            shutil.rmtree(OUT / kind / name, ignore_errors=True)
-            shutil.copytree(room / made / name, OUT / kind / name)
+            shutil.copytree(room / made / name, out / kind / name, dirs_exist_ok=True)
+    return kept
 
 
-def variants(names, students, seed=0):
-    "A copy of the release for every student, with a number of their own."
+def variants(out, names, students, seed=0):
+    "A copy of the release for every student, with a number of their own; the class remembers who they are."
     for student in students:
         for name in names:
-            text = (OUT / 'student' / name / f'{name}.ipynb').read_text(encoding='utf-8')
-            path = OUT / 'variants' / student / name / f'{name}.ipynb'
+            text = (out / 'student' / name / f'{name}.ipynb').read_text(encoding='utf-8')
+            path = out / 'variants' / student / name / f'{name}.ipynb'
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(with_variant(text, variant_of(student, name, seed)), encoding='utf-8')
+    if students:
+        path = out / 'class/students.txt'
+        path.parent.mkdir(parents=True, exist_ok=True)
+        known = roster_of(path) if path.exists() else []
+        path.write_text(
+            ''.join(f'{one}\n' for one in dict.fromkeys([*known, *students])), encoding='utf-8'
+        )
 
 
 def audit(folder, students, seed=0):
@@ -242,14 +388,13 @@ def rubric(name):
     return '\n'.join(out) + '\n'
 
 
-def teachers(names):
+def teachers(out, names):
     "Rubrics, the answers to the exercises of all pages, the guide, and a table of contents."
-    room = OUT / 'instructor'
+    room = out / 'instructor'
     (room / 'rubrics').mkdir(parents=True, exist_ok=True)
     for name in names:
         (room / 'rubrics' / f'{name}.md').write_text(rubric(name), encoding='utf-8')
-    shutil.rmtree(room / 'answers', ignore_errors=True)
-    shutil.copytree(HERE / 'answers', room / 'answers')
+    shutil.copytree(HERE / 'answers', room / 'answers', dirs_exist_ok=True)
     shutil.copy(HERE.parent / 'docs/teaching.md', room / 'GUIDE.md')
     minutes = tomllib.loads((HERE / 'minutes.toml').read_text(encoding='utf-8'))
     lines = [
@@ -273,15 +418,18 @@ def main(arguments):
     "Make every problem set, or the ones named."
     options = dict(part.split('=', 1) for part in arguments if '=' in part)
     names = [part for part in arguments if '=' not in part]
-    if strange := (set(options) - {'seed', 'roster', 'audit', 'force'}) | (
+    if strange := (set(options) - {'out', 'seed', 'roster', 'audit'}) | (
         set(names) - {'list', 'check', *SETS}
     ):
         raise SystemExit(
-            f'what is {sorted(strange)[0]}? say seed=N, roster=FILE, audit=FOLDER, force=1, list, check, or one of {", ".join(SETS)}'
+            f'what is {sorted(strange)[0]}? say out=DIR, seed=N, roster=FILE, audit=FOLDER, list, check, '
+            f'or one of {", ".join(SETS)}'
         )
     seed = int(options.get('seed', 0))
     if names == ['list']:
         return print('\n'.join(SETS) or 'assignments/source holds no problem set yet')
+    if names == ['check']:
+        return protect(HERE.parent / 'build')
     students = roster_of(options['roster']) if 'roster' in options else []
     if 'audit' in options:
         found = audit(options['audit'], students, seed)
@@ -289,21 +437,20 @@ def main(arguments):
             print(f'{student}, {name}: VARIANT is {numbers}, should be {should}')
         print(f'{len(found)} submissions with numbers that are not their own')
         return sys.exit(bool(found))
-    folders = (
-        [HERE.parent / 'build/course/class'] if names == ['check'] else [OUT / 'class']
-    )  # what `make clean` deletes, what this command does
-    if options.get('force') != '1':
-        protect(folders)
-    if names == ['check']:
-        return None
+    out = out_of(options)
+    if 'seed' not in options and (out / 'class/class.toml').exists():
+        seed = settings_of(out / 'class')['seed']
     names = names or SETS
-    release(names, seed)
-    variants(names, students, seed)
-    teachers(names)
+    kept = release(out, names, seed)
+    variants(out, names, students, seed)
+    teachers(out, names)
+    if kept:
+        print(f'the gradebook as it was: {kept}')
     for name in names:
-        print(f'{name}: build/course/student/{name} and build/course/instructor/{name}')
+        print(f'{name}: {out}/student/{name} and {out}/instructor/{name}')
     if students:
-        print(f'{len(students)} students: build/course/variants')
+        print(f'{len(students)} students: {out}/variants')
+    print(f'to grade: {out}/class')
 
 
 if __name__ == '__main__':

@@ -24,6 +24,7 @@ extensions = [
     'book',
     'reference',
     'gates',
+    'live',
     'myst_nb',
     'sphinx.ext.autodoc',
     'sphinx.ext.autosummary',

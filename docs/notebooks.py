@@ -177,6 +177,7 @@ def _profile(name: str = 'ipython') -> Path:
 
 
 def _client(notebook, path: Path, slow: bool, limit: float):
+    import kernels
     from jupyter_client import AsyncKernelManager
     from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
     from nbclient import NotebookClient
@@ -201,6 +202,7 @@ def _client(notebook, path: Path, slow: bool, limit: float):
     class Manager(AsyncKernelManager):
         def __init__(self, **kwargs):
             super().__init__(**kwargs, kernel_spec_manager=ThisPython())
+            self.provisioner = kernels.provisioner(self, self.kernel_spec)
 
     class Runner(NotebookClient):
         cell_index, cpu = -1, 0.0

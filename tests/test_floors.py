@@ -24,9 +24,8 @@ LOW = {'core', 'data', *CHAPTERS}  # floors 0 to 2
 TOP = {'numpy', 'scipy'} | sys.stdlib_module_names  # what floors 0 to 2 may import at the top
 LATE = {'scipy.optimize', 'scipy.stats'}  # slow to import: inside functions only
 LAZY = {
-    ('core/estimator.py', 'scale'),  # opened only when client= is given
-    ('scale/sharded.py', 'similarity'),
-}  # opened by an all-pairs problem, which has it open
+    ('core/estimator.py', 'scale')  # opened only when client= is given
+}
 ESTIMATORS = {  # the modules that define estimators, and they alone, import scikit-learn at the top
     'core/estimator.py',
     'softmax/classifier.py',

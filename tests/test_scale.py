@@ -3,6 +3,7 @@
 import copy
 import pickle
 import re
+import sys
 import warnings
 
 import numpy as np
@@ -14,13 +15,13 @@ from extreme_opt.core import LBFGS, SGD, GaussNewton, GradientDescent, minimize
 from extreme_opt.core.majorize import Majorizer, Newton
 from extreme_opt.ordinal import CKL, STE, Comparisons, GramComparisons, OrdinalEmbedding
 from extreme_opt.scale import (
-    Rotation,
     Sharded,
     delayed_parts,
     local_client,
     read_npz,
     read_svmlight,
 )
+from extreme_opt.scale.estimators import ON_WORKERS
 from extreme_opt.scale.files import file_parts, read_maps, save_part
 from extreme_opt.scale.plan import (
     Machine,
@@ -31,10 +32,10 @@ from extreme_opt.scale.plan import (
     rotation_task,
     softmax_task,
 )
-from extreme_opt.scale.shards import bytes_sent, parts_of, product_bytes, step_bytes
-from extreme_opt.scale.softmax_blocks import rotation_bytes, schedule
+from extreme_opt.scale.shards import bytes_sent, product_bytes, step_bytes
 from extreme_opt.similarity import MLP, AllPairs, Linear, SimilarityModel
-from extreme_opt.softmax import DoubleSum, FullSoftmax, SoftmaxClassifier, UMax
+from extreme_opt.softmax import DoubleSum, FullSoftmax, Rotation, SoftmaxClassifier, UMax
+from extreme_opt.softmax.rotation import rotation_bytes, schedule
 
 pytest.importorskip('distributed', reason='needs the scale extra')
 
@@ -161,7 +162,7 @@ def test_more_shards_than_rows(client):
     "Parts are never empty: there are as many as rows."
     problem = PROBLEMS['bound'].take(slice(0, 3))
     for n_shards in (3, 4, 50):
-        assert len(parts_of(problem, n_shards)) == 3
+        assert len(problem.shard(n_shards)) == 3
     agree(problem, Sharded(problem, client, 50))
 
 
@@ -171,8 +172,9 @@ def test_parameters_are_sent_once_per_point(client):
     whole, params = Sharded(problem, client, 4), point(PROBLEMS['similarity'])
     for what in (whole.loss, whole.grad, lambda params: whole.ggn_vp(params, params)):
         what(params)
-        sent.append({one.key for one in whole.place.sent[1].values()})
-    assert sent[0] == sent[1] == sent[2] and len(sent[0]) == 2
+        sent.append(whole._sent[1].key)
+    assert sent[0] == sent[1] == sent[2]
+    assert len(client.who_has([whole._sent[1]])[sent[0]]) == 2
     assert whole.loss(params + 1) != whole.loss(params)
 
 
@@ -282,7 +284,7 @@ def test_errors_of_a_part_come_back_as_they_are(client):
     "What a worker raises is raised here, once, and is not taken for a loss of the worker."
     whole = Sharded(PROBLEMS['similarity'], client, 2)
     with pytest.raises(ValueError, match='params has shape'):
-        whole.place.ask('loss', np.zeros(3), [None, None])
+        whole.sums('loss', np.zeros(3))
 
 
 # --- parts that nobody held whole -------------------------------------------------------------------------------------------------------
@@ -512,22 +514,25 @@ def raman(dtype=np.float64, **more):
 @pytest.mark.parametrize('method', ['implicit', 'umax'])
 @pytest.mark.parametrize('n_shards', [1, 3, 7])
 def test_rotation_on_workers_is_the_serial_schedule(client, method, n_shards):
-    "To the last bit, with more blocks than workers, and than classes."
+    "To the last bit, with more blocks than workers, and than classes; also without any shards."
     problem, solver = (
-        raman(sample_weight=1.0 + np.arange(40) % 3, n_unpenalized=1),
-        Rotation(2.0, 2, method),
+        raman(sample_weight=(np.arange(40) % 3) * (np.arange(40) > 8), n_unpenalized=1),
+        Rotation(2.0, 2, method, n_blocks=n_shards),
     )
-    here, there = (
-        minimize(Sharded(problem, one, n_shards), solver, max_epochs=2) for one in (None, client)
+    plain, here, there = (
+        minimize(one, solver, max_epochs=2).state.params
+        for one in (problem, Sharded(problem, None, n_shards), Sharded(problem, client, n_shards))
     )
-    np.testing.assert_array_equal(here.state.params, there.state.params)
+    assert np.isfinite(plain).all()
+    np.testing.assert_array_equal(plain, here)
+    np.testing.assert_array_equal(here, there)
 
 
 @pytest.mark.parametrize('method', ['implicit', 'umax'])
 def test_rotation_comes_near_the_minimum(method):
     problem = raman()
     least = minimize(problem, LBFGS(), max_iter=300, tol=1e-8).history[-1]['loss']
-    run = minimize(Sharded(problem, None, 3), Rotation(0.5, 3, method, 0.95), max_epochs=80)
+    run = minimize(problem, Rotation(0.5, 3, method, 0.95, n_blocks=3), max_epochs=80)
     assert run.history[-1]['loss'] - least < 0.02 * (run.history[0]['loss'] - least)
 
 
@@ -552,12 +557,11 @@ def test_every_pair_of_blocks_meets_once():
 def test_a_pass_is_unbiased(implicit):
     "At a vanishing rate the mean move over many passes with one drawn class is minus the rate times the gradient, weights and ridge included."
     problem = raman(sample_weight=1.0 + np.arange(40) % 3, n_unpenalized=1)
-    whole, params = Sharded(problem, None, 3), point(raman())
+    params, method = point(raman()), 'implicit' if implicit else 'umax'
+    solver, rng = Rotation(1e-6, 1, method, threshold=1e9, n_blocks=3), np.random.default_rng(0)
+    state = solver.init(problem, params)
     moves = np.array(
-        [
-            (params - whole.rotate(params, 1e-6, 1, implicit, 1e9, seed)) / 1e-6
-            for seed in range(400)
-        ]
+        [(params - solver.step(problem, state, rng).params) / 1e-6 for _ in range(400)]
     )
     off = np.abs(moves.mean(0) - problem.grad(params)) / (moves.std(0) / 20 + 1e-3)
     assert off.max() < 5 and np.mean(off) < 1.2
@@ -573,7 +577,7 @@ def test_no_rate_overflows(method, rate):
         rate = min(rate, 1.0)
     with np.errstate(over='ignore'):
         run = minimize(
-            Sharded(problem, None, 2), Rotation(rate, method=method), max_epochs=3, loss_subset=0
+            problem, Rotation(rate, method=method, n_blocks=2), max_epochs=3, loss_subset=0
         )
     assert np.isfinite(run.state.params).all()
 
@@ -581,15 +585,15 @@ def test_no_rate_overflows(method, rate):
 def test_rotation_says_what_it_needs():
     with pytest.raises(ValueError, match='use DoubleSum.*alpha=1'):
         minimize(Sharded(PROBLEMS['softmax'], None, 2), Rotation(), max_iter=1)
-    with pytest.raises(TypeError, match='Rotation needs `rotate`'):
-        minimize(PROBLEMS['softmax'], Rotation(), max_iter=1)
-    with pytest.raises(TypeError, match='Rotation needs `rotate`'):
-        minimize(Sharded(PROBLEMS['bound'], None, 2), Rotation(), max_iter=1)
+    for problem in (PROBLEMS['softmax_exact'], Sharded(PROBLEMS['bound'], None, 2)):
+        with pytest.raises(TypeError, match='Rotation needs `alpha`'):
+            minimize(problem, Rotation(), max_iter=1)
     for wrong in (
         dict(method='other'),
         dict(learning_rate=0.0),
         dict(learning_rate_decay=2.0),
         dict(n_negatives=0),
+        dict(n_blocks=0),
     ):
         with pytest.raises(ValueError):
             Rotation(**wrong)
@@ -732,12 +736,12 @@ def test_a_client_never_changes_the_method(client, place):
         (
             SoftmaxClassifier,
             (X, y),
-            {'lbfgs'},
+            {'lbfgs', 'rotation'},
             ('implicit', 'umax', 'sgd', 'ove', 'nce', 'sampled'),
         ),
         (BoundClassifier, (X, y), {'bm', 'newton', 'lbfgs'}, ('quasi', 'sbm', 'incremental')),
         (OrdinalEmbedding, (triplets,), {'gd', 'lbfgs'}, ('svrg', 'sgd', 'gram')),
-        (SimilarityModel, (pairs,), {'newton', 'gd', 'adagrad'}, ('block', 'pair', 'sogram')),
+        (SimilarityModel, (pairs,), {'newton', 'gd', 'adagrad'}, ('auto', 'als', 'block', 'pair', 'sogram')),
     ):
         more = (
             dict(n_components=2, left=Linear(), right=Linear(), dtype='float64')
@@ -758,7 +762,47 @@ def test_a_client_never_changes_the_method(client, place):
             )
             np.testing.assert_allclose(one.state.params, other.state.params, rtol=1e-5, atol=1e-7)
     for more in (dict(average=True), dict(early_stopping=True)):
-        assert refused(SoftmaxClassifier(client=where, **more), X, y) == {'lbfgs'}
+        assert refused(SoftmaxClassifier(client=where, **more), X, y) == {'lbfgs', 'rotation'}
+
+
+def fits(client, dtype):
+    "Parameters of each estimator with each of its solvers that run on workers."
+    X, y = PROBLEMS['bound'].features.toarray().astype(dtype), PROBLEMS['bound'].labels
+    pairs = np.unique(np.random.default_rng(0).integers([12, 9], size=(40, 2)), axis=0)
+    triplets, found = PROBLEMS['ordinal'].triplets, {}
+    towers = dict(n_components=2, left=MLP(3), right=Linear(), dtype=dtype)
+    for solver in ON_WORKERS['softmax']:
+        settings = dict(ridge=0.01, max_iter=2, dtype=dtype, learning_rate=1.0)
+        found[solver, 'softmax'] = SoftmaxClassifier(solver, client=client, **settings).fit(X, y)
+    for solver in ('auto', *ON_WORKERS['bound']):
+        found[solver, 'bound'] = BoundClassifier(solver, max_iter=2, client=client).fit(X, y)
+    for solver in ('auto', *ON_WORKERS['ordinal']):
+        settings = dict(solver=solver, max_iter=2, n_init=1, client=client)
+        found[solver, 'ordinal'] = OrdinalEmbedding(2, **settings).fit(triplets)
+    for solver in ON_WORKERS['similarity']:
+        settings = dict(solver=solver, max_iter=2, client=client, **towers)
+        found[solver, 'similarity'] = SimilarityModel(**settings).fit(pairs)
+    return {name: model.run_.state.params for name, model in found.items()}
+
+
+@pytest.fixture(scope='module')
+def alone():
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        return {dtype: fits(None, dtype) for dtype in ('float32', 'float64')}
+
+
+@pytest.mark.filterwarnings('ignore:.*did not converge')
+@pytest.mark.parametrize('n_workers', range(1, 8))
+def test_every_solver_on_workers_gives_what_it_gives_alone(n_workers, alone):
+    "Four estimators, every solver that runs on workers, one to seven parts, both types."
+    with local_client(n_workers, processes=False) as client:
+        for dtype, slack in (('float32', 2e-3), ('float64', 1e-6)):
+            for name, params in fits(client, dtype).items():
+                assert params.dtype == alone[dtype][name].dtype
+                np.testing.assert_allclose(
+                    params, alone[dtype][name], rtol=slack, atol=slack, err_msg=f'{dtype} {name}'
+                )
 
 
 def test_estimators_say_what_stays_at_home(client):
@@ -855,18 +899,22 @@ def test_a_file_that_is_no_npz_is_named(tmp_path):
 # --- bytes and plans ----------------------------------------------------------------------------------------------------------------------
 
 
-def test_bytes_are_those_of_the_formulas(client, monkeypatch):
+@pytest.mark.skipif(sys.platform != 'linux', reason='Linux counts the bytes of a connection')
+def test_bytes_are_those_of_the_formulas(client):
     "Counted in the sockets of all processes: within 10 %, for sums, products and passes of rotating blocks."
     from distributed.comm.tcp import TCP
 
-    monkeypatch.setattr(TCP, 'write', TCP.write)  # put back at the end
-    monkeypatch.setattr(TCP, 'n_written', 0, raising=False)
-    monkeypatch.delattr(TCP, 'n_written')
+    write = TCP.write
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(100, 400)), rng.integers(150, size=100)
     bound, double = LogLinear(X, y, 150), DoubleSum(X, y, 150, alpha=1.0)
     tall = DoubleSum(rng.normal(size=(60_000, 2)), rng.integers(2, size=60_000), 2)
     size, vector = bound.n_params, rng.normal(size=bound.n_params)
+
+    def one_pass(whole, params):
+        solver = Rotation()
+        return solver.step(whole, solver.init(whole, params), np.random.default_rng(0))
+
     for problem, n_shards, wish, formula in (
         (bound, 2, lambda one, at: one.loss_and_grad(at), step_bytes(size, 2)),
         (bound, 5, lambda one, at: one.loss_and_grad(at), step_bytes(size, 2)),
@@ -877,7 +925,7 @@ def test_bytes_are_those_of_the_formulas(client, monkeypatch):
             lambda one, at: one.loss_and_grad(at),
             step_bytes(tall.n_weights, 2, tall.n_samples),
         ),
-        (double, 2, lambda one, at: one.rotate(at, 1.0), rotation_bytes(size, 100, 2)),
+        (double, 2, one_pass, rotation_bytes(size, 100, 2)),
     ):
         whole, params = Sharded(problem, client, n_shards), problem.init_params() + 0.01
         wish(whole, params)
@@ -885,6 +933,7 @@ def test_bytes_are_those_of_the_formulas(client, monkeypatch):
             params = params + 0.01  # there, the point is known already
         sent = bytes_sent(client, lambda wish=wish, whole=whole, params=params: wish(whole, params))
         assert abs(sent - formula) < 0.1 * formula, (sent, formula)
+    assert TCP.write is write  # nothing of distributed was replaced
 
 
 def test_plans_add_up():
@@ -909,3 +958,103 @@ def test_plans_add_up():
         )
     with pytest.raises(ValueError, match='n_workers=0'):
         forecast(task, machine, 0)
+
+
+# --- dask arrays and data frames ----------------------------------------------------------------------------------------------------------
+
+
+def labeled_table(n=300):
+    import pandas
+
+    rng = np.random.default_rng(0)
+    table = pandas.DataFrame(rng.normal(size=(n, 4)), columns=list('abcd'))
+    names = np.array(['ash', 'birch', 'cedar'])
+    table['label'] = names[np.argmax(table[['a', 'b', 'c']] + rng.normal(size=(n, 3)), axis=1)]
+    return table
+
+
+COLLECTED = dict(
+    bound=lambda **more: BoundClassifier(ridge=1e-3, **more),
+    prior=lambda **more: BoundClassifier('bm', ridge=1e-3, prior='empirical', **more),
+    softmax=lambda **more: SoftmaxClassifier('lbfgs', ridge=1e-3, **more),
+    rotation=lambda **more: SoftmaxClassifier(
+        'rotation', n_blocks=3, learning_rate=3.0, dtype='float64', max_epochs=3, **more
+    ),
+)
+
+
+@pytest.mark.parametrize('kind', COLLECTED)
+@pytest.mark.parametrize('where', ['here', 'workers'])
+def test_dask_frames_and_arrays_give_the_model_of_the_table(client, kind, where, tmp_path):
+    "From parquet files, from arrays of other chunks, in this process and on workers."
+    import dask.array
+    import dask.dataframe
+
+    table, one = labeled_table(), client if where == 'workers' else None
+    X, y = table[list('abcd')], table['label']
+    want = COLLECTED[kind]().fit(X, y)
+    dask.dataframe.from_pandas(table, npartitions=3).to_parquet(tmp_path)
+    frame = dask.dataframe.read_parquet(tmp_path)
+    found = COLLECTED[kind](client=one).fit(frame[list('abcd')], frame['label'])
+    assert list(found.feature_names_in_) == list('abcd') and found.n_features_in_ == 4
+    np.testing.assert_array_equal(found.classes_, want.classes_)
+    if kind == 'rotation':
+        want = COLLECTED[kind]().fit(X, y)  # the same three blocks of rows
+    np.testing.assert_allclose(found.coef_, want.coef_, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(found.intercept_, want.intercept_, rtol=1e-4, atol=1e-5)
+    np.testing.assert_array_equal(found.predict(X), want.predict(X))
+    rows = dask.array.from_array(X.to_numpy(), chunks=(100, 2))
+    labels = dask.array.from_array(np.unique(y, return_inverse=True)[1], chunks=60)
+    again = COLLECTED[kind](client=one).fit(rows, labels)
+    np.testing.assert_allclose(again.coef_, want.coef_, rtol=1e-4, atol=1e-5)
+
+
+def test_dask_collections_that_do_not_fit_are_one_line():
+    import dask.array
+    import dask.dataframe
+
+    table = labeled_table(60)
+    frame = dask.dataframe.from_pandas(table, npartitions=3)
+    X, y = frame[list('abcd')], frame['label']
+    with pytest.raises(TypeError, match='y is Series; give labels as a dask array'):
+        BoundClassifier().fit(X, table['label'])
+    with pytest.raises(ValueError, match='X has 3 partitions, but y has 2'):
+        BoundClassifier().fit(X, dask.array.from_array(np.arange(60) % 3, chunks=30))
+    with pytest.raises(TypeError, match='solver="lbfgs", "rotation"'):
+        SoftmaxClassifier().fit(X, y)
+    with pytest.raises(TypeError, match='QuasiMajorizer needs'):
+        BoundClassifier('quasi').fit(X, y)
+    with pytest.raises(ValueError, match='class_weight needs all rows'):
+        BoundClassifier(class_weight='balanced').fit(X, y)
+    with pytest.raises(ValueError, match='y holds 1 class only'):
+        BoundClassifier().fit(X, y.map_partitions(lambda part: part.where(False, 'ash')))
+    holed = table.copy()
+    holed.loc[45, 'b'] = np.nan
+    holed = dask.dataframe.from_pandas(holed, npartitions=3)
+    with pytest.raises(ValueError, match='partition 2: .*row 5, column 1'):
+        BoundClassifier().fit(holed[list('abcd')], holed['label'])
+    empty = X[X['a'] > 10]  # a filter that leaves partitions without rows
+    with pytest.raises(ValueError, match='X has 0 rows'):
+        BoundClassifier().fit(empty, y[X['a'] > 10])
+
+
+def test_tasks_have_names_that_a_dashboard_can_show(client):
+    "The prefix of a key is the method that runs, such as loss_and_grad; sums are named add."
+    from dask.utils import key_split
+
+    seen, problem = set(), PROBLEMS['bound']
+    submit = client.submit
+
+    class Watched:
+        def __getattr__(self, name):
+            return getattr(client, name)
+
+        def submit(self, function, *args, key=None, **more):
+            seen.add(key_split(key))
+            return submit(function, *args, key=key, **more)
+
+    whole = Sharded(problem, client, 3)
+    whole.place.client = Watched()
+    whole.loss_and_grad(problem.init_params())
+    whole.quadratic_bound(problem.init_params()).curvature.times(problem.init_params())
+    assert seen == {'loss_and_grad', 'slope', 'times', 'pick', 'add'}

@@ -14,8 +14,7 @@ import scipy.sparse
 from extreme_opt.bound import LogLinear
 from extreme_opt.core import LBFGS, minimize
 from extreme_opt.scale import Sharded, local_client
-from extreme_opt.scale.sharded import WorkerLost, Workers
-from extreme_opt.softmax import DoubleSum
+from extreme_opt.scale.sharded import WorkerLost
 
 pytestmark = pytest.mark.skipif(sys.platform == 'win32', reason='Windows has no SIGKILL')
 distributed = pytest.importorskip('distributed', reason='needs the scale extra')
@@ -48,20 +47,6 @@ class Troubled(LogLinear):
         if once(SLOW):
             time.sleep(3)
         return super().loss_and_grad(params, rows)
-
-
-class TroubledSum(DoubleSum):
-    "Kills its own process in the middle of a pass of rotating blocks, once."
-
-    @property
-    def ridge(self):
-        if once(KILL):
-            os.kill(os.getpid(), signal.SIGKILL)
-        return 0.01
-
-    @ridge.setter
-    def ridge(self, value):
-        pass
 
 
 def calm_and_troubled(n=40, seed=0):
@@ -121,6 +106,7 @@ def test_a_lost_scheduler_is_one_line_and_the_file_goes_on(tmp_path):
                 if len(looks) == 3:
                     process.kill()
                     process.wait()
+                    dask.config.set({'distributed.comm.timeouts.connect': '3s'})
                 return len(looks)
 
             with pytest.raises(
@@ -174,7 +160,7 @@ def test_no_worker_is_one_line():
     with local_client(1, processes=False) as client:
         whole, params = Sharded(calm, client, 2), calm.init_params()
         value, place = whole.loss(params), whole.place
-        place.pause, place.limit = 0.05, 0.2
+        place.pause, place.patience = 0.05, 0.2
         client.cluster.scale(0)
         while client.nthreads():
             time.sleep(0.05)
@@ -184,7 +170,7 @@ def test_no_worker_is_one_line():
         ) as caught:
             whole.loss(params)
         assert '\n' not in str(caught.value)
-        place.limit = 300.0
+        place.patience = 300.0
         client.cluster.scale(1)
         assert whole.loss(params) == pytest.approx(value, rel=1e-12)
 
@@ -193,38 +179,156 @@ def test_what_is_given_to_a_worker_that_left_is_given_again():
     "A worker may go between the look at who is there and the message to it."
     calm, _ = calm_and_troubled()
     with local_client(2, processes=False) as client:
-        whole, give, left = Sharded(calm, client, 3), Workers.give, []
+        whole = Sharded(calm, client, 3)
+        place, looks = whole.place, []
+        workers = place.workers
 
-        def late(place, value, worker):
-            if left:
-                return give(place, value, worker)
-            left.append(worker)
-            return give(place, value, 'inproc://127.0.0.1/1/1')
+        def late():
+            looks.append(1)
+            return ['inproc://127.0.0.1/1/1'] if len(looks) == 1 else workers()
 
-        with pytest.raises(WorkerLost, match='left'):
-            late(whole.place, np.ones(3), '')
-        left.clear()
-        whole.place.give = late.__get__(whole.place)
-        assert (
-            whole.loss(calm.init_params())
-            == pytest.approx(calm.loss(calm.init_params()), rel=1e-12)
-            and left
-        )
+        place.workers, place._known, place._looked = late, (), -1e9
+        params = calm.init_params()
+        assert whole.loss(params) == pytest.approx(calm.loss(params), rel=1e-12)
+        assert len(looks) >= 2 and 'inproc://127.0.0.1/1/1' not in place.owners
+
+
+def test_a_worker_that_joins_late_gets_its_part():
+    "Shards are shared out again when a worker comes, and the numbers stay what they are."
+    calm, _ = calm_and_troubled()
+    with local_client(1, processes=False) as client:
+        whole, params = Sharded(calm, client, 4), calm.init_params()
+        value = whole.loss(params)
+        assert whole.n_workers == 1
+        client.cluster.scale(2)
+        client.wait_for_workers(2)
+        whole.place._looked = -1e9  # as if a second had passed
+        assert whole.loss(params + 0.1) == pytest.approx(calm.loss(params + 0.1), rel=1e-12)
+        assert whole.loss(params) == pytest.approx(value, rel=1e-12)
+        assert sorted(map(whole.place.owners.count, set(whole.place.owners))) == [2, 2]
 
 
 def test_a_step_that_never_succeeds_ends():
     calm, _ = calm_and_troubled()
-    with local_client(1, processes=False) as client:
-        place = Sharded(calm, client, 2).place
+    with local_client(1, processes=False, memory_limit='1GB') as client:
+        place, tries = Sharded(calm, client, 2).place, []
 
         def attempt():
-            raise WorkerLost('somebody')
+            tries.append(1)
+            raise distributed.comm.CommClosedError('somebody left')
 
-        with pytest.raises(
-            RuntimeError,
-            match='workers went away in each of 10 tries of one step, at last somebody; look into their logs',
-        ):
-            place.again(attempt)
+        with pytest.raises(WorkerLost) as caught:
+            place.run(attempt)
+    assert len(tries) == 4
+    said = str(caught.value)
+    assert said.startswith('workers were lost in each of 4 tries of one step (CommClosedError), ')
+    assert 'memory is the usual cause' in said and 'a worker 1,000 MB' in said
+    assert 'checkpoint=' in said and '\n' not in said
+
+
+class Deadly(LogLinear):
+    "Its gradient kills every worker that tries, as a full memory does."
+
+    def loss_and_grad(self, params, rows=None):
+        if multiprocessing.parent_process() is not None:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().loss_and_grad(params, rows)
+
+
+@pytest.mark.slow
+def test_a_step_that_kills_every_worker_ends_in_one_line():
+    "Four workers lost in one step end the run; the message names memory and the size of a shard."
+    X, y = data()
+    with local_client(2, memory_limit='2GB') as client:
+        with pytest.raises(WorkerLost, match='memory is the usual cause; the largest shard has'):
+            minimize(Sharded(Deadly(X, y, 5), client, 2), LBFGS(), max_iter=3)
+
+
+def test_workers_that_have_paused_are_told_of(monkeypatch):
+    "A worker whose memory is full takes no task; when all have paused, the run ends in one line."
+    calm, _ = calm_and_troubled()
+    with local_client(1, processes=False) as client:
+        place, clock = Sharded(calm, client, 1).place, []
+        place.pause, place._all_paused = 16.0, lambda: clock.append(1) or True
+        place._looked = -1e9
+        monkeypatch.setattr(time, 'sleep', lambda seconds: None)
+        with pytest.raises(WorkerLost, match='^all workers have paused, and memory is'):
+            place.run(lambda: None)
+        monkeypatch.undo()
+        assert len(clock) == 2
+
+
+def test_what_cannot_be_sent_or_has_no_room_is_one_line():
+    "A closed client, a thing that does not pickle, a shard that no worker can hold."
+    import threading
+
+    calm, _ = calm_and_troubled()
+    lock = threading.Lock()
+
+    def locked(sample):
+        with lock:
+            return np.array(sample)
+
+    samples = list(np.random.default_rng(0).normal(size=(20, 3, 4)))
+    odd = LogLinear(samples, np.zeros(20, int), feature_map=locked)
+    import dask
+
+    full = {'distributed.worker.memory.pause': False, 'distributed.worker.memory.spill': False}
+    with dask.config.set(full), local_client(1, processes=False, memory_limit='20MB') as client:
+        with pytest.raises(TypeError, match='^LogLinear cannot be sent to workers') as said:
+            Sharded(odd, client, 2)
+        assert 'pickle' in str(said.value) and '\n' not in str(said.value)
+        X = np.random.default_rng(0).normal(size=(20_000, 100))
+        with pytest.raises(MemoryError, match='^a shard of 16 MB does not fit on a worker with') as said:
+            Sharded(LogLinear(X, np.arange(20_000) % 3), client, 1)
+        assert '\n' not in str(said.value)
+    with pytest.raises(ValueError, match='^the client is closed, so there is nobody') as said:
+        Sharded(calm, client, 2)
+    assert '\n' not in str(said.value)
+
+
+UNGUARDED = """
+import numpy as np
+from extreme_opt.bound import BoundClassifier
+
+X, y = np.random.default_rng(0).normal(size=(30, 2)), np.arange(30) % 3
+{guard}
+{indent}print(BoundClassifier(max_iter=1, client='local').fit(X, y).n_iter_)
+"""
+
+
+def script(path, guard):
+    path.write_text(UNGUARDED.format(guard=guard, indent='    ' if guard else ''))
+    return subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=300)
+
+
+def test_a_missing_main_guard_is_told_before_a_process_starts(tmp_path):
+    done = script(tmp_path / 'bare.py', '')
+    assert done.returncode == 1
+    lines = done.stderr.strip().splitlines()
+    assert len(lines) < 40 and sum(line.startswith('Traceback') for line in lines) == 1
+    assert lines[-1].startswith('RuntimeError: ') and "if __name__ == '__main__'" in lines[-1]
+    assert 'bare.py, line 7' in lines[-1]
+    done = script(tmp_path / 'guarded.py', "if __name__ == '__main__':")
+    assert done.returncode == 0 and done.stdout.strip() == '1', done.stderr[-2000:]
+
+
+def test_nothing_is_left_behind(tmp_path, monkeypatch):
+    "After a cluster has closed there is no worker process and no file of it."
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv('TMPDIR', str(tmp_path))
+    import tempfile
+
+    import psutil
+
+    monkeypatch.setattr(tempfile, 'tempdir', None)
+    before = {one.pid for one in psutil.Process().children(recursive=True)}
+    calm, _ = calm_and_troubled()
+    with local_client(2) as client:
+        Sharded(calm, client).loss(calm.init_params())
+    left = [one for one in psutil.Process().children(recursive=True) if one.pid not in before]
+    left = [one for one in left if 'resource_tracker' not in ' '.join(one.cmdline())]
+    assert not left and not list(tmp_path.rglob('worker-*'))
 
 
 @pytest.mark.slow

@@ -481,8 +481,8 @@ def ordinal__embedding():
 @job
 def scale__rotation():
     from extreme_opt.core import minimize
-    from extreme_opt.scale import Rotation, Sharded
-    from extreme_opt.softmax import DoubleSum
+    from extreme_opt.scale import Sharded
+    from extreme_opt.softmax import DoubleSum, Rotation
 
     features, labels = rows()
     whole = Sharded(DoubleSum(features, labels, 4, ridge=0.1, alpha=1.0), None, 3)

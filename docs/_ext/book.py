@@ -288,7 +288,7 @@ def _markdown(text: str) -> dict:
 def _code(cell: dict, text: str, said: dict, folder: Path, path) -> dict:
     "A code cell without its directives, and its outputs with what readers without eyes need."
     text = '\n'.join(line for line in text.split('\n') if not re.match(r'#\s*\|', line)).strip('\n')
-    extra: dict = {}
+    extra: dict = {'live': cell.get('id', '')}
     if alt := said.get('fig-alt'):
         extra['mystnb'] = dict(image=dict(alt=alt))
     if caption := said.get('fig-cap'):

@@ -11,7 +11,11 @@ import inspect
 import pkgutil
 import re
 import sys
+from functools import partial
 
+from jinja2 import BytecodeCache
+from jinja2.sandbox import SandboxedEnvironment
+from numpydoc import docscrape_sphinx
 from sphinx.ext import autosummary
 
 LIB = 'extreme_opt'
@@ -203,8 +207,26 @@ def skip(app, what, name, value, skipped, options):
     return None if isinstance(value, property) else True
 
 
+class OneTemplate(BytecodeCache):
+    "Compiled templates, kept while the site is built."
+
+    def __init__(self):
+        self.kept: dict[str, bytes] = {}
+
+    def load_bytecode(self, bucket):
+        if bucket.key in self.kept:
+            bucket.bytecode_from_string(self.kept[bucket.key])
+
+    def dump_bytecode(self, bucket):
+        self.kept[bucket.key] = bucket.bytecode_to_string()
+
+
 def setup(app):
     app.setup_extension('sphinx.ext.autodoc')
+    # numpydoc makes a template environment for each docstring and compiles its one template again
+    docscrape_sphinx.SandboxedEnvironment = partial(
+        SandboxedEnvironment, bytecode_cache=OneTemplate()
+    )
     autosummary.WELL_KNOWN_ABBREVIATIONS += ('eq.', 'eqs.')  # end no first sentence
     app.connect('autodoc-process-docstring', read_docstring, priority=400)
     app.connect('autodoc-skip-member', skip)

@@ -4,13 +4,14 @@
 
 # %% auto #0
 __all__ = ['MAX_SCORE_RANGE', 'ClassChain', 'class_chain', 'chain_times', 'chain_rows', 'chain_matrix', 'ClassCurvature',
-           'ChainCurvature', 'ShareCurvature', 'MatrixCurvature']
+           'ChainCurvature', 'ShareCurvature', 'MatrixCurvature', 'BoehningSum', 'DiagonalSum']
 
 # %% ../../nbs/engine/bound/28_class_space.ipynb #060086a1
 import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 import numpy as np
+import scipy.linalg
 import scipy.sparse
 from ..core.compiled import njit
 from .quadratic_bound import curvature_weight, order_kind, sort_outcomes
@@ -416,6 +417,20 @@ class ClassCurvature:
         rest = rest / (self.ridge + 1) if self.inner is None else self.inner(rest)
         return (rest - rest.mean(0) + mean / np.where(own > 0, own, 1)).ravel()
 
+    def preconditioner(self, sample_weight: np.ndarray) -> 'BoehningSum':
+        """Return the constant matrix of `precondition` as a sum over samples.
+
+        Parameters
+        ----------
+        sample_weight : ndarray of shape (n_samples,)
+
+        Returns
+        -------
+        BoehningSum
+            Those of shards are added with ``+`` before they are applied to a vector.
+        """
+        return BoehningSum.of(self, sample_weight)
+
 # %% ../../nbs/engine/bound/28_class_space.ipynb #ccf1c51c
 @dataclass(frozen=True, eq=False)
 class ChainCurvature(ClassCurvature):
@@ -510,3 +525,107 @@ class MatrixCurvature:
         """
         size = self.full.diagonal()
         return vector / np.where(size > 0, size, 1)
+
+    def preconditioner(self, sample_weight: np.ndarray) -> 'DiagonalSum':
+        """Return the diagonal as a sum over samples.
+
+        Parameters
+        ----------
+        sample_weight : ndarray
+            Not used: the matrix has it.
+
+        Returns
+        -------
+        DiagonalSum
+        """
+        return DiagonalSum(self.full.diagonal().copy())
+
+# %% ../../nbs/engine/bound/28_class_space.ipynb #293cace1
+@dataclass(eq=False)
+class BoehningSum:
+    """Boehning's constant matrix as a sum over shards: eq. (P).
+
+    Parameters
+    ----------
+    gram : ndarray of shape (n_features, n_features) or (n_features,)
+        X'WX, or its diagonal where columns are many.
+    ridge : ndarray of shape (n_features,)
+    anchor : ndarray of shape (n_features,)
+    """
+
+    gram: np.ndarray
+    ridge: np.ndarray
+    anchor: np.ndarray
+    constant = True  # the same at every point
+    _solve: Any = None
+
+    @classmethod
+    def of(
+        cls, curvature: ClassCurvature, sample_weight: np.ndarray, max_features: int = 4000
+    ) -> 'BoehningSum':
+        """Add up the samples of one shard.
+
+        Parameters
+        ----------
+        curvature : ClassCurvature
+        sample_weight : ndarray of shape (n_samples,)
+        max_features : int, default=4000
+            Columns from which the diagonal serves.
+
+        Returns
+        -------
+        BoehningSum
+        """
+        rows = curvature.features
+        if rows.shape[1] > max_features:
+            return cls(
+                np.asarray(sample_weight @ (rows * rows), float), curvature.ridge, curvature.anchor
+            )
+        if scipy.sparse.issparse(rows):
+            gram = (rows.T @ (scipy.sparse.diags_array(sample_weight) @ rows)).toarray()
+        else:
+            gram = rows.T @ (rows * sample_weight[:, None])
+        return cls(np.asarray(gram, float), curvature.ridge, curvature.anchor)
+
+    def __add__(self, other: 'BoehningSum') -> 'BoehningSum':
+        return BoehningSum(
+            self.gram + other.gram, self.ridge + other.ridge, self.anchor + other.anchor
+        )
+
+    def _inverse(self):
+        if self.gram.ndim == 1:
+            size = 0.5 * self.gram + self.ridge
+            return lambda rest: rest / np.where(size > 0, size, 1)
+        squares, full = self.gram.diagonal(), 0.5 * self.gram
+        full[np.diag_indices_from(full)] += self.ridge + 1e-10 * np.where(
+            squares > 0, squares, max(squares.mean(), 1e-300)
+        )
+        factor = scipy.linalg.cho_factor(full, lower=True, check_finite=False)
+        return lambda rest: scipy.linalg.cho_solve(factor, rest.T, check_finite=False).T
+
+    def __call__(self, vector: np.ndarray) -> np.ndarray:
+        if self._solve is None:
+            self._solve = self._inverse()
+        weights = vector.reshape(-1, len(self.ridge))
+        mean, own = weights.mean(0), self.ridge + self.anchor
+        rest = self._solve(weights - mean)
+        return (rest - rest.mean(0) + mean / np.where(own > 0, own, 1)).ravel()
+
+
+@dataclass(eq=False)
+class DiagonalSum:
+    """The diagonal of a curvature as a sum over shards.
+
+    Parameters
+    ----------
+    diagonal : ndarray of shape (n_params,)
+    """
+
+    diagonal: np.ndarray
+    constant = False
+
+    def __add__(self, other: 'DiagonalSum') -> 'DiagonalSum':
+        return DiagonalSum(self.diagonal + other.diagonal)
+
+    def __call__(self, vector: np.ndarray) -> np.ndarray:
+        return vector / np.where(self.diagonal > 0, self.diagonal, 1)

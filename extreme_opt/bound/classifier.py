@@ -13,7 +13,12 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse
 from ..core.descent import LBFGS
-from ..core.estimator import Classifier, run_estimator, warn_not_converged
+from extreme_opt.core.estimator import (
+    Classifier,
+    is_collection,
+    run_estimator,
+    warn_not_converged,
+)
 from ..core.linalg import log_sum_exp
 from ..core.validation import checked_sample_weight
 from ..core.majorize import MOST_BUILT, MOST_DENSE, Majorizer, Newton, solve_dense
@@ -388,9 +393,9 @@ class BoundClassifier(Classifier):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Dense or sparse.
-        y : array-like of shape (n_samples,)
+        X : array-like, dask array or dask data frame of shape (n_samples, n_features)
+            Dense or sparse; partitions of a dask collection are read where they are needed.
+        y : array-like, dask array or dask series of shape (n_samples,)
             Labels.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             How much each row counts, >= 0; None: all alike.
@@ -400,6 +405,8 @@ class BoundClassifier(Classifier):
         BoundClassifier
             The fitted estimator.
         """
+        if is_collection(X):
+            return self._fit_collections(X, y, sample_weight)
         known = self.classes_ if self.warm_start and hasattr(self, 'run_') else None
         rows, labels = self._enter(X, y)
         weights = checked_sample_weight(sample_weight, self.class_weight, self.classes_, labels)
@@ -431,6 +438,19 @@ class BoundClassifier(Classifier):
         self._warn_of_end(problem, run, diverged)
         if not self.ridge:
             self._warn_of_separation(problem, run.state.params)
+        return self._adopt(run.state.params)
+
+    def _learn_collections(self, found):
+        twin = self._for_parts()
+        if isinstance(self.prior, str) and self.prior == 'empirical':
+            twin.prior = found.counts / found.counts.sum()
+        self._log_h = twin._log_prior(None, None)
+        run = run_estimator(self, found.problem(twin._make_part), self._make_solver())
+        if not np.isfinite(run.state.params).all():
+            raise ValueError(f'the fit diverged ({run.message}); scale the columns, or raise ridge')
+        self.bound_gap_ = np.inf  # nobody has looked
+        if self.tol is not None and run.message.startswith('reached max_'):
+            warn_not_converged(self, run, 'raise that limit')
         return self._adopt(run.state.params)
 
     def _warn_of_end(self, problem, run, diverged):

@@ -6,6 +6,7 @@
 __all__ = ['ClassTable', 'OutcomeTable', 'boehning_inverse', 'LogLinear']
 
 # %% ../../nbs/engine/bound/10_partition.ipynb #19d9a372
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,6 +17,7 @@ import scipy.sparse
 from ..core.serialize import fingerprint
 from ..core.linalg import check_sparse, log_sum_exp
 from ..core.majorize import Surrogate
+from ..core.shards import Shard, join_shards, split_rows
 from extreme_opt.bound.class_space import (
     ChainCurvature,
     ClassCurvature,
@@ -790,8 +792,8 @@ class LogLinear:
         """
         return replace(self.take(slice(0, 2)), sample_weight=None)
 
-    def shard(self, n: int) -> list:
-        """Return problems that sum to this one.
+    def shard(self, n: int) -> list[Shard]:
+        """Cut the samples into shards; one whose samples all have weight 0 is left out.
 
         Parameters
         ----------
@@ -799,14 +801,43 @@ class LogLinear:
 
         Returns
         -------
-        list
-            Problems that sum to this one.
+        list[Shard]
+            At most n; they add up to this problem.
         """
-        return [
-            self.take(ids)
-            for ids in np.array_split(np.arange(self.n_samples), min(n, self.n_samples))
-            if self._weights[ids].any()
-        ]
+        blocks = [ids for ids in split_rows(self.n_samples, n) if self._weights[ids].any()]
+        return join_shards([self.take(ids) for ids in blocks])
+
+    def shard_totals(self) -> np.ndarray:
+        """Return weighted squares of the columns, which tell the columns that are empty.
+
+        Returns
+        -------
+        ndarray of shape (n_features,)
+            Empty with a feature map.
+        """
+        if self.feature_map is not None:
+            return np.empty(0)
+        return np.asarray(self._weights @ (self.features * self.features), dtype=np.float64)
+
+    def as_shard(self, before: np.ndarray, total: np.ndarray) -> Shard:
+        """Make this a shard: only columns that are empty in the whole get an anchor.
+
+        Parameters
+        ----------
+        before : ndarray
+            Not used.
+        total : ndarray of shape (n_features,)
+            Sum of `shard_totals` over all shards.
+
+        Returns
+        -------
+        Shard
+        """
+        found = copy.copy(self)
+        if len(total):
+            squares = np.where(total > 0, self.shard_totals(), self._total)
+            vars(found)['_column_squares'] = squares
+        return Shard(found)
 
     def memory(self, dtype: Any = None) -> int:
         """Return bytes that params take.

@@ -12,6 +12,7 @@ from extreme_opt.core.problem import (
     SecondOrder,
     Stochastic,
 )
+from extreme_opt.core.shards import Shard, Shardable
 from extreme_opt.core.solver import Solver, State
 from extreme_opt.core.run import Run, iterate, minimize
 from extreme_opt.core.streams import stream
@@ -52,6 +53,8 @@ __all__ = [
     'Problem',
     'SecondOrder',
     'Stochastic',
+    'Shard',
+    'Shardable',
     'Solver',
     'State',
     'Run',

@@ -42,7 +42,7 @@ class Problem(Protocol):
     ``smoothness(params, batch_size=1)``
         float, a bound on the curvature that a step on a batch meets.
     ``shard(n)``
-        List of problems that sum to this one.
+        List of `Shard` that add up to this one; see `extreme_opt.core.shards.Shardable`.
     ``memory(dtype)``
         int, bytes that params take.
     ``warmup_problem()``
@@ -255,6 +255,14 @@ class LeastSquares:
     def ggn_vp(self, params, vector):
         "Curvature times a vector."
         return (self.features @ vector) @ self.features + self.ridge * vector
+
+    def shard(self, n):
+        "Blocks of rows, each with its part of the ridge."
+        from extreme_opt.core.shards import Shard, split_rows
+
+        blocks = split_rows(self.n_samples, n)
+        ridge = self.ridge / len(blocks)
+        return [Shard(LeastSquares(self.features[at], self.targets[at], ridge)) for at in blocks]
 
 # %% ../../nbs/engine/core/10_problem.ipynb #e3bbab21
 def _listed(words):

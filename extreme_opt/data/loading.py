@@ -252,7 +252,8 @@ def _brown_tokens(path, genres):
 
 def _before(classes, starts, context, n_classes, bag):
     "CSR features: column of the word 1, 2, ... places before, or of the start of the sentence."
-    place = np.arange(len(classes)) - np.repeat(starts[:-1], np.diff(starts))
+    lengths = np.diff(starts).astype(np.intp)  # what np.repeat takes; 32 bits on some platforms
+    place = np.arange(len(classes)) - np.repeat(starts[:-1], lengths)
     columns = np.full((len(classes), context), -1)
     for back in range(1, context + 1):
         shifted = (
@@ -301,7 +302,7 @@ def _brown(
     held = np.random.default_rng(seed).permutation(documents[-1] + 1)[
         : round(test_size * (documents[-1] + 1))
     ]
-    from_test = np.isin(np.repeat(documents, np.diff(starts)), held)[classes >= 0]
+    from_test = np.isin(np.repeat(documents, np.diff(starts).astype(np.intp)), held)[classes >= 0]
     seen = [*names, '<start>']
     columns = (
         seen if bag else [f'{word}:-{back}' for back in range(1, context + 1) for word in seen]
@@ -714,7 +715,7 @@ def _votes(path, votes):
             f'{path.name} holds answers {questions.shape} and agreement {counts.shape} at line 1, '
             f'expected (n, 3) ids and (n, 2) votes'
         )
-    turned = questions[:, [0, 2, 1]]
+    turned, counts = questions[:, [0, 2, 1]], counts.astype(np.intp)  # what np.repeat takes
     if votes == 'majority':
         return np.concatenate(
             [questions[counts[:, 0] > counts[:, 1]], turned[counts[:, 1] > counts[:, 0]]]

@@ -15,7 +15,7 @@ from .formats import Multilabel
 # %% ../../nbs/engine/data/44_preparation.ipynb #eb3aadb1
 def _one_each(rows, first_label, source='rows'):
     "Row ids and labels: the lowest label of each row, or a copy of the row per label."
-    counts = np.diff(rows.label_starts)
+    counts = np.diff(rows.label_starts).astype(np.intp)  # what np.repeat takes
     if not first_label:
         return np.repeat(np.arange(len(counts)), counts), np.asarray(rows.label_ids)
     used = np.flatnonzero(counts)

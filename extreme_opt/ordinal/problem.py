@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 from ..core.linalg import check_ids
 from ..core.compiled import timed_chunks, njit
+from ..core.shards import Shard, join_shards, split_rows
 from ..core.streams import stream
 from .comparisons import check_comparisons, check_count, triplet_error
 from .losses import STE, PairLoss, _pair_loss, check_kind
@@ -694,11 +695,27 @@ class Comparisons:
             dtype=self.dtype,
         )
 
+    def take(self, rows):
+        """Select comparisons: the same problem on these rows."""
+        return _part(self, rows)
+
     def shard(self, n):
-        """Split the comparisons into up to n problems, whose weighted mean this one is."""
+        """Cut the comparisons into up to n shards; one of weight 0 is left out."""
+        blocks, weights = split_rows(self.n_terms, n), self.weights
+        if weights is None:
+            return join_shards([_part(self, rows) for rows in blocks])
+        sums = [float(weights[rows].sum()) for rows in blocks]
         return [
-            _part(self, part) for part in np.array_split(np.arange(self.n_terms), n) if len(part)
+            Shard(_part(self, rows), size / sum(sums)) for rows, size in zip(blocks, sums) if size
         ]
+
+    def shard_totals(self):
+        """Return the number of comparisons: the objective is their mean."""
+        return np.array([self.n_terms])
+
+    def as_shard(self, before, total):
+        """Make this a shard, which counts by its number of comparisons."""
+        return Shard(self, self.n_terms / float(total[0]))
 
 # %% ../../nbs/engine/ordinal/25_problem.ipynb #8651ae9e
 def _part(problem, rows):

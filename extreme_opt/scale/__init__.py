@@ -3,7 +3,6 @@
 from extreme_opt.scale.files import delayed_parts, read_npz, read_parquet, read_svmlight
 from extreme_opt.scale.sharded import Sharded, local_client
 from extreme_opt.scale.plan import Machine, Plan, Task, best_workers, forecast
-from extreme_opt.scale.softmax_blocks import Rotation
 
 __all__ = [
     'Sharded',
@@ -12,7 +11,6 @@ __all__ = [
     'read_npz',
     'read_parquet',
     'read_svmlight',
-    'Rotation',
     'Machine',
     'Plan',
     'Task',

@@ -176,6 +176,7 @@ def sign_probe(
     left_gramian: np.ndarray,
     right_gramian: np.ndarray,
     rng: np.random.Generator,
+    sides: tuple[int, ...] = (0, 1),
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draw a random vector per entity for the diagonal of the Gauss-Newton matrix: eq. (G2).
 
@@ -195,6 +196,8 @@ def sign_probe(
         Stacked, of `right`.
     rng : Generator
         Source of the signs.
+    sides : tuple of int, default=(0, 1)
+        Sides whose unobserved pairs are added; a shard leaves the right one to the whole.
 
     Returns
     -------
@@ -216,9 +219,10 @@ def sign_probe(
     )
     probes = np.zeros_like(left), np.zeros_like(right)
     spread_all(terms, roots.astype(dtype), left, right, *probes)
-    for probe, weights, other in zip(
-        probes, (terms.row_weights, terms.column_weights), (right_gramian, left_gramian)
-    ):
+    for side in sides:
+        probe = probes[side]
+        weights = (terms.row_weights, terms.column_weights)[side]
+        other = (right_gramian, left_gramian)[side]
         turn = np.sqrt(terms.omega) * gramian_root(other, k).T.astype(dtype)
         for at in chunks_of(len(probe), k):
             signs = 2 * rng.integers(2, size=(at.stop - at.start, k), dtype=np.int8) - 1

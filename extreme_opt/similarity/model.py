@@ -199,7 +199,7 @@ def _chosen(model, features, found):
     by_ids = all(rows is None for rows in features) and (
         _shape(model.left) == _shape(model.right) == Linear()
     )
-    closed_form = solver == 'auto' and by_ids and model.client is None
+    closed_form = solver == 'auto' and by_ids
     if loss == 'auto':
         squared = solver == 'als' or (closed_form and labels is None)
         loss = 'squared' if squared else 'logistic'

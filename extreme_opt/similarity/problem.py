@@ -6,11 +6,13 @@
 __all__ = ['same_bits', 'Point', 'Block', 'widen', 'narrow', 'block_terms', 'AllPairs']
 
 # %% ../../nbs/engine/similarity/37_problem.ipynb #679c83f3
+import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy import sparse
 from ..core.compiled import njit
+from ..core.shards import Shard, join_shards, split_rows
 from ..core.streams import stream
 from extreme_opt.similarity.all_pairs import (
     ObservedPairs,
@@ -28,6 +30,7 @@ from extreme_opt.similarity.gradient import (
 )
 from .gramian import left_gramian, right_gramian, unseen_value
 from .curvature import curvature_pulls, sign_probe
+from .shards import diagonal_from, diagonal_sums, left_block
 from .towers import MLP, Tower, check_inputs, forward, jvp, squared_vjp, vjp
 
 # %% ../../nbs/engine/similarity/37_problem.ipynb #fa4da91d
@@ -166,7 +169,7 @@ def block_terms(terms: PairSum, matrix: Any, rows: np.ndarray, columns: np.ndarr
     small = ObservedPairs(
         len(rows),
         len(columns),
-        part.indptr.astype(np.int64),
+        part.indptr.astype(np.intp),
         rights,
         pairs.labels[places],
         pairs.weights[places],
@@ -373,6 +376,7 @@ class AllPairs:
     advice: ClassVar[str] = 'GradientDescent and GaussNewton search for a step that lowers the loss'
     terms: ClassVar[PairSum]  # the sum over pairs, made from the settings
     towers: ClassVar[tuple]  # left and right `Tower`, likewise
+    place: ClassVar[Any] = None  # of a shard: `shard_totals` of earlier ones, and of all
 
     def __post_init__(self):
         for name, value in _checked(self).items():
@@ -602,6 +606,81 @@ class AllPairs:
             Positive.
         """
         return _hutchinson_diagonal(self, self.point(params), rng)
+
+    def shard(self, n: int) -> list[Shard]:
+        """Cut the left entities into shards, each with all right ones.
+
+        Parameters
+        ----------
+        n : int
+
+        Returns
+        -------
+        list[Shard]
+            At most n; they add up to this problem.
+        """
+        return join_shards([left_block(self, rows) for rows in split_rows(self.n_left, n)])
+
+    def shard_totals(self) -> np.ndarray:
+        """Return what a shard must know of the others to make the draws of the whole.
+
+        Returns
+        -------
+        ndarray of shape (2,)
+            Observed pairs and left entities.
+        """
+        return np.array([self.n_observed, self.n_left], float)
+
+    def as_shard(self, before: np.ndarray, total: np.ndarray) -> Shard:
+        """Make this a shard that knows its place.
+
+        Parameters
+        ----------
+        before : ndarray of shape (2,)
+            Sum of `shard_totals` over earlier shards.
+        total : ndarray of shape (2,)
+            Over all.
+
+        Returns
+        -------
+        Shard
+        """
+        found = copy.copy(self)
+        vars(found).update(place=(before, total), _memo={})
+        return Shard(found)
+
+    def diagonal_sums(self, params: np.ndarray, rng: np.random.Generator) -> tuple:
+        """Return what adds up over shards to `hutchinson_diagonal`.
+
+        Parameters
+        ----------
+        params : ndarray of shape (n_params,)
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        tuple of ndarray
+        """
+        return diagonal_sums(self, params, rng)
+
+    def diagonal_from(
+        self, params: np.ndarray, rng: np.random.Generator, sums: tuple
+    ) -> np.ndarray:
+        """Finish `hutchinson_diagonal` from the sums over shards.
+
+        Parameters
+        ----------
+        params : ndarray of shape (n_params,)
+        rng : numpy.random.Generator
+        sums : tuple of ndarray
+            Of `diagonal_sums`.
+
+        Returns
+        -------
+        ndarray of shape (n_params,)
+        """
+        total = self.place[1] if self.place is not None else self.shard_totals()
+        return diagonal_from(self, params, rng, sums, total)
 
     def draw(self, rng: np.random.Generator, size: int = 256) -> Block:
         """Draw entities of either side, uniformly and with replacement.

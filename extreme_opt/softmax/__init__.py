@@ -14,6 +14,7 @@ from extreme_opt.softmax.implicit import ImplicitSGD
 from extreme_opt.softmax.multilabel import label_propensities, precision_at
 from extreme_opt.softmax.rates import choose_rate
 from extreme_opt.softmax.rivals import NCE, FullSoftmax, ImportanceSampled, OneVsEach
+from extreme_opt.softmax.rotation import Rotation
 from extreme_opt.softmax.umax import UMax
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ __all__ = [
     'FullSoftmax',
     'OneVsEach',
     'NCE',
+    'Rotation',
     'ImportanceSampled',
     'AveragedSolver',
     'ValidationLoss',

@@ -14,7 +14,13 @@ import scipy.sparse
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 from ..core.descent import LBFGS, SGD
-from ..core.estimator import Classifier, check_shared, run_estimator, warn_not_converged
+from extreme_opt.core.estimator import (
+    Classifier,
+    check_shared,
+    is_collection,
+    run_estimator,
+    warn_not_converged,
+)
 from extreme_opt.core.validation import (
     check_features,
     check_labels,
@@ -34,6 +40,7 @@ from extreme_opt.softmax.multilabel import (
     precision_at,
 )
 from .rates import choose_rate, search_size
+from .rotation import Rotation
 from .umax import UMax
 from .double_sum import DoubleSum
 from .rivals import FullSoftmax, ImportanceSampled, NCE, OneVsEach
@@ -108,10 +115,10 @@ def _rows_to_record(problem):
 # %% ../../nbs/engine/softmax/60_classifier.ipynb #b5fe58d6
 _SAMPLED_LOSSES = dict(ove=OneVsEach, nce=NCE, sampled=ImportanceSampled)
 _DEFAULT_RATE = dict(
-    implicit=10.0, umax=0.5, sgd=0.01, ove=0.1, nce=10.0, sampled=10.0
+    implicit=10.0, umax=0.5, sgd=0.01, ove=0.1, nce=10.0, sampled=10.0, rotation=3.0
 )  # rates where nothing is searched
 _EXPLICIT_MARGIN = 0.5  # of the rate that a part of the rows bears; all rows may bear less
-_SAMPLED_SOLVERS = ('implicit', 'umax', 'sgd', *_SAMPLED_LOSSES)
+_SAMPLED_SOLVERS = ('implicit', 'umax', 'sgd', *_SAMPLED_LOSSES, 'rotation')
 
 # %% ../../nbs/engine/softmax/60_classifier.ipynb #f7151eb2
 def _height(rows, weights=None):
@@ -137,7 +144,8 @@ class SoftmaxClassifier(Classifier):
     Parameters
     ----------
     solver : str, default='implicit'
-        "implicit" (Algorithm 1), "umax" (Algorithm 2), "sgd", "ove", "nce", "sampled", or
+        "implicit" (Algorithm 1), "umax" (Algorithm 2), "sgd", "ove", "nce", "sampled",
+        "rotation" (blocks of rows and classes, which workers update at the same time), or
         "lbfgs" (exact).
     n_negatives : int, default=5
         m, negative classes per update; at most n_classes - 1 are taken.
@@ -186,7 +194,11 @@ class SoftmaxClassifier(Classifier):
     checkpoint : str, Path or None, default=None
         File that the run is kept in, and continued from where it is there.
     client : Client, str or None, default=None
-        Dask client whose workers hold the rows, or "local"; None: this process.
+        Dask client whose workers hold the rows, or "local"; None: this process. "rotation" and
+        "lbfgs" run on workers, with the result that they have without a client.
+    n_blocks : int, default=8
+        For "rotation": blocks of rows, and of classes; so many workers can be busy at once.
+        `n_negatives` classes are drawn from each block.
 
     Attributes
     ----------
@@ -253,6 +265,7 @@ class SoftmaxClassifier(Classifier):
         n_jobs: int = 1,
         checkpoint: Any = None,
         client: Any = None,
+        n_blocks: int = 8,
     ):
         self.solver = solver
         self.n_negatives = n_negatives
@@ -276,6 +289,7 @@ class SoftmaxClassifier(Classifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.checkpoint, self.client = checkpoint, client
+        self.n_blocks = n_blocks
 
     def _check_settings(self):
         super()._check_settings()
@@ -288,6 +302,8 @@ class SoftmaxClassifier(Classifier):
         if not whole:
             raise ValueError(f'n_negatives={self.n_negatives!r} is not a whole number from 1 up')
         number = isinstance(self.learning_rate, (int, float, np.number)) and self.learning_rate > 0
+        if not (isinstance(self.n_blocks, (int, np.integer)) and self.n_blocks >= 1):
+            raise ValueError(f'n_blocks={self.n_blocks!r} is not a whole number from 1 up')
         if self.learning_rate not in ('auto', None) and not number:
             raise ValueError(
                 f'learning_rate={self.learning_rate!r} is neither a number above 0 nor "auto"'
@@ -358,6 +374,11 @@ class SoftmaxClassifier(Classifier):
             raise ValueError(
                 f'n_jobs={self.n_jobs}, but solver={self.solver!r} runs on 1 thread; leave n_jobs=1'
             )
+        if self.solver == 'rotation':
+            decay = self.learning_rate_decay
+            return Rotation(
+                rate, self.n_negatives, learning_rate_decay=decay, n_blocks=self.n_blocks
+            )
         return SGD(rate, learning_rate_decay=self.learning_rate_decay)
 
     def _make_problem(self, rows, labels, weights=None):
@@ -372,7 +393,8 @@ class SoftmaxClassifier(Classifier):
         if exact:
             return FullSoftmax(rows, labels, n_classes, **settings)
         if self.solver not in _SAMPLED_LOSSES:
-            return DoubleSum(rows, labels, n_classes, **settings)
+            alpha = float(self.solver == 'rotation')  # the member whose summands are separate
+            return DoubleSum(rows, labels, n_classes, alpha=alpha, **settings)
         noise = {} if self.solver == 'ove' else dict(noise=self.sampler)
         return _SAMPLED_LOSSES[self.solver](
             rows,
@@ -417,6 +439,7 @@ class SoftmaxClassifier(Classifier):
             elif (
                 run.state.n_iter
                 and not self.coef_.any()
+                and hasattr(problem, 'features')
                 and abs(problem.features[:, : self.n_features_in_]).max() > 0
             ):
                 warn_not_converged(self, run, 'the weights are zero: scale the columns of X')
@@ -431,7 +454,7 @@ class SoftmaxClassifier(Classifier):
             remedy += (
                 f', or lower learning_rate={getattr(self, "learning_rate_", self.learning_rate)!r}'
             )
-        if self.solver not in ('implicit', 'lbfgs'):
+        if self.solver not in ('implicit', 'rotation', 'lbfgs'):
             remedy += ', or use solver="implicit"'
         warn_not_converged(self, run, f'the weights are zero now: {remedy}')
         run.state = replace(run.state, params=problem.init_params())
@@ -461,7 +484,8 @@ class SoftmaxClassifier(Classifier):
         if self._height:
             weights[:, -1] = intercept / self._height
         if log_norms:
-            log_norms[0][:] = np.maximum(problem.best_log_norms(params), 0)
+            least = -np.inf if problem.alpha else 0.0
+            log_norms[0][:] = np.maximum(problem.best_log_norms(params), least)
         return params
 
     def _enter_any(self, X, y):
@@ -539,9 +563,10 @@ class SoftmaxClassifier(Classifier):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Dense or sparse.
-        y : array-like of shape (n_samples,)
+        X : array-like, dask array or dask data frame of shape (n_samples, n_features)
+            Dense or sparse; "lbfgs" and "rotation" take dask collections, whose partitions are
+            read where they are needed ("rotation": its blocks; `learning_rate` is not searched).
+        y : array-like, dask array or dask series of shape (n_samples,)
             Labels, or (n_samples, n_labels) of 0 and 1 where rows have several.
         sample_weight : array-like of shape (n_samples,), default=None
             >= 0, how much each row counts.
@@ -551,6 +576,8 @@ class SoftmaxClassifier(Classifier):
         SoftmaxClassifier
             Itself.
         """
+        if is_collection(X):
+            return self._fit_collections(X, y, sample_weight)
         self._check_settings()
         before = (
             (self.coef_, self.intercept_, self.classes_)
@@ -602,12 +629,41 @@ class SoftmaxClassifier(Classifier):
             solver,
             params,
             metrics=_watch(problem, n_rows),
-            loss_subset=0 if self.tol is None else n_rows,
+            loss_subset=0
+            if self.tol is None
+            else None
+            if self.solver == 'rotation'  # which may be on workers: one record here and there
+            else n_rows,
             n_bytes=self._forecast(problem, judge),
         )
         if 'label_counts_' in vars(self):
             self.propensities_ = label_propensities(self.label_counts_, self._n_rows)
         return self._settle(problem, run)
+
+    def _learn_collections(self, found):
+        "The fit on dask collections; rates are not searched."
+        if self.solver not in ('lbfgs', 'rotation'):
+            raise TypeError(
+                f'solver={self.solver!r} draws rows, which stay in one process; with dask '
+                'collections take one of solver="lbfgs", "rotation", or compute them first'
+            )
+        root = math.sqrt(found.mean_square) if found.mean_square > 0 else 1.0
+        self._height = 0.1 * root * (10 if self.solver == 'lbfgs' else 1) * self.fit_intercept
+        given = self.learning_rate not in ('auto', None)
+        self.learning_rate_ = (
+            0.0
+            if self.solver == 'lbfgs'
+            else float(self.learning_rate)  # type: ignore[arg-type]
+            if given
+            else _DEFAULT_RATE[self.solver]
+        )
+        self.rate_search_ = []
+        problem = found.problem(self._for_parts()._make_part)
+        solver = self._make_solver(len(self.classes_), self.learning_rate_)
+        if self.average:
+            solver = AveragedSolver(solver, average=True)
+        skip = 0 if self.tol is None else None
+        return self._settle(problem, run_estimator(self, problem, solver, loss_subset=skip))
 
     def _forecast(self, problem, judge):
         "Bytes that the run holds beside its data: states, and what the solver remembers."

@@ -16,6 +16,7 @@ import numpy as np
 from scipy import sparse
 from ..core.compiled import njit
 from ..core.linalg import check_sparse, squared_row_norms, softplus
+from ..core.shards import Shard, split_rows
 
 # %% ../../nbs/engine/softmax/10_double_sum.ipynb #741b09ec
 def _read_only(array: np.ndarray) -> np.ndarray:
@@ -419,6 +420,42 @@ class SoftmaxData:
             sample_weight=None,
             n_unpenalized=min(self.n_unpenalized, self.n_features, 1),
         )
+
+    @property
+    def n_own(self) -> int:
+        "Parameters that belong to rows: the log-normalizers, where there are some."
+        return self.init_params().size - self.n_weights  # type: ignore[attr-defined]
+
+    def shard(self, n: int) -> list[Shard]:
+        """Cut the rows into shards, each with the log-normalizers of its rows.
+
+        Weights are of mean 1 in the whole and in every shard, so that the factor of a shard is
+        its mean weight. A shard of weight 0 is left out.
+
+        Parameters
+        ----------
+        n : int
+
+        Returns
+        -------
+        list[Shard]
+            At most n; they add up to this problem.
+        """
+        weights, own = self.sample_weight, self.n_own
+        blocks = [
+            (rows, 1.0 if weights is None else float(weights[rows].mean()))
+            for rows in split_rows(self.n_samples, n)
+        ]
+        blocks = [(rows, share) for rows, share in blocks if share > 0]
+        excess = self.n_samples / sum(len(rows) for rows, _ in blocks)  # the ridge of the others
+        return [
+            Shard(
+                replace(self.take(rows), ridge=self.ridge * excess / share),
+                share,
+                self.n_weights + rows if own else None,
+            )
+            for rows, share in blocks
+        ]
 
 # %% ../../nbs/engine/softmax/10_double_sum.ipynb #4906c879
 def margins(

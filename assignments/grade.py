@@ -1,0 +1,592 @@
+"""Grade a problem set, student by student: in the class folder, `python grade.py ps1_softmax`.
+
+    python grade.py ps1_softmax               what is new or changed; then marks, tables and feedback
+    python grade.py ps1_softmax --force NAME  this student once more
+    python grade.py ps1_softmax --force all   everybody once more
+    python grade.py ps1_softmax --trust       without a sandbox where none is found
+
+Submissions lie in submitted/STUDENT/ps1_softmax/. Marks of written answers are typed into written/ps1_softmax.csv, and
+read when the program is run again. It writes grades.csv, and a page in feedback/ for everybody whose written answers
+are marked. What was graded is kept in history/, the gradebook as it was in backups/, and grading.log says what was done.
+"""
+
+import argparse
+import contextlib
+import csv
+import datetime
+import hashlib
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from pathlib import Path
+
+ROOM = Path(__file__).resolve().parent
+sys.path.insert(0, str(ROOM))
+from grader import intake, pages, sandbox  # noqa: E402
+
+UTC = datetime.UTC
+WRITTEN = ('student', 'question', 'points', 'score', 'comment', 'answer')
+GRADES = ('student', 'set', 'state', 'points', 'of', 'tests', 'written', 'late', 'handed_in', 'note')
+
+
+def settings():
+    "class.toml, with what it leaves out."
+    path = ROOM / 'class.toml'
+    found = tomllib.loads(path.read_text(encoding='utf-8')) if path.exists() else {}
+    late = dict(grace_minutes=10, share_per_day=0.1, days=5) | found.get('late', {})
+    limits = dict(seconds=120, memory_gb=4) | found.get('limits', {})
+    return dict(
+        seed=found.get('seed', 0),
+        late=late,
+        limits=limits,
+        due=found.get('due', {}),
+        extensions=found.get('extensions', {}),
+    )
+
+
+def log(text):
+    with open(ROOM / 'grading.log', 'a', encoding='utf-8') as file:
+        file.write(f'{datetime.datetime.now(UTC):%Y-%m-%d %H:%M:%S} {text}\n')
+
+
+def keep(path, folder, move=False):
+    "A copy of a file in another folder, under a name that is not taken."
+    folder.mkdir(parents=True, exist_ok=True)
+    stamp, number = time.strftime('%Y%m%d-%H%M%S'), 1
+    while (copy := folder / f'{path.stem}-{stamp}-{number}{path.suffix}').exists():
+        number += 1
+    (shutil.move if move else shutil.copy)(path, copy)
+    return copy
+
+
+def keep_gradebook():
+    "A copy of the gradebook in backups/, unless the newest one there is the same."
+    book = ROOM / 'gradebook.db'
+    (ROOM / 'backups').mkdir(exist_ok=True)
+    copy = ROOM / 'backups' / f'gradebook-{time.strftime("%Y%m%d-%H%M%S")}.db'
+    with (
+        contextlib.closing(sqlite3.connect(f'{book.as_uri()}?mode=ro', uri=True)) as old,
+        contextlib.closing(sqlite3.connect(copy)) as new,
+    ):
+        old.backup(new)
+
+
+def write(path, text):
+    "Write a file in one go, so that an interrupted run leaves the one before."
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f'.{path.name}.part')
+    part.write_text(text, encoding='utf-8', newline='')
+    part.replace(path)
+
+
+# ---------------------------------------------------------------- running
+
+
+def run(items, name, kind, limits, *, given=None, changes=(), keep_cache=None, warm=None):
+    "Run one submission against the tests: what verify.py found; Trouble where it could not finish."
+    with tempfile.TemporaryDirectory(prefix='grade-') as scratch:
+        scratch = Path(scratch)
+        command, env, stop = sandbox.command(kind, given, warm, keep_cache, scratch, limits)
+        job = dict(
+            items=items,
+            limits=limits,
+            changes=list(changes),
+            learn=keep_cache is not None,
+            command=command,
+            env=env,
+            stop=stop,
+            outside=kind in ('bubblewrap', 'none') and Path('/proc/self/clear_refs').exists(),
+            places=sandbox.places(kind, given, warm, keep_cache, scratch),
+        )
+        (scratch / 'job.json').write_text(json.dumps(job), encoding='utf-8')
+        verify = [sys.executable, str(ROOM / 'grader/verify.py'), 'job.json', 'result.json']
+        tests = 2 * sum(item['kind'] in ('tests', 'solution') for item in items)
+        process = subprocess.Popen(
+            verify,
+            cwd=scratch,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors='replace',
+            env={**os.environ, **{key: sandbox.ENV[key] for key in sandbox.ENV if 'THREADS' in key}},
+        )
+        try:
+            said, _ = process.communicate(timeout=4 * limits['seconds'] * (tests + 6) + 300)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            raise intake.Trouble(
+                'the tests did not come to an end', 'read the notebook, then --force'
+            ) from None
+        if process.returncode or not (scratch / 'result.json').exists():
+            last = (said.strip() or 'no message').splitlines()[-1][:200]
+            raise intake.Trouble(f'the run failed: {last}', 'read the notebook, then --force')
+        return json.loads((scratch / 'result.json').read_text(encoding='utf-8'))
+
+
+def reference(name, kind, limits):
+    "What the source's own solutions earn here (all, or nobody is graded), the arguments they may change, compiled code."
+    home = ROOM / '.reference' / name
+    source = ROOM / 'source' / name / f'{name}.ipynb'
+    parts = [source.read_bytes(), (ROOM / 'release' / name / f'{name}.ipynb').read_bytes()]
+    parts += [path.read_bytes() for path in sorted((ROOM / 'grader').glob('*.py'))]
+    digest = hashlib.sha256(b''.join(parts)).hexdigest()
+    record = home / 'record.json'
+    if record.exists() and (old := json.loads(record.read_text()))['digest'] == digest:
+        return old['changes'], home / 'warm'
+    cells, release = intake.cells_of(source), intake.cells_of(
+        ROOM / 'release' / name / f'{name}.ipynb'
+    )
+    items = intake.line_up(cells, release, cells, intake.variant_in(cells), [])
+    (home / 'warm').mkdir(parents=True, exist_ok=True)
+    os.chmod(home / 'warm', 0o777)
+    found = run(items, name, kind, limits, keep_cache=home / 'warm')
+    short = [
+        f'{item["id"]}: {found["messages"].get(item["id"], "no mark")}'
+        for item in items
+        if item['kind'] == 'tests' and found['scores'].get(item['id']) != item['points']
+    ]
+    if short or found['trouble']:
+        raise SystemExit(
+            f'the solutions of {name} do not earn all points here, so nobody is graded:\n'
+            + '\n'.join(f'  {line}' for line in [*short, *found['trouble']])
+        )
+    write(record, json.dumps(dict(digest=digest, changes=found['changes'])))
+    return found['changes'], home / 'warm'
+
+
+# ---------------------------------------------------------------- one student
+
+
+def handed_in(folder):
+    "When a submission was handed in, from the timestamp.txt that nbgrader's exchange writes or a teacher does; None without."
+    path = folder / 'timestamp.txt'
+    if not path.is_file():
+        return None
+    text = path.read_text(encoding='utf-8', errors='replace').strip().replace(' UTC', '+00:00')
+    try:
+        when = datetime.datetime.fromisoformat(text)
+    except ValueError:
+        raise intake.Trouble(
+            f'timestamp.txt says {text[:40]!r}', 'write a time such as 2030-10-14 23:59:00 UTC'
+        ) from None
+    return when.replace(tzinfo=UTC) if when.tzinfo is None else when.astimezone(UTC)
+
+
+def lateness(student, name, when, rules):
+    "(share of the points that is lost, words) by the policy of class.toml."
+    due = rules['extensions'].get(f'{student}/{name}', rules['due'].get(name))
+    if due is None or when is None:
+        return 0.0, '' if due is None else 'no timestamp: taken as in time'
+    due = due.astimezone(UTC) if due.tzinfo else due.replace(tzinfo=UTC)
+    late = (when - due).total_seconds() - 60 * rules['late']['grace_minutes']
+    if late <= 0:
+        return 0.0, ''
+    days = int(((when - due).total_seconds() - 1) // 86400) + 1
+    if days > rules['late']['days']:
+        return 1.0, f'{days} days late: nothing is earned'
+    return min(1.0, days * rules['late']['share_per_day']), f'{days} day(s) late'
+
+
+def digest_of(folder):
+    "What a submission holds, as one number; links are not followed."
+    found = hashlib.sha256()
+    for path in sorted(folder.rglob('*')):
+        if path.is_file() and not path.is_symlink() and '.ipynb_checkpoints' not in path.parts:
+            found.update(f'{path.relative_to(folder)}\0{path.stat().st_size}\0'.encode())
+            with open(path, 'rb') as file:
+                found.update(hashlib.file_digest(file, 'sha256').digest())
+    return found.hexdigest()
+
+
+def files_beside(folder, notebook, scratch):
+    "A copy of the small files that lie beside a notebook, for the student's code to read."
+    place, size = scratch / 'given', 0
+    place.mkdir()
+    os.chmod(scratch, 0o755)
+    for path in sorted(folder.rglob('*')):
+        if not path.is_file() or path.is_symlink() or path == notebook:
+            continue
+        size += path.stat().st_size
+        if size > 100 << 20:
+            raise intake.Trouble('more than 100 MB of files', 'ask for the notebook and its data')
+        copy = place / path.relative_to(folder)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, copy)
+    return place
+
+
+def grade_one(student, name, kind, rules, changes, warm, students):
+    "Grade one submission and write its marks: (state, words)."
+    folder = ROOM / 'submitted' / student / name
+    number = None
+    if students:
+        if student not in students:
+            raise intake.Trouble('not in students.txt', 'add the name, or rename the folder')
+        number = intake.variant_of(student, name, rules['seed'])
+    when = handed_in(folder)
+    items, notes, number, notebook = intake.read(folder, name, ROOM, student, number)
+    keep(notebook, ROOM / 'history' / name / student)
+    with tempfile.TemporaryDirectory(prefix='given-') as scratch:
+        given = files_beside(folder, notebook, Path(scratch))
+        found = run(items, name, kind, rules['limits'], given=given, changes=changes, warm=warm)
+    release = json.loads((ROOM / 'release' / name / f'{name}.ipynb').read_text(encoding='utf-8'))
+    book = pages.marked(items, found, release)
+    import nbformat
+
+    write(ROOM / 'autograded' / student / name / f'{name}.ipynb', nbformat.writes(book))
+    share, late = lateness(student, name, when, rules)
+    record(student, name, items, found, when, share)
+    answers = {
+        item['id']: hashlib.sha256(item['text'].encode()).hexdigest()
+        for item in items
+        if item['kind'] == 'manual'
+    }
+    words = [*found['trouble'], *notes, *([late] if late else [])]
+    return dict(number=number, words=words, answers=answers, share=share, late=late)
+
+
+# ---------------------------------------------------------------- the gradebook
+
+
+def gradebook():
+    from nbgrader.api import Gradebook
+
+    return Gradebook(f'sqlite:///{ROOM / "gradebook.db"}', 'extreme_opt')
+
+
+def record(student, name, items, found, when, share):
+    "Write what the tests gave; marks of written answers stay, and wait for another look where the answer has changed."
+    release = {item['id']: item for item in items}
+    with gradebook() as book:
+        book.update_or_create_student(student)
+        stamp = dict(timestamp=when.replace(tzinfo=None)) if when else {}
+        submission = book.update_or_create_submission(name, student, **stamp)
+        for notebook in submission.notebooks:
+            for grade in notebook.grades:
+                item = release[grade.name]
+                if item['kind'] == 'tests':
+                    grade.auto_score = float(found['scores'].get(grade.name, 0.0))
+                    grade.needs_manual_grade = False
+                else:
+                    empty = item['text'].strip() in ('', item['release'].strip())
+                    grade.auto_score = 0.0 if empty else None
+                    if grade.manual_score is None:
+                        grade.needs_manual_grade = not empty
+            for comment in notebook.comments:
+                item = release[comment.name]
+                empty = item['text'].strip() in ('', item['release'].strip())
+                comment.auto_comment = 'No response.' if empty else None
+        book.db.commit()
+
+
+def ask_again(student, name, questions):
+    "Written answers that changed after they were marked wait for a mark again."
+    with gradebook() as book:
+        for question in questions:
+            grade = book.find_grade(question, name, name, student)
+            if grade.manual_score is not None:
+                grade.needs_manual_grade = True
+        book.db.commit()
+
+
+def sheet(name, last=False):
+    "The table of written answers, or as it was when this program last wrote it: (student, question) -> row."
+    path = ROOM / 'written' / (f'.{name}.last.csv' if last else f'{name}.csv')
+    if not path.exists():
+        return {}
+    with open(path, encoding='utf-8-sig', newline='') as file:
+        return {(row.get('student'), row.get('question')): row for row in csv.DictReader(file)}
+
+
+def read_marks(name, state):
+    "Take the marks of written answers out of written/SET.csv: the lines that could not be read."
+    from nbgrader.api import MissingEntry
+
+    bad, last = [], sheet(name, last=True)
+    with gradebook() as book:
+        for (student, question), row in sheet(name).items():
+            score = (row.get('score') or '').strip()
+            old = last.get((student, question), {})
+            if not score or all(row.get(at) == old.get(at) for at in ('score', 'comment')):
+                continue  # not typed since: formgrader may have changed the mark
+            try:
+                grade = book.find_grade(question, name, name, student)
+                value = float(score.replace(',', '.'))
+            except (MissingEntry, ValueError):
+                bad.append((student, f'{question}: score {score!r}', f'mend written/{name}.csv'))
+                continue
+            if not 0 <= value <= grade.max_score:
+                what = f'a score from 0 to {grade.max_score:g} in written/{name}.csv'
+                bad.append((student, f'{question}: score {score!r}', what))
+                continue
+            grade.manual_score, grade.needs_manual_grade = value, False
+            comment = (row.get('comment') or '').strip()
+            if comment:
+                with contextlib.suppress(MissingEntry):
+                    book.find_comment(question, name, name, student).manual_comment = comment
+        book.db.commit()
+    return bad
+
+
+def write_sheet(name, state):
+    "The table of written answers: marks and comments as they stand, a line for each answer that waits for one."
+    old, rows = sheet(name), {}
+    with gradebook() as book:
+        for submission in book.assignment_submissions(name):
+            student = submission.student.id
+            texts = {}
+            path = ROOM / 'autograded' / student / name / f'{name}.ipynb'
+            if path.exists():
+                for cell in json.loads(path.read_text(encoding='utf-8'))['cells']:
+                    meta = cell['metadata'].get('nbgrader') or {}
+                    texts[meta.get('grade_id')] = ''.join(cell['source'])
+            for notebook in submission.notebooks:
+                remarks = {one.name: one.manual_comment for one in notebook.comments}
+                for grade in notebook.grades:
+                    manual = grade.cell.name in remarks
+                    if not manual:
+                        continue
+                    score = grade.manual_score
+                    if score is None and not grade.needs_manual_grade:
+                        score = grade.auto_score
+                    if grade.needs_manual_grade:
+                        score = None
+                    rows[student, grade.name] = dict(
+                        student=student,
+                        question=grade.name,
+                        points=f'{grade.max_score:g}',
+                        score='' if score is None else f'{score:g}',
+                        comment=remarks[grade.name] or '',
+                        answer=safe_field(texts.get(grade.name, '')),
+                    )
+    last = table_text(WRITTEN, [rows[key] for key in sorted(rows, key=str)])
+    for key, row in old.items():  # what cannot be read, or is not in the gradebook, stays
+        if key not in rows:
+            rows[key] = {field: row.get(field) or '' for field in WRITTEN}
+        elif not rows[key]['score'] and row.get('score') and not asked_again(state, key, name):
+            rows[key]['score'] = row['score']
+    lines = table_text(WRITTEN, [rows[key] for key in sorted(rows, key=str)])
+    write(ROOM / 'written' / f'.{name}.last.csv', last)
+    path = ROOM / 'written' / f'{name}.csv'
+    if path.exists() and path.read_text(encoding='utf-8-sig') != lines:
+        keep(path, ROOM / 'backups')
+    write(path, lines)
+
+
+def asked_again(state, key, name):
+    return key[1] in state.get(f'{key[0]}/{name}', {}).get('again', [])
+
+
+def safe_field(text):
+    "Text that a spreadsheet takes for text."
+    text = text[:4000]
+    return f"'{text}" if text[:1] in ('=', '+', '-', '@', '\t', '\r') else text
+
+
+def table_text(fields, rows):
+    import io
+
+    out = io.StringIO()
+    writer = csv.DictWriter(out, fields, extrasaction='ignore', lineterminator='\n')
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+def export(state):
+    "grades.csv: a line for each student and set that was handed in; what waits for marks says so."
+    rows = []
+    with gradebook() as book:
+        for assignment in book.assignments:
+            for submission in assignment.submissions:
+                student, name = submission.student.id, assignment.name
+                grades = [grade for notebook in submission.notebooks for grade in notebook.grades]
+                waits = [grade.name for grade in grades if grade.needs_manual_grade]
+                entry = state.get(f'{student}/{name}', {})
+                tests = sum(g.auto_score or 0 for g in grades if g.manual_score is None)
+                written = sum(g.manual_score or 0 for g in grades if g.manual_score is not None)
+                lost = entry.get('share', 0.0) * (tests + written)
+                rows.append(
+                    dict(
+                        student=student,
+                        set=name,
+                        state='waits for marks' if waits else 'graded',
+                        points=f'{tests + written - lost:g}',
+                        of=f'{assignment.max_score:g}',
+                        tests=f'{tests:g}',
+                        written=f'{written:g}',
+                        late=f'{-lost:g}' if lost else '0',
+                        handed_in=submission.timestamp or '',
+                        note=safe_field('; '.join(entry.get('words', []))),
+                    )
+                )
+    known = {(row['student'], row['set']) for row in rows}
+    for key, entry in state.items():
+        student, name = key.rsplit('/', 1)
+        if entry['state'] == 'not graded':
+            note = f'{entry["why"]}: {entry["what"]}'
+            for row in rows:
+                if (row['student'], row['set']) == (student, name):
+                    row['note'] = safe_field(f'of the version before; the new one: {note}')
+            if (student, name) not in known:
+                rows.append(
+                    dict(student=student, set=name, state='not graded', note=safe_field(note))
+                )
+    rows.sort(key=lambda row: (row['set'], row['student']))
+    write(ROOM / 'grades.csv', table_text(GRADES, rows))
+    return rows
+
+
+def feedback(name, state):
+    "A page for everybody whose written answers are marked, made anew where marks have changed: (made, waiting)."
+    import nbformat
+
+    made, waiting = [], []
+    with gradebook() as book:
+        for submission in book.assignment_submissions(name):
+            student = submission.student.id
+            grades = [grade for notebook in submission.notebooks for grade in notebook.grades]
+            waits = [grade.name for grade in grades if grade.needs_manual_grade]
+            if waits:
+                waiting.append((student, waits))
+                continue
+            path = ROOM / 'autograded' / student / name / f'{name}.ipynb'
+            if not path.exists():
+                continue
+            notebook = nbformat.read(path, as_version=4)
+            remarks = {
+                one.name: one.manual_comment or one.auto_comment or ''
+                for each in submission.notebooks
+                for one in each.comments
+            }
+            said = {
+                cell.metadata['nbgrader']['grade_id']: cell.outputs[0]['text'].split('\n', 1)[-1]
+                for cell in notebook.cells
+                if cell.metadata.get('nbgrader', {}).get('grade') and cell.get('outputs')
+                and 'text' in cell.outputs[0] and not cell.metadata['nbgrader']['solution']
+            }
+            scores = {grade.name: (grade.score or 0.0, grade.max_score) for grade in grades}
+            order = [cell.metadata.get('nbgrader', {}).get('grade_id') for cell in notebook.cells]
+            rows = [
+                (one, *scores[one], remarks.get(one) or said.get(one, ''))
+                for one in order
+                if one in scores
+            ]
+            entry = state.get(f'{student}/{name}', {})
+            if entry.get('share'):
+                lost = -entry['share'] * sum(row[1] for row in rows)
+                rows.append(('handed in late', lost, 0.0, entry['late']))
+            page = pages.feedback(notebook, rows, f'{name}: {student}')
+            target = ROOM / 'feedback' / student / name / f'{name}.html'
+            if target.exists():
+                if target.read_text(encoding='utf-8') == page:
+                    continue
+                keep(target, ROOM / 'history' / name / student, move=True)
+            write(target, page)
+            made.append(student)
+    return made, waiting
+
+
+# ---------------------------------------------------------------- a class
+
+
+def grade_class(name, kind, force, only=None):
+    "Grade what is new or changed: the table of what needs a hand."
+    rules, path = settings(), ROOM / 'graded.json'
+    state = json.loads(path.read_text(encoding='utf-8')) if path.exists() else {}
+    folders = sorted(ROOM.glob(f'submitted/*/{name}'))
+    folders = [folder for folder in folders if folder.is_dir() and not folder.is_symlink()]
+    for unknown in set(force) - {folder.parent.name for folder in folders} - {'all'}:
+        raise SystemExit(f'submitted/{unknown}/{name} is not there')
+    listed = ROOM / 'students.txt'
+    students = set(listed.read_text(encoding='utf-8').split()) if listed.exists() else set()
+    table, prepared = read_marks(name, state), None
+    for folder in folders:
+        student = folder.parent.name
+        key, old = f'{student}/{name}', state.get(f'{student}/{name}', {})
+        try:
+            digest = digest_of(folder)
+            if digest == old.get('digest') and not {student, 'all'} & set(force):
+                if old['state'] == 'not graded':
+                    table.append((student, old['why'], old['what']))
+                continue
+            if prepared is None:
+                prepared = reference(name, kind, rules['limits'])
+            print(f'{student} ...', flush=True)
+            done = grade_one(student, name, kind, rules, *prepared, students)
+            again = [q for q, text in done['answers'].items() if old.get('answers', {}).get(q) != text]
+            if old.get('answers'):
+                ask_again(student, name, again)
+            entry = dict(done, state='graded', digest=digest, again=again if old.get('answers') else [])
+            if done['words']:
+                what = f'look at autograded/{student}/{name}, nothing else is needed'
+                table.append((student, '; '.join(done['words']), what))
+            log(f'{key} graded in {kind}: {"; ".join(done["words"]) or "no remark"}')
+        except intake.Trouble as trouble:
+            entry = dict(
+                {key: old[key] for key in ('answers', 'share', 'late') if key in old},
+                state='not graded',
+                why=trouble.why,
+                what=trouble.what,
+                digest=digest_of(folder),
+            )
+            table.append((student, trouble.why, trouble.what))
+            log(f'{key} not graded: {trouble.why}')
+        except Exception as error:  # one student never costs the class
+            why = f'{type(error).__name__}: {str(error)[:200]}'
+            entry = dict(old, state='not graded', why=why, what='read grading.log, then --force', digest='')
+            table.append((student, why, entry['what']))
+            import traceback
+
+            log(f'{key} not graded:\n{traceback.format_exc()}')
+        state[key] = entry
+        write(path, json.dumps(state, indent=1))
+    return state, table
+
+
+def report(table, rows):
+    "The table of what needs a hand."
+    if not table:
+        return print('nothing needs a hand')
+    print('\n| who | why | what to do |\n|---|---|---|')
+    for who, why, what in table:
+        print(pages.row(who, why, what))
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
+    parser.add_argument('set')
+    parser.add_argument('--force', action='append', default=[], metavar='NAME')
+    parser.add_argument('--trust', action='store_true')
+    parser.add_argument('--sandbox', choices=('bubblewrap', 'docker', 'podman'))
+    options = parser.parse_args(arguments)
+    name = options.set
+    if not (ROOM / 'source' / name / f'{name}.ipynb').exists():
+        known = ', '.join(sorted(path.name for path in (ROOM / 'source').glob('*')))
+        raise SystemExit(f'what is {name}? the sets are {known}')
+    kind = sandbox.choose(options.trust, options.sandbox)
+    keep_gradebook()
+    log(f'python grade.py {" ".join(arguments)} ({kind})')
+    state, table = grade_class(name, kind, options.force)
+    write_sheet(name, state)
+    rows = export(state)
+    made, waiting = feedback(name, state)
+    report(table, rows)
+    here = [row for row in rows if row['set'] == name]
+    bad = sum(row['state'] == 'not graded' for row in here)
+    print(f'\n{len(here) - bad} graded, {bad} not; marks in grades.csv')
+    print(f'{len(made)} pages written in feedback/')
+    if waiting:
+        print(f'{len(waiting)} wait for marks in written/{name}.csv, then run this again')
+
+
+if __name__ == '__main__':
+    main(sys.argv[1:])

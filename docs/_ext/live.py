@@ -1,0 +1,158 @@
+"""Pages that run in the reader's browser: `make docs live=1`.
+
+Gives each lesson and guide a button, writes its cells beside it as JSON, and copies the engine that
+`docs/live/build.py` made. Without the setting nothing of this is on the site.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import html
+import json
+import re
+import shutil
+from pathlib import Path
+
+from book import NBS, ROOT, Broken, checks_of, notebooks, options, page_name
+
+LIVE = ROOT / 'docs/live'
+SHELVES = ('learn', 'use')  # what readers run; notes on the engine and evidence stay as they are
+PARTS = dict(pandas='pandas.zip.gz')  # loaded only by pages that import them
+
+
+def runs(path) -> bool:
+    "Whether a notebook gets a button."
+    return Path(path).parts[0] in SHELVES
+
+
+def cannot_run(table: Path = ROOT / 'docs/results/live_pages.csv') -> dict[tuple[str, str], str]:
+    "Cells that cannot run in the browser, (page, cell): reason, as `bench/live_pages.py` found them."
+    if not table.exists():
+        return {}
+    with table.open(encoding='utf-8') as file:
+        return {
+            (row['method'], row['cell']): row['task'] for row in csv.DictReader(file) if row['cell']
+        }
+
+
+def source_of(text: str) -> str:
+    "A cell without its directives, as the page shows it."
+    lines = [line for line in text.split('\n') if not re.match(r'#\s*\|', line)]
+    return '\n'.join(lines).strip('\n')
+
+
+TESTED = re.compile(r'\bassert\b|assert_\w+\(|\bcheck_\w+\(|expect_fail\(')
+
+
+def checks(text: str) -> list[str]:
+    "What a cell that only checks is called; none for a cell that defines, because it would undo an exercise."
+    if not TESTED.search(text) or re.search(r'^(def|class) ', text, re.M):
+        return []
+    return checks_of(text) or ['the cell ' + source_of(text).split('\n')[0][:60]]
+
+
+def cells_of(path) -> dict:
+    "What the button of a page runs: every code cell in order, hidden ones included."
+    nb, cannot = json.loads((NBS / path).read_text(encoding='utf-8')), cannot_run()
+    cells = []
+    for cell in nb['cells']:
+        text = ''.join(cell['source'])
+        said = options(text) if cell['cell_type'] == 'code' else {}
+        if cell['cell_type'] != 'code' or 'default_exp' in said or said.get('eval') == 'false':
+            continue
+        if not source_of(text) or 'nbdev_export()' in text:
+            continue
+        hidden = bool({'hide', 'export', 'exporti'} & set(said))
+        one = dict(id=cell['id'], source=source_of(text), hidden=hidden)
+        if alt := said.get('fig-alt'):
+            one['alt'] = alt
+        if labels := checks(text):
+            one['checks'] = labels
+        if reason := cannot.get((page_name(path).with_suffix('').as_posix(), cell['id'])):
+            one['cannot'] = reason
+        cells.append(one)
+    imports = {
+        name
+        for one in cells
+        for name in re.findall(r'^\s*(?:import|from)\s+(\w+)', one['source'], re.M)
+    }
+    parts = [part for name, part in PARTS.items() if name in imports]
+    return dict(folder=Path(path).parent.as_posix(), parts=parts, cells=cells)
+
+
+# ---------------------------------------------------------------- the built site
+
+
+def pages() -> dict[str, Path]:
+    "Pages with a button: name on the site without ending, and notebook."
+    return {page_name(path).with_suffix('').as_posix(): path for path in notebooks() if runs(path)}
+
+
+def with_button(text: str, page: str, cells: dict, engine: str = 'engine.js') -> str:
+    "HTML of a page with its button, notes on cells that cannot run, and the script; once."
+    if 'class="live-bar"' in text:
+        return text
+    up = '../' * page.count('/')
+    said = dict(cells=f'{Path(page).name}.cells.json', engine=engine, offline=f'{up}sw.js')
+    bar = (
+        f'<div class="live-bar" data-live="{html.escape(json.dumps(said))}" data-state="off"></div>'
+    )
+    for one in cells['cells']:
+        if reason := one.get('cannot'):
+            note = f'<p class="live-cannot">Not in the browser: {html.escape(reason)}.</p>'
+            box = rf'(<div class="cell[^>]*id="cell-{one["id"]}">)'
+            text = re.sub(box, lambda m, note=note: note + m[0], text, count=1)
+    text, count = re.subn(
+        r'<p class="pace">.*?</p>', lambda m: m[0] + bar, text, count=1, flags=re.S
+    )
+    if not count:
+        raise Broken(f'{page}.html has no line of the class `pace`, below which the button stands')
+    head = (
+        f'<link rel="stylesheet" href="{up}_static/live/live.css">\n'
+        f'<script type="module" src="{up}_static/live/page.js"></script>\n</head>'
+    )
+    return text.replace('</head>', head, 1)
+
+
+def add_to(out: Path, made: Path, engine: str = 'engine.js'):
+    "Make the lessons and guides of a built site run: the engine `made`, cells and buttons."
+    if not (made / 'sizes.json').exists():
+        raise Broken(f'{made} has no engine; make it first: python docs/live/build.py')
+    shutil.copytree(made, out / '_static/live', dirs_exist_ok=True)
+    for name in ('live.css', 'page.js', 'engine.js', 'worker.js'):
+        shutil.copy(LIVE / name, out / '_static/live')
+    version = hashlib.sha256((made / 'sizes.json').read_bytes()).hexdigest()[:12]
+    worker = (LIVE / 'sw.js').read_text(encoding='utf-8').replace('VERSION', version)
+    (out / 'sw.js').write_text(worker, encoding='utf-8')
+    for page, path in pages().items():
+        cells, file = cells_of(path), out / f'{page}.html'
+        (out / f'{page}.cells.json').write_text(json.dumps(cells), encoding='utf-8')
+        text = file.read_text(encoding='utf-8')
+        file.write_text(with_button(text, page, cells, engine), encoding='utf-8')
+
+
+# ---------------------------------------------------------------- Sphinx
+
+
+def name_cells(app, doctree):
+    "Give each code cell the id that the notebook knows it by."
+    from docutils import nodes
+
+    for cell in doctree.findall(nodes.container):
+        if number := (cell.get('cell_metadata') or {}).get('live'):
+            cell['ids'].append(f'cell-{number}')
+
+
+def finish(app, error):
+    if not error and app.config.live and app.builder.format == 'html':
+        add_to(Path(app.outdir), Path(app.config.live_files), app.config.live_engine)
+
+
+def setup(app):
+    app.add_config_value('live', '', 'html')
+    app.add_config_value('live_engine', 'engine.js', 'html')
+    app.add_config_value('live_files', str(ROOT / 'build/live/site'), 'html')
+    app.connect('doctree-read', name_cells)
+    app.connect('build-finished', finish, priority=800)
+    return dict(version='1', parallel_read_safe=True, parallel_write_safe=True)

@@ -1,0 +1,260 @@
+// The page side of lessons that run: a button, editable cells, outputs in place of the stored ones. Nothing else is
+// loaded before the button is pressed: the cells, the engine and Python come then.
+const bar = document.querySelector('.live-bar');
+const base = new URL('.', import.meta.url);
+const make = (tag, said = {}, ...children) => {
+  const one = Object.assign(document.createElement(tag), said);
+  one.append(...children);
+  return one;
+};
+const MB = bytes => (bytes / 1e6).toFixed(1);
+
+// ---- outputs
+const KEPT = new Set(('a abbr b br caption code col colgroup dd details div dl dt em figcaption figure h1 h2 h3 h4 h5 h6 hr i img kbd li mark ol p ' +
+  'pre q s samp small span strong sub summary sup table tbody td tfoot th thead tr u ul var').split(' '));
+
+// HTML of a cell without anything that acts or asks a server: what is not known to be harmless goes.
+export function harmless(html) {
+  const doc = new DOMParser().parseFromString(html, 'text/html');
+  for (const one of [...doc.body.querySelectorAll('*')]) {
+    if (!KEPT.has(one.localName)) { one.remove(); continue; }
+    for (const { name, value } of [...one.attributes]) {
+      const plain = /^(class|id|title|alt|scope|colspan|rowspan|role|open|aria-[\w-]+)$/.test(name);
+      const style = name === 'style' && !/url|image|@|\\|expression|position/i.test(value);
+      const image = name === 'src' && one.localName === 'img' && /^data:image\/(png|jpeg|gif);/.test(value);
+      const link = name === 'href' && one.localName === 'a' && /^#/.test(value);
+      if (!(plain || style || image || link)) one.removeAttribute(name);
+    }
+  }
+  return doc.body.innerHTML;
+}
+
+class Output {
+  constructor(cell, alt) {
+    this.cell = cell; this.alt = alt || 'Figure drawn by this cell';
+    this.box = make('div', { className: 'cell_output docutils container live-output' });
+    this.text = null;
+    for (const old of cell.querySelectorAll(':scope > .cell_output')) old.remove();
+    cell.append(this.box);
+  }
+  print(words, kind) {
+    if (!this.text) { this.text = make('pre'); this.box.append(this.text); }
+    this.text.append(kind ? make('span', { className: kind }, words) : words);
+  }
+  show(said) {
+    if (said.kind === 'stream') return this.print(said.text, said.name === 'stderr' && 'live-stderr');
+    this.text = null;
+    if (said.kind === 'error') this.box.append(make('pre', { className: 'live-error', role: 'alert' }, said.text));
+    else if (said.kind === 'clear') this.box.replaceChildren();
+    else if (said.kind === 'moved') this.slider?.(said);
+    else if (said.kind === 'data') this.data(said.data);
+  }
+  data(data) {
+    const image = src => this.box.append(make('img', { src, alt: this.alt }));
+    if (data['application/x-sliders']) this.box.append(sliders(data['application/x-sliders']));
+    else if (data['image/svg+xml']) image(URL.createObjectURL(new Blob([data['image/svg+xml']], { type: 'image/svg+xml' })));
+    else if (data['image/png']) image('data:image/png;base64,' + data['image/png']);
+    else if (data['text/html']) this.box.append(make('div', { className: 'output text_html', innerHTML: harmless(data['text/html']) }));
+    else this.box.append(make('pre', {}, data['text/markdown'] ?? data['text/plain']));
+  }
+}
+
+// ---- sliders: a move asks Python for one figure; while it draws, only the last place asked for is kept
+function sliders({ number, said, knobs, image }) {
+  const box = make('div', { className: 'xo-frames', role: 'group' });
+  box.setAttribute('aria-label', said);
+  const shown = make('img', { src: 'data:image/png;base64,' + image }), places = knobs.map(one => one.start);
+  let busy = false, again = false;
+  const name = () => { shown.alt = `${said} ${knobs.map((one, k) => `${one.name} ${one.labels[places[k]]}`).join(', ')}`; };
+  const draw = async () => {
+    if (busy) { again = true; return; }
+    busy = true;
+    do {
+      again = false;
+      const asked = [...places];
+      await engine.run({ move: number, places: asked }, one => {
+        if (one.kind === 'moved') { shown.src = 'data:image/png;base64,' + one.image; name(); box.querySelector('.live-error')?.remove(); }
+        if (one.kind === 'error') { box.querySelector('.live-error')?.remove(); box.append(make('pre', { className: 'live-error' }, one.text)); }
+      });
+    } while (again);
+    busy = false;
+    box.dataset.moves = Number(box.dataset.moves ?? 0) + 1;
+  };
+  knobs.forEach((knob, k) => {
+    const value = make('output', {}, knob.labels[knob.start]);
+    const input = make('input', { type: 'range', min: 0, max: knob.labels.length - 1, value: knob.start, autocomplete: 'off' });
+    input.oninput = () => {
+      places[k] = Number(input.value);
+      value.textContent = knob.labels[places[k]];
+      input.setAttribute('aria-valuetext', value.textContent);
+      draw();
+    };
+    input.setAttribute('aria-valuetext', knob.labels[knob.start]);
+    box.append(make('label', {}, make('span', {}, knob.name), input, value));
+  });
+  name();
+  box.append(shown);
+  return box;
+}
+
+// ---- the page
+let page, engine, ran = new Set(), running = false, asked = 0;
+const timings = [];
+const live = window.live = { timings, goOn: false };  // for tests and the table of seconds; goOn: past errors
+const cells = new Map();  // id of a visible cell: what stands for it on the page
+
+const status = make('span', { className: 'live-status', role: 'status' });
+const start = make('button', { className: 'live-button', type: 'button' }, 'Run this page');
+const stop = make('button', { className: 'live-button', type: 'button', hidden: true, title: 'End what runs now; variables are lost' }, 'Stop');
+const reset = make('button', { className: 'live-button', type: 'button', hidden: true, title: 'Bring the stored page back' }, 'Reset');
+bar.append(start, stop, reset, status);
+
+function say(words, state) { status.textContent = words; bar.dataset.state = state; }
+
+async function open() {
+  if (page) return;
+  const settings = JSON.parse(bar.dataset.live);
+  page = await (await fetch(new URL(settings.cells, location.href))).json();
+  const { Engine } = await import(new URL(settings.engine, base));
+  const began = performance.now();
+  engine = new Engine({
+    base, folder: page.folder, parts: page.parts,
+    onProgress: ({ loaded, total }) => say(`Loading Python: ${MB(loaded)} of ${MB(total)} MB, ${((performance.now() - began) / 1000).toFixed(0)} s`, 'loading'),
+  });
+  for (const one of page.cells) if (!one.hidden) equip(one);
+  tryHere();
+  await keep(new URL(settings.offline, location.href));
+}
+
+// From here on what is loaded is kept for reading without a network; a browser that cannot do it goes on without.
+async function keep(address) {
+  const workers = navigator.serviceWorker;
+  if (!workers) return;
+  const taken = new Promise(resolve => workers.addEventListener('controllerchange', resolve, { once: true }));
+  try {
+    const registration = await workers.register(address);
+    if (!workers.controller) await Promise.race([taken, new Promise(resolve => setTimeout(resolve, 2000))]);
+    const loaded = performance.getEntriesByType('resource').map(one => one.name);
+    (registration.active ?? workers.controller)?.postMessage([location.href, ...loaded]);
+  } catch { /* private windows refuse it */ }
+}
+
+function equip(one) {  // an editable cell with its own button; a cell that cannot run says so already
+  const cell = document.getElementById(`cell-${one.id}`), code = cell?.querySelector('.cell_input pre');
+  if (!code) throw new Error(`the page has no cell ${one.id}`);
+  cells.set(one.id, { cell, code, stored: [...cell.childNodes].map(node => node.cloneNode(true)) });
+  if (one.cannot) return;
+  code.contentEditable = 'plaintext-only';
+  if (code.contentEditable !== 'plaintext-only') code.contentEditable = 'true';
+  Object.assign(code, { spellcheck: false, autocapitalize: 'off' });
+  code.setAttribute('role', 'textbox');
+  code.setAttribute('aria-multiline', 'true');
+  code.setAttribute('aria-label', 'Code of this cell; Shift and Enter runs it');
+  code.addEventListener('keydown', event => {
+    if (event.key === 'Enter' && (event.shiftKey || event.ctrlKey)) { event.preventDefault(); runTo(one.id); }
+    if (event.key === 'Tab' && !event.shiftKey && !escaped) { event.preventDefault(); document.execCommand('insertText', false, '    '); }
+    escaped = event.key === 'Escape';  // Escape, then Tab, leaves the cell
+  });
+  const button = make('button', { className: 'live-run', type: 'button', title: 'Run this cell (Shift-Enter); cells above it that have not run come first' }, 'Run');
+  button.onclick = () => runTo(one.id);
+  cell.querySelector('.cell_input').append(make('div', { className: 'live-row' }, button));
+}
+let escaped = false;
+
+// An empty cell under the exercises. Check runs the page's own check cells on what the reader has defined by then.
+function tryHere() {
+  const section = document.getElementById('exercises'), checks = page.cells.filter(one => one.checks && !one.cannot);
+  if (!section || !checks.length) return;
+  const code = make('pre', {}), input = make('div', { className: 'cell_input docutils container' }, make('div', { className: 'highlight' }, code));
+  const cell = make('div', { className: 'cell docutils container live-try', id: 'cell-exercises' }, input);
+  const said = make('p', { className: 'live-checks', role: 'status' });
+  section.append(cell);
+  const one = { id: 'exercises', source: '' };
+  page.cells.push(one);
+  equip(one);
+  cells.get('exercises').added = cell;
+  code.setAttribute('aria-label', 'Empty cell for the exercises');
+  const check = make('button', { className: 'live-run live-check', type: 'button', title: 'Run this cell, then the checks of this page on what it defines' }, 'Check');
+  check.onclick = async () => {
+    said.remove();
+    await runTo('exercises');
+    if (bar.dataset.state !== 'done') return;
+    const wrong = [];
+    for (const one of checks) {
+      let error = '';
+      const done = await engine.run({ source: source(one), name: `<check ${one.checks.join(', ')}>` }, out => {
+        if (out.kind === 'error') error = out.text.trim().split('\n').pop();
+      });
+      if (!done.ok) wrong.push(`${one.checks.join(', ')} fails: ${error}`);
+    }
+    said.textContent = wrong.length ? wrong.join('\n') : `All ${checks.length} check cells of this page pass with what you defined.`;
+    said.dataset.state = wrong.length ? 'failed' : 'passed';
+    cell.append(said);
+  };
+  input.querySelector('.live-row').append(check);
+}
+
+// The text of an edited cell: browsers put <br> or <div> where a line ends.
+function textOf(node) {
+  if (node.nodeType === Node.TEXT_NODE) return node.data;
+  if (node.localName === 'br') return '\n';
+  const inside = [...node.childNodes].map(textOf).join('');
+  return node.localName === 'div' ? `\n${inside}` : inside;
+}
+
+const source = one => { const here = cells.get(one.id); return here ? textOf(here.code) : one.source; };
+
+// Run the cells in order up to one of them, or all; a cell that ran is not run again unless it is the one asked for.
+async function runTo(last, all = false) {
+  if (running) return;
+  running = true;
+  const mine = ++asked, began = performance.now();
+  say('Starting', 'loading');
+  start.disabled = true; stop.hidden = reset.hidden = false;
+  let first = null, failed = null;
+  try {
+    await open();
+    await engine.start();
+    const until = last ? page.cells.findIndex(one => one.id === last) : page.cells.length - 1;
+    const todo = page.cells.slice(0, until + 1).filter(one => !one.cannot && (one.id === last || (one.id !== 'exercises' && (all || !ran.has(one.id)))));
+    for (const [k, one] of todo.entries()) {
+      say(`Running cell ${k + 1} of ${todo.length}, ${((performance.now() - began) / 1000).toFixed(0)} s`, 'running');
+      const here = cells.get(one.id), output = here && new Output(here.cell, one.alt);
+      here?.cell.classList.add('live-now');
+      let error = '';
+      const done = await engine.run({ source: source(one), name: `<cell ${page.cells.indexOf(one) + 1}>` }, said => {
+        if (said.kind === 'error') error = said.text.trim().split('\n').pop();
+        if (output) output.show(said);
+        else if (said.kind === 'error') failed = `a cell that the page does not show: ${error}`;
+        if (output && said.kind !== 'moved') first ??= performance.now() - began;
+      });
+      here?.cell.classList.remove('live-now');
+      if (mine !== asked) return;
+      if (here) here.cell.dataset.live = done.ok ? 'ran' : 'failed';
+      timings.push({ id: one.id, ok: done.ok, seconds: done.seconds, heap: done.heap, error });
+      if (!done.ok) { failed ??= done.stopped ? 'stopped' : `cell ${k + 1} of ${todo.length}`; }
+      if (done.stopped || (!done.ok && !live.goOn)) break;
+      ran.add(one.id);
+    }
+    bar.dataset.first = first ?? '';
+    bar.dataset.total = performance.now() - began;
+    const seconds = ((performance.now() - began) / 1000).toFixed(1);
+    if (failed === 'stopped') say('Stopped. Variables are gone; the next run starts from the top.', 'stopped');
+    else if (failed) say(`An error in ${failed}`, 'failed');
+    else say(`${todo.length} cells ran in ${seconds} s. Change a cell and press Run.`, 'done');
+  } catch (error) {
+    if (mine === asked) say(`Python could not start: ${error.message}`, 'failed');
+  } finally {
+    if (mine === asked) { running = false; start.disabled = false; start.textContent = 'Run all cells'; }
+  }
+}
+
+start.onclick = () => { if (ran.size) { ran.clear(); engine.stop(); } runTo(null, true); };
+stop.onclick = () => { ran.clear(); engine?.interrupt(); };
+reset.onclick = () => {
+  asked++; running = false; ran.clear(); engine?.stop();
+  for (const { cell, stored, added } of cells.values()) { if (added) added.remove(); else cell.replaceChildren(...stored); delete cell.dataset.live; cell.classList.remove('live-now'); }
+  cells.clear(); page = engine = null;
+  start.disabled = false; start.textContent = 'Run this page'; stop.hidden = reset.hidden = true;
+  say('', 'off');
+};

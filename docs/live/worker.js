@@ -1,0 +1,177 @@
+// Python in a worker: a WebAssembly module, files in memory, one turn a cell. It fetches its own files, then gives up
+// every way to the network and to storage before it runs any code of a page.
+import { Directory, Fd, File, OpenFile, PreopenDirectory, WASI, WASIProcExit } from './shim/index.js';
+
+const ZIP = '/usr/local/lib/python315.zip';
+const here = new URL('.', import.meta.url);
+const post = (kind, said = {}) => self.postMessage({ kind, ...said });
+let instance;
+
+// ---- loading: every part is a .gz file that is unpacked here, so that any static host will do
+let loaded = 0, total = 0;
+
+async function part(name) {
+  const answer = await fetch(new URL(name, here));
+  if (!answer.ok) throw new Error(`${name}: the server answers ${answer.status}`);
+  const reader = answer.body.getReader();
+  const first = await reader.read();
+  let next = first;
+  const counted = new ReadableStream({
+    async pull(to) {
+      if (next.done) return to.close();
+      loaded += next.value.byteLength;
+      post('progress', { loaded, total });
+      to.enqueue(next.value);
+      next = await reader.read();
+    },
+  });
+  const packed = first.value?.[0] === 0x1f && first.value?.[1] === 0x8b;  // some hosts unpack .gz themselves
+  return packed ? counted.pipeThrough(new DecompressionStream('gzip')) : counted;
+}
+
+const bytes = async name => new Response(await part(name)).arrayBuffer();
+
+function unzip(buffer) {  // a zip that holds files as they are: [path, bytes], without a copy
+  const view = new DataView(buffer), text = new TextDecoder(), found = [];
+  let end = buffer.byteLength - 22;
+  while (view.getUint32(end, true) !== 0x06054b50) end--;
+  let at = view.getUint32(end + 16, true);
+  for (let left = view.getUint16(end + 10, true); left; left--) {
+    const size = view.getUint32(at + 24, true), name = view.getUint16(at + 28, true), head = view.getUint32(at + 42, true);
+    const from = head + 30 + view.getUint16(head + 26, true) + view.getUint16(head + 28, true);
+    found.push([text.decode(new Uint8Array(buffer, at + 46, name)), new Uint8Array(buffer, from, size)]);
+    at += 46 + name + view.getUint16(at + 30, true) + view.getUint16(at + 32, true);
+  }
+  return found;
+}
+
+// ---- files
+const file = (content, options) => Object.assign(new File([], options), { data: content });
+
+function put(root, path, entry) {
+  const parts = path.split('/').filter(Boolean), last = parts.pop();
+  let at = root;
+  for (const one of parts) {
+    if (!at.contents.has(one)) at.contents.set(one, new Directory(new Map()));
+    at = at.contents.get(one);
+  }
+  at.contents.set(last, entry);
+}
+
+class Printed extends Fd {  // what libraries print past Python
+  constructor(name) { super(); this.name = name; this.text = new TextDecoder(); }
+  fd_write(data) { post('stream', { name: this.name, text: this.text.decode(data, { stream: true }) }); return { ret: 0, nwritten: data.byteLength }; }
+  fd_fdstat_get() { return { ret: 0, fdstat: { write_bytes(view, at) { for (let i = 0; i < 24; i++) view.setUint8(at + i, 0); view.setUint8(at, 2); } } }; }
+}
+
+// ---- three mends of the shim: rights of open files, clocks of processes and threads, waiting
+function mended(wasi) {
+  const plain = wasi.wasiImport, view = () => new DataView(instance.exports.memory.buffer);
+  return {
+    ...plain,
+    sched_yield: () => 0,
+    fd_fdstat_get(fd, at) {
+      const answer = plain.fd_fdstat_get(fd, at);
+      if (!answer) { view().setBigUint64(at + 8, ~0n, true); view().setBigUint64(at + 16, ~0n, true); }
+      return answer;
+    },
+    clock_time_get(id, precision, at) {
+      if (id < 2) return plain.clock_time_get(id, precision, at);
+      view().setBigUint64(at, BigInt(Math.round(performance.now() * 1e6)), true);
+      return 0;
+    },
+    poll_oneoff(from, to, count, counted) {  // files are ready at once; the nearest clock is waited for
+      const ready = [], clocks = [];
+      for (let k = 0; k < count; k++) {
+        const at = from + 48 * k, kind = view().getUint8(at + 8), user = view().getBigUint64(at, true);
+        if (kind) { ready.push({ user, kind }); continue; }
+        const now = view().getUint32(at + 16, true) ? performance.now() : Date.now();
+        const absolute = view().getUint16(at + 40, true) & 1;
+        clocks.push({ user, kind, wait: Math.max(0, Number(view().getBigUint64(at + 24, true)) / 1e6 - (absolute ? now : 0)) });
+      }
+      if (!ready.length) {
+        const wait = Math.min(...clocks.map(one => one.wait)), until = performance.now() + wait;
+        while (performance.now() < until);
+        ready.push(...clocks.filter(one => one.wait <= wait));
+      }
+      ready.forEach(({ user, kind }, k) => {
+        const at = to + 32 * k;
+        for (let i = 0; i < 32; i += 8) view().setBigUint64(at + i, 0n, true);
+        view().setBigUint64(at, user, true);
+        view().setUint8(at + 10, kind);
+      });
+      view().setUint32(counted, ready.length, true);
+      return 0;
+    },
+  };
+}
+
+// ---- Python
+function written(text) {
+  const content = new TextEncoder().encode(text), at = instance.exports.host_alloc(content.length) >>> 0;
+  new Uint8Array(instance.exports.memory.buffer).set(content, at);
+  return [at, content.length];
+}
+
+const turn = code => instance.exports.turn(...written(code));
+
+function call(at, size, outAt, outSize) {  // the only door of Python to the outside: a line of JSON for the page
+  const said = JSON.parse(new TextDecoder().decode(new Uint8Array(instance.exports.memory.buffer, at >>> 0, size >>> 0)));
+  const { kind, ...rest } = said;
+  post(kind, kind === 'done' ? { ...rest, heap: instance.exports.memory.buffer.byteLength } : rest);
+  const [answer, length] = written('.'), view = new DataView(instance.exports.memory.buffer);
+  view.setUint32(outAt >>> 0, answer, true);
+  view.setUint32(outSize >>> 0, length, true);
+  return 0;
+}
+
+function quiet() {  // nothing of this is imported by the module anyway; here it is gone for good
+  const ways = ['fetch', 'XMLHttpRequest', 'WebSocket', 'WebSocketStream', 'WebTransport', 'EventSource', 'importScripts', 'Worker',
+    'SharedWorker', 'BroadcastChannel', 'indexedDB', 'caches', 'Notification', 'RTCPeerConnection', 'FileReader', 'FileReaderSync'];
+  for (const name of ways) Object.defineProperty(self, name, { value: undefined, configurable: false, writable: false });
+}
+
+async function start({ folder, parts, sizes, module }) {
+  const zips = ['library.zip.gz', 'project.zip.gz', 'files.zip.gz', ...parts];
+  total = [...zips, ...(module ? [] : ['python.wasm.gz'])].reduce((sum, name) => sum + (sizes[name] ?? 0), 0);
+  const compiled = module ?? part('python.wasm.gz').then(body =>
+    WebAssembly.compileStreaming(new Response(body, { headers: { 'content-type': 'application/wasm' } })));
+  const [library, project, files, ...more] = await Promise.all(zips.map(bytes));
+  module = await compiled;
+  const root = new Directory(new Map()), data = new Directory(new Map());
+  for (const path of ['/tmp/home/.keep', '/work/.keep']) put(root, path, file(new Uint8Array()));
+  put(root, ZIP, file(new Uint8Array(library), { readonly: true }));
+  put(root, '/lib/project.zip', file(new Uint8Array(project), { readonly: true }));
+  parts.forEach((name, k) => put(root, `/lib/${name.slice(0, -3)}`, file(new Uint8Array(more[k]), { readonly: true })));
+  for (const [path, content] of unzip(files)) {
+    const own = path.startsWith('mpl-data/');
+    put(own ? data : root, own ? path.slice(9) : path, file(content, { readonly: own }));
+  }
+  const fds = [new OpenFile(new File([])), new Printed('stdout'), new Printed('stderr'),
+    new PreopenDirectory('/', root.contents), new PreopenDirectory(`${ZIP}/matplotlib/mpl-data`, data.contents)];
+  const wasi = new WASI(['/usr/local/bin/python.wasm'], ['TMPDIR=/tmp', 'HOME=/tmp/home', 'PYTHONTZPATH='], fds, { debug: false });
+  instance = await WebAssembly.instantiate(module, { wasi_snapshot_preview1: mended(wasi), host: { call } });
+  wasi.inst = instance;
+  quiet();
+  const at = JSON.stringify(`/work/nbs/${folder}`), more_paths = JSON.stringify(['/lib/project.zip', ...parts.map(name => `/lib/${name.slice(0, -3)}`)]);
+  const failed = turn(`import os, sys
+for one in list(sys.path_importer_cache.values()):
+    if hasattr(one, 'invalidate_caches'): one.invalidate_caches()
+sys.path += ${more_paths}
+os.environ.update(MPLBACKEND='module://guest_figures', MPLCONFIGDIR='/tmp/home', EXTREME_OPT_CACHE='/tmp/home/cache')
+os.makedirs(${at}, exist_ok=True)
+os.chdir(${at})
+import guest
+guest.start()`);
+  if (failed) throw new Error('Python did not start');
+  post('ready', { module, heap: instance.exports.memory.buffer.byteLength });
+}
+
+self.onmessage = async ({ data }) => {
+  try {
+    if (data.kind === 'start') await start(data);
+    else if (turn(`guest.handle(${JSON.stringify(data.request)})`)) throw new Error('the kernel failed');
+  } catch (error) {
+    post('broken', { text: error instanceof WASIProcExit ? 'The cell ended Python.' : `Python broke down: ${error.message ?? error}` });
+  }
+};

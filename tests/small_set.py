@@ -1,0 +1,345 @@
+"""A problem set of three questions and the submissions of a made-up class, for tests of the grader."""
+
+import copy
+import json
+
+CELLS = [
+    ('markdown', 'head', {}, '# A small set'),
+    ('code', 'number', {}, 'VARIANT = 0      # your number'),
+    (
+        'code',
+        'setup',
+        dict(locked=True),
+        '''import math
+import tracemalloc
+
+import numpy as np
+
+def make_rows(n=5, seed=0):
+    return np.random.default_rng(seed + 1000 * VARIANT).normal(size=(n, 3))
+
+class Counted:
+    "Rows, with a count of those that were read or written."
+    def __init__(self, rows): self._rows, self.n_touched = np.array(rows, float), 0
+    def __len__(self): return len(self._rows)
+    def __getitem__(self, key): self.n_touched += np.size(np.arange(len(self))[key]); return self._rows[key]
+    def __setitem__(self, key, value): self.n_touched += np.size(np.arange(len(self))[key]); self._rows[key] = value
+    def __array__(self, *args, **kwargs): self.n_touched += len(self); return np.array(self._rows, *args, **kwargs)
+    def whole(self): "For tests: everything, uncounted."; return self._rows.copy()
+
+class Watched(np.ndarray):
+    "An array that counts what is computed from it."
+    n = 0
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        plain = [np.asarray(part) if isinstance(part, Watched) else part for part in inputs]
+        result = getattr(ufunc, method)(*plain, **kwargs)
+        Watched.n += np.size(result)
+        return result.view(Watched) if isinstance(result, np.ndarray) else result''',
+    ),
+    ('markdown', 'cell-03', {}, '**1a (5 points).** Why is a square never negative?'),
+    (
+        'markdown',
+        'q1a',
+        dict(grade=True, solution=True, points=5),
+        '=== BEGIN MARK SCHEME ===\n5 points: signs.\n=== END MARK SCHEME ===',
+    ),
+    (
+        'code',
+        'squares',
+        dict(solution=True),
+        '''def squares(rows):
+    "The sum of squares of each row, (n,)."
+    ### BEGIN SOLUTION
+    return (rows**2).sum(1)
+    ### END SOLUTION''',
+    ),
+    (
+        'code',
+        'q1b',
+        dict(grade=True, locked=True, points=4),
+        '''rows = make_rows()
+np.testing.assert_allclose(squares(rows), [sum(x * x for x in row) for row in rows], err_msg='sums of squares')
+### BEGIN HIDDEN TESTS
+for seed in range(3):
+    rows = make_rows(7, seed=3 + seed); wanted = np.einsum('ij,ij->i', rows, rows)
+    np.testing.assert_allclose(squares(rows), wanted, err_msg='seven rows')
+with np.errstate(over='raise'): assert np.isinf(squares(np.full((1, 3), np.inf))).all(), 'infinity'
+Watched.n = 0; squares(make_rows(50).view(Watched))
+assert 0 < Watched.n <= 1000, 'computed more than needed'
+tracemalloc.start(); squares(np.ones((3000, 3))); _peak = tracemalloc.get_traced_memory()[1]; tracemalloc.stop()
+assert _peak < 3000 * 3000 * 4, 'a table of all pairs'
+### END HIDDEN TESTS''',
+    ),
+    (
+        'code',
+        'lift',
+        dict(solution=True),
+        '''def lift(rows, i, by):
+    "Add by to row i, in place."
+    ### BEGIN SOLUTION
+    rows[i] = rows[i] + by
+    ### END SOLUTION''',
+    ),
+    (
+        'code',
+        'q2',
+        dict(grade=True, locked=True, points=6),
+        '''rows = make_rows()
+lifted = Counted(rows); lift(lifted, 2, 1.5)
+wanted = rows.copy(); wanted[2] += 1.5
+np.testing.assert_allclose(lifted.whole(), wanted, err_msg='row 2 is lifted, the others stay')
+### BEGIN HIDDEN TESTS
+many = make_rows(500, seed=8); lifted = Counted(many); lift(lifted, 77, -2.)
+many[77] -= 2
+np.testing.assert_allclose(lifted.whole(), many, err_msg='another row')
+assert lifted.n_touched <= 4, f'{lifted.n_touched} rows were touched'
+### END HIDDEN TESTS''',
+    ),
+    (
+        'code',
+        'answer',
+        dict(solution=True),
+        'answer = None\n### BEGIN SOLUTION\nanswer = float(make_rows(9).max())\n### END SOLUTION',
+    ),
+    (
+        'code',
+        'q3',
+        dict(grade=True, locked=True, points=5),
+        """assert answer is not None, 'answer: a number'
+### BEGIN HIDDEN TESTS
+assert abs(answer - make_rows(9).max()) < 1e-9, 'the largest of nine rows?'
+### END HIDDEN TESTS""",
+    ),
+]
+
+
+def source():
+    "The set as a teacher writes it."
+    cells = []
+    for kind, name, meta, text in CELLS:
+        cell = dict(cell_type=kind, id=name, metadata={}, source=text)
+        if kind == 'code':
+            cell.update(outputs=[], execution_count=None)
+        if meta:
+            base = dict(grade=False, locked=False, solution=False, task=False, schema_version=3)
+            cell['metadata']['nbgrader'] = {**base, 'grade_id': name, 'cell_type': kind, **meta}
+        cells.append(cell)
+    spec = dict(display_name='Python 3', language='python', name='python3')
+    return dict(cells=cells, metadata=dict(kernelspec=spec), nbformat=4, nbformat_minor=5)
+
+
+RIGHT = dict(
+    q1a='A product of equal signs: $a<b$ changes nothing.',
+    squares='def squares(rows):\n    return np.square(rows).sum(axis=1)',
+    lift='def lift(rows, i, by):\n    row = rows[i]\n    row += by',
+    answer='answer = max(float(x) for row in make_rows(9) for x in row)',
+)
+HALF = dict(RIGHT, squares='def squares(rows):\n    return np.abs(rows).sum(1)')
+LOW = dict(q1a='I do not know.', answer=RIGHT['answer'])
+
+
+def solved(release, answers, extra=None, before='squares'):
+    "A release with answers in it, and a cell of the student's own in front of one of them."
+    book = copy.deepcopy(release)
+    for cell in book['cells']:
+        name = cell['metadata'].get('nbgrader', {}).get('grade_id')
+        if name in answers:
+            cell['source'] = answers[name]
+    if extra is not None:
+        at = next(
+            n
+            for n, cell in enumerate(book['cells'])
+            if cell['metadata'].get('nbgrader', {}).get('grade_id') == before
+        )
+        cell = dict(cell_type='code', id='mine', metadata={}, source=extra)
+        book['cells'].insert(at, dict(cell, outputs=[], execution_count=None))
+    return book
+
+
+def attacks(room, port):
+    "Notebooks that do no work and want points: name -> (answers, a cell of their own)."
+    forge = """import json, os, struct
+body = json.dumps({'kind': 'done', 'fields': {'value': 1.0, 'points': 100, 'passed': True}}).encode()
+for number in range(3, 30):
+    try: os.write(number, struct.pack('>QQ', len(body), 0) + body)
+    except OSError: pass"""
+    everything = """import glob, json, os
+found = [p for top in (ROOM, '/', '..', '../..', '../../..')
+         for p in glob.glob(top + '/**/*.ipynb', recursive=True) if 'proc' not in p]
+for path in found:
+    for cell in json.load(open(path))['cells']:
+        text = ''.join(cell['source'])
+        if 'BEGIN SOLUTION' in text: exec(text, globals())""".replace('ROOM', repr(str(room)))
+    same = """class Same(float):
+    __eq__ = __le__ = __ge__ = __lt__ = __gt__ = lambda self, other: True
+    __sub__ = __rsub__ = lambda self, other: 0.
+    __abs__ = lambda self: 0.
+    __hash__ = float.__hash__
+    def __array__(self, *args, **kwargs): return np.array([self], dtype=object)
+    def __reduce__(self): return (exec, ('import os; os._exit(0)',))
+answer = Same(3)
+def squares(rows): return Same(3)
+def lift(rows, i, by): return Same(3)"""
+    return {
+        'strips_asserts': (
+            {},
+            """import ast
+class Strip(ast.NodeTransformer):
+    def visit_Module(self, tree): tree.body = [] if 'assert' in ast.unparse(tree) else tree.body; return tree
+get_ipython().ast_transformers.append(Strip())""",
+        ),
+        'reads_sources': ({}, everything),
+        'edits_gradebook': (
+            {},
+            f"""import sqlite3
+for place in ({str(room)!r}, '../../..', '..', '.'):
+    try:
+        book = sqlite3.connect(place + '/gradebook.db')
+        book.execute('create trigger mine after update on grade begin update grade set manual_score = 5; end')
+        book.execute('update grade set manual_score = 5, auto_score = 6'); book.commit()
+    except Exception: pass""",
+        ),
+        'deletes_files': (
+            {},
+            f"""import shutil
+for place in ({str(room)!r}, '../../..', '/tmp', '/usr'): shutil.rmtree(place, ignore_errors=True)""",
+        ),
+        'patches_testing': (
+            {},
+            """import builtins
+np.testing.assert_allclose = lambda *args, **kwargs: None
+np.isinf = np.isfinite = lambda *args: np.array(True)
+builtins.abs = builtins.sum = lambda *args: 0
+def squares(rows): return 0
+def lift(rows, i, by): return None
+answer = 0.""",
+        ),
+        'equals_everything': ({}, same),
+        'ends_iterations': (
+            {
+                'squares': 'def squares(rows): raise StopIteration',
+                'lift': 'def lift(rows, i, by): raise SystemExit(0)',
+            },
+            None,
+        ),
+        'forges_messages': ({'squares': forge + '\ndef squares(rows): return 1.'}, forge),
+        'edits_tests': ({'q1b': 'pass', 'q2': '6', 'q3': 'answer = 1; 100'}, None),
+        'prints_points': ({'answer': "answer = 'points: 5'; print('5 of 5 points')"}, '100'),
+        'patches_runner': (
+            {},
+            """import sys
+main = sys.modules['__main__']
+for name in ('Student', 'Link', 'Remote', 'Capped'):
+    for key in list(vars(getattr(main, name, object))):
+        if not key.startswith('__'):
+            try: setattr(getattr(main, name), key, lambda *a, **k: dict(value=1., values=dict(answer=1.)))
+            except Exception: pass""",
+        ),
+        'leaves_processes': (
+            {},
+            """import os, signal
+for _ in range(3):
+    if os.fork() == 0:
+        try: os.kill(-1, signal.SIGSTOP)
+        except OSError: pass
+        while True: pass""",
+        ),
+        'empties_arguments': (
+            {
+                'squares': 'def squares(rows):\n    rows[:] = 0\n    return np.zeros(len(rows))',
+                'lift': 'def lift(rows, i, by):\n    rows[:] = 0',
+            },
+            None,
+        ),
+        'looks_around': (
+            {},
+            """import gc, glob, re, sys
+text = ''
+for path in glob.glob('/proc/*/environ') + glob.glob('/proc/*/cmdline') + glob.glob('/proc/*/maps'):
+    try: text += open(path, errors='replace').read()
+    except OSError: pass
+for path in set(re.findall(r'/[\\w/.-]+', text)):
+    try: source = open(path).read()
+    except Exception: continue
+    if 'BEGIN SOLUTION' in source:
+        import json
+        for cell in json.loads(source)['cells']:
+            if 'BEGIN SOLUTION' in ''.join(cell['source']): exec(''.join(cell['source']), globals())
+frame = sys._getframe()
+while frame:
+    for value in list(frame.f_locals.values()) + list(frame.f_globals.values()):
+        if 'HIDDEN TESTS' in str(value)[:100_000] and value is not text: answer = 1.
+    frame = frame.f_back""",
+        ),
+        'asks_the_network': (
+            {},
+            f"""import urllib.request
+for host in ('127.0.0.1', 'localhost'):
+    try: exec(urllib.request.urlopen(f'http://{{host}}:{port}/', timeout=3).read().decode(), globals())
+    except Exception: pass""",
+        ),
+        'changes_the_counter': (
+            {
+                'lift': """def lift(rows, i, by):
+    whole = np.asarray(rows)
+    try: rows.n_touched = 0
+    except AttributeError: pass
+    try: type(rows).n_touched = 0
+    except (AttributeError, TypeError): pass
+    try: rows._rows[i] += by
+    except AttributeError: whole[i] += by; rows[:] = whole"""
+            },
+            """Counted.n_touched = property(lambda self: 0, lambda self, value: None)
+tracemalloc.get_traced_memory = lambda: (0, 0)""",
+        ),
+    }
+
+
+def accidents(release):
+    "What happens to honest notebooks: name -> (file name, notebook or text, points by tests, a word of the table or None)."
+    right = solved(release, RIGHT)
+    twice = copy.deepcopy(right)
+    at = next(n for n, c in enumerate(twice['cells']) if c['id'] == 'squares')
+    twice['cells'].insert(at, dict(copy.deepcopy(twice['cells'][at]), id='copy'))
+    twice['cells'][at]['source'] = 'def squares(rows):\n    return rows'
+    nameless = copy.deepcopy(right)
+    for cell in nameless['cells']:
+        cell['metadata'], cell['id'] = {}, f'new-{id(cell)}'
+    loops = '\n    while True: pass'
+    stubborn = (
+        'import itertools\ndef squares(rows): return sum(itertools.count())'  # no signal ends it
+    )
+    swap = copy.deepcopy(right)
+    for cell in swap['cells']:
+        if cell['metadata'].get('nbgrader'):
+            cell['metadata']['nbgrader'].update(points=99, schema_version=1, grade='yes')
+    name = 'ps0_small.ipynb'
+    return {
+        'renamed': ('ps0_small final (2).ipynb', right, 15, 'is called'),
+        'pasted_twice': (name, twice, 15, 'stands 2 times'),
+        'nameless': (name, nameless, 15, 'had lost its name'),
+        'odd_metadata': (name, swap, 15, None),
+        'dies': (name, solved(release, dict(RIGHT, lift='import os; os._exit(3)')), 9, 'died'),
+        'eats_memory': (
+            name,
+            solved(release, dict(RIGHT, answer='hog = [bytes(10**8) for _ in range(1000)]')),
+            10,
+            None,
+        ),
+        'never_ends': (
+            name,
+            solved(release, dict(RIGHT, squares='def squares(rows):' + loops)),
+            11,
+            None,
+        ),
+        'never_listens': (name, solved(release, dict(RIGHT, squares=stubborn)), 11, 'did not stop'),
+        'prints_much': (
+            name,
+            solved(release, RIGHT, "for _ in range(500): print('x' * 10**6)"),
+            15,
+            None,
+        ),
+        'damaged': (name, json.dumps(right)[:-400], None, 'is no notebook'),
+        'wrong_file': (name, json.dumps(dict(right, cells=right['cells'][:1])), None, 'is not ps0'),
+        'no_file': ('answers.docx', 'PK', None, 'no notebook'),
+    }

@@ -1,0 +1,402 @@
+"Pages that run in the browser: the kernel by itself, the pages as built, and the button pressed in Chromium."
+
+import http.server
+import json
+import re
+import shutil
+import subprocess
+import sys
+import threading
+
+import pytest
+from built_site import ROOT, own_scripts, report, script, site  # noqa: F401 (fixtures)
+
+CHROMIUM = (
+    shutil.which('chromium') or shutil.which('chromium-browser') or shutil.which('google-chrome')
+)
+MADE = ROOT / 'build/live/site'
+book, live = script('book'), script('live')
+
+
+def kernel(*cells, before=''):
+    "What the kernel sends for cells run in a process of its own."
+    code = (
+        f'import sys; sys.path.insert(0, {str(ROOT / "docs/live")!r})\n'
+        f'import json, guest\n{before}\nguest.start()\n'
+        f'for cell in {list(cells)!r}: guest.handle(json.dumps(dict(source=cell, name="<cell 1>")))\n'
+        'sys.__stdout__.write(json.dumps(guest.sent))'
+    )
+    done = subprocess.run(
+        [sys.executable, '-c', code], capture_output=True, text=True, cwd=ROOT, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_the_kernel_prints_and_shows_the_last_value():
+    sent = kernel('print("one"); 2 + 3', '_ * 2;')
+    assert [one['kind'] for one in sent] == ['stream', 'data', 'done', 'done']
+    assert sent[0]['text'] == 'one\n' and sent[1]['data'] == {'text/plain': '5'}
+
+
+def test_an_error_names_the_line_of_the_cell_and_nothing_of_the_kernel():
+    *_, error, done = kernel('x = 1\n\nx / 0')
+    assert error['kind'] == 'error' and error['name'] == 'ZeroDivisionError'
+    assert 'line 3' in error['text'] and 'x / 0' in error['text'] and 'guest' not in error['text']
+    assert done['ok'] is False
+
+
+def test_figures_leave_as_svg_and_large_ones_as_png():
+    before = 'import os; os.environ["MPLBACKEND"] = "module://guest_figures"'
+    cell = 'import matplotlib.pyplot as plt\nplt.plot(range({}), marker="o")\nplt.show()'
+    small, _, large, _ = kernel(cell.format(3), cell.format(20_000), before=before)
+    assert small['data']['image/svg+xml'].lstrip().startswith('<?xml')
+    assert list(large['data']) == ['image/png']
+
+
+def test_sliders_draw_what_they_are_asked_for():
+    cells = [
+        'import matplotlib.pyplot as plt\nfrom extreme_opt.show import frames, live',
+        'def draw(a=2, b=0.5):\n    "A line."\n    plt.plot([0, a * b])',
+        'frames(draw, a=[1, 2, 3])',
+        'live(draw, a=(1, 4), b=0.5)',
+        'import guest\nguest.handle(\'{"move": 0, "places": [0]}\')',
+    ]
+    shown = [one for one in kernel(*cells) if one['kind'] in ('data', 'moved', 'error')]
+    described = [one['data']['application/x-sliders'] for one in shown[:2]]
+    assert [one['knobs'][0]['labels'] for one in described] == [['1', '2', '3'], list('1234')]
+    assert described[0]['knobs'][0]['start'] == 1
+    assert shown[2]['kind'] == 'moved' and shown[2]['image'] != described[0]['image']
+
+
+def test_pages_with_a_button_list_all_cells():
+    "Every shown cell of a lesson is found on the page by its id; hidden ones are listed too."
+    cells = live.cells_of('learn/softmax/10_double_sum.ipynb')['cells']
+    assert any(one['hidden'] for one in cells) and not all(one['hidden'] for one in cells)
+    assert not any('default_exp' in one['source'] or '#|' in one['source'] for one in cells)
+
+
+def test_a_part_that_grows_is_named():
+    build = load_build()
+    assert build.too_large({'a.gz': 900_000}, {'a.gz': 1.0}) == []
+    [said] = build.too_large({'a.gz': 1_100_000}, {'a.gz': 1.0})
+    assert said.startswith('a.gz has 1.1 MB')
+    assert build.too_large({}, {'a.gz': 1.0})  # a part that is missing is no small part
+
+
+def load_build():
+    import importlib.util
+
+    spec = importlib.util.spec_from_file_location('live_build', ROOT / 'docs/live/build.py')
+    build = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(build)
+    return build
+
+
+# ---------------------------------------------------------------- in the browser
+
+LESSON = 'learn/softmax/double_sum.html'
+PRIMER = 'learn/primer.html'  # the shortest page
+BAR = re.compile(r'<div class="live-bar".*?</div>', re.S)
+in_browser = [
+    pytest.mark.browser,
+    pytest.mark.site,
+    pytest.mark.skipif(not CHROMIUM, reason='Chromium is missing'),
+    pytest.mark.skipif(
+        not (MADE / 'sizes.json').exists(),
+        reason='the engine was not built; it needs the registries: python docs/live/build.py',
+    ),
+]
+
+
+def browser_test(function):
+    for mark in in_browser:
+        function = mark(function)
+    return function
+
+
+@pytest.fixture(scope='session')
+def site_with_engine(site, tmp_path_factory):
+    folder = tmp_path_factory.mktemp('live') / 'sub/path'
+    shutil.copytree(site, folder)
+    live.add_to(folder, MADE)
+    return folder
+
+
+@pytest.fixture(scope='session')
+def address(site_with_engine):
+    "The site with its engine, under a sub-path of a plain server of files."
+    root = site_with_engine.parent.parent
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def __init__(self, *args, **kwargs):
+            super().__init__(*args, directory=root, **kwargs)
+
+        def log_message(self, *args):
+            pass
+
+    with http.server.ThreadingHTTPServer(('127.0.0.1', 0), Quiet) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f'http://127.0.0.1:{server.server_port}/sub/path'
+        server.shutdown()
+
+
+@pytest.fixture(scope='session')
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as play:
+        arguments = '--headless --no-sandbox --disable-gpu --disable-quic'.split()
+        running = play.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        yield running
+        running.close()
+
+
+class Visit:
+    "A page with a button in a profile of its own."
+
+    def __init__(self, browser, address, page=LESSON):
+        self.context = browser.new_context(viewport=dict(width=1280, height=900))
+        self.tab, self.asked, self.wrong = self.context.new_page(), [], []
+        self.tab.on('request', lambda request: self.asked.append(request.url))
+        self.tab.on('pageerror', lambda error: self.wrong.append(str(error)))
+        self.tab.goto(f'{address}/{page}')
+
+    def press(self, name='Run this page'):
+        self.tab.get_by_role('button', name=name, exact=True).click()
+
+    def until(self, *states, seconds=280):
+        where = ', '.join(f'.live-bar[data-state={state}]' for state in states)
+        self.tab.locator(where).wait_for(timeout=seconds * 1000)
+        return self.tab.locator('.live-status').text_content()
+
+    def cell(self, words):
+        return self.tab.locator('div.cell', has_text=words).first
+
+    def rewrite(self, cell, text):
+        code = cell.locator('pre[contenteditable]')
+        code.click()
+        self.tab.keyboard.press('Control+a')
+        self.tab.keyboard.insert_text(text)
+
+
+@pytest.fixture
+def visit(browser, address):
+    made = []
+
+    def go(page=LESSON):
+        made.append(Visit(browser, address, page))
+        return made[-1]
+
+    yield go
+    for one in made:
+        one.context.close()
+        assert not one.wrong, one.wrong
+
+
+@browser_test
+def test_a_lesson_runs_from_top_to_bottom(visit):
+    "The button loads the engine, every cell runs, and text and figures come in place of the stored ones."
+    page = visit()
+    assert not any(
+        '.gz' in url or 'cells.json' in url for url in page.asked
+    )  # not before the press
+    before = page.tab.locator('div.cell > .cell_output').count()
+    page.press()
+    said = page.until('done', 'failed')
+    assert page.tab.locator('.live-bar').get_attribute('data-state') == 'done', said
+    cells = live.cells_of('learn/softmax/10_double_sum.ipynb')['cells']
+    ran = page.tab.evaluate('live.timings')
+    assert [one['id'] for one in ran] == [one['id'] for one in cells]
+    assert all(one['ok'] for one in ran)
+    assert re.match(rf'{len(cells)} cells ran in [\d.]+ s', said)
+    assert page.tab.locator('.live-output img').count() >= 5
+    with_output = page.tab.locator('.live-output:not(:empty)').count()
+    assert with_output >= before > 5
+    assert 'f at the best u' in page.cell('f at the best u').locator('.live-output').text_content()
+
+
+@browser_test
+def test_another_engine_takes_its_place_in_one_file(browser, address, site_with_engine):
+    "The page needs start, run, interrupt and stop of an engine, and nothing else."
+    static = site_with_engine / '_static/live'
+    (static / 'echo.js').write_text(
+        'export class Engine {\n'
+        '  start() { this.started = true; }\n'
+        '  async run(cell, say) { say({kind: "data", data: {"text/plain": `echo ${cell.source}`}});\n'
+        '    return {ok: true, seconds: 0, heap: 0}; }\n'
+        '  interrupt() {}\n  stop() { this.started = null; }\n}\n'
+    )
+    text = (site_with_engine / PRIMER).read_text()
+    (site_with_engine / 'learn/echo.html').write_text(text.replace('engine.js', 'echo.js'))
+    page = Visit(browser, address, 'learn/echo.html')
+    page.press()
+    assert page.until('done', 'failed').endswith('press Run.')
+    assert 'echo def softmax' in page.cell('def softmax').locator('.live-output').text_content()
+    assert not any('.gz' in url for url in page.asked)
+    page.context.close()
+    assert not page.wrong
+
+
+@pytest.fixture(scope='module')
+def primer(browser, address):
+    "The shortest page, run once for the tests that change its cells."
+    page = Visit(browser, address, PRIMER)
+    page.stored = BAR.sub('', page.tab.locator('article').inner_html())
+    page.press()
+    assert page.until('done', 'failed').endswith('press Run.')
+    yield page
+    page.context.close()
+    assert not page.wrong, page.wrong
+
+
+@browser_test
+def test_a_slider_computes_anew_after_an_edit(primer):
+    "A slider of a page that runs asks Python for its figure, also for values that the stored page lacks."
+    page = primer
+    cell = page.tab.locator('div.cell:has(.live-output .xo-frames)').first
+    box, shown = cell.locator('.xo-frames'), cell.locator('.xo-frames img')
+    knob = box.locator('input').first
+    before = shown.get_attribute('src')
+    knob.focus()
+    page.tab.keyboard.press('End')
+    page.tab.keyboard.press('ArrowLeft')
+    page.tab.keyboard.press('End')
+    page.tab.wait_for_function("document.querySelector('.live-output .xo-frames').dataset.moves")
+    moved = shown.get_attribute('src')
+    assert moved != before
+    source = cell.locator('pre[contenteditable]').text_content()
+    page.rewrite(cell, re.sub(r'frames\((\w+), (\w+)=\[', r'frames(\1, \2=[-3.3, ', source))
+    cell.get_by_role('button', name='Run').click()
+    page.until('done', 'failed')
+    labels = cell.locator('.xo-frames output').first
+    cell.locator('.xo-frames input').first.focus()
+    page.tab.keyboard.press('Home')
+    page.tab.wait_for_function("document.querySelector('.live-output .xo-frames').dataset.moves")
+    assert labels.text_content() == '-3.3'
+    assert cell.locator('.xo-frames img').get_attribute('src') not in (before, moved)
+
+
+@browser_test
+def test_code_of_a_page_reaches_neither_network_nor_files_nor_storage(primer, address):
+    "From Python there is no socket, no folder of the reader, no script; HTML that acts is taken away."
+    page = primer
+    asked = len(page.asked)
+    cell = page.tab.locator('div.cell:has(pre[contenteditable])').last
+    page.rewrite(
+        cell,
+        'import os, urllib.request\n'
+        'from IPython.display import HTML\n'
+        'for reach in (\n'
+        f"    lambda: urllib.request.urlopen('{address}/index.html', timeout=5),\n"
+        "    lambda: __import__('socket').create_connection(('127.0.0.1', 80), 1),\n"
+        "    lambda: __import__('js'),\n"
+        "    lambda: os.system('true'),\n"
+        '):\n'
+        '    try:\n'
+        "        print('REACHED', reach())\n"
+        '    except Exception as error:\n'
+        "        print('refused:', type(error).__name__)\n"
+        "print(sorted(os.listdir('/')))\n"
+        'HTML(\'<b>kept</b><script>live.bad = 1</script><img src="x" onerror="live.bad = 2">'
+        '<a href="javascript:live.bad=3">a</a><iframe src="/"></iframe>\')',
+    )
+    cell.get_by_role('button', name='Run').click()
+    page.until('done', 'failed')
+    said = cell.locator('.live-output').text_content()
+    assert 'REACHED' not in said and said.count('refused:') == 4, said
+    assert "['lib', 'tmp', 'usr', 'work']" in said
+    assert cell.locator('.live-output b').text_content() == 'kept'
+    assert not cell.locator('.live-output :is(script, iframe, [onerror], [href], [src])').count()
+    assert page.tab.evaluate('live.bad') is None
+    assert len(page.asked) == asked
+
+
+@browser_test
+def test_an_exercise_is_checked_by_the_cells_of_its_page(primer):
+    "Under the exercises an empty cell; Check tells which of the page's checks fails with what it defines."
+    cell = primer.tab.locator('.live-try')
+    kept = 'keep = softmax\n'
+    primer.rewrite(cell, kept + 'softmax = lambda scores: np.zeros(len(scores))')
+    cell.get_by_role('button', name='Check').click()
+    cell.locator('.live-checks').wait_for(timeout=60_000)
+    said = cell.locator('.live-checks').text_content()
+    assert 'fails: AssertionError' in said
+    primer.rewrite(cell, 'softmax = keep')
+    cell.get_by_role('button', name='Check').click()
+    cell.locator('.live-checks[data-state=passed]').wait_for(timeout=60_000)
+    assert re.match(r'All \d+ check cells', cell.locator('.live-checks').text_content())
+
+
+def test_a_cell_that_cannot_run_is_marked_on_its_page(tmp_path):
+    "The table names page, cell and reason; the page shows the reason and the button leaves the cell out."
+    table = tmp_path / 'live_pages.csv'
+    table.write_text('method,task,cell\nlearn/a,runs,\nlearn/a,needs threads,1a2b\n')
+    assert live.cannot_run(table) == {('learn/a', '1a2b'): 'needs threads'}
+    assert live.cannot_run(tmp_path / 'none.csv') == {}
+    page = '<head></head><p class="pace">1</p><div class="cell docutils container" id="cell-1a2b">'
+    cells = dict(cells=[dict(id='1a2b', cannot='needs threads')])
+    text = live.with_button(page, 'learn/a', cells)
+    assert 'Not in the browser: needs threads.</p><div class="cell' in text
+    assert live.with_button(text, 'learn/a', cells) == text
+
+
+@browser_test
+def test_cells_are_edited_stopped_broken_and_brought_back(primer):
+    "An edit changes its figure, a loop ends at Stop, a broken check is seen, Reset brings the stored page back."
+    page = primer
+    number = page.tab.locator('div.cell:has(.live-output > img)').first.get_attribute('id')
+    figure = page.tab.locator(f'[id={number}]')
+    source = figure.locator('pre[contenteditable]').text_content()
+    before = figure.locator('img').get_attribute('src')
+    page.rewrite(figure, source.replace('plt.show()', "plt.title('edited')\nplt.show()"))
+    figure.get_by_role('button', name='Run').click()
+    page.until('done', 'failed')
+    after = figure.locator('.live-output > img').get_attribute('src')
+    assert after != before
+    assert 'edited' in page.tab.evaluate('async src => (await fetch(src)).text()', after)
+
+    same = 'one => getComputedStyle(one).color === getComputedStyle(one.parentElement).color'
+    written = 'pre[contenteditable] font'  # browsers keep the color of the word that was replaced
+    assert page.tab.evaluate(f'[...document.querySelectorAll("{written}")].every({same})')
+
+    page.rewrite(figure, 'while True:\n    pass')
+    figure.get_by_role('button', name='Run').click()
+    page.until('running')
+    page.tab.wait_for_timeout(300)
+    page.press('Stop')
+    assert 'Stopped' in page.until('stopped', seconds=5)
+    assert 'Variables are gone' in page.tab.locator('.live-status').text_content()
+
+    page.rewrite(figure, 'assert 1 + 1 == 3, "a check that was broken"')
+    figure.get_by_role('button', name='Run').click()
+    assert 'error' in page.until('failed')
+    shown = figure.locator('.live-error')
+    assert shown.is_visible() and 'a check that was broken' in shown.text_content()
+
+    page.press('Reset')
+    page.until('off')
+    assert BAR.sub('', page.tab.locator('article').inner_html()) == page.stored
+
+
+@browser_test
+def test_a_page_read_before_runs_without_a_network(visit, browser, address):
+    "After one visit the page, the engine and its files come from this computer; without it, they do not."
+    page = visit(PRIMER)
+    page.press()
+    page.until('done', 'failed')
+    assert page.tab.evaluate('Boolean(navigator.serviceWorker.controller)')
+    page.context.set_offline(True)
+    page.tab.goto('about:blank')
+    page.tab.goto(f'{address}/{PRIMER}')
+    page.press()
+    assert page.until('done', 'failed').endswith('press Run.')
+
+
+def test_the_worker_has_no_way_to_the_network():
+    "What the module may import is files, clocks and one door; the ways of the worker are taken away first."
+    worker = (ROOT / 'docs/live/worker.js').read_text()
+    assert worker.index('quiet();') < worker.index('const failed = turn(')
+    assert 'sock_' not in worker  # nothing of its own for sockets
+    for name in ('fetch', 'XMLHttpRequest', 'WebSocket', 'importScripts', 'indexedDB', 'caches'):
+        assert f"'{name}'" in worker
