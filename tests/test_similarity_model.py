@@ -20,7 +20,7 @@ from extreme_opt.similarity import (
     rank_measures,
     svd_factors,
 )
-from extreme_opt.similarity.model import SOLVERS, auto_ridge
+from extreme_opt.similarity.model import SOLVERS, _penalty_scale, auto_ridge
 from extreme_opt.similarity.ranking import pattern
 
 
@@ -1246,9 +1246,10 @@ def test_alternating_least_squares_reaches_what_newton_reaches(planted):
 
 def test_what_auto_becomes(planted):
     "Alternating least squares for linear towers on ids without labels, Newton for all else."
-    squared = dict(loss='squared', impute=0.0, ridge_power=0.5)
-    logistic = dict(loss='logistic', impute=-1.0, ridge_power=0.0)
     pairs, n = planted.observed, len(planted.observed)
+    scale = _penalty_scale(pairs, (50, 30))
+    squared = dict(loss='squared', impute=0.0, ridge_power=0.5 * scale, penalty_scale=scale)
+    logistic = dict(loss='logistic', impute=-1.0, ridge_power=0.0, penalty_scale=1.0)
     features = planted.left_features, planted.right_features
     for settings, given, options, solver, others in (
         ({}, (), {}, 'als', squared),
@@ -1267,7 +1268,13 @@ def test_what_auto_becomes(planted):
         assert model.settings_ == expected, settings
     default, by_hand = (
         quick().fit(pairs),
-        quick(solver='als', unobserved_weight=4 * n / 1500, ridge=0.15 * n / 80, **squared),
+        quick(
+            solver='als',
+            impute=0.0,
+            unobserved_weight=4 * scale * n / 1500,
+            ridge=0.15 * scale * n / 80,
+            ridge_power=0.5 * scale,
+        ),
     )
     np.testing.assert_allclose(
         default.left_embeddings_, by_hand.fit(pairs).left_embeddings_, rtol=1e-4, atol=1e-5
@@ -1276,3 +1283,43 @@ def test_what_auto_becomes(planted):
     for name in ('impute', 'ridge_power'):
         with pytest.raises(ValueError, match=f"{name}='none' is neither a number"):
             quick(**{name: 'none'}).fit(pairs)
+
+
+def test_penalties_are_smaller_where_pairs_can_be_predicted():
+    "In blocks of users and items each cell is observed with a probability, which is the signal."
+    rng = np.random.default_rng(0)
+    m, n = 300, 200
+    alike = rng.integers(6, size=m)[:, None] == rng.integers(6, size=n)
+    for part, scale in ((0.95, 0.25), (0.65, 0.35 / 0.65), (0.4, 1.0)):
+        pairs = np.argwhere(alike & (rng.random((m, n)) < part))
+        model = quick().fit(sparse.csr_array(pattern(pairs, (m, n))))
+        found = model.settings_['penalty_scale']
+        assert found == pytest.approx(scale, abs=0.08) and (part == 0.65 or found == scale)
+        assert model.settings_['ridge_power'] == 0.5 * found
+        assert model.ridge_ == pytest.approx(1.5 * found * auto_ridge(len(pairs), m, n))
+        assert model.unobserved_weight_ == pytest.approx(4 * found * len(pairs) / (m * n))
+    given = dict(ridge=1.0, unobserved_weight=0.1, ridge_power=0.2)
+    model = quick(**given).fit(pattern(np.argwhere(alike), (m, n)))
+    told = model.ridge_, model.unobserved_weight_, model.settings_['ridge_power']
+    assert told == (1.0, 0.1, 0.2)
+    model = quick(solver='newton').fit(pattern(np.argwhere(alike), (m, n)))
+    assert model.settings_['penalty_scale'] == 1.0
+
+
+@pytest.mark.parametrize('pairs', [np.empty((0, 2), int), np.array([[0, 0]]), np.eye(3)])
+def test_penalties_of_next_to_nothing(pairs):
+    pairs = sparse.csr_array(pairs) if pairs.shape == (3, 3) else pattern(pairs, (2, 2))
+    model = quick(n_components=1).fit(pairs)
+    assert model.settings_['penalty_scale'] == 1.0 and np.isfinite(model.left_embeddings_).all()
+
+
+def test_lists_of_entities_without_pairs_are_named():
+    model = quick().fit(np.array([[0, 0], [2, 1], [4, 2]]))
+    with pytest.warns(UserWarning, match=r'^1 left ids had no pair in the fit \(first: 3\)'):
+        model.recommend([2, 3], 2)
+    with pytest.warns(UserWarning, match=r'^2 left ids had no pair in the fit \(first: 1\)'):
+        model.recommend(k=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        model.recommend([0, 2], 2)
+        model.recommend(history=[1], k=2)

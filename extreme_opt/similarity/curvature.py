@@ -178,7 +178,7 @@ def sign_probe(
     rng: np.random.Generator,
     sides: tuple[int, ...] = (0, 1),
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draw a random vector per entity for the diagonal of the Gauss-Newton matrix: eq. (F2).
+    """Draw a random vector per entity for the diagonal of the Gauss-Newton matrix: eq. (G2).
 
     Parameters
     ----------

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 import numpy as np
 import scipy.sparse
+from sklearn.utils.extmath import randomized_svd
 from sklearn.utils.validation import check_is_fitted
 from ..core.descent import GradientDescent
 from ..core.estimator import NOT_FITTED, Estimator, free_memory, run_estimator, warn_not_converged
@@ -159,6 +160,20 @@ def auto_ridge(n_observed: float, n_left: int, n_right: int) -> float:
     return 0.1 * max(n_observed, 1.0) / (n_left + n_right)
 
 
+def _penalty_scale(pairs, shape):
+    "Noise over signal of the median pair, predicted from all others; between 1/4 and 1: eq. (I2)."
+    if not len(pairs):
+        return 1.0
+    matrix = pattern(pairs, shape).astype(np.float64)
+    left, values, right = randomized_svd(matrix, min(10, *shape), random_state=0)
+    rows, columns = (ids[:: -(-matrix.nnz // 10**5)] for ids in matrix.nonzero())
+    fitted = np.einsum('ij,ij->i', left[rows] * values, right.T[columns])
+    h = (left**2).sum(1)[rows], (right**2).sum(0)[columns]
+    own = h[0] + h[1] - h[0] * h[1]
+    signal = np.median((fitted - own) / np.maximum(1 - own, 1e-9))
+    return float(np.clip((1 - signal) / max(signal, 0.5), 0.25, 1.0))
+
+
 def _whole(weights, n, name):
     "Sum of the weights of a side."
     return float(n) if weights is None else float(_weights(weights, n, name, np.float64).sum())
@@ -174,9 +189,10 @@ SOLVERS = ('newton', 'als', 'gd', 'adagrad', 'block', 'pair', 'sogram')
 _TIMES = dict(logistic=(1.0, 1.0), squared=(4.0, 1.5))  # of the balanced weight and of `auto_ridge`
 
 
-def _chosen(model, features, labels):
+def _chosen(model, features, found):
     "The solver, the loss and what follows from it, with a rule in place of each \"auto\"."
     solver, loss, impute, power = model.solver, model.loss, model.impute, model.ridge_power
+    labels = found.labels
     for name, value in dict(ridge_power=power, impute=impute).items():
         if isinstance(value, str) and value != 'auto':
             raise ValueError(f'{name}={value!r} is neither a number nor "auto"')
@@ -191,9 +207,14 @@ def _chosen(model, features, labels):
         solver = 'als' if closed_form and loss == 'squared' else 'newton'
     if isinstance(impute, str):
         impute = 0.0 if loss == 'squared' else -1.0
+    scale = 1.0
+    if loss == 'squared' and labels is None and all(rows is None for rows in features):
+        scale = _penalty_scale(found.pairs, found.shape)
     if isinstance(power, str):
-        power = 0.5 if loss == 'squared' else 0.0
-    return dict(solver=solver, loss=loss, impute=impute, ridge_power=float(power))
+        power = 0.5 * scale if loss == 'squared' else 0.0
+    return dict(
+        solver=solver, loss=loss, impute=impute, ridge_power=float(power), penalty_scale=scale
+    )
 
 
 _DAMPING = 0.2  # of the first Gauss-Newton step, in automatic ridges
@@ -558,6 +579,21 @@ def _warn_gaps(ids, side, n, n_bytes):
         )
 
 
+def _warn_unseen(model, rows):
+    "Say once that entities without pairs and features have lists without a meaning."
+    if rows is None or not model._towers[0]['inputs'].startswith('ids'):
+        return
+    places = np.arange(len(model.left_ids_)) if rows is ... else rows
+    unseen = places[np.diff(model.observed_.indptr)[places] == 0]
+    if len(unseen):
+        warnings.warn(
+            f'{len(unseen)} left ids had no pair in the fit (first: '
+            f'{model.left_ids_.tolist()[unseen[0]]!r}), so their lists say nothing about them; '
+            'recommend(history=...) takes what is known now',
+            stacklevel=3,
+        )
+
+
 def _same(ids, shape):
     "Pairs of an entity with itself."
     if ids is None:
@@ -606,14 +642,15 @@ class SimilarityModel(Estimator):
         the solver is "auto" or "als", else "logistic".
     unobserved_weight : float or "auto", default="auto"
         Weight omega >= 0 of the square on unobserved pairs; "auto" gives them as much weight in
-        all as the observed pairs have, with the squared loss four times as much.
+        all as the observed pairs have, with the squared loss up to four times as much. See Notes.
     ridge : float or "auto", default="auto"
         Weight lambda >= 0 of half the squared norm of the parameters, added to the sum over pairs;
-        "auto" is a tenth of the observed pairs per entity, with the squared loss 0.15 of them.
+        "auto" is a tenth of the observed pairs per entity, with the squared loss up to 0.15 of
+        them. See Notes.
     ridge_power : float or "auto", default="auto"
         Makes the ridge of an entity's own embedding grow with its number of pairs n_i, as
-        (n_i + mean)^power of mean one. 0 is the same ridge for all; "auto" is 0.5 with the squared
-        loss, else 0. See Notes.
+        (n_i + mean)^power of mean one. 0 is the same ridge for all; "auto" is up to 0.5 with the
+        squared loss, else 0. See Notes.
     impute : float, tuple of two arrays or "auto", default="auto"
         Target score of an unobserved pair: a number, or the factors (n_left, rank) and
         (n_right, rank) of a low-rank matrix. "auto" is 0 with the squared loss, else -1.
@@ -685,7 +722,8 @@ class SimilarityModel(Estimator):
     ridge_, unobserved_weight_ : float
         The weights used.
     settings_ : dict
-        The solver, loss, impute and ridge_power used.
+        The solver, loss, impute and ridge_power used, and penalty_scale, the factor of the
+        Notes.
     n_iter_ : int
         Steps made.
     best_iter_ : int
@@ -709,9 +747,14 @@ class SimilarityModel(Estimator):
     Tune first `ridge`, `unobserved_weight` and `n_components`, with `validation` to choose the
     number of steps. After that search `popularity_power` between 0 and 0.5 (He et al. 2016) and
     `ridge_power` between 0 and 1, each with `ridge` anew (Zhou et al. 2008; Rendle et al. 2022
-    recommend 1 for the squared loss). The defaults of the squared loss were chosen on validation
-    pairs of four data sets of ids. Where a tower has features, `ridge_power` acts on own
+    recommend 1 for the squared loss). Where a tower has features, `ridge_power` acts on own
     embeddings (`id_features=True`) only.
+
+    The defaults of the squared loss were chosen on validation pairs of data sets of ids. With ids
+    alone and without labels, the automatic `unobserved_weight`, `ridge` and `ridge_power` are
+    multiplied by a factor between 1/4 and 1, `settings_['penalty_scale']`: the noise over the
+    signal of the median observed pair, each predicted from all other pairs by ten singular
+    vectors. It is 1 unless more than half of the pairs are predicted above 1/2.
 
     B. Yuan, Y.-S. Li, P. Quan and C.-J. Lin, *Efficient optimization methods for extreme similarity
     learning with nonlinear embeddings*, KDD 2021.
@@ -889,7 +932,10 @@ class SimilarityModel(Estimator):
         "The problem on these pairs, what each tower reads, and how the ridge grows."
         columns, scales, spread = self._weights(pairs, shape)
         ridge, unobserved_weight = self.ridge, self.unobserved_weight
-        more_weight, more_ridge = _TIMES.get(self.settings_['loss'], (1.0, 1.0))
+        more_weight, more_ridge = (
+            times * self.settings_['penalty_scale']
+            for times in _TIMES.get(self.settings_['loss'], (1.0, 1.0))
+        )
         total = len(pairs.pairs) if pairs.weights is None else float(pairs.weights.sum())
         if isinstance(ridge, str):
             if ridge != 'auto':
@@ -1001,7 +1047,7 @@ class SimilarityModel(Estimator):
                     if getattr(found, name) is not None
                 }
             )
-        self.settings_ = _chosen(self, features, found.labels)
+        self.settings_ = _chosen(self, features, train)
         problem, towers, spread = self._make_problem(train, features, shape)
         solver, begin, judge, metrics = self._make_solver(problem), None, None, None
         if again:
@@ -1450,6 +1496,7 @@ class SimilarityModel(Estimator):
         rows = None if features is not None or history is not None else ...
         if ids is not None:
             rows = self._rows_of(ids, 0)
+        _warn_unseen(self, rows)
         seen = self._excluded(rows, history, seen, exclude_seen, exclude_self, len(P))
         hidden = None if filter_items is None else np.unique(self._rows_of(filter_items, 1))
         if index is not None:

@@ -593,7 +593,7 @@ class AllPairs:
         return _ggn_vp(self, self.point(params), vector)
 
     def hutchinson_diagonal(self, params: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Estimate the diagonal of the Gauss-Newton matrix without bias: eq. (F2).
+        """Estimate the diagonal of the Gauss-Newton matrix, in the mean a little too large: eq. (G2).
 
         Parameters
         ----------
@@ -859,7 +859,7 @@ def _ggn_vp(problem, point, vector):
 
 
 def _hutchinson_diagonal(problem, point, rng):
-    "Squares of one random vector per entity, sent back: eq. (F2), and the ridge."
+    "Squares of one random vector per entity, sent back: eq. (G2), and the ridge."
     probes = sign_probe(
         problem.terms,
         point.seen.curvatures,
