@@ -65,7 +65,9 @@ def plain_ids(triplets: Any) -> np.ndarray:
     try:
         rows = np.asarray(triplets)
     except ValueError:
-        raise ValueError('the rows of triplets differ in length; every row has 3 or 4 ids') from None
+        raise ValueError(
+            'the rows of triplets differ in length; every row has 3 or 4 ids'
+        ) from None
     if rows.ndim == 0:
         raise ValueError(
             f'triplets is a {type(triplets).__name__}, but an array of shape (n, 3) or (n, 4) is '

@@ -483,6 +483,7 @@ class Sharded:
             self.n_samples = int(n_samples)
         self._sent: tuple = (None, None)
         self._preconditioners: dict = {}
+        self._costs: Any = None
 
     def sums(self, method: str, params: np.ndarray, *args: Any, own: bool = False) -> Any:
         """Evaluate a method of every shard and add: eq. (1).
@@ -688,7 +689,7 @@ class ShardedCurvature:
         n_classes = getattr(self.whole, 'n_classes', None)
         if self.make != 'curvature_at' or n_classes is None:
             return None
-        if '_costs' not in vars(self.whole):
+        if self.whole._costs is None:
             self.whole._costs = self._sum('sizes').costs()
         return self.whole._costs
 

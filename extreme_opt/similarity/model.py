@@ -17,7 +17,13 @@ import scipy.sparse
 from sklearn.utils.extmath import randomized_svd
 from sklearn.utils.validation import check_is_fitted
 from ..core.descent import GradientDescent
-from ..core.estimator import NOT_FITTED, Estimator, free_memory, run_estimator, warn_not_converged
+from extreme_opt.core.estimator import (
+    NOT_FITTED,
+    Estimator,
+    free_memory,
+    run_estimator,
+    warn_not_converged,
+)
 from ..core.gauss_newton import GaussNewton
 from ..core.linalg import check_sparse
 from ..core.run import Run

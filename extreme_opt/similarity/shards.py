@@ -93,9 +93,7 @@ def left_block(problem: Any, rows: np.ndarray) -> Any:
 # %% ../../nbs/engine/similarity/38_shards.ipynb #72e30a1d
 def _signs(rng, n, k):
     "(n, k) bits, drawn block by block as `sign_probe` draws them."
-    draws = [
-        rng.integers(2, size=(at.stop - at.start, k), dtype=np.int8) for at in chunks_of(n, k)
-    ]
+    draws = [rng.integers(2, size=(at.stop - at.start, k), dtype=np.int8) for at in chunks_of(n, k)]
     return np.concatenate(draws) if draws else np.zeros((0, k), np.int8)
 
 
@@ -127,11 +125,7 @@ def _squared(problem, side, params, probe, acts=None):
     out = np.zeros_like(params)
     back = narrow(probe, side) if problem.biases else probe
     squared_vjp(
-        problem.towers[side],
-        problem.split(params)[side],
-        back,
-        problem.split(out)[side],
-        acts=acts,
+        problem.towers[side], problem.split(params)[side], back, problem.split(out)[side], acts=acts
     )
     return out
 
