@@ -67,8 +67,9 @@ def _become_kernel(argv: list[str], env: dict[str, str], cwd: str) -> None:
     os.environ.update(env)
     os.chdir(cwd)
     sys.argv = argv
+    ends_with = f'--IPKernelApp.parent_handle={os.getppid()}'
     try:
-        IPKernelApp.launch_instance(argv=argv[argv.index('-f') :])
+        IPKernelApp.launch_instance(argv=[*argv[argv.index('-f') :], ends_with])
     finally:
         os._exit(0)
 
