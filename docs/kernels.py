@@ -19,8 +19,8 @@ from pathlib import Path
 COMMON = (
     'ipykernel.kernelapp',
     'ipywidgets',
-    'matplotlib.pyplot',
-    'matplotlib_inline.backend_inline',
+    'matplotlib.backends.backend_agg',
+    'matplotlib.figure',
     'numba',
     'pandas',
     'scipy.optimize',

@@ -1,8 +1,11 @@
 "The notebook runner itself: names, staleness, cleaning, failures, byte-identity."
 
 import json
+import os
 import shutil
 import subprocess
+import time
+from pathlib import Path
 
 import notebooks
 import pytest
@@ -244,3 +247,45 @@ def test_processor_time_is_that_of_the_kernel(nbs):
     ]
     busy, idle = (notebooks.execute(path) for path in pages)
     assert busy.cpu - idle.cpu > 1
+
+
+@pytest.mark.notebook
+@pytest.mark.skipif(not hasattr(os, 'fork'), reason='kernels are forked where that is possible')
+def test_forked_kernels_are_apart_and_end_with_what_forked_them(tmp_path):
+    "Two kernels of one server share no variables, have the environment that was asked for and show figures; none stays behind."
+    import kernels
+    import psutil
+    from jupyter_client import BlockingKernelClient
+
+    server = kernels.Server({**os.environ, **notebooks.environment()})
+    clients, pids = [], []
+    for name in ('one', 'two'):
+        file = tmp_path / f'{name}.json'
+        client = BlockingKernelClient(connection_file=str(file))
+        client.ip, client.transport = '127.0.0.1', 'tcp'
+        argv = ['python', '-m', 'ipykernel_launcher', '-f', str(file)]
+        pids.append(server.fork(argv=argv, env={**server.env, 'NAME': name}, cwd=str(tmp_path)))
+        clients.append(client)
+    said = []
+    for client in clients:
+        file = tmp_path / Path(client.connection_file).name
+        deadline = time.monotonic() + 120
+        while not file.exists() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        client.load_connection_file()
+        client.start_channels()
+        client.wait_for_ready(timeout=120)
+        code = "import os; seen = 'mine' in globals(); mine = os.environ['NAME']; print(mine, seen, os.getcwd())"
+        for line in (code, 'import matplotlib.pyplot as plt; plt.plot([0, 1]);'):
+            client.execute_interactive(
+                line, timeout=120, output_hook=lambda message: said.append(message['content'])
+            )
+        client.stop_channels()
+    assert [content['text'].split() for content in said if 'text' in content] == [
+        [name, 'False', str(tmp_path)] for name in ('one', 'two')
+    ]
+    assert sum('image/png' in content.get('data', {}) for content in said) == 2
+    processes = [psutil.Process(pid) for pid in pids]
+    server.process.kill()
+    server.process.wait()
+    assert not psutil.wait_procs(processes, timeout=120)[1]
