@@ -73,7 +73,7 @@ slow: $(READY) ## run slow cells, slow tests, all mutants, long results, within 
 	python tests/slow.py --workers $(workers) --minutes $(or $(minutes),45)
 
 course: $(READY) ## write problem sets, solutions, rubrics and a class to grade in (out=DIR; seed=7 for other numbers, roster=FILE for each student's own)
-	python assignments/make.py $(if $(out),out=$(out)) $(if $(seed),seed=$(seed)) $(if $(roster),roster=$(roster))
+	python assignments/make.py $(if $(out),out=$(out)) $(if $(seed),seed=$(seed)) $(if $(roster),roster=$(roster)) $(name) $(if $(parts),parts=$(parts)) $(if $(version),version=$(version))
 
 new: $(READY) ## start a notebook from the template: make new name=learn/ordinal/45_momentum
 	@test -n '$(name)' || { echo 'no name is given; say for example: make new name=learn/ordinal/45_momentum'; exit 2; }

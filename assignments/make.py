@@ -4,6 +4,8 @@
     python assignments/make.py out=DIR ps1_softmax       one of them
     python assignments/make.py out=DIR seed=7            other numbers: another year, another class
     python assignments/make.py out=DIR roster=FILE       numbers of their own for every student, one id a line
+    python assignments/make.py out=DIR ps1_softmax parts=1,2,5   some parts of a set, with the points that they have
+    python assignments/make.py out=DIR version=b         the other version of the sets that have one
     python assignments/make.py audit=FOLDER roster=FILE  who handed in somebody else's numbers? (seed=7 as above)
     python assignments/make.py check                     end with an error where build/ holds a class with work in it
     python assignments/make.py list                      the names of the problem sets
@@ -25,6 +27,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
+import parts  # noqa: E402
 from grader.intake import VARIANT, variant_of  # noqa: E402
 
 SETS = sorted(folder.name for folder in (HERE / 'source').glob('ps*') if folder.is_dir())
@@ -151,24 +154,24 @@ def keep_gradebook(room):
     return copy
 
 
-def cells_of(path):
+def cells_of(notebook):
     "Graded cells of a notebook and their points, and the names of all cells that nbgrader knows: ({name: points}, names)."
     metas = [
         cell['metadata']['nbgrader']
-        for cell in json.loads(path.read_text(encoding='utf-8'))['cells']
+        for cell in notebook['cells']
         if cell['metadata'].get('nbgrader')
     ]
     points = {meta['grade_id']: float(meta['points']) for meta in metas if meta['grade']}
     return points, {meta['grade_id'] for meta in metas}
 
 
-def losses(room, name, seed):
-    "What an update of a set's sources would cost a class that has submissions of it, one line each."
+def losses(room, name, seed, notebook):
+    "What an update of a set's source to this notebook would cost a class that has submissions of it, one line each."
     from nbgrader.api import Gradebook, MissingEntry
 
     if not (room / 'gradebook.db').exists():
         return []
-    points, names = cells_of(HERE / 'source' / name / f'{name}.ipynb')
+    points, names = cells_of(notebook)
     with Gradebook(f'sqlite:///{room / "gradebook.db"}', 'extreme_opt') as book:
         try:
             notebook = book.find_notebook(name, name)
@@ -231,14 +234,27 @@ def furnish(room, seed):
         (room / 'class.toml').write_text(SETTINGS.format(seed=seed), encoding='utf-8')
 
 
-def release(out, names, seed=0):
+def chosen(name, version='a', only=()):
+    "The notebook of a problem set, in one of its versions, all of it or some of its parts."
+    try:
+        if version != 'a' and not (HERE / f'versions/{version}/{name}.ipynb').exists():
+            known = sorted({path.stem for path in (HERE / f'versions/{version}').glob('*.ipynb')})
+            raise ValueError(f'no version {version!r} of it; there is one of: {known}')
+        notebook = parts.read(name, version)
+        return parts.cut(notebook, set(only)) if only else notebook
+    except ValueError as error:
+        raise SystemExit(f'{name}: {error}') from None
+
+
+def release(out, names, seed=0, version='a', only=()):
     "Cut the solutions out with nbgrader in a class folder that is ready to grade in; copies for students and teachers."
     from nbgrader.apps import NbGraderAPI
     from traitlets.config import Config
 
     room = out / 'class'
+    books = {name: chosen(name, version, only) for name in names}
     kept = keep_gradebook(room)
-    if found := [line for name in names for line in losses(room, name, seed)]:
+    if found := [line for name in names for line in losses(room, name, seed, books[name])]:
         raise SystemExit(
             'marks would be lost, so nothing was done:\n'
             + ''.join(f'  {line}\n' for line in found)
@@ -253,6 +269,8 @@ def release(out, names, seed=0):
         HERE / 'nbgrader_config.py', out / 'student'
     )  # students validate with the same patience
     shutil.copytree(HERE / 'hints', out / 'student/hints', dirs_exist_ok=True)
+    for file in (HERE / 'student/README.md', HERE.parent / 'constraints.txt'):
+        shutil.copy(file, out / 'student')
     for name in names:
         shutil.copytree(
             HERE / 'source' / name,
@@ -260,9 +278,10 @@ def release(out, names, seed=0):
             ignore=shutil.ignore_patterns('.*'),
             dirs_exist_ok=True,
         )
-        if seed:
-            path = room / 'source' / name / f'{name}.ipynb'
-            path.write_text(with_variant(path.read_text(encoding='utf-8'), seed), encoding='utf-8')
+        text = json.dumps(books[name], indent=1, ensure_ascii=False) + '\n'
+        (room / 'source' / name / f'{name}.ipynb').write_text(
+            with_variant(text, seed) if seed else text, encoding='utf-8'
+        )
         done = NbGraderAPI(config=config).generate_assignment(name, force=True, create=True)
         if not done['success']:
             raise SystemExit(f'{name}: {done["log"]}\n{done["error"]}')
@@ -310,12 +329,10 @@ def audit(folder, students, seed=0):
 # ---------------------------------------------------------------- teachers
 
 
-def questions(name):
+def questions(name, version='a', only=()):
     "(grade id, kind, points, what is asked, mark scheme) of a problem set, in order."
     asked, found, answered = '', [], ''
-    for cell in json.loads((HERE / 'source' / name / f'{name}.ipynb').read_text(encoding='utf-8'))[
-        'cells'
-    ]:
+    for cell in chosen(name, version, only)['cells']:
         meta, source = cell['metadata'].get('nbgrader', {}), ''.join(cell['source'])
         if cell['cell_type'] == 'markdown' and not meta:
             asked = source
@@ -349,13 +366,14 @@ def mistakes(name):
     }
 
 
-def rubric(name):
+def rubric(name, version='a', only=()):
     "Points, minutes, mark schemes and common mistakes of a problem set, as Markdown."
     minutes, wrong, rows = (
         tomllib.loads((HERE / 'minutes.toml').read_text(encoding='utf-8')).get(name, {}),
         mistakes(name),
-        questions(name),
+        questions(name, version, only),
     )
+    minutes = {row[0]: minutes[row[0]] for row in rows if row[0] in minutes}
     points = sum(row[2] for row in rows)
     hand = sum(row[2] for row in rows if row[1] == 'by hand')
     out = [
@@ -388,42 +406,59 @@ def rubric(name):
     return '\n'.join(out) + '\n'
 
 
-def teachers(out, names):
-    "Rubrics, the answers to the exercises of all pages, the guide, and a table of contents."
+def teachers(out, names, version='a', only=()):
+    "Rubrics, answers to exercises, samples of written answers, quizzes, the exam, the guide, and a table of contents."
     room = out / 'instructor'
     (room / 'rubrics').mkdir(parents=True, exist_ok=True)
     for name in names:
-        (room / 'rubrics' / f'{name}.md').write_text(rubric(name), encoding='utf-8')
-    shutil.copytree(HERE / 'answers', room / 'answers', dirs_exist_ok=True)
+        (room / 'rubrics' / f'{name}.md').write_text(
+            rubric(name, version, only), encoding='utf-8'
+        )
+    for folder in ('answers', 'written', 'quiz', 'exam'):
+        shutil.copytree(HERE / folder, room / folder, dirs_exist_ok=True)
     shutil.copy(HERE.parent / 'docs/teaching.md', room / 'GUIDE.md')
     minutes = tomllib.loads((HERE / 'minutes.toml').read_text(encoding='utf-8'))
     lines = [
         '# For teachers',
         '',
-        '`GUIDE.md` says how to run a course; `rubrics/` how to mark; `answers/` solves the exercises that close the pages.',
+        '`GUIDE.md` says how to run a course; `rubrics/` how to mark; `written/` has written answers at full, half and no marks;',
+        '`answers/` solves the exercises that close the pages; `quiz/` has five questions a lesson, `exam/` an exam with answers.',
         'The notebooks here hold the solutions: keep this folder away from students. `../class` is an nbgrader course, ready to grade in.',
         '',
         '| problem set | points | by hand | hours |',
         '|---|---|---|---|',
     ]
     for name in names:
-        rows = questions(name)
+        rows = questions(name, version, only)
+        hours = sum(minutes[name].get(row[0], 0) for row in rows) / 60
         lines.append(
-            f'| {name} | {sum(r[2] for r in rows):g} | {sum(r[2] for r in rows if r[1] == "by hand"):g} | {sum(minutes[name].values()) / 60:.1f} |'
+            f'| {name} | {sum(r[2] for r in rows):g} | {sum(r[2] for r in rows if r[1] == "by hand"):g} | {hours:.1f} |'
         )
     (room / 'README.md').write_text('\n'.join(lines) + '\n', encoding='utf-8')
+
+
+def numbers_of(text):
+    "The numbers of parts=1,2,5."
+    if text and not re.fullmatch(r'\d+(,\d+)*', text):
+        raise SystemExit(f'parts={text} names no parts; say for example parts=1,2,5')
+    return tuple(int(part) for part in text.split(',') if part)
+
+
+def sets_of(version):
+    "The problem sets that have another version."
+    return [name for name in SETS if (HERE / f'versions/{version}/{name}.ipynb').exists()]
 
 
 def main(arguments):
     "Make every problem set, or the ones named."
     options = dict(part.split('=', 1) for part in arguments if '=' in part)
     names = [part for part in arguments if '=' not in part]
-    if strange := (set(options) - {'out', 'seed', 'roster', 'audit'}) | (
+    if strange := (set(options) - {'out', 'seed', 'roster', 'audit', 'parts', 'version'}) | (
         set(names) - {'list', 'check', *SETS}
     ):
         raise SystemExit(
-            f'what is {sorted(strange)[0]}? say out=DIR, seed=N, roster=FILE, audit=FOLDER, list, check, '
-            f'or one of {", ".join(SETS)}'
+            f'what is {sorted(strange)[0]}? say out=DIR, seed=N, roster=FILE, parts=1,2, version=b, audit=FOLDER, '
+            f'list, check, or one of {", ".join(SETS)}'
         )
     seed = int(options.get('seed', 0))
     if names == ['list']:
@@ -440,10 +475,13 @@ def main(arguments):
     out = out_of(options)
     if 'seed' not in options and (out / 'class/class.toml').exists():
         seed = settings_of(out / 'class')['seed']
-    names = names or SETS
-    kept = release(out, names, seed)
+    which = options.get('version', 'a'), numbers_of(options.get('parts', ''))
+    if which[1] and len(names) != 1:
+        raise SystemExit('parts= belongs to one problem set: make course out=DIR name=ps1_softmax parts=1,2')
+    names = names or (SETS if which[0] == 'a' else sets_of(which[0]))
+    kept = release(out, names, seed, *which)
     variants(out, names, students, seed)
-    teachers(out, names)
+    teachers(out, names, *which)
     if kept:
         print(f'the gradebook as it was: {kept}')
     for name in names:

@@ -122,6 +122,39 @@ def test_a_part_that_needs_another_is_refused():
         parts.cut(parts.read('ps1_softmax'), {9})
 
 
+def test_a_class_can_have_some_parts_of_the_other_version(tmp_path):
+    "Release, reference, rubric and points are those of the parts of that version; students and teachers get their papers."
+    course.make.main([f'out={tmp_path}', 'ps1_softmax', 'parts=1,2', 'version=b'])
+    wanted = parts.cut(parts.read('ps1_softmax', 'b'), {1, 2})
+    for place in ('student', 'instructor', 'class/release', 'class/source'):
+        made = json.loads((tmp_path / place / 'ps1_softmax/ps1_softmax.ipynb').read_text('utf-8'))
+        assert parts.points_of(made['cells']) == parts.points_of(wanted['cells']) < 37
+        assert [cell['id'] for cell in made['cells']] == [cell['id'] for cell in wanted['cells']]
+    text = (tmp_path / 'instructor/rubrics/ps1_softmax.md').read_text('utf-8')
+    assert f'{parts.points_of(wanted["cells"]):g} points' in text
+    assert (tmp_path / 'student/README.md').exists()
+    assert (tmp_path / 'student/constraints.txt').exists()
+    assert {'answers', 'written', 'quiz', 'exam'} <= {
+        path.name for path in (tmp_path / 'instructor').iterdir()
+    }
+    assert not (tmp_path / 'student/written').exists()
+
+
+@pytest.mark.parametrize(
+    ('options', 'said'),
+    [
+        (['parts=1'], 'parts= belongs to one problem set'),
+        (['ps1_softmax', 'parts=a'], 'parts=a names no parts'),
+        (['ps1_softmax', 'parts=99'], 'ps1_softmax: there is no part 99'),
+        (['ps2_similarity', 'version=z'], "ps2_similarity: no version 'z' of it"),
+    ],
+)
+def test_wrong_parts_are_refused_before_anything_is_written(tmp_path, options, said):
+    with pytest.raises(SystemExit, match=re.escape(said)):
+        course.make.main([f'out={tmp_path / "new"}', *options])
+    assert not (tmp_path / 'new').exists()
+
+
 # ---------------------------------------------------------------- sliders and pictures
 
 
