@@ -53,18 +53,17 @@ def measured():
     return rows
 
 
-def table():
-    "The plan as Markdown."
-    out = [
-        '| week | board | lab | guide | problem set | words | lines of code | hours of the set | points |',
-        '|---' * 9 + '|',
-    ]
+def table(sizes=True):
+    "The plan as Markdown, with the words and lines of its pages or without them."
+    head = '| week | board | lab | guide | problem set | points | hours |'
+    head += ' words | lines of code |' if sizes else ''
+    out = [head, '|---' * (head.count('|') - 1) + '|']
     for number, (week, row) in enumerate(zip(plan()['week'], measured()), 1):
         board, lab = (', '.join(f'`{page}`' for page in week[key]) for key in ('board', 'lab'))
         said = f'{week["set"]}, parts {", ".join(map(str, week["parts"]))}'
         out.append(
-            f'| {number} | {board} | {lab} | `{week["guide"]}` | {said} | {row["words"]} | '
-            f'{row["lines"]} | {row["minutes"] / 60:.1f} | {row["points"]:g} |'
+            f'| {number} | {board} | {lab} | `{week["guide"]}` | {said} | {row["points"]:g} | '
+            f'{row["minutes"] / 60:.1f} |' + (f' {row["words"]} | {row["lines"]} |' if sizes else '')
         )
     return '\n'.join(out)
 

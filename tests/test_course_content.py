@@ -397,6 +397,7 @@ def test_four_weeks_load_alike():
     assert {5, 6} <= set(plan.plan()['week'][0]['parts'])
     assert sum(plan.plan()['grade'].values()) == 100
     assert plan.table().count('\n') == 5
+    assert plan.table(sizes=False) in (ROOT / 'docs/teaching.md').read_text(encoding='utf-8')
 
 
 @pytest.mark.parametrize('name', course.SETS[:4])

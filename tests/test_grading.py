@@ -188,6 +188,7 @@ def small(tmp_path_factory):
     )
     (home / 'docs').mkdir()
     shutil.copy(ROOT / 'docs/teaching.md', home / 'docs')
+    shutil.copy(ROOT / 'constraints.txt', home)
     (home / 'assignments/minutes.toml').write_text(
         f'[{NAME}]\nq1a = 30\nq1b = 40\nq2 = 40\nq3 = 40\n'
     )
