@@ -90,12 +90,18 @@ def command_of(line: str, given: dict[str, str]) -> tuple[dict[str, str], list[s
     return own, words
 
 
+def commands_of(lines: list[str], given: dict[str, str]) -> list[tuple[dict[str, str], list[str]]]:
+    "The commands of a recipe, without lines that are empty with these settings."
+    commands = [command_of(line, given) for line in lines]
+    return [(own, words) for own, words in commands if words]
+
+
 def make(target: str, given: dict[str, str]) -> int:
     "Run the recipe of a Makefile target in .venv; the first command that fails ends it."
     known = recipes()
     if target not in known:
         fail(f'{target!r} is no target of the Makefile; it has {", ".join(sorted(known))}')
-    commands = [command_of(line, given) for line in known[target]]
+    commands = commands_of(known[target], given)
     folder = ROOT / '.venv'
     if not (folder / '.last_set_up').exists():
         setup()

@@ -142,7 +142,7 @@ def test_recipes_are_read_from_the_makefile():
         if done.returncode == 127:
             pytest.skip('no make here')
         told = [line for line in done.stdout.replace('\\\n', ' ').splitlines() if line.strip()]
-        ours = [tasks.command_of(line, given) for line in tasks.recipes()[target]]
+        ours = tasks.commands_of(tasks.recipes()[target], given)
         assert [
             [*(f'{key}={value}' for key, value in own.items()), *words] for own, words in ours
         ] == [shlex.split(line) for line in told]

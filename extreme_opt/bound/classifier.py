@@ -62,11 +62,11 @@ def newton_gap(problem: LogLinear, params: np.ndarray) -> float:
     if not problem.ridge or problem.n_unpenalized > 1:
         return np.inf
     params = np.array(params, dtype=np.float64).astype(problem.dtype, copy=False)
-    ways = [_gap_by_products, _gap_by_factor]
+    methods = [_gap_by_products, _gap_by_factor]
     if problem.curvature_at(params).costs.solve <= _FEW_PRODUCTS:
-        ways.reverse()
-    near = ways[0](problem, params)
-    return near if near < np.inf else ways[1](problem, params)
+        methods.reverse()
+    near = methods[0](problem, params)
+    return near if near < np.inf else methods[1](problem, params)
 
 
 def _gap_by_factor(problem, params):
