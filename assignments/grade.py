@@ -28,7 +28,7 @@ from pathlib import Path
 
 ROOM = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOM))
-from grader import intake, pages, sandbox  # noqa: E402
+from grader import intake, rendering, sandbox  # noqa: E402
 
 UTC = datetime.UTC
 WRITTEN = ('student', 'question', 'points', 'score', 'comment', 'answer')
@@ -238,7 +238,7 @@ def grade_one(student, name, kind, rules, changes, warm, students):
         given = files_beside(folder, notebook, Path(scratch))
         found = run(items, name, kind, rules['limits'], given=given, changes=changes, warm=warm)
     release = json.loads((ROOM / 'release' / name / f'{name}.ipynb').read_text(encoding='utf-8'))
-    book = pages.marked(items, found, release)
+    book = rendering.marked(items, found, release)
     import nbformat
 
     write(ROOM / 'autograded' / student / name / f'{name}.ipynb', nbformat.writes(book))
@@ -484,7 +484,7 @@ def feedback(name, state):
             if entry.get('share'):
                 lost = -entry['share'] * sum(row[1] for row in rows)
                 rows.append(('handed in late', lost, 0.0, entry['late']))
-            page = pages.feedback(notebook, rows, f'{name}: {student}')
+            page = rendering.feedback(notebook, rows, f'{name}: {student}')
             target = ROOM / 'feedback' / student / name / f'{name}.html'
             if target.exists():
                 if target.read_text(encoding='utf-8') == page:
@@ -558,7 +558,7 @@ def report(table, rows):
         return print('nothing needs a hand')
     print('\n| who | why | what to do |\n|---|---|---|')
     for who, why, what in table:
-        print(pages.row(who, why, what))
+        print(rendering.row(who, why, what))
 
 
 def main(arguments):

@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / 'assignments'))
 sys.path.insert(0, str(ROOT / 'assignments/grader'))
-from grader import intake, pages, verify  # noqa: E402
+from grader import intake, rendering, verify  # noqa: E402
 from grader.wire import Opaque, Pipe, Reader, Writer  # noqa: E402
 
 HOSTILE = [
@@ -75,14 +75,14 @@ def harmless():
 @pytest.mark.parametrize('source', HOSTILE)
 def test_hostile_markdown_becomes_text(source, harmless):
     "No tag but those of plain Markdown, no attribute that acts, no link, no picture."
-    _, tags = rendered(pages.as_text(source))
+    _, tags = rendered(rendering.as_text(source))
     fine = {*harmless, 'p', 'pre', 'code', 'span', 'em', 'strong', 'table', 'thead', 'tbody', 'tr'}
     fine |= {'td', 'th', 'div', 'br'}
     assert {tag for tag, _ in tags} <= fine
     assert not {'script', 'style', 'img', 'a', 'iframe', 'svg', 'form'} & fine
     for _, attributes in tags:
         assert not [name for name in attributes if name.startswith('on')]
-    assert not re.search(r'\\(href|require|class)\b', pages.as_text(source))
+    assert not re.search(r'\\(href|require|class)\b', rendering.as_text(source))
 
 
 def test_the_check_above_can_fail():
@@ -94,7 +94,7 @@ def test_the_check_above_can_fail():
 
 def test_formulas_and_code_stay():
     text = 'If $a<b$ then $\\sum_{k<K} x_k \\le 1$, and *so on*:\n\n- `x[i](2)`\n- $f(u)\\ge0$'
-    kept = pages.as_text(text)
+    kept = rendering.as_text(text)
     assert '$a< b$' in kept and '\\sum_{k< K}' in kept and '*so on*' in kept and '\\ge0' in kept
 
 
@@ -111,7 +111,7 @@ def test_outputs_are_texts_and_pictures():
     ]
     kept = verify.plain(said)
     assert [kind for kind, _ in kept] == ['text', 'png']
-    kinds = [list(output.get('data', {'stream': 0})) for output in pages.outputs(kept)]
+    kinds = [list(output.get('data', {'stream': 0})) for output in rendering.outputs(kept)]
     assert kinds == [['stream'], ['image/png', 'text/plain']]
 
 
