@@ -323,9 +323,13 @@ def test_problem_keeps_the_protocol(kind, options):
             assert bound.at(np.zeros(12)) == pytest.approx(some.loss(params))
             check_bound(some.loss, lambda t, bound=bound: bound.at(t - params), params)
     shards = problem.shard(3)
-    assert sum(part.loss(params) for part in shards) == pytest.approx(problem.loss(params))
+    assert sum(part.share * part.problem.loss(params) for part in shards) == pytest.approx(
+        problem.loss(params)
+    )
     np.testing.assert_allclose(
-        sum(part.grad(params) for part in shards), problem.grad(params), atol=1e-10
+        sum(part.share * part.problem.grad(params) for part in shards),
+        problem.grad(params),
+        atol=1e-10,
     )
     assert (
         problem.memory() == 96
@@ -406,7 +410,7 @@ def test_outcomes_may_differ_per_sample():
     ]
     for end in ends[1:]:
         np.testing.assert_allclose(end, ends[0], atol=1e-6)
-    assert sum(part.loss(params) for part in problem.shard(4)) == pytest.approx(
+    assert sum(part.share * part.problem.loss(params) for part in problem.shard(4)) == pytest.approx(
         problem.loss(params)
     )
 

@@ -850,7 +850,8 @@ class BoehningSum:
         if self.gram.ndim == 1:
             size = 0.5 * self.gram + self.ridge
             return lambda rest: rest / np.where(size > 0, size, 1)
-        squares, full = self.gram.diagonal(), 0.5 * self.gram
+        full = 0.5 * self.gram
+        squares = full.diagonal().copy()
         full[np.diag_indices_from(full)] += self.ridge + 1e-10 * np.where(
             squares > 0, squares, max(squares.mean(), 1e-300)
         )
