@@ -1027,7 +1027,7 @@ def test_dask_collections_that_do_not_fit_are_one_line():
     with pytest.raises(ValueError, match='class_weight needs all rows'):
         BoundClassifier(class_weight='balanced').fit(X, y)
     with pytest.raises(ValueError, match='y holds 1 class only'):
-        BoundClassifier().fit(X, y.map_partitions(lambda part: part.where(False, 'ash')))
+        BoundClassifier().fit(X, y.map(lambda _: 'ash', meta=y._meta))
     holed = table.copy()
     holed.loc[45, 'b'] = np.nan
     holed = dask.dataframe.from_pandas(holed, npartitions=3)
