@@ -371,7 +371,7 @@ def test_a_map_with_unit_blocks_is_the_multinomial_problem():
     np.testing.assert_allclose(
         mapped.curvature_at(params).matrix(), plain.curvature_at(params).matrix(), atol=1e-10
     )
-    np.testing.assert_allclose(mapped.shares(params).reshape(40, 4), plain.shares(params))
+    np.testing.assert_allclose(mapped.proba(params).reshape(40, 4), plain.proba(params))
     assert mapped.fingerprint() == mapped.take(slice(None)).fingerprint() != plain.fingerprint()
 
 

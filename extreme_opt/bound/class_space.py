@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['MAX_SCORE_RANGE', 'ClassChain', 'class_chain', 'chain_times', 'chain_rows', 'chain_matrix', 'ClassCurvature',
-           'ChainCurvature', 'ShareCurvature', 'MatrixCurvature', 'BoehningSum', 'DiagonalSum']
+           'ChainCurvature', 'LossCurvature', 'MatrixCurvature', 'BoehningSum', 'DiagonalSum']
 
 # %% ../../nbs/engine/bound/28_class_space.ipynb #060086a1
 import math
@@ -264,17 +264,15 @@ def _chain_pairs(order, join, curvature, out):
 
 
 @njit(cache=True)
-def _share_pairs(shares, weights, out):
+def _proba_pairs(proba, weights, out):
     """out[i] gets weight * (diag(p) - pp') of all pairs of classes but the last, packed as in
     `_chain_pairs`."""
-    n, n_classes = shares.shape
+    n, n_classes = proba.shape
     for i in range(n):
         for high in range(n_classes - 1):
             for low in range(high + 1):
-                out[i, high * (high + 1) // 2 + low] = (
-                    -weights[i] * shares[i, high] * shares[i, low]
-                )
-            out[i, high * (high + 1) // 2 + high] += weights[i] * shares[i, high]
+                out[i, high * (high + 1) // 2 + low] = -weights[i] * proba[i, high] * proba[i, low]
+            out[i, high * (high + 1) // 2 + high] += weights[i] * proba[i, high]
 
 # %% ../../nbs/engine/bound/28_class_space.ipynb #134560d2
 @njit(cache=True)
@@ -600,27 +598,27 @@ class _Sizes:
 
 
 @dataclass(frozen=True, eq=False)
-class ShareCurvature(ClassCurvature):
+class LossCurvature(ClassCurvature):
     """The curvature of the loss itself: diag(p) - pp' in every sample.
 
     Parameters
     ----------
-    shares : array-like of shape (n_samples, n_classes), default=None
+    proba : array-like of shape (n_samples, n_classes), default=None
         Probabilities.
     weights : array-like of shape (n_samples,), default=None
         Weights of the samples.
     """
 
-    shares: Any = None
+    proba: Any = None
     weights: Any = None
 
     @cached_property
     def _weighted(self):
-        return self.shares * self.weights[:, None]
+        return self.proba * self.weights[:, None]
 
     @cached_property
     def row_weights(self) -> np.ndarray:  # (n_samples,) the mean of S over differences of classes
-        mean = 1 - np.einsum('ij,ij->i', self.shares, self.shares)
+        mean = 1 - np.einsum('ij,ij->i', self.proba, self.proba)
         return self.weights * mean / (self.n_classes - 1)
 
     @cached_property
@@ -643,11 +641,11 @@ class ShareCurvature(ClassCurvature):
         return self.sizes().costs()
 
     def class_times(self, vectors):
-        vectors -= np.einsum('ij,ij->i', vectors, self.shares)[:, None]
+        vectors -= np.einsum('ij,ij->i', vectors, self.proba)[:, None]
         vectors *= self._weighted
 
     def class_pairs(self, part, out):
-        _share_pairs(self.shares[part], self.weights[part], out)
+        _proba_pairs(self.proba[part], self.weights[part], out)
 
     def precondition(self, vector: np.ndarray) -> np.ndarray:
         """The mean of S over classes in the place of every S: eq. (M).
@@ -714,7 +712,7 @@ class ShareCurvature(ClassCurvature):
             rows = self.features[part]
             rows = rows.toarray() if scipy.sparse.issparse(rows) else rows
             rows = np.asarray(rows, dtype=np.float64)
-            proba, weights = self.shares[part, :last], self._weighted[part]
+            proba, weights = self.proba[part, :last], self._weighted[part]
             outer = (proba * np.sqrt(self.weights[part])[:, None])[:, :, None] * rows[:, None]
             outer = outer.reshape(len(rows), -1)
             full -= outer.T @ outer

@@ -21,7 +21,7 @@ from extreme_opt.bound.class_space import (
     ChainCurvature,
     ClassCurvature,
     MatrixCurvature,
-    ShareCurvature,
+    LossCurvature,
     _features_inverse,
     class_chain,
 )
@@ -677,7 +677,7 @@ class LogLinear:
         """
         params -= rate * self.grad_at(params, batch)
 
-    def shares(self, params: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+    def proba(self, params: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
         """Return probabilities of all outcomes, (n, n_classes), or flat with a map.
 
         Parameters
@@ -749,7 +749,7 @@ class LogLinear:
         table, weights, proba = self._table, self._weights, self._evaluated(params).proba
         if self.feature_map is None:
             args = self._curvature_args(table, 1.0, whole=False)
-            return ShareCurvature(shares=proba, weights=weights, **args)
+            return LossCurvature(proba=proba, weights=weights, **args)
         means = np.add.reduceat(proba[:, None] * table.table, table.starts[:-1])
         weighted_proba = proba * table.spread(weights)
         return self._matrix(

@@ -136,12 +136,12 @@ class ViewComparisons:
             for points in self.unpack(params)
         ]
         cold = -np.array([each[0] for each in losses]) / self.temperature
-        shares = np.exp(cold - (top := cold.max(0)))
-        total = shares.sum(0)
+        weights = np.exp(cold - (top := cold.max(0)))
+        total = weights.sum(0)
         loss = -self.temperature * (
             top + np.log(total / self.n_views)
         ).mean() + 0.5 * self.ridge / self.n_objects * float(params @ params)
-        return loss, shares / total, losses, edges
+        return loss, weights / total, losses, edges
 
     def loss_and_grad(self, params, rows=slice(None)):
         """Return objective and gradient over some rows."""
