@@ -24,7 +24,8 @@ LATER = {
 }
 # Files that share what is dear to make: a process of pytest-xdist gets them together.
 GROUPS = {
-    name: 'site' for name in ('test_site', 'test_browser', 'test_browser_ledger', 'test_looks')
+    name: 'site'
+    for name in ('test_site', 'test_browser', 'test_browser_ledger', 'test_looks', 'test_live')
 }
 
 
