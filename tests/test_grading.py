@@ -115,17 +115,21 @@ def test_what_would_cost_marks_is_listed_and_refused(room, change, tmp_path, mon
     path = sources / 'source/ps1_softmax/ps1_softmax.ipynb'
     book = json.loads(path.read_text())
     cells = [c for c in book['cells'] if c['metadata'].get('nbgrader', {}).get('grade_id') == 'q1b']
+    points = cells[0]['metadata']['nbgrader']['points']
     if change == 'points':
-        cells[0]['metadata']['nbgrader']['points'] = 2
+        cells[0]['metadata']['nbgrader']['points'] = points + 1
     if change == 'gone':
         book['cells'].remove(cells[0])
     path.write_text(json.dumps(book))
     monkeypatch.setattr(make, 'HERE', sources)
+    monkeypatch.setattr(make.parts, 'HERE', sources)
     before = everything(room)
     with pytest.raises(SystemExit) as told:
         make.release(room.parent, ['ps1_softmax'], seed=7 if change == 'seed' else 0)
     word = dict(
-        points='q1b: 1 marks out of 4, now out of 2', gone='question is gone', seed='seed=7'
+        points=f'q1b: 1 marks out of {points:g}, now out of {points + 1:g}',
+        gone='question is gone',
+        seed='seed=7',
     )
     assert word[change] in str(told.value) and 'nothing was done' in str(told.value)
     after = everything(room)
@@ -149,8 +153,10 @@ def test_clean_spares_a_class_of_before(tmp_path, work):
     old = root / 'build/course/class'
     old.mkdir(parents=True)
     (root / 'assignments').mkdir()
-    for name in ('Makefile', 'assignments/make.py'):
+    for name in ('Makefile', 'assignments/make.py', 'assignments/parts.py'):
         shutil.copy(ROOT / name, root / name)
+    programs = shutil.ignore_patterns('__pycache__')
+    shutil.copytree(ROOT / 'assignments/grader', root / 'assignments/grader', ignore=programs)
     with contextlib.closing(sqlite3.connect(old / 'gradebook.db')) as book, book:
         book.execute('create table student (id text)')
         if work == 'gradebook.db':
