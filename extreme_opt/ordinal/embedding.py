@@ -989,20 +989,22 @@ class OrdinalEmbedding(Estimator):
                 else None
             )
             return f'use {"a smaller learning_rate" if name == "sgd" else smaller or other}'
+        limit = ''
+        if run.message.startswith('reached max_'):
+            limit = run.message.removeprefix('reached ').partition('=')[0]
+            if self.tol is not None:
+                limit = f'{limit} or tol={self.tol:g}'
         loss = np.nan_to_num(self.losses_, nan=np.inf).min()
         equal = problem.loss(np.zeros_like(run.state.params))
         if not loss <= _MOST_ABOVE * equal:
             change = 'learning_rate or ' if self.learning_rate is not None else ''
             return (
-                f'its loss is {loss:.4g}, more than the {equal:.4g} of a map of equal points: '
-                f'change {change}ridge={self.ridge:g}, or '
-                + ('raise max_epochs' if name == 'lbfgs' else f'use {other}')
+                f'its loss is {loss:.4g}, more than the {equal:.4g} of a map of equal points; '
+                + (f'raise {limit}, ' if limit else '')
+                + f'change {change}ridge={self.ridge:g}, or use {other}'
             )
-        if not run.message.startswith('reached max_'):
+        if not limit:
             return ''
-        limit = run.message.removeprefix('reached ').partition('=')[0]
-        if self.tol is not None:
-            limit = f'{limit} or tol={self.tol:g}'
         if name == 'gram':
             return '' if self.tol is None else f'raise {limit}, or use {other}'
         first = _start_norm(problem, seed_from(self.random_state))
