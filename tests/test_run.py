@@ -962,9 +962,10 @@ def test_killed_at_any_moment_and_resumed(tmp_path, name):
 
 
 BLOCKED = '''
-import sys, time
+import signal, sys, time
 import numpy as np
 from extreme_opt.core import SGD, LeastSquares, minimize
+signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background, a shell has it ignored
 rng = np.random.default_rng(0)
 problem = LeastSquares(rng.normal(size=(40, 3)), rng.normal(size=40), .1)
 def block(self, problem, state, rng, step=SGD.step):
