@@ -145,7 +145,7 @@ def _is_data(name: str) -> bool:
 def results() -> dict[str, bytes]:
     "Results that pages read, where a page that runs looks for them."
     found = sorted((ROOT / 'docs/results').glob('*.*'))
-    return {f'work/docs/results/{path.name}': path.read_bytes() for path in found}
+    return {f'book/docs/results/{path.name}': path.read_bytes() for path in found}
 
 
 def project() -> bytes:

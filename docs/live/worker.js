@@ -139,7 +139,7 @@ async function start({ folder, parts, sizes, module }) {
   const [library, project, files, ...more] = await Promise.all(zips.map(bytes));
   module = await compiled;
   const root = new Directory(new Map()), data = new Directory(new Map());
-  for (const path of ['/tmp/home/.keep', '/work/.keep']) put(root, path, file(new Uint8Array()));
+  for (const path of ['/tmp/home/.keep', '/book/.keep']) put(root, path, file(new Uint8Array()));
   put(root, ZIP, file(new Uint8Array(library), { readonly: true }));
   put(root, '/lib/project.zip', file(new Uint8Array(project), { readonly: true }));
   parts.forEach((name, k) => put(root, `/lib/${name.slice(0, -3)}`, file(new Uint8Array(more[k]), { readonly: true })));
@@ -153,7 +153,7 @@ async function start({ folder, parts, sizes, module }) {
   instance = await WebAssembly.instantiate(module, { wasi_snapshot_preview1: mended(wasi), host: { call } });
   wasi.inst = instance;
   quiet();
-  const at = JSON.stringify(`/work/nbs/${folder}`), more_paths = JSON.stringify(['/lib/project.zip', ...parts.map(name => `/lib/${name.slice(0, -3)}`)]);
+  const at = JSON.stringify(`/book/nbs/${folder}`), more_paths = JSON.stringify(['/lib/project.zip', ...parts.map(name => `/lib/${name.slice(0, -3)}`)]);
   const failed = turn(`import os, sys
 for one in list(sys.path_importer_cache.values()):
     if hasattr(one, 'invalidate_caches'): one.invalidate_caches()
