@@ -1,20 +1,26 @@
-"""The default model on ids beside a tuned `implicit`: recall@20 on held-out pairs and seconds, on films and links.
+"""The default model on ids beside a tuned `implicit`: recall@20 on held-out pairs and seconds, on
+films and links.
 
-Needs EXTREME_OPT_DATA with ml-100k, ml-1m and wikipedia-links; sets that are not there are left out. To the four sets of
-similarity_reproduce come the links of the larger Wikipedia graph ("crocodile"), without trials of ours. Training pairs are masked. All methods have rank 40, float32
+Needs EXTREME_OPT_DATA with ml-100k, ml-1m and wikipedia-links; sets that are not there are left
+out. To the four sets of similarity_reproduce come the links of the larger Wikipedia graph
+("crocodile"), without trials of ours. Training pairs are masked. All methods have rank 40, float32
 and one thread. Two kinds of rows:
 
-- "als SET": recall@20 on held-out pairs. `implicit` is its newest solver (native, conjugate gradients) with 15 iterations; it chose
-  regularization and alpha among 30 settings by recall@20 on a tenth of the training pairs, and `peer` says which. "default" is
-  `SimilarityModel(40)`, nothing tuned: alternating least squares. "tuned" is the best of 25 multiples of its ridge and of its unobserved weight
-  on the same tenth. "newton" is `SimilarityModel(40, solver="newton")`: logistic loss, Gauss-Newton steps.
-- "defaults SET": recall@20 on a tenth of the training pairs (mean of three such tenths, of one on MovieLens-1M), with one setting moved away from
-  the rule; from these the rule was chosen. "penalty_scale 1" is the rule without its factor. The held-out pairs play no part.
+- "als SET": recall@20 on held-out pairs. `implicit` is its newest solver (native, conjugate
+  gradients) with 15 iterations; it chose
+  regularization and alpha among 30 settings by recall@20 on a tenth of the training pairs, and
+  `peer` says which. "default" is `SimilarityModel(40)`, nothing tuned: alternating least squares.
+  "tuned" is the best of 25 multiples of its ridge and of its unobserved weight on the same tenth.
+  "newton" is `SimilarityModel(40, solver="newton")`: logistic loss, Gauss-Newton steps.
+- "defaults SET": recall@20 on a tenth of the training pairs (mean of three such tenths, of one on
+  MovieLens-1M), with one setting moved away from
+  the rule; from these the rule was chosen. "penalty_scale 1" is the rule without its factor. The
+  held-out pairs play no part.
 
-`interval` is the 95 % interval of recall@20 over users (bootstrap); `ratio` is the difference to `implicit` in recall@20, user by user, and
-`ratio_interval` its 95 % interval. `seconds` are processor seconds of one fit with the chosen setting, on one thread, data in memory, kernels
-compiled; tuning is not part of them.
-Each fit is kept under build/bench as soon as it has ended.
+`interval` is the 95 % interval of recall@20 over users (bootstrap); `ratio` is the difference to
+`implicit` in recall@20, user by user, and `ratio_interval` its 95 % interval. `seconds` are
+processor seconds of one fit with the chosen setting, on one thread, data in memory, kernels
+compiled; tuning is not part of them. Each fit is kept under build/bench as soon as it has ended.
 """
 
 from __future__ import annotations
@@ -64,7 +70,8 @@ def sets() -> dict:
 
 
 def ours(**settings):
-    "A model and the processor seconds of its fit; `ridge` and `unobserved_weight` are multiples of the rule."
+    """A model and the processor seconds of its fit; `ridge` and `unobserved_weight` are multiples
+    of the rule."""
 
     def fit(train):
         made = dict(settings)
@@ -142,7 +149,8 @@ def interval(values) -> tuple[float, float]:
 
 
 def judged(trials, train, test, title, method) -> dict:
-    "The best trial on a tenth of the training pairs, fitted to all of them: per-user recall, seconds, setting."
+    """The best trial on a tenth of the training pairs, fitted to all of them: per-user recall,
+    seconds, setting."""
     pairs = np.column_stack(train.nonzero())
     cut = np.random.default_rng(0).random(len(pairs)) < 0.1
     rest, valid = pattern(pairs[~cut], train.shape), pattern(pairs[cut], train.shape)

@@ -1,9 +1,11 @@
-"""Recall of `SimilarityModel(n_components=40)` with deep towers, all else left alone, against a truncated SVD of the same rank, on films and links.
+"""Recall of `SimilarityModel(n_components=40)` with deep towers, all else left alone, against a
+truncated SVD of the same rank, on films and links.
 
-Needs EXTREME_OPT_DATA with ml-100k, ml-1m and wikipedia-links; sets that are not there are left out. Training pairs are masked. The model has deep
-towers and rules for everything; the one with linear towers has the same rules, and so has the one without damping, whose Gauss-Newton steps are
-full ones from the start. Seconds are those of the fit, on one thread.
-Each fit is kept under build/bench as soon as it has ended; a run that was stopped goes on behind the last of them.
+Needs EXTREME_OPT_DATA with ml-100k, ml-1m and wikipedia-links; sets that are not there are left
+out. Training pairs are masked. The model has deep towers and rules for everything; the one with
+linear towers has the same rules, and so has the one without damping, whose Gauss-Newton steps are
+full ones from the start. Seconds are those of the fit, on one thread. Each fit is kept under
+build/bench as soon as it has ended; a run that was stopped goes on behind the last of them.
 """
 
 from __future__ import annotations

@@ -1,16 +1,21 @@
-"""One gradient and one Gauss-Newton product of a two-tower model, against frameworks and against the machine's matrix products.
+"""One gradient and one Gauss-Newton product of a two-tower model, against frameworks and against
+the machine's matrix products.
 
-6,000 left and 3,500 right entities on ids, 500,000 observed pairs, towers 256-256-128 with ELU on both sides, logistic loss, constant imputation.
-Peers run in a Python of their own, named by EXTREME_OPT_PEERS (any with numpy, torch, jax); those that are not there are left out.
-Every peer is a process that waits for a word before each round, so that all see the same machine; its peak memory is that of the process.
-The limit: our multiply-adds at the rate of products of a (1024, 256) with a (256, 256) matrix, timed in the same process, round by round.
-Where the time goes is measured beside it, in per cent of the whole: the layers' matrix products alone, in the same chunks;
-the activations and their slopes; the observed pairs; the Gramians and what they do to embeddings; and the rest, memory that is read and written.
+6,000 left and 3,500 right entities on ids, 500,000 observed pairs, towers 256-256-128 with ELU on
+both sides, logistic loss, constant imputation. Peers run in a Python of their own, named by
+EXTREME_OPT_PEERS (any with numpy, torch, jax); those that are not there are left out. Every peer is
+a process that waits for a word before each round, so that all see the same machine; its peak memory
+is that of the process. The limit: our multiply-adds at the rate of products of a (1024, 256) with a
+(256, 256) matrix, timed in the same process, round by round. Where the time goes is measured beside
+it, in per cent of the whole: the layers' matrix products alone, in the same chunks; the activations
+and their slopes; the observed pairs; the Gramians and what they do to embeddings; and the rest,
+memory that is read and written.
 
     python bench/run.py similarity_gradient          float32, one and two threads
     python bench/run.py --full                       float64 too
 
-Each case is kept under build/bench as soon as it is measured; a run that was stopped goes on behind the last of them.
+Each case is kept under build/bench as soon as it is measured; a run that was stopped goes on behind
+the last of them.
 """
 
 from __future__ import annotations
@@ -37,7 +42,8 @@ ASKED_SHARE = {'gradient': 0.6, 'product': 0.75}
 
 
 def kept(script, key, job):
-    "What `job` told when this very code ran it before, else what it tells now; told things are JSON."
+    """What `job` told when this very code ran it before, else what it tells now; told things are
+    JSON."""
     import run
 
     path = run.parts(Path(script)) / f'{key}.json'
@@ -334,7 +340,8 @@ def jax_peer(task, dtype, form):
 
 
 def child(peer, task, kind):
-    "Wait for a word, work, tell the seconds of the job and of a product; at the end, peak memory and a checksum."
+    """Wait for a word, work, tell the seconds of the job and of a product; at the end, peak memory
+    and a checksum."""
     dtype = np.dtype(kind).type
     import resource
 
@@ -378,7 +385,8 @@ def child(peer, task, kind):
 
 
 def where_it_goes(job, shares):
-    "Per cent of the job that each share of it takes, turn by turn; the rest is what no share explains."
+    """Per cent of the job that each share of it takes, turn by turn; the rest is what no share
+    explains."""
     import machine
 
     seconds = machine.alternate({'whole': job} | shares, rounds=7)
@@ -401,7 +409,10 @@ def measure(task, kind, threads, peers):
                 'NUMBA_NUM_THREADS',
             )
         },
-        'XLA_FLAGS': f'--xla_cpu_multi_thread_eigen={"true" if threads > 1 else "false"} intra_op_parallelism_threads={threads}',
+        'XLA_FLAGS': (
+            f'--xla_cpu_multi_thread_eigen={"true" if threads > 1 else "false"}'
+            f' intra_op_parallelism_threads={threads}'
+        ),
     }
     running, first = {}, {}
     for peer, python in peers.items():
@@ -440,8 +451,9 @@ def measure(task, kind, threads, peers):
     )
     label = f'{task}, {kind}, {threads} thread{"s" * (threads > 1)}'
     print(
-        f'{label}: ours {statistics.median(seconds["ours"]):.3f} s, {share:.0%} of the matrix-product rate (asked: {ASKED_SHARE[task]:.0%}), '
-        f'peak {first["ours"]["peak"]:.0f} MB'
+        f'{label}: ours {statistics.median(seconds["ours"]):.3f} s, {share:.0%} of the'
+        f' matrix-product rate (asked: {ASKED_SHARE[task]:.0%}), peak'
+        f' {first["ours"]["peak"]:.0f} MB'
     )
     told = dict(share=f'{share:.2f}') | {
         f'percent_{name}': value for name, value in first['ours']['shares'].items()
@@ -456,8 +468,10 @@ def measure(task, kind, threads, peers):
         )
         ratio, asked = machine.ratio(seconds[peer], seconds['ours']), ASKED[task, peer.split()[0]]
         print(
-            f'{label}: {peer} {statistics.median(seconds[peer]):.3f} s, {ratio:.1f} times ours (asked: {asked:g}) {"met" if ratio >= asked else "MISSED"}; '
-            f'peak {first[peer]["peak"]:.0f} MB, {first[peer]["peak"] / first["ours"]["peak"]:.1f} times ours; results differ by {off:.0e}'
+            f'{label}: {peer} {statistics.median(seconds[peer]):.3f} s, {ratio:.1f} times ours'
+            f' (asked: {asked:g}) {"met" if ratio >= asked else "MISSED"}; peak'
+            f' {first[peer]["peak"]:.0f} MB, {first[peer]["peak"] / first["ours"]["peak"]:.1f}'
+            f' times ours; results differ by {off:.0e}'
         )
         assert off < 1e-2, 'not the same numbers'
     return [

@@ -1,7 +1,10 @@
-"""Seconds of a value, a gradient and a Gauss-Newton product as entities grow, with five observed pairs per entity; and the sum over all pairs beside it.
+"""Seconds of a value, a gradient and a Gauss-Newton product as entities grow, with five observed
+pairs per entity; and the sum over all pairs beside it.
 
-From 30,000 to a million entities in all, half of them on each side, on ids; towers 64-64-32, float32, one thread. The row of the largest size has the
-slope of log seconds over log entities (asked: 0.85 to 1.15). The naive value multiplies all embeddings out, in chunks, until that is hopeless.
+From 30,000 to a million entities in all, half of them on each side, on ids; towers 64-64-32,
+float32, one thread. The row of the largest size has the slope of log seconds over log entities
+(asked: 0.85 to 1.15). The naive value multiplies all embeddings out, in chunks, until that is
+hopeless.
 """
 
 from __future__ import annotations

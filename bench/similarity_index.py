@@ -1,7 +1,9 @@
-"""Lists of twenty from an approximate index, against exact lists: seconds for a thousand lists, and the share of the exact list that is found.
+"""Lists of twenty from an approximate index, against exact lists: seconds for a thousand lists, and
+the share of the exact list that is found.
 
-Embeddings of 40 components: those of a model fitted to the links between functions (small, where exact lists win), and 20,000 and 200,000 entities in
-clusters of uneven size and length, as fitted embeddings are. Needs the extra `ann`. One thread.
+Embeddings of 40 components: those of a model fitted to the links between functions (small, where
+exact lists win), and 20,000 and 200,000 entities in clusters of uneven size and length, as fitted
+embeddings are. Needs the extra `ann`. One thread.
 """
 
 from __future__ import annotations

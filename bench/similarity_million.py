@@ -1,10 +1,14 @@
-"""A million left and a million right entities on ids, ten million observed pairs, float32, one core: does it fit, and what does it take?
+"""A million left and a million right entities on ids, ten million observed pairs, float32, one
+core: does it fit, and what does it take?
 
-- value and gradient with MLP(64, 64) towers and 32 components, activations made again chunk by chunk instead of kept;
-- one Gauss-Newton step with linear towers and 32 components (10 products; 30 with EXTREME_OPT_FULL=1).
+- value and gradient with MLP(64, 64) towers and 32 components, activations made again chunk by
+  chunk instead of kept;
+- one Gauss-Newton step with linear towers and 32 components (10 products; 30 with
+  EXTREME_OPT_FULL=1).
 
-Each runs in a process of its own, whose peak memory is reported beside the bytes of one parameter vector. Asked: within 16 GB.
-A part that was measured is kept under build/bench, so that a run that was stopped goes on with the other.
+Each runs in a process of its own, whose peak memory is reported beside the bytes of one parameter
+vector. Asked: within 16 GB. A part that was measured is kept under build/bench, so that a run that
+was stopped goes on with the other.
 """
 
 from __future__ import annotations
@@ -104,8 +108,9 @@ def main() -> list[dict]:
             lambda what=what: told_by(what),
         )
         print(
-            f'{task}: built in {told["built"]:.0f} s, {told["seconds"]:.1f} s, {told["measured"]}; peak {told["peak"]:.0f} MB '
-            f'({"within" if told["peak"] < LIMIT_MB else "ABOVE"} 16 GB), a vector of parameters {told["vector"]:.0f} MB'
+            f'{task}: built in {told["built"]:.0f} s, {told["seconds"]:.1f} s, {told["measured"]};'
+            f' peak {told["peak"]:.0f} MB ({"within" if told["peak"] < LIMIT_MB else "ABOVE"} 16'
+            f' GB), a vector of parameters {told["vector"]:.0f} MB'
         )
         rows.append(
             dict(

@@ -1,9 +1,11 @@
-"""Gauss-Newton with and without its preconditioner against scaled gradient descent, at equal work, on small power-law problems.
+"""Gauss-Newton with and without its preconditioner against scaled gradient descent, at equal work,
+on small power-law problems.
 
-400 left and 300 right entities on ids, 4,800 pairs, popularity falling like a power on both sides, towers 16-16-8, unobserved weight 1/16, imputed -1.
-Four settings (ridge 1, ridge 1/4, ridge 1 from a start with embeddings or with every layer four times as long), five seeds each for data
-and start. Work is 1 for a value, 2 for a gradient,
-4 for a product with the curvature or a probe of its diagonal; a run ends at 1,500. The table has the loss there and the wins.
+400 left and 300 right entities on ids, 4,800 pairs, popularity falling like a power on both sides,
+towers 16-16-8, unobserved weight 1/16, imputed -1. Four settings (ridge 1, ridge 1/4, ridge 1 from
+a start with embeddings or with every layer four times as long), five seeds each for data and start.
+Work is 1 for a value, 2 for a gradient, 4 for a product with the curvature or a probe of its
+diagonal; a run ends at 1,500. The table has the loss there and the wins.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ from extreme_opt.core import GradientDescent, iterate
 from extreme_opt.core.gauss_newton import GaussNewton
 from extreme_opt.similarity import MLP, AllPairs
 
-# With every layer four times as long the loss begins in the billions; the start times 1.6 was added after that one was seen.
+# With every layer four times as long the loss begins in the billions; the start times 1.6 was added
+# after that one was seen.
 UNITS, SEEDS = 1500, range(5)
 SETTINGS = {
     'ridge 1': (1.0, 1.0),

@@ -1,16 +1,23 @@
-"""Figure 2 of the similarity paper on four data sets at hand, and lists beside those of the usual rivals.
+"""Figure 2 of the similarity paper on four data sets at hand, and lists beside those of the usual
+rivals.
 
-Needs EXTREME_OPT_DATA with ml-1m, ml-100k and wikipedia-links; sets that are not there are left out. Three kinds of rows:
+Needs EXTREME_OPT_DATA with ml-1m, ml-100k and wikipedia-links; sets that are not there are left
+out. Three kinds of rows:
 
-- "curve SET": one point of a run of one of the paper's seven methods, or of Newton with the preconditioner that the paper does not have ("Newton").
-  `seconds` is the processor time of the solver's steps, the other columns have the loss, mean precision@1..5 and
-  recall@20 on held-out pairs (training pairs masked), and the work in units of one evaluation of the loss (a gradient is 2, a product with the
-  curvature 4, a sampled step its share of tower passes times 2).
-- "lists SET": one method's measures on the same held-out pairs. Tuned methods chose among TRIALS settings on a tenth of the training pairs; `peer`
+- "curve SET": one point of a run of one of the paper's seven methods, or of Newton with the
+  preconditioner that the paper does not have ("Newton").
+  `seconds` is the processor time of the solver's steps, the other columns have the loss, mean
+  precision@1..5 and recall@20 on held-out pairs (training pairs masked), and the work in units of
+  one evaluation of the loss (a gradient is 2, a product with the curvature 4, a sampled step its
+  share of tower passes times 2).
+- "lists SET": one method's measures on the same held-out pairs. Tuned methods chose among TRIALS
+  settings on a tenth of the training pairs; `peer`
   says what was chosen.
-- "defaults SET": recall on validation pairs when the ridge or the unobserved weight is moved away from its rule (small sets).
+- "defaults SET": recall on validation pairs when the ridge or the unobserved weight is moved away
+  from its rule (small sets).
 
-Python's `implicit` is measured where it is installed, here or in EXTREME_OPT_PEERS. All rows use 1 thread and float32.
+Python's `implicit` is measured where it is installed, here or in EXTREME_OPT_PEERS. All rows use 1
+thread and float32.
 """
 
 from __future__ import annotations
@@ -39,7 +46,8 @@ from extreme_opt.similarity import (
     rank_measures,
     svd_factors,
 )
-from extreme_opt.similarity.model import SimilarityModel, auto_ridge
+from extreme_opt.similarity.defaults import auto_ridge
+from extreme_opt.similarity.model import SimilarityModel
 from extreme_opt.similarity.ranking import max_score, pattern
 
 SECONDS, TRIALS, RANK = 16.0, 4, 40
@@ -172,7 +180,8 @@ def curves(title, train, test, log, only: tuple[str, ...] = ()) -> list[dict]:
                 )
             )
         log(
-            f'{title}: {name} ended at loss {loss:.5g}, mean precision@1..5 {found["mean_precision@5"]:.4f} after {work:.0f} units, {seconds:.0f} s'
+            f'{title}: {name} ended at loss {loss:.5g}, mean precision@1..5'
+            f' {found["mean_precision@5"]:.4f} after {work:.0f} units, {seconds:.0f} s'
         )
     return rows
 
@@ -186,7 +195,8 @@ def best_of(trials, valid, kept) -> tuple:
 
 
 def als_trials():
-    "Settings of implicit's ALS, if it is there: in this environment or in that of the rivals, whose libraries come last."
+    """Settings of implicit's ALS, if it is there: in this environment or in that of the rivals,
+    whose libraries come last."""
     sys.path += [
         str(folder)
         for folder in Path(machine.peer_at('main')).parent.parent.glob('lib/python*/site-packages')
@@ -234,7 +244,8 @@ def svd(rank):
 
 
 def lists(title, train, test, log) -> list[dict]:
-    "Measures on held-out pairs: simple methods, implicit's ALS, and two towers; tuned on validation pairs, then fitted to all training pairs."
+    """Measures on held-out pairs: simple methods, implicit's ALS, and two towers; tuned on
+    validation pairs, then fitted to all training pairs."""
     pairs = np.column_stack(train.nonzero())
     cut = np.random.default_rng(0).random(len(pairs)) < 0.1
     kept, valid = pattern(pairs[~cut], train.shape), pattern(pairs[cut], train.shape)
@@ -294,7 +305,8 @@ def lists(title, train, test, log) -> list[dict]:
 
 
 def defaults(title, train, log) -> list[dict]:
-    "Recall on validation pairs around the rules for omega and the ridge, linear towers, 12 steps: one of the two is moved at a time."
+    """Recall on validation pairs around the rules for omega and the ridge, linear towers, 12 steps:
+    one of the two is moved at a time."""
     pairs = np.column_stack(train.nonzero())
     cut, out = np.random.default_rng(0).random(len(pairs)) < 0.1, []
     kept, valid = pattern(pairs[~cut], train.shape), pattern(pairs[cut], train.shape)
@@ -333,7 +345,8 @@ def main(parts=('curves', 'lists', 'defaults'), names=tuple(SETS)) -> list[dict]
     rows, log = [], lambda text: print(text, flush=True)
     for title, (train, test) in sets(names).items():
         log(
-            f'{title}: {train.shape[0]} x {train.shape[1]}, {train.nnz} pairs to learn from, {test.nnz} held out'
+            f'{title}: {train.shape[0]} x {train.shape[1]}, {train.nnz} pairs to learn from,'
+            f' {test.nnz} held out'
         )
         if 'curves' in parts:
             rows += curves(title, train, test, log)
@@ -368,9 +381,9 @@ def add(method: str, names: tuple[str, ...]) -> None:
     run.write(kept + new, path)
 
 
-if (
-    __name__ == '__main__'
-):  # python bench/similarity_reproduce.py SET ...: print one set's rows without writing the table; with --add METHOD first, add the curves of one method
+# python bench/similarity_reproduce.py SET ...: print one set's rows without writing the table; with
+# --add METHOD first, add the curves of one method
+if __name__ == '__main__':
     import run
 
     if sys.argv[1:2] == ['--add']:

@@ -1,4 +1,5 @@
-"Fast sums over all pairs against the slow ones, towers against differences, Gauss-Newton against matrices."
+"""Fast sums over all pairs against the slow ones, towers against differences, Gauss-Newton against
+matrices."""
 
 import pickle
 
@@ -64,7 +65,8 @@ def slow_loss(problem, params):
     tower=st.sampled_from([MLP(4), MLP(3, 2, bias=False), Linear(), Linear(bias=True)]),
 )
 def test_fast_is_naive(m, n, share, seed, kind, penalty, rank, weight, biases, tower):
-    "Every option, with empty rows and columns, nothing observed, everything observed, one entity a side."
+    """Every option, with empty rows and columns, nothing observed, everything observed, one entity
+    a side."""
     rng = np.random.default_rng(seed)
     problem = made(
         m,
@@ -101,7 +103,8 @@ def test_gradient(options):
 
 
 def test_single_precision_keeps_the_value():
-    "Where the plain formula in float32 is off by hundreds of per cent, float64 Gramians of the same rows are not."
+    """Where the plain formula in float32 is off by hundreds of per cent, float64 Gramians of the
+    same rows are not."""
     rng = np.random.default_rng(1)
     m, n, k = 900, 700, 8
     P, Q = (
@@ -186,7 +189,8 @@ def test_curvature_is_the_sum_over_pairs():
 
 
 def test_work_grows_with_entities_not_pairs():
-    "Multiply-adds of value, gradient and product at one pair per entity: slope 1 from a thousand entities to a million."
+    """Multiply-adds of value, gradient and product at one pair per entity: slope 1 from a thousand
+    entities to a million."""
     sizes, work = np.array([10**3, 10**4, 10**5, 10**6]), []
     for size in sizes:
         half = size // 2
@@ -233,7 +237,8 @@ def test_gauss_newton_continues_from_a_file(tmp_path):
 @pytest.mark.parametrize('precondition', [False, True])
 @pytest.mark.parametrize('max_products', [1, 2, 30])
 def test_the_predicted_gain_of_a_damped_step_is_exact_on_least_squares(precondition, max_products):
-    "The model is the loss there, so that actual over predicted change is 1, solved to the end or not."
+    """The model is the loss there, so that actual over predicted change is 1, solved to the end or
+    not."""
 
     class Probed(LeastSquares):
         "With a diagonal to divide by."
@@ -257,7 +262,8 @@ def test_the_predicted_gain_of_a_damped_step_is_exact_on_least_squares(precondit
 
 
 def test_the_fallback_direction_has_a_gain_of_its_own():
-    "Where conjugate gradients give up at once, the step goes down the gradient; its curvature is computed."
+    """Where conjugate gradients give up at once, the step goes down the gradient; its curvature is
+    computed."""
 
     class Odd(LeastSquares):
         "Not positive along the gradient at the first product; right after that."
@@ -292,7 +298,8 @@ def test_the_fallback_direction_has_a_gain_of_its_own():
 
 
 def test_failed_search_raises_damping_and_keeps_the_point():
-    "One try at twice the start of a nearly flat problem fails at first; nothing moves, and later steps succeed."
+    """One try at twice the start of a nearly flat problem fails at first; nothing moves, and later
+    steps succeed."""
     problem = made(20, 15, 0.2, ridge=1e-3, impute=-1.0)
     solver, rng = (
         GaussNewton(damping=1e-6, max_tries=1, precondition=False),
@@ -372,7 +379,8 @@ def test_a_changed_vector_is_evaluated_again(dtype, tower):
 
 
 def test_ials_is_linear_towers():
-    "Alternating exact row solves of implicit-feedback factorization never raise our loss, and end where our gradient is zero."
+    """Alternating exact row solves of implicit-feedback factorization never raise our loss, and end
+    where our gradient is zero."""
     rng = np.random.default_rng(0)
     places = np.argwhere(rng.random((12, 10)) < 0.3)
     problem = AllPairs(

@@ -1,4 +1,5 @@
-"Alternating least squares: exact half steps, the same minimum as a general minimizer, and what is refused."
+"""Alternating least squares: exact half steps, the same minimum as a general minimizer, and what is
+refused."""
 
 import os
 import subprocess
@@ -197,7 +198,8 @@ def test_overflow_is_returned(k, size, dtype):
 
 
 def test_same_objective_as_implicit():
-    "Where the other library is installed: its exact solver ends at our objective, from its own start."
+    """Where the other library is installed: its exact solver ends at our objective, from its own
+    start."""
     als = pytest.importorskip('implicit.als')
     from scipy import sparse
 

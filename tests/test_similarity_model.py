@@ -1,4 +1,5 @@
-"The estimator of two towers: what goes in, what comes out, what is refused, and that it is worth its name."
+"""The estimator of two towers: what goes in, what comes out, what is refused, and that it is worth
+its name."""
 
 import pickle
 import warnings
@@ -20,7 +21,7 @@ from extreme_opt.similarity import (
     rank_measures,
     svd_factors,
 )
-from extreme_opt.similarity.model import SOLVERS, _penalty_scale, auto_ridge
+from extreme_opt.similarity.defaults import SOLVERS, auto_ridge, penalty_scale
 from extreme_opt.similarity.ranking import pattern
 
 
@@ -473,7 +474,8 @@ def test_labels_of_zero_and_one_mean_minus_and_plus_one(planted, kind):
 
 
 def test_labels_of_zero_and_one_rank_liked_pairs_first():
-    "Explicit likes and dislikes of a planted problem, held out pairs: with 0/1 as good as with -1/+1, and far from chance."
+    """Explicit likes and dislikes of a planted problem, held out pairs: with 0/1 as good as with
+    -1/+1, and far from chance."""
     rng = np.random.default_rng(0)
     P, Q = rng.normal(size=(60, 3)), rng.normal(size=(50, 3))
     pairs = np.argwhere(rng.random((60, 50)) < 0.5)
@@ -553,7 +555,8 @@ def biased(planted):
 
 
 def test_biases_stay_apart(biased, planted):
-    "Embeddings have the asked-for width; scores are inner products and both biases; neighbors do not look at biases."
+    """Embeddings have the asked-for width; scores are inner products and both biases; neighbors do
+    not look at biases."""
     P, Q, p, q = (
         biased.left_embeddings_,
         biased.right_embeddings_,
@@ -757,13 +760,17 @@ def test_settings_changed_without_a_fit_do_not_touch_the_fitted_towers(planted):
 
 @pytest.mark.parametrize('solver', SOLVERS)
 def test_a_fit_that_stops_at_a_limit_says_so(planted, solver):
-    "With the limit that was reached and settings that exist; not where no tolerance was asked for, or where it was reached."
+    """With the limit that was reached and settings that exist; not where no tolerance was asked
+    for, or where it was reached."""
     from sklearn.exceptions import ConvergenceWarning
 
     arguments = planted.observed, *inputs(planted, solver)
     with pytest.warns(
         ConvergenceWarning,
-        match=r'SimilarityModel.fit did not converge: reached max_iter=2; raise max_iter, loosen tol=1e-09',
+        match=(
+            r'SimilarityModel.fit did not converge: reached max_iter=2; raise max_iter, loosen'
+            r' tol=1e-09'
+        ),
     ):
         quick(solver=solver, max_iter=2, tol=1e-9).fit(*arguments)
     with pytest.warns(ConvergenceWarning, match='reached max_epochs=.*; raise max_epochs'):
@@ -778,7 +785,8 @@ def test_a_fit_that_stops_at_a_limit_says_so(planted, solver):
 
 @pytest.mark.parametrize('solver', [solver for solver in SOLVERS if solver != 'als'])
 def test_a_fit_that_diverges_says_so(planted, solver):
-    "The loss overflows at the start, or after a step of a sampled solver; the remedy names settings that the model has."
+    """The loss overflows at the start, or after a step of a sampled solver; the remedy names
+    settings that the model has."""
     from sklearn.exceptions import ConvergenceWarning
 
     model, labels, ways = (
@@ -925,7 +933,8 @@ def test_repeats_of_a_matrix_are_summed(planted):
 
 
 def test_features_by_id(planted):
-    "In any order, as a tuple, with the ids in the index or in a column; entities without pairs have a place."
+    """In any order, as a tuple, with the ids in the index or in a column; entities without pairs
+    have a place."""
     pd = pytest.importorskip('pandas')
     order = np.random.default_rng(0).permutation(50)
     names, rows = np.array(NAMES[0])[order], planted.left_features[order]
@@ -1004,6 +1013,9 @@ def test_candidates_filters_and_self(planted):
         dict(ridge_power=1.0),
         dict(ridge_power=0.5, biases=True, popularity_power=0.3, loss='squared'),
         dict(values='weights'),
+        dict(loss='softmax', max_iter=2000),
+        dict(loss='softmax', max_iter=2000, biases=True, ridge_power=0.5),
+        dict(loss='softmax', max_iter=2000, values='weights'),
     ],
     ids=str,
 )
@@ -1065,10 +1077,10 @@ def test_validation_by_time_takes_the_latest(planted):
     time = np.random.default_rng(0).permutation(n)
     log = table_of(planted.observed, time=time)
     from extreme_opt.similarity.interactions import read_interactions
-    from extreme_opt.similarity.model import _held_out
+    from extreme_opt.similarity.validation import held_out_pairs
 
     found = read_interactions(log)
-    out = _held_out(found, 0.2, (50, 30), 0)
+    out = held_out_pairs(found, 0.2, (50, 30), 0)
     assert 0 < out.sum() <= round(0.2 * n) and time[out].min() >= n - round(0.2 * n)
     for column in (0, 1):
         assert set(found.pairs[out, column]) <= set(found.pairs[~out, column])
@@ -1116,7 +1128,8 @@ def test_grid_search_over_a_table(planted):
 
 
 def test_ids_and_features_together(planted):
-    "An identity block by hand gives the same; a new entity has its features only; growth keeps both."
+    """An identity block by hand gives the same; a new entity has its features only; growth keeps
+    both."""
     settings = dict(dtype='float64', max_iter=4)
     features = planted.left_features
     model = quick(**settings, id_features=True).fit(planted.observed, features)
@@ -1143,7 +1156,8 @@ def test_ids_and_features_together(planted):
 
 @pytest.mark.parametrize('solver', ['newton', 'als'])
 def test_the_ridge_of_an_entity_grows_with_its_pairs(planted, solver):
-    "Scaled parameters are a ridge per entity: the gradient of the loss in an embedding is -lambda f p."
+    """Scaled parameters are a ridge per entity: the gradient of the loss in an embedding is -lambda
+    f p."""
     settings = dict(ridge_power=1.0, ridge=0.3, tol=1e-13, dtype='float64')
     model = quick(solver=solver, max_iter=2000, **settings).fit(planted.observed)
     counts = [np.bincount(planted.observed[:, s], minlength=n) for s, n in ((0, 50), (1, 30))]
@@ -1249,9 +1263,10 @@ def test_alternating_least_squares_reaches_what_newton_reaches(planted):
 def test_what_auto_becomes(planted):
     "Alternating least squares for linear towers on ids without labels, Newton for all else."
     pairs, n = planted.observed, len(planted.observed)
-    scale = _penalty_scale(pairs, (50, 30))
+    scale = penalty_scale(pairs, (50, 30))
     squared = dict(loss='squared', impute=0.0, ridge_power=0.5 * scale, penalty_scale=scale)
     logistic = dict(loss='logistic', impute=-1.0, ridge_power=0.0, penalty_scale=1.0)
+    softmax = dict(loss='softmax', impute=0.0, ridge_power=0.0, penalty_scale=1.0)
     features = planted.left_features, planted.right_features
     for settings, given, options, solver, others in (
         ({}, (), {}, 'als', squared),
@@ -1263,6 +1278,8 @@ def test_what_auto_becomes(planted):
         ({}, (), dict(labels=np.ones(n)), 'newton', logistic),
         (dict(left=MLP(3)), (), {}, 'newton', logistic),
         (dict(impute=-0.5, ridge_power=0.0), (), {}, 'als', squared),
+        (dict(loss='softmax'), (), {}, 'lbfgs', softmax),
+        (dict(loss='softmax', solver='gd'), features, {}, 'gd', softmax),
     ):
         model = quick(**settings).fit(pairs, *given, **options)
         expected = dict(solver=solver) | others

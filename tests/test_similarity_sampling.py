@@ -1,4 +1,5 @@
-"Sampled gradients: unbiased by enumeration for every option, refused where they cannot be, and lists that are judged as promised."
+"""Sampled gradients: unbiased by enumeration for every option, refused where they cannot be, and
+lists that are judged as promised."""
 
 from itertools import combinations, product
 

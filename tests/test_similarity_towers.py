@@ -1,4 +1,5 @@
-"Towers with each activation: gradient and Gauss-Newton product against differences, kernels as plain Python, types."
+"""Towers with each activation: gradient and Gauss-Newton product against differences, kernels as
+plain Python, types."""
 
 import numpy as np
 import pytest

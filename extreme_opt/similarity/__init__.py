@@ -1,4 +1,5 @@
-"Similarity of two kinds of things, learned on all pairs at the cost of the entities: Gramians, towers, Gauss-Newton."
+"""Similarity of two kinds of things, learned on all pairs at the cost of the entities: Gramians,
+towers, Gauss-Newton."""
 
 from typing import TYPE_CHECKING
 

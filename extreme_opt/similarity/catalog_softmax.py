@@ -71,9 +71,9 @@ class CatalogSoftmax:
         Weight lambda >= 0 of half the squared norm of the parameters, added to the sum.
     biases : bool, default=False
         Whether entities have a bias; those of left entities have no effect on a softmax.
-    negatives : "popularity", "uniform", "batch" or ndarray of shape (n_right,), default="popularity"
-        What negative samples are drawn from: in proportion to pairs plus one, uniformly, the other
-        pairs of the batch, or the given probabilities.
+    negatives : str or ndarray of shape (n_right,), default="popularity"
+        What negative samples are drawn from: "popularity" (in proportion to pairs plus one),
+        "uniform", "batch" (the other pairs of the batch), or the given probabilities.
     n_negatives : int, default=256
         Samples that a batch shares; not used with "batch".
     n_left, n_right : int, default=None
@@ -174,6 +174,8 @@ class CatalogSoftmax:
         lambda self: self._towers.n_observed * self.n_right, doc='Summands, N times n_right.'
     )
     n_params = property(lambda self: self._towers.n_params, doc='Length of the vector, D.')
+    towers = property(lambda self: self._towers.towers, doc='The left and the right tower.')
+    terms = property(lambda self: self._towers.terms, doc='The observed pairs and their weights.')
     lr_scale = property(
         lambda self: 1.0 / max(self._towers.n_observed, 1),
         doc='What a learning rate of 1 means on the loss.',
@@ -205,6 +207,34 @@ class CatalogSoftmax:
         ndarray of shape (n_params,)
         """
         return self._towers.init_params(seed)
+
+    def split(self, params: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Split the parameters by tower.
+
+        Parameters
+        ----------
+        params : ndarray of shape (n_params,)
+
+        Returns
+        -------
+        left, right : ndarray
+            Views.
+        """
+        return self._towers.split(params)
+
+    def memory(self, dtype: Any = None) -> int:
+        """Count the bytes of one vector of parameters.
+
+        Parameters
+        ----------
+        dtype : dtype, default=None
+            None is that of the problem.
+
+        Returns
+        -------
+        int
+        """
+        return self._towers.memory(dtype)
 
     def embed(self, side: int, params: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
         """Compute the embeddings of entities of one side.
