@@ -1,13 +1,19 @@
-"""Seconds to a test error of 0.15 beside the authors' own C, one core, STE, one comparison per inner step.
+"""Seconds to a test error of 0.15 beside the authors' own C, one core, STE, one comparison per
+inner step.
 
-The C file is the authors' public one of the conference version (github.com/alphaprime/Stabilized_Stochastic_BB, C/STE); it is no part of this
-repository. The environment variable AUTHORS_C names a folder that holds `ste_svrg_bb_epsilon_mex_ifo_time.c`; without it, or without a C
-compiler, there are no rows for it. It is compiled with -O3 -march=native, untouched but for stand-ins of the few MATLAB functions that it calls,
-and with random numbers of 30 bits: its draw divides by RAND_MAX + 1, which overflows where RAND_MAX is not the 32767 of the authors' system.
+The C file is the authors' public one of the conference version
+(github.com/alphaprime/Stabilized_Stochastic_BB, C/STE); it is no part of this repository. The
+environment variable AUTHORS_C names a folder that holds `ste_svrg_bb_epsilon_mex_ifo_time.c`;
+without it, or without a C compiler, there are no rows for it. It is compiled with -O3
+-march=native, untouched but for stand-ins of the few MATLAB functions that it calls, and with
+random numbers of 30 bits: its draw divides by RAND_MAX + 1, which overflows where RAND_MAX is not
+the 32767 of the authors' system.
 
-Noiseless triplets of N(0, I/20), p = 10: n = 100 with 10,000 and n = 1,000 with 200,000, as in `ordinal_race`; both begin at the same uniform
-coordinates, as the authors do. Theirs is run with epsilon = 0.025, the value of their scripts, and with 0.025 * 100 / n and a tenth of that;
-its clock counts epochs without the errors in between, and so does ours. Median of five rounds in turn (three at n = 1,000). A second task is the inner step alone.
+Noiseless triplets of N(0, I/20), p = 10: n = 100 with 10,000 and n = 1,000 with 200,000, as in
+`ordinal_race`; both begin at the same uniform coordinates, as the authors do. Theirs is run with
+epsilon = 0.025, the value of their scripts, and with 0.025 * 100 / n and a tenth of that; its clock
+counts epochs without the errors in between, and so does ours. Median of five rounds in turn (three
+at n = 1,000). A second task is the inner step alone.
 """
 
 from __future__ import annotations
@@ -47,7 +53,8 @@ def build(folder: Path):
     source, compiler = Path(os.environ.get('AUTHORS_C', '')) / FILE, shutil.which('cc')
     if not os.environ.get('AUTHORS_C') or not source.is_file() or compiler is None:
         print(
-            f'AUTHORS_C names no folder with {FILE}, or there is no C compiler: no rows for the authors'
+            f'AUTHORS_C names no folder with {FILE}, or there is no C compiler: no rows for the'
+            ' authors'
         )
         return None
     for name in ('mex.h', 'matrix.h'):
@@ -181,9 +188,10 @@ def main() -> list[dict]:
             for method, (took, error, each) in found.items():
                 whole, step = statistics.median(took), statistics.median(each)
                 print(
-                    f'n = {n_objects:5}: {method:28s}{whole:9.3f} s to {TARGET} (error {error:.3f}), '
-                    f'{step * 1e6:7.3f} us an inner step with its share of the full gradient; '
-                    f'{whole / statistics.median(own[0]):7.1f} and {step / statistics.median(own[2]):5.1f} times ours',
+                    f'n = {n_objects:5}: {method:28s}{whole:9.3f} s to {TARGET} (error'
+                    f' {error:.3f}), {step * 1e6:7.3f} us an inner step with its share of the full'
+                    f' gradient; {whole / statistics.median(own[0]):7.1f} and'
+                    f' {step / statistics.median(own[2]):5.1f} times ours',
                     flush=True,
                 )
                 common = dict(
@@ -195,7 +203,9 @@ def main() -> list[dict]:
                 )
                 rows += [
                     dict(
-                        task=f'{n_objects} objects, {n_terms} triplets, p=10, to test error {TARGET}',
+                        task=(
+                            f'{n_objects} objects, {n_terms} triplets, p=10, to test error {TARGET}'
+                        ),
                         test_error=f'{error:.3f}',
                         **columns(took),
                         **common,

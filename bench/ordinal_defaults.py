@@ -1,19 +1,25 @@
-"""Default fits of OrdinalEmbedding beside cblearn 0.4.0 at equal data: held-out error, and whether each fit ended by its stop rule.
+"""Default fits of OrdinalEmbedding beside cblearn 0.4.0 at equal data: held-out error, and whether
+each fit ended by its stop rule.
 
-Planted maps of 20 to 5,000 normal points in the plane. Three kinds of answers: "clean" ones are all right; "perceived" ones compare
-distances that are each seen with a normal error of standard deviation 0.3, so that close calls go wrong; of "reversed" ones a tenth,
-drawn at random, is turned round, however clear the question. The error is that on 40,000 other questions, answered by the planted
-map without a fault. Five seeds up to 100 objects: other points, questions and starts, from streams of their own.
+Planted maps of 20 to 5,000 normal points in the plane. Three kinds of answers: "clean" ones are all
+right; "perceived" ones compare distances that are each seen with a normal error of standard
+deviation 0.3, so that close calls go wrong; of "reversed" ones a tenth, drawn at random, is turned
+round, however clear the question. The error is that on 40,000 other questions, answered by the
+planted map without a fault. Five seeds up to 100 objects: other points, questions and starts, from
+streams of their own.
 
-`test_error` is the mean error, `error_low` to `error_high` its 95 % interval over the seeds (Student's t). `ratio` is the error over that of the default fit,
-seed by seed: geometric mean and 95 % interval. Work is L-BFGS steps for ours, iterations of its optimizer for cblearn. Seconds are not
-compared here: bench/ordinal_race.py does that. cblearn needs a numpy of its own, so it runs in the interpreter that the environment
-variable CBLEARN_PYTHON names; without it there are no rows for it. Up to 100 objects five of its estimators run with their defaults. Beyond,
-where every iteration forms all distances, only those run that were best there or level with the best: at 1,000 objects SOE with four
-starts, as many as ours, STE, and GNMDS with 500 iterations of its 2,000; at 5,000 SOE with one start. The large
-fits have fewer seeds, and those of 5,000 objects no reversed answers.
+`test_error` is the mean error, `error_low` to `error_high` its 95 % interval over the seeds
+(Student's t). `ratio` is the error over that of the default fit, seed by seed: geometric mean and
+95 % interval. Work is L-BFGS steps for ours, iterations of its optimizer for cblearn. Seconds are
+not compared here: bench/ordinal_race.py does that. cblearn needs a numpy of its own, so it runs in
+the interpreter that the environment variable CBLEARN_PYTHON names; without it there are no rows for
+it. Up to 100 objects five of its estimators run with their defaults. Beyond, where every iteration
+forms all distances, only those run that were best there or level with the best: at 1,000 objects
+SOE with four starts, as many as ours, STE, and GNMDS with 500 iterations of its 2,000; at 5,000 SOE
+with one start. The large fits have fewer seeds, and those of 5,000 objects no reversed answers.
 
-Long runs can be stopped and called again: with the environment variable PARTS naming a folder, what is finished is kept there.
+Long runs can be stopped and called again: with the environment variable PARTS naming a folder, what
+is finished is kept there.
 """
 
 from __future__ import annotations
@@ -51,9 +57,14 @@ OURS = (
     ERROR
     + """
 from extreme_opt.ordinal import OrdinalEmbedding
+
 for name, settings in json.loads(sys.argv[3]):
     model = OrdinalEmbedding(n_objects=n, random_state=seed, **settings).fit(train)
-    answer[name] = dict(error=error(model.embedding_), steps=int(model.n_iter_), ended=not model.run_.message.startswith('reached max_'))
+    answer[name] = dict(
+        error=error(model.embedding_),
+        steps=int(model.n_iter_),
+        ended=not model.run_.message.startswith('reached max_'),
+    )
 print(json.dumps(answer))
 """
 )
@@ -61,9 +72,16 @@ PEER = (
     ERROR
     + """
 from cblearn import embedding
+
 for name, settings in json.loads(sys.argv[3]):
-    model = getattr(embedding, name)(n_components=2, random_state=seed, **settings).fit(train, n_objects=n)
-    answer['cblearn ' + name] = dict(error=error(model.embedding_), steps=int(model.n_iter_), ended=model.n_iter_ < model.max_iter)
+    model = getattr(embedding, name)(n_components=2, random_state=seed, **settings).fit(
+        train, n_objects=n
+    )
+    answer['cblearn ' + name] = dict(
+        error=error(model.embedding_),
+        steps=int(model.n_iter_),
+        ended=model.n_iter_ < model.max_iter,
+    )
 print(json.dumps(answer))
 """
 )
@@ -77,7 +95,8 @@ PEER_JOBS[100] = PEER_JOBS[20]
 
 
 def answers(n_objects: int, n_terms: int, kind: str, seed: int) -> dict:
-    "Questions about a planted map, answered in one of three ways; those for the test without a fault."
+    """Questions about a planted map, answered in one of three ways; those for the test without a
+    fault."""
     points = stream(seed, 'data').normal(size=(n_objects, 2))
     rng = stream(seed, 'questions')
     n_rows = n_terms + N_TEST
@@ -176,7 +195,8 @@ def main() -> list[dict]:
                     )
                 )
                 print(
-                    f'{size[0]:5d} {kind:10s} {method:14s} error {mean:.4f}, {rate:.3f} ({least:.3f} to {most:.3f})',
+                    f'{size[0]:5d} {kind:10s} {method:14s} error {mean:.4f}, {rate:.3f}'
+                    f' ({least:.3f} to {most:.3f})',
                     flush=True,
                 )
     return rows

@@ -1,11 +1,13 @@
-"""SVRG's inner step on comparisons, p = 10, STE, B = 1, one core: the lazy step of the package beside dense ones.
+"""SVRG's inner step on comparisons, p = 10, STE, B = 1, one core: the lazy step of the package
+beside dense ones.
 
 - *dense, as printed*: forms the direction u = v + g for all objects and steps along it, compiled;
 - *dense, lean*: adds the correction to three rows and the rest of g to all, compiled;
 - *dense, by the protocol*: what SVRG does with a problem that has only `grad_at`, in NumPy.
 
-Seconds are per inner step, medians over rounds in which all jobs alternate; the lazy loop makes as many steps as an epoch has, one per triplet, so what
-it does once per epoch is in it. Quality is the largest difference from the printed step after a hundred steps.
+Seconds are per inner step, medians over rounds in which all jobs alternate; the lazy loop makes as
+many steps as an epoch has, one per triplet, so what it does once per epoch is in it. Quality is the
+largest difference from the printed step after a hundred steps.
 """
 
 from __future__ import annotations
@@ -141,7 +143,8 @@ def one_size(n_objects: int, n_terms: int) -> tuple[list[dict], float]:
             else ''
         )
         print(
-            f'n = {n_objects:>6}: {name:24s}{statistics.median(seconds[name]) * 1e6:10.3f} us, {faster:8.1f} times the lazy step{verdict}'
+            f'n = {n_objects:>6}: {name:24s}{statistics.median(seconds[name]) * 1e6:10.3f} us,'
+            f' {faster:8.1f} times the lazy step{verdict}'
         )
         rows.append(
             dict(
@@ -164,6 +167,7 @@ def main() -> list[dict]:
         found, flat[size[0]] = one_size(*size)
         rows += found
     print(
-        f'lazy step at {max(flat)} objects: {flat[max(flat)] / flat[min(flat)]:.1f} times that at {min(flat)} (flat but for the memory behind the caches)'
+        f'lazy step at {max(flat)} objects: {flat[max(flat)] / flat[min(flat)]:.1f} times that at'
+        f' {min(flat)} (flat but for the memory behind the caches)'
     )
     return rows

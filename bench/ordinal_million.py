@@ -1,11 +1,15 @@
-"""A million objects and twenty million noiseless triplets of N(0, I/20), p = 10, five epochs of SVRG on STE, one core, five seeds.
+"""A million objects and twenty million noiseless triplets of N(0, I/20), p = 10, five epochs of
+SVRG on STE, one core, five seeds.
 
-Points, triplets and starts come from streams of their own; the row "start" holds the error before the first step, which is that of
-guessing. Triplets are made in chunks of a million. Without the environment variable FULL=1 everything is twenty times smaller, to
-fit a minute. Reported: seconds of one full gradient (loss included), seconds of each epoch (medians over seeds), error on a million
-other triplets after each (mean and half the width of its 95 % interval over the seeds), most memory of the process (asked: under 8 GB).
+Points, triplets and starts come from streams of their own; the row "start" holds the error before
+the first step, which is that of guessing. Triplets are made in chunks of a million. Without the
+environment variable FULL=1 everything is twenty times smaller, to fit a minute. Reported: seconds
+of one full gradient (loss included), seconds of each epoch (medians over seeds), error on a million
+other triplets after each (mean and half the width of its 95 % interval over the seeds), most memory
+of the process (asked: under 8 GB).
 
-With the environment variable PARTS naming a folder each seed's numbers are kept there when it is done, and not made again.
+With the environment variable PARTS naming a folder each seed's numbers are kept there when it is
+done, and not made again.
 """
 
 from __future__ import annotations
@@ -45,7 +49,8 @@ def chunk(points: np.ndarray, rng: np.random.Generator, size: int) -> np.ndarray
 
 
 def one(seed: int) -> dict:
-    "Seconds of a full gradient, seconds of each epoch, errors at the start and after each epoch, most memory."
+    """Seconds of a full gradient, seconds of each epoch, errors at the start and after each epoch,
+    most memory."""
     points = (stream(seed, 'data').normal(size=(N_OBJECTS, 10)) / np.sqrt(20)).astype(np.float32)
     rows, rng = np.empty((N_TERMS, 3), np.int32), stream(seed, 'questions')
     for at in range(0, N_TERMS, CHUNK):
@@ -87,10 +92,12 @@ def main() -> list[dict]:
         for mean, wide in zip(errors.mean(0), half, strict=True)
     ]
     print(
-        f'{task}\nfull gradient {full:.1f} s, epochs {" ".join(f"{each:.1f}" for each in seconds)} s, errors {", ".join(said)}'
+        f'{task}\nfull gradient {full:.1f} s, epochs {" ".join(f"{each:.1f}" for each in seconds)}'
+        f' s, errors {", ".join(said)}'
     )
     print(
-        f'most memory {peak:.0f} MB (asked: under {ASKED_MB}) {"met" if peak < ASKED_MB else "MISSED"}'
+        f'most memory {peak:.0f} MB (asked: under {ASKED_MB})'
+        f' {"met" if peak < ASKED_MB else "MISSED"}'
     )
     common = dict(
         task=task,

@@ -1,20 +1,27 @@
-"""Work and seconds to a test error of 0.15, one core: SVRG with the automatic stabilizer, L-BFGS on the same kernel, and cblearn 0.4.0.
+"""Work and seconds to a test error of 0.15, one core: SVRG with the automatic stabilizer, L-BFGS on
+the same kernel, and cblearn 0.4.0.
 
-Noiseless triplets of points N(0, I/20) in ten dimensions: n = 100 with 10,000 and n = 1,000 with 200,000 of them, 10,000 others
-for the test. Everything is repeated for five seeds: other points, triplets and starts. Points, triplets and starts come from
-streams of their own, and each row says how good the starts are before the first step. cblearn draws its own starts.
+Noiseless triplets of points N(0, I/20) in ten dimensions: n = 100 with 10,000 and n = 1,000 with
+200,000 of them, 10,000 others for the test. Everything is repeated for five seeds: other points,
+triplets and starts. Points, triplets and starts come from streams of their own, and each row says
+how good the starts are before the first step. cblearn draws its own starts.
 
-Numbers are geometric means over the seeds with 95 % intervals (Student's t on logarithms). `ratio` is time over that of SVRG on STE
-for the same seed, taken in the same round. `work` does not depend on the load of the machine: passes over the triplets for ours,
-iterations of its optimizer for cblearn. cblearn needs a numpy of its own, so it runs in the interpreter that the environment
-variable CBLEARN_PYTHON names; without it there are no rows for it. It reports nothing on the way, so the least `max_iter` that
-reaches the target is searched by doubling and halving to within a tenth, and only that fit is timed.
-Seconds are those of the processor (`time.process_time`), which other work on the machine does not lengthen, of a whole fit from the
-triplets on, without the errors. A fit is repeated after warming up until two seconds are over, at most 15 times, and the fastest counts.
+Numbers are geometric means over the seeds with 95 % intervals (Student's t on logarithms). `ratio`
+is time over that of SVRG on STE for the same seed, taken in the same round. `work` does not depend
+on the load of the machine: passes over the triplets for ours, iterations of its optimizer for
+cblearn. cblearn needs a numpy of its own, so it runs in the interpreter that the environment
+variable CBLEARN_PYTHON names; without it there are no rows for it. It reports nothing on the way,
+so the least `max_iter` that reaches the target is searched by doubling and halving to within a
+tenth, and only that fit is timed. Seconds are those of the processor (`time.process_time`), which
+other work on the machine does not lengthen, of a whole fit from the triplets on, without the
+errors. A fit is repeated after warming up until two seconds are over, at most 15 times, and the
+fastest counts.
 
-A second part: most memory of a process that makes a few steps at n = 10,000 with a million triplets, less that of the imports and the data.
+A second part: most memory of a process that makes a few steps at n = 10,000 with a million
+triplets, less that of the imports and the data.
 
-Long runs can be stopped and called again: with the environment variable PARTS naming a folder, what is finished is kept there and not run again.
+Long runs can be stopped and called again: with the environment variable PARTS naming a folder, what
+is finished is kept there and not run again.
 """
 
 from __future__ import annotations
@@ -39,66 +46,114 @@ T95 = 2.776  # Student's t, four degrees of freedom, 95 % on both sides
 PEER = '''
 import json, sys, time, warnings
 import numpy as np
+
 sys.path.insert(0, sys.argv[7])
 from memory import peak_mb
 from cblearn import embedding
+
 warnings.simplefilter('ignore')
-data, jobs, target, repeats, long, seed = np.load(sys.argv[1]), json.loads(sys.argv[2]), *map(float, sys.argv[3:6]), int(sys.argv[6])
+data, jobs, target, repeats, long, seed = (
+    np.load(sys.argv[1]),
+    json.loads(sys.argv[2]),
+    *map(float, sys.argv[3:6]),
+    int(sys.argv[6]),
+)
 train, test, n, answer = data['train'], data['test'], int(data['n']), {}
 for name, settings, most in jobs:
+
     def fit(most):
-        model = getattr(embedding, name)(n_components=10, random_state=seed, max_iter=most, **settings)
-        mark = time.process_time(); model.fit(train, n_objects=n)
+        model = getattr(embedding, name)(
+            n_components=10, random_state=seed, max_iter=most, **settings
+        )
+        mark = time.process_time()
+        model.fit(train, n_objects=n)
         took, x = time.process_time() - mark, model.embedding_
-        near, far = (((x[test[:, 0]] - x[test[:, c]])**2).sum(1) for c in (1, 2))
+        near, far = (((x[test[:, 0]] - x[test[:, c]]) ** 2).sum(1) for c in (1, 2))
         return took, float(1 - np.mean(near < far))
+
     before, low, high, least = peak_mb(), 0, None, 4
     while high is None and least <= most:
         took, error = fit(least)
-        if error <= target or not repeats: high = least
-        else: low, least = least, 2 * least
+        if error <= target or not repeats:
+            high = least
+        else:
+            low, least = least, 2 * least
     while high is not None and repeats and high - low > max(1, high // 10):
         middle = (low + high) // 2
         took, error = fit(middle)
         low, high = (low, middle) if error <= target else (middle, high)
-    if high is not None and repeats: took, error = fit(high)
+    if high is not None and repeats:
+        took, error = fit(high)
     seconds = [took]
-    while high is not None and len(seconds) < int(repeats) and sum(seconds) < long: seconds.append(fit(high)[0])
-    answer['cblearn ' + name] = dict(seconds=seconds, error=error, grown_mb=peak_mb() - before, peak_mb=peak_mb(), work=high, start=None)
+    while high is not None and len(seconds) < int(repeats) and sum(seconds) < long:
+        seconds.append(fit(high)[0])
+    answer['cblearn ' + name] = dict(
+        seconds=seconds,
+        error=error,
+        grown_mb=peak_mb() - before,
+        peak_mb=peak_mb(),
+        work=high,
+        start=None,
+    )
 print(json.dumps(answer))
 '''
 
 OURS = '''
 import json, sys, time
 import numpy as np
+
 sys.path.insert(0, sys.argv[7])
 from memory import peak_mb
 from extreme_opt.core import LBFGS, SVRG, iterate, minimize
 from extreme_opt.ordinal import Comparisons, triplet_error
 from extreme_opt.ordinal.losses import LOSSES
-data, jobs, target, repeats, long, seed = np.load(sys.argv[1]), json.loads(sys.argv[2]), *map(float, sys.argv[3:6]), int(sys.argv[6])
+
+data, jobs, target, repeats, long, seed = (
+    np.load(sys.argv[1]),
+    json.loads(sys.argv[2]),
+    *map(float, sys.argv[3:6]),
+    int(sys.argv[6]),
+)
 train, test, n, answer = data['train'], data['test'], int(data['n']), {}
 for name, solver, passes in jobs:
     solver = {'svrg': SVRG(), 'lbfgs': LBFGS()}[solver]
     minimize(Comparisons(train[:50], 10, LOSSES[name](), n), solver, max_iter=2)
     before = peak_mb()
+
     def fit(most):
         mark = time.process_time()
-        run = minimize(Comparisons(train, 10, LOSSES[name](), n), solver, seed=seed, max_iter=most, loss_subset=0)
+        run = minimize(
+            Comparisons(train, 10, LOSSES[name](), n),
+            solver,
+            seed=seed,
+            max_iter=most,
+            loss_subset=0,
+        )
         return time.process_time() - mark
+
     problem = Comparisons(train, 10, LOSSES[name](), n)
     for state in iterate(problem, solver, seed=seed):
         error = triplet_error(problem.unpack(state.params), test)
-        if not state.n_iter: start = error
-        elif error <= target or state.n_epochs >= passes: break
+        if not state.n_iter:
+            start = error
+        elif error <= target or state.n_epochs >= passes:
+            break
     seconds = [fit(state.n_iter)]
-    while len(seconds) < int(repeats) and sum(seconds) < long: seconds.append(fit(state.n_iter))
+    while len(seconds) < int(repeats) and sum(seconds) < long:
+        seconds.append(fit(state.n_iter))
     answer[type(solver).__name__.replace('LBFGS', 'L-BFGS') + ', ' + name] = dict(
-        seconds=seconds, error=error, grown_mb=peak_mb() - before, peak_mb=peak_mb(), work=state.n_epochs, start=start)
+        seconds=seconds,
+        error=error,
+        grown_mb=peak_mb() - before,
+        peak_mb=peak_mb(),
+        work=state.n_epochs,
+        start=start,
+    )
 print(json.dumps(answer))
 '''
 LOSSES = 'ste', 'gnmds', 'tste', 'soe'
-# Ours share a process and so do theirs; who takes less memory comes first, so that most memory so far is mostly a competitor's own.
+# Ours share a process and so do theirs; who takes less memory comes first, so that most memory so
+# far is mostly a competitor's own.
 OUR_JOBS = [[loss, solver, 60] for solver in ('svrg', 'lbfgs') for loss in LOSSES]
 PEER_JOBS = [
     [name, settings, 512]
@@ -147,7 +202,8 @@ def ask(
     repeats: int = REPEATS,
     seed: int = 0,
 ) -> dict:
-    "Run competitors in a process of their own: name -> seconds of all repeats, error, work, peak_mb, and how much of it the runs took."
+    """Run competitors in a process of their own: name -> seconds of all repeats, error, work,
+    peak_mb, and how much of it the runs took."""
     threads = {
         name: '1'
         for name in (
@@ -198,7 +254,8 @@ def race(folder: Path, n_objects: int, n_terms: int) -> dict[str, list[dict]]:
         starts = [one['start'] for one in each if one['start'] is not None]
         if min(starts, default=0.5) < 0.4:
             raise RuntimeError(
-                f'{name} starts at a test error of {min(starts):.2f}: its start knows the planted points'
+                f'{name} starts at a test error of {min(starts):.2f}: its start knows the planted'
+                ' points'
             )
     return found
 
@@ -234,7 +291,10 @@ def columns(each: list[dict], base: list[dict]) -> dict:
         seconds=f'{took:.4g}',
         spread=f'{machine.Timing(seconds).spread:.3f}',
         **told,
-        how=f'processor time, fastest of up to {REPEATS} runs, geometric mean of {len(each)} seeds, 1 thread',
+        how=(
+            f'processor time, fastest of up to {REPEATS} runs, geometric mean of {len(each)} seeds,'
+            ' 1 thread'
+        ),
         seconds_low=f'{fast:.4g}',
         seconds_high=f'{slow:.4g}',
         work=f'{work:.0f}',
@@ -276,8 +336,10 @@ def main() -> list[dict]:
                 )
                 rows.append(row)
                 print(
-                    f'n = {n}: {method:14s} {row["seconds"] or "-":>9} s ({row.get("seconds_low")} to {row.get("seconds_high")}), work {row.get("work")}, '
-                    f'{row.get("ratio")} times SVRG on STE ({row.get("ratio_low")} to {row.get("ratio_high")}), error {row["test_error"]} {row["how"]}',
+                    f'n = {n}: {method:14s} {row["seconds"] or "-":>9} s ({row.get("seconds_low")}'
+                    f' to {row.get("seconds_high")}), work {row.get("work")}, {row.get("ratio")}'
+                    f' times SVRG on STE ({row.get("ratio_low")} to {row.get("ratio_high")}), error'
+                    f' {row["test_error"]} {row["how"]}',
                     flush=True,
                 )
         for method, one in memory(Path(name)).items():

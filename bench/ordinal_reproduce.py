@@ -1,10 +1,12 @@
-"""The tables and figures of the ordinal chapter's paper at their full size: long runs whose numbers the page nbs/evidence/ordinal/90_reproduce reads.
+"""The tables and figures of the ordinal chapter's paper at their full size: long runs whose numbers
+the page nbs/evidence/ordinal/90_reproduce reads.
 
     python bench/run.py ordinal_reproduce
 
-Some minutes on one core; the environment variable PARTS names a folder that keeps finished parts (see ordinal_race).
-Music, shoes, materials and MNIST are looked up by `data.load`; a set that cannot be had is left out and named. Seconds are
-those of the solver alone, medians over starts; the other columns hold what was reached. Peer is the loss, or the number that a row is about.
+Some minutes on one core; the environment variable PARTS names a folder that keeps finished parts
+(see ordinal_race). Music, shoes, materials and MNIST are looked up by `data.load`; a set that
+cannot be had is left out and named. Seconds are those of the solver alone, medians over starts; the
+other columns hold what was reached. Peer is the loss, or the number that a row is about.
 """
 
 from __future__ import annotations
@@ -51,9 +53,10 @@ def row(method, task, peer, seconds='', **measured):
     )
 
 
-# ------------------------------------------------------------------------------------------ Table I and Figure 2
+# ----------------------------------------------------------------------------- Table I and Figure 2
 def synthetic(n_objects=100, n_components=10, n_terms=10_000, seed=0):
-    "Section 5.1: a Gaussian map with squared distances 1 on average, and noiseless answers, drawn at random."
+    """Section 5.1: a Gaussian map with squared distances 1 on average, and noiseless answers, drawn
+    at random."""
     rng = np.random.default_rng(seed)
     points = rng.normal(size=(n_objects, n_components)) / 20**0.5
     rows = np.argsort(rng.random((2 * n_terms, n_objects)), axis=1)[:, :3]
@@ -179,7 +182,7 @@ def convex(name, loss, train, test):
     )
 
 
-# ------------------------------------------------------------------------------------------ the real sets
+# ------------------------------------------------------------------------------------ the real sets
 def loaded(name, **options):
     try:
         return data.load(name, **options)
@@ -354,9 +357,10 @@ def materials():
             )
 
 
-# ------------------------------------------------------------------------------------------ Table II and Figure 5
+# ---------------------------------------------------------------------------- Table II and Figure 5
 def pictures(n_train=60, n_test=40, seed=0):
-    "Some pictures of each digit: features and labels of the gallery and of the queries; the name of the set."
+    """Some pictures of each digit: features and labels of the gallery and of the queries; the name
+    of the set."""
     found, name = loaded('mnist', part='train', dense=True), 'MNIST'
     if found is None:
         found, name, n_test = data.digits(), 'digits', 40
@@ -394,7 +398,8 @@ def ranking(found, labels, asked, query_labels):
 
 
 def scores(relevant, cut):
-    "Mean precision, recall and average precision at a cut-off, over min(cut, relevant) as it must be."
+    """Mean precision, recall and average precision at a cut-off, over min(cut, relevant) as it must
+    be."""
     hits, n_relevant = relevant[:, :cut], relevant.sum(1)
     precision_at = np.cumsum(hits, axis=1) / np.arange(1, hits.shape[1] + 1)
     return (

@@ -1,4 +1,5 @@
-"Comparisons, losses, their sum, SVRG, step sizes and the estimator: edges, oracles and bad input that the pages do not show."
+"""Comparisons, losses, their sum, SVRG, step sizes and the estimator: edges, oracles and bad input
+that the pages do not show."""
 
 import itertools
 import json
@@ -39,7 +40,6 @@ from extreme_opt.ordinal import (
     GramComparisons,
     Hinge,
     OrdinalEmbedding,
-    ViewComparisons,
     contradictions,
     drop_degenerate,
     flip_labels,
@@ -66,7 +66,8 @@ def fours(n_objects=12, n_terms=200, seed=0):
 @pytest.mark.parametrize('loss', LOSSES, ids=repr)
 @pytest.mark.parametrize('width', [1, 2, 5])
 def test_gradients_of_all_losses(loss, width):
-    "Against differences, for triplets and quadruplets, with weights and a ridge; to 1e-8 where the loss has no kink."
+    """Against differences, for triplets and quadruplets, with weights and a ridge; to 1e-8 where
+    the loss has no kink."""
     for rows in (answers(), fours()):
         problem = Comparisons(
             rows, width, loss, weights=np.random.default_rng(0).random(len(rows)) + 0.1, ridge=0.2
@@ -82,7 +83,8 @@ def test_gradients_of_all_losses(loss, width):
 
 @pytest.mark.parametrize('loss', LOSSES, ids=repr)
 def test_gradients_and_hessians_of_one_answer(loss):
-    "Against differences to 1e-8, of Hessians extrapolated from three steps; every answer stays away from a kink or a tie."
+    """Against differences to 1e-8, of Hessians extrapolated from three steps; every answer stays
+    away from a kink or a tie."""
     rng, step, seen, alone = (
         np.random.default_rng(2),
         1e-3,
@@ -191,8 +193,8 @@ def test_weights_are_copies():
     np.testing.assert_allclose(one.grad(params), other.grad(params), atol=1e-15)
 
 
-def test_curvature_bounds_every_batch():
-    "No step on a batch meets more curvature than `smoothness` says, for the smooth losses."
+def test_curvature_bounds_every_draw():
+    "No draw meets more curvature than `smoothness` says; a batch of one draw repeated does."
     for loss in (STE(), TSTE(3.0), CKL(0.5)):
         problem, rng = Comparisons(answers(), 2, loss), np.random.default_rng(0)
         at = problem.init_params(0)
@@ -202,6 +204,14 @@ def test_curvature_bounds_every_batch():
                 at - way, np.array([q])
             )
             assert np.linalg.norm(change) <= 2 * np.linalg.norm(way) * problem.smoothness(at)
+        met = []
+        for q in range(0, problem.n_terms, 7):
+            repeated, way = np.full(100, q), np.zeros((problem.n_objects, 2))
+            way[problem.triplets[q]] = 1e-5 * rng.normal(size=(problem.triplets.shape[1], 2))
+            way = way.ravel()
+            change = problem.grad_at(at + way, repeated) - problem.grad_at(at - way, repeated)
+            met.append(np.linalg.norm(change) / np.linalg.norm(2 * way))
+        assert max(met) > problem.smoothness(at, 100) or not isinstance(loss, STE)
         assert (
             problem.smoothness(at) > problem.smoothness(at, 5) > problem.smoothness(at, 10**9) > 0
         )
@@ -209,7 +219,8 @@ def test_curvature_bounds_every_batch():
 
 @pytest.mark.parametrize('loss', [STE(), TSTE(1.0), CKL(), Hinge(), SOE()], ids=repr)
 def test_the_automatic_step_never_blows_up(loss):
-    "Other data, starts and batches than on the page; a start a hundred times too small or three times too large."
+    """Other data, starts and batches than on the page; a start a hundred times too small or three
+    times too large."""
     for seed, size, scale in itertools.product(range(4), (1, 7, 300), (0.01, 1.0, 3.0)):
         problem = Comparisons(
             answers(25, 300, seed, noise=0.2) if seed % 2 else fours(20, 300, seed), 2, loss
@@ -403,7 +414,7 @@ def test_estimator_on_odd_data(tmp_path):
     )
     ties = OrdinalEmbedding(1, ties='half', solver='lbfgs', max_epochs=200).fit([[0, 1, 2]], [0])
     assert abs(ties.decision_function([[0, 1, 2]])[0]) < 1e-3  # called even
-    with expect_fail(ValueError, contains='holds no row'):
+    with expect_fail(ValueError, contains='every answer is a tie'):
         OrdinalEmbedding(1).fit([[0, 1, 2]], [0])
     names = OrdinalEmbedding(1).fit([['x', 'y', 'z'], ['z', 'y', 'x']])
     assert names.names_.tolist() == ['x', 'y', 'z'] and names.score([['x', 'y', 'z']]) == 1
@@ -458,15 +469,21 @@ PEER = '''
 import sys, numpy as np
 from cblearn.embedding._gnmds import _gnmds_x_grad
 from cblearn.embedding._ste import _ste_x_grad
+
 data = np.load(sys.argv[1])
 x, rows = data['points'], data['rows']
-for value, grad in (_ste_x_grad(x.ravel(), x.shape, rows, False), _ste_x_grad(x.ravel(), x.shape, rows, True), _gnmds_x_grad(x.ravel(), x.shape, rows, 0.)):
+for value, grad in (
+    _ste_x_grad(x.ravel(), x.shape, rows, False),
+    _ste_x_grad(x.ravel(), x.shape, rows, True),
+    _gnmds_x_grad(x.ravel(), x.shape, rows, 0.0),
+):
     print(float(value), *map(float, grad))
 '''
 
 
 def test_cblearn_agrees(tmp_path):
-    "STE, TSTE and GNMDS values and gradients of another package, in its own interpreter: CBLEARN_PYTHON."
+    """STE, TSTE and GNMDS values and gradients of another package, in its own interpreter:
+    CBLEARN_PYTHON."""
     python = os.environ.get('CBLEARN_PYTHON')
     if not python:
         pytest.skip('needs CBLEARN_PYTHON, an interpreter that has cblearn 0.4.0')
@@ -560,11 +577,6 @@ def test_a_loss_with_a_call_of_its_own_is_not_replaced_by_the_kernel():
     own, once = Comparisons([[0, 1, 2]], 1, Doubled()), Comparisons([[0, 1, 2]], 1)
     np.testing.assert_allclose(own.loss(own.init_params()), 2 * once.loss(once.init_params()))
     np.testing.assert_allclose(own.grad(own.init_params()), 2 * once.grad(once.init_params()))
-    problem = ViewComparisons([[0, 1, 2]], 1, 1, Doubled(), ridge=0)
-    plain = ViewComparisons([[0, 1, 2]], 1, 1, STE(), ridge=0)
-    np.testing.assert_allclose(
-        problem.loss(problem.init_params()), 2 * plain.loss(plain.init_params())
-    )
 
 
 @pytest.mark.parametrize('n_objects', [11.5, 12.0, '12', np.nan, 0, -3])
@@ -572,7 +584,6 @@ def test_a_number_of_objects_is_a_whole_number(n_objects):
     rows = [[0, 1, 11], [2, 3, 4]]
     for use in (
         lambda: Comparisons(rows, 2, n_objects=n_objects),
-        lambda: ViewComparisons(rows, n_objects=n_objects),
         lambda: GramComparisons(rows, n_objects=n_objects),
         lambda: OrdinalEmbedding(n_objects=n_objects).fit(rows),
     ):
@@ -602,7 +613,9 @@ def test_rows_of_mixed_types_are_one_clear_line():
     for use in (check_comparisons, OrdinalEmbedding(1).fit):
         with expect_fail(
             ValueError,
-            contains="triplets holds 'b' at (1, 1), but object ids are whole numbers, and names are text",
+            contains=(
+                "triplets holds 'b' at (1, 1), but object ids are whole numbers, and names are text"
+            ),
         ):
             use(rows)
 
@@ -696,8 +709,8 @@ def test_a_fit_that_has_not_converged_says_so_and_names_a_setting():
 def test_comparisons_that_fall_into_groups_are_told():
     rows = answers(12, 300)
     assert told(OrdinalEmbedding(), np.concatenate([rows, rows + 12])) == [
-        'the comparisons fall into 2 groups of objects that no comparison links, so how the groups lie to each other in the map is arbitrary; '
-        'ask across the groups, or fit each by itself'
+        'the comparisons fall into 2 groups of objects that no comparison links, so how the groups'
+        ' lie to each other in the map is arbitrary; ask across the groups, or fit each by itself'
     ]
     assert told(OrdinalEmbedding(), np.concatenate([rows, rows + 12, [[0, 12, 1]]])) == []
     said = told(OrdinalEmbedding(n_objects=30), np.concatenate([rows, rows + 12]))
@@ -744,6 +757,57 @@ def test_the_default_solver_goes_by_the_number_of_comparisons(monkeypatch):
     monkeypatch.setattr(embedding, '_MOST_LBFGS', 399)
     assert OrdinalEmbedding(n_init=1, tol=1e-2).fit(rows).solver_ == 'svrg'
     assert OrdinalEmbedding(n_init=1, tol=1e-2).fit(rows[:399]).solver_ == 'lbfgs'
+
+
+@pytest.mark.parametrize('loss', ['ste', 'soe', 'gnmds'])
+def test_svrg_ends_where_only_noise_is_left(loss):
+    rows = answers(60, 2400, noise=0.1)
+    model = OrdinalEmbedding(2, loss, solver='svrg', n_init=1)
+    assert told(model, rows) == [] and 'tol=' in model.run_.message
+    best = OrdinalEmbedding(2, loss, solver='lbfgs').fit(rows)
+    assert model.losses_[0] < 1.01 * best.losses_.min()
+    without = OrdinalEmbedding(2, loss, solver='svrg', n_init=1, tol=None, max_iter=3).fit(rows)
+    assert without.n_iter_ == 3
+
+
+def test_a_rising_loss_is_no_loss_that_stands_still():
+    from extreme_opt.core import FixedStep
+    from extreme_opt.ordinal.embedding import _SettledSVRG
+
+    problem = Comparisons(answers(15, 400, noise=0.1), 2, STE(), 15)
+    solver = _SettledSVRG(FixedStep(1e-9))  # nothing moves: ten epochs are enough
+    state, rng = solver.init(problem, problem.init_params(0)), np.random.default_rng(0)
+    for _ in range(10):
+        state = solver.step(problem, state, rng)
+        assert not state.message
+    assert 'over 10 epochs' in solver.step(problem, state, rng).message
+    state = solver.init(problem, 1e-3 * problem.init_params(0))
+    solver = _SettledSVRG(FixedStep(0.05))
+    for _ in range(11):
+        state = solver.step(problem, state, rng)
+    assert not state.message  # the loss fell and then stood still for fewer than ten
+
+
+def test_choosing_the_dimension_hides_no_warning_of_convergence():
+    from sklearn.exceptions import ConvergenceWarning
+
+    from extreme_opt.ordinal import choose_components
+
+    rows = answers(15, 400, noise=0.1)
+    with pytest.warns(ConvergenceWarning, match='max_epochs'):
+        choose_components(OrdinalEmbedding(max_epochs=2, n_init=1), rows, (1,), n_folds=2)
+
+
+def test_answers_that_are_all_ties_are_one_clear_line():
+    rows = answers(15, 20)
+    with expect_fail(ValueError, contains='every answer is a tie'):
+        OrdinalEmbedding().fit(rows, np.zeros(20))
+    OrdinalEmbedding(1, ties='half', n_init=1).fit(rows, np.zeros(20))
+
+
+def test_a_loss_that_is_not_a_number_is_refused():
+    with expect_fail(ValueError, contains='three finite numbers are needed'):
+        OrdinalEmbedding(2, lambda near, far: (near * np.nan, near, far)).fit(answers(15, 40))
 
 
 def test_a_warm_start_stops_where_the_first_fit_stopped():

@@ -1,4 +1,5 @@
-"Gram matrices against coordinates, the projection against rivals, and the constants of the convergence proof."
+"""Gram matrices against coordinates, the projection against rivals, and the constants of the
+convergence proof."""
 
 import itertools
 import math
@@ -161,7 +162,7 @@ def test_wrong_solver_settings_are_named(wrong):
         ProjectedGradient(**wrong)
 
 
-# ------------------------------------------------------------------------------------------ the proof
+# ---------------------------------------------------------------------------------------- the proof
 def test_the_guarantee_holds_over_a_grid():
     for condition, n_inner in itertools.product(np.geomspace(0.3, 10, 7), (60, 700, 9000)):
         for divided in (False, True):

@@ -1,4 +1,5 @@
-"The yardsticks of the long ordinal runs, by hand and by enumeration: a wrong one would make every table wrong."
+"""The yardsticks of the long ordinal runs, by hand and by enumeration: a wrong one would make every
+table wrong."""
 
 import importlib.util
 import itertools

@@ -20,12 +20,15 @@ from extreme_opt.ordinal.formats import (
 from extreme_opt.ordinal.gram import GramComparisons, ProjectedGradient
 from extreme_opt.ordinal.losses import CKL, SOE, STE, TSTE, CallableLoss, Hinge
 from extreme_opt.ordinal.problem import Comparisons
-from extreme_opt.ordinal.views import ViewComparisons
 
 if TYPE_CHECKING:
     from extreme_opt.ordinal.embedding import OrdinalEmbedding, choose_components, procrustes
 
-_LAZY = {'OrdinalEmbedding': 'embedding', 'choose_components': 'embedding', 'procrustes': 'embedding'}  # they import scikit-learn
+_LAZY = {
+    'OrdinalEmbedding': 'embedding',
+    'choose_components': 'embedding',
+    'procrustes': 'embedding',
+}  # they import scikit-learn
 
 
 def __getattr__(name):
@@ -56,7 +59,6 @@ __all__ = [
     'Comparisons',
     'GramComparisons',
     'ProjectedGradient',
-    'ViewComparisons',
     'select_queries',
     'OrdinalEmbedding',
     'choose_components',

@@ -175,6 +175,11 @@ def drop_degenerate(triplets: np.ndarray) -> np.ndarray:
     -------
     ndarray of shape (n_kept, 3) or (n_kept, 4)
         The rows that compare two different pairs of two objects.
+
+    Examples
+    --------
+    >>> drop_degenerate(np.array([[0, 1, 2], [0, 1, 1]])).tolist()
+    [[0, 1, 2]]
     """
     rows = np.asarray(triplets)
     near, far = rows[:, :2], rows[:, [0, 2] if rows.shape[1] == 3 else [2, 3]]
@@ -297,6 +302,12 @@ def merge_comparisons(
         Each different row once.
     weights : ndarray of shape (n_unique,)
         Summed weights.
+
+    Examples
+    --------
+    >>> rows, weights = merge_comparisons(np.array([[0, 1, 2], [0, 1, 2], [1, 0, 2]]))
+    >>> rows.tolist(), weights.tolist()
+    ([[0, 1, 2], [1, 0, 2]], [2.0, 1.0])
     """
     rows = _canonical(triplets)
     unique, place = np.unique(rows, axis=0, return_inverse=True)
@@ -322,6 +333,11 @@ def contradictions(triplets: np.ndarray) -> np.ndarray:
     -------
     ndarray of shape (n_terms,)
         Boolean mask.
+
+    Examples
+    --------
+    >>> contradictions(np.array([[0, 1, 2], [0, 2, 1], [1, 0, 2]])).tolist()
+    [True, True, False]
     """
     rows = _canonical(triplets)
     turned = rows[:, [0, 2, 1] if rows.shape[1] == 3 else [2, 3, 0, 1]]
@@ -402,6 +418,11 @@ def flip_labels(
     -------
     ndarray
         A copy of the rows, some with near and far exchanged.
+
+    Examples
+    --------
+    >>> flip_labels(np.array([[0, 1, 2], [1, 2, 0]]), share=1.0).tolist()
+    [[0, 2, 1], [1, 0, 2]]
     """
     rows, rng = np.array(triplets), stream(seed, 'wrong answers')
     columns = ([0, 1], [0, 2], [0, 2, 1]) if rows.shape[1] == 3 else ([0, 1], [2, 3], [2, 3, 0, 1])

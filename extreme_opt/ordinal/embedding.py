@@ -26,7 +26,7 @@ from extreme_opt.core.estimator import (
 from ..core.run import minimize
 from ..core.step_sizes import BB, SBB, Damped, FixedStep
 from ..core.streams import stream
-from ..core.svrg import SVRG
+from ..core.svrg import SVRG, SVRGState
 from ..core.validation import check_features, check_weights, seed_from
 from extreme_opt.ordinal.comparisons import (
     check_answers,
@@ -161,6 +161,7 @@ _GRADIENT_FRACTION = 0.1  # of the norm at a random start, below which a gradien
 _MOST_LBFGS = 5_000_000  # comparisons up to which solver="auto" is L-BFGS
 _MOST_ABOVE = 1.001  # times the loss of a map of equal points that a fit may have unsaid
 _N_SETTLED = 10  # steps over which the loss has to stand still
+_N_WATCHED = 100_000  # comparisons on which SVRG looks whether it does
 
 
 def _count_groups(rows, n_objects):
@@ -256,6 +257,59 @@ class _SettledLBFGS(LBFGS):
         return new
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _SettledSVRGState(SVRGState):
+    """State of SVRG with the last losses.
+
+    Parameters
+    ----------
+    recent : ndarray of shape (n_kept,) or None, default=None
+        Losses at the ends of the last epochs, oldest first.
+    """
+
+    recent: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class _SettledSVRG(SVRG):
+    """SVRG that also ends when the loss stands still, as it does where noise is all that is left.
+
+    Beyond 100,000 comparisons the loss is that of a fixed sample of so many.
+
+    Parameters
+    ----------
+    step_rule : object, default=SBB()
+        How far an epoch goes.
+    batch_size : int, default=1
+        Draws per inner step.
+    n_inner : int or str, default='pass'
+        Inner steps per epoch.
+    loss_tol : float, default=1e-4
+        Stop when the losses of the last epochs differ by at most this fraction.
+    """
+
+    loss_tol: float = 1e-4
+
+    def init(self, problem, params):
+        "The first state."
+        return _SettledSVRGState(params=params.copy())
+
+    def step(self, problem, state, rng):
+        "One epoch of SVRG, and a look at the last losses."
+        new = super().step(problem, state, rng)
+        if problem.n_terms <= _N_WATCHED:
+            loss = problem.loss(new.params)
+        else:
+            watched = stream(0, 'watched').integers(problem.n_terms, size=_N_WATCHED)
+            loss = problem.loss_on(new.params, watched)
+        recent = np.append(() if state.recent is None else state.recent, loss)[-_N_SETTLED - 1 :]
+        object.__setattr__(new, 'recent', recent)
+        if len(recent) > _N_SETTLED and np.ptp(recent) <= self.loss_tol * abs(loss):
+            said = f'loss changed by at most tol={self.loss_tol:g} over {_N_SETTLED} epochs'
+            object.__setattr__(new, 'message', new.message or said)
+        return new
+
+
 class _NewRows:
     """Loss of comparisons as a function of some rows of a map; the others stay.
 
@@ -341,8 +395,8 @@ class OrdinalEmbedding(Estimator):
         Time limit.
     tol : float or None, default=1e-4
         Stop when the gradient norm is at most `tol` times its value at a random start. "lbfgs"
-        also stops when ten steps change the loss by at most this fraction, "sgd" when one pass
-        does.
+        and "svrg" also stop when ten steps change the loss by at most this fraction, "sgd" when
+        one pass does.
     warm_start : bool, default=False
         Whether `fit` starts from the embedding of the last fit, in place of random starts.
     verbose : bool, default=False
@@ -491,6 +545,10 @@ class OrdinalEmbedding(Estimator):
         if y is None:
             return rows, weights
         which = check_answers(y, len(rows))
+        if self.ties == 'drop' and len(which) and not which.any():
+            raise ValueError(
+                'every answer is a tie, and ties="drop" leaves none; use ties="half"'
+            )
         rows, halves = orient(rows, which, self.ties)
         order = (
             np.flatnonzero(which)
@@ -589,7 +647,11 @@ class OrdinalEmbedding(Estimator):
         name = self._chosen(problem.n_terms)
         size = 1 if self.batch_size == 'auto' else int(self.batch_size)
         solvers: dict[str, Any] = {
-            'svrg': lambda: SVRG(self._step_rule(problem, begin), size),
+            'svrg': lambda: (
+                SVRG(self._step_rule(problem, begin), size)
+                if self.tol is None
+                else _SettledSVRG(self._step_rule(problem, begin), size, loss_tol=self.tol)
+            ),
             'gd': GradientDescent,
             'lbfgs': lambda: LBFGS() if self.tol is None else _SettledLBFGS(loss_tol=self.tol),
             'gram': ProjectedGradient,
@@ -1136,7 +1198,7 @@ def choose_components(
             )
             with warnings.catch_warnings():
                 # an object may be asked about in one fold only
-                warnings.simplefilter('ignore', UserWarning)
+                warnings.filterwarnings('ignore', '.* in no comparison', UserWarning)
                 one.fit(rows[fold != part])
             found[n_components][part] = 1 - one.score(rows[fold == part])
     return found

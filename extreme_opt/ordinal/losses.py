@@ -447,6 +447,14 @@ class CallableLoss(PairLoss):
 
     def __post_init__(self):
         near, far = np.random.default_rng(0).uniform(0.1, 2, size=(2, 100))
+        parts = self(near, far)
+        broken = ~np.isfinite(parts).all(axis=0)
+        if broken.any():
+            at = np.argmax(broken)
+            raise ValueError(
+                f'{self._name()} returns {", ".join(f"{part[at]:.4g}" for part in parts)} at near='
+                f'{near[at]:.4g}, far={far[at]:.4g}, but three finite numbers are needed'
+            )
         step = 1e-5
         for name, slope, moved in (
             ('near', self(near, far)[1], (step, 0.0)),

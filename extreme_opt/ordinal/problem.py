@@ -630,7 +630,11 @@ class Comparisons:
         return min(1.0, float(np.bincount(self.triplets.ravel(), weights).max()) / self.n_terms)
 
     def smoothness(self, params, batch_size=1):
-        """Return a bound on the curvature of a mini-batch around the parameters."""
+        """Return the expected smoothness of a mini-batch around the parameters.
+
+        For one draw a bound on its curvature. For more it holds in expectation, for convex losses:
+        a batch that draws one comparison again and again has the curvature of one draw.
+        """
         points = self.unpack(params)
         radius = float(np.sqrt(((points - points.mean(0)) ** 2).sum(1).max()))
         top = 1.0 if self.weights is None else float(self.weights.max())
