@@ -1,8 +1,11 @@
 """Linear-chain random fields on CoNLL-2000 (EXTREME_OPT_DATA), one core:
 
-- forward and backward over 500 sentences, compiled against the same two sweeps as a NumPy loop over words, for 3 and for 22 tags;
-- training on noun phrases with L-BFGS, all 8,936 sentences, words, endings and parts of speech as features; F1 of whole phrases on the 2,012 test sentences;
-- the bound against L-BFGS on 100 sentences with parts of speech alone: seconds to 1e-6 of the optimum.
+- forward and backward over 500 sentences, compiled against the same two sweeps as a NumPy loop over
+  words, for 3 and for 22 tags;
+- training on noun phrases with L-BFGS, all 8,936 sentences, words, endings and parts of speech as
+  features; F1 of whole phrases on the 2,012 test sentences;
+- the bound against L-BFGS on 100 sentences with parts of speech alone: seconds to 1e-6 of the
+  optimum.
 
 Without the data, planted chains stand in and the task says so.
 """

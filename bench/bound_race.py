@@ -1,13 +1,16 @@
-"""Time to a relative gap of 1e-6 for bound majorization beside scikit-learn's lbfgs, newton-cg and newton-cholesky, single-threaded, on the same objective.
+"""Time to a relative gap of 1e-6 for bound majorization beside scikit-learn's lbfgs, newton-cg and
+newton-cholesky, single-threaded, on the same objective.
 
-Sets: four Gaussians, the digits, 4,000 rows each of Satellite and Letter (standardized; where EXTREME_OPT_DATA has them), and rows whose
-columns have scales from 1 to 30. For each method the smallest number of iterations whose end is within 1e-6 of the best loss
-known is searched first (to six per cent); then fits of that many iterations are timed, five rounds, alternated (one round for the bound's
-step with a matrix where that has more than a hundred rows), with one thread and with two. scikit-learn's times hold its validation, ours do not
-hold a record: both are what one fit costs. Peak memory is that of a process that makes one such fit.
+Sets: four Gaussians, the digits, 4,000 rows each of Satellite and Letter (standardized; where
+EXTREME_OPT_DATA has them), and rows whose columns have scales from 1 to 30. For each method the
+smallest number of iterations whose end is within 1e-6 of the best loss known is searched first (to
+six per cent); then fits of that many iterations are timed, five rounds, alternated (one round for
+the bound's step with a matrix where that has more than a hundred rows), with one thread and with
+two. scikit-learn's times hold its validation, ours do not hold a record: both are what one fit
+costs. Peak memory is that of a process that makes one such fit.
 
-`BM` is plain bound majorization, relaxed by 1.8 and with the two orders in turn; `bound and memory` is its successor, which begins the memory
-of L-BFGS from the constant bound.
+`BM` is plain bound majorization, relaxed by 1.8 and with the two orders in turn; `bound and memory`
+is its successor, which begins the memory of L-BFGS from the constant bound.
 """
 
 from __future__ import annotations
@@ -120,7 +123,8 @@ def job(X: np.ndarray, y: np.ndarray, label: str, n: int) -> Callable[[], object
 
 
 def timed(name: str, found: dict[str, int]) -> dict:
-    "Seconds and spread of every method, turn by turn, in a process of its own, whose threads were set before it began."
+    """Seconds and spread of every method, turn by turn, in a process of its own, whose threads were
+    set before it began."""
     X, y = sets([name])[name]
     jobs = {label: job(X, y, label, n) for label, n in found.items()}
     slow = {
@@ -159,8 +163,9 @@ def main() -> list[dict]:
             for label, n in found.items():
                 ratio = timings[label].median / fastest
                 print(
-                    f'{name:15s} {threads} {label:20s} {n:5d} iterations {timings[label].median:8.3f} s, spread {timings[label].spread:4.0%}  '
-                    f'{ratio:6.1f} times the fastest peer {peaks[label]:6.0f} MB',
+                    f'{name:15s} {threads} {label:20s} {n:5d} iterations'
+                    f' {timings[label].median:8.3f} s, spread {timings[label].spread:4.0%} '
+                    f' {ratio:6.1f} times the fastest peer {peaks[label]:6.0f} MB',
                     flush=True,
                 )
                 task = f'{name}: {len(y)} rows, {len(np.unique(y))} classes, {X.shape[1]} columns'

@@ -1,6 +1,8 @@
-"""One step of a mini-batch solved three ways, one core: updates of rank one (Algorithm 4 mended), Woodbury, Cholesky.
+"""One step of a mini-batch solved three ways, one core: updates of rank one (Algorithm 4 mended),
+Woodbury, Cholesky.
 
-The bound of the batch is found beforehand and not timed, except by the updates, which are interleaved with it. Quality is the relative residual.
+The bound of the batch is found beforehand and not timed, except by the updates, which are
+interleaved with it. Quality is the relative residual.
 """
 
 from __future__ import annotations

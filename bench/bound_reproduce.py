@@ -1,11 +1,17 @@
-"""Section 4 of the bound report on the stand-in for its lost data, then the same race on other sets, one core. Read by nbs/evidence/bound/90_reproduce.
+"""Section 4 of the bound report on the stand-in for its lost data, then the same race on other
+sets, one core. Read by nbs/evidence/bound/90_reproduce.
 
-- `curve`: four Gaussians, first fold of ten, settings of Table 1 as far as it can be read: loss above the optimum (relative) and seconds after each step.
-- `folds`: accuracy on the held-out tenth, mean and spread over ten folds, for each method and for three ways to treat the prior.
-- `race`: steps, passes and seconds until the loss is within 1e-2, 1e-4 and 1e-6 of the optimum; nothing where it is not reached within the limits
-  (200 steps of a batch method, 40 passes of a stochastic one, 20 seconds). SGD runs at the best of three rates, the others as they come.
+- `curve`: four Gaussians, first fold of ten, settings of Table 1 as far as it can be read: loss
+  above the optimum (relative) and seconds after each step.
+- `folds`: accuracy on the held-out tenth, mean and spread over ten folds, for each method and for
+  three ways to treat the prior.
+- `race`: steps, passes and seconds until the loss is within 1e-2, 1e-4 and 1e-6 of the optimum;
+  nothing where it is not reached within the limits
+  (200 steps of a batch method, 40 passes of a stochastic one, 20 seconds). SGD runs at the best of
+  three rates, the others as they come.
 
-Only solver steps are timed, after one that compiles. Sets other than the Gaussians, the digits and the badly scaled one need EXTREME_OPT_DATA.
+Only solver steps are timed, after one that compiles. Sets other than the Gaussians, the digits and
+the badly scaled one need EXTREME_OPT_DATA.
 """
 
 from __future__ import annotations
@@ -33,7 +39,8 @@ GAPS, SECONDS, STEPS, PASSES = (1e-2, 1e-4, 1e-6), 20.0, 200, 40
 
 
 def run(problem, solver, floor, start_loss, max_iter, max_epochs, least=0.0):
-    "Rows (step, passes, seconds, relative gap) until the gap is below `least` or a limit is reached."
+    """Rows (step, passes, seconds, relative gap) until the gap is below `least` or a limit is
+    reached."""
     warm_up(problem, solver)
     states, seconds, rows = iterate(problem, solver, seed=0), 0.0, []
     while True:

@@ -1,8 +1,11 @@
 """What a step of bound majorization costs, single-threaded:
 
-- with a Cholesky factorization, on the digits and on Satellite (where EXTREME_OPT_DATA has it), against an iteration of scikit-learn's newton-cholesky
-  on the same objective (the difference between fits of five iterations and of one, over four, so that validation does not count);
-- without a matrix (conjugate gradients behind Boehning's preconditioner), up to K * d = 100,000, in gradients; and the memory it takes, beside the bytes of
+- with a Cholesky factorization, on the digits and on Satellite (where EXTREME_OPT_DATA has it),
+  against an iteration of scikit-learn's newton-cholesky
+  on the same objective (the difference between fits of five iterations and of one, over four, so
+  that validation does not count);
+- without a matrix (conjugate gradients behind Boehning's preconditioner), up to K * d = 100,000, in
+  gradients; and the memory it takes, beside the bytes of
   samples by classes and of parameters;
 - how many steps relaxation saves: steps to a relative gap of 1e-6 with eta = 1, 1.8 and 1.9.
 
@@ -76,7 +79,8 @@ def cholesky(name: str, X: np.ndarray, y: np.ndarray) -> dict:
     ]
     share = machine.ratio(seconds['step'], iteration)
     print(
-        f'{name}: a step takes {share:.2f} newton-cholesky iterations (asked: {ASKED_STEP}) {"met" if share <= ASKED_STEP else "MISSED"}'
+        f'{name}: a step takes {share:.2f} newton-cholesky iterations (asked: {ASKED_STEP})'
+        f' {"met" if share <= ASKED_STEP else "MISSED"}'
     )
     return dict(
         method='BM step with Cholesky',
@@ -116,8 +120,10 @@ def matrix_free(n_classes: int, n_features: int, n_samples: int) -> dict:
     tracemalloc.stop()
     unit = 8 * (n_samples * n_classes + problem.n_params)
     print(
-        f'K = {n_classes}, d = {n_features}, K * d = {problem.n_params}: a step takes {cost:.1f} gradients ({after.n_products - state.n_products} products; '
-        f'asked: {ASKED_GRADIENTS:.0f}) {"met" if cost <= ASKED_GRADIENTS else "MISSED"}; memory {peak / unit:.1f} times 8 (t K + K d) bytes'
+        f'K = {n_classes}, d = {n_features}, K * d = {problem.n_params}: a step takes {cost:.1f}'
+        f' gradients ({after.n_products - state.n_products} products; asked: {ASKED_GRADIENTS:.0f})'
+        f' {"met" if cost <= ASKED_GRADIENTS else "MISSED"}; memory {peak / unit:.1f} times 8 (t K'
+        ' + K d) bytes'
     )
     return dict(
         method='BM step without a matrix',

@@ -1,16 +1,20 @@
-"""Tagging with a linear-chain random field, beside CRFsuite, one core: the CoNLL-2000 chunking task (EXTREME_OPT_DATA).
+"""Tagging with a linear-chain random field, beside CRFsuite, one core: the CoNLL-2000 chunking task
+(EXTREME_OPT_DATA).
 
-8,936 sentences to train on, 2,012 to test; features of a word are itself, its ending, its part of speech and those of its neighbors. Two
-sets of tags: noun phrases alone (3 tags) and, with --full, all chunks (22 tags). Both programs get the same features and the same penalty, CRFsuite's
-default (c2=1 times the squared norm), and both run L-BFGS. CRFsuite gets a weight for every pair of feature and tag,
-as ours has; `CRFsuite, seen pairs` is its default, which leaves out pairs that no training sentence has. `words alone` is a softmax over
-the tags of each word, without the chain.
+8,936 sentences to train on, 2,012 to test; features of a word are itself, its ending, its part of
+speech and those of its neighbors. Two sets of tags: noun phrases alone (3 tags) and, with --full,
+all chunks (22 tags). Both programs get the same features and the same penalty, CRFsuite's default
+(c2=1 times the squared norm), and both run L-BFGS. CRFsuite gets a weight for every pair of feature
+and tag, as ours has; `CRFsuite, seen pairs` is its default, which leaves out pairs that no training
+sentence has. `words alone` is a softmax over the tags of each word, without the chain.
 
-The smallest number of iterations whose end is within 1e-4 of the best objective known is looked up in one long run of each; then fits of
-that many iterations are timed, once, with --full three rounds for 3 tags, turn by turn. Seconds are the processor's, of the fit alone: both have
-their data in memory before. F1 is that of whole phrases on the test sentences.
+The smallest number of iterations whose end is within 1e-4 of the best objective known is looked up
+in one long run of each; then fits of that many iterations are timed, once, with --full three rounds
+for 3 tags, turn by turn. Seconds are the processor's, of the fit alone: both have their data in
+memory before. F1 is that of whole phrases on the test sentences.
 
-CRFsuite runs in the interpreter of bench/peers/crfsuite.txt and is left out where that is not there.
+CRFsuite runs in the interpreter of bench/peers/crfsuite.txt and is left out where that is not
+there.
 """
 
 from __future__ import annotations
@@ -37,19 +41,33 @@ GAP, MOST, C2 = 1e-4, 250, 1.0
 PEER = """
 import json, sys, time
 import numpy as np, pycrfsuite
+
 folder, n_iter, all_pairs = sys.argv[1], int(sys.argv[2]), sys.argv[3] == 'all'
 found = np.load(folder + '/chains.npz')
 names = [str(i) for i in range(found['n_features'])]
+
+
 def sentences(part):
     indptr, indices, starts = (found[f'{part}_{name}'] for name in ('indptr', 'indices', 'starts'))
     for begin, end in zip(starts[:-1], starts[1:]):
-        yield [[names[i] for i in indices[indptr[t]:indptr[t + 1]]] for t in range(begin, end)]
+        yield [[names[i] for i in indices[indptr[t] : indptr[t + 1]]] for t in range(begin, end)]
+
+
 trainer = pycrfsuite.Trainer(algorithm='lbfgs', verbose=False)
 labels, starts = found['train_labels'], found['train_starts']
 for words, begin, end in zip(sentences('train'), starts[:-1], starts[1:]):
     trainer.append(words, [str(k) for k in labels[begin:end]])
-trainer.set_params({'c1': 0.0, 'c2': float(sys.argv[4]), 'max_iterations': n_iter, 'epsilon': 1e-10, 'delta': 1e-10,
-                    'feature.possible_states': all_pairs, 'feature.possible_transitions': all_pairs})
+trainer.set_params(
+    {
+        'c1': 0.0,
+        'c2': float(sys.argv[4]),
+        'max_iterations': n_iter,
+        'epsilon': 1e-10,
+        'delta': 1e-10,
+        'feature.possible_states': all_pairs,
+        'feature.possible_transitions': all_pairs,
+    }
+)
 mark = time.process_time()
 trainer.train(folder + '/model')
 seconds = time.process_time() - mark
@@ -61,7 +79,15 @@ known = tagger.info()
 np.savez(folder + '/guess.npz', guess=guess)
 n_weights = len(known.state_features) + len(known.transitions)
 losses = [each.get('loss') for each in log.iterations]
-peak = next(int(line.split()[1]) / 1024 for line in open('/proc/self/status') if line.startswith('VmHWM')) if sys.platform == 'linux' else float('nan')
+peak = (
+    next(
+        int(line.split()[1]) / 1024
+        for line in open('/proc/self/status')
+        if line.startswith('VmHWM')
+    )
+    if sys.platform == 'linux'
+    else float('nan')
+)
 print(json.dumps(dict(seconds=seconds, losses=losses, n_weights=n_weights, peak_mb=peak)))
 """
 

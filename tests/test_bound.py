@@ -1,4 +1,5 @@
-"Quadratic bounds on partition functions against brute force, scikit-learn and forty digits; the majorizer, Newton and the classifier at their edges."
+"""Quadratic bounds on partition functions against brute force, scikit-learn and forty digits; the
+majorizer, Newton and the classifier at their edges."""
 
 import math
 import pickle
@@ -18,7 +19,13 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from extreme_opt.bound import BoundClassifier, LogLinear, quadratic_bound
 from extreme_opt.bound.class_space import chain_matrix, chain_rows, chain_times, class_chain
-from extreme_opt.bound.classifier import _gradient_gap, newton_gap, optimality_gap
+from extreme_opt.bound.classifier import (
+    _gap_by_factor,
+    _gap_by_products,
+    _gradient_gap,
+    newton_gap,
+    optimality_gap,
+)
 from extreme_opt.bound.quadratic_bound import bound_rows, curvature_weight
 from extreme_opt.core import (
     LBFGS,
@@ -88,7 +95,7 @@ def brute(rows, scores, order):
     return log_mass, mean, curvature
 
 
-# --------------------------------------------------------------------------------------------- the scalar and the recursion
+# --------------------------------------------------------------------- the scalar and the recursion
 @pytest.mark.parametrize('x', [0.0, 1e-12, 1e-5, 9.99e-3, 1e-2, 0.1, 1.0, 10.0, 700.0, 1e5, 1e300])
 def test_curvature_weight_has_all_digits(x):
     mpmath = pytest.importorskip('mpmath')
@@ -129,7 +136,8 @@ def test_recursion_is_algorithm_1_mended():
 
 
 def random_problem(rng):
-    "Rows, scores and a shift: sizes, spreads and scores up to 1e6, impossible outcomes, duplicates, a single outcome."
+    """Rows, scores and a shift: sizes, spreads and scores up to 1e6, impossible outcomes,
+    duplicates, a single outcome."""
     n, d = int(rng.integers(1, 9)), int(rng.integers(1, 5))
     rows, scores = (
         rng.normal(size=(n, d)) * 10.0 ** rng.uniform(-2, 2),
@@ -220,7 +228,7 @@ def test_bad_input_of_the_bound(rows, scores, order, word):
     assert '\n' not in str(caught.value)
 
 
-# --------------------------------------------------------------------------------------------- class space
+# -------------------------------------------------------------------------------------- class space
 @pytest.mark.parametrize('scale', [1.0, 30.0, 1e6])
 def test_class_space_is_the_recursion_on_unit_vectors(scale):
     rng = np.random.default_rng(1)
@@ -302,7 +310,7 @@ def test_two_classes_give_the_optimal_bound():
         )
 
 
-# --------------------------------------------------------------------------------------------- the problem
+# -------------------------------------------------------------------------------------- the problem
 @pytest.mark.parametrize('kind', ['dense', 'csr'])
 @pytest.mark.parametrize('options', OPTIONS)
 def test_problem_keeps_the_protocol(kind, options):
@@ -410,9 +418,9 @@ def test_outcomes_may_differ_per_sample():
     ]
     for end in ends[1:]:
         np.testing.assert_allclose(end, ends[0], atol=1e-6)
-    assert sum(part.share * part.problem.loss(params) for part in problem.shard(4)) == pytest.approx(
-        problem.loss(params)
-    )
+    assert sum(
+        part.share * part.problem.loss(params) for part in problem.shard(4)
+    ) == pytest.approx(problem.loss(params))
 
 
 @pytest.mark.parametrize(
@@ -458,7 +466,7 @@ def test_bad_input_of_the_problem(arguments, options, word):
     assert '\n' not in str(caught.value)
 
 
-# --------------------------------------------------------------------------------------------- majorizer and Newton
+# ----------------------------------------------------------------------------- majorizer and Newton
 @pytest.mark.parametrize('options', OPTIONS)
 @pytest.mark.parametrize('solve', ['cholesky', 'cg'])
 def test_every_step_ascends_and_the_optimum_is_that_of_lbfgs(options, solve):
@@ -598,7 +606,7 @@ def test_a_saved_run_goes_on_as_if_it_had_not_stopped(tmp_path):
         np.testing.assert_array_equal(again.state.params, whole.state.params)
 
 
-# --------------------------------------------------------------------------------------------- the classifier
+# ----------------------------------------------------------------------------------- the classifier
 STOCHASTIC = ('sbm', 'incremental')
 
 
@@ -623,7 +631,8 @@ def test_scikit_learn_accepts_it(solver):
         for result in results
         if result['status'] == 'failed'
     }
-    # weighted and repeated rows draw other batches, and give `quasi` another first bound: the same minimum, reached to the tolerance (next test)
+    # weighted and repeated rows draw other batches, and give `quasi` another first bound: the same
+    # minimum, reached to the tolerance (next test)
     spared = (
         {
             'check_sample_weight_equivalence_on_dense_data',
@@ -723,6 +732,23 @@ def test_the_certificate_of_the_newton_step_is_true_and_tight():
     assert len(factors) > 100
     assert np.max(factors, axis=0)[0] < 2.5 and np.median(factors, axis=0)[1] > 10
     assert newton_gap(made()[0], made()[1]) == np.inf
+
+
+def test_two_classes_need_no_large_matrix_for_the_certificate():
+    "With two classes (L) is the Hessian itself: one solve with it tells what the large one does."
+    rng = np.random.default_rng(3)
+    X = np.hstack([rng.normal(size=(200, 5)) * 10.0 ** rng.uniform(-1, 2, 5), np.ones((200, 1))])
+    y = (X[:, 0] / X[:, 0].std() + rng.logistic(size=200) > 0).astype(int)
+    weights = rng.uniform(0.1, 3, 200)
+    for features in (X, scipy.sparse.csr_array(X)):
+        problem = LogLinear(features, y, 2, ridge=1e-4, n_unpenalized=1, sample_weight=weights)
+        best = minimize(problem, Newton(), max_iter=100, tol=1e-12).state.params
+        point = best * (1 + 1e-3 * rng.normal(size=best.size))
+        left = problem.loss(point) - problem.loss(best)
+        ours, large = _gap_by_products(problem, point), _gap_by_factor(problem, point)
+        assert left * (1 - 1e-6) <= ours < 1.5 * left
+        assert large == np.inf or abs(ours / large - 1) < 0.1  # inf: singular to rounding
+        assert newton_gap(problem, point) == ours
 
 
 @pytest.mark.parametrize('solver', ['auto', 'bm', 'quasi', 'newton', 'lbfgs'])

@@ -1,4 +1,5 @@
-"Quasi-Newton steps begun from a bound: downhill from everywhere, to the optimum of the others, for every kind of problem."
+"""Quasi-Newton steps begun from a bound: downhill from everywhere, to the optimum of the others,
+for every kind of problem."""
 
 import numpy as np
 import pytest

@@ -356,6 +356,15 @@ def _solve_costs(n: int, d: int, n_values: int, n_classes: int) -> _SolveCosts:
     return _SolveCosts(row / product, full / product)
 
 # %% ../../nbs/engine/bound/28_class_space.ipynb #82984993
+def _weighted_gram(features, weights):
+    "Lower triangle of X'WX in Fortran order, which is all that a Cholesky factorization reads."
+    if scipy.sparse.issparse(features):
+        gram = (features.T @ (scipy.sparse.diags_array(weights) @ features)).toarray()
+        return np.array(gram, dtype=np.float64, order='F', copy=None)
+    rows = np.asarray(features * np.sqrt(weights)[:, None], dtype=np.float64)
+    return scipy.linalg.blas.dsyrk(1.0, rows.T, lower=1)
+
+
 def _features_inverse(
     features: Any, weights: np.ndarray, ridge: np.ndarray, max_features: int = 4000
 ) -> Callable:
@@ -383,11 +392,7 @@ def _features_inverse(
         squares = np.asarray(weights @ (features * features), dtype=np.float64)
         size = squares + ridge
         return lambda rest: rest / np.where(size > 0, size, 1)
-    if scipy.sparse.issparse(features):
-        gram = (features.T @ (scipy.sparse.diags_array(weights) @ features)).toarray()
-    else:
-        gram = features.T @ (features * weights[:, None])
-    gram = np.array(gram, dtype=np.float64, order='F', copy=None)
+    gram = _weighted_gram(features, weights)
     squares = gram.diagonal().copy()
     if squares.min() <= 0:
         squares[squares <= 0] = max(squares.mean(), 1e-300)

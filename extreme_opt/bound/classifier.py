@@ -17,6 +17,7 @@ from ..core.estimator import Classifier, is_collection, run_estimator, warn_not_
 from ..core.linalg import conjugate_gradients, log_sum_exp
 from ..core.validation import checked_sample_weight
 from ..core.majorize import MOST_BUILT, MOST_DENSE, Majorizer, Newton, solve_dense
+from .class_space import _weighted_gram
 from .memory import QuasiMajorizer
 from .partition import LogLinear
 from .stochastic import IncrementalMajorizer, StochasticMajorizer
@@ -63,7 +64,8 @@ def newton_gap(problem: LogLinear, params: np.ndarray) -> float:
         return np.inf
     params = np.array(params, dtype=np.float64).astype(problem.dtype, copy=False)
     methods = [_gap_by_products, _gap_by_factor]
-    if problem.curvature_at(params).costs.solve <= _FEW_PRODUCTS:
+    few = problem.curvature_at(params).costs.solve <= _FEW_PRODUCTS
+    if few and problem.n_classes > 2:  # with two classes (L) is the Hessian itself
         methods.reverse()
     near = methods[0](problem, params)
     return near if near < np.inf else methods[1](problem, params)
@@ -114,7 +116,7 @@ def _omega(q):
     return (q + (1 - q) * np.log1p(-q)) / (q * q)
 
 # %% ../../nbs/engine/bound/60_classifier.ipynb #b54fc6f9
-_FEW_PRODUCTS = 12  # a factorization that costs no more is made first
+_FEW_PRODUCTS = 20  # a factorization that costs no more is made first
 _MOST_COLUMNS = 4000  # whose square matrix is factorized
 _CALM = 0.5  # q up to which (N) is within a quarter of the quadratic model
 
@@ -155,13 +157,9 @@ def _gap_by_products(problem, params):
 
 def _half_solve(problem, params):
     "Rows times the inverse of a root of the matrix (L); None where it is singular to rounding."
-    features, least = problem.features, problem._evaluated(params).proba.min(axis=1)
-    weights = problem._weights * least
-    if scipy.sparse.issparse(features):
-        lower = (features.T @ (scipy.sparse.diags_array(weights) @ features)).toarray()
-    else:
-        lower = features.T @ (features * weights[:, None])
-    lower = np.asarray(lower, dtype=np.float64)
+    proba = problem._evaluated(params).proba
+    least = 2 * proba[:, 0] * proba[:, 1] if proba.shape[1] == 2 else proba.min(axis=1)
+    lower = _weighted_gram(problem.features, problem._weights * least)
     lower[np.diag_indices_from(lower)] += problem.total_weight * problem._l2
     size = np.sqrt(lower.diagonal())
     if not size.min() > 0:
@@ -169,7 +167,7 @@ def _half_solve(problem, params):
     lower /= size
     lower /= size[:, None]
     try:
-        factor = scipy.linalg.cholesky(lower, lower=True, check_finite=False)
+        factor = scipy.linalg.cholesky(lower, lower=True, overwrite_a=True, check_finite=False)
     except np.linalg.LinAlgError:
         return None
     if factor.diagonal().min() ** 2 <= 10 * len(size) * np.finfo(float).eps:
@@ -262,11 +260,11 @@ class BoundClassifier(Classifier):
     ----------
     solver : str, default='auto'
         "auto" is "newton": Newton's method, its system solved by preconditioned conjugate
-        gradients, or factorized (up to 1,500 weights) where that is cheaper. It was the fastest that came to the optimum, or
-        near the fastest, on all sets measured, and does not depend on the scales of the
-        columns. The others are methods of the chapter: "bm" (the bound of [1]_, all rows in
-        every step), "quasi" (the bound with a memory), "sbm" (the bound on random batches: for
-        a first rough fit), "incremental" (batch by batch), "lbfgs".
+        gradients, or factorized (up to 1,500 weights) where that is cheaper. It was the fastest
+        that came to the optimum, or near the fastest, on all sets measured, and does not depend
+        on the scales of the columns. The others are methods of the chapter: "bm" (the bound of
+        [1]_, all rows in every step), "quasi" (the bound with a memory), "sbm" (the bound on
+        random batches: for a first rough fit), "incremental" (batch by batch), "lbfgs".
     order : str, default='alternating'
         Order in which the bound takes the classes, by score: "smallest" first, "largest"
         first, or "alternating" between the two.

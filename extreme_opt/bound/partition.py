@@ -351,8 +351,8 @@ class LogLinear:
         Function from an entry of `features` to the (n_outcomes, n_params) features of its
         outcomes. None: multinomial.
     prior : array-like or None, default=None
-        Weights h >= 0 of the outcomes: (n_classes,) or (n_samples, n_classes); with a map, one array per sample or
-        for all.
+        Weights h >= 0 of the outcomes: (n_classes,) or (n_samples, n_classes); with a map, one
+        array per sample or for all.
     ridge : float, default=0.0
         Penalty lambda >= 0, per sample.
     sample_weight : array-like of shape (n_samples,) or None, default=None
@@ -847,6 +847,14 @@ class LogLinear:
         return replace(
             self, features=features, labels=self.labels[ids], prior=prior, sample_weight=weight
         )
+
+    @property
+    def warmup_key(self) -> tuple | None:
+        """What the compiled kernels depend on; None where a feature map decides."""
+        if self.feature_map is not None:
+            return None
+        kinds = [getattr(self.features, 'format', 'dense'), self.features.dtype, self.labels.dtype]
+        return (*kinds, self.dtype, np.ndim(self.prior), self.n_unpenalized)
 
     def warmup_problem(self) -> 'LogLinear':
         """Return the first two samples as a problem of the same types, to compile kernels on.
