@@ -1,9 +1,12 @@
 """What more than one process costs and gives, on this machine:
 
-- bytes that all processes write into their sockets during one gradient, one curvature product and one pass of rotating blocks, against the formulas;
-- a gradient at fixed work by one process and by two workers (strong scaling), through the very same problem;
+- bytes that all processes write into their sockets during one gradient, one curvature product and
+  one pass of rotating blocks, against the formulas;
+- a gradient at fixed work by one process and by two workers (strong scaling), through the very same
+  problem;
 - what a round trip costs when there is nothing to compute, and a megabyte of parameters more;
-- an out-of-core run in a process of its own: data four times the memory that it may have, one memory-mapped part after the other; the limit is
+- an out-of-core run in a process of its own: data four times the memory that it may have, one
+  memory-mapped part after the other; the limit is
   on data and anonymous memory (RLIMIT_DATA), the peak is all that was resident, maps included;
 - a fit on a dask data frame in parquet files, five times the memory limit of its worker.
 
@@ -131,7 +134,8 @@ def scaling(client) -> list[dict]:
     middle = {name: float(np.median(some)) for name, some in seconds.items()}
     gain = machine.ratio(seconds['1 process'], seconds['2 workers'])
     print(
-        f'two workers over one process: {gain:.2f} times; a round trip {1e3 * middle["nothing"]:.0f} ms'
+        f'two workers over one process: {gain:.2f} times; a round trip'
+        f' {1e3 * middle["nothing"]:.0f} ms'
     )
     megabytes = wide.n_params * 4 / 1e6
     each = max(0.0, middle['wide'] - middle['nothing'] - middle['wide here']) / megabytes
@@ -180,7 +184,8 @@ def beyond_memory() -> dict:
             raise RuntimeError(done.stderr[-2000:])
     found = json.loads(done.stdout)
     print(
-        f'out of core: {found["data_mb"]:.0f} MB of data, {LIMIT_MB} MB allowed, {found["peak_mb"]:.0f} MB at the peak, losses {found["losses"]}'
+        f'out of core: {found["data_mb"]:.0f} MB of data, {LIMIT_MB} MB allowed,'
+        f' {found["peak_mb"]:.0f} MB at the peak, losses {found["losses"]}'
     )
     if not found['peak_mb'] < LIMIT_MB <= found['data_mb'] / 4:
         raise RuntimeError('the run was not out of core')

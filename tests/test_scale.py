@@ -14,13 +14,7 @@ from extreme_opt.bound import BoundClassifier, LogLinear
 from extreme_opt.core import LBFGS, SGD, GaussNewton, GradientDescent, minimize
 from extreme_opt.core.majorize import Majorizer, Newton
 from extreme_opt.ordinal import CKL, STE, Comparisons, GramComparisons, OrdinalEmbedding
-from extreme_opt.scale import (
-    Sharded,
-    delayed_parts,
-    local_client,
-    read_npz,
-    read_svmlight,
-)
+from extreme_opt.scale import Sharded, delayed_parts, local_client, read_npz, read_svmlight
 from extreme_opt.scale.estimators import ON_WORKERS
 from extreme_opt.scale.files import file_parts, read_maps, save_part
 from extreme_opt.scale.plan import (
@@ -195,7 +189,8 @@ def test_solvers_run_unchanged(client, solver):
 
 @pytest.mark.parametrize('name', ['similarity', 'similarity_ids'])
 def test_gauss_newton_takes_the_same_steps(client, name):
-    "The random diagonal is drawn from the same signs, so that its iterates are those of one process, on any number of parts."
+    """The random diagonal is drawn from the same signs, so that its iterates are those of one
+    process, on any number of parts."""
     problem = PROBLEMS[name]
     for n_iter, slack in (
         (1, 1e-8),
@@ -225,7 +220,8 @@ def test_a_diagonal_of_parts_is_that_of_the_whole(n_shards):
 @pytest.mark.parametrize('dense', [True, False])
 @pytest.mark.parametrize('n_unpenalized', [0, 1, 2])
 def test_columns_that_are_empty_in_a_part(tmp_path, dense, n_unpenalized):
-    "What stands in for an empty column stands in only where the whole has none: curvatures stay those of the whole, in parts of it and in files."
+    """What stands in for an empty column stands in only where the whole has none: curvatures stay
+    those of the whole, in parts of it and in files."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(40, 5)), rng.integers(4, size=40)
     X[:20, 4] = X[:, 3] = 0  # in the first half; everywhere
@@ -264,7 +260,10 @@ def test_columns_that_are_empty_in_a_part(tmp_path, dense, n_unpenalized):
 def test_what_samples_rows_is_refused(solver):
     with pytest.raises(
         TypeError,
-        match=f'{type(solver).__name__} (needs .*which Sharded does not have|solves a DoubleSum, not a Sharded)',
+        match=(
+            f'{type(solver).__name__} (needs .*which Sharded does not have|solves a DoubleSum, not'
+            ' a Sharded)'
+        ),
     ):
         minimize(Sharded(PROBLEMS['softmax'], None, 2), solver, max_iter=1)
 
@@ -287,7 +286,7 @@ def test_errors_of_a_part_come_back_as_they_are(client):
         whole.sums('loss', np.zeros(3))
 
 
-# --- parts that nobody held whole -------------------------------------------------------------------------------------------------------
+# --- parts that nobody held whole -----------------------------------------------------------------
 
 
 def columns(problem, rows):
@@ -496,7 +495,7 @@ def test_a_broken_file_is_named_with_its_row(client, tmp_path):
         Sharded.of(file_parts([tmp_path / 'nowhere.npz'], make_bound), client)
 
 
-# --- blocks that rotate -------------------------------------------------------------------------------------------------------------------
+# --- blocks that rotate ---------------------------------------------------------------------------
 
 
 def raman(dtype=np.float64, **more):
@@ -555,7 +554,8 @@ def test_every_pair_of_blocks_meets_once():
 
 @pytest.mark.parametrize('implicit', [True, False])
 def test_a_pass_is_unbiased(implicit):
-    "At a vanishing rate the mean move over many passes with one drawn class is minus the rate times the gradient, weights and ridge included."
+    """At a vanishing rate the mean move over many passes with one drawn class is minus the rate
+    times the gradient, weights and ridge included."""
     problem = raman(sample_weight=1.0 + np.arange(40) % 3, n_unpenalized=1)
     params, method = point(raman()), 'implicit' if implicit else 'umax'
     solver, rng = Rotation(1e-6, 1, method, threshold=1e9, n_blocks=3), np.random.default_rng(0)
@@ -599,7 +599,7 @@ def test_rotation_says_what_it_needs():
             Rotation(**wrong)
 
 
-# --- estimators ---------------------------------------------------------------------------------------------------------------------------
+# --- estimators -----------------------------------------------------------------------------------
 
 
 def test_estimators_on_workers(client, tmp_path):
@@ -665,7 +665,8 @@ ESTIMATORS = dict(
 
 @pytest.mark.parametrize('kind', ESTIMATORS)
 def test_a_client_stays_with_its_process(client, kind, tmp_path):
-    "A clone shares the client; pickles, copies and files go without it, say so in one line, and know what was learned."
+    """A clone shares the client; pickles, copies and files go without it, say so in one line, and
+    know what was learned."""
     base = pytest.importorskip('sklearn.base', reason='needs the learn extra')
     X, y, triplets = (
         PROBLEMS['bound'].features,
@@ -725,7 +726,8 @@ def refused(model, *data):
 
 @pytest.mark.parametrize('place', ['client', 'local'])
 def test_a_client_never_changes_the_method(client, place):
-    "Every solver of every estimator gives what it gives without a client, or is refused with the names of those that do."
+    """Every solver of every estimator gives what it gives without a client, or is refused with the
+    names of those that do."""
     X, y, triplets = (
         PROBLEMS['bound'].features,
         PROBLEMS['bound'].labels,
@@ -741,7 +743,12 @@ def test_a_client_never_changes_the_method(client, place):
         ),
         (BoundClassifier, (X, y), {'bm', 'newton', 'lbfgs'}, ('quasi', 'sbm', 'incremental')),
         (OrdinalEmbedding, (triplets,), {'gd', 'lbfgs'}, ('svrg', 'sgd', 'gram')),
-        (SimilarityModel, (pairs,), {'newton', 'gd', 'adagrad'}, ('auto', 'als', 'block', 'pair', 'sogram')),
+        (
+            SimilarityModel,
+            (pairs,),
+            {'newton', 'gd', 'adagrad'},
+            ('auto', 'als', 'block', 'pair', 'sogram'),
+        ),
     ):
         more = (
             dict(n_components=2, left=Linear(), right=Linear(), dtype='float64')
@@ -754,7 +761,7 @@ def test_a_client_never_changes_the_method(client, place):
                 solver,
             )
         if place == 'local':
-            continue  # two processes for each: slow, and test_estimators_on_workers does it with a client
+            continue  # two processes each; test_estimators_on_workers does it with a client
         for solver in here:
             one, other = (
                 kind(solver=solver, max_iter=2, client=at, **more).fit(*data).run_
@@ -823,7 +830,7 @@ def test_estimators_say_what_stays_at_home(client):
         BoundClassifier(client=7).fit(X, y)
 
 
-# --- broken part files -----------------------------------------------------------------------------------------------------------------
+# --- broken part files ----------------------------------------------------------------------------
 
 
 def harmed(harm):
@@ -896,12 +903,13 @@ def test_a_file_that_is_no_npz_is_named(tmp_path):
             read_npz(path)
 
 
-# --- bytes and plans ----------------------------------------------------------------------------------------------------------------------
+# --- bytes and plans ------------------------------------------------------------------------------
 
 
 @pytest.mark.skipif(sys.platform != 'linux', reason='Linux counts the bytes of a connection')
 def test_bytes_are_those_of_the_formulas(client):
-    "Counted in the sockets of all processes: within 10 %, for sums, products and passes of rotating blocks."
+    """Counted in the sockets of all processes: within 10 %, for sums, products and passes of
+    rotating blocks."""
     from distributed.comm.tcp import TCP
 
     write = TCP.write
@@ -937,7 +945,8 @@ def test_bytes_are_those_of_the_formulas(client):
 
 
 def test_plans_add_up():
-    "A plan for one worker is the work and one message; the best number of workers is where a pass is shortest."
+    """A plan for one worker is the work and one message; the best number of workers is where a pass
+    is shortest."""
     machine = Machine(per_product=1e-9, latency=1e-3, bandwidth=1e9, memory=1e9)
     for task in (
         softmax_task(1e8, 1000, 100, 50),
@@ -960,7 +969,7 @@ def test_plans_add_up():
         forecast(task, machine, 0)
 
 
-# --- dask arrays and data frames ----------------------------------------------------------------------------------------------------------
+# --- dask arrays and data frames ------------------------------------------------------------------
 
 
 def labeled_table(n=300):
@@ -1038,23 +1047,117 @@ def test_dask_collections_that_do_not_fit_are_one_line():
         BoundClassifier().fit(empty, y[X['a'] > 10])
 
 
-def test_tasks_have_names_that_a_dashboard_can_show(client):
-    "The prefix of a key is the method that runs, such as loss_and_grad; sums are named add."
-    from dask.utils import key_split
+def names_seen(client):
+    "Names of tasks, as the progress panel of the dashboard groups them."
+    return set(client.run_on_scheduler(lambda dask_scheduler: set(dask_scheduler.task_prefixes)))
 
-    seen, problem = set(), PROBLEMS['bound']
-    submit = client.submit
 
-    class Watched:
-        def __getattr__(self, name):
-            return getattr(client, name)
+def test_tasks_have_names_that_a_dashboard_can_show(tmp_path):
+    "The scheduler groups tasks by the method that runs, such as loss_and_grad; sums are named add."
+    import dask.dataframe
 
-        def submit(self, function, *args, key=None, **more):
-            seen.add(key_split(key))
-            return submit(function, *args, key=key, **more)
+    problem = PROBLEMS['bound']
+    with local_client(1, processes=False) as client:
+        whole = Sharded(problem, client, 3)
+        before = names_seen(client)
+        whole.loss_and_grad(problem.init_params())
+        whole.quadratic_bound(problem.init_params()).curvature.times(problem.init_params())
+        seen = names_seen(client) - before
+        assert {'loss_and_grad', 'slope', 'times', 'add'} <= seen <= {
+            'loss_and_grad', 'slope', 'times', 'add', 'ndarray'
+        }  # fmt: skip
+        table, before = labeled_table(60), names_seen(client)
+        dask.dataframe.from_pandas(table, npartitions=3).to_parquet(tmp_path)
+        frame = dask.dataframe.read_parquet(tmp_path)
+        SoftmaxClassifier('lbfgs', ridge=0.1, client=client).fit(
+            frame[list('abcd')], frame['label']
+        )
+        assert {'summarize', 'facts', 'read'} <= names_seen(client) - before
 
-    whole = Sharded(problem, client, 3)
-    whole.place.client = Watched()
-    whole.loss_and_grad(problem.init_params())
-    whole.quadratic_bound(problem.init_params()).curvature.times(problem.init_params())
-    assert seen == {'loss_and_grad', 'slope', 'times', 'pick', 'add'}
+
+def test_progress_bars(tmp_path, capsys, monkeypatch):
+    "verbose=True counts steps, with and without workers; Dask's own bar counts partitions."
+    import dask.dataframe
+    from dask.diagnostics import ProgressBar
+
+    pytest.importorskip('tqdm')
+    monkeypatch.delenv('IN_TEST', raising=False)
+    table = labeled_table(60)
+    dask.dataframe.from_pandas(table, npartitions=3).to_parquet(tmp_path)
+    frame = dask.dataframe.read_parquet(tmp_path)
+    model = BoundClassifier('lbfgs', ridge=0.1, max_iter=3, tol=None, verbose=True)
+    X, y = frame[list('abcd')], frame['label']
+    with ProgressBar(dt=0):
+        model.fit(X, y)
+    told = capsys.readouterr()
+    assert '0/3' in told.err and 'step' in told.err and 'Completed' in told.out
+    with local_client(1, processes=False) as client:
+        model.set_params(client=client).fit(X, y)
+    assert '0/3' in capsys.readouterr().err
+
+
+class Counted:
+    "A source that counts how often its rows are read."
+
+    def __init__(self, make):
+        self.make, self.reads = make, 0
+
+    def __call__(self):
+        self.reads += 1
+        return self.make()
+
+
+@pytest.mark.parametrize('kind', [LogLinear, DoubleSum])
+def test_out_of_core_a_part_is_read_once_per_evaluation_and_nothing_of_it_stays(kind):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 4)), rng.integers(3, size=60)
+    parts = np.array_split(np.arange(60), 20)
+    sources = [Counted(lambda rows=rows: kind(X[rows], y[rows], 3)) for rows in parts]
+    whole = Sharded.of(sources, keep=False)
+    assert {one.reads for one in sources} == {1}
+    assert getattr(whole.template.features.base, "size", 4) == 4  # a copy of one row
+    params = np.zeros(whole.n_shared + sum(len(at) for at in whole.pieces if at is not None))
+    for method in (whole.loss, whole.grad, whole.loss_and_grad):
+        method(params)
+    assert {one.reads for one in sources} == {4}
+
+
+def count_adds(dask_scheduler):
+    return dask_scheduler.task_prefixes['add'].state_counts['memory']
+
+
+def test_answers_of_a_worker_are_added_eight_at_a_time():
+    "40 parts on one worker: five sums and the sum of these, so that no task needs all answers."
+    from functools import partial
+
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(80, 4)), rng.integers(3, size=80)
+    blocks = np.array_split(np.arange(80), 40)
+    with local_client(1, processes=False) as client:
+        sources = [partial(LogLinear, X[rows], y[rows], 3) for rows in blocks]
+        whole = Sharded.of(sources, client, keep=False)
+        found = whole.loss_and_grad(np.zeros(12))
+        assert client.run_on_scheduler(count_adds) == 6
+    same(found[1], LogLinear(X, y, 3).grad(np.zeros(12)))
+
+
+def test_a_partition_travels_with_its_own_part_of_the_graph(tmp_path):
+    "What is sent for a partition does not grow with the number of partitions."
+    import dask.array
+    import dask.dataframe
+    from distributed.protocol.pickle import cloudpickle
+
+    from extreme_opt.scale.collections import partitions
+
+    sizes = []
+    for n in (2, 40):
+        frame = dask.dataframe.from_pandas(labeled_table(80), npartitions=n)
+        frame.to_parquet(tmp_path / str(n))
+        frame = dask.dataframe.read_parquet(tmp_path / str(n))
+        parts = partitions(frame[list('abcd')], frame['label'])
+        rows = dask.array.zeros((80, 4), chunks=(80 // n, 2)) + 1
+        labels = dask.array.zeros(80, chunks=80 // n)
+        more = partitions(rows, labels)
+        assert len(parts) == len(more) == n and more[-1]()[0].shape == (80 // n, 4)
+        sizes.append([len(cloudpickle.dumps(some[0])) for some in (parts, more)])
+    assert all(after < 1.5 * before for before, after in zip(*sizes)), sizes

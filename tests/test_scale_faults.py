@@ -1,4 +1,5 @@
-"Workers that die, workers that are slow, a scheduler that is gone: the run ends as it would have, or says what happened and goes on from its file."
+"""Workers that die, workers that are slow, a scheduler that is gone: the run ends as it would have,
+or says what happened and goes on from its file."""
 
 import multiprocessing
 import os
@@ -55,7 +56,8 @@ def calm_and_troubled(n=40, seed=0):
 
 
 def test_a_worker_killed_in_a_step_costs_nothing_but_time(tmp_path, monkeypatch):
-    "SIGKILL in the middle of a gradient, then a worker that sleeps: steps are made again on the rest, or waited for; the run is the calm one."
+    """SIGKILL in the middle of a gradient, then a worker that sleeps: steps are made again on the
+    rest, or waited for; the run is the calm one."""
     calm, troubled = calm_and_troubled()
     monkeypatch.setenv(KILL, str(tmp_path / 'killed'))
     monkeypatch.setenv(SLOW, str(tmp_path / 'slow'))
@@ -72,7 +74,8 @@ import asyncio, sys
 from distributed import Scheduler, Worker
 
 async def main(path):
-    async with Scheduler(host='127.0.0.1', port=0, dashboard=False, dashboard_address=':0') as scheduler:
+    where = dict(host='127.0.0.1', port=0, dashboard=False, dashboard_address=':0')
+    async with Scheduler(**where) as scheduler:
         with open(path + '.part', 'w') as file: file.write(scheduler.address)
         import os; os.replace(path + '.part', path)
         async with Worker(scheduler.address, nthreads=1, memory_limit=0): await scheduler.finished()
@@ -82,7 +85,8 @@ asyncio.run(main(sys.argv[1]))
 
 
 def test_a_lost_scheduler_is_one_line_and_the_file_goes_on(tmp_path):
-    "The process with the scheduler is killed after step 2; the run is continued without any cluster, from its checkpoint."
+    """The process with the scheduler is killed after step 2; the run is continued without any
+    cluster, from its checkpoint."""
     calm, _ = calm_and_troubled()
     address, path = tmp_path / 'address', tmp_path / 'run.npz'
     process = subprocess.Popen(
@@ -128,7 +132,8 @@ def test_a_lost_scheduler_is_one_line_and_the_file_goes_on(tmp_path):
 
 
 def many_kills(tmp_path, monkeypatch, n):
-    "So many runs on one cluster; each loses a worker in a gradient, the others meet what is left or has come back."
+    """So many runs on one cluster; each loses a worker in a gradient, the others meet what is left
+    or has come back."""
     path = tmp_path / 'killed'
     path.touch()
     monkeypatch.setenv(KILL, str(path))  # workers inherit it when they start
@@ -155,7 +160,8 @@ def test_twenty_kills_on_one_cluster(tmp_path, monkeypatch):
 
 
 def test_no_worker_is_one_line():
-    "When all are gone and none comes back in time, the run ends with one line; a cluster that gets one again goes on."
+    """When all are gone and none comes back in time, the run ends with one line; a cluster that
+    gets one again goes on."""
     calm, _ = calm_and_troubled()
     with local_client(1, processes=False) as client:
         whole, params = Sharded(calm, client, 2), calm.init_params()
@@ -166,7 +172,10 @@ def test_no_worker_is_one_line():
             time.sleep(0.05)
         with pytest.raises(
             ConnectionError,
-            match=r'^no worker came to the scheduler at .* in 0.2 s; start some, and continue with .*resume=checkpoint',
+            match=(
+                r'^no worker came to the scheduler at .* in 0.2 s; start some, and continue with'
+                r' .*resume=checkpoint'
+            ),
         ) as caught:
             whole.loss(params)
         assert '\n' not in str(caught.value)
@@ -206,6 +215,21 @@ def test_a_worker_that_joins_late_gets_its_part():
         assert whole.loss(params + 0.1) == pytest.approx(calm.loss(params + 0.1), rel=1e-12)
         assert whole.loss(params) == pytest.approx(value, rel=1e-12)
         assert sorted(map(whole.place.owners.count, set(whole.place.owners))) == [2, 2]
+
+
+def test_an_adaptive_cluster_grows_and_shrinks():
+    "Dask adds a worker, takes one away and adds one again; every value is that of one process."
+    calm, _ = calm_and_troubled()
+    with local_client(1, processes=False) as client:
+        whole, params = Sharded(calm, client, 4), calm.init_params()
+        for k, n in enumerate((2, 1, 2)):
+            client.cluster.adapt(minimum=n, maximum=n, interval='50ms')
+            while len(client.nthreads()) != n:
+                time.sleep(0.05)
+            whole.place._looked = -1e9  # as if a second had passed
+            point = params + 0.1 * k
+            assert whole.loss(point) == pytest.approx(calm.loss(point), rel=1e-12)
+            assert whole.n_workers == n
 
 
 def test_a_step_that_never_succeeds_ends():
@@ -279,7 +303,9 @@ def test_what_cannot_be_sent_or_has_no_room_is_one_line():
             Sharded(odd, client, 2)
         assert 'pickle' in str(said.value) and '\n' not in str(said.value)
         X = np.random.default_rng(0).normal(size=(20_000, 100))
-        with pytest.raises(MemoryError, match='^a shard of 16 MB does not fit on a worker with') as said:
+        with pytest.raises(
+            MemoryError, match='^a shard of 16 MB does not fit on a worker with'
+        ) as said:
             Sharded(LogLinear(X, np.arange(20_000) % 3), client, 1)
         assert '\n' not in str(said.value)
     with pytest.raises(ValueError, match='^the client is closed, so there is nobody') as said:
@@ -333,7 +359,8 @@ def test_nothing_is_left_behind(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_twenty_kills_in_twenty_runs(tmp_path, monkeypatch):
-    "Every run, on two workers of its own, loses one of them in a gradient and ends as the calm one."
+    """Every run, on two workers of its own, loses one of them in a gradient and ends as the calm
+    one."""
     for seed in range(20):
         calm, troubled = calm_and_troubled(seed=seed)
         path = tmp_path / f'killed-{seed}'

@@ -25,13 +25,13 @@ class Listener:
 
 
 def planted(seed):
-    "name -> (problem, arrays that were drawn for it) of every planted set, one problem of each chapter at least."
+    """name -> (problem, arrays that were drawn for it) of every planted set, one problem of each
+    chapter at least."""
     made, weights = data.planted_softmax(200, 10, 20, seed=seed)
     crossed, centers = data.four_gaussians(300, seed=seed)
     pairs, towers = data.planted_towers(60, 50, 12, 4, seed=seed)
     answers, places = data.planted_triplets(60, 3, 800, seed=seed)
     chain = bound.structured.planted_chain(20, seed=seed)
-    views = ordinal.ViewComparisons(answers.triplets, 2, 3, n_objects=60)
     two_towers = similarity.AllPairs(
         pairs.observed, pairs.left_features, pairs.right_features, n_components=4
     )
@@ -39,14 +39,14 @@ def planted(seed):
         'softmax': (softmax.DoubleSum(made.features, made.labels), [weights, made.features]),
         'similarity': (two_towers, [pairs.left_features, pairs.right_features, *towers]),
         'ordinal': (ordinal.Comparisons(answers.triplets, 3, n_objects=60), [places]),
-        'ordinal, views': (views, [places]),
         'bound': (bound.LogLinear(crossed.features, crossed.labels, 4), [crossed.features]),
         'bound, chain': (chain, [chain.features]),
     }
 
 
 def correlation(one, other):
-    "Of the entries in the order in which they were drawn, and in the other order of memory; 0 for a constant."
+    """Of the entries in the order in which they were drawn, and in the other order of memory; 0 for
+    a constant."""
     worst = 0.0
     for a in (np.ravel(one), np.ravel(one, 'F')):
         size = min(a.size, np.size(other))

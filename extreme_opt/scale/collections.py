@@ -6,6 +6,7 @@
 __all__ = ['Partition', 'partitions', 'summarize', 'make_part', 'LabeledRows', 'labeled_rows']
 
 # %% ../../nbs/engine/scale/37_collections.ipynb #d9aff3c6
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -43,6 +44,7 @@ class Partition:
         rows, labels = (rows, labels[0]) if labels else (rows.iloc[:, :-1], rows.iloc[:, -1])
         rows = rows.to_numpy() if hasattr(rows, 'to_numpy') else rows
         labels = np.asarray(labels)
+        _release_arrow()
         if not len(labels) and not rows.shape[0]:
             return rows, labels
         try:
@@ -52,14 +54,29 @@ class Partition:
             raise type(error)(f'partition {self.number}: {error}') from None
 
 
+def _release_arrow():
+    "Return what Arrow's allocator keeps after a file was read, which a worker counts as in use."
+    arrow = sys.modules.get('pyarrow')
+    if arrow is not None:
+        arrow.default_memory_pool().release_unused()
+
+
 _LABEL = '__label__'
 
 
 def _pieces(table):
-    "One delayed object per block of rows."
+    "One delayed object per block of rows, each with the part of the graph that it needs."
+    from dask.delayed import Delayed
+    from dask.optimization import cull
+
     if hasattr(table, 'rechunk') and table.ndim == 2 and table.numblocks[1] > 1:
         table = table.rechunk({1: -1})
-    return np.ravel(np.array(table.to_delayed(), dtype=object)).tolist()
+    pieces = np.ravel(np.array(table.to_delayed(), dtype=object)).tolist()
+    graph = dict(pieces[0].__dask_graph__()) if pieces else {}
+    return [
+        Delayed(one.key, cull(graph if one.key in graph else dict(one.dask), [one.key])[0])
+        for one in pieces
+    ]
 
 
 def partitions(X: Any, y: Any) -> list[Partition]:
@@ -81,7 +98,7 @@ def partitions(X: Any, y: Any) -> list[Partition]:
         )
     if hasattr(X, 'assign') and hasattr(y, 'to_frame'):
         try:
-            joined = X.assign(**{_LABEL: y}).to_delayed()
+            joined = _pieces(X.assign(**{_LABEL: y}))
         except (ValueError, TypeError, NotImplementedError):
             raise ValueError(
                 f'X has {X.npartitions} partitions, but y has {y.npartitions}; repartition one of '
@@ -174,7 +191,7 @@ class LabeledRows:
         self.meta = getattr(X, '_meta', None)
         if not hasattr(self.meta, 'columns'):
             self.meta = np.empty((0, facts[0]['columns']))
-        memory = sum(place._limits().values()) if client is not None else free_memory()
+        memory = sum(place.memory_limits().values()) if client is not None else free_memory()
         self.keep = 3 * sum(fact['n_bytes'] for fact in facts) < (memory or np.inf)
 
     def problem(self, make: Callable) -> Sharded:

@@ -78,6 +78,10 @@ def _curvature(shard, params, make, args, method, *more):
     return getattr(curvature, method)(*more)
 
 
+def _evaluate_sum(*args):
+    return evaluate(*args)[0]
+
+
 def _add(*values):
     return add_all(values)
 
@@ -184,7 +188,8 @@ class DaskShards:
             time.sleep(self.pause)
         if waited >= self.worker_timeout:
             raise SchedulerLost(
-                f'no worker came to the scheduler at {address} in {self.worker_timeout:g} s; start some, '
+                f'no worker came to the scheduler at {address} in {self.worker_timeout:g} s; '
+                'start some, '
                 + rest
             )
         raise SchedulerLost(
@@ -202,7 +207,7 @@ class DaskShards:
             return
         each, more = divmod(self.n_shards, len(workers))
         free = Counter({worker: each + (i < more) for i, worker in enumerate(workers)})
-        moved, limits = [], self._limits()
+        moved, limits = [], self.memory_limits()
         for k, (part, owner) in enumerate(zip(self.parts, self.owners)):
             if free[owner] > 0 and (part is None or part.status in ('finished', 'pending')):
                 free[owner] -= 1
@@ -250,8 +255,8 @@ class DaskShards:
                 f'{_megabytes(limit)}; give more workers, more memory, or a larger n_shards'
             )
 
-    def _limits(self):
-        "Memory limit of each worker that has one."
+    def memory_limits(self) -> dict[str, int]:
+        """Return the memory limit in bytes of each worker that has one."""
         workers = self.client.scheduler_info(n_workers=-1)['workers']
         return {name: one['memory_limit'] for name, one in workers.items() if one['memory_limit']}
 
@@ -282,7 +287,7 @@ class DaskShards:
 
     def pick(self, value: Any, place: int) -> Any:
         """Take one element of a tuple, where it is."""
-        return self.client.submit(_pick, value, place, key=self._key('pick'))
+        return self.client.submit(_pick, value, place, key=self._key('pick'), priority=1)
 
     def _key(self, name):
         return f'{name}-{self._run_id}-{next(self._count)}'
@@ -292,15 +297,25 @@ class DaskShards:
         groups: dict = {}
         for owner, value in zip(self.owners, values):
             groups.setdefault(owner, []).append(value)
-        level = list(groups.values())
-        level = [self.client.submit(_add, *some, key=self._key('add')) for some in level]
-        while len(level) > 1:
-            pairs = [level[i : i + 2] for i in range(0, len(level), 2)]
-            level = [
-                self.client.submit(_add, *some, key=self._key('add')) if len(some) > 1 else some[0]
-                for some in pairs
+        sums = [self._add_tree(some, 8, workers=[owner]) for owner, some in groups.items()]
+        return self._add_tree(sums, 2)
+
+    def _add_tree(self, values, n, workers=None):
+        "Add n at a time, before further evaluations: no worker holds an answer of each shard."
+        while len(values) > 1:
+            batches = [values[i : i + n] for i in range(0, len(values), n)]
+            values = [
+                self.client.submit(
+                    _add,
+                    *some,
+                    key=self._key('add'),
+                    workers=workers,
+                    allow_other_workers=workers is not None,
+                    priority=1,
+                )
+                for some in batches
             ]
-        return level[0]
+        return values[0]
 
     def gather(self, values: list) -> list:
         """Bring values here, and look after the workers meanwhile."""
@@ -319,11 +334,12 @@ class DaskShards:
     def _memory_line(self, what):
         sizes = [sys.getsizeof(source) for source in self.sources if not callable(source)]
         held = f'; the largest shard has {_megabytes(max(sizes))}' if sizes else ''
-        limits = self._limits().values()
+        limits = self.memory_limits().values()
         least = f', a worker {_megabytes(min(limits))}' if limits else ''
+        smaller = 'a larger n_shards' if sizes else 'smaller files or partitions'
         return (
             f'{what}, and memory is the usual cause{held}{least}; give workers more memory, or '
-            'a larger n_shards, and continue with the same checkpoint='
+            f'{smaller}, and continue with the same checkpoint='
         )
 
     def run(self, attempt: Callable) -> Any:
@@ -365,10 +381,12 @@ _FACTS = (
 _SUMS = ('ggn_vp', 'hutchinson_diagonal', 'quadratic_bound', 'curvature_at', 'preconditioner_at')
 
 
-def _facts(problem):
-    "What is to be known here of a problem that stays elsewhere."
+def _facts(problem, first):
+    "What is to be known here of a problem that stays elsewhere; a copy of a row of the first."
     n_samples = getattr(problem, 'n_samples', None)
-    few = problem.take(slice(0, 1)) if hasattr(problem, 'take') else problem
+    few = None
+    if first:
+        few = problem.take(np.arange(1)) if hasattr(problem, 'take') else problem
     return dict(
         totals=shard_totals(problem),
         n_params=problem.init_params(0).size,
@@ -458,7 +476,7 @@ class Sharded:
         kind: Any = LocalShards if client is None else lambda *args: DaskShards(client, *args)
         place = whole.place = kind(list(sources), keep)
         facts = place.run(
-            lambda: place.gather([place.submit(_facts, k) for k in range(place.n_shards)])
+            lambda: place.gather([place.submit(_facts, k, k == 0) for k in range(place.n_shards)])
         )
         totals = [fact['totals'] for fact in facts]
         sizes = [fact['n_params'] - int(total[0]) for fact, total in zip(facts, totals)]
@@ -509,13 +527,25 @@ class Sharded:
         def attempt():
             shared = self._shared(params)
             more = [self.place.send(a) if isinstance(a, np.ndarray) else a for a in args]
+            named = dict(name=label) if isinstance(self.place, DaskShards) else {}
             answers = [
-                self._submit(label, k, method, shared, None if at is None else params[at], *more)
+                self.place.submit(
+                    evaluate if own else _evaluate_sum,
+                    k,
+                    method,
+                    shared,
+                    None if at is None else params[at],
+                    *more,
+                    **named,
+                )
                 for k, at in enumerate(self.pieces)
             ]
-            total = self.place.add([self.place.pick(one, 0) for one in answers])
-            mine = [self.place.pick(one, 1) for one in answers] if own else []
-            return self.place.gather([total, *mine])
+            wanted = [self.place.pick(one, 1) for one in answers] if own else []
+            if own:
+                answers = [self.place.pick(one, 0) for one in answers]
+            wanted.insert(0, self.place.add(answers))
+            del answers  # what a future names stays on its worker, even when it has been added
+            return self.place.gather(wanted)
 
         try:
             total, *mine = self.place.run(attempt)
@@ -530,10 +560,6 @@ class Sharded:
         for at, values in zip(self.pieces, mine):
             out[at] = values
         return (total[0], out) if isinstance(total, tuple) else out
-
-    def _submit(self, label, k, *args):
-        more = dict(name=label) if isinstance(self.place, DaskShards) else {}
-        return self.place.submit(evaluate, k, *args, **more)
 
     def _shared(self, params):
         "The shared parameters on every worker, sent once per point."
