@@ -1,4 +1,5 @@
-"""Optimization methods whose naive cost is out of reach: a textbook in notebooks that is also a fast library.
+"""Optimization methods whose naive cost is out of reach: a textbook in notebooks that is also a
+fast library.
 
 The parts are loaded when they are first used: `extreme_opt.softmax` needs no import of its own.
 """
@@ -19,7 +20,8 @@ def __getattr__(name: str):
             if error.name != f'{__name__}.{name}':
                 raise
     raise AttributeError(
-        f'module {__name__!r} has no attribute {name!r}; it has {", ".join(part for part in __dir__() if not part.startswith("_"))}'
+        f'module {__name__!r} has no attribute {name!r}; it has'
+        f' {", ".join(part for part in __dir__() if not part.startswith("_"))}'
     )
 
 

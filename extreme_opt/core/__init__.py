@@ -1,4 +1,5 @@
-"What every chapter stands on: problems, solvers, runs, checks, linear algebra, descent, the estimator base."
+"""What every chapter stands on: problems, solvers, runs, checks, linear algebra, descent, the
+estimator base."""
 
 from typing import TYPE_CHECKING
 

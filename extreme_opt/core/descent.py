@@ -189,12 +189,21 @@ class SGD:
     Parameters
     ----------
     learning_rate : float, default=0.1
+        Factor of the gradient of a batch, above 0.
     learning_rate_decay : float, default=1.0
         In (0, 1], gamma; multiplies the rate after each whole pass.
     batch_size : int, default=1
         Samples per update.
     n_updates : int or str, default='pass'
         Updates per step; params are copied once per step.
+
+    Examples
+    --------
+    >>> from extreme_opt.core import LeastSquares, minimize
+    >>> problem = LeastSquares(np.eye(2), np.ones(2))
+    >>> run = minimize(problem, SGD(0.2, batch_size=2), max_epochs=100)
+    >>> bool(run.column('loss')[-1] < 1e-3)
+    True
     """
 
     learning_rate: float = (
@@ -394,6 +403,13 @@ class LBFGS:
         >= 1, steps remembered; each costs two float64 vectors.
     max_tries : int, default=20
         Trial steps per search.
+
+    Examples
+    --------
+    >>> from extreme_opt.core import LeastSquares, minimize
+    >>> problem = LeastSquares(np.eye(2), np.ones(2))
+    >>> minimize(problem, LBFGS(memory=5), max_iter=10).state.params.round(3)
+    array([1., 1.])
     """
 
     memory: int = 10

@@ -53,7 +53,8 @@ MOST_DENSE = (
     1500  # parameters up to which a matrix is built and factorized, where a step should be exact
 )
 _FEW_PRODUCTS = 4  # a factorization that costs no more is made without trying products first
-MOST_BUILT = 100  # and up to which a bound's matrix is: it is rough in any case, so an exact solve buys little
+# and up to which a bound's matrix is: it is rough in any case, so an exact solve buys little
+MOST_BUILT = 100
 
 
 def solve_dense(matrix: np.ndarray, rhs: np.ndarray) -> np.ndarray:

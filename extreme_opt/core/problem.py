@@ -40,7 +40,7 @@ class Problem(Protocol):
     ``hutchinson_diagonal(params, rng)``
         Positive vector, on average the diagonal of the curvature.
     ``smoothness(params, batch_size=1)``
-        float, a bound on the curvature that a step on a batch meets.
+        float, the expected smoothness of a batch; for one draw a bound on its curvature.
     ``shard(n)``
         List of `Shard` that add up to this one; see `extreme_opt.core.shards.Shardable`.
     ``memory(dtype)``
@@ -136,7 +136,8 @@ def required_methods(solver: Any) -> tuple[str, ...]:
     Returns
     -------
     tuple[str, ...]
-        Methods of its protocol in alphabetical order; of a solver made for one class, the name of that class.
+        Methods of its protocol in alphabetical order; of a solver made for one class, the name of
+        that class.
     """
     required = getattr(solver, 'requires', None)
     if not isinstance(required, type):
@@ -183,6 +184,7 @@ class LeastSquares:
     features : ndarray of shape (n_samples, n_features)
         Float32 or float64.
     targets : ndarray of shape (n_samples,)
+        What each row is fitted to.
     ridge : float, default=0.0
         >= 0, on the sum.
     """

@@ -113,7 +113,8 @@ class Run:
             if self.history and 'loss' in self.history[-1]
             else ''
         )
-        return f'Run({self.state.n_iter} steps, {self.state.n_epochs:.4g} passes{loss}: {self.message})'
+        steps, passes = self.state.n_iter, self.state.n_epochs
+        return f'Run({steps} steps, {passes:.4g} passes{loss}: {self.message})'
 
     def column(self, name: str) -> np.ndarray:
         """One column of the record.
@@ -571,6 +572,9 @@ def _checkpointer(problem, solver, recorder, checkpoint, interval, resume):
     return checkpointer, run
 
 # %% ../../nbs/engine/core/30_run.ipynb #5c65e752
+_WARM: set = set()  # what has been compiled in this process
+
+
 def warm_up(problem: Any, solver: Any) -> None:
     """Compile the kernels on a tiny slice of the problem, before the clock starts.
 
@@ -581,12 +585,22 @@ def warm_up(problem: Any, solver: Any) -> None:
     solver : object
         The algorithm; its own `warmup_problem()`, where it has one, does as little as
         compiles everything.
+
+    Notes
+    -----
+    A problem with a `warmup_key` is done once a process for each key and solver.
     """
     if getattr(problem, 'warmup_problem', None) is None:
+        return
+    key = getattr(problem, 'warmup_key', None)
+    known = key is not None and (type(problem), key, repr(solver))
+    if known in _WARM:
         return
     small = problem.warmup_problem()
     short = solver.warmup_problem() if hasattr(solver, 'warmup_problem') else solver
     short.step(small, short.init(small, small.init_params(0)), np.random.default_rng(0))
+    if known:
+        _WARM.add(known)
 
 # %% ../../nbs/engine/core/30_run.ipynb #59c9a83e
 def divergence(problem: Any, solver: Any, state: State, rows: list[dict]) -> str:
@@ -756,6 +770,14 @@ def minimize(
     -------
     Run
         Also when interrupted from the keyboard or diverged.
+
+    Examples
+    --------
+    >>> from extreme_opt.core import LBFGS, LeastSquares
+    >>> problem = LeastSquares(np.eye(3), np.array([1.0, 2.0, 3.0]))
+    >>> run = minimize(problem, LBFGS(), max_iter=20, tol=1e-8)
+    >>> run.state.params.round(3)
+    array([1., 2., 3.])
     """
     limits = Limits(max_iter, max_epochs, max_seconds, tol)
     recorder = _recorder(problem, metrics, record_every, loss_subset)
@@ -787,7 +809,8 @@ def minimize(
         except KeyboardInterrupt:
             reason = f'interrupted from the keyboard after {_place(current.state)}'
         except _NUMBERS as error:
-            reason = f'the step after {_place(current.state)} failed ({error}): {_remedy(problem, solver)}'
+            place = _place(current.state)
+            reason = f'the step after {place} failed ({error}): {_remedy(problem, solver)}'
         try:
             checkpointer.look(current, rows, reason)
         except KeyboardInterrupt:

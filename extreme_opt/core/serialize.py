@@ -639,6 +639,16 @@ def save_model(path: str | Path, model: Any) -> None:
         .npz file to make or to replace, whole at every moment.
     model : object
         An estimator, fitted or not.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from extreme_opt.core import load_model
+    >>> from extreme_opt.softmax import SoftmaxClassifier
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(f'{folder}/model.npz', SoftmaxClassifier(solver='lbfgs'))
+    ...     load_model(f'{folder}/model.npz').solver
+    'lbfgs'
     """
     arrays: dict = {}
     spec = _packed_model(model, arrays)

@@ -114,6 +114,7 @@ class BB:
     Parameters
     ----------
     first_step : float or None, default=None
+        Step of the first epoch, before there are two gradients; None: from the smoothness.
     kind : str, default='long'
         "long", "short" or "geometric".
     """
@@ -145,6 +146,7 @@ class SBB:
     ----------
     stabilizer : float or str, default='auto'
     first_step : float or None, default=None
+        Step of the first epoch, before there are two gradients; None: from the smoothness.
     kind : str, default='long'
         "long", or "geometric".
     """

@@ -27,6 +27,14 @@ def stream(seed: Any, name: str) -> np.random.Generator:
     -------
     Generator
         Independent of the streams of all other names.
+
+    Examples
+    --------
+    >>> a, b = stream(0, 'data'), stream(0, 'start')
+    >>> bool(a.random() == b.random())
+    False
+    >>> bool(stream(0, 'data').random() == stream(0, 'data').random())
+    True
     """
     if isinstance(seed, (np.random.Generator, np.random.BitGenerator, np.random.RandomState)):
         return np.random.default_rng(seed)

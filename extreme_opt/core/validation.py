@@ -193,7 +193,8 @@ def check_labels(y: Any, n_samples: int) -> np.ndarray:
         bad = [row for row, value in enumerate(y) if isinstance(value, (list, tuple, np.ndarray))]
         if bad:
             raise ValueError(
-                f'y[{bad[0]}] is a {type(y[bad[0]]).__name__}, but a row has one label; for several '
+                f'y[{bad[0]}] is a {type(y[bad[0]]).__name__}, but a row has one label; for '
+                'several '
                 'give a table of 0 and 1'
             )
     if y.dtype.kind == 'f':

@@ -1082,6 +1082,12 @@ def digits(seed: int = 0) -> Multiclass:
     -------
     Multiclass
         1,797 x 64, 10 classes, dense.
+
+    Examples
+    --------
+    >>> problem = digits()
+    >>> problem.features[problem.train].shape[1]
+    64
     """
     return _from_sklearn('digits', seed)
 
@@ -1098,6 +1104,11 @@ def iris(seed: int = 0) -> Multiclass:
     -------
     Multiclass
         150 x 4, 3 classes, dense.
+
+    Examples
+    --------
+    >>> iris().features.shape
+    (150, 4)
     """
     return _from_sklearn('iris', seed)
 
@@ -1114,6 +1125,11 @@ def wine(seed: int = 0) -> Multiclass:
     -------
     Multiclass
         178 x 13, 3 classes, dense.
+
+    Examples
+    --------
+    >>> wine().n_classes
+    3
     """
     return _from_sklearn('wine', seed)
 

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from extreme_opt.show.widgets import frames, live
 
 _HOMES = dict.fromkeys(
-    'PALETTE aligned bound_picture color_of convergence embedding_map picture ranking_curve spectrum step_sizes style_of'.split(),
+    'PALETTE aligned bound_picture color_of convergence embedding_map picture ranking_curve'
+    ' spectrum step_sizes style_of'.split(),
     'plots',
 )
 _HOMES |= dict.fromkeys('frames live'.split(), 'widgets')

@@ -48,7 +48,8 @@ def _drawn(
 
 def _call(function: Callable, settings: dict) -> str:
     "How messages write the call."
-    return f'{getattr(function, "__name__", "function")}({", ".join(f"{name}={_text(value)}" for name, value in settings.items())})'
+    told = ', '.join(f'{name}={_text(value)}' for name, value in settings.items())
+    return f'{getattr(function, "__name__", "function")}({told})'
 
 
 def _text(value: Any) -> str:

@@ -153,7 +153,10 @@ class AveragedSolver:
             return end
         return replace(
             end,
-            message=f'no gain on held-out rows for {self.n_iter_no_change} passes: the weights of pass {end.best_step} are the best',
+            message=(
+                f'no gain on held-out rows for {self.n_iter_no_change} passes: the weights of '
+                f'pass {end.best_step} are the best'
+            ),
         )
 
 # %% ../../nbs/engine/softmax/58_averaging.ipynb #4621a21f

@@ -855,6 +855,12 @@ def calibration_error(
     -------
     tuple[float, ndarray]
         Error in [0, 1]; (n_bins, 2) mean probability and accuracy per bin.
+
+    Examples
+    --------
+    >>> error, _ = calibration_error(np.full(4, 0.75), np.array([True, True, True, False]), 1)
+    >>> round(float(error), 2)
+    0.0
     """
     proba, correct = np.asarray(proba, float), np.asarray(correct, float)
     if proba.shape != correct.shape or proba.ndim != 1:

@@ -529,6 +529,12 @@ def mean_log_loss(
     -------
     float
         Nats per row; log(n_classes) knows nothing.
+
+    Examples
+    --------
+    >>> problem = SoftmaxData(np.eye(3), np.arange(3))
+    >>> round(mean_log_loss(problem, np.zeros((3, 3))), 4)  # log 3
+    1.0986
     """
     parts = [log_one_plus_sum(gaps) for _, gaps, _ in margins(problem, weights, rows)]
     return float(np.concatenate(parts).mean())
@@ -554,6 +560,12 @@ def top_k_accuracy(
     -------
     float
         In [0, 1].
+
+    Examples
+    --------
+    >>> problem = SoftmaxData(np.eye(3), np.array([0, 1, 1]))
+    >>> round(float(top_k_accuracy(problem, np.eye(3))), 2)
+    0.67
     """
     return float(
         np.concatenate(

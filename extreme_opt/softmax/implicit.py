@@ -534,6 +534,15 @@ class ImplicitSGD:
         stand ("cyclic").
     n_jobs : int, default=1
         More than one: without locks, another result each time.
+
+    Examples
+    --------
+    >>> from extreme_opt.core import minimize
+    >>> from extreme_opt.softmax import DoubleSum
+    >>> problem = DoubleSum(np.eye(4), np.arange(4))
+    >>> run = minimize(problem, ImplicitSGD(n_negatives=2), max_epochs=5)
+    >>> bool(run.column('loss')[-1] < run.column('loss')[0])
+    True
     """
 
     learning_rate: float = 10.0

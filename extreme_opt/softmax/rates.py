@@ -71,7 +71,8 @@ def choose_rate(
     """Try rates on a part of the training rows.
 
     Keep the smallest whose exact log-loss is within two per cent of the least: eq. (1). With a
-    ridge, return no rate above 3 / (ridge * n_samples): beyond, the weights forget too fast, eq. (2).
+    ridge, return no rate above 3 / (ridge * n_samples): beyond, the weights forget too fast,
+    eq. (2).
 
     Parameters
     ----------

@@ -250,7 +250,8 @@ class _SampledProblem(_WeightProblem):
         return np.zeros(classes.shape)  # taken from the scores, label last
 
     def _terms(self, t):
-        raise NotImplementedError  # values (n,) and slopes (n, m+1) of a batch: corrected scores, label last
+        # values (n,) and slopes (n, m+1) of a batch: corrected scores, label last
+        raise NotImplementedError
 
     def _times_drawn(self, n_negatives):
         "(n_classes,) how often a draw touches each class on average."

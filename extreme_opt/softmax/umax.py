@@ -366,6 +366,15 @@ class UMax:
         stand ("cyclic").
     n_jobs : int, default=1
         More than one: without locks, another result each time.
+
+    Examples
+    --------
+    >>> from extreme_opt.core import minimize
+    >>> from extreme_opt.softmax import DoubleSum
+    >>> problem = DoubleSum(np.eye(4), np.arange(4))
+    >>> run = minimize(problem, UMax(n_negatives=2), max_epochs=5)
+    >>> bool(np.isfinite(run.state.params).all())
+    True
     """
 
     learning_rate: float = 0.5
