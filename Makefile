@@ -10,7 +10,7 @@ export NBDEV_NO_SYNC ?= 1
 export PYTHONHASHSEED ?= 0
 READY := $(VENV)/.last_set_up
 
-.PHONY: help setup lab tutorials test check export refresh docs serve bench ledger slow course new wheel clean
+.PHONY: help setup lab tutorials test check export refresh docs serve bench ledger slow course book new wheel clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -72,8 +72,12 @@ ledger: $(READY) ## run the checks of random rows of the equation ledger, each w
 slow: $(READY) ## run slow cells, slow tests, all mutants, long results, within minutes=45; says what it left out, goes on when called again
 	python tests/slow.py --workers $(workers) --minutes $(or $(minutes),45)
 
-course: $(READY) ## write problem sets, solutions, rubrics and a class to grade in (out=DIR; seed=7 for other numbers, roster=FILE for each student's own)
-	python assignments/make.py $(if $(out),out=$(out)) $(if $(seed),seed=$(seed)) $(if $(roster),roster=$(roster)) $(name) $(if $(parts),parts=$(parts)) $(if $(version),version=$(version))
+course: $(READY) ## write problem sets, solutions, rubrics and a class to grade in (out=DIR; seed=7 for other numbers, roster=FILE for each student's own, archive=FILE for an encrypted copy)
+	python assignments/make.py $(if $(out),out=$(out)) $(if $(seed),seed=$(seed)) $(if $(roster),roster=$(roster)) $(name) $(if $(parts),parts=$(parts)) $(if $(version),version=$(version)) $(if $(archive),archive=$(archive))
+
+book: docs ## write what students need, without solutions: site, pages, problem sets, wheel (out=DIR; class=DIR for the sets of a class)
+	python -m build --wheel --quiet --outdir build/wheel
+	python assignments/handout.py $(if $(out),out=$(out)) $(if $(class),class=$(class))
 
 new: $(READY) ## start a notebook from the template: make new name=learn/ordinal/45_momentum
 	@test -n '$(name)' || { echo 'no name is given; say for example: make new name=learn/ordinal/45_momentum'; exit 2; }

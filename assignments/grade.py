@@ -1,13 +1,15 @@
 """Grade a problem set, student by student: in the class folder, `python grade.py ps1_softmax`.
 
-    python grade.py ps1_softmax               what is new or changed; then marks, tables and feedback
+    python grade.py ps1_softmax               what is new or changed; then marks, tables and
+                                              feedback
     python grade.py ps1_softmax --force NAME  this student once more
     python grade.py ps1_softmax --force all   everybody once more
     python grade.py ps1_softmax --trust       without a sandbox where none is found
 
-Submissions lie in submitted/STUDENT/ps1_softmax/. Marks of written answers are typed into written/ps1_softmax.csv, and
-read when the program is run again. It writes grades.csv, and a page in feedback/ for everybody whose written answers
-are marked. What was graded is kept in history/, the gradebook as it was in backups/, and grading.log says what was done.
+Submissions lie in submitted/STUDENT/ps1_softmax/. Marks of written answers are typed into
+written/ps1_softmax.csv, and read when the program is run again. It writes grades.csv, and a page in
+feedback/ for everybody whose written answers are marked. What was graded is kept in history/, the
+gradebook as it was in backups/, and grading.log says what was done.
 """
 
 import argparse
@@ -32,7 +34,18 @@ from grader import intake, rendering, sandbox  # noqa: E402
 
 UTC = datetime.UTC
 WRITTEN = ('student', 'question', 'points', 'score', 'comment', 'answer')
-GRADES = ('student', 'set', 'state', 'points', 'of', 'tests', 'written', 'late', 'handed_in', 'note')
+GRADES = (
+    'student',
+    'set',
+    'state',
+    'points',
+    'of',
+    'tests',
+    'written',
+    'late',
+    'handed_in',
+    'note',
+)
 
 
 def settings():
@@ -115,7 +128,10 @@ def run(items, name, kind, limits, *, given=None, changes=(), keep_cache=None, w
             stderr=subprocess.STDOUT,
             text=True,
             errors='replace',
-            env={**os.environ, **{key: sandbox.ENV[key] for key in sandbox.ENV if 'THREADS' in key}},
+            env={
+                **os.environ,
+                **{key: sandbox.ENV[key] for key in sandbox.ENV if 'THREADS' in key},
+            },
         )
         try:
             said, _ = process.communicate(timeout=4 * limits['seconds'] * (tests + 6) + 300)
@@ -132,7 +148,8 @@ def run(items, name, kind, limits, *, given=None, changes=(), keep_cache=None, w
 
 
 def reference(name, kind, limits):
-    "What the source's own solutions earn here (all, or nobody is graded), the arguments they may change, compiled code."
+    """What the source's own solutions earn here (all, or nobody is graded), the arguments they may
+    change, compiled code."""
     home = ROOM / '.reference' / name
     source = ROOM / 'source' / name / f'{name}.ipynb'
     parts = [source.read_bytes(), (ROOM / 'release' / name / f'{name}.ipynb').read_bytes()]
@@ -166,7 +183,8 @@ def reference(name, kind, limits):
 
 
 def handed_in(folder):
-    "When a submission was handed in, from the timestamp.txt that nbgrader's exchange writes or a teacher does; None without."
+    """When a submission was handed in, from the timestamp.txt that nbgrader's exchange writes or a
+    teacher does; None without."""
     path = folder / 'timestamp.txt'
     if not path.is_file():
         return None
@@ -263,7 +281,8 @@ def gradebook():
 
 
 def record(student, name, items, found, when, share):
-    "Write what the tests gave; marks of written answers stay, and wait for another look where the answer has changed."
+    """Write what the tests gave; marks of written answers stay, and wait for another look where the
+    answer has changed."""
     release = {item['id']: item for item in items}
     with gradebook() as book:
         book.update_or_create_student(student)
@@ -298,7 +317,8 @@ def ask_again(student, name, questions):
 
 
 def sheet(name, last=False):
-    "The table of written answers, or as it was when this program last wrote it: (student, question) -> row."
+    """The table of written answers, or as it was when this program last wrote it: (student,
+    question) -> row."""
     path = ROOM / 'written' / (f'.{name}.last.csv' if last else f'{name}.csv')
     if not path.exists():
         return {}
@@ -337,7 +357,8 @@ def read_marks(name, state):
 
 
 def write_sheet(name, state):
-    "The table of written answers: marks and comments as they stand, a line for each answer that waits for one."
+    """The table of written answers: marks and comments as they stand, a line for each answer that
+    waits for one."""
     old, rows = sheet(name), {}
     with gradebook() as book:
         for submission in book.assignment_submissions(name):
@@ -446,7 +467,8 @@ def export(state):
 
 
 def feedback(name, state):
-    "A page for everybody whose written answers are marked, made anew where marks have changed: (made, waiting)."
+    """A page for everybody whose written answers are marked, made anew where marks have changed:
+    (made, waiting)."""
     import nbformat
 
     made, waiting = [], []
@@ -522,10 +544,14 @@ def grade_class(name, kind, force, only=None):
                 prepared = reference(name, kind, rules['limits'])
             print(f'{student} ...', flush=True)
             done = grade_one(student, name, kind, rules, *prepared, students)
-            again = [q for q, text in done['answers'].items() if old.get('answers', {}).get(q) != text]
+            again = [
+                q for q, text in done['answers'].items() if old.get('answers', {}).get(q) != text
+            ]
             if old.get('answers'):
                 ask_again(student, name, again)
-            entry = dict(done, state='graded', digest=digest, again=again if old.get('answers') else [])
+            entry = dict(
+                done, state='graded', digest=digest, again=again if old.get('answers') else []
+            )
             if done['words']:
                 what = f'look at autograded/{student}/{name}, nothing else is needed'
                 table.append((student, '; '.join(done['words']), what))
@@ -542,7 +568,9 @@ def grade_class(name, kind, force, only=None):
             log(f'{key} not graded: {trouble.why}')
         except Exception as error:  # one student never costs the class
             why = f'{type(error).__name__}: {str(error)[:200]}'
-            entry = dict(old, state='not graded', why=why, what='read grading.log, then --force', digest='')
+            entry = dict(
+                old, state='not graded', why=why, what='read grading.log, then --force', digest=''
+            )
             table.append((student, why, entry['what']))
             import traceback
 

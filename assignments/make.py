@@ -1,17 +1,26 @@
-"""Write the problem sets for students, the package for teachers and a class to grade in: `make course out=DIR`.
+"""Write the problem sets for students, the package for teachers and a class to grade in: `make
+course out=DIR`.
 
     python assignments/make.py out=DIR                   all problem sets
     python assignments/make.py out=DIR ps1_softmax       one of them
     python assignments/make.py out=DIR seed=7            other numbers: another year, another class
-    python assignments/make.py out=DIR roster=FILE       numbers of their own for every student, one id a line
-    python assignments/make.py out=DIR ps1_softmax parts=1,2,5   some parts of a set, with the points that they have
+    python assignments/make.py out=DIR roster=FILE       numbers of their own for every student, one
+                                                         id a line
+    python assignments/make.py out=DIR ps1_softmax parts=1,2,5   some parts of a set, with the
+                                                                 points that they have
     python assignments/make.py out=DIR version=b         the other version of the sets that have one
-    python assignments/make.py audit=FOLDER roster=FILE  who handed in somebody else's numbers? (seed=7 as above)
-    python assignments/make.py check                     end with an error where build/ holds a class with work in it
+    python assignments/make.py out=DIR archive=FILE      and what is for teachers once more,
+                                                         encrypted (needs openssl)
+    python assignments/make.py open=FILE out=DIR         such an archive, opened in an empty folder
+    python assignments/make.py audit=FOLDER roster=FILE  who handed in somebody else's numbers?
+    (seed=7 as above)
+    python assignments/make.py check                     end with an error where build/ holds a
+                                                         class with work in it
     python assignments/make.py list                      the names of the problem sets
 
-DIR lies outside this checkout. Called again, it updates sources and releases in DIR/class and leaves submissions, marks and
-feedback alone: the gradebook is copied to DIR/class/backups first, and a change that would cost marks is listed and refused.
+DIR lies outside this checkout. Called again, it updates sources and releases in DIR/class and
+leaves submissions, marks and feedback alone: the gradebook is copied to DIR/class/backups first,
+and a change that would cost marks is listed and refused.
 """
 
 import contextlib
@@ -27,6 +36,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
+import archive  # noqa: E402
 import parts  # noqa: E402
 from grader.intake import VARIANT, variant_of  # noqa: E402
 
@@ -57,7 +67,8 @@ memory_gb = 4
 
 
 def roster_of(path):
-    "Student ids of a file: the first column, without a heading called id and without lines that begin with #."
+    """Student ids of a file: the first column, without a heading called id and without lines that
+    begin with #."""
     ids = [
         re.split(r'[,;\t]', line)[0].strip().strip('"')
         for line in Path(path).read_text(encoding='utf-8').splitlines()
@@ -83,7 +94,8 @@ def with_variant(text, number):
 
 
 def work_in(folder):
-    "What people have put into a class folder: submissions, autograded copies, feedback, tables of marks, marks in the gradebook."
+    """What people have put into a class folder: submissions, autograded copies, feedback, tables of
+    marks, marks in the gradebook."""
     found = [
         path
         for name in ('submitted', 'downloaded', 'autograded', 'feedback', 'history', 'backups')
@@ -118,15 +130,16 @@ def protect(folder):
         )
 
 
-def out_of(options):
-    "The folder that a teacher names; not in this checkout, where it could be cleaned away or committed."
+def out_of(options, example='make course out=../my-class'):
+    """The folder that a teacher names; not in this checkout, where it could be cleaned away or
+    committed."""
     if 'out' not in options:
-        raise SystemExit('say where the class is to live: make course out=../my-class')
+        raise SystemExit(f'say where it is to live: {example}')
     out = Path(options['out']).expanduser().resolve()
     if out.is_relative_to(HERE.parent):
         raise SystemExit(
             f'{out} lies in the checkout, where `make clean` deletes and git commits: '
-            'name a folder outside it, for example out=../my-class'
+            f'name a folder outside it, for example {example.split()[-1]}'
         )
     return out
 
@@ -155,7 +168,8 @@ def keep_gradebook(room):
 
 
 def cells_of(notebook):
-    "Graded cells of a notebook and their points, and the names of all cells that nbgrader knows: ({name: points}, names)."
+    """Graded cells of a notebook and their points, and the names of all cells that nbgrader knows:
+    ({name: points}, names)."""
     metas = [
         cell['metadata']['nbgrader']
         for cell in notebook['cells']
@@ -166,7 +180,8 @@ def cells_of(notebook):
 
 
 def losses(room, name, seed, notebook):
-    "What an update of a set's source to this notebook would cost a class that has submissions of it, one line each."
+    """What an update of a set's source to this notebook would cost a class that has submissions of
+    it, one line each."""
     from nbgrader.api import Gradebook, MissingEntry
 
     if not (room / 'gradebook.db').exists():
@@ -216,7 +231,8 @@ def settings_of(room):
 
 
 def replace(room, path, new):
-    "Put a file of ours in its place; where it was changed by hand, the changed one is kept in backups/."
+    """Put a file of ours in its place; where it was changed by hand, the changed one is kept in
+    backups/."""
     if path.exists() and path.read_bytes() != new.read_bytes():
         kept = room / 'backups' / time.strftime(f'{path.stem}-%Y%m%d-%H%M%S{path.suffix}')
         kept.parent.mkdir(exist_ok=True)
@@ -247,7 +263,8 @@ def chosen(name, version='a', only=()):
 
 
 def release(out, names, seed=0, version='a', only=()):
-    "Cut the solutions out with nbgrader in a class folder that is ready to grade in; copies for students and teachers."
+    """Cut the solutions out with nbgrader in a class folder that is ready to grade in; copies for
+    students and teachers."""
     from nbgrader.apps import NbGraderAPI
     from traitlets.config import Config
 
@@ -258,8 +275,8 @@ def release(out, names, seed=0, version='a', only=()):
         raise SystemExit(
             'marks would be lost, so nothing was done:\n'
             + ''.join(f'  {line}\n' for line in found)
-            + f'grade what was handed in with the sources it was made for ({room / "source"} is as it was), '
-            'and begin another class for the new ones'
+            + f'grade what was handed in with the sources it was made for ({room / "source"} is as'
+            ' it was), and begin another class for the new ones'
         )
     furnish(room, seed)
     config = Config()
@@ -291,7 +308,8 @@ def release(out, names, seed=0, version='a', only=()):
 
 
 def variants(out, names, students, seed=0):
-    "A copy of the release for every student, with a number of their own; the class remembers who they are."
+    """A copy of the release for every student, with a number of their own; the class remembers who
+    they are."""
     for student in students:
         for name in names:
             text = (out / 'student' / name / f'{name}.ipynb').read_text(encoding='utf-8')
@@ -308,7 +326,8 @@ def variants(out, names, students, seed=0):
 
 
 def audit(folder, students, seed=0):
-    "Submissions whose number is not their student's: (student, problem set, number, what it should be)."
+    """Submissions whose number is not their student's: (student, problem set, number, what it
+    should be)."""
     found = []
     for path in sorted(Path(folder).glob('*/*/*.ipynb')):
         student, name = path.parts[-3:-1]
@@ -379,13 +398,17 @@ def rubric(name, version='a', only=()):
     out = [
         f'# {name}: rubric',
         '',
-        f'{points:g} points, {hand:g} of them by hand. About {sum(minutes.values()) / 60:.1f} hours for one who has read the chapter.',
+        (
+            f'{points:g} points, {hand:g} of them by hand. About {sum(minutes.values()) / 60:.1f}'
+            ' hours for one who has read the chapter.'
+        ),
         '',
         '| question | marked | points | minutes |',
         '|---|---|---|---|',
     ]
     out += [
-        f'| {label} | {"by hand" if kind == "by hand" else f"by tests (`{kind}`)"} | {worth:g} | {minutes.get(label, "")} |'
+        f'| {label} | {"by hand" if kind == "by hand" else f"by tests (`{kind}`)"} | {worth:g} |'
+        f' {minutes.get(label, "")} |'
         for label, kind, worth, _, _ in rows
     ]
     for label, kind, worth, asked, scheme in rows:
@@ -399,7 +422,10 @@ def rubric(name, version='a', only=()):
         else:
             right, bad = wrong.get(kind, ([], []))
             out += [
-                f'`{kind}`, all or nothing. Approaches known to earn the points: {"; ".join(right) or "the reference"}.',
+                (
+                    f'`{kind}`, all or nothing. Approaches known to earn the points:'
+                    f' {"; ".join(right) or "the reference"}.'
+                ),
                 '',
                 'Mistakes known to earn none: ' + '; '.join(bad) + '.',
             ]
@@ -407,7 +433,8 @@ def rubric(name, version='a', only=()):
 
 
 def teachers(out, names, version='a', only=()):
-    "Rubrics, answers to exercises, samples of written answers, quizzes, the exam, the guide, and a table of contents."
+    """Rubrics, answers to exercises, samples of written answers, quizzes, the exam, the guide, and
+    a table of contents."""
     room = out / 'instructor'
     (room / 'rubrics').mkdir(parents=True, exist_ok=True)
     for name in names:
@@ -421,9 +448,18 @@ def teachers(out, names, version='a', only=()):
     lines = [
         '# For teachers',
         '',
-        '`GUIDE.md` says how to run a course; `rubrics/` how to mark; `written/` has written answers at full, half and no marks;',
-        '`answers/` solves the exercises that close the pages; `quiz/` has five questions a lesson, `exam/` an exam with answers.',
-        'The notebooks here hold the solutions: keep this folder away from students. `../class` is an nbgrader course, ready to grade in.',
+        (
+            '`GUIDE.md` says how to run a course; `rubrics/` how to mark; `written/` has written'
+            ' answers at full, half and no marks;'
+        ),
+        (
+            '`answers/` solves the exercises that close the pages; `quiz/` has five questions a'
+            ' lesson, `exam/` an exam with answers.'
+        ),
+        (
+            'The notebooks here hold the solutions: keep this folder away from students. `../class`'
+            ' is an nbgrader course, ready to grade in.'
+        ),
         '',
         '| problem set | points | by hand | hours |',
         '|---|---|---|---|',
@@ -432,7 +468,8 @@ def teachers(out, names, version='a', only=()):
         rows = questions(name, version, only)
         hours = sum(minutes[name].get(row[0], 0) for row in rows) / 60
         lines.append(
-            f'| {name} | {sum(r[2] for r in rows):g} | {sum(r[2] for r in rows if r[1] == "by hand"):g} | {hours:.1f} |'
+            f'| {name} | {sum(r[2] for r in rows):g} |'
+            f' {sum(r[2] for r in rows if r[1] == "by hand"):g} | {hours:.1f} |'
         )
     (room / 'README.md').write_text('\n'.join(lines) + '\n', encoding='utf-8')
 
@@ -453,11 +490,11 @@ def main(arguments):
     "Make every problem set, or the ones named."
     options = dict(part.split('=', 1) for part in arguments if '=' in part)
     names = [part for part in arguments if '=' not in part]
-    if strange := (set(options) - {'out', 'seed', 'roster', 'audit', 'parts', 'version'}) | (
+    if strange := (set(options) - {'out', 'seed', 'roster', 'audit', 'parts', 'version', 'archive', 'open'}) | (
         set(names) - {'list', 'check', *SETS}
     ):
         raise SystemExit(
-            f'what is {sorted(strange)[0]}? say out=DIR, seed=N, roster=FILE, parts=1,2, version=b, audit=FOLDER, '
+            f'what is {sorted(strange)[0]}? say out=DIR, seed=N, roster=FILE, parts=1,2, version=b, archive=FILE, open=FILE, audit=FOLDER, '
             f'list, check, or one of {", ".join(SETS)}'
         )
     seed = int(options.get('seed', 0))
@@ -473,11 +510,17 @@ def main(arguments):
         print(f'{len(found)} submissions with numbers that are not their own')
         return sys.exit(bool(found))
     out = out_of(options)
+    if 'open' in options:
+        return archive.unpack(Path(options['open']).expanduser().resolve(), out)
+    pack = Path(options['archive']).expanduser().resolve() if 'archive' in options else None
+    phrase = archive.ready(pack) if pack else None
     if 'seed' not in options and (out / 'class/class.toml').exists():
         seed = settings_of(out / 'class')['seed']
     which = options.get('version', 'a'), numbers_of(options.get('parts', ''))
     if which[1] and len(names) != 1:
-        raise SystemExit('parts= belongs to one problem set: make course out=DIR name=ps1_softmax parts=1,2')
+        raise SystemExit(
+            'parts= belongs to one problem set: make course out=DIR name=ps1_softmax parts=1,2'
+        )
     names = names or (SETS if which[0] == 'a' else sets_of(which[0]))
     kept = release(out, names, seed, *which)
     variants(out, names, students, seed)
@@ -489,6 +532,9 @@ def main(arguments):
     if students:
         print(f'{len(students)} students: {out}/variants')
     print(f'to grade: {out}/class')
+    if pack:
+        archive.pack(pack, out, ('instructor', 'class/source', *(f'class/{one}' for one in PROGRAMS)), phrase)
+        print(f'for teachers, encrypted: {pack}')
 
 
 if __name__ == '__main__':

@@ -3,9 +3,10 @@
     from parts import cut, exchanged, parts_of
     notebook = cut(json.loads(path.read_text(encoding='utf-8')), {1, 2, 5})
 
-`cut` drops the other parts with their points; the table at the head follows. A part that calls functions of a part
-that was dropped is refused, with the names. `exchanged` puts cells of another version in the place of those with the
-same id. On the command line: python assignments/parts.py ps1_softmax parts=1,2,5 out=FILE [version=b].
+`cut` drops the other parts with their points; the table at the head follows. A part that calls
+functions of a part that was dropped is refused, with the names. `exchanged` puts cells of another
+version in the place of those with the same id. On the command line: python assignments/parts.py
+ps1_softmax parts=1,2,5 out=FILE [version=b].
 """
 
 import ast
@@ -62,7 +63,8 @@ def is_given(cell):
 
 
 def needs(notebook, part):
-    "What a part reads from other parts: ({number: names of answers and tests}, ids of given cells)."
+    """What a part reads from other parts: ({number: names of answers and tests}, ids of given
+    cells)."""
     found = parts_of(notebook)
     own = found[0] + found[part]
     read = set().union(*(names_in(cell)[0] for cell in own))
@@ -93,7 +95,8 @@ def cut(notebook, parts):
         for other, names in answers.items():
             if other not in parts:
                 raise ValueError(
-                    f'part {part} uses {", ".join(names)} of part {other}: take both, or leave out part {part}'
+                    f'part {part} uses {", ".join(names)} of part {other}: take both, or leave out'
+                    f' part {part}'
                 )
     cells = list(found[0])
     for number in sorted(set(found) - {0}):

@@ -63,7 +63,8 @@ def table(sizes=True):
         said = f'{week["set"]}, parts {", ".join(map(str, week["parts"]))}'
         out.append(
             f'| {number} | {board} | {lab} | `{week["guide"]}` | {said} | {row["points"]:g} | '
-            f'{row["minutes"] / 60:.1f} |' + (f' {row["words"]} | {row["lines"]} |' if sizes else '')
+            f'{row["minutes"] / 60:.1f} |'
+            + (f' {row["words"]} | {row["lines"]} |' if sizes else '')
         )
     return '\n'.join(out)
 

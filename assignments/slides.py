@@ -1,9 +1,10 @@
 """Slides of a lesson: python assignments/slides.py learn/softmax/10_double_sum out=FOLDER.
 
-From the stored outputs, nothing runs. A section becomes a slide, a subsection one below it. Of the text stay headings,
-the first sentence of each paragraph, displayed formulas and tables; of the code what the lesson exports; of the rest
-the pictures. nbconvert writes HTML for reveal.js, which a browser loads from reveal=URL (a folder of yours when the
-room has no network). Without a name all lessons are written.
+From the stored outputs, nothing runs. A section becomes a slide, a subsection one below it. Of the
+text stay headings, the first sentence of each paragraph, displayed formulas and tables; of the code
+what the lesson exports; of the rest the pictures. nbconvert writes HTML for reveal.js, which a
+browser loads from reveal=URL (a folder of yours when the room has no network). Without a name all
+lessons are written.
 """
 
 import copy

@@ -1,4 +1,5 @@
-"""Problem sets: right answers earn the marks, wrong ones do not, and the release holds neither solutions nor hidden tests."""
+"""Problem sets: right answers earn the marks, wrong ones do not, and the release holds neither
+solutions nor hidden tests."""
 
 import contextlib
 import copy
@@ -64,7 +65,8 @@ def run(source, space):
 
 
 def state_of(space):
-    "A copy of a notebook's state whose functions see the copy, so that one answer leaves nothing behind for the next."
+    """A copy of a notebook's state whose functions see the copy, so that one answer leaves nothing
+    behind for the next."""
     new = {}
     for name, value in space.items():
         if isinstance(value, types.FunctionType) and value.__globals__ is space:
@@ -80,7 +82,8 @@ def state_of(space):
 
 
 def marks(name, known=True):
-    "What each answer to each coding question earns: (question, answer, points, earned, should earn); without `known` reference and release alone."
+    """What each answer to each coding question earns: (question, answer, points, earned, should
+    earn); without `known` reference and release alone."""
     space, kept, rows = {'__name__': '__main__'}, None, []
     for label, kind, points, source in cells(name):
         if kind == 'solution':
@@ -132,7 +135,8 @@ def test_every_question_has_right_and_wrong_answers(name):
 @pytest.mark.slow
 @pytest.mark.parametrize('name', SETS)
 def test_answers_earn_what_they_should(name):
-    "The reference passes; three right answers and eight wrong ones to each question that tests mark get all and none of its marks."
+    """The reference passes; three right answers and eight wrong ones to each question that tests
+    mark get all and none of its marks."""
     rows = marks(name)
     wrong = [
         f'{question}, {answer}: {earned} of {points}, should be {should}'
@@ -180,7 +184,8 @@ def test_release_tells_nothing(course, name):
         ]
     )
     secret = re.findall(
-        r'### BEGIN (?:SOLUTION|HIDDEN TESTS)\n(.*?)### END|=== BEGIN MARK SCHEME ===\n(.*?)=== END',
+        r'### BEGIN (?:SOLUTION|HIDDEN TESTS)\n(.*?)### END|=== BEGIN MARK SCHEME'
+        r' ===\n(.*?)=== END',
         source,
         flags=re.S,
     )
@@ -203,7 +208,8 @@ def test_release_tells_nothing(course, name):
 @pytest.mark.filterwarnings('ignore:Object of type <Submitted')
 @pytest.mark.parametrize('name', SETS)
 def test_reference_gets_all_and_release_nothing(course, name, tmp_path):
-    "nbgrader itself grades both: full automatic marks for the reference, none for the empty version; feedback renders."
+    """nbgrader itself grades both: full automatic marks for the reference, none for the empty
+    version; feedback renders."""
     from nbgrader.apps import NbGraderAPI
 
     room, graded = tmp_path / 'class', {}
@@ -235,7 +241,8 @@ def test_reference_gets_all_and_release_nothing(course, name, tmp_path):
 
 @pytest.mark.parametrize('name', SETS)
 def test_rubric_covers_every_question(course, name):
-    "Every question has its minutes, every written one a mark scheme, every coding one its common mistakes; two to four hours in all."
+    """Every question has its minutes, every written one a mark scheme, every coding one its common
+    mistakes; two to four hours in all."""
     rows, minutes = (
         make.questions(name),
         tomllib.loads((ROOT / 'assignments/minutes.toml').read_text())[name],
@@ -265,7 +272,8 @@ def test_rubric_covers_every_question(course, name):
 
 
 def test_every_student_can_have_numbers_of_their_own(course, tmp_path):
-    "Variants differ from the release in one line, are the same again next time, and the audit names whoever handed in another's."
+    """Variants differ from the release in one line, are the same again next time, and the audit
+    names whoever handed in another's."""
     shutil.copytree(course / 'student', tmp_path / 'student')
     (tmp_path / 'roster.csv').write_text('id,name\nada,Ada L.\n# gone\ngrace,Grace H.\n')
     students = make.roster_of(tmp_path / 'roster.csv')
@@ -409,7 +417,8 @@ def test_measured_answers_hold(source):
 
 @pytest.mark.slow
 def test_a_student_begins(course, tmp_path):
-    "In an environment that holds the built wheel and nothing of this checkout, a release is validated: unsolved it lists its questions, solved it passes."
+    """In an environment that holds the built wheel and nothing of this checkout, a release is
+    validated: unsolved it lists its questions, solved it passes."""
     name, away = (
         SETS[0],
         {
@@ -466,7 +475,10 @@ def test_a_student_begins(course, tmp_path):
 def marks_table():
     "Marks of every answer known, as Markdown."
     lines = [
-        '| set | question | points | reference | release | right answers that earn all | wrong answers that earn none | otherwise |',
+        (
+            '| set | question | points | reference | release | right answers that earn all | wrong'
+            ' answers that earn none | otherwise |'
+        ),
         '|---' * 8 + '|',
     ]
     for name in SETS:
@@ -480,9 +492,13 @@ def marks_table():
             mine = [row for row in mine if row[1] not in ('the reference', 'the release')]
             right, wrong = [[row for row in mine if bool(row[4]) is kind] for kind in (True, False)]
             odd = [row[1] for row in mine if row[3] != row[4]]
-            shares = f'{sum(r[3] == r[4] for r in right)} of {len(right)} | {sum(r[3] == 0 for r in wrong)} of {len(wrong)}'
+            shares = (
+                f'{sum(r[3] == r[4] for r in right)} of {len(right)} |'
+                f' {sum(r[3] == 0 for r in wrong)} of {len(wrong)}'
+            )
             lines.append(
-                f'| {name} | {question} | {mine[0][2]} | {reference} | {release} | {shares} | {", ".join(odd) or "none"} |'
+                f'| {name} | {question} | {mine[0][2]} | {reference} | {release} | {shares} |'
+                f' {", ".join(odd) or "none"} |'
             )
     return '\n'.join(lines)
 

@@ -1,4 +1,5 @@
-"""What the problem sets ask, give and refuse: partial credit, other people's answers, pictures, parts that are left out."""
+"""What the problem sets ask, give and refuse: partial credit, other people's answers, pictures,
+parts that are left out."""
 
 import importlib.util
 import json
@@ -20,7 +21,8 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def bank(name):
-    "Answers with the points that they earn over all tests of their question: {question: [(answer, points, source)]}."
+    """Answers with the points that they earn over all tests of their question: {question: [(answer,
+    points, source)]}."""
     spec = importlib.util.spec_from_file_location(name, ROOT / f'tests/course/{name}.py')
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -28,7 +30,8 @@ def bank(name):
 
 
 def earned(name, given, cells=None, skip=()):
-    "What each of the answers earns: [(question, answer, points, should)]; every test runs, as in nbgrader, whatever the one before said."
+    """What each of the answers earns: [(question, answer, points, should)]; every test runs, as in
+    nbgrader, whatever the one before said."""
     cells = cells or course.cells(name)
     space, rows = {'__name__': '__main__'}, []
     for at, (label, kind, _, source) in enumerate(cells):
@@ -98,7 +101,8 @@ def as_cells(notebook):
 
 @pytest.mark.parametrize('name', FOUR_WEEKS)
 def test_parts_can_be_left_out(name):
-    "Points, table and cells follow; what the other parts need is there, and the reference earns all of it."
+    """Points, table and cells follow; what the other parts need is there, and the reference earns
+    all of it."""
     notebook = parts.read(name)
     every = parts.parts_of(notebook)
     part = parts.cut(notebook, FOUR_WEEKS[name])
@@ -123,7 +127,8 @@ def test_a_part_that_needs_another_is_refused():
 
 
 def test_a_class_can_have_some_parts_of_the_other_version(tmp_path):
-    "Release, reference, rubric and points are those of the parts of that version; students and teachers get their papers."
+    """Release, reference, rubric and points are those of the parts of that version; students and
+    teachers get their papers."""
     course.make.main([f'out={tmp_path}', 'ps1_softmax', 'parts=1,2', 'version=b'])
     wanted = parts.cut(parts.read('ps1_softmax', 'b'), {1, 2})
     for place in ('student', 'instructor', 'class/release', 'class/source'):
@@ -159,7 +164,8 @@ def test_wrong_parts_are_refused_before_anything_is_written(tmp_path, options, s
 
 
 def slider(name, variant, predicted=1.0, answer=False):
-    "The cells of the slider of a set, executed: (what they define, the pictures as (function, values))."
+    """The cells of the slider of a set, executed: (what they define, the pictures as (function,
+    values))."""
     seen, space, on = [], {'__name__': '__main__'}, False
     part = next(
         cells
@@ -189,7 +195,8 @@ def slider(name, variant, predicted=1.0, answer=False):
 
 @pytest.mark.parametrize('name', course.SETS)
 def test_pictures_are_not_cropped(name):
-    "Titles, labels and ticks lie inside the figure that the slider shows; two panels, and every axis is named."
+    """Titles, labels and ticks lie inside the figure that the slider shows; two panels, and every
+    axis is named."""
     _, ((function, values),) = slider(name, 0, 1234.5)
     ((argument, offered),) = values.items()
     for value in [
@@ -252,7 +259,8 @@ def samples(name):
 
 @pytest.mark.parametrize('name', course.SETS)
 def test_every_written_question_has_three_samples(name):
-    "Full, about half and none; what is not full says what was marked, unless nothing was there to mark."
+    """Full, about half and none; what is not full says what was marked, unless nothing was there to
+    mark."""
     worth = {row[0]: row[2] for row in course.make.questions(name) if row[1] == 'by hand'}
     given = samples(name)
     assert set(given) == set(worth)
@@ -261,6 +269,21 @@ def test_every_written_question_has_three_samples(name):
         assert none == 0 and full == worth[question] and abs(2 * half - full) <= 1, question
         assert all(of == worth[question] for of, _ in answers.values())
         assert '*Marked:*' in answers[half][1] and len(answers[full][1]) > len(answers[none][1])
+
+
+@pytest.mark.parametrize('version', ['a', 'b'])
+def test_every_mark_scheme_has_common_mistakes_with_marks(version):
+    "What graders see most often, and what it is worth."
+    for name in course.SETS if version == 'a' else course.make.sets_of(version):
+        schemes = [row for row in course.make.questions(name, version) if row[1] == 'by hand']
+        assert schemes
+        for label, _, points, _, scheme in schemes:
+            (mistakes,) = re.findall(r'Common mistakes?\b[^\n]*', scheme)
+            worth = re.findall(r'\b(\d) of (?:the )?(\d)|\b\d point less|\bno point\b', mistakes)
+            assert worth, (name, label)
+            assert all(int(got) < int(of) <= points for got, of in worth if of), (name, label)
+        text = course.make.rubric(name, version)
+        assert text.count('Common mistake') == len(schemes)
 
 
 def numbers(text):
@@ -284,7 +307,8 @@ def short(*values, digits=3):
 @pytest.mark.slow
 @pytest.mark.parametrize('name', course.SETS[:4])
 def test_numbers_of_the_mark_schemes_come_from_the_reference(name):
-    "The experiments of the last part, run; scheme and sample at full marks hold their numbers and no others."
+    """The experiments of the last part, run; scheme and sample at full marks hold their numbers and
+    no others."""
     space = reference(name)
     question = {
         'ps1_softmax': 'q7b',
@@ -305,6 +329,18 @@ def test_numbers_of_the_mark_schemes_come_from_the_reference(name):
         measured,
     )
     assert len(numbers(scheme)) >= 3
+
+
+@pytest.mark.slow
+def test_numbers_of_the_other_version_come_from_its_reference():
+    "Where version b has another experiment."
+    space = {'__name__': '__main__'}
+    for _, kind, _, source in as_cells(parts.read('ps4_bound', 'b')):
+        if kind != 'manual':
+            course.run(source, space)
+    scheme = next(row[4] for row in course.make.questions('ps4_bound', 'b') if row[0] == 'q6b')
+    ends = [value for curve in space['curves'].values() for value in (curve[1], curve[-1])]
+    assert len(numbers(scheme)) == 4 and numbers(scheme) == short(*ends, digits=4)
 
 
 def softmax_numbers(space):
@@ -383,7 +419,8 @@ def test_every_lesson_has_five_questions_with_answers():
 
 
 def test_four_weeks_load_alike():
-    "Words, lines and minutes of each week are within a fifth of the mean; the methods of the papers are read."
+    """Words, lines and minutes of each week are within a fifth of the mean; the methods of the
+    papers are read."""
     rows = plan.measured()
     for key in ('words', 'lines', 'minutes'):
         mean = sum(row[key] for row in rows) / len(rows)
@@ -418,7 +455,8 @@ def test_sets_name_lessons_that_exist(name):
 
 
 def test_slides_of_a_lesson():
-    "A slide for each section, formulas and pictures kept, no exercises, no long text, no code behind pictures."
+    """A slide for each section, formulas and pictures kept, no exercises, no long text, no code
+    behind pictures."""
     import nbformat
 
     lesson = nbformat.read(ROOT / 'nbs/learn/softmax/40_implicit.ipynb', 4)
@@ -476,11 +514,13 @@ VERSIONS = sorted(path.stem for path in (ROOT / 'assignments/versions/b').glob('
 
 @pytest.mark.parametrize('name', VERSIONS)
 def test_versions_can_be_exchanged(name):
-    "The same questions and points; each reference earns all in its own version, and at most a third of a question in the other."
+    """The same questions and points; each reference earns all in its own version, and at most a
+    third of a question in the other."""
     one, two = [as_cells(parts.read(name, version)) for version in 'ab']
     assert [cell[:3] for cell in one] == [cell[:3] for cell in two]
     differ = {a[0] for a, b in zip(one, two) if a[1] == 'solution' and a[3] != b[3]} - {'real'}
-    assert len(differ) >= 5
+    asked = {cell[0] for cell in one if cell[1] == 'solution'} - {'answer', 'real'}
+    assert differ <= asked and len(differ) >= min(5, len(asked))
     for here, there in ((one, two), (two, one)):
         worth, question = {}, None
         for label, kind, points, _ in here:

@@ -1,4 +1,5 @@
-"""What a student wrote is text where a teacher opens it, and what crosses the pipe from a student is values."""
+"""What a student wrote is text where a teacher opens it, and what crosses the pipe from a student
+is values."""
 
 import json
 import os

@@ -1,4 +1,5 @@
-"""Reads a submission, repairs what accidents do to notebooks, and lines it up with the release and the source."""
+"""Reads a submission, repairs what accidents do to notebooks, and lines it up with the release and
+the source."""
 
 import ast
 import json
@@ -103,8 +104,8 @@ def kind_of(cell):
 def line_up(cells, release, source, number, notes):
     """A submission's cells in the order of the source, one dictionary each.
 
-    Locked cells and tests are those of the release; what a student added stands where it stood. `student` is what the
-    student's process runs, `source` what the tests' process runs.
+    Locked cells and tests are those of the release; what a student added stands where it stood.
+    `student` is what the student's process runs, `source` what the tests' process runs.
     """
     known = {(cell[2].get('grade_id') or cell[1]): at for at, cell in enumerate(release)}
     named = {cell[2].get('grade_id'): at for at, cell in enumerate(release) if cell[2]}
@@ -168,7 +169,8 @@ def line_up(cells, release, source, number, notes):
 
 
 def find_lost(release, taken, extras, notes):
-    "Answers whose metadata are gone, found by what they define, or by the question that they follow."
+    """Answers whose metadata are gone, found by what they define, or by the question that they
+    follow."""
     for at, cell in enumerate(release):
         kind, _, meta, text = cell
         if kind_of(cell) not in ('solution', 'manual') or at in taken:
@@ -194,7 +196,8 @@ def variant_in(cells):
 
 
 def read(folder, name, room, student, number=None):
-    "(items, notes, number, path of the notebook) of a submission; Trouble where there is nothing to grade."
+    """(items, notes, number, path of the notebook) of a submission; Trouble where there is nothing
+    to grade."""
     notes = []
     path = notebook_in(Path(folder), name, notes)
     cells = cells_of(path)

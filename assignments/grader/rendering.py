@@ -1,4 +1,5 @@
-"""Marked notebooks and feedback pages: what a student wrote is text there, never HTML, links or scripts."""
+"""Marked notebooks and feedback pages: what a student wrote is text there, never HTML, links or
+scripts."""
 
 import re
 from functools import cache
@@ -15,7 +16,8 @@ ADDRESS = re.compile(r'(?i)\b(https?|ftp|file|data|javascript|vbscript)(?=\s*[:&
 
 
 def as_text(markdown):
-    "Markdown whose tags, links, pictures and active macros have become text; formulas stay formulas."
+    """Markdown whose tags, links, pictures and active macros have become text; formulas stay
+    formulas."""
     text = re.sub(r'[\x00-\x08\x0b\x0c\x0e-\x1f]', '', markdown)
     text = TAG.sub('< ', text)
     text = LINK.sub('] ', text)
@@ -37,7 +39,8 @@ def outputs(said):
 
 
 def marked(items, found, release):
-    "The notebook that a teacher opens: the release's cells with the student's answers as text, and what the tests said."
+    """The notebook that a teacher opens: the release's cells with the student's answers as text,
+    and what the tests said."""
     meta = {
         cell['metadata']['nbgrader']['grade_id']: dict(cell['metadata']['nbgrader'])
         for cell in release['cells']
@@ -66,7 +69,9 @@ def marked(items, found, release):
 
 
 def row(*parts):
-    return '| ' + ' | '.join(str(part).replace('|', r'\|').replace('\n', ' ') for part in parts) + ' |'
+    return (
+        '| ' + ' | '.join(str(part).replace('|', r'\|').replace('\n', ' ') for part in parts) + ' |'
+    )
 
 
 @cache
@@ -78,7 +83,8 @@ def exporter():
 
 
 def feedback(book, rows, head):
-    "An HTML page: a table of all questions, then the notebook. `rows` are (question, points, of, words)."
+    """An HTML page: a table of all questions, then the notebook. `rows` are (question, points, of,
+    words)."""
     lines = [f'# {head}', '', row('question', 'points', 'of', 'what was said'), '|---|---|---|---|']
     lines += [row(name, f'{got:g}', f'{of:g}', as_text(words)) for name, got, of, words in rows]
     lines += ['', f'**{sum(r[1] for r in rows):g} of {sum(r[2] for r in rows):g} points**']

@@ -1,4 +1,5 @@
-"""Where a student's code runs: bubblewrap, else docker or podman, else (only with --trust) as an ordinary process."""
+"""Where a student's code runs: bubblewrap, else docker or podman, else (only with --trust) as an
+ordinary process."""
 
 import importlib.util
 import os
@@ -29,8 +30,9 @@ ENV = {
 MISSING = """\
 students' code must not run here as it is: no sandbox was found.
 {why}
-Install bubblewrap (Debian, Ubuntu: apt-get install bubblewrap; Fedora: dnf install bubblewrap), or build the image
-{image} of the Dockerfile beside this for docker or podman. With --trust the code runs without a sandbox, with your rights."""
+Install bubblewrap (Debian, Ubuntu: apt-get install bubblewrap; Fedora: dnf install bubblewrap), or
+build the image {image} of the Dockerfile beside this for docker or podman. With --trust the code
+runs without a sandbox, with your rights."""
 
 
 def _needed():
@@ -128,7 +130,14 @@ def command(kind, given, warm, keep, scratch, limits):
     name = f'grade-{uuid.uuid4().hex[:12]}'
     memory = f'{int(limits["memory_gb"] * 1024)}m'
     start = [kind, 'run', '--rm', '-i', '--name', name, '--network', 'none', '--read-only']
-    start += ['--tmpfs', '/tmp:rw,exec,size=1g,mode=1777', '--memory', memory, '--memory-swap', memory]
+    start += [
+        '--tmpfs',
+        '/tmp:rw,exec,size=1g,mode=1777',
+        '--memory',
+        memory,
+        '--memory-swap',
+        memory,
+    ]
     start += ['--cpus', '1', '--pids-limit', '64', '--cap-drop', 'ALL', '--user', '65534:65534']
     start += ['--security-opt', 'no-new-privileges']
     for file in ('student.py', 'wire.py'):

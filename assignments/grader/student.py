@@ -1,9 +1,12 @@
-"""Runs one student's notebook, cell by cell, as the tests on the other side of the pipe ask. Nothing here is trusted.
+"""Runs one student's notebook, cell by cell, as the tests on the other side of the pipe ask.
+Nothing here is trusted.
 
-It holds no tests, no marks and no solutions. What it answers are values, and a value earns what a right value earns.
+It holds no tests, no marks and no solutions. What it answers are values, and a value earns what a
+right value earns.
 """
 
 import base64
+import contextlib
 import io
 import os
 import resource
@@ -18,6 +21,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from wire import Pipe, Reader, Writer
 
 TEXT = 50_000  # characters of output kept, a cell
+SETTRACE, GETTRACE = sys.settrace, sys.gettrace
 ALARMS = {signal.SIGALRM, signal.SIGPROF}
 PICTURES, PICTURE = 8, 600_000  # figures kept, a cell, and bytes of one
 
@@ -315,6 +319,32 @@ def new_shell(show):
     return shell
 
 
+class Steps:
+    "Counts the instructions that code of a notebook executes, and ends it when there are too many."
+
+    def __init__(self, space, most):
+        self.space, self.most, self.n = space, most, 0
+
+    def trace(self, frame, event, argument):
+        if frame.f_globals is not self.space:
+            return None
+        frame.f_trace_opcodes = True
+        self.n += event == 'opcode'
+        if self.n > self.most:
+            raise RuntimeError('too many instructions')
+        return self.trace
+
+    def __enter__(self):
+        self.mine = self.trace
+        SETTRACE(self.mine)
+        return self
+
+    def __exit__(self, *_):
+        if GETTRACE() is not self.mine and self.n <= self.most:  # somebody switched it off
+            self.n = self.most + 1
+        SETTRACE(None)
+
+
 class Student:
     "The notebook's state, and the answers to what the tests ask."
 
@@ -349,17 +379,27 @@ class Student:
         space = self.shell.user_ns if self.shell else {}
         return dict(values={name: space[name] for name in names if name in space})
 
-    def call(self, function, args, kwargs, errstate, limit, arrays):
-        "Call a function of the student: its value, and which of the arrays it was given have changed."
+    def call(self, function, args, kwargs, errstate, limit, most, arrays):
+        """Call a function of the student: its value, which of the arrays it was given have changed,
+        and, where `most` is not zero, the instructions of the notebook's own code, which ends when
+        there are more."""
         before = [array.copy() for array in arrays]
         self.link.views = []
         sys.stdout = sys.stderr = Capped(Cell())
+        count = Steps(self.shell.user_ns, most) if most else contextlib.nullcontext()
+        value = error = None
         allow(limit)
         try:
-            with np.errstate(**errstate):
+            with np.errstate(**errstate), count:
                 value = function(*args, **kwargs)
+        except Exception as problem:
+            if not most:
+                raise
+            error = [type(problem).__name__, str(problem)[:500], where(problem)]
         finally:
             allow(0)
+        if most:
+            return dict(value=value, error=error, steps=count.n)
         changed = [
             (at, array)
             for at, (array, was) in enumerate(zip(arrays, before))
@@ -395,7 +435,8 @@ def where(error):
 
 
 def allow(limit):
-    "Interrupt after so many seconds of the processor, or three times as many by the clock; 0 for never."
+    """Interrupt after so many seconds of the processor, or three times as many by the clock; 0 for
+    never."""
     signal.setitimer(signal.ITIMER_PROF, limit)
     signal.setitimer(signal.ITIMER_REAL, 3 * limit)
 

@@ -1,7 +1,8 @@
 """Runs the tests of a problem set against one submission: python verify.py JOB.json RESULT.json
 
-The tests, hidden ones too, run here. The student's code runs in a process of its own (student.py), in a sandbox, and
-the names it defines arrive as values, or as functions that are called over a pipe.
+The tests, hidden ones too, run here. The student's code runs in a process of its own (student.py),
+in a sandbox, and the names it defines arrive as values, or as functions that are called over a
+pipe.
 """
 
 import ast
@@ -27,22 +28,27 @@ from wire import Pipe, Reader, Writer  # noqa: E402
 
 GRACE = 10  # seconds that a cell may go on after it was interrupted, at most
 PROCESSES = 64  # of one submission
+STEPS = 100_000  # instructions that are counted in one call
+SPENT = 3  # seconds of the processor that a call may take whose instructions are counted
 ATTEMPTS = 6  # times a notebook is begun anew without the cell that ended it
 HIDDEN = re.compile(r'### BEGIN HIDDEN TESTS\n.*?### END HIDDEN TESTS', re.S)
 METHODS = set(
-    'sum mean max min dot reshape ravel transpose copy astype argmax argmin argsort sort clip prod cumsum std var '
-    'take repeat squeeze swapaxes any all flatten tolist item fill nonzero round trace diagonal conj cumprod'.split()
+    'sum mean max min dot reshape ravel transpose copy astype argmax argmin argsort sort clip prod'
+    ' cumsum std var take repeat squeeze swapaxes any all flatten tolist item fill nonzero round'
+    ' trace diagonal conj cumprod'.split()
 )
 FIELDS = {'T', 'shape', 'ndim', 'size', 'dtype', 'real', 'imag', 'nbytes', 'mT'}
 FUNCTIONS = set(
-    'sum dot einsum tensordot inner vdot outer matmul where clip concatenate stack vstack hstack column_stack '
-    'zeros_like ones_like empty_like full_like mean average std var median quantile max amax min amin ptp argmax '
-    'argmin cumsum cumprod prod take take_along_axis put_along_axis repeat tile reshape ravel transpose swapaxes '
-    'moveaxis expand_dims squeeze broadcast_to broadcast_arrays sort argsort partition argpartition unique bincount '
-    'isin any all diff flip roll triu tril diag diagonal trace kron cross nonzero argwhere flatnonzero append insert '
-    'delete count_nonzero searchsorted digitize histogram norm solve inv eigh eigvalsh cholesky qr svd lstsq det '
-    'slogdet nan_to_num isclose allclose array_equal shape ndim size copyto copy atleast_1d atleast_2d split '
-    'array_split choose compress select ix_ nansum nanmean nanmax nanmin round real imag interp multi_dot pinv'.split()
+    'sum dot einsum tensordot inner vdot outer matmul where clip concatenate stack vstack hstack'
+    ' column_stack zeros_like ones_like empty_like full_like mean average std var median quantile'
+    ' max amax min amin ptp argmax argmin cumsum cumprod prod take take_along_axis put_along_axis'
+    ' repeat tile reshape ravel transpose swapaxes moveaxis expand_dims squeeze broadcast_to'
+    ' broadcast_arrays sort argsort partition argpartition unique bincount isin any all diff flip'
+    ' roll triu tril diag diagonal trace kron cross nonzero argwhere flatnonzero append insert'
+    ' delete count_nonzero searchsorted digitize histogram norm solve inv eigh eigvalsh cholesky qr'
+    ' svd lstsq det slogdet nan_to_num isclose allclose array_equal shape ndim size copyto copy'
+    ' atleast_1d atleast_2d split array_split choose compress select ix_ nansum nanmean nanmax'
+    ' nanmin round real imag interp multi_dot pinv'.split()
 )
 CATCHABLE = {
     name: kind
@@ -62,7 +68,9 @@ class Ended(BaseException):
 
 
 class Function:
-    "A function that lives with the student."
+    "A function that lives with the student; `__globals__` is where the tests run that trace it."
+
+    __globals__ = None
 
     def __init__(self, session, number, name):
         self._session, self._number, self.__name__ = session, number, name
@@ -98,8 +106,18 @@ def status(pid, word):
     return int(found[1]) * 1024 if found else 0
 
 
+def seconds(pid):
+    "User and system time of a process, from /proc/PID/stat."
+    try:
+        words = Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()
+    except OSError:
+        return 0.0
+    return (int(words[11]) + int(words[12])) / os.sysconf('SC_CLK_TCK')
+
+
 class Meter:
-    "Stands for tracemalloc in the tests: the memory of the student's process, as the system counts it."
+    """Stands for tracemalloc in the tests: the memory of the student's process, as the system
+    counts it."""
 
     def __init__(self, session):
         self.session, self.base = session, 0
@@ -266,7 +284,7 @@ class Session:
         self.send(kind, **fields)
         return self.hear(self.limit)[1]
 
-    # ------------------------------------------------ what the student may do with objects of the tests
+    # -------------------------------------------- what the student may do with objects of the tests
 
     def serve(self, op, number, args, kwargs):
         value = self.objects[number]
@@ -275,7 +293,11 @@ class Session:
         if op == 'ufunc':
             name, method, inputs, more = args
             ufunc = next(
-                (found for home in homes() if isinstance(found := getattr(home, name, 0), np.ufunc)),
+                (
+                    found
+                    for home in homes()
+                    if isinstance(found := getattr(home, name, 0), np.ufunc)
+                ),
                 None,
             )
             if ufunc is None or method not in ('__call__', 'reduce', 'accumulate', 'outer', 'at'):
@@ -313,7 +335,29 @@ class Session:
 
     # ------------------------------------------------ the student's functions
 
+    def processor(self):
+        """Seconds of the processor that the student's processes have taken, as the system counts
+        them."""
+        return sum(map(seconds, descendants(self.process.pid)))
+
+    def replay(self, trace, function, fields, spent):
+        "Tell a trace function of the tests of the instructions that a call executed elsewhere."
+        steps = fields.get('steps')
+        if not isinstance(steps, int) or steps < 0:
+            raise Ended('sent what cannot be read')
+        frame = types.SimpleNamespace(f_globals=function.__globals__, f_trace_opcodes=False)
+        sys.settrace(None)  # what the tests' function does is not counted
+        try:
+            for _ in range(min(steps, STEPS + 1)):
+                trace(frame, 'opcode', None)
+            if self.outside and spent > SPENT:
+                raise AssertionError(f'{function.__name__} works longer than it may, whatever it counts')
+        finally:
+            sys.settrace(trace)
+
     def call(self, function, args, kwargs):
+        counting = sys.gettrace()
+        before = self.processor() if counting else 0
         arrays, places = [], []
         for place, value in [*enumerate(args), *kwargs.items()]:
             writer = Writer(lambda value: {'e': 0})
@@ -327,11 +371,16 @@ class Session:
             kwargs=kwargs,
             errstate=np.geterr(),
             limit=self.limit,
+            most=STEPS if counting else 0,
         )
         for value in (*args, *kwargs.values()):  # the student drew from a copy
             if isinstance(value, np.random.Generator) and hasattr(value.bit_generator, 'advance'):
                 value.bit_generator.advance(1 << 64)
         kind, fields = self.hear(self.limit)
+        if counting and kind == 'done':
+            self.replay(counting, function, fields, self.processor() - before)
+            if fields.get('error'):
+                kind, fields = 'error', dict(zip(('name', 'text', 'where'), fields['error']))
         if kind == 'error':
             name, text, line = (str(fields.get(at, '')) for at in ('name', 'text', 'where'))
             error = CATCHABLE.get(name, StudentError)
@@ -396,7 +445,8 @@ def bound(source):
 
 
 def run_tests(source, label, space):
-    "Execute a cell of the tests; the value of a number that stands last (part of the points), otherwise None."
+    """Execute a cell of the tests; the value of a number that stands last (part of the points),
+    otherwise None."""
     tree = ast.parse(source)
     last = tree.body[-1] if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     body = tree.body[:-1] if last else tree.body
@@ -414,7 +464,9 @@ def short(error):
     "What an exception says, without the numbers that it compared."
     text = str(error).strip()
     if isinstance(error, AssertionError) and not hasattr(error, 'of_student'):
-        text = re.sub(r'^(Not equal to tolerance.*|Arrays are not .*|Items are not equal:)\n?', '', text)
+        text = re.sub(
+            r'^(Not equal to tolerance.*|Arrays are not .*|Items are not equal:)\n?', '', text
+        )
         text = re.split(
             r'\n?(?:Mismatched elements|\(shapes|nan location|inf location|x and y|\+inf|-inf'
             r'|Max absolute|Max relative| ACTUAL| DESIRED)',
@@ -426,7 +478,11 @@ def short(error):
 def explain(error, source, label):
     "What went wrong: words for the student, and whether it was a check that is kept back."
     line = next(
-        (part.lineno for part in traceback.extract_tb(error.__traceback__) if part.filename == label),
+        (
+            part.lineno
+            for part in traceback.extract_tb(error.__traceback__)
+            if part.filename == label
+        ),
         0,
     )
     kept = any(
@@ -452,6 +508,7 @@ class Submission:
         self.scores, self.messages, self.outputs, self.errors = {}, {}, {}, {}
         self.session = Session(job)
         self.space = {'__name__': '__main__'}
+        Function.__globals__ = self.space
         meter = types.ModuleType('tracemalloc')
         stub = Meter(self.session)
         for name in ('start', 'stop', 'get_traced_memory'):
@@ -518,7 +575,8 @@ class Submission:
 
 
 def grade(job):
-    "Run a submission, without the cells that end its process: scores, messages, outputs, and what went wrong."
+    """Run a submission, without the cells that end its process: scores, messages, outputs, and what
+    went wrong."""
     skip, trouble = {}, []
     for _ in range(ATTEMPTS):
         one = Submission(job, skip)

@@ -1,7 +1,8 @@
-"""What crosses the pipe between the tests and a student's code: numbers, text, containers, arrays and references; never code.
+"""What crosses the pipe between the tests and a student's code: numbers, text, containers, arrays
+and references; never code.
 
-Both sides import this file. A message is a JSON tree and the bytes of its arrays. What a side does not know how to
-write becomes `Opaque`, an object that equals nothing.
+Both sides import this file. A message is a JSON tree and the bytes of its arrays. What a side does
+not know how to write becomes `Opaque`, an object that equals nothing.
 """
 
 import json
@@ -30,7 +31,8 @@ class Opaque:
 
 
 class Writer:
-    "Writes values as a tree; `refer(value)` writes what is neither number, text, container nor array."
+    """Writes values as a tree; `refer(value)` writes what is neither number, text, container nor
+    array."""
 
     def __init__(self, refer):
         self.refer, self.blobs, self.size = refer, [], 0
@@ -72,7 +74,9 @@ class Writer:
             return {'sl' if isinstance(value, slice) else 'r': parts}
         if value is Ellipsis:
             return {'e': 0}
-        if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
+        if isinstance(value, np.dtype) or (
+            isinstance(value, type) and issubclass(value, np.generic)
+        ):
             return {'dt': np.dtype(value).str}
         if isinstance(value, type) and TYPES.get(value.__name__) is value:
             return {'ty': value.__name__}
@@ -141,7 +145,8 @@ class Reader:
 
 
 class Pipe:
-    "Messages over two file descriptors. End of file raises EOFError, a deadline that passes TimeoutError."
+    """Messages over two file descriptors. End of file raises EOFError, a deadline that passes
+    TimeoutError."""
 
     def __init__(self, reader, writer):
         self.reader, self.writer = reader, writer

@@ -12,11 +12,11 @@ def loss(P, Q, pairs, omega, r):
     unseen = {unseen}
     return float(seen + {half} * unseen)
 '''
-UNSEEN = 'len(P) * len(Q) * r**2 - 2 * r * (P.sum(0) @ Q.sum(0)) + np.sum((P.T @ P) * (Q.T @ Q))'
+UNSEEN = 'len(Q) * (omega @ r**2) - 2 * ((omega * r) @ P @ Q.sum(0)) + np.sum(((omega[:, None] * P).T @ P) * (Q.T @ Q))'
 
 
 def loss(
-    scores='(P[i] * Q[j]).sum(1)', seen='np.logaddexp(0, -s).sum()', unseen=UNSEEN, half='omega / 2'
+    scores='(P[i] * Q[j]).sum(1)', seen='np.logaddexp(0, -s).sum()', unseen=UNSEEN, half='1 / 2'
 ):
     return LOSS.format(scores=scores, seen=seen, unseen=unseen, half=half)
 
@@ -44,8 +44,8 @@ LOOP = '''for t in range(len(i)):
 
 def gradient(
     slope='-1 / (1 + np.exp(np.minimum(s, 700)))',
-    left='omega * (P @ (Q.T @ Q) - r * Q.sum(0))',
-    right='omega * (Q @ (P.T @ P) - r * P.sum(0))',
+    left='omega[:, None] * (P @ (Q.T @ Q) - r[:, None] * Q.sum(0))',
+    right='Q @ (P.T @ (omega[:, None] * P)) - (omega * r) @ P',
     add=ADD,
     given='P, Q',
 ):
@@ -68,8 +68,8 @@ def product(P, Q, pairs, omega, D, E):
 def product(
     bend='np.exp(-np.abs(s)) / (1 + np.exp(-np.abs(s)))**2',
     change='(D[i] * Q[j]).sum(1) + (P[i] * E[j]).sum(1)',
-    left='omega * (D @ (Q.T @ Q) + P @ (E.T @ Q))',
-    right='omega * (Q @ (D.T @ P) + E @ (P.T @ P))',
+    left='omega[:, None] * (D @ (Q.T @ Q) + P @ (E.T @ Q))',
+    right='Q @ (D.T @ (omega[:, None] * P)) + E @ (P.T @ (omega[:, None] * P))',
 ):
     return PRODUCT.format(bend=bend, change=change, left=left, right=right)
 
@@ -79,7 +79,7 @@ ONCE = '''from scipy.sparse import lil_array
     C = lil_array((len(P), len(Q))); C[i, j] = np.asarray(c); C = C.tocsr()
     left += C @ np.asarray(Q); right += C.T @ np.asarray(P)'''
 
-UNIFORM = 'def uniform_estimate(P, Q, i, j, r):\n    return {}\n'
+CHOSEN = 'def chosen_estimate(P, Q, i, j, r, chances):\n    return {}\n'
 OBSERVED = '''
 def observed_estimate(P, Q, pairs, one, two, r):
     i, j, n = pairs[0][one], pairs[1][two], len(pairs[0])
@@ -130,8 +130,8 @@ ANSWERS = {
             'stacked columns',
             True,
             loss(
-                unseen='np.sum((np.c_[P, np.ones(len(P))].T @ np.c_[P, np.ones(len(P))]) * '
-                '(np.c_[Q, -r * np.ones(len(Q))].T @ np.c_[Q, -r * np.ones(len(Q))]))'
+                unseen='np.sum(((omega[:, None] * np.c_[P, r]).T @ np.c_[P, r]) * '
+                '(np.c_[Q, -np.ones(len(Q))].T @ np.c_[Q, -np.ones(len(Q))]))'
             ),
         ),
         (
@@ -140,7 +140,8 @@ ANSWERS = {
             loss(
                 scores="np.einsum('tk,tk->t', P[i], Q[j])",
                 unseen=UNSEEN.replace(
-                    'np.sum((P.T @ P) * (Q.T @ Q))', 'np.trace((P.T @ P) @ (Q.T @ Q))'
+                    'np.sum(((omega[:, None] * P).T @ P) * (Q.T @ Q))',
+                    'np.trace(((omega[:, None] * P).T @ P) @ (Q.T @ Q))',
                 ),
             ),
         ),
@@ -156,27 +157,28 @@ ANSWERS = {
             True,
             loss(
                 unseen=UNSEEN.replace(
-                    'np.sum((P.T @ P) * (Q.T @ Q))',
-                    "np.vdot(np.einsum('ik,il->kl', P, P), np.einsum('jk,jl->kl', Q, Q))",
+                    'np.sum(((omega[:, None] * P).T @ P) * (Q.T @ Q))',
+                    "np.vdot(np.einsum('i,ik,il->kl', omega, P, P), np.einsum('jk,jl->kl', Q, Q))",
                 )
             ),
         ),
-        ('all pairs', False, loss(unseen='((r - P @ Q.T)**2).sum()')),
+        ('all pairs', False, loss(unseen='omega @ ((r[:, None] - P @ Q.T)**2).sum(1)')),
         (
             'all pairs as plain arrays',
             False,
-            loss(unseen='((r - np.asarray(P) @ np.asarray(Q).T)**2).sum()'),
+            loss(unseen='omega @ ((r[:, None] - np.asarray(P) @ np.asarray(Q).T)**2).sum(1)'),
         ),
         (
             'all pairs in one einsum',
             False,
             loss(
                 unseen=UNSEEN.replace(
-                    'np.sum((P.T @ P) * (Q.T @ Q))', "np.einsum('ik,jk,il,jl->', P, Q, P, Q)"
+                    'np.sum(((omega[:, None] * P).T @ P) * (Q.T @ Q))',
+                    "np.einsum('i,ik,jk,il,jl->', omega, P, Q, P, Q)",
                 )
             ),
         ),
-        ('row by row', False, loss(unseen='sum(((r - Q @ P[a])**2).sum() for a in range(len(P)))')),
+        ('row by row', False, loss(unseen='sum(omega[a] * ((r[a] - Q @ P[a])**2).sum() for a in range(len(P)))')),
         ('score clipped', False, loss(seen='np.log(1 + np.exp(np.minimum(-s, 700))).sum()')),
         (
             'a floor in the logarithm',
@@ -188,16 +190,19 @@ ANSWERS = {
             False,
             loss().replace('i, j = pairs', 'i, j = np.unique(np.array(pairs), axis=1)'),
         ),
-        ('observed pairs taken out', False, loss(unseen=UNSEEN + ' - ((r - s)**2).sum()')),
+        ('observed pairs taken out', False, loss(unseen=UNSEEN + ' - (omega[i] * (r[i] - s)**2).sum()')),
         (
             'a rescaled argument',
             False,
             loss().replace('i, j = pairs', 'i, j = pairs; P *= 1 + 1e-12'),
         ),
         ('sign of the cross term', False, loss(unseen=UNSEEN.replace('- 2', '+ 2'))),
-        ('cross term halved', False, loss(unseen=UNSEEN.replace('2 * r', 'r'))),
-        ('half forgotten', False, loss(half='omega')),
-        ('omega forgotten', False, loss(half='1 / 2')),
+        ('cross term halved', False, loss(unseen=UNSEEN.replace('- 2 *', '-'))),
+        ('half forgotten', False, loss(half='1')),
+        ('omega forgotten', False, loss(unseen=UNSEEN.replace('omega', '(1 + 0 * omega)'))),
+        ('the weights on both sides of the Gramian', False, loss(unseen=UNSEEN.replace('(omega[:, None] * P).T @ P', '(omega[:, None] * P).T @ (omega[:, None] * P)'))),
+        ('weights forgotten in the cross term', False, loss(unseen=UNSEEN.replace('(omega * r) @ P', 'r @ P'))),
+        ('means in the place of weights and imputed values', False, loss(unseen='omega.mean() * (len(P) * len(Q) * r.mean()**2 - 2 * r.mean() * (P.sum(0) @ Q.sum(0)) + np.sum((P.T @ P) * (Q.T @ Q)))')),
         ('sign of the score', False, loss(seen='np.logaddexp(0, s).sum()')),
         ('mean of the observed pairs', False, loss(seen='np.logaddexp(0, -s).mean()')),
         ('r not squared', False, loss(unseen=UNSEEN.replace('r**2', 'r'))),
@@ -205,7 +210,7 @@ ANSWERS = {
         (
             'Gramians multiplied without a trace',
             False,
-            loss(unseen=UNSEEN.replace('(P.T @ P) * (Q.T @ Q)', '(P.T @ P) @ (Q.T @ Q)')),
+            loss(unseen=UNSEEN.replace('.T @ P) * (Q.T @ Q)', '.T @ P) @ (Q.T @ Q)')),
         ),
     ],
     'gradient': [
@@ -222,8 +227,8 @@ ANSWERS = {
             'all pairs in one einsum',
             False,
             gradient(
-                left="omega * (np.einsum('ik,jk,jl->il', P, Q, Q) - r * Q.sum(0))",
-                right="omega * (np.einsum('jk,ik,il->jl', Q, P, P) - r * P.sum(0))",
+                left="omega[:, None] * (np.einsum('ik,jk,jl->il', P, Q, Q) - r[:, None] * Q.sum(0))",
+                right="np.einsum('jk,ik,il->jl', Q, P, omega[:, None] * P) - (omega * r) @ P",
             ),
         ),
         ('nan set to zero', False, gradient(slope='-np.nan_to_num(np.exp(-s) / (1 + np.exp(-s)))')),
@@ -245,7 +250,7 @@ ANSWERS = {
         (
             'all pairs',
             False,
-            gradient(left='omega * (P @ Q.T - r) @ Q', right='omega * (P @ Q.T - r).T @ P'),
+            gradient(left='omega[:, None] * ((P @ Q.T - r[:, None]) @ Q)', right='(P @ Q.T - r[:, None]).T @ (omega[:, None] * P)'),
         ),
         (
             'added once',
@@ -265,23 +270,26 @@ ANSWERS = {
         (
             'imputed value forgotten',
             False,
-            gradient(left='omega * (P @ (Q.T @ Q))', right='omega * (Q @ (P.T @ P))'),
+            gradient(left='omega[:, None] * (P @ (Q.T @ Q))', right='Q @ (P.T @ (omega[:, None] * P))'),
         ),
-        ('sides swapped', False, gradient(left='omega * (P @ (P.T @ P) - r * Q.sum(0))')),
+        ('sides swapped', False, gradient(left='omega[:, None] * (P @ (P.T @ P) - r[:, None] * Q.sum(0))')),
         (
             'omega forgotten',
             False,
-            gradient(left='P @ (Q.T @ Q) - r * Q.sum(0)', right='Q @ (P.T @ P) - r * P.sum(0)'),
+            gradient(left='P @ (Q.T @ Q) - r[:, None] * Q.sum(0)', right='Q @ (P.T @ P) - r @ P'),
         ),
         (
             'factor two',
             False,
             gradient(
-                left='2 * omega * (P @ (Q.T @ Q) - r * Q.sum(0))',
-                right='2 * omega * (Q @ (P.T @ P) - r * P.sum(0))',
+                left='2 * omega[:, None] * (P @ (Q.T @ Q) - r[:, None] * Q.sum(0))',
+                right='2 * Q @ (P.T @ (omega[:, None] * P)) - 2 * (omega * r) @ P',
             ),
         ),
-        ('own column sum', False, gradient(left='omega * (P @ (Q.T @ Q) - r * P.sum(0))')),
+        ('own column sum', False, gradient(left='omega[:, None] * (P @ (Q.T @ Q) - r[:, None] * P.sum(0))')),
+        ('weights forgotten on the right', False, gradient(right='Q @ (P.T @ P) - r @ P')),
+        ('the mean weight on the right', False, gradient(right='omega.mean() * (Q @ (P.T @ P) - r @ P)')),
+        ('right side as a mirror image', False, gradient(right='omega.mean() * (Q @ (P.T @ P) - r.mean() * P.sum(0))')),
     ],
     'product': [
         ('two Gramians and two cross terms', True, product()),
@@ -294,7 +302,7 @@ ANSWERS = {
             'other order',
             True,
             product(
-                left='omega * (D @ Q.T @ Q if False else D @ (Q.T @ Q)) + omega * (P @ (E.T @ Q))'
+                left='(omega[:, None] * D) @ (Q.T @ Q) + (omega[:, None] * P) @ (E.T @ Q)'
             ),
         ),
         ('a sparse matrix', True, product().replace(PRODUCT_ADD, SPARSE)),
@@ -311,16 +319,16 @@ ANSWERS = {
             'W formed of plain arrays',
             False,
             product(
-                left='omega * (np.asarray(D) @ np.asarray(Q).T + np.asarray(P) @ np.asarray(E).T) @ np.asarray(Q)',
-                right='omega * (np.asarray(D) @ np.asarray(Q).T + np.asarray(P) @ np.asarray(E).T).T @ np.asarray(P)',
+                left='omega[:, None] * ((np.asarray(D) @ np.asarray(Q).T + np.asarray(P) @ np.asarray(E).T) @ np.asarray(Q))',
+                right='(np.asarray(D) @ np.asarray(Q).T + np.asarray(P) @ np.asarray(E).T).T @ (omega[:, None] * np.asarray(P))',
             ),
         ),
         (
-            'the omega of the example',
+            'the mean of the weights',
             False,
             product(
-                left='.3 * (D @ (Q.T @ Q) + P @ (E.T @ Q))',
-                right='.3 * (Q @ (D.T @ P) + E @ (P.T @ P))',
+                left='omega.mean() * (D @ (Q.T @ Q) + P @ (E.T @ Q))',
+                right='omega.mean() * (Q @ (D.T @ P) + E @ (P.T @ P))',
             ),
         ),
         (
@@ -341,13 +349,14 @@ ANSWERS = {
             'W formed',
             False,
             product(
-                left='omega * (D @ Q.T + P @ E.T) @ Q', right='omega * (D @ Q.T + P @ E.T).T @ P'
+                left='omega[:, None] * ((D @ Q.T + P @ E.T) @ Q)',
+                right='(D @ Q.T + P @ E.T).T @ (omega[:, None] * P)',
             ),
         ),
         (
             'cross terms forgotten',
             False,
-            product(left='omega * (D @ (Q.T @ Q))', right='omega * (E @ (P.T @ P))'),
+            product(left='omega[:, None] * (D @ (Q.T @ Q))', right='E @ (P.T @ (omega[:, None] * P))'),
         ),
         ('half of the change', False, product(change='(D[i] * Q[j]).sum(1)')),
         ('curvature of the wrong sign', False, product(bend='-np.exp(-s) / (1 + np.exp(-s))**2')),
@@ -357,28 +366,31 @@ ANSWERS = {
             False,
             product(left='D @ (Q.T @ Q) + P @ (E.T @ Q)', right='Q @ (D.T @ P) + E @ (P.T @ P)'),
         ),
-        ('transpose', False, product(left='omega * (D @ (Q.T @ Q) + P @ (Q.T @ E))')),
+        ('transpose', False, product(left='omega[:, None] * (D @ (Q.T @ Q) + P @ (Q.T @ E))')),
         (
             'sides of the cross term',
             False,
-            product(right='omega * (Q @ (P.T @ D) + E @ (P.T @ P))'),
+            product(right='Q @ ((omega[:, None] * P).T @ D) + E @ (P.T @ (omega[:, None] * P))'),
         ),
         ('observed only', False, product(left='0 * P', right='0 * Q')),
+        ('weights forgotten in one Gramian', False, product(right='Q @ (D.T @ (omega[:, None] * P)) + E @ (P.T @ P)')),
+        ('weights squared', False, product(right='Q @ ((omega[:, None] * D).T @ (omega[:, None] * P)) + E @ (P.T @ (omega[:, None] * P))')),
     ],
-    'uniform_estimate': [
-        ('as derived', True, UNIFORM.format('len(P) * len(Q) * (r - P[i] @ Q[j])**2')),
-        ('shapes', True, UNIFORM.format('P.shape[0] * Q.shape[0] * (P[i].dot(Q[j]) - r)**2')),
-        ('square written out', True, UNIFORM.format('len(P) * len(Q) * (r * r - 2 * r * (P[i] @ Q[j]) + (P[i] @ Q[j])**2)')),
-        ('the whole sum', False, UNIFORM.format('((r - P @ Q.T)**2).sum()')),
-        ('all columns of the row', False, UNIFORM.format('len(P) * ((r - Q @ P[i])**2).sum()')),
-        ('not scaled', False, UNIFORM.format('(r - P[i] @ Q[j])**2')),
-        ('square forgotten', False, UNIFORM.format('len(P) * len(Q) * (r - P[i] @ Q[j])')),
-        ('rows alone', False, UNIFORM.format('len(P) * (r - P[i] @ Q[j])**2')),
-        ('columns alone', False, UNIFORM.format('len(Q) * (r - P[i] @ Q[j])**2')),
-        ('divided by m n', False, UNIFORM.format('(r - P[i] @ Q[j])**2 / len(P) / len(Q)')),
-        ('sign', False, UNIFORM.format('-len(P) * len(Q) * (r - P[i] @ Q[j])**2')),
-        ('r forgotten', False, UNIFORM.format('len(P) * len(Q) * (P[i] @ Q[j])**2')),
-        ('twelve pairs', False, UNIFORM.format('12 * (r - P[i] @ Q[j])**2')),
+    'chosen_estimate': [
+        ('as derived', True, CHOSEN.format('len(P) / chances[j] * (r - P[i] @ Q[j])**2')),
+        ('shapes', True, CHOSEN.format('(P[i].dot(Q[j]) - r)**2 / (chances[j] / P.shape[0])')),
+        ('square written out', True, CHOSEN.format('len(P) * (r * r - 2 * r * (P[i] @ Q[j]) + (P[i] @ Q[j])**2) / chances[j]')),
+        ('columns as if drawn uniformly', False, CHOSEN.format('len(P) * len(Q) * (r - P[i] @ Q[j])**2')),
+        ('the whole sum', False, CHOSEN.format('((r - P @ Q.T)**2).sum()')),
+        ('all columns of the row', False, CHOSEN.format('len(P) * ((r - Q @ P[i])**2).sum()')),
+        ('rows not scaled', False, CHOSEN.format('(r - P[i] @ Q[j])**2 / chances[j]')),
+        ('square forgotten', False, CHOSEN.format('len(P) / chances[j] * (r - P[i] @ Q[j])')),
+        ('scaled by the columns, too', False, CHOSEN.format('len(P) * len(Q) / chances[j] * (r - P[i] @ Q[j])**2')),
+        ('chances multiplied', False, CHOSEN.format('len(P) * chances[j] * (r - P[i] @ Q[j])**2')),
+        ('chances of the row', False, CHOSEN.format('len(P) / chances[i % len(Q)] * (r - P[i] @ Q[j])**2')),
+        ('sign', False, CHOSEN.format('-len(P) / chances[j] * (r - P[i] @ Q[j])**2')),
+        ('r forgotten', False, CHOSEN.format('len(P) / chances[j] * (P[i] @ Q[j])**2')),
+        ('four rows', False, CHOSEN.format('4 / chances[j] * (r - P[i] @ Q[j])**2')),
     ],
     'observed_estimate': [
         ('as derived', True, OBSERVED.format(AS_DERIVED)),
@@ -428,7 +440,7 @@ ANSWERS = {
         ('known links left in the lists', False, real(hide='pass')),
         ('ten in a list', False, real(share=RANKS.replace('20', '10'))),
         ('nineteen in a list', False, real(share=RANKS.replace('20', '19'))),
-        ('imputed value forgotten', False, real(imputed='0.')),
+        ('imputed value forgotten', False, real(imputed='0 * imputed')),
         ('ridge not halved', False, real(ridge='2 * ridge')),
         (
             'ranked among the sources',
@@ -443,7 +455,7 @@ ANSWERS = {
         ('fitted to hidden links too', False, real(links='tuple(links.observed.T)')),
         ('start at zero', False, real(where='np.zeros(P0.size + Q0.size)')),
         ('three steps', False, real(steps=3)),
-        ('all of the weight on the unseen pairs', False, real(weight='1.')),
+        ('all of the weight on the unseen pairs', False, real(weight='1 + 0 * weight')),
         ('no ridge', False, real(ridge='0.')),
         ('precision of the lists', False, real(share=RANKS + ' / 20')),
         ('left empty', False, 'recall = None'),
@@ -455,56 +467,57 @@ MORE = {
         ('eigenvalues of the Gramians', 6, '''
 def loss(P, Q, pairs, omega, r):
     P, Q = np.asarray(P), np.asarray(Q); i, j = pairs
-    values, V = np.linalg.eigh(P.T @ P); W = Q @ V
-    pull = r * r * len(P) * len(Q) - 2 * r * float(P.sum(0) @ Q.sum(0)) + float((values * (W * W).sum(0)).sum())
-    return float(np.logaddexp(0, -np.sum(P[i] * Q[j], axis=1)).sum()) + omega * pull / 2
+    values, V = np.linalg.eigh(P.T @ (omega[:, None] * P)); W = Q @ V
+    pull = len(Q) * float(omega @ (r * r)) - 2 * float(P.T @ (omega * r) @ Q.sum(0)) + float((values * (W * W).sum(0)).sum())
+    return float(np.logaddexp(0, -np.sum(P[i] * Q[j], axis=1)).sum()) + pull / 2
 '''),
-        ('omega forgotten in the half', 0, '''
+        ('the half forgotten', 0, '''
 def loss(P, Q, pairs, omega, r):
     s = (P[pairs[0]] * Q[pairs[1]]).sum(1)
-    return float(np.logaddexp(0, -s).sum() + omega * (r * r * len(P) * len(Q) - 2 * r * P.sum(0) @ Q.sum(0) + ((P.T @ P) * (Q.T @ Q)).sum()))
+    return float(np.logaddexp(0, -s).sum() + len(Q) * omega @ (r * r) - 2 * (omega * r) @ P @ Q.sum(0) + ((P.T @ (omega[:, None] * P)) * (Q.T @ Q)).sum())
 '''),
         ('QR factors in place of Gramians', 6, '''
 def loss(P, Q, pairs, omega, r):
     i, j = pairs; s = np.einsum('tk,tk->t', np.asarray(P)[i], np.asarray(Q)[j])
-    one = np.asarray(P).sum(0); two = np.asarray(Q).sum(0)
-    A, B = np.linalg.qr(np.asarray(P), mode='r'), np.linalg.qr(np.asarray(Q), mode='r')
-    return float(np.logaddexp(0, -s).sum() + omega / 2 * (r * r * len(P) * len(Q) - 2 * r * one @ two + ((A @ B.T)**2).sum()))
+    root = np.sqrt(omega); one = (root * r) @ (root[:, None] * np.asarray(P)); two = np.asarray(Q).sum(0)
+    A, B = np.linalg.qr(root[:, None] * np.asarray(P), mode='r'), np.linalg.qr(np.asarray(Q), mode='r')
+    return float(np.logaddexp(0, -s).sum() + (len(Q) * ((root * r)**2).sum() - 2 * one @ two + ((A @ B.T)**2).sum()) / 2)
 '''),
         ('trace of a product', 6, '''
 def loss(P, Q, pairs, omega, r):
     from scipy.special import log_expit
     s = np.array([P[i] @ Q[j] for i, j in zip(*pairs)])
-    quadratic = r**2 * len(P) * len(Q) - 2 * r * P.sum(0).dot(Q.sum(0)) + np.trace(P.T @ P @ Q.T @ Q)
-    return -log_expit(s).sum() + .5 * omega * quadratic
+    heavy = P * omega.reshape(-1, 1)
+    quadratic = sum(omega * r**2) * len(Q) - 2 * heavy.T.dot(r).dot(Q.sum(0)) + np.trace(heavy.T @ P @ (Q.T @ Q))
+    return -log_expit(s).sum() + .5 * quadratic
 '''),
         ('an extended column for r', 6, '''
 def loss(P, Q, pairs, omega, r):
-    A, B = np.column_stack([np.full(len(P), r), -np.asarray(P)]), np.column_stack([np.ones(len(Q)), np.asarray(Q)])
+    A, B = np.column_stack([r, -np.asarray(P)]) * np.sqrt(omega)[:, None], np.column_stack([np.ones(len(Q)), np.asarray(Q)])
     s = (np.asarray(P)[pairs[0]] * np.asarray(Q)[pairs[1]]).sum(1)
-    return float(np.where(s > 0, np.log1p(np.exp(-np.abs(s))), -s + np.log1p(np.exp(-np.abs(s)))).sum() + omega / 2 * np.sum((A.T @ A) * (B.T @ B)))
+    return float(np.where(s > 0, np.log1p(np.exp(-np.abs(s))), -s + np.log1p(np.exp(-np.abs(s)))).sum() + np.sum((A.T @ A) * (B.T @ B)) / 2)
 '''),
         ('a product without the trace', 0, '''
 def loss(P, Q, pairs, omega, r):
     s = (P[pairs[0]] * Q[pairs[1]]).sum(1)
-    return float(np.logaddexp(0, -s).sum() + omega / 2 * (r * r * len(P) * len(Q) - 2 * r * P.sum(0) @ Q.sum(0) + (P.T @ P @ Q.T @ Q).sum()))
+    return float(np.logaddexp(0, -s).sum() + (len(Q) * omega @ (r * r) - 2 * (omega * r) @ P @ Q.sum(0) + (P.T @ (omega[:, None] * P) @ (Q.T @ Q)).sum()) / 2)
 '''),
         ('row by row', 0, '''
 def loss(P, Q, pairs, omega, r):
     s = (P[pairs[0]] * Q[pairs[1]]).sum(1)
-    return float(np.logaddexp(0, -s).sum() + omega / 2 * sum(((r - Q @ p)**2).sum() for p in P))
+    return float(np.logaddexp(0, -s).sum() + sum(o / 2 * ((a - Q @ p)**2).sum() for o, a, p in zip(omega, r, P)))
 '''),
         ('row by row, after np.asarray', 0, '''
 def loss(P, Q, pairs, omega, r):
     P, Q = np.asarray(P), np.asarray(Q); s = (P[pairs[0]] * Q[pairs[1]]).sum(1)
-    return float(np.logaddexp(0, -s).sum() + omega / 2 * sum(((r - Q @ p)**2).sum() for p in P))
+    return float(np.logaddexp(0, -s).sum() + sum(o / 2 * ((a - Q @ p)**2).sum() for o, a, p in zip(omega, r, P)))
 '''),
     ],
     'gradient': [
         ('one-hot products of the pairs', 6, '''
 def gradient(P, Q, pairs, omega, r):
     P, Q = np.asarray(P), np.asarray(Q); i, j = pairs; s = np.exp(-np.logaddexp(0, (P[i] * Q[j]).sum(1)))
-    L, R = omega * (P @ (Q.T @ Q) - r * Q.sum(0)), omega * (Q @ (P.T @ P) - r * P.sum(0))
+    o = omega[:, None]; L, R = o * (P @ (Q.T @ Q) - np.outer(r, Q.sum(0))), Q @ ((o * P).T @ P) - (o * P).T @ r
     for c in range(P.shape[1]):
         L[:, c] -= np.bincount(i, s * Q[j, c], len(P)); R[:, c] -= np.bincount(j, s * P[i, c], len(Q))
     return L, R
@@ -512,7 +525,7 @@ def gradient(P, Q, pairs, omega, r):
         ('pairs that stand twice counted once', 0, '''
 def gradient(P, Q, pairs, omega, r):
     P, Q = np.asarray(P), np.asarray(Q); i, j = np.unique(np.array(pairs), axis=1); s = np.exp(-np.logaddexp(0, (P[i] * Q[j]).sum(1)))[:, None]
-    L, R = omega * (P @ (Q.T @ Q) - r * Q.sum(0)), omega * (Q @ (P.T @ P) - r * P.sum(0))
+    o = omega[:, None]; L, R = o * (P @ (Q.T @ Q) - np.outer(r, Q.sum(0))), Q @ ((o * P).T @ P) - (o * P).T @ r
     np.add.at(L, i, -s * Q[j]); np.add.at(R, j, -s * P[i])
     return L, R
 '''),
@@ -522,12 +535,12 @@ def gradient(P, Q, pairs, omega, r):
     from scipy.special import expit
     P, Q = np.asarray(P), np.asarray(Q); s = -expit(-(P[pairs[0]] * Q[pairs[1]]).sum(1))
     S = coo_array((s, pairs), shape=(len(P), len(Q))).tocsr()
-    return S @ Q + omega * (P @ (Q.T @ Q) - r * Q.sum(0)), S.T @ P + omega * (Q @ (P.T @ P) - r * P.sum(0))
+    return S @ Q + np.sqrt(omega)[:, None]**2 * (P @ (Q.T @ Q) - r[:, None] * Q.sum(0)), S.T @ P + Q @ (P.T * omega @ P) - P.T * omega @ r
 '''),
         ('pair by pair', 6, '''
 def gradient(P, Q, pairs, omega, r):
     P, Q = np.asarray(P), np.asarray(Q)
-    L, R = omega * (P @ (Q.T @ Q)) - omega * r * Q.sum(0), omega * (Q @ (P.T @ P)) - omega * r * P.sum(0)
+    L, R = (P @ (Q.T @ Q) - np.outer(r, Q.sum(0))) * omega[:, None], Q @ (P.T @ np.multiply(P, omega[:, None])) - np.multiply(omega, r) @ P
     for i, j in zip(*pairs):
         s = P[i] @ Q[j]; slope = -1 / (1 + math.exp(s)) if s < 0 else -math.exp(-s) / (1 + math.exp(-s))
         L[i] += slope * Q[j]; R[j] += slope * P[i]
@@ -535,7 +548,7 @@ def gradient(P, Q, pairs, omega, r):
 '''),
         ('r pulled the other way', 0, '''
 def gradient(P, Q, pairs, omega, r):
-    P, Q = np.asarray(P), np.asarray(Q); L, R = omega * (P @ (Q.T @ Q) + r * Q.sum(0)), omega * (Q @ (P.T @ P) + r * P.sum(0))
+    P, Q = np.asarray(P), np.asarray(Q); o = omega[:, None]; L, R = o * (P @ (Q.T @ Q) + np.outer(r, Q.sum(0))), Q @ ((o * P).T @ P) + (o * P).T @ r
     s = -1 / (1 + np.exp((P[pairs[0]] * Q[pairs[1]]).sum(1)))[:, None]
     np.add.at(L, pairs[0], s * Q[pairs[1]]); np.add.at(R, pairs[1], s * P[pairs[0]])
     return L, R
@@ -544,29 +557,29 @@ def gradient(P, Q, pairs, omega, r):
     'product': [
         ('the dense matrix', 0, '''
 def product(P, Q, pairs, omega, D, E):
-    W = D @ Q.T + P @ E.T; M = omega * W
+    W = D @ Q.T + P @ E.T; M = omega[:, None] * W
     s = (P[pairs[0]] * Q[pairs[1]]).sum(1); h = 1 / (2 + np.exp(s) + np.exp(-s))
     np.add.at(M, pairs, h * W[pairs])
     return M @ Q, M.T @ P
 '''),
         ('pair by pair', 6, '''
 def product(P, Q, pairs, omega, D, E):
-    P, Q, D, E = map(np.asarray, (P, Q, D, E)); A, B, C = Q.T @ Q, P.T @ P, D.T @ P
-    L, R = omega * (D @ A + P @ (E.T @ Q)), omega * (Q @ C + E @ B)
+    P, Q, D, E = map(np.asarray, (P, Q, D, E)); O = omega[:, None] * P; A, B, C = Q.T @ Q, P.T @ O, D.T @ O
+    L, R = omega[:, None] * (D @ A) + O @ (E.T @ Q), Q @ C + E @ B
     for i, j in zip(*pairs):
         t = math.exp(-abs(P[i] @ Q[j])); h = t / (1 + t)**2 * (D[i] @ Q[j] + P[i] @ E[j]); L[i] += h * Q[j]; R[j] += h * P[i]
     return L, R
 '''),
         ('the Hessian, with the second derivatives of the scores', 0, '''
 def product(P, Q, pairs, omega, D, E):
-    G = [omega * (D @ (Q.T @ Q) + P @ (E.T @ Q)), omega * (Q @ (D.T @ P) + E @ (P.T @ P))]
+    O = omega[:, None]; G = [O * (D @ (Q.T @ Q) + P @ (E.T @ Q)), Q @ (D.T @ (O * P)) + E @ (P.T @ (O * P))]
     i, j = pairs; s = (P[i] * Q[j]).sum(1); p = 1 / (1 + np.exp(-s)); w = p * (1 - p) * ((D[i] * Q[j]).sum(1) + (P[i] * E[j]).sum(1))
     np.add.at(G[0], i, w[:, None] * Q[j] - (1 - p)[:, None] * E[j]); np.add.at(G[1], j, w[:, None] * P[i] - (1 - p)[:, None] * D[i])
     return tuple(G)
 '''),
         ('differences of a gradient', 0, '''
 def product(P, Q, pairs, omega, D, E):
-    h = 1e-6; a, b = gradient(P + h * D, Q + h * E, pairs, omega, 0.), gradient(P - h * D, Q - h * E, pairs, omega, 0.)
+    h = 1e-6; a, b = gradient(P + h * D, Q + h * E, pairs, omega, 0 * omega), gradient(P - h * D, Q - h * E, pairs, omega, 0 * omega)
     return (a[0] - b[0]) / (2 * h), (a[1] - b[1]) / (2 * h)
 '''),
         ('a sparse matrix of curvatures', 6, '''
@@ -575,7 +588,8 @@ def product(P, Q, pairs, omega, D, E):
     from scipy.special import expit
     P, Q, D, E = map(np.asarray, (P, Q, D, E)); i, j = pairs; s = (P[i] * Q[j]).sum(1); h = expit(s) * expit(-s)
     M = coo_array((h * ((D[i] * Q[j]).sum(1) + (P[i] * E[j]).sum(1)), (i, j)), shape=(len(P), len(Q))).tocsr()
-    return M @ Q + omega * (D @ (Q.T @ Q) + P @ (E.T @ Q)), M.T @ P + omega * (Q @ (D.T @ P) + E @ (P.T @ P))
+    O = omega[:, None] * P
+    return M @ Q + omega[:, None] * (D @ (Q.T @ Q)) + O @ (E.T @ Q), M.T @ P + Q @ (D.T @ O) + E @ (P.T @ O)
 '''),
     ],
     'observed_estimate': [

@@ -112,7 +112,7 @@ def majorize_step(W, samples, labels, S, ridge, relaxation=1.):
 def step(
     shares='np.exp(scores - logsumexp(scores, axis=1, keepdims=True))',
     label='P[np.arange(t), labels] -= 1',
-    gradient='P.T @ samples + t * ridge * W',
+    gradient='P.T @ samples + t * ridge[:, None] * W',
     matrix='full_matrix(samples, S, ridge)',
     answer='W - relaxation * np.linalg.solve(A, g.ravel()).reshape(W.shape)',
 ):
@@ -124,7 +124,7 @@ def majorize_step(W, samples, labels, S, ridge, relaxation=1.):
     scores = samples @ W.T
     scores = scores - scores.max(1, keepdims=True)
     P = np.exp(scores) / np.exp(scores).sum(1, keepdims=True) - np.eye(len(W))[labels]
-    g = P.T @ samples + len(samples) * ridge * W
+    g = P.T @ samples + len(samples) * ridge[:, None] * W
     x, r = np.zeros_like(W), g.copy(); p = r.copy()
     for _ in range(4 * W.size):
         q = ggn_vp(samples, S, ridge, p)
@@ -264,28 +264,28 @@ ANSWERS = {
             'three products',
             True,
             times(
-                "R = samples @ V.T\n    return np.einsum('iab,ib->ia', S, R).T @ samples + len(samples) * ridge * V"
+                "R = samples @ V.T\n    return np.einsum('iab,ib->ia', S, R).T @ samples + len(samples) * ridge[:, None] * V"
             ),
         ),
         (
             'a loop over samples',
             True,
             times(
-                'out = len(samples) * ridge * V\n    for x, s in zip(samples, S): out = out + (s @ (V @ x))[:, None] * x\n    return out'
+                'out = len(samples) * ridge[:, None] * V\n    for x, s in zip(samples, S): out = out + (s @ (V @ x))[:, None] * x\n    return out'
             ),
         ),
         (
             'matmul',
             True,
             times(
-                'return (S @ (samples @ V.T)[:, :, None])[:, :, 0].T @ samples + ridge * len(S) * V'
+                'return (S @ (samples @ V.T)[:, :, None])[:, :, 0].T @ samples + ridge[:, None] * len(S) * V'
             ),
         ),
         (
             'the matrix formed',
             False,
             times(
-                'A = sum(np.kron(s, np.outer(x, x)) for s, x in zip(S, samples)) + len(samples) * ridge * np.eye(V.size)\n'
+                'A = sum(np.kron(s, np.outer(x, x)) for s, x in zip(S, samples)) + len(samples) * np.diag(np.repeat(ridge, V.shape[1]))\n'
                 '    return (A @ V.ravel()).reshape(V.shape)'
             ),
         ),
@@ -293,13 +293,15 @@ ANSWERS = {
             'a matrix per sample',
             False,
             times(
-                'return sum(s @ V @ np.outer(x, x) for s, x in zip(S, samples)) + len(samples) * ridge * V'
+                'return sum(s @ V @ np.outer(x, x) for s, x in zip(S, samples)) + len(samples) * ridge[:, None] * V'
             ),
         ),
         (
             'ridge once',
             False,
-            times("return np.einsum('iab,ib->ia', S, samples @ V.T).T @ samples + ridge * V"),
+            times(
+                "return np.einsum('iab,ib->ia', S, samples @ V.T).T @ samples + ridge[:, None] * V"
+            ),
         ),
         (
             'ridge forgotten',
@@ -310,32 +312,41 @@ ANSWERS = {
             'mean for the sum',
             False,
             times(
-                "return np.einsum('iab,ib->ia', S, samples @ V.T).T @ samples / len(samples) + ridge * V"
+                "return np.einsum('iab,ib->ia', S, samples @ V.T).T @ samples / len(samples) + ridge[:, None] * V"
             ),
         ),
         (
             'S forgotten',
             False,
-            times('return (samples @ V.T).T @ samples + len(samples) * ridge * V'),
+            times('return (samples @ V.T).T @ samples + len(samples) * ridge[:, None] * V'),
         ),
         (
             'diagonal of S',
             False,
             times(
-                "return (np.einsum('iaa->ia', S) * (samples @ V.T)).T @ samples + len(samples) * ridge * V"
+                "return (np.einsum('iaa->ia', S) * (samples @ V.T)).T @ samples + len(samples) * ridge[:, None] * V"
             ),
         ),
         (
             'mean of S',
             False,
-            times('return (samples @ V.T @ S.mean(0)).T @ samples + len(samples) * ridge * V'),
+            times(
+                'return (samples @ V.T @ S.mean(0)).T @ samples + len(samples) * ridge[:, None] * V'
+            ),
         ),
-        ('sum of S', False, times('return S.sum(0) @ V + len(samples) * ridge * V')),
+        (
+            'ridges of columns',
+            False,
+            times(
+                "return np.einsum('iab,ib->ia', S, samples @ V.T).T @ samples + len(samples) * np.resize(ridge, V.shape[1]) * V"
+            ),
+        ),
+        ('sum of S', False, times('return S.sum(0) @ V + len(samples) * ridge[:, None] * V')),
         (
             'sign of the ridge',
             False,
             times(
-                "return np.einsum('iab,ib->ia', S, samples @ V.T).T @ samples - len(samples) * ridge * V"
+                "return np.einsum('iab,ib->ia', S, samples @ V.T).T @ samples - len(samples) * ridge[:, None] * V"
             ),
         ),
     ],
@@ -356,12 +367,15 @@ ANSWERS = {
             False,
             step(answer='W + relaxation * np.linalg.solve(A, g.ravel()).reshape(W.shape)'),
         ),
-        ('ridge once in the gradient', False, step(gradient='P.T @ samples + ridge * W')),
+        ('ridge once in the gradient', False, step(gradient='P.T @ samples + ridge[:, None] * W')),
         ('ridge once in the matrix', False, step(matrix='full_matrix(samples, S, ridge / t)')),
         (
             'ridge once in both',
             False,
-            step(gradient='P.T @ samples + ridge * W', matrix='full_matrix(samples, S, ridge / t)'),
+            step(
+                gradient='P.T @ samples + ridge[:, None] * W',
+                matrix='full_matrix(samples, S, ridge / t)',
+            ),
         ),
         ('ridge forgotten in the gradient', False, step(gradient='P.T @ samples')),
         (
@@ -376,7 +390,8 @@ ANSWERS = {
             step(answer='W - relaxation * np.linalg.solve(A, g.T.ravel()).reshape(W.T.shape).T'),
         ),
         ('overflows', False, step(shares='np.exp(scores) / np.exp(scores).sum(1, keepdims=True)')),
-        ('mean gradient', False, step(gradient='P.T @ samples / t + ridge * W')),
+        ('the mean of the ridges', False, step(gradient='P.T @ samples + t * ridge.mean() * W')),
+        ('mean gradient', False, step(gradient='P.T @ samples / t + ridge[:, None] * W')),
         ('own curvature', False, step(matrix='full_matrix(samples, boehning(t, len(W)), ridge)')),
         (
             'in place',
@@ -519,31 +534,32 @@ def quadratic_bound(features, log_weights):
     'curvature_times': [
         ('sample by sample', 6, '''
 def ggn_vp(samples, S, ridge, V):
-    out = len(samples) * ridge * V
+    out = len(samples) * ridge[:, None] * V
     for s, x in zip(S, samples): out = out + np.outer(s @ (V @ x), x)
     return out
 '''),
         ('matmul over the batch', 6, '''
 def ggn_vp(samples, S, ridge, V):
     middle = (S @ (samples @ V.T)[:, :, None])[:, :, 0]
-    return middle.T @ samples + ridge * len(samples) * V
+    return middle.T @ samples + ridge[:, None] * len(samples) * V
 '''),
         ('the matrix', 0, 'def ggn_vp(samples, S, ridge, V): return (full_matrix(samples, S, ridge) @ V.ravel()).reshape(V.shape)'),
-        ('ridge once', 0, 'def ggn_vp(samples, S, ridge, V): return np.einsum("tab,tb->ta", S, samples @ V.T).T @ samples + ridge * V'),
+        ('ridge once', 0, 'def ggn_vp(samples, S, ridge, V): return np.einsum("tab,tb->ta", S, samples @ V.T).T @ samples + ridge[:, None] * V'),
+        ('the mean of the ridges', 0, 'def ggn_vp(samples, S, ridge, V): return np.einsum("tab,tb->ta", S, samples @ V.T).T @ samples + len(samples) * np.mean(ridge) * V'),
     ],
     'majorize_step': [
         ('Cholesky', 6, '''
 def majorize_step(W, samples, labels, S, ridge, relaxation=1.):
     from scipy.linalg import cho_factor, cho_solve
     from scipy.special import softmax
-    G = (softmax(samples @ W.T, axis=1) - np.eye(len(W))[labels]).T @ samples + len(samples) * ridge * W
+    G = (softmax(samples @ W.T, axis=1) - np.eye(len(W))[labels]).T @ samples + len(samples) * ridge[:, None] * W
     return W - relaxation * cho_solve(cho_factor(full_matrix(samples, S, ridge)), G.ravel()).reshape(W.shape)
 '''),
         ('conjugate gradients', 6, '''
 def majorize_step(W, samples, labels, S, ridge, relaxation=1.):
     from scipy.sparse.linalg import LinearOperator, cg
     P = np.exp(samples @ W.T - logsumexp(samples @ W.T, axis=1)[:, None]); P[range(len(labels)), labels] -= 1
-    g = (P.T @ samples + ridge * len(labels) * W).ravel(); A = full_matrix(samples, S, ridge)
+    g = (P.T @ samples + ridge[:, None] * len(labels) * W).ravel(); A = full_matrix(samples, S, ridge)
     return W - relaxation * cg(A, g, rtol=1e-12, atol=0, maxiter=2000)[0].reshape(W.shape)
 '''),
         ('ridge missing in the gradient', 0, '''
@@ -554,7 +570,71 @@ def majorize_step(W, samples, labels, S, ridge, relaxation=1.):
         ('overflows', 0, '''
 def majorize_step(W, samples, labels, S, ridge, relaxation=1.):
     P = np.exp(samples @ W.T); P /= P.sum(1)[:, None]; P[range(len(labels)), labels] -= 1
-    return W - relaxation * np.linalg.solve(full_matrix(samples, S, ridge), (P.T @ samples + len(labels) * ridge * W).ravel()).reshape(W.shape)
+    return W - relaxation * np.linalg.solve(full_matrix(samples, S, ridge), (P.T @ samples + len(labels) * ridge[:, None] * W).ravel()).reshape(W.shape)
 '''),
     ],
 }  # fmt: skip
+
+
+# A bound at temperature one, at another: for the function of which it is the bound, and for what its user asks.
+HOT = {
+    'curvature_weight': """
+_at_one = curvature_weight
+def curvature_weight(gap, temperature=1.): return _at_one(np.asarray(gap, float) / temperature) / temperature
+""",
+    'quadratic_bound': """
+_at_one = quadratic_bound
+def quadratic_bound(features, log_weights, temperature=1.):
+    value, mean, curvature = _at_one(features / temperature, log_weights / temperature)
+    return temperature * value, temperature * mean, temperature * curvature
+""",
+}
+ONE = SAFE.format('np.tanh(safe / 2) / 2 / safe')
+for question, wrapper in HOT.items():
+    ANSWERS[question] = [(name, right, code + wrapper) for name, right, code in ANSWERS[question]]
+    MORE[question] = [(name, points, code + wrapper) for name, points, code in MORE[question]]
+
+
+def weight_at(body):
+    "A weight that knows the temperature."
+    return (
+        'def curvature_weight(gap, temperature=1.):\n    x = np.abs(np.asarray(gap, float))\n    '
+        + body
+    )
+
+
+def bound_at(beta, share, value):
+    "The recursion with a temperature."
+    return bound(beta=beta, second=f'mu = mu + expit({share}) * l', value=value).replace(
+        'log_weights):', 'log_weights, temperature=1.):'
+    )
+
+
+SOFT = 'temperature * np.logaddexp(logz / temperature, x / temperature)'
+ANSWERS['curvature_weight'] += [
+    (
+        'scaled inside and outside',
+        True,
+        weight_at('x = x / temperature; ' + ONE.replace('return ', 'return 1 / temperature * ')),
+    ),
+    ('temperature forgotten', False, weight_at(ONE)),
+    ('temperature inside only', False, weight_at('x = x / temperature; ' + ONE)),
+    (
+        'temperature outside only',
+        False,
+        weight_at(ONE.replace('return ', 'return 1 / temperature * ')),
+    ),
+    (
+        'multiplied by the temperature',
+        False,
+        weight_at('x = x / temperature; ' + ONE.replace('return ', 'return temperature * ')),
+    ),
+]
+ANSWERS['quadratic_bound'] += [
+    ('with a temperature', True, bound_at('curvature_weight(xi, temperature)', 'xi / temperature', SOFT)),
+    ('temperature forgotten', False, bound_at('curvature_weight(xi)', 'xi', 'np.logaddexp(logz, x)')),
+    ('temperature not in the curvature', False, bound_at('curvature_weight(xi)', 'xi / temperature', SOFT)),
+    ('temperature not in the share', False, bound_at('curvature_weight(xi, temperature)', 'xi', SOFT)),
+    ('temperature twice in the curvature', False, bound_at('curvature_weight(xi / temperature, temperature)', 'xi / temperature', SOFT)),
+    ('the total at temperature one', False, bound_at('curvature_weight(xi, temperature)', 'xi / temperature', 'np.logaddexp(logz, x)')),
+]  # fmt: skip

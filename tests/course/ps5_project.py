@@ -502,3 +502,36 @@ def verdict(printed_values, mended_values, rng):
 '''),
     ],
 }  # fmt: skip
+
+GROUPS = """
+_by_values = interval
+def interval(values, rng, level=.95, n_draws=2000, groups=None):
+    if groups is None: return _by_values(values, rng, level, n_draws)
+    values, groups = np.asarray(values, float), np.asarray(groups)
+    parts = [values[groups == name] for name in np.unique(groups)]; n = len(parts)
+    means = {means}
+    return tuple(float(end) for end in np.quantile(means, [(1 - {level}) / 2, (1 + {level}) / 2]))
+"""
+WHOLE = '[np.concatenate([parts[k] for k in rng.integers(n, size=n)]).mean() for _ in range(n_draws)]'
+
+
+def grouped(means=WHOLE, level='level'):
+    "A right interval of single values, and one of groups."
+    return interval() + GROUPS.format(means=means, level=level)
+
+
+for bank in (ANSWERS, MORE):  # what is wrong without groups stays wrong
+    bank['interval'] = [
+        (name, worth, code + GROUPS.format(means=WHOLE, level='level'))
+        for name, worth, code in bank['interval']
+    ]
+ANSWERS['interval'] += [
+    ('sums and counts of groups', True, grouped('(lambda w: w @ [p.sum() for p in parts] / (w @ [len(p) for p in parts]))(rng.multinomial(n, np.full(n, 1 / n), size=n_draws))')),
+    ('a loop over the groups drawn', True, grouped('[np.mean([x for k in rng.choice(n, n) for x in parts[k]]) for _ in range(n_draws)]')),
+    ('groups forgotten', False, interval().replace('n_draws=2000)', 'n_draws=2000, groups=None)')),
+    ('the mean of the means of groups', False, grouped('[np.mean([parts[k].mean() for k in rng.integers(n, size=n)]) for _ in range(n_draws)]')),
+    ('one value of each group', False, grouped('[np.mean([rng.choice(part) for part in parts]) for _ in range(n_draws)]')),
+    ('values drawn within their groups', False, grouped('[np.concatenate([rng.choice(part, len(part)) for part in parts]).mean() for _ in range(n_draws)]')),
+    ('groups drawn without replacement', False, grouped(WHOLE.replace('rng.integers(n, size=n)', 'rng.permutation(n)'))),
+    ('the level not used with groups', False, grouped(level='.95')),
+]  # fmt: skip
