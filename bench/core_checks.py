@@ -1,8 +1,11 @@
-"""What it costs to check sparse rows and drawn ids where they enter, as a share of the work that follows, at four sizes, one core.
+"""What it costs to check sparse rows and drawn ids where they enter, as a share of the work that
+follows, at four sizes, one core.
 
-- `check_sparse` of a CSR matrix, beside one epoch of `SoftmaxClassifier.fit` on the same rows (ten columns of 50 occur per row, 100 classes,
+- `check_sparse` of a CSR matrix, beside one epoch of `SoftmaxClassifier.fit` on the same rows (ten
+  columns of 50 occur per row, 100 classes,
   no search for a rate). A fit has 50 epochs by default, so the share of a fit is smaller.
-- `check_draw` and `check_ids` of the ids of a step, beside that step: implicit SGD on a million weights, SVRG on comparisons.
+- `check_draw` and `check_ids` of the ids of a step, beside that step: implicit SGD on a million
+  weights, SVRG on comparisons.
 - The digest of a model file, beside writing the file without one.
 
 `percent_of_work` is the median share over the rounds.

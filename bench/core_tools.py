@@ -1,6 +1,7 @@
 """Tools under all chapters beside the usual ones, one core: special functions and log-sum-exp.
 
-- `wright_omega` against `scipy.special.wrightomega`, `log_sum_exp` against `scipy.special.logsumexp`, over arrays that fit the near caches and a
+- `wright_omega` against `scipy.special.wrightomega`, `log_sum_exp` against
+  `scipy.special.logsumexp`, over arrays that fit the near caches and a
   matrix of 20,000 x 500 scores.
 
 Both sides give the same numbers, which is checked.
@@ -41,7 +42,8 @@ def main() -> list[dict]:
     def add(task: str, timings: dict, off: float) -> None:
         for name, timing in timings.items():
             print(
-                f'{task:50.50s}{name:28s}{timing.median * 1e3:10.2f} ms, spread {timing.spread:.0%}',
+                f'{task:50.50s}{name:28s}{timing.median * 1e3:10.2f} ms, spread'
+                f' {timing.spread:.0%}',
                 flush=True,
             )
             rows.append(

@@ -1,7 +1,9 @@
-"""How long a plain import takes, beside importing numpy and numba alone; the package aims at less than three times.
+"""How long a plain import takes, beside importing numpy and numba alone; the package aims at less
+than three times.
 
-Each import runs in a process of its own; the kinds take turns, so that a busy moment of the machine hits them all. Quality is the ratio of the
-medians. With --full the last line says how many kernels a second start of tests/tiny_fits.py compiles, which should be none: they are kept on disk.
+Each import runs in a process of its own; the kinds take turns, so that a busy moment of the machine
+hits them all. Quality is the ratio of the medians. With --full the last line says how many kernels
+a second start of tests/tiny_fits.py compiles, which should be none: they are kept on disk.
 """
 
 from __future__ import annotations
@@ -42,7 +44,8 @@ def seconds(modules: list[str]) -> float:
     return float(
         run(
             '-c',
-            f'import time; start = time.perf_counter(); import {", ".join(modules)}; print(time.perf_counter() - start)',
+            f'import time; start = time.perf_counter(); import {", ".join(modules)};'
+            ' print(time.perf_counter() - start)',
         )
     )
 
@@ -69,7 +72,8 @@ def main() -> list[dict]:
     for kind, median in medians.items():
         print(f'{kind:<24}{median:>10.3f}{ratios[kind]:>8.2f}')
     print(
-        f'{"meets" if ratios["all parts"] < TARGET else "MISSES"} the target: less than {TARGET:.0f} times'
+        f'{"meets" if ratios["all parts"] < TARGET else "MISSES"} the target: less than'
+        f' {TARGET:.0f} times'
     )
     if os.environ.get('EXTREME_OPT_FULL') == '1':
         run('tests/tiny_fits.py')

@@ -1,9 +1,12 @@
-"""Every page that runs in the browser, run there from top to bottom: seconds, memory, and the cells that cannot run.
+"""Every page that runs in the browser, run there from top to bottom: seconds, memory, and the cells
+that cannot run.
 
-Serves the built site (`make docs live=1`) from this machine to headless Chromium and presses the button: once with an empty profile, once more
-when engine and files are in the cache. A cell that takes more than LIMIT CPU seconds is stopped, with the rest of its page. Rows are pages, and cells that
-cannot run with the reason as their task, which the next build shows on the page. Seconds are those of a clock; `cpu_seconds` those of the whole
-browser. EXTREME_OPT_PAGES, a regular expression, chooses pages; EXTREME_OPT_ONCE leaves out the second run.
+Serves the built site (`make docs live=1`) from this machine to headless Chromium and presses the
+button: once with an empty profile, once more when engine and files are in the cache. A cell that
+takes more than LIMIT CPU seconds is stopped, with the rest of its page. Rows are pages, and cells
+that cannot run with the reason as their task, which the next build shows on the page. Seconds are
+those of a clock; `cpu_seconds` those of the whole browser. EXTREME_OPT_PAGES, a regular expression,
+chooses pages; EXTREME_OPT_ONCE leaves out the second run.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """What the machine itself can do, and how we time: shared by the measuring scripts.
 
-Limits are measured in the same run as the kernels they are held against, turn by turn, because other work on the machine slows both.
+Limits are measured in the same run as the kernels they are held against, turn by turn, because
+other work on the machine slows both.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ def places_of(
     classes: np.ndarray,
     n_features: int,
 ) -> np.ndarray:
-    "Flat places of the cells that updates on rows `sample` and classes `classes` (one row of them each) touch, update by update."
+    """Flat places of the cells that updates on rows `sample` and classes `classes` (one row of them
+    each) touch, update by update."""
     every = [
         (
             row_classes[:, None] * np.uint64(n_features)
@@ -62,7 +64,8 @@ def stream_seconds(n_bytes: int = 2**27) -> tuple[Callable[[], None], int]:
 
 
 def touch_job(places: np.ndarray, n_cells: int) -> tuple[Callable[[], None], int]:
-    "A job that touches these places of a float32 table of n_cells, and the bytes it moves: 4 in and 4 out per place, the cells alone counted."
+    """A job that touches these places of a float32 table of n_cells, and the bytes it moves: 4 in
+    and 4 out per place, the cells alone counted."""
     table = np.zeros(n_cells, np.float32)
     touch_places(table, places[:4])
     return lambda: touch_places(table, places), len(places) * 8
@@ -84,7 +87,8 @@ def timed(job: Callable[[], object]) -> float:
 def alternate(
     jobs: dict[str, Callable[[], object]], rounds: int = 9, warm: int = 1
 ) -> dict[str, list[float]]:
-    "Seconds of each job, round by round, every other round in the opposite order, so that all see the same machine."
+    """Seconds of each job, round by round, every other round in the opposite order, so that all see
+    the same machine."""
     for _ in range(warm):
         for job in jobs.values():
             job()
@@ -134,7 +138,8 @@ class Timing(NamedTuple):
 def race(
     jobs: dict[str, Callable[[], object]], rounds: int = 5, long: float = 60.0
 ) -> dict[str, Timing]:
-    "Jobs warmed up off the clock, then timed turn by turn; whoever needs longer than `long` seconds runs once."
+    """Jobs warmed up off the clock, then timed turn by turn; whoever needs longer than `long`
+    seconds runs once."""
     once, short = {}, {}
     for name, job in jobs.items():
         if timed(job) > long and (took := timed(job)) > long:
@@ -149,7 +154,8 @@ def race(
 def batches(
     step: Callable[[], object], n_iter: int, limit: float = 300.0, least: int = 20
 ) -> Timing:
-    "A job of n_iter equal steps: in full if it ends within the limit, else the time of at least 20 steps scaled up, a lower bound."
+    """A job of n_iter equal steps: in full if it ends within the limit, else the time of at least
+    20 steps scaled up, a lower bound."""
     done, mark = 0, time.perf_counter()
     while done < n_iter and (done < least or time.perf_counter() - mark < limit):
         step()
@@ -158,7 +164,7 @@ def batches(
     return Timing([took * n_iter / done], capped=done < n_iter)
 
 
-# ------------------------------------------------------------------------------------------ threads, processes, memory
+# ----------------------------------------------------------------------- threads, processes, memory
 THREADS = (
     'OMP_NUM_THREADS',
     'OPENBLAS_NUM_THREADS',
@@ -170,12 +176,16 @@ THREADS = (
 
 def pinned(threads: int = 1) -> dict[str, str]:
     "An environment in which every library that we or our rivals use takes so many threads."
-    xla = f'--xla_cpu_multi_thread_eigen={"true" if threads > 1 else "false"} intra_op_parallelism_threads={threads}'
+    xla = (
+        f'--xla_cpu_multi_thread_eigen={"true" if threads > 1 else "false"}'
+        f' intra_op_parallelism_threads={threads}'
+    )
     return {**os.environ, **dict.fromkeys(THREADS, str(threads)), 'XLA_FLAGS': xla}
 
 
 def peer_python(name: str = 'main') -> str | None:
-    "The Python that has the rivals of bench/peers/NAME.txt; `make bench` makes it, without it there are no rows for them."
+    """The Python that has the rivals of bench/peers/NAME.txt; `make bench` makes it, without it
+    there are no rows for them."""
     found = peer_at(name)
     if not found:
         print(
@@ -198,7 +208,10 @@ def installed(name: str) -> str:
         (Path(__file__).parent / 'peers' / f'{name}.txt').read_text(encoding='utf-8').splitlines()
     )
     wanted = [line.split('==')[0] for line in lines if line and not line.startswith('#')]
-    code = 'import sys; from importlib.metadata import version; print("; ".join(f"{name} {version(name)}" for name in sys.argv[1:]))'
+    code = (
+        'import sys; from importlib.metadata import version; print("; ".join(f"{name}'
+        ' {version(name)}" for name in sys.argv[1:]))'
+    )
     done = subprocess.run([peer_at(name), '-c', code, *wanted], capture_output=True, text=True)
     return done.stdout.strip() if done.returncode == 0 else 'versions unknown'
 
@@ -211,13 +224,16 @@ def fresh(
     python: str = sys.executable,
     limit: float | None = None,
 ) -> dict:
-    "What `call(*args)` of a script answers (a dict) in a process of its own, with `peak_mb`, the most memory of that process."
+    """What `call(*args)` of a script answers (a dict) in a process of its own, with `peak_mb`, the
+    most memory of that process."""
     script = Path(script).resolve()
     code = (
-        'import importlib.util, json, sys; sys.path[:0] = [sys.argv[1]]; import memory\n'
-        'name = sys.argv[2]; spec = importlib.util.spec_from_file_location(name, sys.argv[5]); script = sys.modules[name] = importlib.util.module_from_spec(spec)\n'
-        'spec.loader.exec_module(script)\n'
-        'told = getattr(script, sys.argv[3])(*json.loads(sys.argv[4])); print("\\n" + json.dumps({**(told or {}), "peak_mb": memory.peak_mb()}))'
+        'import importlib.util, json, sys; sys.path[:0] = [sys.argv[1]]; import memory\nname ='
+        ' sys.argv[2]; spec = importlib.util.spec_from_file_location(name, sys.argv[5]); script ='
+        ' sys.modules[name] ='
+        ' importlib.util.module_from_spec(spec)\nspec.loader.exec_module(script)\ntold ='
+        ' getattr(script, sys.argv[3])(*json.loads(sys.argv[4])); print("\\n" + json.dumps({**(told'
+        ' or {}), "peak_mb": memory.peak_mb()}))'
     )
     done = subprocess.run(
         [

@@ -4,7 +4,8 @@ import sys
 
 
 def peak_mb() -> float:
-    "Most memory that this process has held, MB. A child's `ru_maxrss` begins at its parent's, so Linux is asked for the peak of the address space."
+    """Most memory that this process has held, MB. A child's `ru_maxrss` begins at its parent's, so
+    Linux is asked for the peak of the address space."""
     try:
         with open('/proc/self/status', encoding='ascii') as file:
             return round(

@@ -1,16 +1,20 @@
 """How near the kernels come to what the machine can do, one core.
 
-In one run are measured: bandwidth of a stream from memory and from the second cache, cells and rows at random places per second, the rate of matrix
-products (float32, float64) and of exponentials; then each kernel beside its own limits, turn by turn. Per update are counted:
+In one run are measured: bandwidth of a stream from memory and from the second cache, cells and rows
+at random places per second, the rate of matrix products (float32, float64) and of exponentials;
+then each kernel beside its own limits, turn by turn. Per update are counted:
 
-- bytes: what has to come from memory and go back, were every cell fetched alone; data that stay in the near caches count as cache bytes;
-- cells: places of a large table that are read, added to and written back; their limit is a loop over a ready list of exactly those addresses that
+- bytes: what has to come from memory and go back, were every cell fetched alone; data that stay in
+  the near caches count as cache bytes;
+- cells: places of a large table that are read, added to and written back; their limit is a loop
+  over a ready list of exactly those addresses that
   does nothing else;
 - flops: additions and multiplications;
 - exps: exponentials and logarithms.
 
-A kernel's limit is the largest of the times that these take at the machine's rates; `share` is that time over the kernel's own, and `bound` says
-which of them it was. Seconds are per update (per call for gradient, product and step).
+A kernel's limit is the largest of the times that these take at the machine's rates; `share` is that
+time over the kernel's own, and `bound` says which of them it was. Seconds are per update (per call
+for gradient, product and step).
 """
 
 from __future__ import annotations
@@ -70,7 +74,8 @@ def _triad(a, b, c, times):
 
 @njit(cache=True)
 def touch_draws(work, rows, slopes, batch, width):
-    "Fetch each drawn comparison and its slopes, read the table rows of its three objects and add to a part of them."
+    """Fetch each drawn comparison and its slopes, read the table rows of its three objects and add
+    to a part of them."""
     total, every = 0.0, work.shape[1]
     for q in batch:
         total += slopes[q, 0] + slopes[q, 1]
@@ -84,7 +89,8 @@ def touch_draws(work, rows, slopes, batch, width):
 
 
 def machine_jobs() -> dict[str, tuple[Callable[[], object], float]]:
-    "Jobs that show the machine's rates, and how much each does: bytes, cells, flops or exponentials."
+    """Jobs that show the machine's rates, and how much each does: bytes, cells, flops or
+    exponentials."""
     stream, n_bytes = machine.stream_seconds(2**27)
     near = [np.ones(2**18 // 4, np.float32) for _ in range(3)]  # three quarters of a megabyte
     a32, b32 = (
@@ -388,7 +394,8 @@ def held(kernel: Kernel, jobs: dict, seen: dict[str, list[float]]) -> dict:
     bound = max(shares, key=shares.__getitem__)
     parts = ','.join(f'{name}:{each:.3f}' for name, each in shares.items())
     print(
-        f'{kernel.name:36s}{kernel.task:44.44s}{took * 1e9:14.1f} ns   {shares[bound]:5.0%} of its limit by {bound:7s}({parts})',
+        f'{kernel.name:36s}{kernel.task:44.44s}{took * 1e9:14.1f} ns   {shares[bound]:5.0%} of its'
+        f' limit by {bound:7s}({parts})',
         flush=True,
     )
     counted = dict(

@@ -1,18 +1,25 @@
-"""Measure speed: each script of this folder answers one question and leaves docs/results/NAME.csv (rows) and NAME.json (how they came about).
+"""Measure speed: each script of this folder answers one question and leaves docs/results/NAME.csv
+(rows) and NAME.json (how they came about).
 
-    python bench/run.py                 every script that takes minutes at most and has changed since it was last run
+    python bench/run.py                 every script that takes minutes at most and has changed
+                                        since it was last run
     python bench/run.py NAME ...        these, whatever was run before
-    python bench/run.py --slow 30       of the scripts that take longer those that have changed, as many as fit into so many minutes
-    python bench/run.py --full          every script, in full length (hours); when stopped, the next call goes on where it was
+    python bench/run.py --slow 30       of the scripts that take longer those that have changed, as
+                                        many as fit into so many minutes
+    python bench/run.py --full          every script, in full length (hours); when stopped, the next
+                                        call goes on where it was
     python bench/run.py --list          what is there, and which results are older than the code
 
-A script has a function `main() -> list[dict]`, one row per thing measured, with the columns below and one for each number; `bench/machine.py` has what they share.
-It runs in a process of its own with every library held to one thread. `LONG = True` in a script leaves it to --full. What a script does in more
-depth with --full it learns from EXTREME_OPT_FULL=1. A result counts as fresh while no file of the script and of the packages that it uses differs
-from the commit that was measured (docs/freshness.py). A script that reads PARTS from its environment may keep finished parts in that folder: a stopped run goes on
-there. Rivals live in build/peers, one environment per file of bench/peers, made when a script first asks for them
-(the names of their interpreters reach it as EXTREME_OPT_PEERS, EXTREME_OPT_PEERS_CBLEARN and EXTREME_OPT_PEERS_CRFSUITE); set these
-variables to use your own.
+A script has a function `main() -> list[dict]`, one row per thing measured, with the columns below
+and one for each number; `bench/machine.py` has what they share. It runs in a process of its own
+with every library held to one thread. `LONG = True` in a script leaves it to --full. What a script
+does in more depth with --full it learns from EXTREME_OPT_FULL=1. A result counts as fresh while no
+file of the script and of the packages that it uses differs from the commit that was measured
+(docs/freshness.py). A script that reads PARTS from its environment may keep finished parts in that
+folder: a stopped run goes on there. Rivals live in build/peers, one environment per file of
+bench/peers, made when a script first asks for them (the names of their interpreters reach it as
+EXTREME_OPT_PEERS, EXTREME_OPT_PEERS_CBLEARN and EXTREME_OPT_PEERS_CRFSUITE); set these variables to
+use your own.
 """
 
 from __future__ import annotations
@@ -67,7 +74,7 @@ def is_long(path: Path) -> bool:
     }
 
 
-# ------------------------------------------------------------------------------------------ what is fresh
+# ------------------------------------------------------------------------------------ what is fresh
 def story(name: str) -> dict:
     "How the rows of a script came about; empty where nothing is told."
     path = RESULTS / f'{name}.json'
@@ -79,13 +86,15 @@ def story(name: str) -> dict:
 
 
 def changed(name: str) -> list[str]:
-    "Files that have changed since the stored rows were measured; empty where nothing that they depend on has."
+    """Files that have changed since the stored rows were measured; empty where nothing that they
+    depend on has."""
     files = freshness.changed(story(name), ROOT)
     return ['how the rows came about is not known to git here'] if files is None else files
 
 
 def is_fresh(name: str, full: bool = False) -> bool:
-    "Whether the stored rows were measured with this very code on a machine like this one, as fully as is asked."
+    """Whether the stored rows were measured with this very code on a machine like this one, as
+    fully as is asked."""
     told = story(name)
     import machine
 
@@ -99,7 +108,8 @@ def is_fresh(name: str, full: bool = False) -> bool:
 
 # ------------------------------------------------------------------------------------------ rivals
 def peers(name: str) -> str | None:
-    "The interpreter of the environment of bench/peers/NAME.txt; it is made where it is not there or is made from other pins."
+    """The interpreter of the environment of bench/peers/NAME.txt; it is made where it is not there
+    or is made from other pins."""
     wanted, folder = (HERE / 'peers' / f'{name}.txt').read_text(encoding='utf-8'), PEERS / name
     python, stamp = (
         folder / ('Scripts/python.exe' if os.name == 'nt' else 'bin/python'),
@@ -247,13 +257,15 @@ def alone(name: str) -> None:
 
 
 HOW = (
-    'In a process of its own; libraries held to the threads that a row names; compiled and warmed up before the clock starts; jobs that are compared '
-    'take turns; medians over repeats where a job is short; peak_mb is the most memory of the process that a row was measured in.'
+    'In a process of its own; libraries held to the threads that a row names; compiled and warmed'
+    ' up before the clock starts; jobs that are compared take turns; medians over repeats where a'
+    ' job is short; peak_mb is the most memory of the process that a row was measured in.'
 )
 
 
 def fitting(minutes: float, known: dict[str, Path]) -> list[str]:
-    "The long scripts whose code has changed since they were measured, the shorter first, as far as they fit; what does not is named."
+    """The long scripts whose code has changed since they were measured, the shorter first, as far
+    as they fit; what does not is named."""
     chosen = []
     stale = {
         name: float(story(name).get('minutes') or LIMIT / 60)
@@ -267,7 +279,8 @@ def fitting(minutes: float, known: dict[str, Path]) -> list[str]:
             chosen.append(name)
         else:
             print(
-                f'{name} is older than the code and takes about {expected:.0f} minutes, more than is left; run it by itself: make bench name={name}',
+                f'{name} is older than the code and takes about {expected:.0f} minutes, more than'
+                f' is left; run it by itself: make bench name={name}',
                 flush=True,
             )
     if not stale:
@@ -295,7 +308,9 @@ def main(words: list[str]) -> int:
         '--slow',
         type=float,
         metavar='MINUTES',
-        help='of the long scripts those whose code has changed, as many as fit; the others are named',
+        help=(
+            'of the long scripts those whose code has changed, as many as fit; the others are named'
+        ),
     )
     parser.add_argument('--here', help=argparse.SUPPRESS)
     args, known = parser.parse_args(words), scripts()
@@ -351,7 +366,8 @@ def main(words: list[str]) -> int:
         except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
             if args.slow is not None and isinstance(error, subprocess.TimeoutExpired):
                 print(
-                    f'{name} was stopped when the {args.slow:g} minutes were over; run it by itself: make bench name={name}',
+                    f'{name} was stopped when the {args.slow:g} minutes were over; run it by'
+                    f' itself: make bench name={name}',
                     flush=True,
                 )
                 for other in wanted[wanted.index(name) + 1 :]:

@@ -1,7 +1,9 @@
-"""The implicit solver beside scikit-learn's exact softmax on the 500 most documented functions of `data.docstrings()`, one core.
+"""The implicit solver beside scikit-learn's exact softmax on the 500 most documented functions of
+`data.docstrings()`, one core.
 
-Both fit the training sentences of those functions and answer the held-out ones. Quality is the share of first answers that are right, and of
-true functions among the first five. Seconds are those of `fit`, kernels compiled before.
+Both fit the training sentences of those functions and answer the held-out ones. Quality is the
+share of first answers that are right, and of true functions among the first five. Seconds are those
+of `fit`, kernels compiled before.
 """
 
 from __future__ import annotations

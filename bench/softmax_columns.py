@@ -1,10 +1,14 @@
-"""Does it help to sort the columns by how often they occur? One pass of implicit updates (one wrong class, float32, CSR, int32 columns), one core.
+"""Does it help to sort the columns by how often they occur? One pass of implicit updates (one wrong
+class, float32, CSR, int32 columns), one core.
 
-Frequent columns side by side share cache lines, so that a row of frequent words touches fewer lines of the two classes. Three tasks, each with its
-columns as they are (alphabetical, or in no order) and with the most frequent ones first; the rows keep their columns ascending:
+Frequent columns side by side share cache lines, so that a row of frequent words touches fewer lines
+of the two classes. Three tasks, each with its columns as they are (alphabetical, or in no order)
+and with the most frequent ones first; the rows keep their columns ascending:
 
-- `docstrings`: the sentences of `data.docstrings()`, a dozen words each, words as frequent as words are;
-- `shape A`: that of `softmax_implicit`, where all columns are equally frequent and nothing can be gained;
+- `docstrings`: the sentences of `data.docstrings()`, a dozen words each, words as frequent as words
+  are;
+- `shape A`: that of `softmax_implicit`, where all columns are equally frequent and nothing can be
+  gained;
 - `shape A, Zipf`: the same shape with the n-th column drawn in proportion to 1 / n, in no order.
 """
 
@@ -37,7 +41,8 @@ def frequent_first(problem: DoubleSum) -> DoubleSum:
 
 
 def zipf(like: DoubleSum) -> DoubleSum:
-    "Rows as long as those of another problem, with columns of very different frequency, in no order."
+    """Rows as long as those of another problem, with columns of very different frequency, in no
+    order."""
     rng, (n_samples, n_features) = np.random.default_rng(1), like.features.shape
     width = int(np.diff(like.features.indptr)[0])
     heights = np.log(1 / np.arange(1, n_features + 1))[rng.permutation(n_features)].astype(
@@ -81,7 +86,8 @@ def main() -> list[dict]:
         }
         seconds = machine.alternate(jobs, ROUNDS)
         print(
-            f'{task}: as they are over frequent first {machine.ratio(seconds["as they are"], seconds["frequent first"]):.2f}',
+            f'{task}: as they are over frequent first'
+            f' {machine.ratio(seconds["as they are"], seconds["frequent first"]):.2f}',
             flush=True,
         )
         out += [

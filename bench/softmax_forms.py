@@ -1,7 +1,9 @@
-"""U-max on the two double sums (Figure 3), on Bibtex (EXTREME_OPT_DATA): equation (6), equation (8), and (8) with the gradient of the public code.
+"""U-max on the two double sums (Figure 3), on Bibtex (EXTREME_OPT_DATA): equation (6), equation
+(8), and (8) with the gradient of the public code.
 
-Settings of the published runs (rows in file order, classes drawn from all K and the label dropped, 50 passes, the rate falls by 0.9 a pass) from both
-starts, u = 0 (published) and u = log K; and the library's settings (rows at random, negative classes only) from both. Rates 10^-4 to 10^3, three
+Settings of the published runs (rows in file order, classes drawn from all K and the label dropped,
+50 passes, the rate falls by 0.9 a pass) from both starts, u = 0 (published) and u = log K; and the
+library's settings (rows at random, negative classes only) from both. Rates 10^-4 to 10^3, three
 seeds. Quality is the exact training log-loss of each seed. A few minutes on one core.
 """
 
@@ -31,7 +33,8 @@ SETTINGS = {
 
 @njit
 def updates(weights, log_norms, rows, labels, sample, others, rate, form):
-    "U-max updates in order; form 0: (6), 1: (8), 2: (8) with e^E1 for E1 and without x in the label's gradient."
+    """U-max updates in order; form 0: (6), 1: (8), 2: (8) with e^E1 for E1 and without x in the
+    label's gradient."""
     indptr, indices, values = rows
     n_classes, m = weights.shape[0], others.shape[1]
     scores, ratios = np.empty(m), np.empty(m)

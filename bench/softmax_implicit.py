@@ -1,12 +1,15 @@
-"""One implicit step (one wrong class, float32, CSR) against three things, on shape A and on docstring sentences, one core:
+"""One implicit step (one wrong class, float32, CSR) against three things, on shape A and on
+docstring sentences, one core:
 
 - a vanilla SGD step on the same draws: `UMax` with its threshold out of reach, one wrong class;
 - the NumPy step of the page with Brent's method (`implicit_update`);
-- the machine's limit for the same bytes: a loop that reads, adds to and writes back exactly the cells of the two classes that an update touches.
+- the machine's limit for the same bytes: a loop that reads, adds to and writes back exactly the
+  cells of the two classes that an update touches.
 
-Shape A: 15,000 rows, 5,000 columns, 230 of them non-zero in a row, 4,000 classes. Seconds are per 15,000 updates (shape A) or per pass.
-The NumPy step gets its row dense and ready, and its two classes in one piece of memory each; on shape A it takes some 15 times the machine's
-limit, so a kernel 12 times faster than it would have to run at 80 % of that limit.
+Shape A: 15,000 rows, 5,000 columns, 230 of them non-zero in a row, 4,000 classes. Seconds are per
+15,000 updates (shape A) or per pass. The NumPy step gets its row dense and ready, and its two
+classes in one piece of memory each; on shape A it takes some 15 times the machine's limit, so a
+kernel 12 times faster than it would have to run at 80 % of that limit.
 """
 
 from __future__ import annotations

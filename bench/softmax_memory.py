@@ -1,5 +1,6 @@
-"""Most memory of a run to a training log-loss of 3.1 on shape A of `softmax_race` (separable labels): the same run of ours as in `softmax_lbfgs`,
-in a process that was started afresh. A child's `ru_maxrss` begins at its parent's, which made the data, and is too high; the kernel's mark of this
+"""Most memory of a run to a training log-loss of 3.1 on shape A of `softmax_race` (separable
+labels): the same run of ours as in `softmax_lbfgs`, in a process that was started afresh. A child's
+`ru_maxrss` begins at its parent's, which made the data, and is too high; the kernel's mark of this
 process alone (`memory.peak_mb`) is not.
 """
 

@@ -1,19 +1,27 @@
-"""The race to a training log-loss of 0.1: ours against PyTorch with the full softmax, one thread, float32.
+"""The race to a training log-loss of 0.1: ours against PyTorch with the full softmax, one thread,
+float32.
 
-Rows hold half of their non-zeros in the columns of their class (as many as a row has), the other half anywhere; values are uniform,
-rows have length one. `separable`: labels are those classes. `replaced`: every fifth label is drawn anew from all classes.
-Shape A: 15,000 rows, 5,000 columns, 230 non-zeros, 4,000 classes. Shape L: 90,737 x 10,000, 48, 18,207.
+Rows hold half of their non-zeros in the columns of their class (as many as a row has), the other
+half anywhere; values are uniform, rows have length one. `separable`: labels are those classes.
+`replaced`: every fifth label is drawn anew from all classes. Shape A: 15,000 rows, 5,000 columns,
+230 non-zeros, 4,000 classes. Shape L: 90,737 x 10,000, 48, 18,207.
 
-The clock runs during updates alone; between them the exact log-loss is taken on 300 fixed rows, after each pass of ours and four times a pass of PyTorch's.
-A run ends below 0.1 or after LIMIT seconds of updates; then its `seconds` are a lower bound, and `log_loss` tells where it stood.
-Ours: `ImplicitSGD` with one wrong class an update, rows shuffled, a rate that falls by 0.9 a pass, from a start of zeros.
-PyTorch: minibatches of sparse rows (CSR times dense; rows made dense first were slower), cross-entropy over all classes with the gradient
-written out (no autograd), and its own Adam, Adagrad or SGD with momentum; the same start. It runs in a Python of its own, named by
-EXTREME_OPT_PEERS (any with numpy, scipy, torch), or is left out. One search (seconds, separable labels): Adam at rate 1 and 4,096 rows 10.3, at 0.1
-and 1,024 rows 15.8 (19.7 made dense), at 0.1 and 256 rows 20.8; Adagrad at 1 and 4,096 rows 8.8, 1,024 rows 11.4; SGD at 1,000 and 1,024 rows 17.2.
+The clock runs during updates alone; between them the exact log-loss is taken on 300 fixed rows,
+after each pass of ours and four times a pass of PyTorch's. A run ends below 0.1 or after LIMIT
+seconds of updates; then its `seconds` are a lower bound, and `log_loss` tells where it stood. Ours:
+`ImplicitSGD` with one wrong class an update, rows shuffled, a rate that falls by 0.9 a pass, from a
+start of zeros. PyTorch: minibatches of sparse rows (CSR times dense; rows made dense first were
+slower), cross-entropy over all classes with the gradient written out (no autograd), and its own
+Adam, Adagrad or SGD with momentum; the same start. It runs in a Python of its own, named by
+EXTREME_OPT_PEERS (any with numpy, scipy, torch), or is left out. One search (seconds, separable
+labels): Adam at rate 1 and 4,096 rows 10.3, at 0.1 and 1,024 rows 15.8 (19.7 made dense), at 0.1
+and 256 rows 20.8; Adagrad at 1 and 4,096 rows 8.8, 1,024 rows 11.4; SGD at 1,000 and 1,024 rows
+17.2.
 
-    python bench/run.py softmax_race                       shape A, the best two PyTorch settings of the search
-    EXTREME_OPT_FULL=1 python bench/run.py softmax_race    the search itself (SEARCH) and shape L: half an hour
+    python bench/run.py softmax_race                       shape A, the best two PyTorch settings of
+                                                           the search
+    EXTREME_OPT_FULL=1 python bench/run.py softmax_race    the search itself (SEARCH) and shape L:
+                                                           half an hour
 """
 
 from __future__ import annotations
@@ -209,7 +217,8 @@ def row(task: str, method: str, setting: str, found: dict) -> dict:
 
     mean = f'log-loss {found["loss"]:.3f} after {found["passes"]:.3g} passes'
     print(
-        f'{task:12} {method:18} {setting:22} {found["seconds"]:8.2f} s  {mean}  {found["peak"]:.0f} MB',
+        f'{task:12} {method:18} {setting:22} {found["seconds"]:8.2f} s  {mean} '
+        f' {found["peak"]:.0f} MB',
         flush=True,
     )
     return dict(
@@ -242,7 +251,8 @@ def main() -> list[dict]:
                     times.append(found['seconds'])
             if shape == 'A':
                 print(
-                    f'{task}: slowest rate over fastest {max(times) / min(times):.1f} (asked: 2.5), {len(times)} of {len(RATES)} rates arrive'
+                    f'{task}: slowest rate over fastest {max(times) / min(times):.1f} (asked: 2.5),'
+                    f' {len(times)} of {len(RATES)} rates arrive'
                 )
             for optimizer, rate, size in (
                 (SEARCH if full and shape == 'A' else BEST if shape == 'A' else BEST[:1])
@@ -264,7 +274,8 @@ def main() -> list[dict]:
             if theirs or unfinished:
                 ratio = min(theirs or unfinished) / min(times)
                 print(
-                    f'{task}: PyTorch over ours {"" if theirs else "at least "}{ratio:.0f} (asked: {asked}) {"met" if ratio >= asked else "MISSED"}'
+                    f'{task}: PyTorch over ours {"" if theirs else "at least "}{ratio:.0f} (asked:'
+                    f' {asked}) {"met" if ratio >= asked else "MISSED"}'
                 )
     return out
 

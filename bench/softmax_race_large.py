@@ -1,7 +1,9 @@
-"""The race of `softmax_race` on shape L: 90,737 rows, 10,000 columns, 48 non-zeros a row, 18,207 classes, separable labels, one thread, float32.
+"""The race of `softmax_race` on shape L: 90,737 rows, 10,000 columns, 48 non-zeros a row, 18,207
+classes, separable labels, one thread, float32.
 
-PyTorch (Adam at rate 1, minibatches of 4,096 rows, the best of the search on shape A) is stopped after LIMIT seconds of updates; a pass has 22 of them,
-so `seconds` are a lower bound and `log_loss` tells where it stood. Asked: at least 100 times ours.
+PyTorch (Adam at rate 1, minibatches of 4,096 rows, the best of the search on shape A) is stopped
+after LIMIT seconds of updates; a pass has 22 of them, so `seconds` are a lower bound and `log_loss`
+tells where it stood. Asked: at least 100 times ours.
 
     python bench/run.py softmax_race_large
 """
@@ -39,6 +41,8 @@ def main() -> list[dict]:
                 continue
             out.append(row(TASK, f'PyTorch {optimizer}', f'rate {rate:g}, {size} rows', found))
             print(
-                f'{TASK}: PyTorch over ours {"" if found["loss"] < GOAL else "at least "}{found["seconds"] / best:.0f} (asked: 100)'
+                f'{TASK}: PyTorch over ours'
+                f' {"" if found["loss"] < GOAL else "at least "}{found["seconds"] / best:.0f}'
+                ' (asked: 100)'
             )
     return out

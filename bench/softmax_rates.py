@@ -1,7 +1,9 @@
-"""Who minds the learning rate: five methods at rates from 10 to 1,000 on shape A of `softmax_race` (separable labels), one thread, float32.
+"""Who minds the learning rate: five methods at rates from 10 to 1,000 on shape A of `softmax_race`
+(separable labels), one thread, float32.
 
-Seconds of updates to a training log-loss of 0.1, taken after each pass on 300 fixed rows. A run also ends after LIMIT seconds, or where the loss
-is not finite any more (`inf`). U-max and vanilla SGD draw 5 wrong classes an update, the others one; the rate falls by 0.9 a pass.
+Seconds of updates to a training log-loss of 0.1, taken after each pass on 300 fixed rows. A run
+also ends after LIMIT seconds, or where the loss is not finite any more (`inf`). U-max and vanilla
+SGD draw 5 wrong classes an update, the others one; the rate falls by 0.9 a pass.
 """
 
 from __future__ import annotations

@@ -1,18 +1,23 @@
-"""The softmax paper's tables on the sets at hand, one core: MNIST, Bibtex, Delicious (EXTREME_OPT_DATA), docstrings, and the next word in Brown.
+"""The softmax paper's tables on the sets at hand, one core: MNIST, Bibtex, Delicious
+(EXTREME_OPT_DATA), docstrings, and the next word in Brown.
 
-- `table`: seven ways to a softmax, 50 passes, exact training log-loss and error for everyone. Preparation as in the paper: one label a row, rows of
-  length one, no ridge. The rate falls by 0.9 a pass; it is the best of 10^-3..10^3 after 10 passes with five times that fall, on 15,000 random rows at
-  most, and gives way to the next lower one where the full run ends
-  above log K. One row per update, 5 wrong classes (implicit: 1, and 5). L-BFGS on the exact
-  loss shows how far one can get.
-- `tenth`: the same with the paper's search, 50 passes on a tenth of the rows (a random one), on Bibtex and Delicious.
+- `table`: seven ways to a softmax, 50 passes, exact training log-loss and error for everyone.
+  Preparation as in the paper: one label a row, rows of
+  length one, no ridge. The rate falls by 0.9 a pass; it is the best of 10^-3..10^3 after 10 passes
+  with five times that fall, on 15,000 random rows at most, and gives way to the next lower one
+  where the full run ends above log K. One row per update, 5 wrong classes (implicit: 1, and 5).
+  L-BFGS on the exact loss shows how far one can get.
+- `tenth`: the same with the paper's search, 50 passes on a tenth of the rows (a random one), on
+  Bibtex and Delicious.
 - `rates`: the ends of all rates on Bibtex (Figure 2; the paper's Eurlex is not at hand).
 - `forms`: U-max on the double sums (6) and (8) at rates 10^-4..10^4 on Bibtex (Figure 3).
-- `stored`: the rates of Table 2 with the settings of the published runs (rows in file order, u = 0 at the start, classes drawn from all K and the label
+- `stored`: the rates of Table 2 with the settings of the published runs (rows in file order, u = 0
+  at the start, classes drawn from all K and the label
   dropped), each of the three changed alone to ours and ours with each changed alone to theirs.
 
-Quality is log-loss and error, on all rows or on 5,000 fixed ones where rows times classes pass 10^7. Brown is its first 100,000 tokens of words seen
-at least 20 times. Without EXTREME_OPT_DATA only docstrings run. About twenty minutes.
+Quality is log-loss and error, on all rows or on 5,000 fixed ones where rows times classes pass
+10^7. Brown is its first 100,000 tokens of words seen at least 20 times. Without EXTREME_OPT_DATA
+only docstrings run. About twenty minutes.
 """
 
 from __future__ import annotations
@@ -134,7 +139,8 @@ def run(
 
 
 def tuned(method: str, task: tuple, paper: bool = False) -> list[float]:
-    "Rates from the best downwards: of a short run with the same fall of the rate, or of 50 passes on a tenth of the rows."
+    """Rates from the best downwards: of a short run with the same fall of the rate, or of 50 passes
+    on a tenth of the rows."""
     n = len(task[1])
     some = np.sort(
         np.random.default_rng(0).choice(
@@ -157,7 +163,8 @@ def tuned(method: str, task: tuple, paper: bool = False) -> list[float]:
 
 @njit
 def _published(weights, log_norms, rows, squares, labels, sample, others, rate, delta, implicit):
-    "Updates as in the published runs: a class that is the label is dropped, and what is left stands for all wrong ones. rows: indptr, indices, values."
+    """Updates as in the published runs: a class that is the label is dropped, and what is left
+    stands for all wrong ones. rows: indptr, indices, values."""
     indptr, indices, values = rows
     n_classes, gaps, ratios = weights.shape[0], np.empty(others.shape[1]), np.empty(others.shape[1])
     for t in range(len(sample)):
@@ -202,7 +209,8 @@ def _published(weights, log_norms, rows, squares, labels, sample, others, rate, 
 def published(
     method: str, task: tuple, rate: float, order: str, start: str, classes: str
 ) -> tuple[dict[str, str], float]:
-    "Scores and seconds of 50 passes with the settings of the published runs (file, zero, all), or ours (random, log K, wrong)."
+    """Scores and seconds of 50 passes with the settings of the published runs (file, zero, all), or
+    ours (random, log K, wrong)."""
     problem, rng, m, seconds = (
         DoubleSum(*task),
         np.random.default_rng(2),

@@ -1,12 +1,17 @@
-"""Where bias shows: labels planted by a softmax over 500 classes and 50 features (and a constant), float32, one core.
+"""Where bias shows: labels planted by a softmax over 500 classes and 50 features (and a constant),
+float32, one core.
 
 - `planted`: 30,000 rows; no weights fit all labels, and the best log-loss is far from 0;
-- `separable`: 10,000 rows, each labeled by the class with the best score; the planted weights, made long, fit every label.
+- `separable`: 10,000 rows, each labeled by the class with the best score; the planted weights, made
+  long, fit every label.
 
-One sample and 5 wrong classes an update (U-max also 50, implicit SGD also 1 and 20). Rates and their fall per pass are the best of those tried
-(by about half decades, falls of 0 to 3 per cent, 300 to 1,500 passes: no rival ends lower with a slower fall and more passes) and stand in SETTINGS. Quality is the exact softmax log-loss in nats per row on all rows;
-`task` ends with the pass, `peer` holds rate and decay. L-BFGS runs on the exact loss of the problem named, until its gradient is 10^-4 of the first one or
-150 steps are made. Seconds are those of the updates alone. About seven minutes, five of them L-BFGS.
+One sample and 5 wrong classes an update (U-max also 50, implicit SGD also 1 and 20). Rates and
+their fall per pass are the best of those tried (by about half decades, falls of 0 to 3 per cent,
+300 to 1,500 passes: no rival ends lower with a slower fall and more passes) and stand in SETTINGS.
+Quality is the exact softmax log-loss in nats per row on all rows; `task` ends with the pass, `peer`
+holds rate and decay. L-BFGS runs on the exact loss of the problem named, until its gradient is
+10^-4 of the first one or 150 steps are made. Seconds are those of the updates alone. About seven
+minutes, five of them L-BFGS.
 """
 
 from __future__ import annotations
@@ -94,7 +99,8 @@ SETTINGS = {  # learning rate, decay, passes
 
 
 def planted(n_rows: int, noise: bool = True) -> tuple[np.ndarray, np.ndarray]:
-    "Rows and the labels that a softmax with weights of spread 3 gives them, or its best class without noise."
+    """Rows and the labels that a softmax with weights of spread 3 gives them, or its best class
+    without noise."""
     rng = np.random.default_rng(0)
     weights = 3 * rng.normal(size=(N_CLASSES, N_FEATURES))
     rows = rng.normal(size=(n_rows, N_FEATURES)) / np.sqrt(N_FEATURES)
@@ -103,7 +109,8 @@ def planted(n_rows: int, noise: bool = True) -> tuple[np.ndarray, np.ndarray]:
 
 
 def passes(method: str, data: tuple, rate: float, learning_rate_decay: float, last: int) -> dict:
-    "Exact log-loss and seconds of the updates at some passes; inf at the last one for a run that is lost."
+    """Exact log-loss and seconds of the updates at some passes; inf at the last one for a run that
+    is lost."""
     problem = KINDS[method](*data) if method in KINDS else DoubleSum(*data)
     solver = (
         SGD(rate, learning_rate_decay=learning_rate_decay)

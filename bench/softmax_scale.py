@@ -1,12 +1,16 @@
 """Three questions of size, float32:
 
-- a dense row through the contiguous kernel against the same row through the CSR kernel: 60,000 rows of 780 columns, ten classes;
-- two threads without locks against one, on shape A of `softmax_implicit`: updates and the loss after a pass; beside it what two threads gain
+- a dense row through the contiguous kernel against the same row through the CSR kernel: 60,000 rows
+  of 780 columns, ten classes;
+- two threads without locks against one, on shape A of `softmax_implicit`: updates and the loss
+  after a pass; beside it what two threads gain
   that do nothing but touch the same cells, the most that memory shared by two cores lets through;
-- a million classes: N = K = 1,000,000, 64 dense columns, one pass at a fixed rate; loss on 2,000 fixed samples and the peak of the whole
+- a million classes: N = K = 1,000,000, 64 dense columns, one pass at a fixed rate; loss on 2,000
+  fixed samples and the peak of the whole
   process (this runs in a process of its own).
 
-Seconds are per pass (30,000 updates for the dense rows). On a machine with other work on it the ratio of threads says little.
+Seconds are per pass (30,000 updates for the dense rows). On a machine with other work on it the
+ratio of threads says little.
 """
 
 from __future__ import annotations
@@ -104,7 +108,8 @@ def threads() -> list[dict]:
         losses[n] = problem.log_loss(found[n], np.arange(0, problem.n_samples, 50))
     say('two threads over one', machine.ratio(seconds['1'], seconds['2']), ASKED_THREADS)
     print(
-        f'two threads that only touch the cells over one: {machine.ratio(seconds["touch 1"], seconds["touch 2"]):.2f}'
+        'two threads that only touch the cells over one:'
+        f' {machine.ratio(seconds["touch 1"], seconds["touch 2"]):.2f}'
     )
     say('loss with two threads over one', losses[2] / losses[1], 1.05, more=False)
     touched = [
@@ -166,7 +171,8 @@ def main() -> list[dict]:
     )
     big = json.loads(done.stdout)
     print(
-        f'a million classes: {big["seconds"]:.0f} s for a pass, log-loss {big["loss"]:.2f} (knowing nothing: {big["knows_nothing"]:.2f})'
+        f'a million classes: {big["seconds"]:.0f} s for a pass, log-loss {big["loss"]:.2f} (knowing'
+        f' nothing: {big["knows_nothing"]:.2f})'
     )
     say('peak of the process, GB', big['peak_mb'] / 1000, ASKED_GB, more=False)
     return [

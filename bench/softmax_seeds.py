@@ -1,7 +1,8 @@
-"""How much the seed matters: the ends of `softmax_reproduce` on Bibtex and Delicious (EXTREME_OPT_DATA) from three seeds, one core.
+"""How much the seed matters: the ends of `softmax_reproduce` on Bibtex and Delicious
+(EXTREME_OPT_DATA) from three seeds, one core.
 
-Same preparation, rates, fall of the rate and passes as its `table`; only the seed differs. Quality is the exact training log-loss of each seed.
-About a minute.
+Same preparation, rates, fall of the rate and passes as its `table`; only the seed differs. Quality
+is the exact training log-loss of each seed. About a minute.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ def main() -> list[dict]:
     out, rates, found = [], tuned(), sets()
     if not set(NAMES) <= set(found):
         sys.exit(
-            f'EXTREME_OPT_DATA names no folder with {" and ".join(NAMES)}; set it to one that has them'
+            f'EXTREME_OPT_DATA names no folder with {" and ".join(NAMES)}; set it to one that has'
+            ' them'
         )
     for name in NAMES:
         for method in (*SOLVERS, *KINDS):
@@ -55,7 +57,8 @@ def main() -> list[dict]:
                 ends.append(mean_log_loss(problem, problem.unpack(run.state.params)[0]))
                 seconds.append(run.history[-1]['seconds'])
             print(
-                f'{name:10} {method:18} rate {rate:g}: {np.mean(ends):.4f} +- {np.std(ends, ddof=1):.4f}',
+                f'{name:10} {method:18} rate {rate:g}: {np.mean(ends):.4f} +-'
+                f' {np.std(ends, ddof=1):.4f}',
                 flush=True,
             )
             out.append(

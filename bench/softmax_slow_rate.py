@@ -1,8 +1,11 @@
-"""What mends a rate that is too low: passes to a training log-loss of 0.1 on shape A of `softmax_race` at rates of 10, 30, 100 and 1,000, one thread, float32.
+"""What mends a rate that is too low: passes to a training log-loss of 0.1 on shape A of
+`softmax_race` at rates of 10, 30, 100 and 1,000, one thread, float32.
 
-`plain` is the solver of the race: one wrong class an update, rows shuffled, log-normalizers that start at log K, a rate that falls by 0.9 a pass.
-Each variant changes one thing: `start 0` (log-normalizers), `no fall`, 2, 3 or 5 wrong classes. The log-loss is taken on 300 fixed rows four times
-a pass. Seconds are those of the updates; what counts is the number of `passes`, which no other work on the machine changes.
+`plain` is the solver of the race: one wrong class an update, rows shuffled, log-normalizers that
+start at log K, a rate that falls by 0.9 a pass. Each variant changes one thing: `start 0`
+(log-normalizers), `no fall`, 2, 3 or 5 wrong classes. The log-loss is taken on 300 fixed rows four
+times a pass. Seconds are those of the updates; what counts is the number of `passes`, which no
+other work on the machine changes.
 """
 
 from __future__ import annotations

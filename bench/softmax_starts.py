@@ -1,6 +1,8 @@
-"""Figure 2 from both starts: the ends of all rates on Bibtex (EXTREME_OPT_DATA) from u = 0, as published, and from u = log K.
+"""Figure 2 from both starts: the ends of all rates on Bibtex (EXTREME_OPT_DATA) from u = 0, as
+published, and from u = log K.
 
-Preparation, passes and fall of the rate as in `softmax_reproduce`; rows at random, one seed. Quality is the exact training log-loss. Two minutes.
+Preparation, passes and fall of the rate as in `softmax_reproduce`; rows at random, one seed.
+Quality is the exact training log-loss. Two minutes.
 """
 
 from __future__ import annotations

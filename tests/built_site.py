@@ -1,10 +1,13 @@
 "The site, built once for all tests that look at it."
 
+import contextlib
 import functools
+import http.server
 import importlib
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -18,6 +21,23 @@ def script(name):
         part for part in (str(ROOT / 'docs'), str(ROOT / 'docs/_ext')) if part not in sys.path
     ]
     return importlib.import_module(name)
+
+
+@contextlib.contextmanager
+def served(folder):
+    "Address of a plain server of the files of a folder."
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def __init__(self, *args, **kwargs):
+            super().__init__(*args, directory=folder, **kwargs)
+
+        def log_message(self, *args):
+            pass
+
+    with http.server.ThreadingHTTPServer(('127.0.0.1', 0), Quiet) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f'http://127.0.0.1:{server.server_port}'
+        server.shutdown()
 
 
 def run_build(out, work):

@@ -1,7 +1,10 @@
-"""Processor time of the tests: `python -m pytest --cpu-table` prints a table by file and one by marker.
+"""Processor time of the tests: `python -m pytest --cpu-table` prints a table by file and one by
+marker.
 
-With EXTREME_OPT_LONG_TESTS=1 it also writes tests/long_tests.txt: the functions whose costliest case takes more than half a second, which
-`make check` leaves to `make test`. A test is charged with what its process and the children that the process has waited for used from the end of the test before it.
+With EXTREME_OPT_LONG_TESTS=1 it also writes tests/long_tests.txt: the functions whose costliest
+case takes more than half a second, which `make check` leaves to `make test`. A test is charged with
+what its process and the children that the process has waited for used from the end of the test
+before it.
 """
 
 import os
@@ -34,7 +37,8 @@ class CpuTable:
         self.start += getattr(node, 'workeroutput', {}).get('cpu_before', 0.0)
 
     def charge(self, item, report):
-        "Called for the set-up, the call and the tear-down of each test, in the process that ran it."
+        """Called for the set-up, the call and the tear-down of each test, in the process that ran
+        it."""
         now = used()
         names = [name for name in MARKERS if item.get_closest_marker(name)]
         report.user_properties = [

@@ -1,9 +1,11 @@
-"""Hostile inputs, each in a child process, so that a crash, a hang or a flood of memory is a result.
+"""Hostile inputs, each in a child process, so that a crash, a hang or a flood of memory is a
+result.
 
     python tests/fuzz_reliability.py [--rounds 2] [--minutes 60] [WORD ...]
 
-Prints a table: what held, what failed and how. A word selects the probes whose name holds it. `tests/test_reliability.py` runs the probes with few
-rounds, `make slow` with many. A probe raises where something does not hold; what it returns is a count of inputs.
+Prints a table: what held, what failed and how. A word selects the probes whose name holds it.
+`tests/test_reliability.py` runs the probes with few rounds, `make slow` with many. A probe raises
+where something does not hold; what it returns is a count of inputs.
 """
 
 import argparse
@@ -112,12 +114,30 @@ def _work_through(cases, writer, memory):
 
 
 REFUSALS = ValueError, TypeError, FileNotFoundError, IndexError
+# what numpy, numba and Python say by themselves
 RAW = (
-    'cannot be interpreted as', 'object is not', 'unsupported operand', 'has no attribute', 'operands could not', 'out of bounds for',
-    'invalid literal', 'could not convert', 'must be real number', 'boolean value of NA', 'not subscriptable', 'mismatch in its core',
-    'cannot reshape', 'only integer scalar', 'arrays used as indices', 'unorderable', 'not supported between', 'No matching definition',
-    'Failed in nopython', 'ufunc', 'truth value',
-)  # what numpy, numba and Python say by themselves  # fmt: skip
+    'cannot be interpreted as',
+    'object is not',
+    'unsupported operand',
+    'has no attribute',
+    'operands could not',
+    'out of bounds for',
+    'invalid literal',
+    'could not convert',
+    'must be real number',
+    'boolean value of NA',
+    'not subscriptable',
+    'mismatch in its core',
+    'cannot reshape',
+    'only integer scalar',
+    'arrays used as indices',
+    'unorderable',
+    'not supported between',
+    'No matching definition',
+    'Failed in nopython',
+    'ufunc',
+    'truth value',
+)
 
 
 def refused(call, *args, raw=False, **kwargs):
@@ -151,7 +171,7 @@ def every(cases, few=40):
     return len(found)
 
 
-# ----------------------------------------------------------------------------------------------- data
+# --------------------------------------------------------------------------------------------- data
 
 
 def rows(n=40, d=6, k=4, seed=0):
@@ -229,7 +249,7 @@ def whole_classifiers():
         yield f'bound {solver}', lambda solver=solver: BoundClassifier(solver)
 
 
-# ----------------------------------------------------------------------------------------------- sizes and indices
+# -------------------------------------------------------------------------------- sizes and indices
 
 
 @probe
@@ -282,7 +302,7 @@ def params_in_methods_of_problems():
 
 def problems():
     from extreme_opt.bound import LogLinear
-    from extreme_opt.ordinal import Comparisons, GramComparisons, ViewComparisons
+    from extreme_opt.ordinal import Comparisons, GramComparisons
     from extreme_opt.similarity import AllPairs, CatalogSoftmax
     from extreme_opt.softmax import NCE, DoubleSum, FullSoftmax, ImportanceSampled, OneVsEach
 
@@ -296,7 +316,6 @@ def problems():
     yield 'Comparisons', Comparisons(triplets)
     yield 'Comparisons ridge', Comparisons(triplets, ridge=0.1, weights=np.arange(1.0, 10))
     yield 'GramComparisons', GramComparisons(triplets)
-    yield 'ViewComparisons', ViewComparisons(triplets)
     yield 'AllPairs', AllPairs(pairs, n_components=3, ridge=0.1)
     yield 'AllPairs csr', AllPairs(pairs, rows(12)[0], rows(7)[0], n_components=3, ridge=0.1)
     yield 'CatalogSoftmax', CatalogSoftmax(pairs, n_components=3, ridge=0.1)
@@ -618,7 +637,7 @@ def broken_parts():
     )
 
 
-# ----------------------------------------------------------------------------------------------- files
+# -------------------------------------------------------------------------------------------- files
 
 
 def fitted():
@@ -732,7 +751,8 @@ def mutated_arrays(arrays, rng):
 
 
 def spoiled(raw, rng):
-    "The bytes of a file cut short, with a bit flipped, with bytes changed, or changed behind its checksums."
+    """The bytes of a file cut short, with a bit flipped, with bytes changed, or changed behind its
+    checksums."""
     way = rng.integers(4)
     if way == 0:
         return raw[: rng.integers(len(raw))]
@@ -805,7 +825,8 @@ def formats(folder):
 
 @probe
 def files_altered():
-    "Every format cut, flipped and changed behind its checksums: one line with the path; the same content where there is a digest."
+    """Every format cut, flipped and changed behind its checksums: one line with the path; the same
+    content where there is a digest."""
     n_cases, n_turns = (20, 500) if ROUNDS > 1 else (1, 40)
 
     def case(path, read, has_digest, seed):
@@ -838,7 +859,8 @@ def files_altered():
 
 @probe
 def model_files_rewritten():
-    "Rewritten by somebody who computes the digest again: never a crash, a flood of memory or a raw error when it is read."
+    """Rewritten by somebody who computes the digest again: never a crash, a flood of memory or a
+    raw error when it is read."""
     from extreme_opt.core.serialize import MODEL_FORMAT, MODEL_VERSION, write_atomically
 
     def case(name, seed):
@@ -937,7 +959,7 @@ def small_files_that_claim_much():
     return every(cases())
 
 
-# ----------------------------------------------------------------------------------------------- silent wrong results
+# ----------------------------------------------------------------------------- silent wrong results
 
 
 @probe
@@ -1008,7 +1030,8 @@ def fits_that_lead_nowhere():
 
 @probe
 def fits_worse_than_a_constant():
-    "Finite numbers and a training loss not above that of a constant prediction, or an error or a ConvergenceWarning."
+    """Finite numbers and a training loss not above that of a constant prediction, or an error or a
+    ConvergenceWarning."""
     from sklearn.exceptions import ConvergenceWarning
 
     from extreme_opt.ordinal import embedding
@@ -1272,7 +1295,7 @@ def large_ids():
     )
 
 
-# ----------------------------------------------------------------------------------------------- plain
+# -------------------------------------------------------------------------------------------- plain
 
 
 @probe

@@ -1,9 +1,11 @@
-"""What `make slow` runs, one part after the other, within a limit: slow cells, slow tests, all mutants of the ledger, long results.
+"""What `make slow` runs, one part after the other, within a limit: slow cells, slow tests, all
+mutants of the ledger, long results.
 
     python tests/slow.py [--minutes 45] [--workers 2]
 
-A part that fails does not keep the others from running. What the limit leaves out is named. Parts that ended well are kept in build/slow.json for
-the code as it stands: a run that was stopped goes on with the others when it is called again.
+A part that fails does not keep the others from running. What the limit leaves out is named. Parts
+that ended well are kept in build/slow.json for the code as it stands: a run that was stopped goes
+on with the others when it is called again.
 """
 
 from __future__ import annotations

@@ -130,7 +130,7 @@ def test_recipes_are_read_from_the_makefile():
     # A test that make itself started would inherit its flags: `w` prints two lines of its own.
     plain = {key: value for key, value in os.environ.items() if not key.startswith('MAKE')}
     plain.pop('MFLAGS', None)
-    for target in ('tutorials', 'check', 'refresh', 'docs', 'lab', 'export', 'course', 'wheel'):
+    for target in ('tutorials', 'check', 'refresh', 'docs', 'lab', 'export', 'course', 'book', 'wheel'):
         done = subprocess.run(
             ['make', '-n', target, 'READY=', *(f'{key}={value}' for key, value in given.items())],
             cwd=ROOT,

@@ -13,13 +13,28 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPT = '''"A question."
+
 import machine
 
-def job(n): return dict(total=sum(range(n)))
+
+def job(n):
+    return dict(total=sum(range(n)))
+
 
 def main():
     timing = machine.race({'one': lambda: sum(range(2000))})['one']
-    return [dict(method='one', task='adding', peer='', total=3, peak_mb=machine.peak_mb(), versions=machine.versions(), date=machine.today(), **timing.columns())]
+    return [
+        dict(
+            method='one',
+            task='adding',
+            peer='',
+            total=3,
+            peak_mb=machine.peak_mb(),
+            versions=machine.versions(),
+            date=machine.today(),
+            **timing.columns(),
+        )
+    ]
 '''
 
 

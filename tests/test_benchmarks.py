@@ -28,7 +28,10 @@ def made_up(monkeypatch, tmp_path):
     return make
 
 
-RACE = '[[race]]\nchapter = "bound"\nscript = "one"\nmethod = "ours"\nours = "method=us"\nrivals = "peer=them"\npeer = "peer"\n'
+RACE = (
+    '[[race]]\nchapter = "bound"\nscript = "one"\nmethod = "ours"\nours = "method=us"\nrivals ='
+    ' "peer=them"\npeer = "peer"\n'
+)
 
 
 def test_every_place_where_a_peer_wins_and_every_missed_aim_is_explained():

@@ -1,7 +1,6 @@
 "The built site in headless Chromium: on a desk and on a phone, by day and by night."
 
 import contextlib
-import http.server
 import json
 import os
 import re
@@ -9,20 +8,19 @@ import shutil
 import socket
 import subprocess
 import sys
-import threading
 import time
 import urllib.request
 
 import explorations
 import pytest
-from built_site import own_scripts, report, script, site  # noqa: F401 (fixtures)
+from built_site import own_scripts, report, script, served, site  # noqa: F401 (fixtures)
 
 CHROMIUM = (
     shutil.which('chromium') or shutil.which('chromium-browser') or shutil.which('google-chrome')
 )
 ARGUMENTS = (
-    '--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking '
-    '--disable-component-update --disable-sync'
+    '--headless --no-sandbox --disable-gpu --disable-quic --no-first-run'
+    ' --disable-background-networking --disable-component-update --disable-sync'
 ).split()
 pytestmark = [
     pytest.mark.browser,
@@ -39,17 +37,8 @@ DESK, PHONE = dict(width=1280, height=900), dict(width=390, height=844)
 
 @pytest.fixture(scope='module')
 def address(site):
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def __init__(self, *args, **kwargs):
-            super().__init__(*args, directory=site, **kwargs)
-
-        def log_message(self, *args):
-            pass
-
-    with http.server.ThreadingHTTPServer(('127.0.0.1', 0), Quiet) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f'http://127.0.0.1:{server.server_port}'
-        server.shutdown()
+    with served(site) as address:
+        yield address
 
 
 @pytest.fixture(scope='module')
@@ -64,7 +53,8 @@ def browser():
 
 @pytest.fixture
 def visit(browser, address):
-    "visit(page, size, scheme) opens a page; at the end of the test nothing may have gone wrong and no other host been asked."
+    """visit(page, size, scheme) opens a page; at the end of the test nothing may have gone wrong
+    and no other host been asked."""
     open_, wrong = [], []
 
     def go(page, size=DESK, scheme='light'):
@@ -112,46 +102,99 @@ STICKS_OUT = """() => [...document.querySelectorAll('article *')].filter(e => {
 READ = "() => window.MathJax?.startup?.promise?.then(() => true) ?? true"
 
 
+@pytest.fixture(scope='module')
+def one_tab(browser, address):
+    """one_tab(page, size, scheme) opens a page in a tab that all pages share; says what went wrong
+    with it."""
+    context, wrong = browser.new_context(viewport=DESK), []
+    tab = context.new_page()
+    tab.on('pageerror', lambda error: wrong.append(str(error)))
+    tab.on('requestfailed', lambda request: wrong.append(f'failed: {request.url}'))
+    tab.on('response', lambda r: (
+            wrong.append(f'{r.status} {r.url}')
+            if r.status >= 400 and 'favicon' not in r.url
+            else None
+        ),
+    )
+    tab.on(
+        'request',
+        lambda r: (
+            None if r.url.startswith((address, 'data:', 'blob:')) else wrong.append(f'asks {r.url}')
+        ),
+    )
+
+    def go(page, size=DESK, scheme='light'):
+        tab.goto('about:blank')
+        wrong.clear()
+        tab.set_viewport_size(size)
+        tab.emulate_media(color_scheme=scheme)
+        tab.goto(f'{address}/{page}', wait_until='load')
+        return tab, wrong
+
+    yield go
+    context.close()
+
+
 @pytest.mark.parametrize(
     'page', PAGES + ['reference/index.html', 'reference/core.html', 'evidence/index.html']
 )
-def test_page_is_whole_on_a_desk_and_on_a_phone(visit, page):
-    tab = visit(page)
+def test_page_is_whole_on_a_desk_and_on_a_phone(one_tab, page):
+    tab, wrong = one_tab(page)
     tab.evaluate(READ)
     assert tab.locator('mjx-merror, [data-mjx-error]').count() == 0
     assert tab.locator('.math').count() == tab.locator('.math > mjx-container').count()
     broken = tab.evaluate(
-        '[...document.images].filter(i => i.checkVisibility() && !(i.complete && i.naturalWidth)).map(i => i.src.slice(0, 80))'
+        '[...document.images].filter(i => i.checkVisibility() && !(i.complete &&'
+        ' i.naturalWidth)).map(i => i.src.slice(0, 80))'
     )
     assert broken == []
     tab.set_viewport_size(PHONE)
-    tab.wait_for_timeout(200)
+    tab.wait_for_function(f'innerWidth === {PHONE["width"]}')
     assert tab.evaluate('document.documentElement.scrollWidth') <= PHONE['width']
     assert tab.evaluate(STICKS_OUT) == []
     wide = tab.evaluate(
-        '[...document.querySelectorAll("article img")].filter(i => i.getBoundingClientRect().right > innerWidth).length'
+        '[...document.querySelectorAll("article img")].filter(i => i.getBoundingClientRect().right'
+        ' > innerWidth).length'
     )
     assert wide == 0, 'a figure is wider than the phone'
+    assert wrong == []
 
 
 # Every visible text with its contrast to what is painted behind it (WCAG formula); the worst first.
 CONTRASTS = """() => {
-  const HIDDEN = 'script, style, mjx-container, svg, .onlyprint, #jb-print-docs-body, #pst-skip-link';
+  const HIDDEN =
+    'script, style, mjx-container, svg, .onlyprint, #jb-print-docs-body, #pst-skip-link';
   const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
   const known = {}, rgba = css => known[css] ??= paint(css);
-  const paint = css => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = css; canvas.fillRect(0, 0, 1, 1); return [...canvas.getImageData(0, 0, 1, 1).data]; };
-  const over = (top, below) => { const a = top[3] / 255; return [0, 1, 2].map(i => top[i] * a + below[i] * (1 - a)).concat(255); };
-  const light = c => { const [r, g, b] = c.map(v => { v /= 255; return v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4; });
-    return .2126 * r + .7152 * g + .0722 * b; };
-  const behind = e => { const stack = []; for (let p = e; p; p = p.parentElement) stack.push(rgba(getComputedStyle(p).backgroundColor));
-    return stack.reverse().reduce((below, top) => over(top, below), [255, 255, 255, 255]); };
+  const paint = css => {
+    canvas.clearRect(0, 0, 1, 1);
+    canvas.fillStyle = css;
+    canvas.fillRect(0, 0, 1, 1);
+    return [...canvas.getImageData(0, 0, 1, 1).data];
+  };
+  const over = (top, below) => {
+    const a = top[3] / 255;
+    return [0, 1, 2].map(i => top[i] * a + below[i] * (1 - a)).concat(255);
+  };
+  const light = c => {
+    const linear = v => v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4;
+    const [r, g, b] = c.map(v => linear(v / 255));
+    return .2126 * r + .7152 * g + .0722 * b;
+  };
+  const behind = e => {
+    const stack = [];
+    for (let p = e; p; p = p.parentElement) stack.push(rgba(getComputedStyle(p).backgroundColor));
+    return stack.reverse().reduce((below, top) => over(top, below), [255, 255, 255, 255]);
+  };
   const found = [], walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (walk.nextNode()) {
     const e = walk.currentNode.parentElement, text = walk.currentNode.textContent.trim();
-    if (!text || e.closest(HIDDEN) || !e.checkVisibility({checkOpacity: true, checkVisibilityCSS: true})) continue;
+    const seen = e.checkVisibility({checkOpacity: true, checkVisibilityCSS: true});
+    if (!text || e.closest(HIDDEN) || !seen) continue;
     const back = behind(e), front = over(rgba(getComputedStyle(e).color), back);
     const [a, b] = [light(front), light(back)].sort((x, y) => y - x);
-    found.push([Math.round((a + .05) / (b + .05) * 100) / 100, e.tagName + '.' + e.className, text.slice(0, 30)]);
+    const contrast = Math.round((a + .05) / (b + .05) * 100) / 100;
+    found.push([contrast, e.tagName + '.' + e.className, text.slice(0, 30)]);
   }
   return found.sort((x, y) => x[0] - y[0]);
 }"""
@@ -189,7 +232,8 @@ def test_the_switch_turns_day_into_night_and_stays(visit, address):
     assert not tab.evaluate(night)
     tab.locator('.theme-switch-button:visible, .pst-theme-switch:visible').first.click()
     dark = tab.locator(
-        '[data-mode=dark]:visible, [data-theme-mode=dark]:visible, .theme-switch-container [value=dark]'
+        '[data-mode=dark]:visible, [data-theme-mode=dark]:visible, .theme-switch-container'
+        ' [value=dark]'
     )
     if dark.count():
         dark.first.click()
@@ -230,36 +274,27 @@ WITH_SLIDERS = [
 ]
 
 
-@pytest.fixture(scope='module')
-def sliders(browser, address):
-    "sliders(page) opens a page in the one tab that all pages with sliders share, on a phone at night; says what went wrong."
-    context, wrong = browser.new_context(viewport=PHONE, color_scheme='dark'), []
-    tab = context.new_page()
-    tab.on('pageerror', lambda error: wrong.append(str(error)))
-    tab.on(
-        'request',
-        lambda r: (
-            None if r.url.startswith((address, 'data:', 'blob:')) else wrong.append(f'asks {r.url}')
-        ),
-    )
+@pytest.fixture
+def sliders(one_tab):
+    "sliders(page) opens a page with sliders on a phone at night; says what went wrong."
 
     def go(page):
-        wrong.clear()
-        tab.goto(f'{address}/{page}', wait_until='load')
+        tab, wrong = one_tab(page, PHONE, 'dark')
         tab.locator('.xo-frames input').first.wait_for()
         return tab, wrong
 
-    yield go
-    context.close()
+    return go
 
 
 # What a reader sees of a slider: its pictures on show, each with where it ends on the right.
-SEEN = """box => [...box.querySelectorAll('img')].filter(i => i.offsetParent).map(i => [i.alt, i.getBoundingClientRect().right])"""
+SEEN = """box => [...box.querySelectorAll('img')].filter(i => i.offsetParent)
+  .map(i => [i.alt, i.getBoundingClientRect().right])"""
 
 
 @pytest.mark.parametrize('page', WITH_SLIDERS)
 def test_every_slider_moves_its_figure(sliders, page):
-    "Each slider is reached and moved by keys alone, and one of its positions shows another figure; on a phone, at night."
+    """Each slider is reached and moved by keys alone, and one of its positions shows another
+    figure; on a phone, at night."""
     tab, wrong = sliders(page)
     boxes = tab.locator('.xo-frames').all()
     here = [
@@ -323,7 +358,8 @@ FIRST = sorted(
 
 @pytest.fixture(scope='module')
 def lab(tmp_path_factory):
-    "JupyterLab as `make lab` starts it, on a copy of the notebooks; gives its address and the folder."
+    """JupyterLab as `make lab` starts it, on a copy of the notebooks; gives its address and the
+    folder."""
     folder = tmp_path_factory.mktemp('lab')
     shutil.copytree(book.NBS, folder / 'nbs')
     shutil.copytree(book.ROOT / 'docs/results', folder / 'docs/results')
@@ -382,7 +418,8 @@ def lab(tmp_path_factory):
 
 
 def connected(address, name):
-    "Whether the kernel of a notebook is up and its page connected to it: the page itself says `idle` already before that, and then loses Run All."
+    """Whether the kernel of a notebook is up and its page connected to it: the page itself says
+    `idle` already before that, and then loses Run All."""
     with urllib.request.urlopen(f'{address}/api/sessions', timeout=5) as answer:
         sessions = json.load(answer)
     return any(
@@ -440,7 +477,8 @@ def run_all(browser, lab, name, seconds):
 
 @pytest.mark.slow
 def test_a_live_slider_moves_its_figure_in_the_lab(browser, lab):
-    "Run from top to bottom in the lab, a page shows the figure that a slider of `frames` names, and draws anew when one of `live` is dragged."
+    """Run from top to bottom in the lab, a page shows the figure that a slider of `frames` names,
+    and draws anew when one of `live` is dragged."""
     tab = run_all(browser, lab, LAB_PAGE, 120)
     for _ in range(60):  # the lab draws what is scrolled to
         if tab.locator('.jp-OutputArea-output .xo-frames input').count():

@@ -22,7 +22,8 @@ TEN = random.Random(1).sample(TABLE, 10)
 
 @pytest.mark.parametrize('row', TEN, ids=[row.id for row in TEN])
 def test_any_number_to_its_check_in_two_clicks(visit, row):  # noqa: F811
-    "From the front page: the evidence, the ledger, then the number; the cell that opens carries the label. Its post leads back to the row."
+    """From the front page: the evidence, the ledger, then the number; the cell that opens carries
+    the label. Its post leads back to the row."""
     tab = visit('index.html')
     tab.locator('header').get_by_role('link', name='Evidence').first.click()
     tab.wait_for_load_state()

@@ -759,7 +759,8 @@ def test_memory_is_forecast_before_a_fit(monkeypatch):
 
 
 def test_a_single_row_of_each_kind():
-    "N = 1 is refused with a reason in fit, and taken in a stream; K = 2 and labels that come in words work."
+    """N = 1 is refused with a reason in fit, and taken in a stream; K = 2 and labels that come in
+    words work."""
     with pytest.raises(ValueError, match='1 class only'):
         SoftmaxClassifier().fit([[1.0, 2.0]], ['a'])
     model = SoftmaxClassifier().partial_fit([[1.0, 2.0]], ['a'], classes=['a', 'b'])

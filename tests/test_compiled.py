@@ -129,11 +129,15 @@ def twice_omega(t): return 2 * omega(t)
 
 @pytest.mark.skipif(not compiled.HAVE_NUMBA, reason='numba is not there')
 def test_kept_kernels_follow_a_change_in_a_module_that_they_call(tmp_path):
-    "Two callers of `omega` in other files, one in the package and one outside; neither file changes."
+    """Two callers of `omega` in other files, one in the package and one outside; neither file
+    changes."""
     folder = copied(tmp_path)
     for path in (folder / 'extreme_opt/core/caller.py', folder / 'outside.py'):
         path.write_text(CALLER)
-    program = 'import outside; from extreme_opt.core import caller; print(caller.twice_omega(1.), outside.twice_omega(1.))'
+    program = (
+        'import outside; from extreme_opt.core import caller; print(caller.twice_omega(1.),'
+        ' outside.twice_omega(1.))'
+    )
     assert printed(folder, program)[0] == printed(folder, program)[0] == '2.0 2.0\n'
     linalg = folder / 'extreme_opt/core/linalg.py'
     text = linalg.read_text()

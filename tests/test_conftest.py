@@ -33,7 +33,8 @@ def run(tmp_path, good=True, words=(), **env):
     (folder / 'conftest.py').write_text((HERE / 'conftest.py').read_text())
     (folder / 'test_it.py').write_text(TESTS.format(good=good))
     (tmp_path / 'pytest.ini').write_text(
-        '[pytest]\naddopts = -q -rs -p no:cacheprovider\nmarkers =\n  slow: later\n  long: long\n  xdist_group: x\n'
+        '[pytest]\naddopts = -q -rs -p no:cacheprovider\nmarkers =\n  slow: later\n  long: long\n '
+        ' xdist_group: x\n'
     )
     clean = {
         name: value
@@ -100,7 +101,8 @@ def test_cache_of_the_session(tmp_path):
 
 
 def test_processor_time_is_told_by_file_and_marker(tmp_path):
-    "Of two processes too: every test is counted once, and what takes long is written down when that is asked for."
+    """Of two processes too: every test is counted once, and what takes long is written down when
+    that is asked for."""
     run(tmp_path)
     (tmp_path / 'tests' / 'cpu_table.py').write_text((HERE / 'cpu_table.py').read_text())
     busy = 'import time\ndef test_busy():\n    while time.process_time() < 3: pass\n'

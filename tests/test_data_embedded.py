@@ -1,4 +1,4 @@
-"""Data that need no download: nothing leaks, nothing depends on chance, the cache can be trusted."""
+"""Data that need no download: nothing leaks or depends on chance, the cache can be trusted."""
 
 import csv
 import os
@@ -56,11 +56,18 @@ def built(tmp_path_factory):
     cache = tmp_path_factory.mktemp('docstrings')
     code = '''
 import sys
+
 touched = []
+
+
 def note(event, args):
-    if event in ("socket.connect", "socket.getaddrinfo", "subprocess.Popen", "os.system"): touched.append(event)
+    if event in ("socket.connect", "socket.getaddrinfo", "subprocess.Popen", "os.system"):
+        touched.append(event)
+
+
 sys.addaudithook(note)
 from extreme_opt.data import docstrings
+
 docstrings()
 print(len(touched), "matplotlib" in sys.modules)
 '''
@@ -156,14 +163,33 @@ def test_one_class_per_docstring(default):
 
 DIGEST = '''
 import hashlib
-import matplotlib; matplotlib.use("agg"); import matplotlib.pyplot as plt; plt.plot([1])
+import matplotlib
+
+matplotlib.use("agg")
+import matplotlib.pyplot as plt
+
+plt.plot([1])
 import scipy.stats, scipy.special, numpy.ma
 from extreme_opt.data import docstrings
 from extreme_opt.data.multiclass import corpus
+
 problem, read = docstrings(), corpus()
 digest = hashlib.sha256(chr(10).join([*read.texts.tolist(), *problem.texts.tolist()]).encode())
-for part in (read.names, read.modules, read.owners, read.links, problem.features.data, problem.features.indices, problem.features.indptr,
-             problem.labels, problem.class_names, problem.feature_names, problem.train, problem.test, problem.idf):
+for part in (
+    read.names,
+    read.modules,
+    read.owners,
+    read.links,
+    problem.features.data,
+    problem.features.indices,
+    problem.features.indptr,
+    problem.labels,
+    problem.class_names,
+    problem.feature_names,
+    problem.train,
+    problem.test,
+    problem.idf,
+):
     digest.update(part.tobytes())
 print(digest.hexdigest())
 '''
@@ -179,8 +205,16 @@ def test_cached_load_imports_no_documented_package(built):
     code = '''
 import sys
 from extreme_opt.data import docstrings
+
 problem = docstrings()
-print(problem.n_classes > 2000, [name for name in ("matplotlib", "sklearn", "pandas", "scipy.stats", "pooch", "pkg_resources") if name in sys.modules])
+print(
+    problem.n_classes > 2000,
+    [
+        name
+        for name in ("matplotlib", "sklearn", "pandas", "scipy.stats", "pooch", "pkg_resources")
+        if name in sys.modules
+    ],
+)
 '''
     assert in_process(code, built[0]) == 'True []'
 
@@ -313,7 +347,7 @@ def test_default_packages_are_those_installed(monkeypatch):
     assert list(multiclass._installed(None)) == ['numpy', 'scipy']
 
 
-# ------------------------------------------------------------------------------- a package made for the purpose
+# ------------------------------------------------------------------- a package made for the purpose
 PACKAGE = {
     '__init__.py': '''
         """A toy."""
@@ -461,7 +495,7 @@ def test_tf_idf_against_a_dense_loop(rows):
     np.testing.assert_allclose(X.toarray(), dense / np.where(norms > 0, norms, 1), atol=1e-12)
 
 
-# ------------------------------------------------------------------------------- the other readings of the docstrings
+# ------------------------------------------------------------- the other readings of the docstrings
 def test_modules_problem(default):
     problem = data.docstring_modules()
     assert (
@@ -529,7 +563,7 @@ def test_docstring_triplets(default):
     )
 
 
-# ------------------------------------------------------------------------------- roads, flowers, made-up problems
+# ----------------------------------------------------------------- roads, flowers, made-up problems
 def test_roads():
     distances, names = data.eurodist()
     assert (

@@ -1,4 +1,5 @@
-"The three baselines reach the optimum that scipy reaches, keep their type, and say when they are stuck."
+"""The three baselines reach the optimum that scipy reaches, keep their type, and say when they are
+stuck."""
 
 from dataclasses import replace
 
@@ -232,7 +233,7 @@ def test_a_loss_that_overflows_on_the_way_is_backed_off_from():
     assert abs(run.state.params[0]) < 1e-3 and 'not finite' not in run.message
 
 
-# ------------------------------------------------------------------------------------------------ SGD
+# ---------------------------------------------------------------------------------------------- SGD
 class InPlace(Logistic):
     def sgd_step_(self, params, batch, rate):
         params -= rate * self.grad_at(params, batch)

@@ -1,6 +1,8 @@
 "Every public name explains itself: numpydoc reads the docstring and finds each parameter."
 
+import doctest
 import importlib
+import sys
 
 import pytest
 
@@ -32,6 +34,16 @@ def test_parameters_are_described(package):
         for value in public(package)
         for fault in faults(value, WHOLE - {'PR01'} if is_protocol(value) else WHOLE)
     ] == []
+
+
+@pytest.mark.parametrize('package', PACKAGES)
+def test_examples_of_docstrings_run(package):
+    run = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+    for value in public(package):
+        names = dict(vars(sys.modules[value.__module__]))
+        for test in doctest.DocTestFinder(recurse=False).find(value, value.__name__, globs=names):
+            run.run(test)
+    assert run.failures == 0
 
 
 @pytest.mark.parametrize('package', PACKAGES)

@@ -104,8 +104,14 @@ def test_a_limit_before_the_tolerance_is_told():
 @pytest.mark.parametrize(
     'message',
     [
-        'params are not finite after step 3 (3 passes): learning_rate=1 is too large for StochasticMajorizer; try 0.1',
-        'the step after step 3 (3 passes) failed (no): learning_rate=1 is too large for StochasticMajorizer',
+        (
+            'params are not finite after step 3 (3 passes): learning_rate=1 is too large for'
+            ' StochasticMajorizer; try 0.1'
+        ),
+        (
+            'the step after step 3 (3 passes) failed (no): learning_rate=1 is too large for'
+            ' StochasticMajorizer'
+        ),
     ],
 )
 def test_a_lost_fit_of_bounds_is_told_in_settings_of_the_class(monkeypatch, message):

@@ -1,4 +1,5 @@
-"Odd surroundings: threads, forks, signals, a full disk, folders that cannot be written, a home that is not UTF-8."
+"""Odd surroundings: threads, forks, signals, a full disk, folders that cannot be written, a home
+that is not UTF-8."""
 
 import os
 import shutil

@@ -23,7 +23,8 @@ from extreme_opt.core.validation import check_features, check_labels, checked_sa
 class Centroids(Classifier):
     """Nearest class mean.
 
-    Attributes: classes_, n_features_in_, feature_names_in_ (names of the columns, when X had some), means_.
+    Attributes: classes_, n_features_in_, feature_names_in_ (names of the columns, when X had some),
+    means_.
     """
 
     def __init__(self, shrink=0.0):

@@ -31,7 +31,10 @@ def copy(tmp_path_factory):
 
 def tool(name, copy):
     "Call one of nbdev's commands in the copy."
-    code = f'import sys; sys.argv=["{name}"]; from nbdev import *; from nbdev.{"clean" if "clean" in name else "doclinks"} import {name}; {name}()'
+    code = (
+        f'import sys; sys.argv=["{name}"]; from nbdev import *; from'
+        f' nbdev.{"clean" if "clean" in name else "doclinks"} import {name}; {name}()'
+    )
     done = subprocess.run(
         [sys.executable, '-c', code], cwd=copy, capture_output=True, text=True, timeout=300
     )
@@ -107,7 +110,8 @@ def test_settings_agree():
 
 
 def test_requirements_are_few():
-    "The package itself needs numpy, scipy, numba and scikit-learn; what else a module imports is in an extra."
+    """The package itself needs numpy, scipy, numba and scikit-learn; what else a module imports is
+    in an extra."""
     parser = ConfigParser(delimiters=['='], interpolation=None)
     parser.read(ROOT / 'settings.ini', encoding='utf-8')
     base = [re.match(r'[\w-]+', need)[0] for need in parser['DEFAULT']['requirements'].split()]

@@ -371,8 +371,9 @@ def test_import_and_load_need_no_pooch(tmp_path):
     (tmp_path / 'food-taste').mkdir()
     (tmp_path / 'food-taste/train_triplets.txt').write_text('0 1 2\n')
     code = (
-        "import sys, extreme_opt.data as data; data.load('food-taste', test_size=0); "
-        "print(sorted({'pooch', 'requests', 'urllib3', 'scipy.io', 'sklearn', 'tarfile'} & set(sys.modules)))"
+        "import sys, extreme_opt.data as data; data.load('food-taste', test_size=0);"
+        " print(sorted({'pooch', 'requests', 'urllib3', 'scipy.io', 'sklearn', 'tarfile'} &"
+        " set(sys.modules)))"
     )
     done = subprocess.run(
         [sys.executable, '-c', code],
@@ -446,8 +447,9 @@ def test_damaged_archives_and_bombs(tmp_path):
 def test_the_table_is_in_order():
     "https or a home that has none, 64-digit checksums, a loader for every set, no doubled file."
     assert set(data.DATASETS) == {
-        *'mnist bibtex delicious brown yeast ml-1m ml-100k wikipedia-links eurodist music-artists zappos-shoes '
-        'material-similarity food-taste food100 uci-multiclass srbct conll2000'.split()
+        *'mnist bibtex delicious brown yeast ml-1m ml-100k wikipedia-links eurodist music-artists'
+        ' zappos-shoes material-similarity food-taste food100 uci-multiclass srbct'
+        ' conll2000'.split()
     }
     for name, one in data.DATASETS.items():
         assert (
@@ -471,7 +473,7 @@ def test_the_table_is_in_order():
             assert k.hash or k.limit <= 20_000_000  # a checksum, or a declared limit
 
 
-# ------------------------------------------------------------------------------- load, on made-up files
+# --------------------------------------------------------------------------- load, on made-up files
 def test_load_reads_what_fetch_would_bring(tmp_path):
     "Other layouts: full ratings of ml-1m, scaled UCI tables, food100 with names, text chunks."
     (tmp_path / 'ratings.dat').write_text('1::10::5::0\n1::11::2::0\n2::10::4::0\n2::12::5::0\n')
@@ -601,7 +603,7 @@ def test_prepare_keeps_dense_and_sparse_alike():
     assert a.n_classes == 9
 
 
-# ------------------------------------------------------------------------------- load, on the real files
+# -------------------------------------------------------------------------- load, on the real files
 @pytest.fixture(scope='module')
 def real():
     "The folder of real files, or a skip that counts as a failure where the variable is set."

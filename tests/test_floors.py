@@ -33,7 +33,10 @@ ESTIMATORS = {  # the modules that define estimators, and they alone, import sci
     'similarity/model.py',
     'ordinal/embedding.py',
 }
-HEAVY = 'matplotlib ipywidgets sklearn dask distributed nbdev fastcore pandas tqdm pooch IPython scipy.optimize scipy.stats'.split()
+HEAVY = (
+    'matplotlib ipywidgets sklearn dask distributed nbdev fastcore pandas tqdm pooch IPython'
+    ' scipy.optimize scipy.stats'.split()
+)
 MODULES = sorted(path for path in LIB.rglob('*.py') if path.name != '_modidx.py')
 PACKAGES = sorted(path.parent.name for path in LIB.glob('*/__init__.py'))
 
@@ -77,7 +80,10 @@ def offences(path):
         first, second, *_ = (*name.split('.'), '')
         if first == 'extreme_opt' and second in MAY and home:
             if second not in MAY[home] | {home} and not ((label, second) in LAZY and not at_top):
-                yield f'extreme_opt/{label} imports {name}: {home} may import {", ".join(sorted(MAY[home])) or "no package of ours"}'
+                yield (
+                    f'extreme_opt/{label} imports {name}: {home} may import'
+                    f' {", ".join(sorted(MAY[home])) or "no package of ours"}'
+                )
         elif first == 'extreme_opt':
             continue
         elif first == 'numba' and label != 'core/compiled.py':
@@ -87,9 +93,14 @@ def offences(path):
             if first != 'numba' and first not in allowed:
                 yield f'extreme_opt/{label} imports {name} at the top; import it where it is needed'
             if any(name == late or name.startswith(late + '.') for late in LATE):
-                yield f'extreme_opt/{label} imports {name} at the top, which is slow; import it where it is needed'
+                yield (
+                    f'extreme_opt/{label} imports {name} at the top, which is slow; import it where'
+                    ' it is needed'
+                )
         if first in ('matplotlib', 'ipywidgets') and home not in ('show', 'lab', 'data'):
-            yield f'extreme_opt/{label} imports {name}: figures and sliders live in extreme_opt.show'
+            yield (
+                f'extreme_opt/{label} imports {name}: figures and sliders live in extreme_opt.show'
+            )
 
 
 @pytest.mark.parametrize(
@@ -132,7 +143,8 @@ def test_the_rules_bite(tmp_path, monkeypatch):
     )
     assert not said(
         'bound/a.py',
-        'import numpy as np, json\nfrom extreme_opt.core.run import Run\nfrom .b import c\nfrom scipy import sparse',
+        'import numpy as np, json\nfrom extreme_opt.core.run import Run\nfrom .b import c\nfrom'
+        ' scipy import sparse',
     )
 
 
@@ -165,7 +177,10 @@ print(json.dumps(found))'''
 
 def test_bare_import_is_lighter_still():
     "`import extreme_opt` alone does not even load numba; its parts come when they are asked for."
-    code = 'import sys, extreme_opt; assert not {"numpy", "numba", "scipy"} & set(sys.modules); extreme_opt.core.minimize; assert "numpy" in sys.modules'
+    code = (
+        'import sys, extreme_opt; assert not {"numpy", "numba", "scipy"} & set(sys.modules);'
+        ' extreme_opt.core.minimize; assert "numpy" in sys.modules'
+    )
     done = subprocess.run(
         [sys.executable, '-c', code],
         capture_output=True,

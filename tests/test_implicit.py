@@ -33,7 +33,8 @@ GOLDEN = [
 
 
 def exact_root(rate, stiffness, gap, old, n_classes):
-    "u and move in fifty digits: bisection on eq. (17), written with the argument of the exponential solved for."
+    """u and move in fifty digits: bisection on eq. (17), written with the argument of the
+    exponential solved for."""
     with mpmath.workdps(50):
         A, gamma, s, old = map(mpmath.mpf, (float(rate), float(stiffness), float(gap), float(old)))
         c = mpmath.log(A) + mpmath.log(n_classes - 1) - mpmath.log(gamma) + s

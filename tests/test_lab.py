@@ -18,7 +18,8 @@ def problem():
 
 
 def test_a_trial_says_what_is_missing_and_what_broke(problem):
-    "Empty where a step is made; else the methods that are missing, the error, or that the step is not finite."
+    """Empty where a step is made; else the methods that are missing, the error, or that the step is
+    not finite."""
     assert trial(problem, GradientDescent()) == ''
     assert trial(problem, Majorizer()) == 'needs quadratic_bound'
 
@@ -42,7 +43,8 @@ def test_a_trial_says_what_is_missing_and_what_broke(problem):
 
 
 def test_the_table_agrees_with_the_protocols(problem):
-    "A pair that runs has its methods, and a pair that lacks one says so: for every solver that there is."
+    """A pair that runs has its methods, and a pair that lacks one says so: for every solver that
+    there is."""
     solvers = {
         name: kind()
         for name in core.__all__
@@ -61,7 +63,8 @@ def test_the_table_agrees_with_the_protocols(problem):
 
 
 def test_a_race_has_one_start_and_keeps_the_best_setting(problem):
-    "Everybody starts at the same point; of several settings the lowest last loss counts, a diverged one never; the same seed, the same runs."
+    """Everybody starts at the same point; of several settings the lowest last loss counts, a
+    diverged one never; the same seed, the same runs."""
     entrants = {
         'one': GradientDescent(),
         'many': [SGD(rate) for rate in (1e-6, 0.02, 1e3)],

@@ -1,4 +1,5 @@
-"Code speaks the field's words: names of version 0.1 and private words are gone, spelling is American."
+"""Code speaks the field's words: names of version 0.1 and private words are gone, spelling is
+American."""
 
 import ast
 import re

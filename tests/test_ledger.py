@@ -1,4 +1,5 @@
-"""The equation ledger: rows and cells fit, and a check notices an error that is put into its formula."""
+"""The equation ledger: rows and cells fit, and a check notices an error that is put into its
+formula."""
 
 import random
 import re
@@ -91,12 +92,14 @@ def test_each_erratum_has_a_page_and_each_that_changes_something_its_numbers():
             f'{slip.chapter} {slip.id}: no page tells it'
         )
         assert slip.numbers or slip.weight == 1, (
-            f'{slip.chapter} {slip.id} changes a formula or a result: give the smallest numbers that show it'
+            f'{slip.chapter} {slip.id} changes a formula or a result: give the smallest numbers'
+            ' that show it'
         )
 
 
 def test_kept_scores_add_up_and_older_ones_are_listed(record_property):
-    "docs/ledger/scores.json, written by `python docs/ledger.py all`: each mutant is noticed, loosens a bound or is missed; rows that changed since are named."
+    """docs/ledger/scores.json, written by `python docs/ledger.py all`: each mutant is noticed,
+    loosens a bound or is missed; rows that changed since are named."""
     kept, said = ledger.stored(), '\n'.join(ledger.score_lines())
     for row, one in kept.items():
         assert one['tried'] == one['noticed'] + one['loosened'] + one['missed'], row
@@ -175,7 +178,8 @@ SOURCE = textwrap.dedent('''
 
 
 def test_mutants_change_formulas_and_nothing_else():
-    "Signs, factors and functions change; sizes, tolerances, draws and what no assertion reads stay."
+    """Signs, factors and functions change; sizes, tolerances, draws and what no assertion reads
+    stay."""
     found = [mutant.what for mutant in mutants.mechanical(SOURCE)]
     assert (
         '1 - u - a * np.exp(-u) -> 1 - u + a * np.exp(-u)' in found

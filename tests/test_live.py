@@ -1,15 +1,14 @@
-"Pages that run in the browser: the kernel by itself, the pages as built, and the button pressed in Chromium."
+"""Pages that run in the browser: the kernel by itself, the pages as built, and the button pressed
+in Chromium."""
 
-import http.server
 import json
 import re
 import shutil
 import subprocess
 import sys
-import threading
 
 import pytest
-from built_site import ROOT, own_scripts, report, script, site  # noqa: F401 (fixtures)
+from built_site import ROOT, own_scripts, report, script, served, site  # noqa: F401 (fixtures)
 
 CHROMIUM = (
     shutil.which('chromium') or shutil.which('chromium-browser') or shutil.which('google-chrome')
@@ -21,10 +20,10 @@ book, live = script('book'), script('live')
 def kernel(*cells, before=''):
     "What the kernel sends for cells run in a process of its own."
     code = (
-        f'import sys; sys.path.insert(0, {str(ROOT / "docs/live")!r})\n'
-        f'import json, guest\n{before}\nguest.start()\n'
-        f'for cell in {list(cells)!r}: guest.handle(json.dumps(dict(source=cell, name="<cell 1>")))\n'
-        'sys.__stdout__.write(json.dumps(guest.sent))'
+        f'import sys; sys.path.insert(0, {str(ROOT / "docs/live")!r})\nimport json,'
+        f' guest\n{before}\nguest.start()\nfor cell in {list(cells)!r}:'
+        ' guest.handle(json.dumps(dict(source=cell, name="<cell'
+        ' 1>")))\nsys.__stdout__.write(json.dumps(guest.sent))'
     )
     done = subprocess.run(
         [sys.executable, '-c', code], capture_output=True, text=True, cwd=ROOT, timeout=300
@@ -126,19 +125,8 @@ def site_with_engine(site, tmp_path_factory):
 @pytest.fixture(scope='session')
 def address(site_with_engine):
     "The site with its engine, under a sub-path of a plain server of files."
-    root = site_with_engine.parent.parent
-
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def __init__(self, *args, **kwargs):
-            super().__init__(*args, directory=root, **kwargs)
-
-        def log_message(self, *args):
-            pass
-
-    with http.server.ThreadingHTTPServer(('127.0.0.1', 0), Quiet) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f'http://127.0.0.1:{server.server_port}/sub/path'
-        server.shutdown()
+    with served(site_with_engine.parent.parent) as address:
+        yield f'{address}/sub/path'
 
 
 @pytest.fixture(scope='session')
@@ -196,7 +184,8 @@ def visit(browser, address):
 
 @browser_test
 def test_a_lesson_runs_from_top_to_bottom(visit):
-    "The button loads the engine, every cell runs, and text and figures come in place of the stored ones."
+    """The button loads the engine, every cell runs, and text and figures come in place of the
+    stored ones."""
     page = visit()
     assert not any(
         '.gz' in url or 'cells.json' in url for url in page.asked
@@ -221,11 +210,9 @@ def test_another_engine_takes_its_place_in_one_file(browser, address, site_with_
     "The page needs start, run, interrupt and stop of an engine, and nothing else."
     static = site_with_engine / '_static/live'
     (static / 'echo.js').write_text(
-        'export class Engine {\n'
-        '  start() { this.started = true; }\n'
-        '  async run(cell, say) { say({kind: "data", data: {"text/plain": `echo ${cell.source}`}});\n'
-        '    return {ok: true, seconds: 0, heap: 0}; }\n'
-        '  interrupt() {}\n  stop() { this.started = null; }\n}\n'
+        'export class Engine {\n  start() { this.started = true; }\n  async run(cell, say) {'
+        ' say({kind: "data", data: {"text/plain": `echo ${cell.source}`}});\n    return {ok: true,'
+        ' seconds: 0, heap: 0}; }\n  interrupt() {}\n  stop() { this.started = null; }\n}\n'
     )
     text = (site_with_engine / PRIMER).read_text()
     (site_with_engine / 'learn/echo.html').write_text(text.replace('engine.js', 'echo.js'))
@@ -252,7 +239,8 @@ def primer(browser, address):
 
 @browser_test
 def test_a_slider_computes_anew_after_an_edit(primer):
-    "A slider of a page that runs asks Python for its figure, also for values that the stored page lacks."
+    """A slider of a page that runs asks Python for its figure, also for values that the stored page
+    lacks."""
     page = primer
     cell = page.tab.locator('div.cell:has(.live-output .xo-frames)').first
     box, shown = cell.locator('.xo-frames'), cell.locator('.xo-frames img')
@@ -279,7 +267,8 @@ def test_a_slider_computes_anew_after_an_edit(primer):
 
 @browser_test
 def test_code_of_a_page_reaches_neither_network_nor_files_nor_storage(primer, address):
-    "From Python there is no socket, no folder of the reader, no script; HTML that acts is taken away."
+    """From Python there is no socket, no folder of the reader, no script; HTML that acts is taken
+    away."""
     page = primer
     asked = len(page.asked)
     cell = page.tab.locator('div.cell:has(pre[contenteditable])').last
@@ -314,7 +303,8 @@ def test_code_of_a_page_reaches_neither_network_nor_files_nor_storage(primer, ad
 
 @browser_test
 def test_an_exercise_is_checked_by_the_cells_of_its_page(primer):
-    "Under the exercises an empty cell; Check tells which of the page's checks fails with what it defines."
+    """Under the exercises an empty cell; Check tells which of the page's checks fails with what it
+    defines."""
     cell = primer.tab.locator('.live-try')
     kept = 'keep = softmax\n'
     primer.rewrite(cell, kept + 'softmax = lambda scores: np.zeros(len(scores))')
@@ -329,7 +319,8 @@ def test_an_exercise_is_checked_by_the_cells_of_its_page(primer):
 
 
 def test_a_cell_that_cannot_run_is_marked_on_its_page(tmp_path):
-    "The table names page, cell and reason; the page shows the reason and the button leaves the cell out."
+    """The table names page, cell and reason; the page shows the reason and the button leaves the
+    cell out."""
     table = tmp_path / 'live_pages.csv'
     table.write_text('method,task,cell\nlearn/a,runs,\nlearn/a,needs threads,1a2b\n')
     assert live.cannot_run(table) == {('learn/a', '1a2b'): 'needs threads'}
@@ -343,7 +334,8 @@ def test_a_cell_that_cannot_run_is_marked_on_its_page(tmp_path):
 
 @browser_test
 def test_cells_are_edited_stopped_broken_and_brought_back(primer):
-    "An edit changes its figure, a loop ends at Stop, a broken check is seen, Reset brings the stored page back."
+    """An edit changes its figure, a loop ends at Stop, a broken check is seen, Reset brings the
+    stored page back."""
     page = primer
     number = page.tab.locator('div.cell:has(.live-output > img)').first.get_attribute('id')
     figure = page.tab.locator(f'[id={number}]')
@@ -381,7 +373,8 @@ def test_cells_are_edited_stopped_broken_and_brought_back(primer):
 
 @browser_test
 def test_a_page_read_before_runs_without_a_network(visit, browser, address):
-    "After one visit the page, the engine and its files come from this computer; without it, they do not."
+    """After one visit the page, the engine and its files come from this computer; without it, they
+    do not."""
     page = visit(PRIMER)
     page.press()
     page.until('done', 'failed')
@@ -394,7 +387,8 @@ def test_a_page_read_before_runs_without_a_network(visit, browser, address):
 
 
 def test_the_worker_has_no_way_to_the_network():
-    "What the module may import is files, clocks and one door; the ways of the worker are taken away first."
+    """What the module may import is files, clocks and one door; the ways of the worker are taken
+    away first."""
     worker = (ROOT / 'docs/live/worker.js').read_text()
     assert worker.index('quiet();') < worker.index('const failed = turn(')
     assert 'sock_' not in worker  # nothing of its own for sockets

@@ -6,7 +6,8 @@ from test_browser import DESK, PHONE, READ, address, browser, pytestmark, visit 
 # Formulas whose box cuts something off on the left, where no scrolling shows it.
 CUT = """() => [...document.querySelectorAll('div.math')].filter(box => {
   const svg = box.querySelector('svg');
-  return svg && svg.getBoundingClientRect().left < box.getBoundingClientRect().left - 1 && box.scrollLeft === 0;
+  const left = one => one.getBoundingClientRect().left;
+  return svg && left(svg) < left(box) - 1 && box.scrollLeft === 0;
 }).map(box => box.textContent.slice(0, 60))"""
 
 
@@ -14,7 +15,8 @@ def test_formulas_are_drawn_whole_on_a_desk_and_on_a_phone(visit):  # noqa: F811
     tab = visit('learn/ordinal/proof.html', DESK)
     tab.evaluate(READ)
     heights = tab.evaluate(
-        "() => [...document.querySelectorAll('mjx-container svg')].map(e => e.getBoundingClientRect().height)"
+        "() => [...document.querySelectorAll('mjx-container svg')].map(e =>"
+        " e.getBoundingClientRect().height)"
     )
     assert heights and min(heights) > 2
     assert tab.evaluate(CUT) == []
@@ -26,6 +28,7 @@ def test_formulas_are_drawn_whole_on_a_desk_and_on_a_phone(visit):  # noqa: F811
 def test_the_verdicts_of_the_ledger_are_readable(visit):  # noqa: F811
     tab = visit('evidence/ledger/bound.html', DESK)
     widths = tab.evaluate(
-        "() => [...document.querySelectorAll('.ledger td:nth-child(3)')].map(e => e.getBoundingClientRect().width)"
+        "() => [...document.querySelectorAll('.ledger td:nth-child(3)')].map(e =>"
+        " e.getBoundingClientRect().width)"
     )
     assert widths and min(widths) > 140

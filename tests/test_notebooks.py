@@ -12,7 +12,8 @@ NAMES = [str(path.relative_to(notebooks.NBS).with_suffix('')) for path in PAGES]
 @pytest.mark.notebook
 @pytest.mark.parametrize('path', PAGES, ids=NAMES)
 def test_runs(path, record_property):
-    "The page runs from top to bottom and its assertions hold; the executed copy is what `make tutorials` builds the site from."
+    """The page runs from top to bottom and its assertions hold; the executed copy is what `make
+    tutorials` builds the site from."""
     result = notebooks.execute(path)
     notebooks.keep(result, path)
     if result.cpu > notebooks.REPORT:
@@ -20,7 +21,8 @@ def test_runs(path, record_property):
 
 
 def test_outputs_belong_to_the_code():
-    "Nothing is executed: the digest that `make refresh` stored is that of the code cells as they stand."
+    """Nothing is executed: the digest that `make refresh` stored is that of the code cells as they
+    stand."""
     said = {path: notebooks.stale(notebooks.read(path)) for path in PAGES}
     wrong = [
         f'{path.relative_to(notebooks.ROOT)} {why}; run: make refresh name={path.stem}'
@@ -32,7 +34,8 @@ def test_outputs_belong_to_the_code():
 
 
 def test_sizes():
-    "A notebook stays under 400 KB and each of its cells under 180 KB of output, sliders with all their figures included."
+    """A notebook stays under 400 KB and each of its cells under 180 KB of output, sliders with all
+    their figures included."""
     for path in PAGES:
         page = notebooks.read(path)
         large = [

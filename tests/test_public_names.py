@@ -12,7 +12,8 @@ COMMAND = 'python tests/test_public_names.py'
 
 
 def public(path: Path) -> list[str]:
-    "What a module offers: its `__all__`, or for a package without one the names it imports or defines."
+    """What a module offers: its `__all__`, or for a package without one the names it imports or
+    defines."""
     listed, found = None, set()
     for node in ast.parse(path.read_text(encoding='utf-8')).body:
         if isinstance(node, ast.Assign):
@@ -36,9 +37,8 @@ def current() -> str:
         parts = path.relative_to(ROOT).with_suffix('').parts
         if parts[-1] in ('_modidx', '__main__'):
             continue
-        rows.append(
-            f'{".".join(part for part in parts if part != "__init__")}: {", ".join(public(path))}'.rstrip()
-        )
+        name = '.'.join(part for part in parts if part != '__init__')
+        rows.append(f'{name}: {", ".join(public(path))}'.rstrip())
     return '\n'.join(sorted(rows)) + '\n'
 
 
@@ -71,7 +71,8 @@ if __name__ == '__main__':
 
 
 def test_solvers_say_what_their_methods_do():
-    "Whoever writes `help(SGD.step)` finds a sentence: of every public solver's init, step and tiny."
+    """Whoever writes `help(SGD.step)` finds a sentence: of every public solver's init, step and
+    tiny."""
     import inspect
 
     from extreme_opt import core, softmax

@@ -1,4 +1,5 @@
-"""Hostile inputs: no crash, nothing wrong without a word, nothing half-read. The whole round: python tests/fuzz_reliability.py"""
+"""Hostile inputs: no crash, nothing wrong without a word, nothing half-read. The whole round:
+python tests/fuzz_reliability.py"""
 
 import os
 

@@ -28,8 +28,9 @@ def run(*command, **options):
 def test_top_level_is_complete():
     "Every place that the guide for contributors and the README speak of is there."
     names = (
-        'nbs extreme_opt tests docs bench assignments settings.ini setup.py pyproject.toml Makefile README.md CHANGELOG.md '
-        'CONTRIBUTING.md LICENSE CITATION.cff constraints.txt .ci/run .gitignore'
+        'nbs extreme_opt tests docs bench assignments settings.ini setup.py pyproject.toml Makefile'
+        ' README.md CHANGELOG.md CONTRIBUTING.md LICENSE CITATION.cff constraints.txt .ci/run'
+        ' .gitignore'
     ).split()
     assert [name for name in names if not (ROOT / name).exists()] == []
 

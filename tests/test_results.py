@@ -1,4 +1,5 @@
-"Every number that a page reads says how it came about; what has changed in the code since is a report that fails nothing."
+"""Every number that a page reads says how it came about; what has changed in the code since is a
+report that fails nothing."""
 
 import csv
 import json
@@ -11,12 +12,14 @@ import pytest
 
 
 def test_every_result_says_how_it_came_about():
-    "Beside each table of rows: command, versions, date, commit and the paths that matter; the rows name their versions too."
+    """Beside each table of rows: command, versions, date, commit and the paths that matter; the
+    rows name their versions too."""
     assert len(freshness.names()) > 20
     for name in freshness.names():
         path = freshness.RESULTS / f'{name}.json'
         assert path.exists(), (
-            f'docs/results/{name}.csv has no {name}.json beside it; measure again: make bench name={name}'
+            f'docs/results/{name}.csv has no {name}.json beside it; measure again: make bench'
+            f' name={name}'
         )
         told = json.loads(path.read_text(encoding='utf-8'))
         assert told['command'].startswith(f'make bench name={name}') and re.search(

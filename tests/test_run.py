@@ -1,4 +1,5 @@
-"Runs stop for a stated reason, keep an honest record, and continue from a file bit by bit, also after SIGKILL and Ctrl-C."
+"""Runs stop for a stated reason, keep an honest record, and continue from a file bit by bit, also
+after SIGKILL and Ctrl-C."""
 
 import json
 import os
@@ -115,7 +116,7 @@ SOLVERS = {
 }
 
 
-# ------------------------------------------------------------------------------------------------ limits and reasons
+# ------------------------------------------------------------------------------- limits and reasons
 def test_a_limit_is_needed():
     with pytest.raises(ValueError, match='no limit is set; give at least one of max_iter'):
         minimize(make_problem(), SGD())
@@ -244,7 +245,7 @@ def test_a_bug_is_not_hidden():
         minimize(make_problem(), Buggy(), max_iter=10)
 
 
-# ------------------------------------------------------------------------------------------------ record
+# ------------------------------------------------------------------------------------------- record
 def test_rows_and_columns():
     problem = make_problem()
     run = minimize(
@@ -359,6 +360,28 @@ def test_clock_counts_steps_only(monkeypatch):
     assert list(run.column('seconds')) == [5, 6, 7, 8] and run.message == 'reached max_seconds=8'
 
 
+def test_a_problem_with_a_key_is_warmed_up_once_for_each_solver():
+    "Kernels are compiled once a process; without a key nobody knows which."
+
+    class Keyed:
+        n_calls = 0
+        warmup_key: tuple | None = ('test_run', 1)
+
+        def warmup_problem(self):
+            Keyed.n_calls += 1
+            return make_problem()
+
+    for _ in range(3):
+        run_module.warm_up(Keyed(), SGD(1e-3))
+    assert Keyed.n_calls == 1
+    run_module.warm_up(Keyed(), SGD(2e-3))
+    assert Keyed.n_calls == 2
+    Keyed.warmup_key = None
+    for _ in range(2):
+        run_module.warm_up(Keyed(), SGD(1e-3))
+    assert Keyed.n_calls == 4
+
+
 def test_warm_up_takes_the_tiny_problem_and_no_full_step():
     sizes = []
 
@@ -438,7 +461,7 @@ def test_progress(monkeypatch, capsys):
     assert capsys.readouterr() == ('', '')
 
 
-# ------------------------------------------------------------------------------------------------ files
+# -------------------------------------------------------------------------------------------- files
 @pytest.mark.parametrize('name', SOLVERS)
 @settings(max_examples=12, deadline=None)
 @given(
@@ -659,7 +682,8 @@ TAMPERED = {
 
 @pytest.mark.parametrize('name', TAMPERED)
 def test_tampered_files_are_refused_in_one_line(tmp_path, name):
-    "No class, module or function that a file names is reached unless it is a state of ours or already there."
+    """No class, module or function that a file names is reached unless it is a state of ours or
+    already there."""
     problem, path = make_problem(), tmp_path / 'run.npz'
     minimize(problem, SGD(1e-3), max_iter=3, checkpoint=path)
     meta, arrays = read_file(path)
@@ -844,7 +868,7 @@ def test_fingerprint_of_large_data_is_sampled_and_sees_both_ends(monkeypatch):
     assert fingerprint((vector.copy(),)) == name and fingerprint((vector[:-1],)) != name
 
 
-# ------------------------------------------------------------------------------------------------ memory
+# ------------------------------------------------------------------------------------------- memory
 class Large:
     "Many parameters, and a loss that looks at two of them."
 
@@ -903,17 +927,21 @@ def test_one_state_and_one_new_vector(tmp_path, solver, dtype):
     )  # numpy writes and reads in pieces of 16 MB
 
 
-# ------------------------------------------------------------------------------------------------ signals
+# ------------------------------------------------------------------------------------------ signals
 KILLED = '''
 import sys, time
 import numpy as np
 from extreme_opt.core import LBFGS, SGD, GradientDescent, LeastSquares, minimize
+
 rng = np.random.default_rng(0)
-problem = LeastSquares(rng.normal(size=(40, 3)), rng.normal(size=40), .1)
-solver = {'SGD': SGD(1e-3, .9, n_updates=7), 'adagrad': GradientDescent('adagrad', step_size=1e-3)}[sys.argv[1]]
+problem = LeastSquares(rng.normal(size=(40, 3)), rng.normal(size=40), 0.1)
+solver = {
+    'SGD': SGD(1e-3, 0.9, n_updates=7),
+    'adagrad': GradientDescent('adagrad', step_size=1e-3),
+}[sys.argv[1]]
 print('ready', flush=True)
 minimize(problem, solver, max_iter=100_000, seed=5, record_every=3, checkpoint=sys.argv[2])
-time.sleep(300)   # one that came to rest by itself waits to be killed
+time.sleep(300)  # one that came to rest by itself waits to be killed
 '''
 
 
@@ -965,17 +993,26 @@ BLOCKED = '''
 import signal, sys, time
 import numpy as np
 from extreme_opt.core import SGD, LeastSquares, minimize
-signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background, a shell has it ignored
+
+signal.signal(
+    signal.SIGINT, signal.default_int_handler
+)  # in the background, a shell has it ignored
 rng = np.random.default_rng(0)
-problem = LeastSquares(rng.normal(size=(40, 3)), rng.normal(size=40), .1)
+problem = LeastSquares(rng.normal(size=(40, 3)), rng.normal(size=40), 0.1)
+
+
 def block(self, problem, state, rng, step=SGD.step):
     if state.n_iter == 3:
         rng.normal(size=7)
         print('blocked', flush=True)
         time.sleep(300)
     return step(self, problem, state, rng)
+
+
 SGD.step = block
-run = minimize(problem, SGD(1e-3), max_iter=10, seed=5, checkpoint=sys.argv[1], checkpoint_every=100)
+run = minimize(
+    problem, SGD(1e-3), max_iter=10, seed=5, checkpoint=sys.argv[1], checkpoint_every=100
+)
 print(run.state.n_iter, len(run.history), run.message, flush=True)
 '''
 
@@ -1060,8 +1097,10 @@ WRITER = '''
 import sys
 import numpy as np
 from extreme_opt.core.serialize import write_atomically
+
 number = int(sys.argv[2])
-for turn in range(60): write_atomically(sys.argv[1], {'number': number}, {'a0': np.full(2000, number)})
+for turn in range(60):
+    write_atomically(sys.argv[1], {'number': number}, {'a0': np.full(2000, number)})
 '''
 
 

@@ -51,7 +51,8 @@ def shown(*datas):
 
 
 def test_differences_are_told_by_cell():
-    "Equal outputs give nothing; another text gives its first line that differs; another picture or number of outputs is named."
+    """Equal outputs give nothing; another text gives its first line that differs; another picture
+    or number of outputs is named."""
     one, two = (
         shown({'text/plain': ['loss 1.5\n', 'done']}),
         shown({'text/plain': ['loss 1.6\n', 'done']}),
@@ -67,7 +68,8 @@ def test_differences_are_told_by_cell():
 
 
 def test_outputs_are_known_by_the_digest_of_their_code(nbs):
-    "A page is stale when a code cell changes, not when its text or an output does; a new page was never refreshed."
+    """A page is stale when a code cell changes, not when its text or an output does; a new page was
+    never refreshed."""
     path = put(nbs / '90_try', '10_page', '1', '#| slow\n2', '#| eval: false\n3')
     assert (
         notebooks.stale(notebooks.read(path)) == 'was never refreshed'
@@ -86,7 +88,8 @@ def test_outputs_are_known_by_the_digest_of_their_code(nbs):
 
 
 def test_pages_older_than_the_package_are_listed(nbs, tmp_path, capsys):
-    "A change in a module that a page imports, through another one too, makes it older; comments and other modules do not."
+    """A change in a module that a page imports, through another one too, makes it older; comments
+    and other modules do not."""
     folder = tmp_path / 'extreme_opt' / 'core'
     folder.mkdir(parents=True)
     texts = {
@@ -252,7 +255,8 @@ def test_processor_time_is_that_of_the_kernel(nbs):
 @pytest.mark.notebook
 @pytest.mark.skipif(not hasattr(os, 'fork'), reason='kernels are forked where that is possible')
 def test_forked_kernels_are_apart_and_end_with_what_forked_them(tmp_path):
-    "Two kernels of one server share no variables, have the environment that was asked for and show figures; none stays behind."
+    """Two kernels of one server share no variables, have the environment that was asked for and
+    show figures; none stays behind."""
     import kernels
     import psutil
     from jupyter_client import BlockingKernelClient
@@ -275,7 +279,10 @@ def test_forked_kernels_are_apart_and_end_with_what_forked_them(tmp_path):
         client.load_connection_file()
         client.start_channels()
         client.wait_for_ready(timeout=120)
-        code = "import os; seen = 'mine' in globals(); mine = os.environ['NAME']; print(mine, seen, os.getcwd())"
+        code = (
+            "import os; seen = 'mine' in globals(); mine = os.environ['NAME']; print(mine, seen,"
+            " os.getcwd())"
+        )
         for line in (code, 'import matplotlib.pyplot as plt; plt.plot([0, 1]);'):
             client.execute_interactive(
                 line, timeout=120, output_hook=lambda message: said.append(message['content'])

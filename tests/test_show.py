@@ -1,4 +1,5 @@
-"Figures and sliders: one style per solver, the same bytes each time, knobs that move without a kernel."
+"""Figures and sliders: one style per solver, the same bytes each time, knobs that move without a
+kernel."""
 
 import base64
 import html
@@ -33,11 +34,14 @@ from extreme_opt.show.plots import _STYLES, PALETTE  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 MEET = [
-    'SGD UMax ImplicitSGD OneVsEach NCE ImportanceSampled FullSoftmax LBFGS',  # what stands in one figure
+    'SGD UMax ImplicitSGD OneVsEach NCE ImportanceSampled FullSoftmax LBFGS',  # one figure
     'GradientDescent Adagrad GaussNewton BlockSGD PairSGD SOGram LBFGS',
     'FixedStep BB SBB Damped GradientDescent SGD ProjectedGradient',
     'STE TSTE CKL Hinge SOE',
-    'Majorizer StochasticMajorizer RankOneMajorizer IncrementalMajorizer Newton LBFGS SGD GradientDescent',
+    (
+        'Majorizer StochasticMajorizer RankOneMajorizer IncrementalMajorizer Newton LBFGS SGD'
+        ' GradientDescent'
+    ),
 ]
 BLIND = dict(
     protan=[[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]],
@@ -53,7 +57,8 @@ def draw(width=1.0, shift=0):
 
 @pytest.mark.parametrize('group', MEET, ids=['softmax', 'similarity', 'steps', 'losses', 'bound'])
 def test_solvers_that_meet_differ(group):
-    "In one figure no two colors are the same, nor do they become so to a color-blind eye; on gray paper line and marker differ."
+    """In one figure no two colors are the same, nor do they become so to a color-blind eye; on gray
+    paper line and marker differ."""
     names = group.split()
     assert len({color_of(name) for name in names}) == len(names)
     assert len({(style['linestyle'], style['marker']) for style in map(style_of, names)}) == len(
@@ -120,7 +125,8 @@ class Record:
 
 
 def test_convergence():
-    "Lines carry the style of their solver, the axes their names, and a floor makes the gap logarithmic."
+    """Lines carry the style of their solver, the axes their names, and a floor makes the gap
+    logarithmic."""
     runs = {
         'UMax': Record([3.0, 2.0, 1.0]),
         'SGD': Record([3.0, 2.5, np.nan]),
@@ -153,7 +159,8 @@ def axes():
 
 
 def test_convergence_over_seeds():
-    "Several runs are their median in a band from lowest to highest, as far as all of them go; a single one has no band."
+    """Several runs are their median in a band from lowest to highest, as far as all of them go; a
+    single one has no band."""
     runs = {
         'UMax': [
             Record([4.0, 2.0, 1.0]),
@@ -177,7 +184,8 @@ def test_convergence_over_seeds():
 
 
 def test_step_sizes():
-    "Steps are counted from 1, states give their step size, and a failed step is a cross and no point of the line."
+    """Steps are counted from 1, states give their step size, and a failed step is a cross and no
+    point of the line."""
 
     class State:
         def __init__(self, size):
@@ -201,7 +209,8 @@ def test_step_sizes():
 
 
 def test_embedding_map():
-    "Whatever turn, mirror, scale and shift a map has, it is drawn where the other map lies, with threads from point to point."
+    """Whatever turn, mirror, scale and shift a map has, it is drawn where the other map lies, with
+    threads from point to point."""
     rng = np.random.default_rng(0)
     truth, turn = rng.normal(size=(9, 2)), np.array([[0.6, 0.8], [0.8, -0.6]])  # a mirror too
     np.testing.assert_allclose(aligned(3 * truth @ turn - 5, truth), truth, atol=1e-12)
@@ -231,7 +240,8 @@ def test_embedding_map():
 
 
 def test_bound_picture():
-    "In 1-D both curves and their contact; in 2-D level lines of both at the same levels, solid and dashed."
+    """In 1-D both curves and their contact; in 2-D level lines of both at the same levels, solid
+    and dashed."""
 
     def square(points):
         return (points**2).sum(1)
@@ -264,7 +274,8 @@ def test_bound_picture():
 
 
 def test_spectrum():
-    "Matrices give their singular values, vectors themselves, largest first, and rounding is no value."
+    """Matrices give their singular values, vectors themselves, largest first, and rounding is no
+    value."""
     made = spectrum({'SGD': np.diag([1.0, 4.0, 2.0]), 'UMax': [0.0, 3.0, 6.0]}, axes=axes())
     np.testing.assert_allclose(made.lines[0].get_ydata(), [1, 0.5, 0.25])
     np.testing.assert_allclose(made.lines[1].get_ydata(), [1, 0.5])
@@ -304,8 +315,9 @@ def test_frames_stay_small():
 def test_pictures_are_the_same_in_every_process(tmp_path):
     "Two processes draw the same bytes, and none of them is a date or a version."
     code = (
-        'import sys, matplotlib; matplotlib.use("Agg"); import matplotlib.pyplot as plt; from extreme_opt.show import picture; '
-        'f = plt.figure(); plt.plot([1, 3, 2]); sys.stdout.buffer.write(picture(f))'
+        'import sys, matplotlib; matplotlib.use("Agg"); import matplotlib.pyplot as plt; from'
+        ' extreme_opt.show import picture; f = plt.figure(); plt.plot([1, 3, 2]);'
+        ' sys.stdout.buffer.write(picture(f))'
     )
     raw = [
         subprocess.run(
@@ -404,7 +416,8 @@ def test_any_way_of_drawing(function):
 
 
 def test_what_goes_wrong_is_said():
-    "Too many frames, unknown names, single values and empty lists are refused before anything is drawn; figures do not pile up."
+    """Too many frames, unknown names, single values and empty lists are refused before anything is
+    drawn; figures do not pile up."""
 
     def never(a=1, b=1):
         raise AssertionError('drawn')
@@ -445,7 +458,8 @@ def test_labels_of_all_kinds():
 
 
 def test_live_follows():
-    "Ranges, lists and fixed values; the figure is that of the setting, and an error is shown, not lost."
+    """Ranges, lists and fixed values; the figure is that of the setting, and an error is shown, not
+    lost."""
     seen = []
 
     def function(rate=0.5, count=2, name='a', fixed=1):
@@ -476,7 +490,8 @@ def test_live_follows():
 
 @pytest.mark.parametrize('missing, name', [('matplotlib', 'color_of'), ('ipywidgets', 'frames')])
 def test_without_the_extra(missing, name):
-    "Importing works without matplotlib and ipywidgets; using them gives one line that says what to install."
+    """Importing works without matplotlib and ipywidgets; using them gives one line that says what
+    to install."""
     code = f"""
 import sys
 sys.modules[{missing!r}] = None

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -65,7 +66,8 @@ def neighbor(site, page, side):
 
 @pytest.mark.parametrize('shelf', ['learn', 'use', 'evidence', 'reference'])
 def test_previous_and_next_walk_through_one_shelf(site, shelf):
-    "From the front page of a shelf `next` passes each of its notebooks once, in reading order, and stays on the shelf."
+    """From the front page of a shelf `next` passes each of its notebooks once, in reading order,
+    and stays on the shelf."""
     mine = [page_of(path) for path in PAGES[1:] if pages.shelf_of(path) == shelf]
     if not mine:
         pytest.skip(f'no page stands on the shelf {shelf} yet')
@@ -106,7 +108,8 @@ def test_launch_links_are_off_without_an_address(site):
 
 @pytest.mark.parametrize('path', PAGES, ids=str)
 def test_the_head_gives_goal_and_minutes(site, path):
-    "Under the title stand the page's one line, labeled as its goal by the style sheet, and the minutes it takes."
+    """Under the title stand the page's one line, labeled as its goal by the style sheet, and the
+    minutes it takes."""
     page = (site / page_of(path)).read_text()
     goal = (
         json.loads((ROOT / 'nbs' / path).read_text())['cells'][0]['source'][-1]
@@ -140,7 +143,8 @@ def test_minutes_come_from_what_there_is_to_read():
 
 
 def test_explorations_are_listed_with_their_questions(site):
-    "Each figure with sliders has a row with its page, its question and its knobs; what moves only in the lab says so."
+    """Each figure with sliders has a row with its page, its question and its knobs; what moves only
+    in the lab says so."""
     import explorations
 
     page, found = text_of((site / 'learn/explorations.html').read_text()), explorations.find()
@@ -198,7 +202,8 @@ def test_every_public_name_has_its_place_in_the_reference(site):
 
 
 def test_comments_beside_parameters_become_a_section():
-    "A docstring with comments beside parameters reads like one in the style of numpydoc; one that has sections stays."
+    """A docstring with comments beside parameters reads like one in the style of numpydoc; one that
+    has sections stays."""
     from extreme_opt.softmax.umax import umax_update
 
     lines = [umax_update.__doc__]
@@ -323,7 +328,9 @@ def test_formulas_are_found_in_markdown_and_not_in_code():
     cells = [
         dict(
             cell_type='markdown',
-            source='cost $x$ and `$HOME`, 5\\$ or $ 3, then $$y\n= 2 \\tag{1}$$\n```\n$z$\n```\n$a$-th',
+            source=(
+                'cost $x$ and `$HOME`, 5\\$ or $ 3, then $$y\n= 2 \\tag{1}$$\n```\n$z$\n```\n$a$-th'
+            ),
         )
     ]
     assert gates.written_formulas(dict(cells=cells)) == [
@@ -335,8 +342,8 @@ def test_formulas_are_found_in_markdown_and_not_in_code():
 
 def test_the_checker_sees_what_is_broken(tmp_path):
     (tmp_path / 'a.html').write_text(
-        '<p id="x"><a href="b.html">gone</a><a href="#y">gone</a><a href="a.html#x">fine</a>'
-        '<img src="p.png"><script src="https://example.org/s.js"></script><i id="t"></i><i id="t"></i>'
+        '<p id="x"><a href="b.html">gone</a><a href="#y">gone</a><a href="a.html#x">fine</a><img'
+        ' src="p.png"><script src="https://example.org/s.js"></script><i id="t"></i><i id="t"></i>'
     )
     (tmp_path / 'a.css').write_text(
         '@import url(https://example.org/font.css); p { background: url(q.png) }'
@@ -420,8 +427,8 @@ def test_figure_texts_survive_a_colon():
 def test_tables_for_quarto_become_pages_for_sphinx():
     "Titles, boxes, anchors and links of the ledger and the measurements."
     text = (
-        '---\ntitle: "A: b"\ndescription: One line.\n---\n::: {#x .ledger}\n| [(1)]{#bound-1} | [`f`](/ledger/bound.qmd#bound-1){title="t"} '
-        '[w](https://example.org) |\n:::\n'
+        '---\ntitle: "A: b"\ndescription: One line.\n---\n::: {#x .ledger}\n| [(1)]{#bound-1} |'
+        ' [`f`](/ledger/bound.qmd#bound-1){title="t"} [w](https://example.org) |\n:::\n'
     )
     made = pages.myst(text, 'evidence/ledger/softmax.md')
     assert (
@@ -444,3 +451,13 @@ def test_two_builds_are_the_same_byte_for_byte(site, tmp_path):
     )
     assert first.keys() == second.keys()
     assert not [name for name in first if first[name] != second[name]]
+
+
+def test_the_site_holds_nothing_for_teachers(site):
+    """No page holds a run of words of a solution, a hidden test, a mark scheme, an answer or the
+    exam."""
+    sys.path.insert(0, str(ROOT / 'assignments'))
+    import handout
+
+    assert len(list(site.rglob('*.html'))) > 100
+    assert handout.leaks(site) == []

@@ -1,4 +1,5 @@
-"The double sum against enumeration and other people's softmax, and U-max against its reference in every type."
+"""The double sum against enumeration and other people's softmax, and U-max against its reference in
+every type."""
 
 import itertools
 from dataclasses import replace
@@ -71,7 +72,7 @@ def all_draws(problem, n_negatives):
     ]
 
 
-# ------------------------------------------------------------------------------------------ the double sum
+# ----------------------------------------------------------------------------------- the double sum
 @pytest.mark.parametrize(
     'kind, alpha, ridge', list(itertools.product(['dense', 'csr'], [0.0, 0.4, 1.0], [0.0, 0.05]))
 )
@@ -239,7 +240,10 @@ GOOD = dict(features=np.ones((3, 2)), labels=[0, 1, 2])
     [
         (
             dict(labels=[0, 1, 6], n_classes=6),
-            'labels[2] is 6, but n_classes=6 allows 0..5; relabel with np.unique(labels, return_inverse=True)',
+            (
+                'labels[2] is 6, but n_classes=6 allows 0..5; relabel with np.unique(labels,'
+                ' return_inverse=True)'
+            ),
         ),
         (dict(labels=[0, -1, 1]), 'labels[1] is -1'),
         (dict(labels=[0, 0.5, 1]), 'labels[1] is 0.5, but integers'),
@@ -281,7 +285,7 @@ def test_too_many_others():
             problem.draw(np.random.default_rng(0), 3, wrong)
 
 
-# ----------------------------------------------------------------------------------------------------- U-max
+# -------------------------------------------------------------------------------------------- U-max
 @pytest.mark.parametrize(
     'kind, dtype, ridge, threshold',
     list(

@@ -1,4 +1,5 @@
-"The update of the published runs against the chapter's own, and the results that the reproduction pages read."
+"""The update of the published runs against the chapter's own, and the results that the reproduction
+pages read."""
 
 import csv
 import importlib.util

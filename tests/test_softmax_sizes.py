@@ -1,4 +1,5 @@
-"Parameters, draws and sparse rows of the wrong size or with indices outside are refused before a kernel runs."
+"""Parameters, draws and sparse rows of the wrong size or with indices outside are refused before a
+kernel runs."""
 
 import numpy as np
 import pytest

@@ -26,7 +26,8 @@ def planted(kind=np.asarray, n_samples=2000, n_features=12, n_classes=30, ridge=
 @pytest.mark.parametrize('ridge', [0.0, 1e-3])
 @pytest.mark.parametrize('solver', [ImplicitSGD(10.0, 5), UMax(0.5)])
 def test_every_number_of_threads_learns(solver, kind, ridge):
-    "Threads race for rows without locks, so no two runs agree; each one learns: its loss is far below that of the start, log 30."
+    """Threads race for rows without locks, so no two runs agree; each one learns: its loss is far
+    below that of the start, log 30."""
     problem = planted(kind, ridge=ridge)
     for n_jobs in (1, 2, 3):
         params = minimize(

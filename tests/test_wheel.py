@@ -1,4 +1,5 @@
-"The wheel installs in an empty environment, without extras and without this checkout, and works there."
+"""The wheel installs in an empty environment, without extras and without this checkout, and works
+there."""
 
 import importlib.util
 import json
@@ -27,7 +28,8 @@ NEEDED = (
     'narwhals',
 )  # without extras
 UNREACHABLE = (
-    r'(?i)failed to fetch|error sending request|dns error|could not connect|network is unreachable|connection (refused|reset)|timed out'
+    r'(?i)failed to fetch|error sending request|dns error|could not connect|network is'
+    r' unreachable|connection (refused|reset)|timed out'
     r'|network (is|was) disabled|name resolution|failed to establish'
 )
 AWAY = {
@@ -143,16 +145,22 @@ def test_wheel_says_what_it_needs(wheel):
 
 
 def test_wheel_works_without_extras(python, tmp_path):
-    "Away from the checkout: it imports from the environment, tells its versions, names a missing extra, and fits."
+    """Away from the checkout: it imports from the environment, tells its versions, names a missing
+    extra, and fits."""
     shutil.copy(ROOT / 'tests' / 'tiny_fits.py', tmp_path)
     env = {**AWAY, 'EXTREME_OPT_CACHE': str(tmp_path / 'cache')}
     code = """
 import importlib.util, pathlib, sys, extreme_opt
+
 assert pathlib.Path(extreme_opt.__file__).is_relative_to(sys.prefix), extreme_opt.__file__
-assert not [name for name in ('matplotlib', 'pandas', 'nbdev', 'fastcore') if importlib.util.find_spec(name)]
+assert not [
+    name for name in ('matplotlib', 'pandas', 'nbdev', 'fastcore') if importlib.util.find_spec(name)
+]
 extreme_opt.show_versions()
-try: extreme_opt.show.frames
-except ImportError as error: print(error)
+try:
+    extreme_opt.show.frames
+except ImportError as error:
+    print(error)
 """
     said = run(python, '-c', code, cwd=tmp_path, env=env)
     assert re.search(r'^extreme_opt +\d', said, flags=re.M) and re.search(

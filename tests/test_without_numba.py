@@ -1,4 +1,5 @@
-"The same numbers with numba, with numba switched off and without numba; and nothing is compiled twice."
+"""The same numbers with numba, with numba switched off and without numba; and nothing is compiled
+twice."""
 
 import json
 import os

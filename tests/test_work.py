@@ -1,4 +1,5 @@
-"The hot kernels do the work that their formulas promise: counted in operations and allocations, not in seconds."
+"""The hot kernels do the work that their formulas promise: counted in operations and allocations,
+not in seconds."""
 
 import json
 import os
@@ -11,7 +12,8 @@ import numpy as np
 import pytest
 
 HERE = Path(__file__).resolve().parent
-# Of each case of work.py: the exact or largest ratios of the work at its later sizes to that at the first.
+# Of each case of work.py: the exact or largest ratios of the work at its later sizes to that at the
+# first.
 EQUAL = 1.0
 PROMISED = {
     # 10 times the columns; twice the nonzeros; 10 times the classes
@@ -53,7 +55,8 @@ def work():
 
 
 def keeps(case, counts):
-    "Whether counts are those that a case promises; the number of calls may not grow with the length of a row."
+    """Whether counts are those that a case promises; the number of calls may not grow with the
+    length of a row."""
     (base, base_calls), *later = counts
     for (found, calls), promised in zip(later, PROMISED[case], strict=True):
         if promised == EQUAL and abs(found - base) > 0.01 * base:
@@ -86,7 +89,7 @@ def test_more_work_is_noticed(case):
     assert not keeps(case, [first, *((found, 2 * first[1] + 1) for found, _ in later)])
 
 
-# ------------------------------------------------------------------------------------------ compiled: nothing is allocated inside a loop
+# ----------------------------------------------------- compiled: nothing is allocated inside a loop
 def allocations(job):
     "Arrays that compiled code makes during a job."
     from numba.core.runtime import _nrt_python, rtsys

@@ -1,9 +1,11 @@
-"""A tiny fit or kernel call from every part of the package, for tests that run the package somewhere else.
+"""A tiny fit or kernel call from every part of the package, for tests that run the package
+somewhere else.
 
     python tests/tiny_fits.py [JOB ...]          prints one JSON object: what each job gave
     python tests/tiny_fits.py block [JOB ...]    the same with numba out of reach
 
-It needs numpy and scipy alone, so that it runs in an environment without extras; with numba there, its kernels are compiled.
+It needs numpy and scipy alone, so that it runs in an environment without extras; with numba there,
+its kernels are compiled.
 """
 
 import json
@@ -431,27 +433,6 @@ def similarity__model():
             *fit.recommend(k=3),
             fit.similar([1, 2], 2)[1],
         )
-    ]
-
-
-@job
-def ordinal__views():
-    from extreme_opt.core import SGD, minimize
-    from extreme_opt.core.descent import LBFGS
-    from extreme_opt.core.step_sizes import FixedStep
-    from extreme_opt.core.svrg import SVRG
-    from extreme_opt.ordinal import CKL, STE, ViewComparisons
-
-    rows = np.array([[0, 1, 2], [1, 0, 3], [2, 3, 0], [3, 2, 1], [1, 2, 0]])
-    problem = ViewComparisons(rows, 2, 2, STE(), temperature=0.5)
-    fits = [
-        minimize(problem, solver, max_iter=2).state.params
-        for solver in (LBFGS(), SGD(0.1), SVRG(FixedStep(0.1), 2))
-    ]
-    return [
-        *fits,
-        problem.responsibilities(fits[0]),
-        ViewComparisons([[0, 1, 2, 3]], 3, 1, CKL()).grad(np.arange(12.0) ** 2),
     ]
 
 

@@ -1,8 +1,9 @@
 """How much work the hot kernels do, in counts that no clock and no machine can change.
 
-Run with NUMBA_DISABLE_JIT=1 it prints, as JSON, for each case of CASES the work at some sizes: lines of the package executed, plus elements that
-whole-array operations on the parameters touch, and calls between functions of the package. An update's share is the difference between a draw and the
-same draw twice as long, so what happens once per call does not count.
+Run with NUMBA_DISABLE_JIT=1 it prints, as JSON, for each case of CASES the work at some sizes:
+lines of the package executed, plus elements that whole-array operations on the parameters touch,
+and calls between functions of the package. An update's share is the difference between a draw and
+the same draw twice as long, so what happens once per call does not count.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ def rows(n: int, width: int, n_features: int, dense: bool = False):
     )
 
 
-# ------------------------------------------------------------------------------------------ cases: name -> sizes -> (work, calls) of one update or one call
+# ---------------------------------- cases: name -> sizes -> (work, calls) of one update or one call
 def softmax(
     kind: str, width: int, n_features: int, n_classes: int = 12, m: int = 3, dense: bool = False
 ) -> np.ndarray:
