@@ -48,14 +48,15 @@ def python_of(folder: Path) -> Path:
 
 
 def recipes() -> dict[str, list[str]]:
-    "Lines of the recipe of each target in the Makefile, without the leading @."
+    """Lines of the recipe of each target in the Makefile, those of targets it needs first, without
+    the leading @."""
     found: dict[str, list[str]] = {}
     target = None
     for line in (ROOT / 'Makefile').read_text(encoding='utf-8').replace('\\\n', ' ').splitlines():
-        named = re.match(r'([a-z][\w-]*):(?!=)', line)
+        named = re.match(r'([a-z][\w-]*):(?!=)([^#]*)', line)
         if named:
             target = named[1]
-            found[target] = []
+            found[target] = [one for need in named[2].split() for one in found.get(need, ())]
         elif line.startswith('\t') and target:
             found[target].append(line.strip().removeprefix('@'))
         elif line.strip():

@@ -1,6 +1,8 @@
-"""The pages of measurements: made from docs/results/*.csv and docs/races.toml whenever the site is built, so they follow every new run.
+"""The pages of measurements: made from docs/results/*.csv and docs/races.toml whenever the site is
+built, so they follow every new run.
 
-races.toml says which rows of a result are held against which, and explains where a peer wins; it holds no measured number. A row of the table is
+races.toml says which rows of a result are held against which, and explains where a peer wins; it
+holds no measured number. A row of the table is
 
     [[race]]
     chapter = "ordinal"
@@ -8,23 +10,34 @@ races.toml says which rows of a result are held against which, and explains wher
     method = "SVRG on STE"             # as the table calls it
     ours = "method=SVRG, ste"          # column=regular expression, several joined by " & "
     rivals = "method=cblearn .*"       # likewise; left out where a row holds a ratio itself
-    by = ["task", "threads"]           # what rows that are compared have in common (this is the default)
+    by = ["task", "threads"]           # what rows that are compared have in common (this is the
+                                       # default)
     peer = "method"                    # the column that names a rival
     to = "test error 0.15"             # what both have to reach
-    measure = "top_1"                  # with its name in `measured`: a column that both report, if they do not end alike; the higher the better
-    times = "peer_steps"               # instead of rivals: a column with seconds of ours in units of the peer's
+    measure = "top_1"                  # with its name in `measured`: a column that both report, if
+                                       # they do not end alike; the higher the better
+    times = "peer_steps"               # instead of rivals: a column with seconds of ours in units
+                                       # of the peer's
     memory = true                      # whether peak_mb is that of each method alone
-    share = ["task => kernel @ task"]  # for tasks that fit a regular expression, the row of roofline.csv that tells how near the machine's limit the kernel is
-    best = "log_loss < 0.1"            # of several settings the fastest that gets there counts, on both sides; who never does was stopped, at its longest
-    baseline = true                    # the peer is a plainer form of the same method, not another program
+    share = ["task => kernel @ task"]  # for tasks that fit a regular expression, the row of
+                                       # roofline.csv that tells how near the machine's limit the
+                                       # kernel is
+    best = "log_loss < 0.1"            # of several settings the fastest that gets there counts, on
+                                       # both sides; who never does was stopped, at its longest
+    baseline = true                    # the peer is a plainer form of the same method, not another
+                                       # program
     [[race.why]]
-    where = "digits.*lbfgs.*time"      # regular expression over "task | peer | time", memory or quality in the last place
+    where = "digits.*lbfgs.*time"      # regular expression over "task | peer | time", memory or
+                                       # quality in the last place
     text = "one or two sentences"
 
-    [[aim]]                            # something that was aimed at: chapter, what, goal, and one of
+    [[aim]]                            # something that was aimed at: chapter, what, goal, and one
+                                       # of
     share = "kernel @ task"            #   a share of the machine's limit
-    race = "ordinal_race: SVRG.*1000.*cblearn STE"      #   a race's time ratio, by "script: method | task | peer"
-    value = "similarity_gradient: AllPairs.*gradient, float32 = share"    #   "script: method | task = column"
+    race = "ordinal_race: SVRG.*1000.*cblearn STE"      #   a race's time ratio, by "script: method
+                                                        #   | task | peer"
+    value = "similarity_gradient: AllPairs.*gradient, float32 = share"
+                                       #   "script: method | task = column"
     why = "said where it is missed"
 """
 
@@ -123,7 +136,8 @@ def share_of(place: str) -> dict[str, str]:
 
 
 def best_of(rows: list[dict[str, str]], rule: str, by: list[str]) -> list[dict[str, str]]:
-    "The fastest of several settings that gets there; where none does, the longest try, as a lower bound."
+    """The fastest of several settings that gets there; where none does, the longest try, as a lower
+    bound."""
     column, _, goal = rule.partition(' < ')
     grouped: dict[tuple, list] = {}
     for row in rows:
@@ -274,9 +288,11 @@ def aims() -> list[Aim]:
 
 
 def faults(given: list[Line] | None = None) -> list[str]:
-    "What a reader would miss: a loss or a missed aim without a reason, a race that no result answers."
+    """What a reader would miss: a loss or a missed aim without a reason, a race that no result
+    answers."""
     wrong = [
-        f'docs/races.toml: {line.script}: "{line.name}" is won by the peer ({", ".join(line.lost())}); say why under [[race.why]]'
+        f'docs/races.toml: {line.script}: "{line.name}" is won by the peer'
+        f' ({", ".join(line.lost())}); say why under [[race.why]]'
         for line in (lines() if given is None else given)
         if any(not line.why(aspect) for aspect in line.lost())
     ]
@@ -391,7 +407,10 @@ def race_figure(found: list[Line], path: Path) -> str:
     figure.savefig(path, dpi=110)
     ahead = sum(line.time > 1 / TIE for line in shown)
     behind = sum('time' in line.lost() for line in shown)
-    return f'One line for each race on one thread, on a logarithmic axis around 1: ours is faster in {ahead}, the peer in {behind} of {len(shown)}.'
+    return (
+        'One line for each race on one thread, on a logarithmic axis around 1: ours is faster in'
+        f' {ahead}, the peer in {behind} of {len(shown)}.'
+    )
 
 
 def roof_figure(rows: list[tuple[str, dict]], path: Path) -> str:
@@ -426,8 +445,9 @@ def roof_figure(rows: list[tuple[str, dict]], path: Path) -> str:
     best = max(rows, key=lambda row: float(row[1]['share']))
     least = min(rows, key=lambda row: float(row[1]['share']))
     return (
-        f'A bar for each of {len(rows)} kernels: the most of its limit reaches {best[0]} ({float(best[1]["share"]):.0%}), '
-        f'farthest from it is {least[0]} ({float(least[1]["share"]):.0%}).'
+        f'A bar for each of {len(rows)} kernels: the most of its limit reaches {best[0]}'
+        f' ({float(best[1]["share"]):.0%}), farthest from it is {least[0]}'
+        f' ({float(least[1]["share"]):.0%}).'
     )
 
 
@@ -439,8 +459,10 @@ BOUNDS = dict(
     exps='exponentials',
 )
 WAY = (
-    'Every number here is a ratio, measured in the same run, turn by turn, by a script that `make bench name=...` repeats. Both sides get the same data in '
-    'the same form, and one function judges both. Compiling and warming up are off the clock; every library is held to the threads named.'
+    'Every number here is a ratio, measured in the same run, turn by turn, by a script that `make'
+    ' bench name=...` repeats. Both sides get the same data in the same form, and one function'
+    ' judges both. Compiling and warming up are off the clock; every library is held to the threads'
+    ' named.'
 )
 
 
@@ -465,7 +487,8 @@ def race_table(part: list[Line]) -> list[str]:
             f'[{line.script}](/benchmarks/runs.qmd#{line.script})',
         )
         text.append(
-            f'| {cell(line.method)} | {task} | {cell(line.peer)} | {told(line)} | {told_memory(line)} | {share} | {command} |'
+            f'| {cell(line.method)} | {task} | {cell(line.peer)} | {told(line)} |'
+            f' {told_memory(line)} | {share} | {command} |'
         )
     return [*text, ':::', '']
 
@@ -483,9 +506,13 @@ def index_page(folder: Path) -> list[str]:
     ) + [
         WAY,
         '',
-        'A time of 4 means that the peer takes four times as long as ours; below 1 the peer is faster, and the link says why. Memory is read the same way. '
-        'The share is how much of the machine\'s limit the kernel behind the method reaches, as [the next page](/benchmarks/roofline.qmd) measures it. '
-        '[Commands, versions and dates](/benchmarks/runs.qmd) stand on a page of their own.',
+        (
+            'A time of 4 means that the peer takes four times as long as ours; below 1 the peer is'
+            ' faster, and the link says why. Memory is read the same way. The share is how much of'
+            ' the machine\'s limit the kernel behind the method reaches, as [the next'
+            ' page](/benchmarks/roofline.qmd) measures it. [Commands, versions and'
+            ' dates](/benchmarks/runs.qmd) stand on a page of their own.'
+        ),
         '',
         f'![{alt}](races.png)',
         '',
@@ -497,13 +524,17 @@ def index_page(folder: Path) -> list[str]:
     text += [
         '## Where the others win',
         '',
-        f'{sum(bool(line.lost()) for line in found)} of {len(found)} rows, in time, memory or quality.',
+        (
+            f'{sum(bool(line.lost()) for line in found)} of {len(found)} rows, in time, memory or'
+            ' quality.'
+        ),
         '',
     ]
     seen = set()
     for (method, why), group in reasons(every).items():
         names = '; '.join(
-            f'{cell(line.peer)} on {cell(re.split(": |, p=", line.task)[0])}{"" if aspect == "time" else f" ({aspect})"}'
+            f'{cell(line.peer)} on {cell(re.split(": |, p=", line.task)[0])}'
+            + ('' if aspect == 'time' else f' ({aspect})')
             for line, aspect in group
         )
         marks = [
@@ -526,7 +557,8 @@ def index_page(folder: Path) -> list[str]:
         reached = 'not measured' if aim.reached is None else plain(aim.reached)
         verdict = 'met' if aim.met else f'missed: {cell(aim.why)}'
         text.append(
-            f'| {CHAPTERS[aim.chapter]}: {cell(aim.what)} | {plain(aim.goal)} | {reached} | {verdict} |'
+            f'| {CHAPTERS[aim.chapter]}: {cell(aim.what)} | {plain(aim.goal)} | {reached} |'
+            f' {verdict} |'
         )
     return [
         *text,
@@ -534,7 +566,10 @@ def index_page(folder: Path) -> list[str]:
         '',
         '## Against the plain form of the same method',
         '',
-        'What compiling, sparsity and a better order of the work are worth: the same numbers, and our code on both sides.',
+        (
+            'What compiling, sparsity and a better order of the work are worth: the same numbers,'
+            ' and our code on both sides.'
+        ),
         '',
         *race_table(plainer),
     ]
@@ -554,12 +589,15 @@ UNITS = {
     'flops/s': (1e9, 'billion operations a second'),
     'exps/s': (1e6, 'million a second'),
 }
-ROOF = """A kernel moves bytes, touches places far apart, adds and multiplies, takes exponentials. Each of these costs at least what the machine needs for it
-alone, and the largest of the costs is the limit. The rates are measured on one core in the same rounds as the kernels, so that other work on the machine
-slows both. For kernels that jump about, the limit is a loop over a ready list of exactly the places that the kernel touches."""
+ROOF = """A kernel moves bytes, touches places far apart, adds and multiplies, takes
+exponentials. Each of these costs at least what the machine needs for it alone, and the largest
+of the costs is the limit. The rates are measured on one core in the same rounds as the kernels,
+so that other work on the machine slows both. For kernels that jump about, the limit is a loop
+over a ready list of exactly the places that the kernel touches."""
 COUNTED = 'Counted per update, or per call for gradient, product and step.'
-SPENT = """What each resource alone would cost, as a share of the kernel's time. The rest is bookkeeping, waiting for one result before the next can begin, and
-equations solved in one unknown."""
+SPENT = """What each resource alone would cost, as a share of the kernel's time. The rest is
+bookkeeping, waiting for one result before the next can begin, and equations solved in one
+unknown."""
 
 
 def roof_page(folder: Path) -> list[str]:
@@ -600,7 +638,10 @@ def roof_page(folder: Path) -> list[str]:
         COUNTED,
         '',
         '::: {.races}',
-        '| Kernel | Task | Share of limit | Bound by | Flops | Bytes | Cells far apart | Exponentials |',
+        (
+            '| Kernel | Task | Share of limit | Bound by | Flops | Bytes | Cells far apart |'
+            ' Exponentials |'
+        ),
         '|---' * 8 + '|',
     ]
     for row in kernels:
@@ -658,8 +699,10 @@ def short(value: float) -> str:
     return f'{value:.3g}'
 
 
-RUNS = """`make bench` runs what has changed since it was last measured and takes minutes, `make bench full=1` runs everything, `make bench name=...` one script. Rivals
-live in environments of their own, with the pins of `bench/peers`. Peak memory is that of the process that a row was measured in."""
+RUNS = """`make bench` runs what has changed since it was last measured and takes minutes, `make
+bench full=1` runs everything, `make bench name=...` one script. Rivals live in environments of
+their own, with the pins of `bench/peers`. Peak memory is that of the process that a row was
+measured in."""
 
 
 def runs_page() -> list[str]:
@@ -720,7 +763,8 @@ if __name__ == '__main__':
     for line in lines():
         time, memory = (math.nan if value is None else value for value in (line.time, line.memory))
         print(
-            f'{line.script:22.22s}{line.method:26.26s}{line.task:44.44s}{line.peer:22.22s} time {time:9.3g} memory {memory:7.2g} lost {line.lost()}'
+            f'{line.script:22.22s}{line.method:26.26s}{line.task:44.44s}{line.peer:22.22s} time'
+            f' {time:9.3g} memory {memory:7.2g} lost {line.lost()}'
         )
     for aim in aims():
         print(f'{"met   " if aim.met else "missed"} {aim.what}: {aim.reached} (aim {aim.goal})')

@@ -1,6 +1,7 @@
 """Settings of the site, which Sphinx builds without running anything.
 
-    make docs        or: mkdir -p build/pages; sphinx-build -c docs -d build/doctrees build/pages _docs
+    make docs        or: mkdir -p build/pages; sphinx-build -c docs -d build/doctrees build/pages
+                     _docs
 
 The extension `book` writes notebooks, results and the reference into `build/pages`, and `gates`
 ends the build with an error when a link, a formula or an alternative text is missing or broken.

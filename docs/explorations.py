@@ -1,4 +1,5 @@
-"""Every figure that a reader can move: its chapter, its page, the question it answers, its knobs, and where it moves.
+"""Every figure that a reader can move: its chapter, its page, the question it answers, its knobs,
+and where it moves.
 
 python docs/explorations.py        prints the list; the site has it as a page of its own
 """
@@ -27,7 +28,8 @@ class Exploration(NamedTuple):
 
 
 def calls(source):
-    "(name, knobs) of the calls of `frames` and `live` that a cell shows: those whose value is its last line."
+    """(name, knobs) of the calls of `frames` and `live` that a cell shows: those whose value is its
+    last line."""
     try:
         body = ast.parse(
             '\n'.join(line for line in source.split('\n') if not re.match(r'\s*[%!]', line))
@@ -45,7 +47,8 @@ def calls(source):
 
 
 def asked(text):
-    "The last question of a text, as one line without its marks; with the one before it where it leans on that."
+    """The last question of a text, as one line without its marks; with the one before it where it
+    leans on that."""
     plain = re.sub(r'\$\$.*?\$\$|^```.*?^```', '', text, flags=re.S | re.M)
     plain = re.sub(r'^[|#].*$', '', plain, flags=re.M)
     found = list(
@@ -66,7 +69,8 @@ def asked(text):
 
 
 def near(cells, index):
-    "Texts that may ask what a figure answers: its caption, what follows up to the next heading, and the section before it, from near to far."
+    """Texts that may ask what a figure answers: its caption, what follows up to the next heading,
+    and the section before it, from near to far."""
     texts = [''.join(cell['source']) for cell in cells]
     yield ' '.join(re.findall(r'^#\|\s*fig-cap:\s*(\S.*)$', texts[index], re.M))
     prose = [i for i, cell in enumerate(cells) if cell['cell_type'] == 'markdown']
@@ -93,7 +97,7 @@ def of_page(path, folder=NBS):
     cells = json.loads(path.read_text(encoding='utf-8'))['cells']
     texts = [''.join(cell['source']) for cell in cells]
     for index, (cell, text) in enumerate(zip(cells, texts)):
-        if cell['cell_type'] != 'code' or re.search(r'^#\|\s*exports?\b', text, re.M):
+        if cell['cell_type'] != 'code' or re.search(r'^#\|\s*export[si]?\b', text, re.M):
             continue
         for name, knobs in calls(text):
             prose = [
@@ -124,8 +128,11 @@ def page(found, page_name, chapters):
         'description: Every figure that moves, with the question it answers.',
         '---',
         '',
-        f'{len(found)} figures have sliders. Most of them move on the page itself; a few draw anew in the lab, where Python runs (`make lab`). '
-        'All of them work with the arrow keys.',
+        (
+            f'{len(found)} figures have sliders. Most of them move on the page itself; a few draw'
+            ' anew in the lab, where Python runs (`make lab`). All of them work with the arrow'
+            ' keys.'
+        ),
         '',
     ]
     seen = None
@@ -143,7 +150,8 @@ def page(found, page_name, chapters):
         seen = chapter
         question = (one.question or one.section).replace('|', r'\|')
         rows.append(
-            f'| [{one.title}](/{home.as_posix()}) | {question} | {", ".join(knob.replace("_", " ") for knob in one.knobs)} | {one.kind} |'
+            f'| [{one.title}](/{home.as_posix()}) | {question} |'
+            f' {", ".join(knob.replace("_", " ") for knob in one.knobs)} | {one.kind} |'
         )
     return '\n'.join(rows) + '\n'
 
@@ -151,7 +159,8 @@ def page(found, page_name, chapters):
 def main():
     for one in find():
         print(
-            f'{one.page:<44} {one.kind:<13} {", ".join(one.knobs):<28} {one.question or "(" + one.section + ")"}'
+            f'{one.page:<44} {one.kind:<13} {", ".join(one.knobs):<28}'
+            f' {one.question or "(" + one.section + ")"}'
         )
     return 0
 

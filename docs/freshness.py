@@ -1,9 +1,12 @@
-"""Which results that pages read were measured with an earlier version of the code. A report: it never fails anything.
+"""Which results that pages read were measured with an earlier version of the code. A report: it
+never fails anything.
 
-    python docs/freshness.py          every result: the commit it belongs to, what has changed since, and the line that measures it again
+    python docs/freshness.py          every result: the commit it belongs to, what has changed
+                                      since, and the line that measures it again
 
-docs/results/NAME.csv holds rows, NAME.json how they came about: command, versions, date, the commit, and the paths that matter: the script, the scripts
-that it imports and the packages that it uses. A result is listed when a file under these paths differs from that commit.
+docs/results/NAME.csv holds rows, NAME.json how they came about: command, versions, date, the
+commit, and the paths that matter: the script, the scripts that it imports and the packages that it
+uses. A result is listed when a file under these paths differs from that commit.
 """
 
 from __future__ import annotations
@@ -46,7 +49,8 @@ def git(*words: str, root: Path = ROOT) -> str | None:
 
 
 def touched(script: Path, root: Path = ROOT) -> list[str]:
-    "Paths whose change may change what a script measures: scripts of bench/ by name, packages of extreme_opt as a whole."
+    """Paths whose change may change what a script measures: scripts of bench/ by name, packages of
+    extreme_opt as a whole."""
     queue, scripts, packages = [script], set(), set()
     while queue:
         path = queue.pop()
@@ -76,7 +80,8 @@ def touched(script: Path, root: Path = ROOT) -> list[str]:
 
 
 def here(paths: list[str], root: Path = ROOT) -> str:
-    "The commit that is measured, with a mark where files under `paths` differ from it; empty without git."
+    """The commit that is measured, with a mark where files under `paths` differ from it; empty
+    without git."""
     commit = git('rev-parse', '--short=12', 'HEAD', root=root)
     if commit is None:
         return ''
@@ -123,7 +128,10 @@ def line(name: str, told: dict, files: list[str] | None) -> str:
     elif not files:
         said = 'as the code stands'
     else:
-        said = f'{len(files)} files changed, {", ".join(files[:3])}{", ..." * (len(files) > 3)}; again: {told.get("command", f"make bench name={name}")}'
+        said = (
+            f'{len(files)} files changed, {", ".join(files[:3])}{", ..." * (len(files) > 3)};'
+            f' again: {told.get("command", f"make bench name={name}")}'
+        )
     return f'{name:24}{told.get("commit") or "no commit":22}{said}'
 
 

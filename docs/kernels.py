@@ -1,7 +1,8 @@
-"""Kernels that start in a tenth of a second: one process imports what pages import, and forks for each page.
+"""Kernels that start in a tenth of a second: one process imports what pages import, and forks for
+each page.
 
-A page's kernel is a process of its own as before; only the five seconds of imports are shared. Where a process
-cannot be forked (Windows), `manager` starts kernels in the usual way.
+A page's kernel is a process of its own as before; only the five seconds of imports are shared.
+Where a process cannot be forked (Windows), `manager` starts kernels in the usual way.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ COMMON = (
 
 # ------------------------------------------------------------------------ in the process that forks
 def serve() -> None:
-    "Read a line of JSON for each kernel (argv, env, cwd), answer with its process id; end with the input."
+    """Read a line of JSON for each kernel (argv, env, cwd), answer with its process id; end with
+    the input."""
     import importlib
 
     for name in COMMON:
@@ -104,7 +106,8 @@ _servers: list[Server] = []
 
 
 def _fork(argv: list[str], env: dict[str, str], cwd: str) -> int:
-    "A kernel's process id. What modules read when they are imported depends on the environment, so another one means another server."
+    """A kernel's process id. What modules read when they are imported depends on the environment,
+    so another one means another server."""
     same = {name: value for name, value in env.items() if not name.startswith(('PYTEST', 'JPY'))}
     with _lock:
         if not _servers or _servers[-1].env != same:

@@ -1,8 +1,12 @@
-"""The equation ledger: what each numbered formula of the four papers is worth, and the cell that says so.
+"""The equation ledger: what each numbered formula of the four papers is worth, and the cell that
+says so.
 
     python docs/ledger.py check                        rows, cells and names fit together
-    python docs/ledger.py run [--n 10] [--seed 1]      run that many rows' cells, and one mutant of each
-    python docs/ledger.py all [CHAPTER ...]            every row and every mutant; prints the mutation score and keeps it in docs/ledger/scores.json
+    python docs/ledger.py run [--n 10] [--seed 1]      run that many rows' cells, and one mutant of
+                                                       each
+    python docs/ledger.py all [CHAPTER ...]            every row and every mutant; prints the
+                                                       mutation score and keeps it in
+                                                       docs/ledger/scores.json
     python docs/ledger.py missing                      numbered items that have no row yet
 
 Rows stand in docs/ledger/CHAPTER.toml. A row is
@@ -15,12 +19,16 @@ Rows stand in docs/ledger/CHAPTER.toml. A row is
     names = ["softmax.implicit.set_step"]      # what implements it, if anything
     erratum = "S1"
     reason = "..."                 # for conditional, refuted and not checkable
-    mutants = ["old => new"]       # changes by hand, to the check cell or to the nearest cell before it that holds the text
-    equivalent = {"a * b -> a" = "why no check can notice it"}     # "*" for a one-sided bound, which stays true when loosened
+    mutants = ["old => new"]       # changes by hand, to the check cell or to the nearest cell
+                                   # before it that holds the text
+    equivalent = {"a * b -> a" = "why no check can notice it"}     # "*" for a one-sided bound,
+                                                                   # which stays true when loosened
 
-    [[slip]]                       # an erratum: id, where, printed, right, numbers, weight (3 a result, 2 a formula, 1 the pen), check
+    [[slip]]                       # an erratum: id, where, printed, right, numbers, weight (3 a
+                                   # result, 2 a formula, 1 the pen), check
 
-and checks of facts that the paper does not number stand in one table: [ours] softmax-guard = "one line", or a table with what, mutants and equivalent.
+and checks of facts that the paper does not number stand in one table: [ours] softmax-guard = "one
+line", or a table with what, mutants and equivalent.
 """
 
 from __future__ import annotations
@@ -107,7 +115,8 @@ def rows(chapters=CHAPTERS) -> list[Row]:
             unknown = set(entry) - set(Row._fields)
             if unknown or not {'id', 'what', 'verdict'} <= set(entry):
                 raise SystemExit(
-                    f'docs/ledger/{chapter}.toml, row {number}: needs id, what and verdict, knows {", ".join(Row._fields)}; has {", ".join(entry)}'
+                    f'docs/ledger/{chapter}.toml, row {number}: needs id, what and verdict, knows'
+                    f' {", ".join(Row._fields)}; has {", ".join(entry)}'
                 )
             entry = {
                 key: tuple(value) if isinstance(value, list) else value
@@ -139,7 +148,8 @@ def asserts(source: str) -> bool:
 
 
 def thing(name: str):
-    "The object called `chapter.module.name` or `chapter.module.Class.method`; None where there is none."
+    """The object called `chapter.module.name` or `chapter.module.Class.method`; None where there is
+    none."""
     parts = name.split('.')
     for cut in range(len(parts) - 1, 0, -1):
         try:
@@ -170,7 +180,8 @@ def faults(chapters=CHAPTERS) -> list[str]:
         if row.verdict != 'not checkable':
             if row.check not in where:
                 wrong.append(
-                    f'{at}: no cell carries `# check: {row.check}`; label one or say `not checkable` with the reason'
+                    f'{at}: no cell carries `# check: {row.check}`; label one or say `not'
+                    ' checkable` with the reason'
                 )
             elif not asserts(
                 notebooks.source(
@@ -197,7 +208,8 @@ def faults(chapters=CHAPTERS) -> list[str]:
             and label not in told
         ):
             wrong.append(
-                f'nbs/{place.path}, cell {place.index + 1}: `# check: {label}` has no row in the ledger; add one'
+                f'nbs/{place.path}, cell {place.index + 1}: `# check: {label}` has no row in the'
+                ' ledger; add one'
             )
     return wrong
 
@@ -227,20 +239,30 @@ def missing(chapters=CHAPTERS) -> list[str]:
 # ------------------------------------------------------------------------------------------ pages
 PAPERS = {
     'softmax': 'F. Fagan and G. Iyengar, *Unbiased scalable softmax optimization*',
-    'similarity': 'B. Yuan, Y.-S. Li, P. Quan and C.-J. Lin, *Efficient optimization methods for extreme similarity learning with nonlinear embeddings*',
-    'ordinal': 'K. Ma, J. Zeng, J. Xiong, Q. Xu, X. Cao, W. Liu and Y. Yao, *Fast stochastic ordinal embedding with variance reduction and adaptive step size*',
+    'similarity': (
+        'B. Yuan, Y.-S. Li, P. Quan and C.-J. Lin, *Efficient optimization methods for extreme'
+        ' similarity learning with nonlinear embeddings*'
+    ),
+    'ordinal': (
+        'K. Ma, J. Zeng, J. Xiong, Q. Xu, X. Cao, W. Liu and Y. Yao, *Fast stochastic ordinal'
+        ' embedding with variance reduction and adaptive step size*'
+    ),
     'bound': 'Y. Pan, *From bound majorization to stochastic bound majorization*',
 }
 # A box that hides the rows of the tables below it that lack one of its words.
 FINDER = """```{=html}
-<p><input class="ledger-finder" type="search" placeholder="Find a number, a word, a verdict" aria-label="Find a row"
+<p><input class="ledger-finder" type="search" placeholder="Find a number, a word, a verdict"
+  aria-label="Find a row"
   style="width: 100%; max-width: 26rem; font: inherit; color: inherit; background: transparent;
   border: 1px solid currentColor; border-radius: .3rem; padding: .3rem .6rem"></p>
 <script>
 document.querySelector('.ledger-finder').addEventListener('input', event => {
   const words = event.target.value.toLowerCase().split(/\\s+/).filter(Boolean);
   for (const row of document.querySelectorAll('.ledger tbody tr'))
-    row.hidden = !words.every(word => (row.textContent + ' ' + (row.querySelector('[id]')?.id ?? '')).toLowerCase().includes(word));
+  {
+    const text = row.textContent + ' ' + (row.querySelector('[id]')?.id ?? '');
+    row.hidden = !words.every(word => text.toLowerCase().includes(word));
+  }
 });
 </script>
 ```"""
@@ -262,7 +284,9 @@ class Slip(NamedTuple):
     right: str
     numbers: str  # the smallest counterexample
     weight: int  # 3: a result is wrong; 2: a formula is wrong; 1: a slip of the pen
-    check: str = ''  # label of the cell that shows it; found by itself when the cell is labeled chapter-id or its row names the erratum
+    # label of the cell that shows it; found by itself when the cell is labeled chapter-id or its
+    # row names the erratum
+    check: str = ''
     chapter: str = ''
 
 
@@ -311,16 +335,29 @@ def number(row_id: str) -> str:
 
 
 def score_lines() -> list[str]:
-    "What the last whole run of the mutants said, chapter by chapter, and how many claims were measured again."
+    """What the last whole run of the mutants said, chapter by chapter, and how many claims were
+    measured again."""
     lines = [
         '## How sharp the checks are',
         '',
-        'An error is put into a formula, a sign, a factor, a power or a pair of indices, and its check is run: it has to fail.',
-        'A bound on one side stays true when it is loosened, so its check cannot notice that; each such row has a mutant that it does notice.',
-        "Mutants that change nothing are not tried; they are listed with a proof on the paper's page.",
+        (
+            'An error is put into a formula, a sign, a factor, a power or a pair of indices, and'
+            ' its check is run: it has to fail.'
+        ),
+        (
+            'A bound on one side stays true when it is loosened, so its check cannot notice that;'
+            ' each such row has a mutant that it does notice.'
+        ),
+        (
+            "Mutants that change nothing are not tried; they are listed with a proof on the paper's"
+            " page."
+        ),
         '',
         '::: {.ledger}',
-        '| Paper | Rows | Mutants tried | Noticed | Loosen a bound | Missed | Proved to change nothing |',
+        (
+            '| Paper | Rows | Mutants tried | Noticed | Loosen a bound | Missed | Proved to change'
+            ' nothing |'
+        ),
         '|---' * 7 + '|',
     ]
     older: list[str] = []
@@ -328,8 +365,9 @@ def score_lines() -> list[str]:
         one = tally(chapter)
         older += one.older
         lines.append(
-            f'| {chapter} | {one.rows} | {one.tried} | {one.noticed} ({one.noticed / max(one.tried, 1):.0%}) '
-            f'| {one.loosened} | {one.missed} | {one.equivalent} |'
+            f'| {chapter} | {one.rows} | {one.tried} | {one.noticed}'
+            f' ({one.noticed / max(one.tried, 1):.0%}) | {one.loosened} | {one.missed} |'
+            f' {one.equivalent} |'
         )
     lines.append(':::')
     if older:
@@ -360,7 +398,8 @@ def write_pages(folder: Path, page_name, names: dict) -> list:
         if label not in where:
             return ''
         place = where[label]
-        return f'[{place.path.stem.partition("_")[2]}](/{page_name(place.path).as_posix()}#check-{label})'
+        title = place.path.stem.partition('_')[2]
+        return f'[{title}](/{page_name(place.path).as_posix()}#check-{label})'
 
     def entry(name):
         "A name as a link into the reference; an inherited method leads to its class."
@@ -387,7 +426,10 @@ def write_pages(folder: Path, page_name, names: dict) -> list:
             'description: What each numbered item is worth, and the cell that says so.',
             '---',
             '',
-            f'The numbers are those of {PAPERS[chapter]}. A click on a check leads to the cell that tests the formula.',
+            (
+                f'The numbers are those of {PAPERS[chapter]}. A click on a check leads to the cell'
+                ' that tests the formula.'
+            ),
             '',
             FINDER,
             '',
@@ -405,7 +447,8 @@ def write_pages(folder: Path, page_name, names: dict) -> list:
             )
             code = ' '.join(map(entry, row.names))
             lines.append(
-                f'| [{number(row.id)}]{{#{row.id}}} | {cell(row.what)} | {cell(verdict)} | {link(row.check)} | {code} |'
+                f'| [{number(row.id)}]{{#{row.id}}} | {cell(row.what)} | {cell(verdict)} |'
+                f' {link(row.check)} | {code} |'
             )
         lines += [':::', '']
         ours = [row for row in part if row.verdict == 'ours']
@@ -419,7 +462,10 @@ def write_pages(folder: Path, page_name, names: dict) -> list:
             lines += [
                 '## Mutants that change nothing',
                 '',
-                'Changes that a check cannot notice, and why. A one-sided bound stays true when it is loosened;',
+                (
+                    'Changes that a check cannot notice, and why. A one-sided bound stays true when'
+                    ' it is loosened;'
+                ),
                 'such a row lists a mutant that it does notice.',
                 '',
                 '::: {.ledger}',
@@ -427,7 +473,9 @@ def write_pages(folder: Path, page_name, names: dict) -> list:
                 '|---|---|---|',
             ]
             lines += [
-                f'| [{number(row.id)}](#{row.id}) | {"any that loosens it" if change == "*" else f"`{cell(change)}`"} | {cell(why)} |'
+                f'| [{number(row.id)}](#{row.id}) |'
+                f' {"any that loosens it" if change == "*" else f"`{cell(change)}`"} |'
+                f' {cell(why)} |'
                 for row, change, why in equal
             ] + [':::', '']
         (folder / f'{chapter}.qmd').write_text('\n'.join(lines) + '\n', encoding='utf-8')
@@ -455,8 +503,14 @@ def write_pages(folder: Path, page_name, names: dict) -> list:
         'description: Every numbered formula of the four papers, with a verdict you can run.',
         '---',
         '',
-        'A reader who wonders about a formula finds it here, with what it is worth and a link to the cell that tests it. A test keeps rows and cells',
-        'together, and puts errors into the formulas to see whether the checks notice: `make ledger` does so for ten random rows.',
+        (
+            'A reader who wonders about a formula finds it here, with what it is worth and a link'
+            ' to the cell that tests it. A test keeps rows and cells'
+        ),
+        (
+            'together, and puts errors into the formulas to see whether the checks notice: `make'
+            ' ledger` does so for ten random rows.'
+        ),
         '',
         '::: {.ledger}',
         '| Paper | ' + ' | '.join(VERDICTS) + ' |',
@@ -464,14 +518,23 @@ def write_pages(folder: Path, page_name, names: dict) -> list:
         *count,
         ':::',
         '',
-        '*As printed*: right as it stands. *Corrected*: right once a slip is mended; the [errata](/ledger/errata.qmd) tell which. *Conditional*: right under a',
-        'condition that the row names. *Refuted*: not right, and no small change makes it so. *Ours*: a fact that no paper numbers, checked all the same.',
+        (
+            '*As printed*: right as it stands. *Corrected*: right once a slip is mended; the'
+            ' [errata](/ledger/errata.qmd) tell which. *Conditional*: right under a'
+        ),
+        (
+            'condition that the row names. *Refuted*: not right, and no small change makes it so.'
+            ' *Ours*: a fact that no paper numbers, checked all the same.'
+        ),
         '',
         *score_lines(),
         '',
         '## By number',
         '',
-        "Every number of a paper, with a link to the cell that tests it. What the formula says and what it is worth stands in the paper's own table.",
+        (
+            "Every number of a paper, with a link to the cell that tests it. What the formula says"
+            " and what it is worth stands in the paper's own table."
+        ),
         '',
     ]
     for chapter, links in grid:
@@ -491,7 +554,10 @@ def write_pages(folder: Path, page_name, names: dict) -> list:
             'description: Where the print errs, with the smallest numbers that show it.',
             '---',
             '',
-            'Sorted by consequence. Most are slips of the pen in long and careful derivations; the ideas stand.',
+            (
+                'Sorted by consequence. Most are slips of the pen in long and careful derivations;'
+                ' the ideas stand.'
+            ),
             '',
         ]
         for weight, title in (
@@ -525,7 +591,8 @@ def write_pages(folder: Path, page_name, names: dict) -> list:
 
 # ------------------------------------------------------------------------------------------ running
 class Book:
-    "One notebook, run cell by cell in this process; cells are files, so that numba can keep what it compiled."
+    """One notebook, run cell by cell in this process; cells are files, so that numba can keep what
+    it compiled."""
 
     def __init__(self, path: Path, folder: Path):
         self.path, self.folder = path, folder
@@ -565,7 +632,8 @@ class Book:
             self.done += 1
 
     def trial(self, changes: dict[int, str], check: int) -> str | None:
-        "Run the changed cells and then the check in a copy of the page's state; what the check said, None if it passed."
+        """Run the changed cells and then the check in a copy of the page's state; what the check
+        said, None if it passed."""
         kept = self.space
         self.space = {name: _kept(value) for name, value in kept.items()}
         try:
@@ -577,7 +645,10 @@ class Book:
                 changes.get(check, self.code(check)), f'{check}m{abs(hash(changes.get(check, "")))}'
             )
         except Exception as error:
-            return f'{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ""}'
+            return (
+                f'{type(error).__name__}:'
+                f' {str(error).strip().splitlines()[0] if str(error).strip() else ""}'
+            )
         except KeyboardInterrupt as error:
             if not isinstance(error, _Late):
                 raise
@@ -636,7 +707,8 @@ def mutants_of(
 
 
 def _of_names(row: Row, book: Book, index: int):
-    "Mutants of the definitions on the page that the row names, for a check that holds no arithmetic of its own."
+    """Mutants of the definitions on the page that the row names, for a check that holds no
+    arithmetic of its own."""
     for name in row.names:
         for at in range(index):
             if book.cells[at]['cell_type'] != 'code':
@@ -665,7 +737,8 @@ class Score(NamedTuple):
 def examine(
     chosen: list[Row], seed: int = 1, n: int | None = A_ROW, tell=print, done=lambda scores: None
 ) -> list[Score]:
-    "Run the cells of the rows and their mutants; one process, each notebook once; `done` gets the scores of each notebook."
+    """Run the cells of the rows and their mutants; one process, each notebook once; `done` gets the
+    scores of each notebook."""
     for name, value in notebooks.environment().items():
         os.environ.setdefault(name, value)
     import matplotlib
@@ -744,7 +817,8 @@ def sources_of(table: list[Row]) -> dict[str, str]:
 
 
 def keep(scores: list[Score]) -> None:
-    "Store how many mutants each row noticed, with a digest of row and cell: docs/ledger/scores.json, one line a row."
+    """Store how many mutants each row noticed, with a digest of row and cell:
+    docs/ledger/scores.json, one line a row."""
     kept, table = stored(), rows()
     said = sources_of([score.row for score in scores])
     for score in scores:
@@ -812,7 +886,8 @@ def report(scores: list[Score]) -> int:
             sum(getattr(score, key) for score in part) for key in ('tried', 'noticed', 'loosened')
         )
         print(
-            f'{chapter}: {noticed} of {tried} mutants noticed in {len(part)} rows, {loose} loosen a bound, {tried - noticed - loose} are missed'
+            f'{chapter}: {noticed} of {tried} mutants noticed in {len(part)} rows, {loose} loosen a'
+            f' bound, {tried - noticed - loose} are missed'
         )
     return int(any(score.survivors or score.fault for score in scores))
 

@@ -1,4 +1,5 @@
-"""Check a built site: every local link, picture, script and #fragment leads somewhere, and nothing is fetched from outside.
+"""Check a built site: every local link, picture, script and #fragment leads somewhere, and nothing
+is fetched from outside.
 
 python docs/links.py [_docs]
 """
@@ -46,7 +47,8 @@ class Page(HTMLParser):
 
 
 def check(site, offline=True):
-    "List what is broken in the folder `site`, one line each; with `offline`, also whatever comes from another host."
+    """List what is broken in the folder `site`, one line each; with `offline`, also whatever comes
+    from another host."""
     site, wrong = Path(site).resolve(), []
     pages = {
         path: Page(path.read_text(encoding='utf-8'))

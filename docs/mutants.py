@@ -1,7 +1,8 @@
 """Small errors put into a formula on purpose: a check that does not notice one is no check.
 
-A mutant is one change at one place of the syntax tree: a sign, a factor, a power, a pair of indices. Places that no formula stands in
-are left alone: tolerances, sizes, seeds, random draws, ranges, messages, drawing.
+A mutant is one change at one place of the syntax tree: a sign, a factor, a power, a pair of
+indices. Places that no formula stands in are left alone: tolerances, sizes, seeds, random draws,
+ranges, messages, drawing.
 """
 
 from __future__ import annotations
@@ -154,7 +155,8 @@ def _changes(node):
 
 
 def _places(tree):
-    "Nodes where a formula can stand, in the order of the source, each with the statement it is part of."
+    """Nodes where a formula can stand, in the order of the source, each with the statement it is
+    part of."""
 
     def visit(node, statement):
         if isinstance(node, (ast.Import, ast.ImportFrom, ast.JoinedStr)):
@@ -202,7 +204,8 @@ def _places(tree):
 
 
 def _leading(tree) -> set[int]:
-    "Statements (by identity) whose results reach an assertion; the rest of the cell cannot be noticed by it."
+    """Statements (by identity) whose results reach an assertion; the rest of the cell cannot be
+    noticed by it."""
     wanted, kept = set(), set()
 
     def names(node, kind):
@@ -234,7 +237,8 @@ def _leading(tree) -> set[int]:
 
 
 def mechanical(source: str, function: str | None = None) -> list[Mutant]:
-    "Every mutant of a check cell, or of one function or method of a cell (`name` or `Class.method`), in source order."
+    """Every mutant of a check cell, or of one function or method of a cell (`name` or
+    `Class.method`), in source order."""
     body = '\n'.join(
         '' if line.lstrip().startswith(('%', '!')) else line for line in source.split('\n')
     )

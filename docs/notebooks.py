@@ -1,16 +1,22 @@
 """Runs, refreshes and checks the notebooks under nbs/.
 
-    python docs/notebooks.py refresh [NAME ...]    execute in place and clean, say how outputs differ; a second run changes no byte
-    python docs/notebooks.py run [NAME ...]        execute into build/executed, leave nbs/ alone; --changed: those that differ from HEAD
-    python docs/notebooks.py slow [NAME ...]       refresh those with slow cells, slow cells included
-    python docs/notebooks.py status [NAME ...]     without running: outputs that are older than the code of their page or of the package
-    python docs/notebooks.py stamp [NAME ...]      say that the outputs as they stand are those of the code as it stands
+    python docs/notebooks.py refresh [NAME ...]    execute in place and clean, say how outputs
+                                                   differ; a second run changes no byte
+    python docs/notebooks.py run [NAME ...]        execute into build/executed, leave nbs/ alone;
+                                                   --changed: those that differ from HEAD
+    python docs/notebooks.py slow [NAME ...]       refresh those with slow cells, slow cells
+                                                   included
+    python docs/notebooks.py status [NAME ...]     without running: outputs that are older than the
+                                                   code of their page or of the package
+    python docs/notebooks.py stamp [NAME ...]      say that the outputs as they stand are those of
+                                                   the code as it stands
     python docs/notebooks.py clean [NAME ...]      strip what is not content, as nbdev-clean does
     python docs/notebooks.py new NAME              start a page, e.g. learn/ordinal/45_momentum
 
 NAME is a stem (30_umax or umax), a folder (learn/softmax) or a path; without one, every notebook.
-Seconds are processor time of the kernel; pages that take more than a minute of it are named.
-Cells that say `#| eval: false` or export are never executed and `#| slow` ones only by `slow`: they keep the outputs they have.
+Seconds are processor time of the kernel; pages that take more than a minute of it are named. Cells
+that say `#| eval: false` or export are never executed and `#| slow` ones only by `slow`: they keep
+the outputs they have.
 """
 
 from __future__ import annotations
@@ -43,7 +49,7 @@ SHELVES = ('learn', 'use', 'engine', 'evidence')
 FOLDERS = ('core', 'data', 'softmax', 'similarity', 'ordinal', 'bound', 'show', 'scale', 'lab')
 
 
-# ---------------------------------------------------------------------------------------------- files
+# -------------------------------------------------------------------------------------------- files
 def reading_order(relative: Path) -> tuple:
     "Sorts pages: the front page, then shelf by shelf, folder by folder, by number."
     folders = [
@@ -54,7 +60,8 @@ def reading_order(relative: Path) -> tuple:
 
 
 def find(names=()) -> list[Path]:
-    "Notebooks in reading order that fit any of `names` (all without names); a name that fits none is an error."
+    """Notebooks in reading order that fit any of `names` (all without names); a name that fits none
+    is an error."""
     root = NBS
     every = sorted(
         path
@@ -141,13 +148,14 @@ def has_slow(notebook: dict) -> bool:
     )
 
 
-# ------------------------------------------------------------------------------------------ execution
+# ---------------------------------------------------------------------------------------- execution
 class Failure(Exception):
     "A notebook that did not run; the message names notebook, cell and error on one line."
 
 
 def environment() -> dict[str, str]:
-    "What a kernel sees beside the caller's environment: this tree's package, pinned threads, fixed hashes."
+    """What a kernel sees beside the caller's environment: this tree's package, pinned threads,
+    fixed hashes."""
     path = os.pathsep.join(part for part in (str(ROOT), os.environ.get('PYTHONPATH', '')) if part)
     return dict(
         PYTHONPATH=path,
@@ -232,7 +240,8 @@ def _client(notebook, path: Path, slow: bool, limit: float):
 
 
 def _cpu_seconds(pid: int | None) -> float:
-    "Processor time of a kernel and of the children that it has waited for; nothing where it is gone."
+    """Processor time of a kernel and of the children that it has waited for; nothing where it is
+    gone."""
     import psutil
 
     try:
@@ -265,7 +274,8 @@ def execute(path: Path, slow: bool = False, limit: float | None = None) -> Resul
         ) from None
     except CellTimeoutError:
         raise Failure(
-            f'{_place(path, runner, plain)}: took longer than the {limit:.0f} s that a notebook may take'
+            f'{_place(path, runner, plain)}: took longer than the {limit:.0f} s that a notebook may'
+            ' take'
         ) from None
     except (DeadKernelError, RuntimeError) as error:
         raise Failure(
@@ -307,7 +317,7 @@ def _last_line(text: str) -> str:
     return lines[0][:400] if lines else '(no message)'
 
 
-# -------------------------------------------------------------------------------------------- cleaning
+# ----------------------------------------------------------------------------------------- cleaning
 def fill_ids(notebook: dict) -> dict:
     "Give every cell without an id of its own one that depends on its text alone."
     seen: set[str] = set()
@@ -353,7 +363,7 @@ def clean(notebook: dict) -> dict:
     return notebook
 
 
-# --------------------------------------------------------------------------------- are outputs current
+# ------------------------------------------------------------------------------ are outputs current
 def code_hash(notebook: dict, slow: bool = False) -> str:
     "Digest of the sources of the code cells that a plain run executes, or of the slow cells alone."
     cells = [cell for cell in notebook['cells'] if cell['cell_type'] == 'code']
@@ -378,7 +388,8 @@ def _parse(text: str) -> ast.Module:
 
 
 def imported_modules(notebook: dict) -> list[str]:
-    "Modules of the package that a notebook imports, and those which they import when they are loaded."
+    """Modules of the package that a notebook imports, and those which they import when they are
+    loaded."""
     text = '\n'.join(source(cell) for cell in notebook['cells'] if cell['cell_type'] == 'code')
     text = re.sub(r'^(\s*)[%!].*', r'\1pass', text, flags=re.M)
     found: set[str] = set()
@@ -458,7 +469,8 @@ def stamp(notebook: dict, slow: bool = False) -> dict:
 
 
 def stale(notebook: dict) -> str:
-    "Why the outputs of a notebook are not those of its code cells; nothing where they are. Nothing is executed."
+    """Why the outputs of a notebook are not those of its code cells; nothing where they are.
+    Nothing is executed."""
     told = notebook['metadata'].get(STAMP, {})
     if not told:
         return 'was never refreshed'
@@ -488,13 +500,15 @@ def changed(base: str = 'HEAD') -> list[Path]:
         ['git', 'rev-parse', '--verify', '--quiet', base], cwd=ROOT, capture_output=True
     ).returncode:
         raise SystemExit(
-            f'git does not know {base!r} here, so what changed since is not known; name the notebooks instead'
+            f'git does not know {base!r} here, so what changed since is not known; name the'
+            ' notebooks instead'
         )
     return [path for path in find() if differs(path)]
 
 
 def differences(old: dict, new: dict) -> list[str]:
-    "How the outputs of two runs of the same cells differ, one line a cell: a report, not a judgment."
+    """How the outputs of two runs of the same cells differ, one line a cell: a report, not a
+    judgment."""
     said = []
     for index, (before, after) in enumerate(zip(old['cells'], new['cells'], strict=True)):
         if before['cell_type'] != 'code' or before['outputs'] == after['outputs']:
@@ -528,9 +542,10 @@ def _shown(output: dict) -> str:
     return re.sub(r'data:image/\w+;base64,[A-Za-z0-9+/=\s]+', 'picture', ''.join(text))
 
 
-# -------------------------------------------------------------------------------------------- commands
+# ----------------------------------------------------------------------------------------- commands
 def _each(paths: list[Path], work, workers: int) -> int:
-    "Call `work(path) -> (cpu seconds, what to say)` for each notebook, print a line each, then the slowest; the number that failed."
+    """Call `work(path) -> (cpu seconds, what to say)` for each notebook, print a line each, then
+    the slowest; the number that failed."""
     cpu, failures, begin = {}, [], time.monotonic()
 
     def one(path):
@@ -547,7 +562,8 @@ def _each(paths: list[Path], work, workers: int) -> int:
     slowest = sorted(cpu, key=lambda path: -cpu[path])[:10]
     if len(paths) > 1:
         print(
-            f'\n{len(paths)} notebooks: {sum(cpu.values()):.0f} s of processor time, {time.monotonic() - begin:.0f} s by the clock; the slowest:'
+            f'\n{len(paths)} notebooks: {sum(cpu.values()):.0f} s of processor time,'
+            f' {time.monotonic() - begin:.0f} s by the clock; the slowest:'
         )
         for path in slowest:
             print(f'{cpu[path]:6.1f} s  {path.relative_to(ROOT)}')
@@ -562,7 +578,10 @@ def _each(paths: list[Path], work, workers: int) -> int:
 
 
 def slow_note(path: Path, cpu: float) -> str:
-    return f'{path.relative_to(ROOT)} took {cpu:.0f} s of processor time; pages aim at less than {REPORT} s'
+    return (
+        f'{path.relative_to(ROOT)} took {cpu:.0f} s of processor time; pages aim at less than'
+        f' {REPORT} s'
+    )
 
 
 def refresh(names, workers: int = 1, slow: bool = False) -> int:
@@ -584,7 +603,8 @@ def keep(result, path: Path, out: Path = EXECUTED) -> None:
 
 
 def run(paths: list[Path], out: Path, workers: int = 1, reuse: bool = False) -> int:
-    "Execute notebooks into a folder; with `reuse` those whose executed copy there belongs to this code and package are left."
+    """Execute notebooks into a folder; with `reuse` those whose executed copy there belongs to this
+    code and package are left."""
 
     def current(path):
         there = out / path.relative_to(NBS)
@@ -742,7 +762,7 @@ def new(name: str) -> Path:
         title=idea.replace('_', ' ').capitalize(), module=f'{chapter}.{idea}', chapter=chapter
     )
     if parts[0] in ('use', 'evidence'):  # these export nothing
-        text = re.sub(r'^%%code\n#\| default_exp .*\n|^#\| exports?\n', '', text, flags=re.M)
+        text = re.sub(r'^%%code\n#\| default_exp .*\n|^#\| export[si]?\n', '', text, flags=re.M)
     cells = []
     for kind, body in re.findall(r'^%%(md|code)\n(.*?)(?=^%%|\Z)', text, flags=re.M | re.S):
         cell: dict[str, Any] = dict(

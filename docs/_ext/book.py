@@ -1,7 +1,9 @@
-"""Write what Sphinx reads: notebooks in the dialect of nbdev become pages, with shelves around them.
+"""Write what Sphinx reads: notebooks in the dialect of nbdev become pages, with shelves around
+them.
 
 The first cell of a notebook holds `# Title` and `> one line`. Cells that say `#| hide`, `#| export`
-or `#| default_exp` do not show; `#| exports` shows its definitions in a box that folds.
+or `#| default_exp` do not show; `#| exports` and `#| exporti` (internals, not in `__all__`) show
+definitions in a box that folds.
 """
 
 from __future__ import annotations
@@ -246,7 +248,7 @@ def process(path, source: Path, names: dict, rows: dict, repository: str = '') -
             made.append(_markdown(mend_links(text, folder, path)))
             continue
         said = options(text)
-        if cell['cell_type'] != 'code' or {'hide', 'default_exp', 'export', 'exporti'} & set(said):
+        if cell['cell_type'] != 'code' or {'hide', 'default_exp', 'export'} & set(said):
             continue
         if 'exports' in said:
             made.append(_markdown(signpost(page, module, defined(text), names)))
@@ -293,7 +295,7 @@ def _code(cell: dict, text: str, said: dict, folder: Path, path) -> dict:
         extra['mystnb'] = dict(image=dict(alt=alt))
     if caption := said.get('fig-cap'):
         extra.setdefault('mystnb', {})['figure'] = dict(caption=caption)
-    if 'exports' in said:
+    if {'exports', 'exporti'} & set(said):
         extra['fold'] = ['open', ' · '.join(defined(text)) or 'Source']
     elif said.get('code-fold') in ('true', 'show'):
         extra['fold'] = ['open' * (said['code-fold'] == 'show'), said.get('code-summary') or 'Code']
@@ -380,9 +382,8 @@ def shelf(name: str, groups: dict[str, list[tuple[str, str, str]]]) -> str:
             )
         )
         listed = '\n'.join('/' + str(Path(page).with_suffix('')) for page, _, _ in pages)
-        text.append(
-            f'```{{toctree}}\n:hidden:\n{f":caption: {caption}" if caption else ""}\n\n{listed}\n```'
-        )
+        titled = f':caption: {caption}' if caption else ''
+        text.append(f'```{{toctree}}\n:hidden:\n{titled}\n\n{listed}\n```')
     return '\n\n'.join(text) + '\n'
 
 

@@ -27,7 +27,8 @@ def runs(path) -> bool:
 
 
 def cannot_run(table: Path = ROOT / 'docs/results/live_pages.csv') -> dict[tuple[str, str], str]:
-    "Cells that cannot run in the browser, (page, cell): reason, as `bench/live_pages.py` found them."
+    """Cells that cannot run in the browser, (page, cell): reason, as `bench/live_pages.py` found
+    them."""
     if not table.exists():
         return {}
     with table.open(encoding='utf-8') as file:
@@ -46,7 +47,8 @@ TESTED = re.compile(r'\bassert\b|assert_\w+\(|\bcheck_\w+\(|expect_fail\(')
 
 
 def checks(text: str) -> list[str]:
-    "What a cell that only checks is called; none for a cell that defines, because it would undo an exercise."
+    """What a cell that only checks is called; none for a cell that defines, because it would undo
+    an exercise."""
     if not TESTED.search(text) or re.search(r'^(def|class) ', text, re.M):
         return []
     return checks_of(text) or ['the cell ' + source_of(text).split('\n')[0][:60]]

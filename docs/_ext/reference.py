@@ -64,7 +64,7 @@ def write(put) -> dict[str, str]:
     found = public()
     for package, parts in found.items():
         short = package.removeprefix(f'{LIB}.')
-        said = (inspect.getdoc(sys.modules[package]) or '').split('\n')[0]
+        said = ' '.join((inspect.getdoc(sys.modules[package]) or '').split('\n\n')[0].split())
         page, text = (
             f'reference/{short}.md',
             [f'# {package}', f'<div class="goal">\n\n{said}\n\n</div>'],

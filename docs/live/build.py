@@ -2,9 +2,9 @@
 
     python docs/live/build.py [build/live]
 
-Fetches the parts of parts.toml through pip and npm, checks their sha256, takes out what no page needs,
-packs the rest, puts all licenses beside it and prints the size of each part. `OUT/site` is what the
-site copies; nothing of it belongs in the repository.
+Fetches the parts of parts.toml through pip and npm, checks their sha256, takes out what no page
+needs, packs the rest, puts all licenses beside it and prints the size of each part. `OUT/site` is
+what the site copies; nothing of it belongs in the repository.
 """
 
 from __future__ import annotations

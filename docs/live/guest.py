@@ -1,8 +1,8 @@
 """The kernel inside the engine: runs a cell and sends what it shows to the page.
 
 The page calls `handle(request)` with a line of JSON. Answers leave through `_host.call`, each one a
-line of JSON: `stream`, `data` (a MIME bundle), `error`, `clear`, and `done` at the end. Where there is
-no `_host`, as in the tests, answers are kept in `sent`.
+line of JSON: `stream`, `data` (a MIME bundle), `error`, `clear`, and `done` at the end. Where there
+is no `_host`, as in the tests, answers are kept in `sent`.
 """
 
 from __future__ import annotations
