@@ -227,8 +227,8 @@ class LocalShards:
         """Bring a value to the worker of shard k, or to all: here, nothing to do."""
         return value
 
-    def pick(self, value: Any, place: int) -> Any:
-        """Take one element of a tuple."""
+    def pick(self, value: Any, k: int, place: int) -> Any:
+        """Take one element of a tuple that comes from shard k."""
         return value[place]
 
     def add(self, values: Sequence[Any]) -> Any:

@@ -285,9 +285,17 @@ class DaskShards:
             return self.client.scatter(value, broadcast=True, hash=False)
         return self.client.scatter(value, workers=[self.owners[k]], hash=False)
 
-    def pick(self, value: Any, place: int) -> Any:
-        """Take one element of a tuple, where it is."""
-        return self.client.submit(_pick, value, place, key=self._key('pick'), priority=1)
+    def pick(self, value: Any, k: int, place: int) -> Any:
+        """Take one element of a tuple that comes from shard k, on its worker."""
+        return self.client.submit(
+            _pick,
+            value,
+            place,
+            key=self._key('pick'),
+            workers=[self.owners[k]],
+            allow_other_workers=True,
+            priority=1,
+        )
 
     def _key(self, name):
         return f'{name}-{self._run_id}-{next(self._count)}'
@@ -540,9 +548,9 @@ class Sharded:
                 )
                 for k, at in enumerate(self.pieces)
             ]
-            wanted = [self.place.pick(one, 1) for one in answers] if own else []
+            wanted = [self.place.pick(one, k, 1) for k, one in enumerate(answers)] if own else []
             if own:
-                answers = [self.place.pick(one, 0) for one in answers]
+                answers = [self.place.pick(one, k, 0) for k, one in enumerate(answers)]
             wanted.insert(0, self.place.add(answers))
             del answers  # what a future names stays on its worker, even when it has been added
             return self.place.gather(wanted)

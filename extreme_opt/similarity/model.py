@@ -216,11 +216,12 @@ class SimilarityModel(Estimator):
         Width of the embeddings.
     left, right : MLP or "auto", default="auto"
         Shapes of the towers: `Linear()` or `MLP(...)`; "auto" is `Linear()`.
-    solver : {"auto", "newton", "als", "lbfgs", "gd", "adagrad", "block", "pair", "sogram"}, default="auto"
+    solver : {"auto", "newton", "als", "lbfgs", "gd", "adagrad", "block", "pair", "sogram"}
         "newton" makes Gauss-Newton steps, "lbfgs" quasi-Newton steps, "gd" and "adagrad" make
-        gradient steps with a line search; "als" solves for one side after the other, for linear towers on ids with
-        loss="squared", and is then the fastest by far; the others sample blocks of entities or
-        pairs. "auto" is "als" where it applies, "lbfgs" with loss="softmax", else "newton".
+        gradient steps with a line search; "als" solves for one side after the other, for linear
+        towers on ids with loss="squared", and is then the fastest by far; the others sample blocks
+        of entities or pairs. The default, "auto", is "als" where it applies, "lbfgs" with
+        loss="softmax", else "newton".
     loss : {"auto", "logistic", "squared", "softmax"}, default="auto"
         Loss of an observed pair. "auto" is "squared" for linear towers on ids without labels if
         the solver is "auto" or "als", else "logistic". "softmax" takes each pair as a draw from a
@@ -893,7 +894,8 @@ class SimilarityModel(Estimator):
             at = slice(rows.indptr[i], rows.indptr[i + 1])
             ones, values = np.ones(at.stop - at.start), rows.data[at]
             weights = values if self.values == 'weights' else ones
-            labels = signed_labels(values, self.settings_['loss']) if self.values == 'labels' else ones
+            with_labels = self.values == 'labels'
+            labels = signed_labels(values, self.settings_['loss']) if with_labels else ones
             out[i] = fold_in(part, Q, gamma, rows.indices[at], weights, labels)
         out = out.astype(Q.dtype)
         return (out, None) if gamma is None else (np.ascontiguousarray(out[:, :-1]), out[:, -1])
@@ -1243,7 +1245,9 @@ class SimilarityModel(Estimator):
             n_entities=len(rows), max_scores={name: max_score(name, n_relevant) for name in metrics}
         )
         if interval is not None:
-            found['intervals'] = {name: bootstrap_interval(values[name], interval) for name in metrics}
+            found['intervals'] = {
+                name: bootstrap_interval(values[name], interval) for name in metrics
+            }
         if per_entity:
             found['per_entity'] = dict(ids=self._ids_of(rows, 0)) | values
         return found

@@ -57,7 +57,8 @@ def grown_params(problem, last, before, now, seed):
     params, at = problem.init_params(seed), 0
     for side, tower, old, new in zip(('left', 'right'), problem.towers, before, now):
         _check_same(side, old, new)
-        was = Tower(tower_shape(old['shape']), None, 0, old['n_inputs'], old['width'], problem.dtype)
+        shape = tower_shape(old['shape'])
+        was = Tower(shape, None, 0, old['n_inputs'], old['width'], problem.dtype)
         part = problem.split(params)[side == 'right']
         layers = zip(tower.unpack(part), was.unpack(last[at : at + was.n_params]))
         for depth, (layer, known) in enumerate(layers):

@@ -304,7 +304,8 @@ def rotate(
             some = steps._replace(first=int(ends[turn.block]))
             args = blocks[turn.block], norms[turn.part], some, n_negatives, turn.seed
             done = place.submit(visit, turn.part, *args)
-            blocks[turn.block], norms[turn.part] = place.pick(done, 0), place.pick(done, 1)
+            blocks[turn.block] = place.pick(done, turn.part, 0)
+            norms[turn.part] = place.pick(done, turn.part, 1)
         return place.gather([*blocks, *norms])
 
     found, out = place.run(attempt), params.copy()
