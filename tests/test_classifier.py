@@ -750,6 +750,7 @@ def test_memory_is_forecast_before_a_fit(monkeypatch):
     from extreme_opt.core import estimator
 
     monkeypatch.setattr(estimator, 'free_memory', lambda: 100)
+    monkeypatch.setattr(estimator, '_ALWAYS_FREE', 0)
     X, y = planted(60)
     with pytest.warns(
         RuntimeWarning,

@@ -179,6 +179,8 @@ def test_bad_features(X, word):
 def test_text_for_a_number_is_named():
     with pytest.raises(ValueError, match="shrink='big' is text, but a number is needed"):
         Centroids(shrink='big').fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(ValueError, match='shrink=True is a bool, but a number is needed'):
+        Centroids(shrink=True).fit([[0.0], [1.0]], [0, 1])
 
 
 def test_large_float32_is_not_taken_for_inf():

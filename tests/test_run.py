@@ -193,6 +193,12 @@ def test_divergence_is_a_result():
     assert wise.message.endswith(
         'learning_rate=1 is too large for SGD; UMax and ImplicitSGD do not overflow'
     )
+
+    class _Tuned(SGD):
+        'A solver that users do not know by name.'
+
+    inner = minimize(make_problem(), _Tuned(1.0), max_iter=100)
+    assert inner.message.endswith('learning_rate=1 is too large for SGD; try 0.1')
     start = minimize(make_problem(), SGD(1.0), np.full(3, np.nan), max_iter=100)
     assert start.message.startswith('loss is not finite at the start') and start.state.n_iter == 0
 

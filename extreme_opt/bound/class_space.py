@@ -718,6 +718,9 @@ class LossCurvature(ClassCurvature):
             rows = rows.toarray() if scipy.sparse.issparse(rows) else rows
             rows = np.asarray(rows, dtype=np.float64)
             proba, weights = self.proba[part, :last], self._weighted[part]
+            if last == 1:  # two classes: p (1 - p) in one product
+                full += rows.T @ (rows * (weights[:, 0] * (1 - proba[:, 0]))[:, None])
+                continue
             outer = (proba * np.sqrt(self.weights[part])[:, None])[:, :, None] * rows[:, None]
             outer = outer.reshape(len(rows), -1)
             full -= outer.T @ outer

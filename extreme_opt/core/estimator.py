@@ -79,7 +79,8 @@ class Estimator(BaseEstimator):
             if value is None and (type(None) in kinds or default is None):
                 continue
             such = '' if default is None else f', such as {default}'
-            if not isinstance(value, Real):
+            logical = isinstance(value, (bool, np.bool_)) and bool not in kinds
+            if logical or not isinstance(value, Real):
                 what = 'text' if isinstance(value, (str, bytes)) else f'a {type(value).__name__}'
                 raise ValueError(
                     f'{name}={" ".join(repr(value).split()):.80} is {what}, but a number is needed'
@@ -192,6 +193,9 @@ def free_memory() -> int | None:
     return min(found, default=None)
 
 
+_ALWAYS_FREE = 2**24  # bytes for which the system is not asked: that costs a tenth of a small fit
+
+
 def warn_of_memory(n_bytes: float, what: str, advice: str = '') -> None:
     """One clear line when a forecast exceeds what is free.
 
@@ -204,6 +208,8 @@ def warn_of_memory(n_bytes: float, what: str, advice: str = '') -> None:
     advice : str, default=''
         What would need less.
     """
+    if n_bytes < _ALWAYS_FREE:
+        return
     free = free_memory()
     if free is None or n_bytes <= free:
         return

@@ -639,7 +639,7 @@ def _place(state):
 
 
 def _remedy(problem, solver):
-    name = type(solver).__name__
+    name = next(kind.__name__ for kind in type(solver).__mro__ if kind.__name__[0] != '_')
     rate = getattr(solver, 'learning_rate', None)
     advice = getattr(problem, 'advice', None)
     if rate is None:
