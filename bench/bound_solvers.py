@@ -8,7 +8,7 @@ tables the first 500 rows of a permutation. Ridge 1e-3, intercepts free:
 LogisticRegression(C=1/(1e-3 n)) has the same objective.
 
 For each method the smallest number of iterations whose end is within 1e-6 of the optimum is
-searched (to six per cent, as in bound_race); fits of that many are then timed, three rounds, turn
+searched (to six per cent, as in bound_race); fits of that many are then timed, 15 rounds, turn
 by turn, in seconds of the processor. Who does not get there in 500 iterations has the gap that 500
 leave and no seconds. Fits hold what each class does besides: validation, ours its certificate.
 """
@@ -34,7 +34,7 @@ from sklearn.preprocessing import OneHotEncoder, scale
 from extreme_opt import data
 from extreme_opt.bound import BoundClassifier
 
-RIDGE, GAP, MOST, ROWS, ROUNDS = 1e-3, 1e-6, 500, 500, 3
+RIDGE, GAP, MOST, ROWS, ROUNDS = 1e-3, 1e-6, 500, 500, 15
 OURS = {'BoundClassifier': 'auto', 'BoundClassifier, quasi': 'quasi'}
 PEERS = 'lbfgs', 'newton-cg', 'newton-cholesky', 'sag', 'saga'
 bound_race.MOST = MOST
