@@ -7,8 +7,9 @@
 - what a round trip costs when there is nothing to compute, and a megabyte of parameters more;
 - an out-of-core run in a process of its own: data four times the memory that it may have, one
   memory-mapped part after the other; the limit is
-  on data and anonymous memory (RLIMIT_DATA), the peak is all that was resident, maps included;
-- a fit on a dask data frame in parquet files, five times the memory limit of its worker.
+  on data and anonymous memory (RLIMIT_DATA), the peak is all that was resident, maps included.
+
+A fit on a dask data frame of five times the memory of its worker is in bench/scale_dataframe.py.
 
 Seconds are medians over rounds, taken by turns.
 """
@@ -31,7 +32,7 @@ from extreme_opt.core import LBFGS, minimize
 from extreme_opt.scale import Sharded, local_client
 from extreme_opt.scale.files import file_parts, save_part
 from extreme_opt.scale.shards import bytes_sent, product_bytes, step_bytes
-from extreme_opt.softmax import DoubleSum, Rotation, SoftmaxClassifier
+from extreme_opt.softmax import DoubleSum, Rotation
 from extreme_opt.softmax.rotation import rotation_bytes
 
 ROUNDS, LIMIT_MB, PART_MB, N_PARTS = 7, 512, 64, 32
@@ -201,42 +202,8 @@ def beyond_memory() -> dict:
     )
 
 
-def data_frame(limit_mb=700, n_parts=70) -> dict:
-    "A fit on a dask data frame of five times the memory limit of the only worker."
-    import dask.dataframe
-    import pandas
-
-    with tempfile.TemporaryDirectory() as folder:
-        rng, rows = np.random.default_rng(0), 5 * limit_mb * 2**20 // n_parts // 256
-        for k in range(n_parts):
-            table = pandas.DataFrame(rng.standard_normal((rows, 64), np.float32))
-            table = table.rename(columns=str)
-            table['label'] = (table['0'] > 0) + 2 * (table['1'] > 0)
-            table.to_parquet(Path(folder) / f'part-{k:03}.parquet', compression=None)
-        frame = dask.dataframe.read_parquet(folder)
-        with local_client(1, memory_limit=f'{limit_mb}MB') as client:
-            model = SoftmaxClassifier('lbfgs', ridge=1e-4, max_iter=2, client=client)
-            before = set(client.nthreads())
-            model.fit(frame.drop(columns='label'), frame['label'])
-            if set(client.nthreads()) != before:
-                raise RuntimeError('a worker was lost')
-            peak = max(client.run(machine.peak_mb).values())
-    losses = model.run_.column('log_loss' if 'log_loss' in model.run_.history[0] else 'loss')
-    print(f'data frame: {5 * limit_mb} MB, limit {limit_mb} MB, worker peak {peak:.0f} MB')
-    return row(
-        'data frame',
-        f'{n_parts} parquet files, 2 steps of L-BFGS',
-        '1 worker',
-        model.run_.history[-1]['seconds'],
-        peak=peak,
-        data_mb=5 * limit_mb,
-        limit_mb=limit_mb,
-        loss_ratio=f'{losses[0] / losses[-1]:.1f}' if len(losses) > 1 else '',
-    )
-
-
 def main() -> list[dict]:
-    rows = [beyond_memory(), data_frame()]
+    rows = [beyond_memory()]
     with local_client(2) as client:
         return rows + scaling(client) + traffic(client)
 
