@@ -37,7 +37,7 @@ def align(points, target):
     return scale * X @ U @ Vt + target.mean(0), left
 
 
-def place(points, near, far, ridge=1e-3, n_iter=200):
+def place(points, near, far, ridge=1e-3, n_iter=100):
     """Place a new object on a fixed map, from answers "it is nearer to `near` than to `far`".
 
     Parameters
@@ -63,9 +63,17 @@ def place(points, near, far, ridge=1e-3, n_iter=200):
     points = points - (center := points.mean(0))
     normals = 2 * (points[far] - points[near])
     offsets = (points[near] ** 2).sum(1) - (points[far] ** 2).sum(1)
-    bound = normals.T @ normals / (4 * len(near)) + ridge * np.eye(points.shape[1])
+    pull = ridge * np.eye(points.shape[1])
+    bound = normals.T @ normals / (4 * len(near)) + pull
+
+    def loss(x):
+        return np.logaddexp(0, normals @ x + offsets).mean() + ridge / 2 * x @ x
+
     x = np.zeros(points.shape[1])
     for _ in range(n_iter):
         wrong = expit(normals @ x + offsets)  # probability of the other answer
-        x = x - np.linalg.solve(bound, normals.T @ wrong / len(near) + ridge * x)
+        grad = normals.T @ wrong / len(near) + ridge * x
+        hessian = normals.T @ (normals * (wrong * (1 - wrong))[:, None]) / len(near) + pull
+        newton = x - np.linalg.solve(hessian, grad)
+        x = newton if loss(newton) < loss(x) else x - np.linalg.solve(bound, grad)
     return x + center
