@@ -28,9 +28,11 @@ def tell(*command, where=ROOT, **others):
 
 
 def everything(folder):
+    "Files with what they hold, and folders; what Python compiles does not count."
     return {
         str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
         for path in sorted(folder.rglob('*'))
+        if '__pycache__' not in path.parts
     }
 
 
