@@ -13,6 +13,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / 'docs'))  # `import notebooks`
 NEEDS_DATA = 'needs EXTREME_OPT_DATA'
 os.environ.setdefault('MPLBACKEND', 'Agg')
+for _name in ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS'):
+    os.environ.setdefault(_name, '1')  # threads of several processes would wait for each other
 LATER = {
     'slow': '`make slow` runs them',
     'long': '`make test` runs them',

@@ -225,9 +225,11 @@ def _best_intercepts(problem, params):
             + np.full((len(slope),) * 2, weights.mean()),
             slope,
         )
-        while objective(shift - direction) > value and np.abs(direction).max() > 1e-15:
+        if slope @ direction <= 1e-15 * abs(value):  # less than the objective can tell
+            break
+        while (lower := objective(shift - direction)) > value and np.abs(direction).max() > 1e-15:
             direction /= 2
-        shift, value = shift - direction, objective(shift - direction)
+        shift, value = shift - direction, lower
     return shift
 
 # %% ../../nbs/engine/bound/60_classifier.ipynb #f510de2d
