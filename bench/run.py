@@ -163,7 +163,8 @@ def environment(path: Path, full: bool) -> dict[str, str]:
         env |= {'EXTREME_OPT_FULL': '1', 'FULL': '1'}
     if re.search(r"environ.*'PARTS'", text):
         env.setdefault('PARTS', str(parts(path)))
-    if re.search(r'EXTREME_OPT_PEERS\b|peer_python\(\)', text) and not env.get('EXTREME_OPT_PEERS'):
+    asks = re.search(r"EXTREME_OPT_PEERS\b|peer_python\(\)|peer_at\('main'\)", text)
+    if asks and not env.get('EXTREME_OPT_PEERS'):
         env['EXTREME_OPT_PEERS'] = peers('main') or ''
     if re.search(r'CBLEARN|peer_python\(.cblearn', text):
         mine = (

@@ -185,6 +185,10 @@ def test_every_script_asks_for_rivals_only_where_it_names_them(bench, monkeypatc
         monkeypatch.delenv(name, raising=False)
     env = run.environment(ROOT / 'bench/ordinal_race.py', False)
     assert 'cblearn' in asked and env['EXTREME_OPT_PEERS_CBLEARN'] == '/cblearn'
+    for name in ('similarity_als', 'similarity_reproduce', 'softmax_race'):
+        asked.clear()
+        env = run.environment(ROOT / f'bench/{name}.py', False)
+        assert asked == ['main'] and env['EXTREME_OPT_PEERS'] == '/main'
     asked.clear()
     env = run.environment(ROOT / 'bench/bound_rank_one.py', True)
     assert (
