@@ -36,7 +36,7 @@ tutorials: $(READY) ## execute every tutorial on its default real data and build
 	sphinx-build -q -c docs -d build/doctrees -D executed=$(CURDIR)/build/executed build/pages _docs
 
 test: $(READY) ## run everything that .ci/run runs: notebooks, package, site, browser (workers=2 processes)
-	python -m pytest -n $(workers) --dist loadgroup -m "not slow" $(args)
+	python -m pytest -n $(workers) --dist loadscope -m "not slow" $(args)
 
 check: $(READY) ## the quick look before a commit: export, clean, lint, types, fast tests, notebooks that differ from HEAD
 	nbdev-export
@@ -45,7 +45,7 @@ check: $(READY) ## the quick look before a commit: export, clean, lint, types, f
 	ruff check .
 	mypy
 	python docs/notebooks.py run --changed --workers $(workers)
-	python -m pytest -n $(workers) --dist loadgroup --durations=0 --durations-min=5 \
+	python -m pytest -n $(workers) --dist loadscope --durations=0 --durations-min=5 \
 	  -m "not slow and not long and not notebook and not browser and not site and not setup and not lint" $(args)
 
 export: $(READY) ## write the package from the notebooks

@@ -66,20 +66,33 @@ def pytest_testnodedown(node, error):
     node.config.not_run = node.config.not_run | left_out
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    "Mark long tests. With `--dist loadgroup` the tests of a file share a process, and so its fixtures; each notebook goes where there is room."
+    "Mark long tests."
     long_tests = _long_tests()
     for item in items:
         if f'{item.path.name}::{getattr(item, "originalname", item.name)}' in long_tests:
             item.add_marker(pytest.mark.long)
-        file = item.path.stem
-        if item.get_closest_marker('xdist_group') or (file, getattr(item, 'originalname', '')) == (
-            'test_notebooks',
-            'test_runs',
-        ):
-            continue
-        item.add_marker(pytest.mark.xdist_group(GROUPS.get(file, file)))
+
+
+def group_of(nodeid: str) -> str:
+    "Tests of one group share a process, and so its fixtures; each notebook goes where there is room."
+    file = Path(nodeid.partition('::')[0]).stem
+    alone = file == 'test_notebooks' and '::test_runs[' in nodeid
+    return nodeid if alone else GROUPS.get(file, file)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    "With `--dist loadscope`, processes of pytest-xdist get groups of tests."
+    if config.getoption('dist') != 'loadscope':
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByGroup(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            return group_of(nodeid)
+
+    return ByGroup(config, log)
 
 
 def pytest_unconfigure(config):

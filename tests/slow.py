@@ -45,7 +45,7 @@ def parts(workers: int) -> dict[str, tuple[list[str], dict[str, str]]]:
     python, test = sys.executable, [sys.executable, '-m', 'pytest']
     return {
         'slow cells': ([python, 'docs/notebooks.py', 'slow', '--workers', str(workers)], {}),
-        'slow tests': ([*test, '-n', str(workers), '--dist', 'loadgroup', '-m', 'slow'], {}),
+        'slow tests': ([*test, '-n', str(workers), '--dist', 'loadscope', '-m', 'slow'], {}),
         'killed runs and malformed files': (
             [*test, 'tests/test_run.py', 'tests/test_readers.py', '-k', 'killed or malformed'],
             dict(EXTREME_OPT_KILLS='10', EXTREME_OPT_FUZZ='10000'),

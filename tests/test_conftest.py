@@ -33,8 +33,7 @@ def run(tmp_path, good=True, words=(), **env):
     (folder / 'conftest.py').write_text((HERE / 'conftest.py').read_text())
     (folder / 'test_it.py').write_text(TESTS.format(good=good))
     (tmp_path / 'pytest.ini').write_text(
-        '[pytest]\naddopts = -q -rs -p no:cacheprovider\nmarkers =\n  slow: later\n  long: long\n '
-        ' xdist_group: x\n'
+        '[pytest]\naddopts = -q -rs -p no:cacheprovider\nmarkers =\n  slow: later\n  long: long\n'
     )
     clean = {
         name: value
@@ -55,7 +54,7 @@ def run(tmp_path, good=True, words=(), **env):
     'good, words, line',
     [
         (True, (), '4 passed, 0 failed, 2 skipped'),
-        (False, ('-n', '2', '--dist', 'loadgroup'), '3 passed, 1 failed, 2 skipped'),
+        (False, ('-n', '2', '--dist', 'loadscope'), '3 passed, 1 failed, 2 skipped'),
     ],
 )
 def test_closing_line_is_last(tmp_path, good, words, line):
@@ -109,7 +108,7 @@ def test_processor_time_is_told_by_file_and_marker(tmp_path):
     (tmp_path / 'tests' / 'test_busy.py').write_text(busy)
     done = run(
         tmp_path,
-        words=('-n', '2', '--dist', 'loadgroup', '--cpu-table'),
+        words=('-n', '2', '--dist', 'loadscope', '--cpu-table'),
         EXTREME_OPT_LONG_TESTS='1',
     )
     rows = dict(
@@ -125,3 +124,28 @@ def test_processor_time_is_told_by_file_and_marker(tmp_path):
     assert re.search(
         r'^not run: 2 marked long', run(tmp_path).stdout, flags=re.M
     )  # and the next quick run leaves it out
+
+
+def test_tests_of_a_group_share_a_process(tmp_path):
+    """The site is built in one process only; two files that share nothing may go to two. (Groups by
+    a marker were lost in silence when pytest changed how it keeps names.)"""
+    for name in ('test_site', 'test_looks', 'test_other', 'test_notebooks'):
+        (tmp_path / f'{name}.py').write_text(
+            'import os, pytest, time\n@pytest.mark.parametrize("x", range(4))\ndef test_runs(x):\n'
+            "    open('ran.txt', 'a').write(f'{__name__} {os.getpid()}\\n')\n    time.sleep(0.05)\n"
+        )
+    (tmp_path / 'conftest.py').write_text((HERE / 'conftest.py').read_text())
+    (tmp_path / 'pytest.ini').write_text('[pytest]\naddopts = -p no:cacheprovider\n')
+    done = subprocess.run(
+        [sys.executable, '-m', 'pytest', '-q', '-n', '2', '--dist', 'loadscope'],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stdout
+    ran = [line.split() for line in (tmp_path / 'ran.txt').read_text().splitlines()]
+    where = {name: {process for each, process in ran if each == name} for name, _ in ran}
+    assert len(ran) == 16 and where['test_site'] == where['test_looks']
+    assert len(where['test_site']) == len(where['test_other']) == 1
+    assert len({process for _, process in ran}) == 2
