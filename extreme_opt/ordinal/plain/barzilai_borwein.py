@@ -26,8 +26,8 @@ def barzilai_borwein(shift, change, eps=0.0, kind='long'):
     Returns
     -------
     float
-        At most 1 / eps. Without a stabilizer, the long step is inf and the short one 0 where the two
-        are orthogonal; nan where the long one has nothing that moved, the short one no change.
+        At most 1 / eps. Without a stabilizer, the long step is inf and the short one 0 where
+        the two are orthogonal; nan where nothing moved, for the short one where nothing changed.
 
     References
     ----------
