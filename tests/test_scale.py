@@ -918,6 +918,12 @@ def test_bytes_are_those_of_the_formulas(client):
     bound, double = LogLinear(X, y, 150), DoubleSum(X, y, 150, alpha=1.0)
     tall = DoubleSum(rng.normal(size=(60_000, 2)), rng.integers(2, size=60_000), 2)
     size, vector = bound.n_params, rng.normal(size=bound.n_params)
+    triplets = rng.permuted(np.tile(np.arange(20_000), (3, 1)), axis=1).T
+    map_of = Comparisons(triplets[(np.diff(triplets) != 0).all(1)], 4, STE(), 20_000)
+    pairs = np.unique(rng.integers([3000, 2000], size=(20_000, 2)), axis=0)
+    towers = AllPairs(
+        pairs, n_left=3000, n_right=2000, n_components=16, left=Linear(), right=Linear()
+    )
 
     def one_pass(whole, params):
         solver = Rotation()
@@ -934,6 +940,8 @@ def test_bytes_are_those_of_the_formulas(client):
             step_bytes(tall.n_weights, 2, tall.n_samples),
         ),
         (double, 2, one_pass, rotation_bytes(size, 100, 2)),
+        (map_of, 5, lambda one, at: one.loss_and_grad(at), step_bytes(80_000, 2)),
+        (towers, 2, lambda one, at: one.loss_and_grad(at), step_bytes(80_000, 2)),
     ):
         whole, params = Sharded(problem, client, n_shards), problem.init_params() + 0.01
         wish(whole, params)
