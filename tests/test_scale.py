@@ -746,7 +746,7 @@ def test_a_client_never_changes_the_method(client, place):
         (
             SimilarityModel,
             (pairs,),
-            {'newton', 'gd', 'adagrad'},
+            {'newton', 'lbfgs', 'gd', 'adagrad'},
             ('auto', 'als', 'block', 'pair', 'sogram'),
         ),
     ):

@@ -29,7 +29,7 @@ _SUMS = (
 )
 ON_WORKERS = dict(
     softmax=('lbfgs', 'rotation'),
-    similarity=('newton', 'gd', 'adagrad'),
+    similarity=('newton', 'lbfgs', 'gd', 'adagrad'),
     ordinal=('gd', 'lbfgs'),
     bound=('bm', 'newton', 'lbfgs'),
 )
