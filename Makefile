@@ -45,7 +45,7 @@ check: $(READY) ## the quick look before a commit: export, clean, lint, types, f
 	ruff check .
 	mypy
 	python docs/notebooks.py run --changed --workers $(workers)
-	python -m pytest -n $(workers) --dist loadscope --durations=0 --durations-min=5 \
+	EXTREME_OPT_CACHE=$(CURDIR)/build/cache python -m pytest -n $(workers) --dist loadscope --durations=0 --durations-min=5 \
 	  -m "not slow and not long and not notebook and not browser and not site and not setup and not lint" $(args)
 
 export: $(READY) ## write the package from the notebooks
