@@ -8,7 +8,7 @@ import pytest
 from extreme_opt import core
 from extreme_opt.core import SGD, SVRG, FixedStep, GradientDescent, LeastSquares, Majorizer, State
 from extreme_opt.core.problem import missing_methods
-from extreme_opt.lab import meetings, race, trial
+from extreme_opt.lab.race import meetings, race, trial
 
 
 @pytest.fixture

@@ -10,9 +10,7 @@ from extreme_opt.core import (
     SGD,
     GradientDescent,
     LeastSquares,
-    Majorizable,
     Problem,
-    SecondOrder,
     Solver,
     State,
     check_adjoint,
@@ -20,7 +18,13 @@ from extreme_opt.core import (
     check_unbiased,
     minimize,
 )
-from extreme_opt.core.problem import check_compatible, missing_methods, required_methods
+from extreme_opt.core.problem import (
+    Majorizable,
+    SecondOrder,
+    check_compatible,
+    missing_methods,
+    required_methods,
+)
 from extreme_opt.core.solver import num_samples, updates_per_step
 
 

@@ -29,10 +29,10 @@ from extreme_opt.core import (
     Problem,
     Run,
     State,
-    Stochastic,
     iterate,
     minimize,
 )
+from extreme_opt.core.problem import Stochastic
 from extreme_opt.core.serialize import (
     FORMAT,
     VERSION,

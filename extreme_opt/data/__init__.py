@@ -9,7 +9,6 @@ from extreme_opt.data.multiclass import (
     four_gaussians,
     iris,
     planted_softmax,
-    stratified_split,
     wine,
 )
 from extreme_opt.data.pairs import Pairs, planted_towers, see_also
@@ -27,8 +26,7 @@ from extreme_opt.data.formats import (
     read_table,
     read_triplets,
 )
-from extreme_opt.data.preparation import prepare, unit_rows
-from extreme_opt.data.store import cache_folder
+from extreme_opt.data.preparation import prepare
 from extreme_opt.data.fetching import DATASETS, fetch
 from extreme_opt.data.loading import load, load_options
 
@@ -41,7 +39,6 @@ __all__ = [
     'four_gaussians',
     'iris',
     'planted_softmax',
-    'stratified_split',
     'wine',
     'Pairs',
     'planted_towers',
@@ -57,8 +54,6 @@ __all__ = [
     'read_table',
     'read_triplets',
     'prepare',
-    'unit_rows',
-    'cache_folder',
     'DATASETS',
     'fetch',
     'load',

@@ -1,5 +1,5 @@
 "Any solver on any problem that has what it needs."
 
-from extreme_opt.lab.race import meetings, race, trial
+from extreme_opt.lab.race import race
 
-__all__ = ['meetings', 'race', 'trial']
+__all__ = ['race']

@@ -18,7 +18,7 @@ from extreme_opt.ordinal.formats import (
     triplets_from_responses,
 )
 from extreme_opt.ordinal.gram import GramComparisons, ProjectedGradient
-from extreme_opt.ordinal.losses import CKL, SOE, STE, TSTE, CallableLoss, Hinge
+from extreme_opt.ordinal.losses import CKL, SOE, STE, TSTE, Hinge
 from extreme_opt.ordinal.problem import Comparisons
 
 if TYPE_CHECKING:
@@ -55,7 +55,6 @@ __all__ = [
     'STE',
     'TSTE',
     'Hinge',
-    'CallableLoss',
     'Comparisons',
     'GramComparisons',
     'ProjectedGradient',

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from extreme_opt.similarity.als import ALS
 from extreme_opt.similarity.catalog_softmax import CatalogSoftmax
-from extreme_opt.similarity.index import ANNIndex, build_index, ann_top_k
+from extreme_opt.similarity.index import build_index, ann_top_k
 from extreme_opt.similarity.problem import AllPairs
 from extreme_opt.similarity.ranking import (
     item_neighbors,
@@ -34,7 +34,6 @@ def __getattr__(name):
 
 __all__ = [
     'SimilarityModel',
-    'ANNIndex',
     'build_index',
     'ann_top_k',
     'AllPairs',

@@ -2,17 +2,15 @@
 
 from typing import TYPE_CHECKING
 
-from extreme_opt.softmax.averaging import AveragedSolver, ValidationLoss
+from extreme_opt.softmax.averaging import AveragedSolver
 from extreme_opt.softmax.double_sum import (
     DoubleSum,
     Draw,
-    SoftmaxData,
     mean_log_loss,
     top_k_accuracy,
 )
 from extreme_opt.softmax.implicit import ImplicitSGD
 from extreme_opt.softmax.multilabel import label_propensities, precision_at
-from extreme_opt.softmax.rates import choose_rate
 from extreme_opt.softmax.rivals import NCE, FullSoftmax, ImportanceSampled, OneVsEach
 from extreme_opt.softmax.rotation import Rotation
 from extreme_opt.softmax.umax import UMax
@@ -38,7 +36,6 @@ __all__ = [
     'SoftmaxClassifier',
     'DoubleSum',
     'Draw',
-    'SoftmaxData',
     'UMax',
     'ImplicitSGD',
     'FullSoftmax',
@@ -47,8 +44,6 @@ __all__ = [
     'Rotation',
     'ImportanceSampled',
     'AveragedSolver',
-    'ValidationLoss',
-    'choose_rate',
     'calibration_error',
     'label_propensities',
     'mean_log_loss',
