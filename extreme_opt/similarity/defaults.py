@@ -34,7 +34,7 @@ def auto_ridge(n_observed: float, n_left: int, n_right: int) -> float:
 
 # %% ../../nbs/engine/similarity/74_defaults.ipynb #20bb0d25
 def penalty_scale(pairs, shape):
-    "Noise over signal of the median pair, predicted from all others; squared, between 1/8 and 1: eq. (I2)."
+    "Squared noise over signal of the median pair, predicted from all others: eq. (I2)."
     from sklearn.utils.extmath import randomized_svd
 
     if not len(pairs):

@@ -343,7 +343,7 @@ class SimilarityModel(Estimator):
 
     The defaults of the squared loss were chosen on validation pairs of data sets of ids. With ids
     alone and without labels, the automatic `unobserved_weight`, `ridge` and `ridge_power` are
-    multiplied by a factor between 1/4 and 1, `settings_['penalty_scale']`: the noise over the
+    multiplied by a factor between 1/8 and 1, `settings_['penalty_scale']`: the squared noise over
     signal of the median observed pair, each predicted from all other pairs by ten singular
     vectors. It is 1 unless more than half of the pairs are predicted above 1/2.
 
