@@ -1309,7 +1309,7 @@ def test_penalties_are_smaller_where_pairs_can_be_predicted():
     rng = np.random.default_rng(0)
     m, n = 300, 200
     alike = rng.integers(6, size=m)[:, None] == rng.integers(6, size=n)
-    for part, scale in ((0.95, 0.25), (0.65, 0.35 / 0.65), (0.4, 1.0)):
+    for part, scale in ((0.95, 0.125), (0.65, (0.35 / 0.65) ** 2), (0.4, 1.0)):
         pairs = np.argwhere(alike & (rng.random((m, n)) < part))
         model = quick().fit(sparse.csr_array(pattern(pairs, (m, n))))
         found = model.settings_['penalty_scale']

@@ -34,7 +34,7 @@ def auto_ridge(n_observed: float, n_left: int, n_right: int) -> float:
 
 # %% ../../nbs/engine/similarity/74_defaults.ipynb #20bb0d25
 def penalty_scale(pairs, shape):
-    "Noise over signal of the median pair, predicted from all others; between 1/4 and 1: eq. (I2)."
+    "Squared noise over signal of the median pair, predicted from all others: eq. (I2)."
     from sklearn.utils.extmath import randomized_svd
 
     if not len(pairs):
@@ -46,7 +46,7 @@ def penalty_scale(pairs, shape):
     h = (left**2).sum(1)[rows], (right**2).sum(0)[columns]
     own = h[0] + h[1] - h[0] * h[1]
     signal = np.median((fitted - own) / np.maximum(1 - own, 1e-9))
-    return float(np.clip((1 - signal) / max(signal, 0.5), 0.25, 1.0))
+    return float(np.clip(((1 - signal) / max(signal, 0.5)) ** 2, 0.125, 1.0))
 
 
 def total_weight(weights, n, name):

@@ -76,7 +76,7 @@ from extreme_opt.similarity.warm_start import (
 )
 
 # %% ../../nbs/engine/similarity/80_model.ipynb #11a4bbdf
-_MAX_ITER = dict(lbfgs=200)  # of "auto", where it is not 30
+_MAX_ITER = dict(als=15, lbfgs=200)  # of "auto", where it is not 30
 _MOST_ABOVE = 1.001  # times the loss of scores that are all zero that a fit may have unsaid
 _SEARCHING = 'newton', 'als', 'lbfgs', 'gd', 'adagrad'  # solvers whose steps never raise the loss
 
@@ -114,8 +114,10 @@ def _remedy(model, run):
             'dtype="float64" tells smaller differences of the loss apart, a larger ridge makes it '
             'more convex',
         )
-    if message.startswith('reached ') and model.tol is not None:
-        limit = message.removeprefix('reached ').partition('=')[0]
+    limit = message.removeprefix('reached ').partition('=')[0]
+    als = model.settings_['solver'] == 'als'
+    enough = als and limit == 'max_iter' and model.max_iter == 'auto'
+    if message.startswith('reached ') and model.tol is not None and not enough:
         return message, (
             f'raise {limit}, loosen tol={model.tol:g}, or set tol=None if these steps are all you '
             'want'
@@ -273,7 +275,8 @@ class SimilarityModel(Estimator):
     dtype : {"float32", "float64"}, default="float32"
         Type of the parameters.
     max_iter : int, None or "auto", default="auto"
-        Largest number of steps; "auto" is 30, with the solver "lbfgs" 200; None is no limit.
+        Largest number of steps; None is no limit. "auto" is 30, with the solver "lbfgs" 200, with
+        "als" 15, which ends without a warning: lists are no better after more.
     max_epochs : float, default=None
         Largest number of passes over the entities; None is no limit.
     max_seconds : float, default=None
@@ -340,7 +343,7 @@ class SimilarityModel(Estimator):
 
     The defaults of the squared loss were chosen on validation pairs of data sets of ids. With ids
     alone and without labels, the automatic `unobserved_weight`, `ridge` and `ridge_power` are
-    multiplied by a factor between 1/4 and 1, `settings_['penalty_scale']`: the noise over the
+    multiplied by a factor between 1/8 and 1, `settings_['penalty_scale']`: the squared noise over
     signal of the median observed pair, each predicted from all other pairs by ten singular
     vectors. It is 1 unless more than half of the pairs are predicted above 1/2.
 
