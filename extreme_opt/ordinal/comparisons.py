@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from ..core.compiled import timed_chunks, njit
 from ..core.streams import stream
+from ..core.validation import as_array
 
 # %% ../../nbs/engine/ordinal/10_comparisons.ipynb #7791309d
 def check_count(value: Any, name: str) -> int:
@@ -207,7 +208,7 @@ def check_answers(answers: Any, n_questions: int) -> np.ndarray:
     ValueError
         If the shape is wrong or an answer is not a number; the message names it.
     """
-    given = np.asarray(answers)
+    given = as_array(answers, 'answers')
     if given.shape != (n_questions,):
         raise ValueError(
             f'answers has shape {given.shape}, but there are {n_questions} questions; give one '
