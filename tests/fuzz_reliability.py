@@ -1712,7 +1712,7 @@ def copies_and_other_processes():
     process with other hashes."""
     from sklearn.base import clone
 
-    models = fitted()
+    models, again = fitted(), fitted()
 
     def filed(model):
         with tempfile.TemporaryDirectory() as folder:
@@ -1733,7 +1733,7 @@ def copies_and_other_processes():
                 other = clone(filed(model))
                 assert content_of(other) == content_of(clone(model))
                 return
-            other = fitted()[name] if way == 'refit' else ways[way](model)
+            other = again[name] if way == 'refit' else ways[way](model)
             assert answers(name, other) == answers(name, model)
             assert way == 'refit' or content_of(other) == content_of(model)
 
@@ -1756,7 +1756,7 @@ def copies_and_other_processes():
         for name in models:
             for way in ('refit', *ways):
                 yield f'{name} {way}', case(name, way)
-        for seed in ('1', '2') if ROUNDS > 1 else ('1',):
+        for seed in ('1', '2') if ROUNDS > 1 else ():
             yield f'hashes of {seed}', hashed(seed)
 
     return every(cases())

@@ -176,6 +176,11 @@ def check_labels(y: Any, n_samples: int) -> np.ndarray:
     """
     if y is None:
         raise ValueError('This classifier requires y to be passed, but the target y is None.')
+    if scipy.sparse.issparse(y):
+        raise ValueError(
+            f'y is sparse, of shape {y.shape}, but one label per row is needed; use '
+            'y.toarray().ravel()'
+        )
     y = as_array(y, 'y')
     if y.ndim == 2 and y.shape[1] == 1:
         from sklearn.exceptions import DataConversionWarning

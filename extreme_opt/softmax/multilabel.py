@@ -31,8 +31,8 @@ def as_indicator(y: Any, n_samples: int) -> scipy.sparse.csr_array | None:
     """
     if not scipy.sparse.issparse(y):
         y = as_array(y, 'y')
-        if y.ndim != 2 or y.shape[1] < 2:
-            return None
+    if y.ndim != 2 or y.shape[1] < 2:
+        return None
     if y.shape[0] != n_samples:
         raise ValueError(
             f'y has {y.shape[0]} rows, but X has {n_samples}; give one row of labels per row'
