@@ -657,7 +657,7 @@ class OrdinalEmbedding(Estimator):
             'gram': ProjectedGradient,
             'sgd': lambda: SGD(self.learning_rate or 1 / problem.smoothness(begin), 0.95, size),
         }
-        if name not in solvers:
+        if name not in list(solvers):
             raise ValueError(f'solver={name!r} is none of auto, {", ".join(solvers)}')
         return solvers[name]()
 

@@ -419,7 +419,7 @@ class SimilarityModel(Estimator):
             pair=PairSGD(),
             sogram=SOGram(),
         )
-        if self.settings_['solver'] not in made:
+        if self.settings_['solver'] not in list(made):
             raise ValueError(
                 f'solver={self.solver!r} is not one of {", ".join(map(repr, ("auto", *SOLVERS)))}'
             )
