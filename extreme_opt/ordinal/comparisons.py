@@ -312,6 +312,7 @@ def merge_comparisons(
     """
     rows = _canonical(triplets)
     unique, place = np.unique(rows, axis=0, return_inverse=True)
+    place = place.ravel()  # NumPy 2.0.0 gives a column
     return unique, np.bincount(place.ravel(), weights, len(unique)).astype(float)
 
 
@@ -343,6 +344,7 @@ def contradictions(triplets: np.ndarray) -> np.ndarray:
     rows = _canonical(triplets)
     turned = rows[:, [0, 2, 1] if rows.shape[1] == 3 else [2, 3, 0, 1]]
     _, place = np.unique(np.concatenate([rows, turned]), axis=0, return_inverse=True)
+    place = place.ravel()  # NumPy 2.0.0 gives a column
     return np.isin(place[: len(rows)], place[len(rows) :])
 
 # %% ../../nbs/engine/ordinal/10_comparisons.ipynb #63db8ed6
