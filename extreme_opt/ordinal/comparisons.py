@@ -312,7 +312,6 @@ def merge_comparisons(
     """
     rows = _canonical(triplets)
     unique, place = np.unique(rows, axis=0, return_inverse=True)
-    place = place.ravel()  # NumPy 2.0.0 gives a column
     return unique, np.bincount(place.ravel(), weights, len(unique)).astype(float)
 
 

@@ -198,7 +198,6 @@ def responses_from_triplets(
     turned = rows[:, 1] > rows[:, 2]  # one place for a question and its mirror image
     rows = np.where(turned[:, None], rows[:, [0, 2, 1]], rows)
     places, inverse = np.unique(rows, axis=0, return_inverse=True)
-    inverse = inverse.ravel()  # NumPy 2.0.0 gives a column
     data = np.bincount(inverse.ravel(), np.where(turned, -signs, signs), len(places))
     size = int(rows.max()) + 1 if n_objects is None else int(n_objects)
     return places[data != 0].T, data[data != 0], (size, size, size)
