@@ -50,10 +50,6 @@ def parts(workers: int) -> dict[str, tuple[list[str], dict[str, str]]]:
             [*test, 'tests/test_run.py', 'tests/test_readers.py', '-k', 'killed or malformed'],
             dict(EXTREME_OPT_KILLS='10', EXTREME_OPT_FUZZ='10000'),
         ),
-        'hostile inputs': (
-            [python, 'tests/fuzz_reliability.py', '--rounds', '50', '--minutes', '{minutes}'],
-            {},
-        ),
         'mutants of the ledger': ([python, 'docs/ledger.py', 'all'], {}),
         'long results': ([python, 'bench/run.py', '--slow', '{minutes}'], {}),
     }

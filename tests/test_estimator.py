@@ -431,9 +431,9 @@ def test_row_weights():
 
     for weights in (None, np.arange(1.0, 7)):
         ours = checked_sample_weight(weights, 'balanced', classes, labels)
-        theirs = compute_class_weight(
-            'balanced', classes=classes, y=classes[labels], sample_weight=weights
-        )[labels] * (1 if weights is None else weights)
+        n = np.ones(6, int) if weights is None else weights.astype(int)
+        rows = np.repeat(classes[labels], n)  # a row of weight two stands there twice
+        theirs = n * compute_class_weight('balanced', classes=classes, y=rows)[labels]
         np.testing.assert_allclose(ours, theirs / theirs.mean())
     np.testing.assert_allclose(
         checked_sample_weight([1, 0, 1, 1, 1, 1], {'c': 3.0}, classes, labels),

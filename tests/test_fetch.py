@@ -62,7 +62,8 @@ SERVED = {
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    "Serves `SERVED`; cut-off.csv is shorter than promised; endless.csv and drip.csv never end."
+    """Serves `SERVED`; cut-off.csv is shorter than promised; endless.csv, drip.csv and heads.csv
+    never end; others redirect."""
 
     def do_HEAD(self):
         self.do_GET()
@@ -70,8 +71,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         name = self.path.rsplit('/', 1)[-1]
         self.server.asked.append((self.command, name))
-        if name in ('endless.csv', 'drip.csv'):
+        if name in ('endless.csv', 'drip.csv', 'heads.csv'):
             return self.never_ends(name)
+        if name.startswith('to-'):
+            return self.redirects(name)
         body = TEXT if name == 'cut-off.csv' else SERVED.get(name)
         self.send_response(200 if body is not None else 404)
         self.send_header(
@@ -81,13 +84,33 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.command == 'GET':
             self.wfile.write(body or b'')
 
+    def redirects(self, name):
+        "The text of the answer never ends; nobody has to read it."
+        port = self.server.server_address[1]
+        target = {
+            'to-file': 'file:///etc/passwd',
+            'to-ftp': f'ftp://127.0.0.1:{port}/good.csv',
+            'to-itself': f'http://127.0.0.1:{port}/to-itself',
+            'to-drip': f'http://127.0.0.1:{port}/drip.csv',
+            'to-other': f'http://localhost:{port}/other.csv',
+            'to-good': f'http://localhost:{port}/good.csv',
+        }[name]
+        self.send_response(302)
+        self.send_header('Location', target)
+        self.never_ends('redirect')
+
     def never_ends(self, name):
-        self.send_response(200)
-        self.end_headers()
+        if name != 'redirect':
+            self.send_response(200)
+        self.flush_headers()
         try:
+            while name == 'heads.csv' and not self.server.stopped:
+                self.wfile.write(b'X: y\r\n')
+                time.sleep(0.05)
+            self.end_headers()
             while not self.server.stopped:
-                self.wfile.write(b'0' * (1 << 16 if name == 'endless.csv' else 8))
-                self.server.sent += 1 << 16 if name == 'endless.csv' else 8
+                self.wfile.write(b'0' * (8 if name == 'drip.csv' else 1 << 16))
+                self.server.sent += 8 if name == 'drip.csv' else 1 << 16
                 if name == 'drip.csv':
                     time.sleep(0.05)
         except OSError:
@@ -196,6 +219,10 @@ def test_what_cannot_be_verified_is_recorded(toy):
         ),  # cut short before it was put on the server
         ('cut-off.csv', '', ConnectionError, 'by hand'),  # the connection breaks off
         ('nowhere.csv', '', ConnectionError, '404'),
+        ('to-file', '', ConnectionError, 'not allowed'),
+        ('to-ftp', '', ConnectionError, 'from http to ftp'),
+        ('to-itself', '', ConnectionError, 'infinite loop'),
+        ('to-other', '', ValueError, 'expected'),  # another host, with another content
         ('page.zip', 'archive', ValueError, 'page.zip is damaged'),  # a page that says "moved"
         ('evil.zip', 'archive', ValueError, 'points outside the folder'),
         ('pack.zip', 'decompress', ValueError, 'damaged|2 files'),
@@ -251,9 +278,11 @@ def test_a_server_that_never_ends_is_cut_off(toy, server, tmp_path, monkeypatch,
     )
 
 
-def test_a_slow_server_runs_into_the_time_limit(toy, tmp_path):
-    "Eight bytes every twentieth of a second: no single read times out, the whole does."
-    toy('drip.csv', (FileSpec('good.csv'),))
+@pytest.mark.parametrize('file', ['drip.csv', 'heads.csv', 'to-drip'])
+def test_a_slow_server_runs_into_the_time_limit(toy, tmp_path, file):
+    """Some bytes every twentieth of a second, of the content or of the lines before it: no single
+    read times out, the whole does."""
+    toy(file, (FileSpec('good.csv'),))
     start = time.monotonic()
     with pytest.raises(ConnectionError, match='not complete after 0.5 seconds'):
         data.fetch('toy', quiet=True, timeout=0.5)
@@ -345,6 +374,30 @@ def test_sets_for_hands(home, tmp_path):
     (tmp_path / 'cache/data/food-taste').mkdir(parents=True)
     (tmp_path / 'cache/data/food-taste/train_triplets.txt').write_text('00000 00001 00002\n')
     assert data.load('food-taste', test_size=0).triplets.tolist() == [[0, 1, 2]]
+
+
+def test_another_host_may_serve_what_is_checked_but_no_weaker_scheme(toy):
+    toy('to-good')
+    assert (data.fetch('toy', quiet=True) / 'good.csv').read_bytes() == TEXT
+    for old, new in (('http', 'https'), ('https', 'https'), ('http', 'http')):
+        fetching._check_redirect(f'{old}://a/b', f'{new}://c/d')
+    with pytest.raises(OSError, match='from https to http: http://c/d'):
+        fetching._check_redirect('https://a/b', 'http://c/d')
+
+
+@pytest.mark.parametrize('name', [name for name, one in data.DATASETS.items() if one.downloads])
+def test_a_file_of_another_length_is_refused_for_every_set(home, tmp_path, name):
+    "Twelve bytes in place of each file; only a set without sizes and checksums would keep them."
+    for one in data.DATASETS[name].downloads:
+        (tmp_path / one.name).write_bytes(TEXT)
+    known = [kept.size is not None or kept.hash for kept in data.DATASETS[name].downloads[0].files]
+    if not all(known):
+        assert data.DATASETS[name].verified == 'no'
+        return
+    with pytest.raises(ValueError, match='nothing was kept'):
+        data.fetch(name, mirror=tmp_path, quiet=True)
+    assert not (tmp_path / 'cache/data' / name / 'fetched.json').exists()
+    assert folder_is_clean(tmp_path / 'cache')
 
 
 def test_two_fetches_at_once(toy):

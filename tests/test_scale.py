@@ -37,7 +37,7 @@ pytest.importorskip('distributed', reason='needs the scale extra')
 def problems():
     "One small problem of each kind, dense and sparse, weighted and not."
     rng = np.random.default_rng(0)
-    X, y = scipy.sparse.random(40, 6, 0.5, 'csr', rng=rng), rng.integers(5, size=40)
+    X, y = scipy.sparse.random(40, 6, 0.5, 'csr', random_state=rng), rng.integers(5, size=40)
     triplets = np.array([row for row in rng.integers(12, size=(90, 3)) if len(set(row)) == 3])
     pairs, weights = np.unique(rng.integers([40, 9], size=(70, 2)), axis=0), rng.integers(0, 3, 40)
     towers = dict(n_right=9, n_components=3, ridge=0.5)

@@ -24,7 +24,7 @@ KILL, SLOW = 'EXTREME_OPT_TEST_KILL', 'EXTREME_OPT_TEST_SLOW'
 
 def data(seed=0, n=40):
     rng = np.random.default_rng(seed)
-    return scipy.sparse.random(n, 6, 0.5, 'csr', rng=rng), rng.integers(5, size=n)
+    return scipy.sparse.random(n, 6, 0.5, 'csr', random_state=rng), rng.integers(5, size=n)
 
 
 def once(name):

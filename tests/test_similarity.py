@@ -94,7 +94,11 @@ def test_fast_is_naive(m, n, share, seed, kind, penalty, rank, weight, biases, t
         dict(left=MLP(4, cosine=2.0)),
         dict(biases=True),
         dict(left_features=np.arange(6)[::-1] // 2),
-        dict(right_features=sparse.random_array((5, 9), density=0.4, rng=1)),
+        dict(
+            right_features=sparse.random_array(
+                (5, 9), density=0.4, random_state=np.random.default_rng(1)
+            )
+        ),
     ],
 )
 def test_gradient(options):

@@ -28,7 +28,7 @@ def job(function):
 def rows(n_samples=24, n_features=5, n_classes=4):
     "A small problem: CSR features and labels."
     rng = np.random.default_rng(0)
-    features = sparse.random(n_samples, n_features, 0.6, 'csr', rng=rng, dtype=np.float64)
+    features = sparse.random(n_samples, n_features, 0.6, 'csr', random_state=rng, dtype=np.float64)
     features.indices, features.indptr = (
         features.indices.astype(np.int32),
         features.indptr.astype(np.int32),

@@ -427,7 +427,10 @@ class BoundClassifier(Classifier):
                     'nor one weight per class'
                 )
             return np.log(np.bincount(labels, weights, minlength=n_classes) / len(labels))
-        given = np.asarray(self.prior, dtype=np.float64)
+        try:
+            given = np.asarray(self.prior, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):
+            given = np.empty(0)  # no numbers at all
         if given.shape != (n_classes,) or not ((given > 0) & (given < np.inf)).all():
             raise ValueError(
                 f'prior={self.prior!r:.60} must hold {n_classes} finite numbers above 0, '

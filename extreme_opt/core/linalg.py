@@ -274,6 +274,8 @@ def check_sparse(matrix: Any, name: str = 'X') -> Any:
     """
     if not scipy.sparse.issparse(matrix):
         return matrix
+    if matrix.ndim != 2:
+        raise ValueError(f'{name} has shape {matrix.shape}, but rows and columns are needed')
     if matrix.format in ('csr', 'csc', 'bsr'):
         _check_compressed(matrix, name)
     elif matrix.format == 'coo':

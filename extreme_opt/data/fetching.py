@@ -7,18 +7,21 @@ __all__ = ['DATASETS', 'FileSpec', 'Download', 'DatasetInfo', 'unpack', 'fetch']
 
 # %% ../../nbs/engine/data/50_fetching.ipynb #f7183109
 import contextlib
+import errno
 import hashlib
 import importlib.resources
 import json
 import os
 import shutil
+import socket
 import stat
 import sys
 import tempfile
+import threading
 import time
 import tomllib
 import zipfile
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
@@ -174,6 +177,18 @@ def _verify(path: Path, spec: FileSpec, source: Any) -> dict:
     return dict(source=str(source), bytes=size, sha256=plain, verified=bool(wanted))
 
 # %% ../../nbs/engine/data/50_fetching.ipynb #c9521dd1
+# what a system refuses; other numbers of errors are places and names in a damaged archive
+_SYSTEM = (
+    errno.EACCES,
+    errno.EIO,
+    errno.EMFILE,
+    errno.ENOENT,
+    errno.ENOSPC,
+    errno.EPERM,
+    errno.EROFS,
+)
+
+
 def _check_member(name: str, is_plain: bool, archive: Path) -> None:
     outside = name.startswith('/') or '..' in PurePosixPath(name).parts
     if not name or outside or any(sign in name for sign in ('\\', '\0', ':')):
@@ -261,7 +276,7 @@ def unpack(
     except ValueError:
         raise
     except Exception as error:  # zipfile and tarfile answer damage with a dozen kinds of errors
-        if isinstance(error, OSError) and error.errno is not None:
+        if isinstance(error, OSError) and error.errno in _SYSTEM:
             raise
         raise ValueError(
             f'{archive.name} is damaged ({" ".join(str(error).split())[:100]}); get it again'
@@ -279,6 +294,70 @@ def _copy_limited(source: Any, target: Any, max_bytes: int, name: str) -> int:
     return size
 
 
+def _check_redirect(old: str, new: str) -> None:
+    "A server may name another host, but not a weaker scheme; the content is checked anyhow."
+    before, after = urlsplit(old).scheme, urlsplit(new).scheme
+    if after not in ('https', before):
+        raise OSError(f'it redirects from {before} to {after}: {new}')
+
+
+@contextlib.contextmanager
+def _opened(url: str, seconds: float) -> Iterator:
+    "An answer of a server; its connection is cut after so many seconds, wherever it stands."
+    from urllib import request
+
+    sockets: list = []
+
+    class Redirects(request.HTTPRedirectHandler):
+        def redirect_request(self, req, fp, code, msg, headers, newurl):
+            _check_redirect(req.full_url, newurl)
+            fp.close()  # or its text is read to the end, and it may have none
+            return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+    class Tracked:
+        def do_open(self, http_class, req, **more):
+            def made(*args, **kwargs):
+                connection = http_class(*args, **kwargs)
+                connect = connection.connect
+
+                def connected():
+                    connect()
+                    sockets.append(connection.sock)
+                    if None in sockets:
+                        cut()
+
+                connection.connect = connected
+                return connection
+
+            return super().do_open(made, req, **more)  # type: ignore[misc]
+
+    def cut():
+        sockets.append(None)  # the mark of a cut
+        for one in filter(None, sockets):
+            with contextlib.suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+
+    http = type('Http', (Tracked, request.HTTPHandler), {})
+    https = type('Https', (Tracked, request.HTTPSHandler), {})
+    headers = {'User-Agent': 'extreme_opt', 'Accept-Encoding': 'identity'}
+    timer = threading.Timer(min(seconds, threading.TIMEOUT_MAX), cut)
+    timer.daemon = True
+    timer.start()
+    try:
+        opener = request.build_opener(Redirects, http, https)
+        with opener.open(
+            request.Request(url, headers=headers), timeout=min(30, seconds)
+        ) as response:
+            yield response
+    except Exception:
+        if None not in sockets:
+            raise
+    finally:
+        timer.cancel()
+    if None in sockets:
+        raise TimeoutError(f'not complete after {seconds:g} seconds')
+
+
 class _LimitedDownloader:
     "Downloader for pooch with a limit on bytes and on total time."
 
@@ -286,21 +365,13 @@ class _LimitedDownloader:
         self.max_bytes, self.seconds = max_bytes, seconds
 
     def __call__(self, url: str, output_file: Any, pooch: Any) -> None:
-        from urllib.request import Request, urlopen
-
-        end, size = time.monotonic() + self.seconds, 0
-        headers = {'User-Agent': 'extreme_opt', 'Accept-Encoding': 'identity'}
-        with (
-            urlopen(Request(url, headers=headers), timeout=min(30, self.seconds)) as response,
-            open(output_file, 'wb') as file,
-        ):
+        size = 0
+        with _opened(url, self.seconds) as response, open(output_file, 'wb') as file:
             promised = response.headers.get('Content-Length')
             while piece := response.read1(1 << 16):
                 size += len(piece)
                 if size > self.max_bytes:
                     raise OSError(f'the server sends more than {self.max_bytes} bytes')
-                if time.monotonic() > end:
-                    raise TimeoutError(f'not complete after {self.seconds:g} seconds')
                 file.write(piece)
         if promised is not None and size < int(promised):
             raise ConnectionError(f'the connection ended after {size} of {promised} bytes')

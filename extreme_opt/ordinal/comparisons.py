@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from ..core.compiled import timed_chunks, njit
 from ..core.streams import stream
+from ..core.validation import as_array
 
 # %% ../../nbs/engine/ordinal/10_comparisons.ipynb #7791309d
 def check_count(value: Any, name: str) -> int:
@@ -207,7 +208,7 @@ def check_answers(answers: Any, n_questions: int) -> np.ndarray:
     ValueError
         If the shape is wrong or an answer is not a number; the message names it.
     """
-    given = np.asarray(answers)
+    given = as_array(answers, 'answers')
     if given.shape != (n_questions,):
         raise ValueError(
             f'answers has shape {given.shape}, but there are {n_questions} questions; give one '
@@ -342,6 +343,7 @@ def contradictions(triplets: np.ndarray) -> np.ndarray:
     rows = _canonical(triplets)
     turned = rows[:, [0, 2, 1] if rows.shape[1] == 3 else [2, 3, 0, 1]]
     _, place = np.unique(np.concatenate([rows, turned]), axis=0, return_inverse=True)
+    place = place.ravel()  # NumPy 2.0.0 gives a column
     return np.isin(place[: len(rows)], place[len(rows) :])
 
 # %% ../../nbs/engine/ordinal/10_comparisons.ipynb #63db8ed6

@@ -27,7 +27,7 @@ from ..core.run import minimize
 from ..core.step_sizes import BB, SBB, Damped, FixedStep
 from ..core.streams import stream
 from ..core.svrg import SVRG, SVRGState
-from ..core.validation import check_features, check_weights, seed_from
+from ..core.validation import as_array, check_features, check_weights, seed_from
 from extreme_opt.ordinal.comparisons import (
     check_answers,
     check_comparisons,
@@ -593,7 +593,7 @@ class OrdinalEmbedding(Estimator):
             rows = plain_ids(getattr(triplets, 'train_triplets', triplets))
             if rows.dtype.kind in 'US':
                 names = np.unique(rows)
-        names = None if names is None else np.asarray(names)
+        names = None if names is None else as_array(names, 'names')
         if names is not None and names.ndim != 1:
             raise ValueError(f'names has shape {names.shape}, but one name per object is needed')
         rows = self._rows(triplets, names)
@@ -657,7 +657,7 @@ class OrdinalEmbedding(Estimator):
             'gram': ProjectedGradient,
             'sgd': lambda: SGD(self.learning_rate or 1 / problem.smoothness(begin), 0.95, size),
         }
-        if name not in solvers:
+        if name not in list(solvers):
             raise ValueError(f'solver={name!r} is none of auto, {", ".join(solvers)}')
         return solvers[name]()
 

@@ -298,7 +298,7 @@ def imputed_factors(
     left : ndarray of shape (n_left, rank)
     right : ndarray of shape (n_right, rank)
     """
-    if not isinstance(impute, (tuple, list)):
+    if not isinstance(impute, (tuple, list)) or len(impute) != 2:
         if not (isinstance(impute, (int, float, np.number)) and np.isfinite(impute)):
             raise ValueError(f'impute is {impute}, but a finite number or two factors are needed')
         rank = int(impute != 0)

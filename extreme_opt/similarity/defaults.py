@@ -123,6 +123,8 @@ def chosen_settings(model, features, found):
         scale = penalty_scale(found.pairs, found.shape)
     if isinstance(power, str):
         power = 0.5 * scale if loss == 'squared' else 0.0
+    if not isinstance(power, (int, float, np.number)):
+        raise ValueError(f'ridge_power={power!r:.80} is neither a number nor "auto"')
     return dict(
         solver=solver, loss=loss, impute=impute, ridge_power=float(power), penalty_scale=scale
     )

@@ -85,7 +85,7 @@ def _numbers(column, name):
     "Values as finite numbers."
     try:
         numbers = column.astype(np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f'{name} has dtype {column.dtype}, but numbers are needed') from None
     bad = np.flatnonzero(~np.isfinite(numbers))
     if len(bad):

@@ -27,7 +27,7 @@ from ..core.gauss_newton import GaussNewton
 from ..core.linalg import check_sparse
 from ..core.run import Run
 from ..core.serialize import load_model, save_model
-from ..core.validation import seed_from
+from ..core.validation import as_array, seed_from
 from .als import ALS, _ids_of
 from .catalog_softmax import CatalogSoftmax
 from extreme_opt.similarity.defaults import (
@@ -422,7 +422,7 @@ class SimilarityModel(Estimator):
             pair=PairSGD(),
             sogram=SOGram(),
         )
-        if self.settings_['solver'] not in made:
+        if self.settings_['solver'] not in list(made):
             raise ValueError(
                 f'solver={self.solver!r} is not one of {", ".join(map(repr, ("auto", *SOLVERS)))}'
             )
@@ -636,6 +636,10 @@ class SimilarityModel(Estimator):
             observed, [left_features, right_features], labels, pair_weights
         )
         shape, train, held_out = found.shape, found, None
+        if 0 in shape:
+            raise ValueError(
+                f'observed has {shape[0]} left and {shape[1]} right ids, but needs some of each'
+            )
         named = ids[0] is not None
         if validation is not None:
             held_out = self._positions(validation, ids if named else None, shape, 'ignore')
@@ -729,7 +733,7 @@ class SimilarityModel(Estimator):
         name = ('left', 'right')[side]
         known = (self.left_ids_, self.right_ids_)[side]
         ids = (
-            np.atleast_1d(np.asarray(ids))
+            np.atleast_1d(as_array(ids, f'{name} ids'))
             if not isinstance(ids, (set, frozenset))
             else np.array(list(ids))
         )
@@ -1018,8 +1022,10 @@ class SimilarityModel(Estimator):
                 if isinstance(chosen, Mapping)
                 else list(chosen)[:2]
             )
+            if scipy.sparse.issparse(pairs) or len(chosen) != 2:
+                raise ValueError('pairs needs two columns, of left and of right ids')
             return [np.asarray(pairs[name]) for name in chosen]
-        table = np.asarray(pairs)
+        table = as_array(pairs, 'pairs')
         if table.ndim != 2 or table.shape[1] != 2:
             raise ValueError(
                 f'pairs has shape {table.shape}, but (n, 2) is needed; stack left and right ids '

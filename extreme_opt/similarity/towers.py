@@ -273,7 +273,7 @@ def _numbers(table, name, dtype):
     "The same as numbers."
     try:
         return np.ascontiguousarray(table, dtype=dtype)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(
             f'{name} has dtype {table.dtype}, but numbers are needed; encode text and categories '
             'first'

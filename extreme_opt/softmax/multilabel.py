@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from ..core.validation import as_array
+
 # %% ../../nbs/engine/softmax/62_multilabel.ipynb #244a4493
 def as_indicator(y: Any, n_samples: int) -> scipy.sparse.csr_array | None:
     """An indicator matrix, checked; None for a plain column of labels.
@@ -28,15 +30,16 @@ def as_indicator(y: Any, n_samples: int) -> scipy.sparse.csr_array | None:
         None where y is one label per row.
     """
     if not scipy.sparse.issparse(y):
-        y = np.asarray(y)
-        if y.ndim != 2 or y.shape[1] < 2:
-            return None
+        y = as_array(y, 'y')
+    if y.ndim != 2 or y.shape[1] < 2:
+        return None
     if y.shape[0] != n_samples:
         raise ValueError(
             f'y has {y.shape[0]} rows, but X has {n_samples}; give one row of labels per row'
         )
-    rows = scipy.sparse.csr_array(y).copy()
-    if rows.dtype.kind not in 'biuf' or not np.isin(rows.data, (0, 1)).all():
+    numbers = y.dtype.kind in 'biuf'
+    rows = scipy.sparse.csr_array(y).copy() if numbers else None
+    if rows is None or not np.isin(rows.data, (0, 1)).all():
         raise ValueError(
             'y has several columns but holds more than 0 and 1; one column per label is needed, 1 '
             'where the row has it'
