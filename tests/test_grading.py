@@ -3,6 +3,7 @@
 import contextlib
 import csv
 import json
+import os
 import re
 import shutil
 import sqlite3
@@ -41,9 +42,10 @@ def everything(folder):
 
 @pytest.fixture(scope='module')
 def course(tmp_path_factory):
-    "Two problem sets as `make course` writes them."
-    out = tmp_path_factory.mktemp('course') / 'mine'
-    done = tell(sys.executable, 'assignments/make.py', f'out={out}', 'ps1_softmax', 'ps5_project')
+    "Two problem sets as `make course` writes them, in an environment that is not activated."
+    out, away = tmp_path_factory.mktemp('course') / 'mine', dict(os.environ, PATH=os.defpath)
+    names = ('ps1_softmax', 'ps5_project')
+    done = tell(sys.executable, 'assignments/make.py', f'out={out}', *names, env=away)
     assert done.returncode == 0, done.stdout + done.stderr
     return out
 
@@ -556,8 +558,14 @@ def test_instructions_are_counted_in_the_other_process(tmp_path):
         'switched off': 'def total(n):\n    import sys\n    sys.settrace(None)\n    out = 0\n    for k in range(n): out += k\n    return out',
         'no settrace': 'import sys\nsys.settrace = lambda *_: None\nsys.gettrace = lambda: None\ndef total(n):\n    out = 0\n    for k in range(n): out += k\n    return out',
         'raises': 'def total(n): return 1 / 0 if n > 2 else 1',
+        'table of zeros': 'import numpy as np\ndef total(n):\n    table = np.zeros((1000, n // 20))\n    return n * (n - 1) // 2 + int(table[0, :1].sum())',
     }
-    tests = 'assert total(2) == 1\nassert steps(total, 20_000, limit=500) > 0\nassert steps(lambda n: total(n), 20_000, limit=500) > 0'
+    tests = (
+        'assert total(2) == 1\nassert steps(total, 20_000, limit=500) > 0\n'
+        'assert steps(lambda n: total(n), 20_000, limit=500) > 0\n'
+        'import tracemalloc; tracemalloc.start(); total(20_000)\n'
+        'assert tracemalloc.get_traced_memory()[1] < 4e6, "a table"'
+    )
     space = """(lambda space: (exec(%r, space), space['steps'])[1])(one.space)"""
     steps = (
         'import sys\n'
@@ -590,7 +598,7 @@ def test_instructions_are_counted_in_the_other_process(tmp_path):
     assert {name for name, (points, _) in said.items() if points == 1} == {'formula', 'one call'}
     assert all('too many' in said[name][1] for name in ('loop', 'helper', 'swallowed')), said
     assert all('too many' in said[name][1] for name in ('switched off', 'no settrace')), said
-    assert 'ZeroDivisionError' in said['raises'][1]
+    assert 'ZeroDivisionError' in said['raises'][1] and 'a table' in said['table of zeros'][1]
 
 
 # ---------------------------------------------------------------- the real sets over the pipe
