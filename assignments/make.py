@@ -400,7 +400,7 @@ def rubric(name, version='a', only=()):
         '',
         (
             f'{points:g} points, {hand:g} of them by hand. About {sum(minutes.values()) / 60:.1f}'
-            ' hours for one who has read the chapter.'
+            ' hours for one who has read the chapter: an estimate by the authors.'
         ),
         '',
         '| question | marked | points | minutes |',
