@@ -246,6 +246,7 @@ def furnish(room, seed):
     (room / 'grader').mkdir(exist_ok=True)
     for file in PROGRAMS:
         replace(room, room / file, HERE / file)
+    replace(room, room / 'constraints.txt', HERE.parent / 'constraints.txt')
     if not (room / 'class.toml').exists():
         (room / 'class.toml').write_text(SETTINGS.format(seed=seed), encoding='utf-8')
 
@@ -533,7 +534,8 @@ def main(arguments):
         print(f'{len(students)} students: {out}/variants')
     print(f'to grade: {out}/class')
     if pack:
-        archive.pack(pack, out, ('instructor', 'class/source', *(f'class/{one}' for one in PROGRAMS)), phrase)
+        programs = [f'class/{one}' for one in (*PROGRAMS, 'constraints.txt')]
+        archive.pack(pack, out, ('instructor', 'class/source', *programs), phrase)
         print(f'for teachers, encrypted: {pack}')
 
 
