@@ -727,6 +727,12 @@ def test_answers_earn_over_the_pipe_what_they_should(name, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize('name', make.sets_of('b'))
+def test_references_of_the_other_version_earn_all_over_the_pipe(name, tmp_path):
+    assert over_the_pipe(name, tmp_path, {}, {}, 'b') == []
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize('file', [path.stem for path in (ROOT / 'tests/course/blind').glob('*.py')])
 def test_answers_written_blind_earn_over_the_pipe_what_they_should(file, tmp_path):
     from test_course_content import blind
