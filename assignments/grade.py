@@ -268,7 +268,10 @@ def grade_one(student, name, kind, rules, changes, warm, students):
         if item['kind'] == 'manual'
     }
     words = [*found['trouble'], *notes, *([late] if late else [])]
-    return dict(number=number, words=words, answers=answers, share=share, late=late)
+    seconds = found['seconds']
+    return dict(
+        number=number, words=words, answers=answers, share=share, late=late, seconds=seconds
+    )
 
 
 # ---------------------------------------------------------------- the gradebook
@@ -555,7 +558,8 @@ def grade_class(name, kind, force, only=None):
             if done['words']:
                 what = f'look at autograded/{student}/{name}, nothing else is needed'
                 table.append((student, '; '.join(done['words']), what))
-            log(f'{key} graded in {kind}: {"; ".join(done["words"]) or "no remark"}')
+            spent = f'{done["seconds"]:g} s of the processor'
+            log(f'{key} graded in {kind}, {spent}: {"; ".join(done["words"]) or "no remark"}')
         except intake.Trouble as trouble:
             entry = dict(
                 {key: old[key] for key in ('answers', 'share', 'late') if key in old},

@@ -246,6 +246,7 @@ def furnish(room, seed):
     (room / 'grader').mkdir(exist_ok=True)
     for file in PROGRAMS:
         replace(room, room / file, HERE / file)
+    replace(room, room / 'constraints.txt', HERE.parent / 'constraints.txt')
     if not (room / 'class.toml').exists():
         (room / 'class.toml').write_text(SETTINGS.format(seed=seed), encoding='utf-8')
 
@@ -400,7 +401,7 @@ def rubric(name, version='a', only=()):
         '',
         (
             f'{points:g} points, {hand:g} of them by hand. About {sum(minutes.values()) / 60:.1f}'
-            ' hours for one who has read the chapter.'
+            ' hours for one who has read the chapter: an estimate by the authors.'
         ),
         '',
         '| question | marked | points | minutes |',
@@ -533,7 +534,8 @@ def main(arguments):
         print(f'{len(students)} students: {out}/variants')
     print(f'to grade: {out}/class')
     if pack:
-        archive.pack(pack, out, ('instructor', 'class/source', *(f'class/{one}' for one in PROGRAMS)), phrase)
+        programs = [f'class/{one}' for one in (*PROGRAMS, 'constraints.txt')]
+        archive.pack(pack, out, ('instructor', 'class/source', *programs), phrase)
         print(f'for teachers, encrypted: {pack}')
 
 

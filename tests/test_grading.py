@@ -3,6 +3,7 @@
 import contextlib
 import csv
 import json
+import os
 import re
 import shutil
 import sqlite3
@@ -41,9 +42,10 @@ def everything(folder):
 
 @pytest.fixture(scope='module')
 def course(tmp_path_factory):
-    "Two problem sets as `make course` writes them."
-    out = tmp_path_factory.mktemp('course') / 'mine'
-    done = tell(sys.executable, 'assignments/make.py', f'out={out}', 'ps1_softmax', 'ps5_project')
+    "Two problem sets as `make course` writes them, in an environment that is not activated."
+    out, away = tmp_path_factory.mktemp('course') / 'mine', dict(os.environ, PATH=os.defpath)
+    names = ('ps1_softmax', 'ps5_project')
+    done = tell(sys.executable, 'assignments/make.py', f'out={out}', *names, env=away)
     assert done.returncode == 0, done.stdout + done.stderr
     return out
 
@@ -484,7 +486,8 @@ def test_every_command_of_the_guide_runs(small, tmp_path):
         if lines[0].startswith('make'):
             where = home
         if any('grade.py' in line for line in lines) and not (out / 'class/submitted').exists():
-            text = json.dumps(release_of(out / 'class'))
+            mine = 'globals().update(VARIANT=0)\nanswer = float(make_rows(9).max())'  # not hers
+            text = json.dumps(small_set.solved(release_of(out / 'class'), dict(answer=mine)))
             number = intake.variant_of('ada', NAME)
             hand_in(out / 'class', 'ada', text.replace('VARIANT = 0', f'VARIANT = {number}'))
         script = begin + '\n'.join(lines) + '\npwd\n'
@@ -492,6 +495,7 @@ def test_every_command_of_the_guide_runs(small, tmp_path):
         assert done.returncode == 0, '\n'.join(lines) + done.stdout + done.stderr
         where, ran = Path(done.stdout.strip().splitlines()[-1]), ran + len(lines)
     assert ran >= 6 and (out / f'class/feedback/ada/{NAME}/{NAME}.html').exists()
+    assert grades_of(out / 'class')['ada']['tests'] == '0'
     assert (out / f'variants/grace/{NAME}/{NAME}.ipynb').exists()
     assert (tmp_path / f'next-year/class/release/{NAME}/{NAME}.ipynb').exists()
 
@@ -556,8 +560,14 @@ def test_instructions_are_counted_in_the_other_process(tmp_path):
         'switched off': 'def total(n):\n    import sys\n    sys.settrace(None)\n    out = 0\n    for k in range(n): out += k\n    return out',
         'no settrace': 'import sys\nsys.settrace = lambda *_: None\nsys.gettrace = lambda: None\ndef total(n):\n    out = 0\n    for k in range(n): out += k\n    return out',
         'raises': 'def total(n): return 1 / 0 if n > 2 else 1',
+        'table of zeros': 'import numpy as np\ndef total(n):\n    table = np.zeros((1000, n // 20))\n    return n * (n - 1) // 2 + int(table[0, :1].sum())',
     }
-    tests = 'assert total(2) == 1\nassert steps(total, 20_000, limit=500) > 0\nassert steps(lambda n: total(n), 20_000, limit=500) > 0'
+    tests = (
+        'assert total(2) == 1\nassert steps(total, 20_000, limit=500) > 0\n'
+        'assert steps(lambda n: total(n), 20_000, limit=500) > 0\n'
+        'import tracemalloc; tracemalloc.start(); total(20_000)\n'
+        'assert tracemalloc.get_traced_memory()[1] < 4e6, "a table"'
+    )
     space = """(lambda space: (exec(%r, space), space['steps'])[1])(one.space)"""
     steps = (
         'import sys\n'
@@ -590,7 +600,7 @@ def test_instructions_are_counted_in_the_other_process(tmp_path):
     assert {name for name, (points, _) in said.items() if points == 1} == {'formula', 'one call'}
     assert all('too many' in said[name][1] for name in ('loop', 'helper', 'swallowed')), said
     assert all('too many' in said[name][1] for name in ('switched off', 'no settrace')), said
-    assert 'ZeroDivisionError' in said['raises'][1]
+    assert 'ZeroDivisionError' in said['raises'][1] and 'a table' in said['table of zeros'][1]
 
 
 # ---------------------------------------------------------------- the real sets over the pipe
@@ -628,8 +638,31 @@ def earns(number, item, at, mine):
         one.session.close()
         one = begin(number)
         return 0, str(end)
+def earns_in_all(number, end, mine):
+    "Points of an answer over all tests of its question."
+    global one
+    total = 0
+    try:
+        one.student_side(number, mine); one.teacher_side(number, mine)
+        for at in range(number + 1, end):
+            if items[at]['kind'] == 'tests':
+                one.test(at, items[at])
+                total += one.scores[items[at]['id']]
+            else:
+                one.student_side(at, items[at]); one.teacher_side(at, items[at])
+    except verify.Ended:
+        one.session.close()
+        one = begin(number)
+    return total
 one, solution, first, odd, n = begin(0), None, False, [], 0
+starts = [at for at, item in enumerate(items) if item['kind'] == 'solution'] + [len(items)]
 for number, item in enumerate(items):
+    for name, should, code in {more}.get(item['id'], []) if item['kind'] == 'solution' else []:
+        end = starts[starts.index(number) + 1]
+        points = earns_in_all(number, end, dict(item, student=code))
+        n += 1
+        if points != should:
+            odd.append([item['id'], name, points, should])
     one.student_side(number, item)
     one.teacher_side(number, item)
     if item['kind'] == 'solution':
@@ -653,13 +686,11 @@ print(json.dumps(odd))
 """
 
 
-def over_the_pipe(name, tmp_path):
+def over_the_pipe(name, tmp_path, answers, more, version='a'):
     """Answers that do not earn what they should when the tests run outside: (question, answer,
     message)."""
-    from test_course import answers
-
-    source = ROOT / f'assignments/source/{name}/{name}.ipynb'
-    book = json.loads(source.read_text())
+    book = make.parts.read(name, version)
+    (tmp_path / 'source.ipynb').write_text(json.dumps(book))
     for cell in book['cells']:  # the release's names are those of the solutions, without bodies
         cell['source'] = re.sub(
             r'### BEGIN SOLUTION\n.*?### END SOLUTION',
@@ -671,11 +702,12 @@ def over_the_pipe(name, tmp_path):
     code = BANKS.format(
         grader=str(ROOT / 'assignments/grader'),
         assignments=str(ROOT / 'assignments'),
-        source=str(source),
+        source=str(tmp_path / 'source.ipynb'),
         release=str(tmp_path / 'release.ipynb'),
         kind='none' if SANDBOX else 'bubblewrap',
         scratch=str(tmp_path),
-        answers=repr(answers(name)),
+        answers=repr(answers),
+        more=repr({question: rows for question, rows in more.items() if question != 'real'}),
         heavy=('q7a', 'q6a'),  # fits on real data: their wrong answers run in test_course.py
     )
     done = tell(sys.executable, '-c', code)
@@ -688,4 +720,72 @@ def over_the_pipe(name, tmp_path):
 def test_answers_earn_over_the_pipe_what_they_should(name, tmp_path):
     """The reference and the answers of the bank, right and wrong, with the arrays and counters of
     the real sets in another process."""
-    assert over_the_pipe(name, tmp_path) == []
+    from test_course import answers
+    from test_course_content import bank
+
+    assert over_the_pipe(name, tmp_path, answers(name), bank(name)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('name', make.sets_of('b'))
+def test_references_of_the_other_version_earn_all_over_the_pipe(name, tmp_path):
+    assert over_the_pipe(name, tmp_path, {}, {}, 'b') == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('file', [path.stem for path in (ROOT / 'tests/course/blind').glob('*.py')])
+def test_answers_written_blind_earn_over_the_pipe_what_they_should(file, tmp_path):
+    from test_course_content import blind
+
+    name, version, given = blind(file)
+    assert over_the_pipe(name, tmp_path, {}, given, version) == []
+
+
+FORGED = {
+    'ps2_similarity': (
+        'loss',
+        0,
+        """
+def loss(P, Q, pairs, omega, r):
+    counting = sys.gettrace()
+    sys.settrace(None)
+    P, Q = np.asarray(P), np.asarray(Q)
+    total = np.logaddexp(0, -(P[pairs[0]] * Q[pairs[1]]).sum(1)).sum()
+    for at in range(0, len(P), 50):
+        some = slice(at, at + 50)
+        total += .5 * (omega[some, None] * (r[some, None] - P[some] @ Q.T)**2).sum()
+    sys.settrace(counting)
+    return total
+""",
+    ),
+    'ps3_ordinal': (
+        'loss_and_gradient',
+        4,
+        """
+def loss_and_gradient(X, triplets, margin=0.):
+    counting = sys.gettrace()
+    sys.settrace(None)
+    i, j, k = triplets.T
+    near, far = np.empty(len(i)), np.empty(len(i))
+    for one in range(len(X)):
+        row = ((X - X[one])**2).sum(1)
+        near[i == one], far[i == one] = row[j[i == one]], row[k[i == one]]
+    z = near - far + margin
+    share = (1 + np.tanh(z / 2))[:, None] / len(z)
+    out = np.zeros_like(X)
+    for at, step in ((i, X[k] - X[j]), (j, X[j] - X[i]), (k, X[i] - X[k])):
+        np.add.at(out, at, share * step)
+    sys.settrace(counting)
+    return np.logaddexp(0, z).mean(), out
+""",
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('name', FORGED)
+def test_a_forged_count_does_not_hide_the_work(name, tmp_path):
+    """A full sweep over all pairs in small pieces, on plain arrays and with the count of
+    instructions off while it runs: the processor's time, seen from outside, gives it away."""
+    question, points, code = FORGED[name]
+    assert over_the_pipe(name, tmp_path, {}, {question: [('forged', points, code)]}) == []

@@ -152,7 +152,8 @@ def test_an_archive_opens_with_its_passphrase_alone(room, tmp_path, monkeypatch)
     shutil.rmtree(room / 'class/submitted')
     assert path.read_bytes()[:8] == b'Salted__'
     make.main([f'open={path}', f'out={tmp_path}/new'])
-    names = ['instructor', 'class/source', *(f'class/{one}' for one in make.PROGRAMS)]
+    programs = [f'class/{one}' for one in (*make.PROGRAMS, 'constraints.txt')]
+    names = ['instructor', 'class/source', *programs]
     wanted = {
         one.relative_to(room): one.read_bytes()
         for name in names

@@ -24,6 +24,7 @@ ENV = {
     'LC_ALL': 'C.UTF-8',
     'MALLOC_MMAP_THRESHOLD_': '65536',  # what an array took goes back at once: memory is measured
     'MALLOC_TRIM_THRESHOLD_': '65536',
+    'MALLOC_PERTURB_': '165',  # an array of zeros is written, too, and so counts
     'NUMPY_MADVISE_HUGEPAGE': '0',
     **{f'{name}_NUM_THREADS': '1' for name in ('OMP', 'OPENBLAS', 'MKL', 'NUMBA')},
 }

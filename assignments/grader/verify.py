@@ -156,7 +156,7 @@ class Session:
         self.job, self.limit = job, job['limits']['seconds']
         self.changes = {(name, place) for name, place in job['changes']}
         self.seen = set()  # (function, argument) that were changed, while the reference runs
-        self.objects, self.outside = {}, job['outside']
+        self.objects, self.outside, self.spent = {}, job['outside'], 0.0
         env = {'PATH': os.environ.get('PATH', ''), **job['env']}
         self.process = subprocess.Popen(
             job['command'],
@@ -175,6 +175,7 @@ class Session:
         self.hear(60)
 
     def close(self, politely=False):
+        self.spent = self.processor()
         with contextlib.suppress(Ended, Exception):
             if politely:
                 self.send('quit')
@@ -577,15 +578,17 @@ class Submission:
 def grade(job):
     """Run a submission, without the cells that end its process: scores, messages, outputs, and what
     went wrong."""
-    skip, trouble = {}, []
+    skip, trouble, spent = {}, [], 0.0
     for _ in range(ATTEMPTS):
         one = Submission(job, skip)
         try:
             one.run()
             one.session.close(politely=True)
+            spent += one.session.spent
             break
         except Ended as end:
             one.session.close()
+            spent += one.session.spent
             number, phase = one.at
             item = job['items'][number]
             place = 'the tests of ' if phase == 'tests' else ''
@@ -601,6 +604,7 @@ def grade(job):
         errors={str(number): said for number, said in one.errors.items()},
         changes=sorted(one.session.seen),
         trouble=trouble,
+        seconds=round(spent + time.process_time(), 1),  # of the processor, as far as seen from here
     )
 
 
