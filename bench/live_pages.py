@@ -2,17 +2,21 @@
 that cannot run.
 
 Serves the built site (`make docs live=1`) from this machine to headless Chromium and presses the
-button: once with an empty profile, once more when engine and files are in the cache. A cell that
-takes more than LIMIT CPU seconds is stopped, with the rest of its page. Rows are pages, and cells
-that cannot run with the reason as their task, which the next build shows on the page. Seconds are
-those of a clock; `cpu_seconds` those of the whole browser. EXTREME_OPT_PAGES, a regular expression,
-chooses pages; EXTREME_OPT_ONCE leaves out the second run.
+button with an empty profile; once more, until the first output, when engine and files are in the
+cache. A cell that takes more than LIMIT CPU seconds, or ends in an error, is marked, and the page
+runs again without it, until a run has no error: the numbers of a page are those of this last run.
+Rows are pages, and cells that cannot run with the reason as their task, which the next build shows
+on the page. Seconds are those of a clock from the press on; `cpu_first` and `cpu_seconds` those of
+the processes of the browser, which other work on the machine changes less. EXTREME_OPT_PAGES, a
+regular expression, chooses pages; finished pages are kept in build/live/measured, and one is
+measured again when its cells, the packages that it imports, or the engine have changed.
 """
 
 from __future__ import annotations
 
 import contextlib
 import functools
+import hashlib
 import http.server
 import json
 import os
@@ -30,9 +34,16 @@ ROOT = Path(__file__).resolve().parent.parent
 LIMIT = float(os.environ.get('EXTREME_OPT_CELL_SECONDS', '30'))  # CPU seconds that a cell may take
 ARGUMENTS = '--headless --no-sandbox --disable-gpu --disable-quic'
 POLL = 0.25
+SHELVES = ('learn', 'use')  # lessons are measured first
+SHARED = ('docs/live/guest.py', 'docs/live/guest_figures.py', 'docs/live/worker.js')
+FIGURES = 'one.querySelector(".cell_output :is(img, svg)") ? 1 : 0'
+TEXTS = (
+    '[...one.querySelectorAll(".cell_output pre")].map(one => one.textContent.trim()).join("\\n")'
+)
+marks: dict[str, dict[str, str]] = {}  # cells that the pages served leave out, and why
 
 
-class Quiet(http.server.SimpleHTTPRequestHandler):
+class Host(http.server.SimpleHTTPRequestHandler):
     "Files as any static host sends them; the browser may keep them for an hour."
 
     def log_message(self, *args):
@@ -41,6 +52,15 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
     def end_headers(self):
         self.send_header('Cache-Control', 'max-age=3600')
         super().end_headers()
+
+    def do_GET(self):
+        page = self.path.lstrip('/').removesuffix('.cells.json')
+        if self.path == f'/{page}.cells.json':
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(json.dumps(cells_of(page, marks.get(page, {}))).encode())
+        else:
+            super().do_GET()
 
 
 def site() -> Path:
@@ -51,15 +71,26 @@ def site() -> Path:
 
 
 def names() -> list[str]:
-    "Pages with a button, without their ending."
-    return sorted(
+    "Pages with a button, without their ending, lessons first."
+    found = [
         path.relative_to(site()).as_posix().removesuffix('.cells.json')
         for path in site().rglob('*.cells.json')
-    )
+    ]
+    return sorted(found, key=lambda page: (SHELVES.index(page.split('/')[0]), page))
+
+
+def cells_of(page: str, left_out: dict[str, str]) -> dict:
+    "What the button of a page runs, with these cells left out in place of those of an older table."
+    told = json.loads((site() / f'{page}.cells.json').read_text(encoding='utf-8'))
+    for one in told['cells']:
+        one.pop('cannot', None)
+        if reason := left_out.get(one['id']):
+            one['cannot'] = reason
+    return told
 
 
 def cpu_of(process: int) -> float:
-    "CPU seconds that a process and its descendants have used (Linux)."
+    "CPU seconds that the descendants of a process have used (Linux)."
     ticks, children = {}, {}
     for path in Path('/proc').glob('[0-9]*/stat'):
         with contextlib.suppress(OSError):
@@ -67,34 +98,42 @@ def cpu_of(process: int) -> float:
             number = int(path.parent.name)
             ticks[number] = int(after[11]) + int(after[12])
             children.setdefault(int(after[1]), []).append(number)
-    found, total = [process], 0
+    found, total = [*children.get(process, [])], 0
     while found:
         one = found.pop()
-        total += ticks.get(one, 0)
+        total += ticks[one]
         found += children.get(one, [])
     return total / os.sysconf('SC_CLK_TCK')
 
 
-def press(tab) -> dict:
-    "Press the button and wait: state and timings of the page, CPU seconds of the browser."
+# ---------------------------------------------------------------- one page
+
+
+def press(tab, to_first: bool = False) -> dict:
+    """Press the button and wait for the end, or for the first output: seconds, CPU seconds, and
+    what became of each cell."""
     tab.evaluate('live.goOn = true')
-    began, cell, since = cpu_of(os.getpid()), 0, cpu_of(os.getpid())
+    began = since = cpu_of(os.getpid())
+    cell, cpu_first, bar = 0, 0.0, tab.locator('.live-bar')
     tab.locator('.live-bar button').first.click()
     while True:
         time.sleep(POLL)
-        if tab.locator('.live-bar').get_attribute('data-state') in ('done', 'failed', 'stopped'):
+        cpu, first = cpu_of(os.getpid()), bar.get_attribute('data-first')
+        if first and not cpu_first:
+            cpu_first = cpu - began
+        if bar.get_attribute('data-state') in ('done', 'failed', 'stopped') or first and to_first:
             break
         timings = tab.evaluate('live.timings.length')
         if timings != cell:
-            cell, since = timings, cpu_of(os.getpid())
-        if cpu_of(os.getpid()) - since > LIMIT:
+            cell, since = timings, cpu
+        if cpu - since > LIMIT and cell:
             tab.get_by_role('button', name='Stop').click()
-    bar = tab.locator('.live-bar')
     return dict(
         said=tab.locator('.live-status').text_content(),
-        first=float(bar.get_attribute('data-first') or 0) / 1000,
+        first=float(first or 0) / 1000,
         total=float(bar.get_attribute('data-total') or 0) / 1000,
-        cpu=cpu_of(os.getpid()) - began,
+        cpu_first=cpu_first,
+        cpu=cpu - began,
         timings=tab.evaluate('live.timings'),
     )
 
@@ -114,39 +153,69 @@ def reason(one: dict) -> str:
     )
 
 
-def measure(browser, address: str, page: str) -> tuple[dict, list[dict]]:
-    "A cold and a warm run of a page; its row, and the rows of cells that cannot run."
-    cells = json.loads((site() / f'{page}.cells.json').read_text(encoding='utf-8'))['cells']
-    context, runs = browser.new_context(viewport=dict(width=1280, height=900)), []
-    for _ in range(2):
+def of_cells(tab, what: str) -> dict:
+    "Something of each cell of the page, by the id of the cell."
+    return tab.evaluate(
+        'Object.fromEntries([...document.querySelectorAll("div.cell[id]")]'
+        f'.map(one => [one.id, {what}]))'
+    )
+
+
+def once(browser, address: str, page: str) -> tuple[dict, dict]:
+    "A run with an empty profile, and the first output of a second one."
+    context = browser.new_context(viewport=dict(width=1280, height=900))
+    tab = context.new_page()
+    tab.goto(f'{address}/{page}.html', wait_until='load')
+    figures, texts = of_cells(tab, FIGURES), of_cells(tab, TEXTS)
+    cold = press(tab)
+    now_figures, now_texts = of_cells(tab, FIGURES), of_cells(tab, TEXTS)
+    drawn = [now_figures[cell] for cell, before in figures.items() if before]
+    said = [now_texts[cell] == before for cell, before in texts.items() if before]
+    cold |= dict(figures=len(drawn), drawn=sum(drawn), texts=len(said), same=sum(said))
+    tab.close()
+    warm = {}
+    if all(one['ok'] for one in cold['timings']):
         tab = context.new_page()
         tab.goto(f'{address}/{page}.html', wait_until='load')
-        runs.append(press(tab))
+        warm = press(tab, to_first=True)
         tab.close()
-        if any(not one['ok'] for one in runs[0]['timings']) or os.environ.get('EXTREME_OPT_ONCE'):
-            break
     context.close()
-    cold, warm = runs[0], runs[-1]
+    return cold, warm
+
+
+def measure(browser, address: str, page: str) -> tuple[dict, list[dict]]:
+    "Run a page until no cell fails; its row, and the rows of cells that cannot run."
+    wrong = marks[page] = {}
+    while True:
+        cold, warm = once(browser, address, page)
+        new = {one['id']: reason(one) for one in cold['timings'] if not one['ok']}
+        if not cold['timings'] or set(new) <= set(wrong):
+            break
+        wrong |= new
     base = dict(peer='', threads=1, versions=versions(browser), date=machine.today())
     row = dict(
         method=page,
-        task='runs from top to bottom',
+        task='runs from top to bottom' if warm else f'does not run: {cold["said"]}',
         cell='',
-        cells=len(cells),
+        cells=len(cells_of(page, {})['cells']),
         ran=sum(one['ok'] for one in cold['timings']),
+        figures=cold['figures'],
+        drawn=cold['drawn'],
+        texts=cold['texts'],
+        same=cold['same'],
         first_cold=f'{cold["first"]:.2f}',
-        first_warm=f'{warm["first"]:.2f}' if warm is not cold else '',
+        first_warm=f'{warm["first"]:.2f}' if warm else '',
+        cpu_first=f'{cold["cpu_first"]:.1f}',
         cpu_seconds=f'{cold["cpu"]:.1f}',
+        slowest=f'{max((one["seconds"] for one in cold["timings"]), default=0):.1f}',
         seconds=f'{cold["total"]:.2f}',
         peak_mb=f'{max((one["heap"] for one in cold["timings"]), default=0) / 1e6:.0f}',
         **base,
     )
-    wrong = [
-        dict(method=page, task=reason(one), cell=one['id'], seconds='', peak_mb='', **base)
-        for one in cold['timings']
-        if not one['ok']
+    return row, [
+        dict(method=page, task=why, cell=cell, seconds='', peak_mb='', **base)
+        for cell, why in wrong.items()
     ]
-    return row, wrong
 
 
 def versions(browser) -> str:
@@ -156,22 +225,42 @@ def versions(browser) -> str:
     )
 
 
+# ---------------------------------------------------------------- all pages
+
+
+def key(page: str) -> str:
+    "Digest of what the numbers of a page depend on."
+    cells = cells_of(page, {})
+    source = '\n'.join(one['source'] for one in cells['cells'])
+    used = {'core', *re.findall(r'extreme_opt\.(\w+)', source)}
+    used |= set(re.findall(r'from extreme_opt import (\w+)', source))
+    files = [ROOT / name for name in SHARED]
+    files += sorted(path for name in used for path in (ROOT / 'extreme_opt' / name).rglob('*.py'))
+    content = b''.join(path.read_bytes() for path in files)
+    return hashlib.sha256(f'{LIMIT}{json.dumps(cells)}'.encode() + content).hexdigest()[:16]
+
+
 def main() -> list[dict]:
     from playwright.sync_api import sync_playwright
 
     chromium = shutil.which('chromium') or shutil.which('google-chrome')
-    handler = functools.partial(Quiet, directory=str(site()))
-    rows, wrong = [], []
+    handler = functools.partial(Host, directory=str(site()))
+    rows, wrong, kept = [], [], ROOT / 'build/live/measured'
     only = re.compile(os.environ.get('EXTREME_OPT_PAGES', '.'))
     with http.server.ThreadingHTTPServer(('127.0.0.1', 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         with sync_playwright() as play:
             browser = play.chromium.launch(executable_path=chromium, args=ARGUMENTS.split())
             for page in filter(only.search, names()):
-                row, more = measure(browser, f'http://127.0.0.1:{server.server_port}', page)
+                place = kept / f'{page.replace("/", "-")}-{key(page)}.json'
+                if not place.exists():
+                    found = measure(browser, f'http://127.0.0.1:{server.server_port}', page)
+                    place.parent.mkdir(parents=True, exist_ok=True)
+                    place.write_text(json.dumps(found), encoding='utf-8')
+                row, more = json.loads(place.read_text(encoding='utf-8'))
                 rows.append(row)
                 wrong += more
-                print(*list(row.values())[:10], sep='  ', flush=True)
+                print(*list(row.values())[:16], sep='  ', flush=True)
                 print(*[f'    {one["cell"]} {one["task"]}' for one in more], sep='\n', flush=True)
             browser.close()
         server.shutdown()

@@ -211,7 +211,8 @@ async function runTo(last, all = false) {
   const mine = ++asked, began = performance.now();
   say('Starting', 'loading');
   start.disabled = true; stop.hidden = reset.hidden = false;
-  let first = null, failed = null;
+  let failed = null;
+  bar.dataset.first = '';
   try {
     await open();
     await engine.start();
@@ -226,7 +227,7 @@ async function runTo(last, all = false) {
         if (said.kind === 'error') error = said.text.trim().split('\n').pop();
         if (output) output.show(said);
         else if (said.kind === 'error') failed = `a cell that the page does not show: ${error}`;
-        if (output && said.kind !== 'moved') first ??= performance.now() - began;
+        if (output && said.kind !== 'moved') bar.dataset.first ||= performance.now() - began;
       });
       here?.cell.classList.remove('live-now');
       if (mine !== asked) return;
@@ -236,7 +237,6 @@ async function runTo(last, all = false) {
       if (done.stopped || (!done.ok && !live.goOn)) break;
       ran.add(one.id);
     }
-    bar.dataset.first = first ?? '';
     bar.dataset.total = performance.now() - began;
     const seconds = ((performance.now() - began) / 1000).toFixed(1);
     if (failed === 'stopped') say('Stopped. Variables are gone; the next run starts from the top.', 'stopped');
