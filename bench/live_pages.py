@@ -4,12 +4,13 @@ that cannot run.
 Serves the built site (`make docs live=1`) from this machine to headless Chromium and presses the
 button with an empty profile; once more, until the first output, when engine and files are in the
 cache. A cell that takes more than LIMIT CPU seconds, or ends in an error, is marked, and the page
-runs again without it, until a run has no error: the numbers of a page are those of this last run.
+runs again without it, until a run has no error: the numbers of a page are those of this last run,
+but `first_cold` and `cpu_first`, which are those of the first one.
 Rows are pages, and cells that cannot run with the reason as their task, which the next build shows
 on the page. Seconds are those of a clock from the press on; `cpu_first` and `cpu_seconds` those of
-the processes of the browser, which other work on the machine changes less. EXTREME_OPT_PAGES, a
-regular expression, chooses pages; finished pages are kept in build/live/measured, and one is
-measured again when its cells, the packages that it imports, or the engine have changed.
+the processes of the browser, which other work on the machine changes less. Finished pages
+are kept in build/live/measured, and one is measured again when its cells, the packages that it
+imports, or the engine have changed; EXTREME_OPT_PAGES, a regular expression, says which of these.
 """
 
 from __future__ import annotations
@@ -36,10 +37,6 @@ ARGUMENTS = '--headless --no-sandbox --disable-gpu --disable-quic'
 POLL = 0.25
 SHELVES = ('learn', 'use')  # lessons are measured first
 SHARED = ('docs/live/guest.py', 'docs/live/guest_figures.py', 'docs/live/worker.js')
-FIGURES = 'one.querySelector(".cell_output :is(img, svg)") ? 1 : 0'
-TEXTS = (
-    '[...one.querySelectorAll(".cell_output pre")].map(one => one.textContent.trim()).join("\\n")'
-)
 marks: dict[str, dict[str, str]] = {}  # cells that the pages served leave out, and why
 
 
@@ -75,6 +72,7 @@ def names() -> list[str]:
     found = [
         path.relative_to(site()).as_posix().removesuffix('.cells.json')
         for path in site().rglob('*.cells.json')
+        if path.parent.name != 'problem_sets'  # they end in errors until they are solved
     ]
     return sorted(found, key=lambda page: (SHELVES.index(page.split('/')[0]), page))
 
@@ -153,63 +151,56 @@ def reason(one: dict) -> str:
     )
 
 
-def of_cells(tab, what: str) -> dict:
-    "Something of each cell of the page, by the id of the cell."
+def drawn_by_cell(tab) -> dict[str, bool]:
+    "Whether each cell of the page shows a figure, by the id of the cell."
     return tab.evaluate(
-        'Object.fromEntries([...document.querySelectorAll("div.cell[id]")]'
-        f'.map(one => [one.id, {what}]))'
+        'Object.fromEntries([...document.querySelectorAll("div.cell[id]")].map(one =>'
+        ' [one.id, Boolean(one.querySelector(".cell_output :is(img, svg)"))]))'
     )
 
 
-def once(browser, address: str, page: str) -> tuple[dict, dict]:
-    "A run with an empty profile, and the first output of a second one."
-    context = browser.new_context(viewport=dict(width=1280, height=900))
+def once(context, address: str, page: str, to_first: bool = False) -> dict:
+    "One run of a page in this profile."
     tab = context.new_page()
     tab.goto(f'{address}/{page}.html', wait_until='load')
-    figures, texts = of_cells(tab, FIGURES), of_cells(tab, TEXTS)
-    cold = press(tab)
-    now_figures, now_texts = of_cells(tab, FIGURES), of_cells(tab, TEXTS)
-    drawn = [now_figures[cell] for cell, before in figures.items() if before]
-    said = [now_texts[cell] == before for cell, before in texts.items() if before]
-    cold |= dict(figures=len(drawn), drawn=sum(drawn), texts=len(said), same=sum(said))
+    stored = drawn_by_cell(tab)
+    run = press(tab, to_first)
+    ran, now = {f'cell-{one["id"]}' for one in run['timings']}, drawn_by_cell(tab)
+    figures = [now[cell] for cell, there in stored.items() if there and cell in ran]
     tab.close()
-    warm = {}
-    if all(one['ok'] for one in cold['timings']):
-        tab = context.new_page()
-        tab.goto(f'{address}/{page}.html', wait_until='load')
-        warm = press(tab, to_first=True)
-        tab.close()
-    context.close()
-    return cold, warm
+    return run | dict(figures=len(figures), drawn=sum(figures))
 
 
 def measure(browser, address: str, page: str) -> tuple[dict, list[dict]]:
     "Run a page until no cell fails; its row, and the rows of cells that cannot run."
+    context = browser.new_context(viewport=dict(width=1280, height=900))
     wrong = marks[page] = {}
+    cold = run = once(context, address, page)
     while True:
-        cold, warm = once(browser, address, page)
-        new = {one['id']: reason(one) for one in cold['timings'] if not one['ok']}
-        if not cold['timings'] or set(new) <= set(wrong):
+        new = {one['id']: reason(one) for one in run['timings'] if not one['ok']}
+        if not run['timings'] or set(new) <= set(wrong):
             break
         wrong |= new
+        run = once(context, address, page)
+    warm = once(context, address, page, to_first=True) if run is cold else run
+    context.close()
     base = dict(peer='', threads=1, versions=versions(browser), date=machine.today())
+    ended = run['timings'] and all(one['ok'] for one in run['timings'])
     row = dict(
         method=page,
-        task='runs from top to bottom' if warm else f'does not run: {cold["said"]}',
+        task='runs from top to bottom' if ended else f'does not run: {run["said"]}',
         cell='',
         cells=len(cells_of(page, {})['cells']),
-        ran=sum(one['ok'] for one in cold['timings']),
-        figures=cold['figures'],
-        drawn=cold['drawn'],
-        texts=cold['texts'],
-        same=cold['same'],
+        ran=sum(one['ok'] for one in run['timings']),
+        figures=run['figures'],
+        drawn=run['drawn'],
         first_cold=f'{cold["first"]:.2f}',
-        first_warm=f'{warm["first"]:.2f}' if warm else '',
+        first_warm=f'{warm["first"]:.2f}',
         cpu_first=f'{cold["cpu_first"]:.1f}',
-        cpu_seconds=f'{cold["cpu"]:.1f}',
-        slowest=f'{max((one["seconds"] for one in cold["timings"]), default=0):.1f}',
-        seconds=f'{cold["total"]:.2f}',
-        peak_mb=f'{max((one["heap"] for one in cold["timings"]), default=0) / 1e6:.0f}',
+        cpu_seconds=f'{run["cpu"]:.1f}',
+        slowest=f'{max((one["seconds"] for one in run["timings"]), default=0):.1f}',
+        seconds=f'{run["total"]:.2f}',
+        peak_mb=f'{max((one["heap"] for one in run["timings"]), default=0) / 1e6:.0f}',
         **base,
     )
     return row, [
@@ -230,14 +221,13 @@ def versions(browser) -> str:
 
 def key(page: str) -> str:
     "Digest of what the numbers of a page depend on."
-    cells = cells_of(page, {})
-    source = '\n'.join(one['source'] for one in cells['cells'])
+    source = '\n'.join(one['source'] for one in cells_of(page, {})['cells'])
     used = {'core', *re.findall(r'extreme_opt\.(\w+)', source)}
     used |= set(re.findall(r'from extreme_opt import (\w+)', source))
     files = [ROOT / name for name in SHARED]
     files += sorted(path for name in used for path in (ROOT / 'extreme_opt' / name).rglob('*.py'))
     content = b''.join(path.read_bytes() for path in files)
-    return hashlib.sha256(f'{LIMIT}{json.dumps(cells)}'.encode() + content).hexdigest()[:16]
+    return hashlib.sha256(f'{LIMIT}{source}'.encode() + content).hexdigest()[:16]
 
 
 def main() -> list[dict]:
@@ -251,9 +241,12 @@ def main() -> list[dict]:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         with sync_playwright() as play:
             browser = play.chromium.launch(executable_path=chromium, args=ARGUMENTS.split())
-            for page in filter(only.search, names()):
+            for page in names():
                 place = kept / f'{page.replace("/", "-")}-{key(page)}.json'
                 if not place.exists():
+                    if not only.search(page):
+                        print(f'{page} was left out', flush=True)
+                        continue
                     found = measure(browser, f'http://127.0.0.1:{server.server_port}', page)
                     place.parent.mkdir(parents=True, exist_ok=True)
                     place.write_text(json.dumps(found), encoding='utf-8')
