@@ -47,7 +47,8 @@ class Host(http.server.SimpleHTTPRequestHandler):
         pass
 
     def end_headers(self):
-        self.send_header('Cache-Control', 'max-age=3600')
+        fixed = not self.path.endswith('.cells.json')
+        self.send_header('Cache-Control', 'max-age=3600' if fixed else 'no-store')
         super().end_headers()
 
     def do_GET(self):
@@ -88,13 +89,13 @@ def cells_of(page: str, left_out: dict[str, str]) -> dict:
 
 
 def cpu_of(process: int) -> float:
-    "CPU seconds that the descendants of a process have used (Linux)."
+    "CPU seconds that the descendants of a process have used, ended ones included (Linux)."
     ticks, children = {}, {}
     for path in Path('/proc').glob('[0-9]*/stat'):
         with contextlib.suppress(OSError):
             after = path.read_text().rpartition(')')[2].split()
             number = int(path.parent.name)
-            ticks[number] = int(after[11]) + int(after[12])
+            ticks[number] = sum(map(int, after[11:15]))
             children.setdefault(int(after[1]), []).append(number)
     found, total = [*children.get(process, [])], 0
     while found:
