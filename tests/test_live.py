@@ -1,6 +1,7 @@
 """Pages that run in the browser: the kernel by itself, the pages as built, and the button pressed
 in Chromium."""
 
+import csv
 import json
 import os
 import re
@@ -482,6 +483,18 @@ def test_problem_sets_of_the_site_hold_nothing_for_teachers():
         )
         said = live.cells_of(live.SETS / path.name, path)
         assert said['goOn'] and any('YOUR CODE HERE' in one['source'] for one in said['cells'])
+
+
+def test_pages_of_the_table_ran_to_their_end():
+    "Every cell ran or is marked with its reason, every figure of a cell that ran was drawn."
+    with (ROOT / 'docs/results/live_pages.csv').open(encoding='utf-8') as file:
+        rows = list(csv.DictReader(file))
+    marked = [row['method'] for row in rows if row['cell']]
+    assert all(row['task'] for row in rows)
+    for row in (row for row in rows if not row['cell']):
+        assert row['task'] == 'runs from top to bottom', row
+        assert int(row['ran']) + marked.count(row['method']) == int(row['cells']), row
+        assert row['drawn'] == row['figures'] and float(row['peak_mb']) < 300, row
 
 
 def test_a_cell_that_cannot_run_is_marked_on_its_page(tmp_path):
