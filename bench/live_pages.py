@@ -153,6 +153,7 @@ def reason(one: dict) -> str:
         'process': 'needs processes',
         'MemoryError': 'needs more memory',
         'NameError': 'needs a cell above it that cannot run',
+        'KeyError': 'needs a cell above it that cannot run',
     }
     return next(
         (words for mark, words in known.items() if mark in one['error']), one['error'][:150]
