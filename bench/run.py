@@ -12,7 +12,8 @@
 
 A script has a function `main() -> list[dict]`, one row per thing measured, with the columns below
 and one for each number; `bench/machine.py` has what they share. It runs in a process of its own
-with every library held to one thread. `LONG = True` in a script leaves it to --full. What a script
+with every library held to one thread. `LONG = True` in a script leaves it to --full, and
+`APART = True` to calls by its name, because it needs more than the repository. What a script
 does in more depth with --full it learns from EXTREME_OPT_FULL=1. A result counts as fresh while no
 file of the script and of the packages that it uses differs from the commit that was measured
 (docs/freshness.py). A script that reads PARTS from its environment may keep finished parts in that
@@ -72,6 +73,11 @@ def is_long(path: Path) -> bool:
         'similarity_million',
         'ordinal_million',
     }
+
+
+def is_apart(path: Path) -> bool:
+    "Whether a script runs only when it is named."
+    return bool(re.search(r'^APART = True', path.read_text(encoding='utf-8'), re.M))
 
 
 # ------------------------------------------------------------------------------------ what is fresh
@@ -250,7 +256,7 @@ def alone(name: str) -> None:
         },
         minutes=round((time.perf_counter() - mark) / 60, 1),
         date=datetime.date.today().isoformat(),
-        how=HOW,
+        how=getattr(sys.modules[name], 'HOW', HOW),
         paths=paths,
     )
     (RESULTS / f'{name}.json').write_text(json.dumps(told, indent=1) + '\n', encoding='utf-8')
@@ -271,7 +277,7 @@ def fitting(minutes: float, known: dict[str, Path]) -> list[str]:
     stale = {
         name: float(story(name).get('minutes') or LIMIT / 60)
         for name, path in known.items()
-        if is_long(path) and changed(name)
+        if is_long(path) and not is_apart(path) and changed(name)
     }
     for name, expected in sorted(stale.items(), key=lambda item: item[1]):
         fits = expected <= minutes
@@ -336,7 +342,11 @@ def main(words: list[str]) -> int:
             )
             print(f'{name:24}{"long" if is_long(path) else "":6}results {state}')
         return 0
-    wanted = names or [name for name, path in known.items() if args.full or not is_long(path)]
+    wanted = names or [
+        name
+        for name, path in known.items()
+        if (args.full or not is_long(path)) and not is_apart(path)
+    ]
     if args.slow is not None:
         wanted = names = fitting(args.slow, known)
         if not wanted:

@@ -750,10 +750,45 @@ def runs_page() -> list[str]:
     return [*text, ':::', '']
 
 
+def live_page() -> list[str]:
+    "What became of each page in the browser, and the cells that cannot run there."
+    text = [
+        *head(
+            'Pages in the browser',
+            'How long each lesson and guide takes where it runs in the reader\'s browser, and what '
+            'cannot run there.',
+        ),
+        story('live_pages').get('how', ''),
+        '',
+        '::: {.races}',
+        '| Page | Cells that run | First output, s: cold, cached | CPU s to it | Whole page, s '
+        '| CPU s | Memory, MB |',
+        '|---' * 7 + '|',
+    ]
+    left_out: dict[str, list[str]] = {}
+    rows = table('live_pages')
+    for row in rows:
+        if row['cell']:
+            left_out.setdefault(row['method'], []).append(row['task'])
+            continue
+        page = f'[{row["method"]}](/{row["method"]}.html)'
+        numbers = [f'{row["ran"]} of {row["cells"]}', f'{row["first_cold"]}, {row["first_warm"]}']
+        numbers += [row[name] for name in ('cpu_first', 'seconds', 'cpu_seconds', 'peak_mb')]
+        text.append('| ' + ' | '.join([page, *numbers]) + ' |')
+    text += [':::', '', '## Cells that cannot run', '']
+    for name, reasons in left_out.items():
+        counted = {reason: reasons.count(reason) for reason in dict.fromkeys(reasons)}
+        said = '; '.join(f'{count} {cell(reason)}' for reason, count in counted.items())
+        text.append(f'- {name}: {said}')
+    return [*text, '']
+
+
 def write_pages(folder: Path) -> list[str]:
     "Write the pages and give their sidebar."
     folder.mkdir(parents=True)
     pages = dict(index=index_page(folder), roofline=roof_page(folder), runs=runs_page())
+    if table('live_pages'):
+        pages['live'] = live_page()
     for name, text in pages.items():
         (folder / f'{name}.qmd').write_text('\n'.join(text) + '\n', encoding='utf-8')
     return [f'benchmarks/{name}.qmd' for name in pages]

@@ -123,6 +123,7 @@ def test_long_scripts_that_changed_run_as_far_as_they_fit(small, monkeypatch, ca
     run, _, path = small
     for name in ('short', 'long', 'same', 'none'):
         (path.parent / f'{name}.py').write_text('LONG = True\n' + SCRIPT)
+    (path.parent / 'apart.py').write_text('LONG = True\nAPART = True\n' + SCRIPT)
     monkeypatch.setattr(
         run,
         'story',
@@ -139,6 +140,7 @@ def test_long_scripts_that_changed_run_as_far_as_they_fit(small, monkeypatch, ca
         'make bench name=long' in said
         and 'make bench name=none' in said
         and 'same' not in said
+        and 'apart' not in said
         and 'adding' not in said
     )
     assert run.fitting(20, run.scripts()) == ['short', 'long'] and run.fitting(

@@ -137,7 +137,7 @@ def test_a_missed_aim_needs_a_reason(made_up):
 def test_pages_show_every_race_with_its_command(tmp_path):
     pages = benchmarks.write_pages(tmp_path / 'benchmarks')
     text = (tmp_path / 'benchmarks/index.qmd').read_text()
-    assert pages == ['benchmarks/index.qmd', 'benchmarks/roofline.qmd', 'benchmarks/runs.qmd']
+    assert pages == [f'benchmarks/{name}.qmd' for name in ('index', 'roofline', 'runs', 'live')]
     found = benchmarks.lines()
     for line in found:
         assert benchmarks.cell(line.peer) in text

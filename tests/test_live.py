@@ -1,7 +1,9 @@
 """Pages that run in the browser: the kernel by itself, the pages as built, and the button pressed
 in Chromium."""
 
+import csv
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -9,6 +11,7 @@ import sys
 
 import pytest
 from built_site import ROOT, own_scripts, report, script, served, site  # noqa: F401 (fixtures)
+from live_answers import ANSWERS
 
 CHROMIUM = (
     shutil.which('chromium') or shutil.which('chromium-browser') or shutil.which('google-chrome')
@@ -75,12 +78,57 @@ def test_pages_with_a_button_list_all_cells():
     assert not any('default_exp' in one['source'] or '#|' in one['source'] for one in cells)
 
 
+EXERCISES = {
+    (f'{path.parent.name}/{path.stem}', one['number']): one
+    for path in live.pages().values()
+    for one in live.exercises(path)
+}
+
+
+def test_every_lesson_that_names_an_answer_has_it_checked():
+    "Tests belong to exercises that are there, and every one has a right answer to try it with."
+    written = [
+        (part[1] + '/' + page[1], int(number))
+        for part in ((path.read_text(), path.stem) for path in (live.TASKS / 'checks').glob('*.md'))
+        for page in re.finditer(r'^## (\S+)\n(.*?)(?=^## |\Z)', part[0], re.S | re.M)
+        for number in re.findall(r'^### (\d+)$', page[2], re.M)
+    ]
+    assert sorted(written) == sorted(EXERCISES) == sorted(ANSWERS)
+    for path in live.pages().values():
+        text = '\n'.join(
+            ''.join(cell['source']) for cell in json.loads((live.NBS / path).read_text())['cells']
+        )
+        own = text.partition('## Exercises')[2].partition('\n## ')[0]
+        there = [int(number) for number in re.findall(r'^(\d+)\. ', own, re.M)]
+        assert {one['number'] for one in live.exercises(path)} <= set(there), path
+
+
+@pytest.mark.parametrize('key', EXERCISES, ids=lambda key: f'{key[0]}-{key[1]}')
+def test_an_exercise_is_refused_empty_and_taken_when_right(key):
+    "The tests stand alone: they need nothing of the page."
+    one, names = EXERCISES[key], {}
+    exec(one['start'], names)
+    with pytest.raises((AssertionError, TypeError, ValueError)):
+        exec(one['test'], names)
+    names = {}
+    exec(ANSWERS[key], names)
+    exec(one['test'], names)
+
+
 def test_a_part_that_grows_is_named():
     build = load_build()
     assert build.too_large({'a.gz': 900_000}, {'a.gz': 1.0}) == []
     [said] = build.too_large({'a.gz': 1_100_000}, {'a.gz': 1.0})
     assert said.startswith('a.gz has 1.1 MB')
     assert build.too_large({}, {'a.gz': 1.0})  # a part that is missing is no small part
+
+
+@pytest.mark.skipif(
+    not (MADE / 'sizes.json').exists(), reason='the engine was not built: python docs/live/build.py'
+)
+def test_the_engine_as_built_keeps_to_its_limits():
+    build = load_build()
+    assert build.too_large(build.measure(MADE)) == []
 
 
 def load_build():
@@ -187,22 +235,61 @@ def test_a_lesson_runs_from_top_to_bottom(visit):
     """The button loads the engine, every cell runs, and text and figures come in place of the
     stored ones."""
     page = visit()
-    assert not any(
-        '.gz' in url or 'cells.json' in url for url in page.asked
-    )  # not before the press
+    late = re.compile(r'\.gz|cells\.json|engine\.js|worker\.js|sw\.js|shim/|sizes\.json')
+    assert not any(late.search(url) for url in page.asked)  # not before the press
     before = page.tab.locator('div.cell > .cell_output').count()
     page.press()
     said = page.until('done', 'failed')
     assert page.tab.locator('.live-bar').get_attribute('data-state') == 'done', said
     cells = live.cells_of('learn/softmax/10_double_sum.ipynb')['cells']
+    cells = [one for one in cells if 'cannot' not in one]
     ran = page.tab.evaluate('live.timings')
     assert [one['id'] for one in ran] == [one['id'] for one in cells]
     assert all(one['ok'] for one in ran)
     assert re.match(rf'{len(cells)} cells ran in [\d.]+ s', said)
+    assert any(late.search(url) for url in page.asked)
     assert page.tab.locator('.live-output img').count() >= 5
     with_output = page.tab.locator('.live-output:not(:empty)').count()
     assert with_output >= before > 5
     assert 'f at the best u' in page.cell('f at the best u').locator('.live-output').text_content()
+
+
+PYODIDE = MADE.parent / 'pyodide'
+
+
+@browser_test
+@pytest.mark.skipif(
+    not PYODIDE.exists(), reason='Pyodide was not fetched: python docs/live/build.py pyodide'
+)
+def test_pyodide_stands_behind_the_same_interface(visit, site_with_engine):
+    "Its core runs plain Python: values, prints, errors, an endless loop that is ended."
+    static = site_with_engine / '_static/live'
+    shutil.copy(live.LIVE / 'pyodide.js', static)
+    shutil.copytree(PYODIDE, static / 'pyodide', dirs_exist_ok=True)
+    page = visit(PRIMER)
+    ran = page.tab.evaluate(
+        """async () => {
+        const base = new URL('../_static/live/', location.href);
+        const { Engine } = await import(new URL('pyodide.js', base));
+        const engine = new Engine({ base, folder: 'learn' });
+        const run = async (source, seconds) => {
+            const said = [], going = engine.run({ source, name: '<cell>' }, one => said.push(one));
+            if (seconds) setTimeout(() => engine.interrupt(), 1000 * seconds);
+            return { ...await going, said };
+        };
+        await engine.start();
+        const found = [await run('import math\\nx = 2; print(x); math.sqrt(x)')];
+        found.push(await run('x / 0'), await run('while True: pass', 1));
+        found.push(await run('"x" in globals()'));
+        engine.stop();
+        return found;
+        }"""
+    )
+    value, error, loop, anew = ran
+    assert value['ok'] and [one['kind'] for one in value['said']] == ['stream', 'data']
+    assert value['said'][1]['data'] == {'text/plain': '1.4142135623730951'} and value['heap'] > 0
+    assert not error['ok'] and error['said'][0]['name'] == 'ZeroDivisionError'
+    assert loop['stopped'] and anew['said'][0]['data'] == {'text/plain': 'False'}
 
 
 @browser_test
@@ -294,7 +381,7 @@ def test_code_of_a_page_reaches_neither_network_nor_files_nor_storage(primer, ad
     page.until('done', 'failed')
     said = cell.locator('.live-output').text_content()
     assert 'REACHED' not in said and said.count('refused:') == 4, said
-    assert "['lib', 'tmp', 'usr', 'work']" in said
+    assert "['book', 'lib', 'tmp', 'usr']" in said
     assert cell.locator('.live-output b').text_content() == 'kept'
     assert not cell.locator('.live-output :is(script, iframe, [onerror], [href], [src])').count()
     assert page.tab.evaluate('live.bad') is None
@@ -305,7 +392,7 @@ def test_code_of_a_page_reaches_neither_network_nor_files_nor_storage(primer, ad
 def test_an_exercise_is_checked_by_the_cells_of_its_page(primer):
     """Under the exercises an empty cell; Check tells which of the page's checks fails with what it
     defines."""
-    cell = primer.tab.locator('.live-try')
+    cell = primer.tab.locator('#cell-exercises')
     kept = 'keep = softmax\n'
     primer.rewrite(cell, kept + 'softmax = lambda scores: np.zeros(len(scores))')
     cell.get_by_role('button', name='Check').click()
@@ -316,6 +403,104 @@ def test_an_exercise_is_checked_by_the_cells_of_its_page(primer):
     cell.get_by_role('button', name='Check').click()
     cell.locator('.live-checks[data-state=passed]').wait_for(timeout=60_000)
     assert re.match(r'All \d+ check cells', cell.locator('.live-checks').text_content())
+
+
+@browser_test
+def test_each_exercise_with_an_answer_has_a_cell_and_tests(primer):
+    "Check runs the tests, which can be read, on what the reader wrote under the exercise."
+    cell = primer.tab.locator('#exercises > ol > li:nth-child(1) .live-try')
+    assert 'for n_classes in (2, 7, 5000)' in cell.locator('.live-test pre').text_content()
+    cell.get_by_role('button', name='Check').click()  # as it stands, without an answer
+    cell.locator('.live-checks[data-state=failed]').wait_for(timeout=60_000)
+    assert 'the test of exercise 1 fails: TypeError' in cell.locator('.live-checks').text_content()
+    primer.rewrite(cell, ANSWERS['learn/00_primer', 1])
+    cell.get_by_role('button', name='Check').click()
+    cell.locator('.live-checks[data-state=passed]').wait_for(timeout=60_000)
+    assert cell.locator('.live-checks').text_content() == 'The tests pass.'
+
+
+@pytest.fixture(scope='session')
+def problem_set(site_with_engine, tmp_path_factory):
+    "Problem set 1 as a page of the site, built by itself."
+    place = tmp_path_factory.mktemp('set')
+    first = live.problem_sets(MADE.parent / 'sets')[0]
+    (place / 'in').mkdir()
+    made = book.process(live.SETS / first.name, first, {}, {})
+    (place / 'in' / first.name).write_text(json.dumps(made))
+    command = [sys.executable, '-m', 'sphinx', '-q', '-C', '-D', 'extensions=live,myst_nb']
+    command += ['-D', f'root_doc={first.stem}', '-D', 'nb_execution_mode=off', '-D', 'project=one']
+    command += ['-D', 'myst_enable_extensions=dollarmath', place / 'in', place / 'out']
+    paths = os.pathsep.join(str(ROOT / name) for name in ('docs', 'docs/_ext'))
+    done = subprocess.run(
+        command, env=os.environ | dict(PYTHONPATH=paths), capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    page = site_with_engine / live.SETS / f'{first.stem}.html'
+    page.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(place / 'out' / page.name, page)
+    live.add_to(site_with_engine, MADE)
+    return page.relative_to(site_with_engine).as_posix()
+
+
+@browser_test
+def test_a_problem_set_can_be_tried(visit, problem_set):
+    """Questions without an answer fail where their tests stand and the rest runs; after an answer
+    its tests pass."""
+    page = visit(problem_set)
+    page.press()
+    said = page.until('done', 'failed')
+    open_questions = page.tab.locator('.live-error', has_text='NotImplementedError').count()
+    assert open_questions > 5 and 'of them end in an error' in said
+    question, tests = page.tab.locator('#cell-double_sum'), page.tab.locator('#cell-q1b')
+    assert tests.locator('.live-error').count()
+    source = json.loads((live.TASKS / 'source/ps1_softmax/ps1_softmax.ipynb').read_text())
+    [right] = [
+        ''.join(one['source'])
+        for one in source['cells']
+        if ''.join(one['source']).startswith('def double_sum')
+    ]
+    page.rewrite(question, right)
+    tests.get_by_role('button', name='Run').click()  # the answer above it has changed: it runs too
+    page.until('done')
+    assert not tests.locator('.live-error').count()
+
+
+@pytest.mark.site
+def test_problem_sets_of_the_site_hold_nothing_for_teachers():
+    "What is on the site is what students get."
+    sys.path.insert(0, str(live.TASKS))
+    import handout
+
+    folder = MADE.parent / 'sets'
+    made = live.problem_sets(folder)
+    assert len(made) == 5 and handout.leaks(folder) == []
+    for path in made:
+        text = path.read_text()
+        assert (
+            'BEGIN SOLUTION' not in text
+            and 'HIDDEN TESTS' not in text
+            and 'MARK SCHEME' not in text
+        )
+        said = live.cells_of(live.SETS / path.name, path)
+        assert said['goOn'] and any('YOUR CODE HERE' in one['source'] for one in said['cells'])
+
+
+HEAVY = {'learn/ordinal/proof', 'learn/softmax/scoring'}  # more than the 300 MB that are aimed at
+
+
+def test_pages_of_the_table_ran_to_their_end():
+    "Every cell ran or is marked with its reason, every figure of a cell that ran was drawn."
+    with (ROOT / 'docs/results/live_pages.csv').open(encoding='utf-8') as file:
+        rows = list(csv.DictReader(file))
+    page = '\n'.join(script('benchmarks').live_page())
+    marked = [row['method'] for row in rows if row['cell']]
+    assert all(row['task'] for row in rows)
+    for row in (row for row in rows if not row['cell']):
+        assert row['task'] == 'runs from top to bottom', row
+        assert int(row['ran']) + marked.count(row['method']) == int(row['cells']), row
+        assert row['drawn'] == row['figures'], row
+        assert f'[{row["method"]}](/{row["method"]}.html)' in page
+        assert float(row['peak_mb']) < 300 or row['method'] in HEAVY, row
 
 
 def test_a_cell_that_cannot_run_is_marked_on_its_page(tmp_path):

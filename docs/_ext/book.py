@@ -396,8 +396,9 @@ def head_of(text: str) -> tuple[str, str]:
     return lines[0].removeprefix('# '), goal
 
 
-def stage(folder: Path, executed: str = '', repository: str = ''):
-    "Write every page of the site into `folder`; only what has changed is touched."
+def stage(folder: Path, executed: str = '', repository: str = '', sets: tuple = ()):
+    """Write every page of the site into `folder`; only what has changed is touched. `sets`:
+    problem sets, (page, notebook), where pages run."""
     import explorations
     import ledger
     import reference
@@ -444,6 +445,10 @@ def stage(folder: Path, executed: str = '', repository: str = ''):
         )
     if wrong:
         raise Broken('\n'.join(wrong))
+    for path, source in sets:
+        nb = json.loads(source.read_text(encoding='utf-8'))
+        title, goal = head_of(nb['cells'][0]['source'])
+        put(path, json.dumps(process(path, source, names, rows)), title, goal, 'problem_sets')
     images = _results(folder, put, names)
     found = explorations.page(explorations.find(), page_name, CHAPTERS)
     put(
@@ -549,12 +554,22 @@ def all_when_pages_come_or_go(app, env, added, changed, removed):
     return sorted(env.found_docs) if added or removed else []
 
 
+def _sets(config) -> list[tuple[Path, Path]]:
+    "Problem sets that stand on the site: where pages run, students can try them."
+    import live
+
+    made = live.problem_sets(Path(config.live_files).parent / 'sets') if config.live else []
+    return [(live.SETS / path.name, path) for path in made]
+
+
 def setup(app):
     app.add_config_value('executed', '', '')
     app.add_config_value('repository_url', '', 'env')
     app.connect(
         'config-inited',
-        lambda app, config: stage(Path(app.srcdir), config.executed, config.repository_url),
+        lambda app, config: stage(
+            Path(app.srcdir), config.executed, config.repository_url, _sets(config)
+        ),
         priority=10,
     )
     app.connect('env-get-outdated', all_when_pages_come_or_go)

@@ -10,8 +10,12 @@ import csv
 import hashlib
 import html
 import json
+import os
 import re
 import shutil
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 from book import NBS, ROOT, Broken, checks_of, notebooks, options, page_name
@@ -19,6 +23,8 @@ from book import NBS, ROOT, Broken, checks_of, notebooks, options, page_name
 LIVE = ROOT / 'docs/live'
 SHELVES = ('learn', 'use')  # what readers run; notes on the engine and evidence stay as they are
 PARTS = dict(pandas='pandas.zip.gz')  # loaded only by pages that import them
+TASKS = ROOT / 'assignments'
+SETS = Path('learn/problem_sets')  # where the problem sets stand on the site
 
 
 def runs(path) -> bool:
@@ -54,10 +60,25 @@ def checks(text: str) -> list[str]:
     return checks_of(text) or ['the cell ' + source_of(text).split('\n')[0][:60]]
 
 
-def cells_of(path) -> dict:
+def exercises(path, folder: Path = TASKS / 'checks') -> list[dict]:
+    """Exercises of a page that can be checked: number, what their cell begins with, and the tests,
+    which the reader sees."""
+    path = Path(path)
+    file = folder / f'{path.parent.name}.md'
+    text = file.read_text(encoding='utf-8') if file.exists() else ''
+    _, _, own = text.partition(f'\n## {path.stem}\n')
+    found = re.findall(
+        r'^### (\d+)\n\n```python\n(.*?)\n```\n\n```python\n(.*?)\n```$',
+        re.split(r'^## ', own, maxsplit=1, flags=re.M)[0],
+        re.S | re.M,
+    )
+    return [dict(number=int(number), start=start, test=test) for number, start, test in found]
+
+
+def cells_of(path, source: Path | None = None) -> dict:
     "What the button of a page runs: every code cell in order, hidden ones included."
-    nb, cannot = json.loads((NBS / path).read_text(encoding='utf-8')), cannot_run()
-    cells = []
+    text = (source or NBS / path).read_text(encoding='utf-8')
+    nb, cannot, cells = json.loads(text), cannot_run(), []
     for cell in nb['cells']:
         text = ''.join(cell['source'])
         said = options(text) if cell['cell_type'] == 'code' else {}
@@ -80,7 +101,10 @@ def cells_of(path) -> dict:
         for name in re.findall(r'^\s*(?:import|from)\s+(\w+)', one['source'], re.M)
     }
     parts = [part for name, part in PARTS.items() if name in imports]
-    return dict(folder=Path(path).parent.as_posix(), parts=parts, cells=cells)
+    said = dict(folder=Path(path).parent.as_posix(), parts=parts, cells=cells)
+    if source:  # a problem set: questions without an answer fail, and the rest goes on
+        return said | dict(goOn=True)
+    return said | dict(exercises=exercises(path))
 
 
 # ---------------------------------------------------------------- the built site
@@ -89,6 +113,38 @@ def cells_of(path) -> dict:
 def pages() -> dict[str, Path]:
     "Pages with a button: name on the site without ending, and notebook."
     return {page_name(path).with_suffix('').as_posix(): path for path in notebooks() if runs(path)}
+
+
+def as_page(nb: dict) -> dict:
+    "A problem set as students get it, with the head of a page."
+    first, *rest = nb['cells']
+    title, _, text = ''.join(first['source']).partition('\n')
+    goal = 'Try it here. Nothing is kept or handed in: that is done with the notebook.'
+    head = dict(cell_type='markdown', metadata={}, source=f'{title}\n\n> {goal}')
+    return dict(nb, cells=[head, {**first, 'source': text.strip()}, *rest])
+
+
+def problem_sets(folder: Path) -> list[Path]:
+    "Student versions of the problem sets as notebooks of pages; made again where a source changed."
+    sources = [*TASKS.glob('source/*/*.ipynb'), TASKS / 'make.py', Path(__file__)]
+    key = hashlib.sha256(b''.join(path.read_bytes() for path in sorted(sources))).hexdigest()
+    stamp = folder / 'made_from.txt'
+    if not stamp.exists() or stamp.read_text() != key:
+        shutil.rmtree(folder, ignore_errors=True)
+        code = 'import sys, pathlib, make; make.release(pathlib.Path(sys.argv[1]), make.SETS)'
+        with tempfile.TemporaryDirectory() as out:
+            command = [sys.executable, '-c', code, out]
+            path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get('PATH', '')])
+            env = os.environ | dict(PATH=path)  # nbgrader looks there for its parts
+            done = subprocess.run(command, cwd=TASKS, env=env, capture_output=True, text=True)
+            if done.returncode:
+                raise Broken(f'the problem sets were not made:\n{done.stderr}')
+            folder.mkdir(parents=True)
+            for path in sorted((Path(out) / 'student').glob('*/*.ipynb')):
+                nb = as_page(json.loads(path.read_text(encoding='utf-8')))
+                (folder / path.name).write_text(json.dumps(nb), encoding='utf-8')
+        stamp.write_text(key)
+    return sorted(folder.glob('*.ipynb'))
 
 
 def with_button(text: str, page: str, cells: dict, engine: str = 'engine.js') -> str:
@@ -122,13 +178,20 @@ def add_to(out: Path, made: Path, engine: str = 'engine.js'):
     if not (made / 'sizes.json').exists():
         raise Broken(f'{made} has no engine; make it first: python docs/live/build.py')
     shutil.copytree(made, out / '_static/live', dirs_exist_ok=True)
-    for name in ('live.css', 'page.js', 'engine.js', 'worker.js'):
+    for name in {'live.css', 'page.js', 'engine.js', 'worker.js', engine}:
         shutil.copy(LIVE / name, out / '_static/live')
+    if engine == 'pyodide.js':
+        shutil.copytree(made.parent / 'pyodide', out / '_static/live/pyodide', dirs_exist_ok=True)
     version = hashlib.sha256((made / 'sizes.json').read_bytes()).hexdigest()[:12]
     worker = (LIVE / 'sw.js').read_text(encoding='utf-8').replace('VERSION', version)
     (out / 'sw.js').write_text(worker, encoding='utf-8')
-    for page, path in pages().items():
-        cells, file = cells_of(path), out / f'{page}.html'
+    todo = {page: (path, None) for page, path in pages().items()}
+    for source in sorted((made.parent / 'sets').glob('*.ipynb')):
+        page = (SETS / source.stem).as_posix()
+        if (out / f'{page}.html').exists():
+            todo[page] = SETS / source.name, source
+    for page, (path, source) in todo.items():
+        cells, file = cells_of(path, source), out / f'{page}.html'
         (out / f'{page}.cells.json').write_text(json.dumps(cells), encoding='utf-8')
         text = file.read_text(encoding='utf-8')
         file.write_text(with_button(text, page, cells, engine), encoding='utf-8')

@@ -6,6 +6,8 @@
 //   interrupt()                        ends what runs at once; variables are gone, the next run starts anew
 //   stop()                             ends the engine
 export class Engine {
+  script = 'worker.js';  // what runs in the worker
+
   constructor({ base, folder, parts = [], onProgress = () => {} }) {
     Object.assign(this, { base, folder, parts, onProgress, worker: null, started: null, pending: null });
   }
@@ -16,7 +18,7 @@ export class Engine {
 
   async open() {
     this.sizes ??= await (await fetch(new URL('sizes.json', this.base))).json();
-    const worker = this.worker = new Worker(new URL('worker.js', this.base), { type: 'module' });
+    const worker = this.worker = new Worker(new URL(this.script, this.base), { type: 'module' });
     return new Promise((resolve, reject) => {
       this.fail = reject;
       worker.onerror = event => this.broke(event.message || 'the worker could not be loaded');

@@ -155,43 +155,59 @@ function equip(one) {  // an editable cell with its own button; a cell that cann
     if (event.key === 'Tab' && !event.shiftKey && !escaped) { event.preventDefault(); document.execCommand('insertText', false, '    '); }
     escaped = event.key === 'Escape';  // Escape, then Tab, leaves the cell
   });
+  code.addEventListener('input', () => ran.delete(one.id));  // runs again when a cell below asks for it
   const button = make('button', { className: 'live-run', type: 'button', title: 'Run this cell (Shift-Enter); cells above it that have not run come first' }, 'Run');
   button.onclick = () => runTo(one.id);
   cell.querySelector('.cell_input').append(make('div', { className: 'live-row' }, button));
 }
 let escaped = false;
 
-// An empty cell under the exercises. Check runs the page's own check cells on what the reader has defined by then.
+// Cells of the reader's own: one under each exercise that has tests, which can be seen, and an empty one at the end of the
+// exercises, whose Check runs the page's own check cells on what the reader has defined by then.
 function tryHere() {
   const section = document.getElementById('exercises'), checks = page.cells.filter(one => one.checks && !one.cannot);
-  if (!section || !checks.length) return;
-  const code = make('pre', {}), input = make('div', { className: 'cell_input docutils container' }, make('div', { className: 'highlight' }, code));
-  const cell = make('div', { className: 'cell docutils container live-try', id: 'cell-exercises' }, input);
+  if (!section) return;
+  for (const { number, start, test } of page.exercises ?? []) {
+    const place = section.querySelector(`:scope > ol > li:nth-child(${number})`);
+    if (!place) throw new Error(`the page has no exercise ${number}`);
+    const seen = make('details', { className: 'live-test' }, make('summary', {}, 'Tests'), make('pre', {}, test));
+    const tests = [{ source: test, name: `the test of exercise ${number}` }];
+    ownCell(place, `exercise-${number}`, start, `Your answer to exercise ${number}`, () => tests, 'The tests pass.').append(seen);
+  }
+  if (!checks.length) return;
+  const passed = `All ${checks.length} check cells of this page pass with what you defined.`;
+  ownCell(section, 'exercises', '', 'Empty cell for the exercises', () => checks.map(one => ({ source: source(one), name: one.checks.join(', ') })), passed);
+}
+
+function ownCell(place, id, start, label, tests, passed) {
+  const code = make('pre', {}, start), input = make('div', { className: 'cell_input docutils container' }, make('div', { className: 'highlight' }, code));
+  const cell = make('div', { className: 'cell docutils container live-try', id: `cell-${id}` }, input);
   const said = make('p', { className: 'live-checks', role: 'status' });
-  section.append(cell);
-  const one = { id: 'exercises', source: '' };
+  const one = { id, source: start, own: true };
+  place.append(cell);
   page.cells.push(one);
   equip(one);
-  cells.get('exercises').added = cell;
-  code.setAttribute('aria-label', 'Empty cell for the exercises');
-  const check = make('button', { className: 'live-run live-check', type: 'button', title: 'Run this cell, then the checks of this page on what it defines' }, 'Check');
+  cells.get(id).added = cell;
+  code.setAttribute('aria-label', label);
+  const check = make('button', { className: 'live-run live-check', type: 'button', title: 'Run this cell, then the tests on what it defines' }, 'Check');
   check.onclick = async () => {
     said.remove();
-    await runTo('exercises');
+    await runTo(id);
     if (bar.dataset.state !== 'done') return;
     const wrong = [];
-    for (const one of checks) {
+    for (const { source, name } of tests()) {
       let error = '';
-      const done = await engine.run({ source: source(one), name: `<check ${one.checks.join(', ')}>` }, out => {
+      const done = await engine.run({ source, name: `<${name}>` }, out => {
         if (out.kind === 'error') error = out.text.trim().split('\n').pop();
       });
-      if (!done.ok) wrong.push(`${one.checks.join(', ')} fails: ${error}`);
+      if (!done.ok) wrong.push(`${name} fails: ${error}`);
     }
-    said.textContent = wrong.length ? wrong.join('\n') : `All ${checks.length} check cells of this page pass with what you defined.`;
+    said.textContent = wrong.length ? wrong.join('\n') : passed;
     said.dataset.state = wrong.length ? 'failed' : 'passed';
-    cell.append(said);
+    input.after(said);
   };
   input.querySelector('.live-row').append(check);
+  return cell;
 }
 
 // The text of an edited cell: browsers put <br> or <div> where a line ends.
@@ -211,12 +227,13 @@ async function runTo(last, all = false) {
   const mine = ++asked, began = performance.now();
   say('Starting', 'loading');
   start.disabled = true; stop.hidden = reset.hidden = false;
-  let first = null, failed = null;
+  let failed = null, wrong = 0;
+  bar.dataset.first = '';
   try {
     await open();
     await engine.start();
     const until = last ? page.cells.findIndex(one => one.id === last) : page.cells.length - 1;
-    const todo = page.cells.slice(0, until + 1).filter(one => !one.cannot && (one.id === last || (one.id !== 'exercises' && (all || !ran.has(one.id)))));
+    const todo = page.cells.slice(0, until + 1).filter(one => !one.cannot && (one.id === last || (!one.own && (all || !ran.has(one.id)))));
     for (const [k, one] of todo.entries()) {
       say(`Running cell ${k + 1} of ${todo.length}, ${((performance.now() - began) / 1000).toFixed(0)} s`, 'running');
       const here = cells.get(one.id), output = here && new Output(here.cell, one.alt);
@@ -226,21 +243,22 @@ async function runTo(last, all = false) {
         if (said.kind === 'error') error = said.text.trim().split('\n').pop();
         if (output) output.show(said);
         else if (said.kind === 'error') failed = `a cell that the page does not show: ${error}`;
-        if (output && said.kind !== 'moved') first ??= performance.now() - began;
+        if (output && said.kind !== 'moved') bar.dataset.first ||= performance.now() - began;
       });
       here?.cell.classList.remove('live-now');
       if (mine !== asked) return;
       if (here) here.cell.dataset.live = done.ok ? 'ran' : 'failed';
       timings.push({ id: one.id, ok: done.ok, seconds: done.seconds, heap: done.heap, error });
-      if (!done.ok) { failed ??= done.stopped ? 'stopped' : `cell ${k + 1} of ${todo.length}`; }
-      if (done.stopped || (!done.ok && !live.goOn)) break;
+      if (!done.ok && page.goOn && !done.stopped) wrong++;
+      else if (!done.ok) { failed ??= done.stopped ? 'stopped' : `cell ${k + 1} of ${todo.length}`; }
+      if (done.stopped || (!done.ok && !live.goOn && !page.goOn)) break;
       ran.add(one.id);
     }
-    bar.dataset.first = first ?? '';
     bar.dataset.total = performance.now() - began;
     const seconds = ((performance.now() - began) / 1000).toFixed(1);
     if (failed === 'stopped') say('Stopped. Variables are gone; the next run starts from the top.', 'stopped');
     else if (failed) say(`An error in ${failed}`, 'failed');
+    else if (wrong) say(`${todo.length} cells ran, ${wrong} of them end in an error: questions without a right answer. Change a cell and press Run.`, 'done');
     else say(`${todo.length} cells ran in ${seconds} s. Change a cell and press Run.`, 'done');
   } catch (error) {
     if (mine === asked) say(`Python could not start: ${error.message}`, 'failed');

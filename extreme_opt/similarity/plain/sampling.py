@@ -118,12 +118,13 @@ def two_way_variance(F: np.ndarray, rows: int, columns: int) -> np.ndarray:
     W. G. Cochran, Sampling Techniques, third edition, 1977.
     """
     M, N = F.shape[:2]
-    centered = F - F.mean(1, keepdims=True) - F.mean(0) + F.mean((0, 1))
+    centered = F - F.mean(1, keepdims=True)
+    centered -= F.mean(0) - F.mean((0, 1))
     phi_rows = (M / rows - 1) * M / (M - 1)
     phi_columns = (N / columns - 1) * N / (N - 1)
     by_rows = phi_rows * ((F.sum(1) - F.sum(1).mean(0)) ** 2).sum()
     by_columns = phi_columns * ((F.sum(0) - F.sum(0).mean(0)) ** 2).sum()
-    return np.array([by_rows, by_columns, phi_rows * phi_columns * (centered**2).sum()])
+    return np.array([by_rows, by_columns, phi_rows * phi_columns * np.vdot(centered, centered)])
 
 # %% ../../../nbs/learn/similarity/70_sampling.ipynb #d8d3eb75
 def running_mean(samples: np.ndarray, memory: float, correct: bool = True) -> np.ndarray:
