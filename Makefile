@@ -8,6 +8,7 @@ workers ?= 2# processes that run tests and notebooks
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export NBDEV_NO_SYNC ?= 1
 export PYTHONHASHSEED ?= 0
+unexport PYTHONDONTWRITEBYTECODE # tests start some hundred processes: each would compile its imports again
 READY := $(VENV)/.last_set_up
 
 .PHONY: help setup lab tutorials test check export refresh docs serve bench ledger slow course book new wheel clean
@@ -24,7 +25,7 @@ $(READY): settings.ini setup.py pyproject.toml constraints.txt
 	  { echo "python3 has no venv module; on Debian and Ubuntu: apt-get install python3-venv"; exit 2; }
 	@test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check uv
-	@$(VENV)/bin/uv pip install --quiet --python $(VENV)/bin/python -c constraints.txt -e '.[dev,docs,course,lab,data]'
+	@$(VENV)/bin/uv pip install --quiet --compile-bytecode --python $(VENV)/bin/python -c constraints.txt -e '.[dev,docs,course,lab,data]'
 	@touch $(READY)
 
 lab: $(READY) ## open the tutorials in JupyterLab
