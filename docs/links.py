@@ -21,13 +21,16 @@ FETCHED = {
 }
 
 
+COLORS = re.compile('<span class="[^">]*">|</span>')  # of code: nine tags of ten
+
+
 class Page(HTMLParser):
     "Collects the ids of a page, its links, and what a browser would fetch for it."
 
     def __init__(self, text):
         super().__init__()
         self.ids, self.links, self.fetched = [], [], []
-        self.feed(text)
+        self.feed(COLORS.sub('', text))
 
     def handle_starttag(self, tag, attrs):
         attrs = dict(attrs)

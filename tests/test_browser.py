@@ -32,6 +32,11 @@ pytestmark = [
 ]
 book, gates = script('book'), script('gates')
 PAGES = [book.page_name(path).with_suffix('.html').as_posix() for path in book.notebooks()]
+SLIDERS: dict[str, list] = {}  # of the pages that have some
+for _one in explorations.find():
+    if _one.kind == 'page and lab':
+        _page = book.page_name(_one.page).with_suffix('.html').as_posix()
+        SLIDERS.setdefault(_page, []).append(_one)
 DESK, PHONE = dict(width=1280, height=900), dict(width=390, height=844)
 
 
@@ -99,6 +104,10 @@ STICKS_OUT = """() => [...document.querySelectorAll('article *')].filter(e => {
   return !e.closest('mjx-assistive-mml') && getComputedStyle(e).position !== 'fixed';
 }).map(e => e.tagName + '.' + e.className + ' ' + e.textContent.slice(0, 40))"""
 
+# What a reader sees of a slider: its pictures on show, each with where it ends on the right.
+SEEN = """box => [...box.querySelectorAll('img')].filter(i => i.offsetParent)
+  .map(i => [i.alt, i.getBoundingClientRect().right])"""
+
 READ = "() => window.MathJax?.startup?.promise?.then(() => true) ?? true"
 
 
@@ -110,7 +119,9 @@ def one_tab(browser, address):
     tab = context.new_page()
     tab.on('pageerror', lambda error: wrong.append(str(error)))
     tab.on('requestfailed', lambda request: wrong.append(f'failed: {request.url}'))
-    tab.on('response', lambda r: (
+    tab.on(
+        'response',
+        lambda r: (
             wrong.append(f'{r.status} {r.url}')
             if r.status >= 400 and 'favicon' not in r.url
             else None
@@ -135,11 +146,30 @@ def one_tab(browser, address):
     context.close()
 
 
+def move_sliders(tab, box, exploration):
+    "Each knob of a figure, from its first position to its last."
+    assert box.locator('input').count() == len(exploration.knobs)
+    assert len(box.get_attribute('aria-label')) >= 20
+    for knob in box.locator('input').all():
+        knob.focus()
+        tab.keyboard.press('Home')
+        seen, said = [box.evaluate(SEEN)], [knob.get_attribute('aria-valuetext')]
+        for _ in range(int(knob.get_attribute('max'))):
+            tab.keyboard.press('ArrowRight')
+            seen.append(box.evaluate(SEEN))
+            said.append(knob.get_attribute('aria-valuetext'))
+        assert [len(pictures) for pictures in seen] == [1] * len(seen)
+        assert len({pictures[0][0] for pictures in seen}) == len(seen) == len(set(said))
+        assert max(right for pictures in seen for _, right in pictures) <= PHONE['width'] + 1
+
+
 @pytest.mark.parametrize(
     'page', PAGES + ['reference/index.html', 'reference/core.html', 'evidence/index.html']
 )
-def test_page_is_whole_on_a_desk_and_on_a_phone(one_tab, page):
-    tab, wrong = one_tab(page)
+def test_page_is_whole_on_a_phone(one_tab, page):
+    """Formulas and figures are there, nothing sticks out, and every slider is reached and moved by
+    keys alone and shows another figure at each of its positions; the sliders at night."""
+    tab, wrong = one_tab(page, PHONE)
     tab.evaluate(READ)
     assert tab.locator('mjx-merror, [data-mjx-error]').count() == 0
     assert tab.locator('.math').count() == tab.locator('.math > mjx-container').count()
@@ -148,8 +178,6 @@ def test_page_is_whole_on_a_desk_and_on_a_phone(one_tab, page):
         ' i.naturalWidth)).map(i => i.src.slice(0, 80))'
     )
     assert broken == []
-    tab.set_viewport_size(PHONE)
-    tab.wait_for_function(f'innerWidth === {PHONE["width"]}')
     assert tab.evaluate('document.documentElement.scrollWidth') <= PHONE['width']
     assert tab.evaluate(STICKS_OUT) == []
     wide = tab.evaluate(
@@ -157,7 +185,23 @@ def test_page_is_whole_on_a_desk_and_on_a_phone(one_tab, page):
         ' > innerWidth).length'
     )
     assert wide == 0, 'a figure is wider than the phone'
+    here = SLIDERS.get(page, [])
+    boxes = tab.locator('.xo-frames')
+    if here:
+        boxes.locator('input').first.wait_for()
+        tab.emulate_media(color_scheme='dark')
+    assert boxes.count() == len(here)
+    for box, one in zip(boxes.all(), here):
+        move_sliders(tab, box, one)
     assert wrong == []
+
+
+@pytest.mark.parametrize('page', ['index.html', 'learn/softmax/umax.html', 'reference/core.html'])
+def test_page_is_whole_on_a_desk(one_tab, page):
+    tab, wrong = one_tab(page, DESK)
+    tab.evaluate(READ)
+    assert tab.evaluate('document.documentElement.scrollWidth') <= DESK['width']
+    assert tab.evaluate(STICKS_OUT) == [] and wrong == []
 
 
 # Every visible text with its contrast to what is painted behind it (WCAG formula); the worst first.
@@ -268,61 +312,18 @@ def test_search_works_on_pages_opened_from_disk(browser, site):
 
 # ---------------------------------------------------------------- sliders
 
-WITH_SLIDERS = [
-    book.page_name(name).with_suffix('.html').as_posix()
-    for name in dict.fromkeys(one.page for one in explorations.find() if one.kind == 'page and lab')
-]
-
 
 @pytest.fixture
 def sliders(one_tab):
-    "sliders(page) opens a page with sliders on a phone at night; says what went wrong."
-
-    def go(page):
-        tab, wrong = one_tab(page, PHONE, 'dark')
-        tab.locator('.xo-frames input').first.wait_for()
-        return tab, wrong
-
-    return go
-
-
-# What a reader sees of a slider: its pictures on show, each with where it ends on the right.
-SEEN = """box => [...box.querySelectorAll('img')].filter(i => i.offsetParent)
-  .map(i => [i.alt, i.getBoundingClientRect().right])"""
-
-
-@pytest.mark.parametrize('page', WITH_SLIDERS)
-def test_every_slider_moves_its_figure(sliders, page):
-    """Each slider is reached and moved by keys alone, and one of its positions shows another
-    figure; on a phone, at night."""
-    tab, wrong = sliders(page)
-    boxes = tab.locator('.xo-frames').all()
-    here = [
-        one
-        for one in explorations.find()
-        if book.page_name(one.page).with_suffix('.html').as_posix() == page
-        and one.kind == 'page and lab'
-    ]
-    assert [box.locator('input').count() for box in boxes] == [len(one.knobs) for one in here]
-    for box in boxes:
-        assert len(box.get_attribute('aria-label')) >= 20
-        for knob in box.locator('input').all():
-            knob.focus()
-            tab.keyboard.press('Home')
-            seen, said = [box.evaluate(SEEN)], [knob.get_attribute('aria-valuetext')]
-            for _ in range(int(knob.get_attribute('max'))):
-                tab.keyboard.press('ArrowRight')
-                seen.append(box.evaluate(SEEN))
-                said.append(knob.get_attribute('aria-valuetext'))
-            assert [len(pictures) for pictures in seen] == [1] * len(seen)
-            assert len({pictures[0][0] for pictures in seen}) == len(seen) == len(set(said))
-            assert max(right for pictures in seen for _, right in pictures) <= PHONE['width'] + 1
-    assert not wrong, wrong
+    "A page with sliders on a phone at night."
+    tab, _ = one_tab(next(iter(SLIDERS)), PHONE, 'dark')
+    tab.locator('.xo-frames input').first.wait_for()
+    return tab
 
 
 def test_the_tab_key_leads_to_a_slider(sliders):
     "Without a mouse: Tab arrives at the slider, and a key moves it."
-    tab, _ = sliders(WITH_SLIDERS[0])
+    tab = sliders
     tab.evaluate("document.querySelector('.xo-frames').scrollIntoView()")
     for _ in range(300):
         tab.keyboard.press('Tab')
@@ -337,7 +338,7 @@ def test_the_tab_key_leads_to_a_slider(sliders):
 
 def test_sliders_are_readable_at_night(sliders):
     "Names and values of the sliders stand out from what is behind them."
-    tab, _ = sliders(WITH_SLIDERS[0])
+    tab = sliders
     labels = [
         row for row in tab.evaluate(CONTRASTS) if row[1].startswith(('OUTPUT', 'SPAN.')) and row[2]
     ]

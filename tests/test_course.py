@@ -206,7 +206,10 @@ def test_release_tells_nothing(course, name):
 
 @pytest.mark.notebook
 @pytest.mark.filterwarnings('ignore:Object of type <Submitted')
-@pytest.mark.parametrize('name', SETS)
+@pytest.mark.parametrize(
+    'name',
+    [pytest.param(name, marks=pytest.mark.slow if name[2] in '124' else ()) for name in SETS],
+)
 def test_reference_gets_all_and_release_nothing(course, name, tmp_path):
     """nbgrader itself grades both: full automatic marks for the reference, none for the empty
     version; feedback renders."""

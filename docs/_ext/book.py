@@ -9,6 +9,7 @@ definitions in a box that folds.
 from __future__ import annotations
 
 import ast
+import functools
 import html
 import json
 import os
@@ -18,6 +19,7 @@ from pathlib import Path
 
 import yaml
 from sphinx.errors import SphinxError
+from sphinx.search.en import SearchEnglish
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 NBS, LIB = ROOT / 'nbs', 'extreme_opt'
@@ -554,6 +556,14 @@ def all_when_pages_come_or_go(app, env, added, changed, removed):
     return sorted(env.found_docs) if added or removed else []
 
 
+class English(SearchEnglish):
+    "The search index of Sphinx, which finds the stem of a word once and not once a page."
+
+    def __init__(self, options):
+        super().__init__(options)
+        self.stem = functools.cache(super().stem)
+
+
 def _sets(config) -> list[tuple[Path, Path]]:
     "Problem sets that stand on the site: where pages run, students can try them."
     import live
@@ -563,6 +573,7 @@ def _sets(config) -> list[tuple[Path, Path]]:
 
 
 def setup(app):
+    app.add_search_language(English)
     app.add_config_value('executed', '', '')
     app.add_config_value('repository_url', '', 'env')
     app.connect(
