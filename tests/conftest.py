@@ -29,6 +29,8 @@ GROUPS = {
     name: 'site'
     for name in ('test_site', 'test_browser', 'test_browser_ledger', 'test_looks', 'test_live')
 }
+# Whichever test asks for one of these first pays for it, so all who ask are long.
+DEAR = {'client', 'compiled', 'course', 'default', 'room', 'room_of_small', 'small'}
 
 
 def _long_tests() -> set[str]:
@@ -70,7 +72,8 @@ def pytest_collection_modifyitems(items):
     "Mark long tests."
     long_tests = _long_tests()
     for item in items:
-        if f'{item.path.name}::{getattr(item, "originalname", item.name)}' in long_tests:
+        name = f'{item.path.name}::{getattr(item, "originalname", item.name)}'
+        if name in long_tests or DEAR & set(getattr(item, 'fixturenames', ())):
             item.add_marker(pytest.mark.long)
 
 
