@@ -801,7 +801,7 @@ def alone():
 
 @pytest.mark.filterwarnings('ignore:.*did not converge')
 @pytest.mark.parametrize(
-    "n_workers", [1, 2, 7, *(pytest.param(n, marks=pytest.mark.slow) for n in (3, 4, 5, 6))]
+    'n_workers', [1, 2, 7, *(pytest.param(n, marks=pytest.mark.slow) for n in (3, 4, 5, 6))]
 )
 def test_every_solver_on_workers_gives_what_it_gives_alone(n_workers, alone):
     "Four estimators, every solver that runs on workers, one to seven parts, both types."
