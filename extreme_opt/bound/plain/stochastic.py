@@ -33,15 +33,13 @@ def sample_bound(features, label, ridge, weights):
     return mean - features[label] + ridge * weights, sigma + ridge * np.eye(len(weights))
 
 # %% ../../../nbs/learn/bound/50_stochastic.ipynb #5ff1aadd
-def fit_stochastic(features, labels, ridge, weights, batches, rate, rate_decay, average):
+def fit_stochastic(bound_of, weights, batches, rate, rate_decay, average):
     """Steps on the bounds of mini-batches.
 
     Parameters
     ----------
-    features : ndarray of shape (n_samples, n_outcomes, n_params)
-    labels : ndarray of shape (n_samples,), int
-    ridge : float
-        Penalty per sample.
+    bound_of : Callable
+        Of weights and a batch: mean gradient and mean curvature of the bounds of its samples.
     weights : ndarray of shape (n_params,)
         Where to start.
     batches : ndarray of shape (n_steps, batch_size), int
@@ -58,8 +56,7 @@ def fit_stochastic(features, labels, ridge, weights, batches, rate, rate_decay, 
     """
     path, total = [weights], None
     for k, batch in enumerate(batches):
-        bounds = [sample_bound(features[i], labels[i], ridge, weights) for i in batch]
-        gradient, curvature = (np.mean(part, axis=0) for part in zip(*bounds))
+        gradient, curvature = bound_of(weights, batch)
         known = curvature if total is None or not average else total / k
         weights = weights - rate / (1 + rate_decay * k) * np.linalg.solve(known, gradient)
         total = curvature if total is None else total + curvature
@@ -70,8 +67,23 @@ def fit_stochastic(features, labels, ridge, weights, batches, rate, rate_decay, 
 def fit_miso(features, labels, ridge, weights, batches):
     """Minimize the sum of the last bound of every sample, renewed batch by batch.
 
-    Parameters and result are those of `fit_stochastic`, without a learning rate; the bounds
-    of all samples are made at the start once.
+    The bounds of all samples are made at the start once.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n_samples, n_outcomes, n_params)
+    labels : ndarray of shape (n_samples,), int
+    ridge : float
+        Penalty per sample.
+    weights : ndarray of shape (n_params,)
+        Where to start.
+    batches : ndarray of shape (n_steps, batch_size), int
+        The samples of each step.
+
+    Returns
+    -------
+    ndarray of shape (n_steps + 1, n_params)
+        The weights after each step, the start first.
     """
     bounds = [sample_bound(f, label, ridge, weights) for f, label in zip(features, labels)]
     curvature = sum(A for _, A in bounds)
