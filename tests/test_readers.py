@@ -275,6 +275,7 @@ HUGE_NPY = (
         (data.read_triplets, HUGE_NPY, 'toy.txt'),
         (data.read_triplets, b'1,2,3\n4,5\n', 'line 2 of toy.txt'),
         (data.read_triplets, b'1,2,-3\n', '-3 at row 0, column 3 of toy.txt'),
+        (data.read_triplets, b'1,2,3\n4,5,1.5\n', 'line 2 of toy.txt'),
         (data.read_triplets, b'# nothing\n', 'no line of numbers'),
         (data.read_triplets, b'1,2,' + b'9' * 5000 + b'\n', 'line 1 of toy.txt'),
         (data.read_ratings, b'1::2::3::4\n1::2::1e999::4\n', 'inf at row 1, column 3'),

@@ -19,6 +19,7 @@ from extreme_opt.scale.sharded import WorkerLost
 
 pytestmark = pytest.mark.skipif(sys.platform == 'win32', reason='Windows has no SIGKILL')
 distributed = pytest.importorskip('distributed', reason='needs the scale extra')
+dask = pytest.importorskip('dask')
 KILL, SLOW = 'EXTREME_OPT_TEST_KILL', 'EXTREME_OPT_TEST_SLOW'
 
 
@@ -98,8 +99,6 @@ def test_a_lost_scheduler_is_one_line_and_the_file_goes_on(tmp_path):
         while not address.exists():
             assert process.poll() is None, 'the scheduler did not start'
             time.sleep(0.1)
-        import dask
-
         with dask.config.set({'distributed.comm.timeouts.connect': '60s'}):
             client = distributed.Client(address.read_text(), timeout=120)
             client.wait_for_workers(1)
@@ -232,9 +231,13 @@ def test_an_adaptive_cluster_grows_and_shrinks():
             assert whole.n_workers == n
 
 
+NO_PAUSE = {'distributed.worker.memory.pause': False, 'distributed.worker.memory.spill': False}
+
+
 def test_a_step_that_never_succeeds_ends():
     calm, _ = calm_and_troubled()
-    with local_client(1, processes=False, memory_limit='1GB') as client:
+    # the worker has the memory of this process, which other tests have filled
+    with dask.config.set(NO_PAUSE), local_client(1, processes=False, memory_limit='1GB') as client:
         place, tries = Sharded(calm, client, 2).place, []
 
         def attempt():
@@ -295,10 +298,7 @@ def test_what_cannot_be_sent_or_has_no_room_is_one_line():
 
     samples = list(np.random.default_rng(0).normal(size=(20, 3, 4)))
     odd = LogLinear(samples, np.zeros(20, int), feature_map=locked)
-    import dask
-
-    full = {'distributed.worker.memory.pause': False, 'distributed.worker.memory.spill': False}
-    with dask.config.set(full), local_client(1, processes=False, memory_limit='20MB') as client:
+    with dask.config.set(NO_PAUSE), local_client(1, processes=False, memory_limit='20MB') as client:
         with pytest.raises(TypeError, match='^LogLinear cannot be sent to workers') as said:
             Sharded(odd, client, 2)
         assert 'pickle' in str(said.value) and '\n' not in str(said.value)

@@ -1,6 +1,7 @@
 """The estimator of two towers: what goes in, what comes out, what is refused, and that it is worth
 its name."""
 
+import copy
 import pickle
 import warnings
 
@@ -10,6 +11,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from extreme_opt import data
+from extreme_opt.core import load_model, save_model
 from extreme_opt.similarity import (
     MLP,
     AllPairs,
@@ -1202,8 +1204,10 @@ def test_a_table_grows_through_warm_start(planted, settings):
         quick(warm_start=True).fit(planted.observed).fit(table_of(old))
 
 
-def test_an_index_is_saved_with_the_model(planted, tmp_path):
-    pytest.importorskip('faiss', reason="needs the extra `ann`: pip install 'extreme_opt[ann]'")
+def test_an_index_is_saved_with_the_model(planted, tmp_path, monkeypatch):
+    faiss = pytest.importorskip(
+        'faiss', reason="needs the extra `ann`: pip install 'extreme_opt[ann]'"
+    )
     model = quick(biases=True).fit(table_of(planted.observed))
     model.build_index(n_links=8, effort=77)
     model.save(tmp_path / 'model.npz')
@@ -1218,6 +1222,21 @@ def test_an_index_is_saved_with_the_model(planted, tmp_path):
         assert not {'i03', 'i04'} & set(one[0].ravel())
     with pytest.raises(ValueError, match='index and candidates are both given'):
         model.recommend(['u02'], index=True, candidates=['i01'])
+    for index, words in (
+        ('text', 'its index is not a row of bytes'),
+        (np.zeros(9), 'its index is not a row of bytes'),
+        (np.arange(99, dtype=np.uint8), ''),
+        (faiss.serialize_index(faiss.IndexFlatIP(3)), 'its index is not one of 29 embeddings'),
+    ):
+        altered = copy.copy(model)
+        altered.left, altered.right, altered.index_ = 'auto', 'auto', index
+        save_model(tmp_path / 'altered.npz', altered)
+        with pytest.raises(ValueError, match='altered.npz cannot be read: ' + words):
+            load_model(tmp_path / 'altered.npz')
+    with monkeypatch.context() as patch:
+        patch.delattr(faiss, 'get_deserialization_vector_byte_limit')  # an old one
+        with pytest.warns(UserWarning, match='so lists are exact'):
+            assert SimilarityModel.load(tmp_path / 'model.npz').index_ is None
     assert model.fit(table_of(planted.observed)).index_ is None
 
 

@@ -12,6 +12,7 @@ import io
 import math
 import re
 import struct
+import warnings
 import zipfile
 import zlib
 from array import array
@@ -571,15 +572,19 @@ def read_columns(
         rows = (line.replace('::', '\t') for line in body()) if sep == '::' else body()
         dtype = [(f'c{k}', 'i8' if kind == 'i' else 'f8') for k, kind in enumerate(kinds)]
         try:
-            table = np.loadtxt(
-                rows,
-                dtype,
-                comments=['#', '%'],
-                converters=converters,
-                delimiter='\t' if sep == '::' else sep,
-                ndmin=1,
-                encoding=None,
-            )
+            with warnings.catch_warnings():
+                # an older NumPy cuts 1.5 down to 1 and only warns
+                text = r'loadtxt\(\): Parsing an integer via a float'
+                warnings.filterwarnings('error', text, DeprecationWarning)
+                table = np.loadtxt(
+                    rows,
+                    dtype,
+                    comments=['#', '%'],
+                    converters=converters,
+                    delimiter='\t' if sep == '::' else sep,
+                    ndmin=1,
+                    encoding=None,
+                )
         except (ValueError, OverflowError) as error:
             raise ValueError(
                 f'line {lines.number} of {name}: {_one_line(error)}; expected '

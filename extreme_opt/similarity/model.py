@@ -190,18 +190,29 @@ def _same(ids, shape):
     return _indicator(rows, codes[rows], shape)
 
 
-def _read_index(stored, embeddings):
-    "The index that was saved with a model; without faiss the model comes without it."
+def _read_index(stored, shape):
+    "The graph that `save` wrote for embeddings of this shape; None without a faiss that checks it."
+    if getattr(stored, 'dtype', None) != np.uint8 or stored.ndim != 1:
+        raise ValueError('its index is not a row of bytes')
     try:
         import faiss
-    except ImportError:
+
+        limit = faiss.get_deserialization_vector_byte_limit()  # before 1.14, any byte is trusted
+    except (ImportError, AttributeError):
         warnings.warn(
-            "the file holds an index, but faiss is not there, so lists are exact; pip install "
-            "'extreme_opt[ann]'",
-            stacklevel=3,
+            "the file holds an index, but no faiss from 1.14 on is there, so lists are exact; "
+            "pip install 'extreme_opt[ann]'",
+            stacklevel=6,
         )
         return None
-    return ANNIndex(embeddings, faiss.deserialize_index(stored))
+    faiss.set_deserialization_vector_byte_limit(stored.size)
+    try:
+        graph = faiss.deserialize_index(stored)
+    finally:
+        faiss.set_deserialization_vector_byte_limit(limit)
+    if not isinstance(graph, faiss.IndexHNSWFlat) or (graph.ntotal, graph.d) != shape:
+        raise ValueError(f'its index is not one of {shape[0]} embeddings of length {shape[1]}')
+    return graph
 
 # %% ../../nbs/engine/similarity/80_model.ipynb #f5cdb730
 class SimilarityModel(Estimator):
@@ -719,7 +730,11 @@ class SimilarityModel(Estimator):
         check_is_fitted(self, 'left_embeddings_', msg=NOT_FITTED)
 
     def _check_loaded(self):
-        "Refuse a file whose arrays do not belong together."
+        "Undo what `save` did, and refuse a file whose arrays do not belong together."
+        self.left, self.right = (
+            tower_shape(shape) if isinstance(shape, dict) else shape
+            for shape in (self.left, self.right)
+        )
         if not hasattr(self, 'left_embeddings_'):
             return
         known = len(self.left_ids_), len(self.right_ids_)
@@ -727,6 +742,10 @@ class SimilarityModel(Estimator):
         whole = all(len(shape) == 2 for shape in shapes) and self.observed_.shape == known
         if not whole or tuple(zip(*shapes)) != (known, 2 * (self.n_components,)):
             raise ValueError(f'it has embeddings of shapes {shapes} for {known} ids')
+        if self.index_ is not None:
+            wide = _wide(self.right_embeddings_, self.right_biases_, 1)
+            graph = _read_index(self.index_, wide.shape)
+            self.index_ = None if graph is None else ANNIndex(self.right_embeddings_, graph)
 
     def _rows_of(self, ids, side):
         "Row numbers of ids, all of which must be known."
@@ -1315,11 +1334,4 @@ class SimilarityModel(Estimator):
         SimilarityModel
             Equal to the saved one, bit by bit.
         """
-        model = load_model(path, cls)
-        model.left, model.right = (
-            tower_shape(shape) if isinstance(shape, dict) else shape
-            for shape in (model.left, model.right)
-        )
-        if model.index_ is not None:
-            model.index_ = _read_index(model.index_, model.right_embeddings_)
-        return model
+        return load_model(path, cls)
