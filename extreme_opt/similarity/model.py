@@ -48,7 +48,7 @@ from extreme_opt.similarity.features import (
 )
 from .fold_in import fold_in, fold_parts
 from .index import ANNIndex, ann_top_k, build_index
-from .interactions import ROLES, number_ids, read_interactions
+from .interactions import ROLES, as_objects, number_ids, read_interactions
 from .problem import AllPairs, widen
 from extreme_opt.similarity.ranking import (
     DEFAULT_MEASURES,
@@ -732,11 +732,9 @@ class SimilarityModel(Estimator):
         "Row numbers of ids, all of which must be known."
         name = ('left', 'right')[side]
         known = (self.left_ids_, self.right_ids_)[side]
-        ids = (
-            np.atleast_1d(as_array(ids, f'{name} ids'))
-            if not isinstance(ids, (set, frozenset))
-            else np.array(list(ids))
-        )
+        ids = list(ids) if isinstance(ids, (set, frozenset)) else ids
+        objects = known.dtype.kind == 'O' and isinstance(ids, (list, tuple))
+        ids = as_objects(ids) if objects else np.atleast_1d(as_array(ids, f'{name} ids'))
         if not self._named:
             if ids.ndim != 1 or (ids.size and ids.dtype.kind not in 'iu'):
                 raise ValueError(
