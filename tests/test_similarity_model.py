@@ -895,11 +895,15 @@ def test_ids_of_any_kind_come_back():
     ):
         column = np.empty(4, object)
         column[:] = left
-        model = quick(n_components=1).fit({'who': column, 'what': [3, 8, 8, 3]})
-        assert set(model.left_ids_.tolist()) == set(left) and len(model.left_embeddings_) == 3
-        assert model.recommend([left[0]] if not isinstance(left[0], tuple) else column[:1], 1)[
-            0
-        ].tolist() in ([[-1]], [[3]], [[8]])
+        for observed in (
+            {'who': column, 'what': [3, 8, 8, 3]},
+            {'who': left, 'what': [3, 8, 8, 3]},
+            list(zip(left, ['p', 'q', 'q', 'p'])),
+        ):
+            model = quick(n_components=1).fit(observed)
+            assert set(model.left_ids_.tolist()) == set(left) and len(model.left_embeddings_) == 3
+            for ids in ([left[0]], column[:1]):
+                assert model.recommend(ids, 1)[0].item() in (-1, 3, 8, None, '', 'p', 'q')
 
 
 def test_gaps_in_row_numbers_are_named():

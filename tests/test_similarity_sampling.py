@@ -226,7 +226,7 @@ def test_a_perfect_list_reaches_the_ceiling():
     )
 
 
-def test_yardsticks_by_hand():
+def test_baselines_by_hand():
     train = pattern(np.array([[0, 0], [0, 1], [1, 0], [2, 1], [2, 2]]), (3, 3))
     np.testing.assert_array_equal(popularity(train)(np.array([0, 2])), [[2, 2, 1]] * 2)
     dense = train.toarray().astype(float)

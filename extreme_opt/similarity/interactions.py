@@ -56,8 +56,15 @@ def _roles(names, columns, values):
     return found
 
 
+def as_objects(items):
+    "A list of ids, some of them tuples perhaps, as an array of one dimension."
+    return np.fromiter(items, object, len(items))
+
+
 def _column(values, name):
     "A column as an array of one dimension."
+    if isinstance(values, (list, tuple)) and any(isinstance(item, tuple) for item in values):
+        return as_objects(values)
     column = np.asarray(values)
     if column.ndim != 1:
         raise ValueError(f'{name} has shape {column.shape}, but one value per row is needed')
@@ -300,14 +307,15 @@ def _from_matrix(matrix, values):
 
 def _pair_columns(observed):
     "The two columns of pairs, and whether they are row numbers."
-    pairs = np.asarray(observed) if not isinstance(observed, (list, tuple)) else None
-    if pairs is None:
-        try:
-            pairs = np.asarray(observed)
-        except ValueError:
-            raise ValueError(
-                'observed has rows of different lengths, but pairs are needed'
-            ) from None
+    listed = isinstance(observed, (list, tuple)) and all(
+        isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in observed
+    )
+    if listed and any(isinstance(one, tuple) for pair in observed for one in pair):
+        return *(as_objects([pair[side] for pair in observed]) for side in (0, 1)), False
+    try:
+        pairs = np.asarray(observed)
+    except ValueError:
+        raise ValueError('observed has rows of different lengths, but pairs are needed') from None
     if pairs.size == 0:
         return np.empty(0, np.int64), np.empty(0, np.int64), True
     if pairs.ndim != 2 or pairs.shape[1] != 2:
@@ -326,12 +334,7 @@ def _pair_columns(observed):
             f'observed has dtype {pairs.dtype}, but ids are needed: integers, text, or a table'
         )
     if isinstance(observed, (list, tuple)) and pairs.dtype.kind in 'US':  # [('ann', 7), ...]
-        columns = []
-        for side in (0, 1):
-            column = np.empty(len(observed), object)
-            column[:] = [pair[side] for pair in observed]
-            columns.append(column)
-        return *columns, False
+        return *(as_objects([pair[side] for pair in observed]) for side in (0, 1)), False
     return pairs[:, 0], pairs[:, 1], False
 
 

@@ -48,7 +48,7 @@ from extreme_opt.similarity.features import (
 )
 from .fold_in import fold_in, fold_parts
 from .index import ANNIndex, ann_top_k, build_index
-from .interactions import ROLES, number_ids, read_interactions
+from .interactions import ROLES, as_objects, number_ids, read_interactions
 from .problem import AllPairs, widen
 from extreme_opt.similarity.ranking import (
     DEFAULT_MEASURES,
@@ -731,10 +731,9 @@ class SimilarityModel(Estimator):
 
     def _check_loaded(self):
         "Undo what `save` did, and refuse a file whose arrays do not belong together."
-        self.left, self.right = (
-            tower_shape(shape) if isinstance(shape, dict) else shape
-            for shape in (self.left, self.right)
-        )
+        for name in ('left', 'right'):
+            if isinstance(written := getattr(self, name), dict):
+                setattr(self, name, tower_shape(written))
         if not hasattr(self, 'left_embeddings_'):
             return
         known = len(self.left_ids_), len(self.right_ids_)
@@ -751,11 +750,9 @@ class SimilarityModel(Estimator):
         "Row numbers of ids, all of which must be known."
         name = ('left', 'right')[side]
         known = (self.left_ids_, self.right_ids_)[side]
-        ids = (
-            np.atleast_1d(as_array(ids, f'{name} ids'))
-            if not isinstance(ids, (set, frozenset))
-            else np.array(list(ids))
-        )
+        ids = list(ids) if isinstance(ids, (set, frozenset)) else ids
+        objects = known.dtype.kind == 'O' and isinstance(ids, (list, tuple))
+        ids = as_objects(ids) if objects else np.atleast_1d(as_array(ids, f'{name} ids'))
         if not self._named:
             if ids.ndim != 1 or (ids.size and ids.dtype.kind not in 'iu'):
                 raise ValueError(
