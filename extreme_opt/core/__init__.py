@@ -1,5 +1,4 @@
-"""What every chapter stands on: problems, solvers, runs, checks, linear algebra, descent, the
-estimator base."""
+"""What every chapter stands on: problems, solvers, runs, checks, linear algebra, descent."""
 
 from extreme_opt.core.problem import LeastSquares, Problem
 from extreme_opt.core.solver import Solver, State
