@@ -88,6 +88,14 @@ def chain_curvature(log_weight, feature):
     beta = math.tanh(log_weight / 2) / (2 * log_weight) if log_weight else 0.25
     return beta * (feature + 1) ** 2
 ''',
+    ('bound/30_majorization', 3): '''
+def factor_of_mean(n_samples):
+    return 1 - n_samples
+''',
+    ('bound/30_majorization', 5): '''
+def example():
+    return [[1, -1], [-1, 4]], [-3, 2]
+''',
     ('bound/40_class_space', 3): '''
 import numpy as np
 from scipy.special import expit
@@ -116,6 +124,27 @@ def eigenvalues(n_classes):
     def beta(x):
         return np.tanh(x / 2) / (2 * x) if x else 0.25
     return sorted([0, *(beta(np.log(j - 1)) * (1 + 1 / (j - 1)) for j in range(2, n_classes + 1))])
+''',
+    ('bound/50_stochastic', 4): '''
+import numpy as np
+def mean_step(A, g, p):
+    mean = np.linalg.inv(A.mean(axis=0))
+    w = mean @ g.mean(axis=0)
+    return w - mean @ np.mean([a @ mean @ (b - a @ w) for a, b in zip(A, g)], axis=0) / p
+''',
+    ('bound/50_stochastic', 5): '''
+def kept(rate):
+    return 1 - rate
+''',
+    ('bound/60_memory', 1): '''
+def sure_decrease(gradient, inverse):
+    return gradient @ inverse @ gradient / 2
+''',
+    ('bound/60_memory', 3): '''
+import numpy as np
+def inverse_after(K, s, y):
+    t = K @ s
+    return K - np.outer(t, t) / (s @ t) + np.outer(y, y) / (s @ y)
 ''',
     ('bound/70_sequences', 1): '''
 import numpy as np
@@ -199,9 +228,33 @@ def trust_region(G, g, radius):
         return step(0)
     return step(brentq(lambda mu: np.linalg.norm(step(mu)) - radius, 0, 1e6, xtol=1e-12))
 ''',
+    ('similarity/60_diagonal', 2): '''
+def length(rate, stabilizer):
+    return rate * stabilizer**0.5
+''',
+    ('similarity/60_diagonal', 5): '''
+import numpy as np
+def losing_problem():
+    rng = np.random.default_rng(0)
+    start, R = rng.normal(size=50), np.linalg.qr(rng.normal(size=(50, 50)))[0]
+    return R.T * np.geomspace(100, 1, 50) @ R, R.T @ start
+''',
     ('similarity/70_sampling', 1): '''
 def expected(n_interactions, rho):
     return rho**2 * n_interactions, rho * n_interactions
+''',
+    ('similarity/80_cold_start', 2): '''
+import numpy as np
+def first_five(P, Q, page):
+    scores = P[page] @ Q.T
+    scores[page] = -np.inf
+    return np.argsort(-scores)[:5]
+''',
+    ('similarity/80_cold_start', 6): '''
+import numpy as np
+def gramian(products, U, c):
+    mixed = c**0.5 * products @ U.T
+    return np.block([[c * products, mixed], [mixed.T, U @ products @ U.T]])
 ''',
     ('ordinal/10_comparisons', 2): '''
 import numpy as np
@@ -261,5 +314,18 @@ def half_a_bit():
     ('ordinal/70_maps', 6): '''
 def most_regions(k):
     return 1 + k + k * (k - 1) // 2
+''',
+    ('ordinal/90_proof', 1): '''
+def factor(n_terms, batch):
+    return (n_terms - batch) / (batch * (n_terms - 1))
+''',
+    ('ordinal/90_proof', 6): '''
+import numpy as np
+from scipy.optimize import minimize_scalar
+from extreme_opt.ordinal.plain.proof import lyapunov
+def best_beta(*how):
+    def worst(log_beta):
+        return -lyapunov(*how, beta=np.exp(log_beta))[1].min()
+    return np.exp(minimize_scalar(worst, bounds=(-10, 5), method='bounded').x)
 ''',
 }
