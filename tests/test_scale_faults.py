@@ -371,3 +371,19 @@ def test_twenty_kills_in_twenty_runs(tmp_path, monkeypatch):
         np.testing.assert_allclose(
             run.column('loss'), minimize(calm, LBFGS(), max_iter=3).column('loss'), rtol=1e-10
         )
+
+
+def test_without_a_worker_nothing_waits_longer_than_it_was_told(monkeypatch):
+    "Dask would wait two minutes for a worker before it sends the parameters."
+    asked = []
+    with local_client(1, processes=False) as client:
+        whole = Sharded(calm_and_troubled()[0], client, 2)
+        send = client.scatter
+
+        def scatter(*args, **kwargs):
+            asked.append(kwargs.get('timeout', np.inf))
+            return send(*args, **kwargs)
+
+        monkeypatch.setattr(client, 'scatter', scatter)
+        whole.loss(np.zeros(whole.n_params))
+    assert asked and max(asked) <= whole.place.pause < whole.place.worker_timeout
