@@ -580,7 +580,8 @@ def test_instructions_are_counted_in_the_other_process(tmp_path):
         "        count += event == 'opcode'\n"
         "        assert count <= limit, 'too many'\n"
         '        return trace\n'
-        '    before = sys.gettrace(); sys.settrace(trace)\n'
+        '    before, sys._getframe().f_trace_opcodes = sys.gettrace(), True\n'
+        '    sys.settrace(trace)\n'
         '    try: function(size)\n'
         '    finally: sys.settrace(before)\n'
         '    return count\n'

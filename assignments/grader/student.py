@@ -21,7 +21,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from wire import Pipe, Reader, Writer
 
 TEXT = 50_000  # characters of output kept, a cell
-SETTRACE, GETTRACE = sys.settrace, sys.gettrace
+SETTRACE, GETTRACE, GETFRAME = sys.settrace, sys.gettrace, sys._getframe
 ALARMS = {signal.SIGALRM, signal.SIGPROF}
 PICTURES, PICTURE = 8, 600_000  # figures kept, a cell, and bytes of one
 
@@ -336,6 +336,7 @@ class Steps:
 
     def __enter__(self):
         self.mine = self.trace
+        GETFRAME().f_trace_opcodes = True  # Python 3.12 counts no first call without it
         SETTRACE(self.mine)
         return self
 
