@@ -9,6 +9,7 @@ import sys
 import time
 import traceback
 import warnings
+from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from pathlib import Path
 
@@ -107,12 +108,12 @@ def bound() -> tuple[str, float, float]:
 FITS = dict(softmax=softmax, similarity=similarity, ordinal=ordinal, bound=bound)
 
 
-def tell_compilations() -> None:
-    "Print a word when a fit compiles kernels, once per fit."
+def tell_compilations() -> AbstractContextManager:
+    "Print a word when a fit compiles kernels, once per fit, within a `with` block."
     from .core.compiled import HAVE_NUMBA
 
     if not HAVE_NUMBA:
-        return
+        return nullcontext()
     event = import_module('numba.core.event')
 
     class Teller(event.Listener):  # type: ignore[name-defined]
@@ -125,7 +126,7 @@ def tell_compilations() -> None:
         def on_end(self, happened):
             pass
 
-    event.register('numba:compile', Teller())
+    return event.install_listener('numba:compile', Teller())
 
 
 _told = False
@@ -133,30 +134,31 @@ _told = False
 
 def self_test(chosen: list[str]) -> bool:
     "Fit each estimator on a tiny problem and tell whether all is as expected."
+    with tell_compilations():
+        return all([fits_well(name) for name in chosen])
+
+
+def fits_well(name: str) -> bool:
+    "Fit one estimator and tell."
     global _told
-    tell_compilations()
-    good = True
-    for name in chosen:
-        print(f'{name:<10} ', end='', flush=True)
-        _told = False
-        mark = time.perf_counter()
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter('ignore')  # a tiny problem may end by a limit
-                what, value, least = FITS[name]()
-        except Exception:
-            print('FAILED')
-            traceback.print_exc()
-            good = False
-            continue
-        fine = value >= least
-        print(
-            f'{"ok" if fine else "FAILED"}  {what} {value:.2f}, at least {least:g} expected; '
-            f'{time.perf_counter() - mark:.1f} s',
-            flush=True,
-        )
-        good = good and fine
-    return good
+    print(f'{name:<10} ', end='', flush=True)
+    _told = False
+    mark = time.perf_counter()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter('ignore')  # a tiny problem may end by a limit
+            what, value, least = FITS[name]()
+    except Exception:
+        print('FAILED')
+        traceback.print_exc()
+        return False
+    fine = value >= least
+    print(
+        f'{"ok" if fine else "FAILED"}  {what} {value:.2f}, at least {least:g} expected; '
+        f'{time.perf_counter() - mark:.1f} s',
+        flush=True,
+    )
+    return fine
 
 
 def main(words: list[str] | None = None) -> int:

@@ -404,6 +404,8 @@ def test_self_test_notices_a_wrong_result(monkeypatch, capsys):
     with pytest.raises(SystemExit):
         program.main(['svm'])
     assert "'svm' is no estimator to try" in capsys.readouterr().err
+    njit = pytest.importorskip('numba').njit
+    assert njit(lambda x: x + 1)(1) == 2 and capsys.readouterr().out == ''  # others compile in silence
 
 
 # Addresses --------------------------
