@@ -314,16 +314,15 @@ def test_search_works_on_pages_opened_from_disk(browser, site):
 
 
 @pytest.fixture
-def sliders(one_tab):
+def tab(one_tab):
     "A page with sliders on a phone at night."
-    tab, _ = one_tab(next(iter(SLIDERS)), PHONE, 'dark')
-    tab.locator('.xo-frames input').first.wait_for()
-    return tab
+    page, _ = one_tab(next(iter(SLIDERS)), PHONE, 'dark')
+    page.locator('.xo-frames input').first.wait_for()
+    return page
 
 
-def test_the_tab_key_leads_to_a_slider(sliders):
+def test_the_tab_key_leads_to_a_slider(tab):
     "Without a mouse: Tab arrives at the slider, and a key moves it."
-    tab = sliders
     tab.evaluate("document.querySelector('.xo-frames').scrollIntoView()")
     for _ in range(300):
         tab.keyboard.press('Tab')
@@ -336,9 +335,8 @@ def test_the_tab_key_leads_to_a_slider(sliders):
     assert tab.evaluate('document.activeElement.value') != before
 
 
-def test_sliders_are_readable_at_night(sliders):
+def test_sliders_are_readable_at_night(tab):
     "Names and values of the sliders stand out from what is behind them."
-    tab = sliders
     labels = [
         row for row in tab.evaluate(CONTRASTS) if row[1].startswith(('OUTPUT', 'SPAN.')) and row[2]
     ]

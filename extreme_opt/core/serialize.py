@@ -514,7 +514,12 @@ def _packed(value, arrays, place):
 
 
 def _packed_model(model, arrays):
-    "Module, class, settings and everything learned."
+    """Module, class, settings and everything learned.
+
+    A model that holds what a file cannot gives a twin that does not by `_for_file`, and undoes it
+    in `_check_loaded`.
+    """
+    model = getattr(model, '_for_file', lambda: model)()
     kind, learned = type(model), dict(model.__getstate__() or {})
     settings = {
         name: _packed(learned.pop(name, None), arrays, f'{kind.__name__}.{name}')

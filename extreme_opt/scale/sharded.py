@@ -280,12 +280,10 @@ class DaskShards:
         self.sources = [Mapped(source, function, some) for source, some in zip(self.sources, args)]
 
     def send(self, value: Any, k: int | None = None) -> Any:
-        """Send a value to the worker of shard k, or to all; without any worker, do not wait."""
+        """Send a value to the worker of shard k, or to all; where none runs, do not wait."""
         if k is None:
             return self.client.scatter(value, broadcast=True, hash=False, timeout=self.pause)
-        return self.client.scatter(
-            value, workers=[self.owners[k]], hash=False, timeout=self.pause
-        )
+        return self.client.scatter(value, workers=[self.owners[k]], hash=False)
 
     def pick(self, value: Any, k: int, place: int) -> Any:
         """Take one element of a tuple that comes from shard k, on its worker."""

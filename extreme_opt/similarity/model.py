@@ -10,7 +10,6 @@ import copy
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 import numpy as np
 import scipy.sparse
@@ -26,7 +25,6 @@ from extreme_opt.core.estimator import (
 from ..core.gauss_newton import GaussNewton
 from ..core.linalg import check_sparse
 from ..core.run import Run
-from ..core.serialize import load_model, save_model
 from ..core.validation import as_array, seed_from
 from .als import ALS, _ids_of
 from .catalog_softmax import CatalogSoftmax
@@ -730,7 +728,7 @@ class SimilarityModel(Estimator):
         check_is_fitted(self, 'left_embeddings_', msg=NOT_FITTED)
 
     def _check_loaded(self):
-        "Undo what `save` did, and refuse a file whose arrays do not belong together."
+        "Undo `_for_file`, and refuse a file whose arrays do not belong together."
         for name in ('left', 'right'):
             if isinstance(written := getattr(self, name), dict):
                 setattr(self, name, tower_shape(written))
@@ -1296,39 +1294,17 @@ class SimilarityModel(Estimator):
         """
         return self.evaluate(X, (self.metric,), unknown='ignore')[self.metric]
 
-    def save(self, path: str | Path) -> None:
-        """Write the settings, the fitted attributes and the index to a file.
-
-        Reading it runs no code.
-
-        Parameters
-        ----------
-        path : str or Path
-            .npz file, replaced in one move if it exists.
-        """
+    def _for_file(self):
+        "A twin whose towers and index are words, numbers and arrays."
         twin = copy.copy(self)
         twin.left, twin.right = written_shape(self.left), written_shape(self.right)
-        if self.index_ is not None:
+        index = getattr(self, 'index_', None)
+        if index is not None:
             import faiss
 
-            stored: Any = faiss.serialize_index(self.index_.graph)
+            stored: Any = faiss.serialize_index(index.graph)
             twin.index_ = stored
         if hasattr(twin, '_lookup'):
             twin._lookup = {}
-        save_model(path, twin)
+        return twin
 
-    @classmethod
-    def load(cls, path: str | Path) -> Any:
-        """Read a model from a file.
-
-        Parameters
-        ----------
-        path : str or Path
-            File that `save` wrote.
-
-        Returns
-        -------
-        SimilarityModel
-            Equal to the saved one, bit by bit.
-        """
-        return load_model(path, cls)
