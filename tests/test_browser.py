@@ -505,9 +505,9 @@ def test_a_live_slider_moves_its_figure_in_the_lab(browser, lab):
         tab.mouse.wheel(0, 1500)
         tab.wait_for_timeout(250)
     handle, shown = box.locator('.noUi-handle').first, box.locator('img').first
-    handle.scroll_into_view_if_needed()
-    before, place = shown.get_attribute('src'), handle.bounding_box()
-    tab.mouse.move(place['x'] + place['width'] / 2, place['y'] + place['height'] / 2)
+    before = shown.get_attribute('src')
+    handle.hover()  # waits until the page has stopped moving
+    place = handle.bounding_box()
     tab.mouse.down()
     tab.mouse.move(place['x'] - 60, place['y'] + place['height'] / 2, steps=5)
     tab.mouse.up()
