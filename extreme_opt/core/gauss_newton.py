@@ -88,11 +88,13 @@ def newton_direction(
     tuple[ndarray, float, int, str]
         s (n_params,), s'Gs, products made, how the solve ended.
     """
-    mu, scale = params.dtype.type(damping), None
+    mu, scale, n_products = params.dtype.type(damping), None, 0
     if precondition and hasattr(problem, 'hutchinson_diagonal'):
         scale = problem.hutchinson_diagonal(params, rng) + mu
 
     def times(vector):
+        nonlocal n_products
+        n_products += 1
         product = problem.ggn_vp(params, vector)
         return product + mu * vector if damping else product
 
@@ -103,10 +105,7 @@ def newton_direction(
         max_iter=max_products,
         precondition=None if scale is None else lambda rest: rest / scale,
     )
-    direction, n_products = (
-        solve.solution,
-        len(solve.residual_norms) - 1 + (' in step ' in solve.message),
-    )
+    direction = solve.solution
     slope = _dot(direction, grad)
     if slope < 0:
         return (
