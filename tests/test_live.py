@@ -488,7 +488,8 @@ def test_problem_sets_of_the_site_hold_nothing_for_teachers():
         assert said['goOn'] and any('YOUR CODE HERE' in one['source'] for one in said['cells'])
 
 
-HEAVY = {'learn/ordinal/proof', 'learn/softmax/scoring'}  # more than the 300 MB that are aimed at
+# more than the 300 MB that are aimed at
+HEAVY = {'learn/similarity/first_fit', 'learn/similarity/two_towers'}
 
 
 def test_pages_of_the_table_ran_to_their_end():
