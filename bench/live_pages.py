@@ -34,10 +34,9 @@ LONG = True
 APART = True
 HOW = (
     'Each page in headless Chromium with an empty profile, and once more from its cache; seconds of'
-    ' a clock from the press of the button on, CPU seconds of all processes of the browser. Lessons'
-    ' on bounds and the first of the ordinal ones were measured beside other work, so that their'
-    ' seconds of the clock are up to three times what they are on an idle machine; CPU seconds are'
-    ' the ones to compare.'
+    ' a clock from the press of the button on, CPU seconds of all processes of the browser. Most'
+    ' pages were measured beside other work or two at a time, so that their seconds of the clock'
+    ' are up to three times what they are on an idle machine; CPU seconds are the ones to compare.'
 )
 ROOT = Path(__file__).resolve().parent.parent
 LIMIT = float(os.environ.get('EXTREME_OPT_CELL_SECONDS', '30'))  # CPU seconds that a cell may take
