@@ -30,6 +30,7 @@ from extreme_opt.bound import LogLinear, QuasiMajorizer
 from extreme_opt.core import LBFGS, iterate, minimize
 from extreme_opt.core.majorize import Majorizer, Newton
 
+LONG = True  # eight minutes
 RIDGE, GAP, MOST, MOST_OURS, ROUNDS = 1e-3, 1e-6, 2000, 500, 5
 PEERS = 'lbfgs', 'newton-cg', 'newton-cholesky'
 SOLVERS: dict = {

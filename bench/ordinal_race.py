@@ -39,6 +39,7 @@ import numpy as np
 
 from extreme_opt.core.streams import stream
 
+LONG = True  # a quarter of an hour
 TARGET, SEEDS, REPEATS, LONG_RUN = 0.15, 5, 15, 2.0
 TASKS = ((100, 10_000), (1000, 200_000))
 T95 = 2.776  # Student's t, four degrees of freedom, 95 % on both sides

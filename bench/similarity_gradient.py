@@ -227,10 +227,10 @@ def parts(task, problem, theta, way):
             )
 
     return {
-        'layer products': products,
+        'layers': products,
         'activations': activations,
-        'observed pairs': observed,
-        'Gramians': gramians,
+        'pairs': observed,
+        'gramians': gramians,
     }
 
 

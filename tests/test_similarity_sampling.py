@@ -5,6 +5,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 from extreme_opt.core import minimize
 from extreme_opt.similarity import (
@@ -233,3 +234,19 @@ def test_baselines_by_hand():
     near = dense.T @ dense / np.sqrt(np.outer(dense.sum(0), dense.sum(0)))
     np.fill_diagonal(near, 0)
     np.testing.assert_allclose(item_neighbors(train)(np.arange(3)), dense @ near)
+
+
+def test_neighbors_are_found_in_blocks():
+    "Blocks of similarities give what one dense table of all gives; ties at the last place stay."
+    rng = np.random.default_rng(0)
+    train = pattern(np.unique(rng.integers(0, (60, 1700), (4000, 2)), axis=0), (60, 1700))
+    ratings = scipy.sparse.csr_array(train, dtype=float)
+    unit = ratings.multiply(1 / np.sqrt(np.maximum(ratings.sum(0), 1))).tocsr()
+    near = (unit.T @ unit).toarray()
+    np.fill_diagonal(near, 0)
+    least = np.sort(near, axis=1)[:, -5, None]
+    near[near < least] = 0
+    assert ((near > 0).sum(1) > 5).any()
+    np.testing.assert_allclose(
+        item_neighbors(train, 5)(np.arange(60)), ratings.toarray() @ near.T, atol=1e-12
+    )

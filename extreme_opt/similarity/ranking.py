@@ -373,14 +373,17 @@ def item_neighbors(train: scipy.sparse.csr_array, n_neighbors: int = 50) -> Scor
     ratings = scipy.sparse.csr_array(check_sparse(train, 'train'), dtype=np.float64)
     lengths = np.sqrt(np.maximum(np.asarray(ratings.sum(axis=0)).ravel(), 1))
     unit = scipy.sparse.csr_array(ratings.multiply(1 / lengths))
-    near = (unit.T @ unit).toarray()
-    np.fill_diagonal(near, 0)
-    if n_neighbors < len(near):
-        near[
-            near < -np.partition(-near, n_neighbors - 1, axis=1)[:, n_neighbors - 1 : n_neighbors]
-        ] = 0
-    near = scipy.sparse.csr_array(near)
-    return lambda rows: (ratings[rows] @ near.T).toarray()
+    by_item, n_right = scipy.sparse.csr_array(unit.T), unit.shape[1]
+    blocks, size = [], 1 + 2**21 // max(n_right, 1)  # 16 MB of similarities at a time
+    for first in range(0, max(n_right, 1), size):
+        near = (by_item[first : first + size] @ unit).toarray()
+        own = np.arange(len(near))
+        near[own, first + own] = 0
+        if n_neighbors < n_right:
+            near[near < np.partition(near, -n_neighbors, axis=1)[:, -n_neighbors, None]] = 0
+        blocks.append(scipy.sparse.csr_array(near))
+    similar = scipy.sparse.csr_array(scipy.sparse.vstack(blocks).T)
+    return lambda rows: (ratings[rows] @ similar).toarray()
 
 
 def svd_factors(

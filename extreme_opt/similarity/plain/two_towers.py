@@ -37,9 +37,10 @@ def loss_naive(users, items, pairs, omega, target=-1.0):
     """
     rows, columns = pairs.T
     scores = users @ items.T
-    losses = omega / 2 * (target - scores) ** 2
-    losses[rows, columns] = np.logaddexp(0, -scores[rows, columns])
-    return float(losses.sum())
+    observed = np.logaddexp(0, -scores[rows, columns])
+    scores -= target
+    scores[rows, columns] = 0  # left out of the second sum
+    return float(observed.sum() + omega / 2 * np.vdot(scores, scores))
 
 # %% ../../../nbs/learn/similarity/10_two_towers.ipynb #4ce5b4bf
 def loss_fast(users, items, pairs, omega, target=-1.0):
