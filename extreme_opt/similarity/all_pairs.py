@@ -102,7 +102,7 @@ class ObservedPairs:
         ndarray of shape (n_observed,), int64
             Left id of each pair, row by row.
         """
-        return np.repeat(np.arange(self.n_left), np.diff(self.starts))
+        return np.repeat(np.arange(self.n_left), np.diff(self.starts).astype(np.intp))
 
 # %% ../../nbs/engine/similarity/10_all_pairs.ipynb #a957226f
 def _ids_and_values(observed):

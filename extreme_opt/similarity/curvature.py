@@ -211,7 +211,7 @@ def sign_probe(
     lift = (
         terms.spare
         * terms.omega
-        * np.repeat(terms.row_weights, np.diff(pairs.starts))
+        * np.repeat(terms.row_weights, np.diff(pairs.starts).astype(np.intp))
         * terms.column_weights[pairs.rights]
     )
     roots = np.sqrt(np.maximum(curvatures + lift, 0)) * rng.choice(

@@ -190,7 +190,7 @@ def _distinct(drawn):  # sorted distinct ids, how often each was drawn
 
 def _block_pairs(pairs, left_ids, right_ids):
     "Observed pairs inside a block: places, positions of their rows and columns."
-    counts = pairs.starts[left_ids + 1] - pairs.starts[left_ids]
+    counts = (pairs.starts[left_ids + 1] - pairs.starts[left_ids]).astype(np.intp)
     rows = np.repeat(np.arange(len(left_ids)), counts)
     ends = np.cumsum(counts)
     places = np.arange(len(rows)) + np.repeat(pairs.starts[left_ids] - ends + counts, counts)

@@ -35,7 +35,8 @@ def pairs_of_rows(pairs: ObservedPairs, first: int, stop: int) -> ObservedPairs:
     some = slice(int(pairs.starts[first]), int(pairs.starts[stop]))
     rights, starts = pairs.rights[some], pairs.starts[first : stop + 1] - pairs.starts[first]
     places = np.argsort(rights, kind='stable').astype(pairs.places.dtype)
-    lefts = np.repeat(np.arange(stop - first, dtype=np.int32), np.diff(starts))
+    counts = np.diff(starts).astype(np.intp)
+    lefts = np.repeat(np.arange(stop - first, dtype=np.int32), counts)
     turned = np.concatenate([[0], np.cumsum(np.bincount(rights, minlength=pairs.n_right))])
     return replace(
         pairs,
