@@ -1,8 +1,8 @@
 """A fit on a Dask data frame of parquet files, five times the memory limit of the only worker.
 
 The memory of the worker is looked at ten times a second from outside. The run counts only when the
-worker that began is the one that ended, never paused, and when Dask wrote nothing of its own to
-disk (spilling), so that what is shown is the reading of partitions one after the other.
+worker that began is the one that ended, never paused, and when Dask wrote less than a megabyte of
+its own to disk (spilling), so that what is shown is the reading of partitions one after the other.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def main() -> list[dict]:
     names = ('summarize', 'facts', 'loss_and_grad', 'loss', 'grad')
     reads, peak = sum(tasks.get(name, 0) for name in names), max(watch.memory_mb)
     print(f'worker: {start:.0f} MB at the start, {peak:.0f} MB at most; {tasks}; {watch.states}')
-    if not same or watch.states != {'running'} or watch.spilled or peak > LIMIT_MB:
+    if not same or watch.states != {'running'} or watch.spilled > 1e6 or peak > LIMIT_MB:
         raise RuntimeError(
             f'no calm run: same worker {same}, {watch.states}, spilled {watch.spilled}'
         )
@@ -104,6 +104,7 @@ def main() -> list[dict]:
             start_mb=f'{start:.0f}',
             worker_peak_mb=f'{peak:.0f}',
             reads_per_partition=f'{reads / N_PARTS:.2f}',
+            spilled_mb=f'{watch.spilled / 1e6:.1f}',
             accuracy=f'{accuracy:.3f}',
             peak_mb=machine.peak_mb(),
             versions=machine.versions('dask', 'distributed', 'pandas', 'pyarrow'),

@@ -22,7 +22,12 @@ from book import NBS, ROOT, Broken, checks_of, notebooks, options, page_name
 
 LIVE = ROOT / 'docs/live'
 SHELVES = ('learn', 'use')  # what readers run; notes on the engine and evidence stay as they are
-PARTS = dict(pandas='pandas.zip.gz')  # loaded only by pages that import them
+PARTS = {  # loaded only by pages with such a line
+    r'^\s*(?:import|from) pandas\b': 'pandas.zip.gz',
+    r'\b(?:corpus|docstrings|docstring_modules|docstring_triplets|linked_objects|see_also)\(': (
+        'corpus.zip.gz'
+    ),
+}
 TASKS = ROOT / 'assignments'
 SETS = Path('learn/problem_sets')  # where the problem sets stand on the site
 
@@ -95,12 +100,8 @@ def cells_of(path, source: Path | None = None) -> dict:
         if reason := cannot.get((page_name(path).with_suffix('').as_posix(), cell['id'])):
             one['cannot'] = reason
         cells.append(one)
-    imports = {
-        name
-        for one in cells
-        for name in re.findall(r'^\s*(?:import|from)\s+(\w+)', one['source'], re.M)
-    }
-    parts = [part for name, part in PARTS.items() if name in imports]
+    code = '\n'.join(one['source'] for one in cells)
+    parts = [part for line, part in PARTS.items() if re.search(line, code, re.M)]
     said = dict(folder=Path(path).parent.as_posix(), parts=parts, cells=cells)
     if source:  # a problem set: questions without an answer fail, and the rest goes on
         return said | dict(goOn=True)

@@ -23,6 +23,8 @@ import tomllib
 import zipfile
 from pathlib import Path
 
+import numpy as np
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 PARTS = tomllib.loads((HERE / 'parts.toml').read_text(encoding='utf-8'))
@@ -39,10 +41,11 @@ DROPPED = (  # packages and modules of the vendor's library that no page imports
 DROPPED_FILES = re.compile(
     r'(^|/)tests?/|^numpy/f2py/|^matplotlib/mpl-data\.zip|\.(pyx|pxd)(\.tp)?$|/include/|'
     r'^dateutil/zoneinfo/.*gz|^mpl_toolkits/axisartist/|'
-    r'^narwhals/_(arrow|dask|duckdb|ibis|interchange|pandas_like|polars|spark_like|sql)/|'
+    r'^narwhals/_(arrow|dask|duckdb|ibis|polars|spark_like|sql)/|'
     r'^scipy/datasets/|^matplotlib/backends/web_backend'
 )
 LATER = ('pandas', 'tzdata')  # packages in files of their own, loaded by pages that import them
+SOME = ('pandas.zip.gz', 'corpus.zip.gz')  # parts that only some pages load
 FONTS = re.compile(r'fonts/ttf/(DejaVuSans|STIX|cm|LastResort|LICENSE).*|matplotlibrc|stylelib/.*')
 
 
@@ -158,6 +161,26 @@ def project() -> bytes:
     return packed(files)
 
 
+def corpus() -> bytes:
+    "What `data.corpus` reads from the libraries that are installed here."
+    from extreme_opt.data import multiclass
+    from extreme_opt.data.store import pack_texts
+
+    read = multiclass.corpus()
+    packed, starts = pack_texts(read.texts.tolist())
+    out = io.BytesIO()
+    np.savez(
+        out,
+        names=read.names,
+        modules=read.modules,
+        packed=packed,
+        starts=starts,
+        owners=read.owners,
+        links=read.links,
+    )
+    return out.getvalue()
+
+
 def licenses(wheel: zipfile.ZipFile, shim: tarfile.TarFile, folder: Path):
     "All licenses of what is inside, and what was changed."
     for name in wheel.namelist():
@@ -199,6 +222,7 @@ def build(out: Path) -> dict[str, int]:
     drawn = dict(_stored(out / 'mpl-data.zip'))
     _write(site / 'files.zip.gz', zipped(packed(drawn | results())))
     _write(site / 'project.zip.gz', zipped(project()))
+    _write(site / 'corpus.zip.gz', zipped(corpus()))
     sizes = measure(site)
     _write(site / 'sizes.json', json.dumps(sizes, indent=1).encode())
     return sizes
@@ -238,7 +262,7 @@ def measure(site: Path) -> dict[str, int]:
     sizes = {path.name: path.stat().st_size for path in sorted(site.glob('*.gz'))}
     scripts = [*site.rglob('*.js'), *HERE.glob('*.js')]
     sizes['scripts'] = sum(path.stat().st_size for path in scripts)
-    first = sum(size for name, size in sizes.items() if name != 'pandas.zip.gz')
+    first = sum(size for name, size in sizes.items() if name not in SOME)
     return sizes | {'total': first}
 
 
