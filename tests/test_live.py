@@ -13,6 +13,8 @@ import pytest
 from built_site import ROOT, own_scripts, report, script, served, site  # noqa: F401 (fixtures)
 from live_answers import ANSWERS
 
+from extreme_opt import data
+
 CHROMIUM = (
     shutil.which('chromium') or shutil.which('chromium-browser') or shutil.which('google-chrome')
 )
@@ -123,6 +125,33 @@ def test_a_part_that_grows_is_named():
     [said] = build.too_large({'a.gz': 1_100_000}, {'a.gz': 1.0})
     assert said.startswith('a.gz has 1.1 MB')
     assert build.too_large({}, {'a.gz': 1.0})  # a part that is missing is no small part
+
+
+def test_pages_load_the_parts_that_their_cells_name():
+    parts = {
+        name: live.cells_of(f'{name}.ipynb')['parts']
+        for name in ('learn/00_primer', 'learn/similarity/30_first_fit', 'use/20_recommender')
+    }
+    both = ['pandas.zip.gz', 'corpus.zip.gz']
+    assert list(parts.values()) == [[], ['corpus.zip.gz'], both]
+
+
+def test_documented_functions_are_read_from_what_the_site_brings(tmp_path):
+    "The links are those of a process that reads the libraries; nothing is imported for them."
+    (tmp_path / 'corpus.zip').write_bytes(load_build().corpus())
+    before = (
+        f'import os; guest.CORPUS = {str(tmp_path / "corpus.zip")!r}\n'
+        f'os.environ["EXTREME_OPT_CACHE"] = {str(tmp_path / "cache")!r}'
+    )
+    cells = [
+        'from extreme_opt import data\nfrom extreme_opt.data import multiclass',
+        'multiclass._crawl = None\nlinks = data.see_also(max_features=50)',
+        'print(len(links.observed), links.left_names[:2])',
+    ]
+    sent = kernel(*cells, before=before)
+    there = data.see_also(max_features=50)
+    told = f'{len(there.observed)} {there.left_names[:2]}\n'
+    assert [one['text'] for one in sent if one['kind'] == 'stream'] == [told], sent
 
 
 @pytest.mark.skipif(

@@ -194,7 +194,8 @@ def licenses(wheel: zipfile.ZipFile, shim: tarfile.TarFile, folder: Path):
     said = (
         f'python.wasm is python-snapshot.wasm of {PARTS["python"]["name"]} '
         f'{PARTS["python"]["version"]} without its custom sections; library.zip and files.zip hold '
-        'part of its library. Nothing else was changed. Each license of this folder belongs to '
+        'part of its library, corpus.zip what numpy, scipy, matplotlib and scikit-learn document. '
+        'Nothing else was changed. Each license of this folder belongs to '
         'the component that its name says.\n'
     )
     _write(folder / 'CHANGES.txt', said.encode())
