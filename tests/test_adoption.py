@@ -130,7 +130,17 @@ def test_recipes_are_read_from_the_makefile():
     # A test that make itself started would inherit its flags: `w` prints two lines of its own.
     plain = {key: value for key, value in os.environ.items() if not key.startswith('MAKE')}
     plain.pop('MFLAGS', None)
-    for target in ('tutorials', 'check', 'refresh', 'docs', 'lab', 'export', 'course', 'book', 'wheel'):
+    for target in (
+        'tutorials',
+        'check',
+        'refresh',
+        'docs',
+        'lab',
+        'export',
+        'course',
+        'book',
+        'wheel',
+    ):
         done = subprocess.run(
             ['make', '-n', target, 'READY=', *(f'{key}={value}' for key, value in given.items())],
             cwd=ROOT,
@@ -405,7 +415,9 @@ def test_self_test_notices_a_wrong_result(monkeypatch, capsys):
         program.main(['svm'])
     assert "'svm' is no estimator to try" in capsys.readouterr().err
     njit = pytest.importorskip('numba').njit
-    assert njit(lambda x: x + 1)(1) == 2 and capsys.readouterr().out == ''  # others compile in silence
+    assert (
+        njit(lambda x: x + 1)(1) == 2 and capsys.readouterr().out == ''
+    )  # others compile in silence
 
 
 # Addresses --------------------------

@@ -2,6 +2,8 @@
 in Chromium."""
 
 import csv
+import importlib
+import inspect
 import json
 import os
 import re
@@ -9,6 +11,7 @@ import shutil
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from built_site import ROOT, own_scripts, report, script, served, site  # noqa: F401 (fixtures)
 from live_answers import ANSWERS
@@ -152,6 +155,61 @@ def test_documented_functions_are_read_from_what_the_site_brings(tmp_path):
     there = data.see_also(max_features=50)
     told = f'{len(there.observed)} {there.left_names[:2]}\n'
     assert [one['text'] for one in sent if one['kind'] == 'stream'] == [told], sent
+
+
+FITS = """
+import numpy as np
+from extreme_opt import data
+from extreme_opt.core import GaussNewton, minimize
+from extreme_opt.similarity import MLP, AllPairs, Linear, PairSGD, top_k
+
+found = data.planted_towers(70, 50, 6, 3, test_size=0.0)[0]
+pairs, features = found.train_observed, (found.left_features, found.right_features)
+groups = np.arange(70) % 40, np.arange(50)
+losses = []
+for kind in ('logistic', 'squared'):
+    settings = dict(right=Linear(), kind=kind, ridge=0.3)
+    towers = AllPairs(pairs, *features, n_components=11, left=MLP(5), **settings)
+    ids = AllPairs(pairs, *groups, n_components=3, left=Linear(), **settings)
+    for problem in (towers, ids):
+        run = minimize(problem, GaussNewton(), max_iter=3)
+        losses += run.column('loss').tolist()
+        losses += minimize(problem, PairSGD(0.1), max_iter=3).column('loss').tolist()
+    P, Q = (problem.embed(side, run.state.params) for side in (0, 1))
+    lists = top_k(lambda rows: P[rows] @ Q.T, np.arange(70), 50, 20)
+    losses += [float((part * np.arange(1, 21)).sum()) for part in lists]
+"""
+
+
+def test_numpy_in_place_of_compiled_loops_gives_the_same_fits():
+    "These fits call every loop that the kernel replaces; its arguments are the original's."
+    names: dict = {}
+    exec(FITS, names)
+    called = (
+        'import guest_loops, sys\nseen = set()\n'
+        'sys.setprofile(lambda frame, *_: seen.add(frame.f_code))\n'
+        + FITS
+        + 'sys.setprofile(None)\nevery = sum(guest_loops.loops.values(), [])\n'
+        'print([one.__name__ for one in every if one.__code__ not in seen], *losses)'
+    )
+    [said] = [one['text'] for one in kernel(called) if one['kind'] == 'stream']
+    not_called, _, losses = said.partition('] ')
+    assert not_called == '['
+    np.testing.assert_allclose([float(one) for one in losses.split()], names['losses'], rtol=1e-6)
+    sys.path.insert(0, str(ROOT / 'docs/live'))
+    import guest
+    import guest_loops
+
+    patched = [name for name, done in guest._AfterImport.changes.items() if 'loops' in str(done)]
+    assert patched == sorted(guest_loops.loops)
+    for name, functions in guest_loops.loops.items():
+        for one in functions:
+            original = getattr(importlib.import_module(name), one.__name__)
+            original = getattr(original, 'py_func', original)
+            assert (
+                inspect.signature(one).parameters.keys()
+                == inspect.signature(original).parameters.keys()
+            )
 
 
 @pytest.mark.skipif(

@@ -1224,9 +1224,7 @@ def test_params_of_another_length_are_refused_before_anything_runs(change):
     ],
 )
 def test_counts_are_whole_numbers(wrong):
-    with pytest.raises(
-        (ValueError, TypeError), match=r'is not a whole number|is not a number'
-    ):
+    with pytest.raises((ValueError, TypeError), match=r'is not a whole number|is not a number'):
         minimize(make_problem(), SGD(0.01), **wrong)
 
 

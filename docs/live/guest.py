@@ -235,12 +235,24 @@ def _packed_corpus(multiclass):
     multiclass.cached = cached
 
 
+def _numpy_loops(module):
+    import guest_loops
+
+    guest_loops.put_in(module)
+
+
 class _AfterImport:
     "Finder that changes modules as soon as they are imported."
 
     changes = {
         'extreme_opt.data.multiclass': _packed_corpus,
         'extreme_opt.show.widgets': _live_sliders,
+        'extreme_opt.similarity.curvature': _numpy_loops,
+        'extreme_opt.similarity.gradient': _numpy_loops,
+        'extreme_opt.similarity.problem': _numpy_loops,
+        'extreme_opt.similarity.ranking': _numpy_loops,
+        'extreme_opt.similarity.sampling': _numpy_loops,
+        'extreme_opt.similarity.towers': _numpy_loops,
         'numpy': _without_fortran,
     }
 

@@ -512,7 +512,9 @@ def interval(values, rng, level=.95, n_draws=2000, groups=None):
     means = {means}
     return tuple(float(end) for end in np.quantile(means, [(1 - {level}) / 2, (1 + {level}) / 2]))
 """
-WHOLE = '[np.concatenate([parts[k] for k in rng.integers(n, size=n)]).mean() for _ in range(n_draws)]'
+WHOLE = (
+    '[np.concatenate([parts[k] for k in rng.integers(n, size=n)]).mean() for _ in range(n_draws)]'
+)
 
 
 def grouped(means=WHOLE, level='level'):
