@@ -160,7 +160,12 @@ def test_documented_functions_are_read_from_what_the_site_brings(tmp_path):
 FITS = """
 import numpy as np
 from extreme_opt import data
-from extreme_opt.core import GaussNewton, minimize
+from extreme_opt.bound import LogLinear
+from extreme_opt.bound.class_space import chain_times, class_chain
+from extreme_opt.bound.quadratic_bound import bound_rows
+from extreme_opt.core import GaussNewton, LBFGS, Newton, minimize
+from extreme_opt.core.majorize import Majorizer
+from extreme_opt.ordinal import CKL, Hinge, SOE, STE, TSTE, Comparisons, triplet_error
 from extreme_opt.similarity import MLP, AllPairs, Linear, PairSGD, top_k
 
 found = data.planted_towers(70, 50, 6, 3, test_size=0.0)[0]
@@ -178,6 +183,26 @@ for kind in ('logistic', 'squared'):
     P, Q = (problem.embed(side, run.state.params) for side in (0, 1))
     lists = top_k(lambda rows: P[rows] @ Q.T, np.arange(70), 50, 20)
     losses += [float((part * np.arange(1, 21)).sum()) for part in lists]
+
+triplets = data.planted_triplets(20, 2, 400)[0].triplets
+for loss in (STE(), TSTE(1.0), CKL(), Hinge(), SOE()):
+    run = minimize(Comparisons(triplets, 2, loss), LBFGS(), max_iter=4)
+    points = run.state.params.reshape(20, 2)
+    losses += [*run.column('loss').tolist(), triplet_error(points, triplets)]
+    losses += np.array(loss([0.1, 1.0], [1.0, 0.2])).ravel().tolist()
+
+iris = data.iris()
+rows, labels = iris.train_features, iris.train_labels
+for order in ('smallest', 'largest'):
+    losses += bound_rows(rows[:5], rows[:5, 0], order)[2].ravel().tolist()
+    for scores in (rows[:9], 1000 * rows[:9]):
+        losses += chain_times(class_chain(scores, order), rows[9:18]).ravel().tolist()
+    for solver in (Majorizer(order=order), Newton()):
+        for size in (1, 1000):
+            problem = LogLinear(size * rows, labels, 3, ridge=0.1)
+            run = minimize(problem, solver, max_iter=3)
+            losses += run.column('loss').tolist()
+            losses += problem.curvature_at(run.state.params).matrix().ravel().tolist()
 """
 
 

@@ -245,7 +245,12 @@ class _AfterImport:
     "Finder that changes modules as soon as they are imported."
 
     changes = {
+        'extreme_opt.bound.class_space': _numpy_loops,
+        'extreme_opt.bound.quadratic_bound': _numpy_loops,
         'extreme_opt.data.multiclass': _packed_corpus,
+        'extreme_opt.ordinal.comparisons': _numpy_loops,
+        'extreme_opt.ordinal.losses': _numpy_loops,
+        'extreme_opt.ordinal.problem': _numpy_loops,
         'extreme_opt.show.widgets': _live_sliders,
         'extreme_opt.similarity.curvature': _numpy_loops,
         'extreme_opt.similarity.gradient': _numpy_loops,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse
+import scipy.special
 
 
 def _pairs(starts, start, stop):
@@ -124,7 +125,212 @@ def _tangent_inputs(z, bias, acts, out):
     out[:, h:] = acts
 
 
+# ---------------------------------------------------------------- ordinal
+
+
+def _differences(points, rows):
+    "Ids of the two pairs of each comparison, and the differences of their points."
+    second = 2 * (rows.shape[1] - 3)
+    i, j, l, k = rows[:, 0], rows[:, 1], rows[:, second], rows[:, second // 2 + 2]
+    return (i, j, l, k), points[i] - points[j], points[l] - points[k]
+
+
+def _squares(differences):
+    return np.einsum('ij,ij->i', differences, differences)
+
+
+def _softplus(z):
+    return np.logaddexp(0, z), scipy.special.expit(z)
+
+
+def _pair_losses(kind, constant, near, far, out):
+    low, high = constant + near, constant + far
+    if kind == 0:
+        out[0], out[1] = _softplus(near - far + constant)
+        out[2] = -out[1]
+    elif kind == 1:
+        power, gap = 0.5 * (constant + 1), near - far
+        small = np.abs(gap) < 0.5 * high
+        ratio = np.where(small, np.log1p(np.where(small, gap / high, 0)), np.log(low / high))
+        out[0], share = _softplus(power * ratio)
+        out[1], out[2] = share * power / low, -share * power / high
+    elif kind == 2:
+        out[0], out[1] = np.log1p(low / high), 1 / (low + high)
+        out[2] = -low / ((low + high) * high)
+    elif kind == 3:
+        lack = constant + near - far
+        out[0], out[1] = np.maximum(lack, 0), lack > 0
+        out[2] = -out[1]
+    else:
+        root, other = np.sqrt(near), np.sqrt(far)
+        lack = np.maximum(root + constant - other, 0)
+        out[0], out[1] = lack * lack, lack / np.maximum(root, 1e-12)
+        out[2] = -lack / np.maximum(other, 1e-12)
+
+
+def _add_pairs(out, ids, left, right):
+    "Add a gradient row to one object of each pair, and take it from the other."
+    places, signs = np.concatenate(ids), np.repeat([1.0, -1.0, 1.0, -1.0], len(left))
+    parts = signs, places, np.arange(len(places) + 1)
+    matrix = scipy.sparse.csc_array(parts, shape=(len(out), len(places)))
+    out += matrix @ np.concatenate([left, left, right, right])
+
+
+def _full_pass(points, table, out, slopes, start, stop):
+    ids, left, right = _differences(points, table.rows[start:stop])
+    found = np.empty((3, stop - start))
+    _pair_losses(table.kind, table.constant, _squares(left), _squares(right), found)
+    if len(table.weights):
+        found *= table.weights[start:stop]
+    if len(slopes):
+        slopes[start:stop] = found[1:].T
+    if len(out):
+        _add_pairs(out, ids, 2 * found[1, :, None] * left, 2 * found[2, :, None] * right)
+    return float(found[0].sum())
+
+
+def _count_met(embedding, rows, start, stop):
+    _, left, right = _differences(embedding, rows[start:stop])
+    return int((_squares(left) < _squares(right)).sum())
+
+
+# ---------------------------------------------------------------- bound
+
+
+def _weight(x):
+    "Curvature of the bound on log(1 + exp(x))."
+    size = np.abs(x)
+    with np.errstate(all='ignore'):
+        far = np.where(np.isinf(size), 0.0, 0.5 * np.tanh(0.5 * size) / size)
+    return np.where(size < 1e-2, 0.25 - size * size * (1 / 48 - size * size / 480), far)
+
+
+def _sorted(scores, kind, order):
+    "Fill in the order of every row; how many of its classes can happen."
+    possible = scores > -np.inf
+    if kind == 0:
+        order[:] = np.where(possible, scores, np.inf).argsort(axis=1, kind='stable')
+    elif kind == 1:
+        turned = np.where(possible, -scores, np.inf)[:, ::-1].argsort(axis=1, kind='stable')
+        order[:] = scores.shape[1] - 1 - turned
+    else:
+        order[:] = (~possible).argsort(axis=1, kind='stable')
+    return possible.sum(axis=1)
+
+
+def _class_logs(scores, kind, order, join, curvature, log_mass):
+    used = _sorted(scores, kind, order)
+    ranked = np.take_along_axis(scores, order, axis=1)
+    log_mass[:] = ranked[:, 0]
+    join[:], curvature[:] = 0, 0
+    join[:, 0] = 1
+    for j in range(1, scores.shape[1]):
+        there = used > j
+        x = ranked[there, j] - log_mass[there]
+        join[there, j], curvature[there, j] = scipy.special.expit(x), _weight(x)
+        log_mass[there] = np.logaddexp(ranked[there, j], log_mass[there])
+
+
+def _class_chain(scores, masses, kind, order, join, curvature, log_mass):
+    used = _sorted(scores, kind, order)
+    ranked = np.take_along_axis(masses, order, axis=1)
+    ranked[np.arange(scores.shape[1]) >= used[:, None]] = 0
+    totals = ranked.cumsum(axis=1)
+    join[:], curvature[:, 0] = ranked / totals, 0
+    join[:, 0] = 1
+    curvature[:, 1:] = ranked[:, 1:] / totals[:, :-1]
+    log_mass[:] = totals[:, -1]
+
+
+def _shifted_scores(scores, depths, top):
+    top[:] = np.where(np.isnan(scores), -np.inf, scores).max(axis=1)
+    with np.errstate(invalid='ignore'):
+        depths[:] = scores - top[:, None]
+    near = (depths > -600.0) | (scores == -np.inf)
+    return bool(near.all() and (np.abs(top) < np.inf).all())
+
+
+def _curvatures(ratios, logs):
+    with np.errstate(all='ignore'):
+        far = np.where(ratios > 0, 0.5 * (ratios - 1) / ((ratios + 1) * logs), ratios)
+    ratios[:] = np.where(np.abs(logs) < 1e-2, _weight(logs), far)
+
+
+def _chain_times(order, join, curvature, vectors):
+    ranked = np.take_along_axis(vectors, order, axis=1)
+    mean, back = ranked[:, 0].copy(), np.zeros(len(vectors))
+    for j in range(1, vectors.shape[1]):
+        gap = ranked[:, j] - mean
+        ranked[:, j] = curvature[:, j] * gap
+        mean += join[:, j] * gap
+    for j in range(vectors.shape[1] - 1, 0, -1):
+        pull, share = ranked[:, j].copy(), join[:, j]
+        ranked[:, j] = pull + share * back
+        back = (1 - share) * back - pull
+    ranked[:, 0] = back
+    np.put_along_axis(vectors, order, ranked, axis=1)
+
+
+def _chain_pairs(order, join, curvature, out):
+    from extreme_opt.bound.class_space import ClassChain, chain_matrix
+
+    high, low = np.tril_indices(order.shape[1] - 1)
+    out[:, : len(high)] = chain_matrix(ClassChain(order, join, curvature, None))[:, high, low]
+
+
+def _proba_pairs(proba, weights, out):
+    high, low = np.tril_indices(proba.shape[1] - 1)
+    out[:, : len(high)] = -weights[:, None] * proba[:, high] * proba[:, low]
+    out[:, np.flatnonzero(high == low)] += weights[:, None] * proba[:, :-1]
+
+
+def _square_rows(features, out):
+    high, low = np.tril_indices(features.shape[1])
+    out[:, : len(high)] = features[:, high] * features[:, low]
+
+
+def _unpack_pairs(packed, n_classes, n_features, out):
+    last, (high, low) = n_classes - 1, np.tril_indices(n_features)
+    square, at = np.empty((n_features, n_features)), 0
+    for one in range(last):
+        for two in range(one + 1):
+            square[high, low] = square[low, high] = packed[at]
+            out[one, :, two], out[two, :, one] = square, square
+            at += 1
+    for one in range(last):
+        out[one, :, last] = -out[one, :, :last].sum(axis=1)
+        out[last, :, one] = out[one, :, last].T
+    out[last, :, last] = -out[last, :, :last].sum(axis=1)
+
+
+def _bound_rows(features, scores, order, rows, mean):
+    log_mass = scores[order[0]]
+    mean[:] = features[order[0]]
+    for j, k in enumerate(order[1:]):
+        x = scores[k] - log_mass
+        residual = features[k] - mean
+        rows[j] = np.sqrt(_weight(x)) * residual
+        mean += scipy.special.expit(x) * residual
+        log_mass = np.logaddexp(log_mass, scores[k])
+    return log_mass, len(order) - 1
+
+
 loops = {
+    'extreme_opt.bound.class_space': [
+        _chain_pairs,
+        _chain_times,
+        _class_chain,
+        _class_logs,
+        _curvatures,
+        _proba_pairs,
+        _shifted_scores,
+        _square_rows,
+        _unpack_pairs,
+    ],
+    'extreme_opt.bound.quadratic_bound': [_bound_rows],
+    'extreme_opt.ordinal.comparisons': [_count_met],
+    'extreme_opt.ordinal.losses': [_pair_losses],
+    'extreme_opt.ordinal.problem': [_full_pass],
     'extreme_opt.similarity.curvature': [_visit_directions],
     'extreme_opt.similarity.gradient': [
         _logistic_derivatives,
