@@ -10,9 +10,9 @@ Both programs get the order of the distances and no kilometer, but not the same 
 
 Every method keeps the best of as many random starts as `n_starts` says by its own criterion (loss
 or stress) and does so for ten seeds; numbers are medians over the seeds with the lowest and the
-highest. "classical start" is the start that the next release of scikit-learn makes its default: one
-fit. Iterations and tolerance of MDS are 3,000 and 1e-9 (its defaults, 300 and 1e-6, are in rows of
-their own).
+highest. "classical start" is what the next release of scikit-learn makes the default: one fit, from
+classical scaling of the kilometers, of which the steps after it see the ranks alone. Iterations and
+tolerance of MDS are 3,000 and 1e-9; its defaults, 300 and 1e-6, are in a row of their own.
 
 `error` is the share of all triplets that a map gets wrong, which "triplets" was fitted to and
 non-metric MDS was not; `pair_error` that of all pairs of pairs, where it is the other way round;
