@@ -4,8 +4,8 @@
 statsmodels: `MNLogit` has no ridge (its `fit_regularized` is for l1 alone), so tasks that end in
 "no ridge" compare all programs without one, on those sets of bound_race whose optimum then exists:
 the gradient vanishes at a point where the curvature is positive in every direction. Sets without
-one are named and left out. Its own default is Newton's method; L-BFGS, which it also offers, has
-rows of its own. Covariances are not asked for (`skip_hessian`).
+one are named and left out. Its solver is the default, Newton's method; covariances are not asked
+for (`skip_hessian`).
 
 glum: two outcomes alone, so tasks that end in "two outcomes" have the even classes of a set against
 the odd ones, with the ridge of bound_race on one vector of weights; glum's documented objective is
@@ -14,10 +14,12 @@ The solver is the one that its "auto" takes without an l1 penalty, iteratively r
 squares.
 
 For each method the smallest number of iterations whose end is within 1e-6 of the best loss known is
-searched first (to six per cent); then fits of that many iterations are timed: five in a process
-that has made one before, two such processes, methods turn by turn. `seconds` are the median of the
-ten, of the processor. What does not get there in 2,000 iterations has no row and is named. `gap`
-is the loss at the end over the best, less one. statsmodels and glum run in the interpreter of
+searched first (to six per cent; of 40 at most for statsmodels and glum, whose steps are Newton's);
+then fits of that many iterations are timed. Ours and those of scikit-learn take turns in a process,
+which has made each before; statsmodels and glum are timed in a process of their own, before and
+after it. `seconds` are medians of ten fits, of the processor; `gap` is the loss at the end over the
+best, less one. What does not get there in 2,000 iterations has no row and is named. `peak_mb` is
+that of the process: of all that takes turns in it. statsmodels and glum run in the interpreter of
 bench/peers/statistics.txt; without it there are no rows for them.
 """
 
@@ -43,16 +45,13 @@ from extreme_opt.core.majorize import Newton
 LONG = True  # some minutes
 RIDGE, GAP, REPEATS = bound_race.RIDGE, bound_race.GAP, 5
 OURS = 'Newton (ours)', 'bound and memory', 'BM without a matrix'
-STATISTICS = {
-    'no ridge': ('statsmodels, newton', 'statsmodels, lbfgs'),
-    'two outcomes': ('glum, irls-ls',),
-}
+STATISTICS = {'no ridge': 'statsmodels, newton', 'two outcomes': 'glum, irls-ls'}
 PEER = """
 import json, sys, time, warnings
 import numpy as np
 
 warnings.simplefilter('ignore')
-bench, folder, method, n_iter, repeats, ridge = sys.argv[1:]
+bench, folder, method, counts, repeats, ridge = sys.argv[1:]
 sys.path.append(bench)
 import memory
 
@@ -64,30 +63,27 @@ if method.startswith('glum'):
     X = np.asfortranarray(X)
     settings = dict(family='binomial', alpha=float(ridge), l1_ratio=0, solver=method.split(', ')[1])
 
-    def fit():
-        model = GeneralizedLinearRegressor(max_iter=int(n_iter), gradient_tol=1e-14, **settings)
+    def fit(n):
+        model = GeneralizedLinearRegressor(max_iter=n, gradient_tol=1e-14, **settings)
         model.fit(X, y)
         return np.append(model.coef_, model.intercept_)
 else:
     from statsmodels.discrete.discrete_model import MNLogit
 
     X = np.column_stack([X, np.ones(len(X))])
-    kind = method.split(', ')[1]
-    far = dict(tol=0.0) if kind == 'newton' else dict(pgtol=1e-14, factr=0.0, maxfun=10**6)
+    quiet = dict(disp=0, skip_hessian=True, warn_convergence=False)
 
-    def fit():
-        model = MNLogit(y, X).fit(
-            method=kind, maxiter=int(n_iter), disp=0, skip_hessian=True, warn_convergence=False,
-            **far,
-        )
+    def fit(n):
+        model = MNLogit(y, X).fit(method=method.split(', ')[1], maxiter=n, tol=0.0, **quiet)
         return np.asarray(model.params)
 
-params, seconds = fit(), []
+counts = json.loads(counts)
+np.save(folder + '/params.npy', [fit(n) for n in counts])
+seconds = []
 for _ in range(int(repeats)):
     mark = time.process_time()
-    fit()
+    fit(counts[-1])
     seconds.append(time.process_time() - mark)
-np.save(folder + '/params.npy', params)
 print(json.dumps(dict(seconds=seconds, peak_mb=memory.peak_mb())))
 """
 
@@ -147,27 +143,29 @@ def ours_fit(problem, method, n):
     return run.state.params
 
 
-def here(task, method, n, repeats) -> dict:
-    "Parameters and processor seconds of fits of ours or of scikit-learn."
+def fitted(X, y, kind, method, n) -> np.ndarray:
+    "Parameters of a fit of ours or of scikit-learn."
+    if method in OURS:
+        return ours_fit(problem_of(X, y, kind), method, n)
+    return sklearn_fit(X, y, kind, method, n)
+
+
+def here(task, needed) -> dict:
+    "Processor seconds of fits of ours and of scikit-learn, turn by turn."
     X, y, kind = tasks([task.split(':')[0]])[task]
-    problem = problem_of(X, y, kind)
-    fit = (
-        (lambda: ours_fit(problem, method, n))
-        if method in OURS
-        else lambda: sklearn_fit(X, y, kind, method, n)
-    )
-    fit()
-    seconds = []
-    for _ in range(repeats):
-        mark = time.process_time()
-        fit()
-        seconds.append(time.process_time() - mark)
+    seconds: dict[str, list[float]] = {method: [] for method in needed}
+    for turn in range(-1, 2 * REPEATS):
+        for method in list(needed)[:: -1 if turn % 2 else 1]:
+            mark = time.process_time()
+            fitted(X, y, kind, method, needed[method])
+            if turn >= 0:
+                seconds[method].append(time.process_time() - mark)
     return dict(seconds=seconds)
 
 
-def there(python, folder, method, n, repeats) -> tuple[np.ndarray, dict]:
-    "Parameters of a fit of statsmodels or glum, and seconds of more of them."
-    words = Path(__file__).parent, folder, method, n, repeats, RIDGE
+def there(python, folder, method, counts, repeats=0) -> tuple[list[np.ndarray], dict]:
+    "Parameters of fits of statsmodels or glum, and the seconds of more of the last."
+    words = Path(__file__).parent, folder, method, json.dumps(counts), repeats, RIDGE
     done = subprocess.run(
         [python, '-c', PEER, *map(str, words)],
         capture_output=True,
@@ -176,10 +174,10 @@ def there(python, folder, method, n, repeats) -> tuple[np.ndarray, dict]:
     )
     if done.returncode:
         raise RuntimeError(f'{method}: {done.stderr[-800:]}')
-    params = np.load(f'{folder}/params.npy')
-    if params.ndim == 2:  # of all classes but the first, a column each
-        params = np.vstack([np.zeros(len(params)), params.T])
-    return both(params), json.loads(done.stdout.splitlines()[-1])
+    ends = np.load(f'{folder}/params.npy')
+    if ends.ndim == 3:  # of all classes but the first, a column each
+        ends = np.stack([np.vstack([np.zeros(len(end)), end.T]) for end in ends])
+    return [both(end) for end in ends], json.loads(done.stdout.splitlines()[-1])
 
 
 def raced(task, X, y, kind, python, folder) -> list[dict]:
@@ -190,59 +188,59 @@ def raced(task, X, y, kind, python, folder) -> list[dict]:
     if kind == 'no ridge' and not has_optimum(problem, best_run.state.params):
         print(f'{task}: left out, as the loss has no minimum', flush=True)
         return []
-    np.savez(f'{folder}/data.npz', X=X, y=y)
-    theirs = STATISTICS[kind] if python else ()
 
-    def gap(method, n) -> float:
-        if method in OURS:
-            params = ours_fit(problem, method, n)
-        elif method in theirs:
-            params = there(python, folder, method, n, 0)[0]
-        else:
-            params = sklearn_fit(X, y, kind, method, n)
+    def gap(params) -> float:
         value = problem.loss(params.ravel()) / best - 1
-        return value if np.isfinite(value) else np.inf
+        return max(0.0, value) if np.isfinite(value) else np.inf
 
-    needed = {}
-    for method in (*OURS, *bound_race.PEERS, *theirs):
-        n = bound_race.fewest(lambda n, method=method: gap(method, n) <= GAP)
+    needed, gaps = {}, {}
+    for method in (*OURS, *bound_race.PEERS):
+        n = bound_race.fewest(lambda n, method=method: gap(fitted(X, y, kind, method, n)) <= GAP)
         if n is None:
             print(f'{task}: {method} does not get there', flush=True)
         else:
-            needed[method] = n
-    told: dict[str, list[dict]] = {method: [] for method in needed}
-    for turn in (1, -1):
-        for method in list(needed)[::turn]:
-            n = needed[method]
-            told[method].append(
-                there(python, folder, method, n, REPEATS)[1]
-                if method in theirs
-                else machine.fresh(__file__, 'here', task, method, n, REPEATS)
-            )
+            needed[method], gaps[method] = n, gap(fitted(X, y, kind, method, n))
+    theirs, times, counts = STATISTICS[kind], [], {}
+    if python:
+        np.savez(f'{folder}/data.npz', X=X, y=y)
+        tried = list(range(1, 41))
+        ends = [gap(params) for params in there(python, folder, theirs, tried)[0]]
+        counts = {n: end for n, end in zip(tried, ends) if end <= GAP}
+        if not counts:
+            print(f'{task}: {theirs} does not get there: {min(ends):.1e} at best', flush=True)
+    if counts:
+        n = min(counts)
+        times.append(there(python, folder, theirs, [n], REPEATS)[1])
+    told = machine.fresh(__file__, 'here', task, needed)
+    peaks = {method: told['peak_mb'] for method in needed}
+    if counts:
+        times.append(there(python, folder, theirs, [n], REPEATS)[1])
+        told['seconds'][theirs] = [each for one in times for each in one['seconds']]
+        needed[theirs], gaps[theirs] = n, counts[n]
+        peaks[theirs] = max(one['peak_mb'] for one in times)
     rows = []
     for method, n in needed.items():
-        timing = machine.Timing([each for one in told[method] for each in one['seconds']])
+        timing = machine.Timing(told['seconds'][method])
         rows.append(
             dict(
                 method=method,
                 task=task,
                 peer='ours'
                 if method in OURS
-                else method.split(',')[0]
-                if method in theirs
+                else theirs.split(',')[0]
+                if method == theirs
                 else 'scikit-learn',
                 n_iter=n,
-                gap=f'{max(0.0, gap(method, n)):.1e}',
-                peak_mb=max(one['peak_mb'] for one in told[method]),
+                gap=f'{gaps[method]:.1e}',
+                peak_mb=round(peaks[method], 1),
                 versions=machine.versions('scikit-learn'),
                 date=machine.today(),
-                **timing.columns()
-                | dict(how='processor seconds of a fit, median of ten, two processes'),
+                **timing.columns() | dict(how='processor seconds of a fit, median of ten'),
             )
         )
         print(
             f'{task}: {method:22s} {n:5d} iterations {timing.median:8.4f} s, spread '
-            f'{timing.spread:4.0%}, {rows[-1]["peak_mb"]:.0f} MB',
+            f'{timing.spread:4.0%}',
             flush=True,
         )
     return rows
