@@ -15,12 +15,12 @@ squares.
 
 For each method the smallest number of iterations whose end is within 1e-6 of the best loss known is
 searched first (to six per cent); then fits of that many iterations are timed, from arrays at hand,
-with the checks that each program makes of them. Ours and those of scikit-learn take turns in a process,
-which has made each before; statsmodels and glum are timed in a process of their own, before and
-after it. `seconds` are medians of ten fits, of the processor; `gap` is the loss at the end over the
-best, less one. What does not get there in 2,000 iterations has no row and is named. `peak_mb` is
-that of the process: of all that takes turns in it. statsmodels and glum run in the interpreter of
-bench/peers/statistics.txt; without it there are no rows for them.
+with the checks that each program makes of them. Ours and those of scikit-learn take turns in a
+process, which has made each before; statsmodels and glum are timed in a process of their own,
+before and after it. `seconds` are medians of ten fits, of the processor; `gap` is the loss at the
+end over the best, less one. What does not get there in 2,000 iterations has no row and is named.
+`peak_mb` is that of the process: of all that takes turns in it. statsmodels and glum run in the
+interpreter of bench/peers/statistics.txt; without it there are no rows for them.
 """
 
 from __future__ import annotations
