@@ -370,6 +370,7 @@ def race_figure(found: list[Line], path: Path) -> str:
 
     matplotlib.use('Agg')
     from matplotlib.figure import Figure
+    from PIL import Image
 
     shown = [line for line in found if line.time and line.threads in ('', '1')]
     labels = [
@@ -405,6 +406,7 @@ def race_figure(found: list[Line], path: Path) -> str:
     axes.tick_params(top=True, labeltop=True)
     axes.grid(axis='x', alpha=0.3)
     figure.savefig(path, dpi=110)
+    Image.open(path).quantize(64).save(path, optimize=True)  # few colors, few bytes
     ahead = sum(line.time > 1 / TIE for line in shown)
     behind = sum('time' in line.lost() for line in shown)
     return (
