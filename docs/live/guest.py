@@ -258,6 +258,7 @@ class _AfterImport:
         'extreme_opt.similarity.ranking': _numpy_loops,
         'extreme_opt.similarity.sampling': _numpy_loops,
         'extreme_opt.similarity.towers': _numpy_loops,
+        'extreme_opt.softmax._kernels': _numpy_loops,
         'numpy': _without_fortran,
     }
 

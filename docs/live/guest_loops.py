@@ -315,6 +315,47 @@ def _bound_rows(features, scores, order, rows, mean):
     return log_mass, len(order) - 1
 
 
+# ---------------------------------------------------------------- softmax
+
+
+def prefetch_sparse(
+    flat, n_features, log_norms, squares, labels, indptr, indices, values, sample, others, t
+):
+    "Nothing: it only tells a processor what is needed next."
+
+
+def prefetch_dense(flat, log_norms, table, squares, labels, draw, t, n_features):
+    "Nothing, likewise."
+
+
+def csr_score(indices, values, begin, end, flat, first):
+    some = slice(begin, end)
+    return float(flat[indices[some] + int(first)] @ values[some].astype(np.float64))
+
+
+def csr_add(indices, values, begin, end, flat, first, factor):
+    some = slice(begin, end)
+    flat[indices[some] + int(first)] += flat.dtype.type(factor) * values[some]
+
+
+def csr_gap(indices, values, begin, end, flat, a, b):
+    places = indices[begin:end]
+    gap = flat[places + int(a)].astype(np.float64) - flat[places + int(b)]
+    return float(gap @ values[begin:end])
+
+
+def csr_transfer(indices, values, begin, end, flat, a, b, factor):
+    places, part = indices[begin:end], flat.dtype.type(factor) * values[begin:end]
+    flat[places + int(a)] -= part
+    flat[places + int(b)] += part
+
+
+def dense_transfer(x, a, b, factor):
+    part = a.dtype.type(factor) * x
+    a -= part
+    b += part
+
+
 loops = {
     'extreme_opt.bound.class_space': [
         _chain_pairs,
@@ -342,6 +383,15 @@ loops = {
     'extreme_opt.similarity.ranking': [_keep_best],
     'extreme_opt.similarity.sampling': [_pulls, _scaled_step],
     'extreme_opt.similarity.towers': [_scatter, _tangent_inputs, add_bias_elu, times_slope],
+    'extreme_opt.softmax._kernels': [
+        csr_add,
+        csr_gap,
+        csr_score,
+        csr_transfer,
+        dense_transfer,
+        prefetch_dense,
+        prefetch_sparse,
+    ],
 }
 
 
