@@ -19,8 +19,8 @@ file of the script and of the packages that it uses differs from the commit that
 (docs/freshness.py). A script that reads PARTS from its environment may keep finished parts in that
 folder: a stopped run goes on there. Rivals live in build/peers, one environment per file of
 bench/peers, made when a script first asks for them (the names of their interpreters reach it as
-EXTREME_OPT_PEERS, EXTREME_OPT_PEERS_CBLEARN and EXTREME_OPT_PEERS_CRFSUITE); set these variables to
-use your own.
+EXTREME_OPT_PEERS, EXTREME_OPT_PEERS_CBLEARN, EXTREME_OPT_PEERS_CRFSUITE and
+EXTREME_OPT_PEERS_MANY_CLASSES); set these variables to use your own.
 """
 
 from __future__ import annotations
@@ -180,10 +180,10 @@ def environment(path: Path, full: bool) -> dict[str, str]:
             or ''
         )
         env |= {'EXTREME_OPT_PEERS_CBLEARN': mine, 'CBLEARN_PYTHON': mine}
-    if re.search(r'peer_python\(.crfsuite', text):
-        env['EXTREME_OPT_PEERS_CRFSUITE'] = (
-            env.get('EXTREME_OPT_PEERS_CRFSUITE') or peers('crfsuite') or ''
-        )
+    for name in ('crfsuite', 'many_classes'):
+        if re.search(rf'peer_python\(.{name}', text):
+            variable = f'EXTREME_OPT_PEERS_{name.upper()}'
+            env[variable] = env.get(variable) or peers(name) or ''
     return env
 
 
@@ -251,7 +251,7 @@ def alone(name: str) -> None:
         versions=machine.versions(),
         rivals={
             each: machine.installed(each)
-            for each in ('main', 'cblearn', 'crfsuite')
+            for each in ('main', 'cblearn', 'crfsuite', 'many_classes')
             if machine.peer_at(each)
         },
         minutes=round((time.perf_counter() - mark) / 60, 1),
