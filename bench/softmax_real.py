@@ -9,16 +9,16 @@ Rows have length one; the values are tf-idf in docstrings.
 
 Search: each entrant has TRIALS settings, the defaults of its library first where it has some, the
 others spread evenly over RANGES (a Latin hypercube with a fixed seed; scikit-learn's C and alpha: a
-grid). A trial may use CAP processor
-seconds: who can be stopped is stopped there and judged as it stands; fastText gets as many passes
-as its first says will fit; a label tree that takes longer is out. The setting with the best
-accuracy on the validation part, and the one with the best log-loss where there are probabilities,
-is fitted again three times, each in a process of its own, and judged on the test part: top-1,
-log-loss, the median processor seconds of the fit, and the most memory of the process until the fit
-ends. `likelihood` is exp(-log-loss). All trials stand in the table with their validation scores;
-`cut` is 1 where the cap stopped a fit. Where it stopped LogisticRegression, `beyond the cap` shows
-outside the rules, in one run, what its own 100 iterations reach, in at most MORE times the cap; the
-C of these fits is searched on the rows of every so-manieth class, so that some FEWER are left.
+grid). A trial may use CAP processor seconds: who can be stopped is stopped there and judged as it
+stands; fastText gets as many passes as its first says will fit; a label tree that takes longer is
+out. The setting with the best accuracy on the validation part, and the one with the best log-loss
+where there are probabilities, is fitted again three times, in a process of its own, and judged on
+the test part: top-1, log-loss, the median processor seconds of the fits, and the most memory of the
+process until the first of them ends. `likelihood` is exp(-log-loss). All trials stand in the table
+with their validation scores; `cut` is 1 where the cap stopped a fit. Where it stopped
+LogisticRegression, `beyond the cap` shows outside the rules, in one run, what its own 100
+iterations reach, in at most MORE times the cap; the C of these fits is searched on the rows of
+every so-manieth class, so that some FEWER are left.
 
 Targets: 1.05, 1.02 and 1.005 times the best validation log-loss that ours, PyTorch's full softmax
 or LogisticRegression reached. For PyTorch and LogisticRegression the log-loss is taken after each
@@ -31,7 +31,8 @@ Entrants, and the advice that they follow:
 - SoftmaxClassifier: implicit and U-max steps, rows shuffled; rate, passes, negatives, ridge and
   averaging as its docstring offers them.
 - PyTorch, full softmax: CSR rows of a minibatch times the weights, cross-entropy's gradient written
-  out, its own Adam (rate falling to zero) or Adagrad, fused. Sampled softmax: the same model by
+  out, its own AdamW (rate falling to zero) or Adagrad, fused, with weight decay (0.01 is AdamW's
+  own; Adagrad, where it is part of the gradient, gets a ten-thousandth). Sampled softmax: the same model by
   Adagrad on the cells that are touched, classes shared by a minibatch, log-uniform over classes by
   frequency or uniform, accidental hits masked, the expected count's logarithm subtracted.
   AdaptiveLogSoftmaxWithLoss behind an EmbeddingBag by Adagrad, a model of low rank; classes sorted
@@ -70,9 +71,9 @@ LOWEST = float(np.finfo(np.float32).tiny)
 OURS = ('SoftmaxClassifier, implicit', 'SoftmaxClassifier, U-max')
 FULL, EXACT = 'PyTorch, full softmax', 'scikit-learn LogisticRegression'
 HOW = (
-    'Each fit in a process of its own, one thread; a small fit of the same kind warms up before the'
-    ' clock; seconds are processor seconds of the fit; tests are medians of three fits; peak_mb is'
-    ' the most memory of the process until the fit ended.'
+    'One thread; a small fit of the same kind warms up before the clock; seconds are processor'
+    ' seconds of the fit; tests are medians of three fits in a process of their own; peak_mb is the'
+    ' most memory of that process until the first of them ended.'
 )
 
 
@@ -191,14 +192,16 @@ def as_torch(X):
     return torch.sparse_csr_tensor(*map(torch.from_numpy, parts), X.shape)
 
 
-def optimizer(name: str, rate: float, weights, n_steps: int, clock):
-    """An optimizer of PyTorch and what to call after each of its steps: Adam's rate falls to zero
-    at the last step or at the cap."""
+def optimizer(setting: dict, weights, n_steps: int, clock):
+    """An optimizer of PyTorch and what to call after each of its steps: the rate of AdamW falls to
+    zero at the last step or at the cap."""
     import torch
 
-    if name == 'Adagrad':
-        return torch.optim.Adagrad(weights, rate, fused=True), lambda done: None
-    adam = torch.optim.Adam(weights, rate, fused=True)
+    rate, decay = setting['rate'], setting['decay']
+    if setting['optimizer'] == 'Adagrad':
+        adagrad = torch.optim.Adagrad(weights, rate, weight_decay=1e-4 * decay, fused=True)
+        return adagrad, lambda done: None
+    adam = torch.optim.AdamW(weights, rate, weight_decay=decay, fused=True)
 
     def fall(done):
         left = 1 - max(done / n_steps, min(clock.now() / clock.cap, 1.0))
@@ -214,8 +217,7 @@ def full_softmax(X, y, n_classes, setting, clock):
     size, passes, target = setting['size'], setting['passes'], torch.from_numpy(y)
     weights.grad = grad = torch.zeros_like(weights)  # made once: new pages cost more than a product
     steps = passes * -(-len(y) // size)
-    name, rate = setting['optimizer'], setting['rate']
-    optimize, after = optimizer(name, rate, [weights], steps, clock)
+    optimize, after = optimizer(setting, [weights], steps, clock)
 
     def scores(part):
         return (as_torch(with_ones(part)) @ weights).numpy()
@@ -460,7 +462,12 @@ FASTTEXT = dict(lr=between(0.1, 1), epoch=lambda at: round(between(5, 50)(at)))
 RANGES = {
     OURS[0]: dict(solver=one_of('implicit'), learning_rate=between(1, 300), **SAMPLED),
     OURS[1]: dict(solver=one_of('umax'), learning_rate=between(0.1, 100), **SAMPLED),
-    FULL: dict(optimizer=one_of('Adam', 'Adagrad'), rate=between(0.01, 3), **MINIBATCH),
+    FULL: dict(
+        optimizer=one_of('AdamW', 'Adagrad'),
+        rate=between(0.01, 3),
+        decay=one_of(0.0, 0.01, 0.1),
+        **MINIBATCH,
+    ),
     'PyTorch, sampled softmax': dict(
         rate=between(0.01, 3),
         noise=one_of('log-uniform', 'uniform'),
@@ -527,31 +534,36 @@ def every_so(parts: dict, step: int) -> tuple[dict, int]:
     return found, int(found['train'][1].max()) + 1
 
 
-def fit(path: str, entrant: str, setting: dict, cap: float, part: str, step: int = 1) -> dict:
-    "One fit, and how it does on a part of the rows."
+def fits(path: str, entrant: str, tried: list, cap: float, part: str, step: int = 1) -> dict:
+    "Fits one after the other, and how each does on a part of the rows."
     from memory import peak_mb
 
     parts, n_classes = read(path)
     if step > 1:
         parts, n_classes = every_so(parts, step)
     make, (X, y), held = ENTRANTS[entrant], parts['train'], parts[part]
-    few = np.arange(min(400, len(y)))
+    few, found = np.arange(min(400, len(y))), []
     _, small = np.unique(y[few], return_inverse=True)
-    less = {'max_epochs': 1, 'passes': 1, 'epoch': 1, 'max_iter': 2}
-    warm = setting | {key: value for key, value in less.items() if key in setting}
-    if make is ours:
-        warm |= dict(max_epochs=1)
-    with np.errstate(all='ignore'):
-        make(X[few], small.astype(np.int64), int(small.max()) + 1, warm, Clock(0.5))
-        seen = entrant in (FULL, EXACT) and step == 1 and (part == 'valid' or cap > CAP)
-        look = functools.partial(judged, X=parts['valid'][0], y=parts['valid'][1])
-        clock = Clock(cap, look if seen else None)
-        scores, proper = make(X, y, n_classes, setting, clock)
-        clock.stop()
-        most = peak_mb()
-        top_1, log_loss = judged(scores, *held, proper)
-    found = dict(seconds=clock.spent, top_1=top_1, peak=most, cut=clock.cut, curve=clock.curve)
-    return found | (dict(log_loss=log_loss) if math.isfinite(log_loss) else {})
+    small = X[few], small.astype(np.int64), int(small.max()) + 1
+    seen = entrant in (FULL, EXACT) and step == 1 and (part == 'valid' or cap > CAP)
+    look = functools.partial(judged, X=parts['valid'][0], y=parts['valid'][1])
+    for k, setting in enumerate(tried):
+        less = {'max_epochs': 1, 'passes': 1, 'epoch': 1}
+        warm = setting | {key: less[key] for key in less if key in setting or make is ours}
+        warm = {key: value for key, value in warm.items() if key in setting or key == 'max_epochs'}
+        with np.errstate(all='ignore'):
+            if not k or setting != tried[k - 1]:
+                make(*small, warm, Clock(0.5))
+            clock = Clock(cap, look if seen else None)
+            scores, proper = make(X, y, n_classes, setting, clock)
+            clock.stop()
+            most = peak_mb()
+            top_1, log_loss = judged(scores, *held, proper)
+        one = dict(seconds=clock.spent, top_1=top_1, cut=clock.cut, curve=clock.curve)
+        one |= dict(log_loss=log_loss) if math.isfinite(log_loss) else {}
+        found.append(one | (dict(peak=most) if k == 0 and part == 'test' else {}))
+        del scores
+    return dict(found=found)
 
 
 def main() -> list[dict]:
@@ -562,26 +574,25 @@ def main() -> list[dict]:
     room.mkdir(parents=True, exist_ok=True)
     common = dict(threads=1, versions=machine.versions('scikit-learn'), date=machine.today())
 
-    def kept(name: str, entrant: str, *args) -> dict | None:
-        "A fit in a process of its own, or what an earlier run kept of it; None where it failed."
+    def kept(name: str, entrant: str, *args) -> list[dict]:
+        "Fits in a process of their own, or what an earlier run kept of them; none where it failed."
         place = room / f'{name}.json'
         if not place.exists():
             try:
                 found = machine.fresh(
                     __file__,
-                    'fit',
+                    'fits',
                     str(room / f'{name.split("-")[0]}.npz'),
                     entrant,
                     *args,
                     python=sys.executable if entrant in OURS else python,
-                    limit=900.0,
+                    limit=1800.0,
                 )
             except Exception as error:
-                found = dict(failed=str(error)[-300:])
-                print(f'{name} failed: {found["failed"]}', flush=True)
+                found = dict(found=[])
+                print(f'{name} failed: {str(error)[-300:]}', flush=True)
             place.write_text(json.dumps(found), encoding='utf-8')
-        found = json.loads(place.read_text(encoding='utf-8'))
-        return None if 'failed' in found else found
+        return json.loads(place.read_text(encoding='utf-8'))['found']
 
     def note(task: str, method: str, peer: str, found: dict, **more) -> None:
         "A row of the table."
@@ -615,12 +626,12 @@ def race(name: str, n_classes: int, entrants: list[str], kept, note) -> dict[str
     "Search and test of everyone on one set; the trials by entrant."
     trials: dict[str, list] = {}
     for entrant in entrants:
-        for k, setting in enumerate(settings(entrant)):
-            found = kept(f'{name}-{entrant}-{k}', entrant, setting, CAP, 'valid')
-            in_time = found and (not entrant.startswith('omikuji') or found['seconds'] <= CAP)
-            note(f'{name}: trial {k + 1}', entrant, told(setting), found or {})
-            if in_time:
-                trials.setdefault(entrant, []).append((setting, found))
+        tried = settings(entrant)
+        found = kept(f'{name}-{entrant}', entrant, tried, CAP, 'valid')
+        for k, (setting, one) in enumerate(zip(tried, found, strict=False), 1):
+            note(f'{name}: trial {k}', entrant, told(setting), one)
+            if not entrant.startswith('omikuji') or one['seconds'] <= CAP:
+                trials.setdefault(entrant, []).append((setting, one))
     chosen = {}
     for entrant, tried in trials.items():
         best = max(tried, key=lambda each: each[1]['top_1'])[0]
@@ -631,41 +642,29 @@ def race(name: str, n_classes: int, entrants: list[str], kept, note) -> dict[str
             chosen[entrant, 'log-loss'] = best, CAP
     if any(found['cut'] for _, found in trials.get(EXACT, [])):
         chosen |= unlimited(name, n_classes, kept, note)
-    for by in ('accuracy', 'log-loss'):
-        runs: dict[str, list] = {}
-        for turn in range(ROUNDS):
-            for (label, aim), (setting, cap) in chosen.items():
-                if aim == by and (cap == CAP or not turn):
-                    entrant = label.removesuffix(', beyond the cap')
-                    tag = f'{label}, {told(setting)}, {turn}'.replace('/', '')
-                    found = kept(f'{name}-test {tag}', entrant, setting, cap, 'test')
-                    runs.setdefault(label, []).append(found)
-        for label, found in runs.items():
-            if None in found:
-                continue
-            if chosen[label, by][1] > CAP:
-                trials[EXACT].append((chosen[label, by][0], found[0]))
-            times = [each['seconds'] for each in found]
-            middle = found[0] | dict(seconds=statistics.median(times))
-            wide = f'{(max(times) - min(times)) / 2 / middle["seconds"]:.3f}'
-            setting = chosen[label, by][0]
-            note(f'{name}: test, best by {by}', label, told(setting), middle, spread=wide)
+    for (label, by), (setting, cap) in chosen.items():
+        entrant, tag = label.removesuffix(', beyond the cap'), f'{label}, {told(setting)}'
+        runs = [setting] * (ROUNDS if cap == CAP else 1)
+        found = kept(f'{name}-test {tag}', entrant, runs, cap, 'test')
+        if not found:
+            continue
+        if cap > CAP:
+            trials[EXACT].append((setting, found[0]))
+        times = [one['seconds'] for one in found]
+        middle = found[0] | dict(seconds=statistics.median(times))
+        wide = f'{(max(times) - min(times)) / 2 / middle["seconds"]:.3f}'
+        note(f'{name}: test, best by {by}', label, told(setting), middle, spread=wide)
     return trials
 
 
 def unlimited(name: str, n_classes: int, kept, note) -> dict:
     "Settings of LogisticRegression for fits beyond the cap, found on fewer classes."
     step, tried = max(1, n_classes // FEWER), []
-    for k, setting in enumerate(settings(EXACT)):
-        found = kept(f'{name}-fewer {step}-{k}', EXACT, setting, MORE * CAP, 'valid', step)
-        note(
-            f'{name}: beyond the cap, trial {k + 1}, 1 class of {step}',
-            EXACT,
-            told(setting),
-            found or {},
-        )
-        if found:
-            tried.append((found['top_1'], -found['log_loss'], setting))
+    every = kept(f'{name}-fewer {step}', EXACT, settings(EXACT), MORE * CAP, 'valid', step)
+    for k, (setting, one) in enumerate(zip(settings(EXACT), every, strict=False), 1):
+        task = f'{name}: beyond the cap, trial {k}, 1 class of {step}'
+        note(task, EXACT, told(setting), one)
+        tried.append((one['top_1'], -one.get('log_loss', math.inf), setting))
     label, found = f'{EXACT}, beyond the cap', {}
     if tried:
         found[label, 'accuracy'] = max(tried, key=lambda each: each[0])[2], MORE * CAP
@@ -683,11 +682,9 @@ def targets(name: str, trials: dict, kept, note) -> None:
     tried = [each for each in trials.get(OURS[0], []) if 'log_loss' in each[1]]
     if tried:
         best = min(tried, key=lambda each: each[1]['log_loss'])[0]
-        for n in MARKS:
-            setting = best | dict(max_epochs=n)
-            found = kept(f'{name}-passes {n}', OURS[0], setting, CAP, 'valid')
-            if found:
-                curves[OURS[0]].append((found['seconds'], found['log_loss']))
+        marks = [best | dict(max_epochs=n) for n in MARKS]
+        for found in kept(f'{name}-passes', OURS[0], marks, CAP, 'valid'):
+            curves[OURS[0]].append((found['seconds'], found['log_loss']))
     least = min(loss for curve in curves.values() for _, loss in curve if loss == loss)
     for factor in TARGETS:
         for entrant, curve in curves.items():
