@@ -32,9 +32,9 @@ Entrants, and the advice that they follow:
   averaging as its docstring offers them.
 - PyTorch, full softmax: CSR rows of a minibatch times the weights, cross-entropy's gradient written
   out, its own AdamW (rate falling to zero) or Adagrad, fused, with weight decay (0.01 is AdamW's
-  own; Adagrad, where it is part of the gradient, gets a ten-thousandth). Sampled softmax: the same model by
-  Adagrad on the cells that are touched, classes shared by a minibatch, log-uniform over classes by
-  frequency or uniform, accidental hits masked, the expected count's logarithm subtracted.
+  own; Adagrad, where it is part of the gradient, gets a ten-thousandth). Sampled softmax: the same
+  model by Adagrad on the cells that are touched, classes shared by a minibatch, log-uniform over
+  classes by frequency or uniform, accidental hits masked, the expected count's logarithm subtracted.
   AdaptiveLogSoftmaxWithLoss behind an EmbeddingBag by Adagrad, a model of low rank; classes sorted
   by frequency as its page asks (docs.pytorch.org, torch.nn.AdaptiveLogSoftmaxWithLoss).
 - scikit-learn: LogisticRegression by lbfgs in float32, its default solver; SGDClassifier with log
