@@ -34,7 +34,7 @@ Entrants, and the advice that they follow:
   out, its own AdamW (rate falling to zero) or Adagrad, fused, with weight decay (0.01 is AdamW's
   own; Adagrad, where it is part of the gradient, gets a ten-thousandth). Sampled softmax: the same
   model by Adagrad on the cells that are touched, classes shared by a minibatch, log-uniform over
-  classes by frequency or uniform, accidental hits masked, the expected count's logarithm subtracted.
+  classes by frequency or uniform, accidental hits masked, the expected count's logarithm taken off.
   AdaptiveLogSoftmaxWithLoss behind an EmbeddingBag by Adagrad, a model of low rank; classes sorted
   by frequency as its page asks (docs.pytorch.org, torch.nn.AdaptiveLogSoftmaxWithLoss).
 - scikit-learn: LogisticRegression by lbfgs in float32, its default solver; SGDClassifier with log
@@ -289,6 +289,7 @@ def adaptive_softmax(X, y, n_classes, setting, clock):
     torch.manual_seed(0)
     place, width = by_frequency(y, n_classes), setting['width']
     bag = torch.nn.EmbeddingBag(X.shape[1], width, mode='sum', sparse=True)
+    torch.nn.init.uniform_(bag.weight, -1 / width, 1 / width)  # as in fastText; its own is N(0, 1)
     cuts = [n_classes // 10, n_classes // 3]
     head = torch.nn.AdaptiveLogSoftmaxWithLoss(
         width, n_classes, cuts, div_value=setting['divide'], head_bias=True
