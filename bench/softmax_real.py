@@ -10,7 +10,7 @@ Rows have length one; the values are tf-idf in docstrings.
 Search: each entrant has TRIALS settings, the defaults of its library first where it has some, the
 others spread evenly over RANGES (a Latin hypercube with a fixed seed; scikit-learn's C and alpha: a
 grid). A trial may use CAP processor seconds: who can be stopped is stopped there and judged as it
-stands; fastText gets as many passes as its first says will fit; a label tree that takes longer is
+stands; fastText gets as many passes as its first two say will fit; a label tree that takes longer is
 out. The setting with the best accuracy on the validation part, and the one with the best log-loss
 where there are probabilities, is fitted again three times, in a process of its own, and judged on
 the test part: top-1, log-loss, the median processor seconds of the fits, and the most memory of the
@@ -377,9 +377,12 @@ def fasttext_of(X, y, n_classes, setting, clock):
         file.flush()
         common = dict(thread=1, verbose=0, minCount=1, epoch=5) | setting
         if not math.isinf(clock.cap):
-            mark = time.process_time()
-            fasttext.train_supervised(file.name, **common | dict(epoch=1))
-            fit = int(clock.cap / (time.process_time() - mark))
+            marks = [time.process_time()]
+            for n in (1, 2):
+                fasttext.train_supervised(file.name, **common | dict(epoch=n))
+                marks.append(time.process_time())
+            one, two = np.diff(marks)
+            fit = 1 + int((clock.cap - one) / max(two - one, 0.1 * one))
             clock.cut = int(fit < common['epoch'])
             common['epoch'] = max(1, min(fit, common['epoch']))
         clock.start()
