@@ -10,12 +10,12 @@ Rows have length one; the values are tf-idf in docstrings.
 Search: each entrant has TRIALS settings, the defaults of its library first where it has some, the
 others spread evenly over RANGES (a Latin hypercube with a fixed seed; scikit-learn's C and alpha: a
 grid). A trial may use CAP processor seconds: who can be stopped is stopped there and judged as it
-stands; fastText gets as many passes as its first two say will fit; a label tree that takes longer is
-out. The setting with the best accuracy on the validation part, and the one with the best log-loss
-where there are probabilities, is fitted again three times, in a process of its own, and judged on
-the test part: top-1, log-loss, the median processor seconds of the fits, and the most memory of the
-process until the first of them ends. `likelihood` is exp(-log-loss). All trials stand in the table
-with their validation scores; `cut` is 1 where the cap stopped a fit. Where it stopped
+stands; fastText gets as many passes as its first two say will fit; a label tree that takes longer
+is out. The setting with the best accuracy on the validation part, and the one with the best
+log-loss where there are probabilities, is fitted again three times, in a process of its own, and
+judged on the test part: top-1, log-loss, the median processor seconds of the fits, and the most
+memory of the process until the first of them ends. `likelihood` is exp(-log-loss). All trials stand
+in the table with their validation scores; `cut` is 1 where the cap stopped a fit. Where it stopped
 LogisticRegression, `beyond the cap` shows outside the rules, in one run, what its own 100
 iterations reach, in at most MORE times the cap; the C of these fits is searched on the rows of
 every so-manieth class, so that some FEWER are left.
@@ -342,9 +342,13 @@ def one_against_rest(X, y, n_classes, setting, clock):
     from sklearn.linear_model import SGDClassifier
 
     model = SGDClassifier(loss='log_loss', random_state=0, **setting)
-    for _ in range(math.ceil(10**6 / len(y))):
-        model.partial_fit(X, y, classes=np.arange(n_classes))
-        if clock.over():
+    n, rng = len(y), np.random.default_rng(0)
+    for _ in range(math.ceil(10**6 / n)):
+        for ids in np.array_split(rng.permutation(n), math.ceil(n * n_classes / 10**7)):
+            model.partial_fit(X[ids], y[ids], classes=np.arange(n_classes))
+            if clock.over():
+                break
+        if clock.cut:
             break
     return lambda part: np.log(np.maximum(model.predict_proba(part), LOWEST)), True
 
