@@ -179,7 +179,7 @@ def environment(path: Path, full: bool) -> dict[str, str]:
             or ''
         )
         env |= {'EXTREME_OPT_PEERS_CBLEARN': mine, 'CBLEARN_PYTHON': mine}
-    for name in ('crfsuite', 'statistics'):
+    for name in ('crfsuite', 'many_classes', 'statistics'):
         if re.search(rf'peer_python\(.{name}', text):
             at = f'EXTREME_OPT_PEERS_{name.upper()}'
             env[at] = env.get(at) or peers(name) or ''
@@ -250,7 +250,7 @@ def alone(name: str) -> None:
         versions=machine.versions(),
         rivals={
             each: machine.installed(each)
-            for each in ('main', 'cblearn', 'crfsuite', 'statistics')
+            for each in ('main', 'cblearn', 'crfsuite', 'many_classes', 'statistics')
             if machine.peer_at(each)
         },
         minutes=round((time.perf_counter() - mark) / 60, 1),

@@ -226,12 +226,7 @@ def parts(task, problem, theta, way):
                 to_right, directions[1], Q, terms.column_weights, point.left_gramian, W_c, OMEGA
             )
 
-    return {
-        'layers': products,
-        'activations': activations,
-        'pairs': observed,
-        'gramians': gramians,
-    }
+    return {'layers': products, 'activations': activations, 'pairs': observed, 'gramians': gramians}
 
 
 def torch_peer(task, dtype, form):
