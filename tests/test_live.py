@@ -213,6 +213,17 @@ for table in (sparse.csr_array(rows), rows):
 """
 
 
+def test_counts_of_any_width_are_taken():
+    "On this machine nothing is refused; what the kernel puts in NumPy's place does the same."
+    cell = (
+        'import numpy as np\nx = np.array([2, 0, 2], np.int64)\n'
+        'print(np.bincount(x, [1.0, 2.0, 4.0], minlength=4).tolist(), np.repeat(x, x).tolist())\n'
+        'print(np.repeat([[1, 2]], 2, axis=0).tolist(), np.bincount.__name__)'
+    )
+    said = ''.join(one['text'] for one in kernel(cell) if one['kind'] == 'stream')
+    assert said == '[2.0, 0.0, 5.0, 0.0] [2, 2, 2, 2]\n[[1, 2], [1, 2]] bincount\n'
+
+
 def test_numpy_in_place_of_compiled_loops_gives_the_same_fits():
     "These fits call every loop that the kernel replaces; its arguments are the original's."
     names: dict = {}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import base64
+import functools
 import importlib.machinery
 import io
 import json
@@ -215,9 +216,26 @@ def _live_sliders(home):
     home.frames, home.live = frames, live
 
 
-def _without_fortran(numpy):
-    "SciPy imports the compiler of Fortran without using it; this saves its files and its time."
+def _as_elsewhere(numpy):
+    """SciPy imports the compiler of Fortran without using it; without it files and time are saved.
+    Counts in 64 bits, which NumPy refuses where an address has 32, are taken as on other computers.
+    """
     numpy.f2py = _module('numpy.f2py')
+    bincount, repeat = numpy.bincount, numpy.repeat
+
+    def short(counts):
+        counts = numpy.asarray(counts)
+        return counts.astype(numpy.intp) if counts.dtype == numpy.int64 else counts
+
+    @functools.wraps(bincount)
+    def bincount_of(x, /, weights=None, minlength=0):
+        return bincount(short(x), weights, minlength)
+
+    @functools.wraps(repeat)
+    def repeat_of(a, repeats, axis=None):
+        return repeat(a, short(repeats), axis)
+
+    numpy.bincount, numpy.repeat = bincount_of, repeat_of
 
 
 def _packed_corpus(multiclass):
@@ -259,7 +277,7 @@ class _AfterImport:
         'extreme_opt.similarity.sampling': _numpy_loops,
         'extreme_opt.similarity.towers': _numpy_loops,
         'extreme_opt.softmax._kernels': _numpy_loops,
-        'numpy': _without_fortran,
+        'numpy': _as_elsewhere,
     }
 
     def find_spec(self, name, path=None, target=None):
