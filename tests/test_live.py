@@ -620,7 +620,7 @@ def test_problem_sets_of_the_site_hold_nothing_for_teachers():
 
 
 # more than the 300 MB that are aimed at
-HEAVY = {'learn/similarity/first_fit', 'learn/similarity/two_towers'}
+HEAVY = {'learn/similarity/cold_start', 'learn/similarity/first_fit'}
 
 
 def test_pages_of_the_table_ran_to_their_end():
