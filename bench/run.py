@@ -44,6 +44,7 @@ import freshness  # noqa: E402
 
 ROOT = HERE.parent
 RESULTS, PEERS = ROOT / 'docs' / 'results', ROOT / 'build' / 'peers'
+RIVALS = sorted(path.stem for path in (HERE / 'peers').glob('*.txt'))
 COLUMNS = ['method', 'task', 'peer', 'threads', 'seconds', 'peak_mb', 'versions', 'date']
 OPTIONAL = ['spread', 'how']  # relative spread over repeats; how the seconds were taken
 MEASURED = re.compile(r'[a-z][a-z0-9_]*')  # what else was measured: a column each, a number a cell
@@ -179,7 +180,7 @@ def environment(path: Path, full: bool) -> dict[str, str]:
             or ''
         )
         env |= {'EXTREME_OPT_PEERS_CBLEARN': mine, 'CBLEARN_PYTHON': mine}
-    for name in ('crfsuite', 'many_classes', 'statistics'):
+    for name in RIVALS:
         if re.search(rf'peer_python\(.{name}', text):
             at = f'EXTREME_OPT_PEERS_{name.upper()}'
             env[at] = env.get(at) or peers(name) or ''
@@ -248,11 +249,7 @@ def alone(name: str) -> None:
         machine=machine.cpu(),
         cores=os.cpu_count(),
         versions=machine.versions(),
-        rivals={
-            each: machine.installed(each)
-            for each in ('main', 'cblearn', 'crfsuite', 'many_classes', 'statistics')
-            if machine.peer_at(each)
-        },
+        rivals={each: machine.installed(each) for each in RIVALS if machine.peer_at(each)},
         minutes=round((time.perf_counter() - mark) / 60, 1),
         date=datetime.date.today().isoformat(),
         how=getattr(sys.modules[name], 'HOW', HOW),
