@@ -202,9 +202,8 @@ iris = data.iris()
 rows, labels = iris.train_features, iris.train_labels
 for order in ('smallest', 'largest'):
     losses += bound_rows(rows[:5], rows[:5, 0], order)[2].ravel().tolist()
-    for scores in (rows[:9], 1000 * rows[:9]):
-        scores = np.where(rows[9:18] < 0.3, -np.inf, scores)  # classes that cannot happen
-        scores[:, 1] = scores[:, 0]
+    for scores in (rows[:9].copy(), 1000 * rows[:9]):
+        scores[:, 1], scores[::2, 3] = scores[:, 0], -np.inf  # ties; classes that cannot happen
         for one in (order, 'given'):
             losses += chain_times(class_chain(scores, one), rows[9:18]).ravel().tolist()
     for solver in (Majorizer(order=order), Newton()):

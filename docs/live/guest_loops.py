@@ -232,9 +232,8 @@ def _class_logs(scores, kind, order, join, curvature, log_mass):
 
 
 def _class_chain(scores, masses, kind, order, join, curvature, log_mass):
-    used = _sorted(scores, kind, order)
-    ranked = np.take_along_axis(masses, order, axis=1)
-    ranked[np.arange(scores.shape[1]) >= used[:, None]] = 0
+    _sorted(scores, kind, order)
+    ranked = np.take_along_axis(masses, order, axis=1)  # 0 where a class cannot happen
     totals = ranked.cumsum(axis=1)
     join[:], curvature[:, 0] = ranked / totals, 0
     join[:, 0] = 1
