@@ -43,7 +43,9 @@ LIMIT = float(os.environ.get('EXTREME_OPT_CELL_SECONDS', '30'))  # CPU seconds t
 ARGUMENTS = '--headless --no-sandbox --disable-gpu --disable-quic'
 POLL = 0.25
 SHELVES = ('learn', 'use')  # lessons are measured first
-SHARED = ('docs/live/guest.py', 'docs/live/guest_figures.py', 'docs/live/worker.js')
+SHARED = tuple(
+    f'docs/live/{name}' for name in ('guest.py', 'guest_figures.py', 'guest_loops.py', 'worker.js')
+)
 marks: dict[str, dict[str, str]] = {}  # cells that the pages served leave out, and why
 
 
