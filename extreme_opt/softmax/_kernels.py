@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from ..core.compiled import njit, prefetch
 from .double_sum import Draw, sample_distinct
+from .near_classes import NearClasses, sample_near
+
 
 # %% ../../nbs/engine/softmax/05__kernels.ipynb #899babfb
 SCALE, SQUARED_NORM, N_RESETS = range(3)  # places in `carry`
@@ -216,6 +218,7 @@ def draw_visits(
     n_negatives: int,
     visits: str = 'random',
     first: int = 0,
+    near: NearClasses | None = None,
 ) -> Draw:
     """The rows of the coming updates, in order, and their negative classes.
 
@@ -232,18 +235,28 @@ def draw_visits(
         "random", "shuffled" or "cyclic".
     first : int, default=0
         Row to begin with, for "cyclic".
+    near : NearClasses or None, default=None
+        Classes to draw more often beside each label; None: all classes alike.
 
     Returns
     -------
     Draw
     """
-    if visits == 'random':
+    if visits == 'random' and near is None:
         return problem.draw(rng, n_draws, n_negatives)
     n = problem.n_samples
-    if visits == 'cyclic':
+    if visits == 'random':
+        sample = problem.draw_rows(rng, n_draws)
+    elif visits == 'cyclic':
         sample = np.arange(first, first + n_draws) % n
     else:
         sample = np.concatenate([problem.visit_order(rng) for _ in range(-(-n_draws // n))])
     sample = sample[:n_draws].astype(np.int32)
-    others = sample_distinct(rng, problem.labels[sample], problem.n_classes, n_negatives)
+    labels, n_classes = problem.labels[sample], problem.n_classes
+    others = (
+        sample_distinct(rng, labels, n_classes, n_negatives)
+        if near is None
+        else sample_near(rng, labels, near, n_classes, n_negatives)
+    )
     return Draw(sample, others)
+

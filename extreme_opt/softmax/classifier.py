@@ -33,6 +33,7 @@ from ..core.linalg import log_sum_exp, squared_row_norms
 from ..core.run import minimize
 from .averaging import ValidationLoss, AveragedSolver
 from .implicit import ImplicitSGD
+from .near_classes import NearClasses, nearest_classes
 from extreme_opt.softmax.multilabel import (
     as_indicator,
     label_propensities,
@@ -141,6 +142,8 @@ _DEFAULT_RATE = dict(
 _MOST_ABOVE = 1.001  # times the log-loss of the class frequencies that a fit may have unsaid
 _EXPLICIT_MARGIN = 0.5  # of the rate that a part of the rows bears; all rows may bear less
 _SAMPLED_SOLVERS = ('implicit', 'umax', 'sgd', *_SAMPLED_LOSSES, 'rotation')
+_N_LISTED = 20  # classes near each label, at least
+
 
 # %% ../../nbs/engine/softmax/60_classifier.ipynb #f7151eb2
 def _height(rows, weights=None):
@@ -183,8 +186,10 @@ class SoftmaxClassifier(Classifier):
     fit_intercept : bool, default=True
         Whether classes have intercepts; a copy of X gains a column.
     sampler : str, default='uniform'
-        How negative classes are drawn; "nce" and "sampled" also take "unigram" and
-        "log-uniform".
+        How negative classes are drawn. "implicit" also takes "near": half of them come from
+        a list of 20 (with few classes a fifth of them, with many negatives twice the half) whose
+        mean rows are nearest to that of the label, without bias. "nce" and "sampled" also take
+        "unigram" and "log-uniform".
     dtype : str, default='float32'
         Of the weights: "float32" or "float64"; "lbfgs" always takes float64.
     class_weight : dict, str or None, default=None
@@ -338,15 +343,19 @@ class SoftmaxClassifier(Classifier):
             kind = np.dtype('O')
         if kind not in (np.float32, np.float64):
             raise ValueError(f'dtype={self.dtype!r}, but "float32" or "float64" is needed')
-        noises = (
-            ('uniform', 'unigram', 'log-uniform')
-            if self.solver in ('nce', 'sampled')
-            else ('uniform',)
-        )
+        noises = ('uniform',)
+        if self.solver in ('nce', 'sampled'):
+            noises += ('unigram', 'log-uniform')
+        elif self.solver == 'implicit':
+            noises += ('near',)
         if self.sampler not in noises:
             raise ValueError(
                 f'sampler={self.sampler!r}, but solver={self.solver!r} takes '
                 f'{", ".join(map(repr, noises))}'
+            )
+        if self.sampler == 'near' and self.n_negatives == 1:
+            raise ValueError(
+                'n_negatives=1, but sampler="near" draws near classes and others; take 2 or more'
             )
         if not 0 < self.validation_fraction < 1:
             raise ValueError(
@@ -380,7 +389,18 @@ class SoftmaxClassifier(Classifier):
             f'as {kind}; scale the columns'
         )
 
-    def _make_solver(self, n_classes, rate):
+    def _near(self, problem):
+        "The classes that are drawn more often beside each label; None: all alike."
+        n_negatives = min(self.n_negatives, problem.n_classes - 1)
+        if self.sampler != 'near' or n_negatives == 1:
+            return None
+        n_drawn = (n_negatives + 1) // 2
+        most = problem.n_classes - 1 - (n_negatives - n_drawn)
+        few = max(n_drawn, problem.n_classes // 5)
+        n_listed = min(max(_N_LISTED, 2 * n_drawn), few, most)
+        return NearClasses(nearest_classes(problem, n_listed), n_drawn)
+
+    def _make_solver(self, n_classes, rate, near=None):
         n_negatives = min(self.n_negatives, n_classes - 1)
         more: dict[str, Any] = dict(
             learning_rate_decay=self.learning_rate_decay, n_jobs=self.n_jobs
@@ -388,7 +408,7 @@ class SoftmaxClassifier(Classifier):
         if self.solver == 'lbfgs':
             return LBFGS()
         if self.solver == 'implicit':
-            return ImplicitSGD(rate, n_negatives, visits='shuffled', **more)
+            return ImplicitSGD(rate, n_negatives, visits='shuffled', near=near, **more)
         if self.solver in ('umax', 'sgd'):
             threshold = 1.0 if self.solver == 'umax' else math.inf
             return UMax(rate, threshold, n_negatives, visits='shuffled', **more)
@@ -571,7 +591,7 @@ class SoftmaxClassifier(Classifier):
             self._make_problem(*part(np.flatnonzero(out)))
         )
 
-    def _rate(self, problem, seed):
+    def _rate(self, problem, seed, near=None):
         """The rate that was given, or what a search finds; too few rows or passes for a search
         leave the usual one."""
         self.rate_search_: list = []
@@ -590,7 +610,7 @@ class SoftmaxClassifier(Classifier):
         if self.learning_rate == 'auto' and search_size(problem.n_samples, n_epochs)[0] >= 100:
 
             def solver_at(rate):
-                return self._make_solver(problem.n_classes, rate)
+                return self._make_solver(problem.n_classes, rate, near)
 
             rate, self.rate_search_ = choose_rate(problem, solver_at, n_epochs, seed=seed)
             if self.solver in ('umax', 'sgd'):
@@ -652,13 +672,14 @@ class SoftmaxClassifier(Classifier):
             (rows, labels, weights), judge = self._hold_out(rows, labels, ids, weights)
         problem = self._make_problem(rows, labels, weights)
         params = None if before is None else self._start_from(problem, *before[:2])
+        near = self._near(problem)
         if (
             before is None
             or not hasattr(self, 'learning_rate_')
             or self.learning_rate not in ('auto', None)
         ):
-            self.learning_rate_ = self._rate(problem, seed)
-        solver = self._make_solver(len(self.classes_), self.learning_rate_)
+            self.learning_rate_ = self._rate(problem, seed, near)
+        solver = self._make_solver(len(self.classes_), self.learning_rate_, near)
         if self.average or judge is not None:
             solver = AveragedSolver(
                 solver, average=self.average, judge=judge, n_iter_no_change=self.n_iter_no_change
@@ -765,6 +786,11 @@ class SoftmaxClassifier(Classifier):
             raise ValueError(
                 f'checkpoint={self.checkpoint!r}, but partial_fit keeps no file; save the '
                 'estimator between batches'
+            )
+        if self.sampler == 'near':
+            raise ValueError(
+                'sampler="near" compares classes by all their rows, which partial_fit has not; '
+                'use fit, or sampler="uniform"'
             )
         labels = self._positions(y)
         weights = checked_sample_weight(

@@ -7,7 +7,7 @@ __all__ = ['pair_step', 'set_step', 'implicit_update', 'implicit_updates', 'Impl
 
 # %% ../../nbs/engine/softmax/40_implicit.ipynb #9d17f23a
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 import numpy as np
 from ..core.compiled import njit, parallel_for
@@ -31,6 +31,8 @@ from extreme_opt.softmax._kernels import (
     prefetch_sparse,
     updates_per_sync,
 )
+from .near_classes import NearClasses, check_near, log_weights
+
 
 # %% ../../nbs/engine/softmax/40_implicit.ipynb #10ff3e6c
 @njit(cache=True)
@@ -353,7 +355,7 @@ def implicit_update(
 # %% ../../nbs/engine/softmax/40_implicit.ipynb #0dfab10c
 @njit(cache=True, nogil=True)
 def _implicit_sparse(
-    weights, log_norms, rows, squares, labels, draw, rate, ridge, n_unpenalized, carry
+    weights, log_norms, rows, squares, labels, draw, shifts, rate, ridge, n_unpenalized, carry
 ):
     """Every update of a draw, in place and in order, CSR rows; the scale times the weights are
     the weights."""
@@ -392,6 +394,7 @@ def _implicit_sparse(
                 gaps[j] += csr_gap(
                     indices, values, split, end, flat, np.uint64(others[t, j]) * D, own
                 )
+            gaps[j] += shifts[j]
         log_norms[i] = _solve(
             rate, log_share, squares[i], gaps, np.float64(log_norms[i]), moves, work
         )
@@ -417,7 +420,7 @@ def _implicit_sparse(
 # %% ../../nbs/engine/softmax/40_implicit.ipynb #5e7acf82
 @njit(cache=True, nogil=True)
 def _implicit_dense(
-    weights, log_norms, features, squares, labels, draw, rate, ridge, n_unpenalized, carry
+    weights, log_norms, features, squares, labels, draw, shifts, rate, ridge, n_unpenalized, carry
 ):
     """Every update of a draw, in place and in order, for dense rows; the scale times the weights
     are the weights."""
@@ -443,6 +446,7 @@ def _implicit_dense(
             gaps[j] = shrunk * dense_gap(x[:split], a[:split], b[:split], difference)
             if n_unpenalized > 0:
                 gaps[j] += dense_gap(x[split:], a[split:], b[split:], difference)
+            gaps[j] += shifts[j]
         log_norms[i] = _solve(
             rate, log_share, squares[i], gaps, np.float64(log_norms[i]), moves, work
         )
@@ -457,7 +461,12 @@ def _implicit_dense(
 
 # %% ../../nbs/engine/softmax/40_implicit.ipynb #c37d5286
 def implicit_updates(
-    problem: Any, params: np.ndarray, draw: Draw, rate: float, n_jobs: int = 1
+    problem: Any,
+    params: np.ndarray,
+    draw: Draw,
+    rate: float,
+    n_jobs: int = 1,
+    log_weights: np.ndarray | None = None,
 ) -> None:
     """Many implicit updates, compiled: O(n_negatives * n_nonzero) each.
 
@@ -473,9 +482,21 @@ def implicit_updates(
         > 0, A = eta * n_samples.
     n_jobs : int, default=1
         More than one: without locks, another result each time.
+    log_weights : ndarray of shape (n_negatives,), default=None
+        Log of the number of classes that each place of the draw stands for; None: (K - 1) /
+        n_negatives each.
     """
     weights, log_norms = problem.unpack(params)
     check_draw(problem, draw, 'classes')
+    n_negatives = np.shape(draw.others)[1]
+    shifts = np.zeros(n_negatives)
+    if log_weights is not None:
+        shifts = np.asarray(log_weights, float) - math.log((problem.n_classes - 1) / n_negatives)
+        if shifts.shape != (n_negatives,) or not np.isfinite(shifts).all():
+            raise ValueError(
+                f'log_weights has shape {shifts.shape}, but {n_negatives} finite numbers are '
+                'needed, one for each place of the draw'
+            )
     rows, labels = kernel_rows(problem), problem.labels
     kernel: Any = _implicit_sparse if problem.is_sparse else _implicit_dense
     n_unpenalized, alone = problem.n_unpenalized, n_jobs == 1
@@ -488,7 +509,17 @@ def implicit_updates(
         part = Draw(draw.sample[start:stop], draw.others[start:stop])
         mine = carry if alone else carry.copy()
         kernel(
-            weights, log_norms, rows, squares, labels, part, rate, pull / rate, n_unpenalized, mine
+            weights,
+            log_norms,
+            rows,
+            squares,
+            labels,
+            part,
+            shifts,
+            rate,
+            pull / rate,
+            n_unpenalized,
+            mine,
         )
 
     def between(n_items):
@@ -534,6 +565,8 @@ class ImplicitSGD:
         stand ("cyclic").
     n_jobs : int, default=1
         More than one: without locks, another result each time.
+    near : NearClasses or None, default=None
+        Classes to draw more often beside each label; None: all classes alike.
 
     Examples
     --------
@@ -551,6 +584,7 @@ class ImplicitSGD:
     learning_rate_decay: float = 0.9
     visits: str = 'random'
     n_jobs: int = 1
+    near: NearClasses | None = field(default=None, compare=False, repr=False)
     requires: ClassVar = DoubleSum
 
     def __post_init__(self):
@@ -586,6 +620,8 @@ class ImplicitSGD:
             raise ValueError(
                 f'alpha={problem.alpha}, but the implicit step is worked out for alpha=0'
             )
+        if self.near is not None:
+            check_near(self.near, problem.n_classes, self.n_negatives)
         low = problem.unpack(params)[1].min(initial=0.0)
         if low < 0:
             raise ValueError(
@@ -620,13 +656,18 @@ class ImplicitSGD:
             One step later.
         """
         params, n_samples = state.params.copy(), problem.n_samples
+        weights = (
+            None
+            if self.near is None
+            else log_weights(self.near, problem.n_classes, self.n_negatives)
+        )
         n_updates, done = updates_per_step(self.n_updates, problem), 0
         while done < n_updates:  # one turn per epoch: the rate falls at whole epochs
             epochs, visited = divmod(state.n_terms // self.n_negatives + done, n_samples)
             size = min(n_updates - done, n_samples - visited)
-            draw = draw_visits(problem, rng, size, self.n_negatives, self.visits, visited)
+            draw = draw_visits(problem, rng, size, self.n_negatives, self.visits, visited, self.near)
             rate = self.learning_rate * self.learning_rate_decay**epochs
-            implicit_updates(problem, params, draw, rate, self.n_jobs)
+            implicit_updates(problem, params, draw, rate, self.n_jobs, weights)
             done += size
         return state.advance(
             params, n_terms=n_updates * self.n_negatives, n_epochs=n_updates / n_samples
