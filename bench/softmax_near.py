@@ -28,7 +28,7 @@ from extreme_opt.softmax import DoubleSum, ImplicitSGD, mean_log_loss, top_k_acc
 from extreme_opt.softmax.near_classes import NearClasses, nearest_classes
 
 LONG = True  # needs data that are not in the package
-RATES, EPOCHS, NEGATIVES, SEEDS = (1.0, 3.0, 10.0, 30.0), (5, 10, 20), (5, 20), range(1, 6)
+RATES, EPOCHS, NEGATIVES, SEEDS = (0.3, 1.0, 3.0, 10.0, 30.0), (5, 10, 20), (5, 20), range(1, 6)
 WAYS = ('uniform', 'near the label', 'lists at random')
 
 

@@ -665,7 +665,9 @@ class ImplicitSGD:
         while done < n_updates:  # one turn per epoch: the rate falls at whole epochs
             epochs, visited = divmod(state.n_terms // self.n_negatives + done, n_samples)
             size = min(n_updates - done, n_samples - visited)
-            draw = draw_visits(problem, rng, size, self.n_negatives, self.visits, visited, self.near)
+            draw = draw_visits(
+                problem, rng, size, self.n_negatives, self.visits, visited, self.near
+            )
             rate = self.learning_rate * self.learning_rate_decay**epochs
             implicit_updates(problem, params, draw, rate, self.n_jobs, weights)
             done += size

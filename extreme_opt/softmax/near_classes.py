@@ -141,11 +141,10 @@ def nearest_classes(problem: Any, n_listed: int = 20) -> np.ndarray:
     rows = scipy.sparse.csr_array(
         problem.features[:, : problem.n_features - problem.n_unpenalized], dtype=np.float64
     )
-    ones = np.ones(n_samples)
-    sums = scipy.sparse.csr_array(
-        scipy.sparse.csr_array((ones, (problem.labels, np.arange(n_samples))), (n_classes, n_samples))
-        @ rows
+    members = scipy.sparse.csr_array(
+        (np.ones(n_samples), (problem.labels, np.arange(n_samples))), (n_classes, n_samples)
     )
+    sums = scipy.sparse.csr_array(members @ rows)
     norms = np.sqrt(np.asarray(sums.multiply(sums).sum(1)).ravel())
     means = scipy.sparse.csr_array(
         scipy.sparse.diags_array(1 / np.where(norms > 0, norms, 1)) @ sums

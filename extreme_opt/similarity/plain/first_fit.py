@@ -25,11 +25,12 @@ def ranks_of(scores, held_out, masked):
     ndarray of shape (n_held_out,), int
         Among equal scores the item with the smaller number comes first.
     """
-    users, items = held_out.T
-    rows = np.where(masked[users], -np.inf, scores[users])
-    own = rows[np.arange(len(rows)), items][:, None]
-    before = (rows > own) | ((rows == own) & (np.arange(rows.shape[1]) < items[:, None]))
-    return 1 + before.sum(axis=1)
+    ranks = []
+    for user, item in held_out:
+        row = np.where(masked[user], -np.inf, scores[user])
+        before = (row > row[item]) | ((row == row[item]) & (np.arange(len(row)) < item))
+        ranks.append(1 + before.sum())
+    return np.array(ranks)
 
 # %% ../../../nbs/learn/similarity/30_first_fit.ipynb #b183cbb1
 def measures(ranks, users, k=20):
