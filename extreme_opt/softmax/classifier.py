@@ -343,7 +343,7 @@ class SoftmaxClassifier(Classifier):
             kind = np.dtype('O')
         if kind not in (np.float32, np.float64):
             raise ValueError(f'dtype={self.dtype!r}, but "float32" or "float64" is needed')
-        noises = ('uniform',)
+        noises: tuple[str, ...] = ('uniform',)
         if self.solver in ('nce', 'sampled'):
             noises += ('unigram', 'log-uniform')
         elif self.solver == 'implicit':
