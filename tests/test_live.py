@@ -626,10 +626,6 @@ def test_problem_sets_of_the_site_hold_nothing_for_teachers():
         assert said['goOn'] and any('YOUR CODE HERE' in one['source'] for one in said['cells'])
 
 
-# more than the 300 MB that are aimed at
-HEAVY = {'learn/similarity/cold_start', 'learn/similarity/first_fit'}
-
-
 def test_pages_of_the_table_ran_to_their_end():
     "Every cell ran or is marked with its reason, every figure of a cell that ran was drawn."
     with (ROOT / 'docs/results/live_pages.csv').open(encoding='utf-8') as file:
@@ -642,7 +638,7 @@ def test_pages_of_the_table_ran_to_their_end():
         assert int(row['ran']) + marked.count(row['method']) == int(row['cells']), row
         assert row['drawn'] == row['figures'], row
         assert f'[{row["method"]}](/{row["method"]}.html)' in page
-        assert float(row['peak_mb']) < 300 or row['method'] in HEAVY, row
+        assert float(row['peak_mb']) < 300, row
 
 
 def test_a_cell_that_cannot_run_is_marked_on_its_page(tmp_path):
