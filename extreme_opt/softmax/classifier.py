@@ -142,7 +142,7 @@ _DEFAULT_RATE = dict(
 _MOST_ABOVE = 1.001  # times the log-loss of the class frequencies that a fit may have unsaid
 _EXPLICIT_MARGIN = 0.5  # of the rate that a part of the rows bears; all rows may bear less
 _SAMPLED_SOLVERS = ('implicit', 'umax', 'sgd', *_SAMPLED_LOSSES, 'rotation')
-_N_LISTED = 20  # classes near each label, at least
+_N_LISTED = 20  # classes near each label, where that is enough for the draw
 
 
 # %% ../../nbs/engine/softmax/60_classifier.ipynb #f7151eb2
