@@ -2,12 +2,12 @@
 
 Rows and parts as in `softmax_real`: docstrings, Delicious and Bibtex (the last two from
 EXTREME_OPT_DATA, left out without it), no intercept. Three ways to draw m negative classes: all
-alike; half of them from the label's list of nearest classes (`nearest_classes`, 20 of them, and as
-many as `SoftmaxClassifier(sampler='near')` takes where classes are few); and the same with lists
-drawn at random, which shows what the lists are worth. For each, every rate of RATES is tried with
-each number of epochs of EPOCHS, seed 0; rate and epochs with the best accuracy on the validation
-rows, and those with the best log-loss, are run again with SEEDS and judged on the test rows: means,
-and standard deviations over seeds. Seconds are processor seconds of a run, lists included.
+alike; half of them from the label's list of nearest classes, as SoftmaxClassifier(sampler='near')
+does (`near_classes`); and the same with lists drawn at random, which shows what the lists are
+worth. For each, every rate of RATES is tried with each number of epochs of EPOCHS, seed 0; rate and
+epochs with the best accuracy on the validation rows, and those with the best log-loss, are run
+again with SEEDS and judged on the test rows: means, and standard deviations over seeds. Seconds are
+processor seconds of a run, lists included.
 
     python bench/run.py softmax_near           about ten minutes
 """
@@ -25,7 +25,7 @@ from softmax_real import read, sets, split
 
 from extreme_opt.core import minimize
 from extreme_opt.softmax import DoubleSum, ImplicitSGD, mean_log_loss, top_k_accuracy
-from extreme_opt.softmax.near_classes import NearClasses, nearest_classes
+from extreme_opt.softmax.near_classes import NearClasses, list_sizes, near_classes
 
 LONG = True  # needs data that are not in the package
 RATES, EPOCHS, NEGATIVES, SEEDS = (0.3, 1.0, 3.0, 10.0, 30.0), (5, 10, 20), (5, 20), range(1, 6)
@@ -36,10 +36,10 @@ def lists_of(way: str, problem: DoubleSum, n_negatives: int) -> NearClasses | No
     "Whom to draw more often."
     if way == 'uniform':
         return None
-    n_classes, n_drawn = problem.n_classes, (n_negatives + 1) // 2
-    n_listed = min(20, max(n_drawn, n_classes // 5))
     if way == 'near the label':
-        return NearClasses(nearest_classes(problem, n_listed), n_drawn)
+        return near_classes(problem, n_negatives)
+    n_classes = problem.n_classes
+    n_listed, n_drawn = list_sizes(n_classes, n_negatives)
     rng = np.random.default_rng(0)
     rows = [rng.choice(n_classes - 1, n_listed, replace=False) for _ in range(n_classes)]
     return NearClasses(np.stack([row + (row >= k) for k, row in enumerate(rows)]), n_drawn)

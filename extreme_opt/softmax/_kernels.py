@@ -14,7 +14,6 @@ from ..core.compiled import njit, prefetch
 from .double_sum import Draw, sample_distinct
 from .near_classes import NearClasses, sample_near
 
-
 # %% ../../nbs/engine/softmax/05__kernels.ipynb #899babfb
 SCALE, SQUARED_NORM, N_RESETS = range(3)  # places in `carry`
 FOLD_BELOW = 1e-9  # a scale below this is multiplied into the weights

@@ -33,7 +33,7 @@ from ..core.linalg import log_sum_exp, squared_row_norms
 from ..core.run import minimize
 from .averaging import ValidationLoss, AveragedSolver
 from .implicit import ImplicitSGD
-from .near_classes import NearClasses, nearest_classes
+from .near_classes import near_classes
 from extreme_opt.softmax.multilabel import (
     as_indicator,
     label_propensities,
@@ -142,8 +142,6 @@ _DEFAULT_RATE = dict(
 _MOST_ABOVE = 1.001  # times the log-loss of the class frequencies that a fit may have unsaid
 _EXPLICIT_MARGIN = 0.5  # of the rate that a part of the rows bears; all rows may bear less
 _SAMPLED_SOLVERS = ('implicit', 'umax', 'sgd', *_SAMPLED_LOSSES, 'rotation')
-_N_LISTED = 20  # classes near each label, where that is enough for the draw
-
 
 # %% ../../nbs/engine/softmax/60_classifier.ipynb #f7151eb2
 def _height(rows, weights=None):
@@ -186,10 +184,10 @@ class SoftmaxClassifier(Classifier):
     fit_intercept : bool, default=True
         Whether classes have intercepts; a copy of X gains a column.
     sampler : str, default='uniform'
-        How negative classes are drawn. "implicit" also takes "near": half of them come from
-        a list of 20 (with few classes a fifth of them, with many negatives twice the half) whose
-        mean rows are nearest to that of the label, without bias. "nce" and "sampled" also take
-        "unigram" and "log-uniform".
+        How negative classes are drawn. "implicit" also takes "near": about half
+        of them come from a list of classes whose mean rows are nearest to that of the label
+        (`near_classes.list_sizes`), without bias. "nce" and "sampled" also take "unigram" and
+        "log-uniform".
     dtype : str, default='float32'
         Of the weights: "float32" or "float64"; "lbfgs" always takes float64.
     class_weight : dict, str or None, default=None
@@ -388,17 +386,6 @@ class SoftmaxClassifier(Classifier):
             'be computed with '
             f'as {kind}; scale the columns'
         )
-
-    def _near(self, problem):
-        "The classes that are drawn more often beside each label; None: all alike."
-        n_negatives = min(self.n_negatives, problem.n_classes - 1)
-        if self.sampler != 'near' or n_negatives == 1:
-            return None
-        n_drawn = (n_negatives + 1) // 2
-        most = problem.n_classes - 1 - (n_negatives - n_drawn)
-        few = max(n_drawn, problem.n_classes // 5)
-        n_listed = min(max(_N_LISTED, 2 * n_drawn), few, most)
-        return NearClasses(nearest_classes(problem, n_listed), n_drawn)
 
     def _make_solver(self, n_classes, rate, near=None):
         n_negatives = min(self.n_negatives, n_classes - 1)
@@ -672,7 +659,9 @@ class SoftmaxClassifier(Classifier):
             (rows, labels, weights), judge = self._hold_out(rows, labels, ids, weights)
         problem = self._make_problem(rows, labels, weights)
         params = None if before is None else self._start_from(problem, *before[:2])
-        near = self._near(problem)
+        n_negatives = min(self.n_negatives, problem.n_classes - 1)
+        with_lists = self.sampler == 'near' and n_negatives > 1
+        near = near_classes(problem, n_negatives) if with_lists else None
         if (
             before is None
             or not hasattr(self, 'learning_rate_')
