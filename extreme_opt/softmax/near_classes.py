@@ -161,7 +161,7 @@ def nearest_classes(problem: Any, n_listed: int = 20) -> np.ndarray:
         found[start : start + 256] = np.take_along_axis(best, order, 1)
     return found
 
-# %% ../../nbs/engine/softmax/35_near_classes.ipynb #eef46177
+# %% ../../nbs/engine/softmax/35_near_classes.ipynb #07e0309d
 def list_sizes(n_classes: int, n_negatives: int) -> tuple[int, int]:
     """Length of the lists, and how many negatives to draw from them.
 
