@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import statistics
 import time
+from functools import partial
 
 import machine
 import numpy as np
@@ -117,13 +118,8 @@ def main() -> list[dict]:
         run = minimize(exact, LBFGS(), max_iter=300, loss_subset=0)
         least = exact.loss(run.state.params)
         for n_negatives, control in WAYS:
-            told = kept(
-                __file__,
-                f'{title} {n_negatives} {control}',
-                lambda title=title, train=train, test=test, least=least, way=(n_negatives, control): (
-                    measured(title, train, test, least, *way)
-                ),
-            )
+            job = partial(measured, title, train, test, least, n_negatives, control)
+            told = kept(__file__, f'{title} {n_negatives} {control}', job)
             row = dict(
                 method='control variate' if control else 'plain',
                 task=f'{title}: {n_negatives} negatives',
