@@ -455,12 +455,12 @@ def _controlled(problem, P, Q, logits, missed, rights, n_drawn, weights):
         rest = np.exp(d)
         rest -= 1
         rest -= d  # the derivative of what is sampled
-        first = q[rights] * (np.exp(d_first) - 1 - d_first)
+        first = np.exp(logits[:, 0] - centre) - q[rights] * (1 + d_first)
         drawn = rest.sum(1, dtype=np.float64) / n_drawn
         sums = 1 + variance / 2 + first + drawn
         sums -= q[rights] * d_first**2 / 2 + np.einsum('ij,ij->i', d, d) / (2 * n_drawn)
         near = (variance <= 1) & (sums >= 1) & np.isfinite(sums)  # Jensen: the exact sum is >= 1
-    sums[~near], drawn[~near], first[~near] = 1.0, 0.0, 0.0
+    rest[~near], sums[~near], drawn[~near], first[~near] = 0.0, 1.0, 0.0, 0.0
     held = np.where(near, weights, 0.0)
     scale = held / sums
     loss = float(held @ (np.log(sums) + centre - logits[:, 0]))
