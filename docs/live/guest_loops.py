@@ -317,10 +317,12 @@ def _bound_rows(features, scores, order, rows, mean):
 # ---------------------------------------------------------------- softmax
 
 
-def prefetch_sparse(
-    flat, n_features, log_norms, squares, labels, indptr, indices, values, sample, others, t
-):
+def prefetch_row(log_norms, squares, indptr, indices, values, sample, t):
     "Nothing: it only tells a processor what is needed next."
+
+
+def prefetch_cells(indices, begin, end, flat, first):
+    "Nothing, likewise."
 
 
 def prefetch_dense(flat, log_norms, table, squares, labels, draw, t, n_features):
@@ -388,8 +390,9 @@ loops = {
         csr_score,
         csr_transfer,
         dense_transfer,
+        prefetch_cells,
         prefetch_dense,
-        prefetch_sparse,
+        prefetch_row,
     ],
 }
 

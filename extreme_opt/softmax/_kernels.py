@@ -4,8 +4,9 @@
 
 # %% auto #0
 __all__ = ['SCALE', 'SQUARED_NORM', 'N_RESETS', 'FOLD_BELOW', 'LOOKAHEAD', 'VISITS', 'CSRRows', 'kernel_rows', 'fold_scale',
-           'updates_per_sync', 'prefetch_sparse', 'prefetch_dense', 'end_of_penalized', 'csr_score', 'csr_add',
-           'csr_gap', 'csr_transfer', 'dense_score', 'dense_gap', 'dense_transfer', 'check_visits', 'draw_visits']
+           'updates_per_sync', 'prefetch_row', 'row_of', 'prefetch_cells', 'prefetch_dense', 'end_of_penalized',
+           'csr_score', 'csr_add', 'csr_gap', 'csr_transfer', 'dense_score', 'dense_gap', 'dense_transfer',
+           'check_visits', 'draw_visits']
 
 # %% ../../nbs/engine/softmax/05__kernels.ipynb #c6d1f1a2
 from typing import Any, NamedTuple
@@ -78,23 +79,29 @@ LOOKAHEAD = 2  # updates between a prefetch of a row and of its cells, and betwe
 
 
 @njit(cache=True, inline='always')
-def prefetch_sparse(
-    flat, n_features, log_norms, squares, labels, indptr, indices, values, sample, others, t
-):
-    """Prefetch the row of one coming update, and the cells of another, nearer one."""
-    if t + 2 * LOOKAHEAD < len(sample):
-        i = sample[t + 2 * LOOKAHEAD]
+def prefetch_row(log_norms, squares, indptr, indices, values, sample, t):
+    """Prefetch the row of an update, if there is one of this number."""
+    if t < len(sample):
+        i = sample[t]
         prefetch(log_norms, i)
         prefetch(squares, i)
         for p in range(indptr[i], indptr[i + 1] + 7, 8):
             prefetch(indices, p)
             prefetch(values, p)
-    if 0 <= t + LOOKAHEAD < len(sample):
-        i, last = sample[t + LOOKAHEAD], others.shape[1]
-        for j in range(last + 1):
-            first = np.uint64(others[t + LOOKAHEAD, j] if j < last else labels[i]) * n_features
-            for p in range(indptr[i], indptr[i + 1]):
-                prefetch(flat, first + np.uint64(indices[p]))
+
+
+@njit(cache=True, inline='always')
+def row_of(indptr, sample, t):
+    """Number, begin and end of the row of an update; an empty one beyond the last update."""
+    i = sample[min(t, len(sample) - 1)]
+    return i, indptr[i], indptr[i + 1] if t < len(sample) else indptr[i]
+
+
+@njit(cache=True, inline='always')
+def prefetch_cells(indices, begin, end, flat, first):
+    """Prefetch the weights of part of a row in the class whose weights begin at `first`."""
+    for p in range(begin, end):
+        prefetch(flat, first + np.uint64(indices[p]))
 
 
 @njit(cache=True)

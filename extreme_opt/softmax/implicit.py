@@ -28,7 +28,9 @@ from extreme_opt.softmax._kernels import (
     fold_scale,
     kernel_rows,
     prefetch_dense,
-    prefetch_sparse,
+    prefetch_cells,
+    prefetch_row,
+    row_of,
     updates_per_sync,
 )
 from .near_classes import NearClasses, check_near, log_weights
@@ -373,20 +375,17 @@ def _implicit_sparse(
     moves = np.empty(m)
     work = np.empty((2, m))
     shrink = 1.0 / (1.0 + rate * ridge)
-    for t in range(-2 * LOOKAHEAD, len(sample)):
-        prefetch_sparse(
-            flat, D, log_norms, squares, labels, indptr, indices, values, sample, others, t
-        )
-        if t < 0:
-            continue
-        i = sample[t]
+    for t in range(len(sample)):
+        prefetch_row(log_norms, squares, indptr, indices, values, sample, t + 2 * LOOKAHEAD)
+        i, begin, end = row_of(indptr, sample, t)
+        coming = min(t + LOOKAHEAD, len(sample) - 1)
+        row, first, last = row_of(indptr, sample, t + LOOKAHEAD)
         before = carry[SCALE]
         shrunk = shrink * carry[SCALE]
-        begin = indptr[i]
-        end = indptr[i + 1]
         own = np.uint64(labels[i]) * D
         split = end_of_penalized(indices, begin, end, first_free) if n_unpenalized else end
         for j in range(m):
+            prefetch_cells(indices, first, last, flat, np.uint64(others[coming, j]) * D)
             gaps[j] = shrunk * csr_gap(
                 indices, values, begin, split, flat, np.uint64(others[t, j]) * D, own
             )
@@ -395,6 +394,7 @@ def _implicit_sparse(
                     indices, values, split, end, flat, np.uint64(others[t, j]) * D, own
                 )
             gaps[j] += shifts[j]
+        prefetch_cells(indices, first, last, flat, np.uint64(labels[row]) * D)
         log_norms[i] = _solve(
             rate, log_share, squares[i], gaps, np.float64(log_norms[i]), moves, work
         )

@@ -25,7 +25,9 @@ from extreme_opt.softmax._kernels import (
     fold_scale,
     kernel_rows,
     prefetch_dense,
-    prefetch_sparse,
+    prefetch_cells,
+    prefetch_row,
+    row_of,
     updates_per_sync,
 )
 from .double_sum import DoubleSum, Draw, check_draw, optimum_bounds
@@ -198,20 +200,19 @@ def _umax_sparse(weights, log_norms, rows, squares, labels, draw, settings, carr
     scores = np.empty(m + 1)
     factors = np.empty(m + 1)
     places = np.empty(m + 1, np.uint64)
-    for t in range(-2 * LOOKAHEAD, len(sample)):
-        prefetch_sparse(
-            flat, D, log_norms, squares, labels, indptr, indices, values, sample, others, t
-        )
-        if t < 0:
-            continue
-        i = sample[t]
-        begin, end = indptr[i], indptr[i + 1]
+    for t in range(len(sample)):
+        prefetch_row(log_norms, squares, indptr, indices, values, sample, t + 2 * LOOKAHEAD)
+        i, begin, end = row_of(indptr, sample, t)
+        coming = min(t + LOOKAHEAD, len(sample) - 1)
+        row, first, last = row_of(indptr, sample, t + LOOKAHEAD)
         split = (
             end_of_penalized(indices, begin, end, n_penalized)
             if n_penalized < weights.shape[1]
             else end
         )
         for j in range(m + 1):
+            k = np.uint64(others[coming, j] if j < m else labels[row])
+            prefetch_cells(indices, first, last, flat, k * D)
             places[j] = np.uint64(others[t, j] if j < m else labels[i]) * D
             scores[j] = carry[SCALE] * csr_score(indices, values, begin, split, flat, places[j])
             if split < end:
