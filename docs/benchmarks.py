@@ -37,7 +37,9 @@ holds no measured number. A row of the table is
     race = "ordinal_race: SVRG.*1000.*cblearn STE"      #   a race's time ratio, by "script: method
                                                         #   | task | peer"
     value = "similarity_gradient: AllPairs.*gradient, float32 = share"
-                                       #   "script: method | task = column"
+                                       #   "script: method | task = column",
+                                       #   the worst of the rows that fit
+    below = true                       # the goal is an upper limit
     why = "said where it is missed"
 """
 
@@ -248,7 +250,13 @@ class Aim(NamedTuple):
     goal: float
     reached: float | None
     why: str
-    met = property(lambda self: self.reached is not None and self.reached >= self.goal)
+    below: bool = False
+
+    @property
+    def met(self) -> bool:
+        if self.reached is None:
+            return False
+        return self.reached <= self.goal if self.below else self.reached >= self.goal
 
 
 def aims() -> list[Aim]:
@@ -270,11 +278,13 @@ def aims() -> list[Aim]:
             place, _, column = aim['value'].rpartition(' = ')
             script, _, where = place.partition(': ')
             hits = [
-                row[column]
+                float(row[column])
                 for row in table(script)
                 if re.search(where, f'{row["method"]} | {row["task"]} | {row["threads"]}')
+                and row[column]
             ]
-            reached = next((hit for hit in hits if hit), None)
+            worst = max if aim.get('below') else min
+            reached = worst(hits, default=None)
         found.append(
             Aim(
                 aim['chapter'],
@@ -282,6 +292,7 @@ def aims() -> list[Aim]:
                 float(aim['goal']),
                 None if reached is None else float(reached),
                 ' '.join(aim.get('why', '').split()),
+                aim.get('below', False),
             )
         )
     return found
@@ -599,7 +610,9 @@ over a ready list of exactly the places that the kernel touches."""
 COUNTED = 'Counted per update, or per call for gradient, product and step.'
 SPENT = """What each resource alone would cost, as a share of the kernel's time. The rest is
 bookkeeping, waiting for one result before the next can begin, and equations solved in one
-unknown."""
+unknown. The last column is the time of the same updates on so few columns and classes that the
+weights stay in the near caches: that, and the places, would have to overlap altogether for a share
+of 100%."""
 
 
 def roof_page(folder: Path) -> list[str]:
@@ -672,12 +685,14 @@ def roof_page(folder: Path) -> list[str]:
         SPENT,
         '',
         '::: {.races}',
-        ' | '.join(['', 'Kernel', 'Task', *BOUNDS.values(), '']).strip(),
-        '|---' * (2 + len(BOUNDS)) + '|',
+        ' | '.join(['', 'Kernel', 'Task', *BOUNDS.values(), 'Weights in the cache', '']).strip(),
+        '|---' * (3 + len(BOUNDS)) + '|',
     ]
     for row in kernels:
         parts = {name: row[f'part_{name}'] for name in BOUNDS if row[f'part_{name}']}
         costs = [f'{float(parts[name]):.1%}' if name in parts else '' for name in BOUNDS]
+        near = row.get('part_near')
+        costs.append(f'{float(near):.0%}' if near else '')
         text.append(' | '.join(['', cell(row['method']), cell(row['task']), *costs, '']).strip())
     text += [
         ':::',
