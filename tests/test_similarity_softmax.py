@@ -52,78 +52,6 @@ def test_bias_of_the_sample_falls_like_one_over_its_size():
     assert 0 < gaps[1] < 0.6 * gaps[0]
 
 
-@pytest.mark.parametrize(
-    'weights', [(0.1, 0.2, 0.3, 0.4), (0.7, 0.1, 0.1, 0.1), (0.4, 0.0, 0.3, 0.3)]
-)
-def test_control_variate_keeps_the_expectation_and_loses_variance(weights):
-    q, means, variances = np.array(weights), [], []
-    for control in (False, True):
-        problem = CatalogSoftmax(
-            [[0, 1]],
-            n_components=2,
-            left=Linear(),
-            right=Linear(),
-            n_right=4,
-            ridge=0.0,
-            negatives=q,
-            control_variate=control,
-        )
-        params = 0.5 * np.random.default_rng(0).normal(size=problem.n_params)
-        draws = [np.array(drawn) for drawn in product(range(4), repeat=4)]
-        chances = np.array([q[drawn].prod() for drawn in draws])
-        batches = [SoftmaxBatch(np.zeros(1, int), drawn) for drawn in draws]
-        sums = np.exp([problem.loss_at(params, batch) for batch in batches])
-        means.append(chances @ sums)
-        variances.append(chances @ sums**2 - means[-1] ** 2)
-        grads = np.array([problem.grad_at(params, batch) for batch in batches])
-        # the gradient of the sum is the sum times the gradient of its logarithm
-        exact = np.exp(problem.loss(params)) * problem.grad(params)
-        np.testing.assert_allclose((chances * sums) @ grads, exact, rtol=1e-10, atol=1e-12)
-    np.testing.assert_allclose(means, np.exp(problem.loss(params)), rtol=1e-12)
-    assert variances[1] < 0.2 * variances[0]
-
-
-@pytest.mark.parametrize('negatives', ['popularity', 'uniform', 'batch', (0.0, 0.5, 0.2, 0.3)])
-@pytest.mark.parametrize('scale', [0.1, 1.0, 3.0])
-@pytest.mark.parametrize(
-    'options', [{}, dict(biases=True), dict(left=Linear()), dict(pair_weights=None, ridge=0.0)]
-)
-def test_control_variate_has_the_derivative_of_its_loss(negatives, scale, options):
-    if not isinstance(negatives, str):
-        negatives = np.array(negatives)
-    problem = made(negatives=negatives, n_negatives=5, control_variate=True, **options)
-    params = scale * problem.init_params(1)
-    batch = problem.draw(np.random.default_rng(0), 6)
-    d = np.random.default_rng(1).normal(size=problem.n_params)
-    ahead, back = (problem.loss_at(params + step * d, batch) for step in (1e-6, -1e-6))
-    slope = (ahead - back) / 2e-6
-    np.testing.assert_allclose(problem.grad_at(params, batch) @ d, slope, rtol=2e-5)
-
-
-def test_control_variate_leaves_wide_rows_as_they_are():
-    "Far from the origin every row takes the plain estimate; single precision does not overflow."
-    for dtype in (np.float32, np.float64):
-        plain, other = (
-            made(20, 15, 0.2, left=Linear(), dtype=dtype, control_variate=control)
-            for control in (False, True)
-        )
-        params = 30 * plain.init_params(0)
-        batch = plain.draw(np.random.default_rng(0), 8)
-        close = dict(rtol=1e-5 if dtype == np.float32 else 1e-12)
-        np.testing.assert_allclose(
-            other.loss_at(params, batch), plain.loss_at(params, batch), **close
-        )
-        np.testing.assert_allclose(
-            other.grad_at(params, batch), plain.grad_at(params, batch), atol=1e-4, **close
-        )
-    small, large = (made(20, 15, 0.2, dtype=t, control_variate=True) for t in ('f4', 'f8'))
-    params = small.init_params(0)
-    batch = small.draw(np.random.default_rng(0), 8)
-    np.testing.assert_allclose(
-        small.grad_at(params, batch), large.grad_at(params, batch), rtol=1e-3, atol=1e-3
-    )
-
-
 def test_large_scores_do_not_overflow():
     problem = made(left=Linear(), pair_weights=None)
     params = 100 * problem.init_params(0)
@@ -136,11 +64,8 @@ def test_large_scores_do_not_overflow():
 
 @pytest.mark.parametrize('negatives', ['popularity', 'uniform', 'batch'])
 @pytest.mark.parametrize('dtype', [np.float32, np.float64])
-@pytest.mark.parametrize('control', [False, True])
-def test_solvers(negatives, dtype, control):
-    problem = made(
-        20, 15, 0.2, negatives=negatives, n_negatives=8, dtype=dtype, control_variate=control
-    )
+def test_solvers(negatives, dtype):
+    problem = made(20, 15, 0.2, negatives=negatives, n_negatives=8, dtype=dtype)
     for solver in (SGD(learning_rate=1.0, batch_size=8), GradientDescent(scaling='adagrad')):
         run = minimize(problem, solver, max_epochs=30)
         assert run.state.params.dtype == dtype

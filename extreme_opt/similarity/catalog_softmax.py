@@ -76,10 +76,6 @@ class CatalogSoftmax:
         "uniform", "batch" (the other pairs of the batch), or the given probabilities.
     n_negatives : int, default=256
         Samples that a batch shares; not used with "batch".
-    control_variate : bool, default=False
-        Whether `loss_at` and `grad_at` correct the sampled sum by its Taylor polynomial, whose mean
-        over all right entities comes from a Gramian, eq. (H6). A step then embeds all right
-        entities and costs `n_right * n_components**2` more.
     n_left, n_right : int, default=None
         Numbers of entities.
     dtype : dtype, default=None
@@ -115,7 +111,6 @@ class CatalogSoftmax:
     biases: bool = field(default=False, kw_only=True)
     negatives: Any = field(default='popularity', kw_only=True)
     n_negatives: int = field(default=256, kw_only=True)
-    control_variate: bool = field(default=False, kw_only=True)
     n_left: Any = field(default=None, kw_only=True)
     n_right: Any = field(default=None, kw_only=True)
     dtype: Any = field(default=None, kw_only=True)
@@ -167,9 +162,7 @@ class CatalogSoftmax:
             n_right=towers.n_right,
             _towers=towers,
             _lefts=pairs.rows,
-            _proba=proba / max(proba.sum(), 1e-300),
             _log_proba=log_proba,
-            _minus_log=np.where(proba > 0, -log_proba, 0.0),
             _cumulative=np.cumsum(proba / max(proba.sum(), 1e-300)),
         )
         for name, value in made.items():
@@ -386,7 +379,7 @@ def _exact(problem, params, with_grad):
 
 
 def _sampled(problem, params, batch):
-    "Loss of the sampled softmax and its gradient: eq. (H3), or (H6)."
+    "Loss of the sampled softmax and its gradient: eq. (H3)."
     towers = problem._towers
     pairs = towers.terms.pairs
     places, negatives = batch
@@ -398,23 +391,15 @@ def _sampled(problem, params, batch):
         raise ValueError('negatives="batch" needs at least 2 pairs in a batch; raise batch_size')
     others = rights if in_batch else negatives
     ids = rights if in_batch else np.concatenate([rights, negatives])
-    P = towers.embed(0, params, lefts)
-    whole = towers.embed(1, params) if problem.control_variate else None
-    Q = towers.embed(1, params, ids) if whole is None else whole[ids]
+    P, Q = towers.embed(0, params, lefts), towers.embed(1, params, ids)
     n_drawn = n - 1 if in_batch else len(negatives)
     logits = np.empty((n, 1 + len(others)), P.dtype)
     logits[:, 0] = np.einsum('ij,ij->i', P, Q[:n])
     logits[:, 1:] = P @ Q[-len(others) :].T
     logits[:, 1:] -= (problem._log_proba[others] + np.log(n_drawn)).astype(P.dtype)
-    missed = rights[:, None] == others  # the positive item, drawn again
-    logits[:, 1:][missed] = -np.inf
+    logits[:, 1:][rights[:, None] == others] = -np.inf  # the positive item, drawn again
     weights = pairs.weights[places] * (problem.n_observed / n)
-    if whole is None:
-        loss = _scattered(logits, np.zeros(n, int), weights)
-    else:
-        loss, more_left, more_right = _controlled(
-            problem, P, whole, logits, missed, rights, n_drawn, weights
-        )
+    loss = _scattered(logits, np.zeros(n, int), weights)
     loss += 0.5 * problem.ridge * float(np.dot(params, params.astype(np.float64)))
     count_products(n, Q.shape[1], 3 * (1 + len(others)))
     to_left = logits[:, 1:] @ Q[-len(others) :] + logits[:, :1] * Q[:n]
@@ -422,57 +407,6 @@ def _sampled(problem, params, batch):
     to_right[-len(others) :] = logits[:, 1:].T @ P
     to_right[:n] += logits[:, :1] * P
     grad = problem.ridge * params
-    if whole is not None:
-        to_left += more_left
-        np.add.at(more_right, ids, to_right)
-        ids, to_right = None, more_right
     towers.vjp(0, params, to_left.astype(P.dtype), grad, lefts)
     towers.vjp(1, params, to_right.astype(P.dtype), grad, ids)
     return loss, grad
-
-
-def _moments(problem, Q):
-    "Mean, centred embeddings, centred -log q, and their second moments, under q."
-    q, r = problem._proba.astype(Q.dtype), problem._minus_log.astype(Q.dtype)
-    mean, mean_r = q @ Q, q @ r
-    centred, r = Q - mean, r - mean_r
-    weighted = centred * q[:, None]
-    return q, mean, mean_r, centred, r, weighted.T @ centred, weighted.T @ r, q @ (r * r)
-
-
-def _controlled(problem, P, Q, logits, missed, rights, n_drawn, weights):
-    """Sum of weighted log-losses with the control variate, eqs. (H5), (H6). Derivatives in the
-    logits overwrite them; those in the moments are returned as pulls on P and on all of Q."""
-    q, mean, mean_r, centred, r, spread, cross, r_squared = _moments(problem, Q)
-    centre = P @ mean + mean_r
-    turned = P @ spread + cross
-    variance = np.einsum('ij,ij->i', turned + cross, P) + r_squared
-
-    d = logits[:, 1:] - (centre - P.dtype.type(np.log(n_drawn)))[:, None]
-    d[missed] = 0.0
-    d_first = logits[:, 0] + problem._minus_log[rights] - centre
-    with np.errstate(over='ignore', invalid='ignore'):
-        rest = np.exp(d)
-        rest -= 1
-        rest -= d  # the derivative of what is sampled
-        first = np.exp(logits[:, 0] - centre) - q[rights] * (1 + d_first)
-        drawn = rest.sum(1, dtype=np.float64) / n_drawn
-        sums = 1 + variance / 2 + first + drawn
-        sums -= q[rights] * d_first**2 / 2 + np.einsum('ij,ij->i', d, d) / (2 * n_drawn)
-        near = (variance <= 1) & (sums >= 1) & np.isfinite(sums)  # Jensen: the exact sum is >= 1
-    rest[~near], sums[~near], drawn[~near], first[~near] = 0.0, 1.0, 0.0, 0.0
-    held = np.where(near, weights, 0.0)
-    scale = held / sums
-    loss = float(held @ (np.log(sums) + centre - logits[:, 0]))
-    far = logits[~near]
-    loss += _scattered(far, np.zeros(len(far), int), weights[~near])
-    rest *= (scale / n_drawn).astype(P.dtype)[:, None]
-    logits[:, 1:] = rest
-    logits[:, 0] = first * scale - held
-    logits[~near] = far
-
-    left_over, scale = (a.astype(P.dtype) for a in (held - (drawn + first) * scale, scale))
-    to_left = left_over[:, None] * mean + scale[:, None] * turned
-    to_right = centred @ ((P.T * scale) @ P) + np.outer(r, scale @ P) + left_over @ P
-    return loss, to_left, q[:, None] * to_right
-
