@@ -121,13 +121,17 @@ def test_of_several_settings_the_fastest_that_gets_there_counts(made_up):
 
 
 def test_a_missed_aim_needs_a_reason(made_up):
-    rows = ['us,t,,1,1,,,0.4,', 'x,t,them,1,3,,,,']
+    rows = ['us,t,,1,1,,,0.4,', 'us,u,,1,1,,,0.6,', 'x,t,them,1,3,,,,']
     aim = '[[aim]]\nchapter = "bound"\nwhat = "w"\ngoal = {}\n{}\n'
     for goal, how, met in (
         (2.0, 'race = "one: ours . t . them"', True),
         (4.0, 'race = "one: ours . t . them"', False),
         (0.3, 'value = "one: us . t . 1 = reach"', True),
         (0.5, 'value = "one: us . t . 1 = reach"', False),
+        (0.4, 'value = "one: us . . . 1 = reach"', True),  # the worst of two rows counts
+        (0.5, 'value = "one: us . . . 1 = reach"', False),
+        (0.6, 'below = true\nvalue = "one: us . . . 1 = reach"', True),
+        (0.5, 'below = true\nvalue = "one: us . . . 1 = reach"', False),
     ):
         made_up(rows, RACE + aim.format(goal, how))
         (found,) = benchmarks.aims()
