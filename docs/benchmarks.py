@@ -443,7 +443,9 @@ def roof_figure(rows: list[tuple[str, dict]], path: Path) -> str:
     for name, color in colors.items():
         if any(found['bound'] == name for _, found in rows):
             axes.barh([0], [0], color=color, label=BOUNDS[name])
-    axes.legend(fontsize=8, title='bound by', title_fontsize=8, loc='upper right')
+    figure.legend(
+        fontsize=8, title='bound by', title_fontsize=8, loc='outside lower center', ncols=3
+    )
     top = max(100.0, *(105 * float(found['share']) for _, found in rows))
     axes.axvline(100, color='0.35', lw=1)
     axes.set(
