@@ -39,15 +39,14 @@ tutorials: $(READY) ## execute every tutorial on its default real data and build
 test: $(READY) ## run everything that .ci/run runs: notebooks, package, site, browser (workers=2 processes)
 	python -m pytest -n $(workers) --dist loadscope -m "not slow" $(args)
 
-check: $(READY) ## the quick look before a commit: export, clean, lint, types, fast tests, notebooks that differ from HEAD
+check: $(READY) ## the look before a commit: export, clean, lint, types, then the pages and tests that the change concerns
 	nbdev-export
 	python docs/notebooks.py clean
 	git diff --no-ext-diff --stat -- nbs extreme_opt
 	ruff check .
 	mypy
 	python docs/notebooks.py run --changed --workers $(workers)
-	EXTREME_OPT_CACHE=$(CURDIR)/build/cache python -m pytest -n $(workers) --dist loadscope --durations=0 --durations-min=5 \
-	  -m "not slow and not long and not notebook and not browser and not site and not setup and not lint" $(args)
+	EXTREME_OPT_CACHE=$(CURDIR)/build/cache python tests/tools/check.py --workers $(workers)
 
 export: $(READY) ## write the package from the notebooks
 	nbdev-export
@@ -71,7 +70,7 @@ ledger: $(READY) ## run the checks of random rows of the equation ledger, each w
 	python docs/ledger.py run --n $(or $(n),10) --seed $(or $(seed),1)
 
 slow: $(READY) ## run slow cells, slow tests, all mutants, long results, within minutes=45; says what it left out, goes on when called again
-	python tests/slow.py --workers $(workers) --minutes $(or $(minutes),45)
+	python tests/tools/slow.py --workers $(workers) --minutes $(or $(minutes),45)
 
 course: $(READY) ## write problem sets, solutions, rubrics and a class to grade in (out=DIR; seed=7 for other numbers, roster=FILE for each student's own, archive=FILE for an encrypted copy)
 	python assignments/make.py $(if $(out),out=$(out)) $(if $(seed),seed=$(seed)) $(if $(roster),roster=$(roster)) $(name) $(if $(parts),parts=$(parts)) $(if $(version),version=$(version)) $(if $(archive),archive=$(archive))

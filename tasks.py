@@ -3,7 +3,7 @@
 python tasks.py setup                   environment in .venv
 python tasks.py TARGET [name=30_umax]   the recipe of a Makefile target: lab, check, test, ...
 python tasks.py wheel-tests [--newest] [tests/test_x.py ...]
-                                        wheel, empty environment, self-test, quick tests
+                                        wheel, empty environment, self-test, tests of the library
 python tasks.py release-check TAG       tag, version and wheel agree
 """
 
@@ -155,16 +155,6 @@ def setup() -> None:
     (folder / '.last_set_up').touch()
 
 
-def quick() -> list[str]:
-    "The arguments of pytest that select the quick tests: those of `make check`."
-    for line in recipes()['check']:
-        found = re.search(r'-m "([^"]+)"', line)
-        if 'pytest' in line and found:
-            return ['-m', found[1]]
-    fail('no line of the Makefile target check runs pytest -m "..."')
-    return []
-
-
 def build(out: Path) -> Path:
     "A wheel of this checkout; it is small and pure Python."
     run(
@@ -200,7 +190,7 @@ def check_wheel(wheel: Path) -> None:
 
 
 def wheel_tests(newest: bool, which: list[str]) -> None:
-    "Quick tests against the installed wheel, in an environment of its own."
+    "Tests of the library against the installed wheel, in an environment of its own."
     with tempfile.TemporaryDirectory(
         prefix='extreme_opt-wheel-', ignore_cleanup_errors=True
     ) as name:
@@ -240,7 +230,8 @@ def wheel_tests(newest: bool, which: list[str]) -> None:
             'import extreme_opt as it, sys; assert it.__file__.startswith(sys.prefix), it.__file__'
         )
         run(python, '-c', where, cwd=ROOT, env=env)
-        run(python, '-m', 'pytest', *quick(), *which, cwd=ROOT, env=env)
+        chosen = which or ['tests/library']
+        run(python, '-m', 'pytest', '-m', 'not slow', *chosen, cwd=ROOT, env=env)
 
 
 def release_check(tag: str) -> None:

@@ -374,7 +374,7 @@ def questions(name, version='a', only=()):
 
 def mistakes(name):
     "Answers known to be wrong, by coding question, from the files that the tests grade."
-    path = HERE.parent / f'tests/course/{name}.py'
+    path = HERE.parent / f'assignments/tests/course/{name}.py'
     if not path.exists():
         return {}
     spec = importlib.util.spec_from_file_location(name, path)

@@ -3,7 +3,8 @@ than three times.
 
 Each import runs in a process of its own; the kinds take turns, so that a busy moment of the machine
 hits them all. Quality is the ratio of the medians. With --full the last line says how many kernels
-a second start of tests/tiny_fits.py compiles, which should be none: they are kept on disk.
+a second start of tests/library/package/tiny_fits.py compiles, which should be none: they are kept
+on disk.
 """
 
 from __future__ import annotations
@@ -76,8 +77,8 @@ def main() -> list[dict]:
         f' {TARGET:.0f} times'
     )
     if os.environ.get('EXTREME_OPT_FULL') == '1':
-        run('tests/tiny_fits.py')
-        again = json.loads(run('tests/tiny_fits.py'))['compiled']
+        run('tests/library/package/tiny_fits.py')
+        again = json.loads(run('tests/library/package/tiny_fits.py'))['compiled']
         print(f'kernels compiled by a second start: {len(again) - 1}')  # one is compiled on purpose
     peaks = {
         kind: machine.fresh(__file__, 'bring', modules)['peak_mb']

@@ -3,7 +3,8 @@
     python docs/notebooks.py refresh [NAME ...]    execute in place and clean, say how outputs
                                                    differ; a second run changes no byte
     python docs/notebooks.py run [NAME ...]        execute into build/executed, leave nbs/ alone;
-                                                   --changed: those that differ from HEAD
+                                                   --changed: those whose code differs from HEAD,
+                                                   and those that import a module that does
     python docs/notebooks.py slow [NAME ...]       refresh those with slow cells, slow cells
                                                    included
     python docs/notebooks.py status [NAME ...]     without running: outputs that are older than the
@@ -486,23 +487,50 @@ def is_older(notebook: dict) -> bool:
     return notebook['metadata'].get(STAMP, {}).get('package') != package_hash(notebook)
 
 
+def named_modules(notebook: dict) -> set[str]:
+    """Modules of the package that the import statements of a notebook name, those included that
+    define what it takes from a package."""
+    text = '\n'.join(source(cell) for cell in notebook['cells'] if cell['cell_type'] == 'code')
+    text = re.sub(r'^(\s*)[%!].*', r'\1pass', text, flags=re.M)
+    found = set()
+    for name in _imports(ast.walk(_parse(text)), ''):
+        package, _, last = name.rpartition('.')
+        if module_file(name):
+            found.add(name)
+        elif module_file(package) and module_file(package).name == '__init__.py':
+            for node in ast.walk(_parse(module_file(package).read_text(encoding='utf-8'))):
+                if isinstance(node, ast.ImportFrom) and last in {one.name for one in node.names}:
+                    found.add(f'{package}.{node.module}' if node.level else node.module)
+    return found
+
+
 def changed(base: str = 'HEAD') -> list[Path]:
-    "Notebooks whose code cells differ from those of a git commit."
+    """Notebooks whose code cells differ from those of a git commit, and those that import by name a
+    module that differs."""
 
-    def differs(path):
-        where = f'{base}:./{path.relative_to(ROOT).as_posix()}'
+    def git(*words):
         done = subprocess.run(
-            ['git', 'show', where], cwd=ROOT, capture_output=True, text=True, encoding='utf-8'
+            ['git', *words], cwd=ROOT, capture_output=True, text=True, encoding='utf-8'
         )
-        return done.returncode != 0 or code_hash(json.loads(done.stdout)) != code_hash(read(path))
+        return done.stdout if done.returncode == 0 else None
 
-    if subprocess.run(
-        ['git', 'rev-parse', '--verify', '--quiet', base], cwd=ROOT, capture_output=True
-    ).returncode:
+    if git('rev-parse', '--verify', '--quiet', base) is None:
         raise SystemExit(
             f'git does not know {base!r} here, so what changed since is not known; name the'
             ' notebooks instead'
         )
+    names = git('diff', '--no-ext-diff', '--name-only', '--relative', base, '--', PACKAGE) or ''
+    modules = {name.removesuffix('.py').replace('/', '.') for name in names.splitlines()}
+
+    def differs(path):
+        old = git('show', f'{base}:./{path.relative_to(ROOT).as_posix()}')
+        page = read(path)
+        return (
+            old is None
+            or code_hash(json.loads(old)) != code_hash(page)
+            or bool(modules & named_modules(page))
+        )
+
     return [path for path in find() if differs(path)]
 
 
@@ -805,7 +833,7 @@ def main(argv=None) -> int:
             command.add_argument(
                 '--changed',
                 action='store_true',
-                help='only those whose code cells differ from HEAD',
+                help='only those whose code, or a module they name, differs from HEAD',
             )
             command.add_argument(
                 '--reuse',

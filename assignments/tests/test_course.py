@@ -1,0 +1,509 @@
+"""Problem sets: right answers earn the marks, wrong ones do not, and the release holds neither
+solutions nor hidden tests."""
+
+import contextlib
+import copy
+import importlib.util
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import textwrap
+import tomllib
+import types
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from traitlets.config import Config
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / 'assignments'))
+import make  # noqa: E402
+
+SETS = sorted(folder.name for folder in (ROOT / 'assignments/source').glob('ps*'))
+
+
+def cells(name):
+    "Code cells of a problem set: (grade id, kind, points, source)."
+    found = []
+    for cell in json.loads((ROOT / f'assignments/source/{name}/{name}.ipynb').read_text())['cells']:
+        if cell['cell_type'] != 'code':
+            continue
+        meta = cell['metadata'].get('nbgrader', {})
+        kind = (
+            ('manual' if meta.get('solution') else 'tests')
+            if meta.get('grade')
+            else 'solution'
+            if meta.get('solution')
+            else 'given'
+        )
+        found.append(
+            (meta.get('grade_id', cell['id']), kind, meta.get('points', 0), ''.join(cell['source']))
+        )
+    return found
+
+
+def answers(name):
+    path = ROOT / f'assignments/tests/course/{name}.py'
+    if not path.exists():
+        return {}
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.ANSWERS
+
+
+def run(source, space):
+    with contextlib.redirect_stdout(io.StringIO()), np.errstate(all='ignore'):
+        exec(compile(source, 'cell', 'exec'), space)
+    plt.close('all')
+
+
+def state_of(space):
+    """A copy of a notebook's state whose functions see the copy, so that one answer leaves nothing
+    behind for the next."""
+    new = {}
+    for name, value in space.items():
+        if isinstance(value, types.FunctionType) and value.__globals__ is space:
+            again = types.FunctionType(
+                value.__code__, new, value.__name__, value.__defaults__, value.__closure__
+            )
+            again.__kwdefaults__ = value.__kwdefaults__
+            value = again
+        elif isinstance(value, np.ndarray):
+            value = copy.copy(value)
+        new[name] = value
+    return new
+
+
+def marks(name, known=True):
+    """What each answer to each coding question earns: (question, answer, points, earned, should
+    earn); without `known` reference and release alone."""
+    space, kept, rows = {'__name__': '__main__'}, None, []
+    for label, kind, points, source in cells(name):
+        if kind == 'solution':
+            kept = (label, state_of(space), source)
+        elif kind == 'tests' and kept:
+            question, before, solved = kept
+            unsolved = re.sub(
+                r'### BEGIN SOLUTION\n.*?### END SOLUTION',
+                'raise NotImplementedError()',
+                solved,
+                flags=re.S,
+            )
+            for answer, right, code in [
+                ('the reference', True, solved),
+                ('the release', False, unsolved),
+                *(answers(name).get(question, []) if known else []),
+            ]:
+                trial = state_of(before)
+                try:
+                    run(code, trial)
+                    run(source, trial)
+                    earned = points
+                except Exception:
+                    earned = 0
+                rows.append((question, answer, points, earned, points * right))
+            kept = None
+        run(source, space)  # the reference, which must pass every test
+    return rows
+
+
+@pytest.mark.parametrize('name', SETS)
+def test_reference_earns_all_and_release_nothing(name):
+    "Question by question, in this process."
+    assert [row for row in marks(name, known=False) if row[3] != row[4]] == []
+
+
+@pytest.mark.parametrize('name', SETS)
+def test_every_question_has_right_and_wrong_answers(name):
+    "Three right and eight wrong ones at least; `make slow` has them all marked."
+    solutions = [label for label, kind, _, _ in cells(name) if kind == 'solution']
+    given = answers(name)
+    for question in solutions:
+        right = [known for _, known, _ in given.get(question, [])]
+        assert sum(right) >= 3 and len(right) - sum(right) >= 8, (
+            f'{question}: {sum(right)} right and {len(right) - sum(right)} wrong answers'
+        )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('name', SETS)
+def test_answers_earn_what_they_should(name):
+    """The reference passes; three right answers and eight wrong ones to each question that tests
+    mark get all and none of its marks."""
+    rows = marks(name)
+    wrong = [
+        f'{question}, {answer}: {earned} of {points}, should be {should}'
+        for question, answer, points, earned, should in rows
+        if earned != should
+    ]
+    assert wrong == []
+    asked_here = [label for label, kind, _, _ in cells(name) if kind == 'solution']
+    assert list(dict.fromkeys(row[0] for row in rows)) == asked_here
+    for question in asked_here:
+        right = [
+            earned > 0
+            for asked, answer, _, earned, _ in rows
+            if asked == question and answer not in ('the reference', 'the release')
+        ]
+        assert sum(right) >= 3 and len(right) - sum(right) >= 8, (
+            f'{question}: {sum(right)} right and {len(right) - sum(right)} wrong answers'
+        )
+
+
+@pytest.fixture(scope='module')
+def course(tmp_path_factory):
+    "Student and instructor versions as `make course` writes them."
+    out = tmp_path_factory.mktemp('course')
+    done = subprocess.run(
+        [sys.executable, 'assignments/make.py', f'out={out}'],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return out
+
+
+@pytest.mark.parametrize('name', SETS)
+def test_release_tells_nothing(course, name):
+    "No line of a solution, of a hidden test or of a mark scheme is in the student's file."
+    text = (course / f'student/{name}/{name}.ipynb').read_text()
+    assert not re.search('BEGIN SOLUTION|HIDDEN TESTS|MARK SCHEME', text)
+    given = '\n'.join(''.join(cell['source']) for cell in json.loads(text)['cells'])
+    source = '\n'.join(
+        ''.join(cell['source'])
+        for cell in json.loads((ROOT / f'assignments/source/{name}/{name}.ipynb').read_text())[
+            'cells'
+        ]
+    )
+    secret = re.findall(
+        r'### BEGIN (?:SOLUTION|HIDDEN TESTS)\n(.*?)### END|=== BEGIN MARK SCHEME'
+        r' ===\n(.*?)=== END',
+        source,
+        flags=re.S,
+    )
+    shown = re.sub(r'### BEGIN (SOLUTION|HIDDEN TESTS)\n.*?### END', '', source, flags=re.S)
+    lines = {
+        line.strip()
+        for pair in secret
+        for part in pair
+        for line in part.split('\n')
+        if len(line.strip()) > 40 and line.strip() not in shown
+    }
+    assert lines and [line for line in lines if line in given] == []
+    assert (
+        'YOUR CODE HERE' in given
+        and 'BEGIN SOLUTION' in (course / f'instructor/{name}/{name}.ipynb').read_text()
+    )
+
+
+@pytest.mark.filterwarnings('ignore:Object of type <Submitted')
+@pytest.mark.parametrize(
+    'name',
+    [pytest.param(name, marks=pytest.mark.slow if name[2] in '124' else ()) for name in SETS],
+)
+def test_reference_gets_all_and_release_nothing(course, name, tmp_path):
+    """nbgrader itself grades both: full automatic marks for the reference, none for the empty
+    version; feedback renders."""
+    from nbgrader.apps import NbGraderAPI
+
+    room, graded = tmp_path / 'class', {}
+    shutil.copytree(course / 'class', room)
+    config = Config()
+    config.CourseDirectory.course_id, config.CourseDirectory.root = 'extreme_opt', str(room)
+    config.Execute.timeout = 300
+    api = NbGraderAPI(config=config)
+    for student, kind in (('reference', 'instructor'), ('empty', 'student')):
+        shutil.copytree(course / f'{kind}/{name}', room / f'submitted/{student}/{name}')
+        done = api.autograde(name, student)
+        assert done['success'], f'{done["log"]}\n{done["error"]}'
+        done = api.generate_feedback(name, student)
+        assert done['success'], f'{done["log"]}\n{done["error"]}'
+        with api.gradebook as book:
+            graded[student] = [
+                (cell.name, cell.auto_score)
+                for cell in book.find_submission(name, student).notebooks[0].grades
+            ]
+        page = (room / f'feedback/{student}/{name}/{name}.html').read_text()
+        assert len(page) > 10_000 and all(label in page for label, _ in graded[student])
+    worth = {label: points for label, kind, points, _ in cells(name) if kind == 'tests'}
+    assert {label: score for label, score in graded['reference'] if label in worth} == worth
+    assert sum(score or 0 for _, score in graded['empty']) == 0
+    assert sum(score or 0 for label, score in graded['reference'] if label not in worth) == 0, (
+        'a written part earned points by itself'
+    )
+
+
+@pytest.mark.parametrize('name', SETS)
+def test_rubric_covers_every_question(course, name):
+    """Every question has its minutes, every written one a mark scheme, every coding one its common
+    mistakes; two to four hours in all."""
+    rows, minutes = (
+        make.questions(name),
+        tomllib.loads((ROOT / 'assignments/minutes.toml').read_text())[name],
+    )
+    assert list(minutes) == [row[0] for row in rows] and 110 <= sum(minutes.values()) <= 260
+    assert [
+        row[0]
+        for row in rows
+        if row[1] == 'by hand'
+        and sum(int(n) for n in re.findall(r'(\d) points?: ', row[4])) != row[2]
+    ] == [], 'mark schemes'
+    wrong = make.mistakes(name)
+    assert [row[1] for row in rows if row[1] != 'by hand' and row[1] not in (*wrong, 'real')] == []
+    text = (course / f'instructor/rubrics/{name}.md').read_text()
+    assert all(f'## {row[0]} ' in text for row in rows) and 'None' not in text
+    stated = re.findall(
+        r'\| [^|\n]* \| ([\d +]+) \|',
+        ''.join(
+            json.loads((ROOT / f'assignments/source/{name}/{name}.ipynb').read_text())['cells'][0][
+                'source'
+            ]
+        ),
+    )
+    assert sum(int(n) for part in stated for n in part.split('+')) == sum(row[2] for row in rows), (
+        'the table of points at the head of the set'
+    )
+
+
+def test_every_student_can_have_numbers_of_their_own(course, tmp_path):
+    """Variants differ from the release in one line, are the same again next time, and the audit
+    names whoever handed in another's."""
+    shutil.copytree(course / 'student', tmp_path / 'student')
+    (tmp_path / 'roster.csv').write_text('id,name\nada,Ada L.\n# gone\ngrace,Grace H.\n')
+    students = make.roster_of(tmp_path / 'roster.csv')
+    assert students == ['ada', 'grace']
+    make.variants(tmp_path, SETS, students)
+    lines = {}
+    for student in students:
+        for name in SETS:
+            text, plain = (
+                (folder / name / f'{name}.ipynb').read_text().split('\n')
+                for folder in (tmp_path / 'variants' / student, tmp_path / 'student')
+            )
+            changed = [new for new, old in zip(text, plain, strict=True) if new != old]
+            assert (
+                len(changed) == 1 and f'VARIANT = {make.variant_of(student, name)} ' in changed[0]
+            )
+            lines[student, name] = changed[0]
+    assert (
+        len(set(lines.values())) == len(lines) and make.audit(tmp_path / 'variants', students) == []
+    )
+    shutil.copy(
+        tmp_path / f'variants/ada/{SETS[0]}/{SETS[0]}.ipynb',
+        tmp_path / f'variants/grace/{SETS[0]}/{SETS[0]}.ipynb',
+    )
+    assert [found[:2] for found in make.audit(tmp_path / 'variants', students)] == [
+        ('grace', SETS[0])
+    ]
+    with pytest.raises(SystemExit, match='cannot be a folder'):
+        (tmp_path / 'bad').write_text('../up\n')
+        make.roster_of(tmp_path / 'bad')
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('number', [1, 2, 5, 4711])
+@pytest.mark.parametrize('name', SETS)
+def test_reference_solves_every_variant(name, number):
+    "The reference passes all tests, hidden ones too, for other numbers than those of the release."
+    space = {'__name__': '__main__'}
+    for _, _, _, source in cells(name):
+        run(source.replace('VARIANT = 0', f'VARIANT = {number}'), space)
+    assert space['VARIANT'] == number
+
+
+def exercises():
+    "How many exercises close each page of the four chapters: {(chapter, page): number}."
+    found = {}
+    core = dict(
+        svrg='ordinal', step_sizes='ordinal', gauss_newton='similarity', majorize='bound'
+    )  # engines of one chapter
+    for path in sorted((ROOT / 'nbs').glob('*/*/*.ipynb')):
+        folder = (
+            core.get(path.stem.partition('_')[2])
+            if path.parent.name == 'core'
+            else path.parent.name
+        )
+        if folder not in core.values() and folder != 'softmax':
+            continue
+        text = '\n\n'.join(
+            ''.join(cell['source'])
+            for cell in json.loads(path.read_text())['cells']
+            if cell['cell_type'] == 'markdown'
+        )
+        section = re.search(r'^## Exercises\n(.*?)(?=^## |\Z)', text, re.S | re.M)
+        if section:
+            found[folder, path.stem] = len(re.findall(r'^\d+\. ', section[1], re.M))
+    return found
+
+
+def by_page(folder):
+    "Numbered paragraphs of the files of a folder: {(chapter, page): [text, ...]}."
+    found = {}
+    for path in sorted((ROOT / 'assignments' / folder).glob('*.md')):
+        for page, text in re.findall(r'^## (\S+)\n(.*?)(?=^## |\Z)', path.read_text(), re.S | re.M):
+            items = re.findall(r'^(\d+)\. (.*?)(?=^\d+\. |\Z)', text, re.S | re.M)
+            assert [int(number) for number, _ in items] == list(range(1, len(items) + 1)), (
+                f'{path.name}, {page}: numbers'
+            )
+            found[path.stem, page] = [item for _, item in items]
+    return found
+
+
+@pytest.mark.parametrize('folder', ['answers', 'hints'])
+def test_every_exercise_has_an_answer_and_a_hint(folder):
+    "One section a page, one numbered paragraph an exercise, none for a page that has none."
+    given, asked = by_page(folder), exercises()
+    for at, items in given.items():
+        short = [
+            number
+            for number, text in enumerate(items, 1)
+            if len(text.strip()) < (60 if folder == 'answers' else 30)
+            or text.count('$') % 2
+            or re.search(r'[A-Z]{3,}_[A-Z]{3,}', text)
+        ]
+        assert short == [], f'{at}: {folder} {short} are unfinished'
+    assert len(asked) > 40
+    wrong = {
+        page: (number, len(given.get(page, ())))
+        for page, number in asked.items()
+        if len(given.get(page, ())) != number
+    }
+    assert wrong == {} and set(given) == set(asked), (
+        f'(exercises, {folder}) by page: {wrong}; without a page: {set(given) - set(asked)}'
+    )
+
+
+def test_hints_are_for_students_and_answers_are_not(course):
+    "Every hint is handed out, no sentence of an answer is, and a hint is shorter than its answer."
+    handed = '\n'.join(
+        path.read_text() for path in (course / 'student').rglob('*') if path.is_file()
+    )
+    hints, full = by_page('hints'), by_page('answers')
+    assert all(hint.strip() in handed for items in hints.values() for hint in items)
+    sentences = [
+        part
+        for items in full.values()
+        for text in items
+        for part in re.split(r'(?<=[.:;]) |\n', text)
+        if len(part) > 40
+    ]
+    assert len(sentences) > 300 and [part for part in sentences if part in handed] == []
+    assert [at for at in full if sum(map(len, hints[at])) > sum(map(len, full[at]))] == []
+
+
+def measured():
+    "The programs that stand in the answers: (file and page, source)."
+    for path in sorted((ROOT / 'assignments/answers').glob('*.md')):
+        for page, text in re.findall(r'^## (\S+)\n(.*?)(?=^## |\Z)', path.read_text(), re.S | re.M):
+            for block in re.findall(r'^ *```python\n(.*?)^ *```$', text, re.S | re.M):
+                yield f'{path.stem}/{page}', textwrap.dedent(block)
+
+
+@pytest.mark.parametrize(
+    'source',
+    [pytest.param(source, id=f'{at}-{number}') for number, (at, source) in enumerate(measured())],
+)
+def test_measured_answers_hold(source):
+    "Where an answer states measured numbers, its lines of code find them again."
+    assert re.search(r'^ *(assert |np\.testing\.assert_)', source, re.M)
+    run(source, {'__name__': 'answer'})
+
+
+@pytest.mark.slow
+def test_a_student_begins(course, tmp_path):
+    """In an environment that holds the built wheel and nothing of this checkout, a release is
+    validated: unsolved it lists its questions, solved it passes."""
+    name, away = (
+        SETS[0],
+        {
+            key: value
+            for key, value in os.environ.items()
+            if key not in ('PYTHONPATH', 'PYTHONHOME')
+        },
+    )
+    bench, home = tmp_path / 'venv/bin', tmp_path / 'course'
+    home.mkdir()
+    shutil.copy(course / 'student/nbgrader_config.py', home)
+    source = tmp_path / 'source'
+    source.mkdir()
+    for file in ('settings.ini', 'setup.py', 'pyproject.toml', 'README.md', 'LICENSE'):
+        shutil.copy(ROOT / file, source)
+    shutil.copytree(
+        ROOT / 'extreme_opt', source / 'extreme_opt', ignore=shutil.ignore_patterns('__pycache__')
+    )
+    uv = shutil.which(
+        'uv', path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get('PATH', '')])
+    )
+
+    def tell(*command):
+        done = subprocess.run(
+            [str(part) for part in command],
+            cwd=home,
+            env={**away, 'PATH': f'{bench}{os.pathsep}{away["PATH"]}'},
+            capture_output=True,
+            text=True,
+        )
+        return done.returncode, done.stdout + done.stderr
+
+    assert tell(sys.executable, '-m', 'build', '--wheel', '--outdir', tmp_path, source)[0] == 0
+    (wheel,) = tmp_path.glob('*.whl')
+    assert (
+        tell(sys.executable, '-m', 'venv', *(['--without-pip'] if uv else []), tmp_path / 'venv')[0]
+        == 0
+    )
+    install = (
+        [uv, 'pip', 'install', '-q', '--python', bench / 'python']
+        if uv
+        else [bench / 'python', '-m', 'pip', 'install', '-q']
+    )
+    code, said = tell(*install, '-c', ROOT / 'constraints.txt', f'{wheel}[lab,course]')
+    assert code == 0, said
+    for kind in ('student', 'instructor'):
+        shutil.copy(course / f'{kind}/{name}/{name}.ipynb', home)
+        said = tell('nbgrader', 'validate', f'{name}.ipynb')[1]
+        assert ('VALIDATION FAILED' in said) if kind == 'student' else ('Success' in said), said[
+            -3000:
+        ]
+
+
+def marks_table():
+    "Marks of every answer known, as Markdown."
+    lines = [
+        (
+            '| set | question | points | reference | release | right answers that earn all | wrong'
+            ' answers that earn none | otherwise |'
+        ),
+        '|---' * 8 + '|',
+    ]
+    for name in SETS:
+        rows = marks(name)
+        for question in dict.fromkeys(row[0] for row in rows):
+            mine = [row for row in rows if row[0] == question]
+            (reference,), (release,) = [
+                [row[3] for row in mine if row[1] == known]
+                for known in ('the reference', 'the release')
+            ]
+            mine = [row for row in mine if row[1] not in ('the reference', 'the release')]
+            right, wrong = [[row for row in mine if bool(row[4]) is kind] for kind in (True, False)]
+            odd = [row[1] for row in mine if row[3] != row[4]]
+            shares = (
+                f'{sum(r[3] == r[4] for r in right)} of {len(right)} |'
+                f' {sum(r[3] == 0 for r in wrong)} of {len(wrong)}'
+            )
+            lines.append(
+                f'| {name} | {question} | {mine[0][2]} | {reference} | {release} | {shares} |'
+                f' {", ".join(odd) or "none"} |'
+            )
+    return '\n'.join(lines)
+
+
+if __name__ == '__main__':
+    print(marks_table())

@@ -1,0 +1,544 @@
+"""What the problem sets ask, give and refuse: partial credit, other people's answers, pictures,
+parts that are left out."""
+
+import importlib.util
+import json
+import re
+import sys
+import types
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import pytest
+import test_course as course
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / 'assignments'))
+import parts  # noqa: E402
+import plan  # noqa: E402
+import slides  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def bank(name):
+    """Answers with the points that they earn over all tests of their question: {question: [(answer,
+    points, source)]}."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / f'assignments/tests/course/{name}.py')
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return getattr(module, 'MORE', {})
+
+
+def earned(name, given, cells=None, skip=()):
+    """What each of the answers earns: [(question, answer, points, should)]; every test runs, as in
+    nbgrader, whatever the one before said."""
+    cells = cells or course.cells(name)
+    space, rows = {'__name__': '__main__'}, []
+    for at, (label, kind, _, source) in enumerate(cells):
+        if label in skip:
+            break
+        if kind == 'solution' and label in given:
+            end = next(
+                (n for n in range(at + 1, len(cells)) if cells[n][1] == 'solution'), len(cells)
+            )
+            for answer, should, code in given[label]:
+                trial, points = course.state_of(space), 0
+                try:
+                    course.run(code, trial)
+                except Exception as error:
+                    assert not should, f'{label}, {answer}: {error!r}'
+                for _, sort, worth, test in cells[at + 1 : end]:
+                    if sort not in ('tests', 'given'):
+                        continue
+                    try:
+                        course.run(test, trial)
+                        points += worth
+                    except Exception as error:
+                        if sort == 'given':
+                            raise
+                        assert error is not None
+                rows.append((label, answer, points, should))
+        course.run(source, space)
+    return rows
+
+
+@pytest.mark.parametrize('name', course.SETS)
+def test_answers_of_other_people_earn_what_they_should(name):
+    "Parts of the points for parts of a question; ways that the reference does not take."
+    given = {question: rows for question, rows in bank(name).items() if question != 'real'}
+    if not given:
+        pytest.skip('no answers yet')
+    rows = earned(name, given, skip=('real',))
+    assert sum(map(len, given.values())) == len(rows)
+    wrong = [f'{q}, {a}: {points} of {should}' for q, a, points, should in rows if points != should]
+    assert wrong == []
+
+
+BLIND = sorted(path.stem for path in (ROOT / 'assignments/tests/course/blind').glob('*.py'))
+
+
+def blind(file):
+    "Answers written before the reference was opened, and their set: (name, version, answers)."
+    name, version = (file[:-2], 'b') if file.endswith('_b') else (file, 'a')
+    spec = importlib.util.spec_from_file_location(file, ROOT / f'assignments/tests/course/blind/{file}.py')
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return name, version, module.BLIND
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('file', BLIND)
+def test_answers_written_blind_earn_what_their_writer_found_deserved(file):
+    "Twenty a set at least; where test and writer disagree, a test or a text is to be mended."
+    name, version, given = blind(file)
+    rows = earned(name, given, as_cells(parts.read(name, version)), ('real',))
+    assert len(rows) == sum(map(len, given.values())) >= 20
+    assert [row for row in rows if row[2] != row[3]] == []
+
+
+# ---------------------------------------------------------------- parts
+
+
+FOUR_WEEKS = {
+    'ps1_softmax': (1, 2, 4, 5, 6, 7),
+    'ps2_similarity': (1, 2, 3, 6, 7),
+    'ps3_ordinal': (1, 2, 3, 4, 6, 7),
+    'ps4_bound': (1, 2, 3, 5),
+}
+
+
+def as_cells(notebook):
+    "Code cells of a notebook in the form of `test_course.cells`."
+    found = []
+    for cell in notebook['cells']:
+        if cell['cell_type'] == 'code':
+            meta = cell['metadata'].get('nbgrader', {})
+            graded, solved = meta.get('grade'), meta.get('solution')
+            kind = (
+                ('manual' if solved else 'tests') if graded else 'solution' if solved else 'given'
+            )
+            found.append((cell['id'], kind, meta.get('points', 0), ''.join(cell['source'])))
+    return found
+
+
+@pytest.mark.parametrize('name', FOUR_WEEKS)
+def test_parts_can_be_left_out(name):
+    """Points, table and cells follow; what the other parts need is there, and the reference earns
+    all of it."""
+    notebook = parts.read(name)
+    every = parts.parts_of(notebook)
+    part = parts.cut(notebook, FOUR_WEEKS[name])
+    worth = sum(parts.points_of(every[number]) for number in FOUR_WEEKS[name])
+    assert parts.points_of(part['cells']) == worth < parts.points_of(notebook['cells'])
+    head = ''.join(part['cells'][0]['source'])
+    stated = [int(row[1]) for row in parts.ROW.finditer(head)]
+    assert stated == list(FOUR_WEEKS[name])
+    assert worth == sum(int(n) for row in parts.ROW.finditer(head) for n in row[2].split('+'))
+    space = {'__name__': '__main__'}
+    for label, _, _, source in as_cells(part):
+        if label in ('sentences', 'links', 'cities', 'wines'):
+            break  # the last part fits real data; its tests run with the whole set
+        course.run(source, space)
+
+
+def test_a_part_that_needs_another_is_refused():
+    with pytest.raises(ValueError, match='part 7 uses .*loss_and_gradient.* of part 2'):
+        parts.cut(parts.read('ps3_ordinal'), {1, 6, 7})
+    with pytest.raises(ValueError, match='there is no part 9'):
+        parts.cut(parts.read('ps1_softmax'), {9})
+
+
+def test_a_class_can_have_some_parts_of_the_other_version(tmp_path):
+    """Release, reference, rubric and points are those of the parts of that version; students and
+    teachers get their papers."""
+    course.make.main([f'out={tmp_path}', 'ps1_softmax', 'parts=1,2', 'version=b'])
+    wanted = parts.cut(parts.read('ps1_softmax', 'b'), {1, 2})
+    for place in ('student', 'instructor', 'class/release', 'class/source'):
+        made = json.loads((tmp_path / place / 'ps1_softmax/ps1_softmax.ipynb').read_text('utf-8'))
+        assert parts.points_of(made['cells']) == parts.points_of(wanted['cells']) < 37
+        assert [cell['id'] for cell in made['cells']] == [cell['id'] for cell in wanted['cells']]
+    text = (tmp_path / 'instructor/rubrics/ps1_softmax.md').read_text('utf-8')
+    assert f'{parts.points_of(wanted["cells"]):g} points' in text
+    assert (tmp_path / 'student/README.md').exists()
+    assert (tmp_path / 'student/constraints.txt').exists()
+    assert {'answers', 'written', 'quiz', 'exam'} <= {
+        path.name for path in (tmp_path / 'instructor').iterdir()
+    }
+    assert not (tmp_path / 'student/written').exists()
+
+
+@pytest.mark.parametrize(
+    ('options', 'said'),
+    [
+        (['parts=1'], 'parts= belongs to one problem set'),
+        (['ps1_softmax', 'parts=a'], 'parts=a names no parts'),
+        (['ps1_softmax', 'parts=99'], 'ps1_softmax: there is no part 99'),
+        (['ps2_similarity', 'version=z'], "ps2_similarity: no version 'z' of it"),
+    ],
+)
+def test_wrong_parts_are_refused_before_anything_is_written(tmp_path, options, said):
+    with pytest.raises(SystemExit, match=re.escape(said)):
+        course.make.main([f'out={tmp_path / "new"}', *options])
+    assert not (tmp_path / 'new').exists()
+
+
+# ---------------------------------------------------------------- sliders and pictures
+
+
+def slider(name, variant, predicted=1.0, answer=False):
+    """The cells of the slider of a set, executed: (what they define, the pictures as (function,
+    values))."""
+    seen, space, on = [], {'__name__': '__main__'}, False
+    part = next(
+        cells
+        for cells in parts.parts_of(parts.read(name)).values()
+        if any(cell['id'] == 'prediction' for cell in cells)
+    )
+    setup = [cell for cell in parts.read(name)['cells'] if cell['id'] in ('setup', 'interval_of')]
+    for cell in setup + part:
+        source = ''.join(cell['source'])
+        if cell['cell_type'] != 'code' or 'HIDDEN TESTS' in source:
+            continue
+        if cell['id'] == 'answer' and not answer:
+            continue
+        space['VARIANT'] = variant
+        if cell['id'] == 'prediction':
+            source = re.sub(r'^(\w+) = None', rf'\1 = {predicted}', source)
+            on = True
+        patched = types.SimpleNamespace(
+            frames=lambda function, **values: seen.append((function, values))
+        )
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setitem(sys.modules, 'extreme_opt.show', patched)
+            course.run(source, space)
+    assert on
+    return space, seen
+
+
+@pytest.mark.parametrize('name', course.SETS)
+def test_pictures_are_not_cropped(name):
+    """Titles, labels and ticks lie inside the figure that the slider shows; two panels, and every
+    axis is named."""
+    _, ((function, values),) = slider(name, 0, 1234.5)
+    ((argument, offered),) = values.items()
+    for value in [
+        offered[n] for n in sorted({0, len(offered) // 3, len(offered) // 2, len(offered) - 1})
+    ]:
+        figure = function(**{argument: value})
+        figure.canvas.draw()
+        inside = figure.get_tightbbox(figure.canvas.get_renderer())
+        width, height = figure.get_size_inches()
+        plt.close(figure)
+        assert inside.x0 > -0.02 and inside.y0 > -0.02, f'{argument}={value}: {inside}'
+        assert inside.x1 < width + 0.02 and inside.y1 < height + 0.02, (
+            f'{argument}={value}: {inside}'
+        )
+        assert len(figure.axes) == 2 and all(axes.get_xlabel() for axes in figure.axes)
+
+
+@pytest.mark.parametrize('name', course.SETS)
+def test_a_prediction_comes_first(name, capsys):
+    "Without it there is no picture; with it the picture says what was predicted."
+    assert slider(name, 0, None)[1] == []
+    _, ((function, values),) = slider(name, 0, 0.123)
+    ((argument, offered),) = values.items()
+    figure = function(**{argument: offered[-1]})
+    assert any('you predicted 0.123' in axes.get_title() for axes in figure.axes)
+    plt.close(figure)
+
+
+@pytest.mark.parametrize('name', course.SETS)
+def test_slider_answers_differ_by_student(name):
+    "No single answer serves a third of twenty-five students."
+    said = {}
+    for variant in range(25):
+        space, _ = slider(name, variant, None, answer=True)
+        (value,) = [float(space[key]) for key in space if key.startswith('answer_')]
+        said.setdefault(round(value, 6), []).append(variant)
+    assert max(map(len, said.values())) <= 9, {value: len(who) for value, who in said.items()}
+
+
+def test_overflow_says_so():
+    "At the largest rate of problem set 1 the picture names the step."
+    _, ((function, values),) = slider('ps1_softmax', 0, 1.0)
+    figure = function(rate=values['rate'][-1])
+    assert 'overflow at step' in figure.axes[0].get_title()
+    plt.close(figure)
+
+
+# ---------------------------------------------------------------- written answers
+
+
+def samples(name):
+    "Written answers to calibrate on: {question: {points earned: (of, text)}}."
+    text = (ROOT / f'assignments/written/{name}.md').read_text(encoding='utf-8')
+    found = {}
+    for question, body in re.findall(r'^## (q\w+)\n(.*?)(?=^## |\Z)', text, re.S | re.M):
+        parted = re.findall(r'^### (\d+) of (\d+)\n(.*?)(?=^### |\Z)', body, re.S | re.M)
+        found[question] = {int(got): (int(of), answer.strip()) for got, of, answer in parted}
+    return found
+
+
+@pytest.mark.parametrize('name', course.SETS)
+def test_every_written_question_has_three_samples(name):
+    """Full, about half and none; what is not full says what was marked, unless nothing was there to
+    mark."""
+    worth = {row[0]: row[2] for row in course.make.questions(name) if row[1] == 'by hand'}
+    given = samples(name)
+    assert set(given) == set(worth)
+    for question, answers in given.items():
+        none, half, full = sorted(answers)
+        assert none == 0 and full == worth[question] and abs(2 * half - full) <= 1, question
+        assert all(of == worth[question] for of, _ in answers.values())
+        assert '*Marked:*' in answers[half][1] and len(answers[full][1]) > len(answers[none][1])
+
+
+@pytest.mark.parametrize('version', ['a', 'b'])
+def test_every_mark_scheme_has_common_mistakes_with_marks(version):
+    "What graders see most often, and what it is worth."
+    for name in course.SETS if version == 'a' else course.make.sets_of(version):
+        schemes = [row for row in course.make.questions(name, version) if row[1] == 'by hand']
+        assert schemes
+        for label, _, points, _, scheme in schemes:
+            (mistakes,) = re.findall(r'Common mistakes?\b[^\n]*', scheme)
+            worth = re.findall(r'\b(\d) of (?:the )?(\d)|\b\d point less|\bno point\b', mistakes)
+            assert worth, (name, label)
+            assert all(int(got) < int(of) <= points for got, of in worth if of), (name, label)
+        text = course.make.rubric(name, version)
+        assert text.count('Common mistake') == len(schemes)
+
+
+def numbers(text):
+    "Decimal fractions of a text."
+    return set(re.findall(r'(?<![\d.])\.\d{3,4}', text))
+
+
+def reference(name, variant=0, version='a'):
+    "What the reference of a set defines."
+    space = {'__name__': '__main__'}
+    for _, kind, _, source in as_cells(parts.read(name, version)):
+        if kind != 'manual':
+            course.run(source.replace('VARIANT = 0', f'VARIANT = {variant}'), space)
+    return space
+
+
+def fit_of(name, version):
+    "The cell that fits the last part's data."
+    return next(cell[3] for cell in as_cells(parts.read(name, version)) if cell[0] == 'real')
+
+
+def short(*values, digits=3):
+    return {f'{value:.{digits}f}'[1:] for value in values}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('version', ['a', 'b'])
+@pytest.mark.parametrize('name', course.SETS[:4])
+def test_numbers_of_the_mark_schemes_come_from_the_reference(name, version):
+    """The experiments of the last part, run; the scheme, and in version a the sample at full marks,
+    hold their numbers and no others."""
+    space = reference(name, version=version)
+    question = 'q6b' if name == 'ps4_bound' else 'q7b'
+    rows = course.make.questions(name, version)
+    scheme = next(row[4] for row in rows if row[0] == question)
+    full = max(samples(name)[question].items())[1][1] if version == 'a' else ''
+    measured = dict(
+        ps1_softmax=softmax_numbers,
+        ps2_similarity=similarity_numbers,
+        ps3_ordinal=ordinal_numbers,
+        ps4_bound=bound_numbers,
+    )[name](space, version)
+    assert numbers(scheme) <= measured and numbers(full) <= measured, (
+        numbers(scheme + full) - measured,
+        measured,
+    )
+    assert len(numbers(scheme)) >= 3
+
+
+def softmax_numbers(space, version):
+    docs, found = space['docs'], {}
+    epochs, top = dict(a=(6, 5), b=(4, 10))[version]
+    for solver, settings in (('implicit', {}), ('umax', {}), ('umax', dict(learning_rate=0.1))):
+        found[solver, bool(settings)] = []
+        for seed in range(3):
+            model = space['SoftmaxClassifier'](
+                solver=solver, max_epochs=epochs, random_state=seed, **settings
+            )
+            model.fit(docs.train_features, docs.train_labels)
+            hit = model.top_k(docs.test_features, top)[0] == docs.test_labels[:, None]
+            found[solver, bool(settings)].append(hit.any(1).mean())
+    assert found['implicit', False][0] == space['report']['implicit'][0]
+    difference = found['implicit', False][0] - found['umax', False][0]
+    return short(*sum(found.values(), []), difference)
+
+
+def similarity_numbers(space, version):
+    found = [space['recall']]
+    for factor in (10, 0.1):
+        trial = course.state_of(space)
+        trial['weight'] *= factor
+        course.run(fit_of('ps2_similarity', version), trial)
+        found.append(trial['recall'])
+    return short(*found)
+
+
+def ordinal_numbers(space, version):
+    import numpy as np
+
+    turned = np.random.default_rng(0).choice(2000, 200, replace=False)
+    noisy = space['known'].copy()
+    noisy[turned] = noisy[turned][:, [0, 2, 1]]
+    trial = course.state_of(space)
+    trial['known'] = noisy
+    course.run(fit_of('ps3_ordinal', version), trial)
+    return short(*[each['errors'][key] for each in (space, trial) for key in ('train', 'test')])
+
+
+def bound_numbers(space, version):
+    ends = [value for curve in space['curves'].values() for value in (curve[1], curve[-1])]
+    if version == 'a':
+        trial = course.state_of(space)
+        course.run(fit_of('ps4_bound', version).replace('S, ridge)', 'S, ridge, 1.8)'), trial)
+        ends += [curve[-1] for curve in trial['curves'].values()]
+    return short(*ends, digits=4)
+
+
+# ---------------------------------------------------------------- quiz
+
+
+def test_every_lesson_has_five_questions_with_answers():
+    "In the order of the lessons, one file a chapter."
+    for chapter in ('softmax', 'similarity', 'ordinal', 'bound'):
+        text = (ROOT / f'assignments/quiz/{chapter}.md').read_text(encoding='utf-8')
+        pages = dict(re.findall(r'^## (\S+)\n(.*?)(?=^## |\Z)', text, re.S | re.M))
+        lessons = sorted(path.stem for path in (ROOT / f'nbs/learn/{chapter}').glob('*.ipynb'))
+        assert list(pages) == lessons
+        for page, body in pages.items():
+            asked, answers = body.split('\nAnswers:\n')
+            for half in (asked, answers):
+                assert re.findall(r'^(\d)\. \S', half, re.M) == list('12345'), page
+            assert all(
+                line.rstrip().endswith('?') or '.' in line
+                for line in asked.split('\n')
+                if line[:1].isdigit()
+            )
+            assert text.count('$') % 2 == 0
+
+
+# ---------------------------------------------------------------- plan, slides, exam
+
+
+def test_four_weeks_load_alike():
+    """Words, lines and minutes of each week are within a fifth of the mean; the methods of the
+    papers are read."""
+    rows = plan.measured()
+    for key in ('words', 'lines', 'minutes'):
+        mean = sum(row[key] for row in rows) / len(rows)
+        assert all(abs(row[key] / mean - 1) < 0.2 for row in rows), (
+            key,
+            [row[key] for row in rows],
+        )
+    weeks = [week['board'] + week['lab'] for week in plan.plan()['week']]
+    assert {'learn/softmax/30_umax', 'learn/softmax/40_implicit'} <= set(weeks[0])
+    assert 'learn/ordinal/30_svrg' in weeks[2] and 3 in plan.plan()['week'][2]['parts']
+    assert {5, 6} <= set(plan.plan()['week'][0]['parts'])
+    assert sum(plan.plan()['grade'].values()) == 100
+    assert plan.table().count('\n') == 5
+    assert plan.table(sizes=False) in (ROOT / 'docs/teaching.md').read_text(encoding='utf-8')
+
+
+@pytest.mark.parametrize('name', course.SETS[:4])
+def test_sets_name_lessons_that_exist(name):
+    "Titles in the head are titles of the chapter's lessons, in their order."
+    chapter = name.split('_')[1]
+    titles = []
+    for path in sorted((ROOT / f'nbs/learn/{chapter}').glob('*.ipynb')):
+        first = ''.join(json.loads(path.read_text(encoding='utf-8'))['cells'][0]['source'])
+        titles.append(first.split('\n')[0].removeprefix('# '))
+    head = ''.join(parts.read(name)['cells'][0]['source'])
+    named = re.findall(r'\*([^*]+)\*', re.search(r'these lessons beside you: (.*)', head)[1])
+    found = [
+        next((n for n, title in enumerate(titles) if title.startswith(one)), one) for one in named
+    ]
+    assert len(found) >= 4 and all(isinstance(n, int) for n in found), found
+    assert found[:4] == sorted(found[:4])  # the last part may go back
+
+
+def test_slides_of_a_lesson():
+    """A slide for each section, formulas and pictures kept, no exercises, no long text, no code
+    behind pictures."""
+    import nbformat
+
+    lesson = nbformat.read(ROOT / 'nbs/learn/softmax/40_implicit.ipynb', 4)
+    made = slides.slides(lesson)
+    kinds = [cell.metadata['slideshow']['slide_type'] for cell in made.cells]
+    text = '\n'.join(cell.source for cell in made.cells if cell.cell_type == 'markdown')
+    full = '\n'.join(cell.source for cell in lesson.cells if cell.cell_type == 'markdown')
+    assert kinds.count('slide') >= 5 and '## Exercises' not in text and '## Derivation' in text
+    assert len(text.split()) < 0.7 * len(full.split())
+    displayed = re.findall(r'\$\$.*?\$\$', full, re.S)
+    assert len(displayed) > 5 and all(formula in text for formula in displayed)
+    assert sum(map(slides.picture, made.cells)) == sum(map(slides.picture, lesson.cells)) > 0
+    page = slides.html(lesson, 'https://example.org/reveal')
+    assert 'https://example.org/reveal' in page and page.count('<section') > 10
+    assert 'Nelder-Mead' not in page
+
+
+def test_points_of_the_exam():
+    "Questions and answers agree, and make sixty points."
+    asked, answered = [
+        [
+            (int(n), int(worth))
+            for n, worth in re.findall(
+                r'^(\d+)\. \((\d+)\)',
+                (ROOT / f'assignments/exam/{file}.md').read_text(encoding='utf-8'),
+                re.M,
+            )
+        ]
+        for file in ('exam', 'answers')
+    ]
+    assert asked == answered and sum(worth for _, worth in asked) == 60
+
+
+def test_what_students_read_says_what_they_need():
+    "Install, read, hand in, late work, collaboration, libraries."
+    text = (ROOT / 'assignments/student/README.md').read_text(encoding='utf-8')
+    for word in (
+        'pip install',
+        'constraints.txt',
+        'Hand in',
+        'Late work',
+        'People.',
+        'Libraries.',
+        'Validate',
+        'hints/',
+    ):
+        assert word in text
+
+
+# ---------------------------------------------------------------- versions
+
+
+VERSIONS = sorted(path.stem for path in (ROOT / 'assignments/versions/b').glob('*.ipynb'))
+
+
+@pytest.mark.parametrize('name', VERSIONS)
+def test_versions_can_be_exchanged(name):
+    """The same questions and points; each reference earns all in its own version, and at most a
+    third of a question in the other."""
+    one, two = [as_cells(parts.read(name, version)) for version in 'ab']
+    assert [cell[:3] for cell in one] == [cell[:3] for cell in two]
+    differ = {a[0] for a, b in zip(one, two) if a[1] == 'solution' and a[3] != b[3]} - {'real'}
+    asked = {cell[0] for cell in one if cell[1] == 'solution'} - {'answer', 'real'}
+    assert differ <= asked and len(differ) >= min(5, len(asked))
+    for here, there in ((one, two), (two, one)):
+        worth, question = {}, None
+        for label, kind, points, _ in here:
+            question = label if kind == 'solution' else question
+            if kind == 'tests':
+                worth[question] = worth.get(question, 0) + points
+        own = {cell[0]: [('own', worth[cell[0]], cell[3])] for cell in here if cell[0] in differ}
+        other = {cell[0]: [('other', 0, cell[3])] for cell in there if cell[0] in differ}
+        assert [row for row in earned(name, own, here, ('real',)) if row[2] != row[3]] == []
+        rows = earned(name, other, here, ('real',))
+        assert [row for row in rows if 3 * row[2] > worth[row[0]]] == []

@@ -1,0 +1,792 @@
+"""A class is made, graded and given its feedback, and nothing that people put into it is lost."""
+
+import contextlib
+import csv
+import json
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / 'assignments'))
+import make  # noqa: E402
+import small_set  # noqa: E402
+from grader import intake, sandbox  # noqa: E402
+
+
+def tell(*command, where=ROOT, **others):
+    return subprocess.run(
+        [str(part) for part in command], cwd=where, capture_output=True, text=True, **others
+    )
+
+
+def everything(folder):
+    "Files with what they hold, and folders; what Python compiles does not count."
+    return {
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
+        for path in sorted(folder.rglob('*'))
+        if '__pycache__' not in path.parts
+    }
+
+
+# ---------------------------------------------------------------- make course, make clean
+
+
+@pytest.fixture(scope='module')
+def course(tmp_path_factory):
+    "Two problem sets as `make course` writes them, in an environment that is not activated."
+    out, away = tmp_path_factory.mktemp('course') / 'mine', dict(os.environ, PATH=os.defpath)
+    names = ('ps1_softmax', 'ps5_project')
+    done = tell(sys.executable, 'assignments/make.py', f'out={out}', *names, env=away)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return out
+
+
+@pytest.fixture()
+def room(course, tmp_path):
+    "A course of one's own to work in."
+    return Path(shutil.copytree(course, tmp_path / 'mine')) / 'class'
+
+
+def with_marks(room):
+    """Ada's submission of ps1 with a mark by tests and one by hand, written as nbgrader writes
+    them, and what lies beside it."""
+    from nbgrader.api import Gradebook
+
+    folder = room / 'submitted/ada/ps1_softmax'
+    folder.mkdir(parents=True)
+    shutil.copy(room / 'release/ps1_softmax/ps1_softmax.ipynb', folder)
+    (room / 'feedback/ada').mkdir(parents=True)
+    (room / 'feedback/ada/ps1.html').write_text('well done')
+    (room / 'grades.csv').write_text('ada,50')
+    with Gradebook(f'sqlite:///{room / "gradebook.db"}', 'extreme_opt') as book:
+        book.add_student('ada')
+        book.add_submission('ps1_softmax', 'ada')
+        book.find_grade('q1b', 'ps1_softmax', 'ps1_softmax', 'ada').auto_score = 4
+        book.find_grade('q1a', 'ps1_softmax', 'ps1_softmax', 'ada').manual_score = 3
+        book.db.commit()
+
+
+def marks_in(book):
+    "All marks of a gradebook."
+    with contextlib.closing(sqlite3.connect(book)) as base:
+        return base.execute('select auto_score, manual_score from grade order by id').fetchall()
+
+
+def test_a_class_lives_where_the_teacher_says():
+    "Without a folder, or with one in the checkout, nothing is made, and one line says what to do."
+    for out, word in (((), 'out=../my-class'), (('out=build/course',), 'outside')):
+        done = tell(sys.executable, 'assignments/make.py', *out)
+        assert done.returncode and word in done.stderr and done.stderr.count('\n') == 1
+
+
+def test_making_a_course_again_keeps_all_work(room):
+    """Sources and releases are made anew; submissions, marks, feedback, tables and settings stay,
+    and the gradebook is copied first."""
+    with_marks(room)
+    (room / 'class.toml').write_text((room / 'class.toml').read_text() + '# mine\n')
+    (room / 'nbgrader_config.py').write_text('c = get_config()  # mine\n')
+    before, marks = everything(room), marks_in(room / 'gradebook.db')
+    for names in (('ps5_project',), ()):
+        done = tell(sys.executable, 'assignments/make.py', f'out={room.parent}', *names)
+        assert done.returncode == 0, done.stdout + done.stderr
+        after = everything(room)
+        ours = {'gradebook.db', 'nbgrader_config.py'}
+        assert {at for at in before if at not in after or after[at] != before[at]} <= ours | {
+            at for at in before if at.startswith(('source', 'release'))
+        }
+        assert marks_in(room / 'gradebook.db')[: len(marks)] == marks
+        (kept, *_) = sorted((room / 'backups').glob('gradebook-*.db'))
+        assert marks_in(kept) == marks
+    (mine,) = (room / 'backups').glob('nbgrader_config-*.py')
+    assert '# mine' in mine.read_text()
+    assert len(list((room / 'source').iterdir())) == len(make.SETS)
+
+
+@pytest.mark.parametrize('change', ['points', 'gone', 'seed'])
+def test_what_would_cost_marks_is_listed_and_refused(room, change, tmp_path, monkeypatch):
+    with_marks(room)
+    sources = tmp_path / 'source'
+    shutil.copytree(make.HERE / 'source', sources / 'source')
+    for file in ('hints', 'answers'):
+        shutil.copytree(make.HERE / file, sources / file)
+    path = sources / 'source/ps1_softmax/ps1_softmax.ipynb'
+    book = json.loads(path.read_text())
+    cells = [c for c in book['cells'] if c['metadata'].get('nbgrader', {}).get('grade_id') == 'q1b']
+    points = cells[0]['metadata']['nbgrader']['points']
+    if change == 'points':
+        cells[0]['metadata']['nbgrader']['points'] = points + 1
+    if change == 'gone':
+        book['cells'].remove(cells[0])
+    path.write_text(json.dumps(book))
+    monkeypatch.setattr(make, 'HERE', sources)
+    monkeypatch.setattr(make.parts, 'HERE', sources)
+    before = everything(room)
+    with pytest.raises(SystemExit) as told:
+        make.release(room.parent, ['ps1_softmax'], seed=7 if change == 'seed' else 0)
+    word = dict(
+        points=f'q1b: 1 marks out of {points:g}, now out of {points + 1:g}',
+        gone='question is gone',
+        seed='seed=7',
+    )
+    assert word[change] in str(told.value) and 'nothing was done' in str(told.value)
+    after = everything(room)
+    assert {at for at in after if after[at] != before.get(at)} <= {
+        at for at in after if at.startswith('backups')
+    }
+
+
+def test_an_unreadable_gradebook_stops_everything(room):
+    (room / 'gradebook.db').write_text('no database')
+    before = everything(room)
+    done = tell(sys.executable, 'assignments/make.py', f'out={room.parent}', 'ps5_project')
+    after = {at: text for at, text in everything(room).items() if at != 'backups'}
+    assert done.returncode and 'cannot be read' in done.stderr and after == before
+
+
+@pytest.mark.parametrize('work', ['submitted', 'feedback', 'grades.csv', 'gradebook.db', 'nothing'])
+def test_clean_spares_a_class_of_before(tmp_path, work):
+    """Where an older version left a class under build/, `make clean` names what it holds and
+    deletes nothing."""
+    root = tmp_path / 'repository'
+    old = root / 'build/course/class'
+    old.mkdir(parents=True)
+    (root / 'assignments').mkdir()
+    for name in ('Makefile', *(f'assignments/{one}.py' for one in ('make', 'parts', 'archive'))):
+        shutil.copy(ROOT / name, root / name)
+    programs = shutil.ignore_patterns('__pycache__')
+    shutil.copytree(ROOT / 'assignments/grader', root / 'assignments/grader', ignore=programs)
+    with contextlib.closing(sqlite3.connect(old / 'gradebook.db')) as book, book:
+        book.execute('create table student (id text)')
+        if work == 'gradebook.db':
+            book.execute('insert into student values ("ada")')
+    if work in ('submitted', 'feedback'):
+        (old / work / 'ada').mkdir(parents=True)
+    if work == 'grades.csv':
+        (old / work).write_text('ada,50')
+    before = everything(root)
+    done = tell('make', 'clean', f'PYTHON={sys.executable}', where=root)
+    if work == 'nothing':
+        assert done.returncode == 0 and not (root / 'build').exists(), done.stderr
+    else:
+        assert done.returncode and work in done.stderr and 'move them away' in done.stderr
+        assert everything(root) == before
+
+
+# ---------------------------------------------------------------- the grader
+
+
+NAME = 'ps0_small'
+SANDBOX = sandbox.probe('bubblewrap')
+HOW = [] if SANDBOX is None else ['--trust']
+
+
+@pytest.fixture(scope='module')
+def small(tmp_path_factory):
+    "The repository's programs with one small problem set, and a course made of it."
+    home = tmp_path_factory.mktemp('small') / 'repository'
+    home.mkdir()
+    shutil.copytree(
+        ROOT / 'assignments',
+        home / 'assignments',
+        ignore=shutil.ignore_patterns('source', '__pycache__'),
+    )
+    (home / 'docs').mkdir()
+    shutil.copy(ROOT / 'docs/teaching.md', home / 'docs')
+    shutil.copy(ROOT / 'constraints.txt', home)
+    (home / 'assignments/minutes.toml').write_text(
+        f'[{NAME}]\nq1a = 30\nq1b = 40\nq2 = 40\nq3 = 40\n'
+    )
+    folder = home / 'assignments/source' / NAME
+    folder.mkdir(parents=True)
+    (folder / f'{NAME}.ipynb').write_text(json.dumps(small_set.source()))
+    make_small(home, home.parent / 'course')
+    return home
+
+
+def make_small(home, out):
+    done = tell(sys.executable, home / 'assignments/make.py', f'out={out}')
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture()
+def room_of_small(small, tmp_path):
+    "A class of one's own, with short limits."
+    room = Path(shutil.copytree(small.parent / 'course', tmp_path / 'course')) / 'class'
+    rules = (room / 'class.toml').read_text().replace('seconds = 120', 'seconds = 6')
+    (room / 'class.toml').write_text(rules.replace('memory_gb = 4', 'memory_gb = 2'))
+    return room
+
+
+def release_of(room):
+    return json.loads((room / f'release/{NAME}/{NAME}.ipynb').read_text())
+
+
+def hand_in(room, student, book, file=f'{NAME}.ipynb', when=None):
+    folder = room / 'submitted' / student / NAME
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / file).write_text(book if isinstance(book, str) else json.dumps(book))
+    if when:
+        (folder / 'timestamp.txt').write_text(when)
+
+
+def grade(room, *others, name=NAME):
+    done = tell(sys.executable, 'grade.py', name, *HOW, *others, where=room)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def grades_of(room):
+    with open(room / 'grades.csv', newline='') as file:
+        return {row['student']: row for row in csv.DictReader(file)}
+
+
+def mark(room, scores):
+    "Type marks into the table of written answers, as a teacher does in a spreadsheet."
+    path = room / f'written/{NAME}.csv'
+    with open(path, newline='') as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        if row['student'] in scores:
+            row['score'], row['comment'] = scores[row['student']], 'see the lecture'
+    with open(path, 'w', newline='') as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def line_of(said, student):
+    "What the table says of a student."
+    rows = [line for line in said.splitlines() if line.startswith(f'| {student} |')]
+    return rows[0] if rows else ''
+
+
+SECRETS = ('HIDDEN', 'seven rows\'', 'make_rows(7', 'seed=8', 'BEGIN SOLUTION', 'MARK SCHEME')
+
+
+def test_a_small_class_from_release_to_feedback(room_of_small):
+    """Five students: marks, tables, written answers, feedback, a resubmission, lateness; and again,
+    with nothing lost."""
+    room = room_of_small
+    release, right = release_of(room), small_set.RIGHT
+    rules = (room / 'class.toml').read_text()
+    (room / 'class.toml').write_text(
+        rules.replace('[due] ', f'[due]\n{NAME} = 2030-10-14T12:00:00+02:00\n#')
+    )
+    hand_in(room, 'ada', small_set.solved(release, right), when='2030-10-14 10:05:00 UTC')
+    hand_in(room, 'bob', release, when='2030-10-14 09:00:00 UTC')
+    half = small_set.solved(release, small_set.HALF)
+    hand_in(room, 'cleo', half, 'my copy.ipynb', when='2030-10-15 11:00:00 UTC')
+    hand_in(room, 'dan', '{', when='2030-10-14 09:00:00 UTC')
+    dies = dict(right, lift='import os; os._exit(3)')
+    hand_in(room, 'eve', small_set.solved(release, dies))
+    said = grade(room)
+    marks = grades_of(room)
+    assert {one: marks[one]['tests'] for one in ('ada', 'bob', 'cleo', 'eve')} == dict(
+        ada='15', bob='0', cleo='11', eve='9'
+    )
+    assert marks['dan']['state'] == 'not graded' and 'no notebook' in line_of(said, 'dan')
+    assert 'is called my copy.ipynb' in line_of(said, 'cleo') and '2 day(s) late' in said
+    assert 'died' in line_of(said, 'eve') and not line_of(said, 'ada')
+    # feedback waits for the marks of written answers; an empty answer needs none
+    pages = sorted(path.parent.parent.name for path in room.glob(f'feedback/*/*/{NAME}.html'))
+    assert pages == ['bob'] and marks['ada']['state'] == 'waits for marks'
+    mark(room, dict(ada='4.5', cleo='2', eve='6'))
+    said = grade(room)
+    assert 'a score from 0 to 5' in line_of(said, 'eve')
+    mark(room, dict(ada='4.5', cleo='2', eve='1'))
+    grade(room)
+    marks = grades_of(room)
+    assert marks['ada']['points'] == '19.5' and float(marks['cleo']['points']) == 0.8 * 13
+    page = (room / f'feedback/cleo/{NAME}/{NAME}.html').read_text()
+    assert 'sums of squares' in page and 'see the lecture' in page and '2 day(s) late' in page
+    for path in [*room.glob('feedback/*/*/*.html'), *room.glob('autograded/*/*/*.ipynb')]:
+        assert not [word for word in SECRETS if word in path.read_text()], path
+    # everything again changes nothing
+    kept = {at: text for at, text in everything(room).items() if not at.startswith('backups')}
+    grade(room)
+    after = everything(room)
+    changed = {at for at in kept if after.get(at) != kept[at]}
+    assert changed <= {'grading.log', 'gradebook.db'}
+    # bob hands in again, and dan in a form that can be read; ada keeps her mark by hand
+    hand_in(room, 'bob', small_set.solved(release, right))
+    hand_in(room, 'dan', small_set.solved(release, right))
+    better = dict(small_set.HALF, squares=right['squares'])
+    hand_in(room, 'cleo', small_set.solved(release, better), 'my copy.ipynb')
+    said = grade(room, '--force', 'ada')
+    marks = grades_of(room)
+    assert [marks[one]['tests'] for one in ('ada', 'bob', 'cleo', 'dan')] == ['15'] * 4
+    assert marks['ada']['written'] == '4.5' and marks['cleo']['state'] == 'graded'
+    assert marks['bob']['state'] == 'waits for marks'
+    assert (room / f'feedback/bob/{NAME}/{NAME}.html').exists()
+    assert len(list((room / f'history/{NAME}/bob').glob('*.ipynb'))) == 2
+
+
+def test_without_a_sandbox_nothing_is_graded(room_of_small, tmp_path):
+    "One says what to install; with --trust it goes on."
+    hand_in(room_of_small, 'ada', release_of(room_of_small))
+    done = subprocess.run(
+        [sys.executable, 'grade.py', NAME],
+        cwd=room_of_small,
+        capture_output=True,
+        text=True,
+        env={'PATH': str(tmp_path), 'HOME': str(tmp_path)},
+    )
+    assert done.returncode and 'apt-get install bubblewrap' in done.stderr
+    assert '--trust' in done.stderr and not (room_of_small / 'grades.csv').exists()
+
+
+# ---------------------------------------------------------------- attacks, and a class of thirty
+
+
+class Solutions(BaseHTTPRequestHandler):
+    "A server that has the solutions, and remembers who asked."
+
+    asked = []
+
+    def do_GET(self):
+        Solutions.asked.append(self.path)
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write('\n'.join(small_set.RIGHT[name] for name in ('squares', 'lift')).encode())
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture()
+def port():
+    server = HTTPServer(('127.0.0.1', 0), Solutions)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server.server_port
+    server.shutdown()
+
+
+def untouched(room):
+    "What no submission may change."
+    return {
+        at: text
+        for at, text in everything(room).items()
+        if at.startswith(('source', 'release', 'submitted', 'grader', 'grade.py', 'class.toml'))
+        and '__pycache__' not in at
+    }
+
+
+needs_sandbox = pytest.mark.skipif(
+    bool(SANDBOX), reason=f'attacks run in a sandbox only: {SANDBOX}'
+)
+
+
+@needs_sandbox
+def test_the_four_attacks_earn_nothing(room_of_small, port):
+    """Asserts stripped, sources read, the gradebook edited, files deleted: nothing is earned and
+    the others keep theirs."""
+    room = room_of_small
+    release = release_of(room)
+    names = ('strips_asserts', 'reads_sources', 'edits_gradebook', 'deletes_files')
+    for name, (answers, extra) in small_set.attacks(room, port).items():
+        if name in names:
+            hand_in(room, name, small_set.solved(release, answers, extra))
+    hand_in(room, 'ada', small_set.solved(release, small_set.RIGHT))
+    before = untouched(room)
+    grade(room)
+    marks = grades_of(room)
+    assert {one: marks[one]['points'] for one in names} == dict.fromkeys(names, '0')
+    assert marks['ada']['tests'] == '15' and untouched(room) == before
+
+
+@needs_sandbox
+@pytest.mark.slow
+def test_a_class_of_thirty(room_of_small, port):
+    """Ten honest at three levels, accidents and attacks: every mark as it should be, twice, and
+    nothing is lost."""
+    room = room_of_small
+    release = release_of(room)
+    should = {}
+    levels = [(small_set.RIGHT, 15), (small_set.HALF, 11), (small_set.LOW, 5)]
+    for number in range(10):
+        answers, points = levels[number % 3]
+        hand_in(room, f'honest{number}', small_set.solved(release, answers))
+        should[f'honest{number}'] = points
+    words = {}
+    for name, (file, book, points, word) in small_set.accidents(release).items():
+        hand_in(room, name, book, file)
+        should[name], words[name] = points, word
+    for name, (answers, extra) in small_set.attacks(room, port).items():
+        hand_in(room, name, small_set.solved(release, answers, extra))
+        should[name] = 0
+    assert len(should) >= 36
+    before = untouched(room)
+    said = grade(room)
+    marks = grades_of(room)
+    found = {one: marks[one]['tests'] for one in marks}
+    assert found == {one: '' if points is None else f'{points:g}' for one, points in should.items()}
+    assert {one for one, points in should.items() if points is None} == {
+        one for one in marks if marks[one]['state'] == 'not graded'
+    }
+    assert untouched(room) == before and Solutions.asked == []
+    for name, word in words.items():
+        assert word is None or word in line_of(said, name), (name, said)
+    scores = {f'honest{n}': str(5 - n % 3) for n in range(10)}
+    mark(room, {**scores, **dict.fromkeys(words, '3')})
+    said = grade(room)
+    marks = grades_of(room)
+    for name, points in should.items():
+        if name.startswith('honest'):
+            assert float(marks[name]['points']) == points + int(scores[name])
+            assert (room / f'feedback/{name}/{NAME}/{NAME}.html').exists()
+    kept = everything(room)
+    said = grade(room, '--force', 'all')
+    after = everything(room)
+    lost = {at for at in kept if after.get(at) is None and kept[at] is not None}
+    assert lost == set()
+    assert grades_of(room) == marks
+
+
+# ---------------------------------------------------------------- the guide
+
+
+GUIDE = (ROOT / 'docs/teaching.md').read_text(encoding='utf-8')
+BLOCKS = re.findall(r'^```bash\n(.*?)^```', GUIDE, re.S | re.M)
+ELSEWHERE = (
+    '.venv/bin/pip install',  # test_course.py::test_a_student_begins
+    'make book',  # test_handout.py, which does not build the site
+)
+
+
+def lines_of(block):
+    return [line.partition('  #')[0].rstrip() for line in block.splitlines() if line.strip()]
+
+
+@needs_sandbox
+def test_every_command_of_the_guide_runs(small, tmp_path):
+    """The blocks of the guide, from the first to the last, as they are written, with the small set
+    in the place of the first."""
+    home, out = tmp_path / 'repository', tmp_path / 'my-class'
+    shutil.copytree(small, home)
+    shutil.copy(ROOT / 'Makefile', home)
+    (home / 'students.txt').write_text('ada\ngrace\n')
+    bench = Path(sys.executable).parent
+    begin = f'set -eu; export PATH={bench}:$PATH COURSE_PASSPHRASE="a phrase for tests"; make() {{ command make READY= VENV=none "$@"; }}\n'
+    ran, where = 0, home
+    for block in BLOCKS:
+        lines = [line.replace('ps1_softmax', NAME) for line in lines_of(block)]
+        if any(word in block for word in ELSEWHERE):
+            continue
+        if 'archive=' in block and not shutil.which('openssl'):
+            continue
+        if lines[0].startswith('make'):
+            where = home
+        if any('grade.py' in line for line in lines) and not (out / 'class/submitted').exists():
+            mine = 'globals().update(VARIANT=0)\nanswer = float(make_rows(9).max())'  # not hers
+            text = json.dumps(small_set.solved(release_of(out / 'class'), dict(answer=mine)))
+            number = intake.variant_of('ada', NAME)
+            hand_in(out / 'class', 'ada', text.replace('VARIANT = 0', f'VARIANT = {number}'))
+        script = begin + '\n'.join(lines) + '\npwd\n'
+        done = tell('bash', '-c', script, where=where)
+        assert done.returncode == 0, '\n'.join(lines) + done.stdout + done.stderr
+        where, ran = Path(done.stdout.strip().splitlines()[-1]), ran + len(lines)
+    assert ran >= 6 and (out / f'class/feedback/ada/{NAME}/{NAME}.html').exists()
+    assert grades_of(out / 'class')['ada']['tests'] == '0'
+    assert (out / f'variants/grace/{NAME}/{NAME}.ipynb').exists()
+    assert (tmp_path / f'next-year/class/release/{NAME}/{NAME}.ipynb').exists()
+
+
+def test_commands_named_in_the_guide_exist():
+    "Subcommands of nbgrader and jupyter, targets of make, programs: each is there."
+    named = re.findall(r'`([^`\n]+)`', re.sub(r'^```.*?^```', '', GUIDE, flags=re.S | re.M))
+    named += [line for block in BLOCKS for line in lines_of(block)]
+    helps = tell(sys.executable, '-m', 'nbgrader', '--help').stdout
+    checked = 0
+    for command in named:
+        words = command.replace('.venv/bin/', '').split()
+        if len(words) < 2:
+            continue
+        if words[0] == 'nbgrader':
+            assert re.search(rf'^{words[1]}$', helps, re.M), command
+        elif words[0] == 'make':
+            assert re.search(rf'^{words[1]}:', (ROOT / 'Makefile').read_text(), re.M), command
+        elif words[0] in ('python', 'bash') and words[1] != '-m':
+            found = [ROOT / words[1], ROOT / 'assignments' / words[1]]
+            assert any(path.exists() for path in found), command
+        else:
+            continue
+        checked += 1
+    assert checked >= 8
+
+
+# -------------------------------------------------------------- instructions, counted over the pipe
+
+
+COUNTED = """
+import json, sys
+from pathlib import Path
+sys.path[:0] = [{grader!r}, {assignments!r}]
+import verify
+from grader import sandbox
+limits, kind, scratch = dict(seconds=60, memory_gb=4), {kind!r}, Path({scratch!r})
+command, env, stop = sandbox.command(kind, None, None, None, scratch, limits)
+job = dict(limits=limits, changes=[], learn=False, command=command, env=env, stop=stop, outside=True,
+           items=[], places=sandbox.places(kind, None, None, None, scratch))
+one, said = verify.Submission(job, {{}}), {{}}
+one.space.update(steps={steps})
+for name, code in {answers!r}.items():
+    solved = dict(kind='solution', student=code, release='def total(n): pass', id='total', points=0)
+    tests = dict(kind='tests', student=None, id=name, points=1, source={tests!r})
+    one.student_side(0, solved); one.teacher_side(0, solved); one.test(1, tests)
+    said[name] = one.scores[name], one.messages.get(name)
+one.session.close()
+print(json.dumps(said))
+"""
+
+
+def test_instructions_are_counted_in_the_other_process(tmp_path):
+    """A loop over all rows is too many, over few it is not; a function that stops the count, or
+    hides the work, earns nothing."""
+    answers = {
+        'formula': 'def total(n): return n * (n - 1) // 2',
+        'one call': 'def total(n): return sum(range(n))',
+        'loop': 'def total(n):\n    out = 0\n    for k in range(n): out += k\n    return out',
+        'helper': 'def _add(a, b): return a + b\ndef total(n):\n    out = 0\n    for k in range(n): out = _add(out, k)\n    return out',
+        'swallowed': 'def total(n):\n    out = 0\n    try:\n        for k in range(n): out += k\n    except Exception: pass\n    return n * (n - 1) // 2',
+        'switched off': 'def total(n):\n    import sys\n    sys.settrace(None)\n    out = 0\n    for k in range(n): out += k\n    return out',
+        'no settrace': 'import sys\nsys.settrace = lambda *_: None\nsys.gettrace = lambda: None\ndef total(n):\n    out = 0\n    for k in range(n): out += k\n    return out',
+        'raises': 'def total(n): return 1 / 0 if n > 2 else 1',
+        'table of zeros': 'import numpy as np\ndef total(n):\n    table = np.zeros((1000, n // 20))\n    return n * (n - 1) // 2 + int(table[0, :1].sum())',
+    }
+    tests = (
+        'assert total(2) == 1\nassert steps(total, 20_000, limit=500) > 0\n'
+        'assert steps(lambda n: total(n), 20_000, limit=500) > 0\n'
+        'import tracemalloc; tracemalloc.start(); total(20_000)\n'
+        'assert tracemalloc.get_traced_memory()[1] < 4e6, "a table"'
+    )
+    space = """(lambda space: (exec(%r, space), space['steps'])[1])(one.space)"""
+    steps = (
+        'import sys\n'
+        'def steps(function, size, limit):\n'
+        "    count, space = 0, getattr(function, '__globals__', None)\n"
+        '    def trace(frame, event, argument):\n'
+        '        nonlocal count\n'
+        '        if frame.f_globals is not space: return None\n'
+        '        frame.f_trace_opcodes = True\n'
+        "        count += event == 'opcode'\n"
+        "        assert count <= limit, 'too many'\n"
+        '        return trace\n'
+        '    before, sys._getframe().f_trace_opcodes = sys.gettrace(), True\n'
+        '    sys.settrace(trace)\n'
+        '    try: function(size)\n'
+        '    finally: sys.settrace(before)\n'
+        '    return count\n'
+    )
+    code = COUNTED.format(
+        grader=str(ROOT / 'assignments/grader'),
+        assignments=str(ROOT / 'assignments'),
+        kind='none' if SANDBOX else 'bubblewrap',
+        scratch=str(tmp_path),
+        answers=answers,
+        tests=tests,
+        steps=space % steps,
+    )
+    done = tell(sys.executable, '-c', code)
+    assert done.returncode == 0, done.stdout + done.stderr
+    said = json.loads(done.stdout.splitlines()[-1])
+    assert {name for name, (points, _) in said.items() if points == 1} == {'formula', 'one call'}
+    assert all('too many' in said[name][1] for name in ('loop', 'helper', 'swallowed')), said
+    assert all('too many' in said[name][1] for name in ('switched off', 'no settrace')), said
+    assert 'ZeroDivisionError' in said['raises'][1] and 'a table' in said['table of zeros'][1]
+
+
+# ---------------------------------------------------------------- the real sets over the pipe
+
+
+BANKS = """
+import json, sys
+from pathlib import Path
+sys.path[:0] = [{grader!r}, {assignments!r}]
+import extreme_opt.show
+extreme_opt.show.frames = lambda function, **values: None
+import verify
+from grader import intake, sandbox
+source = Path({source!r})
+cells, release = intake.cells_of(source), intake.cells_of(Path({release!r}))
+items = intake.line_up(cells, release, cells, 0, [])
+kind, scratch = {kind!r}, Path({scratch!r})
+limits = dict(seconds=300, memory_gb=4)
+command, env, stop = sandbox.command(kind, None, None, None, scratch, limits)
+job = dict(items=items, limits=limits, changes=[], learn=True, command=command, env=env, stop=stop,
+           outside=True, places=sandbox.places(kind, None, None, None, scratch))
+def begin(upto):
+    one = verify.Submission(job, {{}})
+    for number, item in enumerate(items[:upto]):
+        one.student_side(number, item)
+        one.teacher_side(number, item)
+    return one
+def earns(number, item, at, mine):
+    "Points of an answer; a new process where it ended this one."
+    global one
+    try:
+        one.student_side(at, mine); one.teacher_side(at, mine); one.test(number, item)
+        return one.scores[item['id']], one.messages.get(item['id'])
+    except verify.Ended as end:
+        one.session.close()
+        one = begin(number)
+        return 0, str(end)
+def earns_in_all(number, end, mine):
+    "Points of an answer over all tests of its question."
+    global one
+    total = 0
+    try:
+        one.student_side(number, mine); one.teacher_side(number, mine)
+        for at in range(number + 1, end):
+            if items[at]['kind'] == 'tests':
+                one.test(at, items[at])
+                total += one.scores[items[at]['id']]
+            else:
+                one.student_side(at, items[at]); one.teacher_side(at, items[at])
+    except verify.Ended:
+        one.session.close()
+        one = begin(number)
+    return total
+one, solution, first, odd, n = begin(0), None, False, [], 0
+starts = [at for at, item in enumerate(items) if item['kind'] == 'solution'] + [len(items)]
+for number, item in enumerate(items):
+    for name, should, code in {more}.get(item['id'], []) if item['kind'] == 'solution' else []:
+        end = starts[starts.index(number) + 1]
+        points = earns_in_all(number, end, dict(item, student=code))
+        n += 1
+        if points != should:
+            odd.append([item['id'], name, points, should])
+    one.student_side(number, item)
+    one.teacher_side(number, item)
+    if item['kind'] == 'solution':
+        solution, first = (number, item), True
+    if item['kind'] == 'tests':
+        if one.scores[item['id']] != item['points']:
+            odd.append([item['id'], 'the reference', one.messages[item['id']]])
+        at, solved = solution
+        for name, right, code in {answers}.get(solved['id'], []):
+            if not (right or first and item['id'] not in {heavy}):
+                continue
+            points, said = earns(number, item, at, dict(solved, student=code))
+            n += 1
+            if (points == item['points']) != right:
+                odd.append([item['id'], name, said])
+        one.student_side(at, solved); one.teacher_side(at, solved)
+        first = False
+print(n, 'answers', file=sys.stderr)
+one.session.close()
+print(json.dumps(odd))
+"""
+
+
+def over_the_pipe(name, tmp_path, answers, more, version='a'):
+    """Answers that do not earn what they should when the tests run outside: (question, answer,
+    message)."""
+    book = make.parts.read(name, version)
+    (tmp_path / 'source.ipynb').write_text(json.dumps(book))
+    for cell in book['cells']:  # the release's names are those of the solutions, without bodies
+        cell['source'] = re.sub(
+            r'### BEGIN SOLUTION\n.*?### END SOLUTION',
+            'raise NotImplementedError()',
+            ''.join(cell['source']),
+            flags=re.S,
+        )
+    (tmp_path / 'release.ipynb').write_text(json.dumps(book))
+    code = BANKS.format(
+        grader=str(ROOT / 'assignments/grader'),
+        assignments=str(ROOT / 'assignments'),
+        source=str(tmp_path / 'source.ipynb'),
+        release=str(tmp_path / 'release.ipynb'),
+        kind='none' if SANDBOX else 'bubblewrap',
+        scratch=str(tmp_path),
+        answers=repr(answers),
+        more=repr({question: rows for question, rows in more.items() if question != 'real'}),
+        heavy=('q7a', 'q6a'),  # fits on real data: their wrong answers run in test_course.py
+    )
+    done = tell(sys.executable, '-c', code)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('name', make.SETS)
+def test_answers_earn_over_the_pipe_what_they_should(name, tmp_path):
+    """The reference and the answers of the bank, right and wrong, with the arrays and counters of
+    the real sets in another process."""
+    from test_course import answers
+    from test_course_content import bank
+
+    assert over_the_pipe(name, tmp_path, answers(name), bank(name)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('name', make.sets_of('b'))
+def test_references_of_the_other_version_earn_all_over_the_pipe(name, tmp_path):
+    assert over_the_pipe(name, tmp_path, {}, {}, 'b') == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('file', [path.stem for path in (ROOT / 'assignments/tests/course/blind').glob('*.py')])
+def test_answers_written_blind_earn_over_the_pipe_what_they_should(file, tmp_path):
+    from test_course_content import blind
+
+    name, version, given = blind(file)
+    assert over_the_pipe(name, tmp_path, {}, given, version) == []
+
+
+FORGED = {
+    'ps2_similarity': (
+        'loss',
+        0,
+        """
+def loss(P, Q, pairs, omega, r):
+    counting = sys.gettrace()
+    sys.settrace(None)
+    P, Q = np.asarray(P), np.asarray(Q)
+    total = np.logaddexp(0, -(P[pairs[0]] * Q[pairs[1]]).sum(1)).sum()
+    for at in range(0, len(P), 50):
+        some = slice(at, at + 50)
+        total += .5 * (omega[some, None] * (r[some, None] - P[some] @ Q.T)**2).sum()
+    sys.settrace(counting)
+    return total
+""",
+    ),
+    'ps3_ordinal': (
+        'loss_and_gradient',
+        4,
+        """
+def loss_and_gradient(X, triplets, margin=0.):
+    counting = sys.gettrace()
+    sys.settrace(None)
+    i, j, k = triplets.T
+    near, far = np.empty(len(i)), np.empty(len(i))
+    for one in range(len(X)):
+        row = ((X - X[one])**2).sum(1)
+        near[i == one], far[i == one] = row[j[i == one]], row[k[i == one]]
+    z = near - far + margin
+    share = (1 + np.tanh(z / 2))[:, None] / len(z)
+    out = np.zeros_like(X)
+    for at, step in ((i, X[k] - X[j]), (j, X[j] - X[i]), (k, X[i] - X[k])):
+        np.add.at(out, at, share * step)
+    sys.settrace(counting)
+    return np.logaddexp(0, z).mean(), out
+""",
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('name', FORGED)
+def test_a_forged_count_does_not_hide_the_work(name, tmp_path):
+    """A full sweep over all pairs in small pieces, on plain arrays and with the count of
+    instructions off while it runs: the processor's time, seen from outside, gives it away."""
+    question, points, code = FORGED[name]
+    assert over_the_pipe(name, tmp_path, {}, {question: [('forged', points, code)]}) == []

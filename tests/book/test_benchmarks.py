@@ -1,0 +1,174 @@
+"The pages of measurements follow the results: every loss has a reason, nothing is written by hand."
+
+import csv
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / 'docs'))
+import benchmarks  # noqa: E402
+
+HEAD = 'method,task,peer,threads,seconds,top_1,loss,reach,peak_mb,versions,date\n'
+
+
+@pytest.fixture
+def made_up(monkeypatch, tmp_path):
+    "One race over rows of our own."
+
+    def make(rows, races):
+        (tmp_path / 'one.csv').write_text(HEAD + ''.join(f'{row},v,2026-01-01\n' for row in rows))
+        (tmp_path / 'races.toml').write_text(races)
+        monkeypatch.setattr(benchmarks, 'RESULTS', tmp_path)
+        monkeypatch.setattr(benchmarks, 'RACES', tmp_path / 'races.toml')
+        return benchmarks.lines()
+
+    return make
+
+
+RACE = (
+    '[[race]]\nchapter = "bound"\nscript = "one"\nmethod = "ours"\nours = "method=us"\nrivals ='
+    ' "peer=them"\npeer = "peer"\n'
+)
+
+
+def test_every_place_where_a_peer_wins_and_every_missed_aim_is_explained():
+    assert benchmarks.faults() == []
+
+
+def test_every_race_finds_its_rows():
+    for race in benchmarks.spec()['race']:
+        assert (ROOT / 'bench' / f'{race["script"]}.py').exists(), race['script']
+        assert benchmarks.lines_of(race), f'{race["script"]}: {race["ours"]}'
+        for place in race.get('share', []):
+            assert benchmarks.share_of(place.partition(' => ')[2]), place
+
+
+def test_the_table_holds_no_measured_number():
+    "Explanations quote no ratios: they would not follow a new run."
+    for race in benchmarks.spec()['race']:
+        for why in race.get('why', []):
+            assert not re.search(r'\d\.\d|\d+ times', why['text']), why['text']
+
+
+def test_ratios_are_those_of_the_results(made_up):
+    lines = made_up(
+        [
+            'us,t,,1,2,,,,10',
+            'x,t,them,1,5,,,,40',
+            'x,t,them,2,9,,,,40',
+            'us,u,,1,,,,,',
+            'x,u,them,1,3,,,,',
+        ],
+        RACE + 'memory = true\n',
+    )
+    assert [(line.task, line.time, line.memory) for line in lines] == [
+        ('t', 2.5, 4.0),
+        ('u', None, None),
+    ]
+    assert benchmarks.faults(lines) == [] and benchmarks.told(lines[0]) == '2.5'
+
+
+def test_a_peer_that_wins_needs_a_reason(made_up):
+    rows = ['us,t,,1,2,0.5,,,10', 'x,t,them,1,1,0.6,,,5']
+    (line,) = made_up(rows, RACE + 'memory = true\nmeasure = "top_1"\n')
+    assert line.lost() == ['time', 'memory', 'quality'] and line.quality == (0.5, 0.6)
+    assert len(benchmarks.faults([line])) == 1
+    whys = ''.join(
+        f'[[race.why]]\nwhere = "them.*{aspect}"\ntext = "because of {aspect}"\n'
+        for aspect in ('time', 'memory', 'quality')
+    )
+    (line,) = made_up(rows, RACE + 'memory = true\nmeasure = "top_1"\n' + whys)
+    assert benchmarks.faults([line]) == [] and line.why('memory') == 'because of memory'
+    assert benchmarks.told(line).startswith('**0.5** [why](#')
+
+
+def test_a_draw_and_a_stopped_peer_are_told_as_such(made_up):
+    lines = made_up(
+        [
+            'us,t,,1,1,,,,',
+            'x,t,them,1,1.02,,,,',
+            'us,u,,1,1,,,,',
+            'x,u,them,1,>0.5,,,,',
+            'us,v,,1,1,,,,',
+            'x,v,them,1,,,,,',
+        ],
+        RACE,
+    )
+    assert [benchmarks.told(line) for line in lines] == [
+        '1, a draw',
+        'at least 0.5',
+        'the peer does not get there',
+    ]
+    assert not any(line.lost() for line in lines)
+
+
+def test_of_several_settings_the_fastest_that_gets_there_counts(made_up):
+    rows = [
+        'us,t,a,1,3,,0.05,,',
+        'us,t,b,1,2,,0.3,,',
+        'us,t,c,1,4,,0.01,,',
+        'x,t,them,1,9,,0.09,,',
+        'x,t,them,1,30,,0.02,,',
+        'us,u,a,1,2,,0.01,,',
+        'x,u,them,1,50,,0.4,,',
+        'x,u,them,1,60,,0.3,,',
+    ]
+    lines = made_up(rows, RACE + 'best = "loss < 0.1"\n')
+    assert [(line.time, line.at_least) for line in lines] == [(3.0, False), (30.0, True)]
+
+
+def test_a_missed_aim_needs_a_reason(made_up):
+    rows = ['us,t,,1,1,,,0.4,', 'us,u,,1,1,,,0.6,', 'x,t,them,1,3,,,,']
+    aim = '[[aim]]\nchapter = "bound"\nwhat = "w"\ngoal = {}\n{}\n'
+    for goal, how, met in (
+        (2.0, 'race = "one: ours . t . them"', True),
+        (4.0, 'race = "one: ours . t . them"', False),
+        (0.3, 'value = "one: us . t . 1 = reach"', True),
+        (0.5, 'value = "one: us . t . 1 = reach"', False),
+        (0.4, 'value = "one: us . . . 1 = reach"', True),  # the worst of two rows counts
+        (0.5, 'value = "one: us . . . 1 = reach"', False),
+        (0.6, 'below = true\nvalue = "one: us . . . 1 = reach"', True),
+        (0.5, 'below = true\nvalue = "one: us . . . 1 = reach"', False),
+    ):
+        made_up(rows, RACE + aim.format(goal, how))
+        (found,) = benchmarks.aims()
+        assert found.met == met and bool(benchmarks.faults()) != met
+
+
+def test_pages_show_every_race_with_its_command(tmp_path):
+    pages = benchmarks.write_pages(tmp_path / 'benchmarks')
+    text = (tmp_path / 'benchmarks/index.qmd').read_text()
+    assert pages == [f'benchmarks/{name}.qmd' for name in ('index', 'roofline', 'runs', 'live')]
+    found = benchmarks.lines()
+    for line in found:
+        assert benchmarks.cell(line.peer) in text
+    assert len(
+        re.findall(r'^\| .* \| \[(\w+)\]\(/benchmarks/runs.qmd#\1\) \|$', text, re.M)
+    ) == len(found)
+    for mark in re.findall(r'\(#(why-[^)]+)\)', text):
+        assert text.count(f'{{#{mark}}}') == 1, mark
+    for name in re.findall(
+        r'!\[[^]]{40,}\]\(([^)]+)\)', text + (tmp_path / 'benchmarks/roofline.qmd').read_text()
+    ):
+        assert (tmp_path / 'benchmarks' / name).stat().st_size < 400_000
+    runs = (tmp_path / 'benchmarks/runs.qmd').read_text()
+    for path in (ROOT / 'docs/results').glob('*.csv'):
+        assert f'| [{path.stem}]{{#{path.stem}}} | `make bench name={path.stem}' in runs
+
+
+def test_results_that_the_harness_wrote_say_how_they_came_about():
+    stories = list((ROOT / 'docs/results').glob('*.json'))
+    assert stories
+    for path in stories:
+        told = benchmarks.story(path.stem)
+        assert (
+            told['command'].startswith(f'make bench name={path.stem}')
+            and told['machine']
+            and told['versions']
+            and told['how']
+        )
+        with path.with_suffix('.csv').open() as file:
+            assert list(csv.DictReader(file))

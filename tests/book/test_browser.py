@@ -1,0 +1,524 @@
+"The built site in headless Chromium: on a desk and on a phone, by day and by night."
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+
+import explorations
+import pytest
+from built_site import own_scripts, report, script, served, site  # noqa: F401 (fixtures)
+
+CHROMIUM = (
+    shutil.which('chromium') or shutil.which('chromium-browser') or shutil.which('google-chrome')
+)
+ARGUMENTS = (
+    '--headless --no-sandbox --disable-gpu --disable-quic --no-first-run'
+    ' --disable-background-networking --disable-component-update --disable-sync'
+).split()
+pytestmark = [
+    pytest.mark.skipif(
+        not CHROMIUM, reason='Chromium is missing; on Debian and Ubuntu: apt-get install chromium'
+    ),
+    pytest.mark.usefixtures('own_scripts'),
+]
+book, gates = script('book'), script('gates')
+PAGES = [book.page_name(path).with_suffix('.html').as_posix() for path in book.notebooks()]
+SLIDERS: dict[str, list] = {}  # of the pages that have some
+for _one in explorations.find():
+    if _one.kind == 'page and lab':
+        _page = book.page_name(_one.page).with_suffix('.html').as_posix()
+        SLIDERS.setdefault(_page, []).append(_one)
+DESK, PHONE = dict(width=1280, height=900), dict(width=390, height=844)
+
+
+@pytest.fixture(scope='module')
+def address(site):
+    with served(site) as address:
+        yield address
+
+
+@pytest.fixture(scope='module')
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as play:
+        running = play.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def visit(browser, address):
+    """visit(page, size, scheme) opens a page; at the end of the test nothing may have gone wrong
+    and no other host been asked."""
+    open_, wrong = [], []
+
+    def go(page, size=DESK, scheme='light'):
+        context = browser.new_context(viewport=size, color_scheme=scheme)
+        open_.append(context)
+        tab = context.new_page()
+        tab.on('pageerror', lambda error: wrong.append(f'{page}: {error}'))
+        tab.on('requestfailed', lambda request: wrong.append(f'{page}: failed: {request.url}'))
+        tab.on(
+            'request',
+            lambda r: (
+                None
+                if r.url.startswith((address, 'data:', 'blob:'))
+                else wrong.append(f'{page}: asks {r.url}')
+            ),
+        )
+        tab.on(
+            'response',
+            lambda r: (
+                wrong.append(f'{page}: {r.status} {r.url}')
+                if r.status >= 400 and 'favicon' not in r.url
+                else None
+            ),
+        )
+        tab.goto(f'{address}/{page}', wait_until='load')
+        return tab
+
+    yield go
+    for context in open_:
+        context.close()
+    assert not wrong, '\n'.join(wrong)
+
+
+# What sticks out of a narrow screen and stands in no box that scrolls.
+STICKS_OUT = """() => [...document.querySelectorAll('article *')].filter(e => {
+  const box = e.getBoundingClientRect();
+  if (!box.width || !box.height || (box.right <= innerWidth + 1 && box.left >= -1)) return false;
+  for (let p = e.parentElement; p && p.tagName !== 'ARTICLE'; p = p.parentElement) {
+    const style = getComputedStyle(p);
+    if (/auto|scroll|hidden/.test(style.overflowX) || style.clipPath !== 'none') return false;
+  }
+  return !e.closest('mjx-assistive-mml') && getComputedStyle(e).position !== 'fixed';
+}).map(e => e.tagName + '.' + e.className + ' ' + e.textContent.slice(0, 40))"""
+
+# What a reader sees of a slider: its pictures on show, each with where it ends on the right.
+SEEN = """box => [...box.querySelectorAll('img')].filter(i => i.offsetParent)
+  .map(i => [i.alt, i.getBoundingClientRect().right])"""
+
+READ = "() => window.MathJax?.startup?.promise?.then(() => true) ?? true"
+
+
+@pytest.fixture(scope='module')
+def one_tab(browser, address):
+    """one_tab(page, size, scheme) opens a page in a tab that all pages share; says what went wrong
+    with it."""
+    context, wrong = browser.new_context(viewport=DESK), []
+    tab = context.new_page()
+    tab.on('pageerror', lambda error: wrong.append(str(error)))
+    tab.on('requestfailed', lambda request: wrong.append(f'failed: {request.url}'))
+    tab.on(
+        'response',
+        lambda r: (
+            wrong.append(f'{r.status} {r.url}')
+            if r.status >= 400 and 'favicon' not in r.url
+            else None
+        ),
+    )
+    tab.on(
+        'request',
+        lambda r: (
+            None if r.url.startswith((address, 'data:', 'blob:')) else wrong.append(f'asks {r.url}')
+        ),
+    )
+
+    def go(page, size=DESK, scheme='light'):
+        tab.goto('about:blank')
+        wrong.clear()
+        tab.set_viewport_size(size)
+        tab.emulate_media(color_scheme=scheme)
+        tab.goto(f'{address}/{page}', wait_until='load')
+        return tab, wrong
+
+    yield go
+    context.close()
+
+
+def move_sliders(tab, box, exploration):
+    "Each knob of a figure, from its first position to its last."
+    assert box.locator('input').count() == len(exploration.knobs)
+    assert len(box.get_attribute('aria-label')) >= 20
+    for knob in box.locator('input').all():
+        knob.focus()
+        tab.keyboard.press('Home')
+        seen, said = [box.evaluate(SEEN)], [knob.get_attribute('aria-valuetext')]
+        for _ in range(int(knob.get_attribute('max'))):
+            tab.keyboard.press('ArrowRight')
+            seen.append(box.evaluate(SEEN))
+            said.append(knob.get_attribute('aria-valuetext'))
+        assert [len(pictures) for pictures in seen] == [1] * len(seen)
+        assert len({pictures[0][0] for pictures in seen}) == len(seen) == len(set(said))
+        assert max(right for pictures in seen for _, right in pictures) <= PHONE['width'] + 1
+
+
+@pytest.mark.parametrize(
+    'page', PAGES + ['reference/index.html', 'reference/core.html', 'evidence/index.html']
+)
+def test_page_is_whole_on_a_phone(one_tab, page):
+    """Formulas and figures are there, nothing sticks out, and every slider is reached and moved by
+    keys alone and shows another figure at each of its positions; the sliders at night."""
+    tab, wrong = one_tab(page, PHONE)
+    tab.evaluate(READ)
+    assert tab.locator('mjx-merror, [data-mjx-error]').count() == 0
+    assert tab.locator('.math').count() == tab.locator('.math > mjx-container').count()
+    broken = tab.evaluate(
+        '[...document.images].filter(i => i.checkVisibility() && !(i.complete &&'
+        ' i.naturalWidth)).map(i => i.src.slice(0, 80))'
+    )
+    assert broken == []
+    assert tab.evaluate('document.documentElement.scrollWidth') <= PHONE['width']
+    assert tab.evaluate(STICKS_OUT) == []
+    wide = tab.evaluate(
+        '[...document.querySelectorAll("article img")].filter(i => i.getBoundingClientRect().right'
+        ' > innerWidth).length'
+    )
+    assert wide == 0, 'a figure is wider than the phone'
+    here = SLIDERS.get(page, [])
+    boxes = tab.locator('.xo-frames')
+    if here:
+        boxes.locator('input').first.wait_for()
+        tab.emulate_media(color_scheme='dark')
+    assert boxes.count() == len(here)
+    for box, one in zip(boxes.all(), here):
+        move_sliders(tab, box, one)
+    assert wrong == []
+
+
+@pytest.mark.parametrize('page', ['index.html', 'learn/softmax/umax.html', 'reference/core.html'])
+def test_page_is_whole_on_a_desk(one_tab, page):
+    tab, wrong = one_tab(page, DESK)
+    tab.evaluate(READ)
+    assert tab.evaluate('document.documentElement.scrollWidth') <= DESK['width']
+    assert tab.evaluate(STICKS_OUT) == [] and wrong == []
+
+
+# Every visible text with its contrast to what is painted behind it (WCAG formula); the worst first.
+CONTRASTS = """() => {
+  const HIDDEN =
+    'script, style, mjx-container, svg, .onlyprint, #jb-print-docs-body, #pst-skip-link';
+  const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
+  const known = {}, rgba = css => known[css] ??= paint(css);
+  const paint = css => {
+    canvas.clearRect(0, 0, 1, 1);
+    canvas.fillStyle = css;
+    canvas.fillRect(0, 0, 1, 1);
+    return [...canvas.getImageData(0, 0, 1, 1).data];
+  };
+  const over = (top, below) => {
+    const a = top[3] / 255;
+    return [0, 1, 2].map(i => top[i] * a + below[i] * (1 - a)).concat(255);
+  };
+  const light = c => {
+    const linear = v => v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4;
+    const [r, g, b] = c.map(v => linear(v / 255));
+    return .2126 * r + .7152 * g + .0722 * b;
+  };
+  const behind = e => {
+    const stack = [];
+    for (let p = e; p; p = p.parentElement) stack.push(rgba(getComputedStyle(p).backgroundColor));
+    return stack.reverse().reduce((below, top) => over(top, below), [255, 255, 255, 255]);
+  };
+  const found = [], walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    const e = walk.currentNode.parentElement, text = walk.currentNode.textContent.trim();
+    const seen = e.checkVisibility({checkOpacity: true, checkVisibilityCSS: true});
+    if (!text || e.closest(HIDDEN) || !seen) continue;
+    const back = behind(e), front = over(rgba(getComputedStyle(e).color), back);
+    const [a, b] = [light(front), light(back)].sort((x, y) => y - x);
+    const contrast = Math.round((a + .05) / (b + .05) * 100) / 100;
+    found.push([contrast, e.tagName + '.' + e.className, text.slice(0, 30)]);
+  }
+  return found.sort((x, y) => x[0] - y[0]);
+}"""
+
+
+@pytest.mark.parametrize('scheme', ['light', 'dark'])
+@pytest.mark.parametrize(
+    'page',
+    ['index.html', 'engine/core/run.html', 'learn/softmax/double_sum.html', 'reference/core.html'],
+)
+def test_text_is_readable_by_day_and_by_night(visit, page, scheme):
+    tab = visit(page, DESK, scheme)
+    tab.wait_for_function('document.documentElement.dataset.theme === ' + json.dumps(scheme))
+    dark = (
+        sum(
+            map(
+                int,
+                re.findall(r'\d+', tab.evaluate('getComputedStyle(document.body).backgroundColor'))[
+                    :3
+                ],
+            )
+        )
+        < 200
+    )
+    assert dark == (scheme == 'dark')
+    tab.wait_for_timeout(500)  # colors fade from day to night
+    contrasts = tab.evaluate(CONTRASTS)
+    assert len(contrasts) > 50
+    assert contrasts[0][0] >= 4.5, contrasts[:5]
+
+
+def test_the_switch_turns_day_into_night_and_stays(visit, address):
+    tab = visit('index.html')
+    night = 'document.documentElement.dataset.theme === "dark"'
+    assert not tab.evaluate(night)
+    tab.locator('.theme-switch-button:visible, .pst-theme-switch:visible').first.click()
+    dark = tab.locator(
+        '[data-mode=dark]:visible, [data-theme-mode=dark]:visible, .theme-switch-container'
+        ' [value=dark]'
+    )
+    if dark.count():
+        dark.first.click()
+    for _ in range(3):
+        if tab.evaluate(night):
+            break
+        tab.locator('.theme-switch-button:visible').first.click()
+    tab.wait_for_function(night)
+    tab.goto(f'{address}/{PAGES[1]}')
+    tab.wait_for_function(night)
+
+
+def search(tab, word, address):
+    "Open the page that lists what the search finds."
+    tab.goto(f'{address}/search.html?q={word}')
+    tab.locator('#search-results li').first.wait_for()
+
+
+def test_search_leads_to_the_name(visit, address):
+    tab = visit(PAGES[1])
+    search(tab, 'minimize', address)
+    tab.wait_for_load_state('networkidle')  # the list fetches the pages it quotes
+    tab.locator('#search-results a[href*="reference/core.html"]', has_text='minimize').first.click()
+    tab.wait_for_url('**/reference/core.html*')
+
+
+def test_search_works_on_pages_opened_from_disk(browser, site):
+    tab = browser.new_page(viewport=DESK)
+    search(tab, 'minimize', site.as_uri())
+    tab.close()
+
+
+# ---------------------------------------------------------------- sliders
+
+
+@pytest.fixture
+def tab(one_tab):
+    "A page with sliders on a phone at night."
+    page, _ = one_tab(next(iter(SLIDERS)), PHONE, 'dark')
+    page.locator('.xo-frames input').first.wait_for()
+    return page
+
+
+def test_the_tab_key_leads_to_a_slider(tab):
+    "Without a mouse: Tab arrives at the slider, and a key moves it."
+    tab.evaluate("document.querySelector('.xo-frames').scrollIntoView()")
+    for _ in range(300):
+        tab.keyboard.press('Tab')
+        if tab.evaluate("document.activeElement.matches('.xo-frames input')"):
+            break
+    else:
+        pytest.fail('300 presses of Tab arrive at no slider')
+    before = tab.evaluate('document.activeElement.value')
+    tab.keyboard.press('ArrowLeft' if float(before) > 0 else 'ArrowRight')
+    assert tab.evaluate('document.activeElement.value') != before
+
+
+def test_sliders_are_readable_at_night(tab):
+    "Names and values of the sliders stand out from what is behind them."
+    labels = [
+        row for row in tab.evaluate(CONTRASTS) if row[1].startswith(('OUTPUT', 'SPAN.')) and row[2]
+    ]
+    assert labels and labels[0][0] >= 4.5, labels[:3]
+
+
+# ---------------------------------------------------------------- the lab
+
+LAB_PAGE = 'engine/show/20_widgets.ipynb'  # the page that shows `live`
+FIRST = sorted(
+    {
+        path.parts[:-1]: path.as_posix()
+        for path in reversed(book.notebooks())
+        if len(path.parts) > 1
+    }.values()
+)
+
+
+@pytest.fixture(scope='module')
+def lab(tmp_path_factory):
+    """JupyterLab as `make lab` starts it, on a copy of the notebooks; gives its address and the
+    folder."""
+    folder = tmp_path_factory.mktemp('lab')
+    shutil.copytree(book.NBS, folder / 'nbs')
+    shutil.copytree(book.ROOT / 'docs/results', folder / 'docs/results')
+    for file in ('pyproject.toml', 'settings.ini'):
+        shutil.copy(book.ROOT / file, folder)  # the last cell of a page exports it
+    with socket.socket() as free:
+        free.bind(('127.0.0.1', 0))
+        port = free.getsockname()[1]
+    own = {
+        name: str(folder / name.lower())
+        for name in (
+            'JUPYTER_CONFIG_DIR',
+            'JUPYTER_DATA_DIR',
+            'JUPYTER_RUNTIME_DIR',
+            'IPYTHONDIR',
+            'EXTREME_OPT_CACHE',
+        )
+    }
+    command = [
+        sys.executable,
+        '-m',
+        'jupyterlab',
+        'nbs/index.ipynb',
+        '--no-browser',
+        '--allow-root',
+        '--ip=127.0.0.1',
+        f'--port={port}',
+        '--ServerApp.port_retries=0',
+        '--IdentityProvider.token=',
+        '--LabApp.news_url=',
+        '--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate',
+    ]
+    with open(folder / 'log.txt', 'w') as log:
+        process = subprocess.Popen(
+            command, cwd=folder, env={**os.environ, **own}, stdout=log, stderr=subprocess.STDOUT
+        )
+    try:
+        for _ in range(240):
+            with contextlib.suppress(OSError):
+                if (
+                    urllib.request.urlopen(f'http://127.0.0.1:{port}/api/status', timeout=5).status
+                    == 200
+                ):
+                    break
+            assert process.poll() is None, (folder / 'log.txt').read_text()[-2000:]
+            time.sleep(0.5)
+        else:
+            pytest.fail('JupyterLab does not answer: ' + (folder / 'log.txt').read_text()[-2000:])
+        yield f'http://127.0.0.1:{port}', folder / 'nbs'
+    finally:
+        process.terminate()
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+
+
+def connected(address, name):
+    """Whether the kernel of a notebook is up and its page connected to it: the page itself says
+    `idle` already before that, and then loses Run All."""
+    with urllib.request.urlopen(f'{address}/api/sessions', timeout=5) as answer:
+        sessions = json.load(answer)
+    return any(
+        one['path'] == name
+        and one['kernel']['connections']
+        and one['kernel']['execution_state'] == 'idle'
+        for one in sessions
+    )
+
+
+def run_all(browser, lab, name, seconds):
+    "Open a page in the lab, Run All Cells, save; the tab, and the notebook as saved."
+    address, folder = lab
+    tab = browser.new_context(viewport=DESK).new_page()
+    tab.goto(
+        f'{address}/lab/tree/{name}?reset', wait_until='load'
+    )  # without the pages that were open before
+    tab.locator('.jp-Notebook .jp-Cell').first.wait_for(timeout=60_000)
+    for _ in range(240):
+        if connected(address, name):
+            break
+        tab.wait_for_timeout(250)
+    else:
+        pytest.fail(f'{name}: no kernel after a minute')
+    tab.locator('.jp-Notebook-ExecutionIndicator[data-status=idle]:visible').first.wait_for(
+        timeout=60_000
+    )
+    tab.wait_for_timeout(500)
+    tab.locator('.lm-MenuBar-itemLabel', has_text=re.compile('^Run$')).click()
+    tab.locator('.lm-Menu-itemLabel', has_text=re.compile('^Run All Cells$')).click()
+    for _ in range(seconds):
+        tab.wait_for_timeout(1000)
+        tab.keyboard.press('Control+s')
+        try:
+            saved = json.loads((folder / name).read_text())
+        except json.JSONDecodeError:
+            continue  # just being written
+        code = [
+            cell
+            for cell in saved['cells']
+            if cell['cell_type'] == 'code' and ''.join(cell['source']).strip()
+        ]
+        broken = [
+            output
+            for cell in code
+            for output in cell['outputs']
+            if output['output_type'] == 'error'
+        ]
+        if broken or all(cell['execution_count'] for cell in code):
+            break
+    assert not broken, '\n'.join(broken[0]['traceback'])
+    assert all(cell['execution_count'] for cell in code), f'{name} still runs after {seconds} s'
+    return tab
+
+
+@pytest.mark.slow
+def test_a_live_slider_moves_its_figure_in_the_lab(browser, lab):
+    """Run from top to bottom in the lab, a page shows the figure that a slider of `frames` names,
+    and draws anew when one of `live` is dragged."""
+    tab = run_all(browser, lab, LAB_PAGE, 120)
+    for _ in range(60):  # the lab draws what is scrolled to
+        if tab.locator('.jp-OutputArea-output .xo-frames input').count():
+            break
+        tab.mouse.move(700, 500)
+        tab.mouse.wheel(0, 800)
+        tab.wait_for_timeout(250)
+    drawn = tab.locator('.jp-OutputArea-output .xo-frames').first
+    knob = drawn.locator('input').first
+    knob.focus()
+    for key in ('End', 'Home'):
+        tab.keyboard.press(key)
+        [[said, _]] = drawn.evaluate(SEEN)
+        value = knob.get_attribute('aria-valuetext')
+        assert value and said.count(f'rate {value},') == 1, (said, value)
+    box = tab.locator('.jp-OutputArea-output .widget-vbox', has=tab.locator('.widget-image')).last
+    for _ in range(60):  # the lab draws what is scrolled to
+        if (
+            box.count()
+            and box.locator('.noUi-handle').count() == 2
+            and box.locator('img').count() == 1
+        ):
+            break
+        tab.mouse.move(700, 500)
+        tab.mouse.wheel(0, 1500)
+        tab.wait_for_timeout(250)
+    handle, shown = box.locator('.noUi-handle').first, box.locator('img').first
+    before = shown.get_attribute('src')
+    handle.hover()  # waits until the page has stopped moving
+    place = handle.bounding_box()
+    tab.mouse.down()
+    tab.mouse.move(place['x'] - 60, place['y'] + place['height'] / 2, steps=5)
+    tab.mouse.up()
+    for _ in range(60):
+        if shown.get_attribute('src') != before:
+            break
+        tab.wait_for_timeout(250)
+    assert shown.get_attribute('src') != before
+    tab.context.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('name', FIRST)
+def test_first_pages_run_in_the_lab(browser, lab, name):
+    "Run All on the first page of each chapter ends without an error."
+    run_all(browser, lab, name, 240).context.close()

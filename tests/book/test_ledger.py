@@ -1,0 +1,263 @@
+"""The equation ledger: rows and cells fit, and a check notices an error that is put into its
+formula."""
+
+import random
+import re
+import textwrap
+
+import ledger
+import mutants
+import pytest
+
+SEED, SHARE = (
+    1,
+    40,
+)  # every fortieth row here; `make slow` runs all of them: python docs/ledger.py all
+
+
+def test_rows_and_cells_fit():
+    "Every row has its cell, every cell its row; cells assert, named functions exist."
+    assert ledger.faults() == []
+
+
+def test_nothing_is_numbered_twice_or_unknown():
+    "A numbered id is one of the paper's."
+    for row in ledger.rows():
+        if row.verdict != 'ours':
+            assert row.id in ledger.numbered(row.chapter), f'{row.id}: the paper has no such number'
+
+
+PRINTED = {  # what the papers number, counted in them by hand, appendices included
+    'softmax': {
+        '(1)': '(29)',
+        'Proposition 1': 'Proposition 5',
+        'Lemma 1': 'Lemma 5',
+        'Algorithm 1': 'Algorithm 2',
+        'Table 1': 'Table 4',
+        'Figure 1': 'Figure 4',
+    },
+    'similarity': {
+        '(1)': '(65)',
+        'Algorithm 1': 'Algorithm 4',
+        'Table 1': 'Table 3',
+        'Figure 1': 'Figure 2',
+    },
+    'ordinal': {
+        '(1)': '(61)',
+        'Lemma 1': 'Lemma 4',
+        'Theorem 1': 'Theorem 3',
+        'Corollary 1': 'Corollary 1',
+        'Algorithm 1': 'Algorithm 2',
+        'Table 1': 'Table 2',
+        'Figure 1': 'Figure 5',
+    },
+    'bound': {
+        '(1)': '(19)',
+        'Lemma 1': 'Lemma 4',
+        'Algorithm 1': 'Algorithm 4',
+        'Table 1': 'Table 1',
+        'Figure 1': 'Figure 4',
+    },
+}
+
+
+@pytest.mark.parametrize('chapter', PRINTED)
+def test_nothing_numbered_is_missing(chapter):
+    "Every number from the first to the last of its kind has exactly one row, and none beyond it."
+    wanted = set()
+    for first, last in PRINTED[chapter].items():
+        kind, n = re.fullmatch(r'(.*?)(\d+)\)?', last).groups()
+        assert first.startswith(kind)
+        wanted |= {last.replace(n, str(k)) for k in range(1, int(n) + 1)}
+    told = [ledger.number(row.id) for row in ledger.rows([chapter]) if row.verdict != 'ours']
+    assert len(told) == len(set(told)) and set(told) == wanted
+    assert ledger.missing([chapter]) == []
+
+
+def test_each_verdict_but_as_printed_says_why_or_names_its_erratum():
+    slips = {(slip.chapter, slip.id) for slip in ledger.errata()}
+    for row in ledger.rows():
+        if row.verdict == 'corrected':
+            assert row.erratum, f'{row.id} is corrected: name the erratum'
+        for name in filter(None, row.erratum.split(', ')):
+            assert (row.chapter, name) in slips, (
+                f'{row.id} names the erratum {name}, which stands nowhere'
+            )
+
+
+def test_each_erratum_has_a_page_and_each_that_changes_something_its_numbers():
+    where = ledger.cells()
+    for slip in ledger.errata():
+        assert slip.check in where or not slip.check and ledger.told_on(slip), (
+            f'{slip.chapter} {slip.id}: no page tells it'
+        )
+        assert slip.numbers or slip.weight == 1, (
+            f'{slip.chapter} {slip.id} changes a formula or a result: give the smallest numbers'
+            ' that show it'
+        )
+
+
+def test_kept_scores_add_up_and_older_ones_are_listed(record_property):
+    """docs/ledger/scores.json, written by `python docs/ledger.py all`: each mutant is noticed,
+    loosens a bound or is missed; rows that changed since are named."""
+    kept, said = ledger.stored(), '\n'.join(ledger.score_lines())
+    for row, one in kept.items():
+        assert one['tried'] == one['noticed'] + one['loosened'] + one['missed'], row
+    for chapter in ledger.CHAPTERS:
+        one = ledger.tally(chapter)
+        assert one.tried == one.noticed + one.loosened + one.missed and one.noticed > 0
+        for row in one.older:
+            assert row in said
+        if one.older:
+            record_property(
+                'note',
+                f'ledger of {chapter}: {len(one.older)} rows have no score for their present cell; '
+                f'run: python docs/ledger.py all {chapter} --changed',
+            )
+
+
+def test_a_missed_mutant_is_counted(monkeypatch):
+    "What no check noticed stands in a column of its own."
+    row = ledger.rows(['bound'])[0]
+    of = ledger.digest(row, ledger.sources_of([row])[row.id])
+    monkeypatch.setattr(
+        ledger, 'stored', lambda: {row.id: dict(tried=6, noticed=3, loosened=2, missed=1, of=of)}
+    )
+    one = ledger.tally('bound')
+    assert (one.rows, one.tried, one.noticed, one.loosened, one.missed) == (
+        1,
+        6,
+        3,
+        2,
+        1,
+    ) and row.id not in one.older
+    assert re.search(
+        r'^\| bound \| 1 \| 6 \| 3 \(50%\) \| 2 \| 1 \| \d+ \|$',
+        '\n'.join(ledger.score_lines()),
+        re.M,
+    )
+
+
+def test_pages_show_the_scores_and_the_claims(tmp_path):
+    said = '\n'.join(ledger.score_lines())
+    for chapter in ledger.CHAPTERS:
+        assert f'| {chapter} | {ledger.tally(chapter).rows} |' in said
+    assert re.search(r'\d+ claims measured again', said)
+
+
+def test_a_row_counts_as_changed_when_its_cell_is_another():
+    row = ledger.rows(['bound'])[0]
+    assert (
+        ledger.digest(row, 'assert x')
+        == ledger.digest(row, 'assert x')
+        != ledger.digest(row, 'assert y')
+    )
+    assert ledger.digest(row._replace(verdict='refuted'), 'assert x') != ledger.digest(
+        row, 'assert x'
+    )
+
+
+def test_some_rows_notice_their_mutants():
+    table = [row for row in ledger.rows() if row.verdict not in ('not checkable', 'ours')]
+    chosen = random.Random(SEED).sample(table, -(-len(table) // SHARE))
+    scores = ledger.examine(chosen, SEED, 1)
+    assert len(scores) == len(chosen)
+    assert [ledger._line(score, '') for score in scores if score.survivors or score.fault] == []
+
+
+SOURCE = textwrap.dedent('''
+    # check: softmax-4
+    a = 3.
+    rng = np.random.default_rng(0)
+    noise = rng.normal(size=2 + 1)
+    idle = a + 1
+    value = 1 - u - a * np.exp(-u)
+    assert abs(value + np.log(a)) < 1e-9 * 2
+''')
+
+
+def test_mutants_change_formulas_and_nothing_else():
+    """Signs, factors and functions change; sizes, tolerances, draws and what no assertion reads
+    stay."""
+    found = [mutant.what for mutant in mutants.mechanical(SOURCE)]
+    assert (
+        '1 - u - a * np.exp(-u) -> 1 - u + a * np.exp(-u)' in found
+        and 'a * np.exp(-u) -> a' in found
+        and '-u -> u' in found
+    )
+    assert 'value + np.log(a) -> value - np.log(a)' in found
+    assert not any(word in text for text in found for word in ('size', '1e-09', 'a + 1', '2 + 1'))
+    for mutant in mutants.mechanical(SOURCE):
+        assert mutant.source != SOURCE and compile(mutant.source, 'm', 'exec')
+
+
+def test_mutants_by_hand():
+    assert 'a / np.exp' in mutants.by_hand(SOURCE, 'a * np.exp => a / np.exp').source
+    with pytest.raises(ValueError, match='2 times|stands'):
+        mutants.by_hand(SOURCE, 'a => b')
+    with pytest.raises(ValueError, match='old => new'):
+        mutants.by_hand(SOURCE, 'a')
+
+
+@pytest.mark.parametrize(
+    'old', ('f(a, 0.)', 'f( a,0.0 ) <= b: g("x")', "f(a, 0.) <= b:\n    g('x')")
+)
+def test_mutants_by_hand_do_not_depend_on_layout(old):
+    laid_out = "if f(\n    a,  # first\n    0.0,\n) <= b:\n    g('x')\n"
+    changed = mutants.by_hand(laid_out, f'{old} => h()').source
+    assert 'h()' in changed and 'f(' not in changed
+    with pytest.raises(ValueError, match='0 times'):
+        mutants.by_hand(laid_out, f'{old.replace("a", "a + 1")} => h()')
+
+
+def _book(tmp_path, monkeypatch, check):
+    cell = dict(
+        cell_type='code', source='x = 3.', id='a', metadata={}, outputs=[], execution_count=None
+    )
+    (tmp_path / 'nbs').mkdir()
+    ledger.notebooks.write(
+        dict(
+            cells=[cell, {**cell, 'id': 'b', 'source': check}],
+            metadata={},
+            nbformat=4,
+            nbformat_minor=5,
+        ),
+        tmp_path / 'nbs/10_x.ipynb',
+    )
+    monkeypatch.setattr(ledger.notebooks, 'NBS', tmp_path / 'nbs')
+    return ledger.Book(ledger.Path('10_x.ipynb'), tmp_path)
+
+
+@pytest.mark.parametrize(
+    'check, noticed',
+    [
+        ('# check: softmax-1\nassert x * x == 9', True),
+        ('# check: softmax-1\nassert x * x > 0', False),
+    ],
+)
+def test_a_check_that_cannot_fail_is_found(tmp_path, monkeypatch, check, noticed):
+    "A sharp check notices the lost factor, a blunt one is named."
+    book = _book(tmp_path, monkeypatch, check)
+    book.up_to(1)
+    score = ledger._score(
+        ledger.Row('softmax-1', '', 'as printed', 'softmax-1'), book, 1, random.Random(0), None
+    )
+    assert (score.tried, score.noticed, score.survivors) == (
+        1,
+        int(noticed),
+        [] if noticed else ['x * x -> x'],
+    )
+    row = ledger.Row('softmax-1', '', 'as printed', 'softmax-1', equivalent={'*': 'one-sided'})
+    loose = ledger._score(row, book, 1, random.Random(0), None)
+    assert (loose.tried, loose.noticed, loose.loosened) == (1, int(noticed), int(not noticed))
+
+
+def test_a_check_that_fails_by_itself_is_a_fault(tmp_path, monkeypatch):
+    book = _book(tmp_path, monkeypatch, '# check: softmax-1\nx += 1\nassert x == 5')
+    book.up_to(1)
+    assert (
+        'fails'
+        in ledger._score(
+            ledger.Row('softmax-1', '', 'as printed', 'softmax-1'), book, 1, random.Random(0), 1
+        ).fault
+    )

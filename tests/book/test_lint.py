@@ -1,0 +1,359 @@
+"""What every page and every file keeps to. One test per rule; a failure lists each place that
+breaks it."""
+
+import ast
+import json
+import re
+import subprocess
+import sys
+
+import notebooks
+import pytest
+
+ROOT = notebooks.ROOT
+BOOKS = {str(path.relative_to(notebooks.NBS)): notebooks.read(path) for path in notebooks.find()}
+CELLS = [
+    (name, book, index, cell)
+    for name, book in BOOKS.items()
+    for index, cell in enumerate(book['cells'])
+]
+CODE = [
+    (name, book, index, cell) for name, book, index, cell in CELLS if cell['cell_type'] == 'code'
+]
+EXPORTS = {'export', 'exports', 'exporti'}
+
+
+def places(rule, cells=CODE):
+    "Where `rule(name, book, index, cell)` has something to say, with what it says."
+    said = [(name, book, index, rule(name, book, index, cell)) for name, book, index, cell in cells]
+    return [
+        f'{name}, {notebooks.describe(book, index)}: {word}'
+        for name, book, index, word in said
+        if word
+    ]
+
+
+def keep(rule, cells=CODE):
+    "Fail with each place that breaks a rule, one a line."
+    said = places(rule, cells)
+    if said:
+        pytest.fail('\n'.join([f'{len(said)} places:', *said]), pytrace=False)
+
+
+def exported(cell):
+    return bool(EXPORTS & set(notebooks.directives(cell)))
+
+
+def body(cell):
+    "Lines of a code cell below its directives."
+    lines = notebooks.source(cell).splitlines()
+    return [line for line in lines if not re.match(r'\s*#\s*\|', line)]
+
+
+def tree(cell):
+    "Syntax tree of a code cell without magics; None where it is no Python."
+    try:
+        return ast.parse(
+            '\n'.join(
+                re.sub(r'^(\s*)[%!].*', r'\1pass', line)
+                for line in notebooks.source(cell).splitlines()
+            )
+        )
+    except SyntaxError:
+        return None
+
+
+def test_first_cell_is_title_and_quote():
+    """The first cell holds `# Title` and `> one line`; anything else in it would vanish from the
+    site."""
+
+    def rule(name, book, index, cell):
+        if index:
+            return None
+        lines = [line for line in notebooks.source(cell).splitlines() if line.strip()]
+        if cell['cell_type'] != 'markdown' or len(lines) != 2:
+            return 'must be Markdown of two lines'
+        return (
+            None
+            if re.match(r'# \S', lines[0]) and re.match(r'> \S', lines[1])
+            else 'must be `# Title` and `> one line`'
+        )
+
+    keep(rule, CELLS)
+
+
+def test_second_cell_names_the_module():
+    "The second cell is the directive with the module, or the page exports nothing."
+
+    def rule(name, book, index, cell):
+        named = 'default_exp' in notebooks.directives(cell)
+        if named:
+            return (
+                None
+                if index == 1 and not ''.join(body(cell)).strip()
+                else '`#| default_exp` must be the second cell and alone'
+            )
+        second = book['cells'][1] if len(book['cells']) > 1 else cell
+        return (
+            'exports, but no cell says `#| default_exp`'
+            if exported(cell) and 'default_exp' not in notebooks.source(second)
+            else None
+        )
+
+    keep(rule)
+
+
+def has_picture(cell):
+    "Whether a cell shows an image, alone or in a block of HTML."
+    shown = [output.get('data', {}) for output in cell['outputs']]
+    return any(mime.startswith('image/') for data in shown for mime in data) or any(
+        '<img' in ''.join(data.get('text/html', '')) for data in shown
+    )
+
+
+def test_pictures_have_a_text():
+    "A cell that shows a picture says in words what it shows."
+
+    def rule(name, book, index, cell):
+        text = notebooks.directives(cell).get('fig-alt', '')
+        return (
+            'shows a picture without `#| fig-alt: ...` of 20 letters or more'
+            if has_picture(cell) and len(text) < 20
+            else None
+        )
+
+    keep(rule)
+
+
+def test_check_labels():
+    "A check of a paper's formula opens with its label, such as `# check: softmax-25`."
+    label = r'# check: [a-z]+-[A-Za-z0-9.-]+(, [a-z]+-[A-Za-z0-9.-]+)*'
+
+    def rule(name, book, index, cell):
+        lines = [line.strip() for line in body(cell) if line.strip()]
+        found = [line for line in lines if re.match(r'#\s*check\b', line, flags=re.I)]
+        if not found:
+            return None
+        if found != lines[:1]:
+            return 'the label must be the first line, and one a cell'
+        return (
+            None
+            if re.fullmatch(label, found[0])
+            else f'{found[0]!r} does not read like `# check: softmax-25`'
+        )
+
+    keep(rule)
+
+
+def test_checks_check():
+    "A cell with a check label can fail: it asserts, or calls something that raises."
+    fails = r'\bassert\b|assert_\w+\(|\bcheck_\w+\(|expect_fail\('
+
+    def rule(name, book, index, cell):
+        return (
+            'is labeled as a check but asserts nothing'
+            if '# check:' in notebooks.source(cell) and not re.search(fails, notebooks.source(cell))
+            else None
+        )
+
+    keep(rule)
+
+
+def test_no_clock_on_a_page():
+    "No cell shows a time; only exported code of the engine, such as time limits, reads a clock."
+    clock = (
+        r'%%?time|\bperf_counter|\btime\.(time|monotonic|process_time)\(|\btimeit\b|datetime\.now'
+        r'|\bseconds\b.*\bplot\(|against=[\'"]seconds'
+    )
+
+    def rule(name, book, index, cell):
+        if exported(cell) and name.startswith('engine/'):
+            return None
+        found = re.search(clock, notebooks.source(cell))
+        return f'reads a clock: {found[0]!r}' if found else None
+
+    keep(rule)
+
+
+def test_no_interact_and_no_shell():
+    "Sliders on pages work without a kernel, and no cell calls a program or a magic."
+
+    def rule(name, book, index, cell):
+        found = re.search(
+            r'\binteract(ive|ive_output|_manual)?\s*\(|import interact', notebooks.source(cell)
+        ) or re.search(r'^\s*(!|%)\S+', '\n'.join(body(cell)), flags=re.M)
+        return f'holds {found[0].strip()!r}' if found else None
+
+    keep(rule)
+
+
+def test_imports_stand_alone():
+    "Building the site executes each cell that imports, so such a cell holds nothing else."
+
+    def rule(name, book, index, cell):
+        code = tree(cell)
+        if code is None:
+            return 'is no Python'
+        if 'nbdev_export()' in notebooks.source(cell):
+            return None
+        kinds = [isinstance(node, (ast.Import, ast.ImportFrom)) for node in code.body]
+        inside = not exported(cell) and any(
+            isinstance(node, (ast.Import, ast.ImportFrom)) for node in ast.walk(code)
+        )
+        return (
+            'mixes imports with other code' if (any(kinds) or inside) and not all(kinds) else None
+        )
+
+    keep(rule)
+
+
+def test_exported_cells_need_no_tools():
+    "Tools that write and test the pages never become requirements of the package."
+
+    def rule(name, book, index, cell):
+        code = tree(cell)
+        if not exported(cell) or code is None:
+            return None
+        names = [name for node in ast.walk(code) for name in imported(node)]
+        bad = [
+            name
+            for name in names
+            if name.split('.')[0] in ('nbdev', 'fastcore', 'execnb', 'pytest', 'hypothesis')
+        ]
+        return f'exports an import of {", ".join(bad)}' if bad else None
+
+    keep(rule)
+
+
+def imported(node):
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    return [node.module or ''] if isinstance(node, ast.ImportFrom) else []
+
+
+def test_no_star_imports():
+    "Names say where they come from."
+
+    def rule(name, book, index, cell):
+        return (
+            'imports *'
+            if re.search(r'^\s*from\s+\S+\s+import\s+\*', notebooks.source(cell), flags=re.M)
+            else None
+        )
+
+    keep(rule)
+
+
+def test_no_error_is_committed():
+    "No output is an error, and no warning slipped into a page."
+
+    def rule(name, book, index, cell):
+        kinds = [
+            output
+            for output in cell['outputs']
+            if output['output_type'] == 'error' or output.get('name') == 'stderr'
+        ]
+        return (
+            f'holds {kinds[0]["output_type"]} {kinds[0].get("ename", "on stderr")}'
+            if kinds
+            else None
+        )
+
+    keep(rule)
+
+
+def test_formula_numbers_stand_outside():
+    r"`\tag` comes after `\end{aligned}`: inside, one of the two formula renderers prints an error."
+
+    def rule(name, book, index, cell):
+        inside = re.search(
+            r'\\begin\{(aligned|cases|bmatrix)\}(?:(?!\\end\{\1\}).)*\\tag',
+            notebooks.source(cell),
+            flags=re.S,
+        )
+        return r'has \tag inside an environment' if inside else None
+
+    keep(rule, [row for row in CELLS if row[3]['cell_type'] == 'markdown'])
+
+
+def test_nothing_is_left_undone():
+    "No page and no file carries a note to its author."
+
+    def rule(name, book, index, cell):
+        found = re.search(r'\b(TODO|FIXME|XXX)\b', notebooks.source(cell))
+        return f'holds {found[0]}' if found else None
+
+    keep(rule, CELLS)
+
+
+def test_notebooks_are_valid():
+    "Every notebook is valid, and its cells have ids of their own."
+    import nbformat
+
+    for name, book in BOOKS.items():
+        nbformat.validate(json.loads(json.dumps(book)))
+        ids = [cell['id'] for cell in book['cells']]
+        assert len(set(ids)) == len(ids), name
+
+
+def test_ruff_passes():
+    "`ruff check .` has nothing to say."
+    done = subprocess.run(
+        [sys.executable, '-m', 'ruff', 'check', '--no-cache', '--output-format=concise', '.'],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    if done.returncode:
+        pytest.fail(done.stdout + done.stderr, pytrace=False)
+
+
+def test_types_pass():
+    "`mypy` has nothing to say about the package."
+    done = subprocess.run(
+        [sys.executable, '-m', 'mypy'], cwd=ROOT, capture_output=True, text=True, timeout=600
+    )
+    if done.returncode:
+        pytest.fail(done.stdout + done.stderr, pytrace=False)
+
+
+def columns(line):
+    "Columns of a line, without a remark that is meant for a formatter or a checker."
+    return len(re.sub(r'\s+# (fmt: skip|type: ignore.*|noqa.*)$', '', line))
+
+
+def test_lines_of_cells_have_100_columns():
+    "As ruff holds it for files; texts of figures stand on one line, because nbdev reads them so."
+
+    def rule(name, book, index, cell):
+        long = [line for line in body(cell) if columns(line) > 100]
+        return f'{columns(long[0])} columns: {long[0].strip()[:60]!r}' if long else None
+
+    keep(rule)
+
+
+def test_lines_of_exported_modules_have_100_columns():
+    "But for the line with what the page is about and `__all__`, both of which nbdev writes."
+    wrong = []
+    for path in sorted((ROOT / 'extreme_opt').rglob('*.py')):
+        text = path.read_text(encoding='utf-8')
+        if path.name == '_modidx.py':
+            continue
+        nodes = ast.parse(text).body if 'AUTOGENERATED' in text else []
+        listed = [
+            node
+            for node in nodes
+            if isinstance(node, ast.Assign) and getattr(node.targets[0], 'id', '') == '__all__'
+        ]
+        headers = {
+            number
+            for node in [*nodes[:1], *listed]
+            for number in range(node.lineno, node.end_lineno + 1)
+        }
+        wrong += [
+            f'{path.relative_to(ROOT)}:{number}: {columns(line)} columns'
+            for number, line in enumerate(text.split('\n'), 1)
+            if number not in headers and columns(line) > 100
+        ]
+    assert not wrong, '\n'.join(wrong)

@@ -1,0 +1,462 @@
+"The built site: complete, in order, self-contained, with every public name in the reference."
+
+import html
+import importlib
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from built_site import ROOT, own_scripts, report, run_build, script, site  # noqa: F401 (fixtures)
+
+pages, links, gates, reference = (script(name) for name in ('book', 'links', 'gates', 'reference'))
+PAGES = pages.notebooks()
+ELSEWHERE = re.compile(
+    r'(learn|use|evidence|reference)/index|evidence/(ledger|benchmarks)/|reference/|learn/(explorations|teaching)|genindex|search'
+)
+
+
+def page_of(path):
+    return pages.page_name(path).with_suffix('.html').as_posix()
+
+
+def text_of(markup):
+    return html.unescape(re.sub(r'<[^>]+>', '', markup))
+
+
+def test_reading_order_goes_from_shelf_to_shelf_and_follows_the_numbers():
+    assert PAGES[0].name == 'index.ipynb'
+    shelves = [path.parts[0] for path in PAGES[1:]]
+    assert list(dict.fromkeys(shelves)) == [
+        name for name in ('learn', 'use', 'engine', 'evidence') if name in shelves
+    ]
+    for before, after in zip(PAGES[1:], PAGES[2:]):
+        if before.parent == after.parent:
+            assert before.name < after.name
+    assert page_of('learn/softmax/30_umax.ipynb') == 'learn/softmax/umax.html'
+
+
+def test_a_page_for_every_notebook_and_none_with_a_number(site):
+    there = {
+        page.relative_to(site).as_posix()
+        for page in site.rglob('*.html')
+        if '_static' not in page.parts
+    }
+    assert {page_of(path) for path in PAGES} == {
+        name for name in there if not ELSEWHERE.match(name)
+    }
+    assert not [name for name in there if re.search(r'(^|/)\d\d', name)]
+
+
+def neighbor(site, page, side):
+    "The page that the button at the foot leads to."
+    found = re.search(rf'class="{side}-(?:prev|next)"\s+href="([^"]+)"', (site / page).read_text())
+    return (
+        found
+        and ((site / page).parent / found[1].partition('#')[0])
+        .resolve()
+        .relative_to(site.resolve())
+        .as_posix()
+    )
+
+
+@pytest.mark.parametrize('shelf', ['learn', 'use', 'evidence', 'reference'])
+def test_previous_and_next_walk_through_one_shelf(site, shelf):
+    """From the front page of a shelf `next` passes each of its notebooks once, in reading order,
+    and stays on the shelf."""
+    mine = [page_of(path) for path in PAGES[1:] if pages.shelf_of(path) == shelf]
+    if not mine:
+        pytest.skip(f'no page stands on the shelf {shelf} yet')
+    walk, at = [], f'{shelf}/index.html'
+    while at:
+        walk.append(at)
+        after = neighbor(site, at, 'right')
+        if after:
+            assert neighbor(site, after, 'left') == at
+        at = after
+        assert len(walk) < 300
+    assert [page for page in walk if page in mine] == mine
+    assert {pages.shelf_of(page) for page in walk} == {shelf}
+
+
+def test_shelves_stand_in_the_head_of_every_page(site):
+    shelves = [
+        title for name, (title, _) in pages.SHELVES.items() if (site / name / 'index.html').exists()
+    ]
+    head = text_of(
+        (site / 'index.html').read_text().partition('<header')[2].partition('</header>')[0]
+    )
+    assert [word for word in head.split() if word in shelves][: len(shelves)] == shelves and len(
+        shelves
+    ) >= 3
+
+
+def test_launch_links_are_off_without_an_address(site):
+    "They appear with `repository_url` in settings.ini and lead to the notebook itself."
+    assert pages.launch('learn/a.ipynb', '') == ''
+    said = pages.launch('learn/softmax/30_umax.ipynb', 'https://example.org/some/name.git')
+    assert (
+        'https://example.org/some/name/blob/HEAD/nbs/learn/softmax/30_umax.ipynb' in said
+        and '/gh/some/name/HEAD?labpath=nbs/learn' in said
+    )
+    assert 'mybinder' not in (site / page_of('learn/softmax/30_umax.ipynb')).read_text()
+
+
+@pytest.mark.parametrize('path', PAGES, ids=str)
+def test_the_head_gives_goal_and_minutes(site, path):
+    """Under the title stand the page's one line, labeled as its goal by the style sheet, and the
+    minutes it takes."""
+    page = (site / page_of(path)).read_text()
+    goal = (
+        json.loads((ROOT / 'nbs' / path).read_text())['cells'][0]['source'][-1]
+        .split('> ')[-1]
+        .strip()
+    )
+    head = text_of(page.partition('<article')[2].partition('<h1')[2].partition('<h2')[0])
+    letters = re.compile(r'[^A-Za-z]')  # the site sets quotes and formulas its own way
+    assert letters.sub('', goal.partition('$')[0])[:40] in letters.sub('', head)
+    if len(path.parts) > 1:
+        assert 1 <= int(re.search(r'About (\d+) minutes?', head)[1]) <= 60
+
+
+def test_minutes_come_from_what_there_is_to_read():
+    def cell(kind, source):
+        return dict(cell_type=kind, source=source)
+
+    short = pages.pace([cell('markdown', 'word ' * 360), cell('code', '#| exports\nx = 1\n' * 20)])
+    assert short == 'About 2 minutes.'
+    full = pages.pace(
+        [
+            cell(
+                'markdown',
+                'word ' * 180 + '$$x$$ $$y$$ $$z$$\n## Exercises\n\n1. a\n2. b\n\n## Next\n\n1. c',
+            ),
+            cell('code', 'assert x == 1'),
+            cell('code', 'frames(draw, width=[1], shift=[2])'),
+        ]
+    )
+    assert 'About 2 minutes: 1 check, 2 sliders, 2 exercises' in full
+
+
+def test_explorations_are_listed_with_their_questions(site):
+    """Each figure with sliders has a row with its page, its question and its knobs; what moves only
+    in the lab says so."""
+    import explorations
+
+    page, found = text_of((site / 'learn/explorations.html').read_text()), explorations.find()
+    assert len(found) > 20 and len({one.page.split('/')[1] for one in found}) >= 6
+    shown = sum('class="xo-frames"' in (site / page_of(path)).read_text() for path in PAGES)
+    assert len({one.page for one in found if one.kind == 'page and lab'}) == shown  # none is missed
+    for one in found:
+        assert one.title in page and ', '.join(one.knobs).replace('_', ' ') in page
+    assert {one.page for one in found if one.kind == 'lab'} == {
+        'engine/show/20_widgets.ipynb',
+        'evidence/30_race.ipynb',
+    }
+    assert (
+        explorations.asked('Is it so? The rate is 0.5. Which of the two\nis it?')
+        == 'Which of the two is it?'
+    )
+    assert (
+        explorations.asked('## Why?\n\nIt is 2. Does $m$ help? Does $p$?')
+        == 'Does $m$ help? Does $p$?'
+        and explorations.asked('## Why?\n\nSo it is.') == ''
+    )
+    assert explorations.calls('a = frames(f, x=[1])') == [] == explorations.calls(
+        'frames'
+    ) and explorations.calls('live(f, x=(1, 2))') == [('live', ('x',))]
+
+
+def test_links_lead_somewhere(site):
+    assert links.check(site, offline=False) == []
+
+
+def test_nothing_is_fetched_from_another_host(site, own_scripts):
+    assert links.check(site, offline=True) == []
+
+
+def test_every_public_name_has_its_place_in_the_reference(site):
+    there = {
+        page.stem: set(re.findall(r'id="([^"]+)"', page.read_text()))
+        for page in (site / 'reference').glob('*.html')
+    }
+    names = reference.write(lambda *args: None)
+    assert len(names) > 100
+    missing = [
+        name
+        for name, target in names.items()
+        if target.partition('#')[2] not in there[Path(target.partition('#')[0]).stem]
+    ]
+    assert not missing, f'no entry in the reference: {", ".join(missing)}'
+    public = {
+        f'{module}.{name}'
+        for module in reference.modules()
+        for name in getattr(importlib.import_module(module), '__all__', [])
+        if callable(getattr(importlib.import_module(module), name))
+    }
+    assert public <= set(names), sorted(public - set(names))
+
+
+def test_comments_beside_parameters_become_a_section():
+    """A docstring with comments beside parameters reads like one in the style of numpydoc; one that
+    has sections stays."""
+    from extreme_opt.softmax.umax import umax_update
+
+    lines = [umax_update.__doc__]
+    reference.read_docstring(None, 'function', 'x', umax_update, None, lines)
+    assert 'Parameters' in lines and any(line.startswith('rate : float') for line in lines)
+    whole = ['Add.', '', 'Parameters', '----------', 'x : int', '    A *number*.']
+    kept = list(whole)
+    reference.read_docstring(None, 'function', 'x', umax_update, None, kept)
+    assert kept == whole
+    assert reference.escaped('`x` times *y* of coef_, |z|') == r'``x`` times \*y\* of coef\_, \|z\|'
+
+
+def test_outputs_come_from_the_executed_copy_where_there_is_one(tmp_path):
+    "`-D executed=FOLDER` replaces what is stored in nbs/."
+    path = PAGES[1]
+    book = json.loads((ROOT / 'nbs' / path).read_text())
+    book['cells'].append(dict(cell_type='markdown', metadata={}, source='From the executed copy.'))
+    (tmp_path / 'run' / path).parent.mkdir(parents=True)
+    (tmp_path / 'run' / path).write_text(json.dumps(book))
+    pages.stage(tmp_path / 'pages', str(tmp_path / 'run'))
+    assert 'From the executed copy.' in (tmp_path / 'pages' / pages.page_name(path)).read_text()
+
+
+def test_search_finds_pages_and_names(site):
+    index = json.loads(
+        (site / 'searchindex.js').read_text().removeprefix('Search.setIndex(').removesuffix(')')
+    )
+    assert {page_of(path) for path in PAGES} <= {f'{name}.html' for name in index['docnames']}
+    assert any(entry[4] == 'minimize' for entry in index['objects']['extreme_opt.core'])
+    assert 'softmax' in index['titleterms'] and 'lambert' in index['terms']
+
+
+@pytest.mark.parametrize('path', PAGES, ids=str)
+def test_each_definition_stands_once_and_folds(site, path):
+    page = (site / page_of(path)).read_text()
+    folded = text_of(
+        ' '.join(re.findall(r'<details class="fold" open>(.*?)</details>', page, re.S))
+    )
+    for cell in json.loads((ROOT / 'nbs' / path).read_text())['cells']:
+        source = ''.join(cell['source'])
+        if cell['cell_type'] != 'code' or not re.search(r'^#\|\s*exports\b', source, re.M):
+            continue
+        code = '\n'.join(line for line in source.split('\n') if not line.startswith('#|')).strip()
+        assert folded.count(code) == 1, code
+        for name in pages.defined(code):
+            assert f'id="code-{name}"' in page
+
+
+@pytest.mark.parametrize('path', PAGES, ids=str)
+def test_every_picture_has_words(site, path):
+    pictures = re.findall(
+        r'<img\b[^>]*>', (site / page_of(path)).read_text().partition('<article')[2]
+    )
+    assert all(re.search(r'alt="[^"]{15,}"', picture) for picture in pictures), [
+        p[:60] for p in pictures
+    ]
+
+
+def test_formulas_were_read_by_mathjax(own_scripts, report, tmp_path):
+    assert int(re.search(r'(\d+) formulas', report)[1]) > 50
+    bad = [
+        dict(page='p', display=True, tex=r'\begin{aligned} a &= b \tag{1} \end{aligned}'),
+        dict(page='p', display=False, tex=r'\frac{1}{'),
+        dict(page='p', display=True, tex=r'\begin{aligned} a &= b \end{aligned} \tag{1}'),
+    ]
+    (tmp_path / 'bad.json').write_text(json.dumps(bad))
+    done = subprocess.run(
+        ['node', ROOT / 'docs/formulas.mjs', tmp_path / 'bad.json', gates.vendored()['mathjax']],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    said = done.stdout.strip().split('\n')
+    assert len(said) == 2 and 'tag' in said[0] and 'frac' in said[1]
+
+
+def test_a_picture_without_words_ends_the_build(tmp_path):
+    (tmp_path / 'a.html').write_text(
+        '<img src="logo.png"><article><img src="a.png" alt="A curve that falls and rises again">'
+        '<img src="b.png" alt="short"><img src="c.png"></article>'
+    )
+    assert ['b.png' in line or 'c.png' in line for line in gates.wrong_pictures(tmp_path)] == [
+        True,
+        True,
+    ]
+
+
+@pytest.mark.parametrize(
+    'gives, first, found',
+    [
+        ('package', False, True),
+        ('package', True, True),
+        ('nothing', False, False),
+        ('broken', False, False),
+    ],
+)
+def test_packages_come_whole_or_not_at_all(gives, first, found, tmp_path, monkeypatch):
+    "npm may give nothing or half a file, and another build may be first."
+    cache, made = tmp_path / 'cache/site', tmp_path / 'package'
+    made.mkdir()
+    (made / 'a.js').write_text('1')
+    (made / 'b.txt').write_text('2')
+    act = dict(
+        package=f'tar -czf some-thing-1.0.tgz -C {tmp_path} package',
+        nothing='true',
+        broken='echo half > some-thing-1.0.tgz',
+    )[gives]
+    if first:
+        act += f'; mkdir -p {cache}/some-thing-1.0; cp {made}/a.js {cache}/some-thing-1.0'
+    (tmp_path / 'npm').write_text(f'#!/bin/sh\n{act}\n')
+    (tmp_path / 'npm').chmod(0o755)
+    monkeypatch.setenv('PATH', f'{tmp_path}:{os.environ["PATH"]}')
+    monkeypatch.setenv('EXTREME_OPT_CACHE', str(cache.parent))
+    packages = gates.vendored([('@some/thing', '1.0', r'.*\.js')])
+    assert (packages is not None) == found
+    if found:
+        assert [p.name for p in packages['@some/thing'].iterdir()] == ['a.js']
+    assert found or not (cache / 'some-thing-1.0').exists()
+
+
+def test_formulas_are_found_in_markdown_and_not_in_code():
+    cells = [
+        dict(
+            cell_type='markdown',
+            source=(
+                'cost $x$ and `$HOME`, 5\\$ or $ 3, then $$y\n= 2 \\tag{1}$$\n```\n$z$\n```\n$a$-th'
+            ),
+        )
+    ]
+    assert gates.written_formulas(dict(cells=cells)) == [
+        (False, 'x'),
+        (True, 'y\n= 2 \\tag{1}'),
+        (False, 'a'),
+    ]
+
+
+def test_the_checker_sees_what_is_broken(tmp_path):
+    (tmp_path / 'a.html').write_text(
+        '<p id="x"><a href="b.html">gone</a><a href="#y">gone</a><a href="a.html#x">fine</a><img'
+        ' src="p.png"><script src="https://example.org/s.js"></script><i id="t"></i><i id="t"></i>'
+    )
+    (tmp_path / 'a.css').write_text(
+        '@import url(https://example.org/font.css); p { background: url(q.png) }'
+    )
+    found = '\n'.join(links.check(tmp_path))
+    for word in (
+        'b.html leads nowhere',
+        'no `y`',
+        'p.png leads nowhere',
+        'fetches https://example.org/s.js',
+        'id `t` is there 2 times',
+        'fetches https://example.org/font.css',
+        'q.png leads nowhere',
+    ):
+        assert word in found
+    assert len(found.split('\n')) == 7
+    assert 'example.org' not in '\n'.join(links.check(tmp_path, offline=False))
+
+
+def test_a_first_cell_with_more_than_a_title_is_refused():
+    def nb(source):
+        return dict(cells=[dict(cell_type='markdown', source=source)])
+
+    pages.check_first_cell(nb('# Title\n\n> one line'), 'a.ipynb')
+    for source in (
+        '# Title',
+        '# Title\n> one line\nmore',
+        '> one line\n# Title',
+        '# Title\n> one\n> two',
+    ):
+        with pytest.raises(pages.Broken, match=r'a\.ipynb: the first cell'):
+            pages.check_first_cell(nb(source), 'a.ipynb')
+
+
+def test_links_between_notebooks_follow_the_renamed_pages(tmp_path):
+    (tmp_path / 'softmax').mkdir()
+    (tmp_path / 'softmax/30_umax.ipynb').write_text('')
+
+    def mend(text):
+        return pages.mend_links(text, tmp_path, 'a.ipynb')
+
+    assert mend('[u](softmax/30_umax.ipynb#The-question)') == '[u](softmax/umax.ipynb#the-question)'
+    assert (
+        mend('[w](https://example.org/10_a.ipynb) [f](#Next) [p](x.png)')
+        == '[w](https://example.org/10_a.ipynb) [f](#next) [p](x.png)'
+    )
+    with pytest.raises(pages.Broken, match='30_gone.ipynb leads to no notebook'):
+        mend('[g](30_gone.ipynb)')
+
+
+def test_sliders_and_figures_get_the_words_of_their_cell():
+    text = "#| fig-alt: A \"steep\" curve\n#| fig-cap: Is it <steep>?\nframes(f, k=[1])"
+    cell = dict(
+        outputs=[
+            dict(
+                output_type='display_data',
+                data={'text/html': ['<div class="xo-frames" role="group" oninput="">']},
+            )
+        ]
+    )
+    made = pages._code(cell, text, pages.options(text), ROOT, 'a.ipynb')
+    shown = made['outputs'][0]['data']['text/html']
+    assert (
+        'role="group" aria-label="A &quot;steep&quot; curve"' in shown
+        and '<p class="caption">Is it &lt;steep&gt;?</p>' in shown
+    )
+    assert (
+        made['source'] == 'frames(f, k=[1])'
+        and made['metadata']['mystnb']['image']['alt'] == 'A "steep" curve'
+    )
+
+
+def test_figure_texts_survive_a_colon():
+    assert pages.options('#| fig-alt: loss: it falls\nplot()') == {'fig-alt': 'loss: it falls'}
+    assert pages.options('#| fig-cap: "a: b"\n#| exports\nx = 1') == {
+        'fig-cap': 'a: b',
+        'exports': '',
+    }
+
+
+def test_tables_for_quarto_become_pages_for_sphinx():
+    "Titles, boxes, anchors and links of the ledger and the measurements."
+    text = (
+        '---\ntitle: "A: b"\ndescription: One line.\n---\n::: {#x .ledger}\n| [(1)]{#bound-1} |'
+        ' [`f`](/ledger/bound.qmd#bound-1){title="t"} [w](https://example.org) |\n:::\n'
+    )
+    made = pages.myst(text, 'evidence/ledger/softmax.md')
+    assert (
+        made.startswith('# A: b\n\n<div class="goal">')
+        and '<div id="x" class="ledger">' in made
+        and '<span id="bound-1">(1)</span>' in made
+    )
+    assert (
+        '<a href="bound.html#bound-1" title="t">`f`</a>' in made
+        and '[w](https://example.org)' in made
+    )
+
+
+@pytest.mark.slow
+def test_two_builds_are_the_same_byte_for_byte(site, tmp_path):
+    assert run_build(tmp_path / 'again', tmp_path / 'work').returncode == 0
+    first, second = (
+        {f.relative_to(top): f.read_bytes() for f in top.rglob('*') if f.is_file()}
+        for top in (site, tmp_path / 'again')
+    )
+    assert first.keys() == second.keys()
+    assert not [name for name in first if first[name] != second[name]]
+
+
+def test_the_site_holds_nothing_for_teachers(site):
+    """No page holds a run of words of a solution, a hidden test, a mark scheme, an answer or the
+    exam."""
+    sys.path.insert(0, str(ROOT / 'assignments'))
+    import handout
+
+    assert len(list(site.rglob('*.html'))) > 100
+    assert handout.leaks(site) == []

@@ -1,0 +1,1926 @@
+"""Hostile inputs, each in a child process, so that a crash, a hang or a flood of memory is a
+result.
+
+    python tests/library/package/fuzz_reliability.py [--rounds 2] [--minutes 120] [WORD ...]
+
+Prints a table: how many inputs, how many died, hung or failed, and how. The last rows are tests of
+other files. A word selects the rows whose name holds it; `--rounds 1` is the sample that
+`test_reliability.py` takes. A probe raises where something does not hold; what it returns is a
+count of inputs.
+"""
+
+import argparse
+import copy
+import io
+import json
+import os
+import pickle
+import resource
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+import zipfile
+from collections import Counter
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+
+PROBES = {}
+OUTCOMES = Counter()  # of the probe that runs
+ROUNDS = 1  # 1: a sample of the cases; 2: all of them
+MEMORY = 3 << 30  # bytes of address space that a child may add
+
+
+def probe(function):
+    PROBES[function.__name__] = function
+    return function
+
+
+def in_child(cases, seconds=60.0, memory=MEMORY):
+    """Yield (name, outcome, text) of each (name, work): 'held', 'failed', 'signal' or 'hung'.
+
+    All cases run in one child, one after the other; where it dies, the next case gets a new one.
+    """
+    cases = list(cases)
+    at = 0
+    while at < len(cases):
+        for name, outcome, text in _child(cases[at:], seconds, memory):
+            at += 1
+            yield name, outcome, text
+
+
+def _child(cases, seconds, memory):
+    reader, writer = os.pipe()
+    sys.stdout.flush()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.close(reader)
+            _work_through(cases, writer, memory)
+        finally:
+            os._exit(0)
+    os.close(writer)
+    done, lines = 0, _lines(reader, seconds, pid)
+    for line, (name, _) in zip(lines, cases):
+        if line is None:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            yield name, 'hung', f'{seconds:g} s'
+            break
+        done += 1
+        yield name, *json.loads(line)
+    else:
+        _, status = os.waitpid(pid, 0)
+        if done < len(cases):
+            died = os.WIFSIGNALED(status)
+            yield (
+                cases[done][0],
+                'signal',
+                signal.Signals(os.WTERMSIG(status)).name if died else status,
+            )
+    os.close(reader)
+
+
+def _worked(pid):
+    "Processor seconds that a child has taken."
+    words = Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf('SC_CLK_TCK')
+
+
+def _lines(reader, seconds, pid):
+    """Lines as they come; None where a child has worked so long for the next, or has slept: on a
+    busy machine it may just wait for its turn."""
+    rest, mark = b'', _worked(pid)
+    while True:
+        while b'\n' in rest:
+            line, _, rest = rest.partition(b'\n')
+            yield line
+        for _ in range(10):
+            if select.select([reader], [], [], seconds)[0] or _worked(pid) - mark >= seconds:
+                break
+        if not select.select([reader], [], [], 0)[0]:
+            yield None
+        mark = _worked(pid)
+        part = os.read(reader, 1 << 16)
+        if not part:
+            return
+        rest += part
+
+
+def _work_through(cases, writer, memory):
+    quiet = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(quiet, 2)
+    os.dup2(quiet, 1)
+    used = int(Path('/proc/self/statm').read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + memory, used + memory))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    for _, work in cases:
+        try:
+            found = 'held', work()
+        except BaseException as error:
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            text = f'{type(error).__name__}: {error} ({place.name}:{place.lineno})'
+            found = 'failed', text[:1500]
+        os.write(writer, json.dumps(found, default=str).encode() + b'\n')
+
+
+REFUSALS = ValueError, TypeError, FileNotFoundError, IndexError
+
+
+def check_message(error, raw=False):
+    """A refusal is one line. Unless `raw`, a `raise` of this package or of scikit-learn made it:
+    what numpy, SciPy or Python say by themselves does not name the argument."""
+    text, place = str(error), traceback.extract_tb(error.__traceback__)[-1]
+    assert text and '\n' not in text, f'more than a line: {text!r}'
+    own = any(name in Path(place.filename).parts for name in ('extreme_opt', 'sklearn'))
+    own = own and str(place.line).startswith('raise')
+    assert raw or own, f'a raw message: {text!r} at {place.name}:{place.lineno}'
+
+
+def refused(call, *args, raw=False, **kwargs):
+    "The one line that a call is refused with; an AssertionError where it goes through."
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter('ignore')
+            found = call(*args, **kwargs)
+    except REFUSALS as error:
+        check_message(error, raw)
+        return str(error)
+    raise AssertionError(f'accepted: {found!r:.100}')
+
+
+def every(cases, few=40, times=1):
+    """Run (name, work) in children; raise with a summary where one does not hold.
+
+    In the short round at most `few` of them, spread over all. A case tries `times` inputs.
+    """
+    cases = list(cases)
+    if ROUNDS < 2 and len(cases) > few:
+        chosen = np.random.default_rng(0).permutation(len(cases))[:few]
+        cases = [cases[at] for at in sorted(chosen)]
+    found = list(in_child(cases, 120))
+    OUTCOMES.update(inputs=times * len(found), **Counter(outcome for _, outcome, _ in found))
+    bad = [f'{name}: {outcome} {text}' for name, outcome, text in found if outcome != 'held']
+    if bad:
+        raise AssertionError(f'{len(bad)} of {len(found)}: ' + ' | '.join(bad))
+    return times * len(found)
+
+
+# --------------------------------------------------------------------------------------------- data
+
+
+def rows(n=40, d=6, k=4, seed=0):
+    rng = np.random.default_rng(seed)
+    X = sparse.random_array((n, d), density=0.6, format='csr', random_state=rng)
+    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return X, np.arange(n) % k
+
+
+def broken():
+    "Name -> a CSR matrix that points outside of its arrays."
+
+    def make(change):
+        X, _ = rows()
+        Y = sparse.csr_array(X.shape)
+        Y.data, Y.indices, Y.indptr = X.data.copy(), X.indices.copy(), X.indptr.copy()
+        change(Y)
+        return Y
+
+    def put(name, at, value):
+        def change(Y):
+            getattr(Y, name)[at] = value
+
+        return change
+
+    def cut(name, n):
+        def change(Y):
+            setattr(Y, name, getattr(Y, name)[:n])
+
+        return change
+
+    return {
+        'column one too high': make(put('indices', 3, 6)),
+        'column far outside': make(put('indices', 3, 2**30)),
+        'column negative': make(put('indices', 3, -3)),
+        'start far outside': make(put('indptr', 5, 2**30)),
+        'start negative': make(put('indptr', 5, -7)),
+        'starts shrink': make(put('indptr', 5, 90)),
+        'last start too high': make(put('indptr', -1, 10**6)),
+        'first start': make(put('indptr', 0, 3)),
+        'too few indices': make(cut('indices', 20)),
+        'too few values': make(cut('data', 20)),
+        'too few starts': make(cut('indptr', 9)),
+    }
+
+
+def classifiers():
+    from extreme_opt.bound import BoundClassifier
+    from extreme_opt.bound.classifier import SOLVERS
+    from extreme_opt.softmax import SoftmaxClassifier
+
+    for solver in ('implicit', 'umax', 'sgd', 'ove', 'nce', 'sampled', 'lbfgs'):
+        yield (
+            f'softmax {solver}',
+            lambda solver=solver, **more: SoftmaxClassifier(
+                solver, max_epochs=2, learning_rate=None, **more
+            ),
+        )
+    for solver in SOLVERS:
+        yield (
+            f'bound {solver}',
+            lambda solver=solver, **more: BoundClassifier(solver=solver, max_iter=2, **more),
+        )
+
+
+def whole_classifiers():
+    "The same with the limits of a user."
+    from extreme_opt.bound import BoundClassifier
+    from extreme_opt.bound.classifier import SOLVERS
+    from extreme_opt.softmax import SoftmaxClassifier
+
+    for solver in ('implicit', 'umax', 'sgd', 'ove', 'nce', 'sampled', 'lbfgs'):
+        yield f'softmax {solver}', lambda solver=solver: SoftmaxClassifier(solver)
+    for solver in SOLVERS:
+        yield f'bound {solver}', lambda solver=solver: BoundClassifier(solver)
+
+
+def odd_tables(good):
+    "Name -> what is no table like this one, or looks like none."
+    from decimal import Decimal
+    from fractions import Fraction
+
+    def put(value, kind=object):
+        changed = good.astype(kind)
+        changed[5, 1] = value
+        return changed
+
+    sized = sparse.csr_array(good)
+    found = {
+        'None': None,
+        'a number': 5,
+        'text': 'text',
+        'bytes': b'x',
+        'an object': object(),
+        'a function': len,
+        'a class': dict,
+        'no rows in a list': [],
+        'empty rows in a list': [[]],
+        'a dict': {'a': [1, 2]},
+        'a set': {1, 2},
+        'a generator': (one for one in good),
+        'no dimension': np.array(5.0),
+        'one dimension': good[:, 0],
+        'three dimensions': good[:, :, None],
+        'no rows': good[:0],
+        'no columns': good[:, :0],
+        'numbers as text': good.astype(str),
+        'words': np.full(good.shape, 'a'),
+        'bytes in an array': np.full(good.shape, b'a'),
+        'numbers as objects': good.astype(object),
+        'a hole': put(None),
+        'a word': put('a'),
+        'a dict in it': put({}),
+        'a list in it': put([1, 2]),
+        'a fraction': put(Fraction(1, 2)),
+        'a decimal': put(Decimal(1)),
+        'a large integer': put(10**400),
+        'complex': good.astype(complex),
+        'bool': good > 0,
+        'dates': good.astype(int).astype('M8[s]'),
+        'spans': good.astype(int).astype('m8[s]'),
+        'records': np.zeros(40, [('a', float), ('b', float)]),
+        'void': np.zeros(good.shape, 'V4'),
+        'masked': np.ma.masked_array(good, good > 0),
+        'nan': put(np.nan, float),
+        'inf': put(np.inf, float),
+        '1e300': put(1e300, float),
+        '1e39': put(1e39, float),
+        'half': good.astype(np.float16),
+        'long': good.astype(np.longdouble),
+        'int8': good.astype(np.int8),
+        'uint64': good.astype(np.int64).astype(np.uint64) + np.uint64(2**63),
+        'big endian': good.astype('>f8'),
+        'read only': np.frombuffer(good.tobytes(), good.dtype).reshape(good.shape),
+        'backwards': good[::-1, ::-1],
+        'Fortran': np.asfortranarray(good),
+        'matrix': np.asmatrix(good),
+        'memory view': memoryview(np.ascontiguousarray(good)),
+        'ragged': [[1.0, 2.0], [3.0]],
+        'lists': good.tolist(),
+        'tuples': tuple(map(tuple, good)),
+        'one row': good[:1],
+        'one column': good[:, :1],
+        'too few rows': good[:7],
+        'too many rows': np.vstack([good, good]),
+        'many columns': np.hstack([good, good]),
+        'negative': -1 - good,
+        'huge ids': (good + 2**62),
+        'sparse nan': sparse.csr_array(put(np.nan, float)),
+        'sparse inf': sparse.csr_array(put(-np.inf, float)),
+        'sparse complex': sized.astype(complex),
+        'sparse bool': sized.astype(bool),
+        'sparse no rows': sized[:0],
+        'sparse no columns': sparse.csr_array((40, 0)),
+        'sparse one dimension': sparse.coo_array(good[:, 0]),
+        'sparse too few': sized[:7],
+        'sparse wide': sparse.csr_array((40, 2**40)),
+        'sparse doubled': sparse.coo_array(
+            (np.ones(80), (np.arange(80) // 2, np.zeros(80, int))), shape=(40, good.shape[1])
+        ),
+    }
+    for kind in ('coo', 'csc', 'lil', 'dok', 'dia', 'bsr'):
+        found[f'sparse {kind}'] = sized.asformat(kind)
+    try:
+        import pandas
+    except ImportError:
+        return found
+    frame = pandas.DataFrame(good)
+    return found | {
+        'frame': frame,
+        'frame with NA': frame.astype('Float64').mask(frame > 0),
+        'frame of words': frame.astype(str) + 'a',
+        'frame of categories': frame.astype('category'),
+        'frame of dates': frame.astype('datetime64[s]'),
+        'NA': put(pandas.NA),
+        'a series': frame[0],
+    }
+
+
+def odd_columns(good):
+    "Name -> what is no column of labels, weights, ids or names like this one, or looks like none."
+
+    def put(value):
+        changed = good.astype(object)
+        changed[3] = value
+        return changed
+
+    found = {
+        'None': None,
+        'a number': 5,
+        'minus one': -1,
+        'text': 'text',
+        'an object': object(),
+        'a function': len,
+        'an empty list': [],
+        'a dict': {'a': 1},
+        'a set': {1, 2},
+        'a generator': (one for one in good),
+        'no dimension': np.array(5),
+        'two dimensions': np.stack([good, good], 1),
+        'a column': good[:, None],
+        'three dimensions': good[:, None, None],
+        'too few': good[:-1],
+        'too many': np.concatenate([good, good]),
+        'halves': np.arange(len(good)) / 2,
+        'nan': np.where(np.arange(len(good)) == 3, np.nan, 1.0),
+        'inf': np.where(np.arange(len(good)) == 3, np.inf, 1.0),
+        'all nan': np.full(len(good), np.nan),
+        'negative': np.full(len(good), -1.0),
+        'zeros': np.zeros(len(good)),
+        'huge': np.full(len(good), 1e308),
+        'tiny': np.full(len(good), 1e-320),
+        'complex': np.ones(len(good), complex),
+        'bool': np.arange(len(good)) % 2 > 0,
+        'dates': np.arange(len(good)).astype('M8[s]'),
+        'no date': np.full(len(good), np.datetime64('NaT')),
+        'words': np.array(['a', 'b'])[np.arange(len(good)) % 2],
+        'empty words': np.full(len(good), ''),
+        'bytes': np.array([b'a', b'b'])[np.arange(len(good)) % 2],
+        'a hole': put(None),
+        'nan in objects': put(np.nan),
+        'a word among others': put('a'),
+        'a number among others': put(2),
+        'a dict in it': put({}),
+        'a tuple in it': put((1, 2)),
+        'a large integer': put(10**400),
+        'uint64': np.full(len(good), 2**64 - 1, np.uint64),
+        'int64': np.full(len(good), -(2**63)),
+        'records': np.zeros(len(good), [('a', float)]),
+        'void': np.zeros(len(good), 'V4'),
+        'masked': np.ma.masked_array(good, np.arange(len(good)) % 2),
+        'matrix': np.asmatrix(np.ones(len(good))),
+        'sparse row': sparse.csr_array(np.ones((1, len(good)))),
+        'sparse column': sparse.csr_array(np.ones((len(good), 1))),
+        'one hot': np.eye(4, dtype=int)[np.arange(len(good)) % 4],
+        'lists': good.tolist(),
+        'ragged': [[1, 2], [3]] * (len(good) // 2),
+    }
+    try:
+        import pandas
+    except ImportError:
+        return found
+    return found | {
+        'a series': pandas.Series(good, index=np.arange(len(good))[::-1]),
+        'categories': pandas.Series(good).astype('category'),
+        'a series with NA': pandas.Series(np.arange(len(good)), dtype='Int64').replace(
+            3, pandas.NA
+        ),
+        'NA': put(pandas.NA),
+    }
+
+
+# -------------------------------------------------------------------------------- sizes and indices
+
+
+@probe
+def params_of_another_length():
+    from extreme_opt.core import minimize
+    from extreme_opt.softmax import DoubleSum, ImplicitSGD, UMax
+
+    def case(n, solver, size):
+        def work():
+            problem = DoubleSum(np.ones((n, 2)), np.arange(n) % 3, ridge=0.1)
+            refused(minimize, problem, solver, params=np.zeros(size(problem)), max_iter=3)
+
+        return work
+
+    sizes = dict(
+        weights=lambda p: p.n_weights,
+        one_less=lambda p: p.init_params().size - 1,
+        one_more=lambda p: p.init_params().size + 1,
+    )
+    return every(
+        (f'{n} {solver} {name}', case(n, solver, size))
+        for n in (40, 300_000)
+        for solver in (ImplicitSGD(), UMax())
+        for name, size in sizes.items()
+    )
+
+
+@probe
+def params_in_methods_of_problems():
+    "loss, grad and init of every problem refuse a vector that is too short or too long."
+
+    def case(problem, name, change):
+        def work():
+            params = problem.init_params(0)
+            params = params[:-1] if change < 0 else np.append(params, params[-1:])
+            call = getattr(problem, name)
+            batch = [problem.draw(np.random.default_rng(0), 2)] if name.endswith('_at') else []
+            refused(call, params, *batch, raw=True)
+
+        return work
+
+    return every(
+        (f'{kind} {name} {change}', case(problem, name, change))
+        for kind, problem in problems()
+        for name in ('loss', 'grad', 'loss_at', 'grad_at')
+        if hasattr(problem, name)
+        for change in (-1, 1)
+    )
+
+
+def problems():
+    from extreme_opt.bound import LogLinear
+    from extreme_opt.ordinal import Comparisons, GramComparisons
+    from extreme_opt.similarity import AllPairs, CatalogSoftmax
+    from extreme_opt.softmax import NCE, DoubleSum, FullSoftmax, ImportanceSampled, OneVsEach
+
+    X, y = rows()
+    triplets = np.array([[i, (i + 1) % 9, (i + 3) % 9] for i in range(9)])
+    pairs = np.array([[i, (3 * i) % 7] for i in range(12)])
+    for kind in (DoubleSum, OneVsEach, NCE, ImportanceSampled, FullSoftmax):
+        for form, features in (('csr', X), ('dense', X.toarray())):
+            yield f'{kind.__name__} {form}', kind(features, y, 4, ridge=0.1)
+    yield 'LogLinear', LogLinear(X.toarray(), y, ridge=0.1)
+    yield 'Comparisons', Comparisons(triplets)
+    yield 'Comparisons ridge', Comparisons(triplets, ridge=0.1, weights=np.arange(1.0, 10))
+    yield 'GramComparisons', GramComparisons(triplets)
+    yield 'AllPairs', AllPairs(pairs, n_components=3, ridge=0.1)
+    yield 'AllPairs csr', AllPairs(pairs, rows(12)[0], rows(7)[0], n_components=3, ridge=0.1)
+    yield 'CatalogSoftmax', CatalogSoftmax(pairs, n_components=3, ridge=0.1)
+
+
+def foreign(batch):
+    "Copies of a batch with one id outside."
+    parts = batch if isinstance(batch, tuple) else (batch,)
+    for at, part in enumerate(parts):
+        part = np.asarray(part)
+        if part.dtype.kind not in 'iu' or not part.size:
+            continue
+        for value in (-1, -(10**6), 10**6, 2**31 - 1):
+            changed = part.copy()
+            changed.flat[0] = value
+            new = tuple(changed if i == at else each for i, each in enumerate(parts))
+            yield (
+                f'[{at}]={value}',
+                type(batch)(*new)
+                if isinstance(batch, tuple) and hasattr(batch, '_fields')
+                else new
+                if isinstance(batch, tuple)
+                else changed,
+            )
+
+
+@probe
+def ids_of_batches():
+    "Methods that take ids refuse ids of another problem; -1 may mean the last, as in numpy."
+
+    def case(problem, name, batch, last):
+        def work():
+            params = problem.init_params(0).copy()
+            args = dict(sgd_step_=(0.1,), sgd_steps_=(0.1, 1), svrg_steps_=(0.1, 1)).get(name, ())
+            if name == 'svrg_steps_':
+                args = params.copy(), *problem.svrg_anchor(params), batch, *args
+            else:
+                args = batch, *args
+            if last is None:
+                return refused(getattr(problem, name), params, *args, raw=True)
+            try:
+                other = params.copy()
+                got = getattr(problem, name)(params, *args)
+                place = [one is batch for one in args].index(True)
+                want = getattr(problem, name)(other, *args[:place], last, *args[place + 1 :])
+            except REFUSALS:
+                return None
+            np.testing.assert_array_equal(params, other)
+            if name in ('loss_at', 'grad_at', 'loss_on'):
+                np.testing.assert_array_equal(got, want)
+
+        return work
+
+    names = (
+        'loss_at',
+        'grad_at',
+        'loss_on',
+        'sgd_step_',
+        'sgd_steps_',
+        'svrg_steps_',
+        'quadratic_bound',
+    )
+
+    def cases():
+        for kind, problem in problems():
+            if not hasattr(problem, 'draw'):
+                continue
+            batch = problem.draw(np.random.default_rng(0), 4)
+            for how, wrong in foreign(batch):
+                last = None
+                if how.endswith('=-1') and not isinstance(batch, tuple):
+                    last = wrong.copy()
+                    last[0] = (
+                        problem.n_terms - 1
+                        if not hasattr(problem, 'n_samples')
+                        else problem.n_samples - 1
+                    )
+                for name in names:
+                    if hasattr(problem, name) and not (
+                        name == 'loss_on' and isinstance(batch, tuple)
+                    ):
+                        yield f'{kind}.{name} {how}', case(problem, name, wrong, last)
+
+    return every(cases())
+
+
+@probe
+def anchors_of_another_problem():
+    "svrg_steps_ trusts old, full and kept; they are checked."
+    from extreme_opt.ordinal import Comparisons
+
+    triplets = np.array([[i, (i + 1) % 9, (i + 3) % 9] for i in range(9)])
+    problem = Comparisons(triplets)
+    params = problem.init_params(0)
+    full, kept = problem.svrg_anchor(params)
+    batch = problem.draw(np.random.default_rng(0), 4)
+    wrong = dict(
+        kept=(params.copy(), full, kept[:3]),
+        full=(params.copy(), full[:5], kept),
+        old=(params[:4], full, kept),
+    )
+    return every(
+        (
+            name,
+            lambda args=args: refused(
+                problem.svrg_steps_, params.copy(), *args, batch, 0.1, 1, raw=True
+            ),
+        )
+        for name, args in wrong.items()
+    )
+
+
+@probe
+def states_of_another_problem():
+    "A solver's step on a state of another problem."
+    from extreme_opt.softmax import DoubleSum, ImplicitSGD, UMax
+
+    X, y = rows()
+    problem, small = DoubleSum(X, y, 4), DoubleSum(X[:8], y[:8], 4)
+
+    def case(solver, way):
+        def work():
+            if way == 'init':
+                return refused(solver.init, problem, small.init_params())
+            return refused(
+                solver.step,
+                problem,
+                solver.init(small, small.init_params()),
+                np.random.default_rng(0),
+            )
+
+        return work
+
+    return every(
+        (f'{solver} {way}', case(solver, way))
+        for solver in (
+            ImplicitSGD(),
+            UMax(),
+            UMax(threshold=np.inf),
+            ImplicitSGD(visits='shuffled'),
+        )
+        for way in ('step',)
+    )
+
+
+@probe
+def counts_are_whole():
+    from extreme_opt.bound import LogLinear
+    from extreme_opt.ordinal import Comparisons, OrdinalEmbedding
+    from extreme_opt.similarity import AllPairs, SimilarityModel
+    from extreme_opt.softmax import DoubleSum, ImplicitSGD, SoftmaxClassifier, UMax
+
+    X, y = rows()
+    triplets = [[0, 1, 2], [3, 4, 11]]
+    pairs = np.array([[0, 1], [1, 0], [2, 1]])
+    calls = {
+        'Comparisons.n_objects': lambda v: Comparisons(triplets, 2, n_objects=v + 11),
+        'Comparisons.n_components': lambda v: Comparisons(triplets, v + 1),
+        'OrdinalEmbedding.n_objects': lambda v: OrdinalEmbedding(n_objects=v + 11, max_iter=1).fit(
+            triplets
+        ),
+        'OrdinalEmbedding.n_components': lambda v: OrdinalEmbedding(v + 1, max_iter=1).fit(
+            triplets
+        ),
+        'OrdinalEmbedding.n_init': lambda v: OrdinalEmbedding(n_init=v + 1, max_iter=1).fit(
+            triplets
+        ),
+        'OrdinalEmbedding.batch_size': lambda v: OrdinalEmbedding(
+            solver='svrg', batch_size=v + 1, max_iter=1
+        ).fit(triplets),
+        'AllPairs.n_left': lambda v: AllPairs(pairs, n_components=2, n_left=v + 2),
+        'AllPairs.n_components': lambda v: AllPairs(pairs, n_components=v + 1),
+        'SimilarityModel.n_components': lambda v: SimilarityModel(v + 1, max_iter=1).fit(pairs),
+        'DoubleSum.n_classes': lambda v: DoubleSum(X, y, v + 4),
+        'DoubleSum.n_unpenalized': lambda v: DoubleSum(X, y, 4, n_unpenalized=v + 0),
+        'LogLinear.n_classes': lambda v: (
+            LogLinear(X.toarray(), y, n_classes=v + 4)
+            if 'n_classes' in LogLinear.__dataclass_fields__
+            else refused(int, 'x') and (_ for _ in ()).throw(ValueError('none'))
+        ),
+        'ImplicitSGD.n_negatives': lambda v: ImplicitSGD(1.0, v + 1),
+        'UMax.n_negatives': lambda v: UMax(1.0, 1.0, v + 1),
+        'SoftmaxClassifier.n_negatives': lambda v: SoftmaxClassifier(
+            n_negatives=v + 1, max_iter=1
+        ).fit(X, y),
+    }
+    return every(
+        (f'{name} {value}', lambda call=call, value=value: refused(call, value, raw=True))
+        for name, call in calls.items()
+        for value in (0.5, np.float64(0.25))
+    )
+
+
+@probe
+def sparse_that_points_outside():
+    "Every estimator and problem, in fit and in predict."
+    from extreme_opt.bound import LogLinear
+    from extreme_opt.ordinal import OrdinalEmbedding
+    from extreme_opt.similarity import (
+        AllPairs,
+        CatalogSoftmax,
+        SimilarityModel,
+        item_neighbors,
+        popularity,
+        rank_measures,
+        svd_factors,
+        top_k,
+    )
+    from extreme_opt.softmax import (
+        NCE,
+        DoubleSum,
+        FullSoftmax,
+        ImportanceSampled,
+        OneVsEach,
+        SoftmaxClassifier,
+    )
+
+    X, y = rows()
+    pairs = np.array([[i, (3 * i) % 7] for i in range(40)])
+    triplets = np.array([[i, (i + 1) % 40, (i + 3) % 40] for i in range(40)])
+
+    def score(rows):
+        return np.zeros((len(rows), 6))
+
+    def cases():
+        for how, Y in broken().items():
+            for name, make in classifiers():
+                yield f'{name} fit, {how}', lambda make=make, Y=Y: refused(make().fit, Y, y)
+            for name in ('predict', 'decision_function', 'predict_proba', 'partial_fit'):
+
+                def later(name=name, Y=Y):
+                    model = SoftmaxClassifier(max_epochs=1, learning_rate=1.0).fit(X, y)
+                    refused(getattr(model, name), Y, *([y] if name == 'partial_fit' else []))
+
+                yield f'softmax {name}, {how}', later
+            for kind in (DoubleSum, FullSoftmax, OneVsEach, NCE, ImportanceSampled):
+                yield f'{kind.__name__}, {how}', lambda kind=kind, Y=Y: refused(kind, Y, y, 4)
+            yield f'LogLinear, {how}', lambda Y=Y: refused(LogLinear, Y, y)
+            for kind in (AllPairs, CatalogSoftmax):
+                yield (
+                    f'{kind.__name__} features, {how}',
+                    lambda Y=Y, kind=kind: refused(kind, pairs, Y, n_components=2),
+                )
+                yield (
+                    f'{kind.__name__} observed, {how}',
+                    lambda Y=Y, kind=kind: refused(kind, Y, n_components=2),
+                )
+            yield (
+                f'similarity observed, {how}',
+                lambda Y=Y: refused(SimilarityModel(2, max_iter=1).fit, Y),
+            )
+            yield (
+                f'similarity features, {how}',
+                lambda Y=Y: refused(SimilarityModel(2, max_iter=1).fit, pairs, Y),
+            )
+            yield (
+                f'similarity right, {how}',
+                lambda Y=Y: refused(SimilarityModel(2, max_iter=1).fit, pairs[:, ::-1], None, Y),
+            )
+            yield (
+                f'similarity validation, {how}',
+                lambda Y=Y: refused(SimilarityModel(2, max_iter=1).fit, X, validation=Y),
+            )
+            yield (
+                f'similarity embed, {how}',
+                lambda Y=Y: refused(
+                    SimilarityModel(2, max_iter=1).fit(pairs, X).embed_left, features=Y
+                ),
+            )
+            yield (
+                f'similarity evaluate, {how}',
+                lambda Y=Y: refused(SimilarityModel(2, max_iter=1).fit(X).evaluate, Y),
+            )
+            yield f'rank_measures, {how}', lambda Y=Y: refused(rank_measures, score, Y)
+            yield f'rank_measures seen, {how}', lambda Y=Y: refused(rank_measures, score, X, Y)
+            yield f'top_k, {how}', lambda Y=Y: refused(top_k, score, np.arange(4), 6, 2, Y)
+            yield f'popularity, {how}', lambda Y=Y: refused(popularity, Y)
+            yield f'item_neighbors, {how}', lambda Y=Y: refused(item_neighbors, Y)
+            yield f'svd_factors, {how}', lambda Y=Y: refused(svd_factors, Y, 2)
+            yield (
+                f'ordinal features, {how}',
+                lambda Y=Y: refused(OrdinalEmbedding(max_iter=1).fit, triplets, features=Y),
+            )
+
+    return every(cases())
+
+
+@probe
+def broken_parts():
+    "read_npz, read_maps and Recipe name the file."
+    from extreme_opt.scale.files import Recipe, read_maps, read_npz
+
+    def flat(Y):
+        return dict(
+            features_data=Y.data,
+            features_indices=Y.indices,
+            features_indptr=Y.indptr,
+            features_shape=np.array(Y.shape),
+        )
+
+    def case(Y, kind):
+        def work():
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder) / ('part.npz' if kind == 'npz' else 'part')
+                if kind == 'npz':
+                    np.savez(path, **flat(Y))
+                else:
+                    path.mkdir()
+                    for name, value in flat(Y).items():
+                        np.save(path / f'{name}.npy', value)
+                for read in (read_npz if kind == 'npz' else read_maps, lambda p: Recipe(p, dict)()):
+                    text = refused(read, path)
+                    assert str(path) in text, text
+
+        return work
+
+    return every(
+        (f'{kind}, {how}', case(Y, kind)) for kind in ('npz', 'maps') for how, Y in broken().items()
+    )
+
+
+# -------------------------------------------------------------------------------------------- files
+
+
+def fitted():
+    "Name -> a small fitted estimator of every kind."
+    from extreme_opt.bound import BoundClassifier
+    from extreme_opt.ordinal import OrdinalEmbedding
+    from extreme_opt.similarity import SimilarityModel
+    from extreme_opt.softmax import SoftmaxClassifier
+
+    X, y = rows()
+    names = np.array(['ash', 'birch', 'cedar', 'dogwood'])[y]
+    triplets = np.array([[i, (i + 1) % 9, (i + 3) % 9] for i in range(9)])
+    pairs = np.array([[i, (3 * i) % 7] for i in range(12)])
+    return {
+        'SoftmaxClassifier': SoftmaxClassifier(max_epochs=1, learning_rate=1.0).fit(X, names),
+        'BoundClassifier': BoundClassifier(max_iter=2).fit(X.toarray(), y),
+        'OrdinalEmbedding': OrdinalEmbedding(max_iter=3, n_init=1).fit(triplets, features=X[:9]),
+        'SimilarityModel': SimilarityModel(3, max_iter=2, tol=None).fit(pairs),
+        'SimilarityModel of ids': SimilarityModel(3, max_iter=2, tol=None).fit(
+            [(f'u{a}', f'i{b}') for a, b in pairs]
+        ),
+    }
+
+
+def use(name, model):
+    "Ask a model for answers; the numbers that come out."
+    X = rows()[0]
+    if 'Classifier' in name:
+        return [model.predict_proba(X.toarray()), model.predict(X.toarray())]
+    if name == 'OrdinalEmbedding':
+        return [model.predict([[0, 1, 2], [3, 4, 5]]), model.transform(X[:3]), model.embedding_]
+    known = model.left_ids_[:2].tolist()
+    return [
+        *model.recommend(known, k=3, index=None if model.index_ is None else True),
+        model.embed_left(known),
+        *model.similar(model.right_ids_[:1].tolist(), 2),
+    ]
+
+
+def members_of(path):
+    with np.load(path) as content:
+        return dict(content)
+
+
+def mutated_json(value, rng):
+    "A copy with one place of it changed."
+    places = []
+
+    def walk(at, path):
+        places.append(path)
+        items = (
+            at.items() if isinstance(at, dict) else enumerate(at) if isinstance(at, list) else ()
+        )
+        for key, item in items:
+            walk(item, (*path, key))
+
+    walk(value, ())
+    copy = json.loads(json.dumps(value))
+    path = places[rng.integers(1, len(places))]
+    at = copy
+    for key in path[:-1]:
+        at = at[key]
+    strange = [
+        None,
+        -1,
+        0,
+        1e9,
+        2**31,
+        'a0',
+        'a1',
+        'x',
+        [],
+        {},
+        True,
+        {'array': 'a0'},
+        {'list': []},
+        [1, 2],
+        {'dict': [['a', 1]]},
+        float('inf'),
+    ]
+    way = rng.integers(4)
+    if way == 0 and isinstance(at, dict):
+        del at[path[-1]]
+    elif way == 1 and isinstance(at, list):
+        at.insert(path[-1], strange[rng.integers(len(strange))])
+    else:
+        at[path[-1]] = strange[rng.integers(len(strange))]
+    return copy
+
+
+def mutated_arrays(arrays, rng):
+    "A copy with one array changed: its values, length, type or shape."
+    new = {name: value.copy() for name, value in arrays.items()}
+    name = sorted(new)[rng.integers(len(new))]
+    array, way = new[name], rng.integers(6)
+    if way == 0 and array.size and array.dtype.kind in 'iuf':
+        array.flat[rng.integers(array.size)] = (
+            [-1, 2**30, 7, 0][rng.integers(4)] if array.dtype.itemsize > 2 else 100
+        )
+    elif way == 1:
+        new[name] = array[: len(array) // 2] if array.ndim else np.zeros(3)
+    elif way == 2:
+        new[name] = np.concatenate([array, array]) if array.ndim else np.zeros((2, 2))
+    elif way == 3:
+        new[name] = array.astype(np.float32) if array.dtype.kind in 'iuf' else np.arange(3)
+    elif way == 4 and array.ndim == 2:
+        new[name] = np.ascontiguousarray(array.T)
+    elif array.dtype.kind == 'f' and array.size:
+        array.flat[rng.integers(array.size)] = np.nan
+    return new
+
+
+def spoiled(raw, rng):
+    """The bytes of a file cut short, with a bit flipped, with bytes changed, or changed behind its
+    checksums."""
+    way = rng.integers(4)
+    if way == 0:
+        return raw[: rng.integers(len(raw))]
+    if way == 3 and zipfile.is_zipfile(io.BytesIO(raw)):
+        file = io.BytesIO()
+        with zipfile.ZipFile(io.BytesIO(raw)) as old, zipfile.ZipFile(file, 'w') as new:
+            names = old.namelist()
+            chosen = names[rng.integers(len(names))]
+            for name in names:
+                content = old.read(name)
+                new.writestr(name, changed(content, rng) if name == chosen else content)
+        return file.getvalue()
+    if way == 1:
+        at, raw = rng.integers(len(raw)), bytearray(raw)
+        raw[at] ^= 1 << rng.integers(8)
+        return bytes(raw)
+    return changed(raw, rng)
+
+
+def changed(raw, rng):
+    "Bytes with one to three of them replaced, or a stretch left out or doubled."
+    raw = bytearray(raw)
+    for _ in range(rng.integers(1, 4)):
+        at, way = rng.integers(len(raw) or 1), rng.integers(4)
+        if way == 0:
+            del raw[at : at + rng.integers(1, 9)]
+        elif way == 1:
+            raw[at:at] = raw[at : at + rng.integers(1, 9)]
+        elif raw:
+            raw[at] = rng.integers(256)
+    return bytes(raw)
+
+
+def content_of(thing):
+    "Text and bytes of a model, a run or arrays: equal for the same, and only for the same."
+    from extreme_opt.core.serialize import _packed, _packed_model
+
+    arrays = {}
+    if isinstance(thing, dict):
+        arrays, spec = thing, None
+    elif hasattr(thing, 'get_params'):
+        spec = _packed_model(thing, arrays)
+    else:
+        spec = _packed(thing, arrays, 'run')
+    flat = {key: (str(one.dtype), one.shape, one.tobytes()) for key, one in arrays.items()}
+    return json.dumps(spec), flat
+
+
+def formats(folder):
+    "Name -> path of a whole file, what reads it, and whether it has a digest of its content."
+    from extreme_opt.core import SGD, LeastSquares, Run, minimize
+    from extreme_opt.data.store import load_arrays, save_arrays
+    from extreme_opt.scale.files import read_maps, read_npz, read_svmlight, save_part
+
+    X, y = rows()
+    for at, (name, model) in enumerate(fitted().items()):
+        model.save(folder / f'model{at}.npz')
+        yield name, folder / f'model{at}.npz', type(model).load, True
+    problem = LeastSquares(np.eye(3), np.ones(3))
+    minimize(problem, SGD(0.1), max_iter=3, checkpoint=folder / 'run.npz')
+    yield 'run', folder / 'run.npz', Run.load, True
+    yield 'arrays', save_arrays(folder / 'arrays.npz', a=y, b=X.data), load_arrays, False
+    for path, read in ((folder / 'part.npz', read_npz), (folder / 'maps', read_maps)):
+        save_part(path, features=X, labels=y)
+        yield path.name, path, read, False
+    lines = [' '.join(f'{j + 1}:{v}' for j, v in enumerate(row)) for row in X.toarray()]
+    (folder / 'a.svm').write_text(''.join(f'{a} {b}\n' for a, b in zip(y, lines)))
+    yield 'svmlight', folder / 'a.svm', read_svmlight, False
+
+
+@probe
+def files_altered():
+    """Every format cut, flipped and changed behind its checksums: one line with the path; the same
+    content where there is a digest."""
+    n_cases, n_turns = (20, 500) if ROUNDS > 1 else (1, 40)
+
+    def case(path, read, has_digest, seed):
+        def work():
+            rng = np.random.default_rng(seed)
+            files = sorted(path.iterdir()) if path.is_dir() else [path]
+            want = content_of(read(path)) if has_digest else None
+            for turn in range(n_turns):
+                file = files[rng.integers(len(files))]
+                whole = file.read_bytes()
+                file.write_bytes(spoiled(whole, rng))
+                try:
+                    other = read(path)
+                except (ValueError, FileNotFoundError) as error:
+                    assert str(path) in str(error) and '\n' not in str(error), str(error)
+                else:
+                    assert want is None or content_of(other) == want, f'other content, turn {turn}'
+                finally:
+                    file.write_bytes(whole)
+
+        return work
+
+    with tempfile.TemporaryDirectory() as folder:
+        return every(
+            (
+                (f'{name} {seed}', case(path, read, has_digest, seed))
+                for name, path, read, has_digest in formats(Path(folder))
+                for seed in range(n_cases)
+            ),
+            times=n_turns,
+        )
+
+
+@probe
+def model_files_rewritten():
+    """Rewritten by somebody who computes the digest again: never a crash, a flood of memory or a
+    raw error when it is read."""
+    from extreme_opt.core.serialize import MODEL_FORMAT, MODEL_VERSION, write_atomically
+
+    def case(name, seed):
+        def work():
+            rng = np.random.default_rng(seed)
+            model = MODELS[name]
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder) / 'model.npz'
+                model.save(path)
+                whole = members_of(path)
+                meta = json.loads(whole.pop('meta').tobytes().decode())
+                whole.pop('digest', None)
+                for turn in range(20):
+                    new, text = whole, meta
+                    if turn % 2:
+                        new = mutated_arrays(whole, rng)
+                    else:
+                        text = {**meta, 'model': mutated_json(meta['model'], rng)}
+                    write_atomically(
+                        path, {**text, 'format': MODEL_FORMAT, 'version': MODEL_VERSION}, new
+                    )
+                    try:
+                        other = type(model).load(path)
+                    except (ValueError, FileNotFoundError) as error:
+                        assert str(path) in str(error) and '\n' not in str(error), str(error)
+                        continue
+                    try:
+                        with warnings.catch_warnings():
+                            warnings.simplefilter('ignore')
+                            use(name, other)
+                    except Exception:
+                        pass  # settings of another kind of fit; no crash
+
+        return work
+
+    MODELS = fitted()
+    if find_spec('faiss'):
+        MODELS['SimilarityModel with an index'] = fitted()['SimilarityModel']
+        MODELS['SimilarityModel with an index'].build_index(n_links=4)
+    n_cases = 100 if ROUNDS > 1 else 2
+    return every(
+        ((f'{name} {seed}', case(name, seed)) for name in MODELS for seed in range(n_cases)),
+        times=20,
+    )
+
+
+@probe
+def small_files_that_claim_much():
+    "A header cannot ask for more memory than the file has bytes."
+    from extreme_opt.core.serialize import load_model, read_file
+    from extreme_opt.data.store import load_arrays
+    from extreme_opt.scale.files import read_npz
+
+    def header(shape, kind='<f8'):
+        file = io.BytesIO()
+        np.lib.format.write_array_header_1_0(
+            file, dict(descr=kind, fortran_order=False, shape=shape)
+        )
+        return file.getvalue()
+
+    meta = io.BytesIO()
+    text = json.dumps(
+        dict(format='extreme_opt model', version=2, model=['x', 'y', {}, {}])
+    ).encode()
+    np.save(meta, np.frombuffer(text, np.uint8))
+
+    def lie(path):
+        with zipfile.ZipFile(path, 'w') as file:
+            file.writestr('meta.npy', meta.getvalue())
+            file.writestr('a0.npy', header((10**9,)) + b'12345678')
+
+    def bomb(path):
+        with zipfile.ZipFile(path, 'w', zipfile.ZIP_DEFLATED) as file:
+            file.writestr('meta.npy', meta.getvalue())
+            with file.open('a0.npy', 'w', force_zip64=True) as member:
+                member.write(header((0,)))
+                for _ in range(64):
+                    member.write(bytes(1 << 20))
+
+    def directory_lie(path):
+        lie(path)
+        raw = path.read_bytes()
+        size = len(header((10**9,))) + 8
+        path.write_bytes(raw.replace(size.to_bytes(4, 'little'), (3 * 10**9).to_bytes(4, 'little')))
+
+    def case(make, read):
+        def work():
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder) / 'x.npz'
+                make(path)
+                assert str(path) in refused(read, path)
+
+        return work
+
+    def cases():
+        for make in (lie, bomb, directory_lie):
+            for read in (load_model, read_file, load_arrays, read_npz):
+                yield f'{make.__name__} {read.__name__}', case(make, read)
+
+    return every(cases())
+
+
+# ----------------------------------------------------------------------------- silent wrong results
+
+
+@probe
+def fits_that_lead_nowhere():
+    "Scales from 1e-300 to 1e300, wild rates: finite numbers, or a warning or an error."
+    from extreme_opt.ordinal import OrdinalEmbedding
+    from extreme_opt.similarity import SimilarityModel
+
+    X, y = rows()
+    triplets = np.array([[i, (i + 1) % 9, (i + 3) % 9] for i in range(9)])
+    pairs = np.array([[i, (3 * i) % 7] for i in range(12)])
+
+    def sound(model, call, numbers):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter('always')
+            try:
+                call()
+            except REFUSALS as error:
+                assert '\n' not in str(error)
+                return
+        finite = all(np.isfinite(one).all() for one in numbers(model))
+        assert finite or told, 'numbers that are not finite, and no word'
+
+    def classifier(make, scale, mixed):
+        def work():
+            model = make()
+            table = X.toarray() * (scale ** np.linspace(-1, 1, 6) if mixed else scale)
+            sound(model, lambda: model.fit(table, y), lambda m: (m.coef_, m.predict_proba(table)))
+
+        return work
+
+    def similarity(solver, scale):
+        def work():
+            model = SimilarityModel(3, solver=solver, max_iter=5)
+            sound(
+                model,
+                lambda: model.fit(pairs, X[:12] * scale),
+                lambda m: (m.left_embeddings_, m.right_embeddings_),
+            )
+
+        return work
+
+    def ordinal(**settings):
+        def work():
+            model = OrdinalEmbedding(max_iter=20, n_init=1, **settings)
+            sound(model, lambda: model.fit(triplets), lambda m: (m.embedding_,))
+
+        return work
+
+    def cases():
+        for name, make in classifiers():
+            for scale in (1e-300, 1e-30, 1e-8, 1e8, 1e15, 1e30, 1e37, 1e100, 1e300):
+                for mixed in (False, True):
+                    yield f'{name} {scale} {mixed}', classifier(make, scale, mixed)
+        for solver in ('newton', 'gd', 'adagrad', 'block', 'pair', 'sogram'):
+            for scale in (1e-30, 1e8, 1e30, 1e300):
+                yield f'similarity {solver} {scale}', similarity(solver, scale)
+        for loss in ('ste', 'tste', 'ckl', 'gnmds', 'soe'):
+            for rate in (1e3, 1e30, 1e300):
+                yield f'ordinal {loss} {rate}', ordinal(loss=loss, solver='sgd', learning_rate=rate)
+                yield (
+                    f'ordinal svrg {loss} {rate}',
+                    ordinal(loss=loss, solver='svrg', step_rule='fixed', learning_rate=rate),
+                )
+
+    return every(cases())
+
+
+@probe
+def fits_worse_than_a_constant():
+    """Finite numbers and a training loss not above that of a constant prediction, or an error or a
+    ConvergenceWarning."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    from extreme_opt.ordinal import embedding
+    from extreme_opt.similarity import MLP, Linear, model
+
+    rng = np.random.default_rng(0)
+    scales = 1e-30, 1e-15, 1e-8, 1e-3, 1.0, 1e3, 1e8, 1e15, 1e30
+
+    def judged(fit, numbers, losses):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter('always')
+            try:
+                fitted = fit()
+            except REFUSALS as error:
+                assert '\n' not in str(error)
+                return
+            if any(issubclass(one.category, ConvergenceWarning) for one in told):
+                return
+            assert all(np.isfinite(one).all() for one in numbers(fitted)), 'not finite'
+            loss, constant = losses(fitted)
+            assert loss <= 1.002 * constant + 1e-12, f'{loss:.4g} above {constant:.4g}, and no word'
+
+    X = rng.normal(size=(120, 5))
+    kinds = dict(
+        planted=(X[:, :3] + rng.normal(size=(120, 3))).argmax(1),
+        noise=rng.integers(3, size=120),
+        rare=np.where(np.arange(120) < 3, 1, np.where(np.arange(120) < 6, 2, 0)),
+    )
+
+    def classifier(make, kind, form, how, scale):
+        def work():
+            y, w, factor = kinds[kind], None, np.ones((120, 5))
+            at = dict(all=(), column=(slice(None), 0), row=0).get(how)
+            if at is not None:
+                factor[at] = scale
+            else:
+                w = np.where(np.arange(120) % 2, scale, 1.0)
+            rows = X * factor if form == 'dense' else sparse.csr_array(X * (X > 0) * factor)
+            share = np.bincount(y, w) / (120 if w is None else w.sum())
+            best = -np.sum(share[share > 0] * np.log(share[share > 0]))
+            judged(
+                lambda: make().fit(rows, y, w),
+                lambda m: (m.coef_, m.intercept_),
+                lambda m: (m.log_loss(rows, y, w), best),
+            )
+
+        return work
+
+    def caught(module, make, *args, **more):
+        "Fit, the problem that was solved, and its loss at the end and at zeros."
+        problems, run = [], module.run_estimator
+
+        def listening(estimator, problem, *rest, **settings):
+            problems.append(problem)
+            return run(estimator, problem, *rest, **settings)
+
+        def fit():
+            module.run_estimator = listening
+            try:
+                return make().fit(*args, **more)
+            finally:
+                module.run_estimator = run
+
+        def losses(fitted):
+            params = fitted.run_.state.params
+            return [problems[-1].loss(one) for one in (params, np.zeros_like(params))]
+
+        return fit, losses
+
+    map_, triplets = (
+        rng.normal(size=(15, 2)),
+        np.array([rng.permutation(15)[:3] for _ in range(150)]),
+    )
+    far = ((map_[triplets[:, :1]] - map_[triplets[:, 1:]]) ** 2).sum(2)
+    triplets[far[:, 0] > far[:, 1], 1:] = triplets[far[:, 0] > far[:, 1], :0:-1]
+
+    def ordinal(scale, how, **settings):
+        def work():
+            weights = dict(
+                weights=np.full(150, scale), mixed=np.where(np.arange(150) % 2, scale, 1)
+            )
+            if how not in weights:
+                settings[how] = scale
+            make = lambda: embedding.OrdinalEmbedding(n_init=1, **settings)  # noqa: E731
+            fit, losses = caught(embedding, make, triplets, sample_weight=weights.get(how))
+            judged(fit, lambda m: (m.embedding_,), losses)
+
+        return work
+
+    A, B = rng.normal(size=(20, 3)), rng.normal(size=(18, 3))
+    pairs = np.argwhere(A @ B.T > 1.2)
+
+    def similarity(scale, how, tower, **settings):
+        def work():
+            features = [None, None] if tower == 'ids' else [A.copy(), B.copy()]
+            if how == 'features':
+                features = [scale * A, scale * B]
+            elif how == 'column':
+                features[0][:, 0] *= scale
+            weights = dict(
+                weights=np.full(len(pairs), scale),
+                mixed=np.where(np.arange(len(pairs)) % 2, scale, 1),
+            )
+            if how in ('ridge', 'unobserved_weight', 'impute'):
+                settings[how] = scale
+            shape = MLP(4) if tower == 'mlp' else Linear()
+            make = lambda: model.SimilarityModel(3, shape, shape, **settings)  # noqa: E731
+            fit, losses = caught(model, make, pairs, *features, pair_weights=weights.get(how))
+            judged(fit, lambda m: (m.left_embeddings_, m.right_embeddings_), losses)
+
+        return work
+
+    def cases():
+        for name, make in whole_classifiers():
+            for kind in kinds:
+                for form in ('dense', 'csr'):
+                    for how in ('all', 'column', 'row', 'weights'):
+                        for scale in scales:
+                            yield (
+                                f'{name} {kind} {form} {how} {scale:g}',
+                                classifier(make, kind, form, how, scale),
+                            )
+        for loss in ('ste', 'tste', 'ckl', 'gnmds', 'soe'):
+            for solver in ('lbfgs', 'svrg', 'gd', 'sgd', 'gram'):
+                rate = ['learning_rate'] if solver == 'sgd' else []
+                for how in ('weights', 'mixed', 'ridge', *rate):
+                    for scale in scales:
+                        yield (
+                            f'ordinal {loss} {solver} {how} {scale:g}',
+                            ordinal(scale, how, loss=loss, solver=solver),
+                        )
+            for rule in ('bb', 'fixed', 'sbb', 'damped'):
+                how = 'learning_rate' if rule in ('bb', 'fixed') else 'stabilizer'
+                for scale in scales:
+                    yield (
+                        f'ordinal {loss} svrg {rule} {scale:g}',
+                        ordinal(scale, how, loss=loss, solver='svrg', step_rule=rule),
+                    )
+        for solver in ('newton', 'als', 'gd', 'adagrad', 'block', 'pair', 'sogram'):
+            for loss in ('logistic', 'squared'):
+                for tower in ('ids', 'linear', 'mlp') if solver != 'als' else ('ids',):
+                    settings = 'weights', 'mixed', 'ridge', 'unobserved_weight', 'impute'
+                    for how in settings + (() if tower == 'ids' else ('features', 'column')):
+                        for scale in scales:
+                            yield (
+                                f'similarity {solver} {loss} {tower} {how} {scale:g}',
+                                similarity(scale, how, tower, solver=solver, loss=loss),
+                            )
+
+    return every(cases(), few=80)
+
+
+@probe
+def labels_with_gaps():
+    X, y = rows()
+    gaps = {'nan': np.nan, 'None': None, 'NaT': np.datetime64('NaT')}
+    try:
+        import pandas
+
+        gaps['NA'] = pandas.NA
+    except ImportError:
+        pass
+
+    def case(make, gap):
+        def work():
+            labels = y.astype(object)
+            labels[5] = gap
+            text = refused(make().fit, X, labels)
+            assert 'row 5' in text, text
+
+        return work
+
+    return every(
+        (f'{name} {gap}', case(make, value))
+        for name, make in classifiers()
+        for gap, value in gaps.items()
+    )
+
+
+@probe
+def logistic_labels():
+    "0 and 1 mean the same as -1 and 1 to SimilarityModel; others are refused."
+    from extreme_opt.similarity import AllPairs, SimilarityModel
+
+    pairs = np.array([[i, (3 * i) % 7] for i in range(20)])
+    signs = np.where(np.arange(20) % 3 == 0, 1.0, -1.0)
+
+    def same():
+        one, two = (
+            SimilarityModel(3, max_iter=3, tol=None).fit(pairs, labels=labels)
+            for labels in (signs, (signs + 1) / 2)
+        )
+        np.testing.assert_array_equal(one.left_embeddings_, two.left_embeddings_)
+
+    return every(
+        [
+            ('zeros and ones', same),
+            (
+                'stars',
+                lambda: refused(SimilarityModel(3).fit, pairs, labels=np.arange(20) % 5 + 1.0),
+            ),
+            ('problem', lambda: refused(AllPairs, pairs, labels=(signs + 1) / 2, n_components=2)),
+        ]
+    )
+
+
+@probe
+def graphs_in_pieces():
+    "Answers across groups that no comparison joins are arbitrary; a fit says so."
+    from extreme_opt.ordinal import OrdinalEmbedding
+
+    def work():
+        one = [[i, (i + 1) % 6, (i + 3) % 6] for i in range(6)]
+        rows = np.concatenate([one, np.add(one, 6)])
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter('always')
+            OrdinalEmbedding(max_iter=50, n_init=1).fit(rows)
+        assert any('connect' in str(one.message) or 'group' in str(one.message) for one in told), [
+            str(one.message) for one in told
+        ]
+
+    return every([('two groups', work)])
+
+
+@probe
+def large_ids():
+    "One id of ten million among few: told before anything of that size is made."
+    from extreme_opt.ordinal import OrdinalEmbedding
+    from extreme_opt.similarity import SimilarityModel
+
+    def case(call):
+        def work():
+            mark = time.monotonic()
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter('always')
+                try:
+                    call()
+                except ValueError as error:
+                    return str(error)
+            assert told, f'no word, {time.monotonic() - mark:.0f} s'
+
+        return work
+
+    return every(
+        [
+            (
+                'ordinal',
+                case(
+                    lambda: OrdinalEmbedding(max_iter=1, n_init=1).fit([[0, 1, 2], [1, 2, 10**7]])
+                ),
+            ),
+            (
+                'similarity',
+                case(
+                    lambda: SimilarityModel(4, max_iter=1).fit(
+                        np.array([[0, 1], [1, 10**6], [2, 3]])
+                    )
+                ),
+            ),
+        ]
+    )
+
+
+# -------------------------------------------------------------------------------------------- plain
+
+
+@probe
+def kinds_of_ids():
+    "Unsigned ids, ids in object arrays, lists of lists."
+    from extreme_opt.data import Pairs
+    from extreme_opt.ordinal import OrdinalEmbedding
+    from extreme_opt.similarity import SimilarityModel
+
+    pairs = [[i, (3 * i) % 7] for i in range(12)]
+    triplets = [[i, (i + 1) % 9, (i + 3) % 9] for i in range(9)]
+
+    def cases():
+        for kind in ('uint8', 'uint16', 'uint32', 'uint64', 'int8', object):
+            yield (
+                f'Pairs {kind}',
+                lambda kind=kind: (
+                    Pairs(np.array(pairs, kind)).n_right if kind is not object else None
+                ),
+            )
+            yield (
+                f'similarity {kind}',
+                lambda kind=kind: (
+                    SimilarityModel(2, max_iter=1, tol=None)
+                    .fit(np.array(pairs, kind))
+                    .left_embeddings_.shape
+                ),
+            )
+            yield (
+                f'ordinal {kind}',
+                lambda kind=kind: (
+                    OrdinalEmbedding(max_iter=1, n_init=1, tol=None)
+                    .fit(np.array(triplets, kind))
+                    .embedding_.shape
+                ),
+            )
+        yield 'Pairs', lambda: Pairs(np.array(pairs), None, None).n_left
+        yield (
+            'lists',
+            lambda: (
+                SimilarityModel(2, max_iter=1, tol=None)
+                .fit(pairs, np.eye(12).tolist())
+                .left_embeddings_.shape
+            ),
+        )
+
+    return every(cases())
+
+
+@probe
+def limits_that_never_come():
+    "max_epochs=inf, and max_seconds=inf or nan, are refused or end."
+    from extreme_opt.core import SGD, LeastSquares, minimize
+
+    problem = LeastSquares(np.eye(3), np.ones(3))
+
+    def case(**limit):
+        return lambda: refused(minimize, problem, SGD(0.1), **limit)
+
+    return every(
+        [
+            (f'{name}={value}', case(**{name: value}))
+            for name in ('max_iter', 'max_epochs', 'max_seconds')
+            for value in (np.inf, np.nan)
+        ]
+    )
+
+
+@probe
+def odd_inputs():
+    """Odd things as features, labels, weights, ids and names, in fits and in what follows: refused
+    in one line of our own, or finite numbers, or a warning."""
+    from extreme_opt.ordinal import OrdinalEmbedding
+    from extreme_opt.similarity import SimilarityModel
+
+    X, y = rows()
+    table, groups = X.toarray(), np.array(['ash', 'birch', 'cedar', 'dogwood'])[y]
+    triplets = np.array([[i, (i + 1) % 40, (i + 3) % 40] for i in range(40)])
+    pairs = np.array([[i, (3 * i) % 7] for i in range(40)])
+
+    def case(make, name, args, more, numbers=()):
+        def work():
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter('always')
+                try:
+                    found = getattr(make(), name)(*args, **more)
+                except MemoryError:
+                    return  # it names the size
+                except REFUSALS as error:
+                    check_message(error)
+                    return
+            parts = [getattr(found, one) for one in numbers] if numbers else [found]
+            finite = all(
+                np.isfinite(one).all()
+                for one in parts
+                if isinstance(one, np.ndarray) and one.dtype.kind == 'f'
+            )
+            assert finite or told, 'numbers that are not finite, and no word'
+
+        return work
+
+    def cases():
+        for kind, make in classifiers():
+            for what, thing in odd_tables(table).items():
+                yield f'{kind} X {what}', case(make, 'fit', (thing, y), {}, ('coef_', 'intercept_'))
+            for what, thing in odd_columns(groups).items():
+                yield f'{kind} y {what}', case(make, 'fit', (X, thing), {}, ('coef_',))
+            for what, thing in odd_columns(np.ones(40)).items():
+                if thing is not None:
+                    yield f'{kind} weight {what}', case(make, 'fit', (X, y, thing), {}, ('coef_',))
+        for kind in ('SoftmaxClassifier', 'BoundClassifier'):
+            model = models[kind]
+            for what, thing in odd_tables(table).items():
+                for name in ('predict', 'predict_proba', 'top_k'):
+                    yield f'{kind}.{name} {what}', case(lambda m=model: m, name, (thing,), {})
+                yield f'{kind}.score {what}', case(lambda m=model: m, 'score', (thing, y), {})
+            for what, thing in odd_columns(y).items():
+                for name in ('score', 'log_loss'):
+                    yield f'{kind}.{name} y {what}', case(lambda m=model: m, name, (X, thing), {})
+        make = lambda: OrdinalEmbedding(max_iter=2, n_init=1)  # noqa: E731
+        made = ('embedding_',)
+        for what, thing in odd_tables(triplets).items():
+            yield f'ordinal {what}', case(make, 'fit', (thing,), {}, made)
+            for name in ('predict', 'score'):
+                yield (
+                    f'ordinal.{name} {what}',
+                    case(lambda: models['OrdinalEmbedding'], name, (thing,), {}),
+                )
+        for what, thing in odd_tables(table).items():
+            yield (
+                f'ordinal features {what}',
+                case(make, 'fit', (triplets,), dict(features=thing), made),
+            )
+            yield (
+                f'ordinal.transform {what}',
+                case(lambda: models['OrdinalEmbedding'], 'transform', (thing,), {}),
+            )
+        for what, thing in odd_columns(np.arange(40.0)).items():
+            for name in ('y', 'names', 'sample_weight'):
+                yield (
+                    f'ordinal {name} {what}',
+                    case(make, 'fit', (triplets,), {name: thing}, made),
+                )
+        make = lambda: SimilarityModel(2, max_iter=2, tol=None)  # noqa: E731
+        made = 'left_embeddings_', 'right_embeddings_'
+        for what, thing in odd_tables(pairs).items():
+            yield f'similarity {what}', case(make, 'fit', (thing,), {}, made)
+            for name in ('score_pairs', 'evaluate'):
+                yield (
+                    f'similarity.{name} {what}',
+                    case(lambda: models['SimilarityModel'], name, (thing,), {}),
+                )
+        for what, thing in odd_tables(table).items():
+            yield f'similarity left {what}', case(make, 'fit', (pairs, thing), {}, made)
+            yield f'similarity right {what}', case(make, 'fit', (pairs, None, thing), {}, made)
+        for what, thing in odd_columns(np.ones(40)).items():
+            for name in ('labels', 'pair_weights', 'validation'):
+                yield (
+                    f'similarity {name} {what}',
+                    case(make, 'fit', (pairs,), {name: thing}, made),
+                )
+        for what, thing in odd_columns(np.arange(4)).items():
+            for name in ('embed_left', 'recommend', 'similar'):
+                yield (
+                    f'similarity.{name} {what}',
+                    case(lambda: models['SimilarityModel'], name, (thing,), {}),
+                )
+
+    models = fitted()
+    return every(cases())
+
+
+@probe
+def settings_of_any_kind():
+    "None, text, NaN and objects as settings: one line of our own."
+    from extreme_opt.ordinal import OrdinalEmbedding
+    from extreme_opt.similarity import SimilarityModel
+
+    X, y = rows()
+    triplets = np.array([[i, (i + 1) % 9, (i + 3) % 9] for i in range(9)])
+    pairs = np.array([[i, (3 * i) % 7] for i in range(12)])
+    values = {
+        'None': None,
+        'text': 'x',
+        'nan': np.nan,
+        'minus': -1,
+        'list': [],
+        'object': object(),
+        'array': np.arange(2),
+    }
+    skip = (
+        'verbose',
+        'warm_start',
+        'checkpoint',
+        'client',
+        'random_state',
+        'average',
+        'fit_intercept',
+        'biases',
+        'id_features',
+        'exclude_self',
+        'early_stopping',
+        'dtype',  # numpy's own words name the value
+    )
+
+    def case(make, name, value, data):
+        def work():
+            model = make()
+            model.set_params(**{name: value})
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter('ignore')
+                    model.fit(*data)
+            except REFUSALS as error:
+                check_message(error)
+
+        return work
+
+    def cases():
+        kinds = [(name, make, (X.toarray(), y)) for name, make in classifiers()]
+        kinds += [
+            ('similarity', lambda: SimilarityModel(2, max_iter=1), (pairs,)),
+            ('ordinal', lambda: OrdinalEmbedding(max_iter=1, n_init=1), (triplets,)),
+        ]
+        for kind, make, data in kinds:
+            for name in make().get_params():
+                if name in skip:
+                    continue
+                for word, value in values.items():
+                    yield f'{kind} {name}={word}', case(make, name, value, data)
+
+    return every(cases())
+
+
+# ------------------------------------------------------------------------------ copies, archives
+
+
+def answers(name, model):
+    return [one.tolist() for one in use(name, model)]
+
+
+@probe
+def copies_and_other_processes():
+    """Refits, clones, copies, pickles and files of every estimator give the same bits; so does a
+    process with other hashes."""
+    from sklearn.base import clone
+
+    models, again = fitted(), fitted()
+
+    def filed(model):
+        with tempfile.TemporaryDirectory() as folder:
+            model.save(Path(folder) / 'a.npz')
+            return type(model).load(Path(folder) / 'a.npz')
+
+    ways = dict(
+        pickle=lambda model: pickle.loads(pickle.dumps(model)),
+        deepcopy=copy.deepcopy,
+        file=filed,
+        clone=clone,
+    )
+
+    def case(name, way):
+        def work():
+            model = models[name]
+            if way == 'clone':
+                other = clone(filed(model))
+                assert content_of(other) == content_of(clone(model))
+                return
+            other = again[name] if way == 'refit' else ways[way](model)
+            assert answers(name, other) == answers(name, model)
+            assert way == 'refit' or content_of(other) == content_of(model)
+
+        return work
+
+    def hashed(seed):
+        def work():
+            text = subprocess.run(
+                [sys.executable, __file__, '--answers'],
+                env={**os.environ, 'PYTHONHASHSEED': seed},
+                capture_output=True,
+                text=True,
+                check=True,
+            ).stdout
+            assert json.loads(text) == {name: answers(name, one) for name, one in models.items()}
+
+        return work
+
+    def cases():
+        for name in models:
+            for way in ('refit', *ways):
+                yield f'{name} {way}', case(name, way)
+        for seed in ('1', '2') if ROUNDS > 1 else ():
+            yield f'hashes of {seed}', hashed(seed)
+
+    return every(cases())
+
+
+@probe
+def archives_altered():
+    "Zip and tar files with changed bytes: unpacked into the folder, or one line; never outside."
+    import tarfile
+
+    from extreme_opt.data.fetching import unpack
+
+    def whole():
+        file = io.BytesIO()
+        with zipfile.ZipFile(file, 'w', zipfile.ZIP_DEFLATED) as pack:
+            for name in ('set/a.csv', 'set/b/c.csv', 'README'):
+                pack.writestr(name, b'0,1,2\n' * 20)
+        yield file.getvalue()
+        for mode in ('w', 'w:gz', 'w:xz', 'w:bz2'):
+            file = io.BytesIO()
+            with tarfile.open(fileobj=file, mode=mode) as pack:
+                for name in ('set/a.csv', 'set/b/c.csv', 'README'):
+                    info = tarfile.TarInfo(name)
+                    info.size = 120
+                    pack.addfile(info, io.BytesIO(b'0,1,2\n' * 20))
+            yield file.getvalue()
+
+    def case(raw, seed):
+        def work():
+            rng = np.random.default_rng(seed)
+            for _ in range(100):
+                with tempfile.TemporaryDirectory() as folder:
+                    path = Path(folder) / 'a'
+                    path.write_bytes(spoiled(raw, rng))
+                    try:
+                        with warnings.catch_warnings():
+                            warnings.simplefilter('ignore')
+                            unpack(path, Path(folder) / 'out', max_bytes=10**6)
+                    except ValueError as error:
+                        assert '\n' not in str(error) and str(error), repr(error)
+                    assert set(os.listdir(folder)) <= {'a', 'out'}
+
+        return work
+
+    n_cases = 10 if ROUNDS > 1 else 1
+    return every(
+        (
+            (f'{at} {seed}', case(raw, seed))
+            for at, raw in enumerate(whole())
+            for seed in range(n_cases)
+        ),
+        times=100,
+    )
+
+
+# ----------------------------------------------------------------------------------------- table
+
+# What needs more than a child process is tried by tests: row of the table -> arguments of pytest in
+# the folder of the library's tests.
+TESTS = {
+    'a failed refit': 'core/test_refit.py',
+    'rules of scikit-learn': (
+        'softmax/test_classifier.py bound/test_bound.py -k scikit_learn_accepts'
+    ),
+    'SIGKILL, Ctrl-C, resume, two writers': (
+        'core/test_run.py -k killed_at_any or ctrl_c or two_processes or planted_link or full'
+    ),
+    'threads, fork, signals, full disk, locale': 'package/test_environment.py',
+    'downloads and archives': 'data/test_fetch.py -k not real',
+    'readers of text and binary files': 'data/test_readers.py -k malformed or any_bytes',
+    'workers that fail': 'scale/test_scale_faults.py -m not slow',
+    'no numba': 'package/test_without_numba.py',
+    'no place for compiled kernels': 'core/test_compiled.py -k kept or goes_away',
+    'planted data and starts': 'core/test_streams.py',
+}
+
+
+def run_tests(words):
+    "Counts of outcomes of some tests, and the names of those that failed."
+    from xml.etree import ElementTree
+
+    selector = [word for word in words.split(' -') if word]
+    args = selector[0].split()
+    for one in selector[1:]:
+        args += [f'-{one[0]}', one[2:]]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / 'a.xml'
+        words = [sys.executable, '-m', 'pytest', '-q', *args, f'--junitxml={path}']
+        fuzz = dict(EXTREME_OPT_FUZZ='28000', EXTREME_OPT_KILLS='10') if ROUNDS > 1 else {}
+        subprocess.run(
+            words,
+            cwd=Path(__file__).resolve().parents[1],
+            env=os.environ | fuzz,
+            capture_output=True,
+        )
+        suite = ElementTree.parse(path).getroot()[0]
+    bad = [
+        one.get('name')
+        for one in suite
+        if one.find('failure') is not None or one.find('error') is not None
+    ]
+    skipped = int(suite.get('skipped'))
+    n = int(suite.get('tests')) - skipped
+    OUTCOMES.update(inputs=n, failed=len(bad), held=n - len(bad))
+    if not n:
+        OUTCOMES['failed'] += 1  # a row that tries nothing has lost its tests
+    if bad or not n:
+        raise AssertionError(f'{len(bad)} of {n}: ' + ', '.join(bad))
+    return f'{skipped} skipped' if skipped else ''
+
+
+def main():
+    global ROUNDS
+    parser = argparse.ArgumentParser()
+    parser.add_argument('words', nargs='*')
+    parser.add_argument('--rounds', type=int, default=2)
+    parser.add_argument('--minutes', type=float, default=120)
+    parser.add_argument('--answers', action='store_true', help=argparse.SUPPRESS)
+    warnings.simplefilter('ignore')
+    given = parser.parse_args()
+    if given.answers:
+        print(json.dumps({name: answers(name, one) for name, one in fitted().items()}))
+        return
+    ROUNDS = given.rounds
+    rows = PROBES | {name: partial(run_tests, words) for name, words in TESTS.items()}
+    end, total = time.monotonic() + 60 * given.minutes, Counter()
+    columns = 'inputs', 'signal', 'hung', 'failed'
+    print(f'{"":42}', *(f'{name:>8}' for name in columns), f'{"cpu s":>8}')
+    for name, work in rows.items():
+        if given.words and not any(word in name for word in given.words):
+            continue
+        if time.monotonic() > end:
+            print(f'{name:42} left out: the limit of {given.minutes:g} minutes is reached')
+            continue
+        OUTCOMES.clear()
+        mark, text = sum(os.times()[:4]), ''
+        try:
+            found = work()
+            text = found if isinstance(found, str) else ''
+        except Exception as error:
+            text = str(error)
+            OUTCOMES['failed'] += not OUTCOMES
+        total.update(OUTCOMES)
+        counts = [f'{OUTCOMES[one]:8,}' for one in columns]
+        print(f'{name:42}', *counts, f'{sum(os.times()[:4]) - mark:8.1f}', text, flush=True)
+    print(f'{"total":42}', *(f'{total[one]:8,}' for one in columns), f'{sum(os.times()[:4]):8.1f}')
+    sys.exit(any(total[one] for one in columns[1:]))
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,94 @@
+"""The public names, as a snapshot: a name that appears, moves or vanishes has to be meant.
+
+After a change that is meant, write the snapshot anew:
+python tests/library/package/test_public_names.py
+"""
+
+import ast
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+SNAPSHOT = Path(__file__).with_name('public_names.txt')
+COMMAND = 'python tests/library/package/test_public_names.py'
+
+
+def public(path: Path) -> list[str]:
+    """What a module offers: its `__all__`, or for a package without one the names it imports or
+    defines."""
+    listed, found = None, set()
+    for node in ast.parse(path.read_text(encoding='utf-8')).body:
+        if isinstance(node, ast.Assign):
+            targets = [target.id for target in node.targets if isinstance(target, ast.Name)]
+            if '__all__' in targets:
+                listed = ast.literal_eval(node.value)
+            found |= set(targets)
+        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            found.add(node.name)
+        elif isinstance(node, ast.ImportFrom) and (node.module or '').startswith('extreme_opt'):
+            found |= {alias.asname or alias.name for alias in node.names}
+    return sorted(
+        listed if listed is not None else {name for name in found if not name.startswith('_')}
+    )
+
+
+def current() -> str:
+    "One line per module: its name, a colon, its public names."
+    rows = []
+    for path in sorted((ROOT / 'extreme_opt').rglob('*.py')):
+        parts = path.relative_to(ROOT).with_suffix('').parts
+        if parts[-1] in ('_modidx', '__main__'):
+            continue
+        name = '.'.join(part for part in parts if part != '__init__')
+        rows.append(f'{name}: {", ".join(public(path))}'.rstrip())
+    return '\n'.join(sorted(rows)) + '\n'
+
+
+def test_names_are_as_listed():
+    "The public names are those of the snapshot."
+    listed, now = (text.splitlines() for text in (SNAPSHOT.read_text(encoding='utf-8'), current()))
+    gone, new = [row for row in listed if row not in now], [row for row in now if row not in listed]
+    assert not gone and not new, '\n'.join(
+        [
+            f'public names changed; if that is meant: {COMMAND}',
+            *(f'- {row}' for row in gone),
+            *(f'+ {row}' for row in new),
+        ]
+    )
+
+
+def test_listed_names_exist():
+    "Every public name can be imported from where it is listed."
+    from importlib import import_module
+
+    for row in current().splitlines():
+        module, names = row.split(':')
+        for name in filter(None, names.replace(' ', '').split(',')):
+            assert hasattr(import_module(module), name), f'{module}.{name}'
+
+
+if __name__ == '__main__':
+    SNAPSHOT.write_text(current(), encoding='utf-8')
+    print(f'wrote {SNAPSHOT.relative_to(ROOT)}: {len(current().splitlines())} modules')
+
+
+def test_solvers_say_what_their_methods_do():
+    """Whoever writes `help(SGD.step)` finds a sentence: of every public solver's init, step and
+    tiny."""
+    import inspect
+
+    from extreme_opt import core, softmax
+
+    solvers = {
+        thing
+        for part in (core, softmax)
+        for thing in vars(part).values()
+        if isinstance(thing, type) and isinstance(vars(thing).get('requires'), type)
+    }
+    assert {core.SGD, core.LBFGS, core.GradientDescent, softmax.ImplicitSGD} <= solvers
+    silent = [
+        f'{kind.__name__}.{name}'
+        for kind in solvers
+        for name in ('init', 'step', 'warmup_problem')
+        if hasattr(kind, name) and not inspect.getdoc(getattr(kind, name))
+    ]
+    assert not silent, silent

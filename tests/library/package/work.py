@@ -1,0 +1,261 @@
+"""How much work the hot kernels do, in counts that no clock and no machine can change.
+
+Run with NUMBA_DISABLE_JIT=1 it prints, as JSON, for each case of CASES the work at some sizes:
+lines of the package executed, plus elements that whole-array operations on the parameters touch,
+and calls between functions of the package. An update's share is the difference between a draw and
+the same draw twice as long, so what happens once per call does not count.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse
+
+PACKAGE = str(Path(__file__).resolve().parents[3] / 'extreme_opt')
+
+
+class Counted(np.ndarray):
+    "An array that knows how many elements whole-array operations on it have touched."
+
+    touched = 0
+
+    def __array_ufunc__(self, ufunc, method, *inputs, out=None, **words):
+        plain = tuple(np.asarray(x) if isinstance(x, Counted) else x for x in inputs)
+        room = tuple(np.asarray(x) if isinstance(x, Counted) else x for x in out) if out else None
+        Counted.touched += max(np.size(x) for x in (*plain, *(room or ())))
+        result = getattr(ufunc, method)(*plain, **(dict(words, out=room) if room else words))
+        return out[0] if out else result
+
+    def __array_function__(self, func, types, args, kwargs):
+        Counted.touched += max((x.size for x in args if isinstance(x, Counted)), default=0)
+        bare = [np.asarray(x) if isinstance(x, Counted) else x for x in args]
+        return func(*bare, **kwargs)
+
+    def __setitem__(self, where, value):
+        if (
+            isinstance(where, slice)
+            or isinstance(where, tuple)
+            and any(isinstance(w, slice) for w in where)
+        ):
+            Counted.touched += np.asarray(self)[where].size
+        np.asarray(self)[where] = np.asarray(value)
+
+
+def count(job) -> np.ndarray:
+    "(work, calls) of a job."
+    lines = calls = 0
+
+    def inside(frame, event, arg):
+        nonlocal lines
+        lines += event == 'line'
+        return inside
+
+    def trace(frame, event, arg):
+        nonlocal calls
+        if not frame.f_code.co_filename.startswith(PACKAGE):
+            return None
+        if frame.f_code.co_filename.endswith('compiled.py'):
+            return None  # stands for one instruction, such as asking for a cell early
+        calls += 1
+        return inside
+
+    Counted.touched = 0
+    sys.settrace(trace)
+    try:
+        job()
+    finally:
+        sys.settrace(None)
+    return np.array([lines + Counted.touched, calls])
+
+
+def rows(n: int, width: int, n_features: int, dense: bool = False):
+    "Rows whose nonzero columns are the first ones, whatever the number of columns."
+    values = np.random.default_rng(0).random((n, width)) / width
+    if dense:
+        return np.hstack([values, np.zeros((n, n_features - width))])
+    return scipy.sparse.csr_array(
+        (
+            values.ravel(),
+            np.tile(np.arange(width, dtype=np.int32), n),
+            np.arange(n + 1, dtype=np.int32) * width,
+        ),
+        shape=(n, n_features),
+    )
+
+
+# ---------------------------------- cases: name -> sizes -> (work, calls) of one update or one call
+def softmax(
+    kind: str, width: int, n_features: int, n_classes: int = 12, m: int = 3, dense: bool = False
+) -> np.ndarray:
+    from extreme_opt.softmax import DoubleSum, Draw
+    from extreme_opt.softmax.implicit import implicit_updates
+    from extreme_opt.softmax.umax import umax_updates
+
+    n = 6
+    problem = DoubleSum(rows(n, width, n_features, dense), np.arange(n) % 5, n_classes)
+    once = Draw(np.arange(n), np.add.outer(np.arange(n) % 5 + 1, np.arange(m)) % 12 % n_classes)
+
+    def job(times):
+        params = problem.init_params().view(Counted)
+        draw = Draw(np.tile(once.sample, times), np.tile(once.others, (times, 1)))
+        if kind == 'umax':
+            return lambda: umax_updates(problem, params, draw, 0.1)
+        return lambda: implicit_updates(problem, params, draw, 0.1)
+
+    return (count(job(4)) - count(job(2))) / (2 * n)
+
+
+def baseline(width: int, n_features: int, n_classes: int = 12) -> np.ndarray:
+    from extreme_opt.softmax import OneVsEach
+
+    problem = OneVsEach(rows(6, width, n_features), np.arange(6) % 5, n_classes)
+
+    def job(n):
+        params, draw = problem.init_params(), problem.draw(np.random.default_rng(0), n)
+        return lambda: problem.sgd_steps_(params.view(Counted), draw, 0.1)
+
+    return (count(job(24)) - count(job(12))) / 12
+
+
+def comparisons(n_objects: int, p: int) -> np.ndarray:
+    from extreme_opt.ordinal import STE, Comparisons
+
+    def job(times):
+        problem = Comparisons(
+            np.tile([(0, 1, 2), (3, 4, 5), (6, 2, 1), (5, 0, 7)], (times, 1)), p, STE(), n_objects
+        )
+        params = problem.init_params(0)
+        return lambda: problem.loss_and_grad(params)
+
+    return (count(job(20)) - count(job(10))) / 40
+
+
+def words(n: int, n_tags: int) -> np.ndarray:
+    from extreme_opt.bound.structured import forward_backward
+
+    rng = np.random.default_rng(0)
+    scores, transitions = rng.normal(size=(n, n_tags)), rng.normal(size=(n_tags, n_tags))
+    return count(lambda: forward_backward(scores, transitions))
+
+
+def triplets(n_objects: int, p: int, lazy: bool) -> np.ndarray:
+    from extreme_opt.ordinal import STE, Comparisons
+
+    problem = Comparisons([(0, 1, 2), (3, 4, 5), (6, 2, 1), (5, 0, 7)], p, STE(), n_objects)
+    begin = np.zeros((n_objects, p))
+    begin[:8] = np.random.default_rng(0).normal(size=(8, p))
+    old = begin.ravel()
+    full, kept = problem.svrg_anchor(old)
+
+    def job(times):
+        points, batch = old.copy().view(Counted), np.tile(np.arange(4), times)
+        if lazy:
+            return lambda: problem.svrg_steps_(points, old, full, kept, batch, 1e-3, 1)
+        return lambda: problem.sgd_steps_(points, batch, 1e-3, 1)
+
+    return (count(job(16)) - count(job(8))) / 32
+
+
+def towers(n: int, product: bool) -> np.ndarray:
+    from extreme_opt.similarity import MLP, AllPairs
+
+    pairs = np.column_stack([np.arange(30) % 20, (7 * np.arange(30) + np.arange(30) // 20) % 20])
+    problem = AllPairs(
+        pairs, n_left=n, n_right=n, n_components=3, left=MLP(4), right=MLP(4), dtype=np.float64
+    )
+    params = problem.init_params(0)
+    if not product:
+        return count(lambda: problem.loss_and_grad(params))
+    problem.loss(params)
+    return count(lambda: problem.ggn_vp(params, params))
+
+
+def chains(n_classes: int, product: bool) -> np.ndarray:
+    from extreme_opt.bound.class_space import chain_times, class_chain
+
+    scores = np.random.default_rng(0).normal(size=(20, n_classes))
+    chain = class_chain(scores, 'given')
+    return count(
+        (lambda: chain_times(chain, scores)) if product else (lambda: class_chain(scores, 'given'))
+    )
+
+
+CASES = {
+    'umax sparse': [
+        ('softmax', ('umax', 6, 40)),
+        ('softmax', ('umax', 6, 400)),
+        ('softmax', ('umax', 12, 400)),
+        ('softmax', ('umax', 6, 40, 120)),
+    ],
+    'implicit ahead': [
+        ('softmax', ('implicit', 6, 40)),
+        ('softmax', ('implicit', 6, 400)),
+        ('softmax', ('implicit', 12, 400)),
+        ('softmax', ('implicit', 6, 40, 120)),
+    ],
+    'implicit long': [
+        ('softmax', ('implicit', 70, 100, 12, 1)),
+        ('softmax', ('implicit', 70, 1000, 12, 1)),
+        ('softmax', ('implicit', 140, 1000, 12, 1)),
+        ('softmax', ('implicit', 70, 100, 120, 1)),
+    ],
+    'umax dense': [
+        ('softmax', ('umax', 20, 20, 12, 3, True)),
+        ('softmax', ('umax', 20, 20, 120, 3, True)),
+        ('softmax', ('umax', 40, 40, 12, 3, True)),
+    ],
+    'implicit dense': [
+        ('softmax', ('implicit', 20, 20, 12, 3, True)),
+        ('softmax', ('implicit', 20, 20, 120, 3, True)),
+        ('softmax', ('implicit', 40, 40, 12, 3, True)),
+    ],
+    'baseline sparse': [
+        ('baseline', (6, 40)),
+        ('baseline', (6, 400)),
+        ('baseline', (12, 400)),
+        ('baseline', (6, 40, 120)),
+    ],
+    'ordinal gradient': [
+        ('comparisons', (10, 4)),
+        ('comparisons', (500, 4)),
+        ('comparisons', (10, 8)),
+    ],
+    'words': [('words', (20, 4)), ('words', (40, 4)), ('words', (20, 8))],
+    'ordinal lazy': [
+        ('triplets', (10, 4, True)),
+        ('triplets', (500, 4, True)),
+        ('triplets', (10, 8, True)),
+    ],
+    'ordinal batches': [
+        ('triplets', (10, 4, False)),
+        ('triplets', (500, 4, False)),
+        ('triplets', (10, 8, False)),
+    ],
+    'similarity gradient': [
+        ('towers', (100, False)),
+        ('towers', (200, False)),
+        ('towers', (400, False)),
+    ],
+    'similarity product': [
+        ('towers', (100, True)),
+        ('towers', (200, True)),
+        ('towers', (400, True)),
+    ],
+    'bound recursion': [('chains', (8, False)), ('chains', (16, False)), ('chains', (32, False))],
+    'bound product': [('chains', (8, True)), ('chains', (16, True)), ('chains', (32, True))],
+}
+
+
+def measure(names) -> dict:
+    return {name: [globals()[what](*args).tolist() for what, args in CASES[name]] for name in names}
+
+
+if __name__ == '__main__':
+    for chapter in ('softmax', 'similarity', 'ordinal', 'bound'):
+        importlib.import_module(f'extreme_opt.{chapter}')
+    print(json.dumps(measure(CASES)))

@@ -1,0 +1,522 @@
+"""Figures and sliders: one style per solver, the same bytes each time, knobs that move without a
+kernel."""
+
+import base64
+import html
+import itertools
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+plt = pytest.importorskip('matplotlib.pyplot')
+widgets = pytest.importorskip('ipywidgets')
+from extreme_opt.show import (  # noqa: E402
+    aligned,
+    bound_picture,
+    color_of,
+    convergence,
+    embedding_map,
+    frames,
+    live,
+    picture,
+    ranking_curve,
+    spectrum,
+    step_sizes,
+    style_of,
+)
+from extreme_opt.show.plots import _STYLES, PALETTE  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[3]
+MEET = [
+    'SGD UMax ImplicitSGD OneVsEach NCE ImportanceSampled FullSoftmax LBFGS',  # one figure
+    'GradientDescent Adagrad GaussNewton BlockSGD PairSGD SOGram LBFGS',
+    'FixedStep BB SBB Damped GradientDescent SGD ProjectedGradient',
+    'STE TSTE CKL Hinge SOE',
+    (
+        'Majorizer StochasticMajorizer RankOneMajorizer IncrementalMajorizer Newton LBFGS SGD'
+        ' GradientDescent'
+    ),
+]
+BLIND = dict(
+    protan=[[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]],
+    deutan=[[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]],
+)
+
+
+def draw(width=1.0, shift=0):
+    "A parabola, drawn on the current figure."
+    grid = np.linspace(-width, width, 50)
+    plt.plot(grid, (grid - shift) ** 2)
+
+
+@pytest.mark.parametrize('group', MEET, ids=['softmax', 'similarity', 'steps', 'losses', 'bound'])
+def test_solvers_that_meet_differ(group):
+    """In one figure no two colors are the same, nor do they become so to a color-blind eye; on gray
+    paper line and marker differ."""
+    names = group.split()
+    assert len({color_of(name) for name in names}) == len(names)
+    assert len({(style['linestyle'], style['marker']) for style in map(style_of, names)}) == len(
+        names
+    )
+    rgb = np.array(
+        [[int(color_of(name)[i : i + 2], 16) / 255 for i in (1, 3, 5)] for name in names]
+    )
+    light = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    for kind, matrix in BLIND.items():
+        seen = np.clip(light @ np.array(matrix).T, 0, 1)
+        seen = np.where(seen <= 0.0031308, 12.92 * seen, 1.055 * seen ** (1 / 2.4) - 0.055)
+        apart = np.linalg.norm(seen[:, None] - seen, axis=2) + 9 * np.eye(len(names))
+        assert apart.min() > 0.1, (
+            kind,
+            names[apart.argmin() // len(names)],
+            names[apart.argmin() % len(names)],
+        )
+
+
+def test_a_solver_is_known_by_many_names():
+    "Class, object, alias and a name with more words after it give one style."
+    from extreme_opt.core import SGD, GradientDescent
+
+    for one in (SGD, 'sgd', 'SGD', 'SGD, rate 0.1', 'sgd (float32)'):
+        assert style_of(one) == style_of('SGD'), one
+    assert (
+        style_of(GradientDescent())
+        == style_of('gd')
+        != style_of(GradientDescent(scaling='adagrad'))
+        == style_of('AdaGrad')
+    )
+
+    class SVRG:
+        step_rule = type('SBB', (), {})()
+
+    class Classifier:
+        solver = 'umax'
+
+    assert style_of(SVRG()) == style_of('sbb') and style_of(Classifier()) == style_of('U-max')
+    assert (
+        style_of('L-BFGS') == style_of('lbfgs') and color_of('nearest centroid') == PALETTE['gray']
+    )
+
+
+def test_every_style_is_drawable_and_unique():
+    "The table holds each style once, and matplotlib knows them all, those of unknown names too."
+    assert len({tuple(style_of(name).values()) for name in _STYLES}) == len(_STYLES)
+    for name in [*_STYLES, *(f'method {i}' for i in range(40))]:
+        plt.plot([0, 1], **style_of(name))
+    plt.close('all')
+
+
+class Record:
+    "A run with two columns."
+
+    def __init__(self, losses):
+        self.rows = dict(
+            passes=np.arange(len(losses)), steps=np.arange(len(losses)), loss=np.array(losses)
+        )
+
+    def column(self, name):
+        return self.rows[name]
+
+
+def test_convergence():
+    """Lines carry the style of their solver, the axes their names, and a floor makes the gap
+    logarithmic."""
+    runs = {
+        'UMax': Record([3.0, 2.0, 1.0]),
+        'SGD': Record([3.0, 2.5, np.nan]),
+        'SGD, slower': Record([3.0, 2.9, 2.8]),
+    }
+    axes = convergence(runs, unit='nats', axes=plt.figure().gca())
+    assert [line.get_color() for line in axes.lines] == [
+        color_of(name) for name in ('UMax', 'SGD', 'SGD')
+    ]
+    assert axes.lines[1].get_alpha() > axes.lines[2].get_alpha()
+    assert (axes.get_xlabel(), axes.get_ylabel(), axes.get_yscale()) == (
+        'passes',
+        'loss (nats)',
+        'linear',
+    )
+    gap = convergence(runs, against='steps', floor=1.0, axes=plt.figure().gca())
+    np.testing.assert_allclose(gap.lines[0].get_ydata(), [2, 1, np.nan])
+    assert (gap.get_xlabel(), gap.get_ylabel(), gap.get_yscale()) == (
+        'steps',
+        'loss above 1',
+        'log',
+    )
+    plt.close('all')
+    with pytest.raises(ValueError, match='runs is empty'):
+        convergence({})
+
+
+def axes():
+    return plt.figure().gca()
+
+
+def test_convergence_over_seeds():
+    """Several runs are their median in a band from lowest to highest, as far as all of them go; a
+    single one has no band."""
+    runs = {
+        'UMax': [
+            Record([4.0, 2.0, 1.0]),
+            Record([6.0, 3.0, 2.0, 1.0]),
+            Record([5.0, 4.0, 3.0, 2.0, 1.0]),
+        ],
+        'SGD': Record([4.0, 3.0]),
+    }
+    made = convergence(runs, axes=axes())
+    np.testing.assert_allclose(made.lines[0].get_ydata(), [5, 3, 2])
+    band = made.collections[0].get_paths()[0].vertices
+    assert len(made.collections) == 1 and band[:, 1].min() == 1.0 and band[:, 1].max() == 6.0
+    np.testing.assert_allclose(
+        made.collections[0].get_facecolor()[0, :3], plt.matplotlib.colors.to_rgb(color_of('UMax'))
+    )
+    gap = convergence({'UMax': runs['UMax']}, floor=0.5, axes=axes())
+    np.testing.assert_allclose(gap.lines[0].get_ydata(), [4.5, 2.5, 1.5])
+    with pytest.raises(ValueError, match='SGD has no runs'):
+        convergence({'SGD': []}, axes=axes())
+    plt.close('all')
+
+
+def test_step_sizes():
+    """Steps are counted from 1, states give their step size, and a failed step is a cross and no
+    point of the line."""
+
+    class State:
+        def __init__(self, size):
+            self.step_size = size
+
+    made = step_sizes({'BB': [1.0, 0.0, 0.25], 'SBB': [State(0.5), State(0.1)]}, axes=axes())
+    line, cross, other = made.lines
+    np.testing.assert_array_equal(line.get_ydata(), [1, np.nan, 0.25])
+    assert (
+        list(cross.get_xdata()) == [2]
+        and list(other.get_xdata()) == [1, 2]
+        and list(other.get_ydata()) == [0.5, 0.1]
+    )
+    assert made.get_yscale() == 'log' and (made.get_xlabel(), made.get_ylabel()) == (
+        'step',
+        'step size',
+    )
+    plt.close('all')
+    with pytest.raises(ValueError, match='traces is empty'):
+        step_sizes({})
+
+
+def test_embedding_map():
+    """Whatever turn, mirror, scale and shift a map has, it is drawn where the other map lies, with
+    threads from point to point."""
+    rng = np.random.default_rng(0)
+    truth, turn = rng.normal(size=(9, 2)), np.array([[0.6, 0.8], [0.8, -0.6]])  # a mirror too
+    np.testing.assert_allclose(aligned(3 * truth @ turn - 5, truth), truth, atol=1e-12)
+    noisy = truth + 0.1 * rng.normal(size=truth.shape)
+    best = ((aligned(noisy, truth) - truth) ** 2).sum()
+    for angle in np.linspace(0, 2 * np.pi, 40):  # no other turn of it is nearer
+        other = aligned(noisy, truth) - truth.mean(0)
+        spin = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+        assert ((other @ spin + truth.mean(0) - truth) ** 2).sum() >= best - 1e-12
+    made = embedding_map(3 * truth @ turn - 5, list('abcdefghi'), onto=truth, axes=axes())
+    threads, hollow, dots = made.lines
+    np.testing.assert_allclose(dots.get_xydata(), truth, atol=1e-12)
+    np.testing.assert_array_equal(hollow.get_xydata(), truth)
+    assert len(threads.get_xdata()) == 27 and [text.get_text() for text in made.texts] == list(
+        'abcdefghi'
+    )
+    assert (
+        hollow.get_marker() != dots.get_marker()
+        and len(embedding_map(truth, axes=axes()).lines) == 1
+    )
+    plt.close('all')
+    with pytest.raises(ValueError, match=r'points has shape \(9, 3\)'):
+        embedding_map(np.zeros((9, 3)))
+    with pytest.raises(ValueError, match=r'onto has \(8, 2\)'):
+        embedding_map(truth, onto=truth[:8], axes=axes())
+    plt.close('all')
+
+
+def test_bound_picture():
+    """In 1-D both curves and their contact; in 2-D level lines of both at the same levels, solid
+    and dashed."""
+
+    def square(points):
+        return (points**2).sum(1)
+
+    def higher(points):
+        return 2 * (points**2).sum(1)
+
+    made = bound_picture(square, higher, 0.0, span=2.0, axes=axes())
+    curve, parabola, touch = made.lines
+    np.testing.assert_allclose(parabola.get_ydata(), 2 * curve.get_ydata())
+    assert (
+        curve.get_linestyle() != parabola.get_linestyle()
+        and list(touch.get_xdata()) == [0.0]
+        and curve.get_xdata()[[0, -1]].tolist() == [-2.0, 2.0]
+    )
+    flat = bound_picture(square, higher, [0.0, 0.0], axes=axes())
+    under, over = flat.collections
+    np.testing.assert_array_equal(under.levels, over.levels)
+    radius = [np.abs(lines.get_paths()[0].vertices).max() for lines in (under, over)]
+    assert abs(radius[0] / radius[1] - 2**0.5) < 0.01  # the bound's level line lies inside
+    assert [text.get_text() for text in flat.get_legend().get_texts()] == [
+        'function',
+        'bound',
+        'touch',
+    ]
+    plt.close('all')
+    with pytest.raises(ValueError, match=r'touch has shape \(3,\)'):
+        bound_picture(square, higher, np.zeros(3))
+    assert plt.get_fignums() == []
+
+
+def test_spectrum():
+    """Matrices give their singular values, vectors themselves, largest first, and rounding is no
+    value."""
+    made = spectrum({'SGD': np.diag([1.0, 4.0, 2.0]), 'UMax': [0.0, 3.0, 6.0]}, axes=axes())
+    np.testing.assert_allclose(made.lines[0].get_ydata(), [1, 0.5, 0.25])
+    np.testing.assert_allclose(made.lines[1].get_ydata(), [1, 0.5])
+    np.testing.assert_allclose(
+        spectrum([1.0, 8.0], relative=False, axes=axes()).lines[0].get_ydata(), [8, 1]
+    )
+    assert made.get_yscale() == 'log' and len(made.get_legend().get_texts()) == 2
+    plt.close('all')
+    with pytest.raises(ValueError, match='is empty'):
+        spectrum({})
+
+
+def test_ranking_curve():
+    "At k the curve is the hit rate at k: rank 0 is found in a list of one."
+    made = ranking_curve([0, 0, 3, 99, 500], most=100, axes=axes())
+    found = made.lines[0].get_ydata()
+    np.testing.assert_allclose(found[[0, 2, 3, 98, 99]], [0.4, 0.4, 0.6, 0.6, 0.8])
+    assert made.get_xscale() == 'log' and made.get_ylabel() == 'answers found'
+    plt.close('all')
+
+
+def test_frames_stay_small():
+    "Seven frames of a busy figure weigh less than 150 KB."
+
+    def busy(k=0):
+        for name, step in zip(_STYLES, np.linspace(0.1, 2, 6)):
+            plt.plot(np.exp(-step * np.linspace(0, 3 + k, 60)), label=name, **style_of(name))
+        plt.legend()
+        plt.xlabel('passes')
+        plt.ylabel('loss')
+        plt.grid()
+
+    made = frames(busy, k=range(7))
+    assert len(made._repr_html_()) < 150_000
+
+
+def test_pictures_are_the_same_in_every_process(tmp_path):
+    "Two processes draw the same bytes, and none of them is a date or a version."
+    code = (
+        'import sys, matplotlib; matplotlib.use("Agg"); import matplotlib.pyplot as plt; from'
+        ' extreme_opt.show import picture; f = plt.figure(); plt.plot([1, 3, 2]);'
+        ' sys.stdout.buffer.write(picture(f))'
+    )
+    raw = [
+        subprocess.run(
+            [sys.executable, '-c', code],
+            capture_output=True,
+            check=True,
+            timeout=120,
+            env={**os.environ, 'PYTHONHASHSEED': seed},
+        ).stdout
+        for seed in ('1', '2')
+    ]
+    assert (
+        raw[0] == raw[1]
+        and raw[0][:4] == b'\x89PNG'
+        and b'tEXt' not in raw[0]
+        and b'tIME' not in raw[0]
+    )
+
+
+def test_one_slider():
+    "The slider starts at the default of its argument, and each position has its own figure."
+    made = frames(draw, width=[0.5, 1.0, 2.0])
+    assert made.start == [1] and made.labels == dict(width=['0.5', '1', '2'])
+    assert len(set(made.pictures)) == 3
+    page = made._repr_html_()
+    assert (
+        page.count('type="range" min="0" max="2" value="1"') == 1
+        and '<output style="min-width: 4em">1</output>' in page
+    )
+    shown = [image for image in re.findall('<img [^>]*>', page) if 'display: block' in image]
+    assert len(shown) == 1 and base64.b64encode(made.pictures[1]).decode() in shown[0]
+    assert 'alt="A parabola, drawn on the current figure. width 1"' in shown[0]
+    assert repr(made) == 'Frames(width=3)'
+
+
+def test_figures_of_several_sliders_stand_in_the_order_that_the_page_counts_in():
+    "With three knobs, figure (i1 c2 + i2) c3 + i3 is that of the combination."
+
+    def points(a=0, b=0, c=0):
+        plt.scatter([a], [b], s=40 * c + 5)
+        plt.xlim(-1, 3)
+        plt.ylim(-1, 3)
+
+    made = frames(points, a=[0, 1, 2], b=[0, 1], c=[0, 2])
+    assert len(set(made.pictures)) == 12
+    for n, (a, b, c) in enumerate(itertools.product([0, 1, 2], [0, 1], [0, 2])):
+        figure = plt.figure(figsize=(5, 3), layout='constrained')
+        points(a, b, c)
+        assert made.pictures[n] == picture(figure), (a, b, c)
+        plt.close(figure)
+
+
+def test_text_of_a_slider_is_escaped():
+    "Quotes and angle brackets in labels and words end neither an attribute nor a tag."
+
+    def shape(kind='<b>'):
+        "Is \"it\" <steep>?"
+        plt.plot([1, len(kind)])
+
+    page = frames(shape, kind=['<b>', 'a"b'])._repr_html_()
+    assert (
+        '<b>' not in page
+        and '<steep>' not in page
+        and '&quot;it&quot; &lt;steep&gt;? kind &lt;b&gt;' in page
+    )
+    labels = re.search(r'data-labels="([^"]*)"', page)[1]
+    assert json.loads(html.unescape(labels)) == ['<b>', 'a"b']
+
+
+def own(k=1):
+    figure, axes = plt.subplots(1, 2, figsize=(4, 2))
+    axes[0].plot([k, 1])
+
+
+def returned(k=1):
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(4, 2))
+    figure.gca().plot([k, 1])
+    return figure
+
+
+def eager(k=1):
+    plt.plot([k, 1])
+    plt.show()
+
+
+@pytest.mark.parametrize('function', [own, returned, eager])
+def test_any_way_of_drawing(function):
+    "A function may make its own figure, return one, or show it; nothing stays open."
+    open_before, show = plt.get_fignums(), plt.show
+    made = frames(function, k=[1, 5])
+    first, second = made.pictures
+    assert first != second and first[:4] == b'\x89PNG'
+    assert plt.get_fignums() == open_before and plt.show is show
+
+
+def test_what_goes_wrong_is_said():
+    """Too many frames, unknown names, single values and empty lists are refused before anything is
+    drawn; figures do not pile up."""
+
+    def never(a=1, b=1):
+        raise AssertionError('drawn')
+
+    with pytest.raises(
+        ValueError, match='7 a x 6 b makes 42 frames, but a page carries at most 40'
+    ):
+        frames(never, a=range(7), b=range(6))
+    with pytest.raises(TypeError, match="'c' is no argument of never; it has a, b"):
+        frames(never, c=[1])
+    with pytest.raises(TypeError, match=r'a=3 is one value; give a list of values, as in a=\[3\]'):
+        frames(never, a=3)
+    with pytest.raises(TypeError, match='is one value'):
+        frames(never, a='abc')
+    with pytest.raises(ValueError, match='a has no values'):
+        frames(never, a=[])
+    with pytest.raises(ValueError, match='frames has no values'):
+        frames(never)
+    with pytest.raises(ValueError, match=r'empty\(k=1\) drew no figure'):
+        frames(empty, k=[1])
+    before = plt.get_fignums()
+    with pytest.raises(ZeroDivisionError):
+        frames(lambda k: plt.plot([1 / k]), k=[0])
+    assert plt.get_fignums() == before
+
+
+def empty(k):
+    return k
+
+
+def test_labels_of_all_kinds():
+    "Words, truth values, None and numbers that agree to four digits all get a label of their own."
+    made = frames(
+        lambda v=None: plt.plot([1, 2]), v=[None, True, 'word', np.float32(0.1), 0.12341, 0.12342]
+    )
+    assert made.labels['v'] == ['None', 'True', 'word', '0.1', '0.12341', '0.12342']
+    assert made.start == [0]
+
+
+def test_live_follows():
+    """Ranges, lists and fixed values; the figure is that of the setting, and an error is shown, not
+    lost."""
+    seen = []
+
+    def function(rate=0.5, count=2, name='a', fixed=1):
+        seen.append((rate, count, name, fixed))
+        if count == 3:
+            raise ValueError('three is too many')
+        plt.plot([rate, count])
+
+    made = live(function, rate=(0.0, 1.0, 0.25), count=(1, 4), name=['a', 'b'], fixed=7)
+    rate, count, name, said, image = made.children
+    assert (
+        isinstance(rate, widgets.FloatSlider)
+        and isinstance(count, widgets.IntSlider)
+        and seen == [(0.5, 2, 'a', 7)]
+    )
+    first = image.value
+    rate.value = 0.75
+    assert seen[-1] == (0.75, 2, 'a', 7) and image.value != first
+    count.value = 3
+    assert 'three is too many' in said.value
+    name.value = 'b'
+    count.value = 1
+    assert said.value == '' and seen[-1] == (0.75, 1, 'b', 7)
+    with pytest.raises(ValueError, match=r'rate=\(2, 1\) is no range'):
+        live(function, rate=(2, 1))
+    assert plt.get_fignums() == []
+
+
+@pytest.mark.parametrize('missing, name', [('matplotlib', 'color_of'), ('ipywidgets', 'frames')])
+def test_without_the_extra(missing, name):
+    """Importing works without matplotlib and ipywidgets; using them gives one line that says what
+    to install."""
+    code = f"""
+import sys
+sys.modules[{missing!r}] = None
+import extreme_opt, extreme_opt.show
+assert {name!r} in dir(extreme_opt.show)
+try: extreme_opt.show.{name}
+except ImportError as error: print(error)
+"""
+    done = subprocess.run(
+        [sys.executable, '-c', code],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=120,
+        env={**os.environ, 'PYTHONPATH': str(ROOT)},
+    )
+    assert done.returncode == 0, done.stderr
+    assert (
+        done.stdout
+        == f'show.{name} needs {missing}, which is not installed; pip install "extreme_opt[show]"\n'
+    )
+
+
+def test_unknown_name():
+    import extreme_opt.show
+
+    with pytest.raises(AttributeError, match='has no attribute .frame.; it has PALETTE, aligned'):
+        _ = extreme_opt.show.frame

@@ -1,0 +1,443 @@
+"What lets others adopt the repository: workflows, other systems, the wheel, the self-test."
+
+import ast
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+import tasks  # noqa: E402
+
+yaml = pytest.importorskip('yaml', reason='needs the dev extra')
+WORKFLOWS = sorted((ROOT / '.github/workflows').glob('*.yml'))
+ON_EVERY_SYSTEM = [
+    ROOT / 'setup.py',
+    ROOT / 'tasks.py',
+    *sorted((ROOT / 'extreme_opt').rglob('*.py')),
+]
+CHECK = 'from check_jsonschema import main; main()'
+POSIX_ONLY = {'fcntl', 'grp', 'pwd', 'resource', 'termios', 'posix'}
+
+
+def steps():
+    "Workflow, job and step of everything that a workflow does."
+    for path in WORKFLOWS:
+        for name, job in yaml.safe_load(path.read_text(encoding='utf-8'))['jobs'].items():
+            for step in job['steps']:
+                yield path.stem, name, step
+
+
+# Workflows --------------------------
+
+
+def test_workflows_follow_the_schema():
+    "The four workflows are valid, and each job has a time limit."
+    pytest.importorskip('check_jsonschema', reason='needs the dev extra')
+    assert [path.stem for path in WORKFLOWS] == ['newest', 'release', 'site', 'tests']
+    for schema in ('vendor.github-workflows', 'custom.github-workflows-require-timeout'):
+        done = subprocess.run(
+            [sys.executable, '-c', CHECK, '--builtin-schema', schema, *map(str, WORKFLOWS)],
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_schema_notices_a_wrong_workflow(tmp_path):
+    pytest.importorskip('check_jsonschema', reason='needs the dev extra')
+    wrong = tmp_path / 'wrong.yml'
+    wrong.write_text(
+        WORKFLOWS[-1].read_text(encoding='utf-8').replace('runs-on:', 'run-on:'), encoding='utf-8'
+    )
+    done = subprocess.run(
+        [sys.executable, '-c', CHECK, '--builtin-schema', 'vendor.github-workflows', str(wrong)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (
+        done.returncode == 1 and "'runs-on' is a required property" in done.stdout + done.stderr
+    ), done.stdout + done.stderr
+
+
+def test_each_step_also_runs_outside_of_a_workflow():
+    "A step uses an action, or is one make target, tasks.py, or .ci/run."
+    targets, n_commands = tasks.recipes(), 0
+    for workflow, job, step in steps():
+        if 'run' not in step:
+            assert re.fullmatch(r'[\w.-]+(/[\w.-]+)+@[\w./-]+', step['uses']), step
+            continue
+        n_commands += 1
+        words = step['run'].split()
+        known = {
+            'make': lambda words: words[1] in targets,
+            'bash': lambda words: (ROOT / words[1]).is_file(),
+            'python': lambda words: (
+                words[1] == 'tasks.py' and words[2] in ('wheel-tests', 'release-check')
+            ),
+        }
+        assert '\n' not in step['run'].strip() and words[0] in known and known[words[0]](words), (
+            f'{workflow}, {job}: {step["run"]}'
+        )
+    assert n_commands >= 6
+
+
+def test_workflows_test_every_python_that_is_promised():
+    "The matrix of the tests is the list of versions in pyproject.toml, on three systems."
+    import tomllib
+
+    promised = [
+        line.rsplit(' ', 1)[1]
+        for line in tomllib.loads((ROOT / 'pyproject.toml').read_text(encoding='utf-8'))['project'][
+            'classifiers'
+        ]
+        if re.search(r':: 3\.\d+$', line)
+    ]
+    matrix = yaml.safe_load((ROOT / '.github/workflows/tests.yml').read_text(encoding='utf-8'))[
+        'jobs'
+    ]['wheel']['strategy']['matrix']
+    assert matrix['python'] == promised and promised[0] == tasks.settings()['min_python']
+    assert {name.partition('-')[0] for name in matrix['os']} == {'ubuntu', 'macos', 'windows'}
+
+
+def test_forms_and_dev_container_are_readable():
+    for path in (ROOT / '.github/ISSUE_TEMPLATE').glob('*.yml'):
+        form = yaml.safe_load(path.read_text(encoding='utf-8'))
+        if path.stem != 'config':
+            ids = [field['id'] for field in form['body']]
+            assert form['name'] and form['description'] and len(ids) == len(set(ids))
+    container = json.loads((ROOT / '.devcontainer/devcontainer.json').read_text(encoding='utf-8'))
+    for name in container['customizations']['codespaces']['openFiles']:
+        assert (ROOT / name).is_file()
+    assert 'postBuild' in {path.name for path in (ROOT / 'binder').iterdir()}
+
+
+# Tasks without make -----------------
+
+
+def test_recipes_are_read_from_the_makefile():
+    "Where make is there, it would run the same commands."
+    given = dict(name='30_umax', args='-k umax')
+    # A test that make itself started would inherit its flags: `w` prints two lines of its own.
+    plain = {key: value for key, value in os.environ.items() if not key.startswith('MAKE')}
+    plain.pop('MFLAGS', None)
+    for target in (
+        'tutorials',
+        'check',
+        'refresh',
+        'docs',
+        'lab',
+        'export',
+        'course',
+        'book',
+        'wheel',
+    ):
+        done = subprocess.run(
+            ['make', '-n', target, 'READY=', *(f'{key}={value}' for key, value in given.items())],
+            cwd=ROOT,
+            env=plain,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        if done.returncode == 127:
+            pytest.skip('no make here')
+        told = [line for line in done.stdout.replace('\\\n', ' ').splitlines() if line.strip()]
+        ours = tasks.commands_of(tasks.recipes()[target], given)
+        assert [
+            [*(f'{key}={value}' for key, value in own.items()), *words] for own, words in ours
+        ] == [shlex.split(line) for line in told]
+
+
+@pytest.mark.parametrize(
+    'line, given, want',
+    [
+        ('python a.py $(name)', {}, ['python', 'a.py']),
+        ('python a.py $(or $(n),10)', {}, ['python', 'a.py', '10']),
+        ('python a.py $(or $(n),10)', {'n': '3'}, ['python', 'a.py', '3']),
+        ('python a.py $(if $(full),--full) $(name)', {'full': '1'}, ['python', 'a.py', '--full']),
+        ('python a.py $(if $(seed),seed=$(seed))', {'seed': '7'}, ['python', 'a.py', 'seed=7']),
+    ],
+)
+def test_variables_of_a_recipe_are_filled_in(line, given, want):
+    assert tasks.command_of(line, given) == ({}, want)
+
+
+@pytest.mark.parametrize(
+    'words',
+    [
+        ['nothing'],
+        [],
+        ['wheel-tests', '--old'],
+        ['release-check'],
+        ['release-check', 'v0.0.0.0'],
+        ['new'],
+        ['check', 'notebook'],
+    ],
+)
+def test_wrong_tasks_end_with_a_line(words):
+    with pytest.raises(SystemExit, match='^tasks.py: '):
+        tasks.main(words)
+
+
+# Other systems ----------------------
+
+
+def is_text_file(call):
+    "Whether a call opens a text file and leaves the encoding to the system."
+    function = call.func
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, 'id', '')
+    if name in ('read_text', 'write_text'):
+        return not any(word.arg == 'encoding' for word in call.keywords)
+    if (
+        name != 'open'
+        or isinstance(function, ast.Attribute)
+        and getattr(function.value, 'id', '')
+        in ('os', 'pack', 'Pillow', 'Image', 'tarfile', 'zipfile', 'fsspec', 'webbrowser')
+    ):
+        return False
+    if (
+        isinstance(function, ast.Attribute)
+        and isinstance(function.value, ast.Call)
+        and getattr(function.value.func, 'attr', '') == 'open'
+    ):
+        return False  # opens what another library has described
+    place = 1 if isinstance(function, ast.Name) else 0
+    modes = (
+        [call.args[place]]
+        if len(call.args) > place
+        else [word.value for word in call.keywords if word.arg == 'mode']
+    )
+    binary = any(
+        isinstance(mode, ast.Constant)
+        and 'b' in str(mode.value)
+        or not isinstance(mode, ast.Constant)
+        for mode in modes
+    )
+    return not binary and not any(word.arg in ('encoding', None) for word in call.keywords)
+
+
+def unportable(text):
+    "Lines that would fail, or give another result, on Windows or macOS."
+    tree = ast.parse(text)
+    for node in tree.body:
+        names = (
+            [alias.name for alias in node.names]
+            if isinstance(node, ast.Import)
+            else [node.module]
+            if isinstance(node, ast.ImportFrom)
+            else []
+        )
+        yield from (
+            f'line {node.lineno}: imports {name}, which Windows lacks'
+            for name in names
+            if name in POSIX_ONLY
+        )
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and is_text_file(node):
+            yield f'line {node.lineno}: a text file without encoding='
+        if (
+            isinstance(node, ast.Attribute)
+            and getattr(node.value, 'id', '') == 'os'
+            and node.attr in ('rename', 'fork', 'getuid', 'kill', 'uname', 'getloadavg')
+        ):
+            yield f'line {node.lineno}: os.{node.attr}'
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and re.match(r'/tmp(/|$)', node.value)
+        ):
+            yield f'line {node.lineno}: a path in /tmp'
+
+
+@pytest.mark.parametrize(
+    'path', ON_EVERY_SYSTEM, ids=lambda path: path.relative_to(ROOT).as_posix()
+)
+def test_the_package_is_portable(path):
+    assert list(unportable(path.read_text(encoding='utf-8'))) == []
+
+
+@pytest.mark.parametrize(
+    'code',
+    [
+        'open("a")',
+        'open("a", "w")',
+        'Path("a").read_text()',
+        'Path("a").open()',
+        'import fcntl',
+        'from resource import getrusage',
+        'import os\nos.rename("a", "b")',
+        'x = "/tmp/a"',
+    ],
+)
+def test_unportable_code_is_noticed(code):
+    assert len(list(unportable(code))) == 1
+    assert (
+        list(
+            unportable(
+                'open("a", "rb"); open("a", encoding="utf-8")\n'
+                'Path("a").read_text(encoding="utf-8")\nimport os\nos.replace("a", "b")'
+            )
+        )
+        == []
+    )
+
+
+def test_names_of_files_fit_every_system():
+    "No two names differ by case alone; none is too long or forbidden on Windows."
+    done = subprocess.run(
+        ['git', 'ls-files', '-z'], cwd=ROOT, capture_output=True, text=True, timeout=60
+    )
+    if done.returncode:
+        pytest.skip('no git checkout here')
+    names = [name for name in done.stdout.split('\0') if name]
+    assert len(names) > 100 and len({name.lower() for name in names}) == len(names)
+    forbidden = re.compile(
+        r'[<>:"\\|?*\x00-\x1f]|[. ](/|$)|(^|/)(con|prn|aux|nul|com\d|lpt\d)(\.|/|$)', re.I
+    )
+    assert [name for name in names if forbidden.search(name) or len(name) > 140] == []
+
+
+def test_line_endings_are_the_same_everywhere():
+    "Hashes of pages and comparisons of exported code rest on bytes."
+    rules = (ROOT / '.gitattributes').read_text(encoding='utf-8').splitlines()
+    assert '* text=auto eol=lf' in rules
+
+
+# Wheel and self-test ----------------
+
+
+def test_no_wheel_holds_the_index_of_nbdev(tmp_path):
+    "Even where the file lies in the checkout; the wheel is pure and small."
+    import shutil
+
+    copy = tmp_path / 'copy'
+    copy.mkdir()
+    for name in ('settings.ini', 'setup.py', 'pyproject.toml', 'README.md', 'LICENSE'):
+        shutil.copy(ROOT / name, copy)
+    shutil.copytree(
+        ROOT / 'extreme_opt', copy / 'extreme_opt', ignore=shutil.ignore_patterns('__pycache__')
+    )
+    (copy / 'extreme_opt/_modidx.py').write_text('d = {}\n', encoding='utf-8')
+    done = subprocess.run(
+        [
+            sys.executable,
+            '-m',
+            'build',
+            '--wheel',
+            '--no-isolation',
+            '--outdir',
+            str(tmp_path),
+            str(copy),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    (wheel,) = tmp_path.glob('*.whl')
+    tasks.check_wheel(wheel)
+    names = zipfile.ZipFile(wheel).namelist()
+    assert 'extreme_opt/__main__.py' in names and not [name for name in names if '_modidx' in name]
+
+
+@pytest.mark.parametrize(
+    'name, n_bytes, inside, word',
+    [
+        ('a-1-py3-none-any.whl', 2_000_000, 'a.py', 'bytes'),
+        ('a-1-cp312-cp312-win_amd64.whl', 10, 'a.py', 'pure'),
+        ('a-1-py3-none-any.whl', 10, 'a/_modidx.py', '_modidx'),
+    ],
+)
+def test_a_bad_wheel_is_refused(tmp_path, name, n_bytes, inside, word):
+    with zipfile.ZipFile(tmp_path / name, 'w') as pack:
+        pack.writestr(inside, os.urandom(n_bytes))
+    with pytest.raises(SystemExit, match=word):
+        tasks.check_wheel(tmp_path / name)
+
+
+def self_test(*words, **env):
+    return subprocess.run(
+        [sys.executable, '-m', 'extreme_opt', *words],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        env={**os.environ, **env},
+    )
+
+
+def test_self_test_passes_and_names_places(tmp_path):
+    "`python -m extreme_opt` prints versions and places and fits every estimator."
+    done = self_test(EXTREME_OPT_CACHE=str(tmp_path / 'here'))
+    assert done.returncode == 0, done.stdout + done.stderr
+    for word in (
+        'extreme_opt',
+        'python',
+        'numba',
+        'compiled kernels',
+        str(tmp_path / 'here'),
+        'softmax',
+        'similarity',
+        'ordinal',
+        'bound',
+        'all as expected',
+    ):
+        assert word in done.stdout
+    assert done.stdout.count(' ok ') == 4
+
+
+def test_self_test_notices_a_wrong_result(monkeypatch, capsys):
+    "A poor result and an error both give the status of failure."
+    from extreme_opt import __main__ as program
+
+    monkeypatch.setitem(program.FITS, 'softmax', lambda: ('accuracy', 0.4, 0.95))
+    assert program.main(['softmax']) == 1 and 'FAILED  accuracy 0.40' in capsys.readouterr().out
+    monkeypatch.setitem(program.FITS, 'softmax', lambda: 1 / 0)
+    assert program.main(['softmax']) == 1 and 'ZeroDivisionError' in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        program.main(['svm'])
+    assert "'svm' is no estimator to try" in capsys.readouterr().err
+    njit = pytest.importorskip('numba').njit
+    assert (
+        njit(lambda x: x + 1)(1) == 2 and capsys.readouterr().out == ''
+    )  # others compile in silence
+
+
+# Addresses --------------------------
+
+
+def test_launch_buttons_have_one_address(tmp_path):
+    "Without an address there is no button; with one, each lesson has both."
+    sys.path.insert(0, str(ROOT / 'docs'))
+    import addresses
+
+    empty = tmp_path / 'empty.ini'
+    empty.write_text('[DEFAULT]\nrepository_url =\nsite_url =\n', encoding='utf-8')
+    assert (
+        addresses.of(empty) == ('', '') and addresses.launch_links('nbs/index.ipynb', empty) == {}
+    )
+    full = tmp_path / 'full.ini'
+    full.write_text(
+        '[DEFAULT]\nrepository_url = https://github.com/someone/extreme_opt/\nsite_url = https://example.org/\n',
+        encoding='utf-8',
+    )
+    links = addresses.launch_links('nbs/20_softmax/30_umax.ipynb', full)
+    assert links == {
+        'Colab': 'https://colab.research.google.com/github/someone/extreme_opt/blob/main/nbs/20_softmax/30_umax.ipynb',
+        'Binder': 'https://mybinder.org/v2/gh/someone/extreme_opt/main?urlpath=lab/tree/nbs/20_softmax/30_umax.ipynb',
+    }
+    bad = tmp_path / 'bad.ini'
+    bad.write_text('[DEFAULT]\nrepository_url = https://example.org/x\n', encoding='utf-8')
+    with pytest.raises(ValueError, match='repository_url'):
+        addresses.launch_links('nbs/index.ipynb', bad)
+    assert set(tasks.settings()) >= {'repository_url', 'site_url'}

@@ -1,0 +1,317 @@
+"The measuring harness: scripts, what counts as fresh, rivals, timing, memory."
+
+import csv
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = '''"A question."
+
+import machine
+
+
+def job(n):
+    return dict(total=sum(range(n)))
+
+
+def main():
+    timing = machine.race({'one': lambda: sum(range(2000))})['one']
+    return [
+        dict(
+            method='one',
+            task='adding',
+            peer='',
+            total=3,
+            peak_mb=machine.peak_mb(),
+            versions=machine.versions(),
+            date=machine.today(),
+            **timing.columns(),
+        )
+    ]
+'''
+
+
+@pytest.fixture
+def bench(monkeypatch):
+    "The modules of bench/, and nothing of them left behind."
+    monkeypatch.syspath_prepend(str(ROOT / 'bench'))
+    import machine
+    import run
+
+    yield run, machine
+    for name in ('run', 'machine', 'memory'):
+        sys.modules.pop(name, None)
+
+
+@pytest.fixture
+def small(bench, monkeypatch, tmp_path):
+    "A folder with one script, and a place for its results."
+    run, machine = bench
+    folder = tmp_path / 'bench'
+    folder.mkdir()
+    (folder / 'adding.py').write_text(SCRIPT)
+    for name, value in (
+        ('HERE', folder),
+        ('ROOT', tmp_path),
+        ('RESULTS', tmp_path / 'results'),
+        ('PEERS', tmp_path / 'peers'),
+    ):
+        monkeypatch.setattr(run, name, value)
+    return run, machine, folder / 'adding.py'
+
+
+def test_a_script_leaves_rows_and_how_they_came_about(small):
+    run, machine, path = small
+    run.alone('adding')
+    (row,) = csv.DictReader((run.RESULTS / 'adding.csv').open())
+    assert (
+        list(row) == [*run.COLUMNS[:5], 'total', *run.COLUMNS[5:], *run.OPTIONAL]
+        and float(row['seconds']) > 0
+        and float(row['peak_mb']) > 10
+    )
+    assert row['how'] == 'median of 5, warmed up, turn by turn, 1 thread'
+    told = json.loads((run.RESULTS / 'adding.json').read_text())
+    assert (
+        told['command'] == 'make bench name=adding'
+        and told['machine'] == machine.cpu()
+        and 'process of its own' in told['how']
+    )
+    assert told['commit'] == '' and told['paths'] == ['bench/adding.py']  # no git here
+    assert not run.is_fresh('adding')
+
+
+def test_a_cell_holds_one_number_under_its_name(small):
+    run, _, _ = small
+    whole = dict.fromkeys(run.COLUMNS, '')
+    for more in (dict(quality='loss 0.3 after 5'), dict(top_1='0.3,0.4'), {'top-1': 0.3}):
+        with pytest.raises(ValueError, match='a column of its own'):
+            run.write([whole | more], run.RESULTS / 'one.csv')
+    with pytest.raises(ValueError, match="lacks ..threads"):
+        run.write([{name: '' for name in run.COLUMNS if name != 'threads'}], run.RESULTS / 'x.csv')
+    assert not (run.RESULTS / 'one.csv').exists()
+
+
+def test_a_result_is_fresh_for_its_commit_machine_and_length(small, monkeypatch):
+    run, machine, path = small
+    run.alone('adding')
+    monkeypatch.setattr(run.freshness, 'changed', lambda told, root: [])
+    assert (
+        run.is_fresh('adding')
+        and not run.is_fresh('adding', full=True)
+        and not run.is_fresh('none')
+    )
+    monkeypatch.setattr(machine, 'cpu', lambda: 'another')
+    assert not run.is_fresh('adding')
+
+
+def test_finished_parts_are_those_of_the_code_as_it_stands(small):
+    run, _, path = small
+    first = run.parts(path)
+    assert run.parts(path) == first
+    path.write_text(SCRIPT.replace('2000', '3000'))
+    assert run.parts(path) != first
+
+
+def test_long_scripts_that_changed_run_as_far_as_they_fit(small, monkeypatch, capsys):
+    run, _, path = small
+    for name in ('short', 'long', 'same', 'none'):
+        (path.parent / f'{name}.py').write_text('LONG = True\n' + SCRIPT)
+    (path.parent / 'apart.py').write_text('LONG = True\nAPART = True\n' + SCRIPT)
+    monkeypatch.setattr(
+        run,
+        'story',
+        lambda name: {
+            'short': dict(minutes=2),
+            'long': dict(minutes=9),
+            'same': dict(minutes=1),
+        }.get(name, {}),
+    )
+    monkeypatch.setattr(run, 'changed', lambda name: [] if name == 'same' else ['x'])
+    assert run.fitting(8, run.scripts()) == ['short']
+    said = capsys.readouterr().out
+    assert (
+        'make bench name=long' in said
+        and 'make bench name=none' in said
+        and 'same' not in said
+        and 'apart' not in said
+        and 'adding' not in said
+    )
+    assert run.fitting(20, run.scripts()) == ['short', 'long'] and run.fitting(
+        99, run.scripts()
+    ) == ['short', 'long', 'none']
+
+
+def test_long_scripts_end_with_their_minutes(small, monkeypatch, capsys):
+    run, _, path = small
+    for name in ('first', 'second', 'third'):
+        (path.parent / f'{name}.py').write_text('LONG = True\n' + SCRIPT)
+    given, clock = [], iter([0.0, 0.0, 70.0, 130.0])
+
+    def job(*args, timeout, **more):
+        given.append(timeout)
+        if len(given) == 2:
+            raise subprocess.TimeoutExpired('job', timeout)
+
+    monkeypatch.setattr(run, 'fitting', lambda minutes, known: ['first', 'second', 'third'])
+    monkeypatch.setattr(run, 'environment', lambda path, full: {})
+    monkeypatch.setattr(run.subprocess, 'run', job)
+    monkeypatch.setattr(run.time, 'monotonic', lambda: next(clock))
+    assert run.main(['--slow', '2']) == 0 and given == [120.0, 50.0]
+    said = capsys.readouterr().out
+    assert (
+        'second was stopped when the 2 minutes were over' in said
+        and 'make bench name=second' in said
+        and '== third' not in said
+    )
+
+
+def test_rows_with_wrong_columns_are_refused(bench, tmp_path):
+    run, _ = bench
+    with pytest.raises(ValueError, match='a row lacks'):
+        run.write([dict(method='x')], tmp_path / 'x.csv')
+    assert not list(tmp_path.iterdir())
+
+
+def test_every_script_asks_for_rivals_only_where_it_names_them(bench, monkeypatch):
+    run, machine = bench
+    asked = []
+    monkeypatch.setattr(run, 'peers', lambda name: asked.append(name) or f'/{name}')
+    for name in ('EXTREME_OPT_PEERS', 'EXTREME_OPT_PEERS_CBLEARN', 'CBLEARN_PYTHON'):
+        monkeypatch.delenv(name, raising=False)
+    env = run.environment(ROOT / 'bench/ordinal_race.py', False)
+    assert 'cblearn' in asked and env['EXTREME_OPT_PEERS_CBLEARN'] == '/cblearn'
+    for name in ('similarity_als', 'similarity_reproduce', 'softmax_race'):
+        asked.clear()
+        env = run.environment(ROOT / f'bench/{name}.py', False)
+        assert asked == ['main'] and env['EXTREME_OPT_PEERS'] == '/main'
+    asked.clear()
+    env = run.environment(ROOT / 'bench/bound_rank_one.py', True)
+    assert (
+        not asked
+        and env['EXTREME_OPT_FULL'] == '1'
+        and env['NUMBA_NUM_THREADS'] == env['OPENBLAS_NUM_THREADS'] == '1'
+    )
+    monkeypatch.setenv('EXTREME_OPT_PEERS', '/mine')
+    assert (
+        run.environment(ROOT / 'bench/similarity_gradient.py', False)['EXTREME_OPT_PEERS']
+        == '/mine'
+        and machine.peer_python() == '/mine'
+    )
+
+
+def test_rivals_get_an_environment_of_their_own_once(small, monkeypatch):
+    run, _, path = small
+    (path.parent / 'peers').mkdir()
+    (path.parent / 'peers/main.txt').write_text('one==1\n')
+    calls = []
+
+    def pretend(command, check):
+        calls.append(command)
+        if '-m' in command and 'venv' in command:
+            python = Path(command[-1]) / 'bin/python'
+            python.parent.mkdir(parents=True, exist_ok=True)
+            python.touch()
+
+    monkeypatch.setattr(run.subprocess, 'run', pretend)
+    first, again = run.peers('main'), run.peers('main')
+    assert first == again == str(run.PEERS / 'main/bin/python') and len(calls) == 2
+    (path.parent / 'peers/main.txt').write_text('one==2\n')
+    run.peers('main')
+    assert len(calls) == 4
+
+
+def test_pins_are_exact_and_name_no_host(bench):
+    for path in (ROOT / 'bench/peers').glob('*.txt'):
+        lines = [line for line in path.read_text().splitlines() if not line.startswith('#')]
+        assert lines and all(re.fullmatch(r'[a-z-]+==[\d.]+', line) for line in lines), path
+
+
+def test_jobs_take_turns_in_both_directions(bench):
+    _, machine = bench
+    order = []
+    machine.alternate(
+        {name: lambda name=name: order.append(name) for name in 'ab'}, rounds=3, warm=1
+    )
+    assert ''.join(order) == 'ab' + 'ab' + 'ba' + 'ab'
+
+
+def test_a_long_job_runs_once_and_a_longer_one_is_bounded(bench, monkeypatch):
+    _, machine = bench
+    now, runs = [0.0], []
+    monkeypatch.setattr(machine, 'time', SimpleNamespace(perf_counter=lambda: now[0]))
+
+    def job(seconds):
+        runs.append(seconds)
+        now[0] += seconds
+
+    found = machine.race({'long': lambda: job(2.0), 'short': lambda: job(0.5)}, long=1.0)
+    assert (
+        runs.count(2.0) == 2
+        and found['long'].seconds == [2.0]
+        and found['short'].seconds == [0.5] * 5
+    )
+    bound = machine.batches(lambda: job(1.0), 10_000, limit=30.0)
+    assert bound.capped and bound.columns()['seconds'].startswith('>') and bound.median == 10_000
+    assert (
+        len(runs) == 2 + 6 + 30
+        and machine.batches(lambda: job(1.0), 10_000, limit=5.0).capped
+        and len(runs) == 38 + 20
+    )  # 20 steps at least
+    assert not machine.batches(lambda: None, 30).capped
+
+
+def test_spread_is_half_the_distance_of_the_quartiles(bench):
+    _, machine = bench
+    timing = machine.Timing([1.0, 2.0, 3.0, 4.0, 5.0])
+    assert (
+        timing.median == 3
+        and np.isclose(timing.spread, 1 / 3)
+        and machine.Timing([7.0]).spread == 0
+    )
+
+
+def test_peak_memory_is_that_of_the_process_itself(bench, tmp_path):
+    "A child does not inherit the peak of a large parent."
+    _, machine = bench
+    (tmp_path / 'one.py').write_text(
+        SCRIPT
+        + '\ndef env():\n    import os\n    return dict(threads=os.environ["OMP_NUM_THREADS"])\n'
+        'def large():\n    return dict(n=len(bytearray(10**8).replace(b"\\0", b"\\1")))\n'
+    )
+    parent = np.ones(60_000_000)
+    assert machine.peak_mb() > 450
+    small, large = (
+        machine.fresh(tmp_path / 'one.py', 'job', 10),
+        machine.fresh(tmp_path / 'one.py', 'large'),
+    )
+    del parent
+    assert (
+        small['total'] == 45 and small['peak_mb'] < 400 and large['peak_mb'] > small['peak_mb'] + 90
+    )
+    assert machine.fresh(tmp_path / 'one.py', 'env', threads=2)['threads'] == '2'
+    with pytest.raises(RuntimeError, match='one.no'):
+        machine.fresh(tmp_path / 'one.py', 'no')
+
+
+def test_the_list_names_every_script(bench):
+    run, _ = bench
+    done = subprocess.run(
+        [sys.executable, str(ROOT / 'bench/run.py'), '--list'],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert [line.split()[0] for line in done.stdout.splitlines()] == list(run.scripts())
+    assert (
+        subprocess.run(
+            [sys.executable, str(ROOT / 'bench/run.py'), 'no_such'], capture_output=True, text=True
+        ).returncode
+        == 1
+    )

@@ -1,0 +1,61 @@
+"What `make check` chooses for a change."
+
+import subprocess
+
+import check
+import pytest
+
+SOFTMAX = ['tests/library/package/test_floors.py', 'tests/library/package/test_public_names.py']
+
+
+@pytest.mark.parametrize(
+    'files, tests',
+    [
+        (['extreme_opt/softmax/_kernels.py'], [*SOFTMAX, 'tests/library/softmax']),
+        (['extreme_opt/core/run.py', 'extreme_opt/bound/partition.py'], ['tests/library']),
+        (['nbs/learn/softmax/10_double_sum.ipynb'], []),
+        (['CHANGELOG.md'], []),
+        (['assignments/grade.py'], ['assignments/tests']),
+        (['docs/live/guest.py'], ['docs/live/tests']),
+        (['bench/machine.py'], ['tests/tools/test_bench.py']),
+        (['tests/book/test_site.py', 'tests/book/built_site.py'], ['tests/book/test_site.py']),
+        (['tests/library/bound/test_gone.py'], []),
+    ],
+)
+def test_a_change_runs_the_tests_of_its_room(files, tests):
+    assert check.chosen(files) == tests
+
+
+def test_every_file_of_a_room_has_tests():
+    "A folder that is added has to say who looks at it; prose and data are what is left."
+    done = subprocess.run(
+        ['git', 'ls-files', '*.py'], cwd=check.ROOT, capture_output=True, text=True
+    )
+    if done.returncode:
+        pytest.skip('no git checkout here')
+    helpers = ('tests/', 'assignments/tests/', 'docs/live/tests/')
+    lost = [
+        path
+        for path in done.stdout.splitlines()
+        if not path.startswith(helpers) and not check.chosen([path])
+    ]
+    assert lost == []
+
+
+def test_no_test_lies_outside_of_the_folders():
+    "Folders of tests are a room's: pytest and `make check` find all that is there."
+    found = subprocess.run(
+        ['git', 'ls-files', '**/test_*.py', 'test_*.py'],
+        cwd=check.ROOT,
+        capture_output=True,
+        text=True,
+    ).stdout.splitlines()
+    homes = (
+        'tests/library/',
+        'tests/book/',
+        'tests/tools/',
+        'assignments/tests/',
+        'docs/live/tests/',
+    )
+    assert [path for path in found if not path.startswith(homes)] == []
+    assert [path for path in found if path.startswith('tests/library/test_')] == []

@@ -1,0 +1,176 @@
+"""The wheel installs in an empty environment, without extras and without this checkout, and works
+there."""
+
+import importlib.util
+import json
+import math
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from email import message_from_string
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+NEEDED = (
+    'numpy',
+    'scipy',
+    'numba',
+    'llvmlite',
+    'sklearn',
+    'scikit_learn',
+    'joblib',
+    'threadpoolctl',
+    'narwhals',
+)  # without extras
+UNREACHABLE = (
+    r'(?i)failed to fetch|error sending request|dns error|could not connect|network is'
+    r' unreachable|connection (refused|reset)|timed out'
+    r'|network (is|was) disabled|name resolution|failed to establish'
+)
+AWAY = {
+    name: value
+    for name, value in os.environ.items()
+    if name not in ('PYTHONPATH', 'PYTHONHOME', 'NUMBA_DISABLE_JIT')
+}
+
+
+def run(*command, **options):
+    done = subprocess.run(
+        [str(part) for part in command], capture_output=True, text=True, timeout=600, **options
+    )
+    assert done.returncode == 0, f'{command}: {done.stdout[-2000:]}{done.stderr[-3000:]}'
+    return done.stdout
+
+
+@pytest.fixture(scope='module')
+def wheel(tmp_path_factory):
+    "A wheel built from a copy of what is committed, with the tools of this environment."
+    copy, out = tmp_path_factory.mktemp('source'), tmp_path_factory.mktemp('dist')
+    for name in ('settings.ini', 'setup.py', 'pyproject.toml', 'README.md', 'LICENSE'):
+        shutil.copy(ROOT / name, copy)
+    shutil.copytree(
+        ROOT / 'extreme_opt', copy / 'extreme_opt', ignore=shutil.ignore_patterns('__pycache__')
+    )
+    isolation = ['--no-isolation'] if importlib.util.find_spec('setuptools') else []
+    run(sys.executable, '-m', 'build', '--wheel', *isolation, '--outdir', out, copy)
+    (path,) = out.glob('*.whl')
+    return path
+
+
+@pytest.fixture(scope='module')
+def python(wheel, tmp_path_factory):
+    "The interpreter of an empty environment that holds the wheel and its requirements."
+    folder = tmp_path_factory.mktemp('empty')
+    run(sys.executable, '-m', 'venv', '--without-pip', folder / 'venv')
+    (found,) = [
+        path
+        for path in (folder / 'venv/bin/python', folder / 'venv/Scripts/python.exe')
+        if path.exists()
+    ]
+    uv = shutil.which(
+        'uv', path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get('PATH', '')])
+    )
+    install = (
+        [uv, 'pip', 'install', '--python', found]
+        if uv
+        else [sys.executable, '-m', 'pip', '--python', found, 'install']
+    )
+    done = subprocess.run(
+        [*map(str, install), '-q', '-c', str(ROOT / 'constraints.txt'), str(wheel)],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        env=AWAY,
+    )
+    if done.returncode == 0:
+        return found
+    assert re.search(UNREACHABLE, done.stderr), done.stderr
+    run(
+        *install, '--no-deps', '--offline' if uv else '--no-index', wheel, env=AWAY
+    )  # no index in reach: lend it our copies of the three
+    home = Path(run(found, '-c', 'import sysconfig; print(sysconfig.get_path("purelib"))').strip())
+    here = Path(importlib.util.find_spec('numpy').origin).parent.parent
+    for name in NEEDED:
+        for path in [here / name, here / f'{name}.libs', *here.glob(f'{name}-*.dist-info')]:
+            if path.exists():
+                (home / path.name).symlink_to(path)
+    return found
+
+
+def test_wheel_holds_the_package_and_nothing_else(wheel):
+    "Every module, the type marker and the license are in it; tests, notebooks and caches are not."
+    names = zipfile.ZipFile(wheel).namelist()
+    have = {name for name in names if '.dist-info/' not in name}
+    want = {
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / 'extreme_opt').rglob('*.py')
+        if path.stem != '_modidx'
+    }
+    want |= {'extreme_opt/py.typed', 'extreme_opt/data/registry.toml'}
+    assert have == want
+    assert any(name.endswith('licenses/LICENSE') for name in names)
+
+
+def test_wheel_says_what_it_needs(wheel):
+    "Requirements, extras, version and the least Python are those of settings.ini."
+    from configparser import ConfigParser
+
+    parser = ConfigParser(delimiters=['='], interpolation=None)
+    parser.read(ROOT / 'settings.ini', encoding='utf-8')
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = [name for name in archive.namelist() if name.endswith('METADATA')]
+        said = message_from_string(archive.read(name).decode())
+    base = [
+        re.match(r'[\w-]+', need)[0]
+        for need in said.get_all('Requires-Dist')
+        if 'extra ==' not in need
+    ]
+    assert sorted(base) == ['numba', 'numpy', 'scikit-learn', 'scipy']
+    extras = {
+        key.removesuffix('_requirements')
+        for key in parser['DEFAULT']
+        if key.endswith('_requirements')
+    }
+    assert set(said.get_all('Provides-Extra')) == extras | {'all'}
+    assert (
+        said['Version'] == parser['DEFAULT']['version']
+        and said['Requires-Python'] == f'>={parser["DEFAULT"]["min_python"]}'
+    )
+
+
+def test_wheel_works_without_extras(python, tmp_path):
+    """Away from the checkout: it imports from the environment, tells its versions, names a missing
+    extra, and fits."""
+    shutil.copy(ROOT / 'tests' / 'tiny_fits.py', tmp_path)
+    env = {**AWAY, 'EXTREME_OPT_CACHE': str(tmp_path / 'cache')}
+    code = """
+import importlib.util, pathlib, sys, extreme_opt
+
+assert pathlib.Path(extreme_opt.__file__).is_relative_to(sys.prefix), extreme_opt.__file__
+assert not [
+    name for name in ('matplotlib', 'pandas', 'nbdev', 'fastcore') if importlib.util.find_spec(name)
+]
+extreme_opt.show_versions()
+try:
+    extreme_opt.show.frames
+except ImportError as error:
+    print(error)
+"""
+    said = run(python, '-c', code, cwd=tmp_path, env=env)
+    assert re.search(r'^extreme_opt +\d', said, flags=re.M) and re.search(
+        r'^compiled +yes', said, flags=re.M
+    )
+    assert re.search(r'matplotlib +not installed', said) and said.endswith(
+        'not installed; pip install "extreme_opt[show]"\n'
+    )
+    said = json.loads(
+        run(python, 'tiny_fits.py', 'data.made_up', 'softmax.implicit', cwd=tmp_path, env=env)
+    )
+    assert said['have_numba'] and all(
+        math.isfinite(value) for values in said['results'].values() for value in values
+    )
