@@ -7,7 +7,6 @@ __all__ = ['SOLVERS', 'optimality_gap', 'newton_gap', 'BoundClassifier']
 
 # %% ../../nbs/engine/bound/60_classifier.ipynb #5855ee34
 import warnings
-from dataclasses import replace
 from typing import Any
 import numpy as np
 import scipy.linalg
@@ -515,13 +514,15 @@ class BoundClassifier(Classifier):
                 'solver="auto"'
             )
         run = run_estimator(
-            self, problem, self._make_solver(), params, n_bytes=_forecast(problem, self.solver)
+            self,
+            problem,
+            self._make_solver(),
+            params,
+            n_bytes=_forecast(problem, self.solver),
+            remedy=self._remedy(),
         )
-        diverged = not np.isfinite(run.state.params).all()
-        if diverged:
-            run.state = replace(run.state, params=problem.init_params())
         self.bound_gap_ = optimality_gap(problem, run.state.params) / problem.total_weight
-        self._warn_of_end(problem, run, diverged)
+        self._warn_of_end(problem, run)
         if not self.ridge:
             self._warn_of_separation(problem, run.state.params)
         return self._adopt(run.state.params)
@@ -531,26 +532,24 @@ class BoundClassifier(Classifier):
         if isinstance(self.prior, str) and self.prior == 'empirical':
             twin.prior = found.counts / found.counts.sum()
         self._log_h = twin._log_prior(None, None)
-        run = run_estimator(self, found.problem(twin._make_part), self._make_solver())
-        if not np.isfinite(run.state.params).all():
-            raise ValueError(f'the fit diverged ({run.message}); scale the columns, or raise ridge')
+        problem = found.problem(twin._make_part)
+        run = run_estimator(self, problem, self._make_solver(), remedy=self._remedy())
         self.bound_gap_ = np.inf  # nobody has looked
-        if self.tol is not None and run.message.startswith('reached max_'):
+        if self.tol is not None and run.status.is_limit:
             warn_not_converged(self, run, 'raise that limit')
         return self._adopt(run.state.params)
 
-    def _warn_of_end(self, problem, run, diverged):
-        "Say that the run diverged, that a limit came first, or that the gradient misled it."
-        run.message = run.message.split(': learning_rate=')[0]
-        newton = self.solver in ('auto', 'newton')
-        change = 'solver="quasi"' if newton else 'solver="auto"'
-        if diverged:
-            warn_not_converged(
-                self,
-                run,
-                f'the weights are zero now: scale the columns of X, raise ridge, or use {change}',
-            )
-        elif self.tol is not None and run.message.startswith('reached max_'):
+    def _other_solver(self):
+        return 'solver="quasi"' if self.solver in ('auto', 'newton') else 'solver="auto"'
+
+    def _remedy(self):
+        "What to change after a run that diverged."
+        return f'scale the columns of X, raise ridge, or use {self._other_solver()}'
+
+    def _warn_of_end(self, problem, run):
+        "Say that a limit came first, or that the gradient misled the run."
+        newton, change = self.solver in ('auto', 'newton'), self._other_solver()
+        if self.tol is not None and run.status.is_limit:
             gap_text = (
                 ''
                 if not self.ridge
@@ -563,7 +562,7 @@ class BoundClassifier(Classifier):
             warn_not_converged(self, run, gap_text + remedy)
         elif self.tol is not None and self.ridge:
             loss = problem.loss(run.state.params) / problem.total_weight
-            if self.bound_gap_ > 1e-4 * loss and not run.message.startswith('reached max_'):
+            if self.bound_gap_ > 1e-4 * loss:
                 warn_not_converged(
                     self,
                     run,

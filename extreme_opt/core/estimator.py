@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['NOT_FITTED', 'Estimator', 'free_memory', 'warn_of_memory', 'is_collection', 'check_shared', 'run_estimator',
-           'warn_caller', 'warn_not_converged', 'Classifier']
+           'raise_diverged', 'warn_caller', 'warn_not_converged', 'Classifier']
 
 # %% ../../nbs/engine/core/70_estimator.ipynb #5f2be75c
 import inspect
@@ -18,7 +18,7 @@ from copy import deepcopy
 from functools import cache, wraps
 from numbers import Real
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, NoReturn, get_args
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -27,7 +27,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .linalg import log_sum_exp
 from .serialize import load_model, save_model
-from .run import Run, minimize
+from .run import FitDiverged, Run, minimize
+from .solver import Status
 from extreme_opt.core.validation import (
     check_features,
     check_labels,
@@ -273,6 +274,9 @@ def _workers(estimator, problem, solver, params):
         yield found
 
 
+_OF_RUNS = 'max_iter', 'max_epochs', 'max_seconds', 'tol', 'checkpoint', 'verbose'
+
+
 def run_estimator(
     estimator: Any,
     problem: Any,
@@ -281,10 +285,12 @@ def run_estimator(
     metrics: dict | None = None,
     loss_subset: int | None = None,
     n_bytes: float | None = None,
+    remedy: str = 'scale the data, or raise ridge',
+    **settings: Any,
 ) -> Run:
     """Call `minimize` with the settings that every estimator shares.
 
-    Continues from `checkpoint` where that file is there.
+    Continues from `checkpoint` where that file is there. A run that diverges raises.
 
     Parameters
     ----------
@@ -303,36 +309,64 @@ def run_estimator(
         Rows that the recorded loss is estimated on; None: all, 0: none.
     n_bytes : float or None, default=None
         Forecast of the memory that the run takes; None: two vectors of parameters.
+    remedy : str, default='scale the data, or raise ridge'
+        What to change when the run diverges.
+    **settings : Any
+        Values to take instead of the estimator's, by name.
 
     Returns
     -------
     Run
         The record; also stored as `run_`, with `n_iter_`.
+
+    Raises
+    ------
+    FitDiverged
+        With the run, which is not stored.
     """
     if n_bytes is None and hasattr(problem, 'memory'):
         n_bytes = 2 * problem.memory(problem.dtype)  # the state, and the next one
     warn_of_memory(n_bytes or 0, f'{type(estimator).__name__}.fit')
-    path = estimator.checkpoint
+    chosen = {name: settings.get(name, getattr(estimator, name)) for name in _OF_RUNS}
+    path = chosen['checkpoint']
     with _workers(estimator, problem, solver, params) as (problem, solver, params):
         run = minimize(
             problem,
             solver,
             params,
-            max_iter=estimator.max_iter,
-            max_epochs=estimator.max_epochs,
-            max_seconds=estimator.max_seconds,
-            tol=estimator.tol,
+            **chosen,
             seed=seed_from(estimator.random_state),
             metrics=metrics,
-            checkpoint=path,
             loss_subset=None
             if estimator.client is not None and loss_subset
             else loss_subset,  # all rows are as near as some
             resume=path if path is not None and Path(path).exists() else None,
-            verbose=estimator.verbose,
         )
+    if run.status is Status.DIVERGED:
+        raise_diverged(estimator, run, remedy)
     estimator.run_, estimator.n_iter_ = run, run.state.n_iter
     return run
+
+
+def raise_diverged(estimator: Any, run: Run, remedy: str) -> NoReturn:
+    """Refuse to make a model of numbers that are not finite.
+
+    Parameters
+    ----------
+    estimator : Estimator
+        Whose fit it was.
+    run : Run
+        How it ended; it travels on the exception.
+    remedy : str
+        What to change.
+    """
+    state, kept, run.status = run.state, getattr(estimator, 'checkpoint', None), Status.DIVERGED
+    raise FitDiverged(
+        f'{type(estimator).__name__}: the fit diverged after step {state.n_iter} '
+        f'({state.n_epochs:.2g} epochs), so nothing was learned; {remedy}'
+        + ('' if kept is None else f'; remove {kept}, which holds that run, before the next fit'),
+        run,
+    )
 
 # %% ../../nbs/engine/core/70_estimator.ipynb #41578722
 def warn_caller(message: str, kind: type[Warning]) -> None:

@@ -24,7 +24,7 @@ import numpy as np
 import scipy.sparse
 
 from .linalg import check_sparse
-from .solver import State
+from .solver import State, Status
 
 # %% ../../nbs/engine/core/25_serialize.ipynb #bbf3a29e
 def pack(value: Any, arrays: dict, place: str = 'value') -> Any:
@@ -46,6 +46,8 @@ def pack(value: Any, arrays: dict, place: str = 'value') -> Any:
     """
     if value is None or type(value) in (bool, int, float, str):
         return value
+    if isinstance(value, Status):
+        return {'status': str(value)}
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in 'biufcUS':
         arrays[key := f'a{len(arrays)}'] = value
         return {'scalar' if isinstance(value, np.generic) else 'array': key}
@@ -87,6 +89,8 @@ def unpack(spec: Any, arrays: Any) -> Any:
         return arrays[content]
     if kind == 'scalar':
         return arrays[content][()]
+    if kind == 'status':
+        return Status(content)
     if kind == 'dict':
         return {key: unpack(item, arrays) for key, item in content}
     return {'tuple': tuple, 'list': list}[kind](unpack(item, arrays) for item in content)
@@ -159,7 +163,7 @@ def unpack_state(spec: dict, arrays: Any) -> State:
     return kind(**found)
 
 # %% ../../nbs/engine/core/25_serialize.ipynb #eb0f7f33
-FORMAT, VERSION = 'extreme_opt run', 2
+FORMAT, VERSION = 'extreme_opt run', 3
 
 
 def replace_file(path: str | Path, write: Callable) -> None:
@@ -485,6 +489,7 @@ def _packed(value, arrays, place):
         return {
             'run': [
                 pack_state(value.state, arrays),
+                str(value.status),
                 value.message,
                 pack(value.history, arrays, place),
                 pack(value.origin, arrays, place),
@@ -563,9 +568,10 @@ def _unpacked(spec, arrays):
     if kind == 'run':
         return Run(
             unpack_state(content[0], arrays),
-            content[1],
-            unpack(content[2], arrays),
+            Status(content[1]),
+            content[2],
             unpack(content[3], arrays),
+            unpack(content[4], arrays),
         )
     if kind == 'model':
         return _unpacked_model(content, arrays)
@@ -632,7 +638,7 @@ def _unpacked_model(spec, arrays):
     return model
 
 # %% ../../nbs/engine/core/25_serialize.ipynb #49b9de4c
-MODEL_FORMAT, MODEL_VERSION = 'extreme_opt model', 2
+MODEL_FORMAT, MODEL_VERSION = 'extreme_opt model', 3
 
 
 def save_model(path: str | Path, model: Any) -> None:

@@ -8,7 +8,7 @@ __all__ = ['procrustes', 'KernelMap', 'OrdinalEmbedding', 'choose_components']
 # %% ../../nbs/engine/ordinal/60_embedding.ipynb #4a2e6843
 import numbers
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 import numpy as np
@@ -23,7 +23,8 @@ from extreme_opt.core.estimator import (
     warn_caller,
     warn_not_converged,
 )
-from ..core.run import minimize
+from ..core.run import FitDiverged, minimize
+from ..core.solver import Status
 from ..core.step_sizes import BB, SBB, Damped, FixedStep
 from ..core.streams import stream
 from ..core.svrg import SVRG, SVRGState
@@ -160,6 +161,7 @@ def _squares(rows):
 _GRADIENT_FRACTION = 0.1  # of the norm at a random start, below which a gradient is small
 _MOST_LBFGS = 5_000_000  # comparisons up to which solver="auto" is L-BFGS
 _MOST_ABOVE = 1.001  # times the loss of a map of equal points that a fit may have unsaid
+_OTHER = 'solver="lbfgs"', 'a larger ridge, such as 0.01'  # what else to use, with L-BFGS too
 _N_SETTLED = 10  # steps over which the loss has to stand still
 _N_WATCHED = 100_000  # comparisons on which SVRG looks whether it does
 
@@ -220,6 +222,13 @@ class _SettledState(LBFGSState):
     recent: np.ndarray | None = None
 
 
+def _settled(state, over):
+    "The state with the word that the loss stands still, unless it has another."
+    if state.status:
+        return state
+    return replace(state, status=Status.CONVERGED, message=f'loss changed by at most {over}')
+
+
 @dataclass(frozen=True)
 class _SettledLBFGS(LBFGS):
     """L-BFGS that also ends when the loss stands still, as it does at the kink of a hinge.
@@ -247,14 +256,8 @@ class _SettledLBFGS(LBFGS):
         still = len(recent) > _N_SETTLED and recent[0] - recent[-1] <= self.loss_tol * abs(
             recent[-1]
         )
-        object.__setattr__(new, 'recent', recent[-_N_SETTLED:])
-        if still and not new.message:
-            object.__setattr__(
-                new,
-                'message',
-                f'loss changed by at most tol={self.loss_tol:g} over {_N_SETTLED} steps',
-            )
-        return new
+        new = replace(new, recent=recent[-_N_SETTLED:])
+        return _settled(new, f'tol={self.loss_tol:g} over {_N_SETTLED} steps') if still else new
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -303,11 +306,9 @@ class _SettledSVRG(SVRG):
             watched = stream(0, 'watched').integers(problem.n_terms, size=_N_WATCHED)
             loss = problem.loss_on(new.params, watched)
         recent = np.append(() if state.recent is None else state.recent, loss)[-_N_SETTLED - 1 :]
-        object.__setattr__(new, 'recent', recent)
-        if len(recent) > _N_SETTLED and np.ptp(recent) <= self.loss_tol * abs(loss):
-            said = f'loss changed by at most tol={self.loss_tol:g} over {_N_SETTLED} epochs'
-            object.__setattr__(new, 'message', new.message or said)
-        return new
+        new = replace(new, recent=recent)
+        still = len(recent) > _N_SETTLED and np.ptp(recent) <= self.loss_tol * abs(loss)
+        return _settled(new, f'tol={self.loss_tol:g} over {_N_SETTLED} epochs') if still else new
 
 
 class _NewRows:
@@ -696,36 +697,43 @@ class OrdinalEmbedding(Estimator):
     def _one_run(self, problem, params, start, reference=None):
         """Run the solver from one point. `reference` is the gradient norm at a random start, where
         the point is none."""
-        one = self._twin()
+        settings: dict = {}
         if start and self.checkpoint is not None:
             path = Path(self.checkpoint)
-            one.checkpoint = path.with_stem(f'{path.stem}-{start}')
+            settings['checkpoint'] = path.with_stem(f'{path.stem}-{start}')
         if reference is not None and self.tol is not None:
             norm = float(np.linalg.norm(problem.grad(params)))
-            one.tol = self.tol * reference / norm if norm > 0 else self.tol
+            settings['tol'] = self.tol * reference / norm if norm > 0 else self.tol
         return run_estimator(
-            one,
+            self,
             problem,
             self._solver(problem, params),
             params,
             loss_subset=None if problem.n_terms <= 100_000 else 100_000,
+            remedy=self._smaller_steps(problem.n_terms),
+            **settings,
         )
 
     def _best_run(self, problem, begin):
         """Run the solver from `begin` or else from `n_init` random starts; return the run with the
-        lowest loss and the losses of all."""
+        lowest loss and the losses of all: nan where one diverged, which ends the fit only if all
+        do."""
         seed = seed_from(self.random_state)
         n_init = check_count(self.n_init, 'n_init')
-        if begin is None:
-            runs = [
-                self._one_run(problem, problem.init_params([seed, start]), start)
-                for start in range(n_init)
-            ]
-        else:
-            runs = [self._one_run(problem, begin, 0, _start_norm(problem, seed))]
-        with np.errstate(all='ignore'):
-            losses = np.array([problem.loss(run.state.params) for run in runs])
-        return runs[int(np.nan_to_num(losses, nan=np.inf).argmin())], losses
+        if begin is not None:
+            run = self._one_run(problem, begin, 0, _start_norm(problem, seed))
+            return run, np.array([problem.loss(run.state.params)])
+        runs, losses = [], np.full(n_init, np.nan)
+        for start in range(n_init):
+            try:
+                runs.append(self._one_run(problem, problem.init_params([seed, start]), start))
+            except FitDiverged as error:
+                if start == n_init - 1 and np.isnan(losses).all():
+                    raise
+                runs.append(error.run)
+            else:
+                losses[start] = problem.loss(runs[-1].state.params)
+        return runs[int(np.nanargmin(losses))], losses
 
     def _distance_margin(self, triplets):
         self._check_fitted()
@@ -909,10 +917,6 @@ class OrdinalEmbedding(Estimator):
 
     def _kernel_map(self):
         known = np.isfinite(self.embedding_).all(1)
-        if not known.any():
-            raise ValueError(
-                'no object has coordinates, because the fit diverged; fit again with solver="lbfgs"'
-            )
         return KernelMap(
             self.map_features_[known], self.embedding_[known], self.kernel_ridge, self.kernel_width
         )
@@ -1025,8 +1029,7 @@ class OrdinalEmbedding(Estimator):
         run, losses = self._best_run(problem, begin)
         self.run_, self.n_iter_, self.losses_ = run, run.state.n_iter, losses
         self.solver_ = self._chosen(problem.n_terms)
-        with np.errstate(all='ignore'):  # of a run that diverged, which is told below
-            self.embedding_ = _principal_axes(self._points(problem, run.state.params), asked)
+        self.embedding_ = _principal_axes(self._points(problem, run.state.params), asked)
         self.map_features_ = features
         self.n_features_in_ = rows.shape[1]
         self.names_ = names
@@ -1035,28 +1038,27 @@ class OrdinalEmbedding(Estimator):
             if weights is None
             else 1 - self.score(rows, sample_weight=weights)
         )
-        if fix := self._unconverged(problem, run, asked):
+        if fix := self._unconverged(problem, run):
             warn_not_converged(self, run, fix)
         return self
 
-    def _unconverged(self, problem, run, asked):
+    def _smaller_steps(self, n_terms):
+        "Suggest what to change after a run that diverged."
+        name = self._chosen(n_terms)
+        if name == 'sgd' or (name == 'svrg' and self.step_rule == 'fixed'):
+            return 'use a smaller learning_rate'
+        if name == 'svrg' and self.step_rule == 'bb':
+            return 'use step_rule="sbb"'
+        return f'use {_OTHER[name == "lbfgs"]}'
+
+    def _unconverged(self, problem, run):
         """Suggest a fix for a run that has not converged; empty where it has, or, without `tol`,
         where the gradient is small."""
-        name = self.solver_
-        other = 'solver="lbfgs"' if name != 'lbfgs' else 'a larger ridge, such as 0.01'
-        if not np.isfinite(self.embedding_[asked]).all():
-            smaller = (
-                {'bb': 'step_rule="sbb"', 'fixed': 'a smaller learning_rate'}.get(self.step_rule)
-                if name == 'svrg'
-                else None
-            )
-            return f'use {"a smaller learning_rate" if name == "sgd" else smaller or other}'
-        limit = ''
-        if run.message.startswith('reached max_'):
-            limit = run.message.removeprefix('reached ').partition('=')[0]
-            if self.tol is not None:
-                limit = f'{limit} or tol={self.tol:g}'
-        loss = np.nan_to_num(self.losses_, nan=np.inf).min()
+        name, limit = self.solver_, ''
+        other = _OTHER[name == 'lbfgs']
+        if run.status.is_limit:
+            limit = f'{run.status} or tol={self.tol:g}' if self.tol is not None else run.status
+        loss = np.nanmin(self.losses_)
         equal = problem.loss(np.zeros_like(run.state.params))
         if not loss <= _MOST_ABOVE * equal:
             change = 'learning_rate or ' if self.learning_rate is not None else ''
