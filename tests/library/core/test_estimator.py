@@ -363,7 +363,7 @@ def test_load_refuses_what_is_not_its_own(data, tmp_path):
         return meta
 
     spec = rewritten(version=99)['model']
-    with pytest.raises(ValueError, match="format version 99, but this package reads 2"):
+    with pytest.raises(ValueError, match="format version 99, but this package reads 3"):
         Centroids.load(path)
     rewritten(format='extreme_opt run')
     with pytest.raises(ValueError, match="holds 'extreme_opt run', not 'extreme_opt model'"):

@@ -29,6 +29,7 @@ from extreme_opt.core import (
     Problem,
     Run,
     State,
+    Status,
     iterate,
     minimize,
 )
@@ -136,6 +137,7 @@ def test_a_limit_is_needed():
 def test_budgets(limits, steps, message):
     run = minimize(make_problem(), SGD(1e-3), **limits)
     assert (run.state.n_iter, run.message) == (steps, message)
+    assert run.status == message.split()[1].partition('=')[0] and run.status.is_limit
     assert [row['step'] for row in run.history] == list(range(steps + 1))
 
 
@@ -162,6 +164,7 @@ def test_tolerance_on_the_gradient():
     for solver in (LBFGS(), GradientDescent()):
         run = minimize(problem, solver, tol=1e-3, max_iter=500)
         assert run.message == 'gradient norm is at most tol=0.001 times its start'
+        assert run.status is Status.CONVERGED and not run.status.is_limit
         assert run.state.grad_norm <= 1e-3 * np.linalg.norm(problem.grad(problem.init_params()))
 
 
@@ -169,6 +172,7 @@ def test_tolerance_on_the_loss_over_a_pass():
     problem = make_problem()
     run = minimize(problem, SGD(1e-3, 0.5, n_updates=10), tol=1e-3)
     assert run.message == 'loss changed by at most tol=0.001 over a pass'
+    assert run.status is Status.CONVERGED
     losses, passes = run.column('loss'), run.column('passes')
     then = losses[np.flatnonzero(passes <= passes[-1] - 1 + 1e-9)[-1]]
     assert abs(losses[-1] - then) <= 1e-3 * then
@@ -182,6 +186,7 @@ def test_divergence_is_a_result():
     assert run.message.startswith('loss is not finite after step ') and run.message.endswith(
         'learning_rate=1 is too large for SGD; try 0.1'
     )
+    assert run.status is Status.DIVERGED
     assert run.state.n_iter < 100 and not np.isfinite(run.history[-1]['loss'])
     blind = minimize(make_problem(), SGD(1.0), max_iter=100, loss_subset=0)
     assert blind.message.startswith('params are not finite after step ')
@@ -238,6 +243,7 @@ def test_a_step_that_fails_on_numbers_returns_the_run(error):
     run = minimize(make_problem(kind=Untried), Breaks(1e-3), max_iter=10)
     assert (
         run.state.n_iter == 2
+        and run.status is Status.DIVERGED
         and f'the step after step 2 (2 passes) failed ({error})' in run.message
     )
 
@@ -1019,7 +1025,7 @@ SGD.step = block
 run = minimize(
     problem, SGD(1e-3), max_iter=10, seed=5, checkpoint=sys.argv[1], checkpoint_every=100
 )
-print(run.state.n_iter, len(run.history), run.message, flush=True)
+print(run.state.n_iter, len(run.history), run.status, run.message, flush=True)
 '''
 
 
@@ -1033,7 +1039,7 @@ def test_ctrl_c_in_a_long_step_returns_the_run(tmp_path):
     finally:
         process.kill()
     assert process.returncode == 0, err
-    assert out == '3 4 interrupted from the keyboard after step 3 (3 passes)\n'
+    assert out == '3 4 interrupted interrupted from the keyboard after step 3 (3 passes)\n'
     resumed = minimize(problem, SGD(1e-3), max_iter=6, resume=path)
     assert_same(
         resumed, minimize(problem, SGD(1e-3), max_iter=6, seed=5)
