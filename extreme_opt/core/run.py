@@ -21,11 +21,9 @@ import numpy as np
 from extreme_opt.core.serialize import (
     fingerprint,
     pack,
-    pack_state,
     read_file,
     read_meta,
     unpack,
-    unpack_state,
     write_atomically,
 )
 from .problem import check_compatible
@@ -161,14 +159,7 @@ class Run:
         path : str or Path
         """
         arrays: dict = {}
-        meta = {
-            'state': pack_state(self.state, arrays),
-            'rows': pack(self.history, arrays, 'rows'),
-            'status': str(self.status),
-            'message': self.message,
-            'origin': pack(self.origin, arrays, 'origin'),
-        }
-        write_atomically(path, meta, arrays)
+        write_atomically(path, {'run': pack(self, arrays, 'run')}, arrays)
 
     @staticmethod
     def load(path: str | Path) -> 'Run':
@@ -185,12 +176,10 @@ class Run:
         """
         meta, arrays = read_file(path)
         try:
-            return Run(
-                unpack_state(meta['state'], arrays),
-                Status(meta['status']),
-                meta['message'],
-                *(unpack(meta[key], arrays) for key in ('rows', 'origin')),
-            )
+            run = unpack(meta['run'], arrays)
+            if not (isinstance(run, Run) and isinstance(run.state, State)):
+                raise ValueError('it holds no run')
+            return run
         except (
             LookupError,
             ValueError,

@@ -18,12 +18,12 @@ from ..core.descent import LBFGS, GradientDescent
 from extreme_opt.core.estimator import (
     NOT_FITTED,
     Estimator,
-    free_memory,
     run_estimator,
     warn_not_converged,
 )
 from ..core.gauss_newton import GaussNewton
 from ..core.linalg import check_sparse
+from ..core.memory import free_memory
 from ..core.run import Run
 from ..core.solver import Status
 from ..core.validation import as_array, seed_from
@@ -48,7 +48,7 @@ from extreme_opt.similarity.features import (
 from .fold_in import fold_in, fold_parts
 from .index import ANNIndex, ann_top_k, build_index
 from .interactions import ROLES, as_objects, number_ids, read_interactions
-from .problem import AllPairs, widen
+from .problem import AllPairs
 from extreme_opt.similarity.ranking import (
     DEFAULT_MEASURES,
     max_score,
@@ -59,7 +59,7 @@ from extreme_opt.similarity.ranking import (
 )
 from .sampling import BlockSGD, PairSGD
 from .sogram import SOGram
-from .towers import Linear, Tower, check_inputs, forward
+from .towers import Linear, Tower, check_inputs, forward, widen
 from extreme_opt.similarity.validation import (
     EarlyStopping,
     Judge,

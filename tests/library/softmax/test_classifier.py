@@ -745,10 +745,10 @@ def test_calibration_error_is_zero_where_chances_are_true():
 
 
 def test_memory_is_forecast_before_a_fit(monkeypatch):
-    from extreme_opt.core import estimator
+    from extreme_opt.core import memory
 
-    monkeypatch.setattr(estimator, 'free_memory', lambda: 100)
-    monkeypatch.setattr(estimator, '_ALWAYS_FREE', 0)
+    monkeypatch.setattr(memory, 'free_memory', lambda: 100)
+    monkeypatch.setattr(memory, '_ALWAYS_FREE', 0)
     X, y = planted(60)
     with pytest.warns(
         RuntimeWarning,
