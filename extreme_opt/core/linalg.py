@@ -56,7 +56,7 @@ def log_sum_exp(a: np.ndarray, axis: int | None = None) -> Any:
     top = np.where(np.isfinite(top), top, np.where(top > 0, top, 0)).astype(
         a.dtype if a.dtype.kind == 'f' else float
     )
-    with np.errstate(divide='ignore', invalid='ignore'):
+    with np.errstate(divide='ignore', invalid='ignore', under='ignore'):
         total = (
             np.log(
                 np.exp(np.where(a == top, 0, a - top)).sum(
