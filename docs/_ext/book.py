@@ -321,6 +321,7 @@ def _code(cell: dict, text: str, said: dict, folder: Path, path) -> dict:
         if 'text/html' in data:
             shown = ''.join(data['text/html'])
             if 'xo-frames' in shown:
+                shown = re.sub(r'<p class="xo-waiting">.*?</p>\n', '', shown)  # for notebooks
                 label = html.escape(said.get('fig-alt', ''))
                 shown = shown.replace('role="group"', f'role="group" aria-label="{label}"', 1)
                 if caption:
