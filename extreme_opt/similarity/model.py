@@ -18,6 +18,7 @@ from ..core.descent import LBFGS, GradientDescent
 from extreme_opt.core.estimator import (
     NOT_FITTED,
     Estimator,
+    num_threads,
     run_estimator,
     warn_not_converged,
 )
@@ -568,7 +569,7 @@ class SimilarityModel(Estimator):
                 column_weights=columns,
                 impute=self.settings_['impute'],
                 penalty=self.penalty,
-                n_jobs=self.n_jobs,
+                n_jobs=num_threads(self.n_jobs),
                 **shared,
             )
         towers = [
@@ -1303,4 +1304,3 @@ class SimilarityModel(Estimator):
         if hasattr(twin, '_lookup'):
             twin._lookup = {}
         return twin
-
