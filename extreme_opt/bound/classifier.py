@@ -12,10 +12,17 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse
 from ..core.descent import LBFGS
-from ..core.estimator import Classifier, is_collection, run_estimator, warn_not_converged
+from extreme_opt.core.estimator import (
+    Classifier,
+    is_collection,
+    raise_diverged,
+    run_estimator,
+    warn_not_converged,
+)
 from ..core.linalg import conjugate_gradients, log_sum_exp
 from ..core.validation import checked_sample_weight
 from ..core.run import minimize
+from ..core.solver import Status
 from ..core.majorize import MOST_BUILT, MOST_DENSE, Majorizer, Newton, solve_dense
 from .class_space import _weighted_gram
 from .memory import QuasiMajorizer

@@ -9,6 +9,7 @@ __all__ = ['NOT_FITTED', 'Estimator', 'is_collection', 'num_threads', 'check_sha
 # %% ../../nbs/engine/core/70_estimator.ipynb #5f2be75c
 import inspect
 import math
+import os
 import sys
 import warnings
 from collections.abc import Iterator
