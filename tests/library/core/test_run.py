@@ -643,7 +643,7 @@ def test_wrong_files_are_refused_in_one_line(tmp_path):
 
 def run_of(meta):
     "Fields of the run in the text of its file."
-    return meta['run']['fields'][2]
+    return meta['run']
 
 
 def state_of(meta):
@@ -698,7 +698,9 @@ TAMPERED = {
         lambda meta, arrays: run_of(meta).update(status={'status': 'fine'}),
         'cannot be read',
     ),
-    'no run': (lambda meta, arrays: meta.update(run=meta['run']['fields'][2]['state']), 'no run'),
+    'no run': (lambda meta, arrays: meta.update(run={}), 'cannot be read'),
+    'no state': (lambda meta, arrays: run_of(meta).update(state='x'), 'was altered'),
+    'word for a status': (lambda meta, arrays: run_of(meta).update(status='x'), 'was altered'),
     'rows': (lambda meta, arrays: run_of(meta).update(history='abc'), 'was altered'),
     'origin': (lambda meta, arrays: run_of(meta).update(origin='random'), 'no generator'),
     'words for numbers': (tamper(lambda params: params.astype('U5')), 'was altered'),
