@@ -99,9 +99,9 @@ def _roles(table, names, columns, values, fitted=None):
         raise ValueError(
             f'the table has {len(names)} columns, but one of left and one of right ids are needed'
         )
-    ids = [fitted['left'], fitted['right']] if fitted else None
-    by_name = ids is not None and set(ids) <= set(names)
-    if ids is not None and not by_name and has_names(ids) and has_names(names):
+    ids = [fitted['left'], fitted['right']] if fitted else []
+    by_name = bool(ids) and set(ids) <= set(names)
+    if ids and not by_name and has_names(ids) and has_names(names):
         raise ValueError(
             f'the table has columns {_listed(names)}, but {ids[0]!r} and {ids[1]!r} were fitted; '
             'rename them'
@@ -124,7 +124,7 @@ def _roles(table, names, columns, values, fitted=None):
     if values == 'ignore' or not others:
         return found
     if by_name and has_names(ids):
-        value = fitted.get('value')
+        value = (fitted or {}).get('value')
         if value in others:
             return found | dict(value=value)
         if value is not None and values == 'labels':
@@ -617,7 +617,8 @@ def read_interactions(
                 'values="labels" or "weights"'
             )
         return from_matrix(observed, values, 'observed' if grow else 'test')
-    value = shape = roles = None
+    value = shape = None
+    roles: Any = None
     if hasattr(observed, 'train_observed'):  # data.Pairs
         pairs = getattr(observed, f'{part}_observed')
         found = [observed.left_names, observed.right_names]
@@ -698,8 +699,8 @@ def read_interactions(
                 for at, (column, size, side) in enumerate(zip(columns_of, sizes, ('left', 'right')))
             ]
         )
-        found = Interactions(pairs[kept], weights, tags, None, shape, given=(*pairs[kept].T,))
-        return merged(found) if grow else found
+        numbers_of = Interactions(pairs[kept], weights, tags, None, shape, given=(*pairs[kept].T,))
+        return merged(numbers_of) if grow else numbers_of
     every_id, codes, came = [], [], []
     for side, (column, old) in enumerate(zip(columns_of, known)):
         name = repr(roles[ROLES[side]]) if roles else f'observed[:, {side}]'
@@ -707,7 +708,10 @@ def read_interactions(
         code, found_ids = number_ids(came[side], old, grow, name)
         every_id.append(found_ids)
         codes.append(code)
-    made = Interactions(np.column_stack(codes), weights, tags, None, None, *every_id, roles)
+    left_ids, right_ids = every_id
+    made = Interactions(
+        np.column_stack(codes), weights, tags, None, None, left_ids, right_ids, roles
+    )
     if not grow:
         return made._replace(shape=(len(every_id[0]), len(every_id[1])), given=tuple(came))
     return merged(made)

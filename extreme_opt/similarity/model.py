@@ -549,7 +549,7 @@ class SimilarityModel(Estimator):
                 features = [
                     None if rows is None else (ids, rows) for ids, rows in zip(names, features)
                 ]
-        rows, names, ids, shape = [], [], [found.left_ids, found.right_ids], []
+        rows, feature_names, ids, shape = [], [], [found.left_ids, found.right_ids], []
         for at, side in enumerate(('left', 'right')):
             given, known_names = features[at], self._feature_names[at] if again else None
             if named and given is not None:
@@ -558,10 +558,10 @@ class SimilarityModel(Estimator):
             else:
                 given, name = read_features(given, side, fitted=known_names)
             rows.append(given)
-            names.append(name if name is not None else known_names)
+            feature_names.append(name if name is not None else known_names)
             warn_empty_rows(rows[at], side)
             shape.append(self._size(found, at, rows[at], ids[at], again))
-        return found._replace(shape=tuple(shape)), rows, names, ids
+        return found._replace(shape=tuple(shape)), rows, feature_names, ids
 
     def _size(self, found, at, rows, ids, again):
         "Entities of a side."
@@ -912,7 +912,7 @@ class SimilarityModel(Estimator):
             raise ValueError(
                 'test has ids, but the fit had row numbers; fit the same kind of table or pairs'
             )
-        bad = (found.pairs < 0) | (found.pairs >= np.asarray(shape))
+        bad = np.asarray((found.pairs < 0) | (found.pairs >= np.asarray(shape)))
         reasons = [
             '' if ids is None or not none or not len(found.pairs) else _unlike(ids[side], came)
             for side, (none, came) in enumerate(zip(bad.all(0), found.given or (None, None)))
@@ -986,15 +986,16 @@ class SimilarityModel(Estimator):
         "Histories as a CSR matrix of values, one row per new user."
         n = len(self.right_ids_)
         if scipy.sparse.issparse(history):
-            found = from_matrix(history, self._values(), 'history')
-            if found.shape[1] != n:
+            read = from_matrix(history, self._values(), 'history')
+            shape: Any = read.shape
+            if shape[1] != n:
                 raise ValueError(
-                    f'history has {found.shape[1]} columns, but there are {n} right entities'
+                    f'history has {shape[1]} columns, but there are {n} right entities'
                 )
-            values = np.ones(len(found.pairs)) if found.weights is None else found.weights
-            if found.labels is not None:
-                values = signed_labels(found.labels, self.settings_['loss'])
-            return scipy.sparse.csr_array((values, (*found.pairs.T,)), shape=found.shape)
+            values = np.ones(len(read.pairs)) if read.weights is None else read.weights
+            if read.labels is not None:
+                values = signed_labels(read.labels, self.settings_['loss'])
+            return scipy.sparse.csr_array((values, (*read.pairs.T,)), shape=shape)
         history = history.to_pylist() if hasattr(history, 'to_pylist') else history
         if isinstance(history, (str, bytes)) or not hasattr(history, '__len__'):
             raise ValueError(
