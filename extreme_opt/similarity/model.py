@@ -914,8 +914,8 @@ class SimilarityModel(Estimator):
             )
         bad = np.asarray((found.pairs < 0) | (found.pairs >= np.asarray(shape)))
         reasons = [
-            '' if ids is None or not none or not len(found.pairs) else _unlike(ids[side], came)
-            for side, (none, came) in enumerate(zip(bad.all(0), found.given or (None, None)))
+            '' if ids is None or not (len(column) and column.all()) else _unlike(ids[side], came)
+            for side, (column, came) in enumerate(zip(bad.T, found.given or (None, None)))
         ]
         if any(reasons) or (bad.any() and unknown == 'raise'):
             side = int(np.argmax([bool(reason) for reason in reasons]))
@@ -1428,4 +1428,3 @@ class SimilarityModel(Estimator):
                 if (ids := getattr(self, name)).dtype.kind == 'O':
                     setattr(twin, name, as_objects([written_id(item) for item in ids.tolist()]))
         return twin
-
