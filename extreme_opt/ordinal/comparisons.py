@@ -79,8 +79,8 @@ def plain_ids(triplets: Any) -> np.ndarray:
         return rows
     lost = [(at, value) for at, value in np.ndenumerate(rows) if _is_missing(value)]
     if lost:
-        place = ', column '.join(map(str, lost[0][0]))
-        raise ValueError(f'triplets has no entry ({lost[0][1]}) at row {place}; drop that row')
+        at = ', column '.join(map(str, lost[0][0]))
+        raise ValueError(f'triplets has no entry ({lost[0][1]}) at row {at}; drop that row')
     kinds = [(str, str), (numbers.Integral, np.int64)]
     for kind, dtype in kinds:
         if rows.size and all(
@@ -120,11 +120,8 @@ _FEW = 8  # rows from which a column of four is looked at
 
 def _columns(table):
     "Names and columns of a table of pandas, polars or pyarrow, or of a dict; None of all else."
-    if isinstance(table, Mapping):
-        names = list(table)
-    else:
-        names = getattr(table, 'column_names', None)
-        names = list(getattr(table, 'columns', ()) if names is None else names)
+    names = table if isinstance(table, Mapping) else getattr(table, 'column_names', None)
+    names = list(getattr(table, 'columns', ()) if names is None else names)
     if not names or len(set(names)) < len(names):
         return None
     return {name: as_array(table[name], f'column {name!r}') for name in names}
@@ -397,11 +394,11 @@ def _refuse_codes(given, signs, ties):
             'answers are True and False; if they are ties, use ties="half"'
         )
     if not below:
-        way = 'booleans? say y == 1' if len(above) < 3 else 'say which are yes, such as y > 3'
+        booleans = 'booleans? say y == 1' if len(above) < 3 else 'say which are yes, as by y > 3'
         what = '0 would be a tie' if not signs.all() else 'all of them would be yes'
         raise ValueError(
             f'answers holds {shown} and no negative number, so {what}; numbers need a negative '
-            f'one for no; {way}'
+            f'one for no; {booleans}'
         )
     whole = all(float(v).is_integer() for v in values)
     codes = {0, 1} if max(above) == 1 else {1, 2}

@@ -1060,8 +1060,8 @@ class OrdinalEmbedding(Estimator):
         if self.names_ is None or other.names_ is None:
             if len(self.embedding_) != len(other.embedding_):
                 raise ValueError(
-                    f'the maps have {len(self.embedding_)} and {len(other.embedding_)} objects, and '
-                    'not both have names_ by which to match them; fit both with names'
+                    f'the maps have {len(self.embedding_)} and {len(other.embedding_)} objects, '
+                    'and not both have names_ by which to match them; fit both with names'
                 )
             return procrustes(self.embedding_, other.embedding_)
         place = {name: row for row, name in enumerate(other.names_.tolist())}
@@ -1069,8 +1069,8 @@ class OrdinalEmbedding(Estimator):
         n_common = int((rows >= 0).sum())
         if n_common < 2:
             raise ValueError(
-                f'{n_common} of {len(rows)} and {len(place)} names are in both maps, but at least 2 '
-                'are needed'
+                f'{n_common} of {len(rows)} and {len(place)} names are in both maps, but at least '
+                '2 are needed'
             )
         if not n_common == len(rows) == len(place):
             warn_caller(

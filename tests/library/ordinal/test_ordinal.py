@@ -1017,7 +1017,7 @@ def test_answers_in_every_form_give_one_map():
         (lambda q, yes: np.where(yes, 0, 1), 'booleans? say y == 1'),
         (lambda q, yes: np.where(yes, 1, 2), 'booleans? say y == 1'),
         (lambda q, yes: np.where(yes, 0, 2), 'booleans? say y == 1'),
-        (lambda q, yes: np.where(yes, 5, 1) + (np.arange(len(q)) % 2), 'such as y > 3'),
+        (lambda q, yes: np.where(yes, 5, 1) + (np.arange(len(q)) % 2), 'as by y > 3'),
         (lambda q, yes: np.zeros(len(q), int), 'every answer is a tie'),
         (lambda q, yes: np.full(len(q), 2), 'no negative number'),
         (lambda q, yes: np.where(np.arange(len(q)) % 5, np.where(yes, 1, 2), -9), 'missing ones'),
