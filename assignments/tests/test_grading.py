@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import tracemalloc
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
@@ -19,7 +20,8 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / 'assignments'))
 import make  # noqa: E402
 import small_set  # noqa: E402
-from grader import intake, sandbox  # noqa: E402
+sys.path.insert(0, str(ROOT / 'assignments/grader'))
+from grader import intake, sandbox, verify  # noqa: E402
 
 
 def tell(*command, where=ROOT, **others):
@@ -449,6 +451,91 @@ def test_a_class_of_thirty(room_of_small, port):
     lost = {at for at in kept if after.get(at) is None and kept[at] is not None}
     assert lost == set()
     assert grades_of(room) == marks
+
+
+# ------------------------------------------------------------- answers in whatever shape they arrive
+
+
+class Here:
+    "The student's process, for quick tests: this one."
+
+    limit, objects, spent = 60, {}, 0.0
+
+    def __init__(self, job):
+        self.space = {}
+
+    def send(self, kind, source, limit):
+        self.error = None
+        try:
+            if source.startswith('%%') or '%matplotlib' in source:
+                source = re.sub(r'^%.*\n', '', source)
+            exec(compile(source, 'cell', 'exec'), self.space)
+        except Exception as error:
+            self.error = [type(error).__name__, str(error)]
+
+    def hear(self, limit):
+        return 'done', dict(outputs=[], error=self.error)
+
+    def ask_student(self, kind, names):
+        return dict(values={name: self.space[name] for name in names if name in self.space})
+
+
+def released(tmp_path_factory=None):
+    "The small set as it is handed out: without solutions, hidden tests and mark schemes."
+    book = small_set.source()
+    for cell in book['cells']:
+        for begin, end, new in (
+            ('### BEGIN SOLUTION', '### END SOLUTION', '# YOUR CODE HERE\n    raise NotImplementedError()'),
+            ('### BEGIN HIDDEN TESTS', '### END HIDDEN TESTS', ''),
+            ('=== BEGIN MARK SCHEME', 'END MARK SCHEME ===', 'YOUR ANSWER HERE'),
+        ):
+            cell['source'] = re.sub(f'{begin}.*?{end}', new, cell['source'], flags=re.S)
+        if cell['id'] == 'answer':
+            cell['source'] = 'answer = None\n# YOUR CODE HERE\nraise NotImplementedError()'
+    return book
+
+
+SHAPES = small_set.shapes(released())
+
+
+@pytest.fixture(scope='module')
+def bench(tmp_path_factory):
+    "A class folder with the source and the release of the small set alone."
+    room = tmp_path_factory.mktemp('bench')
+    for kind, book in (('source', small_set.source()), ('release', released())):
+        (room / kind / NAME).mkdir(parents=True)
+        (room / kind / NAME / f'{NAME}.ipynb').write_text(json.dumps(book))
+    return room
+
+
+def put_files(folder, files):
+    for file, book in files.items():
+        path = folder / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(book if isinstance(book, str) else json.dumps(book))
+
+
+@pytest.mark.parametrize('shape', SHAPES)
+def test_honest_work_in_every_shape_is_graded_or_asked_about(shape, bench, tmp_path, monkeypatch):
+    files, points, written, word = SHAPES[shape]
+    assert len(SHAPES) >= 40
+    put_files(tmp_path, files)
+    if points is None:
+        with pytest.raises(intake.Trouble) as told:
+            intake.read(tmp_path, NAME, bench, 'ada')
+        assert word in told.value.why and told.value.what
+        return
+    items, notes, _, _ = intake.read(tmp_path, NAME, bench, 'ada')
+    monkeypatch.setattr(verify, 'Session', Here)
+    monkeypatch.setitem(sys.modules, 'tracemalloc', tracemalloc)
+    monkeypatch.setattr(verify, 'Meter', lambda session: tracemalloc)
+    one = verify.Submission(dict(items=items), {})
+    one.run()
+    assert sum(one.scores.values()) == points, (one.messages, notes)
+    text = next(item['text'] for item in items if item['id'] == 'q1a')
+    assert written is None or written in text
+    said = '; '.join(notes)
+    assert word in said if word else not said, said
 
 
 # ---------------------------------------------------------------- the guide
