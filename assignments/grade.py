@@ -304,8 +304,11 @@ def grade_one(student, name, kind, rules, changes, warm, students):
 
 
 def gradebook():
+    import warnings
+
     from nbgrader.api import Gradebook
 
+    warnings.filterwarnings('ignore', 'Object of type <Submitted')  # about how nbgrader asks
     return Gradebook(f'sqlite:///{ROOM / "gradebook.db"}', 'extreme_opt')
 
 

@@ -49,7 +49,7 @@ PROGRAMS = (
     'grade.py',
     *sorted(f'grader/{path.name}' for path in (HERE / 'grader').glob('*.py')),
 )
-ID_COLUMNS = ('id', 'student id', 'username', 'user name', 'sis login id', 'sis user id', 'id number',
+ID_COLUMNS = ('sis login id', 'sis user id', 'id', 'student id', 'username', 'user name', 'id number',
               'sid', 'login', 'student', 'email', 'email address')  # fmt: skip
 SETTINGS = """\
 # Settings of this class. `make course` writes this file once and never changes it.

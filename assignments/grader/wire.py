@@ -203,7 +203,7 @@ class Pipe:
         if max(sizes) > LIMIT:
             raise ValueError('a message that is too long')
         body = self._read(sizes[0], deadline)
-        if sum(map(body.count, (b',', b'[', b'{'))) > 4 * ELEMENTS:
+        if sum(map(body.count, (b',', b'[', b'{'))) > 3 * ELEMENTS:
             raise ValueError('a message of too many values')
         fields = json.loads(body)
         if not isinstance(fields, dict):
