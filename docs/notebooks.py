@@ -257,12 +257,17 @@ class Result(NamedTuple):
     cpu: float  # processor time of the kernel
 
 
-def execute(path: Path, slow: bool = False, limit: float | None = None) -> Result:
-    "Execute a notebook in memory, in its own folder, and clean it; raises `Failure`."
+def execute(path: Path, slow: bool = False, limit: float | None = None, then: str = '') -> Result:
+    """Execute a notebook in memory, in its own folder, and clean it; `then` is the code of one more
+    cell. Raises `Failure`."""
     import nbformat
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
-    plain, start = fill_ids(read(path)), time.monotonic()
+    plain, start = read(path), time.monotonic()
+    if then:
+        more = dict(cell_type='code', metadata={}, execution_count=None, outputs=[])
+        plain['cells'].append(dict(more, source=then.splitlines(keepends=True)))
+    plain = fill_ids(plain)
     limit = limit or (12 * LIMIT if slow else LIMIT)
     plain['metadata'].pop('widgets', None)
     notebook = nbformat.reads(json.dumps(plain), as_version=4)

@@ -43,6 +43,9 @@ def check_features(X: Any, sparse: bool = True) -> np.ndarray | scipy.sparse.csr
                 'X is sparse, but dense data is required; use X.toarray() if it fits in memory'
             )
         X = check_sparse(X)
+        if not X.has_canonical_format:  # entries out of order, or several for one place
+            X = X.copy()
+            X.sum_duplicates()
         values = X.data
     else:
         X = values = as_array(X, 'X')
@@ -209,7 +212,8 @@ def check_labels(y: Any, n_samples: int) -> np.ndarray:
         )
         if len(bad):
             raise ValueError(f'Input y contains {y[bad[0]]} at row {bad[0]}; drop or fill it')
-        bad = [row for row, value in enumerate(y) if isinstance(value, (list, tuple, np.ndarray))]
+        several = (list, tuple, np.ndarray, set, frozenset, dict)
+        bad = [row for row, value in enumerate(y) if isinstance(value, several)]
         if bad:
             raise ValueError(
                 f'y[{bad[0]}] is a {type(y[bad[0]]).__name__}, but a row has one label; for '
@@ -304,6 +308,15 @@ def check_weights(sample_weight: Any, n_samples: int) -> np.ndarray | None:
     return weights
 
 
+def _weight_of(name, value):
+    try:
+        return float(value)
+    except (ValueError, TypeError, OverflowError):
+        raise ValueError(
+            f'class_weight[{_plain(name)!r}] is {value!r:.40}, but a number is needed'
+        ) from None
+
+
 def checked_sample_weight(
     sample_weight: Any, class_weight: Any, classes: np.ndarray, labels: np.ndarray
 ) -> np.ndarray | None:
@@ -314,7 +327,8 @@ def checked_sample_weight(
     sample_weight : array-like of shape (n_samples,), float or None
         Numbers >= 0.
     class_weight : dict, "balanced" or None
-        A dictionary goes from label to weight >= 0; labels left out count 1.
+        A dictionary goes from label to weight >= 0; labels left out count 1. It may name
+        labels that `classes` lacks where it names all that are there, as in a fold.
     classes : ndarray of shape (n_classes,)
         Sorted labels.
     labels : ndarray of int of shape (n_samples,)
@@ -334,14 +348,15 @@ def checked_sample_weight(
     elif isinstance(class_weight, dict):
         known = {_plain(name): at for at, name in enumerate(classes)}
         strange = [name for name in class_weight if _plain(name) not in known]
-        if strange:
+        if strange and not known.keys() <= set(map(_plain, class_weight)):
             raise ValueError(
                 f'class_weight names {strange[0]!r}, which is not among the {len(classes)} classes '
                 'of y; leave it out'
             )
         per_class = np.ones(len(classes))
         for name, value in class_weight.items():
-            per_class[known[_plain(name)]] = value
+            if _plain(name) in known:
+                per_class[known[_plain(name)]] = _weight_of(name, value)
         if not (np.isfinite(per_class) & (per_class >= 0)).all():
             raise ValueError(
                 f'class_weight={class_weight!r:.80} holds a weight that is no finite number from 0 '

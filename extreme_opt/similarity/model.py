@@ -19,6 +19,7 @@ from extreme_opt.core.estimator import (
     NOT_FITTED,
     Estimator,
     free_memory,
+    num_threads,
     run_estimator,
     warn_not_converged,
 )
@@ -578,7 +579,7 @@ class SimilarityModel(Estimator):
                 column_weights=columns,
                 impute=self.settings_['impute'],
                 penalty=self.penalty,
-                n_jobs=self.n_jobs,
+                n_jobs=num_threads(self.n_jobs),
                 **shared,
             )
         towers = [

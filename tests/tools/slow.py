@@ -1,5 +1,5 @@
 """What `make slow` runs, one part after the other, within a limit: slow cells, slow tests, all
-mutants of the ledger, long results.
+claims on other seeds, mutants of the ledger, long results.
 
     python tests/tools/slow.py [--minutes 45] [--workers 2]
 
@@ -56,6 +56,7 @@ def parts(workers: int) -> dict[str, tuple[list[str], dict[str, str]]]:
             ],
             dict(EXTREME_OPT_KILLS='10', EXTREME_OPT_FUZZ='10000'),
         ),
+        'claims on other seeds': ([python, 'docs/claims.py', 'run'], {}),
         'mutants of the ledger': ([python, 'docs/ledger.py', 'all'], {}),
         'long results': ([python, 'bench/run.py', '--slow', '{minutes}'], {}),
     }

@@ -12,7 +12,7 @@ from scipy.special import expit
 
 # %% ../../../nbs/learn/similarity/20_gramian_gradient.ipynb #6f1a6ef9
 def gradients_naive(users, items, pairs, omega, target=-1.0):
-    """Gradient of the loss over all pairs by the embeddings, from all m * n residuals: eq. (24).
+    """Gradient of the loss over all pairs with respect to the embeddings, from all m * n residuals: eq. (24).
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def forward(features, layers):
 
 
 def backward(acts, layers, cotangent):
-    """Gradient by the parameters of a network: the product of its Jacobians with a cotangent.
+    """Gradient with respect to the parameters: the product of its Jacobians with a cotangent.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def backward(acts, layers, cotangent):
     layers : list of (ndarray, ndarray)
         Weights and bias of each layer.
     cotangent : ndarray of shape (n, n_components)
-        Gradient by the embeddings.
+        Gradient with respect to the embeddings.
 
     Returns
     -------

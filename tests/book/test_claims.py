@@ -1,0 +1,52 @@
+"Claims of pages: what a cell has to look like, what the table may hold."
+
+import claims
+import notebooks
+import pytest
+
+
+def page(*cells):
+    made = dict(cell_type='code', metadata={}, execution_count=None, outputs=[])
+    return dict(
+        cells=[dict(made, id=f'c{i}', source=text) for i, text in enumerate(cells)],
+        nbformat=4,
+        nbformat_minor=5,
+        metadata={},
+    )
+
+
+def test_every_claim_of_a_page_can_be_run():
+    assert all(names for _, names in claims.pages())
+
+
+def test_the_table_holds_claims_that_stand_on_pages_and_hold():
+    "A claim that fails on more than one seed of eight is reworded or taken out."
+    there = {(claims.name_of(path), name) for path, names in claims.pages() for name in names}
+    rows = claims.read()
+    assert [row for row in rows if (row.page, row.name) not in there] == []
+    assert [claims.line(row) for row in rows if row.held < claims.ENOUGH or row.of < 8] == []
+
+
+@pytest.mark.parametrize(
+    'cells, message',
+    [
+        (['# claim: lag\nx = 1'], 'has no function claim_lag'),
+        (['# claim: a\ndef claim_a(seed): pass'] * 2, 'have one name'),
+    ],
+)
+def test_a_claim_without_its_function_is_refused(cells, message):
+    with pytest.raises(ValueError, match=message):
+        claims.claims_of(page(*cells))
+
+
+def test_seeds_are_counted_and_an_error_is_a_failure(tmp_path, monkeypatch):
+    code = """# claim: even
+def claim_even(seed):
+    if seed == 3:
+        raise ValueError("three")
+    return dict(holds=seed % 2 == 0, seed=seed)"""
+    path = notebooks.NBS / 'index.ipynb'
+    monkeypatch.setattr(notebooks, 'read', lambda _: page(code))
+    (row,) = claims.run(path, ['even'], seeds=[1, 2, 3, 4])
+    assert (row.page, row.name, row.held, row.of) == ('index', 'even', 2, 4)
+    assert row.numbers == 'seed 1 to 4, error: ValueError: three'
