@@ -19,11 +19,11 @@ from ..core.descent import LBFGS, SGD, GradientDescent, LBFGSState
 from extreme_opt.core.estimator import (
     NOT_FITTED,
     Estimator,
-    free_memory,
     run_estimator,
     warn_caller,
     warn_not_converged,
 )
+from ..core.memory import free_memory
 from ..core.run import FitDiverged, minimize
 from ..core.solver import Status
 from ..core.step_sizes import BB, SBB, Damped, FixedStep
@@ -296,7 +296,7 @@ class _SettledLBFGS(LBFGS):
 
     def step(self, problem, state, rng):
         "One step of L-BFGS, and a look at the last losses."
-        new = super().step(problem, state, rng)
+        new: Any = super().step(problem, state, rng)
         recent = np.append(() if state.recent is None else state.recent, new.loss)
         still = len(recent) > _N_SETTLED and recent[0] - recent[-1] <= self.loss_tol * abs(
             recent[-1]
@@ -344,7 +344,7 @@ class _SettledSVRG(SVRG):
 
     def step(self, problem, state, rng):
         "One epoch of SVRG, and a look at the last losses."
-        new = super().step(problem, state, rng)
+        new: Any = super().step(problem, state, rng)
         if problem.n_terms <= _N_WATCHED:
             loss = problem.loss(new.params)
         else:
@@ -444,7 +444,8 @@ class OrdinalEmbedding(Estimator):
         and "svrg" also stop when ten steps change the loss by at most this fraction, "sgd" when
         one pass does.
     warm_start : bool, default=False
-        Whether `fit` starts from the embedding of the last fit, in place of random starts.
+        Whether `fit` starts from the embedding of the last fit, in place of random starts; other
+        objects or another `n_components` are refused.
     verbose : bool, default=False
         Whether to show a progress bar.
     random_state : int, Generator, RandomState or None, default=0
@@ -1190,12 +1191,10 @@ class OrdinalEmbedding(Estimator):
             same = same and np.array_equal(names, self.names_)
         if same and params.size == problem.init_params(0).size:
             return params
-        warn_caller(
-            'warm_start: the last map has other objects or another n_components, so this fit '
-            'begins at random starts',
-            UserWarning,
+        raise ValueError(
+            'warm_start=True, but the last map has other objects or another n_components; set '
+            'warm_start=False, or place new objects by `place`'
         )
-        return None
 
     def _smaller_steps(self, n_terms):
         "Suggest what to change after a run that diverged."
