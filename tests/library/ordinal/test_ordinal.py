@@ -744,7 +744,7 @@ def test_n_iter_is_that_of_the_kept_start():
 def test_default_fits_end_by_their_stop_rule(loss, noise, n_objects):
     rows = answers(n_objects, 40 * n_objects, noise=noise)
     # with a small ridge the kink of the hinge takes more than the default number of epochs
-    model = OrdinalEmbedding(2, loss, ridge=0.0 if loss == 'gnmds' else 1e-3)
+    model = OrdinalEmbedding(2, loss, ridge=0.0 if loss == 'gnmds' else 1e-3, max_epochs=1000)
     assert told(model, rows) == [] and 'tol=' in model.run_.message
     assert model.solver_ == 'lbfgs' and model.n_iter_ == model.run_.state.n_iter
     assert len(model.losses_) == 4 and model.error_ < noise + 0.12
