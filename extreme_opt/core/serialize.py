@@ -141,7 +141,8 @@ def unpack(spec: Any, arrays: Any) -> Any:
     if kind == 'model':
         return _unpacked_model(content, back)
     if kind == 'fields':
-        return _with_fields(*content, back)
+        module, name, values = content
+        return _with_fields(module, name, values, back)
     if kind != 'objects':
         raise ValueError(f'it holds a {kind!r:.40}, which this version does not know')
     if math.prod(content[0]) != len(content[1]):

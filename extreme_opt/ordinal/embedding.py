@@ -347,7 +347,7 @@ class _SettledLBFGS(LBFGS):
 
     def step(self, problem, state, rng):
         "One step of L-BFGS, and a look at the last losses."
-        new = super().step(problem, state, rng)
+        new: Any = super().step(problem, state, rng)
         recent = np.append(() if state.recent is None else state.recent, new.loss)
         still = len(recent) > _N_SETTLED and recent[0] - recent[-1] <= self.loss_tol * abs(
             recent[-1]
@@ -395,7 +395,7 @@ class _SettledSVRG(SVRG):
 
     def step(self, problem, state, rng):
         "One epoch of SVRG, and a look at the last losses."
-        new = super().step(problem, state, rng)
+        new: Any = super().step(problem, state, rng)
         if problem.n_terms <= _N_WATCHED:
             loss = problem.loss(new.params)
         else:
