@@ -33,6 +33,7 @@ from pathlib import Path
 ROOM = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOM))
 from grader import intake, rendering, sandbox  # noqa: E402
+from grader.tables import parse_number, read_fields  # noqa: E402
 
 UTC = datetime.UTC
 TIME = '2030-10-14T23:59:00+02:00'
@@ -360,8 +361,6 @@ def sheet_rows(path):
     where it cannot be read, so that nothing typed is lost."""
     if not path.exists():
         return [], ',', 'utf-8'
-    from extreme_opt.data import read_fields
-
     try:
         table = read_fields(path, encoding=('utf-8', 'cp1252'))
         rows = [{field.lower(): text for field, text in row.items()} for row in table.records()]
@@ -382,8 +381,6 @@ def sheet_rows(path):
 def read_marks(name, state):
     "Take the marks of written answers out of written/SET.csv: the lines that could not be read."
     from nbgrader.api import MissingEntry
-
-    from extreme_opt.data import parse_number
 
     bad, last = [], sheet(name, last=True)
     with gradebook() as book:

@@ -25,6 +25,7 @@ and a change that would cost marks is listed and refused.
 
 import contextlib
 import importlib.util
+import io
 import json
 import re
 import shutil
@@ -41,6 +42,7 @@ import archive  # noqa: E402
 import parts  # noqa: E402
 from grader import intake  # noqa: E402
 from grader.intake import VARIANT, variant_of  # noqa: E402
+from grader.tables import read_fields  # noqa: E402
 
 SETS = sorted(folder.name for folder in (HERE / 'source').glob('ps*') if folder.is_dir())
 PROGRAMS = (
@@ -74,10 +76,6 @@ memory_gb = 4
 def roster_of(path):
     """Student ids of a file that a spreadsheet or a learning management system wrote: the column
     whose heading says so, otherwise the first; lines that begin with # are left out."""
-    import io
-
-    from extreme_opt.data import read_fields
-
     lines = Path(path).read_bytes().splitlines(keepends=True)
     text = b''.join(line for line in lines if not line.startswith((b'#', b'"#')))
     if not text.strip():

@@ -791,7 +791,7 @@ def test_every_command_of_the_guide_runs(small, tmp_path):
         where, ran = Path(done.stdout.strip().splitlines()[-1]), ran + len(lines)
     assert ran >= 6 and (out / f'class/feedback/ada/{NAME}/{NAME}.html').exists()
     assert grades_of(out / 'class')['ada']['tests'] == '0'
-    assert (out / f'variants/grace/{NAME}/{NAME}.ipynb').exists()
+    assert (tmp_path / f'own-numbers/variants/grace/{NAME}/{NAME}.ipynb').exists()
     assert (tmp_path / f'next-year/class/release/{NAME}/{NAME}.ipynb').exists()
 
 

@@ -237,10 +237,10 @@ def test_variants_of_a_notebook_file(tmp_path):
         folder.mkdir()
         (folder / name).write_text(text)
         if word is None:
-            assert intake.cells_of(folder / name) == [('code', '', {}, '')]
+            assert intake.notebook_in(folder, 'ps', [], [])[1] == [('code', '', {}, '')]
             continue
         with pytest.raises(intake.Trouble) as told:
-            intake.cells_of(folder / name)
+            intake.notebook_in(folder, 'ps', [], [])
         assert word in told.value.why and told.value.what
     large = tmp_path / 'large.ipynb'
     with open(large, 'wb') as file:
