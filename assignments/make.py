@@ -42,6 +42,7 @@ import archive  # noqa: E402
 import parts  # noqa: E402
 from grader import intake  # noqa: E402
 from grader.intake import VARIANT, variant_of  # noqa: E402
+from grader.lms import WHO  # noqa: E402
 from grader.tables import read_fields  # noqa: E402
 
 SETS = sorted(folder.name for folder in (HERE / 'source').glob('ps*') if folder.is_dir())
@@ -51,8 +52,6 @@ PROGRAMS = (
     'grade.py',
     *sorted(f'grader/{path.name}' for path in (HERE / 'grader').glob('*.py')),
 )
-ID_COLUMNS = ('sis login id', 'sis user id', 'id', 'student id', 'username', 'user name', 'id number',
-              'sid', 'login', 'student', 'email', 'email address')  # fmt: skip
 SETTINGS = """\
 # Settings of this class. `make course` writes this file once and never changes it.
 seed = {seed}
@@ -85,7 +84,7 @@ def roster_of(path):
     except ValueError as error:
         raise SystemExit(f'{path} cannot be read: {error}') from None
     head = [cell.strip().lower() for cell in table.rows[0]] if table.rows else []
-    at = next((head.index(one) for one in ID_COLUMNS if one in head), None)
+    at = next((head.index(one) for one in WHO[:12] if one in head), None)
     rows = table.rows if at is None else table.rows[1:]
     ids = [unicodedata.normalize('NFC', row[at or 0].strip()) for row in rows]
     ids = list(dict.fromkeys(one for one in ids if one))

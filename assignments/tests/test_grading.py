@@ -3,6 +3,7 @@
 import contextlib
 import csv
 import importlib.util
+import io
 import json
 import os
 import re
@@ -702,6 +703,81 @@ def test_the_audit_goes_on_after_a_damaged_notebook(tmp_path):
         (tmp_path / student / name / f'{name}.ipynb').write_text(text)
     found = make.audit(tmp_path, ['ada', 'bob'])
     assert [row[0] for row in found] == ['ada', 'bob'] and 'no notebook' in found[0][2]
+
+
+# ----------------------------------------------------------- marks on their way to somewhere else
+
+
+LMS = {  # a gradebook as it is exported: (file, the one to import, students who are not in it)
+    'Canvas': (
+        'Student,ID,SIS User ID,SIS Login ID,Section,ps0_small (4711),Quiz (1),Current Score\n'
+        '    Points Possible,,,,,20,5,(read only)\n"L, Ada",11,s1,ada,A,,3,\n"X, Bob",12,s2,BOB,A,2,4,\n"Student, Test",13,,ab12,A,,,\n',
+        'Student,ID,SIS User ID,SIS Login ID,Section,ps0_small (4711)\n    Points Possible,,,,,20\n'
+        '"L, Ada",11,s1,ada,A,19.5\n"X, Bob",12,s2,BOB,A,\n"Student, Test",13,,ab12,A,\n',
+        'not in export.csv: cleo\n',
+    ),
+    'Moodle': (
+        '"First name",Surname,"ID number",Institution,"Email address","Course total"\nA,L,,X,ada@x.org,\nC,D,,X,cleo@x.org,\n',
+        'First name,Surname,ID number,Email address,ps0_small,ps0_small feedback\n'
+        'A,L,,ada@x.org,19.5,\nC,D,,cleo@x.org,3,mended\n',
+        'not in export.csv: bob\n',
+    ),
+    'Gradescope': (
+        'First Name;Last Name;Email;Role;SID;Sections\nA;L;a@x.org;Student;ada;A\nB;X;b@x.org;Student;bob;A\nC;D;c@x.org;Student;cleo;\n',
+        'First Name;Last Name;Email;SID;Sections;ps0_small\nA;L;a@x.org;ada;A;19.5\nB;X;b@x.org;bob;A;\nC;D;c@x.org;cleo;;3\n',
+        '',
+    ),
+}
+
+
+@pytest.mark.parametrize('form', LMS)
+def test_marks_go_into_the_gradebook_of_a_learning_management_system(form, tmp_path):
+    "Its own rows and ids, one column for the set; what waits for a mark stays empty."
+    from grader import lms, tables
+
+    given, wanted, missing = LMS[form]
+    (tmp_path / 'export.csv').write_text(given, encoding='utf-8-sig')
+    table = tables.read_fields(tmp_path / 'export.csv')
+    marks = dict(ada=(19.5, ''), bob=(None, ''), cleo=(3.0, 'mended'))
+    heads, rows, absent = lms.filled(table, NAME, marks, 20.0)
+    out = io.StringIO()
+    csv.writer(out, lineterminator='\n', delimiter=table.sep).writerows([heads, *rows])
+    expected = [row for row in csv.reader(io.StringIO(wanted), delimiter=table.sep)]
+    found = [row for row in csv.reader(io.StringIO(out.getvalue()), delimiter=table.sep)]
+    assert [[one.strip() for one in row] for row in found] == [[one.strip() for one in row] for row in expected]
+    assert f'not in export.csv: {", ".join(absent)}\n' == missing or (not absent and not missing)
+
+
+def test_a_run_that_is_stopped_keeps_what_it_graded(here, room_of_small, monkeypatch, capsys):
+    """Two at once; the second is stopped: marks, tables and remarks of the first are there, the next run
+    does the rest. Marks go into an exported gradebook, and by question into a table."""
+    room, release = room_of_small, release_of(room_of_small)
+    for student, answers in (('ada', small_set.RIGHT), ('bob', small_set.HALF), ('cy', small_set.LOW)):
+        hand_in(room, student, small_set.solved(release, answers), f'{student}.ipynb')
+    real = here.mark_one
+
+    def stops(student, *words):
+        if student == 'bob':
+            raise KeyboardInterrupt
+        return real(student, *words)
+
+    monkeypatch.setattr(here, 'mark_one', stops)
+    with pytest.raises(SystemExit, match='stopped'):
+        here.main([NAME, '--workers', '2', *HOW])
+    assert list(grades_of(room)) == ['ada'] and grades_of(room)['ada']['tests'] == '15'
+    assert 'is called ada.ipynb' in line_of(capsys.readouterr().out, 'ada') and not here.RUNNING
+    monkeypatch.setattr(here, 'mark_one', real)
+    (room / 'export.csv').write_text('Username,Email address\nada,a@x.org\nbob,b@x.org\n')
+    here.main([NAME, '--into', str(room / 'export.csv'), *HOW])
+    assert {one: row['tests'] for one, row in grades_of(room).items()} == dict(ada='15', bob='11', cy='5')
+    assert 'not in export.csv: cy' in capsys.readouterr().out
+    with open(room / f'questions/{NAME}.csv', newline='') as file:
+        rows = {row['student']: row for row in csv.DictReader(file)}
+    assert rows['ada'] == dict(student='ada', q1a='', q1b='4', q2='6', q3='5')
+    assert rows['bob']['q1b'] == '0'
+    assert '| q1b | 4 | 3 | 1.3 | 1 | 2 |' in (room / f'questions/{NAME}.md').read_text()
+    line = (room / f'lms/{NAME}-export.csv').read_text().split('\n')[1]
+    assert line.startswith('ada,a@x.org,,')  # her written answer waits for a mark
 
 
 # ---------------------------------------------------------------- the sandbox's walls
