@@ -540,6 +540,8 @@ def feedback(name, state):
     (made, waiting)."""
     import nbformat
 
+    path = ROOM / 'questions.toml'
+    known = tomllib.loads(path.read_text(encoding='utf-8')).get(name, {}) if path.exists() else {}
     made, waiting = [], []
     with gradebook() as book:
         for submission in book.assignment_submissions(name):
@@ -575,7 +577,7 @@ def feedback(name, state):
             if entry.get('share'):
                 lost = -entry['share'] * sum(row[1] for row in rows)
                 rows.append(('handed in late', lost, 0.0, entry['late']))
-            page = rendering.feedback(notebook, rows, f'{name}: {student}')
+            page = rendering.feedback(notebook, rows, f'{name}: {student}', known)
             target = ROOM / 'feedback' / student / name / f'{name}.html'
             if target.exists():
                 if target.read_text(encoding='utf-8') == page:

@@ -50,6 +50,7 @@ PROGRAMS = (
     'nbgrader_config.py',
     'Dockerfile',
     'grade.py',
+    'questions.toml',
     *sorted(f'grader/{path.name}' for path in (HERE / 'grader').glob('*.py')),
 )
 SETTINGS = """\
@@ -274,7 +275,14 @@ def chosen(name, version='a', only=()):
             known = sorted({path.stem for path in (HERE / f'versions/{version}').glob('*.ipynb')})
             raise ValueError(f'no version {version!r} of it; there is one of: {known}')
         notebook = parts.read(name, version)
-        return parts.cut(notebook, set(only)) if only else notebook
+        if not only:
+            return notebook
+        notebook = parts.cut(notebook, set(only))
+        left = [cell['metadata'].get('nbgrader', {}).get('grade_id') for cell in notebook['cells']]
+        head = notebook['cells'][0]['source']
+        said = f'About {parts.hours(name, left):.1f} hours'
+        notebook['cells'][0]['source'] = [re.sub('^(Three to four|Four) hours', said, one) for one in head]
+        return notebook
     except ValueError as error:
         raise SystemExit(f'{name}: {error}') from None
 
@@ -402,30 +410,32 @@ def mistakes(name):
     }
 
 
+def outcome(known, label):
+    "(minutes, what a question tests, the lesson that teaches it), for a table."
+    minutes, lesson, tests = known.get(label, ('', '', ''))
+    return minutes, tests, f'`learn/{lesson}`' if lesson else ''
+
+
 def rubric(name, version='a', only=()):
     "Points, minutes, mark schemes and common mistakes of a problem set, as Markdown."
-    minutes, wrong, rows = (
-        tomllib.loads((HERE / 'minutes.toml').read_text(encoding='utf-8')).get(name, {}),
-        mistakes(name),
-        questions(name, version, only),
-    )
-    minutes = {row[0]: minutes[row[0]] for row in rows if row[0] in minutes}
+    known, wrong, rows = parts.known(name), mistakes(name), questions(name, version, only)
     points = sum(row[2] for row in rows)
     hand = sum(row[2] for row in rows if row[1] == 'by hand')
     out = [
         f'# {name}: rubric',
         '',
         (
-            f'{points:g} points, {hand:g} of them by hand. About {sum(minutes.values()) / 60:.1f}'
+            f'{points:g} points, {hand:g} of them by hand. About'
+            f' {parts.hours(name, [row[0] for row in rows]):.1f}'
             ' hours for one who has read the chapter: an estimate by the authors.'
         ),
         '',
-        '| question | marked | points | minutes |',
-        '|---|---|---|---|',
+        '| question | marked | points | minutes | tests whether one can | taught in |',
+        '|---|---|---|---|---|---|',
     ]
     out += [
         f'| {label} | {"by hand" if kind == "by hand" else f"by tests (`{kind}`)"} | {worth:g} |'
-        f' {minutes.get(label, "")} |'
+        f' {" | ".join(map(str, outcome(known, label)))} |'
         for label, kind, worth, _, _ in rows
     ]
     for label, kind, worth, asked, scheme in rows:
@@ -461,7 +471,6 @@ def teachers(out, names, version='a', only=()):
     for folder in ('answers', 'written', 'quiz', 'exam'):
         shutil.copytree(HERE / folder, room / folder, dirs_exist_ok=True)
     shutil.copy(HERE.parent / 'docs/teaching.md', room / 'GUIDE.md')
-    minutes = tomllib.loads((HERE / 'minutes.toml').read_text(encoding='utf-8'))
     lines = [
         '# For teachers',
         '',
@@ -483,11 +492,25 @@ def teachers(out, names, version='a', only=()):
     ]
     for name in names:
         rows = questions(name, version, only)
-        hours = sum(minutes[name].get(row[0], 0) for row in rows) / 60
+        hours = parts.hours(name, [row[0] for row in rows])
         lines.append(
             f'| {name} | {sum(r[2] for r in rows):g} |'
             f' {sum(r[2] for r in rows if r[1] == "by hand"):g} | {hours:.1f} |'
         )
+    lines += ['', '## Outcomes', '', '| question | points | minutes | tests whether one can | taught in |']
+    lines.append('|---' * 5 + '|')
+    taught = set()
+    for name in names:
+        known = parts.known(name)
+        taught |= {row[1] for row in known.values()}
+        lines += [
+            f'| {name}, {row[0]} | {row[2]:g} | {" | ".join(map(str, outcome(known, row[0])))} |'
+            for row in questions(name, version, only)
+        ]
+    lessons = [path.relative_to(HERE.parent / 'nbs/learn').with_suffix('').as_posix()
+               for path in sorted((HERE.parent / 'nbs/learn').glob('*/*.ipynb'))]  # fmt: skip
+    if untested := [one for one in lessons if one not in taught]:
+        lines += ['', f'Lessons that no question here tests: {", ".join(untested)}.']
     (room / 'README.md').write_text('\n'.join(lines) + '\n', encoding='utf-8')
 
 
@@ -552,7 +575,11 @@ def main(arguments):
     if kept:
         print(f'the gradebook as it was: {kept}')
     for name in names:
-        print(f'{name}: {out}/student/{name} and {out}/instructor/{name}')
+        asked = questions(name, *which)
+        print(
+            f'{name}: {sum(row[2] for row in asked):g} points, {len(asked)} questions, about'
+            f' {parts.hours(name, [row[0] for row in asked]):.1f} hours'
+        )
     if students:
         print(f'{len(students)} students: {out}/variants')
     print(f'to grade: {out}/class')

@@ -12,6 +12,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 import tracemalloc
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -206,8 +207,9 @@ def small(tmp_path_factory):
     (home / 'docs').mkdir()
     shutil.copy(ROOT / 'docs/teaching.md', home / 'docs')
     shutil.copy(ROOT / 'constraints.txt', home)
-    (home / 'assignments/minutes.toml').write_text(
-        f'[{NAME}]\nq1a = 30\nq1b = 40\nq2 = 40\nq3 = 40\n'
+    (home / 'assignments/questions.toml').write_text(
+        f'[{NAME}]\nq1a = [30, "", "reason"]\nq1b = [40, "softmax/30_umax", "sum squares"]\n'
+        'q2 = [40, "", "lift"]\nq3 = [40, "", "read off"]\n'
     )
     folder = home / 'assignments/source' / NAME
     folder.mkdir(parents=True)
@@ -822,6 +824,65 @@ def test_a_python_that_holds_the_class_is_refused(what, tmp_path, monkeypatch):
         sandbox._needed()
 
 
+@pytest.mark.skipif(not Path('/proc/self/task').is_dir(), reason='needs /proc')
+@pytest.mark.parametrize('how', [['--trust'], pytest.param([], marks=needs_sandbox)])
+def test_nothing_outlives_a_grader_that_is_killed(room_of_small, how):
+    "An endless cell, the grader ended with SIGKILL: the tests' process and the student's end, too."
+    loop = 'import sys\nwhile True: pass'
+    hand_in(room_of_small, 'ada', small_set.solved(release_of(room_of_small), {}, loop))
+    env = {**os.environ, 'PATH': '/nowhere'} if how else None  # no sandbox is found
+    words = [sys.executable, 'grade.py', NAME, *how]
+    main = subprocess.Popen(words, cwd=room_of_small, stdout=subprocess.PIPE, text=True, env=env)
+    assert main.stdout.readline().startswith('ada')  # the reference is through
+    mine, patience = [], 300
+    while len(mine) < 3 and patience:  # grade.py, verify.py, student.py
+        mine, patience = verify.descendants(main.pid), patience - 1
+        time.sleep(0.1)
+    main.kill()
+    main.wait()
+    main.stdout.close()
+
+    def alive(pid):
+        try:
+            return Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()[0] != 'Z'
+        except OSError:
+            return False
+
+    for _ in range(300):
+        if not any(map(alive, mine)):
+            break
+        time.sleep(0.1)
+    assert len(mine) >= 3 and not [pid for pid in mine if alive(pid)]
+
+
+@pytest.mark.slow
+def test_attacks_of_the_second_round(room_of_small):
+    "Memory, values and ranges without end, out of small answers: the tests' process holds, no points."
+    room, release = room_of_small, release_of(room_of_small)
+    lift = 'def lift(rows, i, by): rows[i] += by'
+    answers = {
+        'tiles': 'def squares(rows):\n    np.tile(rows, 2_500_000)\n    return np.square(rows).sum(1)',
+        'lists': 'def squares(rows): return [[] for _ in range(30_000_000)]',
+        'few bytes': 'def squares(rows): return [{}] * 8_000_000',
+        'a range': 'def squares(rows): return range(150_000_000)',
+        'a long range': 'def squares(rows): return range(10**30)',
+        'a string': "def squares(rows): return 'x' * 10**9",
+        'an array': 'def squares(rows): return np.zeros(10**9)',
+        'deep': 'def squares(rows):\n    out = []\n    for _ in range(10**5): out = [out]\n    return out',
+        'asks for ever': 'def squares(rows):\n    while True: rows.sum()',
+    }
+    for student, code in answers.items():
+        book = small_set.solved(release, dict(small_set.RIGHT, squares=code, lift=lift))
+        hand_in(room, student, book)
+    hand_in(room, 'zoe', small_set.solved(release, small_set.RIGHT))
+    grade(room)
+    marks = grades_of(room)
+    assert marks['zoe']['tests'] == '15' and {row['state'] for row in marks.values()} == {'waits for marks'}
+    assert {one: float(row['tests']) <= 11 for one, row in marks.items() if one not in ('zoe', 'tiles')} == (
+        dict.fromkeys(set(answers) - {'tiles'}, True)
+    )
+
+
 # ---------------------------------------------------------------- the guide
 
 
@@ -856,6 +917,8 @@ def test_every_command_of_the_guide_runs(small, tmp_path):
             continue
         if lines[0].startswith('make'):
             where = home
+        if '--into' in block:
+            (where / 'gradebook.csv').write_text('Username,Email address\nada,ada@x.org\n')
         if any('grade.py' in line for line in lines) and not (out / 'class/submitted').exists():
             mine = 'globals().update(VARIANT=0)\nanswer = float(make_rows(9).max())'  # not hers
             text = json.dumps(small_set.solved(release_of(out / 'class'), dict(answer=mine)))
