@@ -32,12 +32,14 @@ import sqlite3
 import sys
 import time
 import tomllib
+import unicodedata
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 import archive  # noqa: E402
 import parts  # noqa: E402
+from grader import intake  # noqa: E402
 from grader.intake import VARIANT, variant_of  # noqa: E402
 
 SETS = sorted(folder.name for folder in (HERE / 'source').glob('ps*') if folder.is_dir())
@@ -47,9 +49,12 @@ PROGRAMS = (
     'grade.py',
     *sorted(f'grader/{path.name}' for path in (HERE / 'grader').glob('*.py')),
 )
+ID_COLUMNS = ('sis login id', 'sis user id', 'id', 'student id', 'username', 'user name', 'id number',
+              'sid', 'login', 'student', 'email', 'email address')  # fmt: skip
 SETTINGS = """\
 # Settings of this class. `make course` writes this file once and never changes it.
 seed = {seed}
+begun = {begun}   # an earlier time of handing in is asked about
 
 [late]                       # a time of handing in is read from timestamp.txt beside the notebook
 grace_minutes = 10           # so much later counts as in time
@@ -67,13 +72,25 @@ memory_gb = 4
 
 
 def roster_of(path):
-    """Student ids of a file: the first column, without a heading called id and without lines that
-    begin with #."""
-    ids = [
-        re.split(r'[,;\t]', line)[0].strip().strip('"')
-        for line in Path(path).read_text(encoding='utf-8').splitlines()
-    ]
-    ids = [one for one in ids if one and one != 'id' and not one.startswith('#')]
+    """Student ids of a file that a spreadsheet or a learning management system wrote: the column
+    whose heading says so, otherwise the first; lines that begin with # are left out."""
+    import io
+
+    from extreme_opt.data import read_fields
+
+    lines = Path(path).read_bytes().splitlines(keepends=True)
+    text = b''.join(line for line in lines if not line.startswith((b'#', b'"#')))
+    if not text.strip():
+        return []
+    try:
+        table = read_fields(io.BytesIO(text), header=False, encoding=('utf-8', 'cp1252'))
+    except ValueError as error:
+        raise SystemExit(f'{path} cannot be read: {error}') from None
+    head = [cell.strip().lower() for cell in table.rows[0]] if table.rows else []
+    at = next((head.index(one) for one in ID_COLUMNS if one in head), None)
+    rows = table.rows if at is None else table.rows[1:]
+    ids = [unicodedata.normalize('NFC', row[at or 0].strip()) for row in rows]
+    ids = list(dict.fromkeys(one for one in ids if one))
     for one in ids:
         if not re.fullmatch(r'[\w.@-]+', one):
             raise SystemExit(
@@ -248,7 +265,9 @@ def furnish(room, seed):
         replace(room, room / file, HERE / file)
     replace(room, room / 'constraints.txt', HERE.parent / 'constraints.txt')
     if not (room / 'class.toml').exists():
-        (room / 'class.toml').write_text(SETTINGS.format(seed=seed), encoding='utf-8')
+        begun = time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())
+        text = SETTINGS.format(seed=seed, begun=begun)
+        (room / 'class.toml').write_text(text, encoding='utf-8')
 
 
 def chosen(name, version='a', only=()):
@@ -334,11 +353,11 @@ def audit(folder, students, seed=0):
         student, name = path.parts[-3:-1]
         if name not in SETS or path.stem != name:
             continue
-        sources = [
-            ''.join(cell['source'])
-            for cell in json.loads(path.read_text(encoding='utf-8'))['cells']
-            if cell['cell_type'] == 'code'
-        ]
+        try:
+            sources = [cell[3] for cell in intake.cells_of(path) if cell[0] == 'code']
+        except intake.Trouble as trouble:
+            found.append((student, name, trouble.why, variant_of(student, name, seed)))
+            continue
         numbers = [int(n) for source in sources for n in VARIANT.findall(source)]
         should = variant_of(student, name, seed) if student in students else None
         if numbers != [should]:
@@ -523,6 +542,13 @@ def main(arguments):
             'parts= belongs to one problem set: make course out=DIR name=ps1_softmax parts=1,2'
         )
     names = names or (SETS if which[0] == 'a' else sets_of(which[0]))
+    room = out / 'class'
+    handed = [path for path in work_in(room) if path.name not in ('backups', 'downloaded')]
+    if students and handed and not (room / 'students.txt').exists():
+        raise SystemExit(
+            f'a roster gives every student another number, and work made with the common one is'
+            f' here ({handed[0]}), so nothing was done: begin another class for the roster'
+        )
     kept = release(out, names, seed, *which)
     variants(out, names, students, seed)
     teachers(out, names, *which)

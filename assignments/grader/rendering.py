@@ -74,12 +74,29 @@ def row(*parts):
     )
 
 
+TAGS = (
+    'a abbr b blockquote br code dd del div dl dt em h1 h2 h3 h4 h5 h6 hr i li ol p pre s span strong'
+    ' sub sup table tbody td th thead tr u ul'.split()
+)
+
+
+def clean(html):
+    "HTML with the tags of Markdown and nothing that acts; other tags stand as text."
+    import bleach
+
+    html = html.decode() if isinstance(html, bytes) else str(html)
+    allowed = {'a': ['href', 'title'], '*': ['class', 'id'], 'td': ['align'], 'th': ['align']}
+    return bleach.clean(html, tags=TAGS, attributes=allowed)
+
+
 @cache
 def exporter():
     "One for all pages: it reads its templates once."
     from nbconvert import HTMLExporter
 
-    return HTMLExporter(template_name='lab', sanitize_html=True)
+    made = HTMLExporter(template_name='lab', sanitize_html=True)
+    made.register_filter('clean_html', clean)  # nbconvert's own knows neither h1 nor p nor th
+    return made
 
 
 def feedback(book, rows, head):
@@ -93,4 +110,5 @@ def feedback(book, rows, head):
         metadata=book['metadata'],
     )
     page['cells'][0]['id'] = 'summary'
-    return exporter().from_notebook_node(page, resources={'metadata': {'name': head}})[0]
+    html = exporter().from_notebook_node(page, resources={'metadata': {'name': head}})[0]
+    return html.replace('</head>', '<style>td, th { overflow-wrap: anywhere }</style></head>', 1)

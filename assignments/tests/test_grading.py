@@ -2,6 +2,7 @@
 
 import contextlib
 import csv
+import importlib.util
 import json
 import os
 import re
@@ -10,6 +11,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import tracemalloc
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
@@ -19,7 +21,8 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / 'assignments'))
 import make  # noqa: E402
 import small_set  # noqa: E402
-from grader import intake, sandbox  # noqa: E402
+sys.path.insert(0, str(ROOT / 'assignments/grader'))
+from grader import intake, sandbox, verify  # noqa: E402
 
 
 def tell(*command, where=ROOT, **others):
@@ -222,6 +225,7 @@ def room_of_small(small, tmp_path):
     "A class of one's own, with short limits."
     room = Path(shutil.copytree(small.parent / 'course', tmp_path / 'course')) / 'class'
     rules = (room / 'class.toml').read_text().replace('seconds = 120', 'seconds = 6')
+    rules = re.sub('begun = .*', 'begun = 2026-01-01T00:00:00Z', rules)
     (room / 'class.toml').write_text(rules.replace('memory_gb = 4', 'memory_gb = 2'))
     return room
 
@@ -449,6 +453,297 @@ def test_a_class_of_thirty(room_of_small, port):
     lost = {at for at in kept if after.get(at) is None and kept[at] is not None}
     assert lost == set()
     assert grades_of(room) == marks
+
+
+# ------------------------------------------------------------- answers in whatever shape they arrive
+
+
+class Here:
+    "The student's process, for quick tests: this one."
+
+    limit, objects, spent = 60, {}, 0.0
+
+    def __init__(self, job):
+        self.space = {}
+
+    def send(self, kind, source, limit):
+        self.error = None
+        try:
+            if source.startswith('%%') or '%matplotlib' in source:
+                source = re.sub(r'^%.*\n', '', source)
+            exec(compile(source, 'cell', 'exec'), self.space)
+        except Exception as error:
+            self.error = [type(error).__name__, str(error)]
+
+    def hear(self, limit):
+        return 'done', dict(outputs=[], error=self.error)
+
+    def ask_student(self, kind, names):
+        return dict(values={name: self.space[name] for name in names if name in self.space})
+
+
+def released(tmp_path_factory=None):
+    "The small set as it is handed out: without solutions, hidden tests and mark schemes."
+    book = small_set.source()
+    for cell in book['cells']:
+        for begin, end, new in (
+            ('### BEGIN SOLUTION', '### END SOLUTION', '# YOUR CODE HERE\n    raise NotImplementedError()'),
+            ('### BEGIN HIDDEN TESTS', '### END HIDDEN TESTS', ''),
+            ('=== BEGIN MARK SCHEME', 'END MARK SCHEME ===', 'YOUR ANSWER HERE'),
+        ):
+            cell['source'] = re.sub(f'{begin}.*?{end}', new, cell['source'], flags=re.S)
+        if cell['id'] == 'answer':
+            cell['source'] = 'answer = None\n# YOUR CODE HERE\nraise NotImplementedError()'
+    return book
+
+
+SHAPES = small_set.shapes(released())
+
+
+@pytest.fixture(scope='module')
+def bench(tmp_path_factory):
+    "A class folder with the source and the release of the small set alone."
+    room = tmp_path_factory.mktemp('bench')
+    for kind, book in (('source', small_set.source()), ('release', released())):
+        (room / kind / NAME).mkdir(parents=True)
+        (room / kind / NAME / f'{NAME}.ipynb').write_text(json.dumps(book))
+    return room
+
+
+def put_files(folder, files):
+    for file, book in files.items():
+        path = folder / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(book if isinstance(book, str) else json.dumps(book))
+
+
+@pytest.mark.parametrize('shape', SHAPES)
+def test_honest_work_in_every_shape_is_graded_or_asked_about(shape, bench, tmp_path, monkeypatch):
+    files, points, written, word = SHAPES[shape]
+    assert len(SHAPES) >= 40
+    put_files(tmp_path, files)
+    if points is None:
+        with pytest.raises(intake.Trouble) as told:
+            intake.read(tmp_path, NAME, bench, 'ada')
+        assert word in told.value.why and told.value.what
+        return
+    items, notes, _, _ = intake.read(tmp_path, NAME, bench, 'ada')
+    monkeypatch.setattr(verify, 'Session', Here)
+    monkeypatch.setitem(sys.modules, 'tracemalloc', tracemalloc)
+    monkeypatch.setattr(verify, 'Meter', lambda session: tracemalloc)
+    one = verify.Submission(dict(items=items), {})
+    one.run()
+    assert sum(one.scores.values()) == points, (one.messages, notes)
+    text = next(item['text'] for item in items if item['id'] == 'q1a')
+    assert written is None or written in text
+    said = '; '.join(notes)
+    assert word in said if word else not said, said
+
+
+# ------------------------------------------------- what a teacher types, and where it is typed wrong
+
+
+@pytest.fixture()
+def here(room_of_small, monkeypatch):
+    "grade.py of a class, in this process."
+    spec = importlib.util.spec_from_file_location('grade_here', room_of_small / 'grade.py')
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setattr(sys, 'path', sys.path[:])
+    spec.loader.exec_module(module)
+    return module
+
+
+def retyped(path, sep, encoding, score, comment):
+    "A sheet as a spreadsheet saves it, with a mark and a comment typed in."
+    with open(path, newline='', encoding='utf-8-sig') as file:
+        rows = list(csv.DictReader(file))
+    rows[0].update(score=score, comment=comment)
+    with open(path, 'w', newline='', encoding=encoding) as file:
+        writer = csv.DictWriter(file, rows[0], delimiter=sep, lineterminator='\r\n')
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def test_marks_survive_every_spreadsheet(here, room_of_small, capsys):
+    """Semicolons, tabs, decimal commas, byte order marks, Windows-1252: marks and comments are read,
+    and stand in the sheet and the feedback afterwards. What cannot be read is refused and stays."""
+    room, path = room_of_small, room_of_small / f'written/{NAME}.csv'
+    hand_in(room, 'ada', small_set.solved(release_of(room), small_set.RIGHT))
+    run = [NAME, *HOW]
+    here.main(run)
+    for sep, encoding, score, worth in (
+        (';', 'utf-8', '3,5', '3.5'), (';', 'cp1252', '2,25', '2.25'), (',', 'utf-8-sig', '4', '4'),
+        ('\t', 'utf-16', '1,5', '1.5'), (',', 'utf-8', '4.5', '4.5'), (';', 'utf-8-sig', '5', '5'),
+    ):  # fmt: skip
+        here.write(path, here.table_text(here.WRITTEN, here.sheet_rows(path)[0]))
+        comment = f'Größe fehlt: {encoding}'
+        retyped(path, sep, encoding, score, comment)
+        here.main(run)
+        (row,) = here.sheet_rows(path)[0]
+        assert (row['score'], row['comment']) == (worth, comment), (sep, encoding)
+        assert grades_of(room)['ada']['written'] == worth
+        assert comment in (room / f'feedback/ada/{NAME}/{NAME}.html').read_text()
+    good = path.read_bytes()
+    for bad, word in (
+        (b'student,question,mark\nada,q1a,3\n', "no column 'score'"),
+        (b'a\n' * 200, 'no column'),
+        (b'student,question,points,score,comment,answer\n' + b' ' * 300, 'no rows'),
+        (good.replace(b'ada', b'ada;ada;', 1)[:-3] + b'"x', 'cannot be read'),
+        (b'PK\x03\x04' + b'x' * 300, 'cannot be read'),
+    ):
+        path.write_bytes(bad)
+        with pytest.raises(SystemExit) as told:
+            here.main(run)
+        assert word in str(told.value) and 'nothing was done' in str(told.value), bad[:40]
+        assert path.read_bytes() == bad
+
+
+@pytest.mark.parametrize(
+    'rules, word',
+    [
+        (f'[due]\n{NAME} = 2030-10-14', 'the time and its zone'),
+        (f'[due]\n{NAME} = 2030-10-14T23:59:00', 'the time and its zone'),
+        (f'[due]\n{NAME} = "next Monday"', 'next Monday'),
+        (f'[due]\n{NAME} = 2030-10-14T23:59', 'class.toml cannot be read'),
+        (f'[extensions]\n"ada/{NAME}" = 2030-10-14', 'the time and its zone'),
+        ('[extensions]\nada = 2030-10-14T23:59:00Z', 'student/set'),
+        ('[late]\nshare_per_day = "10 %"', 'share_per_day'),
+        ('[limits]\nseconds = -3', 'seconds'),
+        ('[due\n', 'class.toml cannot be read'),
+    ],
+)
+def test_a_setting_that_cannot_be_is_one_line(here, room_of_small, rules, word):
+    "Read once, before anybody is graded."
+    hand_in(room_of_small, 'ada', release_of(room_of_small))
+    (room_of_small / 'class.toml').write_text(rules)
+    with pytest.raises(SystemExit) as told:
+        here.main([NAME, *HOW])
+    assert word in str(told.value) and str(told.value).count('\n') == 0
+    assert not (room_of_small / 'graded.json').exists()
+
+
+def test_folders_that_are_odd_cost_nobody_else(room_of_small):
+    """A name in Latin-1, a link to somebody else's folder, a time that a student wrote, a shell
+    without asserts: each is named, and the others are graded."""
+    room, release = room_of_small, release_of(room_of_small)
+    right = small_set.solved(release, small_set.RIGHT)
+    hand_in(room, 'ada', right, when='2020-01-01 00:00:00 UTC')
+    odd = os.fsencode(room / 'submitted') + b'/Jos\xe9'
+    shutil.copytree(os.fsencode(room / 'submitted/ada'), odd)
+    with open(odd + b'/' + NAME.encode() + b'/da\xff\x1b[1Ata.txt', 'w') as file:
+        file.write('x')
+    shutil.copytree(odd + b'/' + NAME.encode(), os.fsencode(room / f'submitted/kim/{NAME}'))
+    (room / 'submitted/eve').symlink_to('ada')
+    (room / 'submitted/mo').mkdir()
+    (room / f'submitted/mo/{NAME}').symlink_to(f'../ada/{NAME}')
+    hand_in(room, 'zoe', release)
+    done = tell(
+        *(sys.executable, 'grade.py', NAME, *HOW), where=room,
+        env={**os.environ, 'PYTHONOPTIMIZE': '1', 'PYTHONHOME': ''},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    marks, said = grades_of(room), done.stdout
+    assert {one: marks[one]['tests'] for one in ('ada', 'kim', 'zoe')} == dict(ada='15', kim='15', zoe='0')
+    assert 'before the class began' in line_of(said, 'ada') and '\x1b' not in said
+    for one, word in (('eve', 'is a link'), ('mo', 'is a link'), ('Jos\\udce9', 'cannot be written')):
+        assert marks[one]['state'] == 'not graded' and word in line_of(said, one), said
+    assert 'SAWarning' not in done.stderr
+
+
+def test_a_roster_after_work_was_handed_in_is_refused(small, room_of_small, tmp_path):
+    "As another seed is: what was made with the common number is not graded with others."
+    out = room_of_small.parent
+    (tmp_path / 'roster.txt').write_text('ada\n')
+    words = (sys.executable, small / 'assignments/make.py', f'out={out}', f'roster={tmp_path / "roster.txt"}')
+    hand_in(room_of_small, 'ada', release_of(room_of_small))
+    before = everything(room_of_small)
+    done = tell(*words)
+    assert done.returncode and 'roster' in done.stderr and 'nothing was done' in done.stderr
+    assert done.stderr.count('\n') == 1 and everything(room_of_small) == before
+    shutil.rmtree(room_of_small / 'submitted')
+    for _ in range(2):  # and once there is one, it may be given again
+        assert tell(*words).returncode == 0
+        hand_in(room_of_small, 'ada', release_of(room_of_small))
+
+
+ROSTERS = {
+    'bom': b'\xef\xbb\xbfid,name\r\nada,Ada\r\ngrace,Grace\r\n',
+    'semicolons': b'ID;Name\nada;"L, Ada"\ngrace;Grace\n',
+    'Latin-1': 'username;name\nada;Jos\xe9\ngrace;G\n'.encode('latin-1'),
+    'UTF-16': 'Name\tUsername\nAda\tada\nGrace\tgrace\n'.encode('utf-16'),
+    'plain': b'# winter\nada\n\ngrace\n',
+    'heading': b'Student ID\nada\ngrace\nada\n',
+    'Canvas': b'Student,ID,SIS User ID,SIS Login ID,Section\n"L, Ada",11,s1,ada,A\n"H, G",12,s2,grace,A\n',
+    'Moodle': b'"First name","Last name","Username","Email address"\nA,L,ada,a@x.org\nG,H,grace,g@x.org\n',
+}
+
+
+@pytest.mark.parametrize('form', ROSTERS)
+def test_rosters_as_they_come(form, tmp_path):
+    path = tmp_path / 'roster.csv'
+    path.write_bytes(ROSTERS[form])
+    assert make.roster_of(path) == ['ada', 'grace']
+
+
+def test_accents_are_one_name_however_they_are_written(tmp_path):
+    import unicodedata
+
+    path = tmp_path / 'roster.csv'
+    path.write_text(unicodedata.normalize('NFD', 'Jos\xe9\n'), encoding='utf-8')
+    assert make.roster_of(path) == ['Jos\xe9']
+    both = [unicodedata.normalize(form, 'Jos\xe9') for form in ('NFC', 'NFD')]
+    assert len({intake.variant_of(one, NAME) for one in both}) == 1
+
+
+def test_the_audit_goes_on_after_a_damaged_notebook(tmp_path):
+    name = make.SETS[0]
+    for student, text in (('ada', '{"cells": ['), ('bob', '{"cells": []}')):
+        (tmp_path / student / name).mkdir(parents=True)
+        (tmp_path / student / name / f'{name}.ipynb').write_text(text)
+    found = make.audit(tmp_path, ['ada', 'bob'])
+    assert [row[0] for row in found] == ['ada', 'bob'] and 'no notebook' in found[0][2]
+
+
+# ---------------------------------------------------------------- the sandbox's walls
+
+
+def linked_python(tmp_path, monkeypatch):
+    "A home in which this Python is reached through links, as tools of its user make them."
+    home = tmp_path / 'home'
+    (home / 'bin').mkdir(parents=True)
+    (home / 'bin/python3').symlink_to(Path(sys.executable).resolve())
+    (home / 'tools').symlink_to('bin')
+    (home / 'secret').write_text('solutions')
+    monkeypatch.setenv('HOME', str(home))
+    monkeypatch.setattr(sys, 'executable', str(home / 'tools/python3'))
+    return home
+
+
+def test_links_of_the_interpreter_bind_no_home(tmp_path, monkeypatch):
+    home = linked_python(tmp_path, monkeypatch)
+    folders, links = sandbox._needed()
+    assert not [one for one in folders if home.is_relative_to(one)]
+    assert {str(home / 'tools'), str(home / 'bin/python3')} <= set(links)
+
+
+@needs_sandbox
+def test_code_in_the_sandbox_reads_no_home(tmp_path, monkeypatch):
+    home = linked_python(tmp_path, monkeypatch)
+    command = sandbox._bubblewrap(None, None, None)
+    look = f'import numpy, os; print(os.path.exists({str(home / "secret")!r}), os.listdir({str(home)!r}))'
+    done = tell(*command, sys.executable, '-c', look)
+    assert done.stdout.split(maxsplit=1)[0] == 'False' and 'secret' not in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize('what', ['home', 'class'])
+def test_a_python_that_holds_the_class_is_refused(what, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, 'prefix', str(tmp_path))
+    if what == 'home':
+        monkeypatch.setenv('HOME', str(tmp_path / 'me'))
+    else:
+        monkeypatch.setattr(sandbox, 'HERE', tmp_path / 'mine/class/grader')
+    with pytest.raises(ValueError, match='holds'):
+        sandbox._needed()
 
 
 # ---------------------------------------------------------------- the guide

@@ -60,11 +60,12 @@ def log_sum_exp(a: np.ndarray, axis: int | None = None) -> Any:
     a = a if a.dtype.kind == 'f' else a.astype(float)
     first = np.expand_dims(a.argmax(axis=axis), axis)
     top = np.take_along_axis(a, first, axis)
-    with np.errstate(invalid='ignore', over='ignore'):
+    with np.errstate(invalid='ignore', over='ignore', under='ignore'):
         rest = np.exp(a - np.where(np.isfinite(top), top, 0))
         np.put_along_axis(rest, first, 0.0, axis)  # its 1 is that of log1p
         total = np.log1p(rest.sum(axis=axis, dtype=np.float64)) + np.squeeze(top, axis=axis)
     return float(total) if whole else total
+
 
 # %% ../../nbs/engine/core/50_linalg.ipynb #af119750
 @njit(cache=True)

@@ -43,6 +43,9 @@ def check_features(X: Any, sparse: bool = True) -> np.ndarray | scipy.sparse.csr
                 'X is sparse, but dense data is required; use X.toarray() if it fits in memory'
             )
         X = check_sparse(X)
+        if not X.has_canonical_format:  # entries out of order, or several for one place
+            X = X.copy()
+            X.sum_duplicates()
         values = X.data
     else:
         X = values = as_array(X, 'X')
@@ -209,7 +212,8 @@ def check_labels(y: Any, n_samples: int) -> np.ndarray:
         )
         if len(bad):
             raise ValueError(f'Input y contains {y[bad[0]]} at row {bad[0]}; drop or fill it')
-        bad = [row for row, value in enumerate(y) if isinstance(value, (list, tuple, np.ndarray))]
+        several = (list, tuple, np.ndarray, set, frozenset, dict)
+        bad = [row for row, value in enumerate(y) if isinstance(value, several)]
         if bad:
             raise ValueError(
                 f'y[{bad[0]}] is a {type(y[bad[0]]).__name__}, but a row has one label; for '

@@ -19,6 +19,7 @@ from ..core.descent import LBFGS, SGD, GradientDescent, LBFGSState
 from extreme_opt.core.estimator import (
     NOT_FITTED,
     Estimator,
+    free_memory,
     run_estimator,
     warn_caller,
     warn_not_converged,
@@ -34,6 +35,7 @@ from extreme_opt.ordinal.comparisons import (
     check_count,
     orient,
     plain_ids,
+    split_answers,
     triplet_error,
 )
 from .formats import triplets_from_responses
@@ -160,6 +162,7 @@ def _squares(rows):
 _GRADIENT_FRACTION = 0.1  # of the norm at a random start, below which a gradient is small
 _MOST_LBFGS = 5_000_000  # comparisons up to which solver="auto" is L-BFGS
 _MOST_ABOVE = 1.001  # times the loss of a map of equal points that a fit may have unsaid
+_FEW_ANSWERS = 4  # times the dimension plus one, below which a bootstrap is no guide
 _N_SETTLED = 10  # steps over which the loss has to stand still
 _N_WATCHED = 100_000  # comparisons on which SVRG looks whether it does
 
@@ -194,17 +197,59 @@ def _linked(rows, n_known):
     return [np.flatnonzero(group == which) for which in np.unique(group)]
 
 
-def _principal_axes(points, asked):
-    "Center, rotate to principal axes, fix signs; nan for objects in no comparison."
-    out = np.full(points.shape, np.nan, points.dtype)
-    if not np.isfinite(points[asked]).all():
+def _compact(rows):
+    "Ids in the rows, ascending, and the rows with the places of the ids for the ids."
+    top = int(rows.max()) + 1
+    if top > 4 * rows.size:
+        ids, places = np.unique(rows, return_inverse=True)
+        return ids, places.reshape(rows.shape).astype(np.int32)
+    there = np.zeros(top, bool)
+    there[rows] = True
+    ids = np.flatnonzero(there)
+    return (ids, rows) if len(ids) == top else (ids, (np.cumsum(there) - 1)[rows].astype(np.int32))
+
+
+def _refuse_far_ids(n_objects, n_asked, n_components):
+    "Refuse a map of more rows than memory holds, nearly all of them nan."
+    needed, free = 24 * n_objects * n_components, free_memory()
+    if n_objects > 1000 * n_asked and needed > (2**33 if free is None else free):
+        raise ValueError(
+            f'ids run to {n_objects - 1}, but only {n_asked} objects are in a comparison, and a '
+            f'row for each id takes {needed / 1e9:.2g} GB; say names=np.unique(triplets), or give '
+            'names as text'
+        )
+
+
+def _text_names(table):
+    "Names of the columns, where all are text."
+    names = getattr(table, 'column_names', None)
+    names = list(getattr(table, 'columns', ()) if names is None else names)
+    return names if names and all(isinstance(name, str) for name in names) else None
+
+
+def _in_order(rows, names, known):
+    "Columns of a table of features in the order of those that fit saw."
+    if names is None or known is None:
+        return rows
+    known = known.tolist()
+    lost, strange = sorted({*known} - {*names}), sorted({*names} - {*known})
+    if lost or strange or len(set(names)) < len(names):
+        raise ValueError(
+            f'features should have the columns that fit saw, {known[:5]}, but '
+            + (f'lacks {lost[0]!r}' if lost else f'has {(strange or names)[0]!r}, too')
+            + '; columns are matched by name'
+        )
+    return rows[:, [names.index(name) for name in known]]
+
+
+def _principal_axes(points):
+    "Center, rotate to principal axes, fix signs."
+    if not np.isfinite(points).all():
         return points.copy()
-    centered = points[asked] - points[asked].mean(0)
+    centered = points - points.mean(0)
     turned = centered @ np.linalg.svd(centered, full_matrices=False)[2].T
-    out[asked] = turned * np.where(
-        turned[np.abs(turned).argmax(0), np.arange(turned.shape[1])] < 0, -1, 1
-    )
-    return out
+    flipped = turned[np.abs(turned).argmax(0), np.arange(turned.shape[1])] < 0
+    return np.where(flipped, -turned, turned).astype(points.dtype)
 
 # %% ../../nbs/engine/ordinal/60_embedding.ipynb #2dddd086
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -416,7 +461,8 @@ class OrdinalEmbedding(Estimator):
     embedding_ : ndarray of shape (n_objects, n_components)
         Coordinates, centered, in principal axes; nan for objects in no comparison.
     error_ : float
-        Weighted fraction of the fitted comparisons that the embedding violates.
+        Weighted fraction of the fitted comparisons that the embedding violates; with `ties="half"`
+        half of every tie is among them.
     names_ : ndarray of shape (n_objects,) or None
         Names of the objects, where they were given.
     losses_ : ndarray of shape (n_init,)
@@ -431,6 +477,8 @@ class OrdinalEmbedding(Estimator):
         Columns of the comparisons, 3 or 4.
     map_features_ : ndarray, csr_array or None
         Features of the objects, for `transform`.
+    map_feature_names_ : ndarray of str or None
+        Names of their columns, where they came in a table.
 
     Notes
     -----
@@ -516,12 +564,22 @@ class OrdinalEmbedding(Estimator):
         if len(shape) != 2 or self.embedding_.dtype.kind != 'f' or {shape[0], *sizes} != {shape[0]}:
             raise ValueError(f'its map has shape {shape}, but names or features of {sizes} objects')
 
-    def _rows(self, triplets, names):
-        "Return ids for comparisons given by id or by name."
+    def _questions(self, triplets, y, names, objects_known=True):
+        "Rows as they were given, and signs of the answers or None."
         triplets = getattr(triplets, 'train_triplets', triplets)
+        rows, column = split_answers(triplets, objects_known)
+        rows = plain_ids(rows) if names is None else as_array(rows, 'triplets')
+        if rows.ndim != 2 or rows.shape[1] not in (3, 4):
+            check_comparisons(rows)  # says what is wrong
+        answers = column if y is None else y
+        if answers is None:
+            return rows, None
+        return rows, check_answers(answers, len(rows), rows, self.ties)
+
+    def _ids(self, rows, names):
+        "Ids for rows of ids or names."
         if names is None:
-            return plain_ids(triplets)
-        rows = np.asarray(triplets)
+            return rows
         if rows.dtype.kind == 'O' and all(
             isinstance(value, numbers.Integral) for value in rows.flat
         ):
@@ -539,28 +597,36 @@ class OrdinalEmbedding(Estimator):
                 'drop its comparisons or add the name'
             ) from None
 
-    def _answered(self, rows, y, sample_weight):
-        "Rows with the near pair first, and their weights."
-        weights = check_weights(sample_weight, len(rows))
-        if y is None:
-            return rows, weights
-        which = check_answers(y, len(rows))
-        if self.ties == 'drop' and len(which) and not which.any():
-            raise ValueError(
-                'every answer is a tie, and ties="drop" leaves none; use ties="half"'
-            )
-        rows, halves = orient(rows, which, self.ties)
-        order = (
-            np.flatnonzero(which)
-            if self.ties == 'drop'
-            else np.concatenate([np.flatnonzero(which), *[np.flatnonzero(which == 0)] * 2])
-        )
-        if self.ties != 'drop' or weights is not None:
-            weights = halves * (1.0 if weights is None else weights[order])
-        return rows, weights
+    def _names_and_new(self, rows):
+        "Names of the map, and behind them the names that only these rows have."
+        if self.names_ is None:
+            return None
+        given = plain_ids(rows)
+        if (given.dtype.kind in 'iuf') != (self.names_.dtype.kind in 'iuf'):
+            return self.names_
+        return np.concatenate([self.names_, np.setdiff1d(given.ravel(), self.names_)])
+
+    def _answered(self, rows, signs, sample_weight):
+        """Rows with the near pair first, their weights, and the number of the answer of each;
+        without the answers of weight 0."""
+        weights, source = check_weights(sample_weight, len(rows)), np.arange(len(rows))
+        if signs is not None:
+            rows, halves = orient(rows, signs, self.ties)
+            source = np.flatnonzero(signs)
+            if self.ties != 'drop':
+                source = np.concatenate([source, *[np.flatnonzero(signs == 0)] * 2])
+            if self.ties != 'drop' or weights is not None:
+                weights = halves * (1.0 if weights is None else weights[source])
+        if weights is not None and not weights.all():
+            kept = weights > 0
+            if not kept.any():
+                raise ValueError('every answer has weight 0 or is a tie; raise one')
+            rows, weights, source = rows[kept], weights[kept], source[kept]
+        return rows, weights, source
 
     def _validate_fit(self, triplets, y, names, features, sample_weight):
-        "Validate the arguments of fit; return rows, weights, features, names and n_objects."
+        """Validate the arguments of fit; return rows, weights, features, names, n_objects, and
+        the number of the answer that each row comes from."""
         self._check_settings()
         if triplets is None:
             raise ValueError(
@@ -575,42 +641,48 @@ class OrdinalEmbedding(Estimator):
             raise ValueError(
                 f'batch_size={self.batch_size!r} is neither a whole number from 1 up nor "auto"'
             )
+        size = None if self.n_objects is None else check_count(self.n_objects, 'n_objects')
         if getattr(triplets, 'ndim', 2) == 3:
             if y is not None or sample_weight is not None:
                 raise ValueError(
                     'a response array holds answers and weights itself; leave y and sample_weight '
                     'out'
                 )
-            size = triplets.shape[0]
+            if names is None and features is None and size is None:
+                size = triplets.shape[0]
             triplets, sample_weight = triplets_from_responses(triplets)
-            if names is None and features is None and self.n_objects is None:
-                rows = check_comparisons(triplets, size)
-                return rows, check_weights(sample_weight, len(rows)), None, None, size
         if hasattr(triplets, 'train_triplets'):
             names = triplets.names if names is None else names
             features = triplets.features if features is None else features
+        given, signs = self._questions(triplets, y, names, not (names is None and size is None))
         if names is None:
-            rows = plain_ids(getattr(triplets, 'train_triplets', triplets))
-            if rows.dtype.kind in 'US':
-                names = np.unique(rows)
-        names = None if names is None else as_array(names, 'names')
-        if names is not None and names.ndim != 1:
-            raise ValueError(f'names has shape {names.shape}, but one name per object is needed')
-        rows = self._rows(triplets, names)
-        rows, weights = self._answered(rows, y, sample_weight)
+            names = np.unique(given) if given.dtype.kind in 'US' else None
+        else:
+            names = as_array(names, 'names')
+            if names.ndim != 1:
+                raise ValueError(
+                    f'names has shape {names.shape}, but one name per object is needed'
+                )
+            listed = names.tolist()
+            if len(set(listed)) < len(listed):
+                twice = next(name for at, name in enumerate(listed) if name in listed[:at])
+                raise ValueError(
+                    f'names holds {twice!r} twice; each object needs a name of its own'
+                )
         features = None if features is None else check_features(features)
         sizes = [
-            len(names) if names is not None else None,
+            None if names is None else len(names),
             None if features is None else features.shape[0],
-            None if self.n_objects is None else check_count(self.n_objects, 'n_objects'),
+            size,
         ]
-        known = [size for size in sizes if size is not None]
-        if known and len(set(known)) > 1:
+        known = {each for each in sizes if each is not None}
+        if len(known) > 1:
             raise ValueError(
-                f'names, features and n_objects give {sorted(set(known))} objects; they must agree'
+                f'names, features and n_objects give {sorted(known)} objects; they must agree'
             )
-        rows = check_comparisons(rows, known[0] if known else None)
-        return rows, weights, features, names, known[0] if known else int(rows.max()) + 1
+        rows = check_comparisons(self._ids(given, names), min(known, default=None))
+        n_objects = min(known) if known else int(rows.max()) + 1
+        return *self._answered(rows, signs, sample_weight), features, names, n_objects
 
     def _make_loss(self):
         if isinstance(self.loss, PairLoss):
@@ -624,11 +696,10 @@ class OrdinalEmbedding(Estimator):
         return LOSSES[self.loss]()
 
     def _step_rule(self, problem, begin):
-        rate = self.learning_rate or 1 / problem.smoothness(begin)
         rules = {
             'sbb': lambda: SBB(self.stabilizer),
             'bb': lambda: BB(self.learning_rate),
-            'fixed': lambda: FixedStep(rate),
+            'fixed': lambda: FixedStep(self.learning_rate or 1 / problem.smoothness(begin)),
             'damped': lambda: Damped(
                 self.stabilizer, share=min(1.0, problem.n_objects / problem.n_terms)
             ),
@@ -727,9 +798,8 @@ class OrdinalEmbedding(Estimator):
             losses = np.array([problem.loss(run.state.params) for run in runs])
         return runs[int(np.nan_to_num(losses, nan=np.inf).argmin())], losses
 
-    def _distance_margin(self, triplets):
-        self._check_fitted()
-        rows = check_comparisons(self._rows(triplets, self.names_), len(self.embedding_))
+    def _margins(self, rows):
+        "Squared distances of the second pairs minus those of the first."
         near, far = rows[:, :2].T, rows[:, [0, 2] if rows.shape[1] == 3 else [2, 3]].T
 
         def squared_distances(pair):
@@ -751,7 +821,9 @@ class OrdinalEmbedding(Estimator):
             Squared distance of the second pair minus that of the first; nan where an object has
             no coordinates.
         """
-        return self._distance_margin(triplets)
+        self._check_fitted()
+        rows, _ = self._questions(triplets, None, self.names_)
+        return self._margins(check_comparisons(self._ids(rows, self.names_), len(self.embedding_)))
 
     def predict(self, triplets: Any) -> np.ndarray:
         """Predict the answers to questions.
@@ -767,19 +839,20 @@ class OrdinalEmbedding(Estimator):
             1 where the first pair is nearer, -1 where the second is, 0 for a tie or where an
             object has no coordinates.
         """
-        return np.sign(np.nan_to_num(self._distance_margin(triplets))).astype(int)
+        return np.sign(np.nan_to_num(self.decision_function(triplets))).astype(int)
 
     def score(self, triplets: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the accuracy on comparisons.
 
-        Predicted ties and objects without coordinates count as errors; answers of 0 are left out.
+        Predicted ties, objects without coordinates and objects that `fit` did not see count as
+        errors; answers of 0 are left out.
 
         Parameters
         ----------
         triplets : array-like of shape (n, 3) or (n, 4), or Triplets
             Ids or names; of a Triplets data set the training rows.
         y : array-like of shape (n,) or None, default=None
-            Answers, booleans or signs; None means that the first pair is nearer in every row.
+            Answers, as in `fit`; None means that the first pair is nearer in every row.
         sample_weight : array-like of shape (n,) or None, default=None
             Weights of the rows, from 0 up.
 
@@ -787,14 +860,33 @@ class OrdinalEmbedding(Estimator):
         -------
         float
             In [0, 1].
+
+        Warns
+        -----
+        UserWarning
+            If a comparison has an object that `fit` did not see.
         """
-        guess = self.predict(triplets)
-        wanted = np.ones(len(guess)) if y is None else check_answers(y, len(guess))
-        asked = wanted != 0
-        weights = check_weights(sample_weight, len(guess))
+        self._check_fitted()
+        given, signs = self._questions(triplets, y, self.names_)
+        weights = check_weights(sample_weight, len(given))
+        rows = check_comparisons(self._ids(given, self._names_and_new(given)))
+        known = (rows < len(self.embedding_)).all(1)
+        if not known.all():
+            at = np.flatnonzero(~known)[0]
+            new = given[at][np.flatnonzero(rows[at] >= len(self.embedding_))[0]]
+            warn_caller(
+                f'{(~known).sum()} of {len(rows)} comparisons have an object that fit did not see, '
+                f'the first is {new} in row {at}; they count as missed',
+                UserWarning,
+            )
+        margins = np.zeros(len(rows))
+        margins[known] = np.nan_to_num(self._margins(rows[known]))
+        signs = np.ones(len(rows)) if signs is None else signs
+        asked = signs != 0
         return float(
             np.average(
-                (guess == wanted)[asked], weights=None if weights is None else weights[asked]
+                (np.sign(margins) == signs)[asked],
+                weights=None if weights is None else weights[asked],
             )
         )
 
@@ -804,7 +896,8 @@ class OrdinalEmbedding(Estimator):
         Parameters
         ----------
         features : array-like of shape (n, n_features)
-            Features, with the columns of those given to `fit`.
+            Features, with the columns of those given to `fit`. Where both are tables, columns are
+            matched by name, otherwise by place.
 
         Returns
         -------
@@ -813,7 +906,7 @@ class OrdinalEmbedding(Estimator):
         Raises
         ------
         ValueError
-            If `fit` was not given features, or the number of columns differs.
+            If `fit` was not given features, or the columns differ.
         """
         self._check_fitted()
         if self.map_features_ is None:
@@ -828,7 +921,7 @@ class OrdinalEmbedding(Estimator):
                 f'features has {rows.shape[1]} columns, but fit had {n_known}; transform takes '
                 'features of new objects, comparisons go to place(comparisons)'
             )
-        return self._kernel_map()(rows)
+        return self._kernel_map()(_in_order(rows, _text_names(features), self.map_feature_names_))
 
     def place(self, comparisons: Any, y: Any = None, *, sample_weight: Any = None) -> np.ndarray:
         """Place new objects on the fitted map by comparisons with the objects on it.
@@ -859,13 +952,11 @@ class OrdinalEmbedding(Estimator):
         """
         self._check_fitted()
         n_known = len(self.embedding_)
-        names = self.names_
-        if names is not None:
-            given = plain_ids(np.asarray(comparisons))
-            names = np.concatenate([names, np.setdiff1d(given.ravel(), names)])
-        rows = self._rows(comparisons, names)
-        rows, weights = self._answered(rows, y, sample_weight)
-        rows = check_comparisons(rows)
+        given, signs = self._questions(comparisons, y, self.names_)
+        names = self._names_and_new(given)
+        rows = check_comparisons(self._ids(given, names))
+        n_objects = int(rows.max()) + 1
+        rows, weights, _ = self._answered(rows, signs, sample_weight)
         new = (rows >= n_known).any(1)
         if not new.any():
             raise ValueError(
@@ -881,7 +972,8 @@ class OrdinalEmbedding(Estimator):
                 'coordinates, '
                 'because no comparison of fit had it; drop its rows'
             )
-        out = np.full((int(rows.max()) + 1 - n_known, self.embedding_.shape[1]), np.nan)
+        _refuse_far_ids(n_objects, n_known, self.embedding_.shape[1])
+        out = np.full((n_objects - n_known, self.embedding_.shape[1]), np.nan)
         for part in _linked(rows, n_known):
             ids, compact = np.unique(rows[part], return_inverse=True)
             fixed = self.embedding_[ids[ids < n_known]].astype(float)
@@ -936,6 +1028,9 @@ class OrdinalEmbedding(Estimator):
     def procrustes(self, other: Any) -> tuple[np.ndarray, float]:
         """Align the embedding with another map of the same objects: eq. (A).
 
+        Two fitted estimators that both have `names_` are matched by name, on the objects that both
+        have; all else by row.
+
         Parameters
         ----------
         other : array-like of shape (n_objects, n_target_components) or OrdinalEmbedding
@@ -947,9 +1042,44 @@ class OrdinalEmbedding(Estimator):
             The embedding, aligned with the target.
         disparity : float
             Unexplained fraction of the variance, in [0, 1].
+
+        Raises
+        ------
+        ValueError
+            If the maps differ in length, or fewer than two objects are in both.
+
+        Warns
+        -----
+        UserWarning
+            If one map has objects that the other lacks; it says how many are in both.
         """
         self._check_fitted()
-        return procrustes(self.embedding_, getattr(other, 'embedding_', other))
+        if not isinstance(other, OrdinalEmbedding):
+            return procrustes(self.embedding_, other)
+        other._check_fitted()
+        if self.names_ is None or other.names_ is None:
+            if len(self.embedding_) != len(other.embedding_):
+                raise ValueError(
+                    f'the maps have {len(self.embedding_)} and {len(other.embedding_)} objects, '
+                    'and not both have names_ by which to match them; fit both with names'
+                )
+            return procrustes(self.embedding_, other.embedding_)
+        place = {name: row for row, name in enumerate(other.names_.tolist())}
+        rows = np.array([place.get(name, -1) for name in self.names_.tolist()])
+        n_common = int((rows >= 0).sum())
+        if n_common < 2:
+            raise ValueError(
+                f'{n_common} of {len(rows)} and {len(place)} names are in both maps, but at least '
+                '2 are needed'
+            )
+        if not n_common == len(rows) == len(place):
+            warn_caller(
+                f'aligned on the {n_common} objects that are in both maps, of {len(rows)} and '
+                f'{len(place)}',
+                UserWarning,
+            )
+        target = np.where((rows >= 0)[:, None], other.embedding_[rows], np.nan)
+        return procrustes(self.embedding_, target)
 
     def fit(
         self,
@@ -965,18 +1095,21 @@ class OrdinalEmbedding(Estimator):
         Parameters
         ----------
         triplets : array-like of shape (n, 3) or (n, 4), Triplets, or array of three dimensions
-            Ids or names of anchor, near, far; or of near pair, far pair. Of a Triplets data set
-            the training rows are used, with its names and features. A response array, sparse or
-            dense, is read by `triplets_from_responses`.
+            Ids or names of anchor, near, far; or of near pair, far pair. A table, or a dict of
+            columns, may hold one column more, the answers, under the name answer, response, choice,
+            chosen or y. Of a Triplets data set the training rows are used, with its names and
+            features. A response array, sparse or dense, is read by `triplets_from_responses`.
         y : array-like of shape (n,) or None, default=None
             Answers: True or above 0 where the first pair is nearer, False or below 0 where the
-            second is, 0 for a tie. None means that the first pair is nearer in every row.
+            second is, 0 for a tie. Numbers need a negative one for "no": 0 and 1, 1 and 2, and ids
+            of the chosen objects are refused. None means that the first pair is nearer in every
+            row.
         features : array-like of shape (n_objects, n_features) or None, default=None
             Features of the objects in the order of ids or names, for `transform`.
         names : array-like of shape (n_objects,) or None, default=None
             Names of all objects; None means the sorted names in the triplets.
         sample_weight : array-like of shape (n,) or None, default=None
-            Weights of the comparisons, from 0 up.
+            Weights of the comparisons, from 0 up; 0 leaves an answer out.
 
         Returns
         -------
@@ -990,24 +1123,27 @@ class OrdinalEmbedding(Estimator):
         UserWarning
             If an object is in no comparison, or the comparisons fall into unconnected groups.
         """
-        rows, weights, features, names, n_objects = self._validate_fit(
+        columns = _text_names(getattr(triplets, 'features', None) if features is None else features)
+        rows, weights, _, features, names, n_objects = self._validate_fit(
             triplets, y, names, features, sample_weight
         )
         check_count(self.n_components, 'n_components')
-        asked = np.bincount(rows.ravel(), minlength=n_objects) > 0
-        if self.n_components > asked.sum() - 1:
+        ids, places = _compact(rows)
+        if self.n_components > len(ids) - 1:
             raise ValueError(
-                f'n_components={self.n_components}, but {asked.sum()} objects span '
-                f'{asked.sum() - 1} dimensions at most; use fewer'
+                f'n_components={self.n_components}, but {len(ids)} objects span '
+                f'{len(ids) - 1} dimensions at most; use fewer'
             )
-        if not asked.all():
-            first = np.flatnonzero(~asked)[0]
+        _refuse_far_ids(n_objects, len(ids), self.n_components)
+        if len(ids) < n_objects:
+            gaps = np.flatnonzero(ids != np.arange(len(ids)))
+            first = gaps[0] if len(gaps) else len(ids)
             warn_caller(
-                f'{(~asked).sum()} of {n_objects} objects are in no comparison, the first is '
+                f'{n_objects - len(ids)} of {n_objects} objects are in no comparison, the first is '
                 f'{first if names is None else names[first]}; their rows are nan',
                 UserWarning,
             )
-        n_groups = _count_groups(rows, n_objects) - int((~asked).sum())
+        n_groups = _count_groups(places, len(ids))
         if n_groups > 1:
             warn_caller(
                 f'the comparisons fall into {n_groups} groups of objects that no comparison '
@@ -1015,36 +1151,55 @@ class OrdinalEmbedding(Estimator):
                 'in the map is arbitrary; ask across the groups, or fit each by itself',
                 UserWarning,
             )
-        problem = self._problem(rows, n_objects, weights)
-        old = getattr(self, 'run_', None) if self.warm_start else None
-        begin = (
-            old.state.params
-            if old is not None and old.state.params.size == problem.init_params(0).size
-            else None
-        )
-        run, losses = self._best_run(problem, begin)
+        problem = self._problem(places, len(ids), weights)
+        run, losses = self._best_run(problem, self._begin(problem, ids, names))
         self.run_, self.n_iter_, self.losses_ = run, run.state.n_iter, losses
         self.solver_ = self._chosen(problem.n_terms)
         with np.errstate(all='ignore'):  # of a run that diverged, which is told below
-            self.embedding_ = _principal_axes(self._points(problem, run.state.params), asked)
+            found = _principal_axes(self._points(problem, run.state.params))
+        if len(ids) < n_objects:
+            self.embedding_ = np.full((n_objects, found.shape[1]), np.nan, found.dtype)
+            self.embedding_[ids] = found
+        else:
+            self.embedding_ = found
         self.map_features_ = features
+        self.map_feature_names_ = None if columns is None else np.array(columns)
         self.n_features_in_ = rows.shape[1]
         self.names_ = names
         self.error_ = (
             triplet_error(self.embedding_, rows)
             if weights is None
-            else 1 - self.score(rows, sample_weight=weights)
+            else 1 - float(np.average(self._margins(rows) > 0, weights=weights))
         )
-        if fix := self._unconverged(problem, run, asked):
+        if fix := self._unconverged(problem, run, ids):
             warn_not_converged(self, run, fix)
         return self
 
-    def _unconverged(self, problem, run, asked):
+    def _begin(self, problem, ids, names):
+        "Parameters of the last fit for a warm start, or None."
+        if not self.warm_start or getattr(self, 'run_', None) is None:
+            return None
+        params = self.run_.state.params
+        same = np.array_equal(np.flatnonzero(np.isfinite(self.embedding_).all(1)), ids)
+        if (names is None) != (self.names_ is None):
+            same = False
+        elif names is not None:
+            same = same and np.array_equal(names, self.names_)
+        if same and params.size == problem.init_params(0).size:
+            return params
+        warn_caller(
+            'warm_start: the last map has other objects or another n_components, so this fit '
+            'begins at random starts',
+            UserWarning,
+        )
+        return None
+
+    def _unconverged(self, problem, run, ids):
         """Suggest a fix for a run that has not converged; empty where it has, or, without `tol`,
         where the gradient is small."""
         name = self.solver_
         other = 'solver="lbfgs"' if name != 'lbfgs' else 'a larger ridge, such as 0.01'
-        if not np.isfinite(self.embedding_[asked]).all():
+        if not np.isfinite(self.embedding_[ids]).all():
             smaller = (
                 {'bb': 'step_rule="sbb"', 'fixed': 'a smaller learning_rate'}.get(self.step_rule)
                 if name == 'svrg'
@@ -1129,12 +1284,25 @@ class OrdinalEmbedding(Estimator):
         Returns
         -------
         ndarray of shape (n_draws, n_objects, n_components)
-            Embeddings of the samples, each aligned with `embedding_`.
+            Embeddings of the samples, each aligned with `embedding_`; nan for an object of whose
+            answers a sample holds none.
+
+        Warns
+        -----
+        UserWarning
+            If objects have so few answers that their spread says little.
         """
         self._check_fitted()
         rows, weights, *_ = self._validate_fit(triplets, y, self.names_, None, sample_weight)
         n_starts = check_count(self.n_init if n_init is None else n_init, 'n_init')
-        asked = np.isfinite(self.embedding_).all(1)
+        known = np.flatnonzero(np.isfinite(self.embedding_).all(1))
+        strange = np.setdiff1d(rows, known)
+        if len(strange):
+            raise ValueError(
+                f'object {strange[0] if self.names_ is None else self.names_[strange[0]]} has no '
+                'coordinates; bootstrap needs the comparisons that were given to fit'
+            )
+        self._warn_of_few_answers(rows, weights)
         rng, found = stream(seed, 'bootstrap'), []
         one = self._twin()
         one.checkpoint, one.client, one.verbose = None, None, False
@@ -1142,27 +1310,59 @@ class OrdinalEmbedding(Estimator):
             times = rng.multinomial(len(rows), np.full(len(rows), 1 / len(rows))) * (
                 1.0 if weights is None else weights
             )
-            problem = self._problem(rows, len(self.embedding_), times)
+            drawn = times > 0
+            ids, places = _compact(rows[drawn])
+            problem = self._problem(places, len(ids), times[drawn])
+            params, at = self.run_.state.params, np.searchsorted(known, ids)
+            if self.solver == 'gram':
+                begin = params.reshape(len(known), -1)[np.ix_(at, at)].ravel()
+            else:
+                begin = params.reshape(len(known), -1)[at].ravel()
             one.random_state = int(rng.integers(2**31))
             norm = _start_norm(problem, one.random_state)
-            runs = [one._one_run(problem, self.run_.state.params, 0, norm)] + [
+            runs = [one._one_run(problem, begin, 0, norm)] + [
                 one._one_run(problem, problem.init_params([one.random_state, start]), 0)
                 for start in range(1, n_starts)
             ]
             best = min(
                 runs, key=lambda run: np.nan_to_num(problem.loss(run.state.params), nan=np.inf)
             )
-            places = _principal_axes(self._points(problem, best.state.params), asked)
-            found.append(procrustes(places, self.embedding_)[0])
+            drawn_map = np.full(self.embedding_.shape, np.nan)
+            drawn_map[ids] = _principal_axes(self._points(problem, best.state.params))
+            found.append(procrustes(drawn_map, self.embedding_)[0])
         return np.array(found)
+
+    def _warn_of_few_answers(self, rows, weights):
+        "Name objects whose answers are too few for a bootstrap."
+        counts = np.bincount(rows.ravel(), minlength=len(self.embedding_)).astype(float)
+        if weights is not None:  # of merged answers
+            each = np.repeat(weights, rows.shape[1])
+            counts = np.maximum(counts, np.bincount(rows.ravel(), each, len(counts)))
+        least = _FEW_ANSWERS * (self.n_components + 1)
+        few = np.flatnonzero((counts > 0) & (counts < least))
+        if len(few):
+            few = few[np.argsort(counts[few], kind='stable')]
+            named = few if self.names_ is None else self.names_[few]
+            told = ', '.join(f'{name} ({counts[i]:g})' for name, i in zip(named[:5], few[:5]))
+            warn_caller(
+                f'{len(few)} of {len(counts)} objects have fewer than {least} answers: {told}'
+                f'{", ..." if len(few) > 5 else ""}; their spread is too small, for few answers '
+                'leave a place to the ridge: ask more about them, or show no spread',
+                UserWarning,
+            )
 
 # %% ../../nbs/engine/ordinal/60_embedding.ipynb #88254500
 def choose_components(
     model: Any,
-    triplets: np.ndarray,
+    triplets: Any,
+    y: Any = None,
+    *,
     candidates: Any = (1, 2, 3, 4, 5, 6),
     n_folds: int = 5,
     seed: int = 0,
+    names: Any = None,
+    groups: Any = None,
+    sample_weight: Any = None,
 ) -> dict:
     """Cross-validate the dimension of an embedding.
 
@@ -1170,35 +1370,60 @@ def choose_components(
     ----------
     model : OrdinalEmbedding
         Estimator whose other settings are used; it is not fitted.
-    triplets : ndarray of shape (n, 3) or (n, 4)
-        Object ids.
+    triplets : array-like of shape (n, 3) or (n, 4), or Triplets
+        Ids or names, as in `fit`.
+    y : array-like of shape (n,) or None, default=None
+        Answers, as in `fit`. Ties are not among the held-out answers.
     candidates : sequence of int, default=(1, 2, 3, 4, 5, 6)
         Dimensions to try.
     n_folds : int, default=5
         Number of folds.
     seed : int, default=0
         Seed of the folds.
+    names : array-like of shape (n_objects,) or None, default=None
+        Names of all objects, as in `fit`.
+    groups : array-like of shape (n,) or None, default=None
+        Who gave each answer; all answers of a group fall into one fold. None means that each
+        answer is by itself.
+    sample_weight : array-like of shape (n,) or None, default=None
+        Weights of the answers, as in `fit`.
 
     Returns
     -------
     dict
-        Held-out errors, an array of shape (n_folds,), by dimension.
+        Held-out errors, an array of shape (n_folds,), by dimension. Answers about an object that
+        the other folds lack count as errors in every dimension.
     """
-    rows = check_comparisons(triplets)
-    fold, found = stream(seed, 'folds').permutation(len(rows)) % n_folds, {}
+    rows, weights, source, _, _, n_objects = model._validate_fit(
+        triplets, y, names, None, sample_weight
+    )
+    n_folds, n_answers = check_count(n_folds, 'n_folds'), int(source.max()) + 1
+    if groups is not None:
+        groups = as_array(groups, 'groups')
+        if groups.ndim != 1 or len(groups) < n_answers:
+            raise ValueError(f'groups has shape {groups.shape}, but one entry per answer is needed')
+        source = np.unique(groups, return_inverse=True)[1].ravel()[source]
+        n_answers = int(source.max()) + 1
+    what = 'answers' if groups is None else 'groups'
+    if not 2 <= n_folds <= n_answers:
+        raise ValueError(f'n_folds={n_folds} is not between 2 and the {n_answers} {what}')
+    fold, found = (stream(seed, 'folds').permutation(n_answers) % n_folds)[source], {}
+    whole = np.ones(len(rows), bool)
+    if model.ties == 'half':  # the two halves of a tie
+        turned = rows[:, [0, 2, 1] if rows.shape[1] == 3 else [2, 3, 0, 1]]
+        whole[1:] &= (rows[1:] != turned[:-1]).any(1)
+        whole[:-1] &= whole[1:]
     for n_components in candidates:
         found[n_components] = np.empty(n_folds)
         for part in range(n_folds):
-            one = type(model)(
-                **{
-                    **model.get_params(deep=False),
-                    'n_components': n_components,
-                    'n_objects': int(rows.max()) + 1,
-                }
-            )
+            settings = {**model.get_params(deep=False), 'n_components': n_components}
+            one = type(model)(**{**settings, 'n_objects': n_objects})
+            inside, outside = fold != part, (fold == part) & whole
             with warnings.catch_warnings():
                 # an object may be asked about in one fold only
                 warnings.filterwarnings('ignore', '.* in no comparison', UserWarning)
-                one.fit(rows[fold != part])
-            found[n_components][part] = 1 - one.score(rows[fold == part])
+                one.fit(rows[inside], sample_weight=None if weights is None else weights[inside])
+            found[n_components][part] = 1 - one.score(
+                rows[outside], sample_weight=None if weights is None else weights[outside]
+            )
     return found

@@ -128,3 +128,23 @@ def held_out_pairs(found, share, shape, seed):
         kept = np.bincount(found.pairs[~out, column], minlength=size)
         out &= kept[found.pairs[:, column]] > 0
     return out
+
+
+def rated(labels):
+    "Whether labels are ratings: several positive values, and none that says no."
+    return (labels >= 0).all() and len(np.unique(labels[labels > 0])) > 1
+
+
+def relevant_pairs(labels, relevant, ratings):
+    "Which held-out pairs are hits, by their labels; None where all are."
+    if labels is None:
+        return None
+    if relevant == 'auto':
+        if ratings:
+            raise ValueError(
+                'labels are ratings of several positive values, and which of them make a held-out '
+                'pair a hit is not known; set relevant to the smallest, as in relevant=4, or to 0 '
+                'for all'
+            )
+        return labels > 0
+    return labels >= relevant

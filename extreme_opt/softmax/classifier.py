@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 import numpy as np
 import scipy.sparse
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 from ..core.descent import LBFGS, SGD
@@ -18,7 +19,10 @@ from extreme_opt.core.estimator import (
     Classifier,
     check_shared,
     is_collection,
+    free_memory,
+    num_threads,
     run_estimator,
+    warn_caller,
     warn_not_converged,
 )
 from extreme_opt.core.validation import (
@@ -125,6 +129,19 @@ def _against_frequencies(problem, weights, n_rows, fit_intercept):
     return float(fit), float(same)
 
 
+def _steepest(problem, params, height):
+    """Largest correlation of what a fit leaves unexplained with a column, whatever the mean and
+    scale of that; 0 at an optimum. And the column."""
+    rows, slopes = problem.features, problem.unpack(problem.grad(params))[0] / problem.n_samples
+    powers = rows.multiply(rows) if scipy.sparse.issparse(rows) else rows**2
+    means, squares = (np.asarray(each.mean(0)).ravel() for each in (rows, powers))
+    if height:  # the intercept takes the mean of a column off
+        slopes = slopes - np.outer(slopes[:, -1] / height, means)
+        squares = np.where(squares - means**2 > 1e-12 * squares, squares - means**2, 0)
+    steep = np.abs(slopes).max(0) / np.sqrt(np.where(squares > 0, squares, np.inf))
+    return float(steep.max()), int(steep.argmax())
+
+
 def _rows_to_record(problem):
     """How many rows the recorded log-loss is measured on: about twenty million products' worth,
     at least a few."""
@@ -139,6 +156,8 @@ _SAMPLED_LOSSES = dict(ove=OneVsEach, nce=NCE, sampled=ImportanceSampled)
 _DEFAULT_RATE = dict(
     implicit=10.0, umax=0.5, sgd=0.01, ove=0.1, nce=10.0, sampled=10.0, rotation=3.0
 )  # rates where nothing is searched
+_AUTO_EPOCHS, _EXACT_TOL = (50.0, 1000.0), 1e-6  # sampled, and lbfgs
+_AT_REST = 1e-3  # correlation with a column that an exact fit may leave unsaid
 _MOST_ABOVE = 1.001  # times the log-loss of the class frequencies that a fit may have unsaid
 _EXPLICIT_MARGIN = 0.5  # of the rate that a part of the rows bears; all rows may bear less
 _SAMPLED_SOLVERS = ('implicit', 'umax', 'sgd', *_SAMPLED_LOSSES, 'rotation')
@@ -178,7 +197,7 @@ class SoftmaxClassifier(Classifier):
     learning_rate_decay : float, default=0.9
         In (0, 1], multiplies the rate after each epoch.
     ridge : float, default=0.0
-        >= 0, per sample; intercepts are free of it.
+        >= 0, per sample, as in `BoundClassifier`; intercepts are free of it.
     average : bool, default=False
         Whether the weights are a mean over epochs, late ones counting more.
     fit_intercept : bool, default=True
@@ -191,7 +210,7 @@ class SoftmaxClassifier(Classifier):
     dtype : str, default='float32'
         Of the weights: "float32" or "float64"; "lbfgs" always takes float64.
     class_weight : dict, str or None, default=None
-        None, "balanced", or a dictionary from label to weight.
+        None, "balanced", or a dictionary from label to weight. `partial_fit` cannot balance.
     early_stopping : bool, default=False
         Whether to stop where rows held out gain no more, and to keep the best weights.
     validation_fraction : float, default=0.1
@@ -200,22 +219,23 @@ class SoftmaxClassifier(Classifier):
         Epochs without a gain before stopping.
     max_iter : int or None, default=None
         Stop after so many steps; a step is an epoch.
-    max_epochs : float or None, default=50
-        Stop after so many epochs over the samples; for "lbfgs", evaluations of the loss.
+    max_epochs : float, "auto" or None, default='auto'
+        Stop after so many epochs over the samples; for "lbfgs", evaluations of the loss. "auto":
+        50; "lbfgs": 1000.
     max_seconds : float or None, default=None
         Stop after so many seconds, the search for a rate not counted.
     tol : float or None, default=None
         Stop when an epoch changes the loss by less than this share; "lbfgs": gradient norm,
-        relative.
+        relative, 1e-6 where tol is None.
     warm_start : bool, default=False
         Whether fit goes on from the weights it has, whichever solver made them.
     verbose : bool, default=False
         Whether to show a bar.
     random_state : int, RandomState or None, default=0
         Seed of all random numbers.
-    n_jobs : int, default=1
+    n_jobs : int or None, default=1
         Above one: "implicit", "umax" and "sgd" share the weights without locks, another
-        result each time.
+        result each time. None is 1, -1 all processors.
     checkpoint : str, Path or None, default=None
         File that the run is kept in, and continued from where it is there.
     client : Client, str or None, default=None
@@ -248,8 +268,10 @@ class SoftmaxClassifier(Classifier):
 
     Notes
     -----
-    The objective is the mean log-loss plus ridge / 2 times the squared weights. In terms of
-    scikit-learn's `LogisticRegression`, C = 1 / (n_samples * ridge). "implicit" and "umax" are
+    The objective is the mean log-loss plus ridge / 2 times the squared weights; with two classes
+    these are the differences of their weights. In terms of scikit-learn's `LogisticRegression`,
+    C = 1 / (n_samples * ridge), for two classes as for more; with weights, the sum of them stands
+    for n_samples. "implicit" and "umax" are
     Algorithms 1 and 2 of F. Fagan and G. Iyengar, "Unbiased scalable softmax optimization",
     2018 (arXiv:1803.08577).
 
@@ -281,13 +303,13 @@ class SoftmaxClassifier(Classifier):
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 5,
         max_iter: int | None = None,
-        max_epochs: float | None = 50,
+        max_epochs: float | str | None = 'auto',
         max_seconds: float | None = None,
         tol: float | None = None,
         warm_start: bool = False,
         verbose: bool = False,
         random_state: Any = 0,
-        n_jobs: int = 1,
+        n_jobs: int | None = 1,
         checkpoint: Any = None,
         client: Any = None,
         n_blocks: int = 8,
@@ -333,6 +355,10 @@ class SoftmaxClassifier(Classifier):
             raise ValueError(
                 f'learning_rate={self.learning_rate!r} is neither a number above 0 nor "auto"'
             )
+        limit = self.max_epochs
+        if limit is not None and not (isinstance(limit, (int, float, np.number)) and limit > 0):
+            if not (isinstance(limit, str) and limit == 'auto'):
+                raise ValueError(f'max_epochs={limit!r} is neither a number above 0 nor "auto"')
         if not 0 <= self.ridge < math.inf:
             raise ValueError(f'ridge={self.ridge!r} is not a number from 0 up')
         try:
@@ -369,12 +395,50 @@ class SoftmaxClassifier(Classifier):
                 'early_stopping=True keeps its judge out of files; leave checkpoint=None'
             )
 
+    def _limits(self):
+        "What stands in for limits that are not given."
+        exact = self.solver == 'lbfgs'
+        return dict(
+            max_epochs=_AUTO_EPOCHS[exact] if self.max_epochs == 'auto' else self.max_epochs,
+            tol=_EXACT_TOL if exact and self.tol is None else self.tol,
+        )
+
+    def _check_memory(self, n_columns):
+        "Refuse weights that cannot be held, before anything of their size is allocated."
+        n_classes, exact = len(self.classes_), self.solver == 'lbfgs'
+        kind = np.dtype('float64' if exact else self.dtype)
+        n_bytes = n_classes * (n_columns + 1.0) * kind.itemsize
+        free = free_memory() if n_bytes > 2**26 else None
+        if free is None or n_bytes * (4 if exact else 1) <= free:
+            return
+        third = (
+            'a sampled solver, in float32'
+            if exact
+            else 'dtype="float32"'
+            if kind == np.float64
+            else 'a machine with more memory'
+        )
+        raise MemoryError(
+            f'the weights of {n_classes:,} classes x {n_columns:,} columns take '
+            f'{n_bytes / 1e9:.3g} GB as {kind}, and the fit holds {self._n_copies()} such arrays, '
+            f'but {free / 1e9:.3g} GB are free; take fewer columns (selected, or hashed), fewer '
+            f'classes (rare ones left out, or put together), or {third}'
+        )
+
+    def _n_copies(self):
+        "How many arrays like the weights a fit holds at once."
+        if self.solver == 'lbfgs':
+            return 28
+        return 2 + 2 * bool(self.average) + bool(self.early_stopping)
+
     def _check_size(self, rows):
         "Refuse numbers whose squares overflow, or that overflow as float32: with their place."
         kind, most = 'float64', 1e150
         if self.solver != 'lbfgs' and np.dtype(self.dtype) == np.float32:
             kind, most = 'float32', float(np.finfo(np.float32).max)
         values = rows.data if scipy.sparse.issparse(rows) else rows
+        if most >= float(np.finfo(values.dtype).max):
+            return
         bad = np.argwhere(np.abs(values) > most)
         if not len(bad):
             return
@@ -390,7 +454,7 @@ class SoftmaxClassifier(Classifier):
     def _make_solver(self, n_classes, rate, near=None):
         n_negatives = min(self.n_negatives, n_classes - 1)
         more: dict[str, Any] = dict(
-            learning_rate_decay=self.learning_rate_decay, n_jobs=self.n_jobs
+            learning_rate_decay=self.learning_rate_decay, n_jobs=num_threads(self.n_jobs)
         )
         if self.solver == 'lbfgs':
             return LBFGS()
@@ -399,7 +463,7 @@ class SoftmaxClassifier(Classifier):
         if self.solver in ('umax', 'sgd'):
             threshold = 1.0 if self.solver == 'umax' else math.inf
             return UMax(rate, threshold, n_negatives, visits='shuffled', **more)
-        if self.n_jobs != 1:
+        if self.n_jobs not in (None, 1) and self.n_jobs >= 0:
             raise ValueError(
                 f'n_jobs={self.n_jobs}, but solver={self.solver!r} runs on 1 thread; leave n_jobs=1'
             )
@@ -416,8 +480,10 @@ class SoftmaxClassifier(Classifier):
         rows = rows.astype(kind, copy=False)
         if self.fit_intercept:
             rows = with_intercept(rows, self._height)
+        # two rows w/2 and -w/2 have half the squared norm of their difference w
+        ridge = 2 * self.ridge if n_classes == 2 else self.ridge
         settings: dict = dict(
-            ridge=self.ridge, dtype=kind, sample_weight=weights, n_unpenalized=int(self._height > 0)
+            ridge=ridge, dtype=kind, sample_weight=weights, n_unpenalized=int(self._height > 0)
         )
         if exact:
             return FullSoftmax(rows, labels, n_classes, **settings)
@@ -465,8 +531,10 @@ class SoftmaxClassifier(Classifier):
         if weights and intercepts:
             if n_rows and run.state.n_iter and self._is_worse_than_none(problem, run, n_rows):
                 return self
-            if self.tol is not None and run.message.startswith('reached max_'):
-                warn_not_converged(self, run, 'raise that limit, or tol')
+            exact = self.solver == 'lbfgs'
+            if (exact or self.tol is not None) and run.message.startswith('reached max_'):
+                first = 'scale the columns of X, or ' if exact else ''
+                warn_not_converged(self, run, first + 'raise that limit, or tol')
             elif (
                 run.state.n_iter
                 and not self.coef_.any()
@@ -474,6 +542,16 @@ class SoftmaxClassifier(Classifier):
                 and abs(problem.features[:, : self.n_features_in_]).max() > 0
             ):
                 warn_not_converged(self, run, 'the weights are zero: scale the columns of X')
+            elif exact and hasattr(problem, 'features'):
+                self._check_rest(problem, run)
+            elif best is not None and run.state.best_step == 1 < run.state.n_iter:
+                warn_caller(
+                    f'{type(self).__name__}.fit: of {run.state.n_iter} epochs the first was best '
+                    'on the rows held out, and its weights are kept; a rate that falls may do '
+                    'better at its end: set early_stopping=False, or lower learning_rate='
+                    f'{self.learning_rate_:.3g}',
+                    ConvergenceWarning,
+                )
             return self
         run.message = run.message.split(': learning_rate=')[
             0
@@ -508,17 +586,40 @@ class SoftmaxClassifier(Classifier):
         )
         return True
 
+    def _check_rest(self, problem, run):
+        "Tell of an exact fit that stopped elsewhere than at an optimum."
+        with np.errstate(all='ignore'):
+            left, column = _steepest(problem, run.state.params, self._height)
+        if left > _AT_REST:
+            warn_not_converged(
+                self,
+                run,
+                f'column {column} still has a correlation of {left:.2g} with what the fit leaves '
+                'unexplained: scale the columns of X',
+            )
+
     def __getstate__(self):
-        return {
-            name: value
-            for name, value in super().__getstate__().items()
-            if name not in ('coef_', 'intercept_')
-        }  # both are views
+        """All but `coef_` and `intercept_` where they are those of the run, so that the weights
+        are stored once; where somebody has changed them, they are what counts."""
+        state = dict(super().__getstate__())
+        if not hasattr(self, 'run_'):
+            return state
+        twin = self._for_parts()
+        twin.run_ = self.run_
+        twin._adopt()
+        for name in ('coef_', 'intercept_'):
+            made, found = getattr(twin, name), np.asarray(state.get(name))
+            if made.__array_interface__ == found.__array_interface__ or (
+                made.dtype == found.dtype and np.array_equal(made, found)
+            ):
+                del state[name]
+        return state
 
     def __setstate__(self, state):
         self.__dict__.update(state)
         if hasattr(self, 'run_'):
             self._adopt()
+        self.__dict__.update(state)  # with weights that were changed after the fit
 
     def _scores(self, X):
         return _products(X, self.coef_).astype(np.float64, copy=False) + self.intercept_
@@ -526,6 +627,16 @@ class SoftmaxClassifier(Classifier):
     def _start_from(self, problem, coef, intercept):
         """A first point with these weights and, where there are log-normalizers, the ones that
         are best for them."""
+        if coef.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f'X has {self.n_features_in_} columns, but the weights to go on from have '
+                f'{coef.shape[1]}; set warm_start=False'
+            )
+        if not self._height and np.any(intercept):
+            raise ValueError(
+                'fit_intercept=False, but the weights to go on from have intercepts; set '
+                'warm_start=False, or fit_intercept=True'
+            )
         params = problem.init_params()
         weights, *log_norms = problem.unpack(params)
         weights[:, : self.n_features_in_] = coef
@@ -586,9 +697,8 @@ class SoftmaxClassifier(Classifier):
             return 0.0
         if self.learning_rate not in ('auto', None):
             return float(self.learning_rate)
-        n_epochs = min(
-            50.0 if limit is None else float(limit) for limit in (self.max_epochs, self.max_iter)
-        )
+        limits = self._limits()['max_epochs'], self.max_iter
+        n_epochs = min(50.0 if limit is None else float(limit) for limit in limits)
         if self.checkpoint is not None:
             n_epochs = min(
                 n_epochs, 1.0
@@ -649,6 +759,7 @@ class SoftmaxClassifier(Classifier):
             ids = ids[keep]
             weights = weights[keep]
         self._check_size(rows)
+        self._check_memory(rows.shape[1])
         self._height = (
             _height(rows, weights) * (10 if self.solver == 'lbfgs' else 1)
             if self.fit_intercept
@@ -685,7 +796,8 @@ class SoftmaxClassifier(Classifier):
             else None
             if self.solver == 'rotation'  # which may be on workers: one record here and there
             else n_rows,
-            n_bytes=self._forecast(problem, judge),
+            n_bytes=self._forecast(problem),
+            limits=self._limits(),
         )
         if 'label_counts_' in vars(self):
             self.propensities_ = label_propensities(self.label_counts_, self._n_rows)
@@ -709,18 +821,18 @@ class SoftmaxClassifier(Classifier):
             else _DEFAULT_RATE[self.solver]
         )
         self.rate_search_ = []
+        self._check_memory(self.n_features_in_)
         problem = found.problem(self._for_parts()._make_part)
         solver = self._make_solver(len(self.classes_), self.learning_rate_)
         if self.average:
             solver = AveragedSolver(solver, average=True)
         skip = 0 if self.tol is None else None
-        return self._settle(problem, run_estimator(self, problem, solver, loss_subset=skip))
+        run = run_estimator(self, problem, solver, loss_subset=skip, limits=self._limits())
+        return self._settle(problem, run)
 
-    def _forecast(self, problem, judge):
+    def _forecast(self, problem):
         "Bytes that the run holds beside its data: states, and what the solver remembers."
-        if self.solver == 'lbfgs':
-            return (2 * 10 + 8) * problem.memory(np.float64)
-        return (2 + 2 * bool(self.average) + (judge is not None)) * problem.memory()
+        return self._n_copies() * problem.memory(*[np.float64] * (self.solver == 'lbfgs'))
 
     @available_if(_has_partial_fit)
     def partial_fit(
@@ -747,6 +859,11 @@ class SoftmaxClassifier(Classifier):
             Itself.
         """
         self._check_settings()
+        if isinstance(self.class_weight, str) and self.class_weight == 'balanced':
+            raise ValueError(
+                'class_weight="balanced" needs all labels at once, which partial_fit has not; '
+                'give a dictionary from label to weight, or sample_weight'
+            )
         first = not hasattr(self, 'classes_')
         rows = check_features(X)
         y = check_labels(y, rows.shape[0])
@@ -771,6 +888,7 @@ class SoftmaxClassifier(Classifier):
                 _height(rows) if self.fit_intercept else 0.0,
                 0,
             )
+            self._check_memory(rows.shape[1])
         if self.checkpoint is not None:
             raise ValueError(
                 f'checkpoint={self.checkpoint!r}, but partial_fit keeps no file; save the '
@@ -782,12 +900,7 @@ class SoftmaxClassifier(Classifier):
                 'use fit, or sampler="uniform"'
             )
         labels = self._positions(y)
-        weights = checked_sample_weight(
-            sample_weight,
-            None if self.class_weight == 'balanced' else self.class_weight,
-            self.classes_,
-            labels,
-        )
+        weights = checked_sample_weight(sample_weight, self.class_weight, self.classes_, labels)
         problem = self._make_problem(rows, labels, weights)
         rate = (
             getattr(self, 'learning_rate_', _DEFAULT_RATE[self.solver])

@@ -46,7 +46,7 @@ STOCHASTIC = {
         dict(solver='umax', learning_rate=0.03, ridge=1.0),
         dict(solver='sampled', learning_rate=1.0, n_negatives=1),
         dict(solver='lbfgs', ridge=1e-3, max_epochs=2000, tol=1e-9),
-        dict(dtype='float64', n_negatives=1, average=True, class_weight='balanced'),
+        dict(dtype='float64', n_negatives=1, average=True),
     ],
 )
 def test_scikit_learn_accepts_it(settings):
@@ -158,7 +158,7 @@ def test_shared_arguments_have_their_defaults():
     )
     shared = dict(
         max_iter=None,
-        max_epochs=50,
+        max_epochs='auto',
         max_seconds=None,
         tol=None,
         warm_start=False,
@@ -766,3 +766,243 @@ def test_a_single_row_of_each_kind():
         SoftmaxClassifier().fit([[1.0, 2.0]], ['a'])
     model = SoftmaxClassifier().partial_fit([[1.0, 2.0]], ['a'], classes=['a', 'b'])
     assert model.predict([[1.0, 2.0]]) == ['a']
+
+
+SOME = ('implicit', 'umax', 'nce', 'rotation', 'lbfgs')
+
+
+@pytest.mark.parametrize('solver', SOME)
+def test_weights_changed_by_hand_stay(solver, tmp_path):
+    "What predict uses is what copies, files and the next fit use; views are stored once."
+    import copy
+
+    import joblib
+
+    X, y = planted(200)
+    model = SoftmaxClassifier(solver, max_epochs=3).fit(X, y)
+    small = len(pickle.dumps(model))
+    for change in (
+        lambda model: setattr(model, 'intercept_', model.intercept_ + np.arange(6.0)),
+        lambda model: setattr(model, 'coef_', model.coef_ / 2.5),
+        lambda model: setattr(model, 'coef_', model.coef_[::-1]),
+        lambda model: model.coef_.__imul__(2),
+        lambda model: model.intercept_.__iadd__(np.arange(6, dtype=model.intercept_.dtype)),
+    ):
+        changed = copy.deepcopy(model)
+        assert len(pickle.dumps(changed)) == small
+        change(changed)
+        right = changed.predict_proba(X)
+        assert np.abs(right - model.predict_proba(X)).max() > 1e-3
+        changed.save(tmp_path / 'model.npz')
+        joblib.dump(changed, tmp_path / 'model.joblib')
+        for again in (
+            pickle.loads(pickle.dumps(changed)),
+            copy.copy(changed),
+            copy.deepcopy(changed),
+            SoftmaxClassifier.load(tmp_path / 'model.npz'),
+            joblib.load(tmp_path / 'model.joblib'),
+        ):
+            np.testing.assert_array_equal(again.predict_proba(X), right)
+        ahead = changed.set_params(warm_start=True, learning_rate=1e-9, max_epochs=1)
+        if solver != 'lbfgs':
+            np.testing.assert_allclose(ahead.fit(X, y).predict_proba(X), right, atol=1e-3)
+
+
+@pytest.mark.parametrize('n_classes', [2, 3])
+def test_ridge_is_that_of_the_other_classifiers(n_classes):
+    "C = 1 / (sum of weights * ridge), for two classes as for three."
+    from extreme_opt.bound import BoundClassifier
+
+    X, y = planted(200, n_classes=n_classes, noise=3.0, dtype=np.float64)
+    weights = np.random.default_rng(0).integers(1, 4, len(y)).astype(float)
+    for ridge in (0.003, 0.1):
+        C = 1 / (weights.sum() * ridge)
+        ours, bound, theirs = (
+            SoftmaxClassifier('lbfgs', ridge=ridge, tol=1e-9),
+            BoundClassifier(ridge=ridge, tol=1e-9),
+            LogisticRegression(C=C, tol=1e-10, max_iter=5000),
+        )
+        found = [
+            each.fit(X, y, sample_weight=weights).predict_proba(X) for each in (ours, bound, theirs)
+        ]
+        np.testing.assert_allclose(found[0], found[1], atol=1e-5)
+        np.testing.assert_allclose(found[0], found[2], atol=1e-5)
+
+
+def test_partial_fit_does_not_balance_in_silence():
+    X, y = planted(60)
+    for solver in ('implicit', 'nce'):
+        with pytest.raises(ValueError, match='class_weight="balanced" needs all labels at once'):
+            SoftmaxClassifier(solver, class_weight='balanced').partial_fit(
+                X, y, classes=np.unique(y)
+            )
+
+
+@pytest.mark.parametrize('solver', SOME)
+def test_repeated_entries_are_their_sum(solver):
+    X, y = planted(150, dtype=np.float64)
+    whole = scipy.sparse.csr_array(X)
+    parts = scipy.sparse.csr_array(
+        (
+            np.stack([whole.data / 4, whole.data * 3 / 4], 1).ravel(),
+            whole.indices.repeat(2),
+            2 * whole.indptr,
+        ),
+        shape=whole.shape,
+    )
+    kept = parts.data.copy(), parts.indices.copy()
+    models = [SoftmaxClassifier(solver, max_epochs=3).fit(rows, y) for rows in (whole, parts)]
+    np.testing.assert_array_equal(models[0].coef_, models[1].coef_)
+    np.testing.assert_array_equal(models[0].predict_proba(whole), models[1].predict_proba(parts))
+    np.testing.assert_array_equal(parts.data, kept[0])
+    np.testing.assert_array_equal(parts.indices, kept[1])
+
+
+def test_an_exact_fit_that_is_not_done_says_so():
+    "By its limit, or where no step lowers the loss far from the optimum; and not where it is done."
+    from sklearn.datasets import load_iris
+
+    X, y = load_iris(return_X_y=True)
+    rng = np.random.default_rng(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        done = SoftmaxClassifier('lbfgs', ridge=1e-3).fit(X, y)
+    assert done.run_.message.startswith('gradient norm is at most')
+    with pytest.warns(ConvergenceWarning, match='reached max_epochs=20; scale the columns of X'):
+        SoftmaxClassifier('lbfgs', max_epochs=20).fit(X, y)
+    for column in (1.7e9 + 1e7 * rng.normal(size=150), 1e8 + rng.normal(size=150)):
+        with pytest.warns(ConvergenceWarning, match='still has a correlation of .* scale'):
+            SoftmaxClassifier('lbfgs', ridge=1e-3).fit(np.c_[X, column], y)
+
+
+@pytest.mark.parametrize('solver', SOME)
+@pytest.mark.parametrize('kind', [np.asarray, scipy.sparse.csr_array])
+def test_no_floating_point_error_is_raised(solver, kind):
+    X, y = planted(150)
+    with np.errstate(all='raise'):
+        model = SoftmaxClassifier(solver, max_epochs=10).fit(kind(X), y)
+        model.predict_proba(kind(X))
+        model.log_loss(kind(X), y)
+
+
+def test_early_stopping_tells_when_the_first_epoch_was_best():
+    X, y = planted(400, noise=6.0, n_features=40)
+    fit = SoftmaxClassifier(early_stopping=True, learning_rate=300.0, max_epochs=8)
+    with pytest.warns(ConvergenceWarning, match='epochs the first was best on the rows held out'):
+        fit.fit(X, y)
+    assert fit.run_.state.best_step == 1
+
+
+def test_weights_that_cannot_be_held_are_refused_first(monkeypatch):
+    from extreme_opt.softmax import classifier
+
+    monkeypatch.setattr(classifier, 'free_memory', lambda: 2 * 10**9)
+    n = 100_000
+    X = scipy.sparse.csr_array((np.ones(n, np.float32), np.arange(n), np.arange(n + 1)))
+    for settings, third in (
+        (dict(), 'a machine with more memory'),
+        (dict(dtype='float64'), 'dtype="float32"'),
+        (dict(solver='lbfgs'), 'a sampled solver, in float32'),
+    ):
+        with pytest.raises(MemoryError) as caught:
+            SoftmaxClassifier(**settings).fit(X, np.arange(n))
+        said = str(caught.value)
+        assert 'the weights of 100,000 classes x 100,000 columns take' in said and third in said
+        assert '2 GB are free' in said and 'fewer columns' in said and 'fewer classes' in said
+    with pytest.raises(MemoryError, match='40 GB as float32'):
+        SoftmaxClassifier().partial_fit(X, np.arange(n), classes=np.arange(n))
+
+
+@pytest.mark.parametrize(
+    'call, word',
+    [
+        (
+            lambda X, y: SoftmaxClassifier(fit_intercept='no').fit(X, y),
+            "fit_intercept='no' is neit",
+        ),
+        (
+            lambda X, y: SoftmaxClassifier(max_epochs='many').fit(X, y),
+            "max_epochs='many' is neither",
+        ),
+        (lambda X, y: SoftmaxClassifier(max_epochs=-1).fit(X, y), 'max_epochs=-1 is neither'),
+        (
+            lambda X, y: SoftmaxClassifier(class_weight={'class 0': 'a'}).fit(X, y),
+            "class_weight['class 0'] is 'a', but a number is needed",
+        ),
+        (
+            lambda X, y: SoftmaxClassifier(max_epochs=1).fit(X, y).score(X, np.arange(60)),
+            "y[0] is 0, but the classes of fit are text, such as 'class 0'",
+        ),
+        (
+            lambda X, y: SoftmaxClassifier(max_epochs=1).fit(X, np.arange(60) % 3).score(X, y),
+            'but the classes of fit are numbers, such as 0',
+        ),
+        (
+            lambda X, y: (
+                SoftmaxClassifier(max_epochs=1, warm_start=True).fit(X, y).fit(X[:, :5], y)
+            ),
+            'X has 5 columns, but the weights to go on from have 8; set warm_start=False',
+        ),
+        (
+            lambda X, y: (
+                SoftmaxClassifier(max_epochs=1, warm_start=True)
+                .fit(X, y)
+                .set_params(fit_intercept=False)
+                .fit(X, y)
+            ),
+            'fit_intercept=False, but the weights to go on from have intercepts',
+        ),
+        (
+            lambda X, y: SoftmaxClassifier().fit(X[:2], np.array([{1}, {2}])),
+            'y[0] is a set, but a row has one label',
+        ),
+    ],
+)
+def test_more_wrong_use_is_one_line(call, word):
+    with pytest.raises(ValueError) as caught:
+        call(*planted(60))
+    assert word in str(caught.value) and '\n' not in str(caught.value)
+
+
+def test_warm_start_takes_an_intercept_up():
+    X, y = planted(60)
+    model = SoftmaxClassifier(max_epochs=1, warm_start=True, fit_intercept=False).fit(X, y)
+    model.set_params(fit_intercept=True).fit(X, y)
+    assert model.intercept_.any()
+
+
+def test_n_jobs_as_scikit_learn_has_it():
+    "None is one thread; -1 is as many as there are, where the solver has threads."
+    X, y = planted(60)
+    one = SoftmaxClassifier(max_epochs=2).fit(X, y).coef_
+    none = SoftmaxClassifier(max_epochs=2, n_jobs=None).fit(X, y)
+    np.testing.assert_array_equal(none.coef_, one)
+    for solver in ('implicit', 'nce', 'lbfgs', 'rotation'):
+        SoftmaxClassifier(solver, max_epochs=2, n_jobs=-1).fit(X, y)
+
+
+def test_frozensets_are_no_labels():
+    X, _ = planted(4)
+    y = np.empty(4, object)
+    y[:] = [frozenset({k % 2, 3}) for k in range(4)]
+    with pytest.raises(ValueError, match=r'y\[0\] is a frozenset, but a row has one label'):
+        SoftmaxClassifier().fit(X, y)
+
+
+def test_class_weight_may_name_classes_that_a_part_lacks():
+    "In a fold, say; but a name that may be a slip is refused."
+    from sklearn.model_selection import KFold, cross_val_score
+
+    X, y = planted(60)
+    y[0] = 'rare'
+    weights = {name: 1.0 + at for at, name in enumerate(np.unique(y))}
+    scores = cross_val_score(
+        SoftmaxClassifier(max_epochs=2, class_weight=weights),
+        X,
+        y,
+        cv=KFold(3),
+        error_score='raise',
+    )
+    assert np.isfinite(scores).all()
+    with pytest.raises(ValueError, match="class_weight names 'rare'"):
+        SoftmaxClassifier(class_weight={'rare': 2.0}).fit(X[1:], y[1:])
