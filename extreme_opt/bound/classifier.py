@@ -561,7 +561,7 @@ class BoundClassifier(Classifier):
     def _adopt_one(self, rows, counted):
         "All rows that count are of one class: there is nothing to learn."
         params = np.zeros((2, self.n_features_in_ + bool(self.fit_intercept)))
-        problem = LogLinear(np.zeros((1, params.shape[1])), [0], 2)
+        problem = LogLinear(np.zeros((1, params.shape[1])), np.zeros(1, int), 2)
         self.run_ = minimize(problem, Newton(), max_iter=0)
         self.run_.message = 'all rows that count are of one class'
         self.n_iter_, self.bound_gap_ = 0, (len(self.classes_) - 1) * _UNCOUNTED

@@ -26,8 +26,10 @@ def _lengths(X):
         raise ValueError(f'X is a {type(X).__name__}, but a list of sentences is needed')
     lengths = []
     for i, words in enumerate(X):
-        if isinstance(words, (str, bytes, Mapping)) or not hasattr(words, '__len__') and (
-            not scipy.sparse.issparse(words)
+        if (
+            isinstance(words, (str, bytes, Mapping))
+            or not hasattr(words, '__len__')
+            and (not scipy.sparse.issparse(words))
         ):
             raise ValueError(
                 f'X[{i}] is a {type(words).__name__}, but a sentence is a list of words, each a '
@@ -98,7 +100,8 @@ def _chosen_ridge(problem, solver, rng):
         return 0.1, None  # too few sentences to ask
     held, rest = problem.take(np.sort(ids[:n_held])), problem.take(np.sort(ids[n_held:]))
     held = LinearChain(held.features, held.labels, held.starts, held.n_classes)
-    params, best, lowest = problem.init_params(), (0.1, None), np.inf
+    params, lowest = problem.init_params(), np.inf
+    best: tuple = 0.1, None
     for ridge in _LADDER:
         some = LinearChain(rest.features, rest.labels, rest.starts, rest.n_classes, ridge)
         params = minimize(some, solver, params, max_iter=50, tol=1e-2).state.params
@@ -235,7 +238,8 @@ class LinearChainCRF(Estimator):
                 f'solver="bm" builds a matrix of at most {problem.most_params} rows, but there '
                 f'are {problem.n_params} weights; use solver="lbfgs"'
             )
-        self.ridge_, params = self.ridge, None
+        params = None
+        self.ridge_: Any = self.ridge
         if isinstance(self.ridge, str):
             rng = np.random.default_rng(seed_from(self.random_state))
             self.ridge_, params = _chosen_ridge(problem, solver, rng)
@@ -260,8 +264,8 @@ class LinearChainCRF(Estimator):
         self.coef_, self.transitions_ = (part.copy() for part in problem.unpack(end))
         loss, grad = problem.loss_and_grad(end)
         n = max(int((lengths > 0).sum()), 1)
-        gap = grad @ grad / (2 * n * self.ridge_) if self.ridge_ else np.inf
-        self.bound_gap_ = float(min(gap, loss) / n) if self.ridge_ else np.inf
+        gap = float(grad @ grad) / (2 * n * self.ridge_) if self.ridge_ else np.inf
+        self.bound_gap_ = min(gap, loss) / n if self.ridge_ else np.inf
         if self.tol is not None and self.run_.message.startswith('reached max_'):
             warn_not_converged(self, self.run_, 'raise that limit, or tol')
         return self
@@ -277,7 +281,7 @@ class LinearChainCRF(Estimator):
         for i, (tags, n) in enumerate(zip(y, lengths)):
             if isinstance(tags, (str, bytes)) or not hasattr(tags, '__len__') or len(tags) != n:
                 found = f'{len(tags)} tags' if hasattr(tags, '__len__') else repr(tags)
-                raise ValueError(f'y[{i}] has {found}, but X[{i}] has {n} words; give a list of {n}')
+                raise ValueError(f'y[{i}] has {found}, but X[{i}] has {n} words; give one each')
         flat = [tag for tags in y for tag in tags]
         kinds = {type(tag) for tag in flat}
         if str in kinds and len(kinds - {np.str_}) > 1:

