@@ -1,5 +1,5 @@
-"""Alternating least squares at size beside `implicit`: 120,000 users, 18,000 items, 2.5 million made
-pairs whose items follow Zipf's law, 64 components, float32, one objective and one start.
+"""Alternating least squares at size beside `implicit`: 120,000 users, 18,000 items, 2.5 million
+made pairs whose items follow Zipf's law, 64 components, float32, one objective and one start.
 
 A row has processor seconds of an iteration (the least of the iterations after the first), the loss
 after 1, 3 and 10 iterations by our own `AllPairs.loss` in float64, and the peak memory of a process
