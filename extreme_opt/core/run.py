@@ -841,3 +841,4 @@ def minimize(
         except KeyboardInterrupt:
             stop = stop._replace(message=stop.message + '; its last write was interrupted too')
     return Run(current.state, stop.status, stop.message, rows, checkpointer.at(current))
+

@@ -171,7 +171,7 @@ def _generator(kind, state):
 
 # %% ../../nbs/engine/core/25_serialize.ipynb #066d1fee
 def _class_of(module, name, fits):
-    "A class by module and name: ours, a state, or, where a model is asked for, one imported already."
+    "A class by module and name: ours, a state, or, for a model, one imported already."
     ours = module.partition('.')[0] == 'extreme_opt'
     if ours and module not in sys.modules:
         importlib.import_module(module)
