@@ -1,5 +1,5 @@
-"""Public bug reports of other projects, tried here: `docs/public_reports.csv` has a row each, in our
-words, with what is right; each row names the test that holds it, here or in another file."""
+"""Public bug reports of other projects, tried here: `docs/public_reports.csv` has a row each, in
+our words, with what is right; each row names the test that holds it, here or in another file."""
 
 import ast
 import copy
