@@ -546,22 +546,6 @@ def test_slides_of_a_lesson():
     assert 'Nelder-Mead' not in page
 
 
-def test_points_of_the_exam():
-    "Questions and answers agree, and make sixty points."
-    asked, answered = [
-        [
-            (int(n), int(worth))
-            for n, worth in re.findall(
-                r'^(\d+)\. \((\d+)\)',
-                (ROOT / f'assignments/exam/{file}.md').read_text(encoding='utf-8'),
-                re.M,
-            )
-        ]
-        for file in ('exam', 'answers')
-    ]
-    assert asked == answered and sum(worth for _, worth in asked) == 60
-
-
 def test_what_students_read_says_what_they_need():
     "Install, read, hand in, late work, collaboration, libraries."
     text = (ROOT / 'assignments/student/README.md').read_text(encoding='utf-8')
@@ -604,3 +588,38 @@ def test_versions_can_be_exchanged(name):
         assert [row for row in earned(name, own, here, ('real',)) if row[2] != row[3]] == []
         rows = earned(name, other, here, ('real',))
         assert [row for row in rows if 3 * row[2] > worth[row[0]]] == []
+
+
+# ---------------------------------------------------------------- the exam
+
+
+def numbered(version, file):
+    "Numbered paragraphs of a file of the exam: [(points, text)]."
+    text = (ROOT / f'assignments/exam/{file}_{version}.md').read_text()
+    return [(int(n), said) for n, said in re.findall(r'^\d+\. \((\d+)\) (.*)$', text, re.M)]
+
+
+def test_the_exam_has_two_versions_and_no_question_of_a_set():
+    """The same points question by question, answers whose points add up, and no six words or formula in
+    a row that a problem set asks for."""
+    asked = ' '.join(
+        ''.join(cell['source'])
+        for name in course.SETS
+        for version in ('a', 'b')
+        if version == 'a' or name in course.make.sets_of('b')
+        for cell in parts.read(name, version)['cells']
+        if cell['cell_type'] == 'markdown'
+    ).split()
+    known = {' '.join(asked[at : at + 6]) for at in range(len(asked))}
+    formulas = {one for one in re.findall(r'\$([^$]{15,})\$', ' '.join(asked))}
+    for version in 'ab':
+        questions, answers = numbered(version, 'exam'), numbered(version, 'answers')
+        assert [n for n, _ in questions] == [n for n, _ in answers] == [8, 8, 6, 8, 6, 8, 8, 8]
+        for worth, said in answers[:-1]:
+            assert sum(int(n) for n in re.findall(r': (\d+)(?: points?)?[.]', said)) == worth, said
+        for _, said in questions:
+            words = said.split()
+            assert not {' '.join(words[at : at + 6]) for at in range(len(words) - 5)} & known, said
+            assert not [one for one in re.findall(r'\$([^$]{15,})\$', said) if one in formulas], said
+    mine, theirs = ({said for _, said in numbered(v, 'exam')} for v in 'ab')
+    assert not mine & theirs
