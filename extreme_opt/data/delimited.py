@@ -242,7 +242,9 @@ def read_text(
     remedy = 'save it as UTF-8, or name its encoding: encoding="cp1252" for most Windows programs'
     if b'\0' in raw:
         remedy = 'is it UTF-16? try encoding="utf-16-le"'
-    raise ValueError(f'byte {raw[at : at + 1]!r} at line {line} of {name} is not {one} text; {remedy}')
+    raise ValueError(
+        f'byte {raw[at : at + 1]!r} at line {line} of {name} is not {one} text; {remedy}'
+    )
 
 # %% ../../nbs/engine/data/38_delimited.ipynb #a639fab2
 class _CountedLines:
