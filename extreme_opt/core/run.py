@@ -840,5 +840,5 @@ def minimize(
             checkpointer.look(current, rows, stop)
         except KeyboardInterrupt:
             stop = stop._replace(message=stop.message + '; its last write was interrupted too')
-    at = checkpointer.at(current)
-    return Run(current.state, stop.status, stop.message, rows, at)
+    return Run(current.state, stop.status, stop.message, rows, checkpointer.at(current))
+

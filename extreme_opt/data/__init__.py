@@ -28,6 +28,7 @@ from extreme_opt.data.delimited import (
 )
 from extreme_opt.data.formats import read_sparse, read_triplets
 from extreme_opt.data.preparation import prepare
+from extreme_opt.data.sentences import Sentences, read_conll
 from extreme_opt.data.fetching import DATASETS, fetch
 from extreme_opt.data.loading import load, load_options
 
@@ -56,6 +57,8 @@ __all__ = [
     'read_sparse',
     'read_table',
     'read_triplets',
+    'Sentences',
+    'read_conll',
     'prepare',
     'DATASETS',
     'fetch',

@@ -499,7 +499,8 @@ class OrdinalEmbedding(Estimator):
         and "svrg" also stop when ten steps change the loss by at most this fraction, "sgd" when
         one pass does.
     warm_start : bool, default=False
-        Whether `fit` starts from the embedding of the last fit, in place of random starts.
+        Whether `fit` starts from the embedding of the last fit, in place of random starts; other
+        objects or another `n_components` are refused.
     verbose : bool, default=False
         Whether to show a progress bar.
     random_state : int, Generator, RandomState or None, default=0
@@ -857,8 +858,9 @@ class OrdinalEmbedding(Estimator):
         wide.tol, wide.max_iter, wide.max_epochs = 1e-3, None, 50  # the same whatever the limits
         more = wide._problem(problem.triplets, problem.n_objects, problem.weights)
         begin = spectral_start(more, seed) if start < 2 else more.init_params([seed, start])
-        points = more.unpack(wide._one_run(more, begin, 0).state.params)
-        if not np.isfinite(points).all():
+        try:
+            points = more.unpack(wide._one_run(more, begin, 0).state.params)
+        except FitDiverged:
             return random
         return _principal_axes(points)[:, : self.n_components].astype(problem.dtype).ravel()
 
@@ -1286,12 +1288,10 @@ class OrdinalEmbedding(Estimator):
             same = same and np.array_equal(names, self.names_)
         if same and params.size == problem.init_params(0).size:
             return params
-        warn_caller(
-            'warm_start: the last map has other objects or another n_components, so this fit '
-            'begins at random starts',
-            UserWarning,
+        raise ValueError(
+            'warm_start=True, but the last map has other objects or another n_components; set '
+            'warm_start=False, or place new objects by `place`'
         )
-        return None
 
     def _smaller_steps(self, n_terms):
         "Suggest what to change after a run that diverged."

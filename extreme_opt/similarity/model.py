@@ -908,7 +908,7 @@ class SimilarityModel(Estimator):
             raise ValueError(
                 'test has ids, but the fit had row numbers; fit the same kind of table or pairs'
             )
-        bad = np.asarray((found.pairs < 0) | (found.pairs >= np.asarray(shape)))
+        bad: Any = np.asarray((found.pairs < 0) | (found.pairs >= np.asarray(shape)))
         reasons = [
             '' if ids is None or not (len(column) and column.all()) else _unlike(ids[side], came)
             for side, (column, came) in enumerate(zip(bad.T, found.given or (None, None)))

@@ -207,3 +207,16 @@ def test_the_front_texts_hold_no_other_number(page):
     for known in NO_RESULT:
         text = re.sub(known, '', text, flags=re.DOTALL)
     assert re.findall(r'[^\n]{0,20}(?<![A-Za-z-])\d[^\n]{0,20}', text) == []
+
+
+def test_numbers_of_the_front_page_are_those_of_the_results(monkeypatch):
+    "The table stored in the notebook is what its cell makes of docs/results today."
+    nb = json.loads((freshness.ROOT / 'nbs/index.ipynb').read_text(encoding='utf-8'))
+    cells = {cell['id']: cell for cell in nb['cells']}
+    table, names = cells['numbers-table'], {}
+    monkeypatch.chdir(freshness.ROOT / 'nbs')
+    exec(''.join(cells['numbers-imports']['source']), names)
+    exec(''.join(table['source']), names)
+    lines = [*names['head'], *(f'| {" | ".join(row)} |' for row in names['table'])]
+    [shown] = [out['data']['text/markdown'] for out in table['outputs']]
+    assert ''.join(shown).split('\n') == lines and len(lines) == 6

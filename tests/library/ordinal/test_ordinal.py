@@ -1323,14 +1323,16 @@ def test_names_are_names_of_one_object_each():
         OrdinalEmbedding(2).fit(names[q], yes, names=[*names, 'o03'])
 
 
-def test_a_warm_start_of_other_objects_says_that_it_is_none():
+def test_a_warm_start_of_other_objects_is_refused():
     names, q, yes, _ = study()
     model = OrdinalEmbedding(2, n_init=2, warm_start=True)
     assert told(model, names[q], y=yes) == []
     assert told(model, names[q], y=yes) == [] and len(model.losses_) == 1
-    assert 'another n_components' in told(model.set_params(n_components=3), names[q], y=yes)[0]
-    assert 'other objects' in told(model, np.char.add('x', names)[q], y=yes)[0]
-    assert len(model.losses_) == 2
+    with expect_fail(ValueError, contains='another n_components; set warm_start=False'):
+        model.set_params(n_components=3).fit(names[q], yes)
+    with expect_fail(ValueError, contains='other objects'):
+        model.set_params(n_components=2).fit(np.char.add('x', names)[q], yes)
+    assert model.embedding_.shape == (len(names), 2)
 
 
 def line_study(n_objects, n_rows, flipped, seed):
