@@ -1,6 +1,6 @@
 """What True and False, 0, -1, NaN, weight 0, an empty list and an unknown id mean.
 
-`docs/no_zero_none.csv` has a row for each pair of a value and an estimator; the row names the check.
+`docs/no_zero_none.csv` has a row for each pair of a value and an estimator, which names its check.
 """
 
 import csv
