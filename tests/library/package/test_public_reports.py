@@ -21,7 +21,7 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
 from extreme_opt import data
-from extreme_opt.bound import BoundClassifier, LinearChain, best_labels
+from extreme_opt.bound import BoundClassifier, LinearChain, LinearChainCRF, best_labels
 from extreme_opt.bound.structured import forward_backward
 from extreme_opt.core import load_model
 from extreme_opt.data import formats
@@ -322,6 +322,17 @@ def dictionaries():
     words = [{'word': w, 'upper': w.isupper(), 'length': len(w)} for w in ('a', 'NASA', 'b', 'x')]
     X = DictVectorizer().fit_transform(words)
     assert LinearChain(X, [0, 1, 0, 0], [0, 2, 4], ridge=1e-2).n_terms > 0
+
+
+def conll_2003():
+    text = '-DOCSTART- -X- -X- O\n\nEU NNP B-NP B-ORG\nrejects VBZ B-VP O\n\nPeter NNP B-NP B-PER\n'
+    assert data.read_conll(file(text)).tags == [['B-ORG', 'O'], ['B-PER']]
+
+
+def text_tags():
+    sentences = [[dict(word=w) for w in one] for one in (['a', 'b'], ['b'], ['a', 'a', 'b'])] * 4
+    tags = [['ADJ' if w['word'] == 'a' else 'B' for w in one] for one in sentences]
+    assert LinearChainCRF(ridge=1e-3).fit(sentences, tags).predict(sentences) == tags
 
 
 def one_tag():
