@@ -6,9 +6,9 @@ Losses, dimensions, fractions and sizes as in GRID, one data set each. Three fit
 the default of 0.1.
 
 `n_better` is how many of the 50 random starts end more than a thousandth below the loss of the fit;
-`over_best` is that loss over the lowest of all. `told. is whether the fit warned that one start
-only reached its loss. `rank_correlation`, in one dimension, is Spearman's with the planted places; that
-of the best random start stands beside it. Work is epochs of the kept start. Twenty minutes.
+`over_best` is that loss over the lowest of all. `told` is whether the fit warned that one start
+only reached its loss. `rank_correlation`, in one dimension, is Spearman's with the planted places;
+that of the best random start stands beside it. Work is epochs of the kept start. Twenty minutes.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ __all__ = ['procrustes', 'KernelMap', 'spectral_start', 'OrdinalEmbedding', 'cho
 # %% ../../nbs/engine/ordinal/60_embedding.ipynb #4a2e6843
 import numbers
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 import numpy as np
@@ -21,12 +21,13 @@ from ..core.descent import LBFGS, SGD, GradientDescent, LBFGSState
 from extreme_opt.core.estimator import (
     NOT_FITTED,
     Estimator,
-    free_memory,
     run_estimator,
     warn_caller,
     warn_not_converged,
 )
-from ..core.run import minimize
+from ..core.memory import free_memory
+from ..core.run import FitDiverged, minimize
+from ..core.solver import Status
 from ..core.step_sizes import BB, SBB, Damped, FixedStep
 from ..core.streams import stream
 from ..core.svrg import SVRG, SVRGState
@@ -211,6 +212,7 @@ def spectral_start(problem: Comparisons, seed: int = 0) -> np.ndarray:
 _GRADIENT_FRACTION = 0.1  # of the norm at a random start, below which a gradient is small
 _MOST_LBFGS = 5_000_000  # comparisons up to which solver="auto" is L-BFGS
 _MOST_ABOVE = 1.001  # times the loss of a map of equal points that a fit may have unsaid
+_OTHER = 'solver="lbfgs"', 'a larger ridge, such as 0.01'  # what else to use, with L-BFGS too
 _FEW_ANSWERS = 4  # times the dimension plus one, below which a bootstrap is no guide
 _MORE_DIMENSIONS = 2  # in which a start is fitted first
 _APART = 0.01  # of the loss, by which minima differ
@@ -316,6 +318,13 @@ class _SettledState(LBFGSState):
     recent: np.ndarray | None = None
 
 
+def _settled(state, over):
+    "The state with the word that the loss stands still, unless it has another."
+    if state.status:
+        return state
+    return replace(state, status=Status.CONVERGED, message=f'loss changed by at most {over}')
+
+
 @dataclass(frozen=True)
 class _SettledLBFGS(LBFGS):
     """L-BFGS that also ends when the loss stands still, as it does at the kink of a hinge.
@@ -338,19 +347,13 @@ class _SettledLBFGS(LBFGS):
 
     def step(self, problem, state, rng):
         "One step of L-BFGS, and a look at the last losses."
-        new = super().step(problem, state, rng)
+        new: Any = super().step(problem, state, rng)
         recent = np.append(() if state.recent is None else state.recent, new.loss)
         still = len(recent) > _N_SETTLED and recent[0] - recent[-1] <= self.loss_tol * abs(
             recent[-1]
         )
-        object.__setattr__(new, 'recent', recent[-_N_SETTLED:])
-        if still and not new.message:
-            object.__setattr__(
-                new,
-                'message',
-                f'loss changed by at most tol={self.loss_tol:g} over {_N_SETTLED} steps',
-            )
-        return new
+        new = replace(new, recent=recent[-_N_SETTLED:])
+        return _settled(new, f'tol={self.loss_tol:g} over {_N_SETTLED} steps') if still else new
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -392,18 +395,16 @@ class _SettledSVRG(SVRG):
 
     def step(self, problem, state, rng):
         "One epoch of SVRG, and a look at the last losses."
-        new = super().step(problem, state, rng)
+        new: Any = super().step(problem, state, rng)
         if problem.n_terms <= _N_WATCHED:
             loss = problem.loss(new.params)
         else:
             watched = stream(0, 'watched').integers(problem.n_terms, size=_N_WATCHED)
             loss = problem.loss_on(new.params, watched)
         recent = np.append(() if state.recent is None else state.recent, loss)[-_N_SETTLED - 1 :]
-        object.__setattr__(new, 'recent', recent)
-        if len(recent) > _N_SETTLED and np.ptp(recent) <= self.loss_tol * abs(loss):
-            said = f'loss changed by at most tol={self.loss_tol:g} over {_N_SETTLED} epochs'
-            object.__setattr__(new, 'message', new.message or said)
-        return new
+        new = replace(new, recent=recent)
+        still = len(recent) > _N_SETTLED and np.ptp(recent) <= self.loss_tol * abs(loss)
+        return _settled(new, f'tol={self.loss_tol:g} over {_N_SETTLED} epochs') if still else new
 
 
 class _NewRows:
@@ -498,7 +499,8 @@ class OrdinalEmbedding(Estimator):
         and "svrg" also stop when ten steps change the loss by at most this fraction, "sgd" when
         one pass does.
     warm_start : bool, default=False
-        Whether `fit` starts from the embedding of the last fit, in place of random starts.
+        Whether `fit` starts from the embedding of the last fit, in place of random starts; other
+        objects or another `n_components` are refused.
     verbose : bool, default=False
         Whether to show a progress bar.
     random_state : int, Generator, RandomState or None, default=0
@@ -825,19 +827,21 @@ class OrdinalEmbedding(Estimator):
     def _one_run(self, problem, params, start, reference=None):
         """Run the solver from one point. `reference` is the gradient norm at a random start, where
         the point is none."""
-        one = self._twin()
+        settings: dict = {}
         if start and self.checkpoint is not None:
             path = Path(self.checkpoint)
-            one.checkpoint = path.with_stem(f'{path.stem}-{start}')
+            settings['checkpoint'] = path.with_stem(f'{path.stem}-{start}')
         if reference is not None and self.tol is not None:
             norm = float(np.linalg.norm(problem.grad(params)))
-            one.tol = self.tol * reference / norm if norm > 0 else self.tol
+            settings['tol'] = self.tol * reference / norm if norm > 0 else self.tol
         return run_estimator(
-            one,
+            self,
             problem,
             self._solver(problem, params),
             params,
             loss_subset=None if problem.n_terms <= 100_000 else 100_000,
+            remedy=self._smaller_steps(problem.n_terms),
+            **settings,
         )
 
     def _first_points(self, problem, start, seed):
@@ -854,28 +858,35 @@ class OrdinalEmbedding(Estimator):
         wide.tol, wide.max_iter, wide.max_epochs = 1e-3, None, 50  # the same whatever the limits
         more = wide._problem(problem.triplets, problem.n_objects, problem.weights)
         begin = spectral_start(more, seed) if start < 2 else more.init_params([seed, start])
-        points = more.unpack(wide._one_run(more, begin, 0).state.params)
-        if not np.isfinite(points).all():
+        try:
+            points = more.unpack(wide._one_run(more, begin, 0).state.params)
+        except FitDiverged:
             return random
         return _principal_axes(points)[:, : self.n_components].astype(problem.dtype).ravel()
 
     def _best_run(self, problem, begin):
-        """Run the solver from `begin` or else from `n_init` starts; return the run with the
-        lowest loss and the losses of all."""
+        """Run the solver from `begin` or else from `n_init` starts; return the run with the lowest
+        loss and the losses of all: nan where one diverged, which ends the fit only if all
+        do."""
         seed = seed_from(self.random_state)
         n_init = check_count(self.n_init, 'n_init')
         if self.init not in ('auto', 'random'):
             raise ValueError(f'init={self.init!r} is neither "auto" nor "random"')
-        if begin is None:
-            runs = [
-                self._one_run(problem, self._first_points(problem, start, seed), start)
-                for start in range(n_init)
-            ]
-        else:
-            runs = [self._one_run(problem, begin, 0, _start_norm(problem, seed))]
-        with np.errstate(all='ignore'):
-            losses = np.array([problem.loss(run.state.params) for run in runs])
-        return runs[int(np.nan_to_num(losses, nan=np.inf).argmin())], losses
+        if begin is not None:
+            run = self._one_run(problem, begin, 0, _start_norm(problem, seed))
+            return run, np.array([problem.loss(run.state.params)])
+        runs, losses = [], np.full(n_init, np.nan)
+        for start in range(n_init):
+            try:
+                points = self._first_points(problem, start, seed)
+                runs.append(self._one_run(problem, points, start))
+            except FitDiverged as error:
+                if start == n_init - 1 and np.isnan(losses).all():
+                    raise
+                runs.append(error.run)
+            else:
+                losses[start] = problem.loss(runs[-1].state.params)
+        return runs[int(np.nanargmin(losses))], losses
 
     def _margins(self, rows):
         "Squared distances of the second pairs minus those of the first."
@@ -1080,10 +1091,6 @@ class OrdinalEmbedding(Estimator):
 
     def _kernel_map(self):
         known = np.isfinite(self.embedding_).all(1)
-        if not known.any():
-            raise ValueError(
-                'no object has coordinates, because the fit diverged; fit again with solver="lbfgs"'
-            )
         return KernelMap(
             self.map_features_[known], self.embedding_[known], self.kernel_ridge, self.kernel_width
         )
@@ -1235,8 +1242,7 @@ class OrdinalEmbedding(Estimator):
         run, losses = self._best_run(problem, self._begin(problem, ids, names))
         self.run_, self.n_iter_, self.losses_ = run, run.state.n_iter, losses
         self.solver_ = self._chosen(problem.n_terms)
-        with np.errstate(all='ignore'):  # of a run that diverged, which is told below
-            found = _principal_axes(self._points(problem, run.state.params))
+        found = _principal_axes(self._points(problem, run.state.params))
         if len(ids) < n_objects:
             self.embedding_ = np.full((n_objects, found.shape[1]), np.nan, found.dtype)
             self.embedding_[ids] = found
@@ -1251,7 +1257,7 @@ class OrdinalEmbedding(Estimator):
             if weights is None
             else 1 - float(np.average(self._margins(rows) > 0, weights=weights))
         )
-        if fix := self._unconverged(problem, run, ids):
+        if fix := self._unconverged(problem, run):
             warn_not_converged(self, run, fix)
         else:
             self._warn_of_starts(problem)
@@ -1282,31 +1288,28 @@ class OrdinalEmbedding(Estimator):
             same = same and np.array_equal(names, self.names_)
         if same and params.size == problem.init_params(0).size:
             return params
-        warn_caller(
-            'warm_start: the last map has other objects or another n_components, so this fit '
-            'begins at random starts',
-            UserWarning,
+        raise ValueError(
+            'warm_start=True, but the last map has other objects or another n_components; set '
+            'warm_start=False, or place new objects by `place`'
         )
-        return None
 
-    def _unconverged(self, problem, run, ids):
+    def _smaller_steps(self, n_terms):
+        "Suggest what to change after a run that diverged."
+        name = self._chosen(n_terms)
+        if name == 'sgd' or (name == 'svrg' and self.step_rule == 'fixed'):
+            return 'use a smaller learning_rate'
+        if name == 'svrg' and self.step_rule == 'bb':
+            return 'use step_rule="sbb"'
+        return f'use {_OTHER[name == "lbfgs"]}'
+
+    def _unconverged(self, problem, run):
         """Suggest a fix for a run that has not converged; empty where it has, or, without `tol`,
         where the gradient is small."""
-        name = self.solver_
-        other = 'solver="lbfgs"' if name != 'lbfgs' else 'a larger ridge, such as 0.01'
-        if not np.isfinite(self.embedding_[ids]).all():
-            smaller = (
-                {'bb': 'step_rule="sbb"', 'fixed': 'a smaller learning_rate'}.get(self.step_rule)
-                if name == 'svrg'
-                else None
-            )
-            return f'use {"a smaller learning_rate" if name == "sgd" else smaller or other}'
-        limit = ''
-        if run.message.startswith('reached max_'):
-            limit = run.message.removeprefix('reached ').partition('=')[0]
-            if self.tol is not None:
-                limit = f'{limit} or tol={self.tol:g}'
-        loss = np.nan_to_num(self.losses_, nan=np.inf).min()
+        name, limit = self.solver_, ''
+        other = _OTHER[name == 'lbfgs']
+        if run.status.is_limit:
+            limit = f'{run.status} or tol={self.tol:g}' if self.tol is not None else run.status
+        loss = np.nanmin(self.losses_)
         equal = problem.loss(np.zeros_like(run.state.params))
         if not loss <= _MOST_ABOVE * equal:
             change = 'learning_rate or ' if self.learning_rate is not None else ''
