@@ -5,6 +5,9 @@
     python grade.py ps1_softmax --force NAME  this student once more
     python grade.py ps1_softmax --force all   everybody once more
     python grade.py ps1_softmax --trust       without a sandbox where none is found
+    python grade.py ps1_softmax --workers 4   four submissions at once, one core each
+    python grade.py ps1_softmax --into FILE   marks into the gradebook that Canvas or Moodle
+                                              exported: the file to import lies in lms/
 
 Submissions lie in submitted/STUDENT/ps1_softmax/. Marks of written answers are typed into
 written/ps1_softmax.csv, and read when the program is run again. It writes grades.csv, and a page in
@@ -28,13 +31,16 @@ import tempfile
 import time
 import tomllib
 import unicodedata
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOM = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOM))
-from grader import intake, rendering, sandbox  # noqa: E402
+from grader import intake, lms, rendering, sandbox  # noqa: E402
+from grader.tables import parse_number, read_fields  # noqa: E402
 
 UTC = datetime.UTC
+RUNNING = set()  # processes of tests
 TIME = '2030-10-14T23:59:00+02:00'
 WRITTEN = ('student', 'question', 'points', 'score', 'comment', 'answer')
 GRADES = (
@@ -156,14 +162,18 @@ def run(items, name, kind, limits, *, given=None, changes=(), keep_cache=None, w
                 **{key: sandbox.ENV[key] for key in sandbox.ENV if 'THREADS' in key},
             },
         )
+        RUNNING.add(process)
         try:
             said, _ = process.communicate(timeout=4 * limits['seconds'] * (tests + 6) + 300)
         except subprocess.TimeoutExpired:
-            process.kill()
-            process.communicate()
             raise intake.Trouble(
                 'the tests did not come to an end', 'read the notebook, then --force'
             ) from None
+        finally:
+            RUNNING.discard(process)
+            if process.poll() is None:
+                process.kill()
+                process.communicate()
         if process.returncode or not (scratch / 'result.json').exists():
             last = (said.strip() or 'no message').splitlines()[-1][:200]
             if process.returncode < 0:
@@ -265,8 +275,8 @@ def files_beside(folder, notebook, scratch):
     return place
 
 
-def grade_one(student, name, kind, rules, changes, warm, students):
-    "Grade one submission and write its marks: (state, words)."
+def try_one(student, name, kind, rules, changes, warm, students):
+    "Read one submission and run it: what `mark_one` writes down. Several run side by side."
     folder = ROOM / 'submitted' / student / name
     number = None
     if students:
@@ -281,6 +291,11 @@ def grade_one(student, name, kind, rules, changes, warm, students):
     with tempfile.TemporaryDirectory(prefix='given-') as scratch:
         given = files_beside(folder, notebook, Path(scratch))
         found = run(items, name, kind, rules['limits'], given=given, changes=changes, warm=warm)
+    return items, notes, number, when, found
+
+
+def mark_one(student, name, rules, items, notes, number, when, found):
+    "Write the marks of one submission: what is kept of it."
     release = json.loads((ROOM / 'release' / name / f'{name}.ipynb').read_text(encoding='utf-8'))
     book = rendering.marked(items, found, release)
     import nbformat
@@ -360,8 +375,6 @@ def sheet_rows(path):
     where it cannot be read, so that nothing typed is lost."""
     if not path.exists():
         return [], ',', 'utf-8'
-    from extreme_opt.data import read_fields
-
     try:
         table = read_fields(path, encoding=('utf-8', 'cp1252'))
         rows = [{field.lower(): text for field, text in row.items()} for row in table.records()]
@@ -382,8 +395,6 @@ def sheet_rows(path):
 def read_marks(name, state):
     "Take the marks of written answers out of written/SET.csv: the lines that could not be read."
     from nbgrader.api import MissingEntry
-
-    from extreme_opt.data import parse_number
 
     bad, last = [], sheet(name, last=True)
     with gradebook() as book:
@@ -529,6 +540,8 @@ def feedback(name, state):
     (made, waiting)."""
     import nbformat
 
+    path = ROOM / 'questions.toml'
+    known = tomllib.loads(path.read_text(encoding='utf-8')).get(name, {}) if path.exists() else {}
     made, waiting = [], []
     with gradebook() as book:
         for submission in book.assignment_submissions(name):
@@ -564,7 +577,7 @@ def feedback(name, state):
             if entry.get('share'):
                 lost = -entry['share'] * sum(row[1] for row in rows)
                 rows.append(('handed in late', lost, 0.0, entry['late']))
-            page = rendering.feedback(notebook, rows, f'{name}: {student}')
+            page = rendering.feedback(notebook, rows, f'{name}: {student}', known)
             target = ROOM / 'feedback' / student / name / f'{name}.html'
             if target.exists():
                 if target.read_text(encoding='utf-8') == page:
@@ -578,8 +591,9 @@ def feedback(name, state):
 # ---------------------------------------------------------------- a class
 
 
-def grade_class(name, kind, force, only=None):
-    "Grade what is new or changed: the table of what needs a hand."
+def grade_class(name, kind, force, workers=1):
+    """Grade what is new or changed, several at once: (state, table of what needs a hand, whether it
+    went to the end)."""
     rules, path = settings(), ROOM / 'graded.json'
     state = json.loads(path.read_text(encoding='utf-8')) if path.exists() else {}
     folders = sorted(ROOM.glob(f'submitted/*/{name}'))
@@ -589,7 +603,18 @@ def grade_class(name, kind, force, only=None):
     listed = ROOM / 'students.txt'
     text = listed.read_text(encoding='utf-8-sig') if listed.exists() else ''
     students = set(unicodedata.normalize('NFC', text).split())
-    table, prepared = read_marks(name, state), None
+    table, prepared, waiting = read_marks(name, state), None, {}
+    pool = ThreadPoolExecutor(workers)
+    for folder in folders:  # those that are to run, so that all workers have some
+        student, old = folder.parent.name, state.get(f'{folder.parent.name}/{name}', {})
+        linked = folder.is_symlink() or folder.parent.is_symlink()
+        if linked or student != intake.shown(student):
+            continue
+        if digest_of(folder) != old.get('digest') or {student, 'all'} & set(force):
+            if prepared is None:
+                prepared = reference(name, kind, rules['limits'])
+            words = (student, name, kind, rules, *prepared, students)
+            waiting[student] = pool.submit(try_one, *words)
     for folder in folders:
         student = intake.shown(folder.parent.name)
         key, old = f'{student}/{name}', state.get(f'{student}/{name}', {})
@@ -599,14 +624,12 @@ def grade_class(name, kind, force, only=None):
                 raise intake.Trouble('the folder is a link', 'put the files themselves there')
             if student != folder.parent.name:
                 raise intake.Trouble('the name of the folder cannot be written', 'rename it')
-            if digest == old.get('digest') and not {student, 'all'} & set(force):
+            if student not in waiting:
                 if old['state'] == 'not graded':
                     table.append((student, old['why'], old['what']))
                 continue
-            if prepared is None:
-                prepared = reference(name, kind, rules['limits'])
             print(f'{student} ...', flush=True)
-            done = grade_one(student, name, kind, rules, *prepared, students)
+            done = mark_one(student, name, rules, *waiting[student].result())
             again = [
                 q for q, text in done['answers'].items() if old.get('answers', {}).get(q) != text
             ]
@@ -630,6 +653,11 @@ def grade_class(name, kind, force, only=None):
             )
             table.append((student, trouble.why, trouble.what))
             log(f'{key} not graded: {trouble.why}')
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in list(RUNNING):
+                process.kill()
+            return state, table, False
         except Exception as error:  # one student never costs the class
             why = f'{type(error).__name__}: {str(error)[:200]}'
             entry = dict(
@@ -641,10 +669,45 @@ def grade_class(name, kind, force, only=None):
             log(f'{key} not graded:\n{traceback.format_exc()}')
         state[key] = entry
         write(path, json.dumps(state, indent=1))
-    return state, table
+    pool.shutdown()
+    return state, table, True
 
 
-def report(table, rows):
+def tables_of(name, rows, into):
+    """questions/SET.csv and SET.md: points by question, and what each question told; with `into`, a file
+    of a learning management system with a column for this set, in lms/."""
+    grades = {}
+    with gradebook() as book:
+        for submission in book.assignment_submissions(name):
+            every = [grade for notebook in submission.notebooks for grade in notebook.grades]
+            grades[submission.student.id] = {
+                one.name: (None if one.needs_manual_grade else one.score or 0.0, one.max_score)
+                for one in every
+            }
+    heads, lines, summary = lms.by_question(grades)
+    text = table_text(heads, [dict(zip(heads, line)) for line in lines])
+    write(ROOM / 'questions' / f'{name}.csv', text)
+    write(ROOM / 'questions' / f'{name}.md', f'# {name}\n\n{summary}')
+    if not into:
+        return
+    marks = {
+        row['student']: (float(row['points']) if row['state'] == 'graded' else None, row['note'])
+        for row in rows
+    }
+    most = max((float(row.get('of') or 0) for row in rows), default=0)
+    try:
+        table = read_fields(into, encoding=('utf-8', 'cp1252'))
+        heads, lines, missing = lms.filled(table, name, marks, most)
+    except (OSError, ValueError) as error:
+        raise SystemExit(f'{into}: {error}') from None
+    path = ROOM / 'lms' / f'{name}-{Path(into).stem}.csv'
+    write(path, table_text(heads, [dict(zip(heads, line)) for line in lines], table.sep))
+    print(f'{path.relative_to(ROOM)}: {len(marks) - len(missing)} of {len(marks)} students')
+    if missing:
+        print(f'not in {Path(into).name}: {", ".join(missing)}')
+
+
+def report(table):
     "The table of what needs a hand."
     if not table:
         return print('nothing needs a hand')
@@ -659,6 +722,8 @@ def main(arguments):
     parser.add_argument('--force', action='append', default=[], metavar='NAME')
     parser.add_argument('--trust', action='store_true')
     parser.add_argument('--sandbox', choices=('bubblewrap', 'docker', 'podman'))
+    parser.add_argument('--workers', type=int, default=1, metavar='N')
+    parser.add_argument('--into', metavar='FILE')
     options = parser.parse_args(arguments)
     name = options.set
     if not (ROOM / 'source' / name / f'{name}.ipynb').exists():
@@ -667,17 +732,22 @@ def main(arguments):
     kind = sandbox.choose(options.trust, options.sandbox)
     keep_gradebook()
     log(f'python grade.py {" ".join(arguments)} ({kind})')
-    state, table = grade_class(name, kind, options.force)
+    with contextlib.suppress(ValueError):  # not the main thread
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+    state, table, ended = grade_class(name, kind, options.force, options.workers)
     write_sheet(name, state)
     rows = export(state)
     made, waiting = feedback(name, state)
-    report(table, rows)
+    report(table)
     here = [row for row in rows if row['set'] == name]
+    tables_of(name, here, options.into)
     bad = sum(row['state'] == 'not graded' for row in here)
     print(f'\n{len(here) - bad} graded, {bad} not; marks in grades.csv')
     print(f'{len(made)} pages written in feedback/')
     if waiting:
         print(f'{len(waiting)} wait for marks in written/{name}.csv, then run this again')
+    if not ended:
+        raise SystemExit('stopped: what was graded is kept; run this again for the rest')
 
 
 if __name__ == '__main__':

@@ -25,6 +25,7 @@ and a change that would cost marks is listed and refused.
 
 import contextlib
 import importlib.util
+import io
 import json
 import re
 import shutil
@@ -41,16 +42,17 @@ import archive  # noqa: E402
 import parts  # noqa: E402
 from grader import intake  # noqa: E402
 from grader.intake import VARIANT, variant_of  # noqa: E402
+from grader.lms import WHO  # noqa: E402
+from grader.tables import read_fields  # noqa: E402
 
 SETS = sorted(folder.name for folder in (HERE / 'source').glob('ps*') if folder.is_dir())
 PROGRAMS = (
     'nbgrader_config.py',
     'Dockerfile',
     'grade.py',
+    'questions.toml',
     *sorted(f'grader/{path.name}' for path in (HERE / 'grader').glob('*.py')),
 )
-ID_COLUMNS = ('sis login id', 'sis user id', 'id', 'student id', 'username', 'user name', 'id number',
-              'sid', 'login', 'student', 'email', 'email address')  # fmt: skip
 SETTINGS = """\
 # Settings of this class. `make course` writes this file once and never changes it.
 seed = {seed}
@@ -74,10 +76,6 @@ memory_gb = 4
 def roster_of(path):
     """Student ids of a file that a spreadsheet or a learning management system wrote: the column
     whose heading says so, otherwise the first; lines that begin with # are left out."""
-    import io
-
-    from extreme_opt.data import read_fields
-
     lines = Path(path).read_bytes().splitlines(keepends=True)
     text = b''.join(line for line in lines if not line.startswith((b'#', b'"#')))
     if not text.strip():
@@ -87,7 +85,7 @@ def roster_of(path):
     except ValueError as error:
         raise SystemExit(f'{path} cannot be read: {error}') from None
     head = [cell.strip().lower() for cell in table.rows[0]] if table.rows else []
-    at = next((head.index(one) for one in ID_COLUMNS if one in head), None)
+    at = next((head.index(one) for one in WHO[:12] if one in head), None)
     rows = table.rows if at is None else table.rows[1:]
     ids = [unicodedata.normalize('NFC', row[at or 0].strip()) for row in rows]
     ids = list(dict.fromkeys(one for one in ids if one))
@@ -277,7 +275,14 @@ def chosen(name, version='a', only=()):
             known = sorted({path.stem for path in (HERE / f'versions/{version}').glob('*.ipynb')})
             raise ValueError(f'no version {version!r} of it; there is one of: {known}')
         notebook = parts.read(name, version)
-        return parts.cut(notebook, set(only)) if only else notebook
+        if not only:
+            return notebook
+        notebook = parts.cut(notebook, set(only))
+        left = [cell['metadata'].get('nbgrader', {}).get('grade_id') for cell in notebook['cells']]
+        head = notebook['cells'][0]['source']
+        said = f'About {parts.hours(name, left):.1f} hours'
+        notebook['cells'][0]['source'] = [re.sub('^(Three to four|Four) hours', said, one) for one in head]
+        return notebook
     except ValueError as error:
         raise SystemExit(f'{name}: {error}') from None
 
@@ -405,30 +410,32 @@ def mistakes(name):
     }
 
 
+def outcome(known, label):
+    "(minutes, what a question tests, the lesson that teaches it), for a table."
+    minutes, lesson, tests = known.get(label, ('', '', ''))
+    return minutes, tests, f'`learn/{lesson}`' if lesson else ''
+
+
 def rubric(name, version='a', only=()):
     "Points, minutes, mark schemes and common mistakes of a problem set, as Markdown."
-    minutes, wrong, rows = (
-        tomllib.loads((HERE / 'minutes.toml').read_text(encoding='utf-8')).get(name, {}),
-        mistakes(name),
-        questions(name, version, only),
-    )
-    minutes = {row[0]: minutes[row[0]] for row in rows if row[0] in minutes}
+    known, wrong, rows = parts.known(name), mistakes(name), questions(name, version, only)
     points = sum(row[2] for row in rows)
     hand = sum(row[2] for row in rows if row[1] == 'by hand')
     out = [
         f'# {name}: rubric',
         '',
         (
-            f'{points:g} points, {hand:g} of them by hand. About {sum(minutes.values()) / 60:.1f}'
+            f'{points:g} points, {hand:g} of them by hand. About'
+            f' {parts.hours(name, [row[0] for row in rows]):.1f}'
             ' hours for one who has read the chapter: an estimate by the authors.'
         ),
         '',
-        '| question | marked | points | minutes |',
-        '|---|---|---|---|',
+        '| question | marked | points | minutes | tests whether one can | taught in |',
+        '|---|---|---|---|---|---|',
     ]
     out += [
         f'| {label} | {"by hand" if kind == "by hand" else f"by tests (`{kind}`)"} | {worth:g} |'
-        f' {minutes.get(label, "")} |'
+        f' {" | ".join(map(str, outcome(known, label)))} |'
         for label, kind, worth, _, _ in rows
     ]
     for label, kind, worth, asked, scheme in rows:
@@ -464,7 +471,6 @@ def teachers(out, names, version='a', only=()):
     for folder in ('answers', 'written', 'quiz', 'exam'):
         shutil.copytree(HERE / folder, room / folder, dirs_exist_ok=True)
     shutil.copy(HERE.parent / 'docs/teaching.md', room / 'GUIDE.md')
-    minutes = tomllib.loads((HERE / 'minutes.toml').read_text(encoding='utf-8'))
     lines = [
         '# For teachers',
         '',
@@ -486,11 +492,25 @@ def teachers(out, names, version='a', only=()):
     ]
     for name in names:
         rows = questions(name, version, only)
-        hours = sum(minutes[name].get(row[0], 0) for row in rows) / 60
+        hours = parts.hours(name, [row[0] for row in rows])
         lines.append(
             f'| {name} | {sum(r[2] for r in rows):g} |'
             f' {sum(r[2] for r in rows if r[1] == "by hand"):g} | {hours:.1f} |'
         )
+    lines += ['', '## Outcomes', '', '| question | points | minutes | tests whether one can | taught in |']
+    lines.append('|---' * 5 + '|')
+    taught = set()
+    for name in names:
+        known = parts.known(name)
+        taught |= {row[1] for row in known.values()}
+        lines += [
+            f'| {name}, {row[0]} | {row[2]:g} | {" | ".join(map(str, outcome(known, row[0])))} |'
+            for row in questions(name, version, only)
+        ]
+    lessons = [path.relative_to(HERE.parent / 'nbs/learn').with_suffix('').as_posix()
+               for path in sorted((HERE.parent / 'nbs/learn').glob('*/*.ipynb'))]  # fmt: skip
+    if untested := [one for one in lessons if one not in taught]:
+        lines += ['', f'Lessons that no question here tests: {", ".join(untested)}.']
     (room / 'README.md').write_text('\n'.join(lines) + '\n', encoding='utf-8')
 
 
@@ -555,7 +575,11 @@ def main(arguments):
     if kept:
         print(f'the gradebook as it was: {kept}')
     for name in names:
-        print(f'{name}: {out}/student/{name} and {out}/instructor/{name}')
+        asked = questions(name, *which)
+        print(
+            f'{name}: {sum(row[2] for row in asked):g} points, {len(asked)} questions, about'
+            f' {parts.hours(name, [row[0] for row in asked]):.1f} hours'
+        )
     if students:
         print(f'{len(students)} students: {out}/variants')
     print(f'to grade: {out}/class')

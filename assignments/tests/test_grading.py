@@ -3,6 +3,7 @@
 import contextlib
 import csv
 import importlib.util
+import io
 import json
 import os
 import re
@@ -11,6 +12,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 import tracemalloc
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -205,8 +207,9 @@ def small(tmp_path_factory):
     (home / 'docs').mkdir()
     shutil.copy(ROOT / 'docs/teaching.md', home / 'docs')
     shutil.copy(ROOT / 'constraints.txt', home)
-    (home / 'assignments/minutes.toml').write_text(
-        f'[{NAME}]\nq1a = 30\nq1b = 40\nq2 = 40\nq3 = 40\n'
+    (home / 'assignments/questions.toml').write_text(
+        f'[{NAME}]\nq1a = [30, "", "reason"]\nq1b = [40, "softmax/30_umax", "sum squares"]\n'
+        'q2 = [40, "", "lift"]\nq3 = [40, "", "read off"]\n'
     )
     folder = home / 'assignments/source' / NAME
     folder.mkdir(parents=True)
@@ -704,6 +707,81 @@ def test_the_audit_goes_on_after_a_damaged_notebook(tmp_path):
     assert [row[0] for row in found] == ['ada', 'bob'] and 'no notebook' in found[0][2]
 
 
+# ----------------------------------------------------------- marks on their way to somewhere else
+
+
+LMS = {  # a gradebook as it is exported: (file, the one to import, students who are not in it)
+    'Canvas': (
+        'Student,ID,SIS User ID,SIS Login ID,Section,ps0_small (4711),Quiz (1),Current Score\n'
+        '    Points Possible,,,,,20,5,(read only)\n"L, Ada",11,s1,ada,A,,3,\n"X, Bob",12,s2,BOB,A,2,4,\n"Student, Test",13,,ab12,A,,,\n',
+        'Student,ID,SIS User ID,SIS Login ID,Section,ps0_small (4711)\n    Points Possible,,,,,20\n'
+        '"L, Ada",11,s1,ada,A,19.5\n"X, Bob",12,s2,BOB,A,\n"Student, Test",13,,ab12,A,\n',
+        'not in export.csv: cleo\n',
+    ),
+    'Moodle': (
+        '"First name",Surname,"ID number",Institution,"Email address","Course total"\nA,L,,X,ada@x.org,\nC,D,,X,cleo@x.org,\n',
+        'First name,Surname,ID number,Email address,ps0_small,ps0_small feedback\n'
+        'A,L,,ada@x.org,19.5,\nC,D,,cleo@x.org,3,mended\n',
+        'not in export.csv: bob\n',
+    ),
+    'Gradescope': (
+        'First Name;Last Name;Email;Role;SID;Sections\nA;L;a@x.org;Student;ada;A\nB;X;b@x.org;Student;bob;A\nC;D;c@x.org;Student;cleo;\n',
+        'First Name;Last Name;Email;SID;Sections;ps0_small\nA;L;a@x.org;ada;A;19.5\nB;X;b@x.org;bob;A;\nC;D;c@x.org;cleo;;3\n',
+        '',
+    ),
+}
+
+
+@pytest.mark.parametrize('form', LMS)
+def test_marks_go_into_the_gradebook_of_a_learning_management_system(form, tmp_path):
+    "Its own rows and ids, one column for the set; what waits for a mark stays empty."
+    from grader import lms, tables
+
+    given, wanted, missing = LMS[form]
+    (tmp_path / 'export.csv').write_text(given, encoding='utf-8-sig')
+    table = tables.read_fields(tmp_path / 'export.csv')
+    marks = dict(ada=(19.5, ''), bob=(None, ''), cleo=(3.0, 'mended'))
+    heads, rows, absent = lms.filled(table, NAME, marks, 20.0)
+    out = io.StringIO()
+    csv.writer(out, lineterminator='\n', delimiter=table.sep).writerows([heads, *rows])
+    expected = [row for row in csv.reader(io.StringIO(wanted), delimiter=table.sep)]
+    found = [row for row in csv.reader(io.StringIO(out.getvalue()), delimiter=table.sep)]
+    assert [[one.strip() for one in row] for row in found] == [[one.strip() for one in row] for row in expected]
+    assert f'not in export.csv: {", ".join(absent)}\n' == missing or (not absent and not missing)
+
+
+def test_a_run_that_is_stopped_keeps_what_it_graded(here, room_of_small, monkeypatch, capsys):
+    """Two at once; the second is stopped: marks, tables and remarks of the first are there, the next run
+    does the rest. Marks go into an exported gradebook, and by question into a table."""
+    room, release = room_of_small, release_of(room_of_small)
+    for student, answers in (('ada', small_set.RIGHT), ('bob', small_set.HALF), ('cy', small_set.LOW)):
+        hand_in(room, student, small_set.solved(release, answers), f'{student}.ipynb')
+    real = here.mark_one
+
+    def stops(student, *words):
+        if student == 'bob':
+            raise KeyboardInterrupt
+        return real(student, *words)
+
+    monkeypatch.setattr(here, 'mark_one', stops)
+    with pytest.raises(SystemExit, match='stopped'):
+        here.main([NAME, '--workers', '2', *HOW])
+    assert list(grades_of(room)) == ['ada'] and grades_of(room)['ada']['tests'] == '15'
+    assert 'is called ada.ipynb' in line_of(capsys.readouterr().out, 'ada') and not here.RUNNING
+    monkeypatch.setattr(here, 'mark_one', real)
+    (room / 'export.csv').write_text('Username,Email address\nada,a@x.org\nbob,b@x.org\n')
+    here.main([NAME, '--into', str(room / 'export.csv'), *HOW])
+    assert {one: row['tests'] for one, row in grades_of(room).items()} == dict(ada='15', bob='11', cy='5')
+    assert 'not in export.csv: cy' in capsys.readouterr().out
+    with open(room / f'questions/{NAME}.csv', newline='') as file:
+        rows = {row['student']: row for row in csv.DictReader(file)}
+    assert rows['ada'] == dict(student='ada', q1a='', q1b='4', q2='6', q3='5')
+    assert rows['bob']['q1b'] == '0'
+    assert '| q1b | 4 | 3 | 1.3 | 1 | 2 |' in (room / f'questions/{NAME}.md').read_text()
+    line = (room / f'lms/{NAME}-export.csv').read_text().split('\n')[1]
+    assert line.startswith('ada,a@x.org,,')  # her written answer waits for a mark
+
+
 # ---------------------------------------------------------------- the sandbox's walls
 
 
@@ -746,6 +824,65 @@ def test_a_python_that_holds_the_class_is_refused(what, tmp_path, monkeypatch):
         sandbox._needed()
 
 
+@pytest.mark.skipif(not Path('/proc/self/task').is_dir(), reason='needs /proc')
+@pytest.mark.parametrize('how', [['--trust'], pytest.param([], marks=needs_sandbox)])
+def test_nothing_outlives_a_grader_that_is_killed(room_of_small, how):
+    "An endless cell, the grader ended with SIGKILL: the tests' process and the student's end, too."
+    loop = 'import sys\nwhile True: pass'
+    hand_in(room_of_small, 'ada', small_set.solved(release_of(room_of_small), {}, loop))
+    env = {**os.environ, 'PATH': '/nowhere'} if how else None  # no sandbox is found
+    words = [sys.executable, 'grade.py', NAME, *how]
+    main = subprocess.Popen(words, cwd=room_of_small, stdout=subprocess.PIPE, text=True, env=env)
+    assert main.stdout.readline().startswith('ada')  # the reference is through
+    mine, patience = [], 300
+    while len(mine) < 3 and patience:  # grade.py, verify.py, student.py
+        mine, patience = verify.descendants(main.pid), patience - 1
+        time.sleep(0.1)
+    main.kill()
+    main.wait()
+    main.stdout.close()
+
+    def alive(pid):
+        try:
+            return Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()[0] != 'Z'
+        except OSError:
+            return False
+
+    for _ in range(300):
+        if not any(map(alive, mine)):
+            break
+        time.sleep(0.1)
+    assert len(mine) >= 3 and not [pid for pid in mine if alive(pid)]
+
+
+@pytest.mark.slow
+def test_attacks_of_the_second_round(room_of_small):
+    "Memory, values and ranges without end, out of small answers: the tests' process holds, no points."
+    room, release = room_of_small, release_of(room_of_small)
+    lift = 'def lift(rows, i, by): rows[i] += by'
+    answers = {
+        'tiles': 'def squares(rows):\n    np.tile(rows, 2_500_000)\n    return np.square(rows).sum(1)',
+        'lists': 'def squares(rows): return [[] for _ in range(30_000_000)]',
+        'few bytes': 'def squares(rows): return [{}] * 8_000_000',
+        'a range': 'def squares(rows): return range(150_000_000)',
+        'a long range': 'def squares(rows): return range(10**30)',
+        'a string': "def squares(rows): return 'x' * 10**9",
+        'an array': 'def squares(rows): return np.zeros(10**9)',
+        'deep': 'def squares(rows):\n    out = []\n    for _ in range(10**5): out = [out]\n    return out',
+        'asks for ever': 'def squares(rows):\n    while True: rows.sum()',
+    }
+    for student, code in answers.items():
+        book = small_set.solved(release, dict(small_set.RIGHT, squares=code, lift=lift))
+        hand_in(room, student, book)
+    hand_in(room, 'zoe', small_set.solved(release, small_set.RIGHT))
+    grade(room)
+    marks = grades_of(room)
+    assert marks['zoe']['tests'] == '15' and {row['state'] for row in marks.values()} == {'waits for marks'}
+    assert {one: float(row['tests']) <= 11 for one, row in marks.items() if one not in ('zoe', 'tiles')} == (
+        dict.fromkeys(set(answers) - {'tiles'}, True)
+    )
+
+
 # ---------------------------------------------------------------- the guide
 
 
@@ -780,6 +917,8 @@ def test_every_command_of_the_guide_runs(small, tmp_path):
             continue
         if lines[0].startswith('make'):
             where = home
+        if '--into' in block:
+            (where / 'gradebook.csv').write_text('Username,Email address\nada,ada@x.org\n')
         if any('grade.py' in line for line in lines) and not (out / 'class/submitted').exists():
             mine = 'globals().update(VARIANT=0)\nanswer = float(make_rows(9).max())'  # not hers
             text = json.dumps(small_set.solved(release_of(out / 'class'), dict(answer=mine)))
@@ -791,7 +930,7 @@ def test_every_command_of_the_guide_runs(small, tmp_path):
         where, ran = Path(done.stdout.strip().splitlines()[-1]), ran + len(lines)
     assert ran >= 6 and (out / f'class/feedback/ada/{NAME}/{NAME}.html').exists()
     assert grades_of(out / 'class')['ada']['tests'] == '0'
-    assert (out / f'variants/grace/{NAME}/{NAME}.ipynb').exists()
+    assert (tmp_path / f'own-numbers/variants/grace/{NAME}/{NAME}.ipynb').exists()
     assert (tmp_path / f'next-year/class/release/{NAME}/{NAME}.ipynb').exists()
 
 

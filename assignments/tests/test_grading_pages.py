@@ -191,7 +191,18 @@ def test_feedback_is_rendered():
     "Headings, tables, lists and paragraphs are tags on the page, not text."
     text = '# A head\n\nWords, *more*.\n\n## Two\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n\n1. one\n\n> said\n\n---'
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(text)])
-    page = rendering.feedback(book, [('q1', 1.0, 2.0, 'try <b>again</b>')], 'ps0: ada')
+    book.cells.insert(0, nbformat.v4.new_markdown_cell('# The set'))
+    answer = dict(grade_id='a1', solution=True, grade=False)
+    tests = dict(grade_id='q1', solution=False, grade=True)
+    for source, meta in (('x = 41', answer), ('assert x == 42', tests)):
+        cell = nbformat.v4.new_code_cell(source, metadata=dict(nbgrader=meta))
+        book.cells.append(cell)
+    rows, known = [('q1', 1.0, 2.0, 'try <b>again</b>\nin: f(`x`) < 3')], {'q1': (5, 'softmax/30_umax', 'add')}
+    page = rendering.feedback(book, rows, 'ps0: ada', known)
+    text = re.sub(r'\s+', ' ', re.sub('<[^>]*>', '', page[page.index('<body') :]))
+    for word in ('1 of 2 points', 'The line that failed: f(\'x\') &lt; 3', 'whether you can add', 'learn/softmax/30_umax'):
+        assert word in text, word
+    assert 'x = 41' in text and 'x == 42' not in text and 'The set' not in text
     assert not re.search(r'&lt;/?(?!b&gt;)[a-z]', page)
     tags = Tags()
     tags.feed(page[page.index('<body') :])
@@ -237,10 +248,10 @@ def test_variants_of_a_notebook_file(tmp_path):
         folder.mkdir()
         (folder / name).write_text(text)
         if word is None:
-            assert intake.cells_of(folder / name) == [('code', '', {}, '')]
+            assert intake.notebook_in(folder, 'ps', [], [])[1] == [('code', '', {}, '')]
             continue
         with pytest.raises(intake.Trouble) as told:
-            intake.cells_of(folder / name)
+            intake.notebook_in(folder, 'ps', [], [])
         assert word in told.value.why and told.value.what
     large = tmp_path / 'large.ipynb'
     with open(large, 'wb') as file:

@@ -20,19 +20,15 @@ from .multiclass import Multiclass, stratified_split
 from .pairs import Pairs
 from .preparation import prepare, unit_rows
 from .sentences import read_conll
-from extreme_opt.data.formats import (
-    Multilabel,
+from extreme_opt.data.delimited import (
     iter_lines,
     open_compressed,
-    read_arff,
     read_columns,
     read_edges,
-    read_idx,
     read_ratings,
-    read_sparse,
     read_table,
-    read_triplets,
 )
+from .formats import Multilabel, read_arff, read_idx, read_sparse, read_triplets
 
 # %% ../../nbs/engine/data/55_loading.ipynb #e89e2f9b
 class _Folder:

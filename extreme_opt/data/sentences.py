@@ -9,7 +9,7 @@ __all__ = ['Sentences', 'read_conll']
 import re
 from pathlib import Path
 from typing import IO, NamedTuple
-from .formats import iter_lines
+from .delimited import iter_lines
 
 # %% ../../nbs/engine/data/47_sentences.ipynb #c0d10006
 class Sentences(NamedTuple):
