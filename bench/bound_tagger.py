@@ -1,5 +1,5 @@
-"""Taggers of one's own text, one core: `LinearChainCRF` beside sklearn-crfsuite, from dictionaries of
-features to tags (EXTREME_OPT_DATA).
+"""Taggers of one's own text, one core: `LinearChainCRF` beside sklearn-crfsuite, from dictionaries
+of features to tags (EXTREME_OPT_DATA).
 
 The first 1,000 sentences of the CoNLL-2000 chunking task to train on, its 2,012 test sentences; 22
 tags. A word has the features of sklearn-crfsuite's tutorial: itself, its endings, its shape, its
