@@ -18,14 +18,15 @@ from ..core.descent import LBFGS, GradientDescent
 from extreme_opt.core.estimator import (
     NOT_FITTED,
     Estimator,
-    free_memory,
     num_threads,
     run_estimator,
     warn_not_converged,
 )
 from ..core.gauss_newton import GaussNewton
 from ..core.linalg import check_sparse
+from ..core.memory import free_memory
 from ..core.run import Run
+from ..core.solver import Status
 from ..core.validation import as_array, seed_from
 from .als import ALS, _ids_of
 from .catalog_softmax import CatalogSoftmax
@@ -56,7 +57,7 @@ from extreme_opt.similarity.interactions import (
     read_interactions,
     written_id,
 )
-from .problem import AllPairs, widen
+from .problem import AllPairs
 from extreme_opt.similarity.ranking import (
     DEFAULT_MEASURES,
     max_score,
@@ -67,7 +68,7 @@ from extreme_opt.similarity.ranking import (
 )
 from .sampling import BlockSGD, PairSGD
 from .sogram import SOGram
-from .towers import Linear, Tower, check_inputs, forward
+from .towers import Linear, Tower, check_inputs, forward, widen
 from extreme_opt.similarity.validation import (
     EarlyStopping,
     Judge,
@@ -106,29 +107,17 @@ def _above_zero(model, problem):
 
 def _remedy(model, run):
     "How a run ended without convergence and what to change; None when it converged."
-    message = run.message
-    if 'not finite' in message or ' failed (' in message:
-        remedies = (
-            'scale the features, or raise ridge'
-            if model.settings_['solver'] in _SEARCHING
-            else (
-                'use solver="adagrad", which searches for a step length, scale the features, or '
-                'raise ridge'
-            )
-        )
-        return message.partition(': ')[0], remedies
-    if 'lowers the loss' in message:
+    if run.status is Status.STALLED:
         return (
             'no step lowers the loss',
             'dtype="float64" tells smaller differences of the loss apart, a larger ridge makes it '
             'more convex',
         )
-    limit = message.removeprefix('reached ').partition('=')[0]
     als = model.settings_['solver'] == 'als'
-    enough = als and limit == 'max_iter' and model.max_iter == 'auto'
-    if message.startswith('reached ') and model.tol is not None and not enough:
-        return message, (
-            f'raise {limit}, loosen tol={model.tol:g}, or set tol=None if these steps are all you '
+    enough = als and run.status is Status.MAX_ITER and model.max_iter == 'auto'
+    if run.status.is_limit and model.tol is not None and not enough:
+        return run.message, (
+            f'raise {run.status}, loosen tol={model.tol:g}, or set tol=None if these steps are all you '
             'want'
         )
     return None
@@ -277,7 +266,8 @@ class SimilarityModel(Estimator):
     The score of a left and a right entity (a user and an item, a query and a page) is the inner
     product of their embeddings, the outputs of two networks. Observed pairs have a loss; all
     others are pulled to an imputed score by a weighted square, which is summed exactly by way of
-    Gramians. A fit that ends before `tol` is reached, or that diverges, warns.
+    Gramians. A fit that ends before `tol` is reached warns; one that diverges raises
+    `FitDiverged`.
 
     Parameters
     ----------
@@ -764,14 +754,20 @@ class SimilarityModel(Estimator):
             judge = self._judge(problem, train, held_out, shape, ids if named else None)
             solver = EarlyStopping(solver, judge, self.n_iter_no_change)
             metrics = {self.metric: judge}
-        limited = object.__new__(type(self))  # with the client, which copies leave behind
-        limited.__dict__.update(vars(self))
-        if isinstance(self.max_iter, str):
-            limited.max_iter = _MAX_ITER.get(self.settings_['solver'], 30)
+        name, max_iter = self.settings_['solver'], self.max_iter
+        remedy = 'scale the features, or raise ridge'
+        if name not in _SEARCHING:
+            remedy = f'use solver="adagrad", which searches for a step length, {remedy}'
         run = run_estimator(
-            limited, problem, solver, begin, metrics, n_bytes=8.0 * problem.memory()
+            self,
+            problem,
+            solver,
+            begin,
+            metrics,
+            n_bytes=8.0 * problem.memory(),
+            remedy=remedy,
+            max_iter=_MAX_ITER.get(name, 30) if isinstance(max_iter, str) else max_iter,
         )
-        self.run_, self.n_iter_ = run, run.state.n_iter
         self.best_iter_, self.validation_scores_ = self.n_iter_, None
         if judge is not None:
             self.best_iter_, self.validation_scores_ = judge.best_step, run.column(self.metric)

@@ -32,7 +32,17 @@ from extreme_opt.similarity.gradient import (
 from .gramian import left_gramian, right_gramian, unseen_value
 from .curvature import curvature_pulls, sign_probe
 from .shards import diagonal_from, diagonal_sums, left_block
-from .towers import MLP, Tower, check_inputs, forward, jvp, squared_vjp, vjp
+from extreme_opt.similarity.towers import (
+    MLP,
+    Tower,
+    check_inputs,
+    forward,
+    jvp,
+    narrow,
+    squared_vjp,
+    vjp,
+    widen,
+)
 
 # %% ../../nbs/engine/similarity/37_problem.ipynb #fa4da91d
 def same_bits(one: np.ndarray, other: np.ndarray) -> bool:
@@ -104,41 +114,6 @@ class Block(NamedTuple):
 
     left: np.ndarray
     right: np.ndarray
-
-# %% ../../nbs/engine/similarity/37_problem.ipynb #77b97b8c
-def widen(z: np.ndarray, side: int) -> np.ndarray:
-    """Turn outputs of a tower into embeddings with a bias: eq. (E1).
-
-    Parameters
-    ----------
-    z : ndarray of shape (n, k + 1)
-        Outputs of a tower, the bias last.
-    side : int
-        0 for left, 1 for right.
-
-    Returns
-    -------
-    ndarray of shape (n, k + 2)
-    """
-    ones, bias = np.ones((len(z), 1), z.dtype), z[:, -1:]
-    return np.concatenate([z[:, :-1], *((bias, ones) if side == 0 else (ones, bias))], axis=1)
-
-
-def narrow(cotangents: np.ndarray, side: int) -> np.ndarray:
-    """Apply the transpose of the linear part of `widen`: drop the constant column.
-
-    Parameters
-    ----------
-    cotangents : ndarray of shape (n, k + 2)
-    side : int
-        0 for left, 1 for right.
-
-    Returns
-    -------
-    ndarray of shape (n, k + 1)
-    """
-    k = cotangents.shape[1] - 2
-    return np.ascontiguousarray(cotangents[:, [*range(k), k + side]])
 
 # %% ../../nbs/engine/similarity/37_problem.ipynb #415cc7b2
 def block_terms(terms: PairSum, matrix: Any, rows: np.ndarray, columns: np.ndarray) -> PairSum:

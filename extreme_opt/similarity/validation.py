@@ -6,10 +6,10 @@
 __all__ = []
 
 # %% ../../nbs/engine/similarity/76_validation.ipynb #cf647d41
-import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 import numpy as np
+from ..core.solver import Status
 from ..core.streams import stream
 from .ranking import _outside, measures_by_row
 
@@ -99,11 +99,10 @@ class EarlyStopping:
             not self.judge.look(after)
             and after.n_iter - self.judge.best_step >= self.n_iter_no_change
         ):
-            after = copy.copy(after)
-            object.__setattr__(
+            after = replace(
                 after,
-                'message',
-                f'no gain in {self.judge.metric} for {self.n_iter_no_change} steps: step '
+                status=Status.CONVERGED,
+                message=f'no gain in {self.judge.metric} for {self.n_iter_no_change} steps: step '
                 f'{self.judge.best_step} is the best',
             )
         return after

@@ -15,7 +15,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from extreme_opt import data
-from extreme_opt.core import load_model, save_model
+from extreme_opt.core import FitDiverged, load_model, save_model
 from extreme_opt.similarity import (
     MLP,
     AllPairs,
@@ -794,8 +794,6 @@ def test_a_fit_that_stops_at_a_limit_says_so(planted, solver):
 def test_a_fit_that_diverges_says_so(planted, solver):
     """The loss overflows at the start, or after a step of a sampled solver; the remedy names
     settings that the model has."""
-    from sklearn.exceptions import ConvergenceWarning
-
     model, labels, ways = (
         quick(solver=solver, loss='squared', dtype='float64'),
         None,
@@ -806,13 +804,12 @@ def test_a_fit_that_diverges_says_so(planted, solver):
         model._make_solver = lambda problem: steps[solver](1e200, scaling=None)
     else:
         labels, ways = np.full(len(planted.observed), 1e200), 'scale the features'
-    with pytest.warns(
-        ConvergenceWarning,
-        match='SimilarityModel.fit did not converge: (loss is|params are) not finite (at|after)',
-    ) as caught:
+    with pytest.raises(FitDiverged, match='SimilarityModel: the fit diverged a') as error:
         model.fit(planted.observed, *inputs(planted, solver), labels=labels)
-    message = next(str(one.message) for one in caught if 'did not converge' in str(one.message))
-    assert ways in message and 'learning_rate' not in message, message
+    message = str(error.value)
+    assert not hasattr(model, 'run_') and ways in message and 'learning_rate' not in message, (
+        message
+    )
 
 
 def test_a_search_that_ends_early_says_so(planted):
