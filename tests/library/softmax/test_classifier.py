@@ -29,7 +29,7 @@ def planted(n_samples=400, n_features=8, n_classes=6, noise=1.0, seed=0, dtype=n
     return X.astype(dtype), np.array([f'class {k}' for k in range(n_classes)])[labels]
 
 
-SOLVERS = ('implicit', 'umax', 'sgd', 'ove', 'nce', 'sampled', 'lbfgs')
+SOLVERS = ('exact', 'implicit', 'umax', 'sgd', 'ove', 'nce', 'sampled', 'lbfgs')
 STOCHASTIC = {
     name: 'rows of weight two are drawn more often, not twice in the same order'
     for name in (
@@ -768,7 +768,7 @@ def test_a_single_row_of_each_kind():
     assert model.predict([[1.0, 2.0]]) == ['a']
 
 
-SOME = ('implicit', 'umax', 'nce', 'rotation', 'lbfgs')
+SOME = ('exact', 'implicit', 'umax', 'nce', 'rotation', 'lbfgs')
 
 
 @pytest.mark.parametrize('solver', SOME)
@@ -1006,3 +1006,39 @@ def test_class_weight_may_name_classes_that_a_part_lacks():
     assert np.isfinite(scores).all()
     with pytest.raises(ValueError, match="class_weight names 'rare'"):
         SoftmaxClassifier(class_weight={'rare': 2.0}).fit(X[1:], y[1:])
+
+
+def test_exact_takes_the_road_of_the_softmax_itself():
+    "Sparse and dense rows, weights, ridge, checkpoints, streams; another solver may go on."
+    X, y = planted(300, noise=2.5)
+    exact = SoftmaxClassifier('lbfgs', ridge=0.01).fit(X, y)
+    model = SoftmaxClassifier(
+        'exact', ridge=0.01, learning_rate=1.0, learning_rate_decay=0.9, max_epochs=60
+    )
+    model.fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X), exact.predict_proba(X), atol=0.02)
+    sparse = clone(model).fit(scipy.sparse.csr_array(X), y)
+    np.testing.assert_allclose(sparse.predict_proba(X), model.predict_proba(X), atol=1e-3)
+    went_on = clone(exact).set_params(solver='exact', warm_start=True, max_epochs=1)
+    went_on.fit(X, y)  # from nothing
+    first = went_on.predict_proba(X)
+    went_on.set_params(solver='lbfgs', max_epochs='auto').fit(X, y)
+    np.testing.assert_allclose(went_on.predict_proba(X), exact.predict_proba(X), atol=1e-4)
+    again = pickle.loads(pickle.dumps(went_on.set_params(solver='exact')))
+    np.testing.assert_array_equal(again.predict_proba(X), went_on.predict_proba(X))
+    assert np.abs(first - exact.predict_proba(X)).max() > 0.01
+
+
+def test_exact_in_a_stream_and_from_a_checkpoint(tmp_path):
+    X, y = planted(600)
+    stream = SoftmaxClassifier('exact', learning_rate=1.0)
+    for k in range(0, 600, 50):
+        stream.partial_fit(X[k : k + 50], y[k : k + 50], classes=np.unique(y))
+    assert stream.score(X, y) > 0.9
+    whole, rest = (
+        SoftmaxClassifier('exact', learning_rate=1.0, max_epochs=5, checkpoint=path)
+        for path in (None, tmp_path / 'run.npz')
+    )
+    whole.fit(X, y)
+    clone(rest).set_params(max_epochs=2).fit(X, y)
+    np.testing.assert_array_equal(rest.fit(X, y).coef_, whole.coef_)
