@@ -59,18 +59,21 @@ python_maximum_signature_line_length = 88
 # Look
 html_theme = 'sphinx_book_theme'
 html_title = project
-html_static_path = [str(ROOT / 'nbs' / 'styles.css')]
+html_static_path = ['static', str(ROOT / 'nbs' / 'styles.css')]
 html_css_files = ['styles.css']
+html_js_files = [('site.js', dict(defer='defer'))]
+html_favicon = 'static/favicon.svg'
+html_context = dict(default_mode='auto')
 html_show_sourcelink = False
 html_copy_source = False
 html_sidebars = {'index': [], '**': ['sidebar-nav-bs.html']}
 html_theme_options = dict(
     navbar_start=['navbar-logo.html'],
     navbar_center=['navbar-nav.html'],
-    navbar_end=['search-button-field.html', 'theme-switcher.html'],
-    navbar_persistent=[],
-    article_header_start=['toggle-primary-sidebar.html'],
-    article_header_end=['toggle-secondary-sidebar.html'],
+    navbar_end=['theme-switcher.html'],
+    navbar_persistent=['search-button-field.html'],  # in the header at every width
+    article_header_start=[],  # scripts of the theme know only the buttons of the header
+    article_header_end=[],
     use_download_button=False,
     use_fullscreen_button=False,
     show_nav_level=1,
@@ -84,5 +87,5 @@ html_theme_options = dict(
 )
 pygments_style = 'a11y-high-contrast-light'
 copybutton_selector = 'div.cell_input div.highlight pre, div.highlight-default pre'
-templates_path: list[str] = []
+templates_path = ['templates']
 exclude_patterns: list[str] = []

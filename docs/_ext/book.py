@@ -259,8 +259,8 @@ def process(path, source: Path, names: dict, rows: dict, repository: str = '') -
             made.append(_markdown(checkpost(page, labels, seen, rows)))
             seen |= set(labels)
         for label in claims.labels(text):
-            said = claims.mark(Path(path).with_suffix('').as_posix(), label)
-            made.append(_markdown(f'<div class="checkpost">{said}</div>'))
+            mark = claims.mark(Path(path).with_suffix('').as_posix(), label)
+            made.append(_markdown(f'<div class="checkpost">{mark}</div>'))
         made.append(_code(cell, text, said, folder, path))
     language = dict(display_name='python3', language='python', name='python3')
     return dict(
@@ -321,6 +321,7 @@ def _code(cell: dict, text: str, said: dict, folder: Path, path) -> dict:
         if 'text/html' in data:
             shown = ''.join(data['text/html'])
             if 'xo-frames' in shown:
+                shown = re.sub(r'<p class="xo-waiting">.*?</p>\n', '', shown)  # for notebooks
                 label = html.escape(said.get('fig-alt', ''))
                 shown = shown.replace('role="group"', f'role="group" aria-label="{label}"', 1)
                 if caption:

@@ -10,6 +10,14 @@ import scipy.sparse
 import scipy.special
 
 
+def _unknown(name, number, known):
+    "A number that a loop has no formula for must not become another one."
+    return ValueError(
+        f'{name}: kind={number!r} has no formula here, known are {known}; this loop stands in '
+        'for a compiled one, and has to learn what that one has learned'
+    )
+
+
 def _pairs(starts, start, stop):
     "Places of the pairs of some rows, and the row of each."
     counts = np.diff(starts[start : stop + 1]).astype(np.intp)
@@ -80,7 +88,12 @@ def _pulls(
     score = np.einsum('ij,ij->i', left[rows].astype(float), right[columns])
     side = labels * score
     small = np.exp(-np.abs(side))
-    slope = -labels * np.where(side > 0, small, 1) / (1 + small) if kind == 0 else score - labels
+    if kind == 0:
+        slope = -labels * np.where(side > 0, small, 1) / (1 + small)
+    elif kind == 1:
+        slope = score - labels
+    else:
+        raise _unknown('_pulls', kind, '0 and 1')
     pulls[:] = pair_weights * weights * slope
     pulls += (extra - spared * pair_weights) * products * (score - imputed)
 
@@ -161,11 +174,13 @@ def _pair_losses(kind, constant, near, far, out):
         lack = constant + near - far
         out[0], out[1] = np.maximum(lack, 0), lack > 0
         out[2] = -out[1]
-    else:
+    elif kind == 4:
         root, other = np.sqrt(near), np.sqrt(far)
         lack = np.maximum(root + constant - other, 0)
         out[0], out[1] = lack * lack, lack / np.maximum(root, 1e-12)
         out[2] = -lack / np.maximum(other, 1e-12)
+    else:
+        raise _unknown('_pair_losses', kind, '0 to 4')
 
 
 def _add_pairs(out, ids, left, right):
@@ -213,8 +228,10 @@ def _sorted(scores, kind, order):
     elif kind == 1:
         turned = np.where(possible, -scores, np.inf)[:, ::-1].argsort(axis=1, kind='stable')
         order[:] = scores.shape[1] - 1 - turned
-    else:
+    elif kind == 2:
         order[:] = (~possible).argsort(axis=1, kind='stable')
+    else:
+        raise _unknown('_sorted', kind, '0 to 2')
     return possible.sum(axis=1)
 
 

@@ -150,17 +150,24 @@ function equip(one) {  // an editable cell with its own button; a cell that cann
   code.setAttribute('role', 'textbox');
   code.setAttribute('aria-multiline', 'true');
   code.setAttribute('aria-label', 'Code of this cell; Shift and Enter runs it');
-  code.addEventListener('keydown', event => {
-    if (event.key === 'Enter' && (event.shiftKey || event.ctrlKey)) { event.preventDefault(); runTo(one.id); }
-    if (event.key === 'Tab' && !event.shiftKey && !escaped) { event.preventDefault(); document.execCommand('insertText', false, '    '); }
-    escaped = event.key === 'Escape';  // Escape, then Tab, leaves the cell
-  });
+  code.dataset.cell = one.id;
   code.addEventListener('input', () => ran.delete(one.id));  // runs again when a cell below asks for it
   const button = make('button', { className: 'live-run', type: 'button', title: 'Run this cell (Shift-Enter); cells above it that have not run come first' }, 'Run');
   button.onclick = () => runTo(one.id);
   cell.querySelector('.cell_input').append(make('div', { className: 'live-row' }, button));
 }
+
+// Keys that are pressed in a cell belong to it: shortcuts of the page, such as "/" and Ctrl-K for the search, never see them.
 let escaped = false;
+for (const kind of ['keydown', 'keypress', 'keyup']) window.addEventListener(kind, event => {
+  const code = event.target.closest?.('pre[contenteditable]');
+  if (!code) return;
+  event.stopImmediatePropagation();
+  if (kind !== 'keydown') return;
+  if (event.key === 'Enter' && (event.shiftKey || event.ctrlKey)) { event.preventDefault(); runTo(code.dataset.cell); }
+  if (event.key === 'Tab' && !event.shiftKey && !escaped) { event.preventDefault(); document.execCommand('insertText', false, '    '); }
+  escaped = event.key === 'Escape';  // Escape, then Tab, leaves the cell
+}, true);
 
 // Cells of the reader's own: one under each exercise that has tests, which can be seen, and an empty one at the end of the
 // exercises, whose Check runs the page's own check cells on what the reader has defined by then.

@@ -130,11 +130,14 @@ def class_chain(scores: np.ndarray, order: str = 'smallest') -> ClassChain:
     ClassChain
         Order, kappa, beta and log z of every sample.
     """
-    scores, shape, kind = (
-        np.ascontiguousarray(scores, dtype=np.float64),
-        scores.shape,
-        order_kind(order),
-    )
+    kind = order_kind(order)
+    scores = np.ascontiguousarray(scores, dtype=np.float64)
+    shape = scores.shape
+    if scores.ndim != 2 or not shape[1]:
+        raise ValueError(
+            f'scores has shape {shape}, but (n_samples, n_classes) is needed, with one class at '
+            'least'
+        )
     chain = ClassChain(
         np.empty(shape, np.int32), np.empty(shape), np.empty(shape), np.empty(shape[0])
     )
@@ -188,6 +191,11 @@ def chain_times(chain: ClassChain, vectors: np.ndarray) -> np.ndarray:
         S_i times each row.
     """
     out = np.array(vectors, dtype=np.float64, order='C')
+    if out.shape != chain.order.shape:
+        raise ValueError(
+            f'vectors has shape {out.shape}, but the chain has shape {chain.order.shape}; give '
+            'one row per sample and one column per class'
+        )
     _chain_times(chain.order, chain.join, chain.curvature, out)
     return out
 

@@ -16,6 +16,7 @@ from ..core.descent import LBFGS
 from ..core.estimator import Classifier, is_collection, run_estimator, warn_not_converged
 from ..core.linalg import conjugate_gradients, log_sum_exp
 from ..core.validation import checked_sample_weight
+from ..core.run import minimize
 from ..core.majorize import MOST_BUILT, MOST_DENSE, Majorizer, Newton, solve_dense
 from .class_space import _weighted_gram
 from .memory import QuasiMajorizer
@@ -36,12 +37,15 @@ def optimality_gap(problem: LogLinear, params: np.ndarray) -> float:
     Returns
     -------
     float
-        >= 0, on the loss; inf without a ridge.
+        >= 0, on the loss, and no more than it, since the minimum is not below 0; inf without
+        a ridge.
     """
     if not problem.ridge or problem.n_unpenalized > 1:
         return np.inf
     near = newton_gap(problem, params)
-    return near if near < np.inf else _gradient_gap(problem, params)
+    gap = near if near < np.inf else _gradient_gap(problem, params)
+    loss = problem.loss(np.asarray(params).astype(problem.dtype, copy=False))
+    return float(np.nanmin([gap, loss, np.inf]))
 
 # %% ../../nbs/engine/bound/60_classifier.ipynb #37eb816b
 def newton_gap(problem: LogLinear, params: np.ndarray) -> float:
@@ -233,6 +237,7 @@ def _best_intercepts(problem, params):
     return shift
 
 # %% ../../nbs/engine/bound/60_classifier.ipynb #f510de2d
+_UNCOUNTED = 1e-10  # probability of a class whose rows all have weight 0, at most
 SOLVERS = ('auto', 'bm', 'quasi', 'sbm', 'incremental', 'newton', 'lbfgs')
 
 # %% ../../nbs/engine/bound/60_classifier.ipynb #2b370157
@@ -277,15 +282,16 @@ class BoundClassifier(Classifier):
         the squared norm of `coef_` is added to the mean loss. `LogisticRegression(C=C)` of
         scikit-learn has the same optimum for ridge = 1 / (C * n_samples), where n_samples is
         the sum of the weights if rows have weights.
-    prior : array-like of shape (n_classes,), "empirical" or None, default=None
-        Weights h > 0 of the classes; "empirical" takes their frequencies; None treats all
-        classes alike.
+    prior : dict, array-like of shape (n_classes,), "empirical" or None, default=None
+        Weights h > 0 of the classes; a dict goes from label to weight and may name more than
+        y holds; "empirical" takes their frequencies; None treats all classes alike.
     batch_size : int, default=256
         Rows in a batch of "sbm" and "incremental".
     fit_intercept : bool, default=True
         Whether classes have intercepts; a copy of X gains a column.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes; a dict goes from label to weight.
+        Weights of the classes; a dict goes from label to weight, and may name more than y
+        holds where it names all of y.
     max_iter : int or None, default=200
         Stop after so many steps.
     max_epochs : float or None, default=None
@@ -293,17 +299,18 @@ class BoundClassifier(Classifier):
     max_seconds : float or None, default=None
         Stop after so many seconds.
     tol : float or None, default=1e-6
-        Stop when the gradient norm is at most this fraction of its first value. A limit that
-        comes before gives a ConvergenceWarning, and so does an end whose `bound_gap_` exceeds
-        1e-4 of the objective.
+        Stop when the gradient norm is at most this fraction of its first value; "sbm" and
+        "incremental", which form no gradient, when a pass changes the objective by at most this
+        fraction of it. A limit that comes before gives a ConvergenceWarning, and so does an end
+        whose `bound_gap_` exceeds 1e-4 of the objective.
     warm_start : bool, default=False
-        Whether fit goes on from the weights it has.
+        Whether fit goes on from `coef_` and `intercept_`, edited or not.
     verbose : bool, default=False
         Whether to show a progress bar.
     random_state : int, RandomState instance or None, default=0
         Seed of the batches.
-    n_jobs : int, default=1
-        Number of threads.
+    n_jobs : int or None, default=1
+        Number of threads; all solvers here run on one, and None and -1 mean that too.
     checkpoint : path-like or None, default=None
         File that the run is saved to; if it exists, the fit continues from it.
     client : dask.distributed.Client, "local" or None, default=None
@@ -312,7 +319,8 @@ class BoundClassifier(Classifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        Sorted labels.
+        Sorted labels, also those whose rows all have weight 0: such a class gets a probability
+        of at most 1e-10.
     coef_ : ndarray of shape (n_classes, n_features) or (1, n_features)
         Weights of the features, a row per class; for two classes one row, that of the second
         class against the first.
@@ -375,7 +383,7 @@ class BoundClassifier(Classifier):
         warm_start: bool = False,
         verbose: bool = False,
         random_state: Any = 0,
-        n_jobs: int = 1,
+        n_jobs: int | None = 1,
         checkpoint: Any = None,
         client: Any = None,
     ):
@@ -426,19 +434,32 @@ class BoundClassifier(Classifier):
                     f'prior={self.prior!r} is neither None, nor "empirical", '
                     'nor one weight per class'
                 )
-            return np.log(np.bincount(labels, weights, minlength=n_classes) / len(labels))
+            sums = np.bincount(labels, weights, minlength=n_classes)
+            return np.log(np.where(sums > 0, sums, 1) / len(labels))
+        prior = self.prior
+        if isinstance(prior, dict):
+            missing = [name for name in self.classes_.tolist() if name not in prior]
+            if missing:
+                raise ValueError(
+                    f'prior names {len(prior)} classes, but not {missing[0]!r}, which y holds; '
+                    'name all'
+                )
+            prior = [prior[name] for name in self.classes_.tolist()]
         try:
-            given = np.asarray(self.prior, dtype=np.float64)
+            given = np.asarray(prior, dtype=np.float64)
         except (TypeError, ValueError, OverflowError):
             given = np.empty(0)  # no numbers at all
         if given.shape != (n_classes,) or not ((given > 0) & (given < np.inf)).all():
             raise ValueError(
                 f'prior={self.prior!r:.60} must hold {n_classes} finite numbers above 0, '
-                'one per class of y; None treats all alike'
+                'one per class of y; a dictionary from label to weight may name more, None treats '
+                'all alike'
             )
         return np.log(given)
 
-    def _make_problem(self, rows, labels, weights):
+    def _make_problem(self, rows, labels, weights, counted=None):
+        "The problem of all classes, or of those counted, in which case labels count these."
+        n_classes = len(self.classes_) if counted is None else len(counted)
         rows = rows.astype(np.float64, copy=False)
         if self.fit_intercept:
             ones = np.ones((rows.shape[0], 1))
@@ -447,24 +468,27 @@ class BoundClassifier(Classifier):
                 if scipy.sparse.issparse(rows)
                 else np.hstack([rows, ones])
             )
-        self._log_h = self._log_prior(labels, weights)
+        log_h = self._log_h if counted is None else self._log_h[counted]
         # two rows w/2 and -w/2 have half the squared norm of w, the one row of `coef_`
-        ridge = 2 * self.ridge if len(self.classes_) == 2 else self.ridge
+        ridge = 2 * self.ridge if n_classes == 2 else self.ridge
         return LogLinear(
             rows,
             labels,
-            len(self.classes_),
-            prior=np.exp(self._log_h - self._log_h.max()),
+            n_classes,
+            prior=np.exp(log_h - log_h.max()),
             ridge=ridge,
             sample_weight=weights,
             n_unpenalized=int(bool(self.fit_intercept)),
         )
 
-    def _adopt(self, params):
-        weights = np.array(params).reshape(len(self.classes_), -1)
-        coef = weights[:, : self.n_features_in_]
-        intercept = (weights[:, -1] if self.fit_intercept else np.zeros(len(weights))) + self._log_h
-        if len(weights) == 2:  # one row, as scikit-learn has it
+    def _adopt(self, params, counted=slice(None), lowest=0.0):
+        "Take the weights of the classes counted; the others get the lowest intercept."
+        n_classes = len(self.classes_)
+        intercept, coef = np.full(n_classes, lowest), np.zeros((n_classes, self.n_features_in_))
+        weights = np.array(params).reshape(len(intercept[counted]), -1)
+        coef[counted] = weights[:, : self.n_features_in_]
+        intercept[counted] = (weights[:, -1] if self.fit_intercept else 0.0) + self._log_h[counted]
+        if n_classes == 2:  # one row, as scikit-learn has it
             coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
         self.coef_, self.intercept_ = np.ascontiguousarray(coef), intercept
         return self
@@ -493,44 +517,98 @@ class BoundClassifier(Classifier):
         """
         if is_collection(X):
             return self._fit_collections(X, y, sample_weight)
-        known = self.classes_ if self.warm_start and hasattr(self, 'run_') else None
+        last = self._last_fit() if self.warm_start and hasattr(self, 'run_') else None
         rows, labels = self._enter(X, y)
         weights = checked_sample_weight(sample_weight, self.class_weight, self.classes_, labels)
         if weights is not None and not weights.all():
-            rows, labels, weights = self._drop(rows, labels, weights)
-        params = None
-        if known is not None:
-            if not np.array_equal(known, self.classes_):
-                raise ValueError(
-                    f'warm_start=True, but y holds other classes than the {len(known)} of the last '
-                    'fit; '
-                    'set warm_start=False'
-                )
-            params = self.run_.state.params  # type: ignore[attr-defined]
-        problem = self._make_problem(rows, labels, weights)
+            kept = np.flatnonzero(weights)
+            rows, labels, weights = rows[kept], labels[kept], weights[kept] / weights[kept].mean()
+        self._log_h = self._log_prior(labels, weights)
+        counted = np.arange(len(self.classes_))
+        if self.fit_intercept or isinstance(self.prior, str):
+            counted, labels = np.unique(labels, return_inverse=True)
+        if len(counted) == 1:
+            return self._adopt_one(rows, counted)
+        problem = self._make_problem(rows, labels, weights, counted)
         if self.solver in ('sbm', 'incremental') and problem.n_params > 2 * MOST_DENSE:
             raise ValueError(
                 f'solver={self.solver!r} keeps a square matrix of at most {2 * MOST_DENSE} rows, '
-                f'but {len(self.classes_)} classes have {problem.n_params} weights; use '
+                f'but {len(counted)} classes have {problem.n_params} weights; use '
                 'solver="auto"'
             )
-        run = run_estimator(
-            self, problem, self._make_solver(), params, n_bytes=_forecast(problem, self.solver)
-        )
-        diverged = not np.isfinite(run.state.params).all()
-        if diverged:
-            run.state = replace(run.state, params=problem.init_params())
-        self.bound_gap_ = optimality_gap(problem, run.state.params) / problem.total_weight
-        self._warn_of_end(problem, run, diverged)
-        if not self.ridge:
-            self._warn_of_separation(problem, run.state.params)
-        return self._adopt(run.state.params)
+        params = None if last is None else self._warm_params(last, counted)
+        with np.errstate(over='ignore', invalid='ignore', divide='ignore'):
+            run = run_estimator(
+                self, problem, self._make_solver(), params, n_bytes=_forecast(problem, self.solver)
+            )
+            start = problem.init_params() if params is None else params
+            diverged = not np.isfinite(run.state.params).all() or not (
+                problem.loss(run.state.params) <= problem.loss(start)
+            )
+            if diverged:
+                run.state = replace(run.state, params=start)
+            self.bound_gap_ = optimality_gap(problem, run.state.params) / problem.total_weight
+            self._warn_of_end(problem, run, diverged)
+            if not self.ridge:
+                self._warn_of_separation(problem, run.state.params)
+        lowest = 0.0
+        if len(counted) < len(self.classes_):
+            _, log_partition, _, _, _ = problem._scores_and_log_partition(run.state.params)
+            lowest = log_partition.min() + self._log_h[counted].max() + np.log(_UNCOUNTED)
+            self.bound_gap_ += (len(self.classes_) - len(counted)) * _UNCOUNTED
+        return self._adopt(run.state.params, counted, lowest)
+
+    def _adopt_one(self, rows, counted):
+        "All rows that count are of one class: there is nothing to learn."
+        params = np.zeros((2, self.n_features_in_ + bool(self.fit_intercept)))
+        problem = LogLinear(np.zeros((1, params.shape[1])), [0], 2)
+        self.run_ = minimize(problem, Newton(), max_iter=0)
+        self.run_.message = 'all rows that count are of one class'
+        self.n_iter_, self.bound_gap_ = 0, (len(self.classes_) - 1) * _UNCOUNTED
+        lowest = self._log_h[counted[0]] + np.log(_UNCOUNTED)
+        return self._adopt(params[:1], counted, lowest)
+
+    def _last_fit(self):
+        "Classes, coefficients and intercepts, a row per class, as they are now."
+        n_classes, n_columns = len(self.classes_), self.n_features_in_
+        n_rows = 1 if n_classes == 2 else n_classes
+        coef, intercept = (np.asarray(part, dtype=float) for part in (self.coef_, self.intercept_))
+        for name, part, shape in (
+            ('coef_', coef, (n_rows, n_columns)),
+            ('intercept_', intercept, (n_rows,)),
+        ):
+            if part.shape != shape or not np.isfinite(part).all():
+                raise ValueError(
+                    f'warm_start=True, but {name} has shape {part.shape} where {shape} finite '
+                    'numbers are needed; set warm_start=False'
+                )
+        if n_rows == 1:
+            coef, intercept = np.vstack([-coef, coef]) / 2, np.r_[-intercept, intercept] / 2
+        return self.classes_, coef, intercept
+
+    def _warm_params(self, last, counted):
+        "The last weights as those of the problem."
+        classes, coef, intercept = last
+        if not np.array_equal(classes, self.classes_):
+            raise ValueError(
+                f'warm_start=True, but y holds other classes than the {len(classes)} of the last '
+                'fit; '
+                'set warm_start=False'
+            )
+        if coef.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f'warm_start=True, but X has {self.n_features_in_} columns and the last fit had '
+                f'{coef.shape[1]}; set warm_start=False'
+            )
+        log_h = self._log_h if len(coef) > 2 else self._log_h - self._log_h.mean()
+        weights = [coef, (intercept - log_h)[:, None]] if self.fit_intercept else [coef]
+        return np.hstack(weights)[counted].ravel()
 
     def _learn_collections(self, found):
         twin = self._for_parts()
         if isinstance(self.prior, str) and self.prior == 'empirical':
             twin.prior = found.counts / found.counts.sum()
-        self._log_h = twin._log_prior(None, None)
+        self._log_h = twin._log_h = twin._log_prior(None, None)
         run = run_estimator(self, found.problem(twin._make_part), self._make_solver())
         if not np.isfinite(run.state.params).all():
             raise ValueError(f'the fit diverged ({run.message}); scale the columns, or raise ridge')
@@ -548,7 +626,8 @@ class BoundClassifier(Classifier):
             warn_not_converged(
                 self,
                 run,
-                f'the weights are zero now: scale the columns of X, raise ridge, or use {change}',
+                'the weights are those of the start: center and scale the columns of X, raise '
+                f'ridge, or use {change}',
             )
         elif self.tol is not None and run.message.startswith('reached max_'):
             gap_text = (
@@ -568,21 +647,11 @@ class BoundClassifier(Classifier):
                     self,
                     run,
                     f'the objective may still be {self.bound_gap_:.2g} nats per row above its '
-                    f'minimum, which columns of very different scales can hide from the gradient: '
-                    + ('set' if newton else 'use solver="auto", or set')
-                    + f' a smaller tol, such as {self.tol / 1000:.0e}',
+                    'minimum, which columns of very different scales can hide from the gradient: '
+                    'center and scale the columns of X, '
+                    + ('' if newton else 'use solver="auto", ')
+                    + f'or set a smaller tol, such as {self.tol / 1000:.0e}',
                 )
-
-    def _drop(self, rows, labels, weights):
-        "Leave out rows that do not count, and classes that are in no other."
-        kept = np.flatnonzero(weights)
-        found, labels = np.unique(labels[kept], return_inverse=True)
-        if len(found) < 2:
-            raise ValueError(
-                'only 1 class has rows of weight above 0, but a classifier needs at least 2 classes'
-            )
-        self.classes_ = self.classes_[found]
-        return rows[kept], labels.ravel(), weights[kept] / weights[kept].mean()
 
     def _warn_of_separation(self, problem, params):
         scores, _, _, _, at = problem._scores_and_log_partition(params)

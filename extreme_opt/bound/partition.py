@@ -148,7 +148,7 @@ class OutcomeTable:
         return self.starts[:-1] + labels
 
 # %% ../../nbs/engine/bound/10_partition.ipynb #ca87449c
-def _checked_rows(features, dtype):
+def _checked_rows(features, dtype, least_rows=1):
     "Features as a C array or CSR of `dtype`, finite; one line on what is wrong otherwise."
     sparse = scipy.sparse.issparse(features)
     features = check_sparse(features, 'features')
@@ -162,13 +162,14 @@ def _checked_rows(features, dtype):
             f'features has shape {table.shape}, but (n_samples, n_features) is needed; reshape it '
             'with [:, None]'
         )
-    if 0 in table.shape:
+    if table.shape[0] < least_rows or not table.shape[1]:
         raise ValueError(
             f'features has shape {table.shape}, but at least one row and one column are needed'
         )
     values = np.asarray(table.data if sparse else table)
-    if np.isfinite(values.sum()) or np.isfinite(values).all():
-        return table
+    with np.errstate(over='ignore', invalid='ignore'):
+        if np.isfinite(values.sum()) or np.isfinite(values).all():
+            return table
     bad = np.argwhere(~np.isfinite(values))[0]
     row, column = bad[0], bad[-1]
     if sparse:
@@ -180,22 +181,23 @@ def _checked_rows(features, dtype):
     )
 
 
-def _checked_labels(labels, counts):
+def _checked_labels(labels, counts, what='sample'):
     "Labels as int64, each below the number of outcomes of its sample."
     given, advice = np.asarray(labels), 'relabel with np.unique(labels, return_inverse=True)'
     if given.shape != counts.shape:
         raise ValueError(
-            f'labels has shape {given.shape}, but there are {len(counts)} samples; give one label '
-            'per sample'
+            f'labels has shape {given.shape}, but there are {len(counts)} {what}s; give one label '
+            f'per {what}'
         )
     if given.dtype.kind not in 'iufb':
-        raise ValueError(f'labels[0] is {given[0]!r}, but integers from 0 are needed; {advice}')
+        first = given[:1].tolist()[0] if given.size else given.dtype
+        raise ValueError(f'labels[0] is {first!r}, but integers from 0 are needed; {advice}')
     with np.errstate(invalid='ignore'):
         whole = given.astype(np.int64)
     bad = np.flatnonzero((whole != given) | (whole < 0) | (whole >= counts))
     if len(bad):
         raise ValueError(
-            f'labels[{bad[0]}] is {given[bad[0]]}, but its sample allows 0..{counts[bad[0]] - 1}; '
+            f'labels[{bad[0]}] is {given[bad[0]]}, but its {what} allows 0..{counts[bad[0]] - 1}; '
             f'{advice}'
         )
     return whole

@@ -57,6 +57,8 @@ def sort_outcomes(scores: np.ndarray, kind: int, order: np.ndarray) -> int:
         Outcomes that can happen.
     """
     n = len(scores)
+    if len(order) < n:
+        raise ValueError('order is shorter than scores')
     m = 0
     last = len(scores)
     low = 0

@@ -17,6 +17,7 @@ from ..core.compiled import njit
 from ..core.majorize import Surrogate
 from ..core.streams import stream
 from .class_space import MatrixCurvature
+from .partition import _checked_labels, _checked_rows
 from .quadratic_bound import curvature_weight, order_kind, sort_outcomes
 
 # %% ../../nbs/engine/bound/70_structured.ipynb #a616445f
@@ -112,6 +113,9 @@ def _chain_sums(scores, transitions, starts, log_norms, nodes, edges):
     turned, pairs = factor.T.copy(), np.zeros_like(transitions)
     for i in range(len(log_norms)):
         some, spread = slice(starts[i], starts[i + 1]), 0.0
+        if starts[i] == starts[i + 1]:
+            log_norms[i] = 0.0  # one labeling, of nothing
+            continue
         for t in range(starts[i], starts[i + 1]):
             spread = max(spread, scores[t].max() - scores[t].min())
         if wide + spread < 600.0:
@@ -121,6 +125,68 @@ def _chain_sums(scores, transitions, starts, log_norms, nodes, edges):
     edges += factor * pairs
 
 # %% ../../nbs/engine/bound/70_structured.ipynb #e725d152
+def _checked_starts(starts, n_words):
+    "Starts of chains as int64, from 0 to n_words; one line on what is wrong otherwise."
+    given = np.asarray(starts)
+    advice = f'np.concatenate([[0], np.cumsum(lengths)]) makes them, from 0 to {n_words}'
+    if given.ndim != 1 or not given.size or given.dtype.kind not in 'iuf':
+        raise ValueError(
+            f'starts is {given.dtype} of shape {given.shape}, but must hold one whole number per '
+            f'chain, and the number of words; {advice}'
+        )
+    with np.errstate(invalid='ignore'):
+        whole = given.astype(np.int64)
+    bad = np.flatnonzero(whole != given)
+    if len(bad):
+        raise ValueError(f'starts[{bad[0]}] is {given[bad[0]]}, which is no whole number; {advice}')
+    falls = np.flatnonzero(whole[1:] < whole[:-1])
+    if whole[0] == 0 and whole[-1] == n_words and not len(falls):
+        return np.ascontiguousarray(whole)
+    if (whole >= 0).all() and int(whole.sum()) == n_words:
+        found = f'starts holds lengths, which sum to {n_words}'
+    elif len(falls):
+        at = falls[0] + 1
+        found = f'starts[{at}] is {whole[at]}, below the {whole[at - 1]} before it'
+    else:
+        found = f'starts runs from {whole[0]} to {whole[-1]}'
+    raise ValueError(f'{found}, but starts must rise from 0 to the {n_words} words; {advice}')
+
+
+def _checked_finite(values, name, kinds):
+    "A C array of float64 with two dimensions, finite; one line on what is wrong otherwise."
+    try:
+        given = np.asarray(values)
+        table = np.ascontiguousarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f'{name} holds entries that are no numbers; scores in nats do') from None
+    if given.ndim != 2 or given.dtype.kind == 'c':
+        raise ValueError(
+            f'{name} is {given.dtype} of shape {given.shape}, but a real number for each '
+            f'{kinds[0]} (rows) and {kinds[1]} (columns) is needed'
+        )
+    if not np.isfinite(table.sum()) and not np.isfinite(table).all():
+        row, column = np.argwhere(~np.isfinite(table))[0]
+        raise ValueError(
+            f'{name} holds {table[row, column]} at {kinds[0]} {row}, {kinds[1]} {column}; give '
+            'finite numbers, such as -1e4 for what must not be'
+        )
+    return table
+
+
+def _checked_chains(scores, transitions, starts=None):
+    "What the kernels take; they trust sizes and starts."
+    scores = _checked_finite(scores, 'scores', ('word', 'tag'))
+    transitions = _checked_finite(transitions, 'transitions', ('tag', 'next tag'))
+    n_words, n_classes = scores.shape
+    if not n_classes or transitions.shape != (n_classes, n_classes):
+        raise ValueError(
+            f'transitions has shape {transitions.shape}, but scores has shape {scores.shape}; '
+            f'give one column of scores per tag, and a row and a column of transitions'
+        )
+    starts = [0, n_words] if starts is None else starts
+    return scores, transitions, _checked_starts(starts, n_words)
+
+
 class ChainSums(NamedTuple):
     """What the two sweeps know of many chains.
 
@@ -151,16 +217,23 @@ def forward_backward(
     transitions : ndarray of shape (n_classes, n_classes)
         From the row's tag to the column's, nats.
     starts : ndarray or None of shape (n_chains + 1,), default=None
-        Where the chains begin, and n_words; one chain when left out.
+        Where the chains begin, and n_words; one chain when left out. A chain may be empty.
 
     Returns
     -------
     ChainSums
-        log-partition functions and marginals.
+        log-partition functions and marginals; an empty chain has log Z = 0.
+
+    Raises
+    ------
+    ValueError
+        If sizes do not fit, starts do not rise from 0 to n_words, or a number is not finite.
     """
-    scores = np.ascontiguousarray(scores, dtype=np.float64)
-    transitions = np.ascontiguousarray(transitions, dtype=np.float64)
-    starts = np.array([0, len(scores)]) if starts is None else np.asarray(starts)
+    return _sums(*_checked_chains(scores, transitions, starts))
+
+
+def _sums(scores, transitions, starts):
+    "The same for what has been checked; a score that is not finite gives sums that are not."
     out = ChainSums(np.empty(len(starts) - 1), np.empty(scores.shape), np.zeros(transitions.shape))
     _chain_sums(scores, transitions, starts, *out)
     return out
@@ -200,18 +273,24 @@ def best_labels(
     transitions : ndarray of shape (n_classes, n_classes)
         From the row's tag to the column's, nats.
     starts : ndarray or None of shape (n_chains + 1,), default=None
-        Where the chains begin, and n_words; one chain when left out.
+        Where the chains begin, and n_words; one chain when left out. A chain may be empty.
 
     Returns
     -------
     ndarray of shape (n_words,), int64
+        Empty chains have none.
+
+    Raises
+    ------
+    ValueError
+        If sizes do not fit, starts do not rise from 0 to n_words, or a number is not finite.
     """
-    scores = np.ascontiguousarray(scores, dtype=np.float64)
-    transitions = np.ascontiguousarray(transitions, dtype=np.float64)
+    scores, transitions, starts = _checked_chains(scores, transitions, starts)
     path = np.empty(len(scores), np.int64)
-    cuts = [0, len(scores)] if starts is None else np.asarray(starts).tolist()
+    cuts = starts.tolist()
     for start, stop in zip(cuts, cuts[1:]):
-        _best_path(scores[start:stop], transitions, path[start:stop])
+        if start < stop:
+            _best_path(scores[start:stop], transitions, path[start:stop])
     return path
 
 # %% ../../nbs/engine/bound/70_structured.ipynb #97666f6d
@@ -341,9 +420,12 @@ def chain_bound(
     """
     if join not in ('max', 'sum'):
         raise ValueError(f'join={join!r} is neither "max" nor "sum"')
-    scores = np.ascontiguousarray(scores, dtype=np.float64)
-    transitions = np.ascontiguousarray(transitions, dtype=np.float64)
+    scores, transitions, _ = _checked_chains(scores, transitions)
     n_words, K = scores.shape
+    if not n_words or K == 1:  # one labeling
+        log_norm = float(scores.sum() + max(n_words - 1, 0) * transitions.sum())
+        mean = np.concatenate([np.full(K * K, float(max(n_words - 1, 0))), np.ones(n_words * K)])
+        return log_norm, mean, np.zeros((0, len(mean)))
     rows = np.zeros((n_words - 1, K, K - 1, K * K + n_words * K))
     last = np.zeros((K - 1, K * K + n_words * K))
     log_norm, mean = _chain_bound(scores, transitions, order_kind(order), rows, last)
@@ -360,15 +442,15 @@ class LinearChain:
     Parameters
     ----------
     features : array-like of shape (n_words, n_features)
-        Dense or CSR, the chains one after the other.
+        Dense or CSR, finite, the chains one after the other.
     labels : ndarray of shape (n_words,), int
         In [0, n_classes).
     starts : ndarray of shape (n_chains + 1,), int
-        Where each chain begins, and n_words.
+        Where each chain begins, and n_words. A chain may be empty; it changes nothing.
     n_classes : int or None, default=None
         Number of tags; None: the largest label plus one.
     ridge : float, default=0.0
-        >= 0, lambda, per chain, on all weights.
+        >= 0, lambda, per chain that has words, on all weights.
     most_params : int, default=3000
         Up to which a square matrix is built for `quadratic_bound`.
     """
@@ -381,45 +463,29 @@ class LinearChain:
     most_params: int = field(default=3000, kw_only=True)
 
     def __post_init__(self):
-        X = (
-            self.features
-            if scipy.sparse.issparse(self.features)
-            else np.ascontiguousarray(self.features)
+        given = getattr(self.features, 'dtype', None)
+        X = _checked_rows(
+            self.features, np.float32 if given == np.float32 else np.float64, least_rows=0
         )
-        if X.dtype != np.float32:
-            X = X.astype(np.float64, copy=False)
-        labels = np.asarray(self.labels)
-        starts = np.asarray(self.starts, dtype=np.int64)
-        n_words = X.shape[0]
-        if labels.shape != (n_words,):
+        n_words, n_classes = X.shape[0], self.n_classes
+        if self.labels is None:
             raise ValueError(
-                f'labels has shape {labels.shape}, but features has {n_words} rows; give one label '
-                'per word'
+                'labels is None, but training needs a tag per word; new words are tagged by '
+                'best_labels(features @ weights.T, transitions, starts)'
             )
-        if (
-            starts.ndim != 1
-            or len(starts) < 2
-            or starts[0] != 0
-            or starts[-1] != n_words
-            or (np.diff(starts) < 1).any()
-        ):
-            raise ValueError(
-                f'starts runs from {starts[:1]} to {starts[-1:]}, but must rise from 0 to '
-                f'{n_words}; np.cumsum of the lengths with a 0 in front does'
-            )
-        n_classes = int(labels.max()) + 1 if self.n_classes is None else self.n_classes
-        bad = np.flatnonzero((labels < 0) | (labels >= n_classes))
-        if len(bad):
-            raise ValueError(
-                f'labels[{bad[0]}] is {labels[bad[0]]}, but n_classes={n_classes} allows '
-                f'0..{n_classes - 1}'
-            )
+        if n_classes is None:
+            labels = np.asarray(self.labels)
+            n_classes = int(labels.max()) + 1 if labels.size and labels.dtype.kind in 'iu' else 1
+        if not isinstance(n_classes, (int, np.integer)) or n_classes < 1:
+            raise ValueError(f'n_classes is {n_classes}, but a whole number from 1 up is needed')
+        labels = _checked_labels(self.labels, np.full(n_words, n_classes), 'word')
+        starts = _checked_starts(self.starts, n_words)
         if not 0 <= self.ridge < math.inf:
             raise ValueError(
                 f'ridge is {self.ridge}, but a finite number >= 0 is needed; 0 is none'
             )
         for name, value in dict(
-            features=X, labels=labels.astype(np.int64), starts=starts, n_classes=n_classes
+            features=X, labels=labels, starts=starts, n_classes=int(n_classes)
         ).items():
             object.__setattr__(self, name, value)
 
@@ -447,6 +513,13 @@ class LinearChain:
         tuple[ndarray, ndarray]
         Views: weights (n_classes, n_features), transitions (n_classes, n_classes).
         """
+        if np.shape(params) != (self.n_params,):
+            n_features, n_classes = self.features.shape[1], self.n_classes
+            raise ValueError(
+                f'params has shape {np.shape(params)}, but {self.n_params} are needed in one '
+                f'vector, for {n_features} features and {n_classes} tags: {n_classes} * '
+                f'({n_features} + {n_classes}); give the columns and n_classes of training'
+            )
         split = self.n_classes * self.features.shape[1]
         return params[:split].reshape(self.n_classes, -1), params[split:].reshape(
             self.n_classes, -1
@@ -482,6 +555,10 @@ class LinearChain:
         )
 
     @cached_property
+    def _l2(self):
+        return int((np.diff(self.starts) > 0).sum()) * self.ridge
+
+    @cached_property
     def seen(self) -> tuple[np.ndarray, np.ndarray]:
         """What the labels count.
 
@@ -490,8 +567,9 @@ class LinearChain:
         tuple[ndarray, ndarray]
         Indicators of the labels, (n_classes, n_classes) their neighbors counted.
         """
-        inside = np.ones(len(self.labels) - 1, bool)
-        inside[self.starts[1:-1] - 1] = False
+        inside = np.ones(max(len(self.labels) - 1, 0), bool)
+        ends = self.starts - 1  # the last word of the chain before
+        inside[ends[(ends >= 0) & (ends < len(inside))]] = False
         pairs = (self.labels[:-1] * self.n_classes + self.labels[1:])[inside]
         return np.eye(self.n_classes)[self.labels], np.bincount(
             pairs, minlength=self.n_classes**2
@@ -511,8 +589,9 @@ class LinearChain:
         tuple[float, ndarray]
             Loss and gradient.
         """
-        transitions, scores, (tags, pairs) = self.unpack(params)[1], self.scores(params), self.seen
-        sums, l2 = forward_backward(scores, transitions, self.starts), self.n_samples * self.ridge
+        scores, (tags, pairs) = self.scores(params), self.seen
+        transitions, l2 = np.ascontiguousarray(self.unpack(params)[1], dtype=np.float64), self._l2
+        sums = _sums(scores, transitions, self.starts)
         own = np.sum(scores[np.arange(len(scores)), self.labels]) + np.sum(pairs * transitions)
         slope = np.concatenate(
             [(self.features.T @ (sums.nodes - tags)).T.ravel(), (sums.edges - pairs).ravel()]
@@ -556,7 +635,9 @@ class LinearChain:
             The same problem on some chains, each with its share of the ridge.
         """
         ids = np.arange(self.n_samples)[ids]
-        words = np.concatenate([np.arange(self.starts[i], self.starts[i + 1]) for i in ids])
+        words = np.concatenate(
+            [np.arange(self.starts[i], self.starts[i + 1]) for i in ids] or [np.arange(0)]
+        )
         starts = np.concatenate([[0], np.cumsum(np.diff(self.starts)[ids])])
         return replace(
             self, features=self.features[words], labels=self.labels[words], starts=starts
@@ -620,8 +701,10 @@ class LinearChain:
             )
         value, slope = self.loss_and_grad(params)
         scores, transitions = self.scores(params), self.unpack(params)[1]
-        full = np.diag(np.full(self.n_params, self.n_samples * self.ridge))
+        full = np.diag(np.full(self.n_params, self._l2))
         for start, stop in zip(self.starts, self.starts[1:]):
+            if start == stop:
+                continue
             places, rows = self._in_params(
                 start, stop, chain_bound(scores[start:stop], transitions, order)[2]
             )

@@ -408,6 +408,15 @@ def warn_not_converged(estimator: Any, run: Run, remedy: str) -> None:
 NOT_FITTED = 'This %(name)s instance is not fitted yet; call fit first'
 
 
+def _log_proba(scores):
+    "Scores as log-probabilities, (n, n_classes) float64; each row's maximum goes first."
+    scores = np.asarray(scores, dtype=np.float64)
+    top = scores.max(axis=1, keepdims=True)
+    with np.errstate(invalid='ignore'):
+        shifted = np.where(scores == top, 0.0, scores - top)  # infinite maxima share the row
+    return shifted - log_sum_exp(shifted, axis=1)[:, None]
+
+
 def _holds_text(labels):
     "Whether labels are text, or numbers; None where they are neither, or both."
     if labels.dtype.kind in 'USTiufb':
@@ -511,7 +520,15 @@ class Classifier(ClassifierMixin, Estimator):
         size = max(1, 2**22 // len(self.classes_))
         for start in range(0, rows.shape[0], size):
             part = slice(start, min(rows.shape[0], start + size))
-            yield part, self._scores(rows[part])
+            with np.errstate(over='ignore', invalid='ignore'):
+                scores = self._scores(rows[part])
+                lost = np.isnan(scores.sum()) and np.isnan(scores).any(axis=1)
+            if np.any(lost):
+                raise ValueError(
+                    f'row {start + np.argmax(lost)} of X has scores that are no numbers: its '
+                    'entries or the weights are too large; scale the columns as for fit'
+                )
+            yield part, scores
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores of every class.
@@ -540,9 +557,7 @@ class Classifier(ClassifierMixin, Estimator):
         ndarray of shape (n_samples, n_classes), float64
             Nats, in the order of `classes_`.
         """
-        return np.concatenate(
-            [scores - log_sum_exp(scores, axis=1)[:, None] for _, scores in self._chunks(X)]
-        )
+        return np.concatenate([_log_proba(scores) for _, scores in self._chunks(X)])
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Every class's probability.
@@ -602,9 +617,7 @@ class Classifier(ClassifierMixin, Estimator):
                 ids, np.argsort(-np.take_along_axis(scores, ids, 1), axis=1, kind='stable'), 1
             )
             best.append(ids)
-            found.append(
-                np.exp(np.take_along_axis(scores, ids, 1) - log_sum_exp(scores, axis=1)[:, None])
-            )
+            found.append(np.exp(np.take_along_axis(_log_proba(scores), ids, 1)))
         return self.classes_[np.concatenate(best)], np.concatenate(found)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -656,9 +669,7 @@ class Classifier(ClassifierMixin, Estimator):
         for part, scores in self._chunks(X):
             if labels is None:
                 labels = self._positions(check_labels(y, num_rows(X)))
-            losses.append(
-                log_sum_exp(scores, axis=1) - scores[np.arange(len(scores)), labels[part]]
-            )
+            losses.append(-_log_proba(scores)[np.arange(len(scores)), labels[part]])
         return float(
             np.average(np.concatenate(losses), weights=check_weights(sample_weight, num_rows(X)))
         )

@@ -48,24 +48,24 @@ def log_sum_exp(a: np.ndarray, axis: int | None = None) -> Any:
         Float64 array, the shape of `a` without `axis`; a float when all is summed.
     """
     a = np.asarray(a)
-    top = (
-        a.max(axis=axis, keepdims=True)
-        if a.size
-        else np.full_like(a.sum(axis=axis, keepdims=True), -np.inf)
-    )
-    top = np.where(np.isfinite(top), top, np.where(top > 0, top, 0)).astype(
-        a.dtype if a.dtype.kind == 'f' else float
-    )
-    with np.errstate(divide='ignore', invalid='ignore', under='ignore'):
-        total = (
-            np.log(
-                np.exp(np.where(a == top, 0, a - top)).sum(
-                    axis=axis, keepdims=True, dtype=np.float64
-                )
-            )
-            + top
-        )
-    return float(total.item()) if axis is None else np.squeeze(total, axis=axis)
+    if a.dtype.kind == 'c':
+        raise ValueError(f'log_sum_exp takes real numbers, but a is {a.dtype}')
+    if axis is None:
+        a, axis, whole = a.ravel(), 0, True
+    else:
+        whole = False
+    if not a.shape[axis]:
+        total = np.full(np.delete(a.shape, axis), -np.inf)
+        return float(total) if whole else total
+    a = a if a.dtype.kind == 'f' else a.astype(float)
+    first = np.expand_dims(a.argmax(axis=axis), axis)
+    top = np.take_along_axis(a, first, axis)
+    with np.errstate(invalid='ignore', over='ignore', under='ignore'):
+        rest = np.exp(a - np.where(np.isfinite(top), top, 0))
+        np.put_along_axis(rest, first, 0.0, axis)  # its 1 is that of log1p
+        total = np.log1p(rest.sum(axis=axis, dtype=np.float64)) + np.squeeze(top, axis=axis)
+    return float(total) if whole else total
+
 
 # %% ../../nbs/engine/core/50_linalg.ipynb #af119750
 @njit(cache=True)

@@ -308,6 +308,15 @@ def check_weights(sample_weight: Any, n_samples: int) -> np.ndarray | None:
     return weights
 
 
+def _weight_of(name, value):
+    try:
+        return float(value)
+    except (ValueError, TypeError, OverflowError):
+        raise ValueError(
+            f'class_weight[{_plain(name)!r}] is {value!r:.40}, but a number is needed'
+        ) from None
+
+
 def checked_sample_weight(
     sample_weight: Any, class_weight: Any, classes: np.ndarray, labels: np.ndarray
 ) -> np.ndarray | None:
@@ -318,8 +327,8 @@ def checked_sample_weight(
     sample_weight : array-like of shape (n_samples,), float or None
         Numbers >= 0.
     class_weight : dict, "balanced" or None
-        A dictionary goes from label to weight >= 0; labels left out count 1. Where it names every
-        label of y, it may name others.
+        A dictionary goes from label to weight >= 0; labels left out count 1. It may name
+        labels that `classes` lacks where it names all that are there, as in a fold.
     classes : ndarray of shape (n_classes,)
         Sorted labels.
     labels : ndarray of int of shape (n_samples,)
@@ -339,22 +348,15 @@ def checked_sample_weight(
     elif isinstance(class_weight, dict):
         known = {_plain(name): at for at, name in enumerate(classes)}
         strange = [name for name in class_weight if _plain(name) not in known]
-        named = {_plain(name) for name in class_weight}
-        if strange and not named >= set(known):  # where y is a part, such as a fold, names may be more
+        if strange and not known.keys() <= set(map(_plain, class_weight)):
             raise ValueError(
                 f'class_weight names {strange[0]!r}, which is not among the {len(classes)} classes '
                 'of y; leave it out'
             )
         per_class = np.ones(len(classes))
         for name, value in class_weight.items():
-            try:
-                weight = float(value)
-            except (TypeError, ValueError):
-                raise ValueError(
-                    f'class_weight[{name!r}] is {value!r:.40}, but a number is needed'
-                ) from None
             if _plain(name) in known:
-                per_class[known[_plain(name)]] = weight
+                per_class[known[_plain(name)]] = _weight_of(name, value)
         if not (np.isfinite(per_class) & (per_class >= 0)).all():
             raise ValueError(
                 f'class_weight={class_weight!r:.80} holds a weight that is no finite number from 0 '

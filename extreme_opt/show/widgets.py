@@ -119,6 +119,13 @@ this.querySelectorAll('img').forEach((image, i) => {
 });"""
 
 
+# Shown where scripts do not run, as in a notebook that is not trusted; else it removes itself
+_WAITING = (
+    '<p class="xo-waiting">The sliders move once this cell has run: press Shift and Enter.'
+    '<style onload="this.parentNode.remove()">p {}</style></p>'
+)
+
+
 class _Frames:
     """Figures drawn ahead, under sliders that choose one of them.
 
@@ -163,6 +170,7 @@ class _Frames:
         return '\n'.join(
             [
                 f'<div class="xo-frames" role="group" oninput="{escape(_MOVE)}">',
+                _WAITING,
                 *knobs,
                 *images,
                 '</div>',
@@ -176,6 +184,7 @@ def _knob_html(name: str, labels: list[str], at: int) -> str:
         '<label style="display: flex; gap: .8em; align-items: center; max-width: 30em">'
         f'<span>{escape(name.replace("_", " "))}</span>'
         f'<input type="range" min="0" max="{len(labels) - 1}" value="{at}" autocomplete="off" '
+        'data-lm-suppress-shortcuts="true" '  # JupyterLab leaves the arrow keys to the slider
         f'data-labels="{escape(json.dumps(labels))}" aria-valuetext="{escape(labels[at])}" '
         'style="flex: 1; min-width: 6em">'
         f'<output style="min-width: 4em">{escape(labels[at])}</output></label>'

@@ -308,6 +308,60 @@ def test_search_works_on_pages_opened_from_disk(browser, site):
     tab.close()
 
 
+# ---------------------------------------------------------------- getting about
+
+OPEN = """() => [...document.querySelectorAll('dialog[open]')].map(one => one.id)"""
+
+
+@pytest.mark.parametrize('width', [390, 768, 900, 975, 1280])
+def test_menu_contents_and_search_are_reached_at_every_width(browser, address, width):
+    "A tap opens the menu, the contents and the search, their links lead on; no button is idle."
+    wrong = []
+    context = browser.new_context(viewport=dict(width=width, height=844), has_touch=True)
+    tab = context.new_page()
+    tab.on('pageerror', lambda error: wrong.append(str(error)))
+    tab.on('console', lambda said: wrong.append(said.text) if said.type == 'error' else None)
+    for page in ('index.html', 'learn/softmax/double_sum.html', 'reference/core.html'):
+        tab.goto(f'{address}/{page}', wait_until='load')
+        for button in tab.locator('button.sidebar-toggle:visible').all():
+            look = """() => [document.querySelectorAll('dialog[open]').length,
+                document.querySelector('#pst-primary-sidebar').checkVisibility()]"""
+            before = tab.evaluate(look)
+            button.tap()
+            tab.wait_for_function(f'before => String(({look})()) !== String(before)', arg=before)
+            for one in tab.evaluate(OPEN):
+                tab.evaluate(f'document.getElementById({one!r}).close()')
+            if not tab.evaluate(OPEN) and before != tab.evaluate(look):
+                button.tap()  # back as it was
+
+    tab.goto(f'{address}/learn/softmax/double_sum.html', wait_until='load')
+    if width < 960:
+        tab.locator('.primary-toggle:visible').tap()
+        assert tab.evaluate(OPEN) == ['pst-primary-sidebar-modal']
+        assert tab.locator('dialog[open] .theme-switch-button').is_visible()
+    tab.locator('#pst-primary-sidebar-modal[open] a, #pst-primary-sidebar a').get_by_text(
+        'The implicit step'
+    ).tap()
+    tab.wait_for_url('**/implicit.html')
+    if width < 1200:
+        tab.locator('.secondary-toggle:visible').tap()
+        assert tab.evaluate(OPEN) == ['pst-secondary-sidebar-modal']
+    contents = tab.locator('#pst-secondary-sidebar-modal[open] a, #pst-secondary-sidebar a')
+    contents.filter(has_text='Exercises').tap()
+    tab.wait_for_url('**/implicit.html#exercises')
+    tab.wait_for_function("!document.querySelector('dialog[open]')")
+    tab.wait_for_function("document.getElementById('exercises').getBoundingClientRect().top < 500")
+
+    tab.locator('.search-button__button:visible').tap()
+    assert tab.evaluate(OPEN) == ['pst-search-dialog']
+    tab.keyboard.type('Lambert W')
+    tab.keyboard.press('Enter')
+    tab.wait_for_url('**/search.html?q=Lambert*')
+    tab.locator('#search-results li a').first.wait_for()
+    context.close()
+    assert wrong == []
+
+
 # ---------------------------------------------------------------- sliders
 
 
@@ -472,18 +526,51 @@ def run_all(browser, lab, name, seconds):
     return tab
 
 
+def scrolled_to(tab, found):
+    "The lab draws what is scrolled to: go down until something is found."
+    for _ in range(60):
+        if found.count():
+            break
+        tab.mouse.move(700, 500)
+        tab.mouse.wheel(0, 800)
+        tab.wait_for_timeout(250)
+    return found.first
+
+
+@pytest.mark.slow
+def test_sliders_say_that_they_wait_and_keep_their_keys_in_the_lab(browser, lab):
+    """Opened and not yet run, a notebook says why its sliders are gray; run, the line is gone, and
+    arrow keys move the slider and select no other cell."""
+    address, _ = lab
+    tab = browser.new_context(viewport=DESK).new_page()
+    tab.goto(f'{address}/lab/tree/{LAB_PAGE}?reset', wait_until='load')
+    tab.locator('.jp-Notebook .jp-Cell').first.wait_for(timeout=60_000)
+    drawn = scrolled_to(tab, tab.locator('.jp-OutputArea-output .xo-frames'))
+    assert drawn.locator('input').first.is_disabled()
+    assert 'move once this cell has run' in drawn.locator('p').first.inner_text()
+    tab.context.close()
+
+    tab = run_all(browser, lab, LAB_PAGE, 120)
+    drawn = scrolled_to(tab, tab.locator('.jp-OutputArea-output .xo-frames'))
+    assert not drawn.get_by_text('has run').count()
+    for knob in drawn.locator('input').all():
+        knob.click()
+        knob.press('Home')
+        seen, last = [], int(knob.get_attribute('max'))
+        for key in ['ArrowRight'] * last + ['ArrowLeft', 'ArrowUp', 'ArrowDown']:
+            tab.keyboard.press(key)
+            seen.append(int(knob.evaluate('one => one.value')))
+            assert knob.evaluate('one => document.activeElement === one'), key
+        assert seen == [*range(1, last + 1), last - 1, last, last - 1]
+    tab.context.close()
+
+
 @pytest.mark.slow
 def test_a_live_slider_moves_its_figure_in_the_lab(browser, lab):
     """Run from top to bottom in the lab, a page shows the figure that a slider of `frames` names,
     and draws anew when one of `live` is dragged."""
     tab = run_all(browser, lab, LAB_PAGE, 120)
-    for _ in range(60):  # the lab draws what is scrolled to
-        if tab.locator('.jp-OutputArea-output .xo-frames input').count():
-            break
-        tab.mouse.move(700, 500)
-        tab.mouse.wheel(0, 800)
-        tab.wait_for_timeout(250)
-    drawn = tab.locator('.jp-OutputArea-output .xo-frames').first
+    drawn = scrolled_to(tab, tab.locator('.jp-OutputArea-output .xo-frames:has(input)'))
     knob = drawn.locator('input').first
     knob.focus()
     for key in ('End', 'Home'):

@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -263,6 +264,49 @@ def test_numpy_in_place_of_compiled_loops_gives_the_same_fits():
             )
 
 
+def test_a_loop_refuses_a_number_that_it_has_no_formula_for():
+    """What stands in for a compiled loop knows each loss and each order of the package, and takes
+    no other number for one of them."""
+    sys.path.insert(0, str(ROOT / 'docs/live'))
+    import guest_loops
+
+    from extreme_opt.bound.quadratic_bound import ORDERS
+    from extreme_opt.ordinal import losses
+    from extreme_opt.similarity.all_pairs import LOSSES
+
+    ones = np.ones(3)
+
+    def pair_losses(kind):
+        guest_loops._pair_losses(kind, 1.0, ones, 2 * ones, np.empty((3, 3)))
+
+    def pulls(kind):
+        ids = np.zeros(3, int)
+        rows = np.ones((1, 2))
+        lists = [ones] * 4 + [0.0, ones, ones, ids, ids, rows, rows, np.empty(3)]
+        guest_loops._pulls(kind, *lists)
+
+    def logs(kind):
+        empty = [np.empty((2, 3)), np.empty((2, 3)), np.empty(2)]
+        guest_loops._class_logs(np.ones((2, 3)), kind, np.empty((2, 3), int), *empty)
+
+    def chain(kind):
+        empty = [np.empty((2, 3)), np.empty((2, 3)), np.empty(2)]
+        scores = np.ones((2, 3))
+        guest_loops._class_chain(scores, scores, kind, np.empty((2, 3), int), *empty)
+
+    for loop, known in (
+        (pair_losses, losses._KINDS),
+        (pulls, LOSSES.values()),
+        (logs, range(len(ORDERS))),
+        (chain, range(len(ORDERS))),
+    ):
+        for kind in known:
+            loop(kind)
+        for kind in (-1, max(known) + 1, 99):
+            with pytest.raises(ValueError, match=f'kind={kind} has no formula here'):
+                loop(kind)
+
+
 @pytest.mark.skipif(
     not (MADE / 'sizes.json').exists(), reason='the engine was not built: python docs/live/build.py'
 )
@@ -430,18 +474,26 @@ def test_pyodide_stands_behind_the_same_interface(visit, site_with_engine):
     assert loop['stopped'] and anew['said'][0]['data'] == {'text/plain': 'False'}
 
 
+ECHO = (
+    'export class Engine {\n  start() { this.started = true; }\n  async run(cell, say) {'
+    ' say({kind: "data", data: {"text/plain": `echo ${cell.source}`}});\n    return {ok: true,'
+    ' seconds: 0, heap: 0}; }\n  interrupt() {}\n  stop() { this.started = null; }\n}\n'
+)
+
+
+def with_echo(folder, page):
+    "A copy of a page whose cells are not run but shown; its address."
+    (folder / '_static/live/echo.js').write_text(ECHO)
+    copy = Path(page).with_name(f'echo_{Path(page).name}')
+    text = (folder / page).read_text(encoding='utf-8').replace('engine.js', 'echo.js')
+    (folder / copy).write_text(text, encoding='utf-8')
+    return copy.as_posix()
+
+
 @browser_test
 def test_another_engine_takes_its_place_in_one_file(browser, address, site_with_engine):
     "The page needs start, run, interrupt and stop of an engine, and nothing else."
-    static = site_with_engine / '_static/live'
-    (static / 'echo.js').write_text(
-        'export class Engine {\n  start() { this.started = true; }\n  async run(cell, say) {'
-        ' say({kind: "data", data: {"text/plain": `echo ${cell.source}`}});\n    return {ok: true,'
-        ' seconds: 0, heap: 0}; }\n  interrupt() {}\n  stop() { this.started = null; }\n}\n'
-    )
-    text = (site_with_engine / PRIMER).read_text()
-    (site_with_engine / 'learn/echo.html').write_text(text.replace('engine.js', 'echo.js'))
-    page = Visit(browser, address, 'learn/echo.html')
+    page = Visit(browser, address, with_echo(site_with_engine, PRIMER))
     page.press()
     assert page.until('done', 'failed').endswith('press Run.')
     assert 'echo def softmax' in page.cell('def softmax').locator('.live-output').text_content()
@@ -569,6 +621,7 @@ def problem_sets(site_with_engine, tmp_path_factory):
     command = [sys.executable, '-m', 'sphinx', '-q', '-C', '-D', 'extensions=live,myst_nb']
     command += ['-D', f'root_doc={sets[0].stem}', '-D', 'nb_execution_mode=off']
     command += ['-D', 'project=five', '-D', 'suppress_warnings=toc.not_included']
+    command += ['-D', 'html_theme=sphinx_book_theme']
     command += ['-D', 'myst_enable_extensions=dollarmath', place / 'in', place / 'out']
     paths = os.pathsep.join(str(ROOT / name) for name in ('docs', 'docs/_ext'))
     done = subprocess.run(
@@ -577,7 +630,9 @@ def problem_sets(site_with_engine, tmp_path_factory):
     assert done.returncode == 0, done.stderr
     (site_with_engine / live.SETS).mkdir(parents=True, exist_ok=True)
     for one in sets:
-        shutil.copy(place / 'out' / f'{one.stem}.html', site_with_engine / live.SETS)
+        text = (place / 'out' / f'{one.stem}.html').read_text(encoding='utf-8')
+        text = re.sub(r'(src|href)="(_static/|searchindex)', r'\1="../../\2', text)
+        (site_with_engine / live.SETS / f'{one.stem}.html').write_text(text, encoding='utf-8')
     live.add_to(site_with_engine, MADE)
     return {one.stem: (live.SETS / f'{one.stem}.html').as_posix() for one in sets}
 
@@ -602,6 +657,67 @@ def test_a_problem_set_can_be_tried(visit, problem_sets, name):
         tests.get_by_role('button', name='Run').first.click()  # answers above have changed: too
         page.until('done')
         assert not tests.locator('.live-error').count(), tests.locator('.live-error').inner_text()
+
+
+@browser_test
+@pytest.mark.parametrize('name', [LESSON, 'ps1_softmax'])
+def test_every_key_can_be_typed_in_a_cell(visit, site_with_engine, problem_sets, name):
+    """Key by key: what is typed, copied and pasted is what runs, and no key means anything else to
+    the page."""
+    page = visit(with_echo(site_with_engine, problem_sets.get(name, name)))
+    page.press()
+    page.until('done', 'failed')
+    cell = page.tab.locator('div.cell:has(pre[contenteditable])').nth(1)
+    code, keys, wrote = cell.locator('pre[contenteditable]'), page.tab.keyboard, []
+
+    def runs(text):
+        "Shift and Enter hands exactly this to Python."
+        keys.press('Shift+Enter')
+        page.until('done', 'failed')
+        assert cell.locator('.live-output').text_content().rstrip('\n') == 'echo ' + text
+
+    def left():
+        "Whether the cell still has the keys, and the page is as it was."
+        return page.tab.evaluate(
+            '[location.href, document.querySelectorAll("dialog[open]").length,'
+            ' document.activeElement.matches("pre[contenteditable]")]'
+        )
+
+    before = page.tab.url
+    code.click()
+    keys.press('Control+a')
+    keys.press('Delete')
+    for one in map(chr, range(32, 127)):
+        keys.type(one)
+        wrote.append(one)
+        assert left() == [before, 0, True], one
+    runs(''.join(wrote))
+    for combination in ('Control+k', 'Meta+k', 'Control+/', 'Escape', 'Alt+s'):
+        keys.press(combination)
+        assert left() == [before, 0, True], combination
+    keys.press('Control+a')
+    keys.type('a = 1 / 2')
+    keys.press('Enter')
+    keys.type('b = 34')
+    keys.press('ArrowLeft')
+    keys.type('/')
+    keys.press('Home')
+    keys.press('Tab')
+    keys.press('ArrowUp')
+    keys.press('End')
+    keys.press('ArrowLeft')
+    keys.press('ArrowRight')
+    keys.type('0')
+    keys.press('ArrowDown')
+    keys.press('End')
+    keys.type('?')
+    runs('a = 1 / 20\n    b = 3/4?')
+    keys.press('Control+a')
+    keys.press('Control+c')
+    keys.press('Control+End')
+    keys.press('Enter')
+    keys.press('Control+v')
+    runs('a = 1 / 20\n    b = 3/4?\na = 1 / 20\n    b = 3/4?')
 
 
 def test_problem_sets_of_the_site_hold_nothing_for_teachers():

@@ -11,8 +11,9 @@ import scipy.optimize
 import scipy.sparse
 import sklearn.datasets
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
@@ -850,16 +851,148 @@ def test_weights_are_repetitions_and_zero_leaves_out():
     weights = np.random.default_rng(0).integers(0, 3, size=90)
     one = BoundClassifier(tol=1e-9).fit(X, y, weights)
     two = BoundClassifier(tol=1e-9).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
-    np.testing.assert_allclose(one.coef_, two.coef_, atol=1e-6)
-    gone = BoundClassifier().fit(X, y, (y != 'class 2').astype(float))
-    assert list(gone.classes_) == ['class 0', 'class 1', 'class 3'] and gone.coef_.shape == (3, 5)
-    with pytest.raises(ValueError, match='only 1 class has rows of weight above 0'):
-        BoundClassifier().fit(X, y, (y == 'class 2').astype(float))
+    kept = np.isin(one.classes_, two.classes_)  # the only row of the rarest class may weigh 0
+    np.testing.assert_allclose(one.coef_[kept], two.coef_, atol=1e-6)
     balanced = BoundClassifier(class_weight='balanced', tol=1e-9, ridge=0.01).fit(X, y)
     exact = LogisticRegression(
         C=1 / (0.01 * 90), tol=1e-10, class_weight='balanced', max_iter=5000
     ).fit(X, y)
     np.testing.assert_allclose(balanced.coef_, exact.coef_, atol=1e-4)
+
+
+@pytest.mark.parametrize('solver', ['auto', 'bm', 'lbfgs', 'incremental'])
+@pytest.mark.parametrize('prior', [None, 'empirical', [1.0, 2, 3, 4]])
+def test_a_class_without_weight_stays_a_class(solver, prior):
+    X, y = planted(90)
+    weights = (y != 'class 2').astype(float)
+    settings = dict(solver=solver, tol=1e-8, ridge=0.01)
+    model = BoundClassifier(prior=prior, **settings).fit(X, y, weights)
+    kept = prior[:2] + prior[3:] if isinstance(prior, list) else prior
+    three = BoundClassifier(prior=kept, **settings).fit(X[weights > 0], y[weights > 0])
+    assert model.classes_.tolist() == [f'class {k}' for k in range(4)]
+    assert model.coef_.shape == (4, 5) and model.intercept_.shape == (4,)
+    proba = model.predict_proba(X)
+    assert 0 < proba[:, 2].max() and proba[weights > 0, 2].max() <= 1e-10
+    np.testing.assert_allclose(proba[:, [0, 1, 3]], three.predict_proba(X), atol=1e-9)
+    assert three.bound_gap_ < model.bound_gap_ <= three.bound_gap_ + 2e-10
+    assert np.isfinite(model.log_loss(X, y)) and np.isfinite(model.decision_function(X)).all()
+    same = BoundClassifier(prior=prior, class_weight={'class 2': 0}, **settings).fit(X, y)
+    np.testing.assert_array_equal(same.predict_proba(X), proba)
+
+
+@pytest.mark.parametrize('names', [2, 4])
+def test_rows_of_one_class_that_count(names, tmp_path):
+    X, y = planted(90)
+    y = np.array([f'class {int(name[-1]) % names}' for name in y])
+    weights = (y == 'class 1').astype(float)
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        model = BoundClassifier().fit(X, y, weights)
+    assert model.classes_.tolist() == [f'class {k}' for k in range(names)]
+    assert model.coef_.shape == ((4, 5) if names == 4 else (1, 5)) and not model.coef_.any()
+    assert set(model.predict(X)) == {'class 1'} and model.n_iter_ == 0
+    assert model.score(X, y, weights) == 1 and model.log_loss(X, y, weights) < 1e-9
+    assert model.bound_gap_ < 1e-9
+    model.save(tmp_path / 'model.npz')
+    again = BoundClassifier.load(tmp_path / 'model.npz')
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    # without an intercept the other classes have a finite optimum
+    plain = BoundClassifier(fit_intercept=False).fit(X, y, weights)
+    assert plain.classes_.tolist() == model.classes_.tolist() and plain.bound_gap_ < 1e-6
+    assert plain.score(X, y, weights) > 0.8
+    # and a warm start leaves the corner
+    model.set_params(warm_start=True, tol=1e-9).fit(X, y)
+    cold = BoundClassifier(tol=1e-9).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X), cold.predict_proba(X), atol=1e-5)
+
+
+def test_bags_keep_rare_classes():
+    from sklearn.ensemble import BaggingClassifier
+
+    X, y = planted(12)
+    y = np.where(np.arange(12) == 3, 'once', 'often')
+    for size in (2, 12):
+        bags = BaggingClassifier(BoundClassifier(), max_samples=size, random_state=0).fit(X, y)
+        assert bags.predict_proba(X).shape == (12, 2)
+        assert all(len(one.classes_) == 2 for one in bags.estimators_)
+
+
+def test_names_that_a_fold_lacks_are_no_error():
+    X, y = planted(60)
+    names = sorted(set(y))
+    most = y != names[3]
+    weights = {name: k + 1.0 for k, name in enumerate(names)}
+    full = BoundClassifier(class_weight=weights, prior=weights).fit(X[most], y[most])
+    less = {name: weights[name] for name in names[:3]}
+    part = BoundClassifier(class_weight=less, prior=less).fit(X[most], y[most])
+    np.testing.assert_array_equal(full.coef_, part.coef_)
+    np.testing.assert_array_equal(full.intercept_, part.intercept_)
+    listed = BoundClassifier(class_weight=less, prior=[1.0, 2, 3]).fit(X[most], y[most])
+    np.testing.assert_array_equal(listed.intercept_, part.intercept_)
+    order = np.argsort(y, kind='stable')  # so that folds lack a class
+    scores = cross_val_score(
+        BoundClassifier(class_weight=weights, prior=weights),
+        X[order],
+        y[order],
+        cv=KFold(3),
+        error_score='raise',
+    )
+    assert np.isfinite(scores).all()
+    with pytest.raises(ValueError, match="class_weight names 'elm'"):
+        BoundClassifier(class_weight={'elm': 5.0, names[0]: 1.0}).fit(X, y)
+    with pytest.raises(ValueError, match=f"prior names 3 classes, but not '{names[3]}'"):
+        BoundClassifier(prior=less).fit(X, y)
+    with pytest.raises(ValueError, match=r"class_weight\['class 0'\] is 'a'"):
+        BoundClassifier(class_weight={names[0]: 'a'}).fit(X, y)
+
+
+@pytest.mark.parametrize('solver', ['auto', 'bm', 'quasi', 'lbfgs', 'incremental', 'sbm'])
+@pytest.mark.parametrize('size', [1e12, 1e15, 1e18, 1e100, 1e160, 1e300, 1.7e308])
+def test_huge_columns_end_honest(solver, size):
+    X, y = planted(120)
+    for column in (size + X[:, 0], size * (1 - 0.01 * np.random.default_rng(0).random(120))):
+        rows = np.column_stack([column, X[:, 1]])
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter('always')
+            model = BoundClassifier(solver).fit(rows, y)
+            proba = model.predict_proba(rows)
+        assert {warning.category for warning in told} <= {ConvergenceWarning}
+        np.testing.assert_allclose(proba.sum(1), 1)
+        np.testing.assert_allclose(model.top_k(rows, 4)[1].sum(1), 1)
+        loss = model.log_loss(rows, y)
+        assert 0.3 < loss <= np.log(4) * (1 + 1e-9)  # no worse than knowing nothing, no miracle
+        assert loss == pytest.approx(-np.log(proba[np.arange(120), [int(n[-1]) for n in y]]).mean())
+        if model.bound_gap_ > 1e-4 * loss:
+            assert 'center and scale' in str(told[-1].message) or 'sbm' in str(told[-1].message)
+
+
+def test_edited_weights_are_where_a_warm_start_begins():
+    X, y = planted()
+    two = y == 'class 0'
+    for labels in (y, two):
+        model = BoundClassifier(prior='empirical', warm_start=True).fit(X, labels)
+        model.coef_ = model.coef_ / 2.5
+        model.intercept_ = model.intercept_ + 1.0
+        proba = model.predict_proba(X)
+        model.set_params(max_iter=0, tol=None).fit(X, labels)
+        np.testing.assert_allclose(model.predict_proba(X), proba, rtol=1e-12)
+    for name, value in (('coef_', np.zeros((1, 4))), ('intercept_', np.array([np.nan]))):
+        spoiled = BoundClassifier(warm_start=True).fit(X, two)
+        setattr(spoiled, name, value)
+        with pytest.raises(ValueError, match=f'warm_start=True, but {name} has shape'):
+            spoiled.fit(X, two)
+    with pytest.raises(ValueError, match='X has 4 columns and the last fit had 5'):
+        BoundClassifier(warm_start=True).fit(X, y).fit(X[:, :4], y)
+    model = BoundClassifier(warm_start=True).fit(X, y).set_params(fit_intercept=False).fit(X, y)
+    plain = BoundClassifier(fit_intercept=False).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X), plain.predict_proba(X), atol=1e-4)
+
+
+def test_jobs_of_scikit_learn_are_taken():
+    X, y = planted(60)
+    plain = BoundClassifier().fit(X, y).coef_
+    for n_jobs in (None, -1):
+        np.testing.assert_array_equal(BoundClassifier(n_jobs=n_jobs).fit(X, y).coef_, plain)
 
 
 def test_save_load_clone_pickle_and_grid(tmp_path):

@@ -2,6 +2,8 @@
 
 import itertools
 import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -160,3 +162,191 @@ def test_noun_phrases():
     assert test.n_samples == 50 and np.bincount(train.labels).tolist() == [55081, 63307, 93339]
     words = np.asarray(found.texts)[found.train]
     assert words[0] == 'Confidence' and train.starts[1] == list(words).index('.') + 1
+
+
+def test_empty_chains_have_no_tags_and_change_nothing():
+    rng = np.random.default_rng(0)
+    scores, transitions = rng.normal(size=(9, 3)), rng.normal(size=(3, 3))
+    for holes, dense in (([0, 4, 4, 9], [0, 4, 9]), ([0, 0, 9, 9, 9], [0, 9]), ([0, 9, 9], None)):
+        np.testing.assert_array_equal(
+            best_labels(scores, transitions, holes), best_labels(scores, transitions, dense)
+        )
+        some, all_ = (forward_backward(scores, transitions, s) for s in (holes, dense))
+        np.testing.assert_array_equal(some.nodes, all_.nodes)
+        np.testing.assert_array_equal(some.edges, all_.edges)
+        lengths = np.diff(holes)
+        np.testing.assert_array_equal(some.log_norms[lengths > 0], all_.log_norms)
+        assert (some.log_norms[lengths == 0] == 0).all()
+    for starts, n_chains in ((None, 1), ([0], 0), ([0, 0, 0], 2)):
+        assert best_labels(np.zeros((0, 3)), transitions, starts).shape == (0,)
+        assert forward_backward(np.zeros((0, 3)), transitions, starts).log_norms.tolist() == (
+            [0.0] * n_chains
+        )
+    log_norm, mean, rows = chain_bound(np.zeros((0, 3)), transitions)
+    assert log_norm == 0 and mean.tolist() == [0.0] * 9 and rows.shape == (0, 9)
+    # one tag: one labeling
+    sums = forward_backward(scores[:, :1], transitions[:1, :1])
+    log_norm, mean, rows = chain_bound(scores[:, :1], transitions[:1, :1])
+    assert log_norm == pytest.approx(sums.log_norms[0]) and not len(rows)
+    np.testing.assert_allclose(mean, np.r_[sums.edges.ravel(), sums.nodes.ravel()])
+
+
+@pytest.mark.parametrize('kind', [np.asarray, scipy.sparse.csr_array])
+def test_a_problem_with_empty_chains_is_the_one_without(kind):
+    plain = planted_chain(8, n_classes=3, n_features=4, ridge=0.05)
+    at = np.random.default_rng(0).normal(size=plain.n_params)
+    starts = np.sort(np.r_[0, 0, plain.starts, plain.starts[2], len(plain.labels)])
+    holes = LinearChain(kind(plain.features), plain.labels, starts, ridge=0.05)
+    assert holes.n_samples == 12
+    for one, other in zip(plain.loss_and_grad(at), holes.loss_and_grad(at)):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+    np.testing.assert_array_equal(plain.predict(at), holes.predict(at))
+    np.testing.assert_allclose(
+        plain.quadratic_bound(at).curvature.matrix(), holes.quadratic_bound(at).curvature.matrix()
+    )
+    every = [holes.loss_at(at, np.array([i])) for i in range(12)]
+    assert np.mean(every) == pytest.approx(holes.loss(at))
+    nothing = LinearChain(kind(np.zeros((0, 4))), np.zeros(0, int), [0, 0], 3, ridge=0.05)
+    assert nothing.predict(at).shape == (0,) and nothing.loss(at) == 0
+
+
+NUMBERS = np.arange(27.0).reshape(9, 3) % 4
+BAD_CHAINS = {
+    'lengths': (NUMBERS, np.zeros((3, 3)), [5, 4], 'starts holds lengths, which sum to 9'),
+    'three lengths': (NUMBERS, np.zeros((3, 3)), [4, 3, 2], 'starts holds lengths'),
+    'without the end': (NUMBERS, np.zeros((3, 3)), [0, 4], 'from 0 to 4'),
+    'beyond': (NUMBERS, np.zeros((3, 3)), [0, 200000], 'from 0 to 200000'),
+    'late': (NUMBERS, np.zeros((3, 3)), [2, 9], 'from 2 to 9'),
+    'below 0': (NUMBERS, np.zeros((3, 3)), [-3, 9], 'from -3 to 9'),
+    'falls': (NUMBERS, np.zeros((3, 3)), [0, 7, 5, 9], r'starts\[2\] is 5, below the 7'),
+    'fraction': (NUMBERS, np.zeros((3, 3)), [0, 1.7, 9], r'starts\[1\] is 1.7'),
+    'nan start': (NUMBERS, np.zeros((3, 3)), [0, np.nan, 9], r'starts\[1\] is nan'),
+    'no starts': (NUMBERS, np.zeros((3, 3)), [], 'one whole number per chain'),
+    'a number': (NUMBERS, np.zeros((3, 3)), 9, 'one whole number per chain'),
+    'text': (NUMBERS, np.zeros((3, 3)), ['0', '9'], 'one whole number per chain'),
+    'small transitions': (NUMBERS, np.zeros((2, 2)), None, r'transitions has shape \(2, 2\)'),
+    'large transitions': (NUMBERS, np.zeros((4, 4)), None, r'scores has shape \(9, 3\)'),
+    'flat transitions': (NUMBERS, np.zeros((3, 2)), None, r'transitions has shape \(3, 2\)'),
+    'one row': (NUMBERS[0], np.zeros((3, 3)), None, r'scores is float64 of shape \(3,\)'),
+    'no tags': (np.zeros((4, 0)), np.zeros((0, 0)), None, 'one column of scores per tag'),
+    'nan score': (np.where(NUMBERS > 2, np.nan, 0), np.zeros((3, 3)), None, 'nan at word 1, tag 0'),
+    'inf score': (np.where(NUMBERS > 2, np.inf, 0), np.zeros((3, 3)), None, 'inf at word 1, tag 0'),
+    'nan transition': (NUMBERS, np.full((3, 3), np.nan), None, 'nan at tag 0, next tag 0'),
+    'minus infinity': (NUMBERS, np.full((3, 3), -np.inf), None, 'such as -1e4'),
+    'complex': (NUMBERS * 1j, np.zeros((3, 3)), None, 'a real number'),
+    'words': ([['a']], np.zeros((1, 1)), None, 'no numbers'),
+}
+
+
+@pytest.mark.filterwarnings('ignore:Casting complex')
+@pytest.mark.parametrize('function', [best_labels, forward_backward])
+@pytest.mark.parametrize('case', BAD_CHAINS)
+def test_bad_chains_are_one_line(case, function):
+    *given, words = BAD_CHAINS[case]
+    with pytest.raises(ValueError, match=words) as found:
+        function(*given)
+    assert '\n' not in str(found.value)
+
+
+HOSTILE = """
+import sys
+import numpy as np
+import scipy.sparse
+sys.path.insert(0, sys.argv[1])
+from test_bound_structured import BAD_CHAINS, hostile_calls
+answers = []
+for _ in range(30):
+    for call in hostile_calls():
+        try:
+            call()
+        except ValueError as error:
+            answers.append(str(error))
+        else:
+            answers.append('ANSWERED')
+print(len(answers), answers.count('ANSWERED'))
+"""
+
+
+def hostile_calls():
+    "Calls that once wrote outside of their arrays, or read there."
+    from functools import partial
+
+    from extreme_opt.bound import LogLinear, quadratic_bound
+    from extreme_opt.bound.class_space import chain_times, class_chain
+    from extreme_opt.bound.quadratic_bound import sort_outcomes
+
+    for scores, transitions, starts, _ in BAD_CHAINS.values():
+        yield partial(best_labels, scores, transitions, starts)
+        yield partial(forward_backward, scores, transitions, starts)
+        if starts is None:
+            yield partial(chain_bound, scores, transitions)
+    far = scipy.sparse.csr_array(np.eye(3))
+    far.indices = np.array([0, 90000, 2])
+    long = scipy.sparse.csr_array(np.eye(3))
+    long.indptr = np.array([0, 1, 2, 70000])
+    for matrix in (far, long):
+        yield lambda: LinearChain(matrix, [0, 1, 0], [0, 3])
+        yield lambda: LogLinear(matrix, [0, 1, 0])
+    yield lambda: quadratic_bound(np.eye(3), np.zeros(2))
+    yield lambda: quadratic_bound(np.eye(3), np.zeros(3), [0, 1, 70000])
+    yield lambda: chain_times(class_chain(np.zeros((4, 5))), np.zeros((4, 2)))
+    yield lambda: class_chain(np.zeros((4, 0)))
+    yield lambda: sort_outcomes(np.zeros(2000), 0, np.arange(2))
+
+
+@pytest.mark.filterwarnings('ignore:Casting complex')
+def test_no_call_leaves_its_arrays():
+    n_calls = 30 * sum(1 for _ in hostile_calls())
+    here = os.path.dirname(os.path.abspath(__file__))
+    child = subprocess.run(
+        [sys.executable, '-W', 'ignore', '-c', HOSTILE, here],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert child.returncode == 0, child.stderr[-2000:]
+    assert child.stdout.split() == [str(n_calls), '0']
+
+
+def test_what_a_problem_refuses_is_one_line():
+    good = planted_chain(3, n_classes=3, n_features=4)
+    X, y, starts = good.features, good.labels, good.starts
+    spoiled, hole = X.copy(), X.copy()
+    spoiled[2, 1], hole[3, 0] = np.nan, -np.inf
+    text = np.array(['B', 'I', 'O'])[y]
+    for features, labels, cuts, settings, words in (
+        (spoiled, y, starts, {}, 'features holds nan at row 2, column 1'),
+        (scipy.sparse.csr_array(spoiled), y, starts, {}, 'features holds nan at row 2, column 1'),
+        (hole, y, starts, {}, 'features holds -inf at row 3, column 0'),
+        (X, np.where(y == 1, 1.9, 0), starts, dict(n_classes=3), 'is 1.9, but its word allows'),
+        (
+            X,
+            text,
+            starts,
+            {},
+            f'labels.0. is {str(text[0])!r}, but integers from 0 are needed; relabel',
+        ),
+        (X, None, starts, {}, 'labels is None, but training needs a tag per word; new words are'),
+        (X, y, starts + 0.25, {}, r'starts\[0\] is 0.25'),
+        (X, y, np.diff(starts), {}, 'starts holds lengths'),
+        (X, y, starts, dict(n_classes=2.5), 'n_classes is 2.5'),
+        (X, y, starts, dict(n_classes=2), r'allows 0\.\.1'),
+    ):
+        with pytest.raises(ValueError, match=words) as found:
+            LinearChain(features, labels, cuts, **settings)
+        assert '\n' not in str(found.value)
+
+
+def test_params_of_other_sizes_are_refused():
+    problem = planted_chain(3, n_classes=4, n_features=6)
+    at = problem.init_params()
+    words = r'40 are needed in one vector, for 6 features and 4 tags'
+    for wrong in (at[:-4], np.r_[at, at[:4]], at[:, None], at[:36], np.zeros(0)):
+        for call in (problem.predict, problem.loss, problem.scores, problem.quadratic_bound):
+            with pytest.raises(ValueError, match=words):
+                call(wrong)
+    fewer = LinearChain(problem.features, np.minimum(problem.labels, 1), problem.starts)
+    with pytest.raises(ValueError, match='for 6 features and 2 tags'):
+        fewer.predict(at)
+    with pytest.raises(ValueError, match='nan at word 0, tag 0'):
+        problem.predict(at + np.nan)

@@ -247,6 +247,34 @@ def test_unknown_label(data):
             model.log_loss(X[:1], [word])
 
 
+@pytest.mark.parametrize('common', [0.0, 1e3, 1e12, 1e15, 1e17, -1e17, 1e300, np.inf])
+def test_probabilities_forget_what_all_scores_share(data, common):
+    X, y = data
+    model = Centroids().fit(X, y)
+    fine = model._scores
+    step = np.array([0.0, 1, 2]) * (max(abs(common), 1e3) / 1e3 if np.isfinite(common) else 1.0)
+    model._scores = lambda X: fine(X) * 0 + step + common  # as many digits as are left
+    proba, log_proba = model.predict_proba(X), model.predict_log_proba(X)
+    np.testing.assert_allclose(proba.sum(1), 1)
+    np.testing.assert_array_equal(np.exp(log_proba), proba)
+    np.testing.assert_allclose(model.top_k(X, 3)[1], -np.sort(-proba, axis=1))
+    with np.errstate(divide='ignore'):
+        own = -log_proba[np.arange(len(y)), np.searchsorted(model.classes_, y)]
+    assert model.log_loss(X, y) == own.mean()
+    wanted = np.full(3, 1 / 3) if common == np.inf else np.exp(step - step.max())
+    np.testing.assert_allclose(proba[0], wanted / wanted.sum(), atol=1e-12)
+
+
+def test_scores_that_are_no_numbers_are_named(data):
+    X, y = data
+    model = Centroids().fit(X, y)
+    fine = model._scores
+    model._scores = lambda X: np.where(np.arange(len(X))[:, None] == 4, np.nan, fine(X))
+    for call in (model.predict, model.predict_proba, model.decision_function, model.top_k):
+        with pytest.raises(ValueError, match='row 4 of X has scores that are no numbers'):
+            call(X)
+
+
 def test_weighted_score(data):
     X, y = data
     model, weights = Centroids().fit(X, y), np.arange(90.0)
@@ -439,7 +467,14 @@ def test_row_weights():
         checked_sample_weight([1, 0, 1, 1, 1, 1], {'c': 3.0}, classes, labels),
         np.array([1, 0, 1, 1, 1, 3]) * 6 / 7,
     )
+    everyone = {'a': 2.0, 'b': 2, 'c': 4, 'd': 9}  # a fold without d
+    np.testing.assert_allclose(
+        checked_sample_weight(None, everyone, classes, labels),
+        np.array([2, 2, 2, 2, 2, 4]) * 6 / 14,
+    )
     for weights, per_class, word in (
+        (None, {'a': 1, 'b': 1, 'd': 1}, "names 'd'"),
+        (None, {'a': 'many'}, r"class_weight\['a'\] is 'many', but a number is needed"),
         ([1.0], None, 'has shape'),
         (np.full(6, np.nan), None, r'sample_weight\[0\] is nan'),
         (np.zeros(6), None, 'zero for every row'),

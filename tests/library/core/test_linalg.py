@@ -154,6 +154,18 @@ def test_log_sum_exp_against_scipy():
     assert log_sum_exp(np.zeros((2, 0)), axis=1).tolist() == [-np.inf] * 2
 
 
+def test_log_sum_exp_keeps_what_is_small():
+    for a, wanted in (
+        ([0.0, -50.0], 1.928749847963917783e-22),  # 50 digits, rounded
+        ([1e-12, -40.0], 1.0000042483542552869e-12),
+        ([-50.0, 0.0, -60.0], 1.9288374130715447e-22),
+    ):
+        assert log_sum_exp(np.array(a)) == pytest.approx(wanted, rel=1e-10, abs=0)
+        assert log_sum_exp(np.array([a, a]), axis=-1)[1] == pytest.approx(wanted, rel=1e-10, abs=0)
+    with pytest.raises(ValueError, match='takes real numbers, but a is complex128'):
+        log_sum_exp(np.array([1j, 2]))
+
+
 def test_log_sum_exp_sums_float32_in_float64():
     a = np.random.default_rng(0).normal(size=(2, 200_000)).astype(np.float32)
     got = log_sum_exp(a, axis=1)

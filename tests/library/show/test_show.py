@@ -351,6 +351,8 @@ def test_one_slider():
     assert len(shown) == 1 and base64.b64encode(made.pictures[1]).decode() in shown[0]
     assert 'alt="A parabola, drawn on the current figure. width 1"' in shown[0]
     assert repr(made) == 'Frames(width=3)'
+    assert page.count('data-lm-suppress-shortcuts="true"') == page.count('<input ') == 1
+    assert page.count('move once this cell has run') == 1
 
 
 def test_figures_of_several_sliders_stand_in_the_order_that_the_page_counts_in():
