@@ -36,6 +36,7 @@ from extreme_opt.core.validation import (
 from ..core.linalg import log_sum_exp, squared_row_norms
 from ..core.run import minimize
 from .averaging import ValidationLoss, AveragedSolver
+from .exact import ExactSGD, FullSoftmaxByColumn
 from .implicit import ImplicitSGD
 from .near_classes import near_classes
 from extreme_opt.softmax.multilabel import (
@@ -154,13 +155,13 @@ def _rows_to_record(problem):
 # %% ../../nbs/engine/softmax/60_classifier.ipynb #b5fe58d6
 _SAMPLED_LOSSES = dict(ove=OneVsEach, nce=NCE, sampled=ImportanceSampled)
 _DEFAULT_RATE = dict(
-    implicit=10.0, umax=0.5, sgd=0.01, ove=0.1, nce=10.0, sampled=10.0, rotation=3.0
+    exact=3.0, implicit=10.0, umax=0.5, sgd=0.01, ove=0.1, nce=10.0, sampled=10.0, rotation=3.0
 )  # rates where nothing is searched
 _AUTO_EPOCHS, _EXACT_TOL = (50.0, 1000.0), 1e-6  # sampled, and lbfgs
 _AT_REST = 1e-3  # correlation with a column that an exact fit may leave unsaid
 _MOST_ABOVE = 1.001  # times the log-loss of the class frequencies that a fit may have unsaid
 _EXPLICIT_MARGIN = 0.5  # of the rate that a part of the rows bears; all rows may bear less
-_SAMPLED_SOLVERS = ('implicit', 'umax', 'sgd', *_SAMPLED_LOSSES, 'rotation')
+_SAMPLED_SOLVERS = ('exact', 'implicit', 'umax', 'sgd', *_SAMPLED_LOSSES, 'rotation')
 
 # %% ../../nbs/engine/softmax/60_classifier.ipynb #f7151eb2
 def _height(rows, weights=None):
@@ -187,8 +188,9 @@ class SoftmaxClassifier(Classifier):
     ----------
     solver : str, default='implicit'
         "implicit" (Algorithm 1), "umax" (Algorithm 2), "sgd", "ove", "nce", "sampled",
-        "rotation" (blocks of rows and classes, which workers update at the same time), or
-        "lbfgs" (exact).
+        "rotation" (blocks of rows and classes, which workers update at the same time), "exact"
+        (one row at a time and every class, without sampling: ahead up to some thousand classes),
+        or "lbfgs" (all rows and classes at once, to the optimum).
     n_negatives : int, default=5
         m, negative classes per update; at most n_classes - 1 are taken.
     learning_rate : float, "auto" or None, default='auto'
@@ -458,6 +460,8 @@ class SoftmaxClassifier(Classifier):
         )
         if self.solver == 'lbfgs':
             return LBFGS()
+        if self.solver == 'exact' and self.n_jobs in (None, 1, -1):
+            return ExactSGD(rate, self.learning_rate_decay)
         if self.solver == 'implicit':
             return ImplicitSGD(rate, n_negatives, visits='shuffled', near=near, **more)
         if self.solver in ('umax', 'sgd'):
@@ -485,8 +489,10 @@ class SoftmaxClassifier(Classifier):
         settings: dict = dict(
             ridge=ridge, dtype=kind, sample_weight=weights, n_unpenalized=int(self._height > 0)
         )
-        if exact:
-            return FullSoftmax(rows, labels, n_classes, **settings)
+        self._by_column = self.solver == 'exact'
+        if exact or self._by_column:
+            kind = FullSoftmaxByColumn if self._by_column else FullSoftmax
+            return kind(rows, labels, n_classes, **settings)
         if self.solver not in _SAMPLED_LOSSES:
             alpha = float(self.solver == 'rotation')  # the member whose summands are separate
             return DoubleSum(rows, labels, n_classes, alpha=alpha, **settings)
@@ -501,9 +507,12 @@ class SoftmaxClassifier(Classifier):
         )
 
     _height: float
+    _by_column = False  # how the parameters of the run are laid out
 
     def _weights(self):
         width = self.n_features_in_ + (self._height > 0)
+        if self._by_column:
+            return self.run_.state.params.reshape(width, len(self.classes_)).T
         return self.run_.state.params[: len(self.classes_) * width].reshape(
             len(self.classes_), width
         )
@@ -563,7 +572,7 @@ class SoftmaxClassifier(Classifier):
             remedy += (
                 f', or lower learning_rate={getattr(self, "learning_rate_", self.learning_rate)!r}'
             )
-        if self.solver not in ('implicit', 'rotation', 'lbfgs'):
+        if self.solver not in ('exact', 'implicit', 'rotation', 'lbfgs'):
             remedy += ', or use solver="implicit"'
         warn_not_converged(self, run, f'the weights are zero now: {remedy}')
         run.state = replace(run.state, params=problem.init_params())

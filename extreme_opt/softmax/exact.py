@@ -191,8 +191,8 @@ def _solve(c, label, scores, top, e, total, large, logs, sums):
     own = first + np.float64(scores[label])
     near = 1e-9 if e.itemsize == 8 else 1e-6
     rest = max(total - np.float64(e[label]), 0.0)
-    g = -math.log(total)
-    for _ in range(30):  # the label exactly, the others by the first power
+    g = c if c > MOST else -math.log(total)  # from c on the sum is at least one
+    for _ in range(0 if c > MOST else 30):  # the label exactly, the others by the first power
         a, r = omega(own + g), math.exp(g)
         step = (a / c + rest * r - 1.0) / (a / (1.0 + a) / c + rest * r)
         g -= step
@@ -200,28 +200,22 @@ def _solve(c, label, scores, top, e, total, large, logs, sums):
             break
     n_large = 0
     for _ in range(30):
-        base = math.exp(g)
         if c > MOST:
             n_large = len(e)
             sums[:] = 0
             for k in range(n_large):
                 large[k] = k
         else:
-            n_large = _sort_out(e, c * base, large, sums)
+            n_large = _sort_out(e, c * math.exp(g), large, sums)
         for j in range(n_large):
             logs[j] = first + np.float64(scores[large[j]])
         start = g
         for _ in range(50):
-            r = math.exp(g - start)
-            found = r * (
-                sums[0]
-                - r * (sums[1] - r * (1.5 * sums[2] - r * (8 / 3 * sums[3] - r * 125 / 24 * sums[4])))
-            )
-            slope = r * (
-                sums[0]
-                - r
-                * (2 * sums[1] - r * (4.5 * sums[2] - r * (32 / 3 * sums[3] - r * 625 / 24 * sums[4])))
-            )
+            r = 0.0 if c > MOST else math.exp(g - start)
+            tail = 8 / 3 * sums[3] - r * 125 / 24 * sums[4]
+            bend = 32 / 3 * sums[3] - r * 625 / 24 * sums[4]
+            found = r * (sums[0] - r * (sums[1] - r * (1.5 * sums[2] - r * tail)))
+            slope = r * (sums[0] - r * (2 * sums[1] - r * (4.5 * sums[2] - r * bend)))
             for j in range(n_large):
                 a = omega(logs[j] + g)
                 found += a

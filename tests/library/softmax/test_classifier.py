@@ -1013,7 +1013,7 @@ def test_exact_takes_the_road_of_the_softmax_itself():
     X, y = planted(300, noise=2.5)
     exact = SoftmaxClassifier('lbfgs', ridge=0.01).fit(X, y)
     model = SoftmaxClassifier(
-        'exact', ridge=0.01, learning_rate=1.0, learning_rate_decay=0.9, max_epochs=60
+        'exact', ridge=0.01, learning_rate=0.05, learning_rate_decay=0.95, max_epochs=60
     )
     model.fit(X, y)
     np.testing.assert_allclose(model.predict_proba(X), exact.predict_proba(X), atol=0.02)
