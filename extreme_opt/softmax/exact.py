@@ -447,7 +447,7 @@ class ExactSGD:
         State
             One epoch later.
         """
-        params, n_samples = state.params.copy(), problem.n_samples
+        params = state.params.copy()
         rate = self.learning_rate * self.learning_rate_decay ** round(state.n_epochs)
         exact_updates(problem, params, problem.visit_order(rng), rate)
         return state.advance(params, n_terms=problem.n_terms, n_epochs=1.0)
