@@ -46,8 +46,8 @@ def sets():
             yield table, found.features, found.labels
         found = data.load('mnist')
         rows = np.random.default_rng(0).permutation(len(found.labels))[:4000]
-        pixels = np.asarray(found.features[rows], dtype=np.float32)
-        yield 'mnist', pixels / max(1.0, float(pixels.max())), found.labels[rows]
+        pixels = found.features[rows].astype(np.float32)
+        yield 'mnist', pixels / pixels.max(), found.labels[rows]
         for name in CHOSEN_ON:
             found = data.load(name, drop_empty=True)
             yield name, found.features, found.labels
