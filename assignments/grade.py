@@ -5,6 +5,9 @@
     python grade.py ps1_softmax --force NAME  this student once more
     python grade.py ps1_softmax --force all   everybody once more
     python grade.py ps1_softmax --trust       without a sandbox where none is found
+    python grade.py ps1_softmax --workers 4   four submissions at once, one core each
+    python grade.py ps1_softmax --into FILE   marks into the gradebook that Canvas or Moodle
+                                              exported: the file to import lies in lms/
 
 Submissions lie in submitted/STUDENT/ps1_softmax/. Marks of written answers are typed into
 written/ps1_softmax.csv, and read when the program is run again. It writes grades.csv, and a page in
@@ -20,19 +23,25 @@ import hashlib
 import json
 import os
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 import tomllib
+import unicodedata
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOM = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOM))
-from grader import intake, rendering, sandbox  # noqa: E402
+from grader import intake, lms, rendering, sandbox  # noqa: E402
+from grader.tables import parse_number, read_fields  # noqa: E402
 
 UTC = datetime.UTC
+RUNNING = set()  # processes of tests
+TIME = '2030-10-14T23:59:00+02:00'
 WRITTEN = ('student', 'question', 'points', 'score', 'comment', 'answer')
 GRADES = (
     'student',
@@ -49,9 +58,27 @@ GRADES = (
 
 
 def settings():
-    "class.toml, with what it leaves out."
+    "class.toml, with what it leaves out; SystemExit where it says what cannot be."
     path = ROOM / 'class.toml'
-    found = tomllib.loads(path.read_text(encoding='utf-8')) if path.exists() else {}
+    try:
+        found = tomllib.loads(path.read_text(encoding='utf-8-sig')) if path.exists() else {}
+    except ValueError as error:
+        raise SystemExit(f'class.toml cannot be read: {error}; a time looks like {TIME}') from None
+    for part in ('due', 'extensions'):
+        for key, when in found.get(part, {}).items():
+            if not isinstance(when, datetime.datetime) or when.tzinfo is None:
+                raise SystemExit(
+                    f'class.toml, [{part}] {key} = {when}: give the day, the time and its zone, '
+                    f'such as {TIME}'
+                )
+            if part == 'extensions' and '/' not in key:
+                raise SystemExit(f'class.toml, [extensions] {key}: write "student/set" = {TIME}')
+            if not (ROOM / 'source' / key.rsplit('/', 1)[-1]).is_dir():
+                print(f'class.toml, [{part}] {key}: no set of this name is here')
+    for part in ('late', 'limits'):
+        for key, value in found.get(part, {}).items():
+            if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+                raise SystemExit(f'class.toml, [{part}] {key} = {value!r}: give a number, 0 or more')
     late = dict(grace_minutes=10, share_per_day=0.1, days=5) | found.get('late', {})
     limits = dict(seconds=120, memory_gb=4) | found.get('limits', {})
     return dict(
@@ -60,11 +87,12 @@ def settings():
         limits=limits,
         due=found.get('due', {}),
         extensions=found.get('extensions', {}),
+        begun=found.get('begun'),
     )
 
 
 def log(text):
-    with open(ROOM / 'grading.log', 'a', encoding='utf-8') as file:
+    with open(ROOM / 'grading.log', 'a', encoding='utf-8', errors='backslashreplace') as file:
         file.write(f'{datetime.datetime.now(UTC):%Y-%m-%d %H:%M:%S} {text}\n')
 
 
@@ -90,11 +118,11 @@ def keep_gradebook():
         old.backup(new)
 
 
-def write(path, text):
+def write(path, text, encoding='utf-8'):
     "Write a file in one go, so that an interrupted run leaves the one before."
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f'.{path.name}.part')
-    part.write_text(text, encoding='utf-8', newline='')
+    part.write_text(text, encoding=encoding, newline='')
     part.replace(path)
 
 
@@ -105,6 +133,8 @@ def run(items, name, kind, limits, *, given=None, changes=(), keep_cache=None, w
     "Run one submission against the tests: what verify.py found; Trouble where it could not finish."
     with tempfile.TemporaryDirectory(prefix='grade-') as scratch:
         scratch = Path(scratch)
+        tests = 2 * sum(item['kind'] in ('tests', 'solution') for item in items)
+        limits = dict(limits, cpu=limits['seconds'] * (tests + 6) + 60)  # of each process, in all
         command, env, stop = sandbox.command(kind, given, warm, keep_cache, scratch, limits)
         job = dict(
             items=items,
@@ -118,8 +148,7 @@ def run(items, name, kind, limits, *, given=None, changes=(), keep_cache=None, w
             places=sandbox.places(kind, given, warm, keep_cache, scratch),
         )
         (scratch / 'job.json').write_text(json.dumps(job), encoding='utf-8')
-        verify = [sys.executable, str(ROOM / 'grader/verify.py'), 'job.json', 'result.json']
-        tests = 2 * sum(item['kind'] in ('tests', 'solution') for item in items)
+        verify = [sys.executable, '-I', str(ROOM / 'grader/verify.py'), 'job.json', 'result.json']
         process = subprocess.Popen(
             verify,
             cwd=scratch,
@@ -129,20 +158,26 @@ def run(items, name, kind, limits, *, given=None, changes=(), keep_cache=None, w
             text=True,
             errors='replace',
             env={
-                **os.environ,
+                **{key: value for key, value in os.environ.items() if not key.startswith('PYTHON')},
                 **{key: sandbox.ENV[key] for key in sandbox.ENV if 'THREADS' in key},
             },
         )
+        RUNNING.add(process)
         try:
             said, _ = process.communicate(timeout=4 * limits['seconds'] * (tests + 6) + 300)
         except subprocess.TimeoutExpired:
-            process.kill()
-            process.communicate()
             raise intake.Trouble(
                 'the tests did not come to an end', 'read the notebook, then --force'
             ) from None
+        finally:
+            RUNNING.discard(process)
+            if process.poll() is None:
+                process.kill()
+                process.communicate()
         if process.returncode or not (scratch / 'result.json').exists():
             last = (said.strip() or 'no message').splitlines()[-1][:200]
+            if process.returncode < 0:
+                last = f'the process of the tests was ended by {signal.Signals(-process.returncode).name}'
             raise intake.Trouble(f'the run failed: {last}', 'read the notebook, then --force')
         return json.loads((scratch / 'result.json').read_text(encoding='utf-8'))
 
@@ -188,7 +223,7 @@ def handed_in(folder):
     path = folder / 'timestamp.txt'
     if not path.is_file():
         return None
-    text = path.read_text(encoding='utf-8', errors='replace').strip().replace(' UTC', '+00:00')
+    text = path.read_text(encoding='utf-8-sig', errors='replace').strip().replace(' UTC', '+00:00')
     try:
         when = datetime.datetime.fromisoformat(text)
     except ValueError:
@@ -203,7 +238,6 @@ def lateness(student, name, when, rules):
     due = rules['extensions'].get(f'{student}/{name}', rules['due'].get(name))
     if due is None or when is None:
         return 0.0, '' if due is None else 'no timestamp: taken as in time'
-    due = due.astimezone(UTC) if due.tzinfo else due.replace(tzinfo=UTC)
     late = (when - due).total_seconds() - 60 * rules['late']['grace_minutes']
     if late <= 0:
         return 0.0, ''
@@ -216,11 +250,11 @@ def lateness(student, name, when, rules):
 def digest_of(folder):
     "What a submission holds, as one number; links are not followed."
     found = hashlib.sha256()
-    for path in sorted(folder.rglob('*')):
-        if path.is_file() and not path.is_symlink() and '.ipynb_checkpoints' not in path.parts:
-            found.update(f'{path.relative_to(folder)}\0{path.stat().st_size}\0'.encode())
-            with open(path, 'rb') as file:
-                found.update(hashlib.file_digest(file, 'sha256').digest())
+    for path in intake.files_in(folder):
+        name = os.fsencode(path.relative_to(folder))
+        found.update(name + f'\0{path.stat().st_size}\0'.encode())
+        with open(path, 'rb') as file:
+            found.update(hashlib.file_digest(file, 'sha256').digest())
     return found.hexdigest()
 
 
@@ -229,8 +263,8 @@ def files_beside(folder, notebook, scratch):
     place, size = scratch / 'given', 0
     place.mkdir()
     os.chmod(scratch, 0o755)
-    for path in sorted(folder.rglob('*')):
-        if not path.is_file() or path.is_symlink() or path == notebook:
+    for path in intake.files_in(folder):
+        if path == notebook:
             continue
         size += path.stat().st_size
         if size > 100 << 20:
@@ -241,20 +275,27 @@ def files_beside(folder, notebook, scratch):
     return place
 
 
-def grade_one(student, name, kind, rules, changes, warm, students):
-    "Grade one submission and write its marks: (state, words)."
+def try_one(student, name, kind, rules, changes, warm, students):
+    "Read one submission and run it: what `mark_one` writes down. Several run side by side."
     folder = ROOM / 'submitted' / student / name
     number = None
     if students:
-        if student not in students:
+        if unicodedata.normalize('NFC', student) not in students:
             raise intake.Trouble('not in students.txt', 'add the name, or rename the folder')
         number = intake.variant_of(student, name, rules['seed'])
     when = handed_in(folder)
     items, notes, number, notebook = intake.read(folder, name, ROOM, student, number)
+    if when and rules['begun'] and when < rules['begun'].astimezone(UTC):
+        notes.append(f'timestamp.txt says {when:%Y-%m-%d}, before the class began: who wrote it?')
     keep(notebook, ROOM / 'history' / name / student)
     with tempfile.TemporaryDirectory(prefix='given-') as scratch:
         given = files_beside(folder, notebook, Path(scratch))
         found = run(items, name, kind, rules['limits'], given=given, changes=changes, warm=warm)
+    return items, notes, number, when, found
+
+
+def mark_one(student, name, rules, items, notes, number, when, found):
+    "Write the marks of one submission: what is kept of it."
     release = json.loads((ROOM / 'release' / name / f'{name}.ipynb').read_text(encoding='utf-8'))
     book = rendering.marked(items, found, release)
     import nbformat
@@ -278,8 +319,11 @@ def grade_one(student, name, kind, rules, changes, warm, students):
 
 
 def gradebook():
+    import warnings
+
     from nbgrader.api import Gradebook
 
+    warnings.filterwarnings('ignore', 'Object of type <Submitted')  # about how nbgrader asks
     return Gradebook(f'sqlite:///{ROOM / "gradebook.db"}', 'extreme_opt')
 
 
@@ -323,10 +367,29 @@ def sheet(name, last=False):
     """The table of written answers, or as it was when this program last wrote it: (student,
     question) -> row."""
     path = ROOM / 'written' / (f'.{name}.last.csv' if last else f'{name}.csv')
+    return {(row['student'], row['question']): row for row in sheet_rows(path)[0]}
+
+
+def sheet_rows(path):
+    """(rows, separator, encoding) of a table of written answers as a spreadsheet saved it; SystemExit
+    where it cannot be read, so that nothing typed is lost."""
     if not path.exists():
-        return {}
-    with open(path, encoding='utf-8-sig', newline='') as file:
-        return {(row.get('student'), row.get('question')): row for row in csv.DictReader(file)}
+        return [], ',', 'utf-8'
+    try:
+        table = read_fields(path, encoding=('utf-8', 'cp1252'))
+        rows = [{field.lower(): text for field, text in row.items()} for row in table.records()]
+        missing = [field for field in ('student', 'question', 'score', 'comment') if field not in
+                   [one.lower() for one in table.names]]  # fmt: skip
+        if missing:
+            raise ValueError(f'no column {missing[0]!r} among {", ".join(table.names)[:80]}')
+        if not rows and path.stat().st_size > 200:
+            raise ValueError('no rows')
+    except ValueError as error:
+        raise SystemExit(
+            f'written/{path.name} cannot be read, so nothing was done: {error}; mend it, or take the'
+            ' newest copy from backups/'
+        ) from None
+    return rows, table.sep or ',', 'utf-8' if table.encoding == 'utf-8' else 'utf-8-sig'
 
 
 def read_marks(name, state):
@@ -342,7 +405,7 @@ def read_marks(name, state):
                 continue  # not typed since: formgrader may have changed the mark
             try:
                 grade = book.find_grade(question, name, name, student)
-                value = float(score.replace(',', '.'))
+                value = parse_number(score)
             except (MissingEntry, ValueError):
                 bad.append((student, f'{question}: score {score!r}', f'mend written/{name}.csv'))
                 continue
@@ -397,12 +460,13 @@ def write_sheet(name, state):
             rows[key] = {field: row.get(field) or '' for field in WRITTEN}
         elif not rows[key]['score'] and row.get('score') and not asked_again(state, key, name):
             rows[key]['score'] = row['score']
-    lines = table_text(WRITTEN, [rows[key] for key in sorted(rows, key=str)])
-    write(ROOM / 'written' / f'.{name}.last.csv', last)
     path = ROOM / 'written' / f'{name}.csv'
-    if path.exists() and path.read_text(encoding='utf-8-sig') != lines:
+    _, sep, encoding = sheet_rows(path)  # as the spreadsheet wrote it, it opens it again
+    lines = table_text(WRITTEN, [rows[key] for key in sorted(rows, key=str)], sep)
+    write(ROOM / 'written' / f'.{name}.last.csv', last)
+    if path.exists() and path.read_bytes() != lines.encode(encoding):
         keep(path, ROOM / 'backups')
-    write(path, lines)
+    write(path, lines, encoding)
 
 
 def asked_again(state, key, name):
@@ -415,11 +479,13 @@ def safe_field(text):
     return f"'{text}" if text[:1] in ('=', '+', '-', '@', '\t', '\r') else text
 
 
-def table_text(fields, rows):
+def table_text(fields, rows, sep=','):
     import io
 
     out = io.StringIO()
-    writer = csv.DictWriter(out, fields, extrasaction='ignore', lineterminator='\n')
+    writer = csv.DictWriter(
+        out, fields, extrasaction='ignore', lineterminator='\n', delimiter=sep
+    )
     writer.writeheader()
     writer.writerows(rows)
     return out.getvalue()
@@ -474,6 +540,8 @@ def feedback(name, state):
     (made, waiting)."""
     import nbformat
 
+    path = ROOM / 'questions.toml'
+    known = tomllib.loads(path.read_text(encoding='utf-8')).get(name, {}) if path.exists() else {}
     made, waiting = [], []
     with gradebook() as book:
         for submission in book.assignment_submissions(name):
@@ -509,7 +577,7 @@ def feedback(name, state):
             if entry.get('share'):
                 lost = -entry['share'] * sum(row[1] for row in rows)
                 rows.append(('handed in late', lost, 0.0, entry['late']))
-            page = rendering.feedback(notebook, rows, f'{name}: {student}')
+            page = rendering.feedback(notebook, rows, f'{name}: {student}', known)
             target = ROOM / 'feedback' / student / name / f'{name}.html'
             if target.exists():
                 if target.read_text(encoding='utf-8') == page:
@@ -523,30 +591,45 @@ def feedback(name, state):
 # ---------------------------------------------------------------- a class
 
 
-def grade_class(name, kind, force, only=None):
-    "Grade what is new or changed: the table of what needs a hand."
+def grade_class(name, kind, force, workers=1):
+    """Grade what is new or changed, several at once: (state, table of what needs a hand, whether it
+    went to the end)."""
     rules, path = settings(), ROOM / 'graded.json'
     state = json.loads(path.read_text(encoding='utf-8')) if path.exists() else {}
     folders = sorted(ROOM.glob(f'submitted/*/{name}'))
-    folders = [folder for folder in folders if folder.is_dir() and not folder.is_symlink()]
+    folders = [folder for folder in folders if folder.is_dir()]
     for unknown in set(force) - {folder.parent.name for folder in folders} - {'all'}:
         raise SystemExit(f'submitted/{unknown}/{name} is not there')
     listed = ROOM / 'students.txt'
-    students = set(listed.read_text(encoding='utf-8').split()) if listed.exists() else set()
-    table, prepared = read_marks(name, state), None
+    text = listed.read_text(encoding='utf-8-sig') if listed.exists() else ''
+    students = set(unicodedata.normalize('NFC', text).split())
+    table, prepared, waiting = read_marks(name, state), None, {}
+    pool = ThreadPoolExecutor(workers)
+    for folder in folders:  # those that are to run, so that all workers have some
+        student, old = folder.parent.name, state.get(f'{folder.parent.name}/{name}', {})
+        linked = folder.is_symlink() or folder.parent.is_symlink()
+        if linked or student != intake.shown(student):
+            continue
+        if digest_of(folder) != old.get('digest') or {student, 'all'} & set(force):
+            if prepared is None:
+                prepared = reference(name, kind, rules['limits'])
+            words = (student, name, kind, rules, *prepared, students)
+            waiting[student] = pool.submit(try_one, *words)
     for folder in folders:
-        student = folder.parent.name
+        student = intake.shown(folder.parent.name)
         key, old = f'{student}/{name}', state.get(f'{student}/{name}', {})
         try:
             digest = digest_of(folder)
-            if digest == old.get('digest') and not {student, 'all'} & set(force):
+            if folder.is_symlink() or folder.parent.is_symlink():
+                raise intake.Trouble('the folder is a link', 'put the files themselves there')
+            if student != folder.parent.name:
+                raise intake.Trouble('the name of the folder cannot be written', 'rename it')
+            if student not in waiting:
                 if old['state'] == 'not graded':
                     table.append((student, old['why'], old['what']))
                 continue
-            if prepared is None:
-                prepared = reference(name, kind, rules['limits'])
             print(f'{student} ...', flush=True)
-            done = grade_one(student, name, kind, rules, *prepared, students)
+            done = mark_one(student, name, rules, *waiting[student].result())
             again = [
                 q for q, text in done['answers'].items() if old.get('answers', {}).get(q) != text
             ]
@@ -570,6 +653,11 @@ def grade_class(name, kind, force, only=None):
             )
             table.append((student, trouble.why, trouble.what))
             log(f'{key} not graded: {trouble.why}')
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in list(RUNNING):
+                process.kill()
+            return state, table, False
         except Exception as error:  # one student never costs the class
             why = f'{type(error).__name__}: {str(error)[:200]}'
             entry = dict(
@@ -581,10 +669,45 @@ def grade_class(name, kind, force, only=None):
             log(f'{key} not graded:\n{traceback.format_exc()}')
         state[key] = entry
         write(path, json.dumps(state, indent=1))
-    return state, table
+    pool.shutdown()
+    return state, table, True
 
 
-def report(table, rows):
+def tables_of(name, rows, into):
+    """questions/SET.csv and SET.md: points by question, and what each question told; with `into`, a file
+    of a learning management system with a column for this set, in lms/."""
+    grades = {}
+    with gradebook() as book:
+        for submission in book.assignment_submissions(name):
+            every = [grade for notebook in submission.notebooks for grade in notebook.grades]
+            grades[submission.student.id] = {
+                one.name: (None if one.needs_manual_grade else one.score or 0.0, one.max_score)
+                for one in every
+            }
+    heads, lines, summary = lms.by_question(grades)
+    text = table_text(heads, [dict(zip(heads, line)) for line in lines])
+    write(ROOM / 'questions' / f'{name}.csv', text)
+    write(ROOM / 'questions' / f'{name}.md', f'# {name}\n\n{summary}')
+    if not into:
+        return
+    marks = {
+        row['student']: (float(row['points']) if row['state'] == 'graded' else None, row['note'])
+        for row in rows
+    }
+    most = max((float(row.get('of') or 0) for row in rows), default=0)
+    try:
+        table = read_fields(into, encoding=('utf-8', 'cp1252'))
+        heads, lines, missing = lms.filled(table, name, marks, most)
+    except (OSError, ValueError) as error:
+        raise SystemExit(f'{into}: {error}') from None
+    path = ROOM / 'lms' / f'{name}-{Path(into).stem}.csv'
+    write(path, table_text(heads, [dict(zip(heads, line)) for line in lines], table.sep))
+    print(f'{path.relative_to(ROOM)}: {len(marks) - len(missing)} of {len(marks)} students')
+    if missing:
+        print(f'not in {Path(into).name}: {", ".join(missing)}')
+
+
+def report(table):
     "The table of what needs a hand."
     if not table:
         return print('nothing needs a hand')
@@ -599,6 +722,8 @@ def main(arguments):
     parser.add_argument('--force', action='append', default=[], metavar='NAME')
     parser.add_argument('--trust', action='store_true')
     parser.add_argument('--sandbox', choices=('bubblewrap', 'docker', 'podman'))
+    parser.add_argument('--workers', type=int, default=1, metavar='N')
+    parser.add_argument('--into', metavar='FILE')
     options = parser.parse_args(arguments)
     name = options.set
     if not (ROOM / 'source' / name / f'{name}.ipynb').exists():
@@ -607,17 +732,22 @@ def main(arguments):
     kind = sandbox.choose(options.trust, options.sandbox)
     keep_gradebook()
     log(f'python grade.py {" ".join(arguments)} ({kind})')
-    state, table = grade_class(name, kind, options.force)
+    with contextlib.suppress(ValueError):  # not the main thread
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+    state, table, ended = grade_class(name, kind, options.force, options.workers)
     write_sheet(name, state)
     rows = export(state)
     made, waiting = feedback(name, state)
-    report(table, rows)
+    report(table)
     here = [row for row in rows if row['set'] == name]
+    tables_of(name, here, options.into)
     bad = sum(row['state'] == 'not graded' for row in here)
     print(f'\n{len(here) - bad} graded, {bad} not; marks in grades.csv')
     print(f'{len(made)} pages written in feedback/')
     if waiting:
         print(f'{len(waiting)} wait for marks in written/{name}.csv, then run this again')
+    if not ended:
+        raise SystemExit('stopped: what was graded is kept; run this again for the rest')
 
 
 if __name__ == '__main__':

@@ -87,7 +87,8 @@ def leaks(folder, hidden=None):
 
 
 def sets(folder, room):
-    "Problem sets of a class, or those of the release."
+    """Problem sets of a class, or those of the release; where students have numbers of their own, no
+    notebooks, so that nobody works with the number of all."""
     with tempfile.TemporaryDirectory() as place:
         if room is None:
             make.release(Path(place), make.SETS)
@@ -95,6 +96,9 @@ def sets(folder, room):
         if not student.is_dir():
             raise SystemExit(f'{room} holds no student/: write a class first, make course out={room}')
         shutil.copytree(student, folder)
+        if room and (room / 'class/students.txt').exists():  # each student has a copy of their own
+            for path in folder.glob('*/*.ipynb'):
+                path.unlink()
 
 
 def write(folder, site, wheel, room=None):

@@ -25,6 +25,7 @@ and a change that would cost marks is listed and refused.
 
 import contextlib
 import importlib.util
+import io
 import json
 import re
 import shutil
@@ -32,24 +33,30 @@ import sqlite3
 import sys
 import time
 import tomllib
+import unicodedata
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 import archive  # noqa: E402
 import parts  # noqa: E402
+from grader import intake  # noqa: E402
 from grader.intake import VARIANT, variant_of  # noqa: E402
+from grader.lms import WHO  # noqa: E402
+from grader.tables import read_fields  # noqa: E402
 
 SETS = sorted(folder.name for folder in (HERE / 'source').glob('ps*') if folder.is_dir())
 PROGRAMS = (
     'nbgrader_config.py',
     'Dockerfile',
     'grade.py',
+    'questions.toml',
     *sorted(f'grader/{path.name}' for path in (HERE / 'grader').glob('*.py')),
 )
 SETTINGS = """\
 # Settings of this class. `make course` writes this file once and never changes it.
 seed = {seed}
+begun = {begun}   # an earlier time of handing in is asked about
 
 [late]                       # a time of handing in is read from timestamp.txt beside the notebook
 grace_minutes = 10           # so much later counts as in time
@@ -67,13 +74,21 @@ memory_gb = 4
 
 
 def roster_of(path):
-    """Student ids of a file: the first column, without a heading called id and without lines that
-    begin with #."""
-    ids = [
-        re.split(r'[,;\t]', line)[0].strip().strip('"')
-        for line in Path(path).read_text(encoding='utf-8').splitlines()
-    ]
-    ids = [one for one in ids if one and one != 'id' and not one.startswith('#')]
+    """Student ids of a file that a spreadsheet or a learning management system wrote: the column
+    whose heading says so, otherwise the first; lines that begin with # are left out."""
+    lines = Path(path).read_bytes().splitlines(keepends=True)
+    text = b''.join(line for line in lines if not line.startswith((b'#', b'"#')))
+    if not text.strip():
+        return []
+    try:
+        table = read_fields(io.BytesIO(text), header=False, encoding=('utf-8', 'cp1252'))
+    except ValueError as error:
+        raise SystemExit(f'{path} cannot be read: {error}') from None
+    head = [cell.strip().lower() for cell in table.rows[0]] if table.rows else []
+    at = next((head.index(one) for one in WHO[:12] if one in head), None)
+    rows = table.rows if at is None else table.rows[1:]
+    ids = [unicodedata.normalize('NFC', row[at or 0].strip()) for row in rows]
+    ids = list(dict.fromkeys(one for one in ids if one))
     for one in ids:
         if not re.fullmatch(r'[\w.@-]+', one):
             raise SystemExit(
@@ -248,7 +263,9 @@ def furnish(room, seed):
         replace(room, room / file, HERE / file)
     replace(room, room / 'constraints.txt', HERE.parent / 'constraints.txt')
     if not (room / 'class.toml').exists():
-        (room / 'class.toml').write_text(SETTINGS.format(seed=seed), encoding='utf-8')
+        begun = time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())
+        text = SETTINGS.format(seed=seed, begun=begun)
+        (room / 'class.toml').write_text(text, encoding='utf-8')
 
 
 def chosen(name, version='a', only=()):
@@ -258,7 +275,14 @@ def chosen(name, version='a', only=()):
             known = sorted({path.stem for path in (HERE / f'versions/{version}').glob('*.ipynb')})
             raise ValueError(f'no version {version!r} of it; there is one of: {known}')
         notebook = parts.read(name, version)
-        return parts.cut(notebook, set(only)) if only else notebook
+        if not only:
+            return notebook
+        notebook = parts.cut(notebook, set(only))
+        left = [cell['metadata'].get('nbgrader', {}).get('grade_id') for cell in notebook['cells']]
+        head = notebook['cells'][0]['source']
+        said = f'About {parts.hours(name, left):.1f} hours'
+        notebook['cells'][0]['source'] = [re.sub('^(Three to four|Four) hours', said, one) for one in head]
+        return notebook
     except ValueError as error:
         raise SystemExit(f'{name}: {error}') from None
 
@@ -334,11 +358,11 @@ def audit(folder, students, seed=0):
         student, name = path.parts[-3:-1]
         if name not in SETS or path.stem != name:
             continue
-        sources = [
-            ''.join(cell['source'])
-            for cell in json.loads(path.read_text(encoding='utf-8'))['cells']
-            if cell['cell_type'] == 'code'
-        ]
+        try:
+            sources = [cell[3] for cell in intake.cells_of(path) if cell[0] == 'code']
+        except intake.Trouble as trouble:
+            found.append((student, name, trouble.why, variant_of(student, name, seed)))
+            continue
         numbers = [int(n) for source in sources for n in VARIANT.findall(source)]
         should = variant_of(student, name, seed) if student in students else None
         if numbers != [should]:
@@ -386,30 +410,32 @@ def mistakes(name):
     }
 
 
+def outcome(known, label):
+    "(minutes, what a question tests, the lesson that teaches it), for a table."
+    minutes, lesson, tests = known.get(label, ('', '', ''))
+    return minutes, tests, f'`learn/{lesson}`' if lesson else ''
+
+
 def rubric(name, version='a', only=()):
     "Points, minutes, mark schemes and common mistakes of a problem set, as Markdown."
-    minutes, wrong, rows = (
-        tomllib.loads((HERE / 'minutes.toml').read_text(encoding='utf-8')).get(name, {}),
-        mistakes(name),
-        questions(name, version, only),
-    )
-    minutes = {row[0]: minutes[row[0]] for row in rows if row[0] in minutes}
+    known, wrong, rows = parts.known(name), mistakes(name), questions(name, version, only)
     points = sum(row[2] for row in rows)
     hand = sum(row[2] for row in rows if row[1] == 'by hand')
     out = [
         f'# {name}: rubric',
         '',
         (
-            f'{points:g} points, {hand:g} of them by hand. About {sum(minutes.values()) / 60:.1f}'
+            f'{points:g} points, {hand:g} of them by hand. About'
+            f' {parts.hours(name, [row[0] for row in rows]):.1f}'
             ' hours for one who has read the chapter: an estimate by the authors.'
         ),
         '',
-        '| question | marked | points | minutes |',
-        '|---|---|---|---|',
+        '| question | marked | points | minutes | tests whether one can | taught in |',
+        '|---|---|---|---|---|---|',
     ]
     out += [
         f'| {label} | {"by hand" if kind == "by hand" else f"by tests (`{kind}`)"} | {worth:g} |'
-        f' {minutes.get(label, "")} |'
+        f' {" | ".join(map(str, outcome(known, label)))} |'
         for label, kind, worth, _, _ in rows
     ]
     for label, kind, worth, asked, scheme in rows:
@@ -445,7 +471,6 @@ def teachers(out, names, version='a', only=()):
     for folder in ('answers', 'written', 'quiz', 'exam'):
         shutil.copytree(HERE / folder, room / folder, dirs_exist_ok=True)
     shutil.copy(HERE.parent / 'docs/teaching.md', room / 'GUIDE.md')
-    minutes = tomllib.loads((HERE / 'minutes.toml').read_text(encoding='utf-8'))
     lines = [
         '# For teachers',
         '',
@@ -467,11 +492,25 @@ def teachers(out, names, version='a', only=()):
     ]
     for name in names:
         rows = questions(name, version, only)
-        hours = sum(minutes[name].get(row[0], 0) for row in rows) / 60
+        hours = parts.hours(name, [row[0] for row in rows])
         lines.append(
             f'| {name} | {sum(r[2] for r in rows):g} |'
             f' {sum(r[2] for r in rows if r[1] == "by hand"):g} | {hours:.1f} |'
         )
+    lines += ['', '## Outcomes', '', '| question | points | minutes | tests whether one can | taught in |']
+    lines.append('|---' * 5 + '|')
+    taught = set()
+    for name in names:
+        known = parts.known(name)
+        taught |= {row[1] for row in known.values()}
+        lines += [
+            f'| {name}, {row[0]} | {row[2]:g} | {" | ".join(map(str, outcome(known, row[0])))} |'
+            for row in questions(name, version, only)
+        ]
+    lessons = [path.relative_to(HERE.parent / 'nbs/learn').with_suffix('').as_posix()
+               for path in sorted((HERE.parent / 'nbs/learn').glob('*/*.ipynb'))]  # fmt: skip
+    if untested := [one for one in lessons if one not in taught]:
+        lines += ['', f'Lessons that no question here tests: {", ".join(untested)}.']
     (room / 'README.md').write_text('\n'.join(lines) + '\n', encoding='utf-8')
 
 
@@ -523,13 +562,24 @@ def main(arguments):
             'parts= belongs to one problem set: make course out=DIR name=ps1_softmax parts=1,2'
         )
     names = names or (SETS if which[0] == 'a' else sets_of(which[0]))
+    room = out / 'class'
+    handed = [path for path in work_in(room) if path.name not in ('backups', 'downloaded')]
+    if students and handed and not (room / 'students.txt').exists():
+        raise SystemExit(
+            f'a roster gives every student another number, and work made with the common one is'
+            f' here ({handed[0]}), so nothing was done: begin another class for the roster'
+        )
     kept = release(out, names, seed, *which)
     variants(out, names, students, seed)
     teachers(out, names, *which)
     if kept:
         print(f'the gradebook as it was: {kept}')
     for name in names:
-        print(f'{name}: {out}/student/{name} and {out}/instructor/{name}')
+        asked = questions(name, *which)
+        print(
+            f'{name}: {sum(row[2] for row in asked):g} points, {len(asked)} questions, about'
+            f' {parts.hours(name, [row[0] for row in asked]):.1f} hours'
+        )
     if students:
         print(f'{len(students)} students: {out}/variants')
     print(f'to grade: {out}/class')

@@ -14,6 +14,7 @@ import copy
 import json
 import re
 import sys
+import tomllib
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -126,6 +127,16 @@ def read(name, version='a'):
     if not path.exists():
         raise ValueError(f'{name} has no version {version!r}')
     return exchanged(notebook, json.loads(path.read_text(encoding='utf-8')))
+
+
+def known(name):
+    "What questions.toml says of a set: {question: (minutes, lesson, what it tests)}."
+    return tomllib.loads((HERE / 'questions.toml').read_text(encoding='utf-8')).get(name, {})
+
+
+def hours(name, asked):
+    "Hours for some questions of a set."
+    return sum(known(name)[one][0] for one in asked if one in known(name)) / 60
 
 
 def main(arguments):

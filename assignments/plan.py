@@ -32,7 +32,6 @@ def size(page):
 
 def measured():
     "One row a week: words, lines, minutes and points of its problem set."
-    minutes = tomllib.loads((HERE / 'minutes.toml').read_text(encoding='utf-8'))
     rows = []
     for week in plan()['week']:
         words, lines = map(sum, zip(*map(size, week['board'] + week['lab'])))
@@ -46,7 +45,7 @@ def measured():
             dict(
                 words=words,
                 lines=lines,
-                minutes=sum(minutes[week['set']][label] for label in asked),
+                minutes=round(60 * parts.hours(week['set'], asked)),
                 points=parts.points_of(part['cells']),
             )
         )

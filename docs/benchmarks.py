@@ -376,7 +376,7 @@ def head(title: str, description: str) -> list[str]:
 
 
 def race_figure(found: list[Line], path: Path) -> str:
-    "Time ratios, a dot each; what it shows, in words."
+    "Time ratios, a line for each method and a dot for each race; what it shows, in words."
     import matplotlib
 
     matplotlib.use('Agg')
@@ -384,45 +384,44 @@ def race_figure(found: list[Line], path: Path) -> str:
     from PIL import Image
 
     shown = [line for line in found if line.time and line.threads in ('', '1')]
-    labels = [
-        f'{line.method}: {re.split(":|, p=", line.task)[0][:44]}, {line.peer}' for line in shown
-    ]
-    figure = Figure(figsize=(8.5, 0.8 + 0.2 * len(shown)), layout='constrained')
+    methods = list(dict.fromkeys(line.method for line in shown))
+    figure = Figure(figsize=(8.5, 0.9 + 0.27 * len(methods)), layout='constrained')
     axes = figure.subplots()
     colors = dict(
         zip(CHAPTERS, ('#666666', '#1b6ca8', '#b8552c', '#3a7d44', '#7a4f9a'), strict=True)
     )
-    for at, line in enumerate(shown):
-        axes.plot([1, line.time], [at, at], color=colors[line.chapter], lw=1.4, zorder=1)
+    for line in shown:
         axes.scatter(
             [line.time],
-            [at],
+            [methods.index(line.method)],
             color=colors[line.chapter],
-            s=26,
-            zorder=2,
+            s=24,
+            alpha=0.6,
+            linewidths=0,
             marker='>' if line.at_least else 'o',
         )
     for chapter in dict.fromkeys(line.chapter for line in shown):
-        axes.plot([], [], 'o-', color=colors[chapter], label=CHAPTERS[chapter])
-    axes.legend(fontsize=8, loc='lower right')
+        axes.plot([], [], 'o', color=colors[chapter], label=CHAPTERS[chapter])
+    figure.legend(fontsize=8, loc='outside lower center', ncols=len(CHAPTERS))
     axes.axvline(1, color='0.35', lw=1)
     axes.set(
         xscale='log',
-        yticks=range(len(shown)),
-        ylim=(len(shown) - 0.4, -0.6),
+        yticks=range(len(methods)),
+        ylim=(len(methods) - 0.4, -0.6),
         xlabel='time of the peer / ours; left of 1 the peer is faster',
     )
-    axes.set_yticklabels(labels, fontsize=7)
+    axes.set_yticklabels(methods, fontsize=8)
     axes.xaxis.set_major_formatter(lambda value, _: f'{value:g}')
     axes.tick_params(top=True, labeltop=True)
-    axes.grid(axis='x', alpha=0.3)
-    figure.savefig(path, dpi=110)
+    axes.grid(axis='both', alpha=0.3)
+    figure.savefig(path, dpi=160)
     Image.open(path).quantize(64).save(path, optimize=True)  # few colors, few bytes
     ahead = sum(line.time > 1 / TIE for line in shown)
     behind = sum('time' in line.lost() for line in shown)
     return (
-        'One line for each race on one thread, on a logarithmic axis around 1: ours is faster in'
-        f' {ahead}, the peer in {behind} of {len(shown)}.'
+        f'A line for each of {len(methods)} methods and a dot for each race on one thread, on a'
+        f' logarithmic axis around 1: ours is faster in {ahead}, the peer in {behind} of'
+        f' {len(shown)}.'
     )
 
 
@@ -482,30 +481,79 @@ WAY = (
 
 
 def race_table(part: list[Line]) -> list[str]:
+    "A table for each method, under what all its races have in common."
+    text = []
+    for method in dict.fromkeys(line.method for line in part):
+        mine = [line for line in part if line.method == method]
+        goals = [f', to {goal}' for goal in dict.fromkeys(line.to for line in mine) if goal]
+        text += [
+            f'**{cell(method)}**{cell("; ".join(goals))}',
+            '',
+            '::: {.races}',
+            '| Task | Peer | Time | Memory | Share of limit | make bench name= |',
+            '|---|---|---|---|---|---|',
+        ]
+        for line in mine:
+            task = cell(re.sub(r', p=.*', '', line.task)) + (
+                f', {line.threads} threads' if line.threads not in ('', '1') else ''
+            )
+            if line.quality:
+                ours, theirs = (f'{one:g}' for one in line.quality)
+                task += f' ({line.measured}: ours {ours}, theirs {theirs}' + (
+                    f', [why](#{anchor(line)}))' if 'quality' in line.lost() else ')'
+                )
+            share, command = (
+                '' if line.share is None else f'{line.share:.0%}',
+                f'[{line.script}](/benchmarks/runs.qmd#{line.script})',
+            )
+            text.append(
+                f'| {task} | {cell(line.peer)} | {told(line)} | {told_memory(line)} | {share} |'
+                f' {command} |'
+            )
+        text += [':::', '']
+    return text
+
+
+def summary_table(found: list[Line]) -> list[str]:
+    "One row for each method: how its races went, and the ratios in their middle."
+
+    def middle(values):
+        ordered = sorted(values)
+        return (ordered[len(ordered) // 2] + ordered[(len(ordered) - 1) // 2]) / 2
+
     text = [
         '::: {.races}',
-        '| Method | Task | Peer | Time | Memory | Share of limit | make bench name= |',
-        '|---|---|---|---|---|---|---|',
+        '| Method | Races | Faster | Draw | Slower | Time, middle and range | Memory, middle |'
+        ' Quality: no worse, worse |',
+        '|---|---|---|---|---|---|---|---|',
     ]
-    for line in part:
-        task = (
-            cell(re.sub(r', p=.*', '', line.task))
-            + (f', {line.threads} threads' if line.threads not in ('', '1') else '')
-            + (f'; to {line.to}' if line.to else '')
-        )
-        if line.quality:
-            task += f' ({line.measured}: ours {line.quality[0]:g}, theirs {line.quality[1]:g}' + (
-                f', [why](#{anchor(line)}))' if 'quality' in line.lost() else ')'
-            )
-        share, command = (
-            '' if line.share is None else f'{line.share:.0%}',
-            f'[{line.script}](/benchmarks/runs.qmd#{line.script})',
-        )
+    for method in dict.fromkeys(line.method for line in found):
+        mine = [line for line in found if line.method == method]
+        times = [line.time for line in mine if line.time]
+        behind = sum('time' in line.lost() for line in mine)
+        draws = sum(bool(line.time) and TIE <= line.time < 1 / TIE for line in mine)
+        heavy = [line.memory for line in mine if line.memory]
+        ends = [line for line in mine if line.quality]
+        worse = sum('quality' in line.lost() for line in ends)
+        ranged = f'{plain(middle(times))} ({plain(min(times))} to {plain(max(times))})'
         text.append(
-            f'| {cell(line.method)} | {task} | {cell(line.peer)} | {told(line)} |'
-            f' {told_memory(line)} | {share} | {command} |'
+            f'| {cell(method)} | {len(mine)} | {len(mine) - behind - draws} | {draws} | {behind} |'
+            f' {ranged if len(times) > 1 else plain(times[0]) if times else ""} |'
+            f' {plain(middle(heavy)) if heavy else ""} |'
+            f' {f"{len(ends) - worse}, {worse}" if ends else ""} |'
         )
     return [*text, ':::', '']
+
+
+def fold(summary: str, text: list[str]) -> list[str]:
+    "What a reader opens; a link to a place inside opens it too."
+    return [
+        f'<details class="races-fold"><summary>{summary}</summary>',
+        '',
+        *text,
+        '</details>',
+        '',
+    ]
 
 
 def index_page(folder: Path) -> list[str]:
@@ -529,13 +577,14 @@ def index_page(folder: Path) -> list[str]:
             ' dates](/benchmarks/runs.qmd) stand on a page of their own.'
         ),
         '',
+        *summary_table(found),
         f'![{alt}](races.png)',
         '',
     ]
     for chapter, title in CHAPTERS.items():
         part = [line for line in found if line.chapter == chapter]
         if part:
-            text += [f'## {title}', '', *race_table(part)]
+            text += [f'## {title}', '', *fold(f'{len(part)} races', race_table(part))]
     text += [
         '## Where the others win',
         '',
@@ -545,7 +594,7 @@ def index_page(folder: Path) -> list[str]:
         ),
         '',
     ]
-    seen = set()
+    seen, lost = set(), []
     for (method, why), group in reasons(every).items():
         names = '; '.join(
             f'{cell(line.peer)} on {cell(re.split(": |, p=", line.task)[0])}'
@@ -556,11 +605,12 @@ def index_page(folder: Path) -> list[str]:
             mark for mark in dict.fromkeys(anchor(line) for line, _ in group) if mark not in seen
         ]
         seen |= set(marks)
-        text += [
+        lost += [
             ''.join(f'[]{{#{mark}}}' for mark in marks)
             + f'**{cell(method)}**, behind {names}. {why}',
             '',
         ]
+    text += fold(f'{len(reasons(every))} reasons', lost)
     text += [
         '## What was aimed at',
         '',
@@ -586,7 +636,7 @@ def index_page(folder: Path) -> list[str]:
             ' and our code on both sides.'
         ),
         '',
-        *race_table(plainer),
+        *fold(f'{len(plainer)} rows', race_table(plainer)),
     ]
 
 

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+import claims
 import explorations
 import notebooks
 
@@ -78,6 +79,8 @@ def measure(path: Path) -> Page:
             continue
         if cell['cell_type'] != 'code':
             continue
+        if claims.labels(text):
+            continue  # a sentence's proof, not code that a reader follows
         count = code_lines(text)
         if (
             before is None

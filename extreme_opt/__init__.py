@@ -4,8 +4,13 @@ fast library.
 The parts are loaded when they are first used: `extreme_opt.softmax` needs no import of its own.
 """
 
+from extreme_opt.late import register as _register
+
 __version__ = "0.2.0"
 __all__ = ['__version__', 'show_versions']
+
+_register('on_client', 'extreme_opt.scale.estimators:on_client')  # client= of an estimator
+_register('labeled_rows', 'extreme_opt.scale.collections:labeled_rows')  # dask collections
 
 _PARTS = ('core', 'data', 'softmax', 'similarity', 'ordinal', 'bound', 'show', 'scale', 'lab')
 

@@ -74,23 +74,78 @@ def row(*parts):
     )
 
 
+TAGS = (
+    'a abbr b blockquote br code dd del div dl dt em h1 h2 h3 h4 h5 h6 hr i li ol p pre s span strong'
+    ' sub sup table tbody td th thead tr u ul'.split()
+)
+
+
+def clean(html):
+    "HTML with the tags of Markdown and nothing that acts; other tags stand as text."
+    import bleach
+
+    html = html.decode() if isinstance(html, bytes) else str(html)
+    allowed = {'a': ['href', 'title'], '*': ['class', 'id'], 'td': ['align'], 'th': ['align']}
+    return bleach.clean(html, tags=TAGS, attributes=allowed)
+
+
 @cache
 def exporter():
     "One for all pages: it reads its templates once."
     from nbconvert import HTMLExporter
 
-    return HTMLExporter(template_name='lab', sanitize_html=True)
+    made = HTMLExporter(template_name='lab', sanitize_html=True)
+    made.exclude_input_prompt = made.exclude_output_prompt = True
+    made.register_filter('clean_html', clean)  # nbconvert's own knows neither h1 nor p nor th
+    return made
 
 
-def feedback(book, rows, head):
-    """An HTML page: a table of all questions, then the notebook. `rows` are (question, points, of,
-    words)."""
-    lines = [f'# {head}', '', row('question', 'points', 'of', 'what was said'), '|---|---|---|---|']
-    lines += [row(name, f'{got:g}', f'{of:g}', as_text(words)) for name, got, of, words in rows]
-    lines += ['', f'**{sum(r[1] for r in rows):g} of {sum(r[2] for r in rows):g} points**']
-    page = nbformat.v4.new_notebook(
-        cells=[nbformat.v4.new_markdown_cell('\n'.join(lines)), *book['cells']],
-        metadata=book['metadata'],
-    )
-    page['cells'][0]['id'] = 'summary'
-    return exporter().from_notebook_node(page, resources={'metadata': {'name': head}})[0]
+STYLE = """<style>
+body { max-width: 54rem; margin: auto; padding: 1rem }
+td, p, li, blockquote { overflow-wrap: anywhere }
+.jp-RenderedHTMLCommon blockquote { border-left: .3rem solid #4878a8; background: #f2f6fa; padding: .6rem 1rem }
+pre { white-space: pre-wrap !important }
+</style></head>"""
+
+
+def verdict(name, got, most, words, lesson, tests):
+    "What a student reads below an answer: points, what was wrong, where it is taught."
+    mark = '\u2713' if got >= most else '\u25d0' if got else '\u2717'
+    lines = [f'> **{mark} {name}: {got:g} of {most:g} points**']
+    said, _, code = words.partition('\nin: ')
+    if said.strip():
+        lines += ['>', '> ' + ' '.join(as_text(said).split())]
+    if code.strip():
+        lines += ['>', f"> The line that failed: `{code.strip().replace('`', chr(39))}`"]
+    if got < most and tests:
+        lines += ['>', f'> This question asks whether you can {tests}.']
+        lines[-1] += f' It is taught in the lesson `learn/{lesson}`.' if lesson else ''
+    return '\n'.join(lines)
+
+
+def feedback(book, rows, head, known=None):
+    """An HTML page: a table of all questions, then each question, the student's own answer and what was
+    said of it. `rows` are (question, points, of, words), `known` says what each question tests and where
+    it is taught."""
+    known, said = known or {}, {name: row for name, *row in rows}
+    total, most = sum(row[1] for row in rows), sum(row[2] for row in rows)
+    lines = [f'# {head}', '', f'**{total:g} of {most:g} points**', '']
+    lines += [row('question', 'points', 'of', 'what was said'), '|---|---|---|---|']
+    for name, got, of, words in rows:
+        lines.append(row(name, f'{got:g}', f'{of:g}', as_text(words.partition('\nin: ')[0])))
+    cells = [nbformat.v4.new_markdown_cell('\n'.join(lines))]
+    start = 1 if str(book['cells'][0]['source']).startswith('# ') else 0  # the head of the set
+    for cell in book['cells'][start:]:
+        meta = cell['metadata'].get('nbgrader') or {}
+        name, tests = meta.get('grade_id'), meta.get('grade') and not meta.get('solution')
+        if not tests and (cell['cell_type'] == 'markdown' or meta.get('solution') or not meta):
+            cells.append(cell)  # questions, answers, cells of the student's own
+        if name in said:
+            _, lesson, outcome = known.get(name, ('', '', ''))
+            text = verdict(name, *said[name], lesson, outcome)
+            cells.append(nbformat.v4.new_markdown_cell(text))
+    for number, cell in enumerate(cells):
+        cell['id'] = f'cell-{number}'
+    page = nbformat.v4.new_notebook(cells=cells, metadata=book['metadata'])
+    html = exporter().from_notebook_node(page, resources={'metadata': {'name': head}})[0]
+    return html.replace('</head>', STYLE, 1)

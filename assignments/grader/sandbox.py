@@ -12,6 +12,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 IMAGE = 'extreme-opt-grader'
+USUAL = ('/usr', '/lib', '/lib32', '/lib64', '/bin', '/sbin')
 ENV = {
     'HOME': '/tmp',
     'MPLBACKEND': 'Agg',
@@ -36,27 +37,53 @@ build the image {image} of the Dockerfile beside this for docker or podman. With
 runs without a sandbox, with your rights."""
 
 
+def links_to(path):
+    "The symbolic links on the way to a file, and where each points: {link: target}."
+    found, path = {}, Path(path).absolute()
+    at = 1
+    while at < len(path.parts):
+        here = Path(*path.parts[: at + 1])
+        if path.parts[at] == '..':
+            path, at = Path(*path.parts[: at - 1], *path.parts[at + 1 :]), at - 2
+        elif here.is_symlink() and str(here) not in found:
+            found[str(here)] = os.readlink(here)
+            path, at = here.parent.joinpath(os.readlink(here), *path.parts[at + 1 :]), 0
+        at += 1
+    return found
+
+
 def _needed():
-    "Folders that Python and the package live in."
-    found = [Path(sys.prefix), Path(sys.base_prefix), Path(sys.exec_prefix)]
+    """(folders that Python and the package live in, links on the way to them); ValueError where a
+    folder holds the class or somebody's home."""
+    wanted = [Path(sys.prefix), Path(sys.base_prefix), Path(sys.exec_prefix)]
     spec = importlib.util.find_spec('extreme_opt')
     if spec and spec.submodule_search_locations:
-        found += [Path(part) for part in spec.submodule_search_locations]
-    python = Path(sys.executable)
-    while python.is_symlink():
-        python = python.parent / os.readlink(python)
-        found.append(python.parent.parent)
-    usual = Path('/usr')
-    found = [path.resolve() for path in found if not path.resolve().is_relative_to(usual)]
-    keep = [one for one in found if len(one.parts) > 2 or one == Path('/opt')]
-    return sorted({str(one) for one in keep})
+        wanted += [Path(part) for part in spec.submodule_search_locations]
+    wanted.append(Path(sys.executable).resolve().parent.parent)
+    folders = sorted({Path('/usr'), *(path.resolve() for path in wanted)})
+    for folder in folders:
+        for kept, what in ((HERE.parent.resolve(), 'the class'), (Path.home().resolve(), 'a home')):
+            if kept.is_relative_to(folder):
+                raise ValueError(f'{folder}, which Python needs, holds {what}: use a venv elsewhere')
+    links = {}
+    for path in (*wanted, Path(sys.executable)):
+        links |= links_to(path)
+
+    def inside(path):
+        return any(Path(path).is_relative_to(one) and Path(path) != one for one in folders)
+
+    top = [str(one) for one in folders if not inside(one) and one != Path('/usr')]
+    return top, {
+        link: target for link, target in links.items() if not inside(link) and link not in USUAL
+    }
 
 
 def _bubblewrap(given, warm, keep):
     "The command that runs student.py in bubblewrap, up to the interpreter."
     command = ['bwrap', '--unshare-all', '--die-with-parent', '--new-session', '--cap-drop', 'ALL']
     command += ['--uid', '65534', '--gid', '65534', '--hostname', 'grader', '--clearenv']
-    for path in ('/usr', '/lib', '/lib32', '/lib64', '/bin', '/sbin'):
+    folders, links = _needed()
+    for path in USUAL:
         if os.path.islink(path):
             command += ['--symlink', os.readlink(path), path]
         elif os.path.isdir(path):
@@ -66,8 +93,10 @@ def _bubblewrap(given, warm, keep):
     command += ['--proc', '/proc', '--dev', '/dev']
     for path, size in (('/tmp', 1 << 30), ('/dev/shm', 1 << 26)):
         command += ['--size', str(size), '--tmpfs', path]
-    for path in _needed():
+    for path in folders:
         command += ['--ro-bind', path, path]
+    for link, target in links.items():
+        command += ['--symlink', target, link]
     for file in ('student.py', 'wire.py'):
         command += ['--ro-bind', str(HERE / file), f'/tmp/grader/{file}']
     command += ['--ro-bind', str(given), '/tmp/given'] if given else []
@@ -85,7 +114,10 @@ def probe(kind):
     if not shutil.which(program):
         return f'{program} is not installed'
     if kind == 'bubblewrap':
-        trial = [*_bubblewrap(None, None, None), sys.executable, '-c', 'import numpy']
+        try:
+            trial = [*_bubblewrap(None, None, None), sys.executable, '-c', 'import numpy']
+        except ValueError as error:
+            return f'{program}: {error}'
     else:
         trial = [kind, 'image', 'inspect', IMAGE]
     try:

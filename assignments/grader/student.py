@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
-from wire import Pipe, Reader, Writer
+from wire import Pipe, Reader, Writer, end_with_parent
 
 TEXT = 50_000  # characters of output kept, a cell
 SETTRACE, GETTRACE, GETFRAME = sys.settrace, sys.gettrace, sys._getframe
@@ -316,6 +316,8 @@ def new_shell(show):
     InteractiveShell.displayhook_class, InteractiveShell.display_pub_class = Hook, Publisher
     shell = InteractiveShell.instance(config=config)
     shell.colors = 'nocolor'
+    shell.enable_gui = lambda gui=None: None  # %matplotlib: figures are kept as they are here
+    shell.enable_matplotlib = lambda gui=None: ('agg', 'agg')
     return shell
 
 
@@ -447,6 +449,7 @@ def up(number, frame):
 
 
 def main():
+    end_with_parent()
     pipe = Pipe(os.dup(0), os.dup(1))
     nothing = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
@@ -455,6 +458,7 @@ def main():
     _, job, _ = link.receive()
     memory = int(job['memory'])
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_CPU, (int(job['cpu']), int(job['cpu'])))
     resource.setrlimit(resource.RLIMIT_FSIZE, (256 << 20, 256 << 20))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     for number in ALARMS:

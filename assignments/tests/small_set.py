@@ -343,3 +343,155 @@ def accidents(release):
         'wrong_file': (name, json.dumps(dict(right, cells=right['cells'][:1])), None, 'is not ps0'),
         'no_file': ('answers.docx', 'PK', None, 'no notebook'),
     }
+
+
+def shapes(release):
+    """Forty ways in which honest work arrives: name -> ({file: notebook or text}, points by tests,
+    written answer kept or None, a word of the table or None); points None where one has to ask."""
+    name, right = 'ps0_small.ipynb', solved(release, RIGHT)
+    cell = dict(cell_type='code', id='mine', metadata={}, source='', outputs=[], execution_count=None)
+
+    def book(change, base=right):
+        new = copy.deepcopy(base)
+        change(new['cells'])
+        return {name: new}
+
+    def at(cells, label):
+        return next(n for n, one in enumerate(cells) if one['id'] == label)
+
+    def put(label, source, after=1, kind='code', base=right, **fields):
+        "A cell of the student's own in front of a cell, or behind it."
+
+        def change(cells):
+            new = dict(cell, cell_type=kind, source=source, **fields)
+            cells.insert(at(cells, label) + after, new)
+
+        return book(change, base)
+
+    def named(label, source, after=1, base=right, **fields):
+        "A cell with the name of another, as a split or a copy leaves it."
+        old = release['cells'][at(release['cells'], label)]
+        return put(label, source, after, old['cell_type'], base, metadata=old['metadata'], **fields)
+
+    def but(**answers):
+        return solved(release, {**RIGHT, **answers})
+
+    def without(label):
+        return solved(release, {key: text for key, text in RIGHT.items() if key != label})
+
+    def every(**fields):
+        return book(lambda cells: [one.update(copy.deepcopy(fields)) for one in cells])
+
+    def retyped(label, kind):
+        return book(lambda cells: cells[at(cells, label)].update(cell_type=kind))
+
+    def one_cell(cells):
+        "All answers in one cell at the end."
+        code = '\n'.join(text for key, text in RIGHT.items() if key != 'q1a')
+        cells.append(dict(cell, source=code))
+
+    def ends(cells):
+        for one in cells:
+            one['source'] = one['source'].replace('\n', '\r\n')
+
+    def lines(cells):
+        for one in cells:
+            one['source'] = one['source'].splitlines(keepends=True)
+
+    def unnamed(cells):
+        for n, one in enumerate(cells):
+            one.update(metadata={}, id=f'x{n}')
+
+    def blanks(cells):
+        for one in cells:
+            one['source'] = '\n'.join(line + '  ' for line in one['source'].split('\n')) + '\n'
+
+    def swapped(cells):
+        cells[:] = cells[:3] + cells[:2:-1]
+
+    def dead(cells):
+        cells[at(cells, 'lift')]['source'] = 'def lift(rows, i, by):\n    rows[i] += by'
+        cells.insert(at(cells, 'lift') + 1, dict(cell, source='1 / 0\ndef lift(rows, i, by): pass'))
+
+    old3 = dict(right, worksheets=[dict(cells=copy.deepcopy(right['cells']))], nbformat=3, nbformat_minor=0)
+    for one in old3['worksheets'][0]['cells']:
+        if one['cell_type'] == 'code':
+            one.update(input=one['source'], prompt_number=1, language='python')
+    del old3['cells']
+    other = dict(release, cells=[dict(one) for one in release['cells'][:2]] + [
+        dict(cell, id='setup', metadata=release['cells'][2]['metadata'], source='x = 1'),
+        dict(cell, id='q1b', metadata=release['cells'][6]['metadata'], source='assert True'),
+    ])  # fmt: skip
+    other['cells'][0]['source'] = '# Another set'
+    half = solved(release, HALF)
+    squares, lift, answer, text = (RIGHT[key] for key in ('squares', 'lift', 'answer', 'q1a'))
+    wrong = 'def squares(rows):\n    return rows'
+    copy1, two = 'ps0_small-Copy1.ipynb', 'stands 2 times'
+    own = 'in a cell of its own'
+    return {
+        'copy beside the original': ({name: release, copy1: right}, 15, text, 'Copy1.ipynb was graded'),
+        'original beside a copy': ({name: right, copy1: release}, 15, text, 'was graded'),
+        'same work twice': ({name: right, copy1: right}, 15, text, 'was graded'),
+        'two that differ': ({name: half, copy1: right}, None, None, '2 notebooks'),
+        'two odd names': ({'a.ipynb': right, 'b.ipynb': half}, None, None, '2 notebooks'),
+        'browser download': ({'ps0_small (1).ipynb': right}, 15, text, 'is called'),
+        'a scratch notebook too': ({name: right, 'scratch.ipynb': other}, 15, text, None),
+        'a damaged copy too': ({name: release, copy1: '{"cells": ['}, None, None, '2 notebooks'),
+        'in a folder of its own': ({f'ps0_small/{name}': right}, 15, text, None),
+        'checkpoints': ({name: right, f'.ipynb_checkpoints/{name}': half}, 15, text, None),
+        'another set': ({name: other}, None, None, 'is not ps0_small'),
+        'split: answer, then a check': (named('squares', 'print("check")'), 15, text, two),
+        'split: a check, then the answer': (named('squares', 'print("check")', 0), 15, text, two),
+        'split in the middle': (
+            named('squares', 'def squares(rows): return total(rows**2)',
+                  base=but(squares='def total(x): return x.sum(1)')), 15, text, two,
+        ),
+        'copied: wrong, then right': (named('squares', wrong, 0), 15, text, two),
+        'copied: right, then the stub': (
+            book(lambda cells: cells.insert(at(cells, 'q1b'), dict(
+                copy.deepcopy(release['cells'][at(release['cells'], 'squares')]), id='again'))),
+            15, text, None,
+        ),
+        'copied, and the copy fails': (named('squares', '1 / 0'), 15, text, two),
+        'copied, with a magic': (named('squares', '%%time\nx = 1'), 15, text, two),
+        'below the stub': (put('squares', squares, base=without('squares')), 15, text, own),
+        'above the stub': (put('squares', squares, 0, base=without('squares')), 15, text, own),
+        'below the tests': (put('q1b', squares, base=without('squares')), 15, text, own),
+        'mended below': (put('squares', squares, base=but(squares=wrong)), 15, text, own),
+        'mended below the tests': (put('q1b', squares, base=but(squares=wrong)), 15, text, own),
+        'tried out below the tests': (put('q1b', wrong), 15, text, own),
+        'a value below the tests': (put('q3', answer, base=without('answer')), 15, text, own),
+        'all in one cell at the end': (book(one_cell, release), 15, None, own),
+        'answer became Markdown': (retyped('squares', 'markdown'), 15, text, 'had become a markdown'),
+        'answer became raw': (retyped('lift', 'raw'), 15, text, 'had become a raw'),
+        'text became code': (retyped('q1a', 'code'), 15, text, 'had become a code'),
+        'an old answer set aside as raw': (
+            book(lambda cells: cells.insert(at(cells, 'squares'), dict(
+                cells[at(cells, 'squares')], cell_type='raw', id='old', source=wrong))),
+            15, text, None,
+        ),
+        'tests became Markdown': (retyped('q1b', 'markdown'), 15, text, None),
+        'tests deleted': (book(lambda cells: cells.pop(at(cells, 'q1b'))), 15, text, None),
+        'text below its place': (
+            put('q1a', text, kind='markdown', base=without('q1a')), 15, text, own,
+        ),
+        'text above its place': (
+            put('q1a', text, 0, kind='markdown', base=without('q1a')), 15, text, own,
+        ),
+        'text in a code cell below': (put('q1a', text, base=without('q1a')), 15, text, own),
+        'text goes on below': (put('q1a', 'And more.', kind='markdown'), 15, 'And more.', own),
+        'no metadata': (book(unnamed), 15, text, 'had lost its name'),
+        'lines as lists': (book(lines), 15, text, None),
+        'Windows line ends': (book(ends), 15, text, None),
+        'blanks at line ends': (book(blanks), 15, text, None),
+        'the form of 2014': ({name: old3}, 15, text, None),
+        'cells in another order': (book(swapped), 15, text, None),
+        'matplotlib inline': (
+            {name: but(answer=f'%matplotlib inline\n{answer}')}, 15, text, None,
+        ),
+        'matplotlib widget': (
+            {name: but(squares=f'%matplotlib widget\n{squares}')}, 15, text, None,
+        ),
+        'a cell of its own that fails': (book(dead), 15, text, own),
+        'lone surrogate': ({name: but(q1a='so \ud800')}, 15, 'so ?', None),
+    }  # fmt: skip

@@ -247,7 +247,7 @@ def test_rubric_covers_every_question(course, name):
     mistakes; two to four hours in all."""
     rows, minutes = (
         make.questions(name),
-        tomllib.loads((ROOT / 'assignments/minutes.toml').read_text())[name],
+        {label: row[0] for label, row in make.parts.known(name).items()},
     )
     assert list(minutes) == [row[0] for row in rows] and 110 <= sum(minutes.values()) <= 260
     assert [
@@ -271,6 +271,24 @@ def test_rubric_covers_every_question(course, name):
     assert sum(int(n) for part in stated for n in part.split('+')) == sum(row[2] for row in rows), (
         'the table of points at the head of the set'
     )
+
+
+def test_points_hours_and_outcomes_agree_everywhere(course):
+    """questions.toml is the one home: the guide's table, the package for teachers and the rubrics say the
+    same, every question says what it tests, and every lesson that is named exists."""
+    guide = (ROOT / 'docs/teaching.md').read_text()
+    package = (course / 'instructor/README.md').read_text()
+    for name in SETS:
+        rows, known = make.questions(name), make.parts.known(name)
+        points, hand = (f'{sum(r[2] for r in rows if test(r)):g}' for test in (bool, lambda r: r[1] == 'by hand'))
+        hours = f'{make.parts.hours(name, known):.1f}'
+        assert re.search(rf'^\| `{name}` \|[^|]*\| {points} \| {hand} \| {hours} \|', guide, re.M), name
+        assert f'| {name} | {points} | {hand} | {hours} |' in package
+        assert f'About {hours} hours' in (course / f'instructor/rubrics/{name}.md').read_text()
+        for label, (minutes, lesson, tests) in known.items():
+            assert f'| {name}, {label} | ' in package and minutes and len(tests.split()) > 3
+            assert not lesson or (ROOT / f'nbs/learn/{lesson}.ipynb').exists(), lesson
+    assert 'no question here tests' in package
 
 
 def test_every_student_can_have_numbers_of_their_own(course, tmp_path):

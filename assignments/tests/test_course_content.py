@@ -1,6 +1,7 @@
 """What the problem sets ask, give and refuse: partial credit, other people's answers, pictures,
 parts that are left out."""
 
+import ast
 import importlib.util
 import json
 import re
@@ -94,6 +95,67 @@ def test_answers_written_blind_earn_what_their_writer_found_deserved(file):
     rows = earned(name, given, as_cells(parts.read(name, version)), ('real',))
     assert len(rows) == sum(map(len, given.values())) >= 20
     assert [row for row in rows if row[2] != row[3]] == []
+
+
+# ------------------------------------------------------------------ answers that are no answers
+
+
+NOTHING = (
+    *('[]', '()', '{}', 'None', 'True', '0', '""', "float('inf')", "float('nan')", '[[], []]'),
+    *('([], [])', '(None, None)', '__import__("numpy").zeros(0)', '__import__("numpy").zeros((0, 3))'),
+)
+BROKEN = """
+def _broken(value, how):
+    import numpy as np
+    if value is None: return None
+    if how == 'short': return value[:-1] if isinstance(value, (list, tuple)) or np.ndim(value) else []
+    if isinstance(value, (list, tuple)): return type(value)(_broken(one, how) for one in value)
+    return np.full(np.shape(value), float(how)) if np.ndim(value) else float(how)
+def _wrap(own, how): return lambda *args, **kwargs: _broken(own(*args, **kwargs), how)
+"""
+
+
+def no_answers(solution):
+    """Answers without work to a cell of a solution: each name is nothing, or a function that returns
+    nothing; the solution's own values, all infinite, all nan, or without their last part."""
+    body = ast.parse(solution).body
+    functions = [node.name for node in body if isinstance(node, ast.FunctionDef)]
+    values = [
+        target.id
+        for node in body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    ]
+    for what in NOTHING:
+        lines = [f'def {one}(*args, **kwargs): return {what}' for one in functions]
+        yield what, 0, '\n'.join(lines + [f'{one} = {what}' for one in values])
+    if functions and not values:
+        for how in ('inf', 'nan', 'short'):
+            lines = [f'{one} = _wrap({one}, {how!r})' for one in functions]
+            yield how, 0, '\n'.join([solution, BROKEN, *lines])
+
+
+@pytest.mark.parametrize('skip', ['real', pytest.param('', marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    'name, version',
+    [(n, 'a') for n in course.SETS] + [(n, 'b') for n in course.make.sets_of('b')],
+)
+def test_no_answer_earns_nothing(name, version, skip):
+    "An empty, an infinite or a shortened answer to every coding question of both versions."
+    cells = as_cells(parts.read(name, version))
+    given = {  # what sgd_step returns does not count: it works in place
+        label: [
+            row
+            for row in no_answers(source)
+            if row[0] in NOTHING or not (skip or label == 'sgd_step')
+        ]
+        for label, kind, _, source in cells
+        if kind == 'solution'
+    }
+    rows = earned(name, given, cells, (skip,))
+    assert len({row[0] for row in rows}) >= len(given) - (skip == 'real') > 3
+    assert [row[:3] for row in rows if row[2]] == []
 
 
 # ---------------------------------------------------------------- parts

@@ -2,6 +2,8 @@
 
 import contextlib
 import csv
+import importlib.util
+import io
 import json
 import os
 import re
@@ -10,6 +12,8 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
+import tracemalloc
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
@@ -19,7 +23,8 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / 'assignments'))
 import make  # noqa: E402
 import small_set  # noqa: E402
-from grader import intake, sandbox  # noqa: E402
+sys.path.insert(0, str(ROOT / 'assignments/grader'))
+from grader import intake, sandbox, verify  # noqa: E402
 
 
 def tell(*command, where=ROOT, **others):
@@ -202,8 +207,9 @@ def small(tmp_path_factory):
     (home / 'docs').mkdir()
     shutil.copy(ROOT / 'docs/teaching.md', home / 'docs')
     shutil.copy(ROOT / 'constraints.txt', home)
-    (home / 'assignments/minutes.toml').write_text(
-        f'[{NAME}]\nq1a = 30\nq1b = 40\nq2 = 40\nq3 = 40\n'
+    (home / 'assignments/questions.toml').write_text(
+        f'[{NAME}]\nq1a = [30, "", "reason"]\nq1b = [40, "softmax/30_umax", "sum squares"]\n'
+        'q2 = [40, "", "lift"]\nq3 = [40, "", "read off"]\n'
     )
     folder = home / 'assignments/source' / NAME
     folder.mkdir(parents=True)
@@ -222,6 +228,7 @@ def room_of_small(small, tmp_path):
     "A class of one's own, with short limits."
     room = Path(shutil.copytree(small.parent / 'course', tmp_path / 'course')) / 'class'
     rules = (room / 'class.toml').read_text().replace('seconds = 120', 'seconds = 6')
+    rules = re.sub('begun = .*', 'begun = 2026-01-01T00:00:00Z', rules)
     (room / 'class.toml').write_text(rules.replace('memory_gb = 4', 'memory_gb = 2'))
     return room
 
@@ -451,6 +458,431 @@ def test_a_class_of_thirty(room_of_small, port):
     assert grades_of(room) == marks
 
 
+# ------------------------------------------------------------- answers in whatever shape they arrive
+
+
+class Here:
+    "The student's process, for quick tests: this one."
+
+    limit, objects, spent = 60, {}, 0.0
+
+    def __init__(self, job):
+        self.space = {}
+
+    def send(self, kind, source, limit):
+        self.error = None
+        try:
+            if source.startswith('%%') or '%matplotlib' in source:
+                source = re.sub(r'^%.*\n', '', source)
+            exec(compile(source, 'cell', 'exec'), self.space)
+        except Exception as error:
+            self.error = [type(error).__name__, str(error)]
+
+    def hear(self, limit):
+        return 'done', dict(outputs=[], error=self.error)
+
+    def ask_student(self, kind, names):
+        return dict(values={name: self.space[name] for name in names if name in self.space})
+
+
+def released(tmp_path_factory=None):
+    "The small set as it is handed out: without solutions, hidden tests and mark schemes."
+    book = small_set.source()
+    for cell in book['cells']:
+        for begin, end, new in (
+            ('### BEGIN SOLUTION', '### END SOLUTION', '# YOUR CODE HERE\n    raise NotImplementedError()'),
+            ('### BEGIN HIDDEN TESTS', '### END HIDDEN TESTS', ''),
+            ('=== BEGIN MARK SCHEME', 'END MARK SCHEME ===', 'YOUR ANSWER HERE'),
+        ):
+            cell['source'] = re.sub(f'{begin}.*?{end}', new, cell['source'], flags=re.S)
+        if cell['id'] == 'answer':
+            cell['source'] = 'answer = None\n# YOUR CODE HERE\nraise NotImplementedError()'
+    return book
+
+
+SHAPES = small_set.shapes(released())
+
+
+@pytest.fixture(scope='module')
+def bench(tmp_path_factory):
+    "A class folder with the source and the release of the small set alone."
+    room = tmp_path_factory.mktemp('bench')
+    for kind, book in (('source', small_set.source()), ('release', released())):
+        (room / kind / NAME).mkdir(parents=True)
+        (room / kind / NAME / f'{NAME}.ipynb').write_text(json.dumps(book))
+    return room
+
+
+def put_files(folder, files):
+    for file, book in files.items():
+        path = folder / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(book if isinstance(book, str) else json.dumps(book))
+
+
+@pytest.mark.parametrize('shape', SHAPES)
+def test_honest_work_in_every_shape_is_graded_or_asked_about(shape, bench, tmp_path, monkeypatch):
+    files, points, written, word = SHAPES[shape]
+    assert len(SHAPES) >= 40
+    put_files(tmp_path, files)
+    if points is None:
+        with pytest.raises(intake.Trouble) as told:
+            intake.read(tmp_path, NAME, bench, 'ada')
+        assert word in told.value.why and told.value.what
+        return
+    items, notes, _, _ = intake.read(tmp_path, NAME, bench, 'ada')
+    monkeypatch.setattr(verify, 'Session', Here)
+    monkeypatch.setitem(sys.modules, 'tracemalloc', tracemalloc)
+    monkeypatch.setattr(verify, 'Meter', lambda session: tracemalloc)
+    one = verify.Submission(dict(items=items), {})
+    one.run()
+    assert sum(one.scores.values()) == points, (one.messages, notes)
+    text = next(item['text'] for item in items if item['id'] == 'q1a')
+    assert written is None or written in text
+    said = '; '.join(notes)
+    assert word in said if word else not said, said
+
+
+# ------------------------------------------------- what a teacher types, and where it is typed wrong
+
+
+@pytest.fixture()
+def here(room_of_small, monkeypatch):
+    "grade.py of a class, in this process."
+    spec = importlib.util.spec_from_file_location('grade_here', room_of_small / 'grade.py')
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setattr(sys, 'path', sys.path[:])
+    spec.loader.exec_module(module)
+    return module
+
+
+def retyped(path, sep, encoding, score, comment):
+    "A sheet as a spreadsheet saves it, with a mark and a comment typed in."
+    with open(path, newline='', encoding='utf-8-sig') as file:
+        rows = list(csv.DictReader(file))
+    rows[0].update(score=score, comment=comment)
+    with open(path, 'w', newline='', encoding=encoding) as file:
+        writer = csv.DictWriter(file, rows[0], delimiter=sep, lineterminator='\r\n')
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def test_marks_survive_every_spreadsheet(here, room_of_small, capsys):
+    """Semicolons, tabs, decimal commas, byte order marks, Windows-1252: marks and comments are read,
+    and stand in the sheet and the feedback afterwards. What cannot be read is refused and stays."""
+    room, path = room_of_small, room_of_small / f'written/{NAME}.csv'
+    hand_in(room, 'ada', small_set.solved(release_of(room), small_set.RIGHT))
+    run = [NAME, *HOW]
+    here.main(run)
+    for sep, encoding, score, worth in (
+        (';', 'utf-8', '3,5', '3.5'), (';', 'cp1252', '2,25', '2.25'), (',', 'utf-8-sig', '4', '4'),
+        ('\t', 'utf-16', '1,5', '1.5'), (',', 'utf-8', '4.5', '4.5'), (';', 'utf-8-sig', '5', '5'),
+    ):  # fmt: skip
+        here.write(path, here.table_text(here.WRITTEN, here.sheet_rows(path)[0]))
+        comment = f'Größe fehlt: {encoding}'
+        retyped(path, sep, encoding, score, comment)
+        here.main(run)
+        (row,) = here.sheet_rows(path)[0]
+        assert (row['score'], row['comment']) == (worth, comment), (sep, encoding)
+        assert grades_of(room)['ada']['written'] == worth
+        assert comment in (room / f'feedback/ada/{NAME}/{NAME}.html').read_text()
+    good = path.read_bytes()
+    for bad, word in (
+        (b'student,question,mark\nada,q1a,3\n', "no column 'score'"),
+        (b'a\n' * 200, 'no column'),
+        (b'student,question,points,score,comment,answer\n' + b' ' * 300, 'no rows'),
+        (good.replace(b'ada', b'ada;ada;', 1)[:-3] + b'"x', 'cannot be read'),
+        (b'PK\x03\x04' + b'x' * 300, 'cannot be read'),
+    ):
+        path.write_bytes(bad)
+        with pytest.raises(SystemExit) as told:
+            here.main(run)
+        assert word in str(told.value) and 'nothing was done' in str(told.value), bad[:40]
+        assert path.read_bytes() == bad
+
+
+@pytest.mark.parametrize(
+    'rules, word',
+    [
+        (f'[due]\n{NAME} = 2030-10-14', 'the time and its zone'),
+        (f'[due]\n{NAME} = 2030-10-14T23:59:00', 'the time and its zone'),
+        (f'[due]\n{NAME} = "next Monday"', 'next Monday'),
+        (f'[due]\n{NAME} = 2030-10-14T23:59', 'class.toml cannot be read'),
+        (f'[extensions]\n"ada/{NAME}" = 2030-10-14', 'the time and its zone'),
+        ('[extensions]\nada = 2030-10-14T23:59:00Z', 'student/set'),
+        ('[late]\nshare_per_day = "10 %"', 'share_per_day'),
+        ('[limits]\nseconds = -3', 'seconds'),
+        ('[due\n', 'class.toml cannot be read'),
+    ],
+)
+def test_a_setting_that_cannot_be_is_one_line(here, room_of_small, rules, word):
+    "Read once, before anybody is graded."
+    hand_in(room_of_small, 'ada', release_of(room_of_small))
+    (room_of_small / 'class.toml').write_text(rules)
+    with pytest.raises(SystemExit) as told:
+        here.main([NAME, *HOW])
+    assert word in str(told.value) and str(told.value).count('\n') == 0
+    assert not (room_of_small / 'graded.json').exists()
+
+
+def test_folders_that_are_odd_cost_nobody_else(room_of_small):
+    """A name in Latin-1, a link to somebody else's folder, a time that a student wrote, a shell
+    without asserts: each is named, and the others are graded."""
+    room, release = room_of_small, release_of(room_of_small)
+    right = small_set.solved(release, small_set.RIGHT)
+    hand_in(room, 'ada', right, when='2020-01-01 00:00:00 UTC')
+    odd = os.fsencode(room / 'submitted') + b'/Jos\xe9'
+    shutil.copytree(os.fsencode(room / 'submitted/ada'), odd)
+    with open(odd + b'/' + NAME.encode() + b'/da\xff\x1b[1Ata.txt', 'w') as file:
+        file.write('x')
+    shutil.copytree(odd + b'/' + NAME.encode(), os.fsencode(room / f'submitted/kim/{NAME}'))
+    (room / 'submitted/eve').symlink_to('ada')
+    (room / 'submitted/mo').mkdir()
+    (room / f'submitted/mo/{NAME}').symlink_to(f'../ada/{NAME}')
+    hand_in(room, 'zoe', release)
+    done = tell(
+        *(sys.executable, 'grade.py', NAME, *HOW), where=room,
+        env={**os.environ, 'PYTHONOPTIMIZE': '1', 'PYTHONHOME': ''},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    marks, said = grades_of(room), done.stdout
+    assert {one: marks[one]['tests'] for one in ('ada', 'kim', 'zoe')} == dict(ada='15', kim='15', zoe='0')
+    assert 'before the class began' in line_of(said, 'ada') and '\x1b' not in said
+    for one, word in (('eve', 'is a link'), ('mo', 'is a link'), ('Jos\\udce9', 'cannot be written')):
+        assert marks[one]['state'] == 'not graded' and word in line_of(said, one), said
+    assert 'SAWarning' not in done.stderr
+
+
+def test_a_roster_after_work_was_handed_in_is_refused(small, room_of_small, tmp_path):
+    "As another seed is: what was made with the common number is not graded with others."
+    out = room_of_small.parent
+    (tmp_path / 'roster.txt').write_text('ada\n')
+    words = (sys.executable, small / 'assignments/make.py', f'out={out}', f'roster={tmp_path / "roster.txt"}')
+    hand_in(room_of_small, 'ada', release_of(room_of_small))
+    before = everything(room_of_small)
+    done = tell(*words)
+    assert done.returncode and 'roster' in done.stderr and 'nothing was done' in done.stderr
+    assert done.stderr.count('\n') == 1 and everything(room_of_small) == before
+    shutil.rmtree(room_of_small / 'submitted')
+    for _ in range(2):  # and once there is one, it may be given again
+        assert tell(*words).returncode == 0
+        hand_in(room_of_small, 'ada', release_of(room_of_small))
+
+
+ROSTERS = {
+    'bom': b'\xef\xbb\xbfid,name\r\nada,Ada\r\ngrace,Grace\r\n',
+    'semicolons': b'ID;Name\nada;"L, Ada"\ngrace;Grace\n',
+    'Latin-1': 'username;name\nada;Jos\xe9\ngrace;G\n'.encode('latin-1'),
+    'UTF-16': 'Name\tUsername\nAda\tada\nGrace\tgrace\n'.encode('utf-16'),
+    'plain': b'# winter\nada\n\ngrace\n',
+    'heading': b'Student ID\nada\ngrace\nada\n',
+    'Canvas': b'Student,ID,SIS User ID,SIS Login ID,Section\n"L, Ada",11,s1,ada,A\n"H, G",12,s2,grace,A\n',
+    'Moodle': b'"First name","Last name","Username","Email address"\nA,L,ada,a@x.org\nG,H,grace,g@x.org\n',
+}
+
+
+@pytest.mark.parametrize('form', ROSTERS)
+def test_rosters_as_they_come(form, tmp_path):
+    path = tmp_path / 'roster.csv'
+    path.write_bytes(ROSTERS[form])
+    assert make.roster_of(path) == ['ada', 'grace']
+
+
+def test_accents_are_one_name_however_they_are_written(tmp_path):
+    import unicodedata
+
+    path = tmp_path / 'roster.csv'
+    path.write_text(unicodedata.normalize('NFD', 'Jos\xe9\n'), encoding='utf-8')
+    assert make.roster_of(path) == ['Jos\xe9']
+    both = [unicodedata.normalize(form, 'Jos\xe9') for form in ('NFC', 'NFD')]
+    assert len({intake.variant_of(one, NAME) for one in both}) == 1
+
+
+def test_the_audit_goes_on_after_a_damaged_notebook(tmp_path):
+    name = make.SETS[0]
+    for student, text in (('ada', '{"cells": ['), ('bob', '{"cells": []}')):
+        (tmp_path / student / name).mkdir(parents=True)
+        (tmp_path / student / name / f'{name}.ipynb').write_text(text)
+    found = make.audit(tmp_path, ['ada', 'bob'])
+    assert [row[0] for row in found] == ['ada', 'bob'] and 'no notebook' in found[0][2]
+
+
+# ----------------------------------------------------------- marks on their way to somewhere else
+
+
+LMS = {  # a gradebook as it is exported: (file, the one to import, students who are not in it)
+    'Canvas': (
+        'Student,ID,SIS User ID,SIS Login ID,Section,ps0_small (4711),Quiz (1),Current Score\n'
+        '    Points Possible,,,,,20,5,(read only)\n"L, Ada",11,s1,ada,A,,3,\n"X, Bob",12,s2,BOB,A,2,4,\n"Student, Test",13,,ab12,A,,,\n',
+        'Student,ID,SIS User ID,SIS Login ID,Section,ps0_small (4711)\n    Points Possible,,,,,20\n'
+        '"L, Ada",11,s1,ada,A,19.5\n"X, Bob",12,s2,BOB,A,\n"Student, Test",13,,ab12,A,\n',
+        'not in export.csv: cleo\n',
+    ),
+    'Moodle': (
+        '"First name",Surname,"ID number",Institution,"Email address","Course total"\nA,L,,X,ada@x.org,\nC,D,,X,cleo@x.org,\n',
+        'First name,Surname,ID number,Email address,ps0_small,ps0_small feedback\n'
+        'A,L,,ada@x.org,19.5,\nC,D,,cleo@x.org,3,mended\n',
+        'not in export.csv: bob\n',
+    ),
+    'Gradescope': (
+        'First Name;Last Name;Email;Role;SID;Sections\nA;L;a@x.org;Student;ada;A\nB;X;b@x.org;Student;bob;A\nC;D;c@x.org;Student;cleo;\n',
+        'First Name;Last Name;Email;SID;Sections;ps0_small\nA;L;a@x.org;ada;A;19.5\nB;X;b@x.org;bob;A;\nC;D;c@x.org;cleo;;3\n',
+        '',
+    ),
+}
+
+
+@pytest.mark.parametrize('form', LMS)
+def test_marks_go_into_the_gradebook_of_a_learning_management_system(form, tmp_path):
+    "Its own rows and ids, one column for the set; what waits for a mark stays empty."
+    from grader import lms, tables
+
+    given, wanted, missing = LMS[form]
+    (tmp_path / 'export.csv').write_text(given, encoding='utf-8-sig')
+    table = tables.read_fields(tmp_path / 'export.csv')
+    marks = dict(ada=(19.5, ''), bob=(None, ''), cleo=(3.0, 'mended'))
+    heads, rows, absent = lms.filled(table, NAME, marks, 20.0)
+    out = io.StringIO()
+    csv.writer(out, lineterminator='\n', delimiter=table.sep).writerows([heads, *rows])
+    expected = [row for row in csv.reader(io.StringIO(wanted), delimiter=table.sep)]
+    found = [row for row in csv.reader(io.StringIO(out.getvalue()), delimiter=table.sep)]
+    assert [[one.strip() for one in row] for row in found] == [[one.strip() for one in row] for row in expected]
+    assert f'not in export.csv: {", ".join(absent)}\n' == missing or (not absent and not missing)
+
+
+def test_a_run_that_is_stopped_keeps_what_it_graded(here, room_of_small, monkeypatch, capsys):
+    """Two at once; the second is stopped: marks, tables and remarks of the first are there, the next run
+    does the rest. Marks go into an exported gradebook, and by question into a table."""
+    room, release = room_of_small, release_of(room_of_small)
+    for student, answers in (('ada', small_set.RIGHT), ('bob', small_set.HALF), ('cy', small_set.LOW)):
+        hand_in(room, student, small_set.solved(release, answers), f'{student}.ipynb')
+    real = here.mark_one
+
+    def stops(student, *words):
+        if student == 'bob':
+            raise KeyboardInterrupt
+        return real(student, *words)
+
+    monkeypatch.setattr(here, 'mark_one', stops)
+    with pytest.raises(SystemExit, match='stopped'):
+        here.main([NAME, '--workers', '2', *HOW])
+    assert list(grades_of(room)) == ['ada'] and grades_of(room)['ada']['tests'] == '15'
+    assert 'is called ada.ipynb' in line_of(capsys.readouterr().out, 'ada') and not here.RUNNING
+    monkeypatch.setattr(here, 'mark_one', real)
+    (room / 'export.csv').write_text('Username,Email address\nada,a@x.org\nbob,b@x.org\n')
+    here.main([NAME, '--into', str(room / 'export.csv'), *HOW])
+    assert {one: row['tests'] for one, row in grades_of(room).items()} == dict(ada='15', bob='11', cy='5')
+    assert 'not in export.csv: cy' in capsys.readouterr().out
+    with open(room / f'questions/{NAME}.csv', newline='') as file:
+        rows = {row['student']: row for row in csv.DictReader(file)}
+    assert rows['ada'] == dict(student='ada', q1a='', q1b='4', q2='6', q3='5')
+    assert rows['bob']['q1b'] == '0'
+    assert '| q1b | 4 | 3 | 1.3 | 1 | 2 |' in (room / f'questions/{NAME}.md').read_text()
+    line = (room / f'lms/{NAME}-export.csv').read_text().split('\n')[1]
+    assert line.startswith('ada,a@x.org,,')  # her written answer waits for a mark
+
+
+# ---------------------------------------------------------------- the sandbox's walls
+
+
+def linked_python(tmp_path, monkeypatch):
+    "A home in which this Python is reached through links, as tools of its user make them."
+    home = tmp_path / 'home'
+    (home / 'bin').mkdir(parents=True)
+    (home / 'bin/python3').symlink_to(Path(sys.executable).resolve())
+    (home / 'tools').symlink_to('bin')
+    (home / 'secret').write_text('solutions')
+    monkeypatch.setenv('HOME', str(home))
+    monkeypatch.setattr(sys, 'executable', str(home / 'tools/python3'))
+    return home
+
+
+def test_links_of_the_interpreter_bind_no_home(tmp_path, monkeypatch):
+    home = linked_python(tmp_path, monkeypatch)
+    folders, links = sandbox._needed()
+    assert not [one for one in folders if home.is_relative_to(one)]
+    assert {str(home / 'tools'), str(home / 'bin/python3')} <= set(links)
+
+
+@needs_sandbox
+def test_code_in_the_sandbox_reads_no_home(tmp_path, monkeypatch):
+    home = linked_python(tmp_path, monkeypatch)
+    command = sandbox._bubblewrap(None, None, None)
+    look = f'import numpy, os; print(os.path.exists({str(home / "secret")!r}), os.listdir({str(home)!r}))'
+    done = tell(*command, sys.executable, '-c', look)
+    assert done.stdout.split(maxsplit=1)[0] == 'False' and 'secret' not in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize('what', ['home', 'class'])
+def test_a_python_that_holds_the_class_is_refused(what, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, 'prefix', str(tmp_path))
+    if what == 'home':
+        monkeypatch.setenv('HOME', str(tmp_path / 'me'))
+    else:
+        monkeypatch.setattr(sandbox, 'HERE', tmp_path / 'mine/class/grader')
+    with pytest.raises(ValueError, match='holds'):
+        sandbox._needed()
+
+
+@pytest.mark.skipif(not Path('/proc/self/task').is_dir(), reason='needs /proc')
+@pytest.mark.parametrize('how', [['--trust'], pytest.param([], marks=needs_sandbox)])
+def test_nothing_outlives_a_grader_that_is_killed(room_of_small, how):
+    "An endless cell, the grader ended with SIGKILL: the tests' process and the student's end, too."
+    loop = 'import sys\nwhile True: pass'
+    hand_in(room_of_small, 'ada', small_set.solved(release_of(room_of_small), {}, loop))
+    env = {**os.environ, 'PATH': '/nowhere'} if how else None  # no sandbox is found
+    words = [sys.executable, 'grade.py', NAME, *how]
+    main = subprocess.Popen(words, cwd=room_of_small, stdout=subprocess.PIPE, text=True, env=env)
+    assert main.stdout.readline().startswith('ada')  # the reference is through
+    mine, patience = [], 300
+    while len(mine) < 3 and patience:  # grade.py, verify.py, student.py
+        mine, patience = verify.descendants(main.pid), patience - 1
+        time.sleep(0.1)
+    main.kill()
+    main.wait()
+    main.stdout.close()
+
+    def alive(pid):
+        try:
+            return Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()[0] != 'Z'
+        except OSError:
+            return False
+
+    for _ in range(300):
+        if not any(map(alive, mine)):
+            break
+        time.sleep(0.1)
+    assert len(mine) >= 3 and not [pid for pid in mine if alive(pid)]
+
+
+@pytest.mark.slow
+def test_attacks_of_the_second_round(room_of_small):
+    "Memory, values and ranges without end, out of small answers: the tests' process holds, no points."
+    room, release = room_of_small, release_of(room_of_small)
+    lift = 'def lift(rows, i, by): rows[i] += by'
+    answers = {
+        'tiles': 'def squares(rows):\n    np.tile(rows, 2_500_000)\n    return np.square(rows).sum(1)',
+        'lists': 'def squares(rows): return [[] for _ in range(30_000_000)]',
+        'few bytes': 'def squares(rows): return [{}] * 8_000_000',
+        'a range': 'def squares(rows): return range(150_000_000)',
+        'a long range': 'def squares(rows): return range(10**30)',
+        'a string': "def squares(rows): return 'x' * 10**9",
+        'an array': 'def squares(rows): return np.zeros(10**9)',
+        'deep': 'def squares(rows):\n    out = []\n    for _ in range(10**5): out = [out]\n    return out',
+        'asks for ever': 'def squares(rows):\n    while True: rows.sum()',
+    }
+    for student, code in answers.items():
+        book = small_set.solved(release, dict(small_set.RIGHT, squares=code, lift=lift))
+        hand_in(room, student, book)
+    hand_in(room, 'zoe', small_set.solved(release, small_set.RIGHT))
+    grade(room)
+    marks = grades_of(room)
+    assert marks['zoe']['tests'] == '15' and {row['state'] for row in marks.values()} == {'waits for marks'}
+    assert {one: float(row['tests']) <= 11 for one, row in marks.items() if one not in ('zoe', 'tiles')} == (
+        dict.fromkeys(set(answers) - {'tiles'}, True)
+    )
+
+
 # ---------------------------------------------------------------- the guide
 
 
@@ -485,6 +917,8 @@ def test_every_command_of_the_guide_runs(small, tmp_path):
             continue
         if lines[0].startswith('make'):
             where = home
+        if '--into' in block:
+            (where / 'gradebook.csv').write_text('Username,Email address\nada,ada@x.org\n')
         if any('grade.py' in line for line in lines) and not (out / 'class/submitted').exists():
             mine = 'globals().update(VARIANT=0)\nanswer = float(make_rows(9).max())'  # not hers
             text = json.dumps(small_set.solved(release_of(out / 'class'), dict(answer=mine)))
@@ -496,7 +930,7 @@ def test_every_command_of_the_guide_runs(small, tmp_path):
         where, ran = Path(done.stdout.strip().splitlines()[-1]), ran + len(lines)
     assert ran >= 6 and (out / f'class/feedback/ada/{NAME}/{NAME}.html').exists()
     assert grades_of(out / 'class')['ada']['tests'] == '0'
-    assert (out / f'variants/grace/{NAME}/{NAME}.ipynb').exists()
+    assert (tmp_path / f'own-numbers/variants/grace/{NAME}/{NAME}.ipynb').exists()
     assert (tmp_path / f'next-year/class/release/{NAME}/{NAME}.ipynb').exists()
 
 

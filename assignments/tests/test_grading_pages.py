@@ -4,7 +4,9 @@ is values."""
 import json
 import os
 import re
+import struct
 import sys
+import threading
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -169,6 +171,57 @@ def test_a_long_message_is_refused():
         Pipe(one, two).receive()
 
 
+def test_few_bytes_of_many_values_are_refused():
+    "Values are counted as well as bytes; a range is as long as its numbers."
+    one, two = os.pipe()
+    body = b'[' + b'[],' * 3_000_000 + b'[]]'
+    sizes = struct.pack('>QQ', len(body), 0)
+    threading.Thread(target=lambda: os.write(two, sizes) + sum(
+        os.write(two, body[at : at + 60_000]) for at in range(0, len(body), 60_000)), daemon=True).start()  # fmt: skip
+    with pytest.raises(ValueError, match='too many values'):
+        Pipe(one, two).receive()
+    with pytest.raises(ValueError, match='many numbers'):
+        Reader(b'', None).read({'r': [0, 150_000_000, 1]})
+    assert Writer(None).write(range(150_000_000)) == {'o': 'a range of many numbers'}
+    with pytest.raises(ValueError, match='values'):
+        Writer(None).write([None] * 2_000_001)
+
+
+def test_feedback_is_rendered():
+    "Headings, tables, lists and paragraphs are tags on the page, not text."
+    text = '# A head\n\nWords, *more*.\n\n## Two\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n\n1. one\n\n> said\n\n---'
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(text)])
+    book.cells.insert(0, nbformat.v4.new_markdown_cell('# The set'))
+    answer = dict(grade_id='a1', solution=True, grade=False)
+    tests = dict(grade_id='q1', solution=False, grade=True)
+    for source, meta in (('x = 41', answer), ('assert x == 42', tests)):
+        cell = nbformat.v4.new_code_cell(source, metadata=dict(nbgrader=meta))
+        book.cells.append(cell)
+    rows, known = [('q1', 1.0, 2.0, 'try <b>again</b>\nin: f(`x`) < 3')], {'q1': (5, 'softmax/30_umax', 'add')}
+    page = rendering.feedback(book, rows, 'ps0: ada', known)
+    text = re.sub(r'\s+', ' ', re.sub('<[^>]*>', '', page[page.index('<body') :]))
+    for word in ('1 of 2 points', 'The line that failed: f(\'x\') &lt; 3', 'whether you can add', 'learn/softmax/30_umax'):
+        assert word in text, word
+    assert 'x = 41' in text and 'x == 42' not in text and 'The set' not in text
+    assert not re.search(r'&lt;/?(?!b&gt;)[a-z]', page)
+    tags = Tags()
+    tags.feed(page[page.index('<body') :])
+    assert {'h1', 'h2', 'p', 'table', 'thead', 'th', 'tbody', 'td', 'ol', 'li', 'blockquote', 'hr'} <= {
+        tag for tag, _ in tags.found
+    }
+
+
+@pytest.mark.parametrize('source', HOSTILE)
+def test_what_is_rendered_stays_harmless(source):
+    "Where something got past the first wall, the second one holds."
+    tags = Tags()
+    tags.feed(rendering.clean(source))
+    assert not {tag for tag, _ in tags.found} - set(rendering.TAGS)
+    for _, attributes in tags.found:
+        assert not [name for name in attributes if name.startswith('on')]
+        assert 'script' not in str(attributes.get('href', '')).lower()
+
+
 def test_messages_of_hidden_checks_hold_no_numbers():
     "The words of the check and not the values that it compared, nor its line."
     source = '### BEGIN HIDDEN TESTS\nnp.testing.assert_allclose(f(3), 41.5, err_msg="for three")\n'
@@ -195,10 +248,10 @@ def test_variants_of_a_notebook_file(tmp_path):
         folder.mkdir()
         (folder / name).write_text(text)
         if word is None:
-            assert intake.cells_of(intake.notebook_in(folder, 'ps', [])) == [('code', '', {}, '')]
+            assert intake.notebook_in(folder, 'ps', [], [])[1] == [('code', '', {}, '')]
             continue
         with pytest.raises(intake.Trouble) as told:
-            intake.cells_of(intake.notebook_in(folder, 'ps', []))
+            intake.notebook_in(folder, 'ps', [], [])
         assert word in told.value.why and told.value.what
     large = tmp_path / 'large.ipynb'
     with open(large, 'wb') as file:

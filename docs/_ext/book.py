@@ -174,6 +174,8 @@ def mend_links(text: str, folder: Path, path) -> str:
 
     def mend(m):
         target, _, fragment = m[2].partition('#')
+        if target and (shown := FILES.get(os.path.relpath(folder / target, ROOT))):
+            return f'{m[1]}{os.path.relpath(shown, page_name(path).parent)}{m[3]}'
         if re.match(r'[a-z]+:', target) or target and not target.endswith('.ipynb'):
             return m[0]
         if target and not (folder / target).exists():
@@ -184,6 +186,39 @@ def mend_links(text: str, folder: Path, path) -> str:
         return m[1] + mended + m[3]
 
     return re.sub(r'(\]\()([^)\s]+)(\))', mend, text)
+
+
+FILES = {'docs/teaching.md': 'learn/teaching.md'}  # files beside the notebooks that are pages
+HINTS = ROOT / 'assignments/hints'
+
+
+def hints_page(chapter: str) -> str:
+    "Hints of a chapter as a page, under the titles of its lessons."
+    text = (HINTS / f'{chapter}.md').read_text(encoding='utf-8')
+
+    def head(m):
+        page = page_name(m[1])
+        mark = f'(hints-{chapter}-{page})='.replace('_', '-')
+        for file in NBS.glob(f'*/{chapter}/{m[1]}.ipynb'):
+            nb = json.loads(file.read_text(encoding='utf-8'))
+            title = ''.join(nb['cells'][0]['source']).split('\n')[0].removeprefix('# ')
+            shelf = file.parent.parent.name
+            return f'{mark}\n## [{title}](../../{shelf}/{chapter}/{page}.ipynb)'
+        return f'{mark}\n## {str(page).replace("_", " ").capitalize()}'
+
+    return re.sub(r'^## (\S+)$', head, text, flags=re.M)
+
+
+def link_hints(text: str, page) -> str:
+    "Where a lesson says in which file its hints are, the site leads there."
+
+    def link(m):
+        place = anchor(
+            page, f'learn/hints/{m[1]}', f'hints-{m[1]}-{Path(page).stem}'.replace('_', '-')
+        )
+        return f'Hints are <a href="{place}">on their page</a>'
+
+    return re.sub(r'Hints are in `assignments/hints/(\w+)\.md`', link, text)
 
 
 MOVED = dict(ledger='evidence/ledger', benchmarks='evidence/benchmarks')
@@ -244,11 +279,11 @@ def process(path, source: Path, names: dict, rows: dict, repository: str = '') -
         head.append(f'<p class="pace">{pace(nb["cells"])}{launch(path, repository)}</p>')
     if old := freshness.note('\n'.join(code)):
         head.append(myst(old, page))
-    made, seen = [_markdown('\n\n'.join(head))], set()
+    made, seen, figures = [_markdown('\n\n'.join(head))], set(), 0
     for cell in nb['cells'][1:]:
         text = ''.join(cell['source'])
         if cell['cell_type'] == 'markdown':
-            made.append(_markdown(mend_links(text, folder, path)))
+            made.append(_markdown(link_hints(mend_links(text, folder, path), page)))
             continue
         said = options(text)
         if cell['cell_type'] != 'code' or {'hide', 'default_exp', 'export'} & set(said):
@@ -261,7 +296,11 @@ def process(path, source: Path, names: dict, rows: dict, repository: str = '') -
         for label in claims.labels(text):
             mark = claims.mark(Path(path).with_suffix('').as_posix(), label)
             made.append(_markdown(f'<div class="checkpost">{mark}</div>'))
-        made.append(_code(cell, text, said, folder, path))
+        shown = _code(cell, text, said, folder, path)
+        if page.parts[0] == 'learn' and is_figure(shown):
+            figures += 1
+            caption(shown, figures, said)
+        made.append(shown)
     language = dict(display_name='python3', language='python', name='python3')
     return dict(
         cells=made,
@@ -299,10 +338,12 @@ def _code(cell: dict, text: str, said: dict, folder: Path, path) -> dict:
     extra: dict = {'live': cell.get('id', '')}
     if alt := said.get('fig-alt'):
         extra['mystnb'] = dict(image=dict(alt=alt))
-    if caption := said.get('fig-cap'):
-        extra.setdefault('mystnb', {})['figure'] = dict(caption=caption)
+    if words := said.get('fig-cap'):
+        extra.setdefault('mystnb', {})['figure'] = dict(caption=words)
     if {'exports', 'exporti'} & set(said):
-        extra['fold'] = ['open', ' · '.join(defined(text)) or 'Source']
+        only = all(isinstance(node, (ast.Import, ast.ImportFrom)) for node in ast.parse(text).body)
+        named = 'Imports' if only else ' · '.join(defined(text)) or 'Source'
+        extra['fold'] = ['open' * (not only), named]
     elif said.get('code-fold') in ('true', 'show'):
         extra['fold'] = ['open' * (said['code-fold'] == 'show'), said.get('code-summary') or 'Code']
     outputs = []
@@ -324,13 +365,33 @@ def _code(cell: dict, text: str, said: dict, folder: Path, path) -> dict:
                 shown = re.sub(r'<p class="xo-waiting">.*?</p>\n', '', shown)  # for notebooks
                 label = html.escape(said.get('fig-alt', ''))
                 shown = shown.replace('role="group"', f'role="group" aria-label="{label}"', 1)
-                if caption:
-                    shown += f'<p class="caption">{html.escape(caption)}</p>'
+                if words and not Path(path).parts[0] == 'learn':
+                    shown += f'<p class="caption">{html.escape(words)}</p>'
             out = {**out, 'data': {'text/html': shown}}
         outputs.append(out)
     return dict(
         cell_type='code', metadata=extra, source=text, outputs=outputs, execution_count=None
     )
+
+
+def is_figure(cell: dict) -> bool:
+    "Whether a cell shows a figure, still or under sliders."
+    return any(
+        'image/png' in (data := out.get('data', {}))
+        or 'image/svg+xml' in data
+        or 'xo-frames' in ''.join(data.get('text/html', ''))
+        for out in cell['outputs']
+    )
+
+
+def caption(cell: dict, number: int, said: dict):
+    "A line under the figure of a cell: its number and, from the words for it, the first sentence."
+    words = said.get('fig-cap') or re.split(r'(?<=[.;])\s', said.get('fig-alt', ''))[0]
+    line = f'<p class="caption"><b>Figure {number}.</b> {html.escape(words.rstrip(";"))}</p>'
+    cell['metadata'].get('mystnb', {}).pop('figure', None)
+    last = max(n for n, out in enumerate(cell['outputs']) if is_figure(dict(outputs=[out])))
+    shown = dict(output_type='display_data', data={'text/html': line}, metadata={})
+    cell['outputs'].insert(last + 1, shown)
 
 
 def signpost(page, module: str, here: list[str], names: dict) -> str:
@@ -472,6 +533,9 @@ def stage(folder: Path, executed: str = '', repository: str = '', sets: tuple = 
         'A guide for teachers.',
         'More',
     )
+    for file in sorted(HINTS.glob('*.md')):
+        text = hints_page(file.stem)
+        put(f'learn/hints/{file.name}', text, head_of(text)[0], '', 'More')
     filled = {name: groups for name, groups in shelves.items() if groups}
     for name, groups in filled.items():
         made[f'{name}/index.md'] = shelf(name, groups)
@@ -547,6 +611,26 @@ def finish_nodes(app, doctree):
         formula.children = [nodes.Text(f'\\[{text}\\]' if not text.startswith('\\[') else text)]
 
 
+# Docstrings of several lines: Pygments gives each line a span of its own.
+_QUOTES = '(?:"""|&quot;&quot;&quot;)'
+_DOCSTRING = re.compile(
+    rf'(<span class="sd">{_QUOTES}[^<\n]*</span>)\n'
+    rf'((?:(?:[ ]*<span class="sd">(?:(?!{_QUOTES})[^<\n])*</span>)?\n){{3,}})'
+    rf'(<span class="sd">(?:(?!{_QUOTES})[^<\n])*{_QUOTES}</span>)'
+)
+_MORE = (
+    '<span class="doc-more" role="button" tabindex="0" aria-expanded="false" '
+    'aria-label="the rest of the docstring"></span>'
+)
+
+
+def fold_docstrings(app, page, template, context, doctree):
+    "On pages made of notebooks the first line of a long docstring shows, the rest unfolds."
+    body = context.get('body')
+    if body and doctree is not None and not page.startswith('reference/'):
+        context['body'] = _DOCSTRING.sub(rf'\1{_MORE}\n<span class="doc-rest">\2</span>\3', body)
+
+
 def stay_on_the_shelf(app, page, template, context, doctree):
     "Previous and next lead through one shelf and end with it."
     for side in ('prev', 'next'):
@@ -591,4 +675,5 @@ def setup(app):
     app.connect('env-get-outdated', all_when_pages_come_or_go)
     app.connect('doctree-read', finish_nodes)
     app.connect('html-page-context', stay_on_the_shelf)
+    app.connect('html-page-context', fold_docstrings)
     return dict(version='1', parallel_read_safe=True, parallel_write_safe=True)

@@ -68,13 +68,16 @@ def _unpack(tmp: Path, home: Path, keep: str):
 
 
 FORMULA = re.compile(
-    r'<(?:span|div) class="math[^"]*"[^>]*>\s*(\\[(\[])(.*?)\\[)\]]\s*</(?:span|div)>', re.S
+    r'<(span|div) class="(math[^"]*)"([^>]*)>\s*(\\[(\[])(.*?)\\[)\]]\s*</(?:span|div)>', re.S
 )
+DRAWN = re.compile(r'<(?:span|div) class="math[^"]*"[^>]* data-tex="(\\[(\[])([^"]*)\\[)\]]">')
 
 
 def formulas(text: str) -> list[tuple[bool, str]]:
     "Formulas of a rendered page: (is display, TeX)."
-    return [(mark == r'\[', html.unescape(tex)) for mark, tex in FORMULA.findall(text)]
+    found = [(m.start(), m[4], m[5]) for m in FORMULA.finditer(text)]
+    found += [(m.start(), m[1], m[2]) for m in DRAWN.finditer(text)]
+    return [(mark == r'\[', html.unescape(tex)) for _, mark, tex in sorted(found)]
 
 
 def written_formulas(nb: dict) -> list[tuple[bool, str]]:
@@ -102,18 +105,93 @@ def wrong_formulas(out: Path) -> tuple[list[str], int, bool]:
         for _, tex in written_formulas(json.loads((NBS / path).read_text(encoding='utf-8'))):
             if ''.join(tex.split()) not in shown.get(page, ()):
                 wrong.append(f'nbs/{path}: not seen as a formula by the site: ${tex.strip()[:80]}$')
+    drawn = drawings(every)
+    if drawn is not None:
+        told = [(one['page'], drawn[key_of(one)].get('why')) for one in every]
+        wrong += [f'{page}: {why}' for page, why in told if why]
+        put_in(out, drawn)
+        (out / '_static/mathjax/tex-svg-full.js').unlink(missing_ok=True)  # its license stays
+    return wrong, len(every), drawn is not None
+
+
+def key_of(formula: dict) -> str:
+    "What the drawing of a formula depends on."
+    return ('display ' if formula['display'] else 'inline ') + formula['tex'].strip()
+
+
+def drawings(every: list[dict]) -> dict | None:
+    """Formulas drawn by MathJax, by key: `html`, or `why` it cannot; paths of glyphs by id under
+    `glyphs`, the style sheet under `css`. Kept beside MathJax for the next build; None without
+    node or npm."""
     found = vendored() if shutil.which('node') else None
-    if found:
+    if not found:
+        return None
+    file = found['mathjax'].with_name(f'{found["mathjax"].name}-drawn.json')
+    kept = json.loads(file.read_text(encoding='utf-8')) if file.exists() else {'glyphs': {}}
+    missing = {key_of(one): one for one in every if key_of(one) not in kept}
+    if missing or 'css' not in kept:
         with tempfile.TemporaryDirectory() as tmp:
-            (Path(tmp) / 'formulas.json').write_text(json.dumps(every))
+            asked, answer = Path(tmp) / 'formulas.json', Path(tmp) / 'drawn.json'
+            asked.write_text(json.dumps(list(missing.values())), encoding='utf-8')
             done = subprocess.run(
-                ['node', ROOT / 'docs/formulas.mjs', f'{tmp}/formulas.json', found['mathjax']],
+                ['node', ROOT / 'docs/formulas.mjs', asked, found['mathjax'], answer],
                 capture_output=True,
                 text=True,
             )
-        if done.returncode:
-            wrong += (done.stdout + done.stderr).strip().split('\n')
-    return wrong, len(every), bool(found)
+            if not answer.exists():
+                raise OSError(f'MathJax did not run: {done.stdout}{done.stderr}')
+            made = json.loads(answer.read_text(encoding='utf-8'))
+        kept['css'] = made['css']
+        paths = re.finditer(r'<path id="([^"]+)"[^>]*></path>', made['glyphs'])
+        kept['glyphs'] |= {m[1]: m[0] for m in paths}
+        for key, one in zip(missing, made['drawn'], strict=True):
+            kept[key] = {'why': one['why']} if one['why'] else {'html': lean(one['html'])}
+        file.write_text(json.dumps(kept), encoding='utf-8')
+    return kept
+
+
+def lean(drawing: str) -> str:
+    "A drawing without what only MathJax itself would read."
+    drawing = re.sub(
+        r' (?:data-mml-node|data-c|xmlns(?::xlink)?|id|data-mjx-texclass)="[^"]*"', '', drawing
+    )
+    return re.sub(r' style="position: relative;"| focusable="false"', '', drawing)
+
+
+def put_in(out: Path, drawn: dict):
+    "Formulas of all pages become drawings, and the script that drew them in the browser goes."
+    (out / '_static/formulas.css').write_text(drawn['css'], encoding='utf-8')
+    for page in sorted(out.rglob('*.html')):
+        if '_static' not in page.parts:
+            before = page.read_text(encoding='utf-8')
+            text = with_drawings(before, drawn, '../' * (len(page.relative_to(out).parts) - 1))
+            if text != before:
+                page.write_text(text, encoding='utf-8')
+
+
+def with_drawings(text: str, drawn: dict, up: str) -> str:
+    "A page with its formulas drawn, and without scripts that it does not need then."
+    glyphs: dict[str, None] = {}  # that the page uses, in order
+
+    def draw(m):
+        key = key_of(dict(display=m[4] == r'\[', tex=html.unescape(m[5])))
+        made = drawn.get(key, {}).get('html')
+        if not made:
+            return m[0]
+        glyphs.update(dict.fromkeys(re.findall(r'xlink:href="#([^"]+)"', made)))
+        tex = html.escape(html.unescape(m[4] + m[5] + (r'\]' if m[4] == r'\[' else r'\)')))
+        return f'<{m[1]} class="{m[2]}"{m[3]} data-tex="{tex}">{made}</{m[1]}>'
+
+    text = FORMULA.sub(draw, text)
+    if glyphs:
+        paths = ''.join(drawn['glyphs'][name] for name in glyphs)
+        head, body, rest = re.split(r'(<body[^>]*>)', text, maxsplit=1)
+        store = f'<svg class="glyphs" aria-hidden="true"><defs>{paths}</defs></svg>'
+        sheet = f'<link rel="stylesheet" href="{up}_static/formulas.css">\n</head>'
+        text = head.replace('</head>', sheet, 1) + body + store + rest
+    text = re.sub(r'<script>window\.MathJax = .*?</script>\s*', '', text)
+    needless = r'<script[^>]*(?:mathjax/tex-svg-full|scripts/fontawesome)\.js[^>]*></script>\s*'
+    return re.sub(needless, '', text)
 
 
 def wrong_pictures(out: Path) -> list[str]:

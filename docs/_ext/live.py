@@ -174,6 +174,22 @@ def with_button(text: str, page: str, cells: dict, engine: str = 'engine.js') ->
     return text.replace('</head>', head, 1)
 
 
+def with_note(text: str, page: str, count: int) -> str:
+    "HTML of the front page or of a shelf that says that pages run; once."
+    if 'class="live-note"' in text:
+        return text
+    up = '../' * page.count('/')
+    first = f'<a href="{up}learn/softmax/double_sum.html">the first lesson</a>'
+    note = (
+        f'<p class="live-note">Press <b>Run this page</b>: {count} pages run in your browser, with '
+        'nothing to install and, after the first time, without a network. Change a cell and run it '
+        f'again; try it on {first}.</p>'
+    )
+    return re.sub(
+        r'(<div class="goal">.*?</div>)', lambda m: m[0] + note, text, count=1, flags=re.S
+    ).replace('</head>', f'<link rel="stylesheet" href="{up}_static/live/live.css">\n</head>', 1)
+
+
 def add_to(out: Path, made: Path, engine: str = 'engine.js'):
     "Make the lessons and guides of a built site run: the engine `made`, cells and buttons."
     if not (made / 'sizes.json').exists():
@@ -196,6 +212,11 @@ def add_to(out: Path, made: Path, engine: str = 'engine.js'):
         (out / f'{page}.cells.json').write_text(json.dumps(cells), encoding='utf-8')
         text = file.read_text(encoding='utf-8')
         file.write_text(with_button(text, page, cells, engine), encoding='utf-8')
+    for page in ('index', *(f'{shelf}/index' for shelf in SHELVES)):
+        file = out / f'{page}.html'
+        if file.exists():
+            text = with_note(file.read_text(encoding='utf-8'), page, len(todo))
+            file.write_text(text, encoding='utf-8')
 
 
 # ---------------------------------------------------------------- Sphinx

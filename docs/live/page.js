@@ -34,6 +34,9 @@ class Output {
     this.cell = cell; this.alt = alt || 'Figure drawn by this cell';
     this.box = make('div', { className: 'cell_output docutils container live-output' });
     this.text = null;
+    const old = cell.querySelector(':scope > .cell_output:not(.live-output)');
+    this.caption = old?.querySelector('.caption')?.cloneNode(true) ?? cell.caption;  // numbers of figures stay
+    cell.caption = this.caption;
     for (const old of cell.querySelectorAll(':scope > .cell_output')) old.remove();
     cell.append(this.box);
   }
@@ -56,6 +59,7 @@ class Output {
     else if (data['image/png']) image('data:image/png;base64,' + data['image/png']);
     else if (data['text/html']) this.box.append(make('div', { className: 'output text_html', innerHTML: harmless(data['text/html']) }));
     else this.box.append(make('pre', {}, data['text/markdown'] ?? data['text/plain']));
+    if (this.caption && this.box.querySelector(':scope > img, .xo-frames')) this.box.append(this.caption);
   }
 }
 
@@ -151,6 +155,7 @@ function equip(one) {  // an editable cell with its own button; a cell that cann
   code.setAttribute('aria-multiline', 'true');
   code.setAttribute('aria-label', 'Code of this cell; Shift and Enter runs it');
   code.dataset.cell = one.id;
+  for (const more of code.querySelectorAll('.doc-more')) { more.nextElementSibling.classList.add('open'); more.remove(); }
   code.addEventListener('input', () => ran.delete(one.id));  // runs again when a cell below asks for it
   const button = make('button', { className: 'live-run', type: 'button', title: 'Run this cell (Shift-Enter); cells above it that have not run come first' }, 'Run');
   button.onclick = () => runTo(one.id);
@@ -266,7 +271,7 @@ async function runTo(last, all = false) {
     if (failed === 'stopped') say('Stopped. Variables are gone; the next run starts from the top.', 'stopped');
     else if (failed) say(`An error in ${failed}`, 'failed');
     else if (wrong) say(`${todo.length} cells ran, ${wrong} of them end in an error: questions without a right answer. Change a cell and press Run.`, 'done');
-    else say(`${todo.length} cells ran in ${seconds} s. Change a cell and press Run.`, 'done');
+    else say(`${todo.length} cell${todo.length === 1 ? '' : 's'} ran in ${seconds} s. Change a cell and press Run.`, 'done');
   } catch (error) {
     if (mine === asked) say(`Python could not start: ${error.message}`, 'failed');
   } finally {

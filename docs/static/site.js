@@ -6,3 +6,22 @@ document.addEventListener('click', event => {
     document.getElementById(decodeURIComponent(link.hash.slice(1)))?.scrollIntoView();
   });
 });
+
+// The rest of a docstring, shown and hidden by a press or by the keyboard.
+const unfold = event => {
+  const more = event.target.closest?.('.doc-more');
+  if (!more || event.type === 'keydown' && !['Enter', ' '].includes(event.key)) return;
+  event.preventDefault();
+  more.setAttribute('aria-expanded', String(more.nextElementSibling.classList.toggle('open')));
+};
+document.addEventListener('click', unfold);
+document.addEventListener('keydown', unfold);
+
+// A link to a place inside a fold opens the fold.
+const reveal = () => {
+  const place = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  for (let fold = place?.closest('details:not([open])'); fold; fold = fold.parentElement.closest('details:not([open])')) fold.open = true;
+  if (place) place.scrollIntoView();
+};
+addEventListener('hashchange', reveal);
+if (document.readyState === 'complete') reveal(); else addEventListener('load', () => document.querySelector(':target')?.closest('details:not([open])') && reveal());

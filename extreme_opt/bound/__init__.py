@@ -11,8 +11,9 @@ from extreme_opt.bound.structured import LinearChain, best_labels
 
 if TYPE_CHECKING:
     from extreme_opt.bound.classifier import BoundClassifier
+    from extreme_opt.bound.tagger import LinearChainCRF
 
-_LAZY = {'BoundClassifier': 'classifier'}  # they import scikit-learn
+_LAZY = {'BoundClassifier': 'classifier', 'LinearChainCRF': 'tagger'}  # they import scikit-learn
 
 
 def __getattr__(name):
@@ -31,6 +32,7 @@ __all__ = [
     'IncrementalMajorizer',
     'StochasticMajorizer',
     'LinearChain',
+    'LinearChainCRF',
     'best_labels',
     'QuasiMajorizer',
 ]

@@ -7,16 +7,22 @@ __all__ = ['SOLVERS', 'optimality_gap', 'newton_gap', 'BoundClassifier']
 
 # %% ../../nbs/engine/bound/60_classifier.ipynb #5855ee34
 import warnings
-from dataclasses import replace
 from typing import Any
 import numpy as np
 import scipy.linalg
 import scipy.sparse
 from ..core.descent import LBFGS
-from ..core.estimator import Classifier, is_collection, run_estimator, warn_not_converged
+from extreme_opt.core.estimator import (
+    Classifier,
+    is_collection,
+    raise_diverged,
+    run_estimator,
+    warn_not_converged,
+)
 from ..core.linalg import conjugate_gradients, log_sum_exp
 from ..core.validation import checked_sample_weight
 from ..core.run import minimize
+from ..core.solver import Status
 from ..core.majorize import MOST_BUILT, MOST_DENSE, Majorizer, Newton, solve_dense
 from .class_space import _weighted_gram
 from .memory import QuasiMajorizer
@@ -539,16 +545,18 @@ class BoundClassifier(Classifier):
         params = None if last is None else self._warm_params(last, counted)
         with np.errstate(over='ignore', invalid='ignore', divide='ignore'):
             run = run_estimator(
-                self, problem, self._make_solver(), params, n_bytes=_forecast(problem, self.solver)
+                self,
+                problem,
+                self._make_solver(),
+                params,
+                n_bytes=_forecast(problem, self.solver),
+                remedy=self._remedy(),
             )
             start = problem.init_params() if params is None else params
-            diverged = not np.isfinite(run.state.params).all() or not (
-                problem.loss(run.state.params) <= problem.loss(start)
-            )
-            if diverged:
-                run.state = replace(run.state, params=start)
+            if not problem.loss(run.state.params) <= problem.loss(start):
+                raise_diverged(self, run, self._remedy())
             self.bound_gap_ = optimality_gap(problem, run.state.params) / problem.total_weight
-            self._warn_of_end(problem, run, diverged)
+            self._warn_of_end(problem, run)
             if not self.ridge:
                 self._warn_of_separation(problem, run.state.params)
         lowest = 0.0
@@ -561,8 +569,9 @@ class BoundClassifier(Classifier):
     def _adopt_one(self, rows, counted):
         "All rows that count are of one class: there is nothing to learn."
         params = np.zeros((2, self.n_features_in_ + bool(self.fit_intercept)))
-        problem = LogLinear(np.zeros((1, params.shape[1])), [0], 2)
+        problem = LogLinear(np.zeros((1, params.shape[1])), np.zeros(1, int), 2)
         self.run_ = minimize(problem, Newton(), max_iter=0)
+        self.run_.status = Status.CONVERGED
         self.run_.message = 'all rows that count are of one class'
         self.n_iter_, self.bound_gap_ = 0, (len(self.classes_) - 1) * _UNCOUNTED
         lowest = self._log_h[counted[0]] + np.log(_UNCOUNTED)
@@ -609,27 +618,24 @@ class BoundClassifier(Classifier):
         if isinstance(self.prior, str) and self.prior == 'empirical':
             twin.prior = found.counts / found.counts.sum()
         self._log_h = twin._log_h = twin._log_prior(None, None)
-        run = run_estimator(self, found.problem(twin._make_part), self._make_solver())
-        if not np.isfinite(run.state.params).all():
-            raise ValueError(f'the fit diverged ({run.message}); scale the columns, or raise ridge')
+        problem = found.problem(twin._make_part)
+        run = run_estimator(self, problem, self._make_solver(), remedy=self._remedy())
         self.bound_gap_ = np.inf  # nobody has looked
-        if self.tol is not None and run.message.startswith('reached max_'):
+        if self.tol is not None and run.status.is_limit:
             warn_not_converged(self, run, 'raise that limit')
         return self._adopt(run.state.params)
 
-    def _warn_of_end(self, problem, run, diverged):
-        "Say that the run diverged, that a limit came first, or that the gradient misled it."
-        run.message = run.message.split(': learning_rate=')[0]
-        newton = self.solver in ('auto', 'newton')
-        change = 'solver="quasi"' if newton else 'solver="auto"'
-        if diverged:
-            warn_not_converged(
-                self,
-                run,
-                'the weights are those of the start: center and scale the columns of X, raise '
-                f'ridge, or use {change}',
-            )
-        elif self.tol is not None and run.message.startswith('reached max_'):
+    def _other_solver(self):
+        return 'solver="quasi"' if self.solver in ('auto', 'newton') else 'solver="auto"'
+
+    def _remedy(self):
+        "What to change after a run that diverged."
+        return f'center and scale the columns of X, raise ridge, or use {self._other_solver()}'
+
+    def _warn_of_end(self, problem, run):
+        "Say that a limit came first, or that the gradient misled the run."
+        newton, change = self.solver in ('auto', 'newton'), self._other_solver()
+        if self.tol is not None and run.status.is_limit:
             gap_text = (
                 ''
                 if not self.ridge
@@ -642,7 +648,7 @@ class BoundClassifier(Classifier):
             warn_not_converged(self, run, gap_text + remedy)
         elif self.tol is not None and self.ridge:
             loss = problem.loss(run.state.params) / problem.total_weight
-            if self.bound_gap_ > 1e-4 * loss and not run.message.startswith('reached max_'):
+            if self.bound_gap_ > 1e-4 * loss:
                 warn_not_converged(
                     self,
                     run,

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from ..core.descent import LBFGSState, loss_and_grad
 from ..core.problem import Differentiable
+from ..core.solver import Status
 
 # %% ../../nbs/engine/bound/35_memory.ipynb #680ca064
 def quasi_newton_direction(
@@ -162,6 +163,7 @@ class QuasiMajorizer:
             loss=loss,
             grad=grad,
             grad_norm=float(np.linalg.norm(grad)),
+            status=Status.STALLED,
             message='no step lowers the loss: a minimum to rounding',
         )
 

@@ -1,8 +1,8 @@
 """What every chapter stands on: problems, solvers, runs, checks, linear algebra, descent."""
 
 from extreme_opt.core.problem import LeastSquares, Problem
-from extreme_opt.core.solver import Solver, State
-from extreme_opt.core.run import Run, iterate, minimize
+from extreme_opt.core.solver import Solver, State, Status
+from extreme_opt.core.run import FitDiverged, Run, iterate, minimize
 from extreme_opt.core.streams import stream
 from extreme_opt.core.checks import (
     check_adjoint,
@@ -23,6 +23,8 @@ __all__ = [
     'Problem',
     'Solver',
     'State',
+    'Status',
+    'FitDiverged',
     'Run',
     'iterate',
     'minimize',

@@ -16,7 +16,7 @@ import numpy as np
 
 from .compiled import timed_chunks
 from .problem import Differentiable, Stochastic
-from .solver import State, num_samples, updates_per_step
+from .solver import State, Status, num_samples, updates_per_step
 
 # %% ../../nbs/engine/core/60_descent.ipynb #eeb1cb19
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -32,8 +32,6 @@ class DescentState(State):
     step_size : float, default=np.nan
         That the last search ended with.
     squares : ndarray or None, default=None
-    message : str, default=''
-        Says why no step could be made.
     """
 
     loss: float = np.nan
@@ -42,7 +40,6 @@ class DescentState(State):
     squares: np.ndarray | None = (
         None  # (n_params,) summed squared gradients, with scaling="adagrad"
     )
-    message: str = ''
 
 
 def loss_and_grad(problem: Any, params: np.ndarray) -> tuple[float, np.ndarray]:
@@ -156,14 +153,15 @@ class GradientDescent:
                 break  # a gain that rounding would hide
             direction -= start
             size *= self.shrink  # and back
-        return state.advance(start, loss=loss, message=_stuck('no step along the gradient'), **seen)
+        return state.advance(start, loss=loss, **_stuck('no step along the gradient'), **seen)
 
 
 def _stuck(what):
-    return (
+    said = (
         f'{what} lowers the loss: a minimum to rounding, or grad does not belong to loss '
         '(check_gradient tells)'
     )
+    return dict(status=Status.STALLED, message=said)
 
 # %% ../../nbs/engine/core/60_descent.ipynb #b44a0c4e
 _MOST = 1 << 16  # updates drawn at once; a number, not a time, so that a seed means one run
@@ -348,8 +346,6 @@ class LBFGSState(State):
         Last steps.
     changes : ndarray or None of shape (n_kept, n_params), float64, default=None
         What they did to the gradient.
-    message : str, default=''
-        Says why no step could be made.
     """
 
     loss: float = np.nan
@@ -357,7 +353,6 @@ class LBFGSState(State):
     grad: np.ndarray | None = None
     shifts: np.ndarray | None = None
     changes: np.ndarray | None = None
-    message: str = ''
 
 
 class _Evaluator:
@@ -510,5 +505,5 @@ class LBFGS:
             shifts=shifts,
             changes=changes,
             grad_norm=float(np.linalg.norm(slope)),
-            message='' if size is not None else _stuck('no step of L-BFGS'),
+            **({} if size is not None else _stuck('no step of L-BFGS')),
         )

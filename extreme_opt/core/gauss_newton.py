@@ -12,7 +12,7 @@ import numpy as np
 from .descent import loss_and_grad
 from .linalg import _dot, conjugate_gradients
 from .problem import SecondOrder
-from .solver import State
+from .solver import State, Status
 
 # %% ../../nbs/engine/core/63_gauss_newton.ipynb #4ca0c88e
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -37,8 +37,6 @@ class GaussNewtonState(State):
         Products with the curvature so far.
     solve : str, default=''
         How the last linear solve ended.
-    message : str, default=''
-        Says why no step could be made.
     """
 
     loss: float = np.nan
@@ -49,7 +47,6 @@ class GaussNewtonState(State):
     n_values: int = 0
     n_products: int = 0
     solve: str = ''
-    message: str = ''
 
 # %% ../../nbs/engine/core/63_gauss_newton.ipynb #30077bbc
 def newton_direction(
@@ -266,6 +263,7 @@ class GaussNewton:
             n_values=state.n_values + 1 + tries,
             n_products=state.n_products + n_products,
             solve=solve,
+            status=Status.STALLED if final else None,
             message=_FAILED if final else '',
         )
 

@@ -14,7 +14,7 @@ import scipy.linalg
 from .descent import loss_and_grad
 from .linalg import conjugate_gradients
 from .problem import Majorizable, SecondOrder
-from .solver import State
+from .solver import State, Status
 
 # %% ../../nbs/engine/core/64_majorize.ipynb #5950fb1f
 class Surrogate(NamedTuple):
@@ -153,15 +153,12 @@ class MajorizerState(State):
         That the last step was sure of, on the loss.
     n_products : int, default=0
         Curvature products so far, when solving by CG.
-    message : str, default=''
-        Says why no step could be made.
     """
 
     loss: float = np.nan
     grad_norm: float = np.nan
     decrease: float = np.nan
     n_products: int = 0
-    message: str = ''
 
 # %% ../../nbs/engine/core/64_majorize.ipynb #ac0f6c96
 @dataclass(frozen=True)
@@ -254,6 +251,7 @@ class Majorizer:
             state.params if still else params,
             problem.n_terms,
             1 + n_products,
+            status=Status.STALLED if still else None,
             message='no step lowers the bound: a minimum to rounding' if still else '',
             **looks,
         )
@@ -279,8 +277,6 @@ class NewtonState(State):
         Where it was formed.
     exact : bool, default=False
         Whether CG gave way to a factorization.
-    message : str, default=''
-        Says why no step could be made.
     """
 
     loss: float = np.nan
@@ -290,7 +286,6 @@ class NewtonState(State):
     n_since: int = 0
     anchor: np.ndarray | None = None
     exact: bool = False
-    message: str = ''
 
 
 class _Products:
@@ -445,6 +440,7 @@ class Newton:
             params if fell else start,
             (1 + tries) * problem.n_terms,
             1 + tries + kept['n_products'] - state.n_products,
+            status=None if fell else Status.STALLED,
             message='' if fell else 'no Newton step lowers the loss: a minimum to rounding',
             **looks,
             **kept,

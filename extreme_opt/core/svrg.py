@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from .descent import _MOST, _cut, _n_terms
 from .problem import FiniteSum
-from .solver import State, num_samples, updates_per_step
+from .solver import State, Status, num_samples, updates_per_step
 from .step_sizes import SBB
 
 # %% ../../nbs/engine/core/61_svrg.ipynb #69d47c4b
@@ -31,8 +31,6 @@ class SVRGState(State):
         Summed length of the inner steps, tau.
     step_size : float, default=np.nan
         One inner step, alpha = tau / n_inner.
-    message : str, default=''
-        Says why no step could be made.
     """
 
     previous: np.ndarray | None = None
@@ -40,7 +38,6 @@ class SVRGState(State):
     grad_norm: float = np.nan
     stride: float = np.nan
     step_size: float = np.nan
-    message: str = ''
 
 # %% ../../nbs/engine/core/61_svrg.ipynb #be77c667
 @dataclass(frozen=True)
@@ -115,6 +112,7 @@ class SVRG:
                 problem.n_terms,
                 1.0,
                 grad_norm=0.0,
+                status=Status.CONVERGED,
                 message='the gradient is zero: nothing pulls any more',
             )
         shift, change = (

@@ -26,7 +26,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
-from .formats import open_compressed
+from .delimited import open_compressed
 from .store import cache_folder, write_atomically
 
 # %% ../../nbs/engine/data/50_fetching.ipynb #5d6e24d7

@@ -19,19 +19,16 @@ from .fetching import _known, fetch
 from .multiclass import Multiclass, stratified_split
 from .pairs import Pairs
 from .preparation import prepare, unit_rows
-from extreme_opt.data.formats import (
-    Multilabel,
+from .sentences import read_conll
+from extreme_opt.data.delimited import (
     iter_lines,
     open_compressed,
-    read_arff,
     read_columns,
     read_edges,
-    read_idx,
     read_ratings,
-    read_sparse,
     read_table,
-    read_triplets,
 )
+from .formats import Multilabel, read_arff, read_idx, read_sparse, read_triplets
 
 # %% ../../nbs/engine/data/55_loading.ipynb #e89e2f9b
 class _Folder:
@@ -326,27 +323,14 @@ def _brown(
 # %% ../../nbs/engine/data/55_loading.ipynb #bf145f5c
 def _conll_part(path, which):
     "Words, parts of speech and chunk tags of one part, and where sentences start."
-    name = f'conll2000/{which}.txt'
-    words = []
-    tags = []
-    chunks = []
-    starts = []
-    fresh = True
-    for number, line in iter_lines(path, name if path.suffix == '.zip' else ''):
-        if not (fields := line.split()):
-            fresh = True
-            continue
-        if len(fields) != 3:
-            raise ValueError(
-                f'line {number} of {which}.txt has {len(fields)} fields, expected word, tag and '
-                f'chunk'
-            )
-        if fresh:
-            starts.append(len(words))
-            fresh = False
-        for column, field in zip((words, tags, chunks), fields):
-            column.append(field.decode('latin-1'))
-    return words, tags, chunks, starts + [len(words)]
+    member = f'conll2000/{which}.txt' if path.suffix == '.zip' else ''
+    found = read_conll(path, encoding='latin-1', member=member)
+    rows = [row for words in found.rows for row in words]
+    if len(rows[0]) != 2:
+        raise ValueError(f'{which}.txt has {len(rows[0]) + 1} columns, expected word, tag, chunk')
+    starts = np.cumsum([0] + [len(words) for words in found.rows]).tolist()
+    words, tags = map(list, zip(*rows))
+    return words, tags, [tag for some in found.tags for tag in some], starts
 
 
 def _around(values, starts, window):

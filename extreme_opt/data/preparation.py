@@ -127,7 +127,8 @@ def prepare(
     Raises
     ------
     ValueError
-        If the features are too narrow, or labels without relabeling are not 0..K-1.
+        If the features are too narrow, rows have weights, or labels without relabeling are not
+        0..K-1.
 
     Examples
     --------
@@ -137,6 +138,11 @@ def prepare(
     ['3', '9']
     """
     parts = [part for part in (rows, test) if part is not None]
+    if any(part.sample_weight is not None for part in parts):
+        raise ValueError(
+            'the rows have sample_weight, which a Multiclass cannot hold; leave it out with '
+            'rows._replace(sample_weight=None)'
+        )
     picked = [_one_each(part, first_label) for part in parts]
     features = _stack(
         [_rows(part.features, ids) for part, (ids, _) in zip(parts, picked)], n_features, dtype

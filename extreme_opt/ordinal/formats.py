@@ -194,7 +194,7 @@ def responses_from_triplets(
     rows = check_comparisons(triplets, n_objects).astype(np.int64)
     if rows.shape[1] != 3:
         raise ValueError(f'triplets has shape {rows.shape}, but (n, 3) is needed')
-    signs = np.ones(len(rows)) if y is None else check_answers(y, len(rows))
+    signs = np.ones(len(rows)) if y is None else check_answers(y, len(rows), rows)
     turned = rows[:, 1] > rows[:, 2]  # one place for a question and its mirror image
     rows = np.where(turned[:, None], rows[:, [0, 2, 1]], rows)
     places, inverse = np.unique(rows, axis=0, return_inverse=True)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from ..core.descent import loss_and_grad
 from ..core.problem import Constrained
-from ..core.solver import State
+from ..core.solver import State, Status
 from .comparisons import check_comparisons, check_count
 from .losses import STE, PairLoss
 from .problem import _normalized_weights
@@ -264,8 +264,6 @@ class ProjectedState(State):
         Step size of the last accepted step.
     grad_norm : float, default=np.nan
         Norm of the gradient mapping: length of the last step over its step size.
-    message : str, default=''
-        Reason why no step could be taken; empty otherwise.
     """
 
     loss: float = np.nan
@@ -273,7 +271,6 @@ class ProjectedState(State):
     momentum: float = 1.0
     step_size: float = np.nan
     grad_norm: float = np.nan
-    message: str = ''
 
 # %% ../../nbs/engine/ordinal/50_gram.ipynb #f6670d04
 @dataclass(frozen=True)
@@ -361,15 +358,13 @@ class ProjectedGradient:
         looks, norm = tries + 1 + fresh, float(np.linalg.norm(move)) / size
         seen = dict(n_terms=looks * problem.n_terms, n_epochs=looks, step_size=size, grad_norm=norm)
         if not value < here:  # extrapolated too far, or at the minimum
-            word = (
-                ''
-                if state.extrapolated is not None
-                else 'no projected step lowers the loss: a minimum to rounding, or to the kinks '
-                'of the loss'
-            )
-            return state.advance(
-                start, loss=here, extrapolated=None, momentum=1.0, message=word, **seen
-            )
+            if state.extrapolated is None:
+                seen['status'] = Status.STALLED
+                seen['message'] = (
+                    'no projected step lowers the loss: a minimum to rounding, or to the kinks '
+                    'of the loss'
+                )
+            return state.advance(start, loss=here, extrapolated=None, momentum=1.0, **seen)
         momentum = 0.5 + (0.25 + state.momentum**2) ** 0.5
         extrapolated = (
             point + (state.momentum - 1) / momentum * (point - start) if self.accelerated else None

@@ -486,6 +486,20 @@ class CallableLoss(PairLoss):
         value, by_near, by_far = (np.asarray(part, float).reshape(near.shape) for part in parts)
         return value, by_near, by_far
 
+    def curvature(self, radius, n_columns):
+        "A bound on the second derivatives, from differences of the slopes on a grid of distances."
+        grid = (2 * radius) ** 2 * np.linspace(0.01, 1, 24) ** 2
+        near, far = (part.ravel() for part in np.meshgrid(grid, grid))
+        _, by_near, by_far = (np.abs(part) for part in self(near, far))
+        step, second = 1e-4 * grid[0], []
+        for moved in ((step, 0.0), (0.0, step)):
+            up, down = (self(near + s * moved[0], far + s * moved[1])[1:] for s in (1, -1))
+            second += [np.abs(a - b) / (2 * step) for a, b in zip(up, down)]
+        mixed = (second[1] + second[2]) * np.sqrt(near * far)
+        return float(
+            (4 * (by_near + by_far) + 8 * (second[0] * near + mixed + second[3] * far)).max()
+        )
+
 # %% ../../nbs/engine/ordinal/20_losses.ipynb #d37ecfd1
 LOSSES = {'ste': STE, 'tste': TSTE, 'ckl': CKL, 'gnmds': Hinge, 'soe': SOE}
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ..core.estimator import free_memory
 from ..core.linalg import squared_row_norms
+from ..core.memory import free_memory
 from ..core.shards import LocalShards, Mapped, array_bytes
 from ..core.validation import check_features, check_labels
 from .sharded import DaskShards, Sharded, local_client

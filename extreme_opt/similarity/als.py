@@ -16,8 +16,8 @@ from ..core.compiled import njit
 from ..core.solver import State
 from .all_pairs import count_products
 from .gradient import for_each_chunk
-from .gramian import left_gramian, right_gramian
-from .problem import AllPairs
+from .gramian import chunks_of, stacked_gramian, unseen_value
+from .problem import AllPairs, half_square, remember_loss
 
 # %% ../../nbs/engine/similarity/65_als.ipynb #3f67e409
 @njit(cache=True, nogil=True)
@@ -92,17 +92,18 @@ def _solve_few(table, weights, inverse, r, n, A, s, t, x):
 @njit(cache=True, nogil=True)
 def _solve_rows(
     groups, members, starts, others, places, labels, weights, imputed, own, partner, lift,
-    values, tied, rest, impute, ridge, rows, known, out, start, stop,
+    values, tied, rest, impute, ridge, rows, known, chosen, out, sums, start, stop,
 ):  # fmt: skip
-    "Solve (E3) or (E4) for some ids of one side."
+    "Solve (E3) or (E4) for some of the chosen ids of one side; `sums` gain the terms of (E6)."
     d, size = rows.shape[1], 256
     table, scaled = np.empty((size, d), rows.dtype), np.empty((size, d), rows.dtype)
     part = np.empty((d, d), rows.dtype)
-    A, r, x = np.empty((d, d)), np.empty(d), np.empty(d)
+    A, r, x, b = np.empty((d, d)), np.empty(d), np.empty(d), np.empty(d)
     diagonal, s, t_ = np.empty(d), np.empty(d), np.empty(d)
     few, few_weights = np.empty((d // 2 + 1, d)), np.empty(d // 2 + 1)
-    for group in range(start, stop):
-        total, n_items = 0.0, 0
+    for place in range(start, stop):
+        group = chosen[place]
+        total, n_items, constant = 0.0, 0, 0.0
         r[:] = 0.0
         for member in range(groups[group], groups[group + 1]):
             i = members[member]
@@ -135,6 +136,8 @@ def _solve_rows(
                     q, spared = rows[j], lift * own[i] * partner[j]
                     weight = np.float64(weights[at]) - spared
                     target = weights[at] * labels[at] - spared * imputed[at] - weight * known[j]
+                    constant += weights[at] * (np.float64(labels[at]) - known[j]) ** 2
+                    constant -= spared * (np.float64(imputed[at]) - known[j]) ** 2
                     for h in range(d):
                         r[h] += target * q[h]
                     if short:
@@ -158,6 +161,7 @@ def _solve_rows(
                 short = short and few_weights[t] > 1e-12 * high
             for h in range(d):
                 s[h] = 1.0 / diagonal[h]
+        b[:] = r
         if short:
             _solve_few(few, few_weights, s, r, n_few, A, t_, diagonal, x)
         else:
@@ -170,8 +174,118 @@ def _solve_rows(
                         for c in range(h, d):
                             A[h, c] += few_weights[t] * few[t, h] * few[t, c]
             _solve_(A, r, d, x)
+        sums[place] = 0.5 * constant
         for h in range(d):
-            out[group, h] = x[h]
+            out[place, h] = x[h]
+            sums[place] -= 0.5 * b[h] * x[h]
+
+# %% ../../nbs/engine/similarity/65_als.ipynb #7c44cafe
+_FAST = {'reassoc', 'contract', 'nsz', 'arcp'}  # sums may be reordered; nan and inf stay what they are
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST, error_model='numpy')
+def _cg_rows(
+    groups, members, starts, others, places, labels, weights, imputed, own, partner, lift,
+    values, tied, rest, impute, ridge, rows, known, n_steps, floor, enough, X, ratios, sums, start, stop,
+):  # fmt: skip
+    """Conjugate gradients on (E3) for some ids of one side, from the last solutions X, which are
+    overwritten. `ratios` are what is left of the residuals, `sums` the terms of (E6)."""
+    d, f = rows.shape[1], rows.dtype.type
+    most = 0
+    for group in range(start, stop):
+        n = 0
+        for member in range(groups[group], groups[group + 1]):
+            n += starts[members[member] + 1] - starts[members[member]]
+        most = max(most, n)
+    table, w = np.empty((most + 4, d), rows.dtype), np.empty(most + 4, rows.dtype)
+    D, M, b, r = (np.empty(d, rows.dtype), np.empty(d, rows.dtype), np.empty(d, rows.dtype),
+                  np.empty(d, rows.dtype))  # fmt: skip
+    p, Ap = np.empty(d, rows.dtype), np.empty(d, rows.dtype)
+    by_label, by_weight, by_imputed = len(labels) > 1, len(weights) > 1, len(imputed) > 1
+    for group in range(start, stop):
+        x, n, total, constant = X[group - start], 0, f(0), 0.0
+        b[:] = f(0)
+        for member in range(groups[group], groups[group + 1]):
+            total += own[members[member]]
+        for h in range(d):
+            D[h] = total * values[h] + ridge[group]
+            r[h] = -D[h] * x[h]
+        for member in range(groups[group], groups[group + 1]):
+            i = members[member]
+            for h in range(d):
+                b[h] -= own[i] * tied[h]
+            for u in range(impute.shape[1]):
+                for h in range(d):
+                    b[h] += own[i] * impute[i, u] * rest[u, h]
+            for first in range(starts[i], starts[i + 1]):  # partners are gathered once
+                at = places[first] if len(places) else first
+                j, c = others[first], weights[at if by_weight else 0]
+                label, image = labels[at if by_label else 0], imputed[at if by_imputed else 0]
+                spared = lift * own[i] * partner[j]
+                weight, k_j = c - spared, known[j]
+                target = c * label - spared * image - weight * k_j
+                constant += c * (label - k_j) ** 2 - spared * (image - k_j) ** 2
+                q, to, score = rows[j], table[n], f(0)
+                for h in range(d):
+                    to[h] = q[h]
+                    score += q[h] * x[h]
+                w[n], n = weight, n + 1
+                score *= weight
+                for h in range(d):
+                    b[h] += target * q[h]
+                    r[h] -= score * q[h]
+        while n % 4:  # items of weight 0
+            table[n], w[n], n = f(0), f(0), n + 1
+        top, size, old = f(0), f(0), f(0)
+        for h in range(d):
+            top = max(top, D[h])
+        for h in range(d):
+            M[h] = f(1) / (max(D[h], f(1e-6) * top) if top > f(0) else f(1))
+            r[h] += b[h]
+            size += M[h] * b[h] * b[h]
+            p[h] = M[h] * r[h]
+            old += r[h] * p[h]
+        if not np.isfinite(old + size):
+            x[:], ratios[group], sums[group] = np.nan, 0.0, np.nan
+            continue
+        if size == f(0):  # nothing pulls
+            x[:], ratios[group], sums[group] = f(0), 0.0, 0.5 * constant
+            continue
+        for step in range(3 * n_steps):  # more than n_steps only where much is left
+            if not old > (floor if step < n_steps else enough) * size:
+                break
+            for h in range(d):
+                Ap[h] = D[h] * p[h]
+            for t in range(0, n, 4):
+                one, two, three, four = table[t], table[t + 1], table[t + 2], table[t + 3]
+                s1, s2, s3, s4 = f(0), f(0), f(0), f(0)
+                for h in range(d):
+                    s1 += one[h] * p[h]
+                    s2 += two[h] * p[h]
+                    s3 += three[h] * p[h]
+                    s4 += four[h] * p[h]
+                s1, s2, s3, s4 = s1 * w[t], s2 * w[t + 1], s3 * w[t + 2], s4 * w[t + 3]
+                for h in range(d):
+                    Ap[h] += (s1 * one[h] + s2 * two[h]) + (s3 * three[h] + s4 * four[h])
+            bend = f(0)
+            for h in range(d):
+                bend += p[h] * Ap[h]
+            if not bend > f(0):
+                break
+            length, new = old / bend, f(0)
+            for h in range(d):
+                x[h] += length * p[h]
+                r[h] -= length * Ap[h]
+                new += M[h] * r[h] * r[h]
+            turn = new / old
+            for h in range(d):
+                p[h] = M[h] * r[h] + turn * p[h]
+            old = new
+        ratios[group] = np.sqrt(old / size)
+        gain = 0.0
+        for h in range(d):
+            gain += (np.float64(b[h]) + np.float64(r[h])) * np.float64(x[h])
+        sums[group] = 0.5 * (constant - gain)
 
 # %% ../../nbs/engine/similarity/65_als.ipynb #c8535329
 def _ids_of(tower):
@@ -188,8 +302,27 @@ def _ids_of(tower):
     return (features.indices, ones) if same.all() and (ones > 0).all() else None
 
 
-def solve_side_(problem: AllPairs, params: np.ndarray, side: int) -> None:
-    """Minimize the loss over one side exactly while the other stands still: eq. (E3).
+def _gramian(rows, impute, weights, sign):
+    "As `stacked_gramian`; products of float32 rows stay in float32, and are summed in float64."
+    if rows.dtype == np.float64:
+        return stacked_gramian(rows, impute, weights, sign)
+    total = np.zeros(2 * (rows.shape[1] + impute.shape[1],))
+    for at in chunks_of(len(rows), 1, 4096):
+        both = np.concatenate([rows[at], sign * impute[at]], 1)
+        total += both.T @ (both * weights[at, None])
+    count_products(len(rows), *total.shape)
+    return total
+
+
+def _short(values):
+    "One number where all are the same, so that a kernel need not look each of them up."
+    return values[:1] if len(values) and (values == values[0]).all() else values
+
+
+def solve_side_(
+    problem: AllPairs, params: np.ndarray, side: int, n_cg_steps: int = 0, cg_tol: float = 1e-3
+) -> float:
+    """Minimize the loss over one side while the other stands still: eq. (E3).
 
     Parameters
     ----------
@@ -199,6 +332,16 @@ def solve_side_(problem: AllPairs, params: np.ndarray, side: int) -> None:
         Changed in place: the parameters of the side.
     side : int
         0 for left, 1 for right.
+    n_cg_steps : int, default=0
+        Steps of conjugate gradients from the last solution; 0 solves exactly.
+    cg_tol : float, default=1e-3
+        Ids of a larger relative residual take up to three times as many steps; where that is not
+        enough they are solved exactly.
+
+    Returns
+    -------
+    float
+        The loss after it, by (E6).
 
     Raises
     ------
@@ -207,53 +350,81 @@ def solve_side_(problem: AllPairs, params: np.ndarray, side: int) -> None:
     """
     _check_quadratic(problem)
     terms, tower = problem.terms, problem.towers[side]
-    pairs, rows = terms.pairs, problem.embed(1 - side, params)
-    gramian = left_gramian(terms, rows) if side else right_gramian(terms, rows)
+    pairs, rows, f = terms.pairs, problem.embed(1 - side, params), problem.dtype.type
+    impute, partner = (
+        (terms.left_impute, terms.row_weights)
+        if side
+        else (terms.right_impute, terms.column_weights)
+    )
+    own_impute, own = (
+        (terms.right_impute, terms.column_weights)
+        if side
+        else (terms.left_impute, terms.row_weights)
+    )
+    gramian = _gramian(rows, impute, partner, 1.0 if side else -1.0)
     k, d = rows.shape[1], tower.n_components
-    free = [*range(k)]
+    free, fixed = [*range(k)], []
     known, tied = np.zeros(len(rows), rows.dtype), np.zeros(d)
     if problem.biases:
-        fixed = free.pop(k - 2 if side else k - 1)  # (E1): the entry that is 1
-        known = np.ascontiguousarray(rows[:, fixed])
-        tied = terms.omega * gramian[free, fixed]
+        fixed = [free.pop(k - 2 if side else k - 1)]  # (E1): the entry that is 1
+        known = np.ascontiguousarray(rows[:, fixed[0]])
+        tied = terms.omega * gramian[free, fixed[0]]
     inside = terms.omega * gramian[np.ix_(free, free)]
+    to, other = tower.unpack(problem.split(params)[side])[0].weights, problem.split(params)[1 - side]
     if not np.isfinite(inside).all():  # diverged; the run ends and says so
-        tower.unpack(problem.split(params)[side])[0].weights[:] = np.nan
-        return
+        to[:] = np.nan
+        return np.nan
     values, basis = np.linalg.eigh(inside)
     rest = (terms.omega if side else -terms.omega) * gramian[k:, free] @ basis
     ids, scales = _ids_of(tower)
     members = np.argsort(ids, kind='stable')
     groups = np.concatenate([[0], np.cumsum(np.bincount(ids, minlength=tower.n_inputs))])
     starts = pairs.turned if side else pairs.starts
-    counts = np.diff(starts)[members]
-    costs = np.concatenate([[0], np.cumsum(counts + k // 3 + 1)])[groups]
-    out = np.empty((tower.n_inputs, d))
-    settings = (
-        groups,
-        members,
-        starts,
+    n_each = np.add.reduceat(np.append(np.diff(starts)[members], 0), groups[:-1])
+    n_each[np.diff(groups) == 0] = 0
+    turn, ridge = basis.astype(f), float(problem.ridge) / scales**2
+    arrays = (
+        groups, members, starts,
         pairs.lefts if side else pairs.rights,
         pairs.places if side else pairs.places[:0],
-        pairs.labels,
-        pairs.weights,
-        terms.imputed,
-        terms.column_weights if side else terms.row_weights,
-        terms.row_weights if side else terms.column_weights,
-        terms.spare * terms.omega,
-        np.maximum(values, 0.0),
-        tied @ basis,
-        rest,
-        terms.right_impute if side else terms.left_impute,
-        float(problem.ridge) / scales**2,
-        np.ascontiguousarray(rows[:, free] @ basis.astype(rows.dtype)),
-        known,
-        out,
-    )
-    for_each_chunk(lambda at: _solve_rows(*settings, at.start, at.stop), costs, terms.n_jobs, 2**16)
-    tower.unpack(problem.split(params)[side])[0].weights[:] = out @ basis.T / scales[:, None]
-    count_products(len(pairs), k, k)
-    count_products(tower.n_inputs, d, d * d // 6 + 1)
+    )  # fmt: skip
+    turned = np.ascontiguousarray(rows[:, free] @ turn)
+    sums, chosen = np.zeros(tower.n_inputs), np.arange(tower.n_inputs)
+    lift, values, tied = terms.spare * terms.omega, np.maximum(values, 0.0), tied @ basis
+    if n_cg_steps:
+        ratios, limits = np.zeros(tower.n_inputs), (f(np.finfo(f).eps ** 2), f(cg_tol) ** 2)
+        short = *map(_short, (pairs.labels, pairs.weights, terms.imputed)), own, partner, f(lift)
+        shared = *(each.astype(f) for each in (values, tied, rest)), own_impute, ridge.astype(f)
+
+        def steps(at):
+            X = np.ascontiguousarray(to[at] * scales[at, None], f) @ turn
+            _cg_rows(
+                *arrays, *short, *shared, turned, known, n_cg_steps, *limits, X, ratios, sums,
+                at.start, at.stop,
+            )  # fmt: skip
+            to[at] = X @ turn.T / scales[at, None]
+
+        costs = np.concatenate([[0], np.cumsum(n_each + 16)])
+        for_each_chunk(steps, costs, terms.n_jobs, 2**16)
+        count_products(len(pairs), k, 2 * n_cg_steps + 3)
+        chosen = np.flatnonzero(ratios > cg_tol)
+    if len(chosen):
+        out, some = np.empty((len(chosen), d)), np.zeros(len(chosen))
+        exact = (
+            *arrays, pairs.labels, pairs.weights, terms.imputed, own, partner, lift, values, tied,
+            rest, own_impute, ridge, turned, known, chosen, out, some,
+        )  # fmt: skip
+        costs = np.concatenate([[0], np.cumsum(n_each[chosen] + k // 3 + 1)])
+        for_each_chunk(
+            lambda at: _solve_rows(*exact, at.start, at.stop), costs, terms.n_jobs, 2**16
+        )
+        to[chosen], sums[chosen] = out @ basis.T / scales[chosen, None], some
+        count_products(int(n_each[chosen].sum()), k, k)
+        count_products(len(chosen), d, d * d // 6 + 1)
+    alone = _gramian(np.ones((len(own), len(fixed))), own_impute, own, -1.0 if side else 1.0)
+    held = fixed + [*range(k, len(gramian))]
+    constant = terms.omega * unseen_value(alone, gramian[np.ix_(held, held)])
+    return float(sums.sum()) + constant + float(problem.ridge) * half_square(other)
 
 
 def _check_quadratic(problem: AllPairs) -> None:
@@ -289,10 +460,20 @@ def _check_quadratic(problem: AllPairs) -> None:
 # %% ../../nbs/engine/similarity/65_als.ipynb #f324a778
 @dataclass(frozen=True)
 class ALS:
-    """Alternating least squares in closed form, for linear towers on ids and the squared loss.
+    """Alternating least squares, for linear towers on ids and the squared loss.
 
-    Each iteration minimizes the loss exactly over the left embeddings, then over the right ones.
+    Each iteration minimizes the loss over the left embeddings, then over the right ones, by a few
+    steps of conjugate gradients from the last solution; ids of a large residual are solved exactly.
     The loss never rises, and no step size is needed.
+
+    Parameters
+    ----------
+    n_cg_steps : int, default=4
+        Steps of conjugate gradients in each half iteration; 0 solves every id exactly.
+    cg_tol : float, default=1e-3
+        Ids whose residual is larger, relative to the right-hand side and in the norm of the
+        preconditioner, take up to three times as many steps, and the exact solution if that is
+        not enough.
 
     Notes
     -----
@@ -314,6 +495,8 @@ class ALS:
     """
 
     requires: ClassVar = AllPairs
+    n_cg_steps: int = 4
+    cg_tol: float = 1e-3
 
     def init(self, problem: AllPairs, params: np.ndarray) -> State:
         """Check the problem and make the first state.
@@ -349,5 +532,6 @@ class ALS:
         """
         params = state.params.copy()
         for side in (0, 1):
-            solve_side_(problem, params, side)
+            loss = solve_side_(problem, params, side, self.n_cg_steps, self.cg_tol)
+        remember_loss(problem, params, loss)
         return state.advance(params, 2 * problem.n_terms, 1.0)

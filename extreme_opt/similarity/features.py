@@ -10,7 +10,7 @@ import warnings
 import numpy as np
 import scipy.sparse
 from ..core.linalg import check_sparse
-from .interactions import as_ids, number_ids
+from .interactions import as_ids, column_names, has_names, number_ids
 from .towers import _table
 
 # %% ../../nbs/engine/similarity/79_features.ipynb #5de46e0e
@@ -22,6 +22,47 @@ def feature_rows(features, side):
     return (
         check_sparse(features, name) if scipy.sparse.issparse(features) else _table(features, name)
     )
+
+
+def _column_of(values, label, name):
+    "A column of a table as numbers."
+    column = np.asarray(values)
+    if column.ndim == 1 and column.dtype.kind in 'biuf':
+        return column
+    if column.ndim == 1 and column.dtype.kind == 'O':
+        items = column.tolist()
+        if not any(isinstance(item, (str, bytes)) for item in items):
+            try:  # numbers with missing ones, as nullable types give them
+                return np.array([np.nan if item is None else item for item in items], np.float64)
+            except (TypeError, ValueError, OverflowError):
+                pass
+    raise ValueError(
+        f'column {label!r} of {name} has dtype {column.dtype} and {column.ndim} dimensions, but '
+        'numbers are needed; encode text, categories and times first'
+    )
+
+
+def read_features(features, side, id_column=None, fitted=None):
+    """Features as a dense table or as CSR, and the names of their columns where they have some.
+    Columns come in the order of the names that were fitted."""
+    names, name = column_names(features), f'{side}_features'
+    if names is None or scipy.sparse.issparse(features):
+        return feature_rows(features, side), None
+    names = [each for each in names if id_column is None or each != id_column]
+    if not names:
+        raise ValueError(f'{name} has no column of features')
+    if len(set(names)) < len(names):
+        raise ValueError(f'{name} has two columns of one name; there are {names!r:.200}')
+    named = has_names(names)
+    if named and fitted is not None:
+        if set(names) != set(fitted):
+            raise ValueError(
+                f'{name} has columns {names!r:.200}, but {fitted!r:.200} were fitted; the names '
+                'should match, in any order'
+            )
+        names = fitted
+    rows = np.column_stack([_column_of(features[each], each, name) for each in names])
+    return rows, [*names] if named else None
 
 
 def warn_empty_rows(features, side):
@@ -42,27 +83,29 @@ def warn_empty_rows(features, side):
         )
 
 
-def _keyed(features, side, column):
-    "Ids and rows of the features of a side whose entities have ids."
+def _keyed(features, side, column, fitted):
+    "Ids, rows and names of the features of a side whose entities have ids."
     name = f'{side}_features'
     if isinstance(features, tuple) and len(features) == 2:
-        return as_ids(features[0], f'the ids of {name}'), feature_rows(features[1], side)
-    names = list(getattr(features, 'columns', ()))
+        ids = as_ids(features[0], f'the ids of {name}')
+        return ids, *read_features(features[1], side, None, fitted)
+    names = column_names(features) or []
     if column is not None and column in names:
-        rest = [other for other in names if other != column]
-        rows = np.column_stack([np.asarray(features[other]) for other in rest])
-        return as_ids(features[column], f'{name}[{column!r}]'), feature_rows(rows, side)
+        ids = as_ids(features[column], f'{name}[{column!r}]')
+        return ids, *read_features(features, side, column, fitted)
     if names and hasattr(features, 'index'):
-        return as_ids(features.index, f'the index of {name}'), feature_rows(features, side)
+        ids = as_ids(features.index, f'the index of {name}')
+        return ids, *read_features(features, side, None, fitted)
     raise ValueError(
         f'the pairs have ids, so {name} needs them, too; give (ids, rows), or a table with a '
-        'column of ids'
+        'column of ids' + (f' called {column!r}' if column is not None else '')
     )
 
 
-def aligned_features(features, side, ids, column):
-    "Ids with those of the features added, and the features in their order."
-    own, rows = _keyed(features, side, column)
+def aligned_features(features, side, ids, column, fitted=None):
+    """Ids with those of the features added, the features in their order, and the names of their
+    columns."""
+    own, rows, names = _keyed(features, side, column, fitted)
     if rows.shape[0] != len(own):
         raise ValueError(
             f'{side}_features has {rows.shape[0]} rows, but {len(own)} ids; give one id per row'
@@ -79,7 +122,7 @@ def aligned_features(features, side, ids, column):
             f'{side}_features has no row of {side} id {ids.tolist()[missing[0]]!r}; give one row '
             'per entity'
         )
-    return ids, rows[place]
+    return ids, rows[place], names
 
 
 def tower_inputs(features, side, scales, own):
@@ -105,6 +148,12 @@ def signed_labels(labels, loss):
     if labels is None or loss != 'logistic':
         return labels
     values = np.asarray(labels)
+    other = np.flatnonzero(~np.isin(values, (-1, 0, 1)))
+    if len(other):
+        raise ValueError(
+            f'labels hold {values[other[0]]:g} (labels[{other[0]}]); the logistic loss needs -1 and '
+            '+1: use loss "squared" for ratings, or say which of them are +1'
+        )
     binary = (
         values.dtype.kind in 'biuf' and np.isin(values, (0, 1)).all() and not (values == 1).all()
     )

@@ -6,41 +6,76 @@
 __all__ = []
 
 # %% ../../nbs/engine/similarity/77_interactions.ipynb #132b1c2e
+import datetime
+import decimal
+import fractions
+import re
+import uuid
+import warnings
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse
 from ..core.linalg import check_sparse
+from ..core.validation import as_array
 
 # %% ../../nbs/engine/similarity/77_interactions.ipynb #ccccdd30
 VALUES = ('ignore', 'weights', 'labels')
 ROLES = ('left', 'right', 'value', 'time')
 _TIMES = ('time', 'timestamp', 'date', 'datetime')
+_NO_IDS = re.compile('|'.join((*_TIMES, r'unnamed: \d+', 'index', 'level_0', '__index_level_0__', '')))
 
 
-def _names(table):
+def column_names(table):
     "Names of the columns of a table, or None of anything else."
     if isinstance(table, Mapping):
-        return [str(name) for name in table]
+        return list(table)
     names = getattr(table, 'column_names', None)
     if names is None and hasattr(table, '__getitem__') and not hasattr(table, 'observed'):
         names = getattr(table, 'columns', None)
     return None if names is None or callable(names) else list(names)
 
 
-def _roles(names, columns, values):
-    "Which column of a table plays which role."
-    if columns is None:
-        if len(names) < 2:
-            raise ValueError(
-                f'the table has {len(names)} columns, but one of left and one of right ids are '
-                'needed'
-            )
-        found = dict(left=names[0], right=names[1])
-        times = [name for name in names[2:] if str(name).lower() in _TIMES]
-        found |= dict(time=times[0]) if times else {}
-        others = [name for name in names[2:] if name not in times]
-        return found | (dict(value=others[0]) if others and values != 'ignore' else {})
+def has_names(names):
+    "Whether columns are told apart by text; numbers only count them."
+    return bool(names) and all(isinstance(name, str) for name in names)
+
+
+def _listed(names):
+    return ', '.join(map(repr, names))
+
+
+def _refuse_matrix(table, names):
+    "A pivot table, or ids in an index, where two columns of ids are needed."
+    index, across = getattr(table, 'index', None), getattr(table, 'columns', None)
+    rows, top = ([*getattr(each, 'names', ())] for each in (index, across))
+    found = [name for name in top if name is not None]
+    if found or (len(names) > 4 and not any(isinstance(name, str) for name in names)):
+        what = f'its columns are {found[0]!r}' if found else f'{len(names)} columns without names'
+        raise ValueError(
+            f'the table looks like a matrix ({what}), but one row per pair is needed; '
+            'scipy.sparse.csr_array(table) makes a sparse matrix of it, or say '
+            'columns=[left, right]'
+        )
+    found = [name for name in rows if name is not None]
+    if not found and rows and np.asarray(index).dtype.kind not in 'iu':
+        kinds = {np.asarray(table[name]).dtype.kind for name in names}
+        found = ['without a name'] if kinds <= set('biuf') else []
+    if found:
+        raise ValueError(
+            f'the table has an index ({found[0]!r}) beside its columns, and ids may be there; '
+            f'reset_index() makes a column of it, or say columns={[*names[:2]]!r} if these are '
+            'the ids'
+        )
+
+
+def _said_roles(names, columns, optional):
+    "The roles that the setting `columns` gives; those in `optional` may be absent from the table."
+    if isinstance(columns, str):
+        raise ValueError(
+            f'columns={columns!r} is one name, but two columns of ids are needed, as in '
+            f'columns=[{columns!r}, "item"]'
+        )
     found = dict(columns) if isinstance(columns, Mapping) else dict(zip(ROLES, columns))
     strange = [role for role in found if role not in ROLES]
     if strange or not {'left', 'right'} <= set(found):
@@ -48,12 +83,57 @@ def _roles(names, columns, values):
             f'columns={columns!r:.80} needs names for "left" and "right", and may have "value" '
             'and "time"'
         )
+    found = {role: name for role, name in found.items() if role not in optional or name in names}
     missing = [name for name in found.values() if name not in names]
     if missing:
-        raise ValueError(
-            f'the table has no column {missing[0]!r}; there are {", ".join(map(repr, names))}'
-        )
+        raise ValueError(f'the table has no column {missing[0]!r}; there are {_listed(names)}')
     return found
+
+
+def _roles(table, names, columns, values, fitted=None):
+    """Which column of a table plays which role. With the roles of the fit, its names tell; a table
+    without names is read by place."""
+    if columns is not None:
+        return _said_roles(names, columns, ('value', 'time') if fitted is not None else ())
+    if len(names) < 2:
+        raise ValueError(
+            f'the table has {len(names)} columns, but one of left and one of right ids are needed'
+        )
+    ids = [fitted['left'], fitted['right']] if fitted else []
+    by_name = bool(ids) and set(ids) <= set(names)
+    if ids and not by_name and has_names(ids) and has_names(names):
+        raise ValueError(
+            f'the table has columns {_listed(names)}, but {ids[0]!r} and {ids[1]!r} were fitted; '
+            'rename them'
+        )
+    if not by_name:
+        _refuse_matrix(table, names)
+        ids = [*names[:2]]
+        wrong = [name for name in ids if _NO_IDS.fullmatch(str(name).lower())]
+        if wrong:
+            others = [name for name in names if not _NO_IDS.fullmatch(str(name).lower())]
+            raise ValueError(
+                f'the first two columns are taken as ids, but {wrong[0]!r} is no name of ids; say '
+                f'which are, as in columns={others[:2] or ids!r}'
+            )
+    found = dict(left=ids[0], right=ids[1])
+    rest = [name for name in names if name not in ids]
+    times = [name for name in rest if str(name).lower() in _TIMES]
+    found |= dict(time=times[0]) if times else {}
+    others = [name for name in rest if name not in times]
+    if values == 'ignore' or not others:
+        return found
+    if by_name and has_names(ids):
+        value = (fitted or {}).get('value')
+        if value in others:
+            return found | dict(value=value)
+        if value is not None and values == 'labels':
+            raise ValueError(
+                f'the table has no column {value!r}, which was fitted as the labels, but '
+                f'{_listed(others)}; rename it, or give the ids alone if all pairs are relevant'
+            )
+        return found
+    return found | dict(value=others[0])
 
 
 def as_objects(items):
@@ -72,24 +152,40 @@ def _column(values, name):
 
 
 def _times(column, name):
-    "Times as numbers, later ones larger."
-    if column.dtype.kind == 'M':
-        bad = np.isnat(column)
-        numbers = column.astype('datetime64[ns]').astype(np.int64)
-    elif column.dtype.kind in 'iuf':
-        bad, numbers = ~np.isfinite(column), column
-    else:
+    "Times as whole numbers in their order, equal ones equal; of any unit, zone or kind of object."
+    column = _column(column, name)
+    items = column.tolist() if column.dtype.kind == 'O' else []
+    if column.dtype.kind not in 'MiufO' or any(isinstance(item, (str, bytes)) for item in items):
         raise ValueError(
             f'column {name!r} has dtype {column.dtype}, but times or numbers are needed; '
             'pandas.to_datetime makes them'
         )
+    if column.dtype.kind == 'O':
+        bad = np.fromiter(map(_is_missing, items), bool, len(items))
+    else:
+        bad = np.isnat(column) if column.dtype.kind == 'M' else ~np.isfinite(column)
     if bad.any():
         raise ValueError(f'column {name!r} has no time in row {np.argmax(bad)}; drop or fill it')
-    return numbers.astype(np.float64)
+    if column.dtype.kind != 'O':
+        return np.unique(column, return_inverse=True)[1]
+    try:
+        places = {item: at for at, item in enumerate(sorted(set(items)))}
+    except TypeError as error:
+        raise ValueError(
+            f'column {name!r} holds times that have no order ({error}); give all of them a zone, '
+            'or none'
+        ) from None
+    return np.array([places[item] for item in items], np.int64)
 
 
 def _numbers(column, name):
     "Values as finite numbers."
+    items = column.tolist() if column.dtype.kind == 'O' else []
+    if column.dtype.kind in 'USc' or any(isinstance(item, (str, bytes)) for item in items):
+        raise ValueError(f'{name} holds text or complex numbers, but numbers are needed')
+    gone = [row for row, item in enumerate(items) if _is_missing(item)]
+    if gone:
+        raise ValueError(f'{name} holds {items[gone[0]]} in row {gone[0]}; drop or fill it')
     try:
         numbers = column.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -99,7 +195,7 @@ def _numbers(column, name):
         raise ValueError(f'{name} holds {numbers[bad[0]]} in row {bad[0]}; drop or fill it')
     return numbers
 
-# %% ../../nbs/engine/similarity/77_interactions.ipynb #a67593b5
+
 def _is_missing(item):
     "None, NaN, NaT, or pandas' NA, whose comparison with itself is no truth value."
     try:
@@ -109,7 +205,7 @@ def _is_missing(item):
     except ValueError:
         return False
 
-
+# %% ../../nbs/engine/similarity/77_interactions.ipynb #a67593b5
 def as_ids(values: Any, name: str = 'ids') -> np.ndarray:
     """Convert ids to one array of integers, of text or of objects.
 
@@ -131,8 +227,9 @@ def as_ids(values: Any, name: str = 'ids') -> np.ndarray:
         bad = np.flatnonzero(~np.isfinite(column))
         if len(bad):
             raise ValueError(f'{name} has no id in row {bad[0]}; drop the row')
-        whole = column.astype(np.int64)
-        return whole if (whole == column).all() else column.astype(object)
+        if (np.abs(column) < 2**63).all() and (column == np.floor(column)).all():
+            return column.astype(np.int64)
+        return column.astype(object)
     if column.dtype.kind in 'mM':
         return np.array(list(column), dtype=object)
     items = column.tolist()
@@ -209,6 +306,75 @@ def number_ids(
         known = np.concatenate(parts)
     return found[codes], known
 
+_WRITTEN: dict = {
+    datetime.datetime: (lambda item: item.isoformat(), datetime.datetime.fromisoformat),
+    datetime.date: (lambda item: item.isoformat(), datetime.date.fromisoformat),
+    uuid.UUID: (lambda item: item.hex, uuid.UUID),
+    bytes: (lambda item: item.hex(), bytes.fromhex),
+    decimal.Decimal: (str, decimal.Decimal),
+    fractions.Fraction: (str, fractions.Fraction),
+}
+_KINDS = {kind.__name__: kind for kind in _WRITTEN}
+
+
+def written_id(item: Any) -> Any:
+    """Write an id of a usual kind as text; `read_id` undoes it.
+
+    Parameters
+    ----------
+    item : object
+        Number, text, date, UUID, bytes, Decimal, Fraction, or a tuple of these.
+
+    Returns
+    -------
+    object
+        None, a number, text, or a dict or tuple of these.
+    """
+    kind = type(item)
+    if item is None or kind in (bool, int, float, str):
+        return item
+    if kind is tuple:
+        return tuple(map(written_id, item))
+    if kind in _WRITTEN:
+        return {kind.__name__: _WRITTEN[kind][0](item)}
+    if isinstance(item, (np.datetime64, np.timedelta64)):
+        return {'numpy': [item.dtype.str, int(item.astype(np.int64))]}
+    if isinstance(item, np.generic) and item.dtype.kind in 'biufUS':
+        return item
+    if kind.__name__ == 'Timestamp' and isinstance(item, datetime.datetime):
+        return {'Timestamp': item.isoformat()}
+    raise TypeError(
+        f'id {item!r:.80} is a {kind.__name__}, which a file without code cannot hold; pickle the '
+        'model, or fit ids as text'
+    )
+
+
+def read_id(item: Any) -> Any:
+    """Undo `written_id`.
+
+    Parameters
+    ----------
+    item : object
+        What `written_id` returned.
+
+    Returns
+    -------
+    object
+        The id.
+    """
+    if isinstance(item, tuple):
+        return tuple(map(read_id, item))
+    if not isinstance(item, dict):
+        return item
+    ((kind, text),) = item.items()
+    if kind == 'numpy':
+        return np.array(text[1], np.int64).astype(text[0])[()]
+    if kind == 'Timestamp':
+        import pandas
+
+        return pandas.Timestamp(text)
+    return _WRITTEN[_KINDS[kind]][1](text)
+
 # %% ../../nbs/engine/similarity/77_interactions.ipynb #7d94889d
 class Interactions(NamedTuple):
     """Distinct observed pairs as row numbers, and what the numbers stand for.
@@ -218,15 +384,17 @@ class Interactions(NamedTuple):
     pairs : ndarray of int of shape (n, 2)
     weights : ndarray of shape (n,) or None
     labels : ndarray of shape (n,) or None
-    times : ndarray of shape (n,) or None
-        Of the last interaction of each pair.
+    times : ndarray of int of shape (n,) or None
+        Ranks of the last interaction of each pair; None where nothing asks for them.
     shape : tuple of int or None
         Rows and columns that a matrix or names bring; None where the pairs alone tell.
     left_ids : ndarray or None
         Id of each left row; None where ids are row numbers.
     right_ids : ndarray or None
-    names : tuple of str
-        Names of the id columns of a table; else ().
+    roles : dict or None
+        Column of a table that played each role; None where there was no table.
+    given : tuple of ndarray
+        Left and right ids as they came, if ids need not be known.
     """
 
     pairs: np.ndarray
@@ -236,7 +404,18 @@ class Interactions(NamedTuple):
     shape: tuple | None = None
     left_ids: np.ndarray | None = None
     right_ids: np.ndarray | None = None
-    names: tuple = ()
+    roles: dict | None = None
+    given: tuple = ()
+
+
+def _keys(pairs):
+    "One number per pair."
+    return pairs[:, 0] * (int(pairs[:, 1].max()) + 1) + pairs[:, 1]
+
+
+def _repeats(pairs):
+    "Whether a pair comes twice."
+    return len(pairs) > 0 and len(np.unique(_keys(pairs))) < len(pairs)
 
 
 def _merged(found):
@@ -244,7 +423,7 @@ def _merged(found):
     pairs = found.pairs
     if not len(pairs):
         return found
-    keys = pairs[:, 0] * (int(pairs[:, 1].max()) + 1) + pairs[:, 1]
+    keys = _keys(pairs)
     order = np.argsort(keys, kind='stable')
     if found.times is not None:
         order = np.lexsort((found.times, keys))
@@ -276,28 +455,54 @@ def _merged(found):
     )
 
 
-def _from_matrix(matrix, values):
-    "Pairs of a sparse matrix; entries of one place are added, zeros are no pairs."
+def from_matrix(matrix: Any, values: str, name: str = 'observed') -> Interactions:
+    """Read pairs from a sparse matrix; entries of one place are added.
+
+    Parameters
+    ----------
+    matrix : sparse matrix of shape (n_left, n_right)
+        Stored zeros are no pairs, with `values="labels"` labels 0.
+    values : {"ignore", "weights", "labels"}
+        What the entries are.
+    name : str, default="observed"
+        What to call the matrix in a message.
+
+    Returns
+    -------
+    Interactions
+        In the order of the rows.
+    """
     if len(matrix.shape) != 2:
         raise ValueError(
-            f'observed has shape {matrix.shape}, but a matrix (n_left, n_right) is needed'
+            f'{name} has shape {matrix.shape}, but a matrix (n_left, n_right) is needed'
         )
-    rows = scipy.sparse.csr_array(check_sparse(matrix, 'observed'))
+    rows = scipy.sparse.csr_array(check_sparse(matrix, name))
+    if rows.dtype.kind not in 'biuf':
+        raise ValueError(f'{name} has dtype {rows.dtype}, but a matrix of real numbers is needed')
+
+    def entry(wrong):
+        at = np.flatnonzero(wrong)[0]
+        row = np.searchsorted(rows.indptr, at, side='right') - 1
+        return f'{name} holds {rows.data[at]} in row {row}, column {rows.indices[at]}'
+
     if not np.isfinite(rows.data).all():
-        raise ValueError('observed holds nan or inf; drop these pairs or fill them')
+        raise ValueError(f'{entry(~np.isfinite(rows.data))}; drop these pairs or fill them')
+    negative = rows.data < 0
+    if values == 'weights' and negative.any():
+        raise ValueError(
+            f'{entry(negative)}, but weights must not be negative; values="labels" takes -1 as no'
+        )
+    if values == 'ignore' and negative.any():
+        warnings.warn(
+            f'{entry(negative)}, and values="ignore" takes every entry as an observed pair; '
+            'values="labels" takes -1 as no',
+            stacklevel=4,
+        )
     if not rows.has_canonical_format:
         rows = rows.copy()
         rows.sum_duplicates()
     rows = scipy.sparse.coo_array(rows)
-    kept = rows.data != 0
-    if values == 'labels' and not kept.all():
-        at = np.argmin(kept)
-        raise ValueError(
-            f'observed stores a 0 in row {rows.row[at]}, column {rows.col[at]}, and '
-            'values="labels": '
-            'is it a label, or no pair? Give pairs of ids with labels=, or '
-            'observed.eliminate_zeros()'
-        )
+    kept = np.ones(rows.nnz, bool) if values == 'labels' else rows.data != 0
     pairs = np.column_stack([rows.row[kept], rows.col[kept]]).astype(np.int64)
     found = Interactions(pairs, shape=tuple(map(int, rows.shape)))
     if values == 'ignore':
@@ -363,6 +568,8 @@ def read_interactions(
     known: tuple = (None, None),
     grow: bool = True,
     part: str = 'train',
+    fitted: dict | None = None,
+    timed: bool = False,
 ) -> Interactions:
     """Read a table, pairs, a sparse matrix or `data.Pairs`.
 
@@ -387,6 +594,10 @@ def read_interactions(
         Whether ids that are not known get numbers; else they get -1.
     part : {"train", "test"}, default="train"
         Which pairs of `Pairs` to read.
+    fitted : dict, default=None
+        Roles of the columns of the table that was fitted, by whose names a table is read.
+    timed : bool, default=False
+        Whether times are needed; a label that is repeated asks for them, too.
 
     Returns
     -------
@@ -405,9 +616,9 @@ def read_interactions(
                 'labels and pair_weights go with pairs; the entries of a matrix say them with '
                 'values="labels" or "weights"'
             )
-        return _from_matrix(observed, values)
-    value = times = shape = None
-    text: tuple = ()
+        return from_matrix(observed, values, 'observed' if grow else 'test')
+    value = shape = None
+    roles: Any = None
     if hasattr(observed, 'train_observed'):  # data.Pairs
         pairs = getattr(observed, f'{part}_observed')
         found = [observed.left_names, observed.right_names]
@@ -424,14 +635,16 @@ def read_interactions(
         else:
             columns_of, numbered = [pairs[:, 0], pairs[:, 1]], True
             shape = observed.n_left, observed.n_right
-    elif (names := _names(observed)) is not None:
-        roles, numbered = _roles(names, columns, values), False
+    elif (names := column_names(observed)) is not None:
+        roles, numbered = _roles(observed, names, columns, values, fitted), False
         columns_of = [_column(observed[roles[side]], roles[side]) for side in ('left', 'right')]
-        text = roles['left'], roles['right']
-        if 'value' in roles:
+        if 'value' in roles and values != 'ignore':
             value = _numbers(_column(observed[roles['value']], roles['value']), roles['value'])
-        if 'time' in roles:
-            times = _times(_column(observed[roles['time']], roles['time']), roles['time'])
+        if len({len(column) for column in columns_of}) > 1:
+            raise ValueError(
+                f'columns {roles["left"]!r} and {roles["right"]!r} have lengths '
+                f'{len(columns_of[0])} and {len(columns_of[1])}; one row per pair is needed'
+            )
     else:
         left, right, numbered = _pair_columns(observed)
         columns_of = [left, right]
@@ -450,22 +663,34 @@ def read_interactions(
                     f'{name} has shape {numbers.shape}, but {n} pairs were observed; give one '
                     'number per pair'
                 )
-    if values == 'labels' and value is None and labels is None:
+            _numbers(numbers, name)
+    if values == 'labels' and value is None and labels is None and grow:
         raise ValueError(
             'values="labels" needs a value column, a sparse matrix, or labels= with one per pair'
         )
     weights, tags = given['pair_weights'], given['labels']
-    if weights is not None:
-        bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
-        if len(bad):
-            raise ValueError(
-                f'pair_weights[{bad[0]}] is {weights[bad[0]]}, but weights must be finite and not '
-                'negative'
-            )
     if values == 'labels' and tags is None:
         tags = value
     if values == 'weights' and weights is None:
         weights = np.ones(n) if value is None else value
+    kept: Any = slice(None)
+    if weights is not None:
+        bad = np.flatnonzero(weights < 0)
+        if len(bad):
+            name = 'pair_weights' if given['pair_weights'] is not None else f'{roles["value"]!r}'
+            raise ValueError(
+                f'{name} holds {weights[bad[0]]} in row {bad[0]}, but weights must not be negative'
+            )
+        kept = slice(None) if weights.all() else np.flatnonzero(weights)  # 0: no pair
+        weights = weights[kept]
+    tags = None if tags is None else tags[kept]
+
+    def merged(found):
+        "Each pair once, with times where they decide."
+        if roles and 'time' in roles and (timed or (values == 'labels' and _repeats(found.pairs))):
+            found = found._replace(times=_times(observed[roles['time']], roles['time'])[kept])
+        return _merged(found)
+
     if numbered and known[0] is None and known[1] is None:
         sizes = shape or (None, None)
         pairs = np.column_stack(
@@ -474,16 +699,49 @@ def read_interactions(
                 for at, (column, size, side) in enumerate(zip(columns_of, sizes, ('left', 'right')))
             ]
         )
-        return _merged(Interactions(pairs, weights, tags, times, shape))
-    every_id, codes = [], []
+        numbers_of = Interactions(pairs[kept], weights, tags, None, shape, given=(*pairs[kept].T,))
+        return merged(numbers_of) if grow else numbers_of
+    every_id, codes, came = [], [], []
     for side, (column, old) in enumerate(zip(columns_of, known)):
-        name = repr(text[side]) if text else f'observed[:, {side}]'
-        code, found_ids = number_ids(as_ids(column, name), old, grow, name)
+        name = repr(roles[ROLES[side]]) if roles else f'observed[:, {side}]'
+        came.append(as_ids(column, name)[kept])
+        code, found_ids = number_ids(came[side], old, grow, name)
         every_id.append(found_ids)
         codes.append(code)
+    left_ids, right_ids = every_id
     made = Interactions(
-        np.column_stack(codes), weights, tags, times, None, every_id[0], every_id[1], text
+        np.column_stack(codes), weights, tags, None, None, left_ids, right_ids, roles
     )
     if not grow:
-        return made._replace(shape=(len(every_id[0]), len(every_id[1])))
-    return _merged(made)
+        return made._replace(shape=(len(every_id[0]), len(every_id[1])), given=tuple(came))
+    return merged(made)
+
+
+def pair_columns(pairs: Any, columns: Any = None, fitted: dict | None = None) -> list[np.ndarray]:
+    """Read left and right ids of pairs, as they are.
+
+    Parameters
+    ----------
+    pairs : table or array-like of shape (n, 2)
+    columns : dict or sequence of str, default=None
+        As for `read_interactions`.
+    fitted : dict, default=None
+        Roles of the columns of the table that was fitted.
+
+    Returns
+    -------
+    list of two ndarray of shape (n,)
+    """
+    names = None if scipy.sparse.issparse(pairs) else column_names(pairs)
+    if names is not None:
+        roles = _roles(pairs, names, columns, 'ignore', fitted or {})
+        return [_column(pairs[roles[side]], repr(roles[side])) for side in ROLES[:2]]
+    table = as_array(pairs, 'pairs')
+    if table.ndim != 2 or table.shape[1] != 2:
+        raise ValueError(
+            f'pairs has shape {table.shape}, but (n, 2) is needed; stack left and right ids as '
+            'columns'
+        )
+    if isinstance(pairs, (list, tuple)) and table.dtype.kind in 'US':
+        return [as_objects([pair[side] for pair in pairs]) for side in (0, 1)]
+    return [table[:, 0], table[:, 1]]

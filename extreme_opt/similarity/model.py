@@ -8,7 +8,7 @@ __all__ = ['SimilarityModel']
 # %% ../../nbs/engine/similarity/80_model.ipynb #8e90c6e5
 import copy
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 import numpy as np
@@ -18,14 +18,15 @@ from ..core.descent import LBFGS, GradientDescent
 from extreme_opt.core.estimator import (
     NOT_FITTED,
     Estimator,
-    free_memory,
     num_threads,
     run_estimator,
     warn_not_converged,
 )
 from ..core.gauss_newton import GaussNewton
 from ..core.linalg import check_sparse
+from ..core.memory import free_memory
 from ..core.run import Run
+from ..core.solver import Status
 from ..core.validation import as_array, seed_from
 from .als import ALS, _ids_of
 from .catalog_softmax import CatalogSoftmax
@@ -40,15 +41,23 @@ from extreme_opt.similarity.defaults import (
 )
 from extreme_opt.similarity.features import (
     aligned_features,
-    feature_rows,
+    read_features,
     signed_labels,
     tower_inputs,
     warn_empty_rows,
 )
 from .fold_in import fold_in, fold_parts
 from .index import ANNIndex, ann_top_k, build_index
-from .interactions import ROLES, as_objects, number_ids, read_interactions
-from .problem import AllPairs, widen
+from extreme_opt.similarity.interactions import (
+    as_objects,
+    from_matrix,
+    number_ids,
+    pair_columns,
+    read_id,
+    read_interactions,
+    written_id,
+)
+from .problem import AllPairs
 from extreme_opt.similarity.ranking import (
     DEFAULT_MEASURES,
     max_score,
@@ -59,13 +68,15 @@ from extreme_opt.similarity.ranking import (
 )
 from .sampling import BlockSGD, PairSGD
 from .sogram import SOGram
-from .towers import Linear, Tower, check_inputs, forward
+from .towers import Linear, Tower, check_inputs, forward, widen
 from extreme_opt.similarity.validation import (
     EarlyStopping,
     Judge,
     bootstrap_interval,
     held_out_pairs,
     mean_of,
+    rated,
+    relevant_pairs,
 )
 from extreme_opt.similarity.warm_start import (
     fitted_tower,
@@ -96,29 +107,17 @@ def _above_zero(model, problem):
 
 def _remedy(model, run):
     "How a run ended without convergence and what to change; None when it converged."
-    message = run.message
-    if 'not finite' in message or ' failed (' in message:
-        remedies = (
-            'scale the features, or raise ridge'
-            if model.settings_['solver'] in _SEARCHING
-            else (
-                'use solver="adagrad", which searches for a step length, scale the features, or '
-                'raise ridge'
-            )
-        )
-        return message.partition(': ')[0], remedies
-    if 'lowers the loss' in message:
+    if run.status is Status.STALLED:
         return (
             'no step lowers the loss',
             'dtype="float64" tells smaller differences of the loss apart, a larger ridge makes it '
             'more convex',
         )
-    limit = message.removeprefix('reached ').partition('=')[0]
     als = model.settings_['solver'] == 'als'
-    enough = als and limit == 'max_iter' and model.max_iter == 'auto'
-    if message.startswith('reached ') and model.tol is not None and not enough:
-        return message, (
-            f'raise {limit}, loosen tol={model.tol:g}, or set tol=None if these steps are all you '
+    enough = als and run.status is Status.MAX_ITER and model.max_iter == 'auto'
+    if run.status.is_limit and model.tol is not None and not enough:
+        return run.message, (
+            f'raise {run.status}, loosen tol={model.tol:g}, or set tol=None if these steps are all you '
             'want'
         )
     return None
@@ -164,19 +163,66 @@ def _warn_gaps(ids, side, n, n_bytes):
         )
 
 
-def _warn_unseen(model, rows):
+def _warn_unseen(model, rows, side=0):
     "Say once that entities without pairs and features have lists without a meaning."
-    if rows is None or not model._towers[0]['inputs'].startswith('ids'):
+    if rows is None or not model._towers[side]['inputs'].startswith('ids'):
         return
-    places = np.arange(len(model.left_ids_)) if rows is ... else rows
-    unseen = places[np.diff(model.observed_.indptr)[places] == 0]
+    name, ids = (('left', model.left_ids_), ('right', model.right_ids_))[side]
+    places = np.arange(len(ids)) if rows is ... else rows
+    counts = np.bincount(model.observed_.nonzero()[side], minlength=len(ids))
+    unseen = places[counts[places] == 0]
     if len(unseen):
+        remedy = '' if side else '; recommend(history=...) takes what is known now'
         warnings.warn(
-            f'{len(unseen)} left ids had no pair in the fit (first: '
-            f'{model.left_ids_.tolist()[unseen[0]]!r}), so their lists say nothing about them; '
-            'recommend(history=...) takes what is known now',
+            f'{len(unseen)} {name} ids had no pair in the fit (first: '
+            f'{ids.tolist()[unseen[0]]!r}), so their lists say nothing about them{remedy}',
             stacklevel=3,
         )
+
+
+def _empty_rows(history):
+    "Histories without a pair, with a warning; none where there are no histories."
+    if history is None:
+        return np.empty(0, np.int64)
+    empty = np.flatnonzero(np.diff(history.indptr) == 0)
+    if len(empty):
+        warnings.warn(
+            f'{len(empty)} histories are empty (first: {empty[0]}), so nothing is known of them; '
+            'their lists are those of the most popular right entities',
+            stacklevel=3,
+        )
+    return empty
+
+
+def _is_list(item):
+    "Whether an entry of histories is a list of ids, not an id."
+    if isinstance(item, (str, bytes, bytearray)) or not hasattr(item, '__iter__'):
+        return False
+    return hasattr(item, '__len__') and getattr(item, 'ndim', 1) == 1
+
+
+def _kind(ids):
+    "What ids are, in words."
+    first = next(iter(ids.tolist()), None)
+    kind = dict(i='whole numbers', u='whole numbers', U='text').get(
+        ids.dtype.kind, f'of type {type(first).__name__}'
+    )
+    return f'{kind} (such as {first!r:.40})' if len(ids) else 'missing'
+
+
+def _unlike(known, came):
+    "Why ids may be unknown: they are of another kind; else nothing."
+    known, came = np.asarray(known), np.asarray(came)
+    same = known.dtype.kind == came.dtype.kind or {known.dtype.kind, came.dtype.kind} <= set('iu')
+    if same or 'O' in (known.dtype.kind, came.dtype.kind) and not _apart(known, came):
+        return ''
+    return f'ids were fitted as {_kind(known)}, and these are {_kind(came)}'
+
+
+def _apart(known, came):
+    "Whether no type of either is one of the other."
+    one, other = ({type(item) for item in ids.tolist()} for ids in (known, came))
+    return not one & other
 
 
 def _same(ids, shape):
@@ -220,7 +266,8 @@ class SimilarityModel(Estimator):
     The score of a left and a right entity (a user and an item, a query and a page) is the inner
     product of their embeddings, the outputs of two networks. Observed pairs have a loss; all
     others are pulled to an imputed score by a weighted square, which is summed exactly by way of
-    Gramians. A fit that ends before `tol` is reached, or that diverges, warns.
+    Gramians. A fit that ends before `tol` is reached warns; one that diverges raises
+    `FitDiverged`.
 
     Parameters
     ----------
@@ -262,11 +309,13 @@ class SimilarityModel(Estimator):
         not having chosen a popular item then says more. See Notes.
     values : {"ignore", "weights", "labels"}, default="ignore"
         What the value column of a table, or the entries of a sparse matrix, are. With "weights"
-        repeated pairs without values count as often as they come.
+        repeated pairs without values count as often as they come, and a weight of 0 is no pair.
+        With "labels" a pair says yes or no: 1 and 0, or 1 and -1.
     columns : dict or sequence of str, default=None
         Columns of a table: names of "left", "right", and if there "value" and "time". None takes
         the first two as ids, one called "time", "timestamp", "date" or "datetime" as time, and,
-        unless values="ignore", the first other one as value.
+        unless values="ignore", the first other one as value. Later tables are read by the names
+        that `fit` met.
     penalty : {"unobserved", "all"}, default="unobserved"
         Which pairs the square covers.
     biases : bool, default=False
@@ -280,6 +329,10 @@ class SimilarityModel(Estimator):
         `metric` is best; None stops by `tol`. Other pairs go to `fit(..., validation=...)`.
     metric : str, default="ndcg@20"
         Measure of rankings for `validation` and `score`, like "recall@20", or "auc".
+    relevant : float or "auto", default="auto"
+        Where the fit has labels, the smallest label that makes a held-out pair a hit in
+        `validation`, `evaluate` and `score`; "auto" is every label above 0, and is refused for
+        ratings, labels of several positive values and no negative one.
     n_iter_no_change : int, default=5
         Steps without a gain in `metric` that end a fit with validation.
     dtype : {"float32", "float64"}, default="float32"
@@ -402,6 +455,7 @@ class SimilarityModel(Estimator):
         exclude_self: bool = False,
         validation: float | None = None,
         metric: str = 'ndcg@20',
+        relevant: Any = 'auto',
         n_iter_no_change: int = 5,
         dtype: str = 'float32',
         max_iter: int | str | None = 'auto',
@@ -455,8 +509,8 @@ class SimilarityModel(Estimator):
         "Whether this fit goes on from an earlier one."
         return bool(self.warm_start) and hasattr(self, 'run_')
 
-    def _read(self, observed, features, labels, pair_weights):
-        "Interactions with row numbers, features in the order of the rows, and the sizes."
+    def _read(self, observed, features, labels, pair_weights, timed):
+        "Interactions with row numbers, features in the order of the rows, their names, and ids."
         again = self._again()
         known: tuple = (None, None)
         if again and self._named:
@@ -468,6 +522,8 @@ class SimilarityModel(Estimator):
             labels=labels,
             pair_weights=pair_weights,
             known=known,
+            fitted=self._roles if again else None,
+            timed=timed,
         )
         named = found.left_ids is not None
         if again and named != self._named:
@@ -483,16 +539,19 @@ class SimilarityModel(Estimator):
                 features = [
                     None if rows is None else (ids, rows) for ids, rows in zip(names, features)
                 ]
-        rows, ids, shape = [], [found.left_ids, found.right_ids], []
+        rows, feature_names, ids, shape = [], [], [found.left_ids, found.right_ids], []
         for at, side in enumerate(('left', 'right')):
-            given = features[at]
+            given, known_names = features[at], self._feature_names[at] if again else None
             if named and given is not None:
-                column = found.names[at] if found.names else None
-                ids[at], given = aligned_features(given, side, ids[at], column)
-            rows.append(feature_rows(given, side))
+                column = found.roles[side] if found.roles else None
+                ids[at], given, name = aligned_features(given, side, ids[at], column, known_names)
+            else:
+                given, name = read_features(given, side, fitted=known_names)
+            rows.append(given)
+            feature_names.append(name if name is not None else known_names)
             warn_empty_rows(rows[at], side)
             shape.append(self._size(found, at, rows[at], ids[at], again))
-        return found._replace(shape=tuple(shape)), rows, ids
+        return found._replace(shape=tuple(shape)), rows, feature_names, ids
 
     def _size(self, found, at, rows, ids, again):
         "Entities of a side."
@@ -612,7 +671,7 @@ class SimilarityModel(Estimator):
         ----------
         observed : table, array-like of shape (n, 2), sparse matrix (n_left, n_right), or Pairs
             Observed pairs, each as often as it comes: a table with two columns of ids (pandas,
-            polars, or a dict of columns), pairs of ids, the nonzero entries of a matrix, or
+            polars, pyarrow, or a dict of columns), pairs of ids, the nonzero entries of a matrix, or
             `data.Pairs` with its training part. Integers in an array are row numbers from 0 up.
         left_features : array-like or sparse matrix of shape (n_left, n_left_features), default=None
             Inputs of the left tower; a vector of integers holds ids. With None, row i is entity i.
@@ -642,20 +701,33 @@ class SimilarityModel(Estimator):
         if isinstance(self.max_iter, str) and self.max_iter != 'auto':
             raise ValueError(f'max_iter={self.max_iter!r} is neither a number, None nor "auto"')
         again = self._again()
-        found, features, ids = self._read(
-            observed, [left_features, right_features], labels, pair_weights
+        timed = validation is None and self.validation is not None
+        found, features, feature_names, ids = self._read(
+            observed, [left_features, right_features], labels, pair_weights, timed
         )
         shape, train, held_out = found.shape, found, None
-        if 0 in shape:
+        if 0 in shape or not len(found.pairs):
             raise ValueError(
-                f'observed has {shape[0]} left and {shape[1]} right ids, but needs some of each'
+                f'observed has {len(found.pairs)} pairs of {shape[0]} left and {shape[1]} right '
+                'ids, but needs some of each; zeros and weights of 0 are no pairs'
             )
-        named = ids[0] is not None
+        self._check_width(shape)
+        named, ratings = ids[0] is not None, None
+        if found.labels is not None:
+            ratings = bool(rated(found.labels))
         if validation is not None:
-            held_out = self._positions(validation, ids if named else None, shape, 'ignore')
+            held_out = self._positions(
+                validation, ids if named else None, shape, 'ignore', found.roles, ratings
+            )[0]
         elif self.validation is not None:
             out = held_out_pairs(found, self.validation, shape, seed_from(self.random_state))
             held_out = found.pairs[out]
+            if found.labels is not None:
+                held_out = held_out[relevant_pairs(found.labels[out], self.relevant, ratings)]
+                if not len(held_out):
+                    raise ValueError(
+                        'validation holds no relevant pair; hold more pairs out, or lower relevant'
+                    )
             train = found._replace(
                 **{
                     name: getattr(found, name)[~out]
@@ -682,22 +754,31 @@ class SimilarityModel(Estimator):
             judge = self._judge(problem, train, held_out, shape, ids if named else None)
             solver = EarlyStopping(solver, judge, self.n_iter_no_change)
             metrics = {self.metric: judge}
-        limited = object.__new__(type(self))  # with the client, which copies leave behind
-        limited.__dict__.update(vars(self))
-        if isinstance(self.max_iter, str):
-            limited.max_iter = _MAX_ITER.get(self.settings_['solver'], 30)
+        name, max_iter = self.settings_['solver'], self.max_iter
+        remedy = 'scale the features, or raise ridge'
+        if name not in _SEARCHING:
+            remedy = f'use solver="adagrad", which searches for a step length, {remedy}'
         run = run_estimator(
-            limited, problem, solver, begin, metrics, n_bytes=8.0 * problem.memory()
+            self,
+            problem,
+            solver,
+            begin,
+            metrics,
+            n_bytes=8.0 * problem.memory(),
+            remedy=remedy,
+            max_iter=_MAX_ITER.get(name, 30) if isinstance(max_iter, str) else max_iter,
         )
-        self.run_, self.n_iter_ = run, run.state.n_iter
         self.best_iter_, self.validation_scores_ = self.n_iter_, None
         if judge is not None:
             self.best_iter_, self.validation_scores_ = judge.best_step, run.column(self.metric)
             self.run_ = replace(run, state=replace(run.state, params=judge.best_params))
-        self._named = named
+        self._named, self._roles, self._ratings = named, found.roles, ratings
+        self._feature_names = feature_names
         self.left_ids_, self.right_ids_ = (
             np.arange(n) if each is None else each for n, each in zip(shape, ids)
         )
+        liked = found.pairs if ratings is not False else found.pairs[found.labels > 0]
+        self._popular = np.bincount(liked[:, 1], minlength=shape[1]).astype(np.float64)
         self._keep(problem, towers, spread, pattern(found.pairs, shape))
         ended = _remedy(self, run) or _above_zero(self, problem)
         if ended is not None:
@@ -725,6 +806,15 @@ class SimilarityModel(Estimator):
         self.n_features_in_ = towers[0]['n_columns'] or towers[0]['n_inputs']
         self.index_, self._lookup = None, {}
 
+    def _check_width(self, shape):
+        "Embeddings far wider than the rank of any matrix of scores would take minutes for nothing."
+        k, most = self.n_components, max(256, 4 * max(shape))
+        if isinstance(k, (int, np.integer)) and k > most:
+            raise ValueError(
+                f'n_components={k}, but scores of {shape[0]} left and {shape[1]} right entities '
+                f'have at most {min(shape)} directions; use at most {most}'
+            )
+
     def _fitted(self):
         check_is_fitted(self, 'left_embeddings_', msg=NOT_FITTED)
 
@@ -735,6 +825,9 @@ class SimilarityModel(Estimator):
                 setattr(self, name, tower_shape(written))
         if not hasattr(self, 'left_embeddings_'):
             return
+        for name in ('left_ids_', 'right_ids_'):
+            if (ids := getattr(self, name)).dtype.kind == 'O':
+                setattr(self, name, as_objects([read_id(item) for item in ids.tolist()]))
         known = len(self.left_ids_), len(self.right_ids_)
         shapes = self.left_embeddings_.shape, self.right_embeddings_.shape
         whole = all(len(shape) == 2 for shape in shapes) and self.observed_.shape == known
@@ -774,6 +867,7 @@ class SimilarityModel(Estimator):
         bad = np.flatnonzero(found < 0)
         if len(bad):
             other = 'recommend(history=...) places a new one' if side == 0 else 'refit to add it'
+            other = _unlike(known, ids) or other
             raise ValueError(
                 f'{name} id {ids.tolist()[bad[0]]!r} at place {bad[0]} is unknown; there are '
                 f'{len(known)}, such as {known.tolist()[0]!r}; {other}'
@@ -791,47 +885,54 @@ class SimilarityModel(Estimator):
         found[rows < 0] = None
         return found
 
-    def _positions(self, pairs, ids, shape, unknown):
-        "Held-out pairs as row numbers; those of unknown entities are refused, or left out."
-        if scipy.sparse.issparse(pairs):
-            matrix = check_sparse(pairs, 'test')
-            if matrix.shape != tuple(shape):
-                raise ValueError(f'test has shape {matrix.shape}, but {tuple(shape)} was fitted')
-            return np.column_stack(matrix.nonzero())
-        columns = self.columns
-        if columns is not None:
-            columns = dict(columns) if isinstance(columns, Mapping) else dict(zip(ROLES, columns))
-            columns = {role: columns[role] for role in ('left', 'right') if role in columns}
+    def _positions(self, pairs, ids, shape, unknown, roles, ratings):
+        """Held-out pairs that are hits as row numbers, and how many were left out and why. Pairs
+        of unknown entities are refused, or left out."""
+        values = self.values
+        if scipy.sparse.issparse(pairs) and ratings is not None:
+            values = 'labels'
         known = (None, None) if ids is None else tuple(ids)
-        found = read_interactions(pairs, columns=columns, known=known, grow=False, part='test')
-        if ids is None and found.left_ids is not None:
+        found = read_interactions(
+            pairs,
+            values=values,
+            columns=self.columns,
+            known=known,
+            grow=False,
+            part='test',
+            fitted=roles,
+        )
+        if scipy.sparse.issparse(pairs):
+            if found.shape != tuple(shape):
+                raise ValueError(f'test has shape {found.shape}, but {tuple(shape)} was fitted')
+        elif ids is None and found.left_ids is not None:
             raise ValueError(
                 'test has ids, but the fit had row numbers; fit the same kind of table or pairs'
             )
-        rows = found.pairs
-        bad = (rows < 0) | (rows >= np.asarray(shape))
-        if bad.any() and unknown == 'raise':
-            at, side = np.argwhere(bad)[0]
+        bad: Any = np.asarray((found.pairs < 0) | (found.pairs >= np.asarray(shape)))
+        reasons = [
+            '' if ids is None or not (len(column) and column.all()) else _unlike(ids[side], came)
+            for side, (column, came) in enumerate(zip(bad.T, found.given or (None, None)))
+        ]
+        if any(reasons) or (bad.any() and unknown == 'raise'):
+            side = int(np.argmax([bool(reason) for reason in reasons]))
+            at, side = (0, side) if any(reasons) else np.argwhere(bad)[0]
             name = ('left', 'right')[side]
-            what = rows[at, side] if ids is None else self._at(pairs, at, side)
+            what = found.given[side].tolist()[at]
             raise ValueError(
-                f'{name} id {what} at place {at} is unknown; there are {shape[side]}; '
-                'unknown="ignore" leaves such pairs out'
-            )
-        return rows[~bad.any(axis=1)]
-
-    def _at(self, pairs, at, side):
-        "How an id of held-out pairs was written."
-        try:
-            if hasattr(pairs, 'columns') or isinstance(pairs, Mapping):
-                return repr(
-                    np.asarray(
-                        pairs[list(pairs if isinstance(pairs, Mapping) else pairs.columns)[side]]
-                    ).tolist()[at]
+                f'{name} id {what!r} at place {at} is unknown; '
+                + (
+                    f'{name} {reasons[side]}'
+                    if reasons[side]
+                    else f'there are {shape[side]}; unknown="ignore" leaves such pairs out'
                 )
-            return repr(np.asarray(pairs, dtype=object)[at, side])
-        except (KeyError, IndexError, TypeError, ValueError):
-            return ''
+            )
+        kept = ~bad.any(axis=1)
+        left_out = dict(unknown=int((~kept).sum()), not_relevant=0)
+        if found.labels is not None and ratings is not None:
+            hits = relevant_pairs(found.labels, self.relevant, ratings)
+            left_out['not_relevant'] = int((kept & ~hits).sum())
+            kept &= hits
+        return found.pairs[kept], left_out
 
     def _new_rows(self, side, features):
         "Embeddings and biases (or None) of entities, from their features and the fitted towers."
@@ -843,6 +944,8 @@ class SimilarityModel(Estimator):
                 f'{name} entities were fitted by id alone, so a new one has no place; fit with '
                 f'{name}_features' + (', or give its history' if side == 0 else '')
             )
+        column = self._roles[name] if self._roles else None
+        features = read_features(features, name, column, self._feature_names[side])[0]
         rows, n_rows, width = check_inputs(features, None, name, params.dtype)
         n_inputs = fitted['n_inputs']
         if (rows.ndim == 1) != (fitted['inputs'] == 'ids'):
@@ -871,27 +974,39 @@ class SimilarityModel(Estimator):
             return out, None
         return np.ascontiguousarray(out[:, :-1]), out[:, -1]
 
+    def _values(self):
+        "What the entries of a matrix are to the fitted model."
+        return self.values if self._ratings is None else 'labels'
+
     def _histories(self, history):
         "Histories as a CSR matrix of values, one row per new user."
         n = len(self.right_ids_)
         if scipy.sparse.issparse(history):
-            rows = scipy.sparse.csr_array(check_sparse(history, 'history'), dtype=np.float64)
-            if rows.shape[1] != n:
+            read = from_matrix(history, self._values(), 'history')
+            shape: Any = read.shape
+            if shape[1] != n:
                 raise ValueError(
-                    f'history has {rows.shape[1]} columns, but there are {n} right entities'
+                    f'history has {shape[1]} columns, but there are {n} right entities'
                 )
-            rows.sum_duplicates()
-            rows.eliminate_zeros()
-            return rows
+            values = np.ones(len(read.pairs)) if read.weights is None else read.weights
+            if read.labels is not None:
+                values = signed_labels(read.labels, self.settings_['loss'])
+            return scipy.sparse.csr_array((values, (*read.pairs.T,)), shape=shape)
+        history = history.to_pylist() if hasattr(history, 'to_pylist') else history
         if isinstance(history, (str, bytes)) or not hasattr(history, '__len__'):
             raise ValueError(
                 f'history={history!r:.60} is no list; give the right ids of one user, or one list '
                 'per user'
             )
-        nested = (list, tuple, set, frozenset, np.ndarray)
         lists = list(history)
-        if not (lists and all(isinstance(one, nested) for one in lists)):
-            lists = [lists]
+        nested = [_is_list(one) for one in lists]
+        if any(nested) and not all(nested):
+            at = nested.index(False)
+            raise ValueError(
+                f'history mixes lists and ids ({lists[at]!r:.40} at place {at}); give the ids of '
+                'one user, or one list per user'
+            )
+        lists = lists if lists and nested[0] else [lists]
         found = [
             np.unique(self._rows_of(list(one), 1)) if len(one) else np.empty(0, int)
             for one in lists
@@ -915,9 +1030,8 @@ class SimilarityModel(Estimator):
         for i in range(len(out)):
             at = slice(rows.indptr[i], rows.indptr[i + 1])
             ones, values = np.ones(at.stop - at.start), rows.data[at]
-            weights = values if self.values == 'weights' else ones
-            with_labels = self.values == 'labels'
-            labels = signed_labels(values, self.settings_['loss']) if with_labels else ones
+            weights = values if self._values() == 'weights' else ones
+            labels = values if self._values() == 'labels' else ones
             out[i] = fold_in(part, Q, gamma, rows.indices[at], weights, labels)
         out = out.astype(Q.dtype)
         return (out, None) if gamma is None else (np.ascontiguousarray(out[:, :-1]), out[:, -1])
@@ -935,7 +1049,7 @@ class SimilarityModel(Estimator):
         if features is not None:
             return self._new_rows(side, features)
         if history is not None:
-            return self._placed(self._histories(history))
+            return self._placed(history)
         rows, biases = (
             (self.left_embeddings_, self.left_biases_)
             if side == 0
@@ -964,6 +1078,10 @@ class SimilarityModel(Estimator):
         -------
         ndarray of shape (n, n_components)
         """
+        self._fitted()
+        if history is not None and ids is None and features is None:
+            history = self._histories(history)
+            _empty_rows(history)
         return self._embed(0, ids, features, history)[0]
 
     def embed_right(self, ids: Any = None, *, features: Any = None) -> np.ndarray:
@@ -1005,7 +1123,7 @@ class SimilarityModel(Estimator):
         sides = [self._embed(side, None, rows) for side, rows in enumerate(given)]
         (P, p), (Q, q) = sides
         at = []
-        for side, column in enumerate(self._two_columns(pairs)):
+        for side, column in enumerate(pair_columns(pairs, self.columns, self._roles)):
             if given[side] is None:
                 at.append(self._rows_of(column, side))
                 continue
@@ -1026,31 +1144,6 @@ class SimilarityModel(Estimator):
         ]
         scores = np.concatenate(parts or [np.empty(0, P.dtype)])
         return scores if p is None else scores + p[i] + q[j]
-
-    def _two_columns(self, pairs):
-        "Left and right ids of pairs."
-        if isinstance(pairs, Mapping) or hasattr(pairs, 'columns'):
-            names = list(pairs if isinstance(pairs, Mapping) else pairs.columns)
-            chosen = self.columns if self.columns is not None else names
-            chosen = (
-                [chosen['left'], chosen['right']]
-                if isinstance(chosen, Mapping)
-                else list(chosen)[:2]
-            )
-            if scipy.sparse.issparse(pairs) or len(chosen) != 2:
-                raise ValueError('pairs needs two columns, of left and of right ids')
-            return [np.asarray(pairs[name]) for name in chosen]
-        table = as_array(pairs, 'pairs')
-        if table.ndim != 2 or table.shape[1] != 2:
-            raise ValueError(
-                f'pairs has shape {table.shape}, but (n, 2) is needed; stack left and right ids '
-                'as columns'
-            )
-        if isinstance(pairs, (list, tuple)) and table.dtype.kind in 'US':
-            columns = np.empty(table.shape, object)
-            columns[:] = [tuple(pair) for pair in pairs]
-            table = columns
-        return [table[:, 0], table[:, 1]]
 
     def _excluded(self, rows, history, seen, exclude_seen, exclude_self, n):
         "Pairs that the lists of some rows leave out, or None."
@@ -1100,7 +1193,9 @@ class SimilarityModel(Estimator):
         features : array-like or sparse matrix of shape (n, n_left_features), default=None
             Features of any left entities, fitted or new, instead of ids.
         history : sequence of ids, sequence of such, or sparse matrix (n, n_right), default=None
-            Right ids that a new left entity has, or one list of them for each, instead of ids.
+            Right ids that a new left entity has, or one list of them for each, instead of ids. An
+            empty one gets the most popular right entities, with their numbers of pairs as scores,
+            and a warning.
         candidates : array-like, default=None
             Right ids that lists may hold; None is all.
         filter_items : array-like, default=None
@@ -1128,6 +1223,7 @@ class SimilarityModel(Estimator):
         if ids is not None:
             rows = self._rows_of(ids, 0)
         _warn_unseen(self, rows)
+        empty = _empty_rows(history)
         seen = self._excluded(rows, history, seen, exclude_seen, exclude_self, len(P))
         hidden = None if filter_items is None else np.unique(self._rows_of(filter_items, 1))
         if index is not None:
@@ -1140,7 +1236,7 @@ class SimilarityModel(Estimator):
                 each = np.repeat(np.arange(len(P)), len(hidden))
                 seen = _both(seen, _indicator(each, np.tile(hidden, len(P)), (len(P), len(Q))))
             found, scores = ann_top_k(self._index(index), _wide(P, p, 0), k, seen)
-            return self._ids_of(found, 1), scores
+            hidden = None
         kept = None
         if candidates is not None or hidden is not None:
             kept = (
@@ -1149,7 +1245,13 @@ class SimilarityModel(Estimator):
             kept = kept if hidden is None else np.setdiff1d(kept, hidden)
             right = Q[kept], None if q is None else q[kept]
             seen = None if seen is None else seen[:, kept]
-        found, scores = top_k(_scorer(left, right), np.arange(len(P)), len(right[0]), k, seen)
+        if index is None:
+            found, scores = top_k(_scorer(left, right), np.arange(len(P)), len(right[0]), k, seen)
+        if len(empty):
+            counts = self._popular if kept is None else self._popular[kept]
+            found[empty], scores[empty] = top_k(
+                lambda part: np.tile(counts, (len(part), 1)), empty, len(counts), k, seen
+            )
         if kept is not None and len(kept):
             found = np.where(found < 0, -1, kept[found])
         return self._ids_of(found, 1), scores
@@ -1211,6 +1313,7 @@ class SimilarityModel(Estimator):
         rows = self._embed(at, None, None)[0].astype(np.float64)
         rows = rows / np.maximum(np.linalg.norm(rows, axis=1), 1e-300)[:, None]
         places = self._rows_of(ids, at)
+        _warn_unseen(self, places, at)
         order = np.arange(len(places))
         own = _indicator(order, places, (len(places), len(rows)))
         found, cosines = top_k(lambda part: rows[places[part]] @ rows.T, order, len(rows), k, own)
@@ -1219,7 +1322,7 @@ class SimilarityModel(Estimator):
     def evaluate(
         self,
         test: Any,
-        metrics: Sequence[str] = DEFAULT_MEASURES,
+        metrics: str | Sequence[str] = DEFAULT_MEASURES,
         exclude_seen: bool = True,
         *,
         exclude_self: bool | None = None,
@@ -1232,8 +1335,9 @@ class SimilarityModel(Estimator):
         Parameters
         ----------
         test : table, array-like of shape (n, 2), sparse matrix (n_left, n_right), or Pairs
-            Held-out pairs of fitted entities; of `data.Pairs` the test part.
-        metrics : sequence of str
+            Held-out pairs of fitted entities; of `data.Pairs` the test part. Where the fit had
+            labels, a pair whose label is below `relevant` is no hit; pairs without labels all are.
+        metrics : str or sequence of str
             Names like "recall@20" and "mean_precision@5", or "auc".
         exclude_seen : bool, default=True
             Whether pairs of `fit` are taken out before ranking.
@@ -1250,11 +1354,14 @@ class SimilarityModel(Estimator):
         -------
         dict
             The mean of each metric over left entities with held-out pairs; their number,
-            "n_entities"; "max_scores", a dict of what perfect rankings would get; with `interval`
+            "n_entities", and how many of them had no pair in the fit, "n_unseen"; the number of
+            these pairs, "n_pairs"; "left_out", a dict of the numbers of pairs that are "unknown",
+            "not_relevant" and "seen" in the fit; "max_scores", a dict of what perfect rankings would get; with `interval`
             "intervals", a dict of (low, high); with `per_entity` "per_entity", a dict of arrays
             with the ids in "ids".
         """
         self._fitted()
+        metrics = (metrics,) if isinstance(metrics, str) else tuple(metrics)
         if unknown not in ('raise', 'ignore'):
             raise ValueError(f'unknown={unknown!r} is neither "raise" nor "ignore"')
         if interval is not None and not 0 < interval < 1:
@@ -1262,11 +1369,17 @@ class SimilarityModel(Estimator):
         shape = self.observed_.shape
         ids = (self.left_ids_, self.right_ids_) if self._named else None
         seen = self._excluded(..., None, None, exclude_seen, exclude_self, shape[0])
-        held_out = pattern(self._positions(test, ids, shape, unknown), shape)
+        pairs, left_out = self._positions(test, ids, shape, unknown, self._roles, self._ratings)
+        held_out = pattern(pairs, shape)
         left, right = self._embed(0, None, None), self._embed(1, None, None)
         rows, n_relevant, values = measures_by_row(_scorer(left, right), held_out, seen, metrics)
+        n_pairs = int(n_relevant.sum())
         found = {name: mean_of(values[name]) for name in metrics} | dict(
-            n_entities=len(rows), max_scores={name: max_score(name, n_relevant) for name in metrics}
+            n_entities=len(rows),
+            n_unseen=int((np.diff(self.observed_.indptr)[rows] == 0).sum()),
+            n_pairs=n_pairs,
+            left_out=left_out | dict(seen=held_out.nnz - n_pairs),
+            max_scores={name: max_score(name, n_relevant) for name in metrics},
         )
         if interval is not None:
             found['intervals'] = {
@@ -1307,5 +1420,7 @@ class SimilarityModel(Estimator):
             twin.index_ = stored
         if hasattr(twin, '_lookup'):
             twin._lookup = {}
+            for name in ('left_ids_', 'right_ids_'):
+                if (ids := getattr(self, name)).dtype.kind == 'O':
+                    setattr(twin, name, as_objects([written_id(item) for item in ids.tolist()]))
         return twin
-

@@ -17,12 +17,16 @@ from ..core.streams import stream
 
 # %% ../../nbs/engine/similarity/75_ranking.ipynb #0cd84e9c
 @njit(cache=True)
-def _keep_best(scores, ids, best):
-    "Fill each row of `ids` and `best` with the best scores of the row; ties: smaller id first."
-    k = ids.shape[1]
+def _keep_best(scores, ids, best, order, shifts):
+    """Fill each row of `ids` and `best` with the best scores of the row. Of equal scores the one
+    comes first that `order`, begun at the shift of the row, names first."""
+    k, n = ids.shape[1], scores.shape[1]
     for i in range(len(scores)):
         ids[i, :], best[i, :] = -1, -np.inf
-        for j in range(scores.shape[1]):
+        at = shifts[i]
+        for _ in range(n):
+            j = order[at]
+            at = at + 1 if at + 1 < n else 0
             score = scores[i, j]
             if not score > best[i, k - 1]:
                 continue
@@ -103,13 +107,16 @@ def top_k(
     return _top_k(score, rows, n_right, k, check_sparse(seen, 'seen'))
 
 
-def _top_k(score, rows, n_right, k, seen):  # of what was checked
+def _top_k(score, rows, n_right, k, seen, order=None, shifts=None):  # of what was checked
+    order = np.arange(n_right) if order is None else order
+    shifts = np.zeros(len(rows), np.int64) if shifts is None else shifts
     ids = np.empty((len(rows), k), np.int64)
     best = np.empty((len(rows), k))
     start = 0
     for part in score_chunks(rows, n_right):
         stop = start + len(part)
-        _keep_best(_masked(score(part), seen, part), ids[start:stop], best[start:stop])
+        at = slice(start, stop)
+        _keep_best(_masked(score(part), seen, part), ids[at], best[at], order, shifts[at])
         start = stop
     return ids, best
 
@@ -139,12 +146,22 @@ def _ndcg(hits, n_relevant):
     return hits @ gains / np.cumsum(gains)[np.minimum(hits.shape[1], n_relevant) - 1]
 
 
+def _hit_rate(hits, n_relevant):
+    return hits.any(1).astype(np.float64)
+
+
+def _mrr(hits, n_relevant):
+    return hits.any(1) / (hits.argmax(1) + 1.0)  # one over the rank of the first hit
+
+
 MEASURES = {
     'precision': _precision,
     'recall': _recall,
     'map': _map,
     'ndcg': _ndcg,
     'mean_precision': _mean_precision,
+    'hit_rate': _hit_rate,
+    'mrr': _mrr,
 }
 
 # %% ../../nbs/engine/similarity/75_ranking.ipynb #bf182798
@@ -161,7 +178,7 @@ def measure_of(name: str) -> tuple[Callable, int]:
     tuple[Callable, int]
         Function of hits (n, k) and n_relevant (n,), giving (n,); k.
     """
-    kind, _, k = name.partition('@')
+    kind, _, k = str(name).partition('@')
     if kind in MEASURES and k.isdigit() and int(k) > 0:
         return MEASURES[kind], int(k)
     raise ValueError(
@@ -252,8 +269,11 @@ def rank_measures(
     test: scipy.sparse.csr_array,
     seen: Any = None,
     measures: Sequence[str] = DEFAULT_MEASURES,
+    seed: int = 0,
 ) -> dict[str, float]:
     """Measure the rankings of all left entities that have held-out partners.
+
+    Equal scores are ranked in random order, so that no measure depends on how ids are numbered.
 
     Parameters
     ----------
@@ -263,8 +283,10 @@ def rank_measures(
         Pattern of held-out pairs.
     seen : csr_array of shape (n_left, n_right), default=None
         Pairs taken out before ranking.
-    measures : Sequence[str], default=DEFAULT_MEASURES
+    measures : str or sequence of str, default=DEFAULT_MEASURES
         Names as `measure_of` reads them, or "auc".
+    seed : int, default=0
+        Of the order of equal scores.
 
     Returns
     -------
@@ -272,7 +294,7 @@ def rank_measures(
         The mean of each measure over left entities with held-out pairs, and their number,
         "n_entities".
     """
-    rows, _, found = measures_by_row(score, test, seen, measures)
+    rows, _, found = measures_by_row(score, test, seen, measures, seed)
     means = {
         name: np.nan if np.isnan(values).all() else float(np.nanmean(values))
         for name, values in found.items()
@@ -281,7 +303,7 @@ def rank_measures(
 
 
 def measures_by_row(
-    score: Scorer, test: Any, seen: Any, measures: Sequence[str]
+    score: Scorer, test: Any, seen: Any, measures: Sequence[str], seed: int = 0
 ) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
     """Measure the list of each left entity that has held-out pairs.
 
@@ -291,7 +313,9 @@ def measures_by_row(
         As for `rank_measures`.
     test, seen : csr_array of shape (n_left, n_right)
         Held-out pairs; pairs that leave the lists, or None.
-    measures : sequence of str
+    measures : str or sequence of str
+        As for `rank_measures`.
+    seed : int, default=0
         As for `rank_measures`.
 
     Returns
@@ -301,6 +325,7 @@ def measures_by_row(
         AUC is nan where no pair is left to compare with.
     """
     test, seen = check_sparse(test, 'test'), check_sparse(seen, 'seen')
+    measures = (measures,) if isinstance(measures, str) else measures
     test = _outside(test, seen)
     n_relevant = np.diff(test.indptr)
     rows = np.flatnonzero(n_relevant)
@@ -310,7 +335,9 @@ def measures_by_row(
     longest = max((k for _, k in wanted.values()), default=0)
     found = {}
     if longest:
-        hits = _hits(_top_k(score, rows, test.shape[1], longest, seen)[0], rows, test)
+        n, rng = test.shape[1], stream(seed, 'ties')
+        order, shifts = rng.permutation(n), rng.integers(n, size=test.shape[0])[rows]
+        hits = _hits(_top_k(score, rows, n, longest, seen, order, shifts)[0], rows, test)
         found = {
             name: measure(hits[:, :k], n_relevant[rows]) for name, (measure, k) in wanted.items()
         }

@@ -15,7 +15,7 @@ import numpy as np
 from .all_pairs import ObservedPairs
 from .curvature import gramian_root, sign_probe
 from .gramian import chunks_of
-from .towers import squared_vjp
+from .towers import narrow, squared_vjp
 
 # %% ../../nbs/engine/similarity/38_shards.ipynb #dba4597b
 def pairs_of_rows(pairs: ObservedPairs, first: int, stop: int) -> ObservedPairs:
@@ -121,8 +121,6 @@ class _WholeSigns:
 
 def _squared(problem, side, params, probe, acts=None):
     "Squares of a random vector per entity of a side, sent back to the parameters."
-    from extreme_opt.similarity.problem import narrow
-
     out = np.zeros_like(params)
     back = narrow(probe, side) if problem.biases else probe
     squared_vjp(

@@ -786,3 +786,38 @@ def squared_vjp(
         acts,
         2,
     )
+
+# %% ../../nbs/engine/similarity/35_towers.ipynb #77b97b8c
+def widen(z: np.ndarray, side: int) -> np.ndarray:
+    """Turn outputs of a tower into embeddings with a bias: eq. (E1).
+
+    Parameters
+    ----------
+    z : ndarray of shape (n, k + 1)
+        Outputs of a tower, the bias last.
+    side : int
+        0 for left, 1 for right.
+
+    Returns
+    -------
+    ndarray of shape (n, k + 2)
+    """
+    ones, bias = np.ones((len(z), 1), z.dtype), z[:, -1:]
+    return np.concatenate([z[:, :-1], *((bias, ones) if side == 0 else (ones, bias))], axis=1)
+
+
+def narrow(cotangents: np.ndarray, side: int) -> np.ndarray:
+    """Apply the transpose of the linear part of `widen`: drop the constant column.
+
+    Parameters
+    ----------
+    cotangents : ndarray of shape (n, k + 2)
+    side : int
+        0 for left, 1 for right.
+
+    Returns
+    -------
+    ndarray of shape (n, k + 1)
+    """
+    k = cotangents.shape[1] - 2
+    return np.ascontiguousarray(cotangents[:, [*range(k), k + side]])

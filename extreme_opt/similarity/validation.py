@@ -6,10 +6,10 @@
 __all__ = []
 
 # %% ../../nbs/engine/similarity/76_validation.ipynb #cf647d41
-import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 import numpy as np
+from ..core.solver import Status
 from ..core.streams import stream
 from .ranking import _outside, measures_by_row
 
@@ -99,11 +99,10 @@ class EarlyStopping:
             not self.judge.look(after)
             and after.n_iter - self.judge.best_step >= self.n_iter_no_change
         ):
-            after = copy.copy(after)
-            object.__setattr__(
+            after = replace(
                 after,
-                'message',
-                f'no gain in {self.judge.metric} for {self.n_iter_no_change} steps: step '
+                status=Status.CONVERGED,
+                message=f'no gain in {self.judge.metric} for {self.n_iter_no_change} steps: step '
                 f'{self.judge.best_step} is the best',
             )
         return after
@@ -128,3 +127,23 @@ def held_out_pairs(found, share, shape, seed):
         kept = np.bincount(found.pairs[~out, column], minlength=size)
         out &= kept[found.pairs[:, column]] > 0
     return out
+
+
+def rated(labels):
+    "Whether labels are ratings: several positive values, and none that says no."
+    return (labels >= 0).all() and len(np.unique(labels[labels > 0])) > 1
+
+
+def relevant_pairs(labels, relevant, ratings):
+    "Which held-out pairs are hits, by their labels; None where all are."
+    if labels is None:
+        return None
+    if relevant == 'auto':
+        if ratings:
+            raise ValueError(
+                'labels are ratings of several positive values, and which of them make a held-out '
+                'pair a hit is not known; set relevant to the smallest, as in relevant=4, or to 0 '
+                'for all'
+            )
+        return labels > 0
+    return labels >= relevant

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 import numpy as np
-from ..core.solver import State
+from ..core.solver import State, Status
 from .double_sum import margins, log_one_plus_sum
 
 # %% ../../nbs/engine/softmax/58_averaging.ipynb #aa715f5b
@@ -29,15 +29,12 @@ class WatchedState(State):
         That judgment.
     best_step : int, default=0
         Its step.
-    message : str, default=''
-        Says why the run ends.
     """
 
     current: np.ndarray
     best: np.ndarray | None = None
     best_value: float = math.inf
     best_step: int = 0
-    message: str = ''
 
 # %% ../../nbs/engine/softmax/58_averaging.ipynb #3b259b03
 @dataclass(frozen=True)
@@ -140,7 +137,8 @@ class AveragedSolver:
             n_iter=after.n_iter,
             n_terms=after.n_terms,
             n_epochs=after.n_epochs,
-            message=getattr(after, 'message', ''),
+            status=after.status,
+            message=after.message,
         )
         return end if self.judge is None else self._judged(problem, end)
 
@@ -153,6 +151,7 @@ class AveragedSolver:
             return end
         return replace(
             end,
+            status=Status.CONVERGED,
             message=(
                 f'no gain on held-out rows for {self.n_iter_no_change} passes: the weights of '
                 f'pass {end.best_step} are the best'

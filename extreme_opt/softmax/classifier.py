@@ -19,8 +19,8 @@ from extreme_opt.core.estimator import (
     Classifier,
     check_shared,
     is_collection,
-    free_memory,
     num_threads,
+    raise_diverged,
     run_estimator,
     warn_caller,
     warn_not_converged,
@@ -33,8 +33,10 @@ from extreme_opt.core.validation import (
     checked_sample_weight,
     seed_from,
 )
+from ..core.memory import free_memory
 from ..core.linalg import log_sum_exp, squared_row_norms
 from ..core.run import minimize
+from ..core.solver import Status
 from .averaging import ValidationLoss, AveragedSolver
 from .exact import ExactSGD, FullSoftmaxByColumn
 from .implicit import ImplicitSGD
@@ -555,45 +557,42 @@ class SoftmaxClassifier(Classifier):
         return self
 
     def _settle(self, problem, run, n_rows=0):
-        """Adopt the best parameters that a judge saw, or zeros where the run diverged; say so,
-        and where a limit came first or, on so many rows, the fit is worse than none."""
+        """Adopt the best parameters that a judge saw; say where a limit came first or, on so many
+        rows, the fit is worse than none."""
         best = getattr(run.state, 'best', None)
         if best is not None:
             run.state = replace(run.state, params=best)
         with np.errstate(over='ignore', invalid='ignore'):
             self._adopt()
-        weights = np.isfinite(np.sum(self.coef_, dtype=float))
-        intercepts = np.isfinite(self.intercept_).all()
-        if weights and intercepts:
-            if n_rows and run.state.n_iter and self._is_worse_than_none(problem, run, n_rows):
-                return self
-            exact = self._kind == 'lbfgs'
-            if (exact or self.tol is not None) and run.message.startswith('reached max_'):
-                first = 'scale the columns of X, or ' if exact else ''
-                warn_not_converged(self, run, first + 'raise that limit, or tol')
-            elif (
-                run.state.n_iter
-                and not self.coef_.any()
-                and hasattr(problem, 'features')
-                and abs(problem.features[:, : self.n_features_in_]).max() > 0
-            ):
-                warn_not_converged(self, run, 'the weights are zero: scale the columns of X')
-            elif exact and hasattr(problem, 'features'):
-                self._check_rest(problem, run)
-            elif best is not None and run.state.best_step == 1 < run.state.n_iter:
-                warn_caller(
-                    f'{type(self).__name__}.fit: of {run.state.n_iter} epochs the first was best '
-                    'on the rows held out, and its weights are kept; a rate that falls may do '
-                    'better at its end: set early_stopping=False, or lower learning_rate='
-                    f'{self.learning_rate_:.3g}',
-                    ConvergenceWarning,
-                )
+        if not np.isfinite(self.intercept_).all():  # weights are, times the height they are not
+            raise_diverged(self, run, self._remedy())
+        if n_rows and run.state.n_iter and self._is_worse_than_none(problem, run, n_rows):
             return self
-        run.message = run.message.split(': learning_rate=')[
-            0
-        ]  # what follows names solvers, not settings
-        if weights:
-            run.message = f'the intercepts are not finite ({run.message})'
+        exact = self._kind == 'lbfgs'
+        if (exact or self.tol is not None) and run.status.is_limit:
+            first = 'scale the columns of X, or ' if exact else ''
+            warn_not_converged(self, run, first + 'raise that limit, or tol')
+        elif (
+            run.state.n_iter
+            and not self.coef_.any()
+            and hasattr(problem, 'features')
+            and abs(problem.features[:, : self.n_features_in_]).max() > 0
+        ):
+            warn_not_converged(self, run, 'the weights are zero: scale the columns of X')
+        elif exact and hasattr(problem, 'features'):
+            self._check_rest(problem, run)
+        elif best is not None and run.state.best_step == 1 < run.state.n_iter:
+            warn_caller(
+                f'{type(self).__name__}.fit: of {run.state.n_iter} epochs the first was best '
+                'on the rows held out, and its weights are kept; a rate that falls may do '
+                'better at its end: set early_stopping=False, or lower learning_rate='
+                f'{self.learning_rate_:.3g}',
+                ConvergenceWarning,
+            )
+        return self
+
+    def _remedy(self):
+        "What to change after a run that diverged."
         remedy = 'scale the columns of X'
         if self._kind != 'lbfgs':
             remedy += (
@@ -601,9 +600,7 @@ class SoftmaxClassifier(Classifier):
             )
         if self._kind not in ('exact', 'implicit', 'rotation', 'lbfgs'):
             remedy += ', or use solver="implicit"'
-        warn_not_converged(self, run, f'the weights are zero now: {remedy}')
-        run.state = replace(run.state, params=problem.init_params())
-        return self._adopt()
+        return remedy
 
     def _is_worse_than_none(self, problem, run, n_rows):
         "Whether scores that are the same for every row have a lower log-loss; then it is told."
@@ -869,7 +866,8 @@ class SoftmaxClassifier(Classifier):
             if self._kind == 'rotation'  # which may be on workers: one record here and there
             else n_rows,
             n_bytes=self._forecast(problem),
-            limits=self._limits(),
+            remedy=self._remedy(),
+            **self._limits(),
         )
         if 'label_counts_' in vars(self):
             self.propensities_ = label_propensities(self.label_counts_, self._n_rows)
@@ -899,7 +897,9 @@ class SoftmaxClassifier(Classifier):
         if self.average:
             solver = AveragedSolver(solver, average=True)
         skip = 0 if self.tol is None else None
-        run = run_estimator(self, problem, solver, loss_subset=skip, limits=self._limits())
+        run = run_estimator(
+            self, problem, solver, loss_subset=skip, remedy=self._remedy(), **self._limits()
+        )
         return self._settle(problem, run)
 
     def _forecast(self, problem):
@@ -990,6 +990,8 @@ class SoftmaxClassifier(Classifier):
         self._n_batches = getattr(self, '_n_batches', 0) + 1
         seed: Any = [seed_from(self.random_state), self._n_batches]
         self.run_ = minimize(problem, solver, params, max_iter=1, loss_subset=0, seed=seed)
+        if self.run_.status is Status.DIVERGED:
+            raise_diverged(self, self.run_, self._remedy())
         self.n_iter_ = self._n_batches
         return self._settle(problem, self.run_)
 

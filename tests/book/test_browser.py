@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.parse
 import urllib.request
 
 import explorations
@@ -306,6 +307,152 @@ def test_search_works_on_pages_opened_from_disk(browser, site):
     tab = browser.new_page(viewport=DESK)
     search(tab, 'minimize', site.as_uri())
     tab.close()
+
+
+FINDS = {  # what a reader types: pages of which one has to be among the first three
+    'learning rate': 'use/softmax_classifier',
+    'out of memory': 'use/larger_than_one_machine',
+    'cold start': 'use/recommender learn/similarity/cold_start',
+    'save model': 'use/softmax_classifier use/recommender',
+    'gradient of log-sum-exp': 'learn/primer learn/bound/chain',
+    'Lambert W': 'learn/softmax/implicit',
+    'choose dimension': 'use/ordinal_embedding learn/ordinal/maps',
+    'sample_weight': 'use/softmax_classifier',
+    'GPU': 'use/recommender',
+    'Dask': 'engine/scale/collections use/larger_than_one_machine',
+    'convergence warning': 'use/softmax_classifier use/bound_classifier',
+    'progress bar': 'use/larger_than_one_machine',
+    'install': 'index',
+    'partial_fit': 'use/softmax_classifier',
+    'triplet': 'learn/ordinal/triplet_loss learn/ordinal/comparisons',
+    'warm start': 'use/larger_than_one_machine',
+    'number of components': 'use/ordinal_embedding use/recommender',
+    'early stopping': 'use/softmax_classifier',
+    'class_weight': 'use/softmax_classifier',
+    'calibration': 'learn/softmax/scoring',
+    'top-k accuracy': 'learn/softmax/scoring',
+    'U-max': 'learn/softmax/umax',
+    'Gramian': 'learn/similarity/gramian_gradient',
+    'variance reduction': 'learn/softmax/variance learn/ordinal/svrg',
+    'Barzilai-Borwein': 'learn/ordinal/barzilai_borwein',
+    'negative sampling': 'learn/softmax/negative_sampling',
+    'NCE': 'learn/softmax/negative_sampling',
+    'two towers': 'learn/similarity/two_towers',
+    'ridge': 'use/bound_classifier',
+    'log-partition function': 'learn/bound/chain learn/bound/two_outcomes',
+    'CRF': 'learn/bound/sequences',
+    'GridSearchCV': 'use/softmax_classifier',
+    'feature scaling': 'use/bound_classifier',
+    'sparse matrix': 'engine/core/linalg use/softmax_classifier',
+    'random seed': 'engine/core/streams',
+    'numba': 'engine/core/compiled',
+    'popularity baseline': 'use/recommender',
+    'recommend films': 'use/recommender',
+    'procrustes': 'learn/ordinal/maps',
+    'stochastic gradient descent': 'learn/ordinal/svrg engine/core/descent',
+    'logistic regression': 'use/bound_classifier',
+    'multiclass classification': 'use/softmax_classifier',
+    'implicit SGD': 'learn/softmax/implicit',
+    'which method should I use': 'evidence/which_method',
+    'cite': 'index',
+    'SoftmaxClassifier': 'reference/softmax',
+    'minimize': 'reference/core',
+}
+
+
+def test_the_right_page_is_among_the_first_three(visit, address):
+    "Guides before the engine; in other words than ours, and plainly where there is nothing."
+    tab, wrong = visit('search.html'), []
+    for query, pages in FINDS.items():
+        tab.goto(f'{address}/search.html?q={urllib.parse.quote(query)}')
+        tab.wait_for_function(
+            "document.querySelector('#search-results .search-summary')?.innerText"
+        )
+        links = '[...document.querySelectorAll("#search-results li a")].slice(0, 3)'
+        found = tab.evaluate(f'{links}.map(one => one.getAttribute("href"))')
+        if not {one.partition('.html')[0] for one in found} & set(pages.split()):
+            wrong.append(f'{query}: {found}')
+        if query == 'GPU':
+            said = tab.locator('#search-results li').first.inner_text()
+            assert said.startswith('No GPU: everything here runs on processors')
+        tab.wait_for_load_state('networkidle')  # the list fetches the pages it quotes
+    assert wrong == []
+
+
+def test_every_answer_of_the_search_leads_to_a_place(site):
+    text = (book.ROOT / 'docs/static/answers.js').read_text(encoding='utf-8')
+    places = re.findall(r"page: '([^']+)', at: '([^']*)'", text)
+    assert len(places) == text.count('when:') > 15
+    for page, place in places:
+        there = (site / f'{page}.html').read_text(encoding='utf-8')
+        assert not place or f'id="{place}"' in there, (page, place)
+
+
+SHIFT = """() => { window.shift = 0; new PerformanceObserver(list => {
+  for (const one of list.getEntries()) if (!one.hadRecentInput) window.shift += one.value;
+}).observe({ type: 'layout-shift', buffered: true }); }"""
+
+
+@pytest.mark.parametrize(
+    'page', ['learn/softmax/double_sum.html', 'learn/similarity/two_towers.html']
+)
+def test_a_lesson_is_light_and_stands_still(browser, address, page, own_scripts):
+    """Formulas come drawn, the index of the search is not loaded, and nothing moves while the page
+    loads."""
+    context = browser.new_context(viewport=DESK)
+    tab, sizes = context.new_page(), {}
+    tab.on('response', lambda got: sizes.update({got.url: len(got.body())}))
+    tab.goto(f'{address}/{page}', wait_until='networkidle')
+    tab.evaluate(SHIFT)
+    tab.wait_for_timeout(300)
+    assert tab.locator('mjx-container').count() > 100
+    assert not [url for url in sizes if re.search('searchindex|mathjax|fontawesome', url)]
+    assert sum(sizes.values()) < 1_600_000, sorted(sizes.items(), key=lambda one: -one[1])[:5]
+    assert tab.evaluate('window.shift') < 0.1  # .02 to .05 measured; .4 with formulas set late
+    context.close()
+
+
+@pytest.mark.parametrize(
+    'page',
+    [
+        'learn/softmax/double_sum.html',
+        'learn/similarity/two_towers.html',
+        'learn/ordinal/comparisons.html',
+        'use/softmax_classifier.html',
+        'use/recommender.html',
+    ],
+)
+def test_code_and_formulas_fit_the_column_of_a_desk(one_tab, page):
+    tab, _ = one_tab(page, DESK)
+    cut = tab.evaluate(
+        "[...document.querySelectorAll('article :is(pre, div.math)')].filter(one =>"
+        ' one.checkVisibility() && one.scrollWidth > one.clientWidth + 1).map(one =>'
+        ' one.textContent.slice(0, 60))'
+    )
+    assert cut == []
+
+
+def test_the_rest_of_a_docstring_unfolds(one_tab):
+    "By a press and by a key; what is copied or run is whole code either way."
+    tab, _ = one_tab('learn/softmax/double_sum.html')
+    more = tab.locator('.doc-more').first
+    rest, code = tab.locator('.doc-rest').first, tab.locator('pre:has(.doc-more)').first
+    assert not rest.is_visible() and code.inner_text().count('"""') % 2 == 0
+    more.click()
+    assert rest.is_visible() and more.get_attribute('aria-expanded') == 'true'
+    more.press('Enter')
+    assert not rest.is_visible()
+    compile(code.evaluate('one => one.textContent'), 'cell', 'exec')
+    compile(code.inner_text(), 'cell', 'exec')
+
+
+def test_a_link_into_a_fold_opens_it(one_tab):
+    "On the page of measurements details are folded; a link to a reason shows it."
+    tab, _ = one_tab('evidence/benchmarks/index.html')
+    assert tab.evaluate('document.documentElement.scrollHeight') < 8000
+    place = tab.evaluate("document.querySelector('details a[href*=\"#why-\"]').hash")
+    tab.goto(tab.url.partition('#')[0] + place)
+    tab.wait_for_function('at => document.querySelector(at).checkVisibility()', arg=place)
 
 
 # ---------------------------------------------------------------- getting about

@@ -10,6 +10,8 @@ import subprocess
 import freshness
 import pytest
 
+ROOT = freshness.RESULTS.parents[1]
+
 
 def test_every_result_says_how_it_came_about():
     """Beside each table of rows: command, versions, date, commit and the paths that matter; the
@@ -99,3 +101,122 @@ def test_pages_say_that_they_read_results_of_an_earlier_version(monkeypatch):
         "rows = results('bound_race')"
     ) and '#bound_race' in freshness.note("Path('../../docs/results/bound_race.csv')")
     assert freshness.note("rows = results('bound_step')") == ''
+
+
+def rows_of(name, **fields):
+    "Rows of a result whose fields begin so."
+    with (freshness.RESULTS / f'{name}.csv').open(encoding='utf-8') as file:
+        found = [
+            row
+            for row in csv.DictReader(file)
+            if all(row[field].startswith(text) for field, text in fields.items())
+        ]
+    assert found, f'docs/results/{name}.csv has no row with {fields}'
+    return found
+
+
+def softmax_words():
+    both = rows_of('softmax_500_classes')
+    theirs, ours = both[0], next(row for row in both if row['method'] == 'implicit, 6 passes')
+    assert theirs['peer'] == 'scikit-learn'
+    n_classes, n_words = re.search(r'(\d+) functions: \d+ rows, (\d+) words', ours['task']).groups()
+    return (
+        f'{n_classes} classes, {int(n_words):,} words: scikit-learn takes {theirs["seconds"]} s to '
+        f'a top-1 accuracy of {theirs["top_1"]} and top-5 of {theirs["top_5"]}, six passes of ours '
+        f'{ours["seconds"]} s to {ours["top_1"]} and {ours["top_5"]}'
+    )
+
+
+def similarity_words():
+    (naive,) = rows_of('similarity_growth', method='naive value', task='100,000 entities')
+    (ours,) = rows_of('similarity_growth', method='value', task='100,000 entities')
+    return (  # half of the entities on each side
+        f'50,000 by 50,000 pairs: the exact loss in {float(ours["seconds"]):.2g} s; '
+        f'{float(naive["seconds"]):.2g} s with all scores formed'
+    )
+
+
+def ordinal_words():
+    task = '1000 objects, 200000 triplets, p=10, to test error 0.15'
+    peers = rows_of('ordinal_race', peer='cblearn', task=task)
+    first = min(peers, key=lambda row: float(row['ratio']))
+    (ste,) = rows_of('ordinal_race', method='cblearn STE', task=task)
+    assert rows_of('ordinal_race', method='SVRG, ste', task=task)[0]['ratio'] == '1'
+    return (
+        '1,000 objects, to 15 % test error, five seeds: the fastest solver of cblearn takes '
+        f'{float(first["ratio_low"]):.1f} to {float(first["ratio_high"]):.1f} times as long, its '
+        f'STE {float(ste["ratio_low"]):.0f} to {float(ste["ratio_high"]):.0f}'
+    )
+
+
+def bound_words():
+    race = {}
+    for row in rows_of('bound_race', threads='1'):
+        race.setdefault(row['task'].split(':')[0], {})[row['method']] = float(row['seconds'])
+    ours = {name: found['Newton (ours)'] for name, found in race.items()}
+    scales = race['scales 1 to 30']
+    public = ('digits', 'Satellite', 'Letter')
+    peers = ('lbfgs', 'newton-cg', 'newton-cholesky')
+    over = [ours[name] / min(race[name][peer] for peer in peers) for name in public]
+    return (
+        "columns of scales 1 to 30: scikit-learn's lbfgs takes "
+        f'{scales["lbfgs"] / scales["Newton (ours)"]:.1f} times as long, newton-cholesky '
+        f'{scales["newton-cholesky"] / scales["Newton (ours)"]:.1f}; on '
+        f'{", ".join(public[:2])} and {public[2]} we take {min(over):.1f} to {max(over):.1f} times '
+        'the seconds of its fastest solver'
+    )
+
+
+MEASURED = {
+    'softmax': softmax_words,
+    'similarity': similarity_words,
+    'ordinal': ordinal_words,
+    'bound': bound_words,
+}
+NO_RESULT = (  # numbers of the front texts that were not measured
+    r'python3 \(3\.11 or newer\)',
+    r'\*[^*]+\* (KDD )?20\d\d\.',  # papers
+    r'Apache-2\.0',
+    r'\]\([^)]*\)',  # addresses of pages
+    r'<img [^>]*>',
+    r'```.*?```',
+    r'`# check: softmax-25` marks the cell that tests formula 25',
+)
+
+
+@pytest.mark.parametrize('chapter', MEASURED)
+def test_the_readme_says_what_was_measured(chapter):
+    "The sentence of a chapter, made from the table of results, stands in its row word for word."
+    (row,) = (
+        line
+        for line in (ROOT / 'README.md').read_text(encoding='utf-8').splitlines()
+        if line.startswith(f'| **{chapter}** |')
+    )
+    assert [cell.strip() for cell in row.split('|')][4] == MEASURED[chapter]()
+
+
+@pytest.mark.parametrize('page', ['README.md', 'nbs/index.ipynb'])
+def test_the_front_texts_hold_no_other_number(page):
+    "A number that no result stands behind does not come back in another place."
+    text = (ROOT / page).read_text(encoding='utf-8')
+    if page.endswith('.ipynb'):
+        cells = json.loads(text)['cells']
+        text = '\n'.join(''.join(c['source']) for c in cells if c['cell_type'] == 'markdown')
+    for words in MEASURED.values():
+        text = text.replace(words(), '')
+    for known in NO_RESULT:
+        text = re.sub(known, '', text, flags=re.DOTALL)
+    assert re.findall(r'[^\n]{0,20}(?<![A-Za-z-])\d[^\n]{0,20}', text) == []
+
+
+def test_numbers_of_the_front_page_are_those_of_the_results(monkeypatch):
+    "The table stored in the notebook is what its cell makes of docs/results today."
+    nb = json.loads((freshness.ROOT / 'nbs/index.ipynb').read_text(encoding='utf-8'))
+    cells = {cell['id']: cell for cell in nb['cells']}
+    table, names = cells['numbers-table'], {}
+    monkeypatch.chdir(freshness.ROOT / 'nbs')
+    exec(''.join(cells['numbers-imports']['source']), names)
+    exec(''.join(table['source']), names)
+    lines = [*names['head'], *(f'| {" | ".join(row)} |' for row in names['table'])]
+    [shown] = [out['data']['text/markdown'] for out in table['outputs']]
+    assert ''.join(shown).split('\n') == lines and len(lines) == 6

@@ -239,7 +239,7 @@ def test_search_finds_pages_and_names(site):
 def test_each_definition_stands_once_and_folds(site, path):
     page = (site / page_of(path)).read_text()
     folded = text_of(
-        ' '.join(re.findall(r'<details class="fold" open>(.*?)</details>', page, re.S))
+        ' '.join(re.findall(r'<details class="fold" (?:open)?>(.*?)</details>', page, re.S))
     )
     for cell in json.loads((ROOT / 'nbs' / path).read_text())['cells']:
         source = ''.join(cell['source'])
@@ -249,6 +249,64 @@ def test_each_definition_stands_once_and_folds(site, path):
         assert folded.count(code) == 1, code
         for name in pages.defined(code):
             assert f'id="code-{name}"' in page
+
+
+@pytest.mark.parametrize('path', [path for path in PAGES if path.parts[0] == 'learn'], ids=str)
+def test_figures_of_lessons_have_numbers_and_captions(site, path):
+    "Each cell with a figure, still or under sliders, has the next number and a sentence."
+    page = (site / page_of(path)).read_text()
+    numbers = re.findall(r'<p class="caption"><b>Figure (\d+)\.</b> [^<]{10,}</p>', page)
+    cells = json.loads((ROOT / 'nbs' / path).read_text())['cells']
+    drawn = [
+        cell
+        for cell in cells
+        if cell['cell_type'] == 'code'
+        and not {'hide', 'export'} & set(pages.options(''.join(cell['source'])))
+        and pages.is_figure(cell)
+    ]
+    assert numbers == [str(n + 1) for n in range(len(drawn))]
+
+
+def test_a_long_docstring_folds_between_its_first_line_and_its_end():
+    line = '<span class="sd">{}</span>'
+    first, end = line.format('"""Add up.'), line.format('    """')
+    rest = '\n'.join(['', line.format('    Parameters'), '', line.format('    x : int'), ''])
+    context = dict(body=f'{first}\n{rest}{end}')
+    pages.fold_docstrings(None, 'learn/a', '', context, object())
+    assert context['body'].count('class="doc-more"') == 1
+    assert context['body'].endswith(f'<span class="doc-rest">{rest}</span>{end}')
+    for short in (f'{first}\n{end}', line.format('"""One line."""')):
+        context = dict(body=short)
+        pages.fold_docstrings(None, 'learn/a', '', context, object())
+        assert context['body'] == short
+
+
+def test_hints_of_an_exercise_are_a_link_on_the_site():
+    text = 'Hints are in `assignments/hints/softmax.md`, answers elsewhere.'
+    made = pages.link_hints(text, 'learn/softmax/double_sum.ipynb')
+    assert made.startswith(
+        'Hints are <a href="../hints/softmax.html#hints-softmax-double-sum">on their page</a>,'
+    )
+    for chapter in ('softmax', 'similarity', 'ordinal', 'bound'):
+        assert '## [' in pages.hints_page(chapter)
+
+
+def test_drawn_formulas_keep_their_source(tmp_path):
+    "Each formula is drawn in place, its TeX stays readable for the gate, glyphs stand once a page."
+    (tmp_path / '_static').mkdir()
+    body = '<span class="math notranslate">\\(a &lt; b\\)</span>'
+    page = f'<head></head><body>{body}{body}<div class="math">\n\\[c\\]</div></body>'
+    (tmp_path / 'a.html').write_text(page)
+    asked = [dict(page='a.html', display=display, tex=tex) for display, tex in gates.formulas(page)]
+    assert [one['tex'] for one in asked] == ['a < b', 'a < b', 'c']
+    use = '<mjx-container><use xlink:href="#g1"></use></mjx-container>'
+    drawn = {gates.key_of(one): dict(html=use) for one in asked}
+    gates.put_in(tmp_path, drawn | dict(css='', glyphs=dict(g1='<path id="g1"></path>')))
+    made = (tmp_path / 'a.html').read_text()
+    assert made.count(use) == 3 and made.count('id="g1"') == 1
+    assert gates.formulas(made) == gates.formulas(page)
+    gates.put_in(tmp_path, drawn | dict(css='', glyphs=dict(g1='<path id="g1"></path>')))
+    assert (tmp_path / 'a.html').read_text() == made
 
 
 @pytest.mark.parametrize('path', PAGES, ids=str)

@@ -660,6 +660,29 @@ def test_a_problem_set_can_be_tried(visit, problem_sets, name):
 
 
 @browser_test
+def test_stop_stays_in_view(visit, site_with_engine):
+    "However far down the cell is that runs."
+    page = visit(with_echo(site_with_engine, LESSON))
+    page.press()
+    page.until('done', 'failed')
+    page.tab.locator('div.cell:has(pre[contenteditable])').last.scroll_into_view_if_needed()
+    assert page.tab.evaluate('scrollY') > 2000
+    top = page.tab.get_by_role('button', name='Stop').bounding_box()['y']
+    assert 0 < top < 200
+    captions = page.tab.locator('.live-output .caption').count()
+    assert captions == 0  # the echo draws nothing
+
+
+@browser_test
+def test_front_page_and_shelves_say_that_pages_run(visit, site_with_engine):
+    for name in ('index.html', 'learn/index.html', 'use/index.html'):
+        text = (site_with_engine / name).read_text(encoding='utf-8')
+        [count] = re.findall(r'class="live-note">.*?(\d+) pages run in your browser', text)
+        assert int(count) >= len(live.pages())
+        assert live.with_note(text, name, 1) == text
+
+
+@browser_test
 @pytest.mark.parametrize('name', [LESSON, 'ps1_softmax'])
 def test_every_key_can_be_typed_in_a_cell(visit, site_with_engine, problem_sets, name):
     """Key by key: what is typed, copied and pasted is what runs, and no key means anything else to

@@ -57,8 +57,8 @@ def information(maps, questions):
     [1.0]
     """
     p = answer_probability(maps, questions).clip(1e-12, 1 - 1e-12)
-    mean = p.mean(axis=0)
-    each = -(p * np.log2(p) + (1 - p) * np.log2(1 - p)).mean(axis=0)
+    mean = np.nanmean(p, axis=0)  # a map in which an object has no place is left out
+    each = -np.nanmean(p * np.log2(p) + (1 - p) * np.log2(1 - p), axis=0)
     return -mean * np.log2(mean) - (1 - mean) * np.log2(1 - mean) - each
 
 

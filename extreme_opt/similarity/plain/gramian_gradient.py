@@ -12,7 +12,7 @@ from scipy.special import expit
 
 # %% ../../../nbs/learn/similarity/20_gramian_gradient.ipynb #6f1a6ef9
 def gradients_naive(users, items, pairs, omega, target=-1.0):
-    """Gradient of the loss over all pairs with respect to the embeddings, from all m * n residuals: eq. (24).
+    """Gradient of the loss over all pairs by the embeddings, from all m * n residuals: eq. (24).
 
     Parameters
     ----------

@@ -40,6 +40,7 @@ from extreme_opt.core import (
 )
 from extreme_opt.core.linalg import log_sum_exp
 from extreme_opt.core.majorize import Majorizer, Newton, solve_curvature, solve_dense
+from extreme_opt.core.run import FitDiverged
 
 
 def made(
@@ -954,7 +955,11 @@ def test_huge_columns_end_honest(solver, size):
         rows = np.column_stack([column, X[:, 1]])
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter('always')
-            model = BoundClassifier(solver).fit(rows, y)
+            try:
+                model = BoundClassifier(solver).fit(rows, y)
+            except FitDiverged as error:
+                assert solver == 'sbm' and 'center and scale' in str(error)
+                continue
             proba = model.predict_proba(rows)
         assert {warning.category for warning in told} <= {ConvergenceWarning}
         np.testing.assert_allclose(proba.sum(1), 1)

@@ -16,7 +16,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator
 
-from extreme_opt.core.estimator import Classifier, Estimator, free_memory, warn_of_memory
+from extreme_opt.core.estimator import Classifier, Estimator
+from extreme_opt.core.memory import free_memory, warn_of_memory
 from extreme_opt.core.validation import check_features, check_labels, checked_sample_weight
 
 
@@ -391,7 +392,7 @@ def test_load_refuses_what_is_not_its_own(data, tmp_path):
         return meta
 
     spec = rewritten(version=99)['model']
-    with pytest.raises(ValueError, match="format version 99, but this package reads 2"):
+    with pytest.raises(ValueError, match="format version 99, but this package reads 3"):
         Centroids.load(path)
     rewritten(format='extreme_opt run')
     with pytest.raises(ValueError, match="holds 'extreme_opt run', not 'extreme_opt model'"):
@@ -404,10 +405,10 @@ def test_load_refuses_what_is_not_its_own(data, tmp_path):
         (['os', 'system', {}, {}], 'names system of module os, which is not there'),
         (['subprocess', 'Popen', {}, {}], 'names Popen of module subprocess'),
         ([1, 2], 'cannot be read'),
-        ([*spec[:3], {'x_': {'run': [{}, '', {}, {}]}}], 'cannot be read'),
+        ([*spec[:3], {'x_': {'fields': ['extreme_opt.core.run', 'Run', {}]}}], 'cannot be read'),
         ([*spec[:3], {'x_': {'code': 'print(1)'}}], 'cannot be read'),
         (
-            [*spec[:3], {'x_': {'settings': ['extreme_opt.core.serialize', 'pack', {}]}}],
+            [*spec[:3], {'x_': {'fields': ['extreme_opt.core.serialize', 'pack', {}]}}],
             'names pack of module',
         ),
     ):
@@ -496,9 +497,9 @@ def test_weighted_log_loss(data):
 
 
 def test_memory_is_forecast(monkeypatch):
-    from extreme_opt.core import estimator
+    from extreme_opt.core import memory
 
-    monkeypatch.setattr(estimator, 'free_memory', lambda: 10**9)
+    monkeypatch.setattr(memory, 'free_memory', lambda: 10**9)
     with pytest.warns(
         RuntimeWarning,
         match='Toy.fit is going to hold about 3 GB, but only 1 GB are free; take fewer',
@@ -507,7 +508,7 @@ def test_memory_is_forecast(monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter('error')
         warn_of_memory(1e9, 'Toy.fit')
-        monkeypatch.setattr(estimator, 'free_memory', lambda: None)
+        monkeypatch.setattr(memory, 'free_memory', lambda: None)
         warn_of_memory(1e99, 'Toy.fit')
     monkeypatch.undo()
     assert free_memory() is None or 0 < free_memory() < 2**50

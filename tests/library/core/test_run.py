@@ -29,6 +29,7 @@ from extreme_opt.core import (
     Problem,
     Run,
     State,
+    Status,
     iterate,
     minimize,
 )
@@ -136,6 +137,7 @@ def test_a_limit_is_needed():
 def test_budgets(limits, steps, message):
     run = minimize(make_problem(), SGD(1e-3), **limits)
     assert (run.state.n_iter, run.message) == (steps, message)
+    assert run.status == message.split()[1].partition('=')[0] and run.status.is_limit
     assert [row['step'] for row in run.history] == list(range(steps + 1))
 
 
@@ -162,6 +164,7 @@ def test_tolerance_on_the_gradient():
     for solver in (LBFGS(), GradientDescent()):
         run = minimize(problem, solver, tol=1e-3, max_iter=500)
         assert run.message == 'gradient norm is at most tol=0.001 times its start'
+        assert run.status is Status.CONVERGED and not run.status.is_limit
         assert run.state.grad_norm <= 1e-3 * np.linalg.norm(problem.grad(problem.init_params()))
 
 
@@ -169,6 +172,7 @@ def test_tolerance_on_the_loss_over_a_pass():
     problem = make_problem()
     run = minimize(problem, SGD(1e-3, 0.5, n_updates=10), tol=1e-3)
     assert run.message == 'loss changed by at most tol=0.001 over a pass'
+    assert run.status is Status.CONVERGED
     losses, passes = run.column('loss'), run.column('passes')
     then = losses[np.flatnonzero(passes <= passes[-1] - 1 + 1e-9)[-1]]
     assert abs(losses[-1] - then) <= 1e-3 * then
@@ -182,6 +186,7 @@ def test_divergence_is_a_result():
     assert run.message.startswith('loss is not finite after step ') and run.message.endswith(
         'learning_rate=1 is too large for SGD; try 0.1'
     )
+    assert run.status is Status.DIVERGED
     assert run.state.n_iter < 100 and not np.isfinite(run.history[-1]['loss'])
     blind = minimize(make_problem(), SGD(1.0), max_iter=100, loss_subset=0)
     assert blind.message.startswith('params are not finite after step ')
@@ -238,6 +243,7 @@ def test_a_step_that_fails_on_numbers_returns_the_run(error):
     run = minimize(make_problem(kind=Untried), Breaks(1e-3), max_iter=10)
     assert (
         run.state.n_iter == 2
+        and run.status is Status.DIVERGED
         and f'the step after step 2 (2 passes) failed ({error})' in run.message
     )
 
@@ -635,9 +641,19 @@ def test_wrong_files_are_refused_in_one_line(tmp_path):
         Run.load(other)
 
 
+def run_of(meta):
+    "Fields of the run in the text of its file."
+    return meta['run']
+
+
+def state_of(meta):
+    "Module, class and fields of its state."
+    return run_of(meta)['state']['fields']
+
+
 def part(meta, *names):
     "A place in the text of a run file: the list [key, value] that the last name leads to."
-    spec = meta['origin']
+    spec = run_of(meta)['origin']
     for name in names:
         pair = next(pair for pair in spec['dict'] if pair[0] == name)
         spec = pair[1]
@@ -646,7 +662,7 @@ def part(meta, *names):
 
 def tamper(change):
     def done(meta, arrays):
-        key = meta['state']['fields']['params']['array']
+        key = state_of(meta)[2]['params']['array']
         arrays[key] = change(arrays[key])
 
     return done
@@ -654,19 +670,19 @@ def tamper(change):
 
 TAMPERED = {
     'class of a stranger': (
-        lambda meta, arrays: meta['state'].update(module='antigravity', name='State'),
-        'not imported',
+        lambda meta, arrays: state_of(meta).__setitem__(slice(2), ['antigravity', 'State']),
+        'import it first',
     ),
     'class that is no state': (
-        lambda meta, arrays: meta['state'].update(module='pathlib', name='Path'),
-        'not imported',
+        lambda meta, arrays: state_of(meta).__setitem__(slice(2), ['pathlib', 'Path']),
+        'import it first',
     ),
     'module of ours that is none': (
-        lambda meta, arrays: meta['state'].update(module='extreme_opt.no_such'),
+        lambda meta, arrays: state_of(meta).__setitem__(0, 'extreme_opt.no_such'),
         'cannot be read',
     ),
     'count': (
-        lambda meta, arrays: meta['state']['fields'].update(n_iter='5'),
+        lambda meta, arrays: state_of(meta)[2].update(n_iter='5'),
         "its n_iter is '5', not a number",
     ),
     'generator': (
@@ -678,8 +694,15 @@ TAMPERED = {
         'was altered',
     ),
     'clock': (lambda meta, arrays: part(meta, 'seconds').__setitem__(1, 'x'), 'was altered'),
-    'rows': (lambda meta, arrays: meta.update(rows='abc'), 'was altered'),
-    'origin': (lambda meta, arrays: meta.update(origin='random'), 'no generator'),
+    'status': (
+        lambda meta, arrays: run_of(meta).update(status={'status': 'fine'}),
+        'cannot be read',
+    ),
+    'no run': (lambda meta, arrays: meta.update(run={}), 'cannot be read'),
+    'no state': (lambda meta, arrays: run_of(meta).update(state='x'), 'was altered'),
+    'word for a status': (lambda meta, arrays: run_of(meta).update(status='x'), 'was altered'),
+    'rows': (lambda meta, arrays: run_of(meta).update(history='abc'), 'was altered'),
+    'origin': (lambda meta, arrays: run_of(meta).update(origin='random'), 'no generator'),
     'words for numbers': (tamper(lambda params: params.astype('U5')), 'was altered'),
     'a matrix': (tamper(lambda params: params[None]), 'was altered'),
     'another precision': (tamper(lambda params: params.astype('f4')), 'was altered'),
@@ -770,7 +793,7 @@ def test_a_state_that_cannot_be_saved_says_so_before_the_first_step(tmp_path):
                 steps.append(1)
             return super().step(problem, state, rng)
 
-    with pytest.raises(TypeError, match=r'Odd.helper is a set; a checkpoint takes'):
+    with pytest.raises(TypeError, match='Odd.helper is a set, which a file without code'):
         minimize(make_problem(), Odds(1e-3), max_iter=3, checkpoint=tmp_path / 'run.npz')
     assert not steps and os.listdir(tmp_path) == []
 
@@ -1019,7 +1042,7 @@ SGD.step = block
 run = minimize(
     problem, SGD(1e-3), max_iter=10, seed=5, checkpoint=sys.argv[1], checkpoint_every=100
 )
-print(run.state.n_iter, len(run.history), run.message, flush=True)
+print(run.state.n_iter, len(run.history), run.status, run.message, flush=True)
 '''
 
 
@@ -1033,7 +1056,7 @@ def test_ctrl_c_in_a_long_step_returns_the_run(tmp_path):
     finally:
         process.kill()
     assert process.returncode == 0, err
-    assert out == '3 4 interrupted from the keyboard after step 3 (3 passes)\n'
+    assert out == '3 4 interrupted interrupted from the keyboard after step 3 (3 passes)\n'
     resumed = minimize(problem, SGD(1e-3), max_iter=6, resume=path)
     assert_same(
         resumed, minimize(problem, SGD(1e-3), max_iter=6, seed=5)
@@ -1232,7 +1255,7 @@ def test_a_file_with_params_of_another_length_is_refused(tmp_path):
     path, problem = tmp_path / 'run.npz', make_problem()
     minimize(problem, SGD(0.01), max_iter=2, checkpoint=path)
     meta, arrays = read_file(path)
-    key = meta['state']['fields']['params']['array']
+    key = state_of(meta)[2]['params']['array']
     write_atomically(
         path,
         {name: value for name, value in meta.items() if name not in ('format', 'version')},

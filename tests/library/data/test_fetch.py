@@ -615,7 +615,7 @@ def test_load_reads_what_fetch_would_bring(tmp_path):
             {'answers_processed_train.json': '{"answers": [[0, 1, 2]], "agreement": [[3]]}'},
             'expected (n, 3) ids',
         ),
-        ('conll2000', {'train.txt': 'He PRP\n'}, 'line 1 of train.txt has 2 fields'),
+        ('conll2000', {'train.txt': 'He PRP\n'}, 'train.txt has 2 columns'),
         ('eurodist', {'eurodist.csv': 'city,A,B\nA,0,1\n'}, 'square table'),
         ('food-taste', {}, 'food-taste needs train_triplets.txt in'),
     ],

@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import io
+import lzma
 import os
 import random
 import re
@@ -20,7 +21,7 @@ from scipy.sparse import csr_array
 from sklearn.datasets import dump_svmlight_file
 
 from extreme_opt import data
-from extreme_opt.data import formats
+from extreme_opt.data import delimited, formats
 
 PLACE = re.compile(r'(line|byte|row|field) \d+|up to (its end|@data)')
 QUICK = settings(max_examples=60, deadline=None)
@@ -175,18 +176,19 @@ def test_table_with_quotes_and_long_words():
 
 
 def test_compression_is_recognized_by_content():
-    "gzip, bzip2 and zip are known by their first bytes; two members need a name."
+    "gzip, bzip2, xz and zip are known by their first bytes; two members need a name."
     text = b'1 1:2\n'
     file = io.BytesIO()
     with zipfile.ZipFile(file, 'w') as pack:
         pack.writestr('a.txt', text)
-    for packed in (gzip.compress(text), bz2.compress(text), file.getvalue()):
+    packers = (gzip.compress, bz2.compress, lzma.compress)
+    for packed in (*(pack(text) for pack in packers), file.getvalue()):
         assert data.read_sparse(as_file(packed)).labels_of(0).tolist() == [1]
     with zipfile.ZipFile(file, 'a') as pack:
         pack.writestr('b.txt', text)
     with pytest.raises(ValueError, match='2 files'):
         data.read_sparse(as_file(file.getvalue()))
-    assert list(formats.iter_lines(as_file(file.getvalue()), 'b.txt')) == [(1, b'1 1:2')]
+    assert list(delimited.iter_lines(as_file(file.getvalue()), 'b.txt')) == [(1, b'1 1:2')]
 
 
 @pytest.mark.parametrize('zero_based', [True, False])
@@ -210,7 +212,6 @@ def test_sparse_text_written_by_scikit_learn(tmp_path, zero_based):
         ('1,,2 1:2', {}, "got '1,,2 1:2'"),
         ('1 0:2', {}, 'indices from 1'),
         ('1 1:1\n1 2:1 2:1', {}, 'line 2 of toy.txt'),
-        ('1 3:1 2:1', {}, 'increasing order'),
         ('1 1:1\n\n1 5:2', dict(n_features=4), 'row 1 of toy.txt has a feature beyond'),
         ('1 1:inf', {}, 'value inf at row 0'),
         ('1 1:2\n1 1:1e39', {}, 'value inf at row 1 of toy.txt: expected a finite number within'),
@@ -283,7 +284,7 @@ HUGE_NPY = (
         (data.read_edges, b'1 2 3\n', 'line 1 of toy.txt has 3 fields, expected 2'),
         (data.read_table, b'a,b\n1,x\n2,y,z\n', 'line 3 of toy.txt has 3 fields'),
         (data.read_table, b'a,b\n1,x\n\nx,y\n', 'line 4 of toy.txt'),
-        (data.read_table, b'a,b\n1,x\n\ninf,x\n', 'inf at line 4'),
+        (data.read_table, b'a,b\n1,x\n\ninf,x\n', "line 4 of toy.txt, column 'a': 'inf' is not"),
         (data.read_triplets, b'MATLAB 7.3 MAT-file' + bytes(200), 'cannot be read up to its end'),
         (data.read_triplets, saved(savemat, {'other': np.eye(3)}), "no numeric matrix 'triplets'"),
         (data.read_triplets, saved(savemat, {'triplets': 'text'}), "no numeric matrix 'triplets'"),
@@ -464,3 +465,378 @@ def test_any_bytes_are_read_or_refused(raw, which):
         samples()[which][0](as_file(raw))
     except ValueError as error:
         assert PLACE.search(str(error)) and '\n' not in str(error), str(error)
+
+
+# ------------------------------------------------------------------------------- many forms
+TABLE = [['1.5', '-2', 'pêche'], ['.25', '4e2', 'pèche, "dry"']]
+
+
+def spelled(sep, decimal, ending='\n', quote=False):
+    "The table above as a spreadsheet with these habits writes it."
+    lines = [['low', 'high', 'kind']]
+    lines += [[*(x.replace('.', decimal) for x in row[:2]), row[2]] for row in TABLE]
+    for row in lines:
+        for k, field in enumerate(row):
+            if quote or sep in field or '"' in field or '\n' in field:
+                row[k] = '"' + field.replace('"', '""') + '"'
+    return ending.join(sep.join(row) for row in lines) + ending
+
+
+@pytest.mark.parametrize('encoding', ['utf-8', 'utf-8-sig', 'utf-16', 'cp1252', 'latin-1'])
+@pytest.mark.parametrize(
+    'sep, decimal', [(',', '.'), (',', ','), (';', '.'), (';', ','), ('\t', '.'), ('\t', ',')]
+)
+def test_a_table_means_the_same_in_every_form(sep, decimal, encoding):
+    "Separator, decimal sign, encoding, line ends and quotes do not change what is read."
+    named = encoding if encoding in ('cp1252', 'latin-1') else None
+    for ending in ('\n', '\r\n', '\r'):
+        for quote in (False, True):
+            raw = spelled(sep, decimal, ending, quote).encode(encoding)
+            if sep == decimal and not quote:
+                continue  # 1,5,-2,x does not say what it means
+            found = data.read_table(as_file(raw), 'kind', encoding=named)
+            assert found.values.tolist() == [[1.5, -2], [0.25, 400]]
+            assert found.target == [row[2] for row in TABLE] and found.names == ['low', 'high']
+            table = data.read_fields(as_file(raw), encoding=('utf-8', 'cp1252'))
+            assert table.column('KIND', 'other') == found.target and table.sep == sep
+            again = raw.decode(table.encoding)
+            assert again.replace('\r\n', '\n').replace('\r', '\n') == spelled(
+                sep, decimal, quote=quote
+            )
+
+
+@pytest.mark.parametrize(
+    'text, rows, lines',
+    [
+        ('id\nann\n\nbob\n', [['ann'], ['bob']], [2, 4]),
+        ('id;mark;;\nann;"1\r\n2";;\n;;;\nbob;3;;\n', [['ann', '1\n2'], ['bob', '3']], [2, 5]),
+        ('sep=;\nid;mark\nann;3\n', [['ann', '3']], [3]),
+        ('"id, old",b\n1,2\n', [['1', '2']], [2]),
+        ('a,b\n1,x;y\n2,z;w\n', [['1', 'x;y'], ['2', 'z;w']], [2, 3]),
+        ('a;b\n1,5;2\n2,5;3\n', [['1,5', '2'], ['2,5', '3']], [2, 3]),
+        ('a\tb, c\n1\t2\n', [['1', '2']], [2]),
+        ('a, b\n1, "x, y"\n', [['1', 'x, y']], [2]),
+        (',x\n0,1\n', [['0', '1']], [2]),
+        ('id,mark\n', [], []),
+        ('a;b\n1;2;\n', [['1', '2']], [2]),
+    ],
+)
+def test_fields(text, rows, lines):
+    table = data.read_fields(as_file(text))
+    assert (table.rows, table.lines) == (rows, lines)
+    assert table.records() == [dict(zip(table.names, row)) for row in rows]
+
+
+def workbook():
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, 'w') as pack:
+        pack.writestr('[Content_Types].xml', '<Types/>')
+        pack.writestr('xl/workbook.xml', '<workbook/>')
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    'raw, options, words',
+    [
+        ('a\npêche\n'.encode('latin-1'), {}, "byte b'\\xea' at line 2 of toy.txt is not utf-8"),
+        ('a\npêche\n'.encode('latin-1'), {}, 'encoding="cp1252"'),
+        ('a\npêche\n'.encode('utf-16-le'), {}, 'encoding="utf-16-le"'),
+        (b'a\nx\x81\n', dict(encoding=['utf-8', 'cp1252']), "b'\\x81' at line 2"),
+        (b'a\n', dict(encoding='utf-9'), "encoding 'utf-9' of toy.txt is not known"),
+        (b'', {}, 'no row up to its end'),
+        (b'\n;;\n', dict(sep=';'), 'no row up to its end'),
+        (b'a,b;c,d\n1,2;3,x\n', {}, "may be separated by ',' or ';'; say which: sep="),
+        (b'a,b\n1,2\n3\n', {}, 'line 3 of toy.txt has 1 fields, expected 2'),
+        (b'a,b\n1,2,3\n', {}, 'line 2 of toy.txt has 3 fields, expected 2'),
+        (b'a;b;A;b\n1;2;3;4\n', {}, "has the heading 'b' in columns 2 and 4"),
+        (b'a,b\n1,"2\n3,4\n', {}, 'the row at line 2 of toy.txt cannot be read'),
+        (b'a,b\n1,2\n', dict(sep='::'), "sep is '::', expected one character"),
+        (workbook(), {}, 'toy.txt is an Excel workbook'),
+        (b'\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1' + bytes(9), {}, 'is an Excel workbook'),
+        (b'\x28\xb5\x2f\xfd' + bytes(9), {}, 'is packed with zstd'),
+    ],
+)
+def test_fields_that_are_refused(raw, options, words):
+    with pytest.raises(ValueError) as caught:
+        data.read_fields(as_file(raw), **options)
+    assert words in str(caught.value) and '\n' not in str(caught.value)
+    assert PLACE.search(str(caught.value))
+
+
+def test_a_column_that_is_not_there():
+    table = data.read_fields(as_file('ID,Mark\nann,3\n'))
+    assert table.column('username', 'id') == ['ann']
+    with pytest.raises(ValueError, match=r"no column 'name' or 'user', only \['ID', 'Mark'\]"):
+        table.column('name', 'user')
+
+
+@pytest.mark.parametrize(
+    'text, decimal, value',
+    [
+        ('3', None, 3),
+        (' -3.5 ', None, -3.5),
+        ('3,5', None, 3.5),
+        ('+.5e-1', None, 0.05),
+        (',5', None, 0.5),
+        ('0,123', None, 0.123),
+        ('1.234', None, 1.234),
+        ('1,234', ',', 1.234),
+        ('12,5', ',', 12.5),
+        ('1,234', None, '1.234 or 1234'),
+        ('1,234,567', None, 'or 1234567'),
+        ('1,234', '.', 'not a finite number'),
+        ('1.234,5', None, 'not a finite number'),
+        ('1.5', ',', 'not a finite number'),
+        ('', None, 'not a finite number'),
+        ('nan', None, 'not a finite number'),
+        ('-inf', None, 'not a finite number'),
+        ('1e999', None, 'not a finite number'),
+        ('1_000', None, 'not a finite number'),
+        ('٣', None, 'not a finite number'),
+        ('B+', None, 'not a finite number'),
+        ('1', ';', "decimal is ';'"),
+    ],
+)
+def test_numbers(text, decimal, value):
+    if isinstance(value, str):
+        with pytest.raises(ValueError, match=re.escape(value)):
+            data.parse_number(text, decimal)
+    else:
+        assert data.parse_number(text, decimal) == value
+
+
+@pytest.mark.parametrize(
+    'text, options, words',
+    [
+        ('a,b,y\n1,2,x\n', dict(target=5), 'target is 5, but line 1 of toy.txt has 3 columns'),
+        ('a,b,y\n1,2,x\n', dict(target=-4), 'expected -3..2'),
+        ('a,b,y\n1,2,x\n', dict(target=1.0), 'target is 1.0, expected a position or a heading'),
+        ('a,b,y\n1,2,x\n', dict(target='z'), "no column 'z'"),
+        ('1,2,x\n', dict(target='x0', header=False), "no column 'x0'"),
+        ('a,y\n1,x\n2,\n', {}, "the word in column 'y' at line 3 of toy.txt is missing ('')"),
+        ('a,y\n1,x\n2, NA\n', {}, "is missing ('NA')"),
+        ('a,y\n1,x\n2,?\n', {}, "is missing ('?')"),
+        ('a,y\n1,x\n,z\n', {}, "line 3 of toy.txt, column 'a': '' is not a finite number"),
+        ('a;y\n1,234;x\n5,678;z\n', {}, "line 2 of toy.txt, column 'a': '1,234' is 1.234 or 1234"),
+        ('a;b;y\n1,5;2.5;x\n', {}, "'1,5' at line 2 and '2.5' at line 2"),
+        ('a;b;y\n1.234,5;2;x\n', {}, "expected one decimal sign"),
+        ('a;b;y\n1.234;2,5;x\n', {}, "'2,5' at line 2 and '1.234' at line 2"),
+        ('5.1,3.5,x\n4.9,3.0,z\n', {}, 'holds numbers'),
+        ('a,b,y\n1,2,x\n', dict(header=False), "column 'x0': 'a' is not a finite number"),
+        ('a,b,y\n1,2,x\n', dict(header=False), 'or say header=True'),
+        ('a b y\n1 2 x\n', {}, 'line 1 of toy.txt has one field'),
+        ('a,a,y\n1,2,x\n', dict(target='a'), "the heading 'a' in columns 1 and 2"),
+    ],
+)
+def test_tables_that_are_refused(text, options, words):
+    with pytest.raises(ValueError) as caught:
+        data.read_table(as_file(text), **options)
+    assert words in str(caught.value) and '\n' not in str(caught.value)
+
+
+def test_tables_that_are_read():
+    "Ways out that the messages name, and headings that look odd and are right."
+    assert data.read_table(as_file('a;y\n1,234;x\n0,5;z\n')).values.tolist() == [[1.234], [0.5]]
+    assert data.read_table(as_file('a;y\n1,234;x\n'), decimal=',').values.tolist() == [[1.234]]
+    assert data.read_table(as_file('a,y\n1,NA\n'), na_values=()).target == ['NA']
+    assert data.read_table(as_file('0,1,y\n5.1,3.5,x\n')).names == ['0', '1']
+    assert data.read_table(as_file('"a, cm",b,y\n1,2,x\n')).names == ['a, cm', 'b']
+    assert data.read_table(as_file('a,y\n1,"x\nw"\n')).target == ['x\nw']
+    assert data.read_table(as_file('a;b;y\n1;2;x\n3;4;z\n')).values.tolist() == [[1, 2], [3, 4]]
+
+
+@pytest.mark.parametrize(
+    'text, rows',
+    [
+        ('1;10;3,5\n2;11;4\n', [[1, 2], [10, 11], [3.5, 4]]),
+        ('1\t10\t3,5\n', [[1], [10], [3.5]]),
+        ('"1","10","3.5"\n"2","11","4"\n', [[1, 2], [10, 11], [3.5, 4]]),
+        ('"user","item","stars"\n"1","10","3.5"\n', [[1], [10], [3.5]]),
+    ],
+)
+def test_ratings_in_other_forms(text, rows):
+    found = data.read_ratings(as_file(text))
+    assert [column.tolist() for column in found[:3]] == rows
+    utf16 = data.read_ratings(as_file(text.encode('utf-16')))
+    assert [column.tolist() for column in utf16[:3]] == rows
+
+
+@pytest.mark.parametrize(
+    'text, words',
+    [
+        (',user,item,stars\n0,1,10,3.5\n', 'line 1 of toy.txt has a column without a name'),
+        ('"",user,item\n0,1,10\n', 'column without a name'),
+        ('Unnamed: 0,user,item\n0,1,10\n', 'column without a name'),
+        ('1;10;1,234\n', "'1,234' is 1.234 or 1234"),
+        ('1,5;10;3\n', 'line 1 of toy.txt'),
+    ],
+)
+def test_ratings_that_are_refused(text, words):
+    with pytest.raises(ValueError) as caught:
+        data.read_ratings(as_file(text))
+    assert words in str(caught.value)
+
+
+# ------------------------------------------------------------------------------- what a label says
+@pytest.mark.parametrize(
+    'words',
+    ['{0,1}', '{1,0}', '{FALSE,TRUE}', '{TRUE,FALSE}', '{no,yes}', '{yes,no}', '{1,-1}', '{-1,1}']
+    + ["{'0','1'}", "{'1', '0'}", '{"No","Yes"}', '{t,f}', '{1.0,0.0}'],
+)
+def test_a_label_does_not_depend_on_the_order_of_its_words(words):
+    "Yes is yes in dense and sparse rows; a sparse row leaves out the first word."
+    first, second = (word.strip() for word in words[1:-1].split(','))
+    yes = first if first.strip('\'"').lower() in ('1', 'true', 'yes', 't', '1.0') else second
+    no = second if yes == first else first
+    head = f'@relation r\n@attribute a numeric\n@attribute spam {words}\n@data\n'
+    found = formats.read_arff(as_file(head + f'1,{yes}\n2,{no}\n'), ['spam'])
+    assert [found.labels_of(i).tolist() for i in range(2)] == [[0], []]
+    assert found.features.toarray().tolist() == [[1], [2]]
+    sparse = head + '{0 1}\n' + f'{{1 {second}}}\n' + f'{{ 0 3, 1 {first} }}\n{{ }}\n'
+    found = formats.read_arff(as_file(sparse), ['spam'])
+    has = [[0] if yes == first else [], [0] if yes == second else []]
+    assert [found.labels_of(i).tolist() for i in range(4)] == [*has, has[0], has[0]]
+
+
+@pytest.mark.parametrize(
+    'kind, value, words',
+    [
+        ('{a,b}', 'a', "the label 'l' has the words '{a,b}'"),
+        ('{a,b,c}', 'a', 'expected a yes and a no'),
+        ('{0,1,2}', '2', 'expected a yes and a no'),
+        ('{-1,0,1}', '1', 'expected a yes and a no'),
+        ('{yes,true}', 'yes', 'expected a yes and a no'),
+        ('numeric', '-1', "'l' is -1, but a label is 0 or 1"),
+        ('numeric', '2', 'a label is 0 or 1'),
+        ('real', '0.5', 'a label is 0 or 1'),
+    ],
+)
+def test_labels_that_are_neither_yes_nor_no(kind, value, words):
+    for row in (f'1,{value}', f'{{0 1,1 {value}}}'):
+        text = f'@relation r\n@attribute a numeric\n@attribute l {kind}\n@data\n{row}\n'
+        with pytest.raises(ValueError) as caught:
+            formats.read_arff(as_file(text), ['l'])
+        assert words in str(caught.value) and PLACE.search(str(caught.value))
+
+
+def arff_of(kind, *rows):
+    text = f'@relation r\n@attribute a {kind}\n@attribute b numeric\n@data\n' + '\n'.join(rows)
+    return formats.read_arff(as_file(text))
+
+
+@pytest.mark.parametrize(
+    'kind, rows, values',
+    [
+        ('{1,2,3}', ['3,0', '{1 5}', '{0 2}'], [3, 1, 2]),
+        ('{3,5,1}', ['1,0', '{1 5}', '{0 5}'], [1, 3, 5]),
+        ('{-1,1}', ['1,0', '{1 5}'], [1, -1]),
+        ('{TRUE,FALSE}', ['TRUE,0', 'FALSE,0', '{1 5}'], [1, 0, 1]),
+        ('{red,blue,green}', ['green,0', '{1 5}', '{0 blue}'], [2, 0, 1]),
+        ("{'x,y', 'it\\'s'}", ["'it\\'s',0", "{0 'it\\'s'}", "'x,y',1"], [1, 1, 0]),
+        ('real [0,1]', ['0.5,0', '{0 .25}'], [0.5, 0.25]),
+        ('numeric % in cm', ['2,0 % short', '3 ,\t0'], [2, 3]),
+        ('integer', ['4\t0', '5 0'], [4, 5]),
+        ("{'50%',' % '}", ["'50%',0", "' % ',0 % half"], [0, 1]),
+    ],
+)
+def test_arff_features(kind, rows, values):
+    assert arff_of(kind, *rows).features.toarray()[:, 0].tolist() == values
+
+
+def test_arff_words_and_weights():
+    found = arff_of('{red,blue}', 'blue,1, {2.5}', '{0 blue}', '{1 3}, {0}')
+    assert found.categories == {'a': ['red', 'blue']}
+    assert found.sample_weight.tolist() == [2.5, 1, 0]
+    assert arff_of('{1,2}', '1,2').categories is None
+    assert arff_of('{1,2}', '1,2').sample_weight is None
+    with pytest.raises(ValueError, match='weight -1.0 at row 0 of toy.txt'):
+        arff_of('{red,blue}', 'blue,1,{-1}')
+    with pytest.raises(ValueError, match='sample_weight'):
+        data.prepare(
+            formats.Multilabel(
+                csr_array(np.eye(2)), np.arange(2), np.arange(3), sample_weight=np.ones(2)
+            )
+        )
+
+
+@pytest.mark.parametrize(
+    'kind, row, words',
+    [
+        ('{red,blue}', '?,1', "'a' is missing (?)"),
+        ('{red,blue}', 'green,1', "'green' is not among the words of 'a'"),
+        ('{red,red}', 'red,1', 'a word stands twice'),
+        ('numeric', '1_0,1', "'1_0' is not a number"),
+        ('string', "'x',1", "not 'string'"),
+        ('{red,blue}', "'red,1", 'a quote opens and does not close'),
+        ('numeric', '{0}', 'expected {column value, column value}'),
+    ],
+)
+def test_arff_rows_that_are_refused(kind, row, words):
+    with pytest.raises(ValueError) as caught:
+        arff_of(kind, row)
+    assert words in str(caught.value) and PLACE.search(str(caught.value))
+
+
+def test_names_in_another_encoding():
+    "The encoding that an XML file names is taken; other bytes are refused, not replaced."
+    xml = '<labels><label name="pêche"/><label name=\'pèche\'></label></labels>'
+    for raw in (
+        xml.encode(),
+        xml.encode('utf-16'),
+        ('<?xml version="1.0" encoding="ISO-8859-1"?>' + xml).encode('latin-1'),
+    ):
+        assert formats.read_label_names(as_file(raw)) == ['pêche', 'pèche']
+    bare = xml.encode('latin-1')
+    assert formats.read_label_names(as_file(bare), encoding='latin-1') == ['pêche', 'pèche']
+    with pytest.raises(ValueError, match='line 1 of toy.txt is not XML .* encoding="latin-1"'):
+        formats.read_label_names(as_file(bare))
+    with pytest.raises(ValueError, match="label 'a' stands twice"):
+        formats.read_label_names(as_file('<l><label name="a"/><label name="a"/></l>'))
+    arff = '@relation r\n@attribute pêche {0,1}\n@attribute pèche {0,1}\n@data\n1,0\n0,1\n'
+    found = formats.read_arff(
+        as_file(arff.encode('latin-1')), ['pêche', 'pèche'], encoding='latin-1'
+    )
+    assert found.label_ids.tolist() == [0, 1]
+    assert formats.read_arff(as_file(arff.encode('utf-16')), ['pêche', 'pèche']).n_labels == 2
+    with pytest.raises(ValueError, match='line 2 of toy.txt is not utf-8 text'):
+        formats.read_arff(as_file(arff.encode('latin-1')), ['pêche'])
+    with pytest.raises(ValueError, match="label 'a' names two columns"):
+        formats.read_arff(as_file('@attribute a {0,1}\n@attribute a {0,1}\n@data\n1,0\n'), ['a'])
+
+
+# ------------------------------------------------------------------------------- sparse text
+@pytest.mark.parametrize(
+    'raw',
+    [
+        b'1 3:1 1:2\n2 2:3\n',
+        b'\xef\xbb\xbf1 1:2 3:1\n2 2:3\n',
+        '1 1:2 3:1\n2 2:3\n'.encode('utf-16'),
+        b'# made by hand\n\n1 1:2 3:1 # first\n2 2:3\n',
+        b'# made by hand\n2 3 3\n1 0:2 2:1\n2 1:3\n',
+        b'\xef\xbb\xbf2 3 3\n1 2:1 0:2\n2 1:3\n',
+        lzma.compress(b'1 1:2 3:1\n2 2:3\n'),
+        gzip.compress(b'1 qid:4 3:1 1:2\n2 qid:4 2:3\n'),
+    ],
+)
+def test_sparse_text_as_found(raw):
+    found = data.read_sparse(as_file(raw))
+    assert found.features.toarray().tolist() == [[2, 0, 1], [0, 3, 0]]
+    assert found.features.has_sorted_indices and found.label_ids.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    'text, words',
+    [
+        ('1 0:2 1:3\n', 'does the file count from 0? then say first_index=0'),
+        ('1 2:2 2:3\n', 'index 2 stands twice'),
+        ('1 3:2 2:3 2:1\n', 'index 2 stands twice'),
+        ('2 4\n1 1:1\n', 'with three numbers'),
+        ('', 'no row up to its end'),
+        ('# nothing\n\n', 'no row up to its end'),
+    ],
+)
+def test_sparse_text_that_is_refused(text, words):
+    with pytest.raises(ValueError) as caught:
+        data.read_sparse(as_file(text))
+    assert words in str(caught.value) and PLACE.search(str(caught.value))
+    assert 'toy.txt' in str(caught.value)

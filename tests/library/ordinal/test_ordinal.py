@@ -11,6 +11,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 from extreme_opt.core import (
     LBFGS,
@@ -22,6 +23,7 @@ from extreme_opt.core import (
     minimize,
 )
 from extreme_opt.core.checks import expect_fail
+from extreme_opt.core.run import FitDiverged
 from extreme_opt.core.step_sizes import BB, SBB, Damped, FixedStep
 from extreme_opt.core.svrg import SVRG, _dense
 from extreme_opt.data import (
@@ -324,7 +326,7 @@ def test_error_counts_ties_and_nan():
         ([[0, 1, 2, 3, 4]], 'shape (1, 5)'),
         ([], 'shape (0,)'),
         ([[0, 1, 1, 0]], 'both pairs are the same'),
-        ([[None, 1, 2]], 'whole numbers'),
+        ([[None, 1, 2]], 'no entry (None) at row 0, column 0'),
     ],
 )
 def test_bad_rows_are_one_clear_line(rows, words):
@@ -341,7 +343,7 @@ def test_orient_and_flips():
         np.testing.assert_array_equal(orient(turned, np.full(len(some), False))[0], some)
         assert (flip_labels(some, 0.25) != some).any(1).sum() == round(0.25 * len(some))
         assert contradictions(np.concatenate([some, turned])).all()
-    with expect_fail(ValueError, contains='answers[1] is not a number'):
+    with expect_fail(ValueError, contains='answers[1] is missing (nan)'):
         orient(rows[:2], [1, np.nan])
     with expect_fail(ValueError, contains="ties='keep'"):
         orient(rows[:1], [1], ties='keep')
@@ -624,9 +626,9 @@ def test_rows_of_mixed_types_are_one_clear_line():
     'y, words',
     [
         (['first', 'second'], "answers[0] is 'first', but True or False"),
-        ([1, None], 'answers[1] is None'),
-        (np.array([True, 'no'], object), "answers[1] is 'no'"),
-        ([1, np.nan], 'answers[1] is not a number'),
+        ([1, None], 'answers[1] is missing (None)'),
+        (np.array([True, 'no'], object), '1 booleans and 1 others'),
+        ([1, np.nan], 'answers[1] is missing (nan)'),
         ([1], 'answers has shape (1,), but there are 2 questions'),
     ],
 )
@@ -689,8 +691,6 @@ def test_a_fit_that_has_not_converged_says_so_and_names_a_setting():
         (dict(max_iter=1, max_epochs=None), 'raise max_iter or tol='),
         (dict(solver='gd', max_epochs=3, tol=None), 'raise max_epochs'),
         (dict(solver='svrg', max_epochs=30), 'raise max_epochs or tol='),
-        (dict(solver='sgd', learning_rate=1e9), 'use a smaller learning_rate'),
-        (dict(solver='svrg', step_rule='fixed', learning_rate=1e9), 'a smaller learning_rate'),
     ]
     for changed, words in cases:
         said = told(OrdinalEmbedding(**changed), rows)
@@ -721,11 +721,13 @@ def test_comparisons_that_fall_into_groups_are_told():
     )
 
 
-def test_a_diverged_map_gives_nobody_a_place():
+@pytest.mark.parametrize('changed', [dict(solver='sgd'), dict(solver='svrg', step_rule='fixed')])
+def test_a_diverged_map_gives_nobody_a_place(changed):
     rows, features = answers(15, 400), np.random.default_rng(0).normal(size=(15, 3))
-    model = OrdinalEmbedding(solver='sgd', learning_rate=1e9)
-    assert len(told(model, rows, features=features)) == 1
-    with expect_fail(ValueError, contains='no object has coordinates, because the fit diverged'):
+    model = OrdinalEmbedding(**changed, learning_rate=1e9)
+    with expect_fail(FitDiverged, contains='use a smaller learning_rate'):
+        model.fit(rows, features=features)
+    with expect_fail(NotFittedError, contains='not fitted'):
         model.transform(features)
 
 
@@ -744,7 +746,7 @@ def test_n_iter_is_that_of_the_kept_start():
 def test_default_fits_end_by_their_stop_rule(loss, noise, n_objects):
     rows = answers(n_objects, 40 * n_objects, noise=noise)
     # with a small ridge the kink of the hinge takes more than the default number of epochs
-    model = OrdinalEmbedding(2, loss, ridge=0.0 if loss == 'gnmds' else 1e-3)
+    model = OrdinalEmbedding(2, loss, ridge=0.0 if loss == 'gnmds' else 1e-3, max_epochs=1000)
     assert told(model, rows) == [] and 'tol=' in model.run_.message
     assert model.solver_ == 'lbfgs' and model.n_iter_ == model.run_.state.n_iter
     assert len(model.losses_) == 4 and model.error_ < noise + 0.12
@@ -795,7 +797,8 @@ def test_choosing_the_dimension_hides_no_warning_of_convergence():
 
     rows = answers(15, 400, noise=0.1)
     with pytest.warns(ConvergenceWarning, match='max_epochs'):
-        choose_components(OrdinalEmbedding(max_epochs=2, n_init=1), rows, (1,), n_folds=2)
+        model = OrdinalEmbedding(max_epochs=2, n_init=1)
+        choose_components(model, rows, candidates=(1,), n_folds=2)
 
 
 def test_answers_that_are_all_ties_are_one_clear_line():
@@ -924,3 +927,459 @@ def test_formats_agree_with_cblearn():
     )
     for theirs, mine in zip(json.loads(done.stdout), ours, strict=True):
         assert sorted(theirs) == sorted(mine.tolist())
+
+
+def study(n_rows=400, n_objects=12, seed=0, noise=0.1):
+    "Names, questions, booleans that say whether the first is nearer, and the places."
+    rng = np.random.default_rng(seed)
+    places = rng.normal(size=(n_objects, 2))
+    q = rng.random((n_rows, n_objects)).argsort(1)[:, :3]
+    near, far = (((places[q[:, 0]] - places[q[:, c]]) ** 2).sum(1) for c in (1, 2))
+    names = np.array([f'o{i:02d}' for i in range(n_objects)])
+    return names, q, (near < far) ^ (rng.random(n_rows) < noise), places
+
+
+def same_map(model, wanted):
+    np.testing.assert_array_equal(model.embedding_, wanted.embedding_)
+
+
+def frames(columns):
+    "A dict of columns, and the table of each package that is there."
+    yield columns
+    for package, make in (('pandas', 'DataFrame'), ('polars', 'DataFrame'), ('pyarrow', 'table')):
+        try:
+            yield getattr(__import__(package), make)(columns)
+        except ImportError:
+            pass
+
+
+def answer_forms(yes):
+    "The same answers in every form that is read."
+    signs = np.where(yes, 1, -1)
+    yield from (yes, yes.tolist(), yes.astype(object), signs, signs.tolist(), signs.astype(object))
+    yield from (signs.astype('int8'), signs * 2.5, signs.astype('float32'))
+    try:
+        import pandas as pd
+    except ImportError:
+        return
+    yield from (pd.Series(yes), pd.Series(yes, dtype='boolean'), pd.Series(signs, dtype='Int64'))
+    yield from (pd.Series(yes).astype('category'), pd.Series(yes, index=range(9, 9 + len(yes))))
+    try:
+        import pyarrow as pa
+    except ImportError:
+        return
+    yield from (pa.array(yes), pa.chunked_array([yes]), pd.Series(yes, dtype='bool[pyarrow]'))
+
+
+def coded_forms(values):
+    "The same numbers as list, array, object and float, and as columns of pandas and pyarrow."
+    values = np.asarray(values)
+    yield from (values, values.tolist(), values.astype(object), values.astype(float))
+    try:
+        import pandas as pd
+    except ImportError:
+        return
+    yield from (pd.Series(values), pd.Series(values, dtype='Int64'))
+    try:
+        import pyarrow as pa
+    except ImportError:
+        return
+    yield pa.array(values)
+
+
+def doors(rows, y):
+    "Every call that takes answers."
+    from extreme_opt.ordinal import choose_components, responses_from_triplets
+
+    model = OrdinalEmbedding(1, n_init=1).fit([[0, 1, 2], [2, 1, 0]])
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        yield lambda: OrdinalEmbedding(1).fit(rows, y)
+        yield lambda: OrdinalEmbedding(1).fit_transform(rows, y)
+        yield lambda: model.score(rows, y)
+        yield lambda: model.place(rows, y)
+        yield lambda: model.bootstrap(rows, y)
+        yield lambda: choose_components(OrdinalEmbedding(1), rows, y)
+        yield lambda: orient(rows, y)
+        yield lambda: responses_from_triplets(rows, y)
+
+
+def test_answers_in_every_form_give_one_map():
+    _, q, yes, _ = study()
+    wanted = OrdinalEmbedding(2, n_init=1).fit(q, yes)
+    for y in answer_forms(yes):
+        same_map(OrdinalEmbedding(2, n_init=1).fit(q, y), wanted)
+        assert wanted.score(q, y) == wanted.score(q, yes) == pytest.approx(1 - wanted.error_)
+
+
+@pytest.mark.parametrize(
+    'code, words',
+    [
+        (lambda q, yes: np.where(yes, 1, 0), 'booleans? say y == 1'),
+        (lambda q, yes: np.where(yes, 0, 1), 'booleans? say y == 1'),
+        (lambda q, yes: np.where(yes, 1, 2), 'booleans? say y == 1'),
+        (lambda q, yes: np.where(yes, 0, 2), 'booleans? say y == 1'),
+        (lambda q, yes: np.where(yes, 5, 1) + (np.arange(len(q)) % 2), 'as by y > 3'),
+        (lambda q, yes: np.zeros(len(q), int), 'every answer is a tie'),
+        (lambda q, yes: np.full(len(q), 2), 'no negative number'),
+        (lambda q, yes: np.where(np.arange(len(q)) % 5, np.where(yes, 1, 2), -9), 'missing ones'),
+        (lambda q, yes: np.where(np.arange(len(q)) % 5, np.where(yes, 1, 0), -99), 'missing ones'),
+        (lambda q, yes: np.where(np.arange(len(q)) % 5, np.where(yes, 1, 2), -1), 'missing ones'),
+        (lambda q, yes: np.where(yes, q[:, 1], q[:, 2]), 'an object of its question'),
+    ],
+)
+def test_codes_of_answers_are_never_misread(code, words):
+    _, q, yes, _ = study(60)
+    for y in coded_forms(code(q, yes)):
+        for use in doors(q, y):
+            with expect_fail(ValueError, contains=words):
+                use()
+
+
+def test_answers_that_are_names_missing_or_mixed_are_refused():
+    names, q, yes, _ = study(60)
+    for y, words in (
+        (np.where(yes, names[q[:, 1]], names[q[:, 2]]), 'an object of its question'),
+        (np.where(yes, 'True', 'False'), "answers[0] is '"),
+        ([True, None] + yes[2:].tolist(), 'answers[1] is missing (None)'),
+        ([True, np.nan] + yes[2:].tolist(), 'answers[1] is missing (nan)'),
+        ([True, 0] + yes[2:].astype(object).tolist(), 'booleans'),
+    ):
+        y = np.array(y, object)
+        with expect_fail(ValueError, contains=words):
+            OrdinalEmbedding(2).fit(names[q], y)
+    pandas = pytest.importorskip('pandas', reason='needs pandas')
+    for dtype in ('boolean', 'Int64', object):
+        y = pandas.Series([True, None] + yes[2:].tolist(), dtype=dtype)
+        with expect_fail(ValueError, contains='answers[1] is missing'):
+            OrdinalEmbedding(2).fit(names[q], y)
+
+
+def test_all_yes_is_no_code():
+    _, q, yes, _ = study(60)
+    near = np.where(yes[:, None], q, q[:, [0, 2, 1]])
+    wanted = OrdinalEmbedding(2, n_init=1).fit(near)
+    for y in (np.ones(60), np.ones(60, int), np.ones(60, bool)):
+        same_map(OrdinalEmbedding(2, n_init=1).fit(near, y), wanted)
+        assert wanted.score(near, y) == wanted.score(near)
+    one = (near == 1).any(1) & (near[:, 0] != 1)
+    turned = near[one]
+    assert len(turned) > 3
+    assert wanted.score(near[near[:, 1] == 1], np.ones((near[:, 1] == 1).sum())) > 0
+    OrdinalEmbedding(1, ties='half', n_init=1).fit(near, np.zeros(60))
+
+
+def test_a_column_of_answers_in_a_table_is_answers():
+    names, q, yes, _ = study()
+    table = dict(zip(('anchor', 'first', 'second'), names[q].T))
+    wanted = OrdinalEmbedding(2, n_init=1).fit(names[q], yes)
+    for given in frames(table):
+        same_map(OrdinalEmbedding(2, n_init=1).fit(given, yes), wanted)
+        np.testing.assert_array_equal(wanted.predict(given), wanted.predict(names[q]))
+    for answer in (yes, np.where(yes, 1, -1)):
+        for given in frames({**table, 'answer': answer}):
+            model = OrdinalEmbedding(2, n_init=1).fit(given)
+            same_map(model, wanted)
+            assert model.score(given) == pytest.approx(1 - model.error_)
+            same_map(OrdinalEmbedding(2, n_init=1).fit(given, yes), wanted)
+            np.testing.assert_array_equal(model.predict(given), model.predict(names[q]))
+            np.testing.assert_array_equal(
+                model.bootstrap(given, n_draws=1), model.bootstrap(names[q], yes, n_draws=1)
+            )
+    for answer in (yes.astype(int), np.where(yes, 'first', 'second'), np.where(yes, 1, 2)):
+        for given in frames({**table, 'answer': answer}):
+            for use in (OrdinalEmbedding(2).fit, wanted.score):
+                with expect_fail(ValueError, contains='answers'):
+                    use(given)
+
+
+def test_four_columns_of_which_one_holds_no_objects_are_asked_about():
+    names, q, yes, _ = study()
+    person = np.arange(len(q)) % 105
+    ids, named = dict(zip('abc', q.T)), dict(zip('abc', names[q].T))
+    words = 'does not hold the objects of the others'
+    for columns, y in (
+        ({**named, 'said': np.where(yes, 'first', 'second')}, None),
+        ({**named, 'person': [f'p{i}' for i in person]}, yes),
+        ({'person': [f'p{i}' for i in person], **named}, yes),
+        ({**ids, 'person': person}, yes),
+        ({'person': person, **ids}, yes),
+        ({**ids, 'said': np.where(yes, 1, 2)}, None),
+        ({**ids, 'said': yes.astype(int)}, None),
+    ):
+        for given in [*frames(columns), np.array(list(columns.values())).T]:
+            with expect_fail(ValueError, contains=words):
+                OrdinalEmbedding(2).fit(given, y)
+    rows = fours()
+    wanted = OrdinalEmbedding(2, n_init=1).fit(rows)
+    for given in frames(dict(zip(('i', 'j', 'l', 'k'), rows.T))):
+        same_map(OrdinalEmbedding(2, n_init=1).fit(given), wanted)
+    standard = drop_degenerate(np.column_stack([fours()[:, :2], np.tile([0, 1], (200, 1))]))
+    OrdinalEmbedding(1, n_init=1).fit(standard)
+
+
+def test_missing_entries_are_named_at_their_place():
+    pandas = pytest.importorskip('pandas', reason='needs pandas')
+    names, q, _, _ = study(20)
+    text, whole = names[q].astype(object), q.astype(object)
+    text[7, 2] = whole[7, 2] = None
+    for rows in (text, whole, pandas.DataFrame(text), pandas.DataFrame(whole, dtype='Int64')):
+        with expect_fail(ValueError, contains=' at row 7, column 2'):
+            OrdinalEmbedding(2).fit(rows)
+
+
+def test_maps_are_aligned_by_names():
+    names, q, yes, _ = study(1000)
+    model = OrdinalEmbedding(2).fit(names[q], yes)
+    other = OrdinalEmbedding(2).fit(names[q], yes, names=names[::-1])
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        aligned, disparity = model.procrustes(other)
+    assert disparity < 1e-5
+    np.testing.assert_allclose(aligned, other.embedding_[::-1], atol=0.02)
+    renamed = names.copy()
+    renamed[0] = 'z'  # sorted last: every other object is one row further up
+    another = OrdinalEmbedding(2).fit(renamed[q], yes)
+    with pytest.warns(UserWarning, match='on the 11 objects that are in both maps, of 12 and 12'):
+        aligned, disparity = model.procrustes(another)
+    assert disparity < 1e-5 and aligned.shape == (12, 2) and np.isfinite(aligned).all()
+    strange = OrdinalEmbedding(2).fit(np.char.add('x', names)[q], yes)
+    with expect_fail(ValueError, contains='0 of 12 and 12 names are in both maps'):
+        model.procrustes(strange)
+    fewer = OrdinalEmbedding(2).fit(q[(q < 10).all(1)], yes[(q < 10).all(1)])
+    with expect_fail(ValueError, contains='12 and 10 objects, and not both have names_'):
+        model.procrustes(fewer)
+    assert model.procrustes(model.embedding_ * 3)[1] < 1e-9
+    assert model.procrustes(OrdinalEmbedding(2).fit(q, yes))[1] < 1e-5
+
+
+def test_an_answer_of_weight_zero_is_left_out():
+    names, q, yes, _ = study()
+    weights = np.where((q == 11).any(1), 0.0, 1.0)
+    left = weights > 0
+    for rows, more in ((q, dict(n_objects=12)), (names[q], dict(names=names))):
+        settings = {'n_objects': 12} if 'n_objects' in more else {}
+        fit = dict(names=names) if 'names' in more else {}
+        model = OrdinalEmbedding(2, n_init=2, **settings)
+        said = told(model, rows, y=yes, sample_weight=weights, **fit)
+        assert len(said) == 1 and '1 of 12 objects are in no comparison' in said[0]
+        assert np.isnan(model.embedding_[11]).all() and np.isfinite(model.embedding_[:11]).all()
+        with warnings.catch_warnings():
+            warnings.simplefilter('ignore')
+            wanted = OrdinalEmbedding(2, n_init=2, **settings).fit(rows[left], yes[left], **fit)
+        same_map(model, wanted)
+        assert model.error_ == wanted.error_
+    new = np.array([[12, 0, 1], [12, 1, 2], [13, 2, 3]])
+    place = wanted.place(np.char.mod('o%02d', new), sample_weight=[1, 1, 0])
+    assert np.isfinite(place[0]).all() and np.isnan(place[1]).all()
+    with expect_fail(ValueError, contains='zero for every row'):
+        OrdinalEmbedding(2).fit(q, yes, sample_weight=np.zeros(len(q)))
+
+
+def test_bootstrap_tells_of_objects_with_few_answers():
+    _, q, yes, _ = study(600)
+    once = np.flatnonzero((q == 11).any(1))[1:]
+    rows, y = np.delete(q, once, axis=0), np.delete(yes, once)
+    model = OrdinalEmbedding(2, n_init=1).fit(rows, y)
+    with pytest.warns(UserWarning, match=r'1 of 12 objects have fewer than .* answers: 11 \(1\)'):
+        maps = model.bootstrap(rows, y, n_draws=12, n_init=1)
+    assert np.isnan(maps[:, 11]).any() and np.isfinite(maps[:, :11]).all()
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        OrdinalEmbedding(2, n_init=1).fit(q, yes).bootstrap(q, yes, n_draws=2, n_init=1)
+    with expect_fail(ValueError, contains='bootstrap needs the comparisons that were given to fit'):
+        model.bootstrap([[0, 1, 30]])
+
+
+def test_ids_far_apart_cost_no_more_than_others():
+    _, q, yes, _ = study()
+    wanted = OrdinalEmbedding(2).fit(q, yes)
+    far = np.array([3, 5, 1000, 1_100_000, *range(2_000_000, 2_000_008)])[q]
+    model = OrdinalEmbedding(2)
+    assert len(told(model, far, y=yes)) == 1
+    assert model.embedding_.shape == (2_000_008, 2) and model.run_.state.params.size == 24
+    kept = np.isfinite(model.embedding_).all(1)
+    assert kept.sum() == 12
+    np.testing.assert_array_equal(model.embedding_[kept], wanted.embedding_)
+    assert model.error_ == wanted.error_ and model.score(far, yes) == wanted.score(q, yes)
+    np.testing.assert_array_equal(
+        model.bootstrap(far, yes, n_draws=1, n_init=1)[0][kept],
+        wanted.bootstrap(q, yes, n_draws=1, n_init=1)[0],
+    )
+    with expect_fail(ValueError, contains='say names=np.unique(triplets)'):
+        OrdinalEmbedding(1).fit(np.where(far > 2_000_000, far * 1000, far), yes)
+    named = OrdinalEmbedding(2).fit(far, yes, names=np.unique(far))
+    np.testing.assert_array_equal(named.embedding_, wanted.embedding_)
+
+
+def test_features_are_matched_by_the_names_of_their_columns():
+    _, q, yes, _ = study()
+    values = np.random.default_rng(0).normal(size=(12, 3))
+    new = np.random.default_rng(1).normal(size=(4, 3))
+    wanted = OrdinalEmbedding(2, n_init=1).fit(q, yes, features=values).transform(new)
+    pandas = pytest.importorskip('pandas', reason='needs pandas')
+    model = OrdinalEmbedding(2, n_init=1)
+    model.fit(q, yes, features=pandas.DataFrame(values, columns=list('abc')))
+    table = pandas.DataFrame(new, columns=list('abc'))
+    for given in (table, table[['c', 'a', 'b']], new):
+        np.testing.assert_array_equal(model.transform(given), wanted)
+    for wrong, words in (
+        (table.rename(columns={'a': 'x'}), "lacks 'a'"),
+        (table.assign(d=1.0), "has 4 columns, but fit had 3"),
+        (table[['a', 'b', 'b']], "lacks 'c'"),
+    ):
+        with expect_fail(ValueError, contains=words):
+            model.transform(wrong)
+
+
+def test_cross_validation_lives_with_an_object_that_a_fold_lacks():
+    from sklearn.model_selection import KFold, cross_val_score
+
+    from extreme_opt.ordinal import choose_components
+
+    names, q, yes, _ = study()
+    once = np.flatnonzero((q == 11).any(1))[1:]
+    rows, y = np.delete(q, once, axis=0), np.delete(yes, once)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter('always')
+        for given in (names[rows], rows):
+            scores = cross_val_score(OrdinalEmbedding(2, n_init=1), given, y, cv=KFold(4))
+            assert np.isfinite(scores).all() and scores.min() > 0.6
+        found = choose_components(OrdinalEmbedding(n_init=1), names[rows], y, candidates=(1, 2))
+    assert (
+        sum('1 of ' in str(w.message) and 'fit did not see' in str(w.message) for w in caught) == 2
+    )
+    assert all(np.isfinite(errors).all() for errors in found.values())
+    with expect_fail(ValueError, contains='none of the 12 objects'):
+        OrdinalEmbedding(1).fit(names[q], yes).predict([['o00', 'o01', 'zz']])
+
+
+def test_choose_components_takes_what_fit_takes():
+    from extreme_opt.ordinal import choose_components
+
+    names, q, yes, _ = study()
+    near = np.where(yes[:, None], q, q[:, [0, 2, 1]])
+    model = OrdinalEmbedding(n_init=1)
+    wanted = choose_components(model, near, candidates=(1, 2))
+    for rows, y, more in (
+        (q, yes, {}),
+        (q, np.where(yes, 1, -1), {}),
+        (names[q], yes, {}),
+        (names[q].tolist(), yes, dict(names=names)),
+        (names[q], yes, dict(sample_weight=np.full(400, 2.0))),
+        (dict(zip('abc', names[q].T)) | {'answer': yes}, None, {}),
+    ):
+        found = choose_components(model, rows, y, candidates=(1, 2), **more)
+        for p in (1, 2):
+            np.testing.assert_allclose(found[p], wanted[p], atol=0.03)
+    person = np.repeat(['ann', 'bob', 'cid', 'dee'], 100)
+    by_person = choose_components(model, q, yes, candidates=(2,), groups=person, n_folds=4)[2]
+    alone = [
+        1
+        - OrdinalEmbedding(n_init=1)
+        .fit(q[person != p], yes[person != p])
+        .score(q[person == p], yes[person == p])
+        for p in np.unique(person)
+    ]
+    np.testing.assert_allclose(sorted(by_person), sorted(alone))
+    with expect_fail(ValueError, contains='n_folds=5 is not between 2 and the 4 groups'):
+        choose_components(model, q, yes, groups=person)
+    with expect_fail(ValueError, contains='groups has shape (3,)'):
+        choose_components(model, q, yes, groups=person[:3])
+    halves = OrdinalEmbedding(n_init=1, ties='half')
+    signs = np.where(np.arange(400) % 4, np.where(yes, 1, -1), 0)
+    assert choose_components(halves, q, signs, candidates=(2,))[2].mean() < 0.3
+
+
+def test_a_custom_loss_needs_no_curvature_where_the_step_rule_needs_none():
+    _, q, yes, _ = study()
+    own = OrdinalEmbedding(2, softplus, solver='svrg', n_init=1, max_epochs=60, tol=1e-2)
+    for rule in ('sbb', 'bb', 'fixed', 'damped'):
+        assert own.set_params(step_rule=rule).fit(q, yes).error_ < 0.3
+    with_a_step = dict(stabilizer=0.1, learning_rate=0.01)
+    loss = type('Mine', (PairLoss,), {'__call__': lambda self, near, far: softplus(near, far)})()
+    own.set_params(loss=loss, **with_a_step)
+    for rule in ('sbb', 'bb', 'fixed', 'damped'):  # none asks for the curvature
+        assert own.set_params(step_rule=rule).fit(q, yes).error_ < 0.3
+    with pytest.raises(NotImplementedError, match='no bound on its curvature'):
+        own.set_params(step_rule='fixed', learning_rate=None).fit(q, yes)
+
+
+def test_the_curvature_of_a_loss_of_ones_own_is_a_bound():
+    for radius in (0.5, 2.0):
+        own, ours = (Comparisons(answers(), 2, loss) for loss in (CallableLoss(softplus), STE()))
+        params = radius * own.init_params(0)
+        assert own.smoothness(params) < 20 * ours.smoothness(params)
+        rng = np.random.default_rng(0)
+        for q in range(0, own.n_terms, 7):
+            way = 1e-5 * rng.normal(size=params.size)
+            change = own.grad_at(params + way, [q]) - own.grad_at(params - way, [q])
+            assert np.linalg.norm(change) <= 2 * np.linalg.norm(way) * own.smoothness(params)
+
+
+def test_names_are_names_of_one_object_each():
+    names, q, yes, _ = study()
+    with expect_fail(ValueError, contains="names holds 'o03' twice"):
+        OrdinalEmbedding(2).fit(names[q], yes, names=[*names, 'o03'])
+
+
+def test_a_warm_start_of_other_objects_is_refused():
+    names, q, yes, _ = study()
+    model = OrdinalEmbedding(2, n_init=2, warm_start=True)
+    assert told(model, names[q], y=yes) == []
+    assert told(model, names[q], y=yes) == [] and len(model.losses_) == 1
+    with expect_fail(ValueError, contains='another n_components; set warm_start=False'):
+        model.set_params(n_components=3).fit(names[q], yes)
+    with expect_fail(ValueError, contains='other objects'):
+        model.set_params(n_components=2).fit(np.char.add('x', names)[q], yes)
+    assert model.embedding_.shape == (len(names), 2)
+
+
+def line_study(n_objects, n_rows, flipped, seed):
+    "Places on a line, and rows with the near object first, a fraction of them the wrong way."
+    rng = np.random.default_rng(seed)
+    places = rng.normal(size=n_objects)
+    q = rng.random((n_rows, n_objects)).argsort(1)[:, :3]
+    apart = abs(places[q[:, :1]] - places[q[:, 1:]])
+    nearer = (apart[:, 0] < apart[:, 1]) ^ (rng.random(n_rows) < flipped)
+    return places, np.where(nearer[:, None], q, q[:, [0, 2, 1]])
+
+
+@pytest.mark.parametrize('loss', ['soe', 'ste', 'tste', 'ckl'])
+@pytest.mark.parametrize('seed', [0, 1])
+def test_the_default_finds_the_order_on_a_line(loss, seed):
+    "Random starts end with rank correlations from .6 to .99 here."
+    from scipy.stats import spearmanr
+
+    places, rows = line_study(120, 5000, 0.1, seed)
+    model = OrdinalEmbedding(1, loss)
+    assert told(model, rows) == []
+    assert abs(spearmanr(model.embedding_[:, 0], places)[0]) > 0.985
+    random = OrdinalEmbedding(1, loss, init='random', n_init=6)
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        assert model.losses_.min() < 1.001 * random.fit(rows).losses_.min()
+
+
+def test_a_lowest_loss_of_one_start_only_is_told():
+    _, rows = line_study(120, 5000, 0.1, 0)
+    said = told(OrdinalEmbedding(1, 'ckl', init='random'), rows)
+    assert len(said) == 1 and 'one of 4 starts only reached the lowest loss' in said[0]
+    assert told(OrdinalEmbedding(1, 'ckl', init='random', n_init=1), rows) == []
+    with expect_fail(ValueError, contains="init='best' is neither"):
+        OrdinalEmbedding(1, init='best').fit(rows)
+
+
+@pytest.mark.parametrize('columns', [3, 4])
+def test_a_spectral_start_is_that_of_dense_and_of_sparse_eigenvectors(columns, monkeypatch):
+    from extreme_opt.ordinal import embedding
+
+    rows = answers(60, 3000) if columns == 3 else fours(60, 3000)
+    for weights in (None, np.random.default_rng(0).random(len(rows)) + 0.1):
+        problem = Comparisons(rows, 3, SOE(), 60, weights=weights)
+        monkeypatch.setattr(embedding, '_MOST_DENSE', 400)
+        dense = problem.unpack(embedding.spectral_start(problem))
+        monkeypatch.setattr(embedding, '_MOST_DENSE', 1)
+        sparse = problem.unpack(embedding.spectral_start(problem))
+        assert procrustes(sparse, dense)[1] < 0.06
+        assert dense.std() == pytest.approx(problem.init_params(0).std(), rel=0.1)

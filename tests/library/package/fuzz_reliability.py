@@ -966,15 +966,13 @@ def changed(raw, rng):
 
 def content_of(thing):
     "Text and bytes of a model, a run or arrays: equal for the same, and only for the same."
-    from extreme_opt.core.serialize import _packed, _packed_model
+    from extreme_opt.core.serialize import pack
 
     arrays = {}
     if isinstance(thing, dict):
         arrays, spec = thing, None
-    elif hasattr(thing, 'get_params'):
-        spec = _packed_model(thing, arrays)
     else:
-        spec = _packed(thing, arrays, 'run')
+        spec = pack(thing, arrays)
     flat = {key: (str(one.dtype), one.shape, one.tobytes()) for key, one in arrays.items()}
     return json.dumps(spec), flat
 

@@ -3,6 +3,7 @@
 import doctest
 import importlib
 import sys
+from enum import EnumType
 
 import pytest
 
@@ -17,8 +18,9 @@ def faults(value, codes):
     return [f'{name}: {code} {said}' for code, said in validate(name)['errors'] if code in codes]
 
 
-def is_protocol(value):
-    return getattr(value, '_is_protocol', False)
+def takes_nothing(value):
+    "Protocols are not called, and members of an enumeration are taken by name."
+    return getattr(value, '_is_protocol', False) or issubclass(type(value), EnumType)
 
 
 def public(package):
@@ -32,7 +34,7 @@ def test_parameters_are_described(package):
     assert [
         fault
         for value in public(package)
-        for fault in faults(value, WHOLE - {'PR01'} if is_protocol(value) else WHOLE)
+        for fault in faults(value, WHOLE - {'PR01'} if takes_nothing(value) else WHOLE)
     ] == []
 
 

@@ -457,7 +457,9 @@ def ordinal__embedding():
     ] + [
         maps,
         information(maps, three),
-        *choose_components(OrdinalEmbedding(max_iter=1), three, (1, 2), 2).values(),
+        *choose_components(
+            OrdinalEmbedding(max_iter=1), three, candidates=(1, 2), n_folds=2
+        ).values(),
     ]
 
 

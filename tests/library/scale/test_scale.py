@@ -1187,3 +1187,37 @@ def test_a_partition_travels_with_its_own_part_of_the_graph(tmp_path):
         assert len(parts) == len(more) == n and more[-1]()[0].shape == (80 // n, 4)
         sizes.append([len(cloudpickle.dumps(some[0])) for some in (parts, more)])
     assert all(after < 1.5 * before for before, after in zip(*sizes)), sizes
+
+
+@pytest.mark.parametrize('place', ['client', 'local'])
+@pytest.mark.parametrize('kind', ESTIMATORS)
+def test_a_fit_on_workers_that_diverges_learns_nothing(client, kind, place, monkeypatch):
+    "Also where an earlier fit is there, and with dask collections."
+    from extreme_opt.core import FitDiverged, Run, State, Status
+
+    dataframe = pytest.importorskip('dask.dataframe')
+    frame = labeled_table(60)
+    rows, labels = frame[list('abcd')].to_numpy(), frame['label'].to_numpy()
+
+    def lost(problem, solver, params=None, **_):
+        params = np.full_like(problem.init_params(0), np.nan)
+        return Run(State(params=params, n_iter=2, n_epochs=2.0), Status.DIVERGED, 'lost')
+
+    data = dict(
+        softmax=(rows, labels),
+        bound=(rows, labels),
+        ordinal=(PROBLEMS['ordinal'].triplets,),
+        similarity=(np.argwhere(np.ones((6, 5))),),
+    )[kind]
+    with monkeypatch.context() as patched:
+        patched.setattr('extreme_opt.core.estimator.minimize', lost)
+        model = ESTIMATORS[kind](dict(client=client, local='local')[place])
+        with pytest.raises(FitDiverged, match=r'diverged after step 2 \(2 epochs\)'):
+            model.fit(*data)
+        assert not any(name.endswith('_') for name in vars(model))
+        if kind in ('softmax', 'bound'):
+            parts = dataframe.from_pandas(frame, npartitions=2)
+            with pytest.raises(FitDiverged) as error:
+                model.fit(parts[list('abcd')], parts['label'])
+            assert error.value.run.status == 'diverged'
+            assert not any(name.endswith('_') for name in vars(model))

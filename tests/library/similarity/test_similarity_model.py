@@ -1,7 +1,12 @@
 """The estimator of two towers: what goes in, what comes out, what is refused, and that it is worth
 its name."""
 
+import datetime
+import decimal
+import fractions
+import importlib
 import pickle
+import uuid
 import warnings
 
 import numpy as np
@@ -10,7 +15,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from extreme_opt import data
-from extreme_opt.core import load_model, save_model
+from extreme_opt.core import FitDiverged, load_model, save_model
 from extreme_opt.similarity import (
     MLP,
     AllPairs,
@@ -497,14 +502,15 @@ def test_other_labels_of_the_logistic_loss_are_refused(labels):
         quick(values='labels').fit(matrix)
 
 
-def test_a_stored_zero_as_label_is_refused():
-    "A sparse matrix may drop it at any time, so that it could mean both."
-    matrix = sparse.csr_array(
-        (np.array([1.0, 0.0, 1.0]), (np.array([0, 1, 2]), np.array([0, 1, 2]))), shape=(3, 3)
+def test_a_stored_zero_as_label_says_no():
+    places = np.array([0, 1, 2]), np.array([0, 1, 2])
+    zeros, signs = (
+        sparse.csr_array((np.array(values), places), shape=(3, 3))
+        for values in ([1.0, 0.0, 1.0], [1.0, -1.0, 1.0])
     )
-    for loss in ('logistic', 'squared'):
-        with pytest.raises(ValueError, match='observed stores a 0 in row 1, column 1'):
-            quick(values='labels', loss=loss).fit(matrix)
+    one, two = (quick(values='labels').fit(matrix) for matrix in (zeros, signs))
+    np.testing.assert_array_equal(one.left_embeddings_, two.left_embeddings_)
+    assert quick(values='weights').fit(zeros).observed_.nnz == 2
 
 
 def test_features_as_lists_and_in_every_sparse_format(planted):
@@ -788,8 +794,6 @@ def test_a_fit_that_stops_at_a_limit_says_so(planted, solver):
 def test_a_fit_that_diverges_says_so(planted, solver):
     """The loss overflows at the start, or after a step of a sampled solver; the remedy names
     settings that the model has."""
-    from sklearn.exceptions import ConvergenceWarning
-
     model, labels, ways = (
         quick(solver=solver, loss='squared', dtype='float64'),
         None,
@@ -800,13 +804,12 @@ def test_a_fit_that_diverges_says_so(planted, solver):
         model._make_solver = lambda problem: steps[solver](1e200, scaling=None)
     else:
         labels, ways = np.full(len(planted.observed), 1e200), 'scale the features'
-    with pytest.warns(
-        ConvergenceWarning,
-        match='SimilarityModel.fit did not converge: (loss is|params are) not finite (at|after)',
-    ) as caught:
+    with pytest.raises(FitDiverged, match='SimilarityModel: the fit diverged a') as error:
         model.fit(planted.observed, *inputs(planted, solver), labels=labels)
-    message = next(str(one.message) for one in caught if 'did not converge' in str(one.message))
-    assert ways in message and 'learning_rate' not in message, message
+    message = str(error.value)
+    assert not hasattr(model, 'run_') and ways in message and 'learning_rate' not in message, (
+        message
+    )
 
 
 def test_a_search_that_ends_early_says_so(planted):
@@ -849,13 +852,11 @@ def tables(log):
     yield 'pairs', list(zip(log['user'], log['item']))
     yield 'array', np.array(list(zip(log['user'], log['item'])))
     yield 'objects', np.array(list(zip(log['user'], log['item'])), object)
-    try:
-        import polars
-        import pyarrow
-    except ImportError:
-        return
-    yield 'polars', polars.DataFrame(log)
-    yield 'arrow', pyarrow.table(log)
+    for name, make in (('polars', 'DataFrame'), ('pyarrow', 'table')):
+        try:
+            yield name, getattr(importlib.import_module(name), make)(log)
+        except ImportError:
+            pass
 
 
 def test_tables_of_every_kind_give_the_same_model(planted):
@@ -1084,7 +1085,7 @@ def test_validation_by_time_takes_the_latest(planted):
     from extreme_opt.similarity.interactions import read_interactions
     from extreme_opt.similarity.validation import held_out_pairs
 
-    found = read_interactions(log)
+    found = read_interactions(log, timed=True)
     out = held_out_pairs(found, 0.2, (50, 30), 0)
     assert 0 < out.sum() <= round(0.2 * n) and time[out].min() >= n - round(0.2 * n)
     for column in (0, 1):
@@ -1349,11 +1350,18 @@ def test_penalties_are_smaller_where_pairs_can_be_predicted():
     assert model.settings_['penalty_scale'] == 1.0
 
 
-@pytest.mark.parametrize('pairs', [np.empty((0, 2), int), np.array([[0, 0]]), np.eye(3)])
+@pytest.mark.parametrize('pairs', [np.array([[0, 0]]), np.eye(3)])
 def test_penalties_of_next_to_nothing(pairs):
     pairs = sparse.csr_array(pairs) if pairs.shape == (3, 3) else pattern(pairs, (2, 2))
     model = quick(n_components=1).fit(pairs)
     assert model.settings_['penalty_scale'] == 1.0 and np.isfinite(model.left_embeddings_).all()
+
+
+def test_a_fit_without_pairs_is_refused():
+    assert penalty_scale(np.empty((0, 2), int), (2, 2)) == 1.0
+    for nothing in (sparse.csr_array((2, 2)), np.empty((0, 2), int), dict(a=[], b=[])):
+        with pytest.raises(ValueError, match='has 0 pairs of'):
+            quick(n_components=1).fit(nothing)
 
 
 def test_lists_of_entities_without_pairs_are_named():
@@ -1366,3 +1374,341 @@ def test_lists_of_entities_without_pairs_are_named():
         warnings.simplefilter('error')
         model.recommend([0, 2], 2)
         model.recommend(history=[1], k=2)
+
+
+def answers_table():
+    "60 users, 40 items, likes where parities agree, half of the rows dislikes; 30 % held out."
+    rows = [
+        (user, item, int(user % 2 == item % 2))
+        for user in range(60)
+        for item in np.random.default_rng(user).choice(40, 14, replace=False)
+    ]
+    table = np.array(rows)[np.random.default_rng(0).permutation(len(rows))]
+    parts = table[: len(table) * 3 // 10], table[len(table) * 3 // 10 :]
+    return [dict(zip(('user', 'item', 'like'), part.T)) for part in parts]
+
+
+def signed_matrix(log):
+    signs = 2.0 * log['like'] - 1
+    return sparse.csr_array((signs, (log['user'], log['item'])), shape=(60, 40))
+
+
+def test_dislikes_are_no_hits():
+    "In evaluate, score and both kinds of validation, as a table and as a matrix."
+    test, train = answers_table()
+    likes = {name: column[test['like'] == 1] for name, column in test.items()}
+    bare = {name: likes[name] for name in ('user', 'item')}
+    settings = dict(n_components=8, solver='newton', values='labels', max_iter=8)
+    model = quick(**settings, metric='recall@5').fit(train)
+    right = model.evaluate(likes, 'recall@5')
+    n = len(test['like']) - right['n_pairs']
+    for given in (test, {name: test[name] for name in ('like', 'item', 'user')}):
+        found = model.evaluate(given, 'recall@5')
+        assert found['left_out'] == dict(unknown=0, not_relevant=n, seen=0)
+        assert found['recall@5'] == right['recall@5'] == model.score(given)
+    assert model.evaluate(bare, 'recall@5')['recall@5'] == right['recall@5']
+    every = quick(**settings, relevant=0).fit(train).evaluate(test, 'recall@5')
+    assert every['recall@5'] < right['recall@5'] - 0.05  # what a dislike as a hit would say
+    as_matrix = quick(**settings).fit(signed_matrix(train))
+    for name in ('recall@5', 'auc'):
+        one, two = (as_matrix.evaluate(signed_matrix(part), name)[name] for part in (test, likes))
+        assert one == two
+    for one, two in ((test, likes), (signed_matrix(test), signed_matrix(likes))):
+        fit_on = train if one is test else signed_matrix(train)
+        stops = [
+            quick(**settings, metric='auc').fit(fit_on, validation=part).validation_scores_
+            for part in (one, two)
+        ]
+        np.testing.assert_array_equal(*stops)
+    shared = quick(**settings, validation=0.2, metric='auc', n_iter_no_change=8).fit(train)
+    by_likes = quick(**settings, validation=0.2, metric='auc', n_iter_no_change=8, relevant=1)
+    np.testing.assert_array_equal(shared.validation_scores_, by_likes.fit(train).validation_scores_)
+    assert shared.validation_scores_.max() > 0.6
+
+
+def test_ratings_need_a_threshold():
+    log = dict(user=[0, 0, 1, 1, 2, 2], item=[0, 1, 1, 2, 2, 0], stars=[5, 1, 4, 2, 5, 3])
+    settings = dict(n_components=1, loss='squared', values='labels')
+    with pytest.raises(ValueError, match='ratings of several positive values.* relevant=4'):
+        quick(**settings).fit(log).evaluate(log, exclude_seen=False)
+    found = quick(**settings, relevant=4).fit(log).evaluate(log, 'mrr@3', exclude_seen=False)
+    assert found['n_pairs'] == 3 and found['left_out']['not_relevant'] == 3
+    centered = log | dict(stars=[2, -2, 1, -1, 2, 0])
+    assert quick(**settings).fit(centered).evaluate(centered, exclude_seen=False)['n_pairs'] == 3
+
+
+LOG = dict(
+    user=['ann', 'ann', 'bob', 'cid', 'cid', 'dee', 'dee', 'eve'],
+    film=['Alien', 'Brazil', 'Alien', 'Clue', 'Diva', 'Clue', 'Diva', 'Alien'],
+)
+PEOPLE = dict(user=['ann', 'bob', 'cid', 'dee', 'eve'], a=[1, 1, 0, 0, 1], b=[0, 0, 1, 1, 0])
+
+
+def forms(table):
+    "A table in every form at hand."
+    pd = pytest.importorskip('pandas')
+    yield table
+    yield pd.DataFrame(table)
+    for name, make in (('pyarrow', 'table'), ('polars', 'DataFrame')):
+        try:
+            yield getattr(importlib.import_module(name), make)(table)
+        except ImportError:
+            pass
+
+
+def test_names_of_columns_stay_what_they_were():
+    "Columns of ids and of features, turned or renamed, in each later call."
+    turned = dict(film=LOG['film'], user=LOG['user'])
+    model = quick(n_components=2, dtype='float64').fit(LOG, PEOPLE)
+    scores, lists = model.score_pairs(LOG), model.recommend(features=dict(a=[1], b=[0]))
+    for log, table in zip(forms(turned), forms(dict(b=[0], user=['new'], a=[1]))):
+        np.testing.assert_array_equal(model.score_pairs(log), scores)
+        full = model.evaluate(log, 'recall@2', exclude_seen=False)
+        assert full == model.evaluate(LOG, 'recall@2', exclude_seen=False)
+        np.testing.assert_array_equal(model.recommend(features=table)[0], lists[0])
+        np.testing.assert_array_equal(
+            model.embed_left(features=table), model.embed_left(features=[[1, 0]])
+        )
+        np.testing.assert_array_equal(
+            model.score_pairs([(0, 'Clue')], left_features=table),
+            model.score_pairs([(0, 'Clue')], left_features=[[1, 0]]),
+        )
+    again = quick(n_components=2, dtype='float64').fit(LOG, PEOPLE)
+    mixed = {name: PEOPLE[name] for name in ("b", "user", "a")}
+    again.set_params(warm_start=True, max_iter=0).fit(turned, mixed)
+    np.testing.assert_allclose(again.left_embeddings_, model.left_embeddings_, rtol=1e-12)
+    validated = [
+        quick(n_components=2, metric='auc').fit(part, validation=rest).validation_scores_
+        for part, rest in (
+            ({k: v[:7] for k, v in LOG.items()}, dict(user=['bob'], film=['Diva'])),
+            ({k: v[:7] for k, v in LOG.items()}, dict(film=['Diva'], user=['bob'])),
+        )
+    ]
+    np.testing.assert_array_equal(*validated)
+    other = dict(who=LOG['user'], what=LOG['film'])
+    for call, text in (
+        (lambda: model.evaluate(other), "columns 'who', 'what', but 'user' and 'film' were fit"),
+        (lambda: model.score_pairs(other), "columns 'who', 'what', but 'user' and 'film' were fit"),
+        (lambda: quick().fit(LOG, validation=other), 'rename them'),
+        (lambda: model.embed_left(features=dict(a=[1], c=[0])), r"\['a', 'b'\] were fitted"),
+        (lambda: model.recommend(features=dict(a=[1])), r"\['a', 'b'\] were fitted"),
+        (lambda: again.fit(LOG, dict(x=PEOPLE['a'], **PEOPLE)), r"\['a', 'b'\] were fitted"),
+        (lambda: again.fit(other, PEOPLE), 'rename them'),
+        (lambda: model.embed_left(features=dict(a=['x'], b=[0])), "column 'a' of left_features"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            call()
+    by_place = list(zip(LOG['user'], LOG['film']))  # no names
+    np.testing.assert_array_equal(model.score_pairs(by_place), scores)
+
+
+def test_a_table_whose_first_columns_are_no_ids_is_refused():
+    pd = pytest.importorskip('pandas')
+    log = pd.DataFrame(LOG)
+    counts = pd.crosstab(log.user, log.film)
+    bare = pd.DataFrame(counts.to_numpy(), [*counts.index], [*counts.columns])
+    for table, text in (
+        (counts, 'looks like a matrix'),
+        (counts.reset_index(), 'looks like a matrix'),
+        (bare, 'has an index'),
+        (pd.DataFrame(np.eye(6)), 'looks like a matrix'),
+        (log.set_index('user').assign(n=1), "has an index .'user'"),
+        ({'Unnamed: 0': range(8), **LOG}, "'Unnamed: 0' is no name of ids.*'user', 'film'"),
+        (log.reset_index(), "'index' is no name of ids"),
+        ({'time': range(8), **LOG}, "'time' is no name of ids"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            quick(n_components=1).fit(table)
+    with pytest.raises(ValueError, match="columns='user' is one name"):
+        quick(columns='user').fit(log)
+    quick(n_components=1, columns=['user', 'film']).fit({'time': range(8), **LOG})
+
+
+def test_times_of_every_kind_are_compared_exactly():
+    from extreme_opt.similarity.interactions import read_interactions
+
+    pd = pytest.importorskip('pandas')
+    far = np.array(['3024-01-01', '2024-01-01'] * 4, 'datetime64[s]')
+    days = pd.date_range('2020', periods=8)
+    near = np.int64(2) ** 60 + np.arange(8)  # equal as float64
+    zones = days.tz_localize('Europe/Paris')
+    for times, ranks in (
+        (far, [1, 0] * 4),
+        (near, range(8)),
+        (zones, range(8)),
+        (zones[::-1].astype(object), range(8)[::-1]),
+        (days.date, range(8)),
+        (pd.period_range('2020', periods=8), range(8)),
+        (np.array([0.5, 1, 1, 1, 1, 1, 1, 2]), [0, 1, 1, 1, 1, 1, 1, 2]),
+    ):
+        log = pd.DataFrame(LOG).assign(time=times)
+        assert read_interactions(log, timed=True).times.tolist() == list(ranks)
+        quick(n_components=1).fit(log).evaluate(log, 'auc', exclude_seen=False)
+    later = dict(user=['ann', 'ann'], film=['Alien'] * 2, like=[0, 1], time=far[:2])
+    assert read_interactions(later, values='labels').labels.tolist() == [0]
+    unread = pd.DataFrame(LOG).assign(time=[pd.NaT] * 8)
+    model = quick(n_components=1).fit(unread)  # nothing asks for times
+    model.evaluate(unread, exclude_seen=False)
+    for times, text in (([pd.NaT] * 8, 'no time in row 0'), ([*'abcdefgh'], 'to_datetime makes')):
+        with pytest.raises(ValueError, match=text):
+            quick(validation=0.3).fit(pd.DataFrame(LOG).assign(time=times))
+
+
+def test_a_weight_of_zero_is_no_pair(planted):
+    log = table_of(planted.observed)
+    weights = np.arange(len(planted.observed)) % 4
+    kept = {name: np.asarray(column)[weights > 0] for name, column in log.items()}
+    settings = dict(values='weights', dtype='float64')
+    right = quick(**settings).fit(kept | dict(n=weights[weights > 0]))
+    i, j = planted.observed.T
+    matrix = sparse.csr_array((weights.astype(float), (i, j)), shape=(50, 30))
+    assert quick(**settings).fit(matrix).observed_.nnz == right.observed_.nnz
+    for model in (
+        quick(**settings).fit(log | dict(n=weights)),
+        quick(dtype='float64').fit(log, pair_weights=weights),
+    ):
+        np.testing.assert_array_equal(model.left_embeddings_, right.left_embeddings_)
+        assert model.observed_.nnz == right.observed_.nnz
+        assert model.left_ids_.tolist() == right.left_ids_.tolist()
+    assert right.evaluate(log | dict(n=weights), 'auc', exclude_seen=False)['n_pairs'] == (
+        right.observed_.nnz
+    )
+    for call, text in (
+        (lambda: quick(**settings).fit(log | dict(n=-weights)), "'n' holds -1.0 in row 1"),
+        (lambda: quick(**settings).fit(-matrix), 'holds -1.0 in row .* weights must not be neg'),
+        (lambda: quick(**settings).fit(matrix * 0), 'has 0 pairs'),
+        (lambda: quick().fit(matrix.astype(complex)), 'real numbers'),
+        (lambda: quick(values='labels').fit(log | dict(n=[None, *weights[1:]])), 'None in row 0'),
+        (lambda: quick(values='labels').fit(log | dict(n=weights % 3)), 'labels hold 2 '),
+    ):
+        with pytest.raises(ValueError, match=text):
+            call()
+    with pytest.warns(UserWarning, match='values="labels" takes -1 as no'):
+        quick().fit(-matrix)
+
+
+def test_histories_of_every_form_and_what_they_may_not_hold():
+    pd = pytest.importorskip('pandas')
+    model = quick(n_components=2).fit(LOG)
+    log = pd.DataFrame(LOG)
+    lists = log.groupby('user').film.apply(list)
+    right = model.recommend(history=[*lists], k=2)[0]
+    given = [lists, log.groupby('user').film.unique(), [pd.Series(one) for one in lists]]
+    ragged = np.empty(5, object)
+    ragged[:] = [np.array(one) for one in lists]
+    given.append(ragged)
+    try:
+        import pyarrow
+
+        given.append(pyarrow.array([*lists]))
+        one = model.recommend(history=pyarrow.array(['Clue', 'Diva']), k=2)[0]
+        np.testing.assert_array_equal(one, model.recommend(history=['Clue', 'Diva'], k=2)[0])
+    except ImportError:
+        pass
+    for history in given:
+        np.testing.assert_array_equal(model.recommend(history=history, k=2)[0], right)
+    popular = np.array(['Alien', 'Clue'], object)
+    nothing = sparse.csr_array((1, 4))
+    for history in ([], [[]], [['Clue'], []], nothing):
+        with pytest.warns(UserWarning, match='histories are empty .* most popular'):
+            ids, scores = model.recommend(history=history, k=2)
+        assert (ids[-1] == popular).all() and scores[-1].tolist() == [3, 2]
+        with pytest.warns(UserWarning, match='histories are empty'):
+            model.embed_left(history=history)
+    with pytest.warns(UserWarning, match='histories are empty'):
+        assert model.recommend(history=[], k=1, filter_items=['Alien'])[0].item() == 'Clue'
+    labelled = quick(n_components=2, values='labels').fit(LOG | dict(y=[1, 0, 1, 1, 0, 1, 1, 1]))
+    weighed = quick(n_components=2, values='weights').fit(LOG | dict(y=[1, 1, 2, 1, 1, 1, 1, 1]))
+    entry = sparse.csr_array(np.array([[1.0, 0, 0, 0]]))
+    for one, history, text in (
+        (labelled, entry * 5, 'labels hold 5'),
+        (labelled, entry * np.nan, 'holds nan in row 0, column 0'),
+        (weighed, -entry, 'weights must not be negative'),
+        (model, entry * np.nan, 'holds nan in row 0, column 0'),
+        (model, ['Alien', ['Clue']], 'mixes lists and ids'),
+        (model, 'Alien', 'is no list'),
+    ):
+        with pytest.raises(ValueError, match=text):
+            one.recommend(history=history)
+
+
+def test_ids_of_another_kind_are_named_as_the_cause():
+    model = quick(n_components=1).fit(dict(u=[1, 2, 3], i=[5, 6, 5]))
+    text = dict(u=['1', '2'], i=['5', '6'])
+    for call in (
+        lambda: model.evaluate(text, unknown='ignore'),
+        lambda: model.evaluate(text),
+        lambda: model.score(text),
+        lambda: model.recommend(['1']),
+        lambda: quick().fit(dict(u=[1, 2], i=[5, 6]), validation=text),
+    ):
+        with pytest.raises(ValueError, match='fitted as whole numbers .*, and these are text'):
+            call()
+
+
+def test_counts_say_what_was_measured():
+    matrix = sparse.csr_array(np.array([[1.0, 1, 0, 0], [0, 0, 0, 0], [0, 1, 1, 0]]))
+    test = sparse.csr_array(np.array([[0, 1.0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 1]]))
+    found = quick(n_components=1).fit(matrix).evaluate(test, 'hit_rate@4')
+    assert (found['n_entities'], found['n_unseen'], found['n_pairs']) == (3, 1, 3)
+    assert found['left_out'] == dict(unknown=0, not_relevant=0, seen=1)
+    assert found['hit_rate@4'] == 1.0
+
+
+@pytest.mark.parametrize(
+    'ids',
+    [
+        [datetime.date(2020, 1, 2), datetime.date(2020, 1, 1)],
+        [datetime.datetime(2020, 1, 2, tzinfo=datetime.UTC)],
+        [uuid.UUID(int=5), uuid.UUID(int=3)],
+        [b'a', b'\x00'],
+        [decimal.Decimal('1.10'), fractions.Fraction(1, 3)],
+        np.array(['2020-01-02', '9999-01-01'], 'datetime64[s]'),
+        [('a', datetime.date(2020, 1, 2)), ('b', 2)],
+    ],
+)
+def test_ids_of_usual_kinds_are_saved(ids, tmp_path):
+    model = quick(n_components=1).fit(dict(u=[0] * len(ids), i=ids))
+    model.save(tmp_path / 'model')
+    loaded = SimilarityModel.load(tmp_path / 'model')
+    assert loaded.right_ids_.tolist() == model.right_ids_.tolist()
+    assert [*map(type, loaded.right_ids_)] == [*map(type, model.right_ids_)]
+    shown = [one.similar([model.right_ids_[0]], 1)[0].tolist() for one in (model, loaded)]
+    assert shown[0] == shown[1]
+
+
+def test_an_id_that_no_file_can_hold_is_named(tmp_path):
+    class Own:
+        pass
+
+    model = quick(n_components=1).fit(dict(u=[0, 0], i=np.array([Own(), Own()], object)))
+    with pytest.raises(TypeError, match='is a Own, .* pickle the model, or fit ids as text'):
+        model.save(tmp_path / 'model')
+
+
+def test_embeddings_wider_than_any_use_are_refused():
+    with pytest.raises(ValueError, match='n_components=10000, .* at most 25 directions'):
+        SimilarityModel(10_000).fit(np.array([[0, 0], [39, 24]]))
+
+
+def test_neighbors_of_an_entity_without_pairs_are_named():
+    model = quick(n_components=1).fit(sparse.csr_array(np.array([[1.0, 0, 1], [1, 0, 1]])))
+    with pytest.warns(UserWarning, match=r'1 right ids had no pair in the fit \(first: 1\)'):
+        model.similar([1], 1)
+
+
+def test_ties_do_not_go_to_the_smallest_id():
+    "A constant score has the recall of chance, wherever the relevant ids stand."
+    n_rows, n_items, k = 3000, 40, 10
+    for first in (0, 30):
+        places = (np.arange(n_items) >= first) & (np.arange(n_items) < first + 5)
+        test = pattern(np.argwhere(np.tile(places, (n_rows, 1))), (n_rows, n_items))
+        measures = (f'recall@{k}', f'hit_rate@{k}', f'mrr@{k}')
+        found = rank_measures(lambda rows: np.zeros((len(rows), n_items)), test, None, measures)
+        assert abs(found[f'recall@{k}'] - k / n_items) < 0.01  # four standard errors
+        again = rank_measures(lambda rows: np.zeros((len(rows), n_items)), test, None, measures)
+        assert found == again
+    one = pattern(np.array([[0, 2], [1, 0]]), (2, 3))
+    scores = np.array([[3.0, 2.0, 1.0], [3.0, 2.0, 1.0]])
+    found = rank_measures(lambda rows: scores[rows], one, None, ('mrr@3', 'mrr@2', 'hit_rate@2'))
+    assert found == {'mrr@3': (1 / 3 + 1) / 2, 'mrr@2': 0.5, 'hit_rate@2': 0.5, 'n_entities': 2}

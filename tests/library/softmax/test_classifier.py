@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
+from extreme_opt.core import FitDiverged
 from extreme_opt.softmax.classifier import SoftmaxClassifier, calibration_error, with_intercept
 from extreme_opt.softmax.double_sum import DoubleSum
 from extreme_opt.softmax.implicit import ImplicitSGD
@@ -459,21 +460,18 @@ def test_stable_solvers_never_overflow(solver, rate, scale, kind):
 @pytest.mark.parametrize('rate', [1e-6, 1e6])
 @pytest.mark.parametrize('scale', [1e-6, 1e6])
 def test_every_solver_ends_with_finite_weights(solver, rate, scale):
-    "Vanilla SGD may overflow: it says so and leaves the weights at zero."
+    "Vanilla SGD may overflow: then there is no model."
     X, y = planted(60)
     X = scale * X.astype(float)
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter('always')
-        model = SoftmaxClassifier(solver, learning_rate=rate, max_epochs=4).fit(X, y)
+    model = SoftmaxClassifier(solver, learning_rate=rate, max_epochs=4)
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore', ConvergenceWarning)
+        try:
+            model.fit(X, y)
+        except FitDiverged:
+            assert solver == 'sgd' and not hasattr(model, 'coef_')
+            return
     assert np.isfinite(model.coef_).all() and np.isfinite(model.predict_proba(X)).all()
-    diverged = [line for line in said if 'the weights are zero now' in str(line.message)]
-    assert bool(diverged) == (not model.coef_.any())
-    if diverged:
-        assert (
-            'not finite' in str(diverged[0].message)
-            and '\n' not in str(diverged[0].message)
-            and solver == 'sgd'
-        )
 
 
 def test_scores_up_to_a_million():
@@ -747,10 +745,10 @@ def test_calibration_error_is_zero_where_chances_are_true():
 
 
 def test_memory_is_forecast_before_a_fit(monkeypatch):
-    from extreme_opt.core import estimator
+    from extreme_opt.core import memory
 
-    monkeypatch.setattr(estimator, 'free_memory', lambda: 100)
-    monkeypatch.setattr(estimator, '_ALWAYS_FREE', 0)
+    monkeypatch.setattr(memory, 'free_memory', lambda: 100)
+    monkeypatch.setattr(memory, '_ALWAYS_FREE', 0)
     X, y = planted(60)
     with pytest.warns(
         RuntimeWarning,

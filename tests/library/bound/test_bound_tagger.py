@@ -1,0 +1,240 @@
+"The tagger: sentences in, tags out, and one line for what it does not take."
+
+import itertools
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_extraction import DictVectorizer
+from sklearn.model_selection import GridSearchCV, cross_val_score
+
+from extreme_opt.bound import LinearChain, LinearChainCRF
+from extreme_opt.bound.structured import planted_chain
+from extreme_opt.core.linalg import log_sum_exp
+
+
+def sentences(n=30, seed=0):
+    "Sentences of dictionaries, and tags that follow the words and each other."
+    rng = np.random.default_rng(seed)
+    X, y = [], []
+    for length in rng.integers(0, 7, size=n):
+        tags = ['ABC'[k] for k in np.cumsum(rng.integers(0, 2, size=length)) % 3]
+        words = [
+            {
+                'word': f'{tag.lower()}{rng.integers(3)}',
+                'noise': float(rng.normal()),
+                'first': not t,
+            }
+            for t, tag in enumerate(tags)
+        ]
+        X.append(words)
+        y.append(tags)
+    return X, y
+
+
+@pytest.fixture(scope='module')
+def made():
+    X, y = sentences()
+    assert min(map(len, X)) == 0 and 1 in map(len, X)
+    return X, y, LinearChainCRF(ridge=0.05, tol=1e-9).fit(X, y)
+
+
+def test_it_learns_and_keeps_the_shape_of_sentences(made):
+    X, y, model = made
+    new, tags = sentences(20, 1)
+    guess = model.predict(new)
+    assert [len(words) for words in guess] == [len(words) for words in new]
+    assert all(type(tag) is str for words in guess for tag in words)
+    assert model.score(new, tags) > 0.9 and model.classes_.tolist() == ['A', 'B', 'C']
+    assert model.predict([]) == [] and model.predict([[], []]) == [[], []]
+    assert [one.shape for one in model.predict_marginals([[], new[0]])] == [
+        (0, 3),
+        (len(new[0]), 3),
+    ]
+    right = sum(a == b for one, two in zip(guess, tags) for a, b in zip(one, two))
+    assert model.score(new, tags) == right / sum(map(len, new))
+
+
+def test_marginals_and_tags_are_those_of_all_labelings(made):
+    X, _, model = made
+    words = max(X, key=len)[:4]
+    rows = DictVectorizer().fit([word for some in X for word in some]).transform(words)
+    scores = rows @ model.coef_.T
+    paths = np.array(list(itertools.product(range(3), repeat=4)))
+    totals = scores[np.arange(4), paths].sum(1) + model.transitions_[
+        paths[:, :-1], paths[:, 1:]
+    ].sum(1)
+    proba = np.exp(totals - log_sum_exp(totals))
+    wanted = np.stack([(proba[:, None] * (paths == k)).sum(0) for k in range(3)], axis=1)
+    np.testing.assert_allclose(model.predict_marginals([words])[0], wanted, atol=1e-12)
+    assert model.predict([words])[0] == model.classes_[paths[totals.argmax()]].tolist()
+
+
+def test_dictionaries_names_arrays_and_sparse_rows_are_one_model(made):
+    X, y, model = made
+    vectors = DictVectorizer().fit([word for words in X for word in words])
+    sparse = [vectors.transform(words) if words else scipy.sparse.csr_array((0, 0)) for words in X]
+    dense = [rows.toarray() for rows in sparse]
+    nested = [[row.tolist() for row in rows] for rows in dense]
+    for other in (sparse, dense, nested, [rows.astype(np.float32) for rows in dense]):
+        same = LinearChainCRF(ridge=0.05, tol=1e-9).fit(other, y)
+        np.testing.assert_allclose(same.coef_, model.coef_, atol=1e-5)
+        assert same.predict(other) == model.predict(X) and same.feature_names_ is None
+    ones = [[{'word': word['word'], 'first': word['first']} for word in words] for words in X]
+    names = [
+        [[f'word={word["word"]}'] + ['first'] * word['first'] for word in words] for words in X
+    ]
+    one, two = (LinearChainCRF(ridge=0.05, tol=1e-9).fit(some, y) for some in (ones, names))
+    assert sorted(one.feature_names_) == sorted(two.feature_names_)
+    assert one.predict(ones) == two.predict(names)
+
+
+def test_empty_sentences_change_nothing(made):
+    X, y, model = made
+    full = [i for i, words in enumerate(X) if words]
+    less = LinearChainCRF(ridge=0.05, tol=1e-9).fit([X[i] for i in full], [y[i] for i in full])
+    np.testing.assert_allclose(less.coef_, model.coef_, atol=1e-6)
+    assert less.bound_gap_ == pytest.approx(model.bound_gap_, abs=1e-9)
+
+
+@pytest.mark.parametrize('names', [(0, 1, 2), (True, False, True), (b'x', b'y', b'z')])
+def test_tags_of_any_kind(made, names):
+    X, y, _ = made
+    tags = [[names['ABC'.index(tag)] for tag in words] for words in y]
+    model = LinearChainCRF(ridge=0.05).fit(X, tags)
+    guess = [tag for words in model.predict(X) for tag in words]
+    assert {type(tag) for tag in guess} == {type(names[0])} and set(guess) == set(names)
+    assert model.score(X, tags) > 0.9
+
+
+def test_one_tag_and_one_word():
+    model = LinearChainCRF().fit([[{'a': 1}], []], [['only'], []])
+    assert model.predict([[{'a': 1}, {'b': 2}], []]) == [['only', 'only'], []]
+    np.testing.assert_array_equal(model.predict_marginals([[{'b': 1}]])[0], [[1.0]])
+
+
+def test_unknown_features_are_left_out_and_counted(made):
+    X, _, model = made
+    words = [{'word': 'a0', 'noise': 0.0, 'first': True, 'color': 'red', 'odd': ['x', 'y']}]
+    assert model.unseen_features([words]) == (3, 6)
+    assert model.unseen_features(X) == (0, 3 * sum(map(len, X)))
+    plain = [{key: words[0][key] for key in ('word', 'noise', 'first')}]
+    assert model.predict([words]) == model.predict([plain])
+    strange = [[{'never': 1.0}, {}]]
+    assert model.unseen_features(strange) == (1, 1) and len(model.predict(strange)[0]) == 2
+
+
+def test_the_optimum_is_that_of_the_objective_and_the_certificate_holds(made):
+    X, y, model = made
+    ends = []
+    for solver, tol in (('bm', 1e-10), ('lbfgs', 1e-10), ('lbfgs', 1e-2), ('bm', 0.3)):
+        fit = LinearChainCRF(solver, ridge=0.05, tol=tol, max_iter=5000).fit(X, y)
+        ends.append((fit.run_.column('loss')[-1] / sum(map(bool, X)), fit.bound_gap_))
+    best = ends[0][0]
+    assert ends[1][0] == pytest.approx(best, rel=1e-10) and ends[2][0] > best
+    assert all(loss - best <= gap * (1 + 1e-9) + 1e-12 for loss, gap in ends)
+    assert (
+        ends[1][1] < 1e-12
+        and LinearChainCRF(ridge=0.0, max_iter=5, tol=None).fit(X, y).bound_gap_ == np.inf
+    )
+
+
+def test_a_chosen_ridge_is_found_on_held_out_sentences():
+    made = planted_chain(200, n_classes=3, n_features=30, seed=1)
+    noisy = made.features + 2 * np.random.default_rng(0).normal(size=made.features.shape)
+    easy = LinearChain(noisy, made.labels, made.starts, 3)
+    cut = [slice(a, b) for a, b in zip(easy.starts, easy.starts[1:])]
+    X, y = [easy.features[part] for part in cut], [easy.labels[part] for part in cut]
+    model = LinearChainCRF(ridge='auto').fit(X[:25], y[:25])
+    held = easy.take(slice(25, None))
+
+    def nats(fit):
+        return held.loss(np.r_[fit.coef_.ravel(), fit.transitions_.ravel()])
+
+    ends = [nats(LinearChainCRF(ridge=ridge).fit(X[:25], y[:25])) for ridge in (1e-6, 10.0)]
+    assert nats(model) < min(ends)
+    again = LinearChainCRF(ridge='auto').fit(X[:25], y[:25])
+    np.testing.assert_array_equal(again.coef_, model.coef_)
+
+
+def test_copies_files_search_and_folds(made, tmp_path):
+    X, y, model = made
+    model.save(tmp_path / 'tagger.npz')
+    for copy in (
+        LinearChainCRF.load(tmp_path / 'tagger.npz'),
+        pickle.loads(pickle.dumps(model)),
+        clone(model).fit(X, y),
+    ):
+        assert copy.predict(X) == model.predict(X) and copy.get_params() == model.get_params()
+    search = GridSearchCV(LinearChainCRF(), {'ridge': [1e-3, 10.0]}, cv=3).fit(X, y)
+    assert search.best_params_ == {'ridge': 1e-3} and search.best_score_ > 0.9
+    assert cross_val_score(LinearChainCRF(), X, y, cv=3, error_score='raise').min() > 0.8
+
+
+def test_a_limit_that_comes_first_is_told(made):
+    X, y, _ = made
+    with pytest.warns(ConvergenceWarning, match='reached max_iter=2; raise that limit'):
+        LinearChainCRF(max_iter=2).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        LinearChainCRF(max_iter=2, tol=None).fit(X, y)
+
+
+WORDS = [{'word': 'a'}, {'word': 'b'}]
+BAD_FITS = {
+    'no list': (5, [], 'X is a int, but a list of sentences'),
+    'one sentence': (WORDS, ['A', 'B'], r'X\[0\] is a dict.*for one sentence pass \[X\]'),
+    'text': (['a b'], [['A', 'B']], r'X\[0\] is a str'),
+    'words of text': ([['a', 'b']], [['A', 'B']], r'word 0 of X\[0\] is a str'),
+    'nothing': ([[], []], [[], []], 'X holds no word'),
+    'no tags': ([WORDS], None, 'y must be a list of lists'),
+    'too few sentences': ([WORDS, WORDS], [['A', 'B']], 'y has 1 sentences, but X has 2'),
+    'too few tags': ([WORDS, WORDS], [['A', 'B'], ['A']], r'y\[1\] has 1 tags, but X\[1\] has 2'),
+    'tags as text': ([WORDS], ['AB'], r'y\[0\] has 2 tags'),
+    'a missing tag': ([WORDS], [['A', None]], 'tags of types NoneType, str'),
+    'nan': ([WORDS], [[0.0, np.nan]], 'contains NaN at row 1'),
+    'fraction': ([WORDS], [[0.0, 1.9]], r'y\[1\] is 1.9'),
+    'kinds': ([WORDS], [['A', 1]], 'tags of types int, str; use one type'),
+    'nan feature': ([[{'a': np.nan}, {'a': 1.0}]], [['A', 'B']], 'NaN at row 0, column 0'),
+    'widths': ([np.eye(2), np.eye(3)], [['A', 'B'], ['A'] * 3], r'X\[1\] have \(3,\) features'),
+    'inf in rows': ([np.array([[1.0], [np.inf]])], [['A', 'B']], 'inf at row 1, column 0'),
+}
+
+
+@pytest.mark.parametrize('case', BAD_FITS)
+def test_what_is_wrong_is_one_line(case, made):
+    X, y, words = BAD_FITS[case]
+    with pytest.raises(ValueError, match=words) as found:
+        LinearChainCRF().fit(X, y)
+    assert '\n' not in str(found.value)
+    model = made[2]
+    before = dict(vars(model))
+    with pytest.raises(ValueError):
+        model.fit(X, y)
+    assert vars(model) == before  # as it was
+
+
+def test_wrong_settings_and_wrong_rows(made):
+    X, y, model = made
+    for settings, words in (
+        (dict(solver='newton'), "solver='newton' is neither"),
+        (dict(ridge='strong'), "ridge='strong' is neither"),
+        (dict(ridge=-1.0), 'ridge is -1.0'),
+        (dict(max_iter=1.5), 'max_iter'),
+    ):
+        with pytest.raises(ValueError, match=words):
+            LinearChainCRF(**settings).fit(X, y)
+    wide = [[{f'f{i}': 1.0 for i in range(2000)}] * 2]
+    with pytest.raises(ValueError, match='use solver="lbfgs"'):
+        LinearChainCRF('bm').fit(wide, [['A', 'B']])
+    with pytest.raises(ValueError, match='X holds arrays, but fit saw dictionaries'):
+        model.predict([np.eye(3)])
+    tables = LinearChainCRF().fit([np.eye(3)], [['A', 'B', 'A']])
+    with pytest.raises(ValueError, match='have 2 features, but fit saw 3'):
+        tables.predict([np.eye(2)])
+    with pytest.raises(ValueError, match='not fitted yet'):
+        LinearChainCRF().predict([WORDS])

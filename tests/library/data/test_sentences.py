@@ -1,0 +1,70 @@
+"Column files of the CoNLL tasks: what is read, and what is refused with its line."
+
+import gzip
+import io
+import os
+
+import pytest
+
+from extreme_opt.data import load, read_conll
+
+
+def read(text, *args, **settings):
+    text = text if isinstance(text, bytes) else text.encode()
+    return read_conll(io.BytesIO(text), *args, **settings)
+
+
+@pytest.mark.parametrize('end', ['\n', '\r\n'])
+@pytest.mark.parametrize('mark', [b'', b'\xef\xbb\xbf'])
+def test_columns_of_the_tasks(end, mark):
+    of_2000 = 'He PRP B-NP|runs VBZ B-VP||# # I-NP|1\u00a0000 CD I-NP'
+    found = read(mark + of_2000.replace('|', end).encode())
+    assert found.rows == [[('He', 'PRP'), ('runs', 'VBZ')], [('#', '#'), ('1\u00a0000', 'CD')]]
+    assert found.tags == [['B-NP', 'B-VP'], ['I-NP', 'I-NP']]
+    of_2003 = '-DOCSTART- -X- -X- O||EU NNP B-NP B-ORG|-DOCSTART- -X- O O|No DT B-NP O|||'
+    found = read(mark + of_2003.replace('|', end).encode())
+    assert found.tags == [['B-ORG'], ['O']] and found.rows[0] == [('EU', 'NNP', 'B-NP')]
+    chunks = read(mark + of_2003.replace('|', end).encode(), tag=2)
+    assert chunks.tags == [['B-NP'], ['B-NP']] and chunks.rows[1] == [('No', 'DT', 'O')]
+
+
+def test_tabs_comments_encodings_and_packed_files(tmp_path):
+    assert read('a\tB\n \t \nc  \t D').tags == [['B'], ['D']]
+    assert read('# sent 1\na B\n# sent 2\nc D\n', comment='#').tags == [['B', 'D']]
+    assert read('a\u2028b X\n').rows == [[('a\u2028b',)]]
+    spanish = 'Peña B-PER\n'.encode('latin-1')
+    assert read(spanish, encoding='latin-1').rows == [[('Peña',)]]
+    (tmp_path / 'words.gz').write_bytes(gzip.compress(b'a B\n'))
+    assert read_conll(tmp_path / 'words.gz').tags == [['B']]
+    words = read('one\ntwo\n\nthree\n', tag=None)
+    assert words.rows == [[('one',), ('two',)], [('three',)]] and words.tags is None
+
+
+@pytest.mark.parametrize(
+    'text, settings, words',
+    [
+        ('He PRP O\n\nruns VBZ\n', {}, 'line 3 has 2 columns, but line 1 has 3'),
+        ('He PRP O\n# sent 2 of 7\n', {}, 'comment="# " leaves such lines out'),
+        ('He\n', {}, 'line 1 has 1 column, but tag=-1 needs a word and a tag; tag=None'),
+        ('He O\n', dict(tag=2), 'line 1 has 2 columns, but tag=2'),
+        ('He O\n', dict(tag=-3), 'but tag=-3'),
+        ('a O\nPeña O\n'.encode('latin-1'), {}, 'line 2 is not utf-8: .*encoding="latin-1"'),
+        ('He O\n'.encode('utf-16'), {}, 'line 1 begins as UTF-16 does'),
+        ('', {}, 'holds no sentence'),
+        ('\n-DOCSTART- -X- O\n', {}, 'holds no sentence'),
+    ],
+)
+def test_what_is_wrong_is_one_line(text, settings, words):
+    with pytest.raises(ValueError, match=words) as found:
+        read(text, **settings)
+    assert '\n' not in str(found.value)
+
+
+def test_the_shared_task_itself():
+    if not os.environ.get('EXTREME_OPT_DATA'):
+        pytest.skip('needs EXTREME_OPT_DATA')
+    folder = os.path.join(os.environ['EXTREME_OPT_DATA'], 'conll2000', 'conll2000.zip')
+    found = read_conll(folder, member='conll2000/test.txt', encoding='latin-1')
+    loaded = load('conll2000', min_count=1)
+    assert len(found.rows) == 2012 and sum(map(len, found.tags)) == len(loaded.test) == 47_377
+    assert [row[0] for words in found.rows for row in words] == loaded.texts[loaded.test].tolist()
