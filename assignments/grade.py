@@ -37,7 +37,6 @@ from pathlib import Path
 ROOM = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOM))
 from grader import intake, lms, rendering, sandbox  # noqa: E402
-from grader.tables import parse_number, read_fields  # noqa: E402
 
 UTC = datetime.UTC
 RUNNING = set()  # processes of tests
@@ -375,6 +374,8 @@ def sheet_rows(path):
     where it cannot be read, so that nothing typed is lost."""
     if not path.exists():
         return [], ',', 'utf-8'
+    from extreme_opt.data import read_fields
+
     try:
         table = read_fields(path, encoding=('utf-8', 'cp1252'))
         rows = [{field.lower(): text for field, text in row.items()} for row in table.records()]
@@ -395,6 +396,8 @@ def sheet_rows(path):
 def read_marks(name, state):
     "Take the marks of written answers out of written/SET.csv: the lines that could not be read."
     from nbgrader.api import MissingEntry
+
+    from extreme_opt.data import parse_number
 
     bad, last = [], sheet(name, last=True)
     with gradebook() as book:
@@ -690,6 +693,8 @@ def tables_of(name, rows, into):
     write(ROOM / 'questions' / f'{name}.md', f'# {name}\n\n{summary}')
     if not into:
         return
+    from extreme_opt.data import read_fields
+
     marks = {
         row['student']: (float(row['points']) if row['state'] == 'graded' else None, row['note'])
         for row in rows

@@ -43,7 +43,6 @@ import parts  # noqa: E402
 from grader import intake  # noqa: E402
 from grader.intake import VARIANT, variant_of  # noqa: E402
 from grader.lms import WHO  # noqa: E402
-from grader.tables import read_fields  # noqa: E402
 
 SETS = sorted(folder.name for folder in (HERE / 'source').glob('ps*') if folder.is_dir())
 PROGRAMS = (
@@ -76,6 +75,8 @@ memory_gb = 4
 def roster_of(path):
     """Student ids of a file that a spreadsheet or a learning management system wrote: the column
     whose heading says so, otherwise the first; lines that begin with # are left out."""
+    from extreme_opt.data import read_fields
+
     lines = Path(path).read_bytes().splitlines(keepends=True)
     text = b''.join(line for line in lines if not line.startswith((b'#', b'"#')))
     if not text.strip():

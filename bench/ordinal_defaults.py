@@ -63,7 +63,7 @@ for name, settings in json.loads(sys.argv[3]):
     answer[name] = dict(
         error=error(model.embedding_),
         steps=int(model.n_iter_),
-        ended=not model.run_.message.startswith('reached max_'),
+        ended=not model.run_.status.is_limit,
     )
 print(json.dumps(answer))
 """

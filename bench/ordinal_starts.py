@@ -1,9 +1,9 @@
 """Does the default of OrdinalEmbedding find the minimum? Rank of its loss among 50 random starts.
 
 Planted maps of normal points; questions at random, of which a fraction is answered the wrong way.
-Losses, dimensions, fractions and sizes as in GRID, one data set each. Three fits are compared with
+Losses, dimensions, fractions and sizes as in GRID, one data set each. Two fits are compared with
 50 random starts: the default, of four starts, and the first four of the random starts, which was
-the default of 0.1.
+the default before.
 
 `n_better` is how many of the 50 random starts end more than a thousandth below the loss of the fit;
 `over_best` is that loss over the lowest of all. `told` is whether the fit warned that one start

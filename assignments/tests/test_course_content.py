@@ -526,40 +526,34 @@ def test_sets_name_lessons_that_exist(name):
     assert found[:4] == sorted(found[:4])  # the last part may go back
 
 
-def test_slides_of_a_lesson():
-    """A slide for each section, formulas and pictures kept, no exercises, no long text, no code
-    behind pictures."""
-    import nbformat
-
-    lesson = nbformat.read(ROOT / 'nbs/learn/softmax/40_implicit.ipynb', 4)
-    made = slides.slides(lesson)
-    kinds = [cell.metadata['slideshow']['slide_type'] for cell in made.cells]
-    text = '\n'.join(cell.source for cell in made.cells if cell.cell_type == 'markdown')
-    full = '\n'.join(cell.source for cell in lesson.cells if cell.cell_type == 'markdown')
-    assert kinds.count('slide') >= 5 and '## Exercises' not in text and '## Derivation' in text
-    assert len(text.split()) < 0.7 * len(full.split())
-    displayed = re.findall(r'\$\$.*?\$\$', full, re.S)
-    assert len(displayed) > 5 and all(formula in text for formula in displayed)
-    assert sum(map(slides.picture, made.cells)) == sum(map(slides.picture, lesson.cells)) > 0
-    page = slides.html(lesson, 'https://example.org/reveal')
-    assert 'https://example.org/reveal' in page and page.count('<section') > 10
-    assert 'Nelder-Mead' not in page
-
-
-def test_points_of_the_exam():
-    "Questions and answers agree, and make sixty points."
-    asked, answered = [
-        [
-            (int(n), int(worth))
-            for n, worth in re.findall(
-                r'^(\d+)\. \((\d+)\)',
-                (ROOT / f'assignments/exam/{file}.md').read_text(encoding='utf-8'),
-                re.M,
-            )
-        ]
-        for file in ('exam', 'answers')
-    ]
-    assert asked == answered and sum(worth for _, worth in asked) == 60
+def test_slides_to_teach_from():
+    """For the sixteen sessions of the plan: every page exists; of a lesson each displayed formula and figure
+    has a slide of its own, with notes, and each question of its quiz; no imports, no code that is cut, no
+    words about sliders and cells, nothing from a network."""
+    sessions = slides.sessions()
+    assert len(sessions) == 16 and all(len(pages) >= 1 for _, _, pages in sessions[:-1])
+    for _, _, pages in sessions:
+        assert all((ROOT / f'nbs/{page}.ipynb').exists() for page in pages)
+    page = 'learn/softmax/40_implicit'
+    made = slides.ideas(page)
+    lesson = json.loads((ROOT / f'nbs/{page}.ipynb').read_text())
+    full = '\n\n'.join(''.join(c['source']) for c in lesson['cells'] if c['cell_type'] == 'markdown')
+    left_out = '|'.join(slides.LEFT_OUT)
+    taught = re.sub(rf'^##+ (?:{left_out})\n.*?(?=^##? |\Z)', '', full, flags=re.S | re.M)
+    formulas = re.findall(r'\$\$.*?\$\$', taught, re.S)
+    assert len(formulas) > 5 and all(any(one in shown for _, shown, _ in made) for one in formulas)
+    assert all(shown.count('$$') <= 2 for _, shown, _ in made)
+    asked = [row for row in made if row[0] == '## A question']
+    assert len(asked) == 5 and all(notes for _, _, notes in asked)
+    pictures = [shown for _, shown, _ in made if shown.startswith('<img')]
+    assert len(pictures) >= 2 and all('alt="figure"' not in one for one in pictures)
+    for _, shown, _ in made:
+        if not shown.startswith('<img'):
+            assert 'import ' not in shown and max(map(len, shown.split('\n'))) < 700
+            assert '<pre>' in shown or '$$' not in shown or 'slider' not in shown
+    text = slides.deck('The implicit step', [page])
+    assert 'http://' not in re.sub(r'href="[^"]*"', '', text) and 'src="http' not in text
+    assert text.count('<section>') == len(made) and 'Nelder-Mead' not in text
 
 
 def test_what_students_read_says_what_they_need():
@@ -604,3 +598,38 @@ def test_versions_can_be_exchanged(name):
         assert [row for row in earned(name, own, here, ('real',)) if row[2] != row[3]] == []
         rows = earned(name, other, here, ('real',))
         assert [row for row in rows if 3 * row[2] > worth[row[0]]] == []
+
+
+# ---------------------------------------------------------------- the exam
+
+
+def numbered(version, file):
+    "Numbered paragraphs of a file of the exam: [(points, text)]."
+    text = (ROOT / f'assignments/exam/{file}_{version}.md').read_text()
+    return [(int(n), said) for n, said in re.findall(r'^\d+\. \((\d+)\) (.*)$', text, re.M)]
+
+
+def test_the_exam_has_two_versions_and_no_question_of_a_set():
+    """The same points question by question, answers whose points add up, and no six words or formula in
+    a row that a problem set asks for."""
+    asked = ' '.join(
+        ''.join(cell['source'])
+        for name in course.SETS
+        for version in ('a', 'b')
+        if version == 'a' or name in course.make.sets_of('b')
+        for cell in parts.read(name, version)['cells']
+        if cell['cell_type'] == 'markdown'
+    ).split()
+    known = {' '.join(asked[at : at + 6]) for at in range(len(asked))}
+    formulas = {one for one in re.findall(r'\$([^$]{15,})\$', ' '.join(asked))}
+    for version in 'ab':
+        questions, answers = numbered(version, 'exam'), numbered(version, 'answers')
+        assert [n for n, _ in questions] == [n for n, _ in answers] == [8, 8, 6, 8, 6, 8, 8, 8]
+        for worth, said in answers[:-1]:
+            assert sum(int(n) for n in re.findall(r': (\d+)(?: points?)?[.]', said)) == worth, said
+        for _, said in questions:
+            words = said.split()
+            assert not {' '.join(words[at : at + 6]) for at in range(len(words) - 5)} & known, said
+            assert not [one for one in re.findall(r'\$([^$]{15,})\$', said) if one in formulas], said
+    mine, theirs = ({said for _, said in numbered(v, 'exam')} for v in 'ab')
+    assert not mine & theirs

@@ -735,11 +735,13 @@ LMS = {  # a gradebook as it is exported: (file, the one to import, students who
 @pytest.mark.parametrize('form', LMS)
 def test_marks_go_into_the_gradebook_of_a_learning_management_system(form, tmp_path):
     "Its own rows and ids, one column for the set; what waits for a mark stays empty."
-    from grader import lms, tables
+    from grader import lms
+
+    from extreme_opt.data import read_fields
 
     given, wanted, missing = LMS[form]
     (tmp_path / 'export.csv').write_text(given, encoding='utf-8-sig')
-    table = tables.read_fields(tmp_path / 'export.csv')
+    table = read_fields(tmp_path / 'export.csv')
     marks = dict(ada=(19.5, ''), bob=(None, ''), cleo=(3.0, 'mended'))
     heads, rows, absent = lms.filled(table, NAME, marks, 20.0)
     out = io.StringIO()

@@ -85,7 +85,7 @@ def test_a_book_with_something_for_teachers_is_not_written(told, tmp_path, kind,
     words = dict(
         answer=lambda: max((here / 'answers/bound.md').read_text('utf-8').split('\n'), key=len),
         sample=lambda: max((here / f'written/{NAME}.md').read_text('utf-8').split('\n'), key=len),
-        exam=lambda: max((here / 'exam/answers.md').read_text('utf-8').split('\n'), key=len),
+        exam=lambda: max((here / 'exam/answers_b.md').read_text('utf-8').split('\n'), key=len),
         scheme=lambda: next(one for one in cells if 'BEGIN MARK SCHEME' in one).split('\n', 1)[1],
         solution=lambda: max(
             re.findall(r'### BEGIN SOL.*?\n(.*?)###', '\n'.join(cells), re.S), key=len

@@ -146,7 +146,9 @@ def drawings(every: list[dict]) -> dict | None:
         kept['glyphs'] |= {m[1]: m[0] for m in paths}
         for key, one in zip(missing, made['drawn'], strict=True):
             kept[key] = {'why': one['why']} if one['why'] else {'html': lean(one['html'])}
-        file.write_text(json.dumps(kept), encoding='utf-8')
+        new = file.with_name(f'{file.name}.{os.getpid()}')  # another build may read it now
+        new.write_text(json.dumps(kept), encoding='utf-8')
+        new.replace(file)
     return kept
 
 

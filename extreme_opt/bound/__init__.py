@@ -24,6 +24,10 @@ def __getattr__(name):
     raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
 
 
+def __dir__():
+    return sorted(__all__)
+
+
 __all__ = [
     'BoundClassifier',
     'LogLinear',

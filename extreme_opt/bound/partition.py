@@ -17,6 +17,7 @@ from ..core.serialize import fingerprint
 from ..core.linalg import check_sparse, log_sum_exp
 from ..core.majorize import Surrogate
 from ..core.shards import Shard, join_shards, split_rows
+from ..core.validation import check_nonnegative
 from extreme_opt.bound.class_space import (
     ChainCurvature,
     ClassCurvature,
@@ -410,10 +411,7 @@ class LogLinear:
         kind = np.dtype(self.dtype or (np.float32 if given == np.float32 else np.float64))
         if kind not in (np.float32, np.float64):
             raise ValueError(f'dtype is {kind}, but float32 or float64 is needed')
-        if not 0 <= self.ridge < np.inf:
-            raise ValueError(
-                f'ridge is {self.ridge}, but a finite number >= 0 is needed; 0 is none'
-            )
+        check_nonnegative(self.ridge, 'ridge')
         table = _class_table(self, kind) if self.feature_map is None else _outcome_table(self, kind)
         counts = table.counts if self.feature_map else np.full(table.rows.shape[0], table.n_classes)
         labels = _checked_labels(self.labels, counts)

@@ -16,6 +16,7 @@ import scipy.sparse
 from ..core.compiled import njit
 from ..core.majorize import Surrogate
 from ..core.streams import stream
+from ..core.validation import check_nonnegative
 from .class_space import MatrixCurvature
 from .partition import _checked_labels, _checked_rows
 from .quadratic_bound import curvature_weight, order_kind, sort_outcomes
@@ -480,10 +481,7 @@ class LinearChain:
             raise ValueError(f'n_classes is {n_classes}, but a whole number from 1 up is needed')
         labels = _checked_labels(self.labels, np.full(n_words, n_classes), 'word')
         starts = _checked_starts(self.starts, n_words)
-        if not 0 <= self.ridge < math.inf:
-            raise ValueError(
-                f'ridge is {self.ridge}, but a finite number >= 0 is needed; 0 is none'
-            )
+        check_nonnegative(self.ridge, 'ridge')
         for name, value in dict(
             features=X, labels=labels, starts=starts, n_classes=int(n_classes)
         ).items():

@@ -14,7 +14,7 @@ from sklearn.feature_extraction import DictVectorizer
 from sklearn.utils.validation import check_is_fitted
 from .structured import LinearChain, best_labels, forward_backward
 from ..core.descent import LBFGS
-from ..core.estimator import NOT_FITTED, Estimator, warn_not_converged
+from ..core.estimator import NOT_FITTED, Estimator, raise_diverged, warn_not_converged
 from ..core.majorize import Majorizer
 from ..core.run import minimize
 from ..core.validation import as_array, check_features, check_labels, seed_from
@@ -249,7 +249,7 @@ class LinearChainCRF(Estimator):
         tol = self.tol
         if tol is not None and params is not None:  # a fraction of the gradient at zero
             zero, here = (np.linalg.norm(problem.grad(at)) for at in (0 * params, params))
-            tol = min(tol * zero / here, 1.0) if here else 1.0
+            tol = min(float(tol * zero / here), 1.0) if here else 1.0
         self.run_ = minimize(
             problem,
             solver,
@@ -261,12 +261,14 @@ class LinearChainCRF(Estimator):
         )
         self.n_iter_ = self.run_.state.n_iter
         end = self.run_.state.params
+        if not np.isfinite(problem.loss(end)):
+            raise_diverged(self, self.run_, 'scale the features')
         self.coef_, self.transitions_ = (part.copy() for part in problem.unpack(end))
         loss, grad = problem.loss_and_grad(end)
         n = max(int((lengths > 0).sum()), 1)
         gap = float(grad @ grad) / (2 * n * self.ridge_) if self.ridge_ else np.inf
         self.bound_gap_ = min(gap, loss) / n if self.ridge_ else np.inf
-        if self.tol is not None and self.run_.message.startswith('reached max_'):
+        if self.tol is not None and self.run_.status.is_limit:
             warn_not_converged(self, self.run_, 'raise that limit, or tol')
         return self
 

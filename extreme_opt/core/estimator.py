@@ -236,7 +236,8 @@ def _workers(estimator, problem, solver, params):
     if estimator.client is None and not hasattr(problem, 'n_shards'):
         yield problem, solver, params
         return
-    with late.find('on_client')(problem, solver, estimator.client, params) as found:
+    on_client = late.find('on_client')
+    with on_client(problem, solver, estimator.client, params, estimator.solver) as found:
         yield found
 
 

@@ -385,7 +385,7 @@ def _recorder(problem, metrics, interval, loss_subset):
     loss_subset = None if loss_subset is None else _count(loss_subset, 'loss_subset')
     if clash := names & set(metrics):
         raise ValueError(
-            f'watch names {sorted(clash)}, which the record has already; choose another name'
+            f'metrics names {sorted(clash)}, which the record has already; choose another name'
         )
     if not loss_subset:
         return _Recorder(problem, metrics, int(interval), loss_subset, None)

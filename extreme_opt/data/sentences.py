@@ -78,10 +78,8 @@ def read_conll(
     tags: list = []
     width, first, fresh = None, 0, True
     for number, raw in iter_lines(source, member):
-        if number == 1 and raw[:2] in (b'\xff\xfe', b'\xfe\xff'):
-            raise ValueError('line 1 begins as UTF-16 does; save the file as UTF-8')
         try:
-            line = raw.removeprefix(b'\xef\xbb\xbf').decode(encoding)
+            line = raw.decode(encoding)
         except UnicodeDecodeError:
             raise ValueError(
                 f'line {number} is not {encoding}: {raw[:40]!r}; encoding="latin-1" reads any bytes'

@@ -15,6 +15,7 @@ from ..core.linalg import check_ids
 from ..core.compiled import timed_chunks, njit
 from ..core.shards import Shard, join_shards, split_rows
 from ..core.streams import stream
+from ..core.validation import check_nonnegative
 from .comparisons import check_comparisons, check_count, triplet_error
 from .losses import STE, PairLoss, _pair_loss, check_kind
 
@@ -441,8 +442,7 @@ class Comparisons:
         pair_loss = loss.for_dimension(width)
         if not _is_own(pair_loss):
             check_kind(pair_loss)
-        if not ridge >= 0:
-            raise ValueError(f'ridge={ridge} is not a number from 0 up')
+        check_nonnegative(ridge, 'ridge')
         if np.dtype(dtype) not in (np.float32, np.float64):
             raise ValueError(f'dtype={dtype} is neither float32 nor float64')
         fields = dict(

@@ -35,27 +35,28 @@ ON_WORKERS = dict(
 )
 
 
-def _check_solver(problem, solver):
+def _check_solver(problem, solver, chosen):
     "Refuse a solver that needs more than sums over all rows."
     inner = getattr(solver, 'solver', solver)  # averages and judges stand around another solver
-    missing = [f'`{name}`' for name in required_methods(inner) if name not in _SUMS] + [
-        'batches of rows'
-    ] * hasattr(inner, 'batch_size')
-    if not missing:
+    if set(required_methods(inner)) <= set(_SUMS) and not hasattr(inner, 'batch_size'):
         return
     fit = ', '.join(
         f'"{name}"' for name in ON_WORKERS.get(type(problem).__module__.split('.')[1], ())
     )
     raise TypeError(
-        f'{type(inner).__name__} needs {" and ".join(missing)}, which stay in one process; with '
-        f'client= take one of solver={fit}, '
+        f'solver={chosen!r} ({type(inner).__name__}) needs more than sums over all rows, so it '
+        f'runs in one process only; with client= take one of solver={fit}, '
         'which gives what it gives without a client, or leave client=None'
     )
 
 
 @contextmanager
 def on_client(
-    problem: Any, solver: Any, client: Any, params: np.ndarray | None = None
+    problem: Any,
+    solver: Any,
+    client: Any,
+    params: np.ndarray | None = None,
+    chosen: Any = None,
 ) -> Iterator[tuple]:
     """What an estimator runs when it is given a client.
 
@@ -69,6 +70,8 @@ def on_client(
         Dask client, or "local" for two processes of this machine, gone after the run.
     params : ndarray or None of shape (n_params,), default=None
         First point.
+    chosen : object, default=None
+        The estimator's setting `solver`, for messages.
 
     Returns
     -------
@@ -76,7 +79,7 @@ def on_client(
         Problem with its rows on workers, solver, first point.
     """
     if isinstance(problem, Sharded):
-        _check_solver(problem.template, solver)
+        _check_solver(problem.template, solver, chosen)
         yield problem, solver, params
         return
     local = isinstance(client, str) and client == 'local'
@@ -85,7 +88,7 @@ def on_client(
             f'client={client!r:.80} is no dask client, so the fit runs in one process only with '
             'client=None; give distributed.Client(...) or "local"'
         )
-    _check_solver(problem, solver)
+    _check_solver(problem, solver, chosen)
     inner = getattr(solver, 'solver', solver)
     n_shards = getattr(inner, 'n_blocks', None)  # its result depends on the blocks: here and there
     if not local:

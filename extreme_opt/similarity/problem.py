@@ -15,6 +15,7 @@ from scipy import sparse
 from ..core.compiled import njit
 from ..core.shards import Shard, join_shards, split_rows
 from ..core.streams import stream
+from ..core.validation import check_nonnegative
 from extreme_opt.similarity.all_pairs import (
     ObservedPairs,
     PairSum,
@@ -179,9 +180,7 @@ def _checked(problem):
     )
     if dtype not in (np.float32, np.float64):
         raise ValueError(f'dtype is {dtype}, but float32 or float64 is needed')
-    number = isinstance(problem.ridge, (int, float, np.number))
-    if not (number and 0 <= problem.ridge < np.inf):
-        raise ValueError(f'ridge is {problem.ridge}, but a finite number >= 0 is needed; 0 is none')
+    check_nonnegative(problem.ridge, 'ridge')
     if not isinstance(problem.n_components, (int, np.integer)) or problem.n_components < 1:
         raise ValueError(
             f'n_components is {problem.n_components}, but a whole number from 1 up is needed'
@@ -352,6 +351,7 @@ class AllPairs:
     advice: ClassVar[str] = 'GradientDescent and GaussNewton search for a step that lowers the loss'
     terms: ClassVar[PairSum]  # the sum over pairs, made from the settings
     towers: ClassVar[tuple]  # left and right `Tower`, likewise
+    _memo: ClassVar[dict]  # of the parameters that were looked at last
     place: ClassVar[Any] = None  # of a shard: `shard_totals` of earlier ones, and of all
 
     def __post_init__(self):
@@ -761,7 +761,7 @@ def half_square(params: np.ndarray) -> float:
 
 def _stamp(params):
     "What tells changed parameters from those that were seen, without a copy."
-    return zlib.crc32(np.ascontiguousarray(params))
+    return zlib.crc32(np.ascontiguousarray(params).data)
 
 
 def remember_loss(problem: 'AllPairs', params: np.ndarray, loss: float) -> None:

@@ -28,6 +28,7 @@ from extreme_opt.core.estimator import (
 from extreme_opt.core.validation import (
     check_features,
     check_labels,
+    check_nonnegative,
     check_weights,
     num_rows,
     checked_sample_weight,
@@ -374,8 +375,7 @@ class SoftmaxClassifier(Classifier):
         if limit is not None and not (isinstance(limit, (int, float, np.number)) and limit > 0):
             if not (isinstance(limit, str) and limit == 'auto'):
                 raise ValueError(f'max_epochs={limit!r} is neither a number above 0 nor "auto"')
-        if not 0 <= self.ridge < math.inf:
-            raise ValueError(f'ridge={self.ridge!r} is not a number from 0 up')
+        check_nonnegative(self.ridge, 'ridge')
         try:
             kind = np.dtype(self.dtype)
         except TypeError:

@@ -17,6 +17,7 @@ from scipy import sparse
 from ..core.compiled import njit
 from ..core.linalg import check_sparse, squared_row_norms, softplus
 from ..core.shards import Shard, split_rows
+from ..core.validation import check_nonnegative
 
 # %% ../../nbs/engine/softmax/10_double_sum.ipynb #741b09ec
 def _read_only(array: np.ndarray) -> np.ndarray:
@@ -201,10 +202,7 @@ class SoftmaxData:
         kind = np.dtype(self.dtype or (np.float32 if given == np.float32 else np.float64))
         if kind not in (np.float32, np.float64):
             raise ValueError(f'dtype is {kind}, but float32 or float64 is needed')
-        if not 0 <= self.ridge < np.inf:
-            raise ValueError(
-                f'ridge is {self.ridge}, but a finite number >= 0 is needed; 0 is none'
-            )
+        check_nonnegative(self.ridge, 'ridge')
         rows = _check_features(self.features, kind)
         labels, n_classes = _check_labels(self.labels, rows.shape[0], self.n_classes)
         whole = isinstance(self.n_unpenalized, (int, np.integer))

@@ -425,7 +425,7 @@ def test_a_lesson_is_light_and_stands_still(browser, address, page, own_scripts)
 def test_code_and_formulas_fit_the_column_of_a_desk(one_tab, page):
     tab, _ = one_tab(page, DESK)
     cut = tab.evaluate(
-        "[...document.querySelectorAll('article :is(pre, div.math)')].filter(one =>"
+        "[...document.querySelectorAll('article :is(.cell_input pre, div.math)')].filter(one =>"
         ' one.checkVisibility() && one.scrollWidth > one.clientWidth + 1).map(one =>'
         ' one.textContent.slice(0, 60))'
     )

@@ -13,6 +13,11 @@ import pytest
 
 ROOT = notebooks.ROOT
 LIB = ROOT / 'extreme_opt'
+BY_HAND = {  # what `import extreme_opt` loads before any package that a page could write
+    '__init__.py',
+    'late.py',
+    'py.typed',
+}
 
 
 @pytest.fixture(scope='module')
@@ -23,7 +28,7 @@ def copy(tmp_path_factory):
         shutil.copy(ROOT / name, folder)
     shutil.copytree(ROOT / 'nbs', folder / 'nbs', ignore=shutil.ignore_patterns('.*'))
     for path in LIB.rglob('*'):
-        if path.name in ('__init__.py', 'py.typed'):
+        if path.name in BY_HAND:
             (folder / path.relative_to(ROOT)).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, folder / path.relative_to(ROOT))
     return folder

@@ -218,6 +218,19 @@ def test_what_is_wrong_is_one_line(case, made):
     assert vars(model) == before  # as it was
 
 
+def test_numbers_beyond_all_bounds_are_no_model():
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        for size in (1e160, 1.7e308):
+            model = LinearChainCRF()
+            try:
+                model.fit([np.array([[size], [-size]])] * 3, [['A', 'B']] * 3)
+            except RuntimeError as error:
+                assert 'scale the features' in str(error) and not hasattr(model, 'coef_')
+            else:
+                assert np.isfinite(model.predict_marginals([np.array([[size]])])[0]).all()
+
+
 def test_wrong_settings_and_wrong_rows(made):
     X, y, model = made
     for settings, words in (

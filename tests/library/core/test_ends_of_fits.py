@@ -233,7 +233,7 @@ def test_one_start_that_diverges_does_not_end_a_fit(monkeypatch):
         return run
 
     monkeypatch.setattr(estimator, 'minimize', second_lost)
-    model = OrdinalEmbedding(n_init=3, random_state=0).fit(comparisons())
+    model = OrdinalEmbedding(n_init=3, init='random').fit(comparisons())
     assert len(calls) == 3 and np.isnan(model.losses_).tolist() == [False, True, False]
     assert model.run_ is calls[int(np.nanargmin(model.losses_))]
     assert np.isfinite(model.embedding_).all()

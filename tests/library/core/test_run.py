@@ -159,6 +159,11 @@ def test_wrong_use_raises_one_line(wrong):
     assert '\n' not in str(error.value)
 
 
+def test_a_metric_with_the_name_of_a_column_is_named_as_the_argument():
+    with pytest.raises(ValueError, match=r"^metrics names \['loss'\]"):
+        minimize(make_problem(), SGD(1e-3), max_iter=1, metrics={'loss': min})
+
+
 def test_tolerance_on_the_gradient():
     problem = make_problem()
     for solver in (LBFGS(), GradientDescent()):

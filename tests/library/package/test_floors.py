@@ -27,6 +27,7 @@ ESTIMATORS = {  # the modules that define estimators, and they alone, import sci
     'core/estimator.py',
     'softmax/classifier.py',
     'bound/classifier.py',
+    'bound/tagger.py',
     'similarity/model.py',
     'ordinal/embedding.py',
 }

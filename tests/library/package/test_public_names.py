@@ -5,7 +5,10 @@ python tests/library/package/test_public_names.py
 """
 
 import ast
+import importlib
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 SNAPSHOT = Path(__file__).with_name('public_names.txt')
@@ -64,6 +67,12 @@ def test_listed_names_exist():
         module, names = row.split(':')
         for name in filter(None, names.replace(' ', '').split(',')):
             assert hasattr(import_module(module), name), f'{module}.{name}'
+
+
+@pytest.mark.parametrize('package', ('softmax', 'similarity', 'ordinal', 'bound'))
+def test_dir_shows_the_estimator_and_no_helpers(package):
+    module = importlib.import_module(f'extreme_opt.{package}')
+    assert dir(module) == sorted(module.__all__)
 
 
 if __name__ == '__main__':

@@ -1,0 +1,279 @@
+"""What True and False, 0, -1, NaN, weight 0, an empty list and an unknown id mean.
+
+`docs/no_zero_none.csv` has a row for each pair of a value and an estimator, which names its check.
+"""
+
+import csv
+import functools
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from extreme_opt.bound import BoundClassifier
+from extreme_opt.ordinal import OrdinalEmbedding
+from extreme_opt.similarity import SimilarityModel
+from extreme_opt.softmax import SoftmaxClassifier
+
+ROOT = Path(__file__).resolve().parents[3]
+with (ROOT / 'docs' / 'no_zero_none.csv').open(encoding='utf-8') as _file:
+    ROWS = list(csv.DictReader(_file))
+CLASSIFIERS = (BoundClassifier, functools.partial(SoftmaxClassifier, solver='lbfgs'))
+
+
+@pytest.mark.parametrize('row', ROWS, ids=lambda row: row['check'])
+@pytest.mark.filterwarnings('ignore')
+def test_cell(row):
+    globals()[row['check']]()
+
+
+def test_the_table_is_whole():
+    "Three estimators for each value, and a check for each cell."
+    given = list(dict.fromkeys(row['given'] for row in ROWS))
+    assert [(row['given'], row['estimator']) for row in ROWS] == [
+        (one, name)
+        for one in given
+        for name in ('classifiers', 'SimilarityModel', 'OrdinalEmbedding')
+    ]
+    assert len({row['check'] for row in ROWS}) == len(ROWS)
+
+
+def refused(words, call, *args, **options):
+    with pytest.raises(ValueError) as caught:
+        call(*args, **options)
+    assert re.search(words, str(caught.value)) and '\n' not in str(caught.value), str(caught.value)
+
+
+# ------------------------------------------------------------------------------- classifiers
+@functools.cache
+def rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 3))
+    return X, (X @ rng.normal(size=(3, 3)) + rng.gumbel(size=(90, 3))).argmax(1)
+
+
+def weight_zero_classifiers():
+    X, y = rows()
+    w = np.where(np.arange(90) % 3, 1.0, 0.0)
+    for make in CLASSIFIERS:
+        one, other = (
+            make(ridge=0.01).fit(X, y, sample_weight=w),
+            make(ridge=0.01).fit(X[w > 0], y[w > 0]),
+        )
+        np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=1e-4)
+        gone = make(ridge=0.01).fit(X, y, sample_weight=np.where(y == 1, 0.0, 1.0))
+        assert gone.classes_.tolist() == [0, 1, 2] and gone.predict_proba(X)[:, 1].max() < 0.05
+
+
+def stored_zero_classifiers():
+    X, y = rows()
+    full = sparse.csr_array(np.where(np.abs(X) < 0.5, 0.0, X))
+    left, right = full.nonzero()
+    u, i = np.argwhere(full.toarray() == 0)[0]
+    entries = np.append(full.data, 0.0), (np.append(left, u), np.append(right, i))
+    stored = sparse.csr_array(entries, shape=full.shape)
+    assert stored.nnz == full.nnz + 1
+    for make in CLASSIFIERS:
+        one, other = make(ridge=0.01).fit(full, y), make(ridge=0.01).fit(stored, y)
+        np.testing.assert_allclose(one.predict_proba(full), other.predict_proba(full), atol=1e-6)
+
+
+def two_classes(labels):
+    X, y = rows()
+    for make in CLASSIFIERS:
+        model = make(ridge=0.01).fit(X, np.where(y > 0, labels[0], labels[1]))
+        assert sorted(model.classes_.tolist()) == sorted(labels)
+
+
+def booleans_classifiers():
+    two_classes([True, False])
+
+
+def one_zero_classifiers():
+    two_classes([1, 0])
+
+
+def one_two_classifiers():
+    two_classes([1, 2])
+
+
+def minus_one_classifiers():
+    two_classes([1, -1])
+
+
+def missing_classifiers():
+    X, y = rows()
+    bad = X.copy()
+    bad[7, 1] = np.nan
+    for make in CLASSIFIERS:
+        refused(r'\b7\b', make().fit, bad, y)
+        refused(r'\b4\b', make().fit, X, pd.Series(y).astype('Int64').where(np.arange(90) != 4))
+
+
+def empty_classifiers():
+    X, y = rows()
+    for make in CLASSIFIERS:
+        refused('0 (row|sample)', make().fit, X[:0], y[:0])
+
+
+def unknown_classifiers():
+    X, y = rows()
+    for make in CLASSIFIERS:
+        model = make().fit(X[y < 2], y[y < 2])
+        refused('2', model.log_loss, X, y)
+        assert model.score(X, y) == np.mean(model.predict(X) == y)
+
+
+# ------------------------------------------------------------------------------- SimilarityModel
+@functools.cache
+def log():
+    rng = np.random.default_rng(0)
+    pairs = [
+        (f'u{u:02d}', f'i{i:02d}') for u in range(20) for i in rng.choice(24, 6, replace=False)
+    ]
+    return pd.DataFrame(pairs, columns=['user', 'item'])
+
+
+def same(one, other):
+    pairs = log().head(9)
+    np.testing.assert_allclose(one.score_pairs(pairs), other.score_pairs(pairs), atol=1e-6)
+
+
+def weight_zero_similarity():
+    table = log().assign(weight=1.0)
+    more = pd.concat([table, pd.DataFrame(dict(user=['u00'], item=['i23'], weight=[0.0]))])
+    same(*(SimilarityModel(4, values='weights').fit(one) for one in (table, more)))
+
+
+def matrix(extra=()):
+    rng = np.random.default_rng(1)
+    M = (rng.random((12, 10)) < 0.3).astype(float)
+    left, right = M.nonzero()
+    for _, u, i in extra:
+        left, right = np.append(left, u), np.append(right, i)
+    values = np.append(np.ones(int(M.sum())), [value for value, _, _ in extra])
+    return sparse.csr_array((values, (left, right)), shape=M.shape), M
+
+
+def stored_zero_similarity():
+    plain, M = matrix()
+    u, i = np.argwhere(M == 0)[0]
+    stored = matrix([(0.0, u, i)])[0]
+    one, other = (SimilarityModel(3, values='weights').fit(each) for each in (plain, stored))
+    pairs = np.argwhere(M > 0)[:6]
+    np.testing.assert_allclose(one.score_pairs(pairs), other.score_pairs(pairs), atol=1e-6)
+    no, minus = (
+        SimilarityModel(3, values='labels').fit(matrix([(v, u, i)])[0]) for v in (0.0, -1.0)
+    )
+    np.testing.assert_allclose(no.score_pairs(pairs), minus.score_pairs(pairs), atol=1e-6)
+
+
+@functools.cache
+def liked(yes, no):
+    labels = np.where(np.arange(len(log())) % 3, yes, no)
+    return SimilarityModel(4, values='labels').fit(log().assign(like=labels))
+
+
+def booleans_similarity():
+    same(liked(True, False), liked(1, -1))
+
+
+def one_zero_similarity():
+    same(liked(1, 0), liked(1, -1))
+
+
+def one_two_similarity():
+    refused('label', liked, 1, 2)
+
+
+def minus_one_similarity():
+    refused('-1', SimilarityModel(4, values='weights').fit, log().assign(weight=-1.0))
+
+
+def missing_similarity():
+    bad = log().astype(object)
+    bad.iloc[7, 1] = None
+    refused(r'\b7\b', SimilarityModel(4).fit, bad)
+
+
+def empty_similarity():
+    model = SimilarityModel(4).fit(log())
+    with pytest.warns(UserWarning):
+        lists = model.recommend(history=[[]], k=3)[0]
+    often = log().item.value_counts()
+    assert often[lists[0][0]] == often.max()
+
+
+def unknown_similarity():
+    model = SimilarityModel(4).fit(log())
+    test = pd.DataFrame(dict(user=['u00', 'nobody'], item=['i23', 'i01']))
+    refused('nobody', model.evaluate, test, ('recall@5',))
+    told = model.evaluate(test, ('recall@5',), exclude_seen=False, unknown='ignore')
+    assert told['left_out']['unknown'] == 1
+
+
+# ------------------------------------------------------------------------------- OrdinalEmbedding
+@functools.cache
+def answers():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(8, 2))
+    q = np.array([rng.choice(8, 3, replace=False) for _ in range(200)])
+    near, far = (((X[q[:, 0]] - X[q[:, k]]) ** 2).sum(1) for k in (1, 2))
+    return q, near < far
+
+
+def weight_zero_ordinal():
+    q, y = answers()
+    w = np.where((q == 7).any(axis=1), 0.0, 1.0)
+    with pytest.warns(UserWarning):
+        model = OrdinalEmbedding(2).fit(q, y, sample_weight=w)
+    assert np.isnan(model.embedding_[7]).all() and np.isfinite(model.embedding_[:7]).all()
+
+
+def fit(codes):
+    return OrdinalEmbedding(2).fit(answers()[0], codes)
+
+
+def stored_zero_ordinal():
+    q, y = answers()
+    tied = np.where(np.arange(len(y)) % 5 == 0, 0, np.where(y, 1, -1))
+    assert fit(tied).score(q, y) > 0.85
+
+
+def booleans_ordinal():
+    assert fit(answers()[1]).score(*answers()) > 0.9
+
+
+def one_zero_ordinal():
+    refused('0', fit, answers()[1].astype(int))
+
+
+def one_two_ordinal():
+    refused('2', fit, np.where(answers()[1], 1, 2))
+
+
+def minus_one_ordinal():
+    one, other = fit(answers()[1]), fit(np.where(answers()[1], 1, -1))
+    np.testing.assert_array_equal(one.embedding_, other.embedding_)
+
+
+def missing_ordinal():
+    q, y = answers()
+    bad = y.astype(object)
+    bad[7] = None
+    refused(r'\b7\b', OrdinalEmbedding(2).fit, q, bad)
+
+
+def empty_ordinal():
+    refused('.', OrdinalEmbedding(2).fit, np.zeros((0, 3), int))
+
+
+def unknown_ordinal():
+    q, y = answers()
+    names = np.array(list('abcdefghi'))
+    model = OrdinalEmbedding(2).fit(names[q], y)
+    with pytest.warns(UserWarning):
+        assert model.score(np.array([['i', 'a', 'b']])) == 0
