@@ -520,8 +520,8 @@ class SoftmaxClassifier(Classifier):
         )
         self._by_column = self._kind == 'exact'
         if exact or self._by_column:
-            kind = FullSoftmaxByColumn if self._by_column else FullSoftmax
-            return kind(rows, labels, n_classes, **settings)
+            make: Any = FullSoftmaxByColumn if self._by_column else FullSoftmax
+            return make(rows, labels, n_classes, **settings)
         if self._kind not in _SAMPLED_LOSSES:
             alpha = float(self._kind == 'rotation')  # the member whose summands are separate
             return DoubleSum(rows, labels, n_classes, alpha=alpha, **settings)
@@ -757,7 +757,7 @@ class SoftmaxClassifier(Classifier):
         self.settings_ = {}
         if self._kind == 'exact' and 'auto' in (rate, epochs):
             limits = [x for x in (epochs, self.max_iter) if x not in (None, 'auto')]
-            given = [
+            given: list[Any] = [
                 float(rate) if rate not in ('auto', None) else None,
                 float(min(limits)) if limits else None,
             ]
@@ -766,8 +766,9 @@ class SoftmaxClassifier(Classifier):
             rate, epochs, self.rate_search_ = choose_schedule(
                 problem,
                 lambda rate, epochs: self._make_solver(problem.n_classes, rate, None, epochs),
-                *given,
-                seed=seed,
+                given[0],
+                given[1],
+                seed,
             )
         else:
             rate = self._rate(problem, seed, near)
