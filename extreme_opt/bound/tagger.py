@@ -249,7 +249,7 @@ class LinearChainCRF(Estimator):
         tol = self.tol
         if tol is not None and params is not None:  # a fraction of the gradient at zero
             zero, here = (np.linalg.norm(problem.grad(at)) for at in (0 * params, params))
-            tol = min(tol * zero / here, 1.0) if here else 1.0
+            tol = min(float(tol * zero / here), 1.0) if here else 1.0
         self.run_ = minimize(
             problem,
             solver,

@@ -180,13 +180,14 @@ def _solve_rows(
             sums[place] -= 0.5 * b[h] * x[h]
 
 # %% ../../nbs/engine/similarity/65_als.ipynb #7c44cafe
-_FAST = {'reassoc', 'contract', 'nsz', 'arcp'}  # sums may be reordered; nan and inf stay what they are
+_FAST = {'reassoc', 'contract', 'nsz', 'arcp'}  # sums may be reordered; nan and inf stay
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST, error_model='numpy')
 def _cg_rows(
     groups, members, starts, others, places, labels, weights, imputed, own, partner, lift,
-    values, tied, rest, impute, ridge, rows, known, n_steps, floor, enough, X, ratios, sums, start, stop,
+    values, tied, rest, impute, ridge, rows, known, n_cg_steps, floor, enough, X, ratios, sums,
+    start, stop,
 ):  # fmt: skip
     """Conjugate gradients on (E3) for some ids of one side, from the last solutions X, which are
     overwritten. `ratios` are what is left of the residuals, `sums` the terms of (E6)."""
@@ -251,8 +252,8 @@ def _cg_rows(
         if size == f(0):  # nothing pulls
             x[:], ratios[group], sums[group] = f(0), 0.0, 0.5 * constant
             continue
-        for step in range(3 * n_steps):  # more than n_steps only where much is left
-            if not old > (floor if step < n_steps else enough) * size:
+        for step in range(3 * n_cg_steps):  # more than n_cg_steps only where much is left
+            if not old > (floor if step < n_cg_steps else enough) * size:
                 break
             for h in range(d):
                 Ap[h] = D[h] * p[h]
@@ -370,7 +371,8 @@ def solve_side_(
         known = np.ascontiguousarray(rows[:, fixed[0]])
         tied = terms.omega * gramian[free, fixed[0]]
     inside = terms.omega * gramian[np.ix_(free, free)]
-    to, other = tower.unpack(problem.split(params)[side])[0].weights, problem.split(params)[1 - side]
+    to = tower.unpack(problem.split(params)[side])[0].weights
+    other = problem.split(params)[1 - side]
     if not np.isfinite(inside).all():  # diverged; the run ends and says so
         to[:] = np.nan
         return np.nan

@@ -151,8 +151,8 @@ def signed_labels(labels, loss):
     other = np.flatnonzero(~np.isin(values, (-1, 0, 1)))
     if len(other):
         raise ValueError(
-            f'labels hold {values[other[0]]:g} (labels[{other[0]}]); the logistic loss needs -1 and '
-            '+1: use loss "squared" for ratings, or say which of them are +1'
+            f'labels hold {values[other[0]]:g} (labels[{other[0]}]); the logistic loss needs -1 '
+            'and +1: use loss "squared" for ratings, or say which of them are +1'
         )
     binary = (
         values.dtype.kind in 'biuf' and np.isin(values, (0, 1)).all() and not (values == 1).all()

@@ -23,7 +23,9 @@ from ..core.validation import as_array
 VALUES = ('ignore', 'weights', 'labels')
 ROLES = ('left', 'right', 'value', 'time')
 _TIMES = ('time', 'timestamp', 'date', 'datetime')
-_NO_IDS = re.compile('|'.join((*_TIMES, r'unnamed: \d+', 'index', 'level_0', '__index_level_0__', '')))
+_NO_IDS = re.compile(
+    '|'.join((*_TIMES, r'unnamed: \d+', 'index', 'level_0', '__index_level_0__', ''))
+)
 
 
 def column_names(table):

@@ -117,8 +117,8 @@ def _remedy(model, run):
     enough = als and run.status is Status.MAX_ITER and model.max_iter == 'auto'
     if run.status.is_limit and model.tol is not None and not enough:
         return run.message, (
-            f'raise {run.status}, loosen tol={model.tol:g}, or set tol=None if these steps are all you '
-            'want'
+            f'raise {run.status}, loosen tol={model.tol:g}, or set tol=None if these steps are all '
+            'you want'
         )
     return None
 
@@ -671,7 +671,7 @@ class SimilarityModel(Estimator):
         ----------
         observed : table, array-like of shape (n, 2), sparse matrix (n_left, n_right), or Pairs
             Observed pairs, each as often as it comes: a table with two columns of ids (pandas,
-            polars, pyarrow, or a dict of columns), pairs of ids, the nonzero entries of a matrix, or
+            polars, pyarrow, a dict of columns), pairs of ids, the nonzero entries of a matrix, or
             `data.Pairs` with its training part. Integers in an array are row numbers from 0 up.
         left_features : array-like or sparse matrix of shape (n_left, n_left_features), default=None
             Inputs of the left tower; a vector of integers holds ids. With None, row i is entity i.
@@ -1356,9 +1356,9 @@ class SimilarityModel(Estimator):
             The mean of each metric over left entities with held-out pairs; their number,
             "n_entities", and how many of them had no pair in the fit, "n_unseen"; the number of
             these pairs, "n_pairs"; "left_out", a dict of the numbers of pairs that are "unknown",
-            "not_relevant" and "seen" in the fit; "max_scores", a dict of what perfect rankings would get; with `interval`
-            "intervals", a dict of (low, high); with `per_entity` "per_entity", a dict of arrays
-            with the ids in "ids".
+            "not_relevant" and "seen" in the fit; "max_scores", a dict of what
+            perfect rankings would get; with `interval` "intervals", a dict of (low, high); with
+            `per_entity` "per_entity", a dict of arrays with the ids in "ids".
         """
         self._fitted()
         metrics = (metrics,) if isinstance(metrics, str) else tuple(metrics)

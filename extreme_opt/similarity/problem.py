@@ -351,6 +351,7 @@ class AllPairs:
     advice: ClassVar[str] = 'GradientDescent and GaussNewton search for a step that lowers the loss'
     terms: ClassVar[PairSum]  # the sum over pairs, made from the settings
     towers: ClassVar[tuple]  # left and right `Tower`, likewise
+    _memo: ClassVar[dict]  # of the parameters that were looked at last
     place: ClassVar[Any] = None  # of a shard: `shard_totals` of earlier ones, and of all
 
     def __post_init__(self):
@@ -760,7 +761,7 @@ def half_square(params: np.ndarray) -> float:
 
 def _stamp(params):
     "What tells changed parameters from those that were seen, without a copy."
-    return zlib.crc32(np.ascontiguousarray(params))
+    return zlib.crc32(np.ascontiguousarray(params).data)
 
 
 def remember_loss(problem: 'AllPairs', params: np.ndarray, loss: float) -> None:

@@ -9,6 +9,7 @@ from extreme_opt.softmax.double_sum import (
     mean_log_loss,
     top_k_accuracy,
 )
+from extreme_opt.softmax.exact import ExactSGD, FullSoftmaxByColumn
 from extreme_opt.softmax.implicit import ImplicitSGD
 from extreme_opt.softmax.multilabel import label_propensities, precision_at
 from extreme_opt.softmax.rivals import NCE, FullSoftmax, ImportanceSampled, OneVsEach
@@ -42,7 +43,9 @@ __all__ = [
     'Draw',
     'UMax',
     'ImplicitSGD',
+    'ExactSGD',
     'FullSoftmax',
+    'FullSoftmaxByColumn',
     'OneVsEach',
     'NCE',
     'Rotation',

@@ -39,6 +39,7 @@ from ..core.linalg import log_sum_exp, squared_row_norms
 from ..core.run import minimize
 from ..core.solver import Status
 from .averaging import ValidationLoss, AveragedSolver
+from .exact import ExactSGD, FullSoftmaxByColumn
 from .implicit import ImplicitSGD
 from .near_classes import near_classes
 from extreme_opt.softmax.multilabel import (
@@ -47,7 +48,7 @@ from extreme_opt.softmax.multilabel import (
     pick_labels,
     precision_at,
 )
-from .rates import choose_rate, search_size
+from .rates import choose_rate, choose_schedule, falling, search_size
 from .rotation import Rotation
 from .umax import UMax
 from .double_sum import DoubleSum
@@ -157,13 +158,14 @@ def _rows_to_record(problem):
 # %% ../../nbs/engine/softmax/60_classifier.ipynb #b5fe58d6
 _SAMPLED_LOSSES = dict(ove=OneVsEach, nce=NCE, sampled=ImportanceSampled)
 _DEFAULT_RATE = dict(
-    implicit=10.0, umax=0.5, sgd=0.01, ove=0.1, nce=10.0, sampled=10.0, rotation=3.0
+    exact=3.0, implicit=10.0, umax=0.5, sgd=0.01, ove=0.1, nce=10.0, sampled=10.0, rotation=3.0
 )  # rates where nothing is searched
 _AUTO_EPOCHS, _EXACT_TOL = (50.0, 1000.0), 1e-6  # sampled, and lbfgs
 _AT_REST = 1e-3  # correlation with a column that an exact fit may leave unsaid
+_MOST_EXACT = 5000  # classes up to which "auto" takes the solver that visits all of them
 _MOST_ABOVE = 1.001  # times the log-loss of the class frequencies that a fit may have unsaid
 _EXPLICIT_MARGIN = 0.5  # of the rate that a part of the rows bears; all rows may bear less
-_SAMPLED_SOLVERS = ('implicit', 'umax', 'sgd', *_SAMPLED_LOSSES, 'rotation')
+_SAMPLED_SOLVERS = ('exact', 'implicit', 'umax', 'sgd', *_SAMPLED_LOSSES, 'rotation')
 
 # %% ../../nbs/engine/softmax/60_classifier.ipynb #f7151eb2
 def _height(rows, weights=None):
@@ -190,15 +192,18 @@ class SoftmaxClassifier(Classifier):
     ----------
     solver : str, default='implicit'
         "implicit" (Algorithm 1), "umax" (Algorithm 2), "sgd", "ove", "nce", "sampled",
-        "rotation" (blocks of rows and classes, which workers update at the same time), or
-        "lbfgs" (exact).
+        "rotation" (blocks of rows and classes, which workers update at the same time), "exact"
+        (one row at a time and every class, without sampling: ahead up to some thousand classes),
+        or "lbfgs" (all rows and classes at once, to the optimum).
     n_negatives : int, default=5
         m, negative classes per update; at most n_classes - 1 are taken.
     learning_rate : float, "auto" or None, default='auto'
         > 0, eta * n_samples; "auto": searched on a tenth of the rows, and halved for "umax" and
-        "sgd"; None: the default of the solver.
-    learning_rate_decay : float, default=0.9
-        In (0, 1], multiplies the rate after each epoch.
+        "sgd"; for "exact" by short whole runs that are judged on held-out rows
+        (`rates.choose_schedule`); None: the default of the solver.
+    learning_rate_decay : float or "auto", default='auto'
+        In (0, 1], multiplies the rate after each epoch. "auto": 0.9; "exact": so that a fiftieth
+        of the rate is left in the last epoch.
     ridge : float, default=0.0
         >= 0, per sample, as in `BoundClassifier`; intercepts are free of it.
     average : bool, default=False
@@ -224,7 +229,7 @@ class SoftmaxClassifier(Classifier):
         Stop after so many steps; a step is an epoch.
     max_epochs : float, "auto" or None, default='auto'
         Stop after so many epochs over the samples; for "lbfgs", evaluations of the loss. "auto":
-        50; "lbfgs": 1000.
+        50; "lbfgs": 1000; "exact": chosen with the rate.
     max_seconds : float or None, default=None
         Stop after so many seconds, the search for a rate not counted.
     tol : float or None, default=None
@@ -260,6 +265,8 @@ class SoftmaxClassifier(Classifier):
         Rate that the fit started from.
     rate_search_ : list
         Rates that a search tried, with their losses.
+    settings_ : dict
+        What stands for "auto": solver, learning_rate, learning_rate_decay, max_epochs.
     run_ : Run
         Record of the fit.
     n_iter_ : int
@@ -295,7 +302,7 @@ class SoftmaxClassifier(Classifier):
         *,
         n_negatives: int = 5,
         learning_rate: float | str | None = 'auto',
-        learning_rate_decay: float = 0.9,
+        learning_rate_decay: float | str = 'auto',
         ridge: float = 0.0,
         average: bool = False,
         fit_intercept: bool = True,
@@ -343,14 +350,20 @@ class SoftmaxClassifier(Classifier):
 
     def _check_settings(self):
         super()._check_settings()
-        if self.solver not in (*_SAMPLED_SOLVERS, 'lbfgs'):
+        if self.solver not in ('auto', *_SAMPLED_SOLVERS, 'lbfgs'):
             raise ValueError(
-                f'solver={self.solver!r} is not one of {", ".join(map(repr, _SAMPLED_SOLVERS))} '
-                f'and {"lbfgs"!r}'
+                f'solver={self.solver!r} is not one of "auto", '
+                f'{", ".join(map(repr, _SAMPLED_SOLVERS))} and {"lbfgs"!r}'
             )
         whole = isinstance(self.n_negatives, (int, np.integer)) and self.n_negatives >= 1
         if not whole:
             raise ValueError(f'n_negatives={self.n_negatives!r} is not a whole number from 1 up')
+        decay = self.learning_rate_decay
+        if not (decay == 'auto' or isinstance(decay, (int, float, np.number)) and 0 < decay <= 1):
+            raise ValueError(
+                f'learning_rate_decay={decay!r} is neither a number in (0, 1] nor "auto"; 1 keeps '
+                'the rate as it is'
+            )
         number = isinstance(self.learning_rate, (int, float, np.number)) and self.learning_rate > 0
         if not (isinstance(self.n_blocks, (int, np.integer)) and self.n_blocks >= 1):
             raise ValueError(f'n_blocks={self.n_blocks!r} is not a whole number from 1 up')
@@ -397,17 +410,29 @@ class SoftmaxClassifier(Classifier):
                 'early_stopping=True keeps its judge out of files; leave checkpoint=None'
             )
 
+    @property
+    def _kind(self):
+        "The solver; for \"auto\" the one that so many classes ask for."
+        if self.solver != 'auto':
+            return self.solver
+        return (
+            'exact'
+            if len(self.classes_) <= _MOST_EXACT and self.n_jobs in (None, 1, -1)
+            else 'implicit'
+        )
+
     def _limits(self):
         "What stands in for limits that are not given."
-        exact = self.solver == 'lbfgs'
+        exact = self._kind == 'lbfgs'
+        auto = getattr(self, 'settings_', {}).get('max_epochs') or _AUTO_EPOCHS[exact]
         return dict(
-            max_epochs=_AUTO_EPOCHS[exact] if self.max_epochs == 'auto' else self.max_epochs,
+            max_epochs=auto if self.max_epochs == 'auto' else self.max_epochs,
             tol=_EXACT_TOL if exact and self.tol is None else self.tol,
         )
 
     def _check_memory(self, n_columns):
         "Refuse weights that cannot be held, before anything of their size is allocated."
-        n_classes, exact = len(self.classes_), self.solver == 'lbfgs'
+        n_classes, exact = len(self.classes_), self._kind == 'lbfgs'
         kind = np.dtype('float64' if exact else self.dtype)
         n_bytes = n_classes * (n_columns + 1.0) * kind.itemsize
         free = free_memory() if n_bytes > 2**26 else None
@@ -429,14 +454,14 @@ class SoftmaxClassifier(Classifier):
 
     def _n_copies(self):
         "How many arrays like the weights a fit holds at once."
-        if self.solver == 'lbfgs':
+        if self._kind == 'lbfgs':
             return 28
         return 2 + 2 * bool(self.average) + bool(self.early_stopping)
 
     def _check_size(self, rows):
         "Refuse numbers whose squares overflow, or that overflow as float32: with their place."
         kind, most = 'float64', 1e150
-        if self.solver != 'lbfgs' and np.dtype(self.dtype) == np.float32:
+        if self._kind != 'lbfgs' and np.dtype(self.dtype) == np.float32:
             kind, most = 'float32', float(np.finfo(np.float32).max)
         values = rows.data if scipy.sparse.issparse(rows) else rows
         if most >= float(np.finfo(values.dtype).max):
@@ -453,31 +478,37 @@ class SoftmaxClassifier(Classifier):
             f'as {kind}; scale the columns'
         )
 
-    def _make_solver(self, n_classes, rate, near=None):
-        n_negatives = min(self.n_negatives, n_classes - 1)
-        more: dict[str, Any] = dict(
-            learning_rate_decay=self.learning_rate_decay, n_jobs=num_threads(self.n_jobs)
-        )
-        if self.solver == 'lbfgs':
+    def _decay(self, n_epochs):
+        "Factor of the rate per epoch; what a file goes on with must not depend on the limit."
+        if self.learning_rate_decay != 'auto':
+            return self.learning_rate_decay
+        goes_on = self.checkpoint is not None and self.max_epochs != 'auto'
+        return falling(n_epochs) if self._kind == 'exact' and n_epochs and not goes_on else 0.9
+
+    def _make_solver(self, n_classes, rate, near=None, n_epochs=None):
+        n_negatives, decay = min(self.n_negatives, n_classes - 1), self._decay(n_epochs)
+        more: dict[str, Any] = dict(learning_rate_decay=decay, n_jobs=num_threads(self.n_jobs))
+        if self._kind == 'lbfgs':
             return LBFGS()
-        if self.solver == 'implicit':
+        if self._kind == 'exact' and self.n_jobs in (None, 1, -1):
+            return ExactSGD(rate, decay)
+        if self._kind == 'implicit':
             return ImplicitSGD(rate, n_negatives, visits='shuffled', near=near, **more)
-        if self.solver in ('umax', 'sgd'):
-            threshold = 1.0 if self.solver == 'umax' else math.inf
+        if self._kind in ('umax', 'sgd'):
+            threshold = 1.0 if self._kind == 'umax' else math.inf
             return UMax(rate, threshold, n_negatives, visits='shuffled', **more)
         if self.n_jobs not in (None, 1) and self.n_jobs >= 0:
             raise ValueError(
-                f'n_jobs={self.n_jobs}, but solver={self.solver!r} runs on 1 thread; leave n_jobs=1'
+                f'n_jobs={self.n_jobs}, but solver={self._kind!r} runs on 1 thread; leave n_jobs=1'
             )
-        if self.solver == 'rotation':
-            factor = self.learning_rate_decay
+        if self._kind == 'rotation':
             return Rotation(
-                rate, self.n_negatives, learning_rate_decay=factor, n_blocks=self.n_blocks
+                rate, self.n_negatives, learning_rate_decay=decay, n_blocks=self.n_blocks
             )
-        return SGD(rate, learning_rate_decay=self.learning_rate_decay)
+        return SGD(rate, learning_rate_decay=decay)
 
     def _make_problem(self, rows, labels, weights=None):
-        exact, n_classes = self.solver == 'lbfgs', len(self.classes_)
+        exact, n_classes = self._kind == 'lbfgs', len(self.classes_)
         kind = np.dtype('float64' if exact else self.dtype)
         rows = rows.astype(kind, copy=False)
         if self.fit_intercept:
@@ -487,13 +518,15 @@ class SoftmaxClassifier(Classifier):
         settings: dict = dict(
             ridge=ridge, dtype=kind, sample_weight=weights, n_unpenalized=int(self._height > 0)
         )
-        if exact:
-            return FullSoftmax(rows, labels, n_classes, **settings)
-        if self.solver not in _SAMPLED_LOSSES:
-            alpha = float(self.solver == 'rotation')  # the member whose summands are separate
+        self._by_column = self._kind == 'exact'
+        if exact or self._by_column:
+            make: Any = FullSoftmaxByColumn if self._by_column else FullSoftmax
+            return make(rows, labels, n_classes, **settings)
+        if self._kind not in _SAMPLED_LOSSES:
+            alpha = float(self._kind == 'rotation')  # the member whose summands are separate
             return DoubleSum(rows, labels, n_classes, alpha=alpha, **settings)
-        noise = {} if self.solver == 'ove' else dict(noise=self.sampler)
-        return _SAMPLED_LOSSES[self.solver](
+        noise = {} if self._kind == 'ove' else dict(noise=self.sampler)
+        return _SAMPLED_LOSSES[self._kind](
             rows,
             labels,
             n_classes,
@@ -503,9 +536,12 @@ class SoftmaxClassifier(Classifier):
         )
 
     _height: float
+    _by_column = False  # how the parameters of the run are laid out
 
     def _weights(self):
         width = self.n_features_in_ + (self._height > 0)
+        if self._by_column:
+            return self.run_.state.params.reshape(width, len(self.classes_)).T
         return self.run_.state.params[: len(self.classes_) * width].reshape(
             len(self.classes_), width
         )
@@ -532,7 +568,7 @@ class SoftmaxClassifier(Classifier):
             raise_diverged(self, run, self._remedy())
         if n_rows and run.state.n_iter and self._is_worse_than_none(problem, run, n_rows):
             return self
-        exact = self.solver == 'lbfgs'
+        exact = self._kind == 'lbfgs'
         if (exact or self.tol is not None) and run.status.is_limit:
             first = 'scale the columns of X, or ' if exact else ''
             warn_not_converged(self, run, first + 'raise that limit, or tol')
@@ -558,11 +594,11 @@ class SoftmaxClassifier(Classifier):
     def _remedy(self):
         "What to change after a run that diverged."
         remedy = 'scale the columns of X'
-        if self.solver != 'lbfgs':
+        if self._kind != 'lbfgs':
             remedy += (
                 f', or lower learning_rate={getattr(self, "learning_rate_", self.learning_rate)!r}'
             )
-        if self.solver not in ('implicit', 'rotation', 'lbfgs'):
+        if self._kind not in ('exact', 'implicit', 'rotation', 'lbfgs'):
             remedy += ', or use solver="implicit"'
         return remedy
 
@@ -573,7 +609,7 @@ class SoftmaxClassifier(Classifier):
             return False
         baseline = 'the class frequencies alone' if self.fit_intercept else 'equal probabilities'
         remedy = 'scale the columns of X' + (
-            '' if self.solver == 'lbfgs' else ', change learning_rate, or raise max_epochs'
+            '' if self._kind == 'lbfgs' else ', change learning_rate, or raise max_epochs'
         )
         warn_not_converged(
             self,
@@ -690,7 +726,7 @@ class SoftmaxClassifier(Classifier):
         """The rate that was given, or what a search finds; too few rows or passes for a search
         leave the usual one."""
         self.rate_search_: list = []
-        if self.solver == 'lbfgs':
+        if self._kind == 'lbfgs':
             return 0.0
         if self.learning_rate not in ('auto', None):
             return float(self.learning_rate)
@@ -700,18 +736,51 @@ class SoftmaxClassifier(Classifier):
             n_epochs = min(
                 n_epochs, 1.0
             )  # the same search, however far the file is to be continued
-        rate = _DEFAULT_RATE[self.solver]
+        rate = _DEFAULT_RATE[self._kind]
+        if self._kind == 'exact':
+            rate /= float(np.average(problem.squared_norms)) or 1.0
         if self.learning_rate == 'auto' and search_size(problem.n_samples, n_epochs)[0] >= 100:
 
             def solver_at(rate):
                 return self._make_solver(problem.n_classes, rate, near)
 
             rate, self.rate_search_ = choose_rate(problem, solver_at, n_epochs, seed=seed)
-            if self.solver in ('umax', 'sgd'):
+            if self._kind in ('umax', 'sgd'):
                 rate *= _EXPLICIT_MARGIN
-        if self.solver in ('umax', 'sgd') and rate * self.ridge >= 1:
+        if self._kind in ('umax', 'sgd') and rate * self.ridge >= 1:
             rate = 0.5 / self.ridge  # or a step would turn the weights around
         return rate
+
+    def _choose(self, problem, seed, near):
+        "What stands for settings that say \"auto\"."
+        rate, epochs = self.learning_rate, self.max_epochs
+        self.settings_ = {}
+        if self._kind == 'exact' and 'auto' in (rate, epochs):
+            limits = [x for x in (epochs, self.max_iter) if x not in (None, 'auto')]
+            given: list[Any] = [
+                float(rate) if rate not in ('auto', None) else None,
+                float(min(limits)) if limits else None,
+            ]
+            if rate is None:
+                given[0] = self._rate(problem, seed)
+            rate, epochs, self.rate_search_ = choose_schedule(
+                problem,
+                lambda rate, epochs: self._make_solver(problem.n_classes, rate, None, epochs),
+                given[0],
+                given[1],
+                seed,
+            )
+        else:
+            rate = self._rate(problem, seed, near)
+            epochs = self._limits()['max_epochs']
+            if self.max_iter is not None and (epochs is None or self.max_iter < epochs):
+                epochs = float(self.max_iter)
+        self.settings_ = dict(solver=self._kind, max_epochs=epochs)
+        self.learning_rate_ = float(rate)
+        if self._kind != 'lbfgs':
+            self.settings_ |= dict(
+                learning_rate=float(rate), learning_rate_decay=float(self._decay(epochs))
+            )
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> 'SoftmaxClassifier':
         """Learn from all rows, for as many passes as the limits allow.
@@ -758,7 +827,7 @@ class SoftmaxClassifier(Classifier):
         self._check_size(rows)
         self._check_memory(rows.shape[1])
         self._height = (
-            _height(rows, weights) * (10 if self.solver == 'lbfgs' else 1)
+            _height(rows, weights) * (10 if self._kind == 'lbfgs' else 1)
             if self.fit_intercept
             else 0.0
         )
@@ -774,9 +843,13 @@ class SoftmaxClassifier(Classifier):
             before is None
             or not hasattr(self, 'learning_rate_')
             or self.learning_rate not in ('auto', None)
+            or self.settings_['solver'] != self._kind
         ):
-            self.learning_rate_ = self._rate(problem, seed, near)
-        solver = self._make_solver(len(self.classes_), self.learning_rate_, near)
+            self._choose(problem, seed, near)
+        epochs = self._limits()['max_epochs']
+        if self.max_iter is not None and (epochs is None or self.max_iter < epochs):
+            epochs = float(self.max_iter)
+        solver = self._make_solver(len(self.classes_), self.learning_rate_, near, epochs)
         if self.average or judge is not None:
             solver = AveragedSolver(
                 solver, average=self.average, judge=judge, n_iter_no_change=self.n_iter_no_change
@@ -791,7 +864,7 @@ class SoftmaxClassifier(Classifier):
             loss_subset=0
             if self.tol is None
             else None
-            if self.solver == 'rotation'  # which may be on workers: one record here and there
+            if self._kind == 'rotation'  # which may be on workers: one record here and there
             else n_rows,
             n_bytes=self._forecast(problem),
             remedy=self._remedy(),
@@ -809,16 +882,16 @@ class SoftmaxClassifier(Classifier):
                 'collections take one of solver="lbfgs", "rotation", or compute them first'
             )
         root = math.sqrt(found.mean_square) if found.mean_square > 0 else 1.0
-        self._height = 0.1 * root * (10 if self.solver == 'lbfgs' else 1) * self.fit_intercept
+        self._height = 0.1 * root * (10 if self._kind == 'lbfgs' else 1) * self.fit_intercept
         given = self.learning_rate not in ('auto', None)
         self.learning_rate_ = (
             0.0
-            if self.solver == 'lbfgs'
+            if self._kind == 'lbfgs'
             else float(self.learning_rate)  # type: ignore[arg-type]
             if given
-            else _DEFAULT_RATE[self.solver]
+            else _DEFAULT_RATE[self._kind]
         )
-        self.rate_search_ = []
+        self.rate_search_, self.settings_, self._by_column = [], {}, False
         self._check_memory(self.n_features_in_)
         problem = found.problem(self._for_parts()._make_part)
         solver = self._make_solver(len(self.classes_), self.learning_rate_)
@@ -832,7 +905,7 @@ class SoftmaxClassifier(Classifier):
 
     def _forecast(self, problem):
         "Bytes that the run holds beside its data: states, and what the solver remembers."
-        return self._n_copies() * problem.memory(*[np.float64] * (self.solver == 'lbfgs'))
+        return self._n_copies() * problem.memory(*[np.float64] * (self._kind == 'lbfgs'))
 
     @available_if(_has_partial_fit)
     def partial_fit(
@@ -867,7 +940,6 @@ class SoftmaxClassifier(Classifier):
         first = not hasattr(self, 'classes_')
         rows = check_features(X)
         y = check_labels(y, rows.shape[0])
-        self._check_size(rows)
         if first and classes is None:
             raise ValueError(
                 'classes is None, but the first call of partial_fit needs all labels; pass '
@@ -889,6 +961,7 @@ class SoftmaxClassifier(Classifier):
                 0,
             )
             self._check_memory(rows.shape[1])
+        self._check_size(rows)
         if self.checkpoint is not None:
             raise ValueError(
                 f'checkpoint={self.checkpoint!r}, but partial_fit keeps no file; save the '
@@ -902,11 +975,12 @@ class SoftmaxClassifier(Classifier):
         labels = self._positions(y)
         weights = checked_sample_weight(sample_weight, self.class_weight, self.classes_, labels)
         problem = self._make_problem(rows, labels, weights)
-        rate = (
-            getattr(self, 'learning_rate_', _DEFAULT_RATE[self.solver])
-            if self.learning_rate in ('auto', None)
-            else self.learning_rate
-        )
+        rate = self.learning_rate
+        if rate in ('auto', None):
+            usual = _DEFAULT_RATE[self._kind]
+            if self._kind == 'exact':
+                usual /= float(np.average(problem.squared_norms)) or 1.0
+            rate = self.learning_rate_ = getattr(self, 'learning_rate_', usual)
         solver = replace(self._make_solver(len(self.classes_), rate), learning_rate_decay=1.0)
         check_shared(self, solver)
         params = (

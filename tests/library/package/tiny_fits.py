@@ -150,7 +150,9 @@ def softmax__classifier():
     from extreme_opt.softmax import SoftmaxClassifier
 
     features, labels = rows()
-    rates = dict(implicit=3.0, umax=0.3, sgd=0.01, ove=0.1, nce=1.0, sampled=1.0, lbfgs=None)
+    rates = dict(
+        exact=1.0, implicit=3.0, umax=0.3, sgd=0.01, ove=0.1, nce=1.0, sampled=1.0, lbfgs=None
+    )
     fits = [
         SoftmaxClassifier(solver=solver, max_epochs=2, learning_rate=rate).fit(
             features, labels, sample_weight=labels + 1

@@ -1,5 +1,5 @@
-"""Alternating least squares: exact half steps, the same minimum as a general minimizer, and what is
-refused."""
+"""Alternating least squares: exact half steps, conjugate gradients that end where they do, the same
+minimum as a general minimizer, and what is refused."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from extreme_opt.core import FitDiverged, minimize
 from extreme_opt.similarity import ALS, MLP, AllPairs, Linear, SimilarityModel
-from extreme_opt.similarity.als import _solve_, _solve_rows, solve_side_
+from extreme_opt.similarity.als import _cg_rows, _solve_, _solve_rows, solve_side_
 
 
 def made(m=9, n=7, share=0.4, seed=0, **options):
@@ -120,18 +120,78 @@ def test_kernels_uncompiled():
     start, ends = problem.init_params(0), []
     from extreme_opt.similarity import als
 
-    compiled = als._solve_rows, als._solve_
-    for kernels in (compiled, (_solve_rows.py_func, _solve_.py_func)):
+    compiled = als._solve_rows, als._solve_, als._cg_rows
+    for kernels in (compiled, (_solve_rows.py_func, _solve_.py_func, _cg_rows.py_func)):
         params = start.copy()
-        als._solve_rows, als._solve_ = kernels
+        als._solve_rows, als._solve_, als._cg_rows = kernels
         try:
-            solve_side_(problem, params, 0)
-            solve_side_(problem, params, 1)
+            for side, n_cg_steps in ((0, 0), (1, 0), (0, 1), (1, 2)):
+                solve_side_(problem, params, side, n_cg_steps)
         finally:
-            als._solve_rows, als._solve_ = compiled
+            als._solve_rows, als._solve_, als._cg_rows = compiled
         ends.append(params)
     np.testing.assert_allclose(*ends, rtol=1e-10, atol=1e-12)
     assert rng is not None
+
+
+SCALES = np.linspace(0.5, 2, 40)
+EVERY_OPTION = [
+    {},
+    dict(impute=0.0, row_weights=None, column_weights=None, labels=None, pair_weights=None),
+    dict(biases=True),
+    dict(biases=True, penalty='all', impute=-1.0),
+    dict(left_features=np.arange(40) // 3),
+    dict(left_features=scipy.sparse.diags_array(SCALES, format='csr'), biases=True),
+    dict(share=0.02),
+    dict(unobserved_weight=0.0, ridge=1.0),
+]
+
+
+@pytest.mark.parametrize('options', EVERY_OPTION)
+def test_conjugate_gradients_end_where_the_exact_solver_does(options):
+    "Every option; the loss never rises, and is what the problem says, in each iteration."
+    settings_of = dict(n_components=12, ridge=0.5) | options
+    problem, fresh = made(40, 30, **settings_of), made(40, 30, **settings_of)
+    start, ends = problem.init_params(0), []
+    for solver in (ALS(0), ALS(), ALS(2, cg_tol=9.0)):
+        state, losses = solver.init(problem, start), [fresh.loss(start)]
+        for _ in range(40):
+            state = solver.step(problem, state, None)
+            losses.append(problem.loss(state.params))
+            np.testing.assert_allclose(losses[-1], fresh.loss(state.params), rtol=1e-9)
+        assert (np.diff(losses) <= 1e-9 * np.abs(losses[:-1])).all()
+        ends.append(losses[-1])
+    assert ends[1] <= ends[0] * 1.005 and ends[2] <= ends[0] * 1.02  # other ways, near minima
+
+
+def test_conjugate_gradients_after_one_iteration_are_near():
+    for dtype, most in ((np.float64, 1e-4), (np.float32, 1e-4)):
+        problem = made(300, 200, n_components=30, ridge=2.0, dtype=dtype)
+        start = problem.init_params(0)
+        exact, steps = (minimize(problem, one, start, max_iter=1) for one in (ALS(0), ALS()))
+        losses = [run.column('loss')[-1] for run in (exact, steps)]
+        assert abs(losses[1] / losses[0] - 1) < most
+
+
+def test_the_residual_says_where_more_is_needed():
+    "With weak regularization four steps are far from a solution: more are made, or all of it."
+    problem = made(200, 150, 0.1, n_components=20, ridge=1e-3, unobserved_weight=1e-3)
+    start = problem.init_params(0)
+    loss = {
+        name: minimize(problem, solver, start, max_iter=1).column('loss')[-1]
+        for name, solver in dict(exact=ALS(0), auto=ALS(), four=ALS(4, cg_tol=9.0)).items()
+    }
+    assert loss['auto'] < 1.1 * loss['exact'] and loss['four'] > 3 * loss['exact']
+
+
+def test_a_remembered_loss_is_of_its_parameters():
+    problem = made()
+    state = ALS().step(problem, ALS().init(problem, problem.init_params(0)), None)
+    params = state.params.copy()
+    before = problem.loss(params)
+    params *= 2
+    after = problem.loss(params)
+    assert after == pytest.approx(made().loss(params), rel=1e-12) and after != before
 
 
 def test_numba_off():

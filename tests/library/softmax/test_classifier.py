@@ -30,7 +30,7 @@ def planted(n_samples=400, n_features=8, n_classes=6, noise=1.0, seed=0, dtype=n
     return X.astype(dtype), np.array([f'class {k}' for k in range(n_classes)])[labels]
 
 
-SOLVERS = ('implicit', 'umax', 'sgd', 'ove', 'nce', 'sampled', 'lbfgs')
+SOLVERS = ('exact', 'implicit', 'umax', 'sgd', 'ove', 'nce', 'sampled', 'lbfgs')
 STOCHASTIC = {
     name: 'rows of weight two are drawn more often, not twice in the same order'
     for name in (
@@ -148,7 +148,7 @@ def test_shared_arguments_have_their_defaults():
     own = dict(
         n_negatives=5,
         learning_rate='auto',
-        learning_rate_decay=0.9,
+        learning_rate_decay='auto',
         ridge=0.0,
         average=False,
         fit_intercept=True,
@@ -766,7 +766,7 @@ def test_a_single_row_of_each_kind():
     assert model.predict([[1.0, 2.0]]) == ['a']
 
 
-SOME = ('implicit', 'umax', 'nce', 'rotation', 'lbfgs')
+SOME = ('exact', 'implicit', 'umax', 'nce', 'rotation', 'lbfgs')
 
 
 @pytest.mark.parametrize('solver', SOME)
@@ -1004,3 +1004,97 @@ def test_class_weight_may_name_classes_that_a_part_lacks():
     assert np.isfinite(scores).all()
     with pytest.raises(ValueError, match="class_weight names 'rare'"):
         SoftmaxClassifier(class_weight={'rare': 2.0}).fit(X[1:], y[1:])
+
+
+def test_exact_takes_the_road_of_the_softmax_itself():
+    "Sparse and dense rows, weights, ridge, checkpoints, streams; another solver may go on."
+    X, y = planted(300, noise=2.5)
+    exact = SoftmaxClassifier('lbfgs', ridge=0.05, fit_intercept=False).fit(X, y)
+    settings = dict(ridge=0.05, learning_rate=0.05, learning_rate_decay=0.9, max_epochs=60)
+    model = SoftmaxClassifier('exact', fit_intercept=False, **settings)
+    model.fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X), exact.predict_proba(X), atol=0.02)
+    sparse = clone(model).fit(scipy.sparse.csr_array(X), y)
+    np.testing.assert_allclose(sparse.predict_proba(X), model.predict_proba(X), atol=1e-3)
+    went_on = clone(exact).set_params(solver='exact', warm_start=True, max_epochs=1)
+    went_on.fit(X, y)  # from nothing
+    first = went_on.predict_proba(X)
+    went_on.set_params(solver='lbfgs', max_epochs='auto').fit(X, y)
+    np.testing.assert_allclose(went_on.predict_proba(X), exact.predict_proba(X), atol=1e-4)
+    again = pickle.loads(pickle.dumps(went_on.set_params(solver='exact')))
+    np.testing.assert_array_equal(again.predict_proba(X), went_on.predict_proba(X))
+    assert np.abs(first - exact.predict_proba(X)).max() > 0.01
+
+
+def test_exact_in_a_stream_and_from_a_checkpoint(tmp_path):
+    X, y = planted(600)
+    stream = SoftmaxClassifier('exact', learning_rate=1.0)
+    for k in range(0, 600, 50):
+        stream.partial_fit(X[k : k + 50], y[k : k + 50], classes=np.unique(y))
+    assert stream.score(X, y) > 0.9
+    whole, rest = (
+        SoftmaxClassifier('exact', learning_rate=1.0, learning_rate_decay=0.9, checkpoint=path)
+        for path in (None, tmp_path / 'run.npz')
+    )
+    whole.set_params(max_epochs=5).fit(X, y)
+    rest.set_params(max_epochs=5)
+    clone(rest).set_params(max_epochs=2).fit(X, y)
+    np.testing.assert_array_equal(rest.fit(X, y).coef_, whole.coef_)
+
+
+def test_auto_chooses_and_says_what():
+    X, y = planted(2000, noise=4.0, n_features=20)
+    fresh, truth = X[1500:], y[1500:]
+    X, y = X[:1500], y[:1500]
+    model = SoftmaxClassifier('auto').fit(X, y)
+    chosen = model.settings_
+    assert chosen['solver'] == 'exact' and chosen['learning_rate'] == model.learning_rate_
+    assert chosen['max_epochs'] == model.n_iter_ == model.run_.state.n_epochs
+    least = min(model.rate_search_, key=lambda row: row['log_loss'])
+    assert least['log_loss'] <= 1.001 * min(
+        row['log_loss'] for row in model.rate_search_ if row['rate'] == model.learning_rate_
+    )
+    again = SoftmaxClassifier(
+        'exact', **{name: value for name, value in chosen.items() if name != 'solver'}
+    ).fit(X, y)
+    np.testing.assert_array_equal(again.coef_, model.coef_)  # every number can be set by hand
+    assert again.rate_search_ == []
+    best = LogisticRegression(C=0.1).fit(X, y).predict_proba(fresh)
+    labels = np.unique(y, return_inverse=True)[1]
+    exact = -np.log(best[np.arange(500), np.searchsorted(np.unique(y), truth)]).mean()
+    assert model.log_loss(fresh, truth) < 1.05 * exact and len(labels) == 1500
+    scaled = SoftmaxClassifier('auto').fit(1000 * X, y)
+    assert scaled.learning_rate_ == pytest.approx(chosen['learning_rate'] / 1e6, rel=1e-4)
+    assert pickle.loads(pickle.dumps(model)).settings_ == chosen
+
+
+def test_auto_keeps_what_is_given():
+    X, y = planted(400, noise=4.0)
+    for given in (
+        dict(learning_rate=0.01),
+        dict(max_epochs=4),
+        dict(max_iter=3),
+        dict(learning_rate=0.01, max_epochs=2, learning_rate_decay=0.5),
+        dict(early_stopping=True),
+        dict(average=True),
+        dict(n_jobs=-1),
+    ):
+        model = SoftmaxClassifier('auto', **given).fit(X, y)
+        assert model.score(X, y) > 0.3
+        if 'learning_rate' in given:
+            assert model.settings_['learning_rate'] == 0.01
+        assert model.n_iter_ <= given.get('max_epochs', given.get('max_iter', 50))
+    few = SoftmaxClassifier('auto').fit(X[:30], y[:30])
+    assert few.rate_search_ == [] and few.settings_['max_epochs'] == 12
+    threads = SoftmaxClassifier('auto', n_jobs=2, max_epochs=2).fit(X, y)
+    assert threads.settings_['solver'] == 'implicit'
+
+
+def test_rows_are_held_out_by_class():
+    from extreme_opt.softmax.rates import hold_out
+
+    labels = np.random.default_rng(0).permutation(np.repeat([0, 1, 2, 3], [1000, 100, 2, 1]))
+    out = [hold_out(labels, seed=seed) for seed in range(20)]
+    assert all(part[labels == 0].sum() == 100 and part[labels == 1].sum() == 10 for part in out)
+    assert not any(part[labels == 3].any() or part[labels == 2].all() for part in out)
+    assert any(part[labels == 2].any() for part in out)

@@ -285,3 +285,54 @@ def test_sgd_runs_them_all_and_repeats_itself():
         )
         np.testing.assert_array_equal(run.state.params, again.state.params)
         assert run.column('log_loss')[-1] < np.log(5)
+
+
+@pytest.mark.parametrize('make', [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize('kind', [np.float32, np.float64])
+def test_exact_updates_are_the_plain_implicit_steps(make, kind):
+    "Epochs of the kernel beside updates that solve eq. (1) by bisection, one after the other."
+    from scipy.optimize import brentq
+    from scipy.special import wrightomega
+
+    from extreme_opt.softmax.exact import FullSoftmaxByColumn, exact_updates
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(12, 5)) * (rng.random((12, 5)) < 0.6)
+    X[3] = 0  # a row without entries only shrinks
+    labels, ridge = rng.integers(7, size=12), 0.02
+    for rate in (0.01, 2.0, 300.0):
+        problem = FullSoftmaxByColumn(make(X.astype(kind)), labels, 7, ridge=ridge, n_unpenalized=1)
+        params = rng.normal(size=35).astype(kind)
+        weights = problem.unpack(params)[0].astype(float)
+        exact_updates(problem, params, np.arange(12), rate)
+        shrink = np.append(np.full(4, 1 / (1 + rate * ridge)), 1)
+        for x, y in zip(X.astype(kind).astype(float), labels, strict=True):
+            c, t = rate * (x * x * shrink).sum(), (weights * shrink) @ x
+            moves = np.zeros(7)
+            if c > 0:
+                t[y] += c
+
+                def total(norm, t=t, c=c):
+                    return wrightomega(t - norm + np.log(c)).sum() / c - 1
+
+                norm = brentq(total, t.max() - c - 60, t.max() + 60, xtol=1e-14)
+                moves = rate * wrightomega(t - norm + np.log(c)) / c
+                moves[y] -= rate
+            weights = (weights - np.outer(moves, x)) * shrink
+        np.testing.assert_allclose(
+            problem.unpack(params)[0],
+            weights,
+            rtol=1e-3 if kind == np.float32 else 1e-8,
+            atol=(1e-3 if kind == np.float32 else 1e-8) * rate,
+        )
+
+
+def test_exact_refuses_rows_outside():
+    from extreme_opt.softmax.exact import ExactSGD, FullSoftmaxByColumn, exact_updates
+
+    problem = FullSoftmaxByColumn(np.eye(3), [0, 1, 2])
+    with pytest.raises(ValueError, match=r'outside 0\.\.2'):
+        exact_updates(problem, problem.init_params(), np.array([3]), 1.0)
+    for wrong in (dict(learning_rate=0.0), dict(learning_rate_decay=1.5)):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            ExactSGD(**wrong)
