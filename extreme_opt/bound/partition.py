@@ -335,6 +335,9 @@ class _Evaluated:
         return self._nats
 
 # %% ../../nbs/engine/bound/10_partition.ipynb #bb2897b3
+_LARGE = 1e6  # of scores, above which the row's maximum goes first
+
+
 @dataclass(frozen=True, eq=False)
 class LogLinear:
     """Negative log-likelihood of log-linear models with a ridge penalty.
@@ -490,6 +493,10 @@ class LogLinear:
         table, prior, labels, weights = self._select(ids)
         scores = table.products(params)
         scores += prior
+        if not self.feature_map and scores.size:
+            top = scores.max(axis=1, keepdims=True)
+            if np.abs(top).max() > _LARGE:  # what a row's scores share would swallow the loss
+                scores -= top
         return scores, table, weights, table.places(labels)
 
     def _scores_and_log_partition(self, params, ids=None):

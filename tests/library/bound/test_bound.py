@@ -971,6 +971,21 @@ def test_huge_columns_end_honest(solver, size):
             assert 'center and scale' in str(told[-1].message) or 'sbm' in str(told[-1].message)
 
 
+@pytest.mark.parametrize('unit', [1.0, 1e3])
+@pytest.mark.parametrize('seed', range(4))
+def test_dates_as_numbers_are_no_worse_than_knowing_nothing(seed, unit):
+    "Microseconds and nanoseconds since 1970: what all scores of a row share says nothing."
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(400, 2)), rng.integers(0, 3, 400)
+    y[X[:, 1] > 0.3] = 2
+    X[:, 0] = unit * (1.7e15 + 3e13 * rng.random(400))
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore', ConvergenceWarning)
+        model = BoundClassifier().fit(X, y)
+    loss = model.log_loss(X, y)
+    assert loss <= np.log(3) * (1 + 1e-9)
+
+
 def test_edited_weights_are_where_a_warm_start_begins():
     X, y = planted()
     two = y == 'class 0'
