@@ -43,8 +43,10 @@ def _check_solver(problem, solver, chosen):
     fit = ', '.join(
         f'"{name}"' for name in ON_WORKERS.get(type(problem).__module__.split('.')[1], ())
     )
+    name = type(inner).__name__
+    called = '' if name.startswith('_') else f' ({name})'
     raise TypeError(
-        f'solver={chosen!r} ({type(inner).__name__}) needs more than sums over all rows, so it '
+        f'solver={chosen!r}{called} needs more than sums over all rows, so it '
         f'runs in one process only; with client= take one of solver={fit}, '
         'which gives what it gives without a client, or leave client=None'
     )
