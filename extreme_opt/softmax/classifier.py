@@ -358,10 +358,10 @@ class SoftmaxClassifier(Classifier):
         whole = isinstance(self.n_negatives, (int, np.integer)) and self.n_negatives >= 1
         if not whole:
             raise ValueError(f'n_negatives={self.n_negatives!r} is not a whole number from 1 up')
-        decay = self.learning_rate_decay
-        if not (decay == 'auto' or isinstance(decay, (int, float, np.number)) and 0 < decay <= 1):
+        fall = self.learning_rate_decay
+        if not (fall == 'auto' or isinstance(fall, (int, float, np.number)) and 0 < fall <= 1):
             raise ValueError(
-                f'learning_rate_decay={decay!r} is neither a number in (0, 1] nor "auto"; 1 keeps '
+                f'learning_rate_decay={fall!r} is neither a number in (0, 1] nor "auto"; 1 keeps '
                 'the rate as it is'
             )
         number = isinstance(self.learning_rate, (int, float, np.number)) and self.learning_rate > 0
@@ -486,12 +486,12 @@ class SoftmaxClassifier(Classifier):
         return falling(n_epochs) if self._kind == 'exact' and n_epochs and not goes_on else 0.9
 
     def _make_solver(self, n_classes, rate, near=None, n_epochs=None):
-        n_negatives, decay = min(self.n_negatives, n_classes - 1), self._decay(n_epochs)
-        more: dict[str, Any] = dict(learning_rate_decay=decay, n_jobs=num_threads(self.n_jobs))
+        n_negatives, fall = min(self.n_negatives, n_classes - 1), self._decay(n_epochs)
+        more: dict[str, Any] = dict(learning_rate_decay=fall, n_jobs=num_threads(self.n_jobs))
         if self._kind == 'lbfgs':
             return LBFGS()
         if self._kind == 'exact' and self.n_jobs in (None, 1, -1):
-            return ExactSGD(rate, decay)
+            return ExactSGD(rate, fall)
         if self._kind == 'implicit':
             return ImplicitSGD(rate, n_negatives, visits='shuffled', near=near, **more)
         if self._kind in ('umax', 'sgd'):
@@ -503,9 +503,9 @@ class SoftmaxClassifier(Classifier):
             )
         if self._kind == 'rotation':
             return Rotation(
-                rate, self.n_negatives, learning_rate_decay=decay, n_blocks=self.n_blocks
+                rate, self.n_negatives, learning_rate_decay=fall, n_blocks=self.n_blocks
             )
-        return SGD(rate, learning_rate_decay=decay)
+        return SGD(rate, learning_rate_decay=fall)
 
     def _make_problem(self, rows, labels, weights=None):
         exact, n_classes = self._kind == 'lbfgs', len(self.classes_)

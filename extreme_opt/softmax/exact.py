@@ -348,18 +348,18 @@ def exact_updates(problem: Any, params: np.ndarray, sample: np.ndarray, rate: fl
     sample = np.ascontiguousarray(sample, dtype=np.int64)
     if len(sample) and not (0 <= sample.min() and sample.max() < problem.n_samples):
         raise ValueError(f'sample holds a row outside 0..{problem.n_samples - 1}')
-    rows, n_free = kernel_rows(problem), problem.n_unpenalized
+    rows, n_unpenalized = kernel_rows(problem), problem.n_unpenalized
     kernel: Any = _exact_sparse if problem.is_sparse else _exact_dense
     squares, carry = _squared_norms(problem, rate * problem.ridge), np.ones(1)
 
     def work(start, stop):
         part = sample[start:stop]
         kernel(
-            columns, rows, squares, problem.labels, part, rate, problem.ridge, n_free, carry
+            columns, rows, squares, problem.labels, part, rate, problem.ridge, n_unpenalized, carry
         )
 
     parallel_for(work, len(sample), 1, 1 << 62, lambda n_items: None)
-    _fold(columns, problem.n_features - n_free, carry)
+    _fold(columns, problem.n_features - n_unpenalized, carry)
 
 
 def _squared_norms(problem, pull):
