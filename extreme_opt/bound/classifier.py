@@ -244,6 +244,7 @@ def _best_intercepts(problem, params):
 
 # %% ../../nbs/engine/bound/60_classifier.ipynb #f510de2d
 _UNCOUNTED = 1e-10  # probability of a class whose rows all have weight 0, at most
+_RISEN = 2  # times the loss at the start, above which a fit has diverged; below it warns
 SOLVERS = ('auto', 'bm', 'quasi', 'sbm', 'incremental', 'newton', 'lbfgs')
 
 # %% ../../nbs/engine/bound/60_classifier.ipynb #2b370157
@@ -553,7 +554,7 @@ class BoundClassifier(Classifier):
                 remedy=self._remedy(),
             )
             start = problem.init_params() if params is None else params
-            if not problem.loss(run.state.params) <= problem.loss(start):
+            if not problem.loss(run.state.params) <= _RISEN * problem.loss(start):
                 raise_diverged(self, run, self._remedy())
             self.bound_gap_ = optimality_gap(problem, run.state.params) / problem.total_weight
             self._warn_of_end(problem, run)

@@ -418,7 +418,7 @@ def read_fields(
     (['id', 'mark'], [['ann', '3,5'], ['bob', '4']], ';')
     """
     name = _name(source)
-    text, encoding = read_text(source, encoding)
+    text, encoding = read_text(source, encoding=encoding)
     before = 0
     if told := re.match(r'"?sep=(.)"?[ ;,\t]*\n', text):
         text, before, sep = text[told.end() :], 1, sep or told[1]

@@ -15,7 +15,7 @@ from built_site import ROOT, own_scripts, report, run_build, script, site  # noq
 pages, links, gates, reference = (script(name) for name in ('book', 'links', 'gates', 'reference'))
 PAGES = pages.notebooks()
 ELSEWHERE = re.compile(
-    r'(learn|use|evidence|reference)/index|evidence/(ledger|benchmarks)/|reference/|learn/(explorations|teaching)|genindex|search'
+    r'(learn|use|evidence|reference)/index|evidence/(ledger|benchmarks)/|reference/|learn/(explorations|teaching|hints/)|genindex|search'
 )
 
 

@@ -146,7 +146,7 @@ def test_wheel_says_what_it_needs(wheel):
 def test_wheel_works_without_extras(python, tmp_path):
     """Away from the checkout: it imports from the environment, tells its versions, names a missing
     extra, and fits."""
-    shutil.copy(ROOT / 'tests' / 'tiny_fits.py', tmp_path)
+    shutil.copy(ROOT / 'tests/library/package/tiny_fits.py', tmp_path)
     env = {**AWAY, 'EXTREME_OPT_CACHE': str(tmp_path / 'cache')}
     code = """
 import importlib.util, pathlib, sys, extreme_opt

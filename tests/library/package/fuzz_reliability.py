@@ -33,6 +33,8 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
+from extreme_opt.core.run import FitDiverged
+
 PROBES = {}
 OUTCOMES = Counter()  # of the probe that runs
 ROUNDS = 1  # 1: a sample of the cases; 2: all of them
@@ -132,7 +134,7 @@ def _work_through(cases, writer, memory):
         os.write(writer, json.dumps(found, default=str).encode() + b'\n')
 
 
-REFUSALS = ValueError, TypeError, FileNotFoundError, IndexError
+REFUSALS = ValueError, TypeError, FileNotFoundError, IndexError, FitDiverged
 
 
 def check_message(error, raw=False):

@@ -1057,7 +1057,7 @@ def test_dask_collections_that_do_not_fit_are_one_line():
         BoundClassifier().fit(X, dask.array.from_array(np.arange(60) % 3, chunks=30))
     with pytest.raises(TypeError, match='solver="lbfgs", "rotation"'):
         SoftmaxClassifier().fit(X, y)
-    with pytest.raises(TypeError, match='QuasiMajorizer needs'):
+    with pytest.raises(TypeError, match=r'\(QuasiMajorizer\) needs'):
         BoundClassifier('quasi').fit(X, y)
     with pytest.raises(ValueError, match='class_weight needs all rows'):
         BoundClassifier(class_weight='balanced').fit(X, y)
