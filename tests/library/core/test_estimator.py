@@ -533,3 +533,124 @@ def test_gaps_are_no_labels(y):
         check_labels(y, 3)
     with pytest.raises(ValueError, match='at row 1'):
         Centroids().fit(np.eye(3), y)
+
+
+def rewritten_model(path, change):
+    "Write a model file again after `change(settings, learned, arrays)`, with a digest that fits."
+    import json
+
+    from extreme_opt.core.serialize import write_atomically
+
+    with np.load(path) as file:
+        arrays = {name: file[name] for name in file.files if name not in ('meta', 'digest')}
+        meta = json.loads(file['meta'].tobytes().decode())
+    change(meta['model'][2], meta['model'][3], arrays)
+    write_atomically(path, meta, arrays)
+
+
+def test_a_file_takes_no_more_memory_than_its_size(tmp_path):
+    "B6: a deflated member that nobody names made 1.7 GB of 1.5 MB."
+    import zipfile
+
+    from extreme_opt.core.serialize import load_model, read_arrays, save_model
+
+    path = tmp_path / 'model.npz'
+    save_model(path, Other())
+    with zipfile.ZipFile(path, 'a', zipfile.ZIP_DEFLATED) as file:
+        file.writestr('big.npy', bytes(1 << 24))
+    assert path.stat().st_size < 1 << 16
+    with pytest.raises(ValueError, match='is compressed; write it with np.savez') as caught:
+        read_arrays(path)
+    assert '\n' not in str(caught.value)
+    with pytest.raises(ValueError, match='is cut short or no model of ours'):
+        load_model(path)
+    np.savez(tmp_path / 'twice.npz', a=np.ones(1 << 12))
+    content = bytearray((tmp_path / 'twice.npz').read_bytes())
+    at = content.index(b'PK\1\2')  # two names for the bytes of one array
+    entry, end = content[at : content.index(b'PK\5\6')], content[content.index(b'PK\5\6') :]
+    other = entry.replace(b'a.npy', b'b.npy')
+    end[8:12] = (2).to_bytes(2, 'little') * 2
+    end[12:16] = (2 * len(entry)).to_bytes(4, 'little')
+    (tmp_path / 'twice.npz').write_bytes(content[:at] + entry + other + end)
+    with pytest.raises(ValueError, match='arrays claim|verlap'):
+        read_arrays(tmp_path / 'twice.npz')
+
+
+def test_a_checkpoint_does_not_travel(data, tmp_path):
+    "B8: a refit after load wrote to the path that a stranger's file named."
+    from extreme_opt.softmax import SoftmaxClassifier
+
+    there, path = tmp_path / 'run.npz', tmp_path / 'model.npz'
+    model = SoftmaxClassifier('lbfgs', checkpoint=there).fit(*data)
+    model.save(path)
+    there.unlink()
+    assert SoftmaxClassifier.load(path).checkpoint is None and model.checkpoint == there
+    rewritten_model(path, lambda s, learned, a: s.update(checkpoint={'path': str(there)}))
+    back = SoftmaxClassifier.load(path).fit(*data)
+    assert back.checkpoint is None and not there.exists()
+
+
+def test_model_files_that_are_no_files(tmp_path):
+    "D: to load a FIFO waited for ever."
+    import os
+
+    from extreme_opt.core import Run
+    from extreme_opt.core.serialize import load_model
+    from extreme_opt.data.store import load_arrays
+    from extreme_opt.scale.files import read_npz
+
+    if not hasattr(os, 'mkfifo'):
+        pytest.skip('no FIFO here')
+    os.mkfifo(tmp_path / 'pipe.npz')
+    for path in (tmp_path / 'pipe.npz', '/dev/zero'):
+        for read in (load_model, Run.load, load_arrays, read_npz):
+            with pytest.raises(ValueError, match='is a FIFO, a socket or a device'):
+                read(path)
+
+
+def test_files_of_models_whose_numbers_are_none(data, tmp_path):
+    "D: a model with nan weights, or with weights of another shape, loaded and predicted."
+    from extreme_opt.bound import BoundClassifier, LinearChainCRF
+    from extreme_opt.ordinal import OrdinalEmbedding
+    from extreme_opt.similarity import SimilarityModel
+    from extreme_opt.softmax import SoftmaxClassifier
+
+    X, y = data
+    triplets = [[0, 1, 2], [1, 0, 2], [2, 1, 0], [3, 1, 0]]
+    pairs = [[0, 1], [1, 0], [2, 1]]
+    words = [[{'a': 1.0}, {'b': 1.0}], [{'a': 1.0}]]
+    models = [
+        (SoftmaxClassifier('lbfgs').fit(X, y), 'coef_', np.nan),
+        (SoftmaxClassifier('lbfgs').fit(X, y), 'intercept_', np.nan),
+        (BoundClassifier().fit(X, y), 'coef_', np.inf),
+        (BoundClassifier().fit(X, y), 'coef_', None),
+        (SimilarityModel(2).fit(pairs), 'left_embeddings_', np.nan),
+        (SimilarityModel(2).fit(pairs), 'right_embeddings_', None),
+        (OrdinalEmbedding(2).fit(triplets), 'embedding_', np.nan),
+        (LinearChainCRF().fit(words, [['x', 'y'], ['x']]), 'transitions_', np.nan),
+        (LinearChainCRF().fit(words, [['x', 'y'], ['x']]), 'coef_', None),
+    ]
+    for model, name, value in models:
+        changed = np.array(getattr(model, name), dtype=float)
+        if value is None:
+            changed = changed[:, :-1]
+        else:
+            changed.flat[0] = value
+        setattr(model, name, changed)
+        model.save(tmp_path / 'model.npz')
+        with pytest.raises(ValueError, match='cannot be read: it') as caught:
+            type(model).load(tmp_path / 'model.npz')
+        assert '\n' not in str(caught.value)
+
+
+def test_models_in_open_files(data, tmp_path):
+    from extreme_opt.bound import BoundClassifier
+
+    model, file = BoundClassifier().fit(*data), io.BytesIO()
+    model.save(file)
+    file.seek(0)
+    np.testing.assert_array_equal(BoundClassifier.load(file).coef_, model.coef_)
+    with open(tmp_path / 'model.npz', 'wb') as opened:
+        model.save(opened)
+    with open(tmp_path / 'model.npz', 'rb') as opened:
+        np.testing.assert_array_equal(BoundClassifier.load(opened).coef_, model.coef_)
