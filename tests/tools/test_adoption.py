@@ -92,7 +92,7 @@ def test_each_step_also_runs_outside_of_a_workflow():
     assert n_commands >= 6
 
 
-def test_actions_say_which_version_their_commit_is():
+def test_reliability_actions_say_which_version_their_commit_is():
     "A tag can be moved, a commit cannot; one commit for each action, with its version behind it."
     seen = {}
     for path in WORKFLOWS:
@@ -105,13 +105,13 @@ def test_actions_say_which_version_their_commit_is():
     assert len(seen) == 8
 
 
-def test_the_ci_asks_before_it_installs_system_packages():
+def test_reliability_the_ci_asks_before_it_installs_system_packages():
     text = (ROOT / '.ci/run').read_text(encoding='utf-8')
     assert text.count('apt-get install') == 1
     assert text.index('[ -n "${CI:-}" ]') < text.index('apt-get install')
 
 
-def test_what_builds_is_pinned(tmp_path):
+def test_reliability_what_builds_is_pinned(tmp_path):
     "uv and setuptools by constraints.txt, which names a version of all that the wheel needs."
     versions = tasks.pinned()
     make = (ROOT / 'Makefile').read_text(encoding='utf-8')

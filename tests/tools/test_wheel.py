@@ -62,7 +62,7 @@ def wheel(tmp_path_factory):
     return path
 
 
-def test_two_builds_give_the_same_bytes(tmp_path):
+def test_reliability_two_builds_give_the_same_bytes(tmp_path):
     "From copies at other places and times."
     pytest.importorskip('setuptools')
     found = []

@@ -499,7 +499,7 @@ def test_damaged_archives_and_bombs(tmp_path):
 
 
 @pytest.mark.parametrize('kind', ['gnu name', 'pax', 'pax global', 'many members', 'content'])
-def test_headers_of_an_archive_have_limits(tmp_path, kind):
+def test_reliability_headers_of_an_archive_have_limits(tmp_path, kind):
     "B5: a 1.2 MB archive with a name of 1.2 GB took 2.5 to 3.7 GB."
     resource = pytest.importorskip('resource')
     path, size = tmp_path / 'a.tar.gz', 1 << 28
@@ -524,7 +524,7 @@ def test_headers_of_an_archive_have_limits(tmp_path, kind):
     assert grown < 200_000  # kilobytes
 
 
-def test_the_checksum_of_an_archive_comes_first(toy, home, monkeypatch):
+def test_reliability_the_checksum_of_an_archive_comes_first(toy, home, monkeypatch):
     "What another archive holds is not even looked at."
     monkeypatch.setattr(data.fetching, 'unpack', None)
     kept = (FileSpec('good.csv', len(TEXT), HASH),)
