@@ -197,8 +197,8 @@ def _per_pair(values, stored, name, n_observed, order, dtype):
     bad = np.flatnonzero(~np.isfinite(values))
     if len(bad):
         raise ValueError(
-            f'{name}[{bad[0]}] is {np.asarray(given)[bad[0]]}, but a finite {values.dtype} is needed; drop '
-            'the pair, fill or scale it'
+            f'{name}[{bad[0]}] is {np.asarray(given)[bad[0]]}, but a finite {values.dtype} is '
+            'needed; drop the pair, fill or scale it'
         )
     return values[order]
 
