@@ -34,7 +34,7 @@ from extreme_opt.core.validation import (
     checked_sample_weight,
     seed_from,
 )
-from ..core.memory import free_memory
+from ..core.memory import check_memory, forecast_memory
 from ..core.linalg import log_sum_exp, squared_row_norms
 from ..core.run import minimize
 from ..core.solver import Status
@@ -430,14 +430,11 @@ class SoftmaxClassifier(Classifier):
             tol=_EXACT_TOL if exact and self.tol is None else self.tol,
         )
 
-    def _check_memory(self, n_columns):
-        "Refuse weights that cannot be held, before anything of their size is allocated."
+    def _check_memory(self, n_columns, rows=None):
+        "Refuse a fit that cannot be held, before anything of its size is allocated."
         n_classes, exact = len(self.classes_), self._kind == 'lbfgs'
         kind = np.dtype('float64' if exact else self.dtype)
         n_bytes = n_classes * (n_columns + 1.0) * kind.itemsize
-        free = free_memory() if n_bytes > 2**26 else None
-        if free is None or n_bytes * (4 if exact else 1) <= free:
-            return
         third = (
             'a sampled solver, in float32'
             if exact
@@ -445,18 +442,23 @@ class SoftmaxClassifier(Classifier):
             if kind == np.float64
             else 'a machine with more memory'
         )
-        raise MemoryError(
-            f'the weights of {n_classes:,} classes x {n_columns:,} columns take '
-            f'{n_bytes / 1e9:.3g} GB as {kind}, and the fit holds {self._n_copies()} such arrays, '
-            f'but {free / 1e9:.3g} GB are free; take fewer columns (selected, or hashed), fewer '
-            f'classes (rare ones left out, or put together), or {third}'
+        needed = forecast_memory(
+            'softmax',
+            self._kind,
+            n_rows=0 if rows is None else rows.shape[0],
+            n_columns=n_columns + 1,
+            n_classes=n_classes,
+            n_stored=rows.nnz + rows.shape[0] if scipy.sparse.issparse(rows) else None,
+            n_more=2.2 * bool(self.average) + 1.1 * bool(self.early_stopping),
+            itemsize=kind.itemsize,
         )
-
-    def _n_copies(self):
-        "How many arrays like the weights a fit holds at once."
-        if self._kind == 'lbfgs':
-            return 28
-        return 2 + 2 * bool(self.average) + bool(self.early_stopping)
+        check_memory(
+            needed,
+            f'{type(self).__name__}.fit',
+            f'the weights of {n_classes:,} classes x {n_columns:,} columns take '
+            f'{n_bytes / 1e9:.3g} GB as {kind}: take fewer columns (selected, or hashed), fewer '
+            f'classes (rare ones left out, or put together), or {third}',
+        )
 
     def _check_size(self, rows):
         "Refuse numbers whose squares overflow, or that overflow as float32: with their place."
@@ -825,7 +827,7 @@ class SoftmaxClassifier(Classifier):
             ids = ids[keep]
             weights = weights[keep]
         self._check_size(rows)
-        self._check_memory(rows.shape[1])
+        self._check_memory(rows.shape[1], rows)
         self._height = (
             _height(rows, weights) * (10 if self._kind == 'lbfgs' else 1)
             if self.fit_intercept
@@ -866,7 +868,6 @@ class SoftmaxClassifier(Classifier):
             else None
             if self._kind == 'rotation'  # which may be on workers: one record here and there
             else n_rows,
-            n_bytes=self._forecast(problem),
             remedy=self._remedy(),
             **self._limits(),
         )
@@ -902,10 +903,6 @@ class SoftmaxClassifier(Classifier):
             self, problem, solver, loss_subset=skip, remedy=self._remedy(), **self._limits()
         )
         return self._settle(problem, run)
-
-    def _forecast(self, problem):
-        "Bytes that the run holds beside its data: states, and what the solver remembers."
-        return self._n_copies() * problem.memory(*[np.float64] * (self._kind == 'lbfgs'))
 
     @available_if(_has_partial_fit)
     def partial_fit(
