@@ -98,6 +98,11 @@ class Estimator(BaseEstimator):
                 )
             if int in kinds and float not in kinds and not math.isfinite(value):
                 raise ValueError(f'{name}={value} is not a whole number{such}')
+            if name == 'n_jobs' and (not value or float(value) % 1):
+                raise ValueError(
+                    f'n_jobs={value}, but at least 1 thread is needed, and a whole number; -1 '
+                    'takes all processors'
+                )
 
     client: Any = None
 
@@ -222,9 +227,9 @@ def check_shared(estimator: Any, solver: Any, alone: bool = True) -> None:
     if estimator.n_jobs in (None, 1) or estimator.n_jobs < 0:
         return  # as many as there are can be one
     if not hasattr(solver, 'n_jobs'):
+        chosen = getattr(estimator, 'solver', type(solver).__name__)
         raise ValueError(
-            f'n_jobs={estimator.n_jobs}, but {type(solver).__name__} runs on 1 thread; leave '
-            'n_jobs=1'
+            f'n_jobs={estimator.n_jobs}, but solver={chosen!r} runs on 1 thread; leave n_jobs=1'
         )
 
 # %% ../../nbs/engine/core/70_estimator.ipynb #61288af5

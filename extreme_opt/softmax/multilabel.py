@@ -51,7 +51,7 @@ def as_indicator(y: Any, n_samples: int) -> scipy.sparse.csr_array | None:
             rows = scipy.sparse.csr_array(found).copy()
     except (TypeError, ValueError):
         pass
-    bad = [] if rows is None else np.flatnonzero((rows.data != 0) & (rows.data != 1))
+    bad: Any = () if rows is None else np.flatnonzero((rows.data != 0) & (rows.data != 1))
     if rows is None or len(bad):
         place = ''
         if len(bad):
