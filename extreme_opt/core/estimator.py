@@ -99,6 +99,11 @@ class Estimator(BaseEstimator):
                 )
             if int in kinds and float not in kinds and not math.isfinite(value):
                 raise ValueError(f'{name}={value} is not a whole number{such}')
+            if name == 'n_jobs' and (not value or float(value) % 1):
+                raise ValueError(
+                    f'n_jobs={value}, but at least 1 thread is needed, and a whole number; -1 '
+                    'takes all processors'
+                )
 
     client: Any = None
 
@@ -225,9 +230,9 @@ def check_shared(estimator: Any, solver: Any, alone: bool = True) -> None:
     if estimator.n_jobs in (None, 1) or estimator.n_jobs < 0:
         return  # as many as there are can be one
     if not hasattr(solver, 'n_jobs'):
+        chosen = getattr(estimator, 'solver', type(solver).__name__)
         raise ValueError(
-            f'n_jobs={estimator.n_jobs}, but {type(solver).__name__} runs on 1 thread; leave '
-            'n_jobs=1'
+            f'n_jobs={estimator.n_jobs}, but solver={chosen!r} runs on 1 thread; leave n_jobs=1'
         )
 
 # %% ../../nbs/engine/core/70_estimator.ipynb #61288af5
@@ -550,7 +555,11 @@ class Classifier(ClassifierMixin, Estimator):
         ndarray of shape (n_samples, n_classes), float64
             Nats, in the order of `classes_`.
         """
-        return np.concatenate([_log_proba(scores) for _, scores in self._chunks(X)])
+        return np.concatenate([log_proba for _, log_proba in self._log_chunks(X)])
+
+    def _log_chunks(self, X: Any) -> Iterator:  # (slice, (n, n_classes) log-probabilities) pairs
+        for part, scores in self._chunks(X):
+            yield part, _log_proba(scores)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Every class's probability.
@@ -601,17 +610,17 @@ class Classifier(ClassifierMixin, Estimator):
         """
         best, found = [], []
         for _, scores in self._chunks(X):
-            if not isinstance(k, (int, np.integer)) or not 1 <= k <= scores.shape[1]:
-                raise ValueError(
-                    f'k={k!r}, but there are 1..{scores.shape[1]} classes to choose from'
-                )
-            ids = np.argpartition(-scores, k - 1, axis=1)[:, :k]
-            ids = np.take_along_axis(
-                ids, np.argsort(-np.take_along_axis(scores, ids, 1), axis=1, kind='stable'), 1
-            )
+            ids = self._best(scores, k)
             best.append(ids)
             found.append(np.exp(np.take_along_axis(_log_proba(scores), ids, 1)))
         return self.classes_[np.concatenate(best)], np.concatenate(found)
+
+    def _best(self, scores: np.ndarray, k: int) -> np.ndarray:  # (n, k) positions, best first
+        if not isinstance(k, (int, np.integer)) or not 1 <= k <= scores.shape[1]:
+            raise ValueError(f'k={k!r}, but there are 1..{scores.shape[1]} classes to choose from')
+        ids = np.argpartition(-scores, k - 1, axis=1)[:, :k]
+        order = np.argsort(-np.take_along_axis(scores, ids, 1), axis=1, kind='stable')
+        return np.take_along_axis(ids, order, 1)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy: the fraction of rows whose label is predicted.
@@ -659,10 +668,10 @@ class Classifier(ClassifierMixin, Estimator):
             Nats per row; log(n_classes) for a model that knows nothing.
         """
         labels, losses = None, []
-        for part, scores in self._chunks(X):
+        for part, log_proba in self._log_chunks(X):
             if labels is None:
                 labels = self._positions(check_labels(y, num_rows(X)))
-            losses.append(-_log_proba(scores)[np.arange(len(scores)), labels[part]])
+            losses.append(-log_proba[np.arange(len(log_proba)), labels[part]])
         return float(
             np.average(np.concatenate(losses), weights=check_weights(sample_weight, num_rows(X)))
         )
