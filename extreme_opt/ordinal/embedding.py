@@ -49,10 +49,12 @@ from extreme_opt.ordinal.study import (
     answer_table,
     as_frame,
     check_groups,
+    fit_noise,
     fold_numbers,
     object_table,
     people_table,
     question_numbers,
+    question_table,
     squared_distances,
     tie_halves,
 )
@@ -1383,6 +1385,7 @@ class OrdinalEmbedding(Estimator):
         seed: int = 0,
         *,
         sample_weight: Any = None,
+        groups: Any = None,
         n_init: int | None = None,
     ) -> np.ndarray:
         """Refit on bootstrap samples of the comparisons; the spread shows the uncertainty.
@@ -1399,6 +1402,9 @@ class OrdinalEmbedding(Estimator):
             Seed of the samples and of the starts.
         sample_weight : array-like of shape (n,) or None, default=None
             Weights given to `fit`; a row drawn twice counts twice its weight.
+        groups : array-like of shape (n,) or None, default=None
+            Who gave each answer, or the question that each row comes from: whole groups are drawn.
+            None draws answers.
         n_init : int or None, default=None
             Starts of each sample, of which the one with the lowest loss is kept: the fitted map
             first, the others random. None means `n_init` of the estimator. With 1 every sample
@@ -1415,14 +1421,15 @@ class OrdinalEmbedding(Estimator):
         UserWarning
             If objects have so few answers that their spread says little.
         """
-        rows, weights, _ = self._fitted_rows(triplets, y, sample_weight, 'bootstrap')
+        rows, weights, source = self._fitted_rows(triplets, y, sample_weight, 'bootstrap')
+        drawn_as = np.arange(len(rows)) if groups is None else check_groups(groups, source)[1]
+        n_drawn = int(drawn_as.max()) + 1
         n_starts = check_count(self.n_init if n_init is None else n_init, 'n_init')
         self._warn_of_few_answers(rows, weights)
         rng, found, one = stream(seed, 'bootstrap'), [], self._quiet()
         for _ in range(check_count(n_draws, 'n_draws')):
-            times = rng.multinomial(len(rows), np.full(len(rows), 1 / len(rows))) * (
-                1.0 if weights is None else weights
-            )
+            counts = rng.multinomial(n_drawn, np.full(n_drawn, 1 / n_drawn))
+            times = counts[drawn_as] * (1.0 if weights is None else weights)
             drawn = times > 0
             one.random_state = int(rng.integers(2**31))
             drawn_map = one._refit(rows[drawn], times[drawn], n_starts)
@@ -1627,6 +1634,54 @@ class OrdinalEmbedding(Estimator):
             enough=_FEW_ANSWERS * (self.n_components + 1),
         )
 
+    def question_information(
+        self,
+        questions: Any,
+        triplets: Any,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        n_draws: int = 10,
+        n_folds: int = 5,
+        seed: int = 0,
+    ) -> Any:
+        """Return what the answer to each question would tell about the map, most first.
+
+        Bootstrap maps stand for what is believed; the probability of an answer on each of them has
+        the noise of the answers so far (`AnswerNoise`), whatever the loss.
+
+        Parameters
+        ----------
+        questions : array-like of shape (n, 3) or (n, 4)
+            Ids or names of anchor and two objects; or of two pairs. All must be on the map.
+        triplets : array-like of shape (n_answers, 3) or (n_answers, 4), or Triplets
+            The comparisons given to `fit`.
+        y : array-like of shape (n_answers,) or None, default=None
+            As in `fit`.
+        sample_weight : array-like of shape (n_answers,) or None, default=None
+            Weights given to `fit`.
+        n_draws : int, default=10
+            Number of bootstrap maps.
+        n_folds : int, default=5
+            Number of folds for the noise.
+        seed : int, default=0
+            Seed of the samples and folds.
+
+        Returns
+        -------
+        DataFrame, or dict of ndarray where pandas is missing
+            A line for each question: its objects; `row`; `probability` that the first pair is
+            called the nearer one; `uncertainty`, the entropy of the answer in bits; and
+            `information`, the part of it that tells the maps apart, in bits.
+        """
+        rows, weights, _ = self._fitted_rows(triplets, y, sample_weight, 'question_information')
+        given, _ = self._questions(questions, None, self.names_)
+        asked = check_comparisons(self._ids(given, self.names_), len(self.embedding_))
+        fold = fold_numbers(question_numbers(rows)[0], n_folds, seed)
+        noise = fit_noise(*self._held_out(rows, weights, fold), weights)
+        maps = self.bootstrap(triplets, y, n_draws, seed, sample_weight=sample_weight, n_init=1)
+        return question_table(asked, maps, noise, self.names_)
+
     def _warn_of_few_answers(self, rows, weights):
         "Name objects whose answers are too few for a bootstrap."
         counts = np.bincount(rows.ravel(), minlength=len(self.embedding_)).astype(float)
@@ -1746,6 +1801,7 @@ def choose_components(
             with warnings.catch_warnings():
                 # an object may be asked about in one fold only
                 warnings.filterwarnings('ignore', '.* in no comparison', UserWarning)
+                warnings.filterwarnings('ignore', 'one of .* starts only', ConvergenceWarning)
                 one.fit(rows[inside], sample_weight=None if weights is None else weights[inside])
             found[n_components][part] = 1 - one.score(
                 rows[outside], sample_weight=None if weights is None else weights[outside]

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['squared_distances', 'AnswerNoise', 'fit_noise', 'as_frame', 'question_numbers', 'fold_numbers', 'check_groups',
-           'tie_halves', 'answer_table', 'people_table', 'object_table']
+           'tie_halves', 'answer_table', 'people_table', 'object_table', 'question_table']
 
 # %% ../../nbs/engine/ordinal/55_study.ipynb #study003
 import math
@@ -518,3 +518,55 @@ def object_table(
         )
         | _errors_of(rows.ravel(), n_objects, near, far, weights, noise)
     )
+
+# %% ../../nbs/engine/ordinal/55_study.ipynb #study014
+def question_table(
+    questions: np.ndarray, maps: np.ndarray, noise: AnswerNoise, names: np.ndarray | None = None
+) -> Any:
+    """Make the table of `OrdinalEmbedding.question_information`.
+
+    Parameters
+    ----------
+    questions : ndarray of shape (n, 3) or (n, 4)
+        Ids of anchor and two objects; or of two pairs.
+    maps : ndarray of shape (n_maps, n_objects, n_components)
+        Maps that fit the answers so far; a map in which an object has no place is left out.
+    noise : AnswerNoise
+        Noise of the answers.
+    names : ndarray of shape (n_objects,) or None, default=None
+        Names of the objects.
+
+    Returns
+    -------
+    DataFrame or dict of ndarray
+        A line for each question, most information first.
+    """
+    chance = np.array([noise.probability(*squared_distances(each, questions)) for each in maps])
+    known = np.isfinite(chance)
+    n_maps = known.sum(0)
+    with np.errstate(invalid='ignore', divide='ignore'):
+        mean = np.where(known, chance, 0).sum(0) / n_maps
+        each = np.where(known, _entropy(np.where(known, chance, 0.5)), 0).sum(0) / n_maps
+    first = _entropy(mean)
+    order = np.lexsort((np.arange(len(questions)), -np.nan_to_num(first - each, nan=-1)))
+    words = (
+        ('anchor', 'first', 'second')
+        if questions.shape[1] == 3
+        else ('first', 'first_2', 'second', 'second_2')
+    )
+    shown = questions[order] if names is None else np.asarray(names)[questions[order]]
+    return as_frame(
+        dict(zip(words, shown.T))
+        | dict(
+            row=order,
+            probability=mean[order],
+            uncertainty=first[order],
+            information=np.maximum(first - each, 0)[order],
+        )
+    )
+
+
+def _entropy(chance):
+    "Entropy of a yes-no answer in bits; nan stays nan."
+    chance = np.clip(chance, 1e-12, 1 - 1e-12)
+    return -chance * np.log2(chance) - (1 - chance) * np.log2(1 - chance)

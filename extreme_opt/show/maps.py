@@ -89,7 +89,12 @@ def _put_names(axes, points, names, fontsize, others=()):
             [*(p - dot), *(p + dot)]
             for p in axes.transData.transform(np.concatenate([points, *others]))
         ]
-        + [[b.x0, b.y0, b.x1, b.y1] for b in (a.get_window_extent() for a in axes.artists)]
+        + [
+            [b.x0, b.y0, b.x1, b.y1]
+            for b in (
+                part.get_window_extent() for part in (axes.get_legend(), *axes.artists) if part
+            )
+        ]
     )
     places, fixed = [], []
     for point, size in zip(at, sizes):
