@@ -1432,7 +1432,7 @@ class OrdinalEmbedding(Estimator):
             times = counts[drawn_as] * (1.0 if weights is None else weights)
             drawn = times > 0
             one.random_state = int(rng.integers(2**31))
-            drawn_map = one._refit(rows[drawn], times[drawn], n_starts)
+            drawn_map = self._refit(one, rows[drawn], times[drawn], n_starts)
             found.append(procrustes(drawn_map, self.embedding_)[0])
         return np.array(found)
 
@@ -1456,9 +1456,9 @@ class OrdinalEmbedding(Estimator):
             )
         return rows, weights, source
 
-    def _refit(self, rows, weights, n_starts=1):
-        """Map of these comparisons, from the fitted map and random starts; nan for objects in none
-        of them."""
+    def _refit(self, one, rows, weights, n_starts=1):
+        """Map of these comparisons by a twin, from the fitted map and random starts; nan for
+        objects in none of them."""
         known = np.flatnonzero(np.isfinite(self.embedding_).all(1))
         ids, places = _compact(rows)
         problem = self._problem(places, len(ids), weights)
@@ -1467,8 +1467,8 @@ class OrdinalEmbedding(Estimator):
             begin = params.reshape(len(known), -1)[np.ix_(at, at)].ravel()
         else:
             begin = params.reshape(len(known), -1)[at].ravel()
-        runs = [self._one_run(problem, begin, 0, _start_norm(problem, self.random_state))] + [
-            self._one_run(problem, problem.init_params([self.random_state, start]), 0)
+        runs = [one._one_run(problem, begin, 0, _start_norm(problem, one.random_state))] + [
+            one._one_run(problem, problem.init_params([one.random_state, start]), 0)
             for start in range(1, n_starts)
         ]
         best = min(runs, key=lambda run: np.nan_to_num(problem.loss(run.state.params), nan=np.inf))
@@ -1485,7 +1485,7 @@ class OrdinalEmbedding(Estimator):
             out = fold == part
             if out.all():
                 raise ValueError('every answer is in one fold; raise n_folds or give more answers')
-            points = one._refit(rows[~out], None if weights is None else weights[~out])
+            points = self._refit(one, rows[~out], None if weights is None else weights[~out])
             found[:, out] = squared_distances(points, rows[out])
         return found
 
@@ -1678,7 +1678,8 @@ class OrdinalEmbedding(Estimator):
         given, _ = self._questions(questions, None, self.names_)
         asked = check_comparisons(self._ids(given, self.names_), len(self.embedding_))
         fold = fold_numbers(question_numbers(rows)[0], n_folds, seed)
-        noise = fit_noise(*self._held_out(rows, weights, fold), weights)
+        near, far = self._held_out(rows, weights, fold)
+        noise = fit_noise(near, far, weights)
         maps = self.bootstrap(triplets, y, n_draws, seed, sample_weight=sample_weight, n_init=1)
         return question_table(asked, maps, noise, self.names_)
 
