@@ -48,7 +48,12 @@ def optimality_gap(problem: LogLinear, params: np.ndarray) -> float:
     """
     if not problem.ridge or problem.n_unpenalized > 1:
         return np.inf
-    near = newton_gap(problem, params)
+    return _gap(problem, params)
+
+
+def _gap(problem, params, most=np.inf):
+    "The bound; or half the squared decrement, which is none, where that is more than `most`."
+    near = _newton_gap(problem, params, most)
     gap = near if near < np.inf else _gradient_gap(problem, params)
     loss = problem.loss(np.asarray(params).astype(problem.dtype, copy=False))
     return float(np.nanmin([gap, loss, np.inf]))
@@ -72,13 +77,13 @@ def newton_gap(problem: LogLinear, params: np.ndarray) -> float:
     """
     if not problem.ridge or problem.n_unpenalized > 1:
         return np.inf
+    return _newton_gap(problem, params)
+
+
+def _newton_gap(problem, params, most=np.inf):
     params = np.array(params, dtype=np.float64).astype(problem.dtype, copy=False)
-    methods = [_gap_by_products, _gap_by_factor]
-    few = problem.curvature_at(params).costs.solve <= _FEW_PRODUCTS
-    if few and problem.n_classes > 2:  # with two classes (L) is the Hessian itself
-        methods.reverse()
-    near = methods[0](problem, params)
-    return near if near < np.inf else methods[1](problem, params)
+    near = _gap_by_products(problem, params, most)
+    return near if near < np.inf else _gap_by_factor(problem, params)
 
 
 def _gap_by_factor(problem, params):
@@ -126,12 +131,12 @@ def _omega(q):
     return (q + (1 - q) * np.log1p(-q)) / (q * q)
 
 # %% ../../nbs/engine/bound/60_classifier.ipynb #b54fc6f9
-_FEW_PRODUCTS = 20  # a factorization that costs no more is made first
+_FEW_PRODUCTS = 30  # a factorization that costs no more is made instead
 _MOST_COLUMNS = 4000  # whose square matrix is factorized
 _CALM = 0.5  # q up to which (N) is within a quarter of the quadratic model
 
 
-def _gap_by_products(problem, params):
+def _gap_by_products(problem, params, most=np.inf):
     "Eq. (N) from products with the Hessian and a matrix below it; inf where they do not tell."
     n, width = problem.features.shape
     proba = problem._evaluated(params).proba
@@ -141,19 +146,25 @@ def _gap_by_products(problem, params):
     narrow = width <= _MOST_COLUMNS and not (scipy.sparse.issparse(problem.features) and width > n)
     if two and narrow:  # (L) is the Hessian itself
         norm = _norm_of_least(problem, least)
-        return np.inf if norm is None else _calm(_norm_below(problem, grad, norm), problem, norm)
+        if norm is None:
+            return np.inf
+        square = _norm_below(problem, grad, norm)
+        return square / 2 if square / 2 > most else _calm(square, _longest(problem, norm))
+    curvature = problem.curvature_at(params)
     solves: list = []  # with residuals of a tenth, a hundredth and a thousandth
+    if problem.n_params <= MOST_DENSE and curvature.costs.solve <= _FEW_PRODUCTS:
+        step = curvature.solve(grad)
+        solves = [(step, grad - curvature.times(step))] * 3
     for make in (_norm_of_ridge, _norm_of_least)[: 1 + narrow]:
         norm = make(problem, least)
-        gap = np.inf if norm is None else _gap_in_norm(problem, params, grad, norm, solves)
+        gap = np.inf if norm is None else _gap_in_norm(problem, params, curvature, grad, norm, solves, most)
         if gap < np.inf:
             return gap
     return np.inf
 
 
-def _gap_in_norm(problem, params, grad, norm, solves):
+def _gap_in_norm(problem, params, curvature, grad, norm, solves, most):
     "Eq. (N), the residual and the rows measured in a norm above that of the inverse Hessian."
-    curvature, precondition = problem.curvature_at(params), problem.kept_preconditioner(params)
     longest = _longest(problem, norm)
     for k in range(3):
         if len(solves) == k:
@@ -163,23 +174,24 @@ def _gap_in_norm(problem, params, grad, norm, solves):
                 solves[-1][0] if solves else np.zeros_like(grad),
                 tol=0.1 ** (k + 1),
                 max_iter=30,
-                precondition=precondition,
+                precondition=problem.kept_preconditioner(params),
                 preconditioned_norm=True,
             ).solution
             solves.append((step, grad - curvature.times(step)))
         step, rest = solves[k]
         known = max(float(grad @ step + rest @ step), 0.0)
+        if known / 2 > most:
+            return known / 2
         if 2 * longest * known > _CALM**2:
             return np.inf
         unsolved = _norm_below(problem, rest, norm)
         if unsolved <= 0.1 * (known + unsolved):
-            return _calm(known + unsolved, problem, norm, longest)
+            return _calm(known + unsolved, longest)
     return np.inf
 
 
-def _calm(square, problem, norm, longest=None):
+def _calm(square, longest):
     "Eq. (N) from the squared decrement where q is small."
-    longest = _longest(problem, norm) if longest is None else longest
     q = np.sqrt(2 * longest * square)
     return float(square * _omega(q)) if q <= _CALM else np.inf
 
@@ -306,7 +318,7 @@ def _best_intercepts(problem, params):
 # %% ../../nbs/engine/bound/60_classifier.ipynb #f510de2d
 _UNCOUNTED = 1e-10  # probability of a class whose rows all have weight 0, at most
 _RISEN = 2  # times the loss at the start, above which a fit has diverged; below it warns
-_NEAR = 30  # tolerances that one step of Newton's method often takes at the end
+_NEAR = 60  # tolerances that one step of Newton's method often takes at the end
 SOLVERS = ('auto', 'bm', 'quasi', 'sbm', 'incremental', 'newton', 'lbfgs')
 
 
@@ -327,15 +339,15 @@ class _Certificate:
         rare = not self.newton and n % max(1, n // 10)
         if rare or fell > (_NEAR if self.newton else 1) * self.tol * loss:
             return ''
-        if not self.left(state.params) <= self.tol * loss:
+        gap = _gap(self.problem, state.params, self.tol * loss)
+        if not gap <= self.tol * loss:
             return ''
+        self.params, self.gap = state.params, gap
         return f'the objective is certified to be at most tol={self.tol:g} of it above its minimum'
 
     def left(self, params):
-        "The certificate, found once for a point."
-        if self.params is not params:
-            self.params, self.gap = params, optimality_gap(self.problem, params)
-        return self.gap
+        "The certificate; that of the end is known."
+        return self.gap if self.params is params else optimality_gap(self.problem, params)
 
 
 # %% ../../nbs/engine/bound/60_classifier.ipynb #2b370157
@@ -654,8 +666,7 @@ class BoundClassifier(Classifier):
                 stop=rule,
                 tol=0.0 if rule else self.tol,
             )
-            start = problem.init_params() if params is None else params
-            if not problem.loss(run.state.params) <= _RISEN * problem.loss(start):
+            if not run.history[-1]['loss'] <= _RISEN * run.history[0]['loss']:
                 raise_diverged(self, run, self._remedy())
             left = rule.left if rule else lambda params: optimality_gap(problem, params)
             self.bound_gap_ = left(run.state.params) / problem.total_weight
@@ -736,7 +747,7 @@ class BoundClassifier(Classifier):
         return f'center and scale the columns of X, raise ridge, or use {self._other_solver()}'
 
     def _warn_of_end(self, problem, run):
-        "Say that a limit came first, or that the gradient misled the run."
+        "Say that a limit came first, or that the run ended far from the minimum."
         newton, change = self.solver in ('auto', 'newton'), self._other_solver()
         if self.tol is not None and run.status.is_limit:
             gap_text = (
@@ -745,21 +756,21 @@ class BoundClassifier(Classifier):
                 else f'the objective is at most {self.bound_gap_:.2g} nats per row '
                 'above its minimum; '
             )
-            remedy = 'raise that limit' if newton else f'use {change}, or raise that limit'
-            if self.solver == 'sbm':
+            remedy = f'center and scale the columns of X, use {change}, or raise that limit'
+            if newton:
+                remedy = 'raise that limit'
+            elif self.solver == 'sbm':
                 remedy = f'"sbm" is for a first rough fit; use {change} for the optimum'
             warn_not_converged(self, run, gap_text + remedy)
         elif self.tol is not None and self.ridge:
-            loss = problem.loss(run.state.params) / problem.total_weight
-            if self.bound_gap_ > 1e-4 * loss:
+            loss = run.history[-1]['loss'] / problem.total_weight
+            if self.bound_gap_ > max(1e-4, self.tol) * loss:
+                other = f', or use {change}' if self.solver == 'sbm' else ''
                 warn_not_converged(
                     self,
                     run,
                     f'the objective may still be {self.bound_gap_:.2g} nats per row above its '
-                    'minimum, which columns of very different scales can hide from the gradient: '
-                    'center and scale the columns of X, '
-                    + ('' if newton else 'use solver="auto", ')
-                    + f'or set a smaller tol, such as {self.tol / 1000:.0e}',
+                    f'minimum: center and scale the columns of X{other}',
                 )
 
     def _warn_of_separation(self, problem, params):
