@@ -12,7 +12,7 @@ import math
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 from functools import cache, wraps
@@ -261,6 +261,7 @@ def run_estimator(
     loss_subset: int | None = None,
     n_bytes: float | None = None,
     remedy: str = 'scale the data, or raise ridge',
+    stop: Callable | None = None,
     **settings: Any,
 ) -> Run:
     """Call `minimize` with the settings that every estimator shares.
@@ -286,6 +287,8 @@ def run_estimator(
         Forecast of the memory that the run takes; None: two vectors of parameters.
     remedy : str, default='scale the data, or raise ridge'
         What to change when the run diverges.
+    stop : Callable or None, default=None
+        A rule of its own, as `minimize` takes it.
     **settings : Any
         Values to take instead of the estimator's, by name.
 
@@ -312,6 +315,7 @@ def run_estimator(
             **chosen,
             seed=seed_from(estimator.random_state),
             metrics=metrics,
+            stop=stop,
             loss_subset=None
             if estimator.client is not None and loss_subset
             else loss_subset,  # all rows are as near as some
