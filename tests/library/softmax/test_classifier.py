@@ -385,7 +385,9 @@ def test_checkpoint_continues_bit_by_bit(tmp_path):
     path = tmp_path / 'fit.npz'
     whole = SoftmaxClassifier('implicit', max_epochs=6, learning_rate=5.0).fit(X, y)
     SoftmaxClassifier('implicit', max_epochs=2, learning_rate=5.0, checkpoint=path).fit(X, y)
-    rest = SoftmaxClassifier('implicit', max_epochs=6, learning_rate=5.0, checkpoint=str(path)).fit(X, y)
+    rest = SoftmaxClassifier('implicit', max_epochs=6, learning_rate=5.0, checkpoint=str(path)).fit(
+        X, y
+    )
     np.testing.assert_array_equal(rest.coef_, whole.coef_)
     assert rest.n_iter_ == 6 and len(rest.run_.history) == 6
     for other in (dict(), dict(n_negatives=2), dict(solver='umax')):
@@ -393,9 +395,12 @@ def test_checkpoint_continues_bit_by_bit(tmp_path):
             settings = dict(solver='implicit', learning_rate=5.0 if other else 3.0) | other
             SoftmaxClassifier(max_epochs=6, checkpoint=path, **settings).fit(X, y)
     with pytest.raises(ValueError, match='another problem'):
-        SoftmaxClassifier('implicit', max_epochs=6, learning_rate=5.0, checkpoint=path).fit(X + 1, y)
+        SoftmaxClassifier('implicit', max_epochs=6, learning_rate=5.0, checkpoint=path).fit(
+            X + 1, y
+        )
     auto = [
-        SoftmaxClassifier('implicit', max_epochs=n, checkpoint=tmp_path / 'auto.npz').fit(X, y) for n in (2, 6)
+        SoftmaxClassifier('implicit', max_epochs=n, checkpoint=tmp_path / 'auto.npz').fit(X, y)
+        for n in (2, 6)
     ]  # the search is the same for both
     assert auto[0].learning_rate_ == auto[1].learning_rate_ and auto[1].n_iter_ == 6
 
@@ -625,7 +630,10 @@ def test_rate_is_searched_on_training_rows_and_recorded():
     )
     again = SoftmaxClassifier('implicit', max_epochs=10).fit(X, y)
     assert again.rate_search_ == model.rate_search_ and (again.coef_ == model.coef_).all()
-    assert SoftmaxClassifier('implicit', max_epochs=2, learning_rate=3.0).fit(X, y).learning_rate_ == 3.0
+    assert (
+        SoftmaxClassifier('implicit', max_epochs=2, learning_rate=3.0).fit(X, y).learning_rate_
+        == 3.0
+    )
     assert (
         SoftmaxClassifier('implicit', max_epochs=2).fit(X[:60], y[:60]).rate_search_ == []
     )  # too few rows: the usual rate
@@ -1066,7 +1074,9 @@ def test_auto_chooses_and_says_what():
         assert again.rate_search_ == []
         scaled = SoftmaxClassifier().fit(1000 * rows, y)
         assert scaled.learning_rate_ == pytest.approx(chosen['learning_rate'] / 1e6, rel=1e-4)
-        np.testing.assert_allclose(scaled.predict_proba(1000 * rows), model.predict_proba(rows), atol=1e-3)
+        np.testing.assert_allclose(
+            scaled.predict_proba(1000 * rows), model.predict_proba(rows), atol=1e-3
+        )
 
 
 def test_auto_keeps_what_is_given():
@@ -1098,7 +1108,9 @@ def test_auto_does_not_mind_the_units_of_columns():
     "A year, a time stamp and a price beside numbers of size one; dense and sparse rows."
     rng = np.random.default_rng(0)
     Z = rng.normal(size=(500, 5))
-    y = np.array(['a', 'b', 'c'])[(Z @ rng.normal(size=(5, 3)) + rng.gumbel(size=(500, 3))).argmax(1)]
+    y = np.array(['a', 'b', 'c'])[
+        (Z @ rng.normal(size=(5, 3)) + rng.gumbel(size=(500, 3))).argmax(1)
+    ]
     units = np.array([1, 10, 3e7, 1e6, 1e-3])
     X = Z * units + [0, 2000, 1.7e9, 3e6, 0]
     train, test = slice(0, 350), slice(350, 500)
