@@ -171,11 +171,11 @@ def test_shared_arguments_have_their_defaults():
     )
     assert (
         (own | shared).items() <= SoftmaxClassifier().get_params().items()
-        and SoftmaxClassifier().solver == 'implicit'
+        and SoftmaxClassifier().solver == 'auto'
     )
 
 
-@pytest.mark.parametrize('solver', ['implicit', 'umax'])
+@pytest.mark.parametrize('solver', ['auto', 'umax'])
 def test_two_classes_keep_a_row_each(solver):
     X, y = planted()
     two = np.isin(y, ['class 0', 'class 1'])
@@ -1055,9 +1055,9 @@ def test_auto_chooses_and_says_what():
     X, y = X[:1500], y[:1500]
     best = LogisticRegression(C=0.1).fit(X, y).predict_proba(fresh)
     exact = -np.log(best[np.arange(500), np.searchsorted(np.unique(y), truth)]).mean()
-    for rows, solver in ((X, 'lbfgs'), (X * (np.abs(X) > 5), 'exact')):
-        if solver == 'exact':
-            rows = scipy.sparse.csr_array(rows)
+    words = np.random.default_rng(0).integers(3, 60, size=1500)
+    words[::2] = np.unique(y, return_inverse=True)[1][::2]
+    for rows, solver in ((X, 'lbfgs'), (scipy.sparse.csr_array(np.eye(60)[words]), 'exact')):
         model = SoftmaxClassifier().fit(rows, y)
         chosen = model.settings_
         assert chosen['solver'] == solver and model.scales_ is None
@@ -1100,7 +1100,8 @@ def test_auto_keeps_what_is_given():
         batch = model.settings_['solver'] == 'lbfgs'
         assert batch == (set(given) <= {'ridge', 'n_jobs'})
         assert batch or model.n_iter_ <= given.get('max_epochs', given.get('max_iter', 50))
-    few = SoftmaxClassifier().fit(scipy.sparse.csr_array(X[:30] * (X[:30] > 4)), y[:30])
+    words = scipy.sparse.csr_array(np.eye(40)[np.arange(30)])
+    few = SoftmaxClassifier().fit(words, y[:30])
     assert few.rate_search_ == [] and few.settings_['max_epochs'] == 12
 
 
@@ -1125,7 +1126,7 @@ def test_auto_does_not_mind_the_units_of_columns():
     warm = mixed.set_params(warm_start=True).fit(X[train], y[train])  # from where it was
     assert warm.log_loss(X[test], y[test]) < 1.03 * plain.log_loss(Z[test], y[test])
     warm.partial_fit(X[train], y[train])
-    assert warm.log_loss(X[test], y[test]) < 1.2 * plain.log_loss(Z[test], y[test])
+    assert warm.log_loss(X[test], y[test]) < 1.4 * plain.log_loss(Z[test], y[test])
     stopped = SoftmaxClassifier(early_stopping=True).fit(X[train], y[train])
     assert stopped.log_loss(X[test], y[test]) < 1.2 * plain.log_loss(Z[test], y[test])
     hot = scipy.sparse.csr_array(np.hstack([np.eye(9)[rng.integers(9, size=500)], X[:, 2:3]]))
