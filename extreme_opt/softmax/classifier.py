@@ -466,8 +466,8 @@ class SoftmaxClassifier(Classifier):
         dense = not scipy.sparse.issparse(rows) or rows.nnz > 0.1 * cells
         small = dense and cells * n_classes <= _MOST_BATCH
         alone = not (self.average or self.early_stopping)
-        self._batch = (free and alone and small) or self.client is not None
-        if self._batch and small and scipy.sparse.issparse(rows):
+        self._batch = free and alone and small and self.client is None
+        if self._batch and scipy.sparse.issparse(rows):
             rows = rows.toarray()
         means, scales = column_units(rows, self.fit_intercept, self._batch)
         self._means, self.scales_ = means, scales if self.ridge in ('auto', 0) else None
