@@ -653,6 +653,9 @@ class OrdinalEmbedding(Estimator):
             sizes.append(self.map_features_.shape[0])
         if len(shape) != 2 or self.embedding_.dtype.kind != 'f' or {shape[0], *sizes} != {shape[0]}:
             raise ValueError(f'its map has shape {shape}, but names or features of {sizes} objects')
+        lost = np.isnan(self.embedding_)  # objects without an answer, whole rows
+        if np.isinf(self.embedding_).any() or (lost.any(1) != lost.all(1)).any():
+            raise ValueError('its embedding_ holds what is no finite number')
 
     def _questions(self, triplets, y, names, objects_known=True):
         "Rows as they were given, and signs of the answers or None."
