@@ -1592,7 +1592,8 @@ class OrdinalEmbedding(Estimator):
         sample_weight : array-like of shape (n,) or None, default=None
             Weights given to `fit`: how often each answer was given.
         n_folds : int, default=5
-            Number of folds of whole groups; each takes a fit that starts at the fitted map.
+            Number of folds of whole groups, at most as many as there are groups; each takes a fit
+            that starts at the fitted map.
         seed : int, default=0
             Seed of the folds.
 
@@ -1606,7 +1607,9 @@ class OrdinalEmbedding(Estimator):
         """
         rows, weights, source = self._fitted_rows(triplets, y, sample_weight, 'people_residuals')
         labels, group = check_groups(groups, source)
-        near, far = self._held_out(rows, weights, fold_numbers(group, n_folds, seed))
+        n_folds = min(check_count(n_folds, 'n_folds'), max(len(labels), 2))
+        fold = fold_numbers(group, n_folds, seed, 'groups')
+        near, far = self._held_out(rows, weights, fold)
         own = ~tie_halves(source)
         return people_table(
             labels,
