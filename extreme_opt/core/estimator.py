@@ -12,7 +12,7 @@ import math
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 from functools import cache, wraps
@@ -99,6 +99,11 @@ class Estimator(BaseEstimator):
                 )
             if int in kinds and float not in kinds and not math.isfinite(value):
                 raise ValueError(f'{name}={value} is not a whole number{such}')
+            if name == 'n_jobs' and (not value or float(value) % 1):
+                raise ValueError(
+                    f'n_jobs={value}, but at least 1 thread is needed, and a whole number; -1 '
+                    'takes all processors'
+                )
 
     client: Any = None
 
@@ -224,10 +229,12 @@ def check_shared(estimator: Any, solver: Any, alone: bool = True) -> None:
         )
     if estimator.n_jobs in (None, 1) or estimator.n_jobs < 0:
         return  # as many as there are can be one
+    if getattr(estimator, 'solver', None) == 'auto':
+        return  # a solver that was not asked for by name
     if not hasattr(solver, 'n_jobs'):
+        chosen = getattr(estimator, 'solver', type(solver).__name__)
         raise ValueError(
-            f'n_jobs={estimator.n_jobs}, but {type(solver).__name__} runs on 1 thread; leave '
-            'n_jobs=1'
+            f'n_jobs={estimator.n_jobs}, but solver={chosen!r} runs on 1 thread; leave n_jobs=1'
         )
 
 # %% ../../nbs/engine/core/70_estimator.ipynb #61288af5
@@ -256,6 +263,7 @@ def run_estimator(
     loss_subset: int | None = None,
     n_bytes: float | None = None,
     remedy: str = 'scale the data, or raise ridge',
+    stop: Callable | None = None,
     **settings: Any,
 ) -> Run:
     """Call `minimize` with the settings that every estimator shares.
@@ -281,6 +289,8 @@ def run_estimator(
         Forecast of the memory that the run takes; None: two vectors of parameters.
     remedy : str, default='scale the data, or raise ridge'
         What to change when the run diverges.
+    stop : Callable or None, default=None
+        A rule of its own, as `minimize` takes it.
     **settings : Any
         Values to take instead of the estimator's, by name.
 
@@ -307,6 +317,7 @@ def run_estimator(
             **chosen,
             seed=seed_from(estimator.random_state),
             metrics=metrics,
+            stop=stop,
             loss_subset=None
             if estimator.client is not None and loss_subset
             else loss_subset,  # all rows are as near as some
@@ -550,7 +561,11 @@ class Classifier(ClassifierMixin, Estimator):
         ndarray of shape (n_samples, n_classes), float64
             Nats, in the order of `classes_`.
         """
-        return np.concatenate([_log_proba(scores) for _, scores in self._chunks(X)])
+        return np.concatenate([log_proba for _, log_proba in self._log_chunks(X)])
+
+    def _log_chunks(self, X: Any) -> Iterator:  # (slice, (n, n_classes) log-probabilities) pairs
+        for part, scores in self._chunks(X):
+            yield part, _log_proba(scores)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Every class's probability.
@@ -601,17 +616,17 @@ class Classifier(ClassifierMixin, Estimator):
         """
         best, found = [], []
         for _, scores in self._chunks(X):
-            if not isinstance(k, (int, np.integer)) or not 1 <= k <= scores.shape[1]:
-                raise ValueError(
-                    f'k={k!r}, but there are 1..{scores.shape[1]} classes to choose from'
-                )
-            ids = np.argpartition(-scores, k - 1, axis=1)[:, :k]
-            ids = np.take_along_axis(
-                ids, np.argsort(-np.take_along_axis(scores, ids, 1), axis=1, kind='stable'), 1
-            )
+            ids = self._best(scores, k)
             best.append(ids)
             found.append(np.exp(np.take_along_axis(_log_proba(scores), ids, 1)))
         return self.classes_[np.concatenate(best)], np.concatenate(found)
+
+    def _best(self, scores: np.ndarray, k: int) -> np.ndarray:  # (n, k) positions, best first
+        if not isinstance(k, (int, np.integer)) or not 1 <= k <= scores.shape[1]:
+            raise ValueError(f'k={k!r}, but there are 1..{scores.shape[1]} classes to choose from')
+        ids = np.argpartition(-scores, k - 1, axis=1)[:, :k]
+        order = np.argsort(-np.take_along_axis(scores, ids, 1), axis=1, kind='stable')
+        return np.take_along_axis(ids, order, 1)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy: the fraction of rows whose label is predicted.
@@ -659,10 +674,10 @@ class Classifier(ClassifierMixin, Estimator):
             Nats per row; log(n_classes) for a model that knows nothing.
         """
         labels, losses = None, []
-        for part, scores in self._chunks(X):
+        for part, log_proba in self._log_chunks(X):
             if labels is None:
                 labels = self._positions(check_labels(y, num_rows(X)))
-            losses.append(-_log_proba(scores)[np.arange(len(scores)), labels[part]])
+            losses.append(-log_proba[np.arange(len(log_proba)), labels[part]])
         return float(
             np.average(np.concatenate(losses), weights=check_weights(sample_weight, num_rows(X)))
         )

@@ -7,6 +7,7 @@ __all__ = ['FORMAT', 'VERSION', 'MODEL_FORMAT', 'MODEL_VERSION', 'pack', 'unpack
            'open_regular', 'read_arrays', 'read_meta', 'read_file', 'fingerprint', 'save_model', 'load_model']
 
 # %% ../../nbs/engine/core/25_serialize.ipynb #9cdb2a74
+import datetime
 import hashlib
 import importlib
 import json
@@ -15,10 +16,12 @@ import os
 import secrets
 import stat
 import sys
+import uuid
 import zipfile
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import fields, is_dataclass
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -30,14 +33,24 @@ from .linalg import check_sparse
 from .solver import State, Status
 
 # %% ../../nbs/engine/core/25_serialize.ipynb #bbf3a29e
+_TEXTS: dict[type, tuple[Callable, Callable]] = {  # values that their text gives back exactly
+    bytes: (bytes.hex, bytes.fromhex),
+    datetime.date: (datetime.date.isoformat, datetime.date.fromisoformat),
+    datetime.datetime: (datetime.datetime.isoformat, datetime.datetime.fromisoformat),
+    Decimal: (str, Decimal),
+    uuid.UUID: (str, uuid.UUID),
+}
+
+
 def pack(value: Any, arrays: dict, place: str = 'value') -> Any:
     """Split a value into text and arrays.
 
     Parameters
     ----------
     value : object
-        None, bool, number, string, array, `Status`, path, dtype, sparse matrix, generator,
-        tuple, list or dict of these, a state, another dataclass of this package, an estimator.
+        None, bool, number, string, bytes, date, UUID, array, `Status`, path, dtype, sparse
+        matrix, generator, tuple, list or dict of these, a state, another dataclass of this
+        package, an estimator.
     arrays : dict
         Gains one entry per array met on the way.
     place : str, default='value'
@@ -51,9 +64,11 @@ def pack(value: Any, arrays: dict, place: str = 'value') -> Any:
     into, kind = lambda item, name: pack(item, arrays, f'{place}{name}'), type(value)
     if value is None or kind in (bool, int, float, str):
         return value
-    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in 'biufcUS':
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in 'biufcUSMm':
         arrays[key := f'a{len(arrays)}'] = value
         return {'scalar' if isinstance(value, np.generic) else 'array': key}
+    if kind in _TEXTS and type(getattr(value, 'tzinfo', None)) in (type(None), datetime.timezone):
+        return {'text': [kind.__name__, _TEXTS[kind][0](value)]}
     if kind in (tuple, list):
         return {kind.__name__: [into(item, f'[{i}]') for i, item in enumerate(value)]}
     if kind is dict:
@@ -85,8 +100,8 @@ def pack(value: Any, arrays: dict, place: str = 'value') -> Any:
         }
         return {'fields': [kind.__module__, kind.__qualname__, own]}
     raise TypeError(
-        f'{place} is a {kind.__name__}, which a file without code cannot hold; set it to None '
-        'first, or pickle the whole'
+        f'{place} is a {kind.__name__}, which a file without code cannot hold; use text or '
+        'numbers instead, set it to None first, or pickle the whole'
     )
 
 
@@ -133,6 +148,8 @@ def unpack(spec: Any, arrays: Any) -> Any:
         return arrays[content]
     if kind == 'scalar':
         return arrays[content][()]
+    if kind == 'text':
+        return {found.__name__: back for found, (_, back) in _TEXTS.items()}[content[0]](content[1])
     if kind in ('tuple', 'list'):
         return {'tuple': tuple, 'list': list}[kind](map(back, content))
     if kind == 'dict':
