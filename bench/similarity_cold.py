@@ -9,12 +9,13 @@ known right entities are asked. An entity is not listed for itself.
 - "cosine", "neighbors", "regression" and "popularity" are its parts alone, nothing tuned.
 - "cosine and neighbors" adds the links of the most similar known entities to the cosine, "towers
   and cosine" the scores of linear towers of width 40 after five Gauss-Newton steps; the settings
-  of both (sizes 3 to 20, powers 1, 4, 8 and six weights; six weights) are those with the best
+  of both (sizes 3 to 20, powers 1, 4, 8 and weights .3, 1, 3; six weights) are those with the best
   NDCG@20 on a split inside the training part.
 
 Measures are means over the new entities of all splits; `low` and `high` end 95 % intervals of the
 difference "auto" less the row, by a bootstrap over these entities. `seconds` are processor seconds
-of all fits of one split, the choice of settings included.
+of all fits of one split, the choice of settings included; the parts alone share one fit, and so do
+the two sums.
 
 Sets: "see also" (words of the docstrings, tf-idf, 1,500 columns), "Wikipedia links" (chameleon
 pages and their words, tf-idf), "MovieLens-100K" (users and films with the features of
@@ -86,13 +87,13 @@ def values(scores, new, test, both):
     return measures_by_row(lambda part: scores[part], truth, own, MEASURES)[2]
 
 
-def borrowed(X, new, observed, size, power):
-    "Links of the most similar entities with pairs, weighted by a power of the cosine."
+def borrowed(X, new, observed, size):
+    "Most similar entities with pairs, and their cosines; links weighted by a power of these."
     warm = np.flatnonzero(observed.sum(axis=1))
     near = dense_scores(unit_rows(X)[new], unit_rows(X)[warm])
     least = np.partition(near, -size, axis=1)[:, -size, None]
-    near = scipy.sparse.csr_array(np.where(near >= least, near, 0) ** power)
-    return (near @ observed[warm]).toarray()
+    near = scipy.sparse.csr_array(np.where(near >= least, near, 0))
+    return {power: (near.power(power) @ observed[warm]).toarray() for power in (1, 4, 8)}
 
 
 def towers(X, Y, train):
@@ -106,13 +107,14 @@ def sums(X, Y, new, train, both):
     "Scores of the two sums by setting."
     observed = pattern(train, (X.shape[0], Y.shape[0])).astype(np.float64)
     cosine = dense_scores(unit_rows(X)[new], unit_rows(Y)) if both else 0.0
+    shares = (0.3, 1.0, 3.0) if both else (1.0,)
     found: dict = {'cosine and neighbors': {}, 'towers and cosine': {}}
-    for size, power in itertools.product((3, 5, 10, 20), (1, 4, 8)):
-        votes = borrowed(X, new, observed, size, power)
-        for weight in WEIGHTS if both else (1.0,):
+    for size in (3, 5, 10, 20):
+        votes_of = borrowed(X, new, observed, size)
+        for (power, votes), weight in itertools.product(votes_of.items(), shares):
             found['cosine and neighbors'][size, power, weight] = cosine + weight * votes
     P, Q = towers(X, Y, train)
-    for weight in WEIGHTS if both else (1.0,):
+    for weight in WEIGHTS[::-1] if both else (1.0,):
         found['towers and cosine'][weight] = weight * cosine + P[new] @ Q.T
     return found
 
@@ -132,12 +134,18 @@ def split(name, seed) -> dict:
         )
 
     observed, rows = pattern(train, (X.shape[0], Y.shape[0])), np.flatnonzero(new)
-    for method in ('auto', *(ALONE if both else ALONE[1:])):
-        mark = time.process_time()
-        model = SimilarityModel(cold_start=method, exclude_self=both).fit(observed, X, Y)
-        score, _ = model._list_scores(rows, rows, None, None)
-        chosen = [row for row in model.cold_start_ if row['chosen'] and row['entities'] == 'cold']
-        note(method, score(np.arange(len(rows))), mark, chosen[0]['scores'] if chosen else '')
+    mark = time.process_time()
+    model = SimilarityModel(cold_start='auto', exclude_self=both).fit(observed, X, Y)
+    score, _ = model._list_scores(rows, rows, None, None)
+    chosen = [row for row in model.cold_start_ if row['chosen'] and row['entities'] == 'cold']
+    note('auto', score(np.arange(len(rows))), mark, chosen[0]['scores'])
+    mark = time.process_time()
+    alone = ALONE if both else ALONE[1:]
+    model = SimilarityModel(cold_start=dict.fromkeys(alone, 1.0)).fit(observed, X, Y)
+    mixture = model._mixture
+    left, right = mixture.left(rows)[0], mixture.right(slice(None))
+    for method in alone:
+        note(method, dense_scores(left[method], right[method]), mark)
     mark = time.process_time()
     inner, known, asked = cut(train, X.shape[0], both, seed + 100)
     inner &= np.isin(np.arange(len(inner)), train[:, 0])
