@@ -98,8 +98,9 @@ def regression(features, targets, seed=0):
     for times in _ALPHAS if 0 < out.sum() < len(out) else ():
         coef, intercept = ridge_coef(rows[~out], targets[~out], times * scale, coef)
         error = float(((rows[out] @ coef + intercept - targets[out]) ** 2).sum())
-        if error < best:
-            best, alpha = error, times * scale
+        if error >= best:
+            break
+        best, alpha = error, times * scale
     return Affine(*ridge_coef(rows, targets, alpha))
 
 
