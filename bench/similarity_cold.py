@@ -1,8 +1,8 @@
 """Which lists find most for entities that nobody has seen?
 
-A tenth of the left entities of a set is new, in five splits (three of the Wikipedia links): every pair of theirs leaves the
-training part, in both directions where both sides are the same entities, and their pairs with the
-known right entities are asked. An entity is not listed for itself.
+A tenth of the left entities of a set is new, in five splits (three of the Wikipedia links): every
+pair of theirs leaves the training part, in both directions where both sides are the same entities,
+and their pairs with the known right entities are asked. An entity is not listed for itself.
 
 - "auto" is `SimilarityModel(40, cold_start="auto")`, which sees the training part only; `peer` says
   what it chose on the splits.
