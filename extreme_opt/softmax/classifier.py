@@ -16,7 +16,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 from ..core.descent import LBFGS, SGD
 from extreme_opt.core.estimator import (
-    Classifier,
     check_shared,
     is_collection,
     num_threads,
@@ -27,10 +26,8 @@ from extreme_opt.core.estimator import (
 )
 from extreme_opt.core.validation import (
     check_features,
-    check_labels,
     check_nonnegative,
     check_weights,
-    num_rows,
     checked_sample_weight,
     seed_from,
 )
@@ -42,12 +39,7 @@ from .averaging import ValidationLoss, AveragedSolver
 from .exact import ExactSGD, FullSoftmaxByColumn
 from .implicit import ImplicitSGD
 from .near_classes import near_classes
-from extreme_opt.softmax.multilabel import (
-    as_indicator,
-    label_propensities,
-    pick_labels,
-    precision_at,
-)
+from .multilabel import MultilabelClassifier, pick_labels, several_labels
 from extreme_opt.softmax.rates import (
     choose_rate,
     choose_ridge,
@@ -202,7 +194,7 @@ def _has_partial_fit(model):
     return True
 
 # %% ../../nbs/engine/softmax/60_classifier.ipynb #083a1b55
-class SoftmaxClassifier(Classifier):
+class SoftmaxClassifier(MultilabelClassifier):
     """Softmax regression over very many classes, by sampled updates that cost a few rows of
     the weights.
 
@@ -279,7 +271,7 @@ class SoftmaxClassifier(Classifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        Sorted labels.
+        Sorted labels; of an indicator matrix its columns, by name where it has names.
     coef_ : ndarray of shape (n_classes, n_features)
         Weights.
     intercept_ : ndarray of shape (n_classes,)
@@ -293,6 +285,8 @@ class SoftmaxClassifier(Classifier):
     scales_ : ndarray of shape (n_features,) or None
         What solver="auto" divided the columns by inside, because their units differ; None: by
         nothing. `coef_` is in the units of X, the chosen ridge in those of the divided columns.
+    multilabel_ : bool
+        Whether rows had several labels.
     run_ : Run
         Record of the fit.
     n_iter_ : int
@@ -307,8 +301,10 @@ class SoftmaxClassifier(Classifier):
     The objective is the mean log-loss plus ridge / 2 times the squared weights; with two classes
     these are the differences of their weights. In terms of scikit-learn's `LogisticRegression`,
     C = 1 / (n_samples * ridge), for two classes as for more; with weights, the sum of them stands
-    for n_samples. "implicit" and "umax" are
-    Algorithms 1 and 2 of F. Fagan and G. Iyengar, "Unbiased scalable softmax optimization",
+    for n_samples. Where rows have several labels, each pair of a row and a label is a training
+    row, and probabilities are shares of the labels: they sum to one over the labels and rank
+    them, and none of them is the probability that the row has that label. "implicit" and "umax"
+    are Algorithms 1 and 2 of F. Fagan and G. Iyengar, "Unbiased scalable softmax optimization",
     2018 (arXiv:1803.08577).
 
     Examples
@@ -747,21 +743,28 @@ class SoftmaxClassifier(Classifier):
 
     def _enter_any(self, X, y):
         """Rows, labels, the ids of the rows they belong to, and how many there were: of a column
-        of labels, or of an indicator matrix."""
+        of labels, or of rows with several."""
         rows = check_features(X, self._sparse)
-        indicator = None if y is None else as_indicator(y, rows.shape[0])
-        if indicator is None:
+        n_samples = rows.shape[0]
+        found = several_labels(y, n_samples)
+        self.multilabel_ = found is not None
+        for name in ('label_counts_', 'propensities_', '_n_rows', '_sparse_y'):
+            self.__dict__.pop(name, None)
+        if found is None:
             rows, labels = self._enter(X, y)
-            self.__dict__.pop('label_counts_', None)
-            return rows, labels, np.arange(len(labels)), len(labels)
+            return rows, labels, np.arange(len(labels)), n_samples
         validate_data(self, X, reset=True, skip_check_array=True)
-        ids, labels = pick_labels(indicator)
+        ids, labels = pick_labels(found[0])
         if not len(ids):
             raise ValueError('y has no 1, so there is nothing to learn; give rows that have labels')
-        self.classes_ = np.arange(indicator.shape[1])
-        self.label_counts_ = np.bincount(labels, minlength=indicator.shape[1])
-        self._n_rows = rows.shape[0]
-        return rows[ids], labels, ids, rows.shape[0]
+        if len(found[1]) < 2:
+            raise ValueError(
+                f'y holds 1 label only, {found[1].tolist()[0]!r}, but a classifier needs at least '
+                '2; add the others'
+            )
+        self.classes_, self._sparse_y = found[1], scipy.sparse.issparse(y)
+        self._count_labels(labels, n_samples, True)
+        return rows[ids], labels, ids, n_samples
 
     def _hold_out(self, rows, labels, ids, weights):
         "Split rows for early stopping; all pairs of a row go the same way."
@@ -867,7 +870,7 @@ class SoftmaxClassifier(Classifier):
             Dense or sparse; "lbfgs" and "rotation" take dask collections, whose partitions are
             read where they are needed ("rotation": its blocks; `learning_rate` is not searched).
         y : array-like, dask array or dask series of shape (n_samples,)
-            Labels, or (n_samples, n_labels) of 0 and 1 where rows have several.
+            Labels; where rows have several, (n_samples, n_labels) of 0 and 1, or sets of labels.
         sample_weight : array-like of shape (n_samples,), default=None
             >= 0, how much each row counts.
 
@@ -954,8 +957,6 @@ class SoftmaxClassifier(Classifier):
             remedy=self._remedy(),
             **self._limits(),
         )
-        if 'label_counts_' in vars(self):
-            self.propensities_ = label_propensities(self.label_counts_, self._n_rows)
         return self._settle(problem, run, n_rows)
 
     def _learn_collections(self, found):
@@ -1009,9 +1010,10 @@ class SoftmaxClassifier(Classifier):
         X : array-like of shape (n_samples, n_features)
             a batch.
         y : array-like of shape (n_samples,)
-            Labels.
+            Labels, or several per row as for `fit`.
         classes : array-like of shape (n_classes,), default=None
-            Every label that will ever come; needed in the first call.
+            Every label that will ever come; needed in the first call, but for an indicator
+            matrix, whose columns say it.
         sample_weight : array-like of shape (n_samples,), default=None
             >= 0, how much each row counts within the batch.
 
@@ -1028,27 +1030,10 @@ class SoftmaxClassifier(Classifier):
             )
         first = not hasattr(self, 'classes_')
         rows = check_features(X)
-        y = check_labels(y, rows.shape[0])
-        if first and classes is None:
-            raise ValueError(
-                'classes is None, but the first call of partial_fit needs all labels; pass '
-                'classes=np.unique(all labels)'
-            )
-        if (
-            classes is not None
-            and not first
-            and not np.array_equal(np.unique(classes), self.classes_)
-        ):
-            raise ValueError(
-                'classes differ from those of the first call of partial_fit; call fit to start anew'
-            )
+        labels, ids = self._batch_labels(y, rows.shape[0], classes, first)
         validate_data(self, X, reset=first, skip_check_array=True)
         if first:
-            self.classes_, self._height, self._n_batches = (
-                np.unique(np.asarray(classes)),
-                _height(rows) if self.fit_intercept else 0.0,
-                0,
-            )
+            self._height, self._n_batches = _height(rows) if self.fit_intercept else 0.0, 0
             self._means = self.scales_ = None
             self._pull = 0.0 if self.ridge == 'auto' else float(self.ridge)
         self._batch = False  # from here on by updates
@@ -1065,9 +1050,11 @@ class SoftmaxClassifier(Classifier):
                 'sampler="near" compares classes by all their rows, which partial_fit has not; '
                 'use fit, or sampler="uniform"'
             )
-        labels = self._positions(y)
-        weights = checked_sample_weight(sample_weight, self.class_weight, self.classes_, labels)
-        problem = self._make_problem(rows, labels, weights)
+        given = check_weights(sample_weight, rows.shape[0])
+        weights = checked_sample_weight(
+            None if given is None else given[ids], self.class_weight, self.classes_, labels
+        )
+        problem = self._make_problem(rows[ids] if self.multilabel_ else rows, labels, weights)
         rate = self.learning_rate
         if rate in ('auto', None):
             usual = _DEFAULT_RATE[self._kind]
@@ -1088,50 +1075,6 @@ class SoftmaxClassifier(Classifier):
             raise_diverged(self, self.run_, self._remedy())
         self.n_iter_ = self._n_batches
         return self._settle(problem, self.run_)
-
-    def precision_at_k(self, X: Any, Y: Any, k: int = 5) -> float:
-        """Share of right labels among the k named first, for rows with several labels.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        Y : array-like of shape (n_samples, n_labels)
-            Of 0 and 1.
-        k : int, default=5
-            Labels named per row.
-
-        Returns
-        -------
-        float
-            In [0, 1].
-        """
-        return precision_at(
-            np.searchsorted(self.classes_, self.top_k(X, k)[0]), as_indicator(Y, num_rows(X))
-        )
-
-    def propensity_precision_at_k(self, X: Any, Y: Any, k: int = 5) -> float:
-        """The same with rare labels counting more, relative to a perfect ranking.
-
-        Propensities come from the training labels.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        Y : array-like of shape (n_samples, n_labels)
-            Of 0 and 1.
-        k : int, default=5
-            Labels named per row.
-
-        Returns
-        -------
-        float
-            In [0, 1].
-        """
-        return precision_at(
-            np.searchsorted(self.classes_, self.top_k(X, k)[0]),
-            as_indicator(Y, num_rows(X)),
-            self.propensities_,
-        )
 
 # %% ../../nbs/engine/softmax/60_classifier.ipynb #711551ec
 def calibration_error(
