@@ -168,7 +168,7 @@ def convex(name, loss, train, test):
     problem = GramComparisons(train, loss, 100, trace=0.02)
     look = dict(test=lambda problem, params: triplet_error(problem.embedding(params, 10), test))
     run = minimize(problem, ProjectedGradient(), max_epochs=MOST, metrics=look, loss_subset=0)
-    passes, seconds = reached((run.column('passes'), run.column('seconds'), run.column('test')))
+    passes, seconds = reached((run.column('epoch'), run.column('seconds'), run.column('test')))
     return row(
         'convex, sound',
         'table1',

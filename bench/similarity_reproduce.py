@@ -135,7 +135,7 @@ def curves(title, train, test, log, only: tuple[str, ...] = ()) -> list[dict]:
         only
     ):  # they take the last step of gradient descent
         gd = minimize(problem, GradientDescent(), start, max_seconds=SECONDS)
-        if len(gd.column('step')) > 1:
+        if len(gd.column('iter')) > 1:
             rate = 2.0 ** round(np.log2(max(gd.state.step_size, 1e-12)))
     plain = dict(scaling=None, learning_rate=rate, n_updates=10)
     scaled = dict(scaling='adagrad', learning_rate=0.01, n_updates=10)

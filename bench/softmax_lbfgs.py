@@ -38,7 +38,7 @@ def exact(path: str) -> dict:
             found.update(
                 seconds=seconds,
                 loss=float(intermediate_result.fun),
-                passes=found.get('passes', 0) + 1,
+                passes=found.get('epoch', 0) + 1,
             )
             if found['loss'] < GOAL or seconds > LIMIT:
                 raise StopIteration

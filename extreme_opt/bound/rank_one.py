@@ -202,7 +202,7 @@ class RankOneMajorizer:
     solve : str, default='auto'
         "woodbury", "cholesky", "sherman-morrison" as in the report, or "auto": the cheaper
         of the first two.
-    n_updates : int or str, default='pass'
+    n_updates : int or str, default='epoch'
         Updates per step.
     order : str, default='smallest'
         Of the outcomes: "smallest" or "largest".
@@ -212,7 +212,7 @@ class RankOneMajorizer:
     learning_rate_decay: float = 0.0
     batch_size: int = 6
     solve: str = 'auto'
-    n_updates: int | str = 'pass'
+    n_updates: int | str = 'epoch'
     order: str = 'smallest'
     requires: ClassVar = LabeledBound
 

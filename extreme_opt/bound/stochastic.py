@@ -93,7 +93,7 @@ class StochasticMajorizer:
     curvature : str, default='average'
         "average": over all batches so far, converges to the optimum; "batch": of the batch
         alone, as in Algorithm 3, does not.
-    n_updates : int or str, default='pass'
+    n_updates : int or str, default='epoch'
         Updates per step.
     order : str, default='smallest'
         Of the outcomes: "smallest" or "largest".
@@ -103,7 +103,7 @@ class StochasticMajorizer:
     learning_rate_decay: float = 0.1
     batch_size: int = 256
     curvature: str = 'average'
-    n_updates: int | str = 'pass'
+    n_updates: int | str = 'epoch'
     order: str = 'smallest'
     requires: ClassVar = SampledBound
 

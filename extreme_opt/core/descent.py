@@ -192,7 +192,7 @@ class SGD:
         In (0, 1], gamma; multiplies the rate after each whole pass.
     batch_size : int, default=1
         Samples per update.
-    n_updates : int or str, default='pass'
+    n_updates : int or str, default='epoch'
         Updates per step; params are copied once per step.
 
     Examples
@@ -209,7 +209,7 @@ class SGD:
     )
     learning_rate_decay: float = 1.0
     batch_size: int = 1
-    n_updates: int | str = 'pass'
+    n_updates: int | str = 'epoch'
     requires: ClassVar = Stochastic
 
     def __post_init__(self):

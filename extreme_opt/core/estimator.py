@@ -328,7 +328,7 @@ def raise_diverged(estimator: Any, run: Run, remedy: str) -> NoReturn:
         What to change.
     """
     state, kept, run.status = run.state, getattr(estimator, 'checkpoint', None), Status.DIVERGED
-    when = f'after step {state.n_iter} ({state.n_epochs:.2g} epochs)' if state.n_iter else 'at once'
+    when = f'after iteration {state.n_iter} ({state.n_epochs:.2g} epochs)' if state.n_iter else 'at once'
     raise FitDiverged(
         f'{type(estimator).__name__}: the fit diverged {when}, so nothing was learned; {remedy}'
         + ('' if kept is None else f'; remove {kept}, which holds that run, before the next fit'),

@@ -97,7 +97,7 @@ class Run:
     message : str
         The same in words.
     history : list[dict], default=list()
-        Step, passes, seconds, loss, and what was watched.
+        Iteration, epochs, seconds, loss, and what was watched.
     origin : dict or None, default=None
         What a continuation needs; there when a file was kept.
     """
@@ -114,8 +114,8 @@ class Run:
             if self.history and 'loss' in self.history[-1]
             else ''
         )
-        steps, passes = self.state.n_iter, self.state.n_epochs
-        return f'Run({steps} steps, {passes:.4g} passes{loss}: {self.message})'
+        n_iter, n_epochs = self.state.n_iter, self.state.n_epochs
+        return f'Run({n_iter} iterations, {n_epochs:.4g} epochs{loss}: {self.message})'
 
     def column(self, name: str) -> np.ndarray:
         """One column of the record.
@@ -307,10 +307,10 @@ class Limits:
             said = f'gradient norm is at most tol={self.tol:g} times its start'
             small = state.grad_norm <= self.tol * first_norm
             return Stop(Status.CONVERGED, said) if small else None
-        if not rows or rows[-1]['step'] != state.n_iter:
+        if not rows or rows[-1]['iter'] != state.n_iter:
             return None
         now = rows[-1]
-        back = (row for row in reversed(rows) if row['passes'] <= rows[-1]['passes'] - 1 + 1e-9)
+        back = (row for row in reversed(rows) if row['epoch'] <= rows[-1]['epoch'] - 1 + 1e-9)
         then = next(back, None)
         small = then is not None and abs(now['loss'] - then['loss']) <= self.tol * abs(then['loss'])
         said = f'loss changed by at most tol={self.tol:g} over a pass'
@@ -330,7 +330,7 @@ class _Recorder:
     def row(
         self,
         current: '_RunState',  # where the run stands
-    ) -> dict:  # step, passes, seconds, loss, watched
+    ) -> dict:  # iter, epoch, seconds, loss, watched
         "Evaluate what is to be recorded."
         problem = self.problem
         params = current.state.params
@@ -341,8 +341,8 @@ class _Recorder:
             record = {'loss': _loss_on(problem)(params, self.rows_on), 'loss_on': len(self.rows_on)}
         record |= {name: function(problem, params) for name, function in self.metrics.items()}
         return {
-            'step': current.state.n_iter,
-            'passes': current.state.n_epochs,
+            'iter': current.state.n_iter,
+            'epoch': current.state.n_epochs,
             'seconds': current.seconds,
             **{
                 name: value.item() if isinstance(value, np.generic) else value
@@ -358,7 +358,7 @@ class _Recorder:
     ) -> None:
         "Add a row where the schedule or the end of the run asks for one."
         step = current.state.n_iter
-        if (rows and rows[-1]['step'] == step) or (step == 0 and self.loss_subset == 0):
+        if (rows and rows[-1]['iter'] == step) or (step == 0 and self.loss_subset == 0):
             return
         if last or step % self.interval == 0:
             rows.append(self.row(current))
@@ -378,7 +378,7 @@ def _loss_on(problem):
 
 
 def _recorder(problem, metrics, interval, loss_subset):
-    metrics, names = dict(metrics or {}), {'step', 'passes', 'seconds', 'loss', 'loss_on'}
+    metrics, names = dict(metrics or {}), {'iter', 'epoch', 'seconds', 'loss', 'loss_on'}
     if not interval >= 1:
         raise ValueError(f'record_every={interval!r} is not a number of steps from 1 up')
     interval = _count(interval, 'record_every')
@@ -552,7 +552,7 @@ def _check_content(path, run, problem):
             isinstance(run.status, Status)
             and params.dtype == kind
             and params.shape == (_n_params(problem),)
-            and all(type(row) is dict and 'step' in row for row in run.history)
+            and all(type(row) is dict and 'iter' in row for row in run.history)
         )
         if sound:
             _continue(run)
@@ -643,7 +643,7 @@ def divergence(problem: Any, solver: Any, state: State, rows: list[dict]) -> Sto
     Stop or None
         What happened and what to change; None when all is finite.
     """
-    recorded = rows and rows[-1]['step'] == state.n_iter and 'loss' in rows[-1]
+    recorded = rows and rows[-1]['iter'] == state.n_iter and 'loss' in rows[-1]
     if recorded and not np.isfinite(rows[-1]['loss']):
         what = 'loss is'
     elif not np.isfinite(np.sum(state.params, dtype=float)):
@@ -657,7 +657,7 @@ def divergence(problem: Any, solver: Any, state: State, rows: list[dict]) -> Sto
 
 
 def _place(state):
-    return f'step {state.n_iter} ({state.n_epochs:.2g} passes)'
+    return f'iteration {state.n_iter} ({state.n_epochs:.2g} epochs)'
 
 
 def _remedy(problem, solver):
@@ -684,9 +684,9 @@ class _Bar:
             from tqdm.auto import tqdm
         except ImportError:
             return
-        budgets = (limits.max_iter, 'step'), (limits.max_epochs, 'pass'), (limits.max_seconds, 's')
+        budgets = (limits.max_iter, 'iter'), (limits.max_epochs, 'epoch'), (limits.max_seconds, 's')
         total, self.unit = next(
-            ((total, unit) for total, unit in budgets if total is not None), (None, 'step')
+            ((total, unit) for total, unit in budgets if total is not None), (None, 'iter')
         )
         self.bar = tqdm(total=total, unit=self.unit, leave=False)
 
@@ -701,8 +701,8 @@ class _Bar:
         if self.bar is None:
             return
         done = {
-            'step': current.state.n_iter,
-            'pass': round(current.state.n_epochs, 3),
+            'iter': current.state.n_iter,
+            'epoch': round(current.state.n_epochs, 3),
             's': round(current.seconds, 2),
         }
         if rows and 'loss' in rows[-1]:
@@ -723,7 +723,7 @@ def _look(problem, solver, current, rows, recorder, checkpointer, limits):
     if stop:
         recorder.look(current, rows, last=True)
         return divergence(problem, solver, state, rows) or stop
-    if rows and rows[-1]['step'] % recorder.interval:
+    if rows and rows[-1]['iter'] % recorder.interval:
         rows.pop()  # the end row of a run that now goes on
     checkpointer.look(current, rows)
     return None

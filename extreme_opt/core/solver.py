@@ -129,7 +129,7 @@ def updates_per_step(n_updates: int | str, problem: Any, batch_size: int = 1) ->
     Parameters
     ----------
     n_updates : int or str
-        a number, or "pass" for as many as visit every sample once on average.
+        a number, or "epoch" for as many as visit every sample once on average.
     problem : object
         The formulation.
     batch_size : int, default=1
@@ -140,8 +140,8 @@ def updates_per_step(n_updates: int | str, problem: Any, batch_size: int = 1) ->
     int
         At least 1.
     """
-    if n_updates == 'pass':
+    if n_updates == 'epoch':
         return max(1, round(num_samples(problem) / batch_size))
     if isinstance(n_updates, str) or n_updates < 1:
-        raise ValueError(f'n_updates={n_updates!r} is neither a number from 1 up nor "pass"')
+        raise ValueError(f'n_updates={n_updates!r} is neither a number from 1 up nor "epoch"')
     return int(n_updates)

@@ -52,13 +52,13 @@ class SVRG:
         FixedStep, BB, SBB or Damped: how far an epoch goes.
     batch_size : int, default=1
         Draws per inner step, B.
-    n_inner : int or str, default='pass'
-        Inner steps per epoch; "pass": n_samples / batch_size.
+    n_inner : int or str, default='epoch'
+        Inner steps per epoch; "epoch": n_samples / batch_size.
     """
 
     step_rule: Any = SBB()
     batch_size: int = 1
-    n_inner: int | str = 'pass'
+    n_inner: int | str = 'epoch'
     requires: ClassVar = FiniteSum
 
     def __post_init__(self):

@@ -381,7 +381,7 @@ class _SettledSVRG(SVRG):
         How far an epoch goes.
     batch_size : int, default=1
         Draws per inner step.
-    n_inner : int or str, default='pass'
+    n_inner : int or str, default='epoch'
         Inner steps per epoch.
     loss_tol : float, default=1e-4
         Stop when the losses of the last epochs differ by at most this fraction.

@@ -190,7 +190,7 @@ def _together(
 def convergence(
     runs: Any,
     *,
-    against: str = 'passes',
+    against: str = 'epoch',
     column: str = 'loss',
     floor: float | None = None,
     unit: str = '',
@@ -205,8 +205,8 @@ def convergence(
     runs : object
         a `Run` or an (n,) array; or, by name or solver, such, dicts of columns, or lists of
         them, one per seed.
-    against : str, default='passes'
-        Column of the horizontal axis: "passes", "step", "seconds".
+    against : str, default='epoch'
+        Column of the horizontal axis: "epoch", "iter", "seconds".
     column : str, default='loss'
         Column of the vertical axis.
     floor : float or None, default=None

@@ -495,7 +495,7 @@ class _Sampled:
     share: float = 0.02  # in (0, 1], rho, part that is drawn per update
     scaling: str | None = 'adagrad'  # None, or "adagrad"
     stabilizer: float = 0.0  # >= 0, mu in (51)
-    n_updates: int | str = 'pass'  # updates per step; "pass": 1 / share of them
+    n_updates: int | str = 'epoch'  # updates per step; "epoch": 1 / share of them
     requires: ClassVar = AllPairs
 
     def __post_init__(self):
@@ -507,9 +507,9 @@ class _Sampled:
             raise ValueError(f'share={self.share} is outside (0, 1]')
         if not self.stabilizer >= 0:
             raise ValueError(f'stabilizer={self.stabilizer} is not a number from 0 up')
-        if self.n_updates != 'pass' and (isinstance(self.n_updates, str) or self.n_updates < 1):
+        if self.n_updates != 'epoch' and (isinstance(self.n_updates, str) or self.n_updates < 1):
             raise ValueError(
-                f'n_updates={self.n_updates!r} is neither a number from 1 up nor "pass"'
+                f'n_updates={self.n_updates!r} is neither a number from 1 up nor "epoch"'
             )
 
     def init(self, problem: Any, params: np.ndarray) -> SampledState:  # holds a copy of params
@@ -532,7 +532,7 @@ class _Sampled:
         n_rows = state.n_rows
         n_terms = 0
         n_epochs = 0.0
-        for _ in range(round(1 / self.share) if self.n_updates == 'pass' else int(self.n_updates)):
+        for _ in range(round(1 / self.share) if self.n_updates == 'epoch' else int(self.n_updates)):
             sample = self._sample(problem, rng)
             grad = sampled_gradient(problem, params, sample, extra)
             if squares is None:
@@ -574,8 +574,8 @@ class BlockSGD(_Sampled):
         Whether steps are divided by the root of the summed squared gradients, eq. (51).
     stabilizer : float, default=0.0
         Constant >= 0 inside that root.
-    n_updates : int or "pass", default="pass"
-        Updates per step of `minimize`; "pass" makes `1 / share` of them.
+    n_updates : int or "epoch", default="epoch"
+        Updates per step of `minimize`; "epoch" makes `1 / share` of them.
 
     Notes
     -----
@@ -643,8 +643,8 @@ class PairSGD(_Sampled):
         Whether steps are divided by the root of the summed squared gradients, eq. (51).
     stabilizer : float, default=0.0
         Constant >= 0 inside that root.
-    n_updates : int or "pass", default="pass"
-        Updates per step of `minimize`; "pass" makes `1 / share` of them.
+    n_updates : int or "epoch", default="epoch"
+        Updates per step of `minimize`; "epoch" makes `1 / share` of them.
     sampler : {"auto", "pairs", "swapped", "single", "entities"}, default="auto"
         "pairs" draws two independent samples of observed pairs, "swapped" also exchanges their
         roles, "single" corrects one sample, and "entities" draws entities for the unobserved part.

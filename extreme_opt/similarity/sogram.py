@@ -69,8 +69,8 @@ class SOGram(_Sampled):
         Whether steps are divided by the root of the summed squared gradients, eq. (51).
     stabilizer : float, default=0.0
         Constant >= 0 inside that root.
-    n_updates : int or "pass", default="pass"
-        Updates per step of `minimize`; "pass" makes `1 / share` of them.
+    n_updates : int or "epoch", default="epoch"
+        Updates per step of `minimize`; "epoch" makes `1 / share` of them.
     memory : float, default=0.1
         Weight alpha in (0, 1] of the new sample in the averages.
     correct : bool, default=True

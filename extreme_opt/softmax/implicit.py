@@ -556,8 +556,8 @@ class ImplicitSGD:
         > 0, eta * n_samples in the paper.
     n_negatives : int, default=1
         m, negative classes per update, distinct.
-    n_updates : int or str, default='pass'
-        Updates per step, or "pass" for n_samples of them.
+    n_updates : int or str, default='epoch'
+        Updates per step, or "epoch" for n_samples of them.
     learning_rate_decay : float, default=0.9
         In (0, 1], multiplies the rate after each epoch.
     visits : str, default='random'
@@ -580,7 +580,7 @@ class ImplicitSGD:
 
     learning_rate: float = 10.0
     n_negatives: int = 1
-    n_updates: int | str = 'pass'
+    n_updates: int | str = 'epoch'
     learning_rate_decay: float = 0.9
     visits: str = 'random'
     n_jobs: int = 1

@@ -358,7 +358,7 @@ class UMax:
         > 0, delta: nats that a log-normalizer may lag behind; inf is vanilla SGD.
     n_negatives : int, default=5
         m, distinct negative classes per update.
-    n_updates : int or str, default='pass'
+    n_updates : int or str, default='epoch'
         Updates per step; params are copied once per step.
     learning_rate_decay : float, default=0.9
         In (0, 1], multiplies the rate after each epoch.
@@ -381,7 +381,7 @@ class UMax:
     learning_rate: float = 0.5
     threshold: float = 1.0
     n_negatives: int = 5
-    n_updates: int | str = 'pass'
+    n_updates: int | str = 'epoch'
     learning_rate_decay: float = 0.9
     visits: str = 'random'
     n_jobs: int = 1

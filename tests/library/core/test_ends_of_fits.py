@@ -159,7 +159,7 @@ def test_a_fit_that_diverges_raises_and_learns_nothing(name, again, monkeypatch)
         said(lambda: model.fit(*data))
     before = attributes(model)
     monkeypatch.setattr('extreme_opt.core.estimator.minimize', lost)
-    with pytest.raises(FitDiverged, match=r'diverged after step 3 \(3 epochs\)') as error:
+    with pytest.raises(FitDiverged, match=r'diverged after iteration 3 \(3 epochs\)') as error:
         model.fit(*data)
     after = attributes(model)
     assert after.keys() == before.keys() and all(after[key] is before[key] for key in before)

@@ -145,8 +145,8 @@ def test_units_of_work():
         n_terms = 100
 
     assert num_samples(Pairs()) == 100
-    assert updates_per_step('pass', problem, 10) == 2 and updates_per_step(3, problem) == 3
-    for wrong in ('epoch', 0, -1):
+    assert updates_per_step('epoch', problem, 10) == 2 and updates_per_step(3, problem) == 3
+    for wrong in ('pass', 0, -1):
         with pytest.raises(ValueError, match='n_updates='):
             updates_per_step(wrong, problem)
 

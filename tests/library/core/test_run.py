@@ -138,7 +138,7 @@ def test_budgets(limits, steps, message):
     run = minimize(make_problem(), SGD(1e-3), **limits)
     assert (run.state.n_iter, run.message) == (steps, message)
     assert run.status == message.split()[1].partition('=')[0] and run.status.is_limit
-    assert [row['step'] for row in run.history] == list(range(steps + 1))
+    assert [row['iter'] for row in run.history] == list(range(steps + 1))
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_tolerance_on_the_loss_over_a_pass():
     run = minimize(problem, SGD(1e-3, 0.5, n_updates=10), tol=1e-3)
     assert run.message == 'loss changed by at most tol=0.001 over a pass'
     assert run.status is Status.CONVERGED
-    losses, passes = run.column('loss'), run.column('passes')
+    losses, passes = run.column('loss'), run.column('epoch')
     then = losses[np.flatnonzero(passes <= passes[-1] - 1 + 1e-9)[-1]]
     assert abs(losses[-1] - then) <= 1e-3 * then
     with pytest.raises(ValueError, match='needs a recorded loss'):
@@ -188,13 +188,13 @@ def test_tolerance_on_the_loss_over_a_pass():
 
 def test_divergence_is_a_result():
     run = minimize(make_problem(), SGD(1.0), max_iter=100)
-    assert run.message.startswith('loss is not finite after step ') and run.message.endswith(
+    assert run.message.startswith('loss is not finite after iteration ') and run.message.endswith(
         'learning_rate=1 is too large for SGD; try 0.1'
     )
     assert run.status is Status.DIVERGED
     assert run.state.n_iter < 100 and not np.isfinite(run.history[-1]['loss'])
     blind = minimize(make_problem(), SGD(1.0), max_iter=100, loss_subset=0)
-    assert blind.message.startswith('params are not finite after step ')
+    assert blind.message.startswith('params are not finite after iteration ')
 
     class Wise(LeastSquares):
         advice = 'UMax and ImplicitSGD do not overflow'
@@ -218,7 +218,7 @@ def test_divergence_between_two_rows_is_seen_at_once():
     assert (
         run.state.n_iter < 50
         and 'not finite' in run.message
-        and run.history[-1]['step'] == run.state.n_iter
+        and run.history[-1]['iter'] == run.state.n_iter
     )
 
 
@@ -249,7 +249,7 @@ def test_a_step_that_fails_on_numbers_returns_the_run(error):
     assert (
         run.state.n_iter == 2
         and run.status is Status.DIVERGED
-        and f'the step after step 2 (2 passes) failed ({error})' in run.message
+        and f'the step after iteration 2 (2 epochs) failed ({error})' in run.message
     )
 
 
@@ -275,13 +275,13 @@ def test_rows_and_columns():
             'copy': lambda problem, params: params.copy(),
         },
     )
-    assert list(run.history[0]) == ['step', 'passes', 'seconds', 'loss', 'norm', 'copy']
-    assert list(run.column('step')) == [0, 3, 6, 7] and run.column('copy').shape == (4, 3)
+    assert list(run.history[0]) == ['iter', 'epoch', 'seconds', 'loss', 'norm', 'copy']
+    assert list(run.column('iter')) == [0, 3, 6, 7] and run.column('copy').shape == (4, 3)
     assert all(type(row['norm']) is float for row in run.history)
     np.testing.assert_allclose(
         run.column('loss'), [problem.loss(params) for params in run.column('copy')]
     )
-    with pytest.raises(KeyError, match='there are step, passes'):
+    with pytest.raises(KeyError, match='there are iter, epoch'):
         run.column('nothing')
     assert 'seconds' not in repr(run)
 
@@ -343,7 +343,7 @@ def test_no_loss_at_all():
         loss_subset=0,
         metrics={'one': lambda problem, params: 1},
     )
-    assert [row['step'] for row in run.history] == [1, 2, 3] and all(
+    assert [row['iter'] for row in run.history] == [1, 2, 3] and all(
         'loss' not in row and row['one'] == 1 for row in run.history
     )
 
@@ -436,7 +436,7 @@ def test_table(monkeypatch):
     pandas = pytest.importorskip('pandas')
     run = minimize(make_problem(), SGD(1e-3), max_iter=3)
     frame = run.to_frame()
-    assert isinstance(frame, pandas.DataFrame) and list(frame['step']) == [0, 1, 2, 3]
+    assert isinstance(frame, pandas.DataFrame) and list(frame['iter']) == [0, 1, 2, 3]
     monkeypatch.setitem(sys.modules, 'pandas', None)
     with pytest.raises(ImportError, match=r'to_frame needs pandas; run pip install'):
         run.to_frame()
@@ -467,8 +467,8 @@ def test_progress(monkeypatch, capsys):
     minimize(make_problem(), SGD(1e-3), max_iter=5, verbose=True)
     minimize(make_problem(), SGD(1e-3), max_epochs=5, verbose=True)
     assert [(bar.n, bar.settings['total'], bar.settings['unit'], bar.closed) for bar in bars] == [
-        (5, 5, 'step', True),
-        (5, 5, 'pass', True),
+        (5, 5, 'iter', True),
+        (5, 5, 'epoch', True),
     ]
     assert bars[0].text.startswith('loss ')
     minimize(make_problem(), SGD(1e-3), max_iter=5)
@@ -1061,7 +1061,7 @@ def test_ctrl_c_in_a_long_step_returns_the_run(tmp_path):
     finally:
         process.kill()
     assert process.returncode == 0, err
-    assert out == '3 4 interrupted interrupted from the keyboard after step 3 (3 passes)\n'
+    assert out == '3 4 interrupted interrupted from the keyboard after iteration 3 (3 epochs)\n'
     resumed = minimize(problem, SGD(1e-3), max_iter=6, resume=path)
     assert_same(
         resumed, minimize(problem, SGD(1e-3), max_iter=6, seed=5)

@@ -1212,7 +1212,7 @@ def test_a_fit_on_workers_that_diverges_learns_nothing(client, kind, place, monk
     with monkeypatch.context() as patched:
         patched.setattr('extreme_opt.core.estimator.minimize', lost)
         model = ESTIMATORS[kind](dict(client=client, local='local')[place])
-        with pytest.raises(FitDiverged, match=r'diverged after step 2 \(2 epochs\)'):
+        with pytest.raises(FitDiverged, match=r'diverged after iteration 2 \(2 epochs\)'):
             model.fit(*data)
         assert not any(name.endswith('_') for name in vars(model))
         if kind in ('softmax', 'bound'):

@@ -117,7 +117,7 @@ class Record:
 
     def __init__(self, losses):
         self.rows = dict(
-            passes=np.arange(len(losses)), steps=np.arange(len(losses)), loss=np.array(losses)
+            epoch=np.arange(len(losses)), iter=np.arange(len(losses)), loss=np.array(losses)
         )
 
     def column(self, name):
@@ -138,14 +138,14 @@ def test_convergence():
     ]
     assert axes.lines[1].get_alpha() > axes.lines[2].get_alpha()
     assert (axes.get_xlabel(), axes.get_ylabel(), axes.get_yscale()) == (
-        'passes',
+        'epoch',
         'loss (nats)',
         'linear',
     )
-    gap = convergence(runs, against='steps', floor=1.0, axes=plt.figure().gca())
+    gap = convergence(runs, against='iter', floor=1.0, axes=plt.figure().gca())
     np.testing.assert_allclose(gap.lines[0].get_ydata(), [2, 1, np.nan])
     assert (gap.get_xlabel(), gap.get_ylabel(), gap.get_yscale()) == (
-        'steps',
+        'iter',
         'loss above 1',
         'log',
     )

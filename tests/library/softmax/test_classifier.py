@@ -618,7 +618,7 @@ def test_rate_is_searched_on_training_rows_and_recorded():
     model = SoftmaxClassifier(max_epochs=10).fit(X, y)
     assert [row['rate'] for row in model.rate_search_] == [10.0**k for k in range(-3, 4)]
     assert (
-        sum(row['rows'] * row['passes'] for row in model.rate_search_) <= 3000 * 10 / 2
+        sum(row['rows'] * row['epoch'] for row in model.rate_search_) <= 3000 * 10 / 2
     )  # a third of the whole
     best = min(row['log_loss'] for row in model.rate_search_)
     assert model.learning_rate_ == min(
