@@ -50,6 +50,7 @@ from extreme_opt.softmax.multilabel import (
 )
 from .rates import choose_rate, choose_schedule, falling, search_size
 from .rotation import Rotation
+from .support import OnSupport, _same_weights
 from .umax import UMax
 from .double_sum import DoubleSum
 from .rivals import FullSoftmax, ImportanceSampled, NCE, OneVsEach
@@ -184,7 +185,7 @@ def _has_partial_fit(model):
     return True
 
 # %% ../../nbs/engine/softmax/60_classifier.ipynb #083a1b55
-class SoftmaxClassifier(Classifier):
+class SoftmaxClassifier(OnSupport, Classifier):
     """Softmax regression over very many classes, by sampled updates that cost a few rows of
     the weights.
 
@@ -215,6 +216,12 @@ class SoftmaxClassifier(Classifier):
         of them come from a list of classes whose mean rows are nearest to that of the label
         (`near_classes.list_sizes`), without bias. "nce" and "sampled" also take "unigram" and
         "log-uniform".
+    weights : str, default='auto'
+        "dense", or "support": only where a class and a column occur together in training, so
+        that memory and time follow the entries of X, and `coef_` is a CSR matrix
+        (`support.SupportSoftmax`; "implicit", one negative uniform, the others from classes that
+        share a column with the row). "auto": a support for sparse rows whose dense weights would
+        take more than 1 GB, or than a quarter of what is free; `settings_` says so.
     dtype : str, default='float32'
         Of the weights: "float32" or "float64"; "lbfgs" always takes float64.
     class_weight : dict, str or None, default=None
@@ -257,7 +264,7 @@ class SoftmaxClassifier(Classifier):
     ----------
     classes_ : ndarray of shape (n_classes,)
         Sorted labels.
-    coef_ : ndarray of shape (n_classes, n_features)
+    coef_ : ndarray or csr_array of shape (n_classes, n_features)
         Weights.
     intercept_ : ndarray of shape (n_classes,)
         Intercepts; zeros without `fit_intercept`.
@@ -307,6 +314,7 @@ class SoftmaxClassifier(Classifier):
         average: bool = False,
         fit_intercept: bool = True,
         sampler: str = 'uniform',
+        weights: str = 'auto',
         dtype: str = 'float32',
         class_weight: Any = None,
         early_stopping: bool = False,
@@ -332,6 +340,7 @@ class SoftmaxClassifier(Classifier):
         self.average = average
         self.fit_intercept = fit_intercept
         self.sampler = sampler
+        self.weights = weights
         self.dtype = dtype
         self.class_weight = class_weight
         self.early_stopping = early_stopping
@@ -400,6 +409,7 @@ class SoftmaxClassifier(Classifier):
             raise ValueError(
                 f'validation_fraction={self.validation_fraction!r} is outside (0, 1); 0.1 is usual'
             )
+        self._check_support_settings()
         for name in ('average', 'early_stopping'):
             if getattr(self, name) and self.solver == 'lbfgs':
                 raise ValueError(
@@ -415,6 +425,8 @@ class SoftmaxClassifier(Classifier):
         "The solver; for \"auto\" the one that so many classes ask for."
         if self.solver != 'auto':
             return self.solver
+        if self._on_support:
+            return 'implicit'
         return (
             'exact'
             if len(self.classes_) <= _MOST_EXACT and self.n_jobs in (None, 1, -1)
@@ -449,7 +461,8 @@ class SoftmaxClassifier(Classifier):
             f'the weights of {n_classes:,} classes x {n_columns:,} columns take '
             f'{n_bytes / 1e9:.3g} GB as {kind}, and the fit holds {self._n_copies()} such arrays, '
             f'but {free / 1e9:.3g} GB are free; take fewer columns (selected, or hashed), fewer '
-            f'classes (rare ones left out, or put together), or {third}'
+            f'classes (rare ones left out, or put together), weights="support" where rows are '
+            f'sparse, or {third}'
         )
 
     def _n_copies(self):
@@ -508,6 +521,8 @@ class SoftmaxClassifier(Classifier):
         return SGD(rate, learning_rate_decay=fall)
 
     def _make_problem(self, rows, labels, weights=None):
+        if self._on_support:
+            return self._support_problem(rows, labels, weights)
         exact, n_classes = self._kind == 'lbfgs', len(self.classes_)
         kind = np.dtype('float64' if exact else self.dtype)
         rows = rows.astype(kind, copy=False)
@@ -547,6 +562,8 @@ class SoftmaxClassifier(Classifier):
         )
 
     def _adopt(self):
+        if self._on_support:
+            return self._adopt_support()
         weights = self._weights()
         self.coef_ = weights[:, : self.n_features_in_]
         self.intercept_ = (
@@ -640,11 +657,9 @@ class SoftmaxClassifier(Classifier):
         twin = self._for_parts()
         twin.run_ = self.run_
         twin._adopt()
+        state.pop('_posting_cache', None)
         for name in ('coef_', 'intercept_'):
-            made, found = getattr(twin, name), np.asarray(state.get(name))
-            if made.__array_interface__ == found.__array_interface__ or (
-                made.dtype == found.dtype and np.array_equal(made, found)
-            ):
+            if _same_weights(getattr(twin, name), state.get(name)):
                 del state[name]
         return state
 
@@ -655,6 +670,8 @@ class SoftmaxClassifier(Classifier):
         self.__dict__.update(state)  # with weights that were changed after the fit
 
     def _scores(self, X):
+        if self._on_support:
+            return self._by_posting().scores(X)
         return _products(X, self.coef_).astype(np.float64, copy=False) + self.intercept_
 
     def _start_from(self, problem, coef, intercept):
@@ -672,7 +689,9 @@ class SoftmaxClassifier(Classifier):
             )
         params = problem.init_params()
         weights, *log_norms = problem.unpack(params)
-        weights[:, : self.n_features_in_] = coef
+        weights[:, : self.n_features_in_] = (
+            coef.toarray() if scipy.sparse.issparse(coef) else coef
+        )
         if self._height:
             weights[:, -1] = intercept / self._height
         if log_norms:
@@ -825,6 +844,10 @@ class SoftmaxClassifier(Classifier):
             ids = ids[keep]
             weights = weights[keep]
         self._check_size(rows)
+        if self._choose_weights(rows):
+            self._height = _height(rows, weights) if self.fit_intercept else 0.0
+            self._fit_support(rows, labels, ids, weights, before)
+            return self._with_propensities()
         self._check_memory(rows.shape[1])
         self._height = (
             _height(rows, weights) * (10 if self._kind == 'lbfgs' else 1)
@@ -870,12 +893,21 @@ class SoftmaxClassifier(Classifier):
             remedy=self._remedy(),
             **self._limits(),
         )
+        return self._with_propensities()._settle(problem, run, n_rows)
+
+    def _with_propensities(self):
         if 'label_counts_' in vars(self):
             self.propensities_ = label_propensities(self.label_counts_, self._n_rows)
-        return self._settle(problem, run, n_rows)
+        return self
 
     def _learn_collections(self, found):
         "The fit on dask collections; rates are not searched."
+        if self.weights == 'support':
+            raise TypeError(
+                'weights="support" needs the words of all classes in this process, but X is a dask '
+                'collection; set weights="dense", or call fit(X.compute(), y.compute())'
+            )
+        self._on_support = False
         if self.solver not in ('lbfgs', 'rotation'):
             raise TypeError(
                 f'solver={self.solver!r} draws rows, which stay in one process; with dask '
@@ -960,7 +992,8 @@ class SoftmaxClassifier(Classifier):
                 _height(rows) if self.fit_intercept else 0.0,
                 0,
             )
-            self._check_memory(rows.shape[1])
+            if not self._choose_weights(rows):
+                self._check_memory(rows.shape[1])
         self._check_size(rows)
         if self.checkpoint is not None:
             raise ValueError(
@@ -974,6 +1007,8 @@ class SoftmaxClassifier(Classifier):
             )
         labels = self._positions(y)
         weights = checked_sample_weight(sample_weight, self.class_weight, self.classes_, labels)
+        if self._on_support:
+            return self._partial_fit_support(rows, labels, weights, first)
         problem = self._make_problem(rows, labels, weights)
         rate = self.learning_rate
         if rate in ('auto', None):
