@@ -689,9 +689,7 @@ class SoftmaxClassifier(OnSupport, Classifier):
             )
         params = problem.init_params()
         weights, *log_norms = problem.unpack(params)
-        weights[:, : self.n_features_in_] = (
-            coef.toarray() if scipy.sparse.issparse(coef) else coef
-        )
+        weights[:, : self.n_features_in_] = coef.toarray() if scipy.sparse.issparse(coef) else coef
         if self._height:
             weights[:, -1] = intercept / self._height
         if log_norms:
