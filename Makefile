@@ -11,7 +11,7 @@ export PYTHONHASHSEED ?= 0
 unexport PYTHONDONTWRITEBYTECODE # tests start some hundred processes: each would compile its imports again
 READY := $(VENV)/.last_set_up
 
-.PHONY: help setup lab tutorials test check export refresh docs serve bench ledger slow course book new wheel clean
+.PHONY: help setup lab tutorials test check export refresh docs serve print bench ledger slow course book new wheel clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,7 +24,7 @@ $(READY): settings.ini setup.py pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
 	  { echo "python3 has no venv module; on Debian and Ubuntu: apt-get install python3-venv"; exit 2; }
 	@test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
-	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check uv
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt uv
 	@$(VENV)/bin/uv pip install --quiet --compile-bytecode --python $(VENV)/bin/python -c constraints.txt -e '.[dev,docs,course,lab,data]'
 	@touch $(READY)
 
@@ -75,6 +75,16 @@ slow: $(READY) ## run slow cells, slow tests, all mutants, long results, within 
 course: $(READY) ## write problem sets, solutions, rubrics and a class to grade in (out=DIR; seed=7 for other numbers, roster=FILE for each student's own, archive=FILE for an encrypted copy)
 	python assignments/make.py $(if $(out),out=$(out)) $(if $(seed),seed=$(seed)) $(if $(roster),roster=$(roster)) $(name) $(if $(parts),parts=$(parts)) $(if $(version),version=$(version)) $(if $(archive),archive=$(archive))
 
+print: docs ## write the lessons and guides as EPUB and as LaTeX, and as PDF where latexmk is at hand, into _print
+	@mkdir -p build/printed/pages
+	sphinx-build -q -b epub -c docs/printed -d build/printed/epub build/printed/pages _print/epub
+	sphinx-build -q -b latex -c docs/printed -d build/printed/latex build/printed/pages _print/latex
+	@cp _print/epub/extreme_opt.epub _print && echo _print/extreme_opt.epub
+	@if command -v latexmk >/dev/null && command -v xelatex >/dev/null; then \
+	  cd _print/latex && latexmk -xelatex -interaction=nonstopmode -silent extreme_opt.tex >/dev/null && \
+	  cp extreme_opt.pdf .. && echo _print/extreme_opt.pdf; \
+	else echo 'no PDF: xelatex or latexmk is missing (on Debian and Ubuntu: apt-get install latexmk texlive-xetex texlive-latex-extra texlive-fonts-recommended)'; fi
+
 book: docs ## write what students need, without solutions: site, pages, problem sets, wheel (out=DIR; class=DIR for the sets of a class)
 	python -m build --wheel --quiet --outdir build/wheel
 	python assignments/handout.py $(if $(out),out=$(out)) $(if $(class),class=$(class))
@@ -83,9 +93,9 @@ new: $(READY) ## start a notebook from the template: make new name=learn/ordinal
 	@test -n '$(name)' || { echo 'no name is given; say for example: make new name=learn/ordinal/45_momentum'; exit 2; }
 	python docs/notebooks.py new $(name)
 
-wheel: $(READY) ## build a wheel into dist
-	python -m build --wheel --quiet
+wheel: $(READY) ## build a wheel into dist, twice, and compare: the same bytes
+	python tasks.py build dist
 
 clean: ## remove what was built, unless a class with submissions or marks is among it (the environment stays)
 	@$(PYTHON) assignments/make.py check
-	rm -rf _docs _proc jupyter_execute build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf _docs _print _proc jupyter_execute build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis

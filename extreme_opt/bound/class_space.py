@@ -507,7 +507,8 @@ class ClassCurvature:
             A times it.
         """
         weights = vector.reshape(self.n_classes, -1)
-        scores = np.ascontiguousarray(self.features @ weights.T, dtype=np.float64)
+        scores = self.features @ np.ascontiguousarray(weights.T)
+        scores = np.ascontiguousarray(scores, dtype=np.float64)
         self.class_times(scores)
         back = (self.features.T @ scores).T if self._sparse else scores.T @ self.features
         back = back + self.ridge * weights

@@ -48,7 +48,12 @@ def optimality_gap(problem: LogLinear, params: np.ndarray) -> float:
     """
     if not problem.ridge or problem.n_unpenalized > 1:
         return np.inf
-    near = newton_gap(problem, params)
+    return _gap(problem, params)
+
+
+def _gap(problem, params, most=np.inf):
+    "The bound; or half the squared decrement, which is none, where that is more than `most`."
+    near = _newton_gap(problem, params, most)
     gap = near if near < np.inf else _gradient_gap(problem, params)
     loss = problem.loss(np.asarray(params).astype(problem.dtype, copy=False))
     return float(np.nanmin([gap, loss, np.inf]))
@@ -72,13 +77,13 @@ def newton_gap(problem: LogLinear, params: np.ndarray) -> float:
     """
     if not problem.ridge or problem.n_unpenalized > 1:
         return np.inf
+    return _newton_gap(problem, params)
+
+
+def _newton_gap(problem, params, most=np.inf):
     params = np.array(params, dtype=np.float64).astype(problem.dtype, copy=False)
-    methods = [_gap_by_products, _gap_by_factor]
-    few = problem.curvature_at(params).costs.solve <= _FEW_PRODUCTS
-    if few and problem.n_classes > 2:  # with two classes (L) is the Hessian itself
-        methods.reverse()
-    near = methods[0](problem, params)
-    return near if near < np.inf else methods[1](problem, params)
+    near = _gap_by_products(problem, params, most)
+    return near if near < np.inf else _gap_by_factor(problem, params)
 
 
 def _gap_by_factor(problem, params):
@@ -126,50 +131,115 @@ def _omega(q):
     return (q + (1 - q) * np.log1p(-q)) / (q * q)
 
 # %% ../../nbs/engine/bound/60_classifier.ipynb #b54fc6f9
-_FEW_PRODUCTS = 20  # a factorization that costs no more is made first
+_FEW_PRODUCTS = 30  # a factorization that costs no more is made instead
 _MOST_COLUMNS = 4000  # whose square matrix is factorized
 _CALM = 0.5  # q up to which (N) is within a quarter of the quadratic model
 
 
-def _gap_by_products(problem, params):
-    "Eq. (N) from products with the Hessian and the matrix (L); inf where they do not tell."
+def _gap_by_products(problem, params, most=np.inf):
+    "Eq. (N) from products with the Hessian and a matrix below it; inf where they do not tell."
     n, width = problem.features.shape
-    if width > _MOST_COLUMNS or (scipy.sparse.issparse(problem.features) and width > n):
-        return np.inf
-    curvature, half = problem.curvature_at(params), _half_solve(problem, params)
-    if half is None:
-        return np.inf
+    proba = problem._evaluated(params).proba
+    two = problem.n_classes == 2
+    least = problem._weights * (2 * proba[:, 0] * proba[:, 1] if two else proba.min(axis=1))
     grad = np.asarray(problem.grad(params), dtype=np.float64)
-    longest, step = 0.0, max(1, 2**22 // width)
-    for start in range(0, n, step):
-        rows = problem.features[start : start + step]
-        rows = rows.toarray() if scipy.sparse.issparse(rows) else rows
-        longest = max(longest, float((half(rows) ** 2).sum(0).max()))
-    step, precondition = np.zeros_like(grad), problem.kept_preconditioner(params)
-    for tol in (0.1, 0.01):
-        step = conjugate_gradients(
-            curvature.times,
-            grad,
-            step,
-            tol=tol,
-            max_iter=30,
-            precondition=precondition,
-            preconditioned_norm=True,
-        ).solution
-        rest = grad - curvature.times(step)
-        unsolved = _norm_below(problem, rest, half)
-        square = max(float(grad @ step + rest @ step), 0.0) + unsolved
-        if unsolved <= 0.1 * square:
-            q = np.sqrt(2 * longest * square)
-            return float(square * _omega(q)) if q <= _CALM else np.inf
+    narrow = width <= _MOST_COLUMNS and not (scipy.sparse.issparse(problem.features) and width > n)
+    if two and narrow:  # (L) is the Hessian itself
+        norm = _norm_of_least(problem, least)
+        if norm is None:
+            return np.inf
+        square = _norm_below(problem, grad, norm)
+        return square / 2 if square / 2 > most else _calm(square, _longest(problem, norm))
+    curvature = problem.curvature_at(params)
+    solves: list = []  # with residuals of a tenth, a hundredth and a thousandth
+    if problem.n_params <= MOST_DENSE and curvature.costs.solve <= _FEW_PRODUCTS:
+        step = curvature.solve(grad)
+        solves = [(step, grad - curvature.times(step))] * 3
+    for make in (_norm_of_ridge, _norm_of_least)[: 1 + narrow]:
+        norm = make(problem, least)
+        gap = np.inf if norm is None else _gap_in_norm(problem, params, curvature, grad, norm, solves, most)
+        if gap < np.inf:
+            return gap
     return np.inf
 
 
-def _half_solve(problem, params):
-    "Rows times the inverse of a root of the matrix (L); None where it is singular to rounding."
-    proba = problem._evaluated(params).proba
-    least = 2 * proba[:, 0] * proba[:, 1] if proba.shape[1] == 2 else proba.min(axis=1)
-    lower = _weighted_gram(problem.features, problem._weights * least)
+def _gap_in_norm(problem, params, curvature, grad, norm, solves, most):
+    "Eq. (N), the residual and the rows measured in a norm above that of the inverse Hessian."
+    longest = _longest(problem, norm)
+    for k in range(3):
+        if len(solves) == k:
+            step = conjugate_gradients(
+                curvature.times,
+                grad,
+                solves[-1][0] if solves else np.zeros_like(grad),
+                tol=0.1 ** (k + 1),
+                max_iter=30,
+                precondition=problem.kept_preconditioner(params),
+                preconditioned_norm=True,
+            ).solution
+            solves.append((step, grad - curvature.times(step)))
+        step, rest = solves[k]
+        known = max(float(grad @ step + rest @ step), 0.0)
+        if known / 2 > most:
+            return known / 2
+        if 2 * longest * known > _CALM**2:
+            return np.inf
+        unsolved = _norm_below(problem, rest, norm)
+        if unsolved <= 0.1 * (known + unsolved):
+            return _calm(known + unsolved, longest)
+    return np.inf
+
+
+def _calm(square, longest):
+    "Eq. (N) from the squared decrement where q is small."
+    q = np.sqrt(2 * longest * square)
+    return float(square * _omega(q)) if q <= _CALM else np.inf
+
+
+def _longest(problem, norm):
+    "The largest squared norm of a row."
+    longest, step = 0.0, max(1, 2**22 // problem.features.shape[1])
+    for start in range(0, problem.features.shape[0], step):
+        longest = max(longest, float(norm(problem.features[start : start + step]).max()))
+    return longest
+
+
+def _norm_of_ridge(problem, least):
+    """Squared norms of rows under the inverse of a matrix below (L): of its first part only what
+    curves the free column is kept, in which the others are centered."""
+    rows, l2 = problem.features, problem.total_weight * problem.ridge
+    if not problem.n_unpenalized:
+        return lambda rows: _squares(rows) / l2
+    ones = rows[:, [-1]]
+    ones = (ones.toarray() if scipy.sparse.issparse(ones) else ones)[:, 0].astype(np.float64)
+    mass = least @ (ones * ones)
+    if not mass > 0:
+        return None
+    center = np.asarray((least * ones) @ rows)[:-1] / mass
+
+    def norm(rows):
+        first, last = rows[:, :-1], rows[:, [-1]]
+        last = last.toarray() if scipy.sparse.issparse(last) else last
+        if scipy.sparse.issparse(rows):  # centered without a dense copy, rounding on top
+            own, away = _squares(first), (center @ center) * last[:, 0] ** 2
+            squares = own - 2 * (first @ center) * last[:, 0] + away + 1e-14 * (own + away)
+        else:
+            squares = _squares(first - last * center)
+        return np.maximum(squares, 0) / l2 + last[:, 0] ** 2 / mass
+
+    return norm
+
+
+def _squares(rows):
+    "Squared lengths of rows."
+    if scipy.sparse.issparse(rows):
+        return np.asarray((rows * rows).sum(axis=1), dtype=np.float64).ravel()
+    return np.einsum('ij,ij->i', rows, rows, dtype=np.float64)
+
+
+def _norm_of_least(problem, least):
+    "Squared norms of rows under the inverse of (L); None where it is singular to rounding."
+    lower = _weighted_gram(problem.features, least)
     lower[np.diag_indices_from(lower)] += problem.total_weight * problem._l2
     size = np.sqrt(lower.diagonal())
     if not size.min() > 0:
@@ -183,20 +253,23 @@ def _half_solve(problem, params):
     if factor.diagonal().min() ** 2 <= 10 * len(size) * np.finfo(float).eps:
         return None
 
-    def half(rows):
-        return scipy.linalg.solve_triangular(
+    def norm(rows):
+        rows = rows.toarray() if scipy.sparse.issparse(rows) else rows
+        half = scipy.linalg.solve_triangular(
             factor, (rows / size).T, lower=True, check_finite=False
         )
+        return np.einsum('ij,ij->j', half, half)
 
-    return half
+    return norm
 
 
-def _norm_below(problem, vector, half):
-    "At least vector' H^-1 vector: (L) on differences of classes, the ridge on their mean."
+def _norm_below(problem, vector, norm):
+    "At least vector' H^-1 vector: the norm on differences of classes, the ridge on their mean."
     weights = vector.reshape(problem.n_classes, -1)
     mean, l2 = weights.mean(0), problem.total_weight * problem._l2
     common = problem.n_classes * (mean[l2 > 0] ** 2 / l2[l2 > 0]).sum()
-    return float((half(weights - mean) ** 2).sum() + common)
+    return float(norm(weights - mean).sum() + common)
+
 
 # %% ../../nbs/engine/bound/60_classifier.ipynb #cdb47b18
 def _gradient_gap(problem, params):
@@ -245,7 +318,37 @@ def _best_intercepts(problem, params):
 # %% ../../nbs/engine/bound/60_classifier.ipynb #f510de2d
 _UNCOUNTED = 1e-10  # probability of a class whose rows all have weight 0, at most
 _RISEN = 2  # times the loss at the start, above which a fit has diverged; below it warns
+_NEAR = 60  # tolerances that one step of Newton's method often takes at the end
 SOLVERS = ('auto', 'bm', 'quasi', 'sbm', 'incremental', 'newton', 'lbfgs')
+
+
+class _Certificate:
+    "The rule of `tol`: what is left above the minimum is at most this share of the loss."
+
+    def __init__(self, problem, tol, newton):
+        self.problem, self.tol, self.newton = problem, tol, newton
+        self.loss = self.params = self.gap = None
+
+    def __call__(self, problem, state):
+        "What the run ends with; nothing while a look at the certificate would be too early."
+        loss, before = getattr(state, 'loss', np.nan), self.loss
+        if not np.isfinite(loss):
+            loss = problem.loss(state.params)
+        self.loss, n = loss, state.n_iter
+        fell = (np.inf if n == 1 else 0.0) if before is None else before - loss
+        rare = not self.newton and n % max(1, n // 10)
+        if rare or fell > (_NEAR if self.newton else 1) * self.tol * loss:
+            return ''
+        gap = _gap(self.problem, state.params, self.tol * loss)
+        if not gap <= self.tol * loss:
+            return ''
+        self.params, self.gap = state.params, gap
+        return f'the objective is certified to be at most tol={self.tol:g} of it above its minimum'
+
+    def left(self, params):
+        "The certificate; that of the end is known."
+        return self.gap if self.params is params else optimality_gap(self.problem, params)
+
 
 # %% ../../nbs/engine/bound/60_classifier.ipynb #2b370157
 def _forecast(problem, solver):
@@ -287,8 +390,10 @@ class BoundClassifier(Classifier):
     ridge : float, default=1e-3
         Penalty lambda >= 0, per sample, on all weights but the intercepts: half of it times
         the squared norm of `coef_` is added to the mean loss. `LogisticRegression(C=C)` of
-        scikit-learn has the same optimum for ridge = 1 / (C * n_samples), where n_samples is
-        the sum of the weights if rows have weights.
+        scikit-learn has the same optimum for ridge = 1 / (C * n_samples), so C = 1 / (ridge *
+        n_samples), where n_samples is the sum of the weights if rows have weights. C weighs the
+        sum of the losses, so the same C shrinks less the more rows there are; the same ridge
+        shrinks alike.
     prior : dict, array-like of shape (n_classes,), "empirical" or None, default=None
         Weights h > 0 of the classes; a dict goes from label to weight and may name more than
         y holds; "empirical" takes their frequencies; None treats all classes alike.
@@ -306,10 +411,13 @@ class BoundClassifier(Classifier):
     max_seconds : float or None, default=None
         Stop after so many seconds.
     tol : float or None, default=1e-6
-        Stop when the gradient norm is at most this fraction of its first value; "sbm" and
-        "incremental", which form no gradient, when a pass changes the objective by at most this
-        fraction of it. A limit that comes before gives a ConvergenceWarning, and so does an end
-        whose `bound_gap_` exceeds 1e-4 of the objective.
+        Stop when the certificate says that the objective is at most this fraction of itself
+        above its minimum: when `bound_gap_` <= tol times the objective, in nats per row. Two
+        exceptions: "sbm", whose random batches keep it from there, stops when a pass changes the
+        objective by at most this fraction; and where nothing is certified (ridge=0, or rows of a
+        dask collection) a fit stops when the gradient norm is at most this fraction of its first
+        value. A limit that comes before gives a ConvergenceWarning, and so does an end whose
+        `bound_gap_` exceeds 1e-4 of the objective.
     warm_start : bool, default=False
         Whether fit goes on from `coef_` and `intercept_`, edited or not.
     verbose : bool, default=False
@@ -544,6 +652,9 @@ class BoundClassifier(Classifier):
                 'solver="auto"'
             )
         params = None if last is None else self._warm_params(last, counted)
+        rule = None
+        if self.tol is not None and self.ridge and self.solver != 'sbm':
+            rule = _Certificate(problem, self.tol, self.solver in ('auto', 'newton'))
         with np.errstate(over='ignore', invalid='ignore', divide='ignore'):
             run = run_estimator(
                 self,
@@ -552,11 +663,13 @@ class BoundClassifier(Classifier):
                 params,
                 n_bytes=_forecast(problem, self.solver),
                 remedy=self._remedy(),
+                stop=rule,
+                tol=0.0 if rule else self.tol,
             )
-            start = problem.init_params() if params is None else params
-            if not problem.loss(run.state.params) <= _RISEN * problem.loss(start):
+            if not run.history[-1]['loss'] <= _RISEN * run.history[0]['loss']:
                 raise_diverged(self, run, self._remedy())
-            self.bound_gap_ = optimality_gap(problem, run.state.params) / problem.total_weight
+            left = rule.left if rule else lambda params: optimality_gap(problem, params)
+            self.bound_gap_ = left(run.state.params) / problem.total_weight
             self._warn_of_end(problem, run)
             if not self.ridge:
                 self._warn_of_separation(problem, run.state.params)
@@ -634,7 +747,7 @@ class BoundClassifier(Classifier):
         return f'center and scale the columns of X, raise ridge, or use {self._other_solver()}'
 
     def _warn_of_end(self, problem, run):
-        "Say that a limit came first, or that the gradient misled the run."
+        "Say that a limit came first, or that the run ended far from the minimum."
         newton, change = self.solver in ('auto', 'newton'), self._other_solver()
         if self.tol is not None and run.status.is_limit:
             gap_text = (
@@ -643,21 +756,21 @@ class BoundClassifier(Classifier):
                 else f'the objective is at most {self.bound_gap_:.2g} nats per row '
                 'above its minimum; '
             )
-            remedy = 'raise that limit' if newton else f'use {change}, or raise that limit'
-            if self.solver == 'sbm':
+            remedy = f'center and scale the columns of X, use {change}, or raise that limit'
+            if newton:
+                remedy = 'raise that limit'
+            elif self.solver == 'sbm':
                 remedy = f'"sbm" is for a first rough fit; use {change} for the optimum'
             warn_not_converged(self, run, gap_text + remedy)
         elif self.tol is not None and self.ridge:
-            loss = problem.loss(run.state.params) / problem.total_weight
-            if self.bound_gap_ > 1e-4 * loss:
+            loss = run.history[-1]['loss'] / problem.total_weight
+            if self.bound_gap_ > max(1e-4, self.tol) * loss:
+                other = f', or use {change}' if self.solver == 'sbm' else ''
                 warn_not_converged(
                     self,
                     run,
                     f'the objective may still be {self.bound_gap_:.2g} nats per row above its '
-                    'minimum, which columns of very different scales can hide from the gradient: '
-                    'center and scale the columns of X, '
-                    + ('' if newton else 'use solver="auto", ')
-                    + f'or set a smaller tol, such as {self.tol / 1000:.0e}',
+                    f'minimum: center and scale the columns of X{other}',
                 )
 
     def _warn_of_separation(self, problem, params):

@@ -29,6 +29,16 @@ from extreme_opt.bound.class_space import (
 from .quadratic_bound import bound_rows
 
 # %% ../../nbs/engine/bound/10_partition.ipynb #a24ad6cb
+def _over_row(ufunc, table):
+    "Each row reduced to a column; where columns are few, one after the other, which is faster."
+    if table.shape[1] > 8:
+        return ufunc.reduce(table, axis=1, keepdims=True)
+    found = table[:, 0].copy()
+    for column in table.T[1:]:
+        ufunc(found, column, out=found)
+    return found[:, None]
+
+
 @dataclass(frozen=True, eq=False)
 class ClassTable:
     """Outcomes are classes.
@@ -57,15 +67,8 @@ class ClassTable:
         params : object
         """
         weights = params.reshape(self.n_classes, -1)
-        return np.ascontiguousarray(
-            self.rows
-            @ (
-                weights.T
-                if not scipy.sparse.issparse(self.rows)
-                else np.ascontiguousarray(weights.T)
-            ),
-            dtype=np.float64,
-        )
+        scores = self.rows @ np.ascontiguousarray(weights.T)
+        return np.ascontiguousarray(scores, dtype=np.float64)
 
     def mix(self, slopes):
         """Return sum of slopes times f, (n_params,).
@@ -80,9 +83,9 @@ class ClassTable:
         return log_sum_exp(scores, axis=1)
 
     def log_mass_and_proba(self, scores):
-        top = scores.max(axis=1, keepdims=True)
+        top = _over_row(np.maximum, scores)
         proba = np.exp(scores - top)
-        total = proba.sum(axis=1, keepdims=True)
+        total = _over_row(np.add, proba)
         if not np.isfinite(total.sum()):
             log_mass = self.log_mass(scores)
             return log_mass, np.exp(scores - log_mass[:, None])
@@ -322,17 +325,11 @@ class _Evaluated:
 
     def __init__(self, params, scores, table):
         self.params, self.scores, self.table = params, scores, table
+        self.given = self.value = None  # the array it was asked with, and the loss
         self.log_partition, self.proba = table.log_mass_and_proba(scores)
         scores.setflags(write=False)
         self.proba.setflags(write=False)
-        self._nats = None
 
-    def nats(self, weights, labels):
-        "Weighted sum of log-losses; both are those of the problem, always the same."
-        if self._nats is None:
-            own = self.scores[self.table.places(labels)]
-            self._nats = weights @ (self.log_partition - own)
-        return self._nats
 
 # %% ../../nbs/engine/bound/10_partition.ipynb #bb2897b3
 _LARGE = 1e6  # of scores, above which the row's maximum goes first
@@ -494,9 +491,8 @@ class LogLinear:
         scores = table.products(params)
         scores += prior
         if not self.feature_map and scores.size:
-            top = scores.max(axis=1, keepdims=True)
-            if np.abs(top).max() > _LARGE:  # what a row's scores share would swallow the loss
-                scores -= top
+            if max(scores.max(), -scores.min()) > _LARGE:  # what a row's scores share would
+                scores -= scores.max(axis=1, keepdims=True)  # swallow the loss
         return scores, table, weights, table.places(labels)
 
     def _scores_and_log_partition(self, params, ids=None):
@@ -512,6 +508,8 @@ class LogLinear:
         """Scores, log Z and probabilities of all samples; the last point is kept, because loss,
         gradient and Hessian are asked for one after the other."""
         last = vars(self).get('_last')
+        if last is not None and last.given is params and not params.flags.writeable:
+            return last
         if (
             last is None
             or last.params.dtype != params.dtype
@@ -521,6 +519,7 @@ class LogLinear:
             last = _Evaluated(params.copy(), scores, self._table)
             kept = last if scores.nbytes <= _MOST_KEPT else None
             object.__setattr__(self, '_last', kept)
+        last.given = params
         return last
 
     def __getstate__(self):
@@ -532,8 +531,12 @@ class LogLinear:
         return (params.reshape(-1, len(self._l2)) * self._l2).ravel()
 
     def _whole_value(self, params):
-        nats = self._evaluated(params).nats(self._weights, self.labels)
-        return float(nats + 0.5 * self._total * (self._l2_grad(params) @ params))
+        last = self._evaluated(params)
+        if last.value is None:
+            own = last.scores[self._table.places(self.labels)]
+            nats = self._weights @ (last.log_partition - own)
+            last.value = float(nats + 0.5 * self._total * (self._l2_grad(params) @ params))
+        return last.value
 
     def _value(self, params, scores, log_partition, weights, at, scale):
         return float(

@@ -710,13 +710,14 @@ class _Bar:
         self.bar.update(done[self.unit] - self.bar.n)
 
 # %% ../../nbs/engine/core/30_run.ipynb #83e6138e
-def _look(problem, solver, current, rows, recorder, checkpointer, limits):
+def _look(problem, solver, current, rows, recorder, checkpointer, limits, said=None):
     "What happens between two steps; returns the reason to stop, if there is one."
     recorder.look(current, rows)
     state = current.state
     stop = (
         divergence(problem, solver, state, rows)
         or limits.settled(state, current.first_norm, rows)
+        or (Stop(Status.CONVERGED, said) if said else None)
         or (Stop(state.status, state.message) if state.status else None)
         or limits.reached(state, current.seconds)
     )
@@ -752,6 +753,7 @@ def minimize(
     checkpoint_every: int | str = 1,
     resume: str | Path | None = None,
     verbose: bool = False,
+    stop: Callable | None = None,
 ) -> Run:
     """Drive a solver until a limit is reached, keep a record, and stop the clock while
     looking.
@@ -788,6 +790,9 @@ def minimize(
         File to continue from; params and seed then come from it.
     verbose : bool, default=False
         Show a bar, where tqdm is installed.
+    stop : Callable or None, default=None
+        A rule of one's own: function of (problem, state), asked after every step, on the clock,
+        and where a run continues; a text ends the run, converged, and is its message.
 
     Returns
     -------
@@ -822,23 +827,25 @@ def minimize(
                 'gradient norm'
             )
         try:
+            said = stop(problem, current.state) if stop and current.state.n_iter else None
             while not (
-                stop := _look(problem, solver, current, rows, recorder, checkpointer, limits)
+                end := _look(problem, solver, current, rows, recorder, checkpointer, limits, said)
             ):
                 mark = time.perf_counter()
                 state = solver.step(problem, current.state, rng)
+                said = stop(problem, state) if stop else None
                 current = _advanced(current, state, rng, time.perf_counter() - mark)
                 bar.show(current, rows)
         except KeyboardInterrupt:
             place = _place(current.state)
-            stop = Stop(Status.INTERRUPTED, f'interrupted from the keyboard after {place}')
+            end = Stop(Status.INTERRUPTED, f'interrupted from the keyboard after {place}')
         except _NUMBERS as error:
             place = _place(current.state)
             said = f'the step after {place} failed ({error}): {_remedy(problem, solver)}'
-            stop = Stop(Status.DIVERGED, said)
+            end = Stop(Status.DIVERGED, said)
         try:
-            checkpointer.look(current, rows, stop)
+            checkpointer.look(current, rows, end)
         except KeyboardInterrupt:
-            stop = stop._replace(message=stop.message + '; its last write was interrupted too')
-    return Run(current.state, stop.status, stop.message, rows, checkpointer.at(current))
+            end = end._replace(message=end.message + '; its last write was interrupted too')
+    return Run(current.state, end.status, end.message, rows, checkpointer.at(current))
 

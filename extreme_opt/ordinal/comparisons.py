@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from ..core.compiled import timed_chunks, njit
 from ..core.streams import stream
-from ..core.validation import as_array
+from ..core.validation import as_array, refuse_masked
 
 # %% ../../nbs/engine/ordinal/10_comparisons.ipynb #7791309d
 def check_count(value: Any, name: str) -> int:
@@ -64,6 +64,7 @@ def plain_ids(triplets: Any) -> np.ndarray:
     ValueError
         If ids and names are mixed; the message names the first odd entry.
     """
+    refuse_masked(triplets, 'triplets')
     try:
         rows = np.asarray(triplets)
     except ValueError:

@@ -18,6 +18,7 @@ from ..core.descent import LBFGS, GradientDescent
 from extreme_opt.core.estimator import (
     NOT_FITTED,
     Estimator,
+    check_finite,
     num_threads,
     run_estimator,
     warn_not_converged,
@@ -833,6 +834,12 @@ class SimilarityModel(Estimator):
         whole = all(len(shape) == 2 for shape in shapes) and self.observed_.shape == known
         if not whole or tuple(zip(*shapes)) != (known, 2 * (self.n_components,)):
             raise ValueError(f'it has embeddings of shapes {shapes} for {known} ids')
+        for name, n in zip(('left_biases_', 'right_biases_'), known):
+            if (biases := getattr(self, name)) is not None and np.shape(biases) != (n,):
+                raise ValueError(f'its {name} has shape {np.shape(biases)} for {n} ids')
+        check_finite(
+            self, 'left_embeddings_', 'right_embeddings_', 'left_biases_', 'right_biases_'
+        )
         if self.index_ is not None:
             wide = _wide(self.right_embeddings_, self.right_biases_, 1)
             graph = _read_index(self.index_, wide.shape)

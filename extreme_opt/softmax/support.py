@@ -15,7 +15,13 @@ import numpy as np
 import scipy.sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 from ..core.compiled import njit
-from ..core.estimator import NOT_FITTED, raise_diverged, run_estimator, warn_not_converged
+from extreme_opt.core.estimator import (
+    NOT_FITTED,
+    Classifier,
+    raise_diverged,
+    run_estimator,
+    warn_not_converged,
+)
 from ..core.linalg import omega
 from ..core.memory import free_memory
 from ..core.run import minimize
@@ -24,7 +30,7 @@ from ..core.validation import check_features, seed_from
 from ._kernels import FOLD_BELOW, SCALE
 from .averaging import AveragedSolver
 from .double_sum import SoftmaxData, log_one_plus_sum, pair_losses
-from .rates import STEPS, falling, hold_out
+from .rates import STEPS, falling, folds_of
 
 # %% ../../nbs/engine/softmax/54_support.ipynb #54a00005
 @njit(cache=True)
@@ -1516,7 +1522,7 @@ def rows_of_some_classes(
 
 
 def choose_support_rate(
-    problem: SupportSoftmax, solver_at: Any, n_epochs: float, seed: int = 0
+    problem: SupportSoftmax, solver_at: Any, n_epochs: float, groups: Any = None, seed: int = 0
 ) -> tuple[float, list[dict]]:
     """Choose a rate by short runs that end, judged on rows held out.
 
@@ -1528,6 +1534,8 @@ def choose_support_rate(
         Rate -> solver.
     n_epochs : float
         Of each run.
+    groups : ndarray of shape (n_samples,), int, default=None
+        Rows that are held out together.
     seed : int, default=0
         Of the rows and of every run.
 
@@ -1540,18 +1548,19 @@ def choose_support_rate(
     scale = problem.mean_square
     n_rows = max(_SEARCH_ROWS, problem.n_samples // 8)
     rows, labels, n_classes = rows_of_some_classes(problem.labels, problem.n_classes, n_rows, seed)
-    aside = hold_out(labels, seed=seed)
+    aside = folds_of(labels, 10, None if groups is None else groups[rows], seed) == 0
+    rest, aside = ~aside, aside & np.isin(labels, labels[~aside])  # of classes that are learned
     tried: list[dict] = []
     if aside.sum() < 20:
         return _FIRST_STEP / scale, tried
     weights = np.ones(len(rows)) if problem.sample_weight is None else problem.sample_weight[rows]
     part = SupportSoftmax(
-        problem.features[rows[~aside]],
-        labels[~aside],
+        problem.features[rows[rest]],
+        labels[rest],
         n_classes,
         ridge=problem.ridge,
         dtype=problem.dtype,
-        sample_weight=None if problem.sample_weight is None else weights[~aside],
+        sample_weight=None if problem.sample_weight is None else weights[rest],
         height=problem.height,
     )
     judged = problem.features[rows[aside]], labels[aside]
@@ -1607,7 +1616,7 @@ class _HeldOutLoss:
         return float(np.average(losses, weights=rows.sample_weight))
 
 # %% ../../nbs/engine/softmax/54_support.ipynb #54a00032
-class OnSupport:
+class OnSupport(Classifier):
     """What `SoftmaxClassifier` does where its weights live on a support."""
 
     _on_support = False
@@ -1634,9 +1643,12 @@ class OnSupport:
     checkpoint: Any
     random_state: Any
     classes_: Any
+    multilabel_: bool
+    scales_: Any
     learning_rate_: float
     run_: Any
     _height: float
+    _pull: float
     _adopt: Any
     _remedy: Any
     _hold_out: Any
@@ -1681,6 +1693,8 @@ class OnSupport:
         if not self._on_support:
             self._support = None
             return False
+        self._batch, self._means, self.scales_ = False, None, None
+        self._pull = 0.0 if self.ridge == 'auto' else float(self.ridge)
         most, free = self._support_bytes(rows), free_memory()
         if free is not None and most > free:
             raise MemoryError(
@@ -1707,7 +1721,7 @@ class OnSupport:
             scipy.sparse.csr_array(rows),
             labels,
             len(self.classes_),
-            ridge=2 * self.ridge if len(self.classes_) == 2 else self.ridge,
+            ridge=2 * self._pull if len(self.classes_) == 2 else self._pull,
             dtype=np.dtype(self.dtype),
             sample_weight=weights,
             height=self._height,
@@ -1719,7 +1733,7 @@ class OnSupport:
         judge, seed = None, seed_from(self.random_state)
         rows = scipy.sparse.csr_array(rows).astype(self.dtype, copy=False)
         if self.early_stopping:
-            (rows, labels, weights), judge = self._hold_out(rows, labels, ids, weights)
+            (rows, labels, weights, ids), judge = self._hold_out(rows, labels, ids, weights)
             judge = _HeldOutLoss(judge.problem)
         support = None
         if before is not None:
@@ -1734,7 +1748,8 @@ class OnSupport:
         known = before is not None and getattr(self, 'settings_', {}).get('weights') == 'support'
         if self.learning_rate in ('auto', None):
             if not known:
-                self._choose_support_rate(problem, n_epochs, seed)
+                groups = ids if self.multilabel_ else None
+                self._choose_support_rate(problem, n_epochs, groups, seed)
         else:
             self.learning_rate_, self.rate_search_ = float(self.learning_rate), []
         self.settings_ = self._support_settings(problem, n_epochs)
@@ -1758,12 +1773,12 @@ class OnSupport:
         )
         return self._settle_support(problem, run, watched)
 
-    def _choose_support_rate(self, problem, n_epochs, seed):
+    def _choose_support_rate(self, problem, n_epochs, groups=None, seed=0):
         "A rate for rows: searched, or the usual one."
         if self.learning_rate == 'auto' and n_epochs is not None:
             most = _EPOCHS if self.checkpoint is not None else min(n_epochs, _EPOCHS)
             self.learning_rate_, self.rate_search_ = choose_support_rate(
-                problem, lambda rate: self._support_solver(falling(most), rate), most, seed
+                problem, lambda rate: self._support_solver(falling(most), rate), most, groups, seed
             )
             return
         self.learning_rate_, self.rate_search_ = _FIRST_STEP / problem.mean_square, []
@@ -1780,6 +1795,7 @@ class OnSupport:
             max_epochs=n_epochs,
             learning_rate=self.learning_rate_,
             learning_rate_decay=float(fall),
+            ridge=self._pull,
             weights='support',
             n_cells=problem.support.n_cells,
             share_of_cells=share,
@@ -1798,11 +1814,6 @@ class OnSupport:
     def _support_start(self, problem, weights, seed):
         "A first point with these weights and intercepts."
         coef, intercept = weights
-        if coef.shape[1] != problem.n_features:
-            raise ValueError(
-                f'X has {problem.n_features} columns, but the weights to go on from have '
-                f'{coef.shape[1]}; set warm_start=False'
-            )
         if not self._height and np.any(intercept):
             raise ValueError(
                 'fit_intercept=False, but the weights to go on from have intercepts; set '
@@ -1833,7 +1844,7 @@ class OnSupport:
         if self.learning_rate not in ('auto', None):
             self.learning_rate_ = float(self.learning_rate)
         elif not hasattr(self, 'learning_rate_'):
-            self._choose_support_rate(problem, None, 0)
+            self._choose_support_rate(problem, None)
         self.settings_ = self._support_settings(problem, 1.0) | dict(learning_rate_decay=1.0)
         solver = self._support_solver(1.0)
         self.run_ = minimize(problem, solver, params, max_iter=1, loss_subset=0, seed=seed)
@@ -1918,7 +1929,7 @@ class OnSupport:
             Labels.
         """
         if not self._on_support:
-            return super().predict(X)  # type: ignore[misc]
+            return super().predict(X)
         return self.classes_[self._best(X, 1)[0][:, 0]]
 
     def top_k(self, X: Any, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
@@ -1938,7 +1949,7 @@ class OnSupport:
             Their probabilities.
         """
         if not self._on_support:
-            return super().top_k(X, k)  # type: ignore[misc]
+            return super().top_k(X, k)
         ids, best, norms = self._best(X, k)
         return self.classes_[ids], np.exp(best - norms[:, None])
 

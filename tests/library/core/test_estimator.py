@@ -1,7 +1,10 @@
 "scikit-learn's own examinations on a small estimator, and what they do not ask."
 
+import datetime
+import decimal
 import io
 import pickle
+import uuid
 import warnings
 
 import numpy as np
@@ -237,6 +240,47 @@ def test_labels_of_every_kind(data):
         Centroids().fit(X[:2], np.array([1, 'a'], dtype=object))
     with pytest.raises(ValueError, match="1 class only, 'ant'"):
         Centroids().fit(X[y == 'ant'], y[y == 'ant'])
+
+
+@pytest.mark.parametrize(
+    'three',
+    [
+        np.array(['2024-02-29', '2025-01-01', '2026-01-01'], 'M8[D]'),
+        np.array([1, 5, 7], 'm8[s]'),
+        np.array([b'a', b'bb', b'c']),
+        np.array(['a', 'bb', 'c'], np.dtypes.StringDType()),
+        np.array([uuid.UUID(int=k) for k in (1, 9, 2**100)], object),
+        np.array([b'a', b'', b'\x00'], object),
+        np.array([datetime.date(2024, 1, k) for k in (1, 2, 3)], object),
+        np.array([datetime.datetime(2024, 1, 1, k, tzinfo=datetime.UTC) for k in (1, 2, 3)]),
+        np.array([decimal.Decimal(k) / 10 for k in (1, 2, 3)], object),
+    ],
+    ids=lambda three: f'{three.dtype}-{type(three[0]).__name__}',
+)
+def test_a_file_keeps_labels_of_every_kind(data, three, tmp_path):
+    X, y = data
+    labels = three[np.unique(y, return_inverse=True)[1]]
+    model = Centroids().fit(X, labels)
+    model.save(tmp_path / 'model.npz')
+    back = Centroids.load(tmp_path / 'model.npz')
+    assert back.classes_.dtype == model.classes_.dtype
+    assert list(map(type, back.classes_)) == list(map(type, model.classes_))
+    np.testing.assert_array_equal(back.predict(X), model.predict(X))
+    assert back.score(X, labels) == model.score(X, labels) > 0.8
+
+
+def test_text_and_numbers_are_not_one_kind_of_label():
+    "numpy would write both as text, and a gap as 'nan'."
+    for y in (['a', float('nan'), 'b'], ['a', None, 'b'], ('a', pd.NA, 'b')):
+        with pytest.raises(ValueError, match='Input y contains .* at row 1; drop or fill it'):
+            Centroids().fit(np.eye(3), y)
+    gaps = np.array(['a', np.nan, 'b'], np.dtypes.StringDType(na_object=np.nan))
+    nones = np.array(['a', None, 'b'], np.dtypes.StringDType(na_object=None))
+    for y in (gaps, nones):
+        with pytest.raises(ValueError, match='Input y contains .* at row 1; drop or fill it'):
+            Centroids().fit(np.eye(3), y)
+    with pytest.raises(TypeError, match='cannot be sorted, of types int, str'):
+        Centroids().fit(np.eye(3), [1, 'a', 'b'])
 
 
 def test_unknown_label(data):

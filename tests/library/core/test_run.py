@@ -186,6 +186,23 @@ def test_tolerance_on_the_loss_over_a_pass():
     assert minimize(problem, LBFGS(), tol=0.1, loss_subset=0).message.startswith('gradient norm')
 
 
+def test_a_rule_of_ones_own_ends_a_run(tmp_path):
+    problem, asked = make_problem(), []
+
+    def rule(given, state):
+        asked.append((given is problem, state.n_iter))
+        return f'loss is {state.loss:.3g}' if state.n_iter == 3 else None
+
+    path = tmp_path / 'run.npz'
+    run = minimize(problem, LBFGS(), max_iter=50, stop=rule, checkpoint=path)
+    assert run.status is Status.CONVERGED and run.message.startswith('loss is ')
+    assert asked == [(True, 1), (True, 2), (True, 3)] and run.history[-1]['iter'] == 3
+    again = minimize(problem, LBFGS(), max_iter=50, stop=rule, resume=path)
+    assert again.state.n_iter == 3 and again.message == run.message
+    further = minimize(problem, LBFGS(), max_iter=5, resume=path)
+    assert further.state.n_iter == 5 and further.status is Status.MAX_ITER
+
+
 def test_divergence_is_a_result():
     run = minimize(make_problem(), SGD(1.0), max_iter=100)
     assert run.message.startswith('loss is not finite after iteration ') and run.message.endswith(

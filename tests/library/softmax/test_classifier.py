@@ -300,9 +300,11 @@ def test_partial_fit_after_fit_keeps_what_was_learned():
         ),
         (
             lambda X, y: SoftmaxClassifier('lbfgs', n_jobs=2).fit(X, y),
-            'n_jobs=2, but LBFGS runs on 1 thread',
+            "n_jobs=2, but solver='lbfgs' runs on 1 thread",
         ),
         (lambda X, y: SoftmaxClassifier(n_jobs=0).fit(X, y), 'at least 1 thread'),
+        (lambda X, y: SoftmaxClassifier(n_jobs=1.5).fit(X, y), 'and a whole number'),
+        (lambda X, y: SoftmaxClassifier('lbfgs', n_jobs=0).fit(X, y), 'at least 1 thread'),
         (
             lambda X, y: SoftmaxClassifier(n_negatives=2.5).fit(X[:2], [0, 1]),
             'n_negatives=2.5 is not a whole number',
@@ -618,7 +620,7 @@ def test_rate_is_searched_on_training_rows_and_recorded():
     model = SoftmaxClassifier(max_epochs=10).fit(X, y)
     assert [row['rate'] for row in model.rate_search_] == [10.0**k for k in range(-3, 4)]
     assert (
-        sum(row['rows'] * row['epoch'] for row in model.rate_search_) <= 3000 * 10 / 2
+        sum(row['rows'] * row['passes'] for row in model.rate_search_) <= 3000 * 10 / 2
     )  # a third of the whole
     best = min(row['log_loss'] for row in model.rate_search_)
     assert model.learning_rate_ == min(
@@ -730,6 +732,183 @@ def test_several_labels_a_row():
         X, Y, sample_weight=np.arange(500) % 2
     )
     assert np.isfinite(heavy.coef_).all()
+
+
+def several(n=300, n_labels=6, seed=0):
+    "Rows with zero to some labels that linear scores find."
+    rng = np.random.default_rng(seed)
+    Y = rng.random((n, n_labels)) < 0.3
+    X = (Y @ rng.normal(size=(n_labels, 8)) + 0.3 * rng.normal(size=(n, 8))).astype(np.float32)
+    return X, Y
+
+
+def test_several_labels_in_every_form_are_the_same_labels():
+    "Matrices, tables with names, sets, lists; a table is matched by its names afterwards."
+    import pandas as pd
+
+    X, Y = several()
+    names = np.array(['ash', 'birch', 'cedar', 'elm', 'fir', 'oak'])
+    table = pd.DataFrame(Y.astype(int), columns=names)
+    sets = [set(names[row]) for row in Y]
+    settings = dict(solver='lbfgs', ridge=1e-3)
+    right = SoftmaxClassifier(**settings).fit(X, Y)
+    assert right.multilabel_ and right.classes_.tolist() == list(range(6))
+    for y in (
+        table,
+        table.astype('Int64'),
+        sets,
+        list(map(sorted, sets)),
+        pd.Series(sets),
+        np.array(list(map(frozenset, sets)), object),
+    ):
+        model = SoftmaxClassifier(**settings).fit(X, y)
+        np.testing.assert_array_equal(model.coef_, right.coef_)
+        assert model.classes_.tolist() == names.tolist()
+        for again in (Y, scipy.sparse.csr_array(Y), table, table[names[::-1]], sets):
+            assert model.score(X, again) == right.score(X, Y)
+            assert model.log_loss(X, again) == right.log_loss(X, Y)
+            assert model.precision_at_k(X, again, 2) == right.precision_at_k(X, Y, 2)
+    assert set(model.top_k(X, 1)[0].ravel()) <= set(names)
+    column = SoftmaxClassifier(**settings).fit(X, Y.argmax(1))
+    assert not column.multilabel_ and column.predict(X).shape == (300,)
+    with pytest.raises(ValueError, match='k and threshold concern rows with several labels'):
+        column.predict(X, k=2)
+
+
+def test_which_labels_a_row_gets():
+    "At least half as likely as the first; or the k first; or all from a probability on."
+    X, Y = several()
+    model = SoftmaxClassifier('lbfgs', ridge=1e-3).fit(X, Y)
+    proba = model.predict_proba(X)
+    np.testing.assert_allclose(proba.sum(1), 1)
+    np.testing.assert_array_equal(model.predict(X), proba >= proba.max(1, keepdims=True) / 2)
+    two = model.predict(X, k=2)
+    assert (two.sum(1) == 2).all()
+    np.testing.assert_array_equal(np.sort(model.top_k(X, 2)[0], 1).ravel(), two.nonzero()[1])
+    np.testing.assert_array_equal(model.predict(X, threshold=0.25), proba >= 0.25)
+    np.testing.assert_array_equal(
+        model.predict(X, threshold=0.25, k=2), (proba >= 0.25) & (two == 1)
+    )
+    assert scipy.sparse.issparse(
+        SoftmaxClassifier(max_epochs=2).fit(X, scipy.sparse.csr_array(Y)).predict(X)
+    )
+    pairs = SoftmaxClassifier('lbfgs', ridge=1e-3).fit(X, Y[:, :2])  # two labels are two columns
+    assert pairs.decision_function(X).shape == pairs.predict(X).shape == (300, 2)
+    for bad in (dict(k=0), dict(k=7), dict(k=1.5), dict(threshold=0), dict(threshold=2)):
+        with pytest.raises(ValueError, match='labels to name|not in'):
+            model.predict(X, **bad)
+
+
+def test_measures_of_several_labels_are_those_of_scikit_learn():
+    from sklearn import metrics
+
+    X, Y = several()
+    weights = np.random.default_rng(1).random(300)
+    model = SoftmaxClassifier('lbfgs', ridge=1e-3).fit(X[:200], Y[:200])
+    guess = model.predict(X)
+    assert model.score(X, Y, weights) == pytest.approx(
+        metrics.accuracy_score(Y, guess, sample_weight=weights)
+    )
+    log_proba = model.predict_log_proba(X)
+    assert model.log_loss(X, Y, weights) == pytest.approx(
+        -(weights[:, None] * Y * log_proba).sum() / (weights @ Y.sum(1))
+    )
+    for measure in (metrics.hamming_loss, metrics.multilabel_confusion_matrix):
+        assert np.isfinite(measure(Y, guess)).all()
+    for scoring in ('f1_micro', 'f1_samples', 'jaccard_macro', 'average_precision', 'roc_auc'):
+        assert 0 < metrics.get_scorer(scoring)(model, X, Y) <= 1, scoring
+    assert metrics.label_ranking_average_precision_score(Y, model.predict_proba(X)) > 0.8
+    sparse = SoftmaxClassifier('lbfgs', ridge=1e-3).fit(X, scipy.sparse.csr_array(Y))
+    assert 0.5 < metrics.get_scorer('f1_micro')(sparse, X, scipy.sparse.csr_array(Y)) <= 1
+
+
+def test_several_labels_in_folds_grids_files_and_streams(tmp_path):
+    from sklearn.base import clone
+    from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cross_val_score
+
+    X, Y = several()
+    Y[:, 5] = np.arange(300) < 40  # a label that two of three folds of rows in order lack
+    sparse = scipy.sparse.csr_array(Y)
+    model = SoftmaxClassifier('lbfgs', ridge=1e-3)
+    assert np.isfinite(cross_val_score(model, X, Y, cv=KFold(3))).all()
+    for y in (Y, sparse):
+        search = GridSearchCV(model, {'ridge': [1e-4, 1e-1]}, scoring='f1_micro', cv=3).fit(X, y)
+        assert np.isfinite(search.cv_results_['mean_test_score']).all()
+        assert search.best_score_ > 0.6
+    assert cross_val_predict(model, X, Y, cv=3).shape == Y.shape
+    model.fit(X, [set(np.flatnonzero(row)) for row in Y])
+    model.save(tmp_path / 'several.npz')
+    for again in (
+        SoftmaxClassifier.load(tmp_path / 'several.npz'),
+        pickle.loads(pickle.dumps(model)),
+    ):
+        np.testing.assert_array_equal(again.predict(X), model.predict(X))
+        assert again.log_loss(X, Y) == model.log_loss(X, Y) and again.multilabel_
+    assert not hasattr(clone(model), 'multilabel_')
+    streams = {
+        'indicator': (Y, None),
+        'sparse': (sparse, None),
+        'sets': (np.array([frozenset(np.flatnonzero(row)) for row in Y], object), range(6)),
+    }
+    fits = {}
+    for name, (y, classes) in streams.items():
+        stream = fits[name] = SoftmaxClassifier(learning_rate=5.0)
+        for batch in np.array_split(np.arange(300), 5) * 4:
+            stream.partial_fit(X[batch], y[batch], classes=classes)
+        np.testing.assert_array_equal(stream.coef_, fits['indicator'].coef_)
+        np.testing.assert_array_equal(stream.label_counts_, 4 * Y.sum(0))
+        assert stream.precision_at_k(X, Y, 1) > 0.8
+    fits['sets'].fit(X, Y.argmax(1))  # a fit with one label per row forgets
+    assert not fits['sets'].multilabel_ and not hasattr(fits['sets'], 'propensities_')
+
+
+@pytest.mark.parametrize(
+    'y, word',
+    [
+        ([{'a'}, {'b'}, None], r'y\[2\] is None, but other rows hold sets'),
+        ([{'a'}, {'b'}, 'c'], r"y\[2\] is 'c', but other rows hold sets"),
+        ([{'a'}, {'b', None}, set()], r'y\[1\] holds None, which is no label'),
+        ([{'a'}, {'b', float('nan')}, set()], r'y\[1\] holds nan'),
+        ([{'a'}, {'b', 1}, set()], 'cannot be sorted|mixed'),
+        ([{'a'}, {'b'}], 'y has 2 rows, but X has 3'),
+        ([{'a'}, {'a'}, set()], 'y holds 1 label only'),
+        ([set(), set(), set()], 'nothing to learn'),
+        ([[0, 1], [1, 2], [1, 1]], 'more than 0 and 1: 2 at row 1, column 1'),
+        (np.array([[0, 1], [1, np.nan], [1, 1]]), 'more than 0 and 1: nan at row 1, column 1'),
+        ([[1, 2], [3], [1]], 'set of labels per row|several'),
+    ],
+    ids=str,
+)
+def test_several_labels_that_mean_nothing(y, word):
+    with pytest.raises((ValueError, TypeError), match=word):
+        SoftmaxClassifier().fit(np.eye(3), y)
+
+
+def test_labels_that_a_fit_with_several_has_not_seen():
+    X, Y = several()
+    names = np.array(list('abcdef'))
+    sets = [set(names[row]) for row in Y]
+    model = SoftmaxClassifier('lbfgs', ridge=1e-3).fit(X, sets)
+    strange = [row | {'z'} for row in sets]
+    assert model.score(X, strange) == 0 and model.precision_at_k(X, strange, 1) > 0.8
+    with pytest.raises(ValueError, match='row 0 of y has a label that is not among the 6 of fit'):
+        model.log_loss(X, strange)
+    with pytest.raises(ValueError, match='y has 5 columns, but there are 6 labels'):
+        model.score(X, Y[:, :5])
+    with pytest.raises(ValueError, match='one label per row, where rows have several'):
+        model.score(X, Y.argmax(1))
+    stream = SoftmaxClassifier()
+    with pytest.raises(ValueError, match='classes is None'):
+        stream.partial_fit(X, sets)
+    stream.partial_fit(X, sets, classes=names)
+    with pytest.raises(ValueError, match='row 0 of y has a label that is not among'):
+        stream.partial_fit(X, strange)
+    with pytest.raises(ValueError, match='one label per row, unlike the first call'):
+        stream.partial_fit(X, names[Y.argmax(1)])
+    heavy = SoftmaxClassifier('lbfgs', ridge=1e-3).fit(X, Y, sample_weight=np.arange(300) < 200)
+    np.testing.assert_allclose(  # a row of weight 0 is a row left out
+        heavy.coef_, SoftmaxClassifier('lbfgs', ridge=1e-3).fit(X[:200], Y[:200]).coef_, atol=1e-3
+    )
 
 
 def test_calibration_error_is_zero_where_chances_are_true():
@@ -951,8 +1130,9 @@ def test_weights_that_cannot_be_held_are_refused_first(monkeypatch):
             'fit_intercept=False, but the weights to go on from have intercepts',
         ),
         (
-            lambda X, y: SoftmaxClassifier().fit(X[:2], np.array([{1}, {2}])),
-            'y[0] is a set, but a row has one label',
+            lambda X, y: SoftmaxClassifier().fit(X[:2], np.array([{1}, 2])),
+            'y[1] is 2, but other rows hold sets of labels; write {label} for one label and set() '
+            'for none',
         ),
     ],
 )
@@ -980,11 +1160,15 @@ def test_n_jobs_as_scikit_learn_has_it():
 
 
 def test_frozensets_are_no_labels():
+    "They are sets of labels, where a classifier takes several a row."
+    from extreme_opt.bound import BoundClassifier
+
     X, _ = planted(4)
     y = np.empty(4, object)
     y[:] = [frozenset({k % 2, 3}) for k in range(4)]
     with pytest.raises(ValueError, match=r'y\[0\] is a frozenset, but a row has one label'):
-        SoftmaxClassifier().fit(X, y)
+        BoundClassifier().fit(X, y)
+    assert SoftmaxClassifier().fit(X, y).classes_.tolist() == [0, 1, 3]
 
 
 def test_class_weight_may_name_classes_that_a_part_lacks():
