@@ -229,6 +229,8 @@ def check_shared(estimator: Any, solver: Any, alone: bool = True) -> None:
         )
     if estimator.n_jobs in (None, 1) or estimator.n_jobs < 0:
         return  # as many as there are can be one
+    if getattr(estimator, 'solver', None) == 'auto':
+        return  # a solver that was not asked for by name
     if not hasattr(solver, 'n_jobs'):
         chosen = getattr(estimator, 'solver', type(solver).__name__)
         raise ValueError(

@@ -1629,7 +1629,7 @@ class OnSupport(Classifier):
     client: Any
     n_jobs: Any
     dtype: Any
-    ridge: float
+    ridge: Any
     fit_intercept: bool
     learning_rate: Any
     learning_rate_decay: Any

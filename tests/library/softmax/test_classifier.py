@@ -149,7 +149,7 @@ def test_shared_arguments_have_their_defaults():
         n_negatives=5,
         learning_rate='auto',
         learning_rate_decay='auto',
-        ridge=0.0,
+        ridge='auto',
         average=False,
         fit_intercept=True,
         sampler='uniform',
@@ -171,11 +171,11 @@ def test_shared_arguments_have_their_defaults():
     )
     assert (
         (own | shared).items() <= SoftmaxClassifier().get_params().items()
-        and SoftmaxClassifier().solver == 'implicit'
+        and SoftmaxClassifier().solver == 'auto'
     )
 
 
-@pytest.mark.parametrize('solver', ['implicit', 'umax'])
+@pytest.mark.parametrize('solver', ['auto', 'umax'])
 def test_two_classes_keep_a_row_each(solver):
     X, y = planted()
     two = np.isin(y, ['class 0', 'class 1'])
@@ -315,7 +315,7 @@ def test_partial_fit_after_fit_keeps_what_was_learned():
         ),
         (
             lambda X, y: SoftmaxClassifier(sampler='unigram').fit(X, y),
-            "sampler='unigram', but solver='implicit' takes 'uniform'",
+            "sampler='unigram', but solver='auto' takes 'uniform'; name the solver that is to draw",
         ),
         (
             lambda X, y: SoftmaxClassifier(validation_fraction=1.0).fit(X, y),
@@ -385,20 +385,24 @@ def test_wrong_use_is_one_line(call, word):
 def test_checkpoint_continues_bit_by_bit(tmp_path):
     X, y = planted()
     path = tmp_path / 'fit.npz'
-    whole = SoftmaxClassifier(max_epochs=6, learning_rate=5.0).fit(X, y)
-    SoftmaxClassifier(max_epochs=2, learning_rate=5.0, checkpoint=path).fit(X, y)
-    rest = SoftmaxClassifier(max_epochs=6, learning_rate=5.0, checkpoint=str(path)).fit(X, y)
+    whole = SoftmaxClassifier('implicit', max_epochs=6, learning_rate=5.0).fit(X, y)
+    SoftmaxClassifier('implicit', max_epochs=2, learning_rate=5.0, checkpoint=path).fit(X, y)
+    rest = SoftmaxClassifier('implicit', max_epochs=6, learning_rate=5.0, checkpoint=str(path)).fit(
+        X, y
+    )
     np.testing.assert_array_equal(rest.coef_, whole.coef_)
     assert rest.n_iter_ == 6 and len(rest.run_.history) == 6
     for other in (dict(), dict(n_negatives=2), dict(solver='umax')):
         with pytest.raises(ValueError, match='was made by'):
-            SoftmaxClassifier(
-                max_epochs=6, learning_rate=5.0 if other else 3.0, checkpoint=path, **other
-            ).fit(X, y)
+            settings = dict(solver='implicit', learning_rate=5.0 if other else 3.0) | other
+            SoftmaxClassifier(max_epochs=6, checkpoint=path, **settings).fit(X, y)
     with pytest.raises(ValueError, match='another problem'):
-        SoftmaxClassifier(max_epochs=6, learning_rate=5.0, checkpoint=path).fit(X + 1, y)
+        SoftmaxClassifier('implicit', max_epochs=6, learning_rate=5.0, checkpoint=path).fit(
+            X + 1, y
+        )
     auto = [
-        SoftmaxClassifier(max_epochs=n, checkpoint=tmp_path / 'auto.npz').fit(X, y) for n in (2, 6)
+        SoftmaxClassifier('implicit', max_epochs=n, checkpoint=tmp_path / 'auto.npz').fit(X, y)
+        for n in (2, 6)
     ]  # the search is the same for both
     assert auto[0].learning_rate_ == auto[1].learning_rate_ and auto[1].n_iter_ == 6
 
@@ -617,20 +621,23 @@ def test_a_sampled_fit_is_polished_exactly():
 
 def test_rate_is_searched_on_training_rows_and_recorded():
     X, y = planted(3000)
-    model = SoftmaxClassifier(max_epochs=10).fit(X, y)
+    model = SoftmaxClassifier('implicit', max_epochs=10).fit(X, y)
     assert [row['rate'] for row in model.rate_search_] == [10.0**k for k in range(-3, 4)]
     assert (
-        sum(row['rows'] * row['passes'] for row in model.rate_search_) <= 3000 * 10 / 2
+        sum(row['rows'] * row['epochs'] for row in model.rate_search_) <= 3000 * 10 / 2
     )  # a third of the whole
     best = min(row['log_loss'] for row in model.rate_search_)
     assert model.learning_rate_ == min(
         row['rate'] for row in model.rate_search_ if row['log_loss'] <= 1.02 * best
     )
-    again = SoftmaxClassifier(max_epochs=10).fit(X, y)
+    again = SoftmaxClassifier('implicit', max_epochs=10).fit(X, y)
     assert again.rate_search_ == model.rate_search_ and (again.coef_ == model.coef_).all()
-    assert SoftmaxClassifier(max_epochs=2, learning_rate=3.0).fit(X, y).learning_rate_ == 3.0
     assert (
-        SoftmaxClassifier(max_epochs=2).fit(X[:60], y[:60]).rate_search_ == []
+        SoftmaxClassifier('implicit', max_epochs=2, learning_rate=3.0).fit(X, y).learning_rate_
+        == 3.0
+    )
+    assert (
+        SoftmaxClassifier('implicit', max_epochs=2).fit(X[:60], y[:60]).rate_search_ == []
     )  # too few rows: the usual rate
 
 
@@ -1230,26 +1237,30 @@ def test_auto_chooses_and_says_what():
     X, y = planted(2000, noise=4.0, n_features=20)
     fresh, truth = X[1500:], y[1500:]
     X, y = X[:1500], y[:1500]
-    model = SoftmaxClassifier('auto').fit(X, y)
-    chosen = model.settings_
-    assert chosen['solver'] == 'exact' and chosen['learning_rate'] == model.learning_rate_
-    assert chosen['max_epochs'] == model.n_iter_ == model.run_.state.n_epochs
-    least = min(model.rate_search_, key=lambda row: row['log_loss'])
-    assert least['log_loss'] <= 1.001 * min(
-        row['log_loss'] for row in model.rate_search_ if row['rate'] == model.learning_rate_
-    )
-    again = SoftmaxClassifier(
-        'exact', **{name: value for name, value in chosen.items() if name != 'solver'}
-    ).fit(X, y)
-    np.testing.assert_array_equal(again.coef_, model.coef_)  # every number can be set by hand
-    assert again.rate_search_ == []
     best = LogisticRegression(C=0.1).fit(X, y).predict_proba(fresh)
-    labels = np.unique(y, return_inverse=True)[1]
     exact = -np.log(best[np.arange(500), np.searchsorted(np.unique(y), truth)]).mean()
-    assert model.log_loss(fresh, truth) < 1.05 * exact and len(labels) == 1500
-    scaled = SoftmaxClassifier('auto').fit(1000 * X, y)
-    assert scaled.learning_rate_ == pytest.approx(chosen['learning_rate'] / 1e6, rel=1e-4)
-    assert pickle.loads(pickle.dumps(model)).settings_ == chosen
+    words = np.random.default_rng(0).integers(3, 60, size=1500)
+    words[::2] = np.unique(y, return_inverse=True)[1][::2]
+    for rows, solver in ((X, 'lbfgs'), (scipy.sparse.csr_array(np.eye(60)[words]), 'exact')):
+        model = SoftmaxClassifier().fit(rows, y)
+        chosen = model.settings_
+        assert chosen['solver'] == solver and model.scales_ is None
+        assert pickle.loads(pickle.dumps(model)).settings_ == chosen
+        if solver == 'lbfgs':
+            assert model.log_loss(fresh, truth) < 1.02 * exact
+            least = min(model.rate_search_, key=lambda row: row['log_loss'])['ridge']
+            assert 0.3 * least < chosen['ridge'] < 3 * least
+            continue
+        assert chosen['learning_rate'] == model.learning_rate_
+        assert chosen['max_epochs'] == model.n_iter_ == model.run_.state.n_epochs
+        again = SoftmaxClassifier(**chosen).fit(rows, y)
+        np.testing.assert_array_equal(again.coef_, model.coef_)  # every number can be set by hand
+        assert again.rate_search_ == []
+        scaled = SoftmaxClassifier().fit(1000 * rows, y)
+        assert scaled.learning_rate_ == pytest.approx(chosen['learning_rate'] / 1e6, rel=1e-4)
+        np.testing.assert_allclose(
+            scaled.predict_proba(1000 * rows), model.predict_proba(rows), atol=1e-3
+        )
 
 
 def test_auto_keeps_what_is_given():
@@ -1261,24 +1272,70 @@ def test_auto_keeps_what_is_given():
         dict(learning_rate=0.01, max_epochs=2, learning_rate_decay=0.5),
         dict(early_stopping=True),
         dict(average=True),
+        dict(ridge=1e-3),
         dict(n_jobs=-1),
+        dict(n_jobs=2),
     ):
         model = SoftmaxClassifier('auto', **given).fit(X, y)
         assert model.score(X, y) > 0.3
         if 'learning_rate' in given:
             assert model.settings_['learning_rate'] == 0.01
-        assert model.n_iter_ <= given.get('max_epochs', given.get('max_iter', 50))
-    few = SoftmaxClassifier('auto').fit(X[:30], y[:30])
+        assert model.settings_['ridge'] == given.get('ridge', model.settings_['ridge'])
+        batch = model.settings_['solver'] == 'lbfgs'
+        assert batch == (set(given) <= {'ridge', 'n_jobs'})
+        assert batch or model.n_iter_ <= given.get('max_epochs', given.get('max_iter', 50))
+    words = scipy.sparse.csr_array(np.eye(40)[np.arange(30)])
+    few = SoftmaxClassifier().fit(words, y[:30])
     assert few.rate_search_ == [] and few.settings_['max_epochs'] == 12
-    threads = SoftmaxClassifier('auto', n_jobs=2, max_epochs=2).fit(X, y)
-    assert threads.settings_['solver'] == 'implicit'
+
+
+def test_auto_does_not_mind_the_units_of_columns():
+    "A year, a time stamp and a price beside numbers of size one; dense and sparse rows."
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(500, 5))
+    y = np.array(['a', 'b', 'c'])[
+        (Z @ rng.normal(size=(5, 3)) + rng.gumbel(size=(500, 3))).argmax(1)
+    ]
+    units = np.array([1, 10, 3e7, 1e6, 1e-3])
+    X = Z * units + [0, 2000, 1.7e9, 3e6, 0]
+    train, test = slice(0, 350), slice(350, 500)
+    plain = SoftmaxClassifier().fit(Z[train], y[train])
+    mixed = SoftmaxClassifier().fit(X[train], y[train])
+    np.testing.assert_allclose(mixed.scales_, X[train].std(0), rtol=1e-6)
+    assert mixed.log_loss(X[test], y[test]) < 1.03 * plain.log_loss(Z[test], y[test])
+    scores = X[test] @ mixed.coef_.T + mixed.intercept_
+    np.testing.assert_array_equal(mixed.classes_[scores.argmax(1)], mixed.predict(X[test]))
+    again = pickle.loads(pickle.dumps(mixed))
+    np.testing.assert_array_equal(again.predict_proba(X), mixed.predict_proba(X))
+    warm = mixed.set_params(warm_start=True).fit(X[train], y[train])  # from where it was
+    assert warm.log_loss(X[test], y[test]) < 1.03 * plain.log_loss(Z[test], y[test])
+    warm.partial_fit(X[train], y[train])
+    assert warm.log_loss(X[test], y[test]) < 1.4 * plain.log_loss(Z[test], y[test])
+    stopped = SoftmaxClassifier(early_stopping=True).fit(X[train], y[train])
+    assert stopped.log_loss(X[test], y[test]) < 1.2 * plain.log_loss(Z[test], y[test])
+    hot = scipy.sparse.csr_array(np.hstack([np.eye(9)[rng.integers(9, size=500)], X[:, 2:3]]))
+    fit = SoftmaxClassifier().fit(hot[train], y[train])
+    assert fit.scales_ is not None and fit.log_loss(hot[test], y[test]) < 1.15
+
+
+def test_auto_holds_all_labels_of_a_row_out_together():
+    from extreme_opt.softmax.rates import folds_of
+
+    rows = np.repeat(np.arange(100), 3)
+    folds = folds_of(np.random.default_rng(0).integers(5, size=300), 4, rows)
+    assert (folds.reshape(100, 3) == folds.reshape(100, 3)[:, :1]).all()
+    assert set(np.bincount(folds)) <= set(range(3 * 15, 3 * 35))
 
 
 def test_rows_are_held_out_by_class():
-    from extreme_opt.softmax.rates import hold_out
+    from extreme_opt.softmax import FullSoftmax
+    from extreme_opt.softmax.rates import split_off
 
     labels = np.random.default_rng(0).permutation(np.repeat([0, 1, 2, 3], [1000, 100, 2, 1]))
-    out = [hold_out(labels, seed=seed) for seed in range(20)]
-    assert all(part[labels == 0].sum() == 100 and part[labels == 1].sum() == 10 for part in out)
-    assert not any(part[labels == 3].any() or part[labels == 2].all() for part in out)
-    assert any(part[labels == 2].any() for part in out)
+    problem = FullSoftmax(np.ones((len(labels), 1)), labels)
+    for fold in range(10):
+        rest, judged, n_judged = split_off(problem, 10, fold)
+        counts = np.bincount(judged.labels, minlength=4)
+        assert counts[0] == 100 and counts[1] == 10 and counts[3] == 0
+        assert n_judged == counts.sum() and set(judged.labels) <= set(rest.labels)
+    assert split_off(FullSoftmax(np.eye(4), np.arange(4)), 5)[1] is None
