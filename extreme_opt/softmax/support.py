@@ -1900,7 +1900,7 @@ class OnSupport(Classifier):
             self._posting_cache = self.coef_, self.intercept_, made
         return made
 
-    def _best(self, X, k):
+    def _posting_best(self, X, k):
         "Ids, scores and log-normalizers of the k best classes of every row."
         check_is_fitted(self, 'classes_', msg=NOT_FITTED)
         rows = check_features(X, True)
@@ -1930,7 +1930,7 @@ class OnSupport(Classifier):
         """
         if not self._on_support:
             return super().predict(X)
-        return self.classes_[self._best(X, 1)[0][:, 0]]
+        return self.classes_[self._posting_best(X, 1)[0][:, 0]]
 
     def top_k(self, X: Any, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
         """The k most likely classes of every row.
@@ -1950,7 +1950,7 @@ class OnSupport(Classifier):
         """
         if not self._on_support:
             return super().top_k(X, k)
-        ids, best, norms = self._best(X, k)
+        ids, best, norms = self._posting_best(X, k)
         return self.classes_[ids], np.exp(best - norms[:, None])
 
 

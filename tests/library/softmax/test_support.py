@@ -403,14 +403,14 @@ def test_settings_that_a_support_takes():
         dict(solver='lbfgs'),
         dict(solver='exact'),
         dict(solver='umax'),
-        dict(sampler='near'),
+        dict(sampler='near', solver='implicit'),
         dict(n_jobs=2),
         dict(client='local'),
     ],
 )
 def test_what_a_support_does_not_offer_is_refused(setting):
     X, y = made()
-    (name,) = setting
+    name = next(iter(setting))
     with pytest.raises(ValueError, match=f'weights="support", but {name}=.*weights="dense"'):
         SoftmaxClassifier(weights='support', **setting).fit(X, y)
 
