@@ -859,7 +859,8 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             rate, epochs, found, self.rate_search_ = choose_schedule(
                 problem,
                 lambda rate, epochs: self._make_solver(problem.n_classes, rate, None, epochs),
-                *given,
+                given[0],
+                given[1],
                 None if to_choose else problem.ridge,
                 groups,
                 seed,
