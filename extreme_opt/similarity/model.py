@@ -28,7 +28,7 @@ from extreme_opt.core.estimator import (
 )
 from ..core.gauss_newton import GaussNewton
 from ..core.linalg import check_sparse
-from ..core.memory import free_memory
+from ..core.memory import check_memory, forecast_memory, free_memory
 from ..core.run import Run
 from ..core.solver import Status
 from ..core.validation import as_array, seed_from
@@ -520,6 +520,32 @@ class SimilarityModel(Estimator):
             self._check_als(problem)
         return made[self.settings_['solver']]
 
+    def _check_memory(self, pairs, features, shape):
+        "Refuse a fit that cannot be held, before anything of its size is allocated."
+        if self.settings_['solver'] not in SOLVERS:
+            return  # told elsewhere
+        widths = [
+            n if rows is None else rows.shape[-1] + n * bool(self.id_features)
+            for rows, n in zip(features, shape)
+        ]
+        shapes = [tower_shape(tower) for tower in (self.left, self.right)]
+        hidden = [getattr(tower, 'hidden', ())[:1] or (self.n_components,) for tower in shapes]
+        needed = forecast_memory(
+            'similarity',
+            self.settings_['solver'],
+            n_left=shape[0],
+            n_right=shape[1],
+            n_pairs=len(pairs.pairs),
+            n_weights=float(sum(n * width[0] for n, width in zip(widths, hidden))),
+            n_components=self.n_components,
+            itemsize=np.dtype(self.dtype).itemsize,
+        )
+        check_memory(
+            needed,
+            f'{type(self).__name__}.fit',
+            'take fewer components, dtype="float32", or solver="als" where it applies',
+        )
+
     def _check_als(self, problem):
         "Name the setting that keeps the loss from being quadratic in each embedding."
         wrong = (
@@ -766,6 +792,7 @@ class SimilarityModel(Estimator):
                 }
             )
         self.settings_ = chosen_settings(self, features, train)
+        self._check_memory(train, features, shape)
         problem, towers, spread = self._make_problem(train, features, shape)
         solver, begin, judge, metrics = self._make_solver(problem), None, None, None
         if again:
@@ -794,7 +821,6 @@ class SimilarityModel(Estimator):
             solver,
             begin,
             metrics,
-            n_bytes=8.0 * problem.memory(),
             remedy=remedy,
             max_iter=_MAX_ITER.get(name, 30) if isinstance(max_iter, str) else max_iter,
         )
