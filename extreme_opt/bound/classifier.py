@@ -157,7 +157,11 @@ def _gap_by_products(problem, params, most=np.inf):
         solves = [(step, grad - curvature.times(step))] * 3
     for make in (_norm_of_ridge, _norm_of_least)[: 1 + narrow]:
         norm = make(problem, least)
-        gap = np.inf if norm is None else _gap_in_norm(problem, params, curvature, grad, norm, solves, most)
+        gap = (
+            np.inf
+            if norm is None
+            else _gap_in_norm(problem, params, curvature, grad, norm, solves, most)
+        )
         if gap < np.inf:
             return gap
     return np.inf
@@ -269,7 +273,6 @@ def _norm_below(problem, vector, norm):
     mean, l2 = weights.mean(0), problem.total_weight * problem._l2
     common = problem.n_classes * (mean[l2 > 0] ** 2 / l2[l2 > 0]).sum()
     return float(norm(weights - mean).sum() + common)
-
 
 # %% ../../nbs/engine/bound/60_classifier.ipynb #cdb47b18
 def _gradient_gap(problem, params):
