@@ -24,7 +24,7 @@ $(READY): settings.ini setup.py pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
 	  { echo "python3 has no venv module; on Debian and Ubuntu: apt-get install python3-venv"; exit 2; }
 	@test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
-	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check uv
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt uv
 	@$(VENV)/bin/uv pip install --quiet --compile-bytecode --python $(VENV)/bin/python -c constraints.txt -e '.[dev,docs,course,lab,data]'
 	@touch $(READY)
 
@@ -93,8 +93,8 @@ new: $(READY) ## start a notebook from the template: make new name=learn/ordinal
 	@test -n '$(name)' || { echo 'no name is given; say for example: make new name=learn/ordinal/45_momentum'; exit 2; }
 	python docs/notebooks.py new $(name)
 
-wheel: $(READY) ## build a wheel into dist
-	python -m build --wheel --quiet
+wheel: $(READY) ## build a wheel into dist, twice, and compare: the same bytes
+	python tasks.py build dist
 
 clean: ## remove what was built, unless a class with submissions or marks is among it (the environment stays)
 	@$(PYTHON) assignments/make.py check

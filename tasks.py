@@ -5,11 +5,17 @@ python tasks.py TARGET [name=30_umax]   the recipe of a Makefile target: lab, ch
 python tasks.py wheel-tests [--newest] [tests/test_x.py ...]
                                         wheel, empty environment, self-test, tests of the library
 python tasks.py release-check TAG       tag, version and wheel agree
+python tasks.py build FOLDER            a wheel, whose bytes a second build gives again
+python tasks.py sbom FILE               what the wheel needs, by version (CycloneDX)
+python tasks.py audit                   known vulnerabilities of what constraints.txt names
 """
 
+import hashlib
+import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -155,8 +161,24 @@ def setup() -> None:
     (folder / '.last_set_up').touch()
 
 
+def reproducible() -> dict[str, str]:
+    "An environment that builds the same bytes again: tools by constraints.txt, times by commit."
+    said = subprocess.run(
+        ['git', 'log', '-1', '--format=%ct'], cwd=ROOT, capture_output=True, text=True
+    )
+    pins = str(ROOT / 'constraints.txt')
+    return {
+        'SOURCE_DATE_EPOCH': said.stdout.strip() or '315532800',
+        **os.environ,
+        'PIP_CONSTRAINT': pins,
+        'PIP_BUILD_CONSTRAINT': pins,
+    }
+
+
 def build(out: Path) -> Path:
     "A wheel of this checkout; it is small and pure Python."
+    for name in ('lib', f'bdist.{sysconfig.get_platform()}'):  # a module that is gone would come in
+        shutil.rmtree(ROOT / 'build' / name, ignore_errors=True)
     run(
         sys.executable,
         '-m',
@@ -168,6 +190,7 @@ def build(out: Path) -> Path:
         '--wheel-dir',
         out,
         ROOT,
+        env=reproducible(),
     )
     (wheel,) = out.glob('*.whl')
     check_wheel(wheel)
@@ -187,6 +210,59 @@ def check_wheel(wheel: Path) -> None:
     if extra := [name for name in zipfile.ZipFile(wheel).namelist() if name.endswith('_modidx.py')]:
         fail(f'{wheel.name} holds {extra[0]}; setup.py should leave it out')
     print(f'{wheel.name}: {size:,} bytes')
+
+
+def build_twice(out: Path) -> None:
+    "A wheel, unless a second build gives other bytes."
+    for old in out.glob('*.whl'):
+        old.unlink()
+    with tempfile.TemporaryDirectory(prefix='extreme_opt-again-') as again:
+        wheels = build(out), build(Path(again))
+        hashes = [hashlib.sha256(wheel.read_bytes()).hexdigest() for wheel in wheels]
+    if hashes[0] != hashes[1]:
+        fail(f'two builds of {wheels[0].name} differ; look for times and places in it')
+    print(f'{wheels[0].name}: sha256 {hashes[0]}, twice')
+
+
+def pinned() -> dict[str, str]:
+    "Name -> version of constraints.txt."
+    lines = (ROOT / 'constraints.txt').read_text(encoding='utf-8').splitlines()
+    return dict(line.split(';')[0].strip().split('==') for line in lines if '==' in line)
+
+
+def sbom(out: Path) -> None:
+    "What the wheel needs to run, in the versions it was tested with, in CycloneDX's JSON."
+    own, versions = settings(), pinned()
+    needed = [re.split('[<>=~!]', need)[0] for need in own['requirements'].split()]
+    needed += ['llvmlite', 'joblib', 'threadpoolctl', 'narwhals']  # what these need themselves
+
+    def part(name: str, version: str) -> dict:
+        url = f'pkg:pypi/{name.replace("_", "-")}@{version}'
+        return dict(type='library', name=name, version=version, purl=url) | {'bom-ref': url}
+
+    root = part(own['lib_name'], own['version'])
+    parts = [part(name, versions[name]) for name in needed]
+    content = dict(
+        bomFormat='CycloneDX',
+        specVersion='1.5',
+        version=1,
+        metadata=dict(component=root),
+        components=parts,
+        dependencies=[dict(ref=root['bom-ref'], dependsOn=[one['bom-ref'] for one in parts])],
+    )
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(json.dumps(content, indent=1) + '\n', encoding='utf-8')
+    print(f'{out}: {len(parts)} components')
+
+
+def audit() -> None:
+    "Ask for known vulnerabilities of every version in constraints.txt."
+    with tempfile.TemporaryDirectory(prefix='extreme_opt-audit-') as name:
+        venv.create(Path(name) / 'venv', with_pip=True)
+        python = python_of(Path(name) / 'venv')
+        run(python, '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', 'pip-audit')
+        pins = ROOT / 'constraints.txt'
+        run(python, '-m', 'pip_audit', '--no-deps', '--disable-pip', '-r', pins)
 
 
 def wheel_tests(newest: bool, which: list[str]) -> None:
@@ -263,6 +339,12 @@ def main(words: list[str]) -> int:
             wheel_tests('--newest' in more, [word for word in more if word != '--newest'])
         case ['release-check', tag]:
             release_check(tag)
+        case ['build', folder]:
+            build_twice(ROOT / folder)
+        case ['sbom', file]:
+            sbom(ROOT / file)
+        case ['audit']:
+            audit()
         case [target, *more] if all(
             re.match(r'\w+=', word) for word in more
         ) and not target.startswith('-'):

@@ -3,6 +3,13 @@
     python docs/claims.py [NAME ...]        what share of the seeds each claim held on
     python docs/claims.py run [NAME ...]    run the claims of the pages that changed (or are named)
                                             on eight seeds and keep the result in docs/claims.csv
+    python docs/claims.py refresh [NAME ...]
+                                            the same, and the page's outputs as `make refresh` does
+    python docs/claims.py sentences [NAME ...]
+                                            sentences that compare and claims of each page; those
+                                            of a named page are printed
+    python docs/claims.py keep              keep these counts in docs/comparisons.csv, above which
+                                            a page may not grow without a claim
 
 A sentence that compares, ranks or gives a reason for a number stands above a cell
 
@@ -30,9 +37,21 @@ from typing import NamedTuple
 import notebooks
 
 TABLE = notebooks.ROOT / 'docs' / 'claims.csv'
+KEPT = notebooks.ROOT / 'docs' / 'comparisons.csv'
 SEEDS = range(1, 9)
 ENOUGH = 7  # of eight: a claim that holds less often is reworded or taken out
 LABEL = re.compile(r'^\s*# claim: (\w+)\s*$', re.M)
+# words of comparisons, ranks, soft sizes and reasons
+COMPARES = re.compile(
+    r"""\b(faster|fastest|slower|slowest|better|best|worse|worst|cheaper|cheapest|nearer|nearest|
+    closer|closest|sooner|ahead|behind|outperforms?|beats?|wins?|won|loses|pays|harmless|much|
+    level(?!\s+(?:of|set|at))|roughly|about(?=\s+(?:\d|an?\b|as\b|the\s+same|equal|half|one|two|three
+    |ten|twice|level))|approximately|usually|often|hardly|nearly|almost|barely|mostly|typically|
+    slightly|clearly|rarely|seldom|(?:a\s+few|several|many)\s+times|far|because|the\s+reason)\b""",
+    re.X | re.I,
+)
+# sections that ask, define or cite
+OTHER = ('Symbols', 'Words', 'Exercises', 'Further reading', 'Next', 'Try it')
 RUN = """
 import json
 def _result(function, seed):
@@ -119,11 +138,13 @@ def span(results: list[dict]) -> str:
     return ', '.join(said)
 
 
-def run(path: Path, claims: list[str], seeds=SEEDS) -> list[Claim]:
-    "Execute a page, then its claims on other seeds."
+def run(path: Path, claims: list[str], seeds=SEEDS, refresh=False) -> list[Claim]:
+    "Execute a page, then its claims on other seeds; with `refresh` keep the page's outputs."
     code = f'SEEDS, NAMES = {list(seeds)}, {claims}{RUN}'
     done = notebooks.execute(path, then=code).notebook
-    outputs = done['cells'][-1]['outputs']
+    outputs = done['cells'].pop()['outputs']
+    if refresh:
+        notebooks.write(notebooks.stamp(done), path)
     text = ''.join(''.join(out.get('text', '')) for out in outputs)
     found = json.loads(re.search(r'^claims (.*)$', text, re.M)[1])
     page, digest = name_of(path), notebooks.code_hash(notebooks.read(path))
@@ -144,7 +165,7 @@ def name_of(path: Path) -> str:
     return path.relative_to(notebooks.NBS).with_suffix('').as_posix()
 
 
-def run_all(names=()) -> int:
+def run_all(names=(), refresh=False) -> int:
     "Run the claims of pages that were named, or whose code has changed; 1 if one does not hold."
     rows = {(row.page, row.name): row for row in read()}
     there = {(name_of(path), name) for path, claims in pages() for name in claims}
@@ -152,7 +173,7 @@ def run_all(names=()) -> int:
         digest = notebooks.code_hash(notebooks.read(path))
         kept = [rows.get((name_of(path), name)) for name in claims]
         if names or any(row is None or row.code != digest for row in kept):
-            for row in run(path, claims):
+            for row in run(path, claims, refresh=refresh):
                 rows[row.page, row.name] = row
                 print(line(row), flush=True)
     rows = {key: row for key, row in rows.items() if key in there}
@@ -165,6 +186,81 @@ def run_all(names=()) -> int:
 
 def line(row: Claim) -> str:
     return f'{row.held} of {row.of}  {row.page}  {row.name}  {row.numbers}'
+
+
+def comparisons(notebook: dict) -> list[tuple[int, str]]:
+    "(cell, sentence) of prose that compares, ranks, gives a reason or uses a soft word."
+    found, here = [], True
+    for index, cell in enumerate(notebook['cells']):
+        if cell['cell_type'] != 'markdown':
+            continue
+        text = re.sub(r'(?<!\\)\$\$.+?\$\$', ' (formula) ', notebooks.source(cell), flags=re.S)
+        text = re.sub(r'^\s*(\||> ).*$|```.*?```', '', text, flags=re.M)
+        for block in re.split(r'\n\s*\n|\n(?=\s*(?:[-*]|\d+\.|#+) )', text):
+            block = ' '.join(block.split())
+            if block.startswith('#'):
+                here = not block.lstrip('# ').startswith(OTHER)
+            elif here:
+                sentences = re.split(r'(?<=[.!?])\s+(?=[A-Z*$`\[])', block)
+                # with a formula, "because" is a step of a derivation
+                found += [
+                    (index, each)
+                    for each in sentences
+                    if COMPARES.search(each.replace('because', '') if '$' in each else each)
+                ]
+    return found
+
+
+def counts(names=()) -> dict[str, tuple[int, int]]:
+    "Sentences that compare, and claims, of each page of Learn, Use and Evidence."
+    return {
+        name_of(path): (len(comparisons(notebook)), len(claims_of(notebook)))
+        for path in notebooks.find(names)
+        if not name_of(path).startswith(('engine', 'index'))
+        for notebook in [notebooks.read(path)]
+    }
+
+
+def kept() -> dict[str, tuple[int, int]]:
+    "The counts as they are kept."
+    with KEPT.open(encoding='utf-8', newline='') as file:
+        return {
+            row['page']: (int(row['sentences']), int(row['claims'])) for row in csv.DictReader(file)
+        }
+
+
+def grown(now: dict, before: dict) -> list[str]:
+    "Pages on which comparisons were added without a claim."
+    return [
+        f'nbs/{page}.ipynb has {sentences} sentences that compare and {claims} claims, before'
+        f' {old_sentences} and {old_claims}; give a claim or reword (python docs/claims.py'
+        f' sentences {page}), then python docs/claims.py keep'
+        for page, (sentences, claims) in now.items()
+        for old_sentences, old_claims in [before.get(page, (0, 0))]
+        if sentences - old_sentences > max(0, claims - old_claims)
+    ]
+
+
+def show_counts(names) -> int:
+    "Print the table, and the sentences of pages that were named."
+    total = [0, 0]
+    print(f'{"page":44}{"sentences":>10}{"claims":>8}')
+    for page, (sentences, claims) in counts(names).items():
+        print(f'{page:44}{sentences:10}{claims:8}')
+        total = [total[0] + sentences, total[1] + claims]
+        for index, sentence in comparisons(notebooks.read(notebooks.NBS / f'{page}.ipynb')):
+            if names:
+                print(f'    [{index}] {sentence}')
+    print(f'{"all":44}{total[0]:10}{total[1]:8}')
+    return 0
+
+
+def keep_counts() -> int:
+    with KEPT.open('w', encoding='utf-8', newline='') as file:
+        writer = csv.writer(file, lineterminator='\n')
+        writer.writerow(('page', 'sentences', 'claims'))
+        writer.writerows((page, *pair) for page, pair in counts().items())
+    return 0
 
 
 def mark(page: str, name: str) -> str:
@@ -181,8 +277,12 @@ def main(argv=None) -> int:
     )
     parser.add_argument('names', nargs='*')
     names = parser.parse_args(argv).names
-    if names[:1] == ['run']:
-        return run_all(names[1:])
+    if names[:1] in (['run'], ['refresh']):
+        return run_all(names[1:], refresh=names[0] == 'refresh')
+    if names[:1] == ['sentences']:
+        return show_counts(names[1:])
+    if names == ['keep']:
+        return keep_counts()
     rows = {(row.page, row.name): row for row in read()}
     for path, claims in pages(names):
         for name in claims:

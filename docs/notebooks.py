@@ -743,7 +743,7 @@ Where the naive way breaks, with the error or the picture.
 %%code
 with expect_fail(ValueError, contains='matmul'): half_square(np.ones((2, 3)))
 %%md
-## The method runs
+## A run on data
 
 The smallest problem on which it visibly wins, then the kernel, then the table from `docs/results/`.
 %%md

@@ -36,6 +36,8 @@ class Page(NamedTuple):
     before_run: int  # lines before the first cell that shows a result of the page's own code
     sliders: int
     equations: int  # displayed
+    compare: int  # sentences that compare (`python docs/claims.py sentences`)
+    claims: int
     seconds: float | None
 
     @property
@@ -71,7 +73,8 @@ def measure(path: Path) -> Page:
     words = lines = exported = sliders = equations = 0
     before: int | None = None
     own: set[str] = set()  # names that the page exports, or imports from the package
-    for cell in notebooks.read(path)['cells']:
+    notebook = notebooks.read(path)
+    for cell in notebook['cells']:
         text = notebooks.source(cell)
         if cell['cell_type'] == 'markdown':
             equations += len(re.findall(r'(?<!\\)\$\$.+?\$\$', text, re.S))
@@ -108,8 +111,35 @@ def measure(path: Path) -> Page:
         lines if before is None else before,
         sliders,
         equations,
+        len(claims.comparisons(notebook)),
+        len(claims.claims_of(notebook)),
         seconds_of(name),
     )
+
+
+GREEK = re.compile(
+    r'(?:var)?(?:[Aa]lpha|beta|[Gg]amma|[Dd]elta|epsilon|zeta|eta|[Tt]heta|kappa|[Ll]ambda|mu|nu|[Xx]i'
+    r'|[Pp]i|rho|[Ss]igma|tau|[Pp]hi|chi|[Pp]si|[Oo]mega)'
+)
+# indices, the number e, d of an integral; expectation, numbers, identity, order, probability
+UNDERSTOOD = set('edijkl') | set('ERION')
+
+
+def symbols(formula: str) -> set[str]:
+    "Letters of a formula in TeX, Latin and Greek, without words and names of functions."
+    plain = re.sub(r'\\(?:tag|text\w*|operatorname\*?|mathrm|begin|end)\{[^{}]*\}', ' ', formula)
+    plain = re.sub(r'\\rm\s+[a-z]+|\\\\\[[^]]*\]', ' ', plain)
+    found = re.findall(r'\\([A-Za-z]+)|([A-Za-z])', plain)
+    return {letter or word for word, letter in found if letter or GREEK.fullmatch(word)}
+
+
+def undefined(notebook: dict) -> set[str]:
+    "Symbols of displayed formulas that neither the table of symbols nor the text of a page has."
+    cells = [cell for cell in notebook['cells'] if cell['cell_type'] == 'markdown']
+    text = '\n'.join(notebooks.source(cell) for cell in cells).split('\n## Exercises')[0]
+    displayed = re.compile(r'(?<!\\)\$\$(.+?)\$\$', re.S)
+    inline = ' '.join(re.findall(r'\$([^$]+)\$', displayed.sub(' ', text)))
+    return symbols(' '.join(displayed.findall(text))) - symbols(inline) - UNDERSTOOD
 
 
 def measured(names=()) -> list[Page]:
@@ -143,6 +173,8 @@ def main(names) -> int:
         'before run',
         'sliders',
         'equations',
+        'compare',
+        'claims',
         'seconds',
     )
     print(f'{head[0]:44}{head[1]:10}' + ''.join(f'{word:>11}' for word in head[2:]))
@@ -155,6 +187,8 @@ def main(names) -> int:
             page.before_run,
             page.sliders,
             page.equations,
+            page.compare,
+            page.claims,
             spent,
         )
         print(f'{page.name:44}{page.kind:10}' + ''.join(f'{value!s:>11}' for value in counts))

@@ -199,9 +199,6 @@ def add_to(out: Path, made: Path, engine: str = 'engine.js'):
         shutil.copy(LIVE / name, out / '_static/live')
     if engine == 'pyodide.js':
         shutil.copytree(made.parent / 'pyodide', out / '_static/live/pyodide', dirs_exist_ok=True)
-    version = hashlib.sha256((made / 'sizes.json').read_bytes()).hexdigest()[:12]
-    worker = (LIVE / 'sw.js').read_text(encoding='utf-8').replace('VERSION', version)
-    (out / 'sw.js').write_text(worker, encoding='utf-8')
     todo = {page: (path, None) for page, path in pages().items()}
     for source in sorted((made.parent / 'sets').glob('*.ipynb')):
         page = (SETS / source.stem).as_posix()
@@ -217,6 +214,18 @@ def add_to(out: Path, made: Path, engine: str = 'engine.js'):
         if file.exists():
             text = with_note(file.read_text(encoding='utf-8'), page, len(todo))
             file.write_text(text, encoding='utf-8')
+    worker = (LIVE / 'sw.js').read_text(encoding='utf-8').replace('VERSION', version_of(out))
+    (out / 'sw.js').write_text(worker, encoding='utf-8')
+
+
+def version_of(out: Path) -> str:
+    "A hash of all that the site serves, but for the service worker, which holds it."
+    whole = hashlib.sha256()
+    for path in sorted(out.rglob('*')):
+        if path.is_file() and path != out / 'sw.js' and '.doctrees' not in path.parts:
+            whole.update(f'{path.relative_to(out).as_posix()} '.encode())
+            whole.update(hashlib.sha256(path.read_bytes()).digest())
+    return whole.hexdigest()[:16]
 
 
 # ---------------------------------------------------------------- Sphinx

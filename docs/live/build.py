@@ -225,7 +225,11 @@ def build(out: Path) -> dict[str, int]:
     _write(site / 'project.zip.gz', zipped(project()))
     _write(site / 'corpus.zip.gz', zipped(corpus()))
     sizes = measure(site)
-    _write(site / 'sizes.json', json.dumps(sizes, indent=1).encode())
+    hashes = {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+        for path in sorted(site.glob('*.gz'))
+    }
+    _write(site / 'sizes.json', json.dumps(sizes | dict(hashes=hashes), indent=1).encode())
     return sizes
 
 

@@ -13,10 +13,10 @@ export class Engine extends Own {
 const post = (kind, said = {}) => self.postMessage({ kind, ...said });
 let python;
 
-async function start({ folder }) {
+async function start({ folder, sizes }) {
   const { loadPyodide } = await import(new URL('pyodide.mjs', HOME));
   python = await loadPyodide({ indexURL: HOME.href });
-  const packed = (await fetch(new URL('project.zip.gz', import.meta.url))).body;
+  const packed = (await fetch(new URL(`project.zip.gz?${sizes.hashes?.['project.zip.gz'] ?? ''}`, import.meta.url))).body;
   const project = await new Response(packed.pipeThrough(new DecompressionStream('gzip'))).arrayBuffer();
   python.unpackArchive(project, 'zip', { extractDir: '/lib/project' });
   python.registerJsModule('_host', {

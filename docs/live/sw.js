@@ -1,22 +1,47 @@
-// Keeps what the reader has seen and what the engine loads, so that pages read before run without a network.
-const KEEP = 'pages-VERSION';
+// Keeps what the reader has seen and what the engine loads, so that pages read before run without a network. A host may
+// carry several books: each keeps to the addresses below its own, and to caches that are named by it.
+const SCOPE = self.registration.scope, KEEP = `pages ${SCOPE} VERSION`;
+const own = address => address.startsWith(SCOPE);
+const fixed = address => /\.gz$/.test(new URL(address).pathname);  // asked for with the hash of its content
+const older = async () => (await caches.keys()).filter(name => name.startsWith(`pages ${SCOPE} `) && name !== KEEP);
 
-self.addEventListener('install', () => self.skipWaiting());
+// What was kept of an earlier version is brought anew, all or nothing: without a network the earlier version stays.
+async function renew() {
+  const kept = await caches.open(KEEP);
+  for (const name of await older()) {
+    const old = await caches.open(name);
+    const asked = await fetch('_static/live/sizes.json', { cache: 'no-cache' });
+    const { hashes } = asked.ok ? await asked.json() : { hashes: {} };
+    for (const request of await old.keys()) {
+      const { pathname, search } = new URL(request.url);
+      if (fixed(request.url)) {
+        if (search === `?${hashes[pathname.split('/').pop()]}`) await kept.put(request, await old.match(request));
+        continue;
+      }
+      const answer = await fetch(request.url, { cache: 'no-cache' });
+      if (answer.ok) await kept.put(request, answer);
+      else if (answer.status !== 404) throw new Error(`${request.url}: ${answer.status}`);
+    }
+  }
+  await self.skipWaiting();
+}
+
+self.addEventListener('install', event => event.waitUntil(renew()));
 self.addEventListener('activate', event => event.waitUntil((async () => {
-  for (const name of await caches.keys()) if (name.startsWith('pages-') && name !== KEEP) await caches.delete(name);
+  for (const name of await older()) await caches.delete(name);
   await self.clients.claim();
 })()));
 
-// The network first, because pages change; the engine's files have a version, so their copy will do.
+// The network first, and never its older copy in the browser, because pages change; parts of the engine do not.
 self.addEventListener('fetch', event => {
   const { request } = event;
-  if (request.method !== 'GET' || new URL(request.url).origin !== location.origin) return;
+  if (request.method !== 'GET' || !own(request.url)) return;
   event.respondWith((async () => {
-    const kept = await caches.open(KEEP), fixed = /\.gz$/.test(new URL(request.url).pathname);
-    const copy = await kept.match(request, { ignoreSearch: !fixed });
-    if (fixed && copy) return copy;
+    const kept = await caches.open(KEEP);
+    const copy = await kept.match(request, { ignoreSearch: !fixed(request.url) });
+    if (copy && fixed(request.url)) return copy;
     try {
-      const answer = await fetch(request);
+      const answer = await fetch(request, { cache: 'no-cache' });
       if (answer.ok) await kept.put(request, answer.clone());
       return answer;
     } catch (error) {
@@ -29,8 +54,5 @@ self.addEventListener('fetch', event => {
 // What a page had loaded before this worker was there.
 self.addEventListener('message', event => event.waitUntil((async () => {
   const kept = await caches.open(KEEP);
-  for (const address of event.data) {
-    const own = new URL(address).origin === location.origin;
-    if (own && !await kept.match(address)) await kept.add(address).catch(() => {});
-  }
+  for (const address of event.data) if (own(address) && !await kept.match(address)) await kept.add(address).catch(() => {});
 })()));

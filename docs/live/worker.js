@@ -8,10 +8,10 @@ const post = (kind, said = {}) => self.postMessage({ kind, ...said });
 let instance;
 
 // ---- loading: every part is a .gz file that is unpacked here, so that any static host will do
-let loaded = 0, total = 0;
+let loaded = 0, total = 0, hashes = {};
 
 async function part(name) {
-  const answer = await fetch(new URL(name, here));
+  const answer = await fetch(new URL(hashes[name] ? `${name}?${hashes[name]}` : name, here));
   if (!answer.ok) throw new Error(`${name}: the server answers ${answer.status}`);
   const reader = answer.body.getReader();
   const first = await reader.read();
@@ -132,6 +132,7 @@ function quiet() {  // nothing of this is imported by the module anyway; here it
 }
 
 async function start({ folder, parts, sizes, module }) {
+  hashes = sizes.hashes ?? {};
   const zips = ['library.zip.gz', 'project.zip.gz', 'files.zip.gz', ...parts];
   total = [...zips, ...(module ? [] : ['python.wasm.gz'])].reduce((sum, name) => sum + (sizes[name] ?? 0), 0);
   const compiled = module ?? part('python.wasm.gz').then(body =>

@@ -14,7 +14,13 @@ from sklearn.feature_extraction import DictVectorizer
 from sklearn.utils.validation import check_is_fitted
 from .structured import LinearChain, best_labels, forward_backward
 from ..core.descent import LBFGS
-from ..core.estimator import NOT_FITTED, Estimator, raise_diverged, warn_not_converged
+from extreme_opt.core.estimator import (
+    NOT_FITTED,
+    Estimator,
+    check_finite,
+    raise_diverged,
+    warn_not_converged,
+)
 from ..core.majorize import Majorizer
 from ..core.run import minimize
 from ..core.validation import as_array, check_features, check_labels, seed_from
@@ -271,6 +277,16 @@ class LinearChainCRF(Estimator):
         if self.tol is not None and self.run_.status.is_limit:
             warn_not_converged(self, self.run_, 'raise that limit, or tol')
         return self
+
+    def _check_loaded(self):
+        "Refuse a file whose arrays do not belong together."
+        if not hasattr(self, 'coef_'):
+            return
+        n, d, names = len(self.classes_), self.n_features_in_, self.feature_names_
+        shapes = np.shape(self.coef_), np.shape(self.transitions_)
+        if shapes != ((n, d), (n, n)) or names is not None and len(names) != d:
+            raise ValueError(f'it has weights of shapes {shapes} for {n} tags and {d} features')
+        check_finite(self, 'coef_', 'transitions_')
 
     def _flat(self, y, lengths):
         "Tags of all words, one after the other."

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['NOT_FITTED', 'Estimator', 'is_collection', 'num_threads', 'check_shared', 'run_estimator', 'raise_diverged',
-           'warn_caller', 'warn_not_converged', 'Classifier']
+           'warn_caller', 'warn_not_converged', 'check_finite', 'Classifier']
 
 # %% ../../nbs/engine/core/70_estimator.ipynb #5f2be75c
 import inspect
@@ -18,20 +18,22 @@ from copy import deepcopy
 from functools import cache, wraps
 from numbers import Real
 from pathlib import Path
-from typing import Any, NoReturn, get_args
+from typing import Any, BinaryIO, NoReturn, get_args
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import late
 from .linalg import log_sum_exp
-from .memory import warn_of_memory
+from .memory import check_memory
 from .serialize import load_model, save_model
 from .run import FitDiverged, Run, minimize
 from .solver import Status
 from extreme_opt.core.validation import (
+    as_table,
     check_features,
     check_labels,
     check_weights,
@@ -98,6 +100,11 @@ class Estimator(BaseEstimator):
                 )
             if int in kinds and float not in kinds and not math.isfinite(value):
                 raise ValueError(f'{name}={value} is not a whole number{such}')
+            if name == 'n_jobs' and (not value or float(value) % 1):
+                raise ValueError(
+                    f'n_jobs={value}, but at least 1 thread is needed, and a whole number; -1 '
+                    'takes all processors'
+                )
 
     client: Any = None
 
@@ -135,23 +142,25 @@ class Estimator(BaseEstimator):
 
     _sparse = True  # whether X may be sparse
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path | BinaryIO) -> None:
         """Write settings and fitted attributes to a file that runs no code when it is read.
+
+        The settings `checkpoint` and `client` stay behind: they belong to this machine.
 
         Parameters
         ----------
-        path : str or Path
+        path : str, Path or binary file
             The .npz file; an old one is replaced at once.
         """
         save_model(path, self)
 
     @classmethod
-    def load(cls, path: str | Path) -> Any:
+    def load(cls, path: str | Path | BinaryIO) -> Any:
         """Read an estimator that `save` wrote, bit for bit.
 
         Parameters
         ----------
-        path : str or Path
+        path : str, Path or binary file
             File that `save` wrote; it must hold this class or a subclass.
 
         Returns
@@ -221,10 +230,12 @@ def check_shared(estimator: Any, solver: Any, alone: bool = True) -> None:
         )
     if estimator.n_jobs in (None, 1) or estimator.n_jobs < 0:
         return  # as many as there are can be one
+    if getattr(estimator, 'solver', None) == 'auto':
+        return  # a solver that was not asked for by name
     if not hasattr(solver, 'n_jobs'):
+        chosen = getattr(estimator, 'solver', type(solver).__name__)
         raise ValueError(
-            f'n_jobs={estimator.n_jobs}, but {type(solver).__name__} runs on 1 thread; leave '
-            'n_jobs=1'
+            f'n_jobs={estimator.n_jobs}, but solver={chosen!r} runs on 1 thread; leave n_jobs=1'
         )
 
 # %% ../../nbs/engine/core/70_estimator.ipynb #61288af5
@@ -296,7 +307,7 @@ def run_estimator(
     """
     if n_bytes is None and hasattr(problem, 'memory'):
         n_bytes = 2 * problem.memory(problem.dtype)  # the state, and the next one
-    warn_of_memory(n_bytes or 0, f'{type(estimator).__name__}.fit')
+    check_memory(n_bytes or 0, f'{type(estimator).__name__}.fit')
     chosen = {name: settings.get(name, getattr(estimator, name)) for name in _OF_RUNS}
     path = chosen['checkpoint']
     with _workers(estimator, problem, solver, params) as (problem, solver, params):
@@ -332,9 +343,8 @@ def raise_diverged(estimator: Any, run: Run, remedy: str) -> NoReturn:
         What to change.
     """
     state, kept, run.status = run.state, getattr(estimator, 'checkpoint', None), Status.DIVERGED
-    when = 'at once'
-    if state.n_iter:
-        when = f'after iteration {state.n_iter} ({state.n_epochs:.2g} epochs)'
+    epochs = f'({state.n_epochs:.2g} epochs)'
+    when = f'after iteration {state.n_iter} {epochs}' if state.n_iter else 'at once'
     raise FitDiverged(
         f'{type(estimator).__name__}: the fit diverged {when}, so nothing was learned; {remedy}'
         + ('' if kept is None else f'; remove {kept}, which holds that run, before the next fit'),
@@ -399,6 +409,23 @@ def _holds_text(labels):
     return True if found == {True} else None
 
 
+def check_finite(estimator: Any, *names: str) -> None:
+    """Refuse a file whose numbers are not finite: its predictions would be nan.
+
+    Parameters
+    ----------
+    estimator : object
+        As it was read.
+    *names : str
+        Attributes to look at, dense or sparse; one that is missing or None is passed over.
+    """
+    for name in names:
+        found = getattr(estimator, name, None)
+        values = np.asarray(getattr(found, 'data', found) if issparse(found) else found)
+        if found is not None and not (values.dtype.kind in 'biuf' and np.isfinite(values).all()):
+            raise ValueError(f'its {name} holds what is no finite number')
+
+
 class Classifier(ClassifierMixin, Estimator):
     """Base of classifiers whose scores are log-probabilities up to a constant per row: eq. (1).
 
@@ -410,6 +437,12 @@ class Classifier(ClassifierMixin, Estimator):
         if not hasattr(self, 'classes_'):
             return
         n_classes, n_columns = len(self.classes_), self.n_features_in_
+        coef = getattr(self, 'coef_', None)
+        if coef is not None and np.shape(coef)[1:] != (n_columns,):  # before rows so wide are made
+            raise ValueError(
+                f'its coef_ has shape {np.shape(coef)}, but it names {n_columns} columns'
+            )
+        check_finite(self, 'coef_', 'intercept_')
         scores = np.shape(self._scores(np.zeros((1, n_columns))))
         names = getattr(self, 'feature_names_in_', None)
         known = np.unique(self.classes_)
@@ -431,7 +464,7 @@ class Classifier(ClassifierMixin, Estimator):
         self._check_settings()
         rows = check_features(X, self._sparse)
         y = check_labels(y, rows.shape[0])
-        validate_data(self, X, reset=reset, skip_check_array=True)
+        validate_data(self, as_table(X), reset=reset, skip_check_array=True)
         try:
             classes, labels = np.unique(y, return_inverse=True)
         except TypeError:
@@ -488,7 +521,7 @@ class Classifier(ClassifierMixin, Estimator):
     def _chunks(self, X: Any) -> Iterator:  # (slice, (n, n_classes) float scores) pairs
         check_is_fitted(self, 'classes_', msg=NOT_FITTED)
         rows = check_features(X, self._sparse)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        validate_data(self, as_table(X), reset=False, skip_check_array=True)
         size = max(1, 2**22 // len(self.classes_))
         for start in range(0, rows.shape[0], size):
             part = slice(start, min(rows.shape[0], start + size))
@@ -529,7 +562,11 @@ class Classifier(ClassifierMixin, Estimator):
         ndarray of shape (n_samples, n_classes), float64
             Nats, in the order of `classes_`.
         """
-        return np.concatenate([_log_proba(scores) for _, scores in self._chunks(X)])
+        return np.concatenate([log_proba for _, log_proba in self._log_chunks(X)])
+
+    def _log_chunks(self, X: Any) -> Iterator:  # (slice, (n, n_classes) log-probabilities) pairs
+        for part, scores in self._chunks(X):
+            yield part, _log_proba(scores)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Every class's probability.
@@ -580,17 +617,17 @@ class Classifier(ClassifierMixin, Estimator):
         """
         best, found = [], []
         for _, scores in self._chunks(X):
-            if not isinstance(k, (int, np.integer)) or not 1 <= k <= scores.shape[1]:
-                raise ValueError(
-                    f'k={k!r}, but there are 1..{scores.shape[1]} classes to choose from'
-                )
-            ids = np.argpartition(-scores, k - 1, axis=1)[:, :k]
-            ids = np.take_along_axis(
-                ids, np.argsort(-np.take_along_axis(scores, ids, 1), axis=1, kind='stable'), 1
-            )
+            ids = self._best(scores, k)
             best.append(ids)
             found.append(np.exp(np.take_along_axis(_log_proba(scores), ids, 1)))
         return self.classes_[np.concatenate(best)], np.concatenate(found)
+
+    def _best(self, scores: np.ndarray, k: int) -> np.ndarray:  # (n, k) positions, best first
+        if not isinstance(k, (int, np.integer)) or not 1 <= k <= scores.shape[1]:
+            raise ValueError(f'k={k!r}, but there are 1..{scores.shape[1]} classes to choose from')
+        ids = np.argpartition(-scores, k - 1, axis=1)[:, :k]
+        order = np.argsort(-np.take_along_axis(scores, ids, 1), axis=1, kind='stable')
+        return np.take_along_axis(ids, order, 1)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy: the fraction of rows whose label is predicted.
@@ -638,10 +675,10 @@ class Classifier(ClassifierMixin, Estimator):
             Nats per row; log(n_classes) for a model that knows nothing.
         """
         labels, losses = None, []
-        for part, scores in self._chunks(X):
+        for part, log_proba in self._log_chunks(X):
             if labels is None:
                 labels = self._positions(check_labels(y, num_rows(X)))
-            losses.append(-_log_proba(scores)[np.arange(len(scores)), labels[part]])
+            losses.append(-log_proba[np.arange(len(log_proba)), labels[part]])
         return float(
             np.average(np.concatenate(losses), weights=check_weights(sample_weight, num_rows(X)))
         )

@@ -4,22 +4,27 @@
 
 # %% auto #0
 __all__ = ['FORMAT', 'VERSION', 'MODEL_FORMAT', 'MODEL_VERSION', 'pack', 'unpack', 'replace_file', 'write_atomically',
-           'read_arrays', 'read_meta', 'read_file', 'fingerprint', 'save_model', 'load_model']
+           'open_regular', 'read_arrays', 'read_meta', 'read_file', 'fingerprint', 'save_model', 'load_model']
 
 # %% ../../nbs/engine/core/25_serialize.ipynb #9cdb2a74
+import datetime
 import hashlib
 import importlib
 import json
 import math
 import os
 import secrets
+import stat
 import sys
+import uuid
 import zipfile
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import fields, is_dataclass
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import scipy.sparse
@@ -28,14 +33,24 @@ from .linalg import check_sparse
 from .solver import State, Status
 
 # %% ../../nbs/engine/core/25_serialize.ipynb #bbf3a29e
+_TEXTS: dict[type, tuple[Callable, Callable]] = {  # values that their text gives back exactly
+    bytes: (bytes.hex, bytes.fromhex),
+    datetime.date: (datetime.date.isoformat, datetime.date.fromisoformat),
+    datetime.datetime: (datetime.datetime.isoformat, datetime.datetime.fromisoformat),
+    Decimal: (str, Decimal),
+    uuid.UUID: (str, uuid.UUID),
+}
+
+
 def pack(value: Any, arrays: dict, place: str = 'value') -> Any:
     """Split a value into text and arrays.
 
     Parameters
     ----------
     value : object
-        None, bool, number, string, array, `Status`, path, dtype, sparse matrix, generator,
-        tuple, list or dict of these, a state, another dataclass of this package, an estimator.
+        None, bool, number, string, bytes, date, UUID, array, `Status`, path, dtype, sparse
+        matrix, generator, tuple, list or dict of these, a state, another dataclass of this
+        package, an estimator.
     arrays : dict
         Gains one entry per array met on the way.
     place : str, default='value'
@@ -49,9 +64,11 @@ def pack(value: Any, arrays: dict, place: str = 'value') -> Any:
     into, kind = lambda item, name: pack(item, arrays, f'{place}{name}'), type(value)
     if value is None or kind in (bool, int, float, str):
         return value
-    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in 'biufcUS':
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in 'biufcUSMm':
         arrays[key := f'a{len(arrays)}'] = value
         return {'scalar' if isinstance(value, np.generic) else 'array': key}
+    if kind in _TEXTS and type(getattr(value, 'tzinfo', None)) in (type(None), datetime.timezone):
+        return {'text': [kind.__name__, _TEXTS[kind][0](value)]}
     if kind in (tuple, list):
         return {kind.__name__: [into(item, f'[{i}]') for i, item in enumerate(value)]}
     if kind is dict:
@@ -83,9 +100,12 @@ def pack(value: Any, arrays: dict, place: str = 'value') -> Any:
         }
         return {'fields': [kind.__module__, kind.__qualname__, own]}
     raise TypeError(
-        f'{place} is a {kind.__name__}, which a file without code cannot hold; set it to None '
-        'first, or pickle the whole'
+        f'{place} is a {kind.__name__}, which a file without code cannot hold; use text or '
+        'numbers instead, set it to None first, or pickle the whole'
     )
+
+
+_OF_THIS_MACHINE = ('checkpoint',)  # a path of it would be written to by a fit elsewhere
 
 
 def _packed_model(model, arrays):
@@ -97,6 +117,7 @@ def _packed_model(model, arrays):
     model = getattr(model, '_for_file', lambda: model)()
     kind, learned = type(model), dict(model.__getstate__() or {})
     chosen = {name: learned.pop(name, None) for name in kind._get_param_names()}
+    chosen |= {name: None for name in _OF_THIS_MACHINE if name in chosen}
     settings, learned = (
         {name: pack(value, arrays, f'{kind.__name__}.{name}') for name, value in part.items()}
         for part in (chosen, learned)
@@ -127,6 +148,8 @@ def unpack(spec: Any, arrays: Any) -> Any:
         return arrays[content]
     if kind == 'scalar':
         return arrays[content][()]
+    if kind == 'text':
+        return {found.__name__: back for found, (_, back) in _TEXTS.items()}[content[0]](content[1])
     if kind in ('tuple', 'list'):
         return {'tuple': tuple, 'list': list}[kind](map(back, content))
     if kind == 'dict':
@@ -210,7 +233,12 @@ def _unpacked_model(spec, back):
             f'its {name} has a setting {strange[0]!r}, which this version does not know; read it '
             'with the version that wrote it'
         )
-    model = kind(**{key: back(value) for key, value in settings.items()})
+    model = kind(
+        **{
+            key: None if key in _OF_THIS_MACHINE else back(value)
+            for key, value in settings.items()
+        }
+    )
     getattr(model, '__setstate__', vars(model).update)(
         {key: back(value) for key, value in learned.items()}
     )
@@ -250,23 +278,27 @@ def replace_file(path: str | Path, write: Callable) -> None:
     _sync_folder(path.parent)
 
 
-def write_atomically(path: str | Path, meta: dict, arrays: dict) -> None:
+def write_atomically(path: str | Path | BinaryIO, meta: dict, arrays: dict) -> None:
     """Write one .npz so that at every moment the old file or the new one is there, whole.
 
     Parameters
     ----------
-    path : str or Path
-        File to make or to replace.
+    path : str, Path or binary file
+        File to make or to replace; an open file is written to where it stands.
     meta : dict
         Text part, for json.
     arrays : dict
         Array part.
     """
+    text = json.dumps({'format': FORMAT, 'version': VERSION, **meta})
+    members = {'meta': np.frombuffer(text.encode(), np.uint8), **arrays}
+    if hasattr(path, 'write'):
+        members['digest'] = _content_digest(members)
+        np.savez(path, **members)
+        return
     folder = Path(os.path.realpath(path)).parent
     if not folder.is_dir():
         raise FileNotFoundError(f'{folder} is not a folder; make it before a run is saved there')
-    text = json.dumps({'format': FORMAT, 'version': VERSION, **meta})
-    members = {'meta': np.frombuffer(text.encode(), np.uint8), **arrays}
     members['digest'] = _content_digest(members)
     replace_file(path, lambda file: np.savez(file, **members))
 
@@ -295,14 +327,42 @@ def _sync_folder(folder):  # makes the rename itself survive a power cut, where 
         os.close(handle)
 
 # %% ../../nbs/engine/core/25_serialize.ipynb #57332295
-_MOST_PACKED = 1100  # times smaller that deflate can make a member, about
 _PIECE = 1 << 24  # bytes read at once
+
+
+def open_regular(path: str | Path) -> BinaryIO:
+    """Open a file to read it; a FIFO or a device, which could wait forever, is refused.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Returns
+    -------
+    binary file
+    """
+    kind = os.stat(path).st_mode
+    if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):  # of a folder the system says so itself
+        raise ValueError(f'{path} is a FIFO, a socket or a device; name a file on a disk')
+    return open(path, 'rb')
+
+
+def _members(content):
+    "Name -> entry of a .npz; all of them together are no longer than the file."
+    members = {info.filename.removesuffix('.npy'): info for info in content.infolist()}
+    if len(members) < len(content.infolist()):
+        raise ValueError('two arrays have the same name')
+    for info in members.values():
+        if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size:
+            raise ValueError(f'{info.filename} is compressed; write it with np.savez')
+    claimed, there = sum(info.file_size for info in members.values()), content.fp.seek(0, 2)
+    if claimed > there:
+        raise ValueError(f'its arrays claim {claimed} bytes, but the file has {there}')
+    return members
 
 
 def _member(content, info):
     "One array of a .npz; its header is compared with the bytes that are there before it is made."
-    if info.file_size > _MOST_PACKED * max(info.compress_size, 1):
-        raise ValueError(f'{info.filename} claims {info.file_size} bytes')
     with content.open(info) as file:
         version = np.lib.format.read_magic(file)
         if version not in ((1, 0), (2, 0)):
@@ -332,7 +392,7 @@ def read_arrays(file: Any, names: Any = None) -> dict:
     Parameters
     ----------
     file : path-like or binary file
-        Made by `np.savez` or `np.savez_compressed`.
+        Made by `np.savez`: its members are stored, not compressed.
     names : collection of str or None, default=None
         Arrays to read; None: all.
 
@@ -348,9 +408,7 @@ def read_arrays(file: Any, names: Any = None) -> dict:
     """
     try:
         with zipfile.ZipFile(file) as content:
-            members = {info.filename.removesuffix('.npy'): info for info in content.infolist()}
-            if len(members) < len(content.infolist()):
-                raise ValueError('two arrays have the same name')
+            members = _members(content)
             chosen = members if names is None else [name for name in names if name in members]
             return {name: _member(content, members[name]) for name in chosen}
     except (FileNotFoundError, PermissionError, IsADirectoryError):
@@ -361,10 +419,17 @@ def read_arrays(file: Any, names: Any = None) -> dict:
 
 def _read(path, whole, kind=FORMAT, version=VERSION, what='run'):
     "Text and arrays of a file of ours; one line where it is another, or was changed."
-    if not Path(path).exists():
-        remedy = 'leave resume out to start anew' if what == 'run' else 'save a model there first'
-        raise FileNotFoundError(f'{path} does not exist; {remedy}')
-    with open(path, 'rb') as file:
+    if hasattr(path, 'read'):
+        opened: Any = nullcontext(path)
+        path = getattr(path, 'name', 'the file')
+    else:
+        if not Path(path).exists():
+            remedy = (
+                'leave resume out to start anew' if what == 'run' else 'save a model there first'
+            )
+            raise FileNotFoundError(f'{path} does not exist; {remedy}')
+        opened = open_regular(path)
+    with opened as file:
         try:
             members = read_arrays(file, ('meta', 'digest'))
             meta = json.loads(members['meta'].tobytes().decode())
@@ -514,13 +579,15 @@ def fingerprint(thing: Any) -> str:
 MODEL_FORMAT, MODEL_VERSION = 'extreme_opt model', 3
 
 
-def save_model(path: str | Path, model: Any) -> None:
+def save_model(path: str | Path | BinaryIO, model: Any) -> None:
     """Write settings and everything learned into one file without pickled objects.
+
+    The setting `checkpoint` stays behind, as None: it is a path of this machine.
 
     Parameters
     ----------
-    path : str or Path
-        .npz file to make or to replace, whole at every moment.
+    path : str, Path or binary file
+        .npz file to make or to replace, whole at every moment; an open file is written to.
     model : object
         An estimator, fitted or not.
 
@@ -541,14 +608,15 @@ def save_model(path: str | Path, model: Any) -> None:
     )
 
 
-def load_model(path: str | Path, kind: type = object) -> Any:
+def load_model(path: str | Path | BinaryIO, kind: type = object) -> Any:
     """Read a model back, bit by bit.
 
-    One clear line when the file is another thing, and it stays as it is.
+    One clear line when the file is another thing, and it stays as it is. A setting `checkpoint`
+    in it is not taken over.
 
     Parameters
     ----------
-    path : str or Path
+    path : str, Path or binary file
         File that `save_model` made.
     kind : type, default=object
         Class that it must hold.

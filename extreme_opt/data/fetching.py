@@ -20,6 +20,7 @@ import tempfile
 import threading
 import time
 import tomllib
+import warnings
 import zipfile
 from collections.abc import Collection, Iterator
 from functools import partial
@@ -72,17 +73,25 @@ class Download(NamedTuple):
         Keep as it is, decompress (gzip or bzip2), or unpack (zip or tar).
     size : int or None
         Bytes to download; None where not known.
+    hash : str
+        sha256 of the download before it is unpacked; empty where none is known.
     """
 
     url: str
     files: tuple[FileSpec, ...]
     unpack: str = ''
     size: int | None = None
+    hash: str = ''
 
     @property
     def name(self) -> str:
         """File name at the public address."""
         return self.url.rsplit('/')[-1]
+
+    @property
+    def unverified(self) -> list[FileSpec]:
+        """Files that neither a checksum of theirs nor one of the download vouches for."""
+        return [] if self.hash else [file for file in self.files if not file.hash]
 
     @property
     def limit(self) -> int:
@@ -92,7 +101,7 @@ class Download(NamedTuple):
         """
         if self.size is not None:
             return self.size
-        return sum(one.limit for one in self.files) + (1 << 24)
+        return sum(one.limit for one in self.files) + _BESIDE
 
 
 class DatasetInfo(NamedTuple):
@@ -203,6 +212,52 @@ def _check_member(name: str, is_plain: bool, archive: Path) -> None:
         )
 
 
+_BESIDE = 1 << 24  # bytes of an archive beside the files that are wanted
+_MOST_HEADERS = 1 << 25  # bytes of headers in a tar archive: 60,000 members
+
+
+class _Bounded:
+    "What a tar archive holds, as a file; what is read of it, at once and in all, has limits."
+
+    def __init__(self, path: Path, end: int) -> None:
+        import bz2
+        import gzip
+        import lzma
+
+        with open(path, 'rb') as file:
+            head = file.read(6)
+        openers = {b'\x1f\x8b': gzip.open, b'BZh': bz2.open, b'\xfd7zXZ\0': lzma.open}
+        opener: Any = next((openers[one] for one in openers if head.startswith(one)), open)
+        self.file, self.name, self.end = opener(path, 'rb'), path.name, end
+        self.left = _MOST_HEADERS
+
+    def __enter__(self) -> '_Bounded':
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.file.close()
+
+    def tell(self) -> int:
+        return self.file.tell()
+
+    def _refuse_beyond(self, place: int) -> None:
+        if place > self.end:
+            raise ValueError(
+                f'{self.name} unpacks to more than {self.end} bytes; the archive is refused'
+            )
+
+    def seek(self, place: int) -> int:
+        self._refuse_beyond(place)
+        return self.file.seek(place)
+
+    def read(self, size: int) -> bytes:
+        self.left -= size
+        if size > 1 << 20 or self.left < 0:
+            raise ValueError(f'{self.name} has headers of many megabytes; the archive is refused')
+        self._refuse_beyond(self.file.tell() + size - (1 << 20))  # it may ask for more than is left
+        return self.file.read(size)
+
+
 def _extract(archive: Path, folder: Path, names: Collection[str] | None, max_bytes: int) -> list:
     import tarfile
 
@@ -221,14 +276,19 @@ def _extract(archive: Path, folder: Path, names: Collection[str] | None, max_byt
             )
         return wanted
 
-    if tarfile.is_tarfile(archive):
-        with tarfile.open(archive) as pack:
+    with _Bounded(archive, max_bytes + _BESIDE) as content:
+        try:
+            pack = tarfile.open(fileobj=content, mode='r:')  # type: ignore[call-overload]
+        except tarfile.ReadError:
+            pack = None  # a zip, or damaged
+        if pack is not None:
             tars = pack.getmembers()
             for info in tars:
                 _check_member(info.name, info.isfile() or info.isdir(), archive)
             chosen = selected({info: info.name for info in tars if info.isfile()})
             if hasattr(tarfile, 'data_filter'):  # from Python 3.11.4 on
                 pack.extraction_filter = tarfile.data_filter
+            content.left = max_bytes + _BESIDE  # headers are read, members follow
             pack.extractall(folder, chosen)
             return [info.name for info in chosen]
     with zipfile.ZipFile(archive) as zipped:
@@ -422,7 +482,7 @@ def _download(
         if urlsplit(source).scheme not in ('http', 'https'):
             shutil.copyfile(source, stage / one.name)
             return unpacker(stage / one.name)
-        known = one.files[0].hash if one.unpack == '' else ''
+        known = one.hash or (one.files[0].hash if one.unpack == '' else '')
         catalog = _pooch().create(
             stage,
             '',
@@ -489,6 +549,12 @@ def fetch(
     records = {} if force else _records(folder)
     missing = [one for one in info.downloads if not _complete(one, folder, records)]
     wanted = [one for one in missing if force or not (folder / one.name).exists()]
+    if wanted and (unverified := [file.name for one in wanted for file in one.unverified]):
+        warnings.warn(
+            f'{name}: no checksum is known for {", ".join(unverified)}, so what arrives is not '
+            'verified; its checksum is recorded in fetched.json',
+            stacklevel=2,
+        )
     if wanted and not quiet:
         _pooch()
         sizes = [file.size for one in wanted for file in one.files]

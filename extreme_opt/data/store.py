@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 import numpy as np
-from ..core.serialize import read_arrays, replace_file
+from ..core.serialize import open_regular, read_arrays, replace_file
 
 # %% ../../nbs/engine/data/45_store.ipynb #e73b672c
 def cache_folder() -> Path:
@@ -115,7 +115,7 @@ def load_arrays(path: Path | str) -> dict:
         If the file is damaged or holds Python objects.
     """
     try:
-        with open(path, 'rb') as file:
+        with open_regular(path) as file:
             if file.read(4) != b'PK\x03\x04':
                 raise ValueError('not a zip file')
             file.seek(0)

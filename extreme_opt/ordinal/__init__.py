@@ -11,7 +11,9 @@ from extreme_opt.ordinal.comparisons import (
     flip_labels,
 )
 from extreme_opt.ordinal.formats import (
+    quadruplets_from_ratings,
     responses_from_triplets,
+    triplets_from_2afc,
     triplets_from_choice,
     triplets_from_odd_one_out,
     triplets_from_ranking,
@@ -49,7 +51,9 @@ __all__ = [
     'merge_comparisons',
     'triplet_error',
     'flip_labels',
+    'quadruplets_from_ratings',
     'responses_from_triplets',
+    'triplets_from_2afc',
     'triplets_from_choice',
     'triplets_from_odd_one_out',
     'triplets_from_ranking',

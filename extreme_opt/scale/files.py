@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 import numpy as np
 import scipy.sparse
-from ..core.serialize import read_arrays, replace_file
+from ..core.serialize import open_regular, read_arrays, replace_file
 from ..core.linalg import check_sparse
 
 # %% ../../nbs/engine/scale/25_files.ipynb #b0e21200
@@ -33,7 +33,7 @@ def open_file(path: str | Path) -> Any:
         a binary file.
     """
     if '://' not in str(path):
-        return open(path, 'rb')
+        return open_regular(path)
     try:
         import fsspec
     except ImportError:

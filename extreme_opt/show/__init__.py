@@ -7,13 +7,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from extreme_opt.show.maps import aligned, embedding_map, embedding_maps, error_curve
     from extreme_opt.show.plots import (
         PALETTE,
-        aligned,
         bound_picture,
         color_of,
         convergence,
-        embedding_map,
         picture,
         ranking_curve,
         spectrum,
@@ -23,10 +22,11 @@ if TYPE_CHECKING:
     from extreme_opt.show.widgets import frames, live
 
 _HOMES = dict.fromkeys(
-    'PALETTE aligned bound_picture color_of convergence embedding_map picture ranking_curve'
-    ' spectrum step_sizes style_of'.split(),
+    'PALETTE bound_picture color_of convergence picture ranking_curve spectrum step_sizes'
+    ' style_of'.split(),
     'plots',
 )
+_HOMES |= dict.fromkeys('aligned embedding_map embedding_maps error_curve'.split(), 'maps')
 _HOMES |= dict.fromkeys('frames live'.split(), 'widgets')
 __all__ = [
     'PALETTE',
@@ -35,6 +35,8 @@ __all__ = [
     'color_of',
     'convergence',
     'embedding_map',
+    'embedding_maps',
+    'error_curve',
     'frames',
     'live',
     'picture',

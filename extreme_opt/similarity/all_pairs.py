@@ -186,7 +186,9 @@ def _per_pair(values, stored, name, n_observed, order, dtype):
                 'per pair'
             )
         values = stored
-    values = np.asarray(values, dtype)
+    given = values
+    with np.errstate(over='ignore'):  # told below, with the pair
+        values = np.asarray(values, dtype)
     if values.shape != (n_observed,):
         raise ValueError(
             f'{name} has shape {values.shape}, but {n_observed} pairs were observed; give one '
@@ -194,7 +196,10 @@ def _per_pair(values, stored, name, n_observed, order, dtype):
         )
     bad = np.flatnonzero(~np.isfinite(values))
     if len(bad):
-        raise ValueError(f'{name}[{bad[0]}] is {values[bad[0]]}; drop the pair or fill it')
+        raise ValueError(
+            f'{name}[{bad[0]}] is {np.asarray(given)[bad[0]]}, but a finite {values.dtype} is '
+            'needed; drop the pair, fill or scale it'
+        )
     return values[order]
 
 # %% ../../nbs/engine/similarity/10_all_pairs.ipynb #bae478f2

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse
 from ..core.linalg import check_sparse
-from ..core.validation import as_array
+from ..core.validation import as_array, refuse_masked
 
 # %% ../../nbs/engine/similarity/77_interactions.ipynb #ccccdd30
 VALUES = ('ignore', 'weights', 'labels')
@@ -147,7 +147,7 @@ def _column(values, name):
     "A column as an array of one dimension."
     if isinstance(values, (list, tuple)) and any(isinstance(item, tuple) for item in values):
         return as_objects(values)
-    column = np.asarray(values)
+    column = as_array(values, name)
     if column.ndim != 1:
         raise ValueError(f'{name} has shape {column.shape}, but one value per row is needed')
     return column
@@ -519,6 +519,7 @@ def _pair_columns(observed):
     )
     if listed and any(isinstance(one, tuple) for pair in observed for one in pair):
         return *(as_objects([pair[side] for pair in observed]) for side in (0, 1)), False
+    refuse_masked(observed, 'observed')
     try:
         pairs = np.asarray(observed)
     except ValueError:
@@ -654,6 +655,7 @@ def read_interactions(
     given = dict(labels=labels, pair_weights=pair_weights)
     for name, values_of in given.items():
         if values_of is not None:
+            refuse_masked(values_of, name)
             try:
                 given[name] = numbers = np.asarray(values_of, dtype=float)
             except (ValueError, TypeError, OverflowError):

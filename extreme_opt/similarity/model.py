@@ -11,25 +11,36 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
+
 import numpy as np
 import scipy.sparse
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
+
 from ..core.descent import LBFGS, GradientDescent
 from extreme_opt.core.estimator import (
     NOT_FITTED,
     Estimator,
+    check_finite,
     num_threads,
     run_estimator,
     warn_not_converged,
 )
 from ..core.gauss_newton import GaussNewton
 from ..core.linalg import check_sparse
-from ..core.memory import free_memory
+from ..core.memory import check_memory, forecast_memory, free_memory
 from ..core.run import Run
 from ..core.solver import Status
 from ..core.validation import as_array, seed_from
 from .als import ALS, _ids_of
 from .catalog_softmax import CatalogSoftmax
+from extreme_opt.similarity.cold import (
+    Mixture,
+    check_cold_start,
+    chosen_sources,
+    learn_cold_start,
+    same_entities,
+)
 from extreme_opt.similarity.defaults import (
     AUTO_TIMES,
     DAMPING,
@@ -60,9 +71,11 @@ from extreme_opt.similarity.interactions import (
 from .problem import AllPairs
 from extreme_opt.similarity.ranking import (
     DEFAULT_MEASURES,
+    is_list_measure,
     max_score,
     measure_of,
     measures_by_row,
+    measures_of_lists,
     pattern,
     top_k,
 )
@@ -78,12 +91,7 @@ from extreme_opt.similarity.validation import (
     rated,
     relevant_pairs,
 )
-from extreme_opt.similarity.warm_start import (
-    fitted_tower,
-    grown_params,
-    tower_shape,
-    written_shape,
-)
+from .warm_start import fitted_tower, grown_params, tower_shape, written_shape
 
 # %% ../../nbs/engine/similarity/80_model.ipynb #11a4bbdf
 _MAX_ITER = dict(als=15, lbfgs=200)  # of "auto", where it is not 30
@@ -165,7 +173,8 @@ def _warn_gaps(ids, side, n, n_bytes):
 
 def _warn_unseen(model, rows, side=0):
     "Say once that entities without pairs and features have lists without a meaning."
-    if rows is None or not model._towers[side]['inputs'].startswith('ids'):
+    explained = model._mixture is not None and model._mixture.explains(side)
+    if rows is None or explained or not model._towers[side]['inputs'].startswith('ids'):
         return
     name, ids = (('left', model.left_ids_), ('right', model.right_ids_))[side]
     places = np.arange(len(ids)) if rows is ... else rows
@@ -322,6 +331,14 @@ class SimilarityModel(Estimator):
         Whether every entity adds a bias to its scores.
     id_features : bool, default=False
         Whether an entity with features also has an embedding of its own, added to theirs.
+    cold_start : str, list, dict or None, default=None
+        What is done with features. None makes them the inputs of the towers. Otherwise the
+        embeddings belong to ids, and lists of entities without pairs come from their features:
+        by "cosine" of both sides, the pairs of similar "neighbors", a "regression" of the
+        embeddings on the features, "towers" on the features, or "popularity". "auto" holds
+        entities out and takes of all ways but "towers", and of their sums, what `metric` prefers,
+        for entities without pairs and for all others; a list names the ways to choose among, a
+        dict gives weights. See Notes.
     exclude_self : bool, default=False
         Whether an entity is left out of its own list, where both sides are the same entities.
     validation : float, default=None
@@ -384,6 +401,9 @@ class SimilarityModel(Estimator):
         Step whose parameters were kept: `n_iter_` without validation.
     validation_scores_ : ndarray of shape (n + 1,) or None
         `metric` on the held-out pairs at the start and after each step.
+    cold_start_ : list of dict or None
+        What `cold_start` tried: "entities" ("cold" or "warm" left ones), "scores" (the sum),
+        `metric`, the number of entities and whether it was "chosen".
     index_ : ANNIndex or None
         The last index of `build_index`; `save` keeps it.
     n_features_in_ : int
@@ -410,6 +430,10 @@ class SimilarityModel(Estimator):
     signal of the median observed pair, each predicted from all other pairs by ten singular
     vectors. It is 1 unless more than half of the pairs are predicted above 1/2.
 
+    With `cold_start` the embeddings of entities that have features and no pair come from the
+    regression, as those of `embed_left(features=...)` do. A sum divides the scores of each way by
+    their standard deviation over the held-out entities.
+
     B. Yuan, Y.-S. Li, P. Quan and C.-J. Lin, *Efficient optimization methods for extreme similarity
     learning with nonlinear embeddings*, KDD 2021.
 
@@ -431,6 +455,7 @@ class SimilarityModel(Estimator):
     run_: Run
     _towers: list
     index_: ANNIndex | None = None
+    _mixture: Mixture | None = None
 
     def __init__(
         self,
@@ -452,6 +477,7 @@ class SimilarityModel(Estimator):
         penalty: str = 'unobserved',
         biases: bool = False,
         id_features: bool = False,
+        cold_start: Any = None,
         exclude_self: bool = False,
         validation: float | None = None,
         metric: str = 'ndcg@20',
@@ -493,6 +519,32 @@ class SimilarityModel(Estimator):
         if self.settings_['solver'] == 'als':
             self._check_als(problem)
         return made[self.settings_['solver']]
+
+    def _check_memory(self, pairs, features, shape):
+        "Refuse a fit that cannot be held, before anything of its size is allocated."
+        if self.settings_['solver'] not in SOLVERS:
+            return  # told elsewhere
+        widths = [
+            n if rows is None else rows.shape[-1] + n * bool(self.id_features)
+            for rows, n in zip(features, shape)
+        ]
+        shapes = [tower_shape(tower) for tower in (self.left, self.right)]
+        hidden = [getattr(tower, 'hidden', ())[:1] or (self.n_components,) for tower in shapes]
+        needed = forecast_memory(
+            'similarity',
+            self.settings_['solver'],
+            n_left=shape[0],
+            n_right=shape[1],
+            n_pairs=len(pairs.pairs),
+            n_weights=float(sum(n * width[0] for n, width in zip(widths, hidden))),
+            n_components=self.n_components,
+            itemsize=np.dtype(self.dtype).itemsize,
+        )
+        check_memory(
+            needed,
+            f'{type(self).__name__}.fit',
+            'take fewer components, dtype="float32", or solver="als" where it applies',
+        )
 
     def _check_als(self, problem):
         "Name the setting that keeps the loss from being quadratic in each embedding."
@@ -705,7 +757,11 @@ class SimilarityModel(Estimator):
         found, features, feature_names, ids = self._read(
             observed, [left_features, right_features], labels, pair_weights, timed
         )
-        shape, train, held_out = found.shape, found, None
+        described, shape, train, held_out = features, found.shape, found, None
+        if self.cold_start is not None:
+            chosen_sources(self.cold_start)
+            check_cold_start(self, described)
+            features = [None, None]
         if 0 in shape or not len(found.pairs):
             raise ValueError(
                 f'observed has {len(found.pairs)} pairs of {shape[0]} left and {shape[1]} right '
@@ -736,6 +792,7 @@ class SimilarityModel(Estimator):
                 }
             )
         self.settings_ = chosen_settings(self, features, train)
+        self._check_memory(train, features, shape)
         problem, towers, spread = self._make_problem(train, features, shape)
         solver, begin, judge, metrics = self._make_solver(problem), None, None, None
         if again:
@@ -764,7 +821,6 @@ class SimilarityModel(Estimator):
             solver,
             begin,
             metrics,
-            n_bytes=8.0 * problem.memory(),
             remedy=remedy,
             max_iter=_MAX_ITER.get(name, 30) if isinstance(max_iter, str) else max_iter,
         )
@@ -780,6 +836,9 @@ class SimilarityModel(Estimator):
         liked = found.pairs if ratings is not False else found.pairs[found.labels > 0]
         self._popular = np.bincount(liked[:, 1], minlength=shape[1]).astype(np.float64)
         self._keep(problem, towers, spread, pattern(found.pairs, shape))
+        self._mixture, self.cold_start_ = None, None
+        if self.cold_start is not None:
+            self._learn_cold(found, described, ids if named else (None, None))
         ended = _remedy(self, run) or _above_zero(self, problem)
         if ended is not None:
             warn_not_converged(self, replace(run, message=ended[0]), ended[1])
@@ -805,6 +864,55 @@ class SimilarityModel(Estimator):
         self._fold = fold_parts(problem, self.settings_['loss'], left, right, spread)
         self.n_features_in_ = towers[0]['n_columns'] or towers[0]['n_inputs']
         self.index_, self._lookup = None, {}
+
+    def _learn_cold(self, found, features, ids):
+        "Ways to score entities without pairs, and the embeddings of those that are known."
+        hits = np.ones(len(found.pairs), bool)
+        if found.labels is not None:
+            hits = found.labels > 0
+            if self._ratings and self.relevant != 'auto':
+                hits = found.labels >= self.relevant
+        itself = None
+        if self.exclude_self:
+            itself = _same(None if ids[0] is None else ids, found.shape)
+        self._mixture, self.cold_start_ = learn_cold_start(
+            self,
+            self.cold_start,
+            found,
+            hits,
+            features,
+            same_entities(ids, features, found.shape),
+            lambda train, rows: self._twin(found, train, rows),
+            itself,
+        )
+        k = int(self.n_components)
+        for side, name in enumerate(('left', 'right')):
+            rows = self._mixture.sources['regression'].sides[side]
+            setattr(self, f'{name}_embeddings_', rows[:, :k].astype(self.left_embeddings_.dtype))
+            if self.biases:
+                setattr(self, f'{name}_biases_', rows[:, k + side].astype(self.dtype))
+
+    def _twin(self, found, train, features):
+        "A fit of some of the pairs, on ids or on features, that says nothing of how it ended."
+        values, entries = 'ignore', np.ones(len(found.pairs))
+        if found.labels is not None:
+            values, entries = 'labels', found.labels
+        elif found.weights is not None:
+            values, entries = 'weights', found.weights
+        at = (*found.pairs[train].T,)
+        matrix = scipy.sparse.coo_array((entries[train], at), shape=found.shape)
+        twin = clone(self).set_params(
+            cold_start=None,
+            validation=None,
+            checkpoint=None,
+            warm_start=False,
+            verbose=False,
+            columns=None,
+            values=values,
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter('ignore')
+            return twin.fit(matrix, *features)
 
     def _check_width(self, shape):
         "Embeddings far wider than the rank of any matrix of scores would take minutes for nothing."
@@ -833,6 +941,12 @@ class SimilarityModel(Estimator):
         whole = all(len(shape) == 2 for shape in shapes) and self.observed_.shape == known
         if not whole or tuple(zip(*shapes)) != (known, 2 * (self.n_components,)):
             raise ValueError(f'it has embeddings of shapes {shapes} for {known} ids')
+        for name, n in zip(('left_biases_', 'right_biases_'), known):
+            if (biases := getattr(self, name)) is not None and np.shape(biases) != (n,):
+                raise ValueError(f'its {name} has shape {np.shape(biases)} for {n} ids')
+        check_finite(
+            self, 'left_embeddings_', 'right_embeddings_', 'left_biases_', 'right_biases_'
+        )
         if self.index_ is not None:
             wide = _wide(self.right_embeddings_, self.right_biases_, 1)
             graph = _read_index(self.index_, wide.shape)
@@ -936,6 +1050,11 @@ class SimilarityModel(Estimator):
 
     def _new_rows(self, side, features):
         "Embeddings and biases (or None) of entities, from their features and the fitted towers."
+        if self._mixture is not None and self._mixture.explains(side):
+            k = int(self.n_components)
+            wide = self._mixture.explain(side, self._described(side, features))
+            rows = wide.astype(self.left_embeddings_.dtype)
+            return rows[:, :k], rows[:, k + side] if self.biases else None
         name = ('left', 'right')[side]
         fitted = self._towers[side]
         params = self.run_.state.params
@@ -973,6 +1092,36 @@ class SimilarityModel(Estimator):
         if self.left_biases_ is None:
             return out, None
         return np.ascontiguousarray(out[:, :-1]), out[:, -1]
+
+    def _described(self, side, features):
+        "Features of entities in the columns that the fit saw."
+        assert self._mixture is not None
+        name = ('left', 'right')[side]
+        column = self._roles[name] if self._roles else None
+        rows = read_features(features, name, column, self._feature_names[side])[0]
+        n_columns = self._mixture.n_columns(side)
+        if rows.ndim != 2 or rows.shape[1] != n_columns:
+            raise ValueError(
+                f'{name}_features has shape {rows.shape}, but {n_columns} columns were fitted; use '
+                'the same features'
+            )
+        return rows
+
+    def _list_scores(self, rows, ids, features, history, kept=None):
+        "The scores of left entities against right ones, and their number."
+        mixture = None if history is not None else self._mixture
+        if mixture is None or (features is not None and not mixture.explains(0)):
+            left, (Q, q) = self._embed(0, ids, features, history), self._embed(1, None, None)
+            if kept is not None:
+                Q, q = Q[kept], None if q is None else q[kept]
+            return _scorer(left, (Q, q)), len(left[0])
+        if features is None:
+            left = mixture.left(slice(None) if rows is ... else rows)
+        else:
+            left = mixture.left(features=self._described(0, features))
+        return mixture.scorer(left, mixture.right(slice(None) if kept is None else kept)), len(
+            left[1]
+        )
 
     def _values(self):
         "What the entries of a matrix are to the fitted model."
@@ -1120,6 +1269,14 @@ class SimilarityModel(Estimator):
             Larger for likelier pairs.
         """
         given = left_features, right_features
+        mixed = None
+        if self._mixture is not None:
+            mixed = [
+                self._described(side, rows)
+                if rows is not None and self._mixture.explains(side)
+                else None
+                for side, rows in enumerate(given)
+            ]
         sides = [self._embed(side, None, rows) for side, rows in enumerate(given)]
         (P, p), (Q, q) = sides
         at = []
@@ -1137,6 +1294,8 @@ class SimilarityModel(Estimator):
                 )
             at.append(rows.astype(np.int64))
         i, j = at
+        if mixed is not None and self._mixture is not None:
+            return self._mixture.score_pairs(i, j, *mixed)
         size = max(1, 2**20 // P.shape[1])
         parts = [
             np.einsum('ij,ij->i', P[i[at : at + size]], Q[j[at : at + size]])
@@ -1179,7 +1338,8 @@ class SimilarityModel(Estimator):
         exclude_self: bool | None = None,
         seen: Any = None,
         index: Any = None,
-    ) -> tuple[np.ndarray, np.ndarray]:
+        as_frame: bool = False,
+    ) -> Any:
         """Rank the right entities for each left entity and return the k best.
 
         Parameters
@@ -1206,6 +1366,10 @@ class SimilarityModel(Estimator):
             Pairs to leave out instead of those of `fit`.
         index : ANNIndex or True, default=None
             Index of `build_index`, for approximate lists; True is `index_`, None ranks exactly.
+        as_frame : bool, default=False
+            Whether to return one pandas data frame with a row for each entry of a list: the
+            columns of ids as in the table of `fit` (else "left" and "right"), "rank" from 1, and
+            "score". Rows of `features` and `history` are numbered.
 
         Returns
         -------
@@ -1217,36 +1381,44 @@ class SimilarityModel(Estimator):
         self._fitted()
         if history is not None and ids is None and features is None:
             history = self._histories(history)
-        left, right = self._embed(0, ids, features, history), self._embed(1, None, None)
-        (P, p), (Q, q) = left, right
+        if sum(one is not None for one in (ids, features, history)) > 1:
+            self._embed(0, ids, features, history)
         rows = None if features is not None or history is not None else ...
         if ids is not None:
             rows = self._rows_of(ids, 0)
         _warn_unseen(self, rows)
         empty = _empty_rows(history)
-        seen = self._excluded(rows, history, seen, exclude_seen, exclude_self, len(P))
         hidden = None if filter_items is None else np.unique(self._rows_of(filter_items, 1))
+        kept = None
+        if candidates is not None or (hidden is not None and index is None):
+            kept = (
+                np.arange(len(self.right_ids_))
+                if candidates is None
+                else np.unique(self._rows_of(candidates, 1))
+            )
+            kept = kept if hidden is None else np.setdiff1d(kept, hidden)
+        score, n = self._list_scores(rows, ids, features, history, kept)
+        seen = self._excluded(rows, history, seen, exclude_seen, exclude_self, n)
         if index is not None:
             if candidates is not None:
                 raise ValueError(
                     'index and candidates are both given; lists among candidates are exact, leave '
                     'index out'
                 )
+            if history is None and self._mixture is not None and not self._mixture.by_embeddings:
+                raise ValueError(
+                    'an index ranks by embeddings, but cold_start chose a sum; leave index out, or '
+                    'set cold_start="regression"'
+                )
+            P, p = self._embed(0, ids, features, history)
             if hidden is not None and len(hidden):
-                each = np.repeat(np.arange(len(P)), len(hidden))
-                seen = _both(seen, _indicator(each, np.tile(hidden, len(P)), (len(P), len(Q))))
+                each = np.repeat(np.arange(n), len(hidden))
+                seen = _both(seen, _indicator(each, np.tile(hidden, n), (n, len(self.right_ids_))))
             found, scores = ann_top_k(self._index(index), _wide(P, p, 0), k, seen)
-            hidden = None
-        kept = None
-        if candidates is not None or hidden is not None:
-            kept = (
-                np.arange(len(Q)) if candidates is None else np.unique(self._rows_of(candidates, 1))
-            )
-            kept = kept if hidden is None else np.setdiff1d(kept, hidden)
-            right = Q[kept], None if q is None else q[kept]
-            seen = None if seen is None else seen[:, kept]
-        if index is None:
-            found, scores = top_k(_scorer(left, right), np.arange(len(P)), len(right[0]), k, seen)
+        else:
+            seen = seen if kept is None or seen is None else seen[:, kept]
+            n_right = len(self.right_ids_) if kept is None else len(kept)
+            found, scores = top_k(score, np.arange(n), n_right, k, seen)
         if len(empty):
             counts = self._popular if kept is None else self._popular[kept]
             found[empty], scores[empty] = top_k(
@@ -1254,7 +1426,27 @@ class SimilarityModel(Estimator):
             )
         if kept is not None and len(kept):
             found = np.where(found < 0, -1, kept[found])
+        if as_frame:
+            return self._frame(rows, found, scores)
         return self._ids_of(found, 1), scores
+
+    def _frame(self, rows, found, scores):
+        "Lists as a data frame, without their padding."
+        import pandas as pd
+
+        at, rank = np.nonzero(found >= 0)
+        names = self._roles or {}
+        left = at
+        if rows is not None:
+            left = self._ids_of(np.arange(len(found)) if rows is ... else rows, 0)[at]
+        return pd.DataFrame(
+            {
+                names.get('left', 'left'): left,
+                names.get('right', 'right'): self._ids_of(found[at, rank], 1),
+                'rank': rank + 1,
+                'score': scores[at, rank],
+            }
+        )
 
     def _index(self, index):
         "The index of this fit."
@@ -1338,7 +1530,10 @@ class SimilarityModel(Estimator):
             Held-out pairs of fitted entities; of `data.Pairs` the test part. Where the fit had
             labels, a pair whose label is below `relevant` is no hit; pairs without labels all are.
         metrics : str or sequence of str
-            Names like "recall@20" and "mean_precision@5", or "auc".
+            Names like "recall@20" and "mean_precision@5", or "auc". "coverage@20" is the share of
+            right entities that stand in some list, "novelty@20" the mean of the bits
+            -log2((n_j + 1) / (n_left + 1)) for an entity of n_j pairs, "diversity@20" the mean of
+            one minus the cosine, by pairs, of two entities of a list.
         exclude_seen : bool, default=True
             Whether pairs of `fit` are taken out before ranking.
         exclude_self : bool, default=None
@@ -1353,8 +1548,10 @@ class SimilarityModel(Estimator):
         Returns
         -------
         dict
-            The mean of each metric over left entities with held-out pairs; their number,
-            "n_entities", and how many of them had no pair in the fit, "n_unseen"; the number of
+            The mean of each metric over left entities with held-out pairs; "warm" and "cold", the
+            same of those that have pairs in the fit and of those that have none (None where there
+            are none); their number, "n_entities",
+            and how many of them had no pair in the fit, "n_unseen"; the number of
             these pairs, "n_pairs"; "left_out", a dict of the numbers of pairs that are "unknown",
             "not_relevant" and "seen" in the fit; "max_scores", a dict of what
             perfect rankings would get; with `interval` "intervals", a dict of (low, high); with
@@ -1371,19 +1568,35 @@ class SimilarityModel(Estimator):
         seen = self._excluded(..., None, None, exclude_seen, exclude_self, shape[0])
         pairs, left_out = self._positions(test, ids, shape, unknown, self._roles, self._ratings)
         held_out = pattern(pairs, shape)
-        left, right = self._embed(0, None, None), self._embed(1, None, None)
-        rows, n_relevant, values = measures_by_row(_scorer(left, right), held_out, seen, metrics)
+        score, _ = self._list_scores(..., None, None, None)
+        listed = tuple(name for name in metrics if is_list_measure(name))
+        ranked = tuple(name for name in metrics if name not in listed)
+        rows, n_relevant, values = measures_by_row(score, held_out, seen, ranked)
+        coverage: dict = {}
+        if listed:
+            longest = max(int(name.partition('@')[2]) for name in listed)
+            lists = top_k(score, rows, shape[1], longest, seen)[0]
+            for name, value in measures_of_lists(lists, self.observed_, listed).items():
+                (coverage if name.startswith('coverage') else values)[name] = value
+        means = {name: mean_of(values[name]) for name in values} | coverage
+        cold = np.diff(self.observed_.indptr)[rows] == 0
         n_pairs = int(n_relevant.sum())
-        found = {name: mean_of(values[name]) for name in metrics} | dict(
+        found: dict = {name: means[name] for name in metrics}
+        for kind, of_kind in (('warm', ~cold), ('cold', cold)):
+            found[kind] = None
+            if of_kind.any():
+                found[kind] = {name: mean_of(values[name][of_kind]) for name in values}
+                found[kind]['n_entities'] = int(of_kind.sum())
+        found |= dict(
             n_entities=len(rows),
-            n_unseen=int((np.diff(self.observed_.indptr)[rows] == 0).sum()),
+            n_unseen=int(cold.sum()),
             n_pairs=n_pairs,
             left_out=left_out | dict(seen=held_out.nnz - n_pairs),
-            max_scores={name: max_score(name, n_relevant) for name in metrics},
+            max_scores={name: max_score(name, n_relevant) for name in ranked},
         )
         if interval is not None:
             found['intervals'] = {
-                name: bootstrap_interval(values[name], interval) for name in metrics
+                name: bootstrap_interval(values[name], interval) for name in values
             }
         if per_entity:
             found['per_entity'] = dict(ids=self._ids_of(rows, 0)) | values

@@ -356,6 +356,46 @@ def _areas(score, rows, test, seen):
             areas.append(_auc(scores[kept], wanted[kept]))
     return np.array(areas)
 
+# %% ../../nbs/engine/similarity/75_ranking.ipynb #91a903ee
+LIST_MEASURES = ('coverage', 'novelty', 'diversity')
+
+
+def is_list_measure(name):
+    "Whether a name is a measure of what lists hold, with a length."
+    kind, _, k = str(name).partition('@')
+    return kind in LIST_MEASURES and k.isdigit() and int(k) > 0
+
+
+def measures_of_lists(ids, observed, names):
+    "Measures of what lists hold: of each list, and coverage of all. Lists are padded with -1."
+    n_left, n_right = observed.shape
+    counts = np.asarray(observed.sum(axis=0), np.float64).ravel()
+    bits = np.append(-np.log2((counts + 1) / (n_left + 1)), np.nan)
+    unit = scipy.sparse.csc_array(observed, dtype=np.float64)
+    unit = scipy.sparse.csc_array(unit @ scipy.sparse.diags_array(counts.clip(1) ** -0.5))
+    found: dict = {}
+    for name in names:
+        kind, _, k = name.partition('@')
+        lists = ids[:, : int(k)]
+        if kind == 'coverage':
+            found[name] = len(np.unique(lists[lists >= 0])) / n_right
+        elif kind == 'novelty':
+            filled = lists[(lists >= 0).any(axis=1)]
+            found[name] = np.full(len(lists), np.nan)
+            found[name][(lists >= 0).any(axis=1)] = np.nanmean(bits[filled], axis=1)
+        else:
+            found[name] = np.array([_diversity(unit[:, one[one >= 0]]) for one in lists])
+    return found
+
+
+def _diversity(columns):
+    "Mean of one minus the cosine over the pairs of columns of length one; nan of fewer than two."
+    k = columns.shape[1]
+    if k < 2:
+        return np.nan
+    own = float(columns.multiply(columns).sum())
+    return 1 - (float((np.asarray(columns.sum(axis=1)) ** 2).sum()) - own) / (k * (k - 1))
+
 # %% ../../nbs/engine/similarity/75_ranking.ipynb #28d91daa
 def popularity(train: scipy.sparse.csr_array) -> Scorer:
     """Score a right entity by the number of its training pairs.

@@ -17,6 +17,7 @@ from scipy import sparse
 
 from ..core.compiled import njit
 from ..core.linalg import check_sparse
+from ..core.validation import refuse_masked
 from .all_pairs import check_ids, count_products
 
 # %% ../../nbs/engine/similarity/35_towers.ipynb #af1cc608
@@ -258,6 +259,7 @@ class Linear(MLP):
 # %% ../../nbs/engine/similarity/35_towers.ipynb #952f1cf6
 def _table(features, name):
     "A dense array from whatever came."
+    refuse_masked(features, name)
     try:
         table = np.asarray(features)
     except ValueError:
@@ -272,7 +274,8 @@ def _table(features, name):
 def _numbers(table, name, dtype):
     "The same as numbers."
     try:
-        return np.ascontiguousarray(table, dtype=dtype)
+        with np.errstate(over='ignore'):  # told below, with the row
+            return np.ascontiguousarray(table, dtype=dtype)
     except (TypeError, ValueError, OverflowError):
         raise ValueError(
             f'{name} has dtype {table.dtype}, but numbers are needed; encode text and categories '
@@ -329,7 +332,11 @@ def check_inputs(features: Any, n_rows: int | None, side: str, dtype: Any) -> tu
             if sparse.issparse(rows)
             else bad[0] // rows.shape[1]
         )
-        raise ValueError(f'{name} holds nan or inf in row {at}; drop or fill it')
+        found = (features.data if sparse.issparse(rows) else np.asarray(features)).ravel()
+        what = 'nan or inf'
+        if len(found) == rows.size and np.isfinite(float(found[bad[0]])):
+            what = f'{float(found[bad[0]]):g}, too large for {rows.dtype},'
+        raise ValueError(f'{name} holds {what} in row {at}; drop, fill or scale it')
     return rows, rows.shape[0], rows.shape[1]
 
 # %% ../../nbs/engine/similarity/35_towers.ipynb #1ddb6d0c

@@ -11,17 +11,19 @@ from extreme_opt.softmax.double_sum import (
 )
 from extreme_opt.softmax.exact import ExactSGD, FullSoftmaxByColumn
 from extreme_opt.softmax.implicit import ImplicitSGD
-from extreme_opt.softmax.multilabel import label_propensities, precision_at
 from extreme_opt.softmax.rivals import NCE, FullSoftmax, ImportanceSampled, OneVsEach
 from extreme_opt.softmax.rotation import Rotation
 from extreme_opt.softmax.umax import UMax
 
 if TYPE_CHECKING:
     from extreme_opt.softmax.classifier import SoftmaxClassifier, calibration_error
+    from extreme_opt.softmax.multilabel import label_propensities, precision_at
 
 _LAZY = {
     'SoftmaxClassifier': 'classifier',
     'calibration_error': 'classifier',
+    'label_propensities': 'multilabel',
+    'precision_at': 'multilabel',
 }  # they import scikit-learn
 
 

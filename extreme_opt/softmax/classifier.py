@@ -16,7 +16,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 from ..core.descent import LBFGS, SGD
 from extreme_opt.core.estimator import (
-    Classifier,
     check_shared,
     is_collection,
     num_threads,
@@ -26,15 +25,14 @@ from extreme_opt.core.estimator import (
     warn_not_converged,
 )
 from extreme_opt.core.validation import (
+    as_table,
     check_features,
-    check_labels,
     check_nonnegative,
     check_weights,
-    num_rows,
     checked_sample_weight,
     seed_from,
 )
-from ..core.memory import free_memory
+from ..core.memory import check_memory, forecast_memory
 from ..core.linalg import log_sum_exp, squared_row_norms
 from ..core.run import minimize
 from ..core.solver import Status
@@ -42,13 +40,15 @@ from .averaging import ValidationLoss, AveragedSolver
 from .exact import ExactSGD, FullSoftmaxByColumn
 from .implicit import ImplicitSGD
 from .near_classes import near_classes
-from extreme_opt.softmax.multilabel import (
-    as_indicator,
-    label_propensities,
-    pick_labels,
-    precision_at,
+from .multilabel import MultilabelClassifier, pick_labels, several_labels
+from extreme_opt.softmax.rates import (
+    choose_rate,
+    choose_ridge,
+    choose_schedule,
+    column_units,
+    falling,
+    search_size,
 )
-from .rates import choose_rate, choose_schedule, falling, search_size
 from .rotation import Rotation
 from .umax import UMax
 from .double_sum import DoubleSum
@@ -163,11 +163,22 @@ _DEFAULT_RATE = dict(
 _AUTO_EPOCHS, _EXACT_TOL = (50.0, 1000.0), 1e-6  # sampled, and lbfgs
 _AT_REST = 1e-3  # correlation with a column that an exact fit may leave unsaid
 _MOST_EXACT = 5000  # classes up to which "auto" takes the solver that visits all of them
+_MOST_BATCH = 5e7  # products of an evaluation up to which "auto" takes L-BFGS on dense rows
+_BATCH_LIMITS = 200.0, 1e-4  # its evaluations, and its tolerance
 _MOST_ABOVE = 1.001  # times the log-loss of the class frequencies that a fit may have unsaid
 _EXPLICIT_MARGIN = 0.5  # of the rate that a part of the rows bears; all rows may bear less
 _SAMPLED_SOLVERS = ('exact', 'implicit', 'umax', 'sgd', *_SAMPLED_LOSSES, 'rotation')
 
 # %% ../../nbs/engine/softmax/60_classifier.ipynb #f7151eb2
+def _divided(rows, scales):
+    "Columns over their scales; sparse rows keep their layout."
+    if not scipy.sparse.issparse(rows):
+        return rows / scales
+    return scipy.sparse.csr_array(
+        (rows.data / scales[rows.indices], rows.indices, rows.indptr), shape=rows.shape
+    )
+
+
 def _height(rows, weights=None):
     "A tenth of the root mean square length of the rows; of 1 where all are zero."
     square = float(np.average(squared_row_norms(rows), weights=weights))
@@ -184,19 +195,22 @@ def _has_partial_fit(model):
     return True
 
 # %% ../../nbs/engine/softmax/60_classifier.ipynb #083a1b55
-class SoftmaxClassifier(Classifier):
+class SoftmaxClassifier(MultilabelClassifier):
     """Softmax regression over very many classes, by sampled updates that cost a few rows of
     the weights.
 
     Parameters
     ----------
-    solver : str, default='implicit'
-        "implicit" (Algorithm 1), "umax" (Algorithm 2), "sgd", "ove", "nce", "sampled",
+    solver : str, default='auto'
+        "auto" takes "lbfgs" for small dense tables, "exact" up to 5,000 classes and "implicit"
+        beyond, and chooses rate, epochs and ridge on rows that it holds out; the last fit has all
+        rows. "implicit" (Algorithm 1), "umax" (Algorithm 2), "sgd", "ove", "nce", "sampled",
         "rotation" (blocks of rows and classes, which workers update at the same time), "exact"
-        (one row at a time and every class, without sampling: ahead up to some thousand classes),
+        (one row at a time and every class, without sampling),
         or "lbfgs" (all rows and classes at once, to the optimum).
     n_negatives : int, default=5
-        m, negative classes per update; at most n_classes - 1 are taken.
+        m, negative classes per update of the solvers that draw classes; at most n_classes - 1
+        are taken.
     learning_rate : float, "auto" or None, default='auto'
         > 0, eta * n_samples; "auto": searched on a tenth of the rows, and halved for "umax" and
         "sgd"; for "exact" by short whole runs that are judged on held-out rows
@@ -204,8 +218,10 @@ class SoftmaxClassifier(Classifier):
     learning_rate_decay : float or "auto", default='auto'
         In (0, 1], multiplies the rate after each epoch. "auto": 0.9; "exact": so that a fiftieth
         of the rate is left in the last epoch.
-    ridge : float, default=0.0
-        >= 0, per sample, as in `BoundClassifier`; intercepts are free of it.
+    ridge : float or "auto", default='auto'
+        >= 0, per sample, as in `BoundClassifier`; intercepts are free of it. "auto": chosen by
+        solver="auto" on held-out rows (with "implicit", which it takes for very many classes, 0);
+        0 for the other solvers.
     average : bool, default=False
         Whether the weights are a mean over epochs, late ones counting more.
     fit_intercept : bool, default=True
@@ -256,7 +272,7 @@ class SoftmaxClassifier(Classifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        Sorted labels.
+        Sorted labels; of an indicator matrix its columns, by name where it has names.
     coef_ : ndarray of shape (n_classes, n_features)
         Weights.
     intercept_ : ndarray of shape (n_classes,)
@@ -266,7 +282,12 @@ class SoftmaxClassifier(Classifier):
     rate_search_ : list
         Rates that a search tried, with their losses.
     settings_ : dict
-        What stands for "auto": solver, learning_rate, learning_rate_decay, max_epochs.
+        What stands for "auto": solver, learning_rate, learning_rate_decay, max_epochs, ridge.
+    scales_ : ndarray of shape (n_features,) or None
+        What solver="auto" divided the columns by inside, because their units differ; None: by
+        nothing. `coef_` is in the units of X, the chosen ridge in those of the divided columns.
+    multilabel_ : bool
+        Whether rows had several labels.
     run_ : Run
         Record of the fit.
     n_iter_ : int
@@ -281,8 +302,10 @@ class SoftmaxClassifier(Classifier):
     The objective is the mean log-loss plus ridge / 2 times the squared weights; with two classes
     these are the differences of their weights. In terms of scikit-learn's `LogisticRegression`,
     C = 1 / (n_samples * ridge), for two classes as for more; with weights, the sum of them stands
-    for n_samples. "implicit" and "umax" are
-    Algorithms 1 and 2 of F. Fagan and G. Iyengar, "Unbiased scalable softmax optimization",
+    for n_samples. Where rows have several labels, each pair of a row and a label is a training
+    row, and probabilities are shares of the labels: they sum to one over the labels and rank
+    them, and none of them is the probability that the row has that label. "implicit" and "umax"
+    are Algorithms 1 and 2 of F. Fagan and G. Iyengar, "Unbiased scalable softmax optimization",
     2018 (arXiv:1803.08577).
 
     Examples
@@ -298,12 +321,12 @@ class SoftmaxClassifier(Classifier):
 
     def __init__(
         self,
-        solver: str = 'implicit',
+        solver: str = 'auto',
         *,
         n_negatives: int = 5,
         learning_rate: float | str | None = 'auto',
         learning_rate_decay: float | str = 'auto',
-        ridge: float = 0.0,
+        ridge: float | str = 'auto',
         average: bool = False,
         fit_intercept: bool = True,
         sampler: str = 'uniform',
@@ -371,11 +394,14 @@ class SoftmaxClassifier(Classifier):
             raise ValueError(
                 f'learning_rate={self.learning_rate!r} is neither a number above 0 nor "auto"'
             )
+        if self.solver == 'auto' and self.n_jobs == 0:
+            raise ValueError('n_jobs=0, but at least 1 thread is needed')
         limit = self.max_epochs
         if limit is not None and not (isinstance(limit, (int, float, np.number)) and limit > 0):
             if not (isinstance(limit, str) and limit == 'auto'):
                 raise ValueError(f'max_epochs={limit!r} is neither a number above 0 nor "auto"')
-        check_nonnegative(self.ridge, 'ridge')
+        if not (isinstance(self.ridge, str) and self.ridge == 'auto'):
+            check_nonnegative(self.ridge, 'ridge')
         try:
             kind = np.dtype(self.dtype)
         except TypeError:
@@ -391,6 +417,7 @@ class SoftmaxClassifier(Classifier):
             raise ValueError(
                 f'sampler={self.sampler!r}, but solver={self.solver!r} takes '
                 f'{", ".join(map(repr, noises))}'
+                + ('; name the solver that is to draw' if self.solver == 'auto' else '')
             )
         if self.sampler == 'near' and self.n_negatives == 1:
             raise ValueError(
@@ -415,29 +442,57 @@ class SoftmaxClassifier(Classifier):
         "The solver; for \"auto\" the one that so many classes ask for."
         if self.solver != 'auto':
             return self.solver
-        return (
-            'exact'
-            if len(self.classes_) <= _MOST_EXACT and self.n_jobs in (None, 1, -1)
-            else 'implicit'
-        )
+        if self._batch:
+            return 'lbfgs'
+        return 'exact' if len(self.classes_) <= _MOST_EXACT else 'implicit'
+
+    _batch = False  # whether "auto" takes all rows at once
+    _means: Any = None  # of the columns, taken off inside
+    scales_: Any = None
+    _pull = 0.0  # the ridge that is used
+
+    def _look(self, rows, n_classes):
+        "What \"auto\" takes for such rows: the solver, and units of the columns. And the rows."
+        self._batch, self._means, self.scales_ = False, None, None
+        self._pull = 0.0 if self.ridge == 'auto' else float(self.ridge)
+        if self.solver != 'auto':
+            return rows
+        settings = self.learning_rate, self.learning_rate_decay, self.max_epochs
+        free = all(each == 'auto' for each in settings) and self.max_iter is None
+        cells = rows.shape[0] * rows.shape[1]
+        dense = not scipy.sparse.issparse(rows) or rows.nnz > 0.1 * cells
+        small = dense and cells * n_classes <= _MOST_BATCH
+        alone = not (self.average or self.early_stopping)
+        self._batch = free and alone and small and self.client is None
+        if self._batch and scipy.sparse.issparse(rows):
+            rows = rows.toarray()
+        means, scales = column_units(rows, self.fit_intercept, self._batch)
+        self._means, self.scales_ = means, scales if self.ridge in ('auto', 0) else None
+        return rows
+
+    def _in_units(self, rows):
+        means, scales = self._means, self.scales_
+        if means is not None:
+            rows = rows - means
+        if scales is not None:
+            rows = rows / scales if means is not None else _divided(rows, scales)
+        return rows
 
     def _limits(self):
         "What stands in for limits that are not given."
         exact = self._kind == 'lbfgs'
-        auto = getattr(self, 'settings_', {}).get('max_epochs') or _AUTO_EPOCHS[exact]
+        auto, tol = _BATCH_LIMITS if self._batch else (_AUTO_EPOCHS[exact], _EXACT_TOL)
+        auto = getattr(self, 'settings_', {}).get('max_epochs') or auto
         return dict(
             max_epochs=auto if self.max_epochs == 'auto' else self.max_epochs,
-            tol=_EXACT_TOL if exact and self.tol is None else self.tol,
+            tol=tol if exact and self.tol is None else self.tol,
         )
 
-    def _check_memory(self, n_columns):
-        "Refuse weights that cannot be held, before anything of their size is allocated."
+    def _check_memory(self, n_columns, rows=None):
+        "Refuse a fit that cannot be held, before anything of its size is allocated."
         n_classes, exact = len(self.classes_), self._kind == 'lbfgs'
         kind = np.dtype('float64' if exact else self.dtype)
         n_bytes = n_classes * (n_columns + 1.0) * kind.itemsize
-        free = free_memory() if n_bytes > 2**26 else None
-        if free is None or n_bytes * (4 if exact else 1) <= free:
-            return
         third = (
             'a sampled solver, in float32'
             if exact
@@ -445,18 +500,23 @@ class SoftmaxClassifier(Classifier):
             if kind == np.float64
             else 'a machine with more memory'
         )
-        raise MemoryError(
-            f'the weights of {n_classes:,} classes x {n_columns:,} columns take '
-            f'{n_bytes / 1e9:.3g} GB as {kind}, and the fit holds {self._n_copies()} such arrays, '
-            f'but {free / 1e9:.3g} GB are free; take fewer columns (selected, or hashed), fewer '
-            f'classes (rare ones left out, or put together), or {third}'
+        needed = forecast_memory(
+            'softmax',
+            self._kind,
+            n_rows=0 if rows is None else rows.shape[0],
+            n_columns=n_columns + 1,
+            n_classes=n_classes,
+            n_stored=rows.nnz + rows.shape[0] if scipy.sparse.issparse(rows) else None,
+            n_more=2.2 * bool(self.average) + 1.1 * bool(self.early_stopping),
+            itemsize=kind.itemsize,
         )
-
-    def _n_copies(self):
-        "How many arrays like the weights a fit holds at once."
-        if self._kind == 'lbfgs':
-            return 28
-        return 2 + 2 * bool(self.average) + bool(self.early_stopping)
+        check_memory(
+            needed,
+            f'{type(self).__name__}.fit',
+            f'the weights of {n_classes:,} classes x {n_columns:,} columns take '
+            f'{n_bytes / 1e9:.3g} GB as {kind}: take fewer columns (selected, or hashed), fewer '
+            f'classes (rare ones left out, or put together), or {third}',
+        )
 
     def _check_size(self, rows):
         "Refuse numbers whose squares overflow, or that overflow as float32: with their place."
@@ -490,7 +550,7 @@ class SoftmaxClassifier(Classifier):
         more: dict[str, Any] = dict(learning_rate_decay=fall, n_jobs=num_threads(self.n_jobs))
         if self._kind == 'lbfgs':
             return LBFGS()
-        if self._kind == 'exact' and self.n_jobs in (None, 1, -1):
+        if self._kind == 'exact' and (self.solver == 'auto' or self.n_jobs in (None, 1, -1)):
             return ExactSGD(rate, fall)
         if self._kind == 'implicit':
             return ImplicitSGD(rate, n_negatives, visits='shuffled', near=near, **more)
@@ -510,11 +570,11 @@ class SoftmaxClassifier(Classifier):
     def _make_problem(self, rows, labels, weights=None):
         exact, n_classes = self._kind == 'lbfgs', len(self.classes_)
         kind = np.dtype('float64' if exact else self.dtype)
-        rows = rows.astype(kind, copy=False)
+        rows = self._in_units(rows).astype(kind, copy=False)
         if self.fit_intercept:
             rows = with_intercept(rows, self._height)
         # two rows w/2 and -w/2 have half the squared norm of their difference w
-        ridge = 2 * self.ridge if n_classes == 2 else self.ridge
+        ridge = 2 * self._pull if n_classes == 2 else self._pull
         settings: dict = dict(
             ridge=ridge, dtype=kind, sample_weight=weights, n_unpenalized=int(self._height > 0)
         )
@@ -547,13 +607,18 @@ class SoftmaxClassifier(Classifier):
         )
 
     def _adopt(self):
-        weights = self._weights()
+        weights, means, scales = self._weights(), self._means, self.scales_
         self.coef_ = weights[:, : self.n_features_in_]
         self.intercept_ = (
             weights[:, -1] * weights.dtype.type(self._height)
             if self._height > 0
             else np.zeros(len(weights), weights.dtype)
         )
+        if scales is not None:
+            self.coef_ = self.coef_ / scales
+        if means is not None:
+            self.coef_ = self.coef_.astype(np.float64, copy=False)
+            self.intercept_ = self.intercept_ - self.coef_ @ means
         return self
 
     def _settle(self, problem, run, n_rows=0):
@@ -568,7 +633,7 @@ class SoftmaxClassifier(Classifier):
             raise_diverged(self, run, self._remedy())
         if n_rows and run.state.n_iter and self._is_worse_than_none(problem, run, n_rows):
             return self
-        exact = self._kind == 'lbfgs'
+        exact = self._kind == 'lbfgs' and not self._batch
         if (exact or self.tol is not None) and run.status.is_limit:
             first = 'scale the columns of X, or ' if exact else ''
             warn_not_converged(self, run, first + 'raise that limit, or tol')
@@ -660,11 +725,6 @@ class SoftmaxClassifier(Classifier):
     def _start_from(self, problem, coef, intercept):
         """A first point with these weights and, where there are log-normalizers, the ones that
         are best for them."""
-        if coef.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f'X has {self.n_features_in_} columns, but the weights to go on from have '
-                f'{coef.shape[1]}; set warm_start=False'
-            )
         if not self._height and np.any(intercept):
             raise ValueError(
                 'fit_intercept=False, but the weights to go on from have intercepts; set '
@@ -673,8 +733,12 @@ class SoftmaxClassifier(Classifier):
         params = problem.init_params()
         weights, *log_norms = problem.unpack(params)
         weights[:, : self.n_features_in_] = coef
+        means, scales = self._means, self.scales_
+        if scales is not None:
+            weights[:, : self.n_features_in_] *= scales
         if self._height:
-            weights[:, -1] = intercept / self._height
+            shift = 0.0 if means is None else coef @ means
+            weights[:, -1] = (intercept + shift) / self._height
         if log_norms:
             least = -np.inf if problem.alpha else 0.0
             log_norms[0][:] = np.maximum(problem.best_log_norms(params), least)
@@ -682,21 +746,28 @@ class SoftmaxClassifier(Classifier):
 
     def _enter_any(self, X, y):
         """Rows, labels, the ids of the rows they belong to, and how many there were: of a column
-        of labels, or of an indicator matrix."""
+        of labels, or of rows with several."""
         rows = check_features(X, self._sparse)
-        indicator = None if y is None else as_indicator(y, rows.shape[0])
-        if indicator is None:
+        n_samples = rows.shape[0]
+        found = several_labels(y, n_samples)
+        self.multilabel_ = found is not None
+        for name in ('label_counts_', 'propensities_', '_n_rows', '_sparse_y'):
+            self.__dict__.pop(name, None)
+        if found is None:
             rows, labels = self._enter(X, y)
-            self.__dict__.pop('label_counts_', None)
-            return rows, labels, np.arange(len(labels)), len(labels)
-        validate_data(self, X, reset=True, skip_check_array=True)
-        ids, labels = pick_labels(indicator)
+            return rows, labels, np.arange(len(labels)), n_samples
+        validate_data(self, as_table(X), reset=True, skip_check_array=True)
+        ids, labels = pick_labels(found[0])
         if not len(ids):
             raise ValueError('y has no 1, so there is nothing to learn; give rows that have labels')
-        self.classes_ = np.arange(indicator.shape[1])
-        self.label_counts_ = np.bincount(labels, minlength=indicator.shape[1])
-        self._n_rows = rows.shape[0]
-        return rows[ids], labels, ids, rows.shape[0]
+        if len(found[1]) < 2:
+            raise ValueError(
+                f'y holds 1 label only, {found[1].tolist()[0]!r}, but a classifier needs at least '
+                '2; add the others'
+            )
+        self.classes_, self._sparse_y = found[1], scipy.sparse.issparse(y)
+        self._count_labels(labels, n_samples, True)
+        return rows[ids], labels, ids, n_samples
 
     def _hold_out(self, rows, labels, ids, weights):
         "Split rows for early stopping; all pairs of a row go the same way."
@@ -716,10 +787,11 @@ class SoftmaxClassifier(Classifier):
                 rows[keep],
                 labels[keep],
                 None if weights is None or not weights[keep].any() else weights[keep],
+                ids[keep],
             )
 
         return part(np.flatnonzero(~out)), ValidationLoss(
-            self._make_problem(*part(np.flatnonzero(out)))
+            self._make_problem(*part(np.flatnonzero(out))[:3])
         )
 
     def _rate(self, problem, seed, near=None):
@@ -747,14 +819,15 @@ class SoftmaxClassifier(Classifier):
             rate, self.rate_search_ = choose_rate(problem, solver_at, n_epochs, seed=seed)
             if self._kind in ('umax', 'sgd'):
                 rate *= _EXPLICIT_MARGIN
-        if self._kind in ('umax', 'sgd') and rate * self.ridge >= 1:
-            rate = 0.5 / self.ridge  # or a step would turn the weights around
+        if self._kind in ('umax', 'sgd') and rate * self._pull >= 1:
+            rate = 0.5 / self._pull  # or a step would turn the weights around
         return rate
 
-    def _choose(self, problem, seed, near):
+    def _choose(self, problem, seed, near, groups=None):
         "What stands for settings that say \"auto\"."
         rate, epochs = self.learning_rate, self.max_epochs
-        self.settings_ = {}
+        self.settings_, found = {}, None
+        to_choose = self.solver == 'auto' and self.ridge == 'auto'
         if self._kind == 'exact' and 'auto' in (rate, epochs):
             limits = [x for x in (epochs, self.max_iter) if x not in (None, 'auto')]
             given: list[Any] = [
@@ -763,11 +836,12 @@ class SoftmaxClassifier(Classifier):
             ]
             if rate is None:
                 given[0] = self._rate(problem, seed)
-            rate, epochs, self.rate_search_ = choose_schedule(
+            rate, epochs, found, self.rate_search_ = choose_schedule(
                 problem,
                 lambda rate, epochs: self._make_solver(problem.n_classes, rate, None, epochs),
-                given[0],
-                given[1],
+                *given,
+                None if to_choose else problem.ridge,
+                groups,
                 seed,
             )
         else:
@@ -775,7 +849,15 @@ class SoftmaxClassifier(Classifier):
             epochs = self._limits()['max_epochs']
             if self.max_iter is not None and (epochs is None or self.max_iter < epochs):
                 epochs = float(self.max_iter)
-        self.settings_ = dict(solver=self._kind, max_epochs=epochs)
+        if self._batch and to_choose:
+            found, self.rate_search_ = choose_ridge(problem, groups, seed)
+        if to_choose and found is not None:
+            self._pull = found / 2 if problem.n_classes == 2 else found
+        self.settings_ = dict(
+            solver=self._kind,
+            max_epochs=epochs,
+            ridge=self._pull,
+        )
         self.learning_rate_ = float(rate)
         if self._kind != 'lbfgs':
             self.settings_ |= dict(
@@ -791,7 +873,7 @@ class SoftmaxClassifier(Classifier):
             Dense or sparse; "lbfgs" and "rotation" take dask collections, whose partitions are
             read where they are needed ("rotation": its blocks; `learning_rate` is not searched).
         y : array-like, dask array or dask series of shape (n_samples,)
-            Labels, or (n_samples, n_labels) of 0 and 1 where rows have several.
+            Labels; where rows have several, (n_samples, n_labels) of 0 and 1, or sets of labels.
         sample_weight : array-like of shape (n_samples,), default=None
             >= 0, how much each row counts.
 
@@ -814,6 +896,11 @@ class SoftmaxClassifier(Classifier):
                 f'warm_start=True, but y holds other classes than the {len(before[2])} of the last '
                 'fit; set warm_start=False'
             )
+        if before is not None and before[0].shape[1] != rows.shape[1]:
+            raise ValueError(
+                f'X has {rows.shape[1]} columns, but the weights to go on from have '
+                f'{before[0].shape[1]}; set warm_start=False'
+            )
         given = check_weights(sample_weight, n_given)
         weights = checked_sample_weight(
             None if given is None else given[ids], self.class_weight, self.classes_, labels
@@ -824,16 +911,18 @@ class SoftmaxClassifier(Classifier):
             labels = labels[keep]
             ids = ids[keep]
             weights = weights[keep]
+        if before is None or self.solver != 'auto':
+            rows = self._look(rows, len(self.classes_))
         self._check_size(rows)
-        self._check_memory(rows.shape[1])
+        self._check_memory(rows.shape[1], rows)
         self._height = (
-            _height(rows, weights) * (10 if self._kind == 'lbfgs' else 1)
+            _height(self._in_units(rows), weights) * (10 if self._kind == 'lbfgs' else 1)
             if self.fit_intercept
             else 0.0
         )
         judge, seed = None, seed_from(self.random_state)
         if self.early_stopping:
-            (rows, labels, weights), judge = self._hold_out(rows, labels, ids, weights)
+            (rows, labels, weights, ids), judge = self._hold_out(rows, labels, ids, weights)
         problem = self._make_problem(rows, labels, weights)
         params = None if before is None else self._start_from(problem, *before[:2])
         n_negatives = min(self.n_negatives, problem.n_classes - 1)
@@ -845,7 +934,8 @@ class SoftmaxClassifier(Classifier):
             or self.learning_rate not in ('auto', None)
             or self.settings_['solver'] != self._kind
         ):
-            self._choose(problem, seed, near)
+            self._choose(problem, seed, near, ids if 'label_counts_' in vars(self) else None)
+            problem = self._with_ridge(problem)
         epochs = self._limits()['max_epochs']
         if self.max_iter is not None and (epochs is None or self.max_iter < epochs):
             epochs = float(self.max_iter)
@@ -866,12 +956,9 @@ class SoftmaxClassifier(Classifier):
             else None
             if self._kind == 'rotation'  # which may be on workers: one record here and there
             else n_rows,
-            n_bytes=self._forecast(problem),
             remedy=self._remedy(),
             **self._limits(),
         )
-        if 'label_counts_' in vars(self):
-            self.propensities_ = label_propensities(self.label_counts_, self._n_rows)
         return self._settle(problem, run, n_rows)
 
     def _learn_collections(self, found):
@@ -892,6 +979,7 @@ class SoftmaxClassifier(Classifier):
             else _DEFAULT_RATE[self._kind]
         )
         self.rate_search_, self.settings_, self._by_column = [], {}, False
+        self._pull = 0.0 if self.ridge == 'auto' else float(self.ridge)
         self._check_memory(self.n_features_in_)
         problem = found.problem(self._for_parts()._make_part)
         solver = self._make_solver(len(self.classes_), self.learning_rate_)
@@ -903,9 +991,9 @@ class SoftmaxClassifier(Classifier):
         )
         return self._settle(problem, run)
 
-    def _forecast(self, problem):
-        "Bytes that the run holds beside its data: states, and what the solver remembers."
-        return self._n_copies() * problem.memory(*[np.float64] * (self._kind == 'lbfgs'))
+    def _with_ridge(self, problem):
+        ridge = 2 * self._pull if problem.n_classes == 2 else self._pull
+        return problem if problem.ridge == ridge else replace(problem, ridge=ridge)
 
     @available_if(_has_partial_fit)
     def partial_fit(
@@ -920,9 +1008,10 @@ class SoftmaxClassifier(Classifier):
         X : array-like of shape (n_samples, n_features)
             a batch.
         y : array-like of shape (n_samples,)
-            Labels.
+            Labels, or several per row as for `fit`.
         classes : array-like of shape (n_classes,), default=None
-            Every label that will ever come; needed in the first call.
+            Every label that will ever come; needed in the first call, but for an indicator
+            matrix, whose columns say it.
         sample_weight : array-like of shape (n_samples,), default=None
             >= 0, how much each row counts within the batch.
 
@@ -939,27 +1028,14 @@ class SoftmaxClassifier(Classifier):
             )
         first = not hasattr(self, 'classes_')
         rows = check_features(X)
-        y = check_labels(y, rows.shape[0])
-        if first and classes is None:
-            raise ValueError(
-                'classes is None, but the first call of partial_fit needs all labels; pass '
-                'classes=np.unique(all labels)'
-            )
-        if (
-            classes is not None
-            and not first
-            and not np.array_equal(np.unique(classes), self.classes_)
-        ):
-            raise ValueError(
-                'classes differ from those of the first call of partial_fit; call fit to start anew'
-            )
-        validate_data(self, X, reset=first, skip_check_array=True)
+        labels, ids = self._batch_labels(y, rows.shape[0], classes, first)
+        validate_data(self, as_table(X), reset=first, skip_check_array=True)
         if first:
-            self.classes_, self._height, self._n_batches = (
-                np.unique(np.asarray(classes)),
-                _height(rows) if self.fit_intercept else 0.0,
-                0,
-            )
+            self._height, self._n_batches = _height(rows) if self.fit_intercept else 0.0, 0
+            self._means = self.scales_ = None
+            self._pull = 0.0 if self.ridge == 'auto' else float(self.ridge)
+        self._batch = False  # from here on by updates
+        if first:
             self._check_memory(rows.shape[1])
         self._check_size(rows)
         if self.checkpoint is not None:
@@ -972,15 +1048,17 @@ class SoftmaxClassifier(Classifier):
                 'sampler="near" compares classes by all their rows, which partial_fit has not; '
                 'use fit, or sampler="uniform"'
             )
-        labels = self._positions(y)
-        weights = checked_sample_weight(sample_weight, self.class_weight, self.classes_, labels)
-        problem = self._make_problem(rows, labels, weights)
+        given = check_weights(sample_weight, rows.shape[0])
+        weights = checked_sample_weight(
+            None if given is None else given[ids], self.class_weight, self.classes_, labels
+        )
+        problem = self._make_problem(rows[ids] if self.multilabel_ else rows, labels, weights)
         rate = self.learning_rate
         if rate in ('auto', None):
             usual = _DEFAULT_RATE[self._kind]
             if self._kind == 'exact':
                 usual /= float(np.average(problem.squared_norms)) or 1.0
-            rate = self.learning_rate_ = getattr(self, 'learning_rate_', usual)
+            rate = self.learning_rate_ = getattr(self, 'learning_rate_', 0.0) or usual
         solver = replace(self._make_solver(len(self.classes_), rate), learning_rate_decay=1.0)
         check_shared(self, solver)
         params = (
@@ -995,50 +1073,6 @@ class SoftmaxClassifier(Classifier):
             raise_diverged(self, self.run_, self._remedy())
         self.n_iter_ = self._n_batches
         return self._settle(problem, self.run_)
-
-    def precision_at_k(self, X: Any, Y: Any, k: int = 5) -> float:
-        """Share of right labels among the k named first, for rows with several labels.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        Y : array-like of shape (n_samples, n_labels)
-            Of 0 and 1.
-        k : int, default=5
-            Labels named per row.
-
-        Returns
-        -------
-        float
-            In [0, 1].
-        """
-        return precision_at(
-            np.searchsorted(self.classes_, self.top_k(X, k)[0]), as_indicator(Y, num_rows(X))
-        )
-
-    def propensity_precision_at_k(self, X: Any, Y: Any, k: int = 5) -> float:
-        """The same with rare labels counting more, relative to a perfect ranking.
-
-        Propensities come from the training labels.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        Y : array-like of shape (n_samples, n_labels)
-            Of 0 and 1.
-        k : int, default=5
-            Labels named per row.
-
-        Returns
-        -------
-        float
-            In [0, 1].
-        """
-        return precision_at(
-            np.searchsorted(self.classes_, self.top_k(X, k)[0]),
-            as_indicator(Y, num_rows(X)),
-            self.propensities_,
-        )
 
 # %% ../../nbs/engine/softmax/60_classifier.ipynb #711551ec
 def calibration_error(

@@ -24,6 +24,7 @@ from extreme_opt.softmax.double_sum import (
     margins,
     log_one_plus_sum,
     mean_log_loss,
+    rows_at,
     scores_at,
 )
 
@@ -69,7 +70,7 @@ class _WeightProblem(SoftmaxData):
             values, slopes = self._expected(gaps, own, ids)
             total += self._weighted(ids, values).sum()
             if grad is not None:
-                grad += (self.features[ids].T @ self._weighted(ids, slopes)).T
+                grad += (rows_at(self.features, ids).T @ self._weighted(ids, slopes)).T
         scale = self.n_samples / (self.n_samples if rows is None else len(rows))
         if grad is not None:
             self.penalized(grad)[:] += self.n_samples * self.ridge * self.penalized(weights)

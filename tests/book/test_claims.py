@@ -46,7 +46,28 @@ def claim_even(seed):
         raise ValueError("three")
     return dict(holds=seed % 2 == 0, seed=seed)"""
     path = notebooks.NBS / 'index.ipynb'
+    written = {}
     monkeypatch.setattr(notebooks, 'read', lambda _: page(code))
-    (row,) = claims.run(path, ['even'], seeds=[1, 2, 3, 4])
+    monkeypatch.setattr(notebooks, 'write', lambda notebook, path: written.update({path: notebook}))
+    (row,) = claims.run(path, ['even'], seeds=[1, 2, 3, 4], refresh=True)
+    assert [''.join(cell['source']) for cell in written[path]['cells']] == [code]
     assert (row.page, row.name, row.held, row.of) == ('index', 'even', 2, 4)
     assert row.numbers == 'seed 1 to 4, error: ValueError: three'
+
+
+def test_comparisons_do_not_grow_without_claims():
+    "A sentence that compares has a claim; what a page may have without one only falls."
+    assert claims.grown(claims.counts(), claims.kept()) == []
+
+
+def test_sentences_that_compare_are_counted():
+    prose = (
+        '# A title that is better\n\nIt is faster. It is 3.5 times as fast. It wins, hardly $x$.'
+        '\n\n$$a \\text{ is better}$$\n\n| better |\n\n1. About twice.\n2. It is two.\n\n'
+        '## Exercises\n\n1. Which is best?'
+    )
+    cells = [dict(cell_type='markdown', source=prose, metadata={})]
+    found = [sentence for _, sentence in claims.comparisons(dict(cells=cells))]
+    assert found == ['It is faster.', 'It wins, hardly $x$.', 'About twice.']
+    assert len(claims.grown({'a': (3, 1)}, {'a': (2, 1)})) == 1
+    assert claims.grown({'a': (3, 2), 'b': (0, 0)}, {'a': (2, 1)}) == []

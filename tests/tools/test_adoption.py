@@ -72,23 +72,60 @@ def test_the_schema_notices_a_wrong_workflow(tmp_path):
 def test_each_step_also_runs_outside_of_a_workflow():
     "A step uses an action, or is one make target, tasks.py, or .ci/run."
     targets, n_commands = tasks.recipes(), 0
+    commands = re.findall(r'^python tasks.py ([\w-]+)', tasks.__doc__, re.M)
     for workflow, job, step in steps():
         if 'run' not in step:
-            assert re.fullmatch(r'[\w.-]+(/[\w.-]+)+@[\w./-]+', step['uses']), step
+            assert re.fullmatch(r'[\w.-]+(/[\w.-]+)+@[0-9a-f]{40}', step['uses']), step
             continue
         n_commands += 1
         words = step['run'].split()
         known = {
             'make': lambda words: words[1] in targets,
             'bash': lambda words: (ROOT / words[1]).is_file(),
+            'sudo': lambda words: words[1] == 'apt-get',
+            'cp': lambda words: words[-1] == '_docs',
             'python': lambda words: (
-                words[1] == 'tasks.py' and words[2] in ('wheel-tests', 'release-check')
+                words[1] == 'tasks.py' and words[2] in commands
             ),
         }
         assert '\n' not in step['run'].strip() and words[0] in known and known[words[0]](words), (
             f'{workflow}, {job}: {step["run"]}'
         )
     assert n_commands >= 6
+
+
+def test_reliability_actions_say_which_version_their_commit_is():
+    "A tag can be moved, a commit cannot; one commit for each action, with its version behind it."
+    seen = {}
+    for path in WORKFLOWS:
+        for line in path.read_text(encoding='utf-8').splitlines():
+            if 'uses:' in line:
+                found = re.fullmatch(r' +- (?:id: \w+ )?uses: (\S+)@(\w{40}) # (v[\d.]+)', line)
+                found = found or re.fullmatch(r' +uses: (\S+)@(\w{40}) # (v[\d.]+)', line)
+                assert found, line
+                assert seen.setdefault(found[1], found.groups()[1:]) == found.groups()[1:], line
+    assert len(seen) == 8
+
+
+def test_reliability_the_ci_asks_before_it_installs_system_packages():
+    text = (ROOT / '.ci/run').read_text(encoding='utf-8')
+    assert text.count('apt-get install') == 1
+    assert text.index('[ -n "${CI:-}" ]') < text.index('apt-get install')
+
+
+def test_reliability_what_builds_is_pinned(tmp_path):
+    "uv and setuptools by constraints.txt, which names a version of all that the wheel needs."
+    versions = tasks.pinned()
+    make = (ROOT / 'Makefile').read_text(encoding='utf-8')
+    assert '-c constraints.txt uv\n' in make and {'uv', 'setuptools'} <= set(versions)
+    assert tasks.reproducible()['PIP_CONSTRAINT'] == str(ROOT / 'constraints.txt')
+    assert int(tasks.reproducible()['SOURCE_DATE_EPOCH']) >= 315532800
+    tasks.sbom(tmp_path / 'sbom.json')
+    content = json.loads((tmp_path / 'sbom.json').read_text(encoding='utf-8'))
+    assert content['bomFormat'] == 'CycloneDX'
+    found = {one['name']: one['version'] for one in content['components']}
+    needed = {re.split('[<>=]', need)[0] for need in tasks.settings()['requirements'].split()}
+    assert needed <= set(found) and all(versions[name] == found[name] for name in found)
 
 
 def test_workflows_test_every_python_that_is_promised():

@@ -62,6 +62,28 @@ def wheel(tmp_path_factory):
     return path
 
 
+def test_reliability_two_builds_give_the_same_bytes(tmp_path):
+    "From copies at other places and times."
+    pytest.importorskip('setuptools')
+    found = []
+    for name in ('one', 'two'):
+        copy = tmp_path / name
+        copy.mkdir()
+        for file in ('settings.ini', 'setup.py', 'pyproject.toml', 'README.md', 'LICENSE'):
+            (copy / file).write_bytes((ROOT / file).read_bytes())
+        (copy / 'extreme_opt/core').mkdir(parents=True)
+        for file in ('__init__.py', 'core/__init__.py', 'core/streams.py'):
+            (copy / 'extreme_opt' / file).write_bytes((ROOT / 'extreme_opt' / file).read_bytes())
+        if found:
+            os.utime(copy / 'extreme_opt/__init__.py', (1e9, 1e9))
+        env = os.environ | dict(SOURCE_DATE_EPOCH='1700000000')
+        command = ['-m', 'build', '--wheel', '--no-isolation', '--outdir', copy / 'dist', copy]
+        run(sys.executable, *command, env=env)
+        (path,) = (copy / 'dist').glob('*.whl')
+        found.append(path.read_bytes())
+    assert found[0] == found[1]
+
+
 @pytest.fixture(scope='module')
 def python(wheel, tmp_path_factory):
     "The interpreter of an empty environment that holds the wheel and its requirements."

@@ -47,6 +47,15 @@ def ridge_step(other, label, x, delta, rate, ridge):
     rho = 1 / (1 + rate * ridge)
     return rho * (other - delta * x), rho * (label + delta * x)
 ''',
+    ('softmax/45_bias', 1): '''
+def steps_until_equal(noise, bias):
+    return (noise / bias) ** 2
+''',
+    ('softmax/45_bias', 2): '''
+def fixed_point(xi, curvature, rate):
+    weights = curvature / (1 + rate * curvature)
+    return (weights * xi).sum() / weights.sum()
+''',
     ('softmax/50_negative_sampling', 5): '''
 import numpy as np
 def minimizing_scores(p, q):

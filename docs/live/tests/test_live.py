@@ -845,6 +845,66 @@ def test_a_page_read_before_runs_without_a_network(visit, browser, address):
     assert page.until('done', 'failed').endswith('press Run.')
 
 
+@pytest.mark.skipif(not CHROMIUM, reason='Chromium is missing')
+def test_reliability_two_books_on_one_host_and_an_update(browser, tmp_path):
+    """B9: a book deletes no copy of another, an update replaces pages at once and keeps them for
+    reading without a network, and parts of the engine that did not change are not asked for."""
+
+    def publish(book, words, part=b'part'):
+        folder = tmp_path / book
+        (folder / '_static/live').mkdir(parents=True, exist_ok=True)
+        (folder / '_static/live/a.gz').write_bytes(part)
+        told = dict(hashes={'a.gz': live.hashlib.sha256(part).hexdigest()[:16]})
+        (folder / '_static/live/sizes.json').write_text(json.dumps(told))
+        for page in ('index', 'other'):
+            (folder / f'{page}.html').write_text(f'<title>{book}</title><p>{words}</p>')
+        worker = (ROOT / 'docs/live/sw.js').read_text()
+        (folder / 'sw.js').write_text(worker.replace('VERSION', live.version_of(folder)))
+        return told['hashes']['a.gz']
+
+    def taken(tab):  # until the worker that stands in the folder is the one that answers
+        tab.evaluate("""async () => {
+          const registration = await navigator.serviceWorker.register('sw.js');
+          await registration.update();
+          for (;;) {
+            const { active, installing, waiting } = registration;
+            const there = active?.state === 'activated' && !installing && !waiting;
+            if (there && navigator.serviceWorker.controller === active) return;
+            await new Promise(done => setTimeout(done, 50));
+          }
+        }""")
+
+    names = "async () => (await caches.keys()).map(name => name.split(' ')[1]).sort()"
+    context = browser.new_context()
+    with served(tmp_path) as address:
+        for book in ('a', 'a/b'):
+            number = publish(book, 'first')
+        for book in ('a', 'a/b'):
+            tab = context.new_page()
+            tab.goto(f'{address}/{book}/index.html')
+            taken(tab)
+            tab.evaluate('async name => (await fetch(name)).text()', f'_static/live/a.gz?{number}')
+            tab.goto(f'{address}/{book}/other.html')
+            tab.goto(f'{address}/{book}/index.html')
+        assert tab.evaluate(names) == [f'{address}/a/', f'{address}/a/b/']
+        assert publish('a', 'second') == number
+        old = context.new_page()
+        old.goto(f'{address}/a/index.html')
+        assert old.locator('p').text_content() == 'second'
+        taken(old)
+        assert old.evaluate(names) == [f'{address}/a/', f'{address}/a/b/']
+        context.set_offline(True)
+        for book, words in (('a', 'second'), ('a/b', 'first')):
+            for page in ('index', 'other'):  # the second was not opened after the update
+                tab.goto(f'{address}/{book}/{page}.html')
+                assert tab.locator('p').text_content() == words
+            part = tab.evaluate(
+                'async name => (await fetch(name)).text()', f'_static/live/a.gz?{number}'
+            )
+            assert part == 'part'
+    context.close()
+
+
 def test_the_worker_has_no_way_to_the_network():
     """What the module may import is files, clocks and one door; the ways of the worker are taken
     away first."""

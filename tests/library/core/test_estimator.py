@@ -1,7 +1,10 @@
 "scikit-learn's own examinations on a small estimator, and what they do not ask."
 
+import datetime
+import decimal
 import io
 import pickle
+import uuid
 import warnings
 
 import numpy as np
@@ -17,7 +20,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator
 
 from extreme_opt.core.estimator import Classifier, Estimator
-from extreme_opt.core.memory import free_memory, warn_of_memory
+from extreme_opt.core.memory import check_memory, free_memory
 from extreme_opt.core.validation import check_features, check_labels, checked_sample_weight
 
 
@@ -239,6 +242,47 @@ def test_labels_of_every_kind(data):
         Centroids().fit(X[y == 'ant'], y[y == 'ant'])
 
 
+@pytest.mark.parametrize(
+    'three',
+    [
+        np.array(['2024-02-29', '2025-01-01', '2026-01-01'], 'M8[D]'),
+        np.array([1, 5, 7], 'm8[s]'),
+        np.array([b'a', b'bb', b'c']),
+        np.array(['a', 'bb', 'c'], np.dtypes.StringDType()),
+        np.array([uuid.UUID(int=k) for k in (1, 9, 2**100)], object),
+        np.array([b'a', b'', b'\x00'], object),
+        np.array([datetime.date(2024, 1, k) for k in (1, 2, 3)], object),
+        np.array([datetime.datetime(2024, 1, 1, k, tzinfo=datetime.UTC) for k in (1, 2, 3)]),
+        np.array([decimal.Decimal(k) / 10 for k in (1, 2, 3)], object),
+    ],
+    ids=lambda three: f'{three.dtype}-{type(three[0]).__name__}',
+)
+def test_a_file_keeps_labels_of_every_kind(data, three, tmp_path):
+    X, y = data
+    labels = three[np.unique(y, return_inverse=True)[1]]
+    model = Centroids().fit(X, labels)
+    model.save(tmp_path / 'model.npz')
+    back = Centroids.load(tmp_path / 'model.npz')
+    assert back.classes_.dtype == model.classes_.dtype
+    assert list(map(type, back.classes_)) == list(map(type, model.classes_))
+    np.testing.assert_array_equal(back.predict(X), model.predict(X))
+    assert back.score(X, labels) == model.score(X, labels) > 0.8
+
+
+def test_text_and_numbers_are_not_one_kind_of_label():
+    "numpy would write both as text, and a gap as 'nan'."
+    for y in (['a', float('nan'), 'b'], ['a', None, 'b'], ('a', pd.NA, 'b')):
+        with pytest.raises(ValueError, match='Input y contains .* at row 1; drop or fill it'):
+            Centroids().fit(np.eye(3), y)
+    gaps = np.array(['a', np.nan, 'b'], np.dtypes.StringDType(na_object=np.nan))
+    nones = np.array(['a', None, 'b'], np.dtypes.StringDType(na_object=None))
+    for y in (gaps, nones):
+        with pytest.raises(ValueError, match='Input y contains .* at row 1; drop or fill it'):
+            Centroids().fit(np.eye(3), y)
+    with pytest.raises(TypeError, match='cannot be sorted, of types int, str'):
+        Centroids().fit(np.eye(3), [1, 'a', 'b'])
+
+
 def test_unknown_label(data):
     X, y = data
     model = Centroids().fit(X, y)
@@ -303,6 +347,24 @@ def test_column_names(data):
         model.predict(frame)
     with pytest.raises(TypeError, match='string names'):
         Centroids().fit(frame.rename(columns=dict(c=3)), y)
+
+
+def test_every_kind_of_table_has_names(data):
+    "Dictionaries of columns and structured arrays too; other names and another order are refused."
+    X, y = data
+    frame = pd.DataFrame(X, columns=[f'x{k}' for k in range(X.shape[1])])
+    columns = {name: list(column) for name, column in frame.items()}
+    for table in (frame, columns, frame.to_records(index=False)):
+        model = Centroids().fit(table, y)
+        assert model.feature_names_in_.tolist() == list(frame)
+        for again in (frame, columns, frame.to_records(index=False)):
+            np.testing.assert_array_equal(model.predict(again), Centroids().fit(X, y).predict(X))
+        with pytest.raises(ValueError, match='same order as they were in fit'):
+            model.predict(dict(reversed(columns.items())))
+    with pytest.raises(ValueError, match='X holds dictionaries, .*DictVectorizer'):
+        model.predict([dict(row) for _, row in frame.iterrows()])
+    with pytest.raises(ValueError, match='X is a object, but .*X.collect'):
+        model.predict(object())
 
 
 def test_not_fitted_is_scikit_learns_own_error(data):
@@ -500,16 +562,16 @@ def test_memory_is_forecast(monkeypatch):
     from extreme_opt.core import memory
 
     monkeypatch.setattr(memory, 'free_memory', lambda: 10**9)
-    with pytest.warns(
-        RuntimeWarning,
-        match='Toy.fit is going to hold about 3 GB, but only 1 GB are free; take fewer',
-    ):
-        warn_of_memory(3e9, 'Toy.fit', 'take fewer')
+    said = 'Toy.fit needs about {} GB besides its data, but 1 GB are free; take fewer'
+    with pytest.raises(MemoryError, match=said.format(3)):
+        check_memory(3e9, 'Toy.fit', 'take fewer')
+    with pytest.warns(RuntimeWarning, match=said.format('1.1')):
+        check_memory(1.1e9, 'Toy.fit', 'take fewer')
     with warnings.catch_warnings():
         warnings.simplefilter('error')
-        warn_of_memory(1e9, 'Toy.fit')
+        check_memory(1e9, 'Toy.fit')
         monkeypatch.setattr(memory, 'free_memory', lambda: None)
-        warn_of_memory(1e99, 'Toy.fit')
+        check_memory(1e99, 'Toy.fit')
     monkeypatch.undo()
     assert free_memory() is None or 0 < free_memory() < 2**50
 

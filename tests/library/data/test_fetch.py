@@ -203,6 +203,8 @@ def test_what_cannot_be_verified_is_recorded(toy):
     "No checksum known: the record says so and holds the one that arrived."
     toy('good.csv', (FileSpec('good.csv'),))
     assert data.DATASETS['toy'].verified == 'no'
+    with pytest.warns(UserWarning, match='no checksum is known for good.csv, so what arrives'):
+        data.fetch('toy', quiet=True)
     record = json.loads((data.fetch('toy', quiet=True) / 'fetched.json').read_text())['good.csv']
     assert record['verified'] is False and record['sha256'] == HASH
 
@@ -494,6 +496,42 @@ def test_damaged_archives_and_bombs(tmp_path):
     with pytest.raises(ValueError, match='more than 1000000 bytes'):
         data.fetching.unpack(path, tmp_path / 'out3', max_bytes=10**6)
     assert sum(one.stat().st_size for one in (tmp_path / 'out3').rglob('*')) <= 10**6
+
+
+@pytest.mark.parametrize('kind', ['gnu name', 'pax', 'pax global', 'many members', 'content'])
+def test_reliability_headers_of_an_archive_have_limits(tmp_path, kind):
+    "B5: a 1.2 MB archive with a name of 1.2 GB took 2.5 to 3.7 GB."
+    resource = pytest.importorskip('resource')
+    path, size = tmp_path / 'a.tar.gz', 1 << 28
+    info = tarfile.TarInfo('././@LongLink' if kind == 'gnu name' else 'x')
+    info.type = dict(gnu_name=b'L', pax=b'x', pax_global=b'g').get(kind.replace(' ', '_'), b'0')
+    info.size = 0 if kind == 'many members' else size
+    block = info.tobuf(tarfile.PAX_FORMAT if 'pax' in kind else tarfile.GNU_FORMAT)
+    with gzip.open(path, 'wb', 1) as file:
+        if kind == 'many members':
+            for _ in range(70):
+                file.write(block * 1000)
+        else:
+            file.write(block)
+            for _ in range(size >> 20):
+                file.write(bytes(1 << 20))
+        file.write(bytes(1024))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(ValueError, match='refused') as caught:
+        data.fetching.unpack(path, tmp_path / 'out', max_bytes=100)
+    assert '\n' not in str(caught.value) and not (tmp_path / 'out').exists()
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert grown < 200_000  # kilobytes
+
+
+def test_reliability_the_checksum_of_an_archive_comes_first(toy, home, monkeypatch):
+    "What another archive holds is not even looked at."
+    monkeypatch.setattr(data.fetching, 'unpack', None)
+    kept = (FileSpec('good.csv', len(TEXT), HASH),)
+    one = Download(f'{home}/pack.zip', kept, 'archive', hash='0' * 64)
+    monkeypatch.setitem(data.DATASETS, 'toy', DatasetInfo('ordinal', home, 'ask', (one,)))
+    with pytest.raises(ValueError, match='hash of downloaded file'):
+        data.fetch('toy', quiet=True)
 
 
 # ------------------------------------------------------------------------------- the table

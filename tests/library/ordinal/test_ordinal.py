@@ -1383,3 +1383,263 @@ def test_a_spectral_start_is_that_of_dense_and_of_sparse_eigenvectors(columns, m
         sparse = problem.unpack(embedding.spectral_start(problem))
         assert procrustes(sparse, dense)[1] < 0.06
         assert dense.std() == pytest.approx(problem.init_params(0).std(), rel=0.1)
+
+
+def test_tables_of_questions_are_matched_by_the_names_that_fit_saw():
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    points, names = rng.normal(size=(7, 2)), np.array(['a', 'b', 'c', 'd', 'e', 'f', 'g'])
+    rows = np.array([rng.choice(7, 3, replace=False) for _ in range(250)])
+    far = ((points[rows[:, :1]] - points[rows[:, 1:]]) ** 2).sum(2)
+    first = far[:, 0] < far[:, 1]
+    table = pd.DataFrame(names[rows], columns=['anchor', 'one', 'two'])
+    model = OrdinalEmbedding(n_init=1).fit(table, first)
+    mixed = table[['two', 'anchor', 'one']]
+    assert model.score(mixed, first) == model.score(table, first) > 0.9
+    assert model.score({name: list(mixed[name]) for name in mixed}, first) > 0.9
+    np.testing.assert_array_equal(model.decision_function(mixed), model.decision_function(table))
+    assert model.score(mixed.assign(answer=first)) > 0.9
+    new = mixed.assign(anchor='z')
+    np.testing.assert_array_equal(model.place(new, first), model.place(new[list(table)], first))
+    with pytest.raises(ValueError, match="a column 'far', but fit saw anchor, one, two"):
+        model.score(table.rename(columns={'two': 'far'}), first)
+    assert model.score(table.to_numpy(), first) > 0.9  # an array by place
+
+
+def test_svrg_is_not_held_up_by_a_long_row_of_the_start():
+    "Eigenvectors of a sparse study have long rows, at which the curvature of STE is large."
+    rng = np.random.default_rng(0)
+    places = rng.normal(size=(1000, 2)) / 2
+    q = rng.integers(0, 1000, size=(40_000, 3))
+    q = q[(q[:, 0] != q[:, 1]) & (q[:, 0] != q[:, 2]) & (q[:, 1] != q[:, 2])]
+    near, far = (((places[q[:, 0]] - places[q[:, c]]) ** 2).sum(1) for c in (1, 2))
+    rows = np.where((near < far)[:, None], q, q[:, [0, 2, 1]])
+    model = OrdinalEmbedding(2, 'ste', solver='svrg', n_init=1, max_iter=6)
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')  # of the limit
+        assert model.fit(rows).error_ < 0.15  # .28 from the eigenvectors as they are
+
+
+def people_study(seed=0, n_each=60):
+    "A study of eight people, of whom one answers at random and one names the farther object."
+    rng = np.random.default_rng(seed)
+    names, q, yes, places = study(8 * n_each, 12, seed, 0.05)
+    person = np.repeat([f'p{k}' for k in range(8)], n_each)
+    yes = np.where(person == 'p3', rng.random(len(q)) < 0.5, yes)
+    return names, q, np.where(person == 'p6', ~yes, yes), person, places
+
+
+def test_people_residuals_name_who_guesses_and_who_turns_answers_round():
+    names, q, yes, person, _ = people_study()
+    model = OrdinalEmbedding(2).fit(names[q], yes)
+    table = model.people_residuals(names[q], yes, groups=person)
+    assert list(table['group'][:2]) == ['p6', 'p3'] and (table['answers'] == 60).all()
+    first = table.iloc[0]
+    assert first['turned'] > 0.99 and first['error'] > 0.8 and first['low'] < first['error']
+    assert table.iloc[1]['careless'] > 0.99 and table.iloc[1]['low'] < 0.5 < table.iloc[1]['high']
+    rest = table[2:]
+    assert (rest['careless'] + rest['turned'] < 0.05).all() and (rest['q_value'] > 0.05).all()
+    assert (table['q_value'][:2] < 0.01).all()
+    # a row of weight two is two rows
+    twice = model.people_residuals(names[q], yes, groups=person, sample_weight=np.full(len(q), 2.0))
+    assert (twice['answers'] == 120).all()
+    np.testing.assert_allclose(
+        twice.set_index('group')['error'].sort_index(),
+        table.set_index('group')['error'].sort_index(),
+        atol=0.06,
+    )
+    four = np.isin(person, ['p0', 'p3', 'p6', 'p7'])  # fewer people than folds
+    assert len(model.people_residuals(names[q][four], yes[four], groups=person[four])) == 4
+    # ties have no part in a person's error
+    signs = np.where(yes, 1, -1) * (np.arange(len(q)) % 5 > 0)
+    for ties in ('drop', 'half'):
+        with_ties = OrdinalEmbedding(2, ties=ties).fit(q, signs)
+        found = with_ties.people_residuals(q, signs, groups=person)
+        assert (found['answers'] == 48).all() and found['group'][0] == 'p6'
+    for groups, word in (
+        (person[:3], 'groups has shape (3,)'),
+        (np.where(person == 'p1', None, person), 'groups[60] is missing'),
+        (np.zeros(len(q)), 'n_folds=2 is not between 2 and the 1 groups'),
+    ):
+        with expect_fail(ValueError, contains=word):
+            model.people_residuals(names[q], yes, groups=groups)
+
+
+def test_answer_residuals_are_those_of_maps_without_the_answer():
+    from extreme_opt.ordinal import study as module
+
+    names, q, yes, _ = study(500, noise=0.05)
+    model = OrdinalEmbedding(2).fit(names[q], yes)
+    table = model.answer_residuals(names[q], yes)
+    signs = np.where(yes, 1, -1)
+    rows = np.where(yes[:, None], q, q[:, [0, 2, 1]])
+    assert table['times'].sum() == 500 and (np.diff(table['p_value']) >= 0).all()
+    line = table.iloc[0]
+    given = rows[line['row']]
+    assert [line['anchor'], line['near'], line['far']] == names[given].tolist()
+    same = (rows == given).all(1).sum(), (rows == given[[0, 2, 1]]).all(1).sum()
+    assert (line['times'], line['against']) == same
+    # one fold by hand
+    question = module.question_numbers(rows)[0]
+    fold = module.fold_numbers(question, 5)
+    far = fold == fold[line['row']]
+    by_hand = OrdinalEmbedding(2).fit(rows[~far], names=None)
+    near_far = module.squared_distances(by_hand.embedding_, rows[[line['row']]])
+    held = model._held_out(rows, None, fold)[:, line['row']]
+    np.testing.assert_allclose(held / held.sum(), (near_far / near_far.sum())[:, 0], atol=0.05)
+    # the opposite answer of a question has the rest of the probability
+    both = np.concatenate([rows, rows[:50][:, [0, 2, 1]]])
+    twin = OrdinalEmbedding(2).fit(both).answer_residuals(both)
+    key = {tuple(line[:3]): line[6] for line in twin.itertuples(index=False)}
+    for a, b, c in rows[:50]:
+        assert key[a, b, c] + key[a, c, b] == pytest.approx(1)
+    # the same answers by signs and in a table
+    again = model.answer_residuals(
+        {'a': names[q[:, 0]], 'b': names[q[:, 1]], 'c': names[q[:, 2]], 'answer': signs}
+    )
+    assert (again['row'] == table['row']).all()
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')  # of the object without answers
+        lacking = OrdinalEmbedding(1, n_objects=12).fit(rows[(rows != 11).all(1)])
+    with expect_fail(ValueError, contains='answer_residuals needs the comparisons'):
+        lacking.answer_residuals(rows)
+
+
+def test_tail_of_unlike_coin_tosses_and_false_discoveries():
+    from scipy.stats import binom, false_discovery_control
+
+    from extreme_opt.ordinal import study as module
+
+    rng = np.random.default_rng(0)
+    chances = rng.random(40)
+    drawn = (rng.random((20_000, 40)) < chances).sum(1)
+    for k in (10, 20, 25):
+        found = module._upper_tail(chances, k, np.ones(40))
+        assert found == pytest.approx((drawn >= k).mean(), abs=0.02)
+    exact = module._upper_tail(np.full(60, 0.2), 15, np.ones(60))
+    assert exact == pytest.approx(binom.sf(14, 60, 0.2))
+    assert module._upper_tail(np.full(30, 0.2), 15, np.full(30, 2.0)) == pytest.approx(exact)
+    assert module._upper_tail(np.full(60, 0.2), 15, np.full(60, 1.0001)) == pytest.approx(
+        exact, abs=0.03
+    )
+    p = rng.random(30) ** 3
+    np.testing.assert_allclose(module._discoveries(p), false_discovery_control(p))
+    low, high = module._wilson(np.array([0.0, 5.0]), np.array([10.0, 10.0]))
+    assert low[0] == 0 and high[0] == pytest.approx(0.2775, abs=1e-3)
+    assert low[1] == pytest.approx(1 - high[1])
+
+
+def test_object_residuals_say_who_has_too_few_answers():
+    names, q, yes, _ = study(400)
+    once = np.flatnonzero((q == 11).any(1))[1:]
+    rows, y = np.delete(q, once, axis=0), np.delete(yes, once)
+    table = OrdinalEmbedding(2).fit(names[rows], y).object_residuals(names[rows], y)
+    assert list(table['object']) == list(names)
+    assert table['answers'][11] == 1 and not table['enough'][11] and table['enough'][:11].all()
+    assert np.isnan(table['error'][11]) and np.isfinite(table['error'][:11]).all()
+    assert (table['low'][:11] < table['error'][:11]).all()
+
+
+def test_question_information_of_any_loss_and_tables_without_pandas(monkeypatch):
+    names, q, yes, _ = study(200)
+    for loss in ('soe', 'ste'):
+        model = OrdinalEmbedding(2, loss).fit(names[q], yes)
+        asked = names[study(50, seed=9)[1]]
+        table = model.question_information(asked, names[q], yes, n_draws=5)
+        assert (np.diff(table['information']) <= 0).all() and len(table) == 50
+        assert (table['information'] <= table['uncertainty']).all()
+        assert table['uncertainty'].between(0, 1).all()
+        line = table.iloc[0]
+        assert [line['anchor'], line['first'], line['second']] == asked[line['row']].tolist()
+        guess = model.predict(asked[table['row']])
+        sure = (table['probability'] - 0.5).abs() > 0.3
+        assert (guess[sure] == np.sign(table['probability'][sure] - 0.5)).mean() > 0.9
+    monkeypatch.setitem(__import__('sys').modules, 'pandas', None)
+    plain = model.question_information(asked, names[q], yes, n_draws=5)
+    assert isinstance(plain, dict) and (plain['row'] == table['row'].to_numpy()).all()
+    four = fours(20, 600)
+    model = OrdinalEmbedding(2).fit(four)
+    found = model.answer_residuals(four)
+    assert list(found)[:4] == ['near', 'near_2', 'far', 'far_2']
+    first = {name: found[name][0] for name in found}
+    assert four[first['row']].tolist() == [first[k] for k in list(found)[:4]]
+
+
+def test_bootstrap_draws_whole_groups():
+    names, q, yes, person, _ = people_study()
+    model = OrdinalEmbedding(2).fit(q, yes)
+    alone = model.bootstrap(q, yes, n_draws=3, n_init=1)
+    np.testing.assert_array_equal(
+        model.bootstrap(q, yes, n_draws=3, n_init=1, groups=np.arange(len(q))), alone
+    )
+    by_people = model.bootstrap(q, yes, n_draws=8, n_init=1, groups=person)
+    assert by_people.shape == (8, 12, 2) and np.isfinite(by_people).all()
+    whole = model.bootstrap(q, yes, n_draws=2, n_init=1, groups=np.zeros(len(q)))
+    assert procrustes(whole[0], model.embedding_)[1] < 1e-3  # one group is all answers
+    with expect_fail(ValueError, contains='groups has shape (3,)'):
+        model.bootstrap(q, yes, groups=person[:3])
+
+
+def test_the_dimension_is_chosen_by_one_standard_error():
+    from extreme_opt.ordinal import choose_components
+    from extreme_opt.ordinal.embedding import ComponentErrors
+
+    errors = ComponentErrors(
+        {1: np.array([0.3, 0.32]), 2: np.array([0.11, 0.13]), 3: np.array([0.1, 0.13])}
+    )
+    assert errors.n_components == 2  # .12 is within .015 of .115
+    table = errors.table()
+    assert list(table['chosen']) == [False, True, False]
+    np.testing.assert_allclose(table['standard_error'], [0.01, 0.01, 0.015])
+    names, q, yes, _ = study(300, 5)
+    found = choose_components(OrdinalEmbedding(n_init=1), names[q], yes, n_folds=3)
+    assert sorted(found) == [1, 2, 3] and found.n_components in found
+
+
+def test_2afc_tables_by_name_and_by_key():
+    from extreme_opt.ordinal import triplets_from_2afc
+
+    names, q, yes, _ = study()
+    wanted = np.where(yes[:, None], q, q[:, [0, 2, 1]])
+    chosen = wanted[:, 1]
+    np.testing.assert_array_equal(triplets_from_2afc(q, chosen), wanted)
+    np.testing.assert_array_equal(triplets_from_2afc(names[q], names[chosen]), names[wanted])
+    for first, second in ((1, 2), (0, 1), ('left', 'right'), (True, False)):
+        keys = [first if each else second for each in yes]
+        np.testing.assert_array_equal(triplets_from_2afc(q, keys, first=first), wanted)
+    for given, more, words in (
+        (names[q[:, 0]], {}, 'chosen[0] is'),
+        ([1, 2] * 200, dict(first='left'), 'one other key are needed'),
+        ([1, 2, 3, 1] * 100, dict(first=1), 'one other key are needed'),
+        ([None] + [1] * 399, dict(first=1), 'chosen[0] is missing'),
+        ([1], dict(first=1), 'chosen (1,)'),
+    ):
+        with expect_fail(ValueError, contains=words):
+            triplets_from_2afc(names[q], given, **more)
+
+
+def test_ratings_are_compared_within_a_person():
+    from extreme_opt.ordinal import quadruplets_from_ratings
+
+    pairs = [['a', 'b'], ['a', 'c'], ['b', 'c'], ['b', 'a'], ['a', 'c'], ['b', 'c']]
+    who = [0, 0, 0, 1, 1, 1]
+    rows, group = quadruplets_from_ratings(pairs, [5, 3, 3, 1, 9, np.nan], who)
+    assert rows.tolist() == [
+        ['a', 'b', 'a', 'c'],
+        ['a', 'b', 'b', 'c'],
+        ['a', 'c', 'b', 'a'],
+    ] and group.tolist() == [0, 0, 1]
+    far, _ = quadruplets_from_ratings(pairs, [5, 3, 3, 1, 9, None], who, similar=False)
+    np.testing.assert_array_equal(far, rows[:, [2, 3, 0, 1]])
+    some, _ = quadruplets_from_ratings(pairs * 5, np.arange(30) % 7, n_each=2)
+    assert 0 < len(some) <= 60
+    for wrong, words in (
+        ((pairs, [1] * 6), 'no two ratings'),
+        ((pairs, [1, 2]), 'ratings has shape (2,)'),
+        ((pairs, ['x'] * 6), 'not a number'),
+        (([['a', 'a']] * 2, [1, 2]), 'one object twice'),
+        (([['a', 'b', 'c']], [1]), 'pairs has shape (1, 3)'),
+    ):
+        with expect_fail(ValueError, contains=words):
+            quadruplets_from_ratings(*wrong)

@@ -22,6 +22,8 @@ from extreme_opt.show import (  # noqa: E402
     color_of,
     convergence,
     embedding_map,
+    embedding_maps,
+    error_curve,
     frames,
     live,
     picture,
@@ -144,11 +146,7 @@ def test_convergence():
     )
     gap = convergence(runs, against='iter', floor=1.0, axes=plt.figure().gca())
     np.testing.assert_allclose(gap.lines[0].get_ydata(), [2, 1, np.nan])
-    assert (gap.get_xlabel(), gap.get_ylabel(), gap.get_yscale()) == (
-        'iter',
-        'loss above 1',
-        'log',
-    )
+    assert (gap.get_xlabel(), gap.get_ylabel(), gap.get_yscale()) == ('iter', 'loss above 1', 'log')
     plt.close('all')
     with pytest.raises(ValueError, match='runs is empty'):
         convergence({})
@@ -236,6 +234,122 @@ def test_embedding_map():
         embedding_map(np.zeros((9, 3)))
     with pytest.raises(ValueError, match=r'onto has \(8, 2\)'):
         embedding_map(truth, onto=truth[:8], axes=axes())
+    plt.close('all')
+
+
+def crowd(n=30, seed=0):
+    "Points in three heaps, names of unlike length."
+    rng = np.random.default_rng(seed)
+    points = 0.15 * rng.normal(size=(n, 2)) + rng.normal(size=(3, 2))[np.arange(n) % 3]
+    return points, [f'object {"x" * (k % 5)}{k}' for k in range(n)]
+
+
+def covered(made):
+    "Area that names share with each other, over their area."
+    made.figure.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in made.texts]
+    shared = sum(
+        max(0, min(a.x1, b.x1) - max(a.x0, b.x0)) * max(0, min(a.y1, b.y1) - max(a.y0, b.y0))
+        for i, a in enumerate(boxes)
+        for b in boxes[:i]
+    )
+    return shared / sum(box.width * box.height for box in boxes)
+
+
+def test_names_on_a_map_do_not_cover_each_other():
+    points, names = crowd()
+    made = embedding_map(points, names, fontsize=6, axes=axes())
+    assert [text.get_text() for text in made.texts] == names and covered(made) < 0.1
+    plain = axes()
+    plain.plot(*points.T, 'o')
+    for point, name in zip(points, names):
+        plain.annotate(name, point, xytext=(4, 3), textcoords='offset points', fontsize=6)
+    assert covered(plain) > 3 * covered(made)
+    once, again = (
+        [text.xyann for text in embedding_map(points, names, fontsize=6, axes=axes()).texts]
+        for _ in range(2)
+    )
+    assert once == again
+    plt.close('all')
+
+
+def test_a_map_with_ellipses_groups_and_a_bar():
+    rng = np.random.default_rng(0)
+    points, names = crowd(9)
+    draws = points + rng.normal(size=(400, 9, 2)) * [0.3, 0.1]
+    draws[:, 8], points[8] = np.nan, np.nan  # an object without a place
+    made = embedding_map(
+        points, names, draws=draws, groups=list('aabbccabc'), scale='bar', unit='km', axes=axes()
+    )
+    rings = [line.get_xydata() for line in made.lines if len(line.get_xdata()) == 61]
+    assert len(rings) == 8 and len(made.texts) == 8
+    inside = np.mean(
+        [
+            ((rings[0] - rings[0].mean(0)) ** 2 @ np.array([1 / 0.3**2, 1 / 0.1**2])).mean()
+            / (-2 * np.log(0.05))
+        ]
+    )
+    assert abs(inside - 1) < 0.15
+    assert [text.get_text() for text in made.get_legend().get_texts()] == ['a', 'b', 'c']
+    assert len(made.artists) == 1 and 'km' in made.artists[0].txt_label.get_text()
+    for wrong, words in (
+        (dict(draws=draws[:, :3]), 'draws has shape'),
+        (dict(groups=[1, 2]), 'groups has shape'),
+        (dict(scale='km'), "scale='km' is neither"),
+        (dict(share=1.5), 'share=1.5 is not between'),
+        (dict(names=['a']), 'there are 1 names'),
+    ):
+        with pytest.raises(ValueError, match=re.escape(words)):
+            embedding_map(points, **{'names': names, **wrong}, axes=axes())
+    plt.close('all')
+
+
+def test_a_map_of_one_dimension_is_a_line_for_each_object():
+    place = np.array([0.5, -1.0, 2.0])
+    draws = place + np.random.default_rng(0).normal(size=(2000, 3))
+    made = embedding_map(place, ['b', 'a', 'c'], draws=draws, scale='axes', axes=axes())
+    assert [tick.get_text() for tick in made.get_yticklabels()] == ['a', 'b', 'c']
+    bars = [line.get_xydata() for line in made.lines if len(line.get_xdata()) == 2]
+    for ends, middle, height in zip(bars, place, (1, 0, 2)):
+        np.testing.assert_allclose(ends[:, 0] - middle, [-1.96, 1.96], atol=0.2)
+        assert (ends[:, 1] == height).all()
+    plt.close('all')
+
+
+def test_maps_side_by_side_are_laid_on_the_first_by_name():
+    points, names = crowd(9)
+    turn = np.array([[0.6, -0.8], [0.8, 0.6]])
+    order = [8, 3, 1, 0, 7, 2]
+    panels = embedding_maps(
+        {'all': (points, names), 'some': (3 * points[order] @ turn + 5, [names[i] for i in order])},
+        draws={'some': np.stack([3 * points[order] @ turn + 5] * 4)},
+    )
+    np.testing.assert_allclose(panels[1].lines[-1].get_xydata(), points[order], atol=1e-9)
+    assert panels[0].get_xlim() == panels[1].get_xlim() and panels[1].get_title() == 'some'
+    for wrong, words in (
+        ({}, 'maps should be a dict'),
+        ([points], 'maps should be a dict'),
+        ({'a': (points[:, :1], names)}, 'a has one dimension'),
+        ({'a': (points, names), 'b': (points, [f'z{n}' for n in names])}, 'b shares 0 places'),
+    ):
+        with pytest.raises(ValueError, match=words):
+            embedding_maps(wrong)
+    numbered = embedding_maps({'a': (points, None), 'b': (points @ turn, None)})
+    np.testing.assert_allclose(numbered[1].lines[-1].get_xydata(), points, atol=1e-9)
+    embedding_map(points, names, axes=numbered[0])  # on axes that are shared
+    unfitted = type('Map', (), {'fit': None})()
+    with pytest.raises(ValueError, match='Map is not fitted yet'):
+        embedding_map(unfitted, axes=axes())
+    plt.close('all')
+
+
+def test_a_curve_of_held_out_errors():
+    class Errors(dict):
+        n_components = 2
+
+    made = error_curve(Errors({1: np.array([0.3, 0.4]), 2: np.array([0.1, 0.2])}), axes=axes())
+    assert 'chosen: 2' in [text.get_text() for text in made.get_legend().get_texts()]
+    assert len(error_curve({1: np.array([0.3, 0.4])}, axes=axes()).get_legend().get_texts()) == 1
     plt.close('all')
 
 

@@ -149,7 +149,7 @@ def test_shared_arguments_have_their_defaults():
         n_negatives=5,
         learning_rate='auto',
         learning_rate_decay='auto',
-        ridge=0.0,
+        ridge='auto',
         average=False,
         fit_intercept=True,
         sampler='uniform',
@@ -171,11 +171,11 @@ def test_shared_arguments_have_their_defaults():
     )
     assert (
         (own | shared).items() <= SoftmaxClassifier().get_params().items()
-        and SoftmaxClassifier().solver == 'implicit'
+        and SoftmaxClassifier().solver == 'auto'
     )
 
 
-@pytest.mark.parametrize('solver', ['implicit', 'umax'])
+@pytest.mark.parametrize('solver', ['auto', 'umax'])
 def test_two_classes_keep_a_row_each(solver):
     X, y = planted()
     two = np.isin(y, ['class 0', 'class 1'])
@@ -300,9 +300,11 @@ def test_partial_fit_after_fit_keeps_what_was_learned():
         ),
         (
             lambda X, y: SoftmaxClassifier('lbfgs', n_jobs=2).fit(X, y),
-            'n_jobs=2, but LBFGS runs on 1 thread',
+            "n_jobs=2, but solver='lbfgs' runs on 1 thread",
         ),
         (lambda X, y: SoftmaxClassifier(n_jobs=0).fit(X, y), 'at least 1 thread'),
+        (lambda X, y: SoftmaxClassifier(n_jobs=1.5).fit(X, y), 'and a whole number'),
+        (lambda X, y: SoftmaxClassifier('lbfgs', n_jobs=0).fit(X, y), 'at least 1 thread'),
         (
             lambda X, y: SoftmaxClassifier(n_negatives=2.5).fit(X[:2], [0, 1]),
             'n_negatives=2.5 is not a whole number',
@@ -313,7 +315,7 @@ def test_partial_fit_after_fit_keeps_what_was_learned():
         ),
         (
             lambda X, y: SoftmaxClassifier(sampler='unigram').fit(X, y),
-            "sampler='unigram', but solver='implicit' takes 'uniform'",
+            "sampler='unigram', but solver='auto' takes 'uniform'; name the solver that is to draw",
         ),
         (
             lambda X, y: SoftmaxClassifier(validation_fraction=1.0).fit(X, y),
@@ -383,20 +385,24 @@ def test_wrong_use_is_one_line(call, word):
 def test_checkpoint_continues_bit_by_bit(tmp_path):
     X, y = planted()
     path = tmp_path / 'fit.npz'
-    whole = SoftmaxClassifier(max_epochs=6, learning_rate=5.0).fit(X, y)
-    SoftmaxClassifier(max_epochs=2, learning_rate=5.0, checkpoint=path).fit(X, y)
-    rest = SoftmaxClassifier(max_epochs=6, learning_rate=5.0, checkpoint=str(path)).fit(X, y)
+    whole = SoftmaxClassifier('implicit', max_epochs=6, learning_rate=5.0).fit(X, y)
+    SoftmaxClassifier('implicit', max_epochs=2, learning_rate=5.0, checkpoint=path).fit(X, y)
+    rest = SoftmaxClassifier('implicit', max_epochs=6, learning_rate=5.0, checkpoint=str(path)).fit(
+        X, y
+    )
     np.testing.assert_array_equal(rest.coef_, whole.coef_)
     assert rest.n_iter_ == 6 and len(rest.run_.history) == 6
     for other in (dict(), dict(n_negatives=2), dict(solver='umax')):
         with pytest.raises(ValueError, match='was made by'):
-            SoftmaxClassifier(
-                max_epochs=6, learning_rate=5.0 if other else 3.0, checkpoint=path, **other
-            ).fit(X, y)
+            settings = dict(solver='implicit', learning_rate=5.0 if other else 3.0) | other
+            SoftmaxClassifier(max_epochs=6, checkpoint=path, **settings).fit(X, y)
     with pytest.raises(ValueError, match='another problem'):
-        SoftmaxClassifier(max_epochs=6, learning_rate=5.0, checkpoint=path).fit(X + 1, y)
+        SoftmaxClassifier('implicit', max_epochs=6, learning_rate=5.0, checkpoint=path).fit(
+            X + 1, y
+        )
     auto = [
-        SoftmaxClassifier(max_epochs=n, checkpoint=tmp_path / 'auto.npz').fit(X, y) for n in (2, 6)
+        SoftmaxClassifier('implicit', max_epochs=n, checkpoint=tmp_path / 'auto.npz').fit(X, y)
+        for n in (2, 6)
     ]  # the search is the same for both
     assert auto[0].learning_rate_ == auto[1].learning_rate_ and auto[1].n_iter_ == 6
 
@@ -615,20 +621,23 @@ def test_a_sampled_fit_is_polished_exactly():
 
 def test_rate_is_searched_on_training_rows_and_recorded():
     X, y = planted(3000)
-    model = SoftmaxClassifier(max_epochs=10).fit(X, y)
+    model = SoftmaxClassifier('implicit', max_epochs=10).fit(X, y)
     assert [row['rate'] for row in model.rate_search_] == [10.0**k for k in range(-3, 4)]
     assert (
-        sum(row['rows'] * row['passes'] for row in model.rate_search_) <= 3000 * 10 / 2
+        sum(row['rows'] * row['epochs'] for row in model.rate_search_) <= 3000 * 10 / 2
     )  # a third of the whole
     best = min(row['log_loss'] for row in model.rate_search_)
     assert model.learning_rate_ == min(
         row['rate'] for row in model.rate_search_ if row['log_loss'] <= 1.02 * best
     )
-    again = SoftmaxClassifier(max_epochs=10).fit(X, y)
+    again = SoftmaxClassifier('implicit', max_epochs=10).fit(X, y)
     assert again.rate_search_ == model.rate_search_ and (again.coef_ == model.coef_).all()
-    assert SoftmaxClassifier(max_epochs=2, learning_rate=3.0).fit(X, y).learning_rate_ == 3.0
     assert (
-        SoftmaxClassifier(max_epochs=2).fit(X[:60], y[:60]).rate_search_ == []
+        SoftmaxClassifier('implicit', max_epochs=2, learning_rate=3.0).fit(X, y).learning_rate_
+        == 3.0
+    )
+    assert (
+        SoftmaxClassifier('implicit', max_epochs=2).fit(X[:60], y[:60]).rate_search_ == []
     )  # too few rows: the usual rate
 
 
@@ -732,6 +741,183 @@ def test_several_labels_a_row():
     assert np.isfinite(heavy.coef_).all()
 
 
+def several(n=300, n_labels=6, seed=0):
+    "Rows with zero to some labels that linear scores find."
+    rng = np.random.default_rng(seed)
+    Y = rng.random((n, n_labels)) < 0.3
+    X = (Y @ rng.normal(size=(n_labels, 8)) + 0.3 * rng.normal(size=(n, 8))).astype(np.float32)
+    return X, Y
+
+
+def test_several_labels_in_every_form_are_the_same_labels():
+    "Matrices, tables with names, sets, lists; a table is matched by its names afterwards."
+    import pandas as pd
+
+    X, Y = several()
+    names = np.array(['ash', 'birch', 'cedar', 'elm', 'fir', 'oak'])
+    table = pd.DataFrame(Y.astype(int), columns=names)
+    sets = [set(names[row]) for row in Y]
+    settings = dict(solver='lbfgs', ridge=1e-3)
+    right = SoftmaxClassifier(**settings).fit(X, Y)
+    assert right.multilabel_ and right.classes_.tolist() == list(range(6))
+    for y in (
+        table,
+        table.astype('Int64'),
+        sets,
+        list(map(sorted, sets)),
+        pd.Series(sets),
+        np.array(list(map(frozenset, sets)), object),
+    ):
+        model = SoftmaxClassifier(**settings).fit(X, y)
+        np.testing.assert_array_equal(model.coef_, right.coef_)
+        assert model.classes_.tolist() == names.tolist()
+        for again in (Y, scipy.sparse.csr_array(Y), table, table[names[::-1]], sets):
+            assert model.score(X, again) == right.score(X, Y)
+            assert model.log_loss(X, again) == right.log_loss(X, Y)
+            assert model.precision_at_k(X, again, 2) == right.precision_at_k(X, Y, 2)
+    assert set(model.top_k(X, 1)[0].ravel()) <= set(names)
+    column = SoftmaxClassifier(**settings).fit(X, Y.argmax(1))
+    assert not column.multilabel_ and column.predict(X).shape == (300,)
+    with pytest.raises(ValueError, match='k and threshold concern rows with several labels'):
+        column.predict(X, k=2)
+
+
+def test_which_labels_a_row_gets():
+    "At least half as likely as the first; or the k first; or all from a probability on."
+    X, Y = several()
+    model = SoftmaxClassifier('lbfgs', ridge=1e-3).fit(X, Y)
+    proba = model.predict_proba(X)
+    np.testing.assert_allclose(proba.sum(1), 1)
+    np.testing.assert_array_equal(model.predict(X), proba >= proba.max(1, keepdims=True) / 2)
+    two = model.predict(X, k=2)
+    assert (two.sum(1) == 2).all()
+    np.testing.assert_array_equal(np.sort(model.top_k(X, 2)[0], 1).ravel(), two.nonzero()[1])
+    np.testing.assert_array_equal(model.predict(X, threshold=0.25), proba >= 0.25)
+    np.testing.assert_array_equal(
+        model.predict(X, threshold=0.25, k=2), (proba >= 0.25) & (two == 1)
+    )
+    assert scipy.sparse.issparse(
+        SoftmaxClassifier(max_epochs=2).fit(X, scipy.sparse.csr_array(Y)).predict(X)
+    )
+    pairs = SoftmaxClassifier('lbfgs', ridge=1e-3).fit(X, Y[:, :2])  # two labels are two columns
+    assert pairs.decision_function(X).shape == pairs.predict(X).shape == (300, 2)
+    for bad in (dict(k=0), dict(k=7), dict(k=1.5), dict(threshold=0), dict(threshold=2)):
+        with pytest.raises(ValueError, match='labels to name|not in'):
+            model.predict(X, **bad)
+
+
+def test_measures_of_several_labels_are_those_of_scikit_learn():
+    from sklearn import metrics
+
+    X, Y = several()
+    weights = np.random.default_rng(1).random(300)
+    model = SoftmaxClassifier('lbfgs', ridge=1e-3).fit(X[:200], Y[:200])
+    guess = model.predict(X)
+    assert model.score(X, Y, weights) == pytest.approx(
+        metrics.accuracy_score(Y, guess, sample_weight=weights)
+    )
+    log_proba = model.predict_log_proba(X)
+    assert model.log_loss(X, Y, weights) == pytest.approx(
+        -(weights[:, None] * Y * log_proba).sum() / (weights @ Y.sum(1))
+    )
+    for measure in (metrics.hamming_loss, metrics.multilabel_confusion_matrix):
+        assert np.isfinite(measure(Y, guess)).all()
+    for scoring in ('f1_micro', 'f1_samples', 'jaccard_macro', 'average_precision', 'roc_auc'):
+        assert 0 < metrics.get_scorer(scoring)(model, X, Y) <= 1, scoring
+    assert metrics.label_ranking_average_precision_score(Y, model.predict_proba(X)) > 0.8
+    sparse = SoftmaxClassifier('lbfgs', ridge=1e-3).fit(X, scipy.sparse.csr_array(Y))
+    assert 0.5 < metrics.get_scorer('f1_micro')(sparse, X, scipy.sparse.csr_array(Y)) <= 1
+
+
+def test_several_labels_in_folds_grids_files_and_streams(tmp_path):
+    from sklearn.base import clone
+    from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cross_val_score
+
+    X, Y = several()
+    Y[:, 5] = np.arange(300) < 40  # a label that two of three folds of rows in order lack
+    sparse = scipy.sparse.csr_array(Y)
+    model = SoftmaxClassifier('lbfgs', ridge=1e-3)
+    assert np.isfinite(cross_val_score(model, X, Y, cv=KFold(3))).all()
+    for y in (Y, sparse):
+        search = GridSearchCV(model, {'ridge': [1e-4, 1e-1]}, scoring='f1_micro', cv=3).fit(X, y)
+        assert np.isfinite(search.cv_results_['mean_test_score']).all()
+        assert search.best_score_ > 0.6
+    assert cross_val_predict(model, X, Y, cv=3).shape == Y.shape
+    model.fit(X, [set(np.flatnonzero(row)) for row in Y])
+    model.save(tmp_path / 'several.npz')
+    for again in (
+        SoftmaxClassifier.load(tmp_path / 'several.npz'),
+        pickle.loads(pickle.dumps(model)),
+    ):
+        np.testing.assert_array_equal(again.predict(X), model.predict(X))
+        assert again.log_loss(X, Y) == model.log_loss(X, Y) and again.multilabel_
+    assert not hasattr(clone(model), 'multilabel_')
+    streams = {
+        'indicator': (Y, None),
+        'sparse': (sparse, None),
+        'sets': (np.array([frozenset(np.flatnonzero(row)) for row in Y], object), range(6)),
+    }
+    fits = {}
+    for name, (y, classes) in streams.items():
+        stream = fits[name] = SoftmaxClassifier(learning_rate=5.0)
+        for batch in np.array_split(np.arange(300), 5) * 4:
+            stream.partial_fit(X[batch], y[batch], classes=classes)
+        np.testing.assert_array_equal(stream.coef_, fits['indicator'].coef_)
+        np.testing.assert_array_equal(stream.label_counts_, 4 * Y.sum(0))
+        assert stream.precision_at_k(X, Y, 1) > 0.8
+    fits['sets'].fit(X, Y.argmax(1))  # a fit with one label per row forgets
+    assert not fits['sets'].multilabel_ and not hasattr(fits['sets'], 'propensities_')
+
+
+@pytest.mark.parametrize(
+    'y, word',
+    [
+        ([{'a'}, {'b'}, None], r'y\[2\] is None, but other rows hold sets'),
+        ([{'a'}, {'b'}, 'c'], r"y\[2\] is 'c', but other rows hold sets"),
+        ([{'a'}, {'b', None}, set()], r'y\[1\] holds None, which is no label'),
+        ([{'a'}, {'b', float('nan')}, set()], r'y\[1\] holds nan'),
+        ([{'a'}, {'b', 1}, set()], 'cannot be sorted|mixed'),
+        ([{'a'}, {'b'}], 'y has 2 rows, but X has 3'),
+        ([{'a'}, {'a'}, set()], 'y holds 1 label only'),
+        ([set(), set(), set()], 'nothing to learn'),
+        ([[0, 1], [1, 2], [1, 1]], 'more than 0 and 1: 2 at row 1, column 1'),
+        (np.array([[0, 1], [1, np.nan], [1, 1]]), 'more than 0 and 1: nan at row 1, column 1'),
+        ([[1, 2], [3], [1]], 'set of labels per row|several'),
+    ],
+    ids=str,
+)
+def test_several_labels_that_mean_nothing(y, word):
+    with pytest.raises((ValueError, TypeError), match=word):
+        SoftmaxClassifier().fit(np.eye(3), y)
+
+
+def test_labels_that_a_fit_with_several_has_not_seen():
+    X, Y = several()
+    names = np.array(list('abcdef'))
+    sets = [set(names[row]) for row in Y]
+    model = SoftmaxClassifier('lbfgs', ridge=1e-3).fit(X, sets)
+    strange = [row | {'z'} for row in sets]
+    assert model.score(X, strange) == 0 and model.precision_at_k(X, strange, 1) > 0.8
+    with pytest.raises(ValueError, match='row 0 of y has a label that is not among the 6 of fit'):
+        model.log_loss(X, strange)
+    with pytest.raises(ValueError, match='y has 5 columns, but there are 6 labels'):
+        model.score(X, Y[:, :5])
+    with pytest.raises(ValueError, match='one label per row, where rows have several'):
+        model.score(X, Y.argmax(1))
+    stream = SoftmaxClassifier()
+    with pytest.raises(ValueError, match='classes is None'):
+        stream.partial_fit(X, sets)
+    stream.partial_fit(X, sets, classes=names)
+    with pytest.raises(ValueError, match='row 0 of y has a label that is not among'):
+        stream.partial_fit(X, strange)
+    with pytest.raises(ValueError, match='one label per row, unlike the first call'):
+        stream.partial_fit(X, names[Y.argmax(1)])
+    heavy = SoftmaxClassifier('lbfgs', ridge=1e-3).fit(X, Y, sample_weight=np.arange(300) < 200)
+    np.testing.assert_allclose(  # a row of weight 0 is a row left out
+        heavy.coef_, SoftmaxClassifier('lbfgs', ridge=1e-3).fit(X[:200], Y[:200]).coef_, atol=1e-3
+    )
+
+
 def test_calibration_error_is_zero_where_chances_are_true():
     rng = np.random.default_rng(0)
     probabilities = rng.random(20_000)
@@ -750,10 +936,8 @@ def test_memory_is_forecast_before_a_fit(monkeypatch):
     monkeypatch.setattr(memory, 'free_memory', lambda: 100)
     monkeypatch.setattr(memory, '_ALWAYS_FREE', 0)
     X, y = planted(60)
-    with pytest.warns(
-        RuntimeWarning,
-        match='SoftmaxClassifier.fit is going to hold about .* GB, but only 1e-07 GB are free',
-    ):
+    said = 'SoftmaxClassifier.fit needs about .* GB besides its data, but 1e-07 GB are free'
+    with pytest.raises(MemoryError, match=said):
         SoftmaxClassifier(max_epochs=1).fit(X, y)
 
 
@@ -892,9 +1076,9 @@ def test_early_stopping_tells_when_the_first_epoch_was_best():
 
 
 def test_weights_that_cannot_be_held_are_refused_first(monkeypatch):
-    from extreme_opt.softmax import classifier
+    from extreme_opt.core import memory
 
-    monkeypatch.setattr(classifier, 'free_memory', lambda: 2 * 10**9)
+    monkeypatch.setattr(memory, 'free_memory', lambda: 2 * 10**9)
     n = 100_000
     X = scipy.sparse.csr_array((np.ones(n, np.float32), np.arange(n), np.arange(n + 1)))
     for settings, third in (
@@ -951,8 +1135,9 @@ def test_weights_that_cannot_be_held_are_refused_first(monkeypatch):
             'fit_intercept=False, but the weights to go on from have intercepts',
         ),
         (
-            lambda X, y: SoftmaxClassifier().fit(X[:2], np.array([{1}, {2}])),
-            'y[0] is a set, but a row has one label',
+            lambda X, y: SoftmaxClassifier().fit(X[:2], np.array([{1}, 2])),
+            'y[1] is 2, but other rows hold sets of labels; write {label} for one label and set() '
+            'for none',
         ),
     ],
 )
@@ -980,11 +1165,15 @@ def test_n_jobs_as_scikit_learn_has_it():
 
 
 def test_frozensets_are_no_labels():
+    "They are sets of labels, where a classifier takes several a row."
+    from extreme_opt.bound import BoundClassifier
+
     X, _ = planted(4)
     y = np.empty(4, object)
     y[:] = [frozenset({k % 2, 3}) for k in range(4)]
     with pytest.raises(ValueError, match=r'y\[0\] is a frozenset, but a row has one label'):
-        SoftmaxClassifier().fit(X, y)
+        BoundClassifier().fit(X, y)
+    assert SoftmaxClassifier().fit(X, y).classes_.tolist() == [0, 1, 3]
 
 
 def test_class_weight_may_name_classes_that_a_part_lacks():
@@ -1046,26 +1235,30 @@ def test_auto_chooses_and_says_what():
     X, y = planted(2000, noise=4.0, n_features=20)
     fresh, truth = X[1500:], y[1500:]
     X, y = X[:1500], y[:1500]
-    model = SoftmaxClassifier('auto').fit(X, y)
-    chosen = model.settings_
-    assert chosen['solver'] == 'exact' and chosen['learning_rate'] == model.learning_rate_
-    assert chosen['max_epochs'] == model.n_iter_ == model.run_.state.n_epochs
-    least = min(model.rate_search_, key=lambda row: row['log_loss'])
-    assert least['log_loss'] <= 1.001 * min(
-        row['log_loss'] for row in model.rate_search_ if row['rate'] == model.learning_rate_
-    )
-    again = SoftmaxClassifier(
-        'exact', **{name: value for name, value in chosen.items() if name != 'solver'}
-    ).fit(X, y)
-    np.testing.assert_array_equal(again.coef_, model.coef_)  # every number can be set by hand
-    assert again.rate_search_ == []
     best = LogisticRegression(C=0.1).fit(X, y).predict_proba(fresh)
-    labels = np.unique(y, return_inverse=True)[1]
     exact = -np.log(best[np.arange(500), np.searchsorted(np.unique(y), truth)]).mean()
-    assert model.log_loss(fresh, truth) < 1.05 * exact and len(labels) == 1500
-    scaled = SoftmaxClassifier('auto').fit(1000 * X, y)
-    assert scaled.learning_rate_ == pytest.approx(chosen['learning_rate'] / 1e6, rel=1e-4)
-    assert pickle.loads(pickle.dumps(model)).settings_ == chosen
+    words = np.random.default_rng(0).integers(3, 60, size=1500)
+    words[::2] = np.unique(y, return_inverse=True)[1][::2]
+    for rows, solver in ((X, 'lbfgs'), (scipy.sparse.csr_array(np.eye(60)[words]), 'exact')):
+        model = SoftmaxClassifier().fit(rows, y)
+        chosen = model.settings_
+        assert chosen['solver'] == solver and model.scales_ is None
+        assert pickle.loads(pickle.dumps(model)).settings_ == chosen
+        if solver == 'lbfgs':
+            assert model.log_loss(fresh, truth) < 1.02 * exact
+            least = min(model.rate_search_, key=lambda row: row['log_loss'])['ridge']
+            assert 0.3 * least < chosen['ridge'] < 3 * least
+            continue
+        assert chosen['learning_rate'] == model.learning_rate_
+        assert chosen['max_epochs'] == model.n_iter_ == model.run_.state.n_epochs
+        again = SoftmaxClassifier(**chosen).fit(rows, y)
+        np.testing.assert_array_equal(again.coef_, model.coef_)  # every number can be set by hand
+        assert again.rate_search_ == []
+        scaled = SoftmaxClassifier().fit(1000 * rows, y)
+        assert scaled.learning_rate_ == pytest.approx(chosen['learning_rate'] / 1e6, rel=1e-4)
+        np.testing.assert_allclose(
+            scaled.predict_proba(1000 * rows), model.predict_proba(rows), atol=1e-3
+        )
 
 
 def test_auto_keeps_what_is_given():
@@ -1077,24 +1270,70 @@ def test_auto_keeps_what_is_given():
         dict(learning_rate=0.01, max_epochs=2, learning_rate_decay=0.5),
         dict(early_stopping=True),
         dict(average=True),
+        dict(ridge=1e-3),
         dict(n_jobs=-1),
+        dict(n_jobs=2),
     ):
         model = SoftmaxClassifier('auto', **given).fit(X, y)
         assert model.score(X, y) > 0.3
         if 'learning_rate' in given:
             assert model.settings_['learning_rate'] == 0.01
-        assert model.n_iter_ <= given.get('max_epochs', given.get('max_iter', 50))
-    few = SoftmaxClassifier('auto').fit(X[:30], y[:30])
+        assert model.settings_['ridge'] == given.get('ridge', model.settings_['ridge'])
+        batch = model.settings_['solver'] == 'lbfgs'
+        assert batch == (set(given) <= {'ridge', 'n_jobs'})
+        assert batch or model.n_iter_ <= given.get('max_epochs', given.get('max_iter', 50))
+    words = scipy.sparse.csr_array(np.eye(40)[np.arange(30)])
+    few = SoftmaxClassifier().fit(words, y[:30])
     assert few.rate_search_ == [] and few.settings_['max_epochs'] == 12
-    threads = SoftmaxClassifier('auto', n_jobs=2, max_epochs=2).fit(X, y)
-    assert threads.settings_['solver'] == 'implicit'
+
+
+def test_auto_does_not_mind_the_units_of_columns():
+    "A year, a time stamp and a price beside numbers of size one; dense and sparse rows."
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(500, 5))
+    y = np.array(['a', 'b', 'c'])[
+        (Z @ rng.normal(size=(5, 3)) + rng.gumbel(size=(500, 3))).argmax(1)
+    ]
+    units = np.array([1, 10, 3e7, 1e6, 1e-3])
+    X = Z * units + [0, 2000, 1.7e9, 3e6, 0]
+    train, test = slice(0, 350), slice(350, 500)
+    plain = SoftmaxClassifier().fit(Z[train], y[train])
+    mixed = SoftmaxClassifier().fit(X[train], y[train])
+    np.testing.assert_allclose(mixed.scales_, X[train].std(0), rtol=1e-6)
+    assert mixed.log_loss(X[test], y[test]) < 1.03 * plain.log_loss(Z[test], y[test])
+    scores = X[test] @ mixed.coef_.T + mixed.intercept_
+    np.testing.assert_array_equal(mixed.classes_[scores.argmax(1)], mixed.predict(X[test]))
+    again = pickle.loads(pickle.dumps(mixed))
+    np.testing.assert_array_equal(again.predict_proba(X), mixed.predict_proba(X))
+    warm = mixed.set_params(warm_start=True).fit(X[train], y[train])  # from where it was
+    assert warm.log_loss(X[test], y[test]) < 1.03 * plain.log_loss(Z[test], y[test])
+    warm.partial_fit(X[train], y[train])
+    assert warm.log_loss(X[test], y[test]) < 1.4 * plain.log_loss(Z[test], y[test])
+    stopped = SoftmaxClassifier(early_stopping=True).fit(X[train], y[train])
+    assert stopped.log_loss(X[test], y[test]) < 1.2 * plain.log_loss(Z[test], y[test])
+    hot = scipy.sparse.csr_array(np.hstack([np.eye(9)[rng.integers(9, size=500)], X[:, 2:3]]))
+    fit = SoftmaxClassifier().fit(hot[train], y[train])
+    assert fit.scales_ is not None and fit.log_loss(hot[test], y[test]) < 1.15
+
+
+def test_auto_holds_all_labels_of_a_row_out_together():
+    from extreme_opt.softmax.rates import folds_of
+
+    rows = np.repeat(np.arange(100), 3)
+    folds = folds_of(np.random.default_rng(0).integers(5, size=300), 4, rows)
+    assert (folds.reshape(100, 3) == folds.reshape(100, 3)[:, :1]).all()
+    assert set(np.bincount(folds)) <= set(range(3 * 15, 3 * 35))
 
 
 def test_rows_are_held_out_by_class():
-    from extreme_opt.softmax.rates import hold_out
+    from extreme_opt.softmax import FullSoftmax
+    from extreme_opt.softmax.rates import split_off
 
     labels = np.random.default_rng(0).permutation(np.repeat([0, 1, 2, 3], [1000, 100, 2, 1]))
-    out = [hold_out(labels, seed=seed) for seed in range(20)]
-    assert all(part[labels == 0].sum() == 100 and part[labels == 1].sum() == 10 for part in out)
-    assert not any(part[labels == 3].any() or part[labels == 2].all() for part in out)
-    assert any(part[labels == 2].any() for part in out)
+    problem = FullSoftmax(np.ones((len(labels), 1)), labels)
+    for fold in range(10):
+        rest, judged, n_judged = split_off(problem, 10, fold)
+        counts = np.bincount(judged.labels, minlength=4)
+        assert counts[0] == 100 and counts[1] == 10 and counts[3] == 0
+        assert n_judged == counts.sum() and set(judged.labels) <= set(rest.labels)
+    assert split_off(FullSoftmax(np.eye(4), np.arange(4)), 5)[1] is None

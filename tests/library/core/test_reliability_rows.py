@@ -1,0 +1,255 @@
+"""What hostile readings found, row by row: each of these once gave a wrong answer without a word, a
+raw message, or no end. All of them, those of other files among them: pytest -k reliability"""
+
+import io
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse
+from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning
+
+from extreme_opt.bound import BoundClassifier, LinearChainCRF
+from extreme_opt.ordinal import OrdinalEmbedding
+from extreme_opt.similarity import SimilarityModel
+from extreme_opt.softmax import SoftmaxClassifier
+
+X, Y = load_iris(return_X_y=True)
+PAIRS = np.column_stack([np.arange(1000) % 40, np.arange(1000) * 7 % 25])
+TRIPLETS = np.array([[i % 7, (i + 1 + i % 3) % 7, (i + 4 + i % 2) % 7] for i in range(60)])
+
+
+def masked(values, where):
+    return np.ma.masked_array(values, where)
+
+
+@pytest.mark.parametrize(
+    'name, call',
+    [
+        ('X', lambda: SoftmaxClassifier().fit(masked(X, X > 6), Y)),
+        ('X', lambda: BoundClassifier().fit(X, Y).predict(masked(X, X > 6))),
+        ('y', lambda: SoftmaxClassifier().fit(X, masked(Y, Y == 1))),
+        ('sample_weight', lambda: BoundClassifier().fit(X, Y, masked(np.ones(150), Y == 1))),
+        ('triplets', lambda: OrdinalEmbedding(2).fit(masked(TRIPLETS, TRIPLETS == 3))),
+        ('observed', lambda: SimilarityModel(2).fit(masked(PAIRS, PAIRS == 3))),
+        (
+            'pair_weights',
+            lambda: SimilarityModel(2).fit(
+                PAIRS, pair_weights=masked(np.ones(1000), PAIRS[:, 0] == 3)
+            ),
+        ),
+        (
+            'left_features',
+            lambda: SimilarityModel(2).fit(PAIRS, masked(np.ones((40, 3)), np.eye(40, 3) > 0)),
+        ),
+    ],
+)
+def test_what_is_masked_is_no_data(name, call):
+    "D: masks were passed over, and what stands under them was learned from."
+    with pytest.raises(ValueError, match=f'^{name} is masked at ') as caught:
+        call()
+    assert '\n' not in str(caught.value)
+
+
+def test_a_mask_that_hides_nothing_is_none():
+    plain = BoundClassifier().fit(X, Y).predict(X)
+    same = BoundClassifier().fit(masked(X, False), masked(Y, False)).predict(masked(X, False))
+    np.testing.assert_array_equal(plain, same)
+
+
+@pytest.mark.parametrize('make', [SoftmaxClassifier, BoundClassifier])
+def test_labels_that_are_sets_are_refused(make):
+    "C9: 4 distinct frozensets became 111 classes."
+    sets = np.array([frozenset('ab'), frozenset('c'), frozenset('a')] * 50, dtype=object)
+    with pytest.raises(ValueError, match=r'y\[0\] is a frozenset, but a row has one label'):
+        make().fit(X, sets)
+
+
+@pytest.mark.parametrize('size', [1e13, 1e14, 1e16, 1e30, 1e100, 1e200])
+@pytest.mark.parametrize('make', [SoftmaxClassifier, BoundClassifier])
+def test_probabilities_of_huge_scores_sum_to_one(make, size):
+    "C3: rows summed to .998 at scores of 1e14, and to 4 at 1e16."
+    model = make('lbfgs').fit(X[::5], Y[::5])
+    model.coef_, model.intercept_ = model.coef_ * size, model.intercept_ + size
+    found = model.predict_proba(X)
+    np.testing.assert_allclose(found.sum(1), 1.0, rtol=1e-12)
+    assert (found >= 0).all() and (found.argmax(1) == model.decision_function(X).argmax(1)).all()
+
+
+@pytest.mark.parametrize(
+    'words, call',
+    [
+        (r'X holds [\d.]+e[+]300 at row 0', lambda: SoftmaxClassifier().fit(1e300 * X, Y)),
+        (r'X holds [\d.]+e[+]300 at row 0', lambda: SoftmaxClassifier('lbfgs').fit(1e300 * X, Y)),
+        (
+            'left_features holds 1e[+]300, too large for float32, in row 0',
+            lambda: SimilarityModel(2).fit(PAIRS, np.full((40, 3), 1e300)),
+        ),
+        (
+            r'pair_weights\[0\] is 5e[+]300, but a finite float32',
+            lambda: SimilarityModel(2).fit(PAIRS, pair_weights=np.full(1000, 1e300)),
+        ),
+        (
+            'sample_weight runs to 1e[+]308, and its sum overflows',
+            lambda: SoftmaxClassifier().fit(X, Y, np.full(150, 1e308)),
+        ),
+    ],
+)
+def test_numbers_too_large_are_named_without_raw_warnings(words, call):
+    "C8 and its kind: numpy's own warnings stood above models of zeros."
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        with pytest.raises(ValueError, match=words) as caught:
+            call()
+    assert '\n' not in str(caught.value)
+
+
+def test_embeddings_wider_than_any_rank_are_refused_at_once():
+    "C7: n_components=10_000 on 40 x 25 ids did not end."
+    with pytest.raises(ValueError, match='n_components=10000, but .* use at most 256'):
+        SimilarityModel(n_components=10_000, max_iter=1).fit(PAIRS)
+
+
+@pytest.mark.parametrize(
+    'make',
+    [
+        lambda: SoftmaxClassifier('lbfgs', max_epochs=3).fit(X, Y),
+        lambda: BoundClassifier(max_iter=1).fit(X, Y),
+        lambda: BoundClassifier('lbfgs', max_iter=1).fit(X, Y),
+        lambda: LinearChainCRF(max_iter=1).fit([[['a'], ['b']], [['a']]], [['x', 'y'], ['x']]),
+        lambda: SimilarityModel(2, solver='lbfgs', max_iter=1).fit(PAIRS),
+        lambda: OrdinalEmbedding(2, solver='lbfgs', max_iter=1).fit(TRIPLETS),
+    ],
+)
+def test_exact_solvers_that_end_by_a_limit_warn(make):
+    "A5: a fit at chance ended without a word."
+    with pytest.warns(ConvergenceWarning, match='did not converge: reached max_'):
+        make()
+
+
+def test_doubled_entries_of_a_sparse_matrix_are_their_sum():
+    "C1: the same matrix in other entries gave other coefficients."
+    rows = scipy.sparse.csr_array(X)
+    halves = scipy.sparse.csr_array(
+        (np.repeat(rows.data / 2, 2), np.repeat(rows.indices, 2), 2 * rows.indptr), shape=X.shape
+    )
+    for solver in ('lbfgs', 'implicit'):
+        with warnings.catch_warnings():
+            warnings.simplefilter('ignore', ConvergenceWarning)
+            fits = [SoftmaxClassifier(solver, max_epochs=2).fit(each, Y) for each in (rows, halves)]
+        np.testing.assert_array_equal(fits[0].coef_, fits[1].coef_)
+
+
+# -------------------------------------------------------------------------------------------- files
+
+
+def rewritten_model(path, change):
+    "Write a model file again after `change(settings, learned, arrays)`, with a digest that fits."
+    import json
+
+    from extreme_opt.core.serialize import write_atomically
+
+    with np.load(path) as file:
+        arrays = {name: file[name] for name in file.files if name not in ('meta', 'digest')}
+        meta = json.loads(file['meta'].tobytes().decode())
+    change(meta['model'][2], meta['model'][3], arrays)
+    write_atomically(path, meta, arrays)
+
+
+def test_a_file_takes_no_more_memory_than_its_size(tmp_path):
+    "B6: a deflated member that nobody names made 1.7 GB of 1.5 MB."
+    import zipfile
+
+    from extreme_opt.core.serialize import load_model, read_arrays, save_model
+
+    path = tmp_path / 'model.npz'
+    save_model(path, SoftmaxClassifier())
+    with zipfile.ZipFile(path, 'a', zipfile.ZIP_DEFLATED) as file:
+        file.writestr('big.npy', bytes(1 << 24))
+    assert path.stat().st_size < 1 << 16
+    with pytest.raises(ValueError, match='is compressed; write it with np.savez') as caught:
+        read_arrays(path)
+    assert '\n' not in str(caught.value)
+    with pytest.raises(ValueError, match='is cut short or no model of ours'):
+        load_model(path)
+    np.savez(tmp_path / 'twice.npz', a=np.ones(1 << 12))
+    content = bytearray((tmp_path / 'twice.npz').read_bytes())
+    at = content.index(b'PK\1\2')  # two names for the bytes of one array
+    entry, end = content[at : content.index(b'PK\5\6')], content[content.index(b'PK\5\6') :]
+    other = entry.replace(b'a.npy', b'b.npy')
+    end[8:12] = (2).to_bytes(2, 'little') * 2
+    end[12:16] = (2 * len(entry)).to_bytes(4, 'little')
+    (tmp_path / 'twice.npz').write_bytes(content[:at] + entry + other + end)
+    with pytest.raises(ValueError, match='arrays claim|verlap'):
+        read_arrays(tmp_path / 'twice.npz')
+
+
+def test_a_checkpoint_does_not_travel(tmp_path):
+    "B8: a refit after load wrote to the path that a stranger's file named."
+    there, path = tmp_path / 'run.npz', tmp_path / 'model.npz'
+    model = SoftmaxClassifier('lbfgs', checkpoint=there).fit(X, Y)
+    model.save(path)
+    there.unlink()
+    assert SoftmaxClassifier.load(path).checkpoint is None and model.checkpoint == there
+    rewritten_model(path, lambda s, learned, a: s.update(checkpoint={'path': str(there)}))
+    back = SoftmaxClassifier.load(path).fit(X, Y)
+    assert back.checkpoint is None and not there.exists()
+
+
+def test_model_files_that_are_no_files(tmp_path):
+    "D: to load a FIFO waited for ever."
+    import os
+
+    from extreme_opt.core import Run
+    from extreme_opt.core.serialize import load_model
+    from extreme_opt.data.store import load_arrays
+    from extreme_opt.scale.files import read_npz
+
+    if not hasattr(os, 'mkfifo'):
+        pytest.skip('no FIFO here')
+    os.mkfifo(tmp_path / 'pipe.npz')
+    for path in (tmp_path / 'pipe.npz', '/dev/zero'):
+        for read in (load_model, Run.load, load_arrays, read_npz):
+            with pytest.raises(ValueError, match='is a FIFO, a socket or a device'):
+                read(path)
+
+
+def test_files_of_models_whose_numbers_are_none(tmp_path):
+    "D: a model with nan weights, or with weights of another shape, loaded and predicted."
+    triplets = [[0, 1, 2], [1, 0, 2], [2, 1, 0], [3, 1, 0]]
+    pairs = [[0, 1], [1, 0], [2, 1]]
+    words = [[{'a': 1.0}, {'b': 1.0}], [{'a': 1.0}]]
+    models = [
+        (SoftmaxClassifier('lbfgs').fit(X, Y), 'coef_', np.nan),
+        (SoftmaxClassifier('lbfgs').fit(X, Y), 'intercept_', np.nan),
+        (BoundClassifier().fit(X, Y), 'coef_', np.inf),
+        (BoundClassifier().fit(X, Y), 'coef_', None),
+        (SimilarityModel(2).fit(pairs), 'left_embeddings_', np.nan),
+        (SimilarityModel(2).fit(pairs), 'right_embeddings_', None),
+        (OrdinalEmbedding(2).fit(triplets), 'embedding_', np.nan),
+        (LinearChainCRF().fit(words, [['x', 'y'], ['x']]), 'transitions_', np.nan),
+        (LinearChainCRF().fit(words, [['x', 'y'], ['x']]), 'coef_', None),
+    ]
+    for model, name, value in models:
+        changed = np.array(getattr(model, name), dtype=float)
+        if value is None:
+            changed = changed[:, :-1]
+        else:
+            changed.flat[0] = value
+        setattr(model, name, changed)
+        model.save(tmp_path / 'model.npz')
+        with pytest.raises(ValueError, match='cannot be read: it') as caught:
+            type(model).load(tmp_path / 'model.npz')
+        assert '\n' not in str(caught.value)
+
+
+def test_models_in_open_files(tmp_path):
+    model, file = BoundClassifier().fit(X, Y), io.BytesIO()
+    model.save(file)
+    file.seek(0)
+    np.testing.assert_array_equal(BoundClassifier.load(file).coef_, model.coef_)
+    with open(tmp_path / 'model.npz', 'wb') as opened:
+        model.save(opened)
+    with open(tmp_path / 'model.npz', 'rb') as opened:
+        np.testing.assert_array_equal(BoundClassifier.load(opened).coef_, model.coef_)

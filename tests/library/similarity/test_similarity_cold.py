@@ -1,0 +1,216 @@
+"""New entities: ways to score them, and the choice among them."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from extreme_opt.similarity.cold import (
+    HeldOut,
+    choose,
+    cosine_source,
+    hold_out,
+    neighbors_source,
+    ridge_coef,
+    unit_rows,
+)
+from extreme_opt.similarity.model import SimilarityModel
+from extreme_opt.similarity.ranking import pattern
+
+
+def topics(seed=0, n=120, n_topics=6, n_new=12):
+    "Pages of a few topics that link within their topic; the last are new."
+    rng = np.random.default_rng(seed)
+    topic = rng.integers(n_topics, size=n)
+    words = rng.poisson(0.15, size=(n, 40)) + 2 * np.eye(n_topics, 40, dtype=int)[topic]
+    links = np.array(
+        [(i, j) for i in range(n) for j in rng.permutation(n)[:40] if topic[i] == topic[j] != i]
+    )
+    new = np.arange(n) >= n - n_new
+    kept = ~new[links].any(axis=1)
+    return words.astype(float), links[kept], links[new[links[:, 0]]], new
+
+
+@pytest.fixture(scope='module')
+def fitted():
+    words, train, test, new = topics()
+    matrix = pattern(train, (len(words), len(words)))
+    model = SimilarityModel(4, cold_start='auto', exclude_self=True).fit(matrix, words, words)
+    return model, words, test, new
+
+
+def test_known_and_new_entities_have_one_score(fitted):
+    model, words, _, new = fitted
+    rows = np.flatnonzero(new)
+    pairs = np.array([(i, j) for i in rows for j in range(0, len(words), 7)])
+    scores = model.score_pairs(pairs)
+    described = np.column_stack([pairs[:, 0] - rows[0], pairs[:, 1]])
+    np.testing.assert_allclose(
+        model.score_pairs(described, left_features=words[new]), scores, rtol=1e-6, atol=1e-8
+    )
+    ids, best = model.recommend(rows, k=5)
+    at = np.column_stack([np.repeat(rows, 5), ids.ravel()])
+    np.testing.assert_allclose(model.score_pairs(at), best.ravel(), rtol=1e-6, atol=1e-8)
+    again, _ = model.recommend(features=words[new], k=6)
+    for row, mine, theirs in zip(rows, ids, again):  # `features` cannot know the page itself
+        assert [each for each in theirs if each != row][:5] == list(mine)
+
+
+def test_new_entities_stand_among_the_candidates_of_old_ones(fitted):
+    model, _, _, new = fitted
+    ids, _ = model.recommend(np.flatnonzero(~new), k=20)
+    assert new[ids].any()
+
+
+def test_the_choice_is_at_least_the_best_single_source(fitted):
+    model, words, test, new = fitted
+    value = model.evaluate(pattern(test, (len(words),) * 2))['ndcg@20']
+    kept = [row for row in model.cold_start_ if row['chosen']]
+    assert {row['entities'] for row in kept} == {'warm', 'cold'}
+    popular = SimilarityModel(4, cold_start='popularity', exclude_self=True)
+    popular.fit(model.observed_, words, words)
+    assert value > popular.evaluate(pattern(test, (len(words),) * 2))['ndcg@20'] + 0.2
+
+
+def test_embeddings_of_ids_are_explained_by_features_of_one_side():
+    words, train, _, new = topics()
+    matrix = pattern(train, (len(words), len(words)))
+    model = SimilarityModel(4, cold_start='regression', biases=True).fit(matrix, words)
+    np.testing.assert_allclose(
+        model.embed_left(features=words[new]), model.left_embeddings_[new], rtol=1e-4, atol=1e-5
+    )
+    one = SimilarityModel(4, biases=True).fit(matrix)
+    warm = matrix.sum(axis=1) > 0
+    np.testing.assert_allclose(model.left_embeddings_[warm], one.left_embeddings_[warm], rtol=1e-5)
+    ids, scores = one.recommend(np.flatnonzero(warm), k=3)
+    again, same = model.recommend(np.flatnonzero(warm), k=3)
+    assert (again == ids).all() and np.argsort(same).tolist() == np.argsort(scores).tolist()
+    with pytest.raises(ValueError, match='fitted by id alone'):
+        model.embed_right(features=words)
+    with pytest.raises(ValueError, match='40 columns were fitted'):
+        model.embed_left(features=words[:, :9])
+
+
+def test_names_reorder_and_a_file_keeps_the_lists(tmp_path):
+    pd = pytest.importorskip('pandas')
+    words, train, _, new = topics()
+    names = np.array([f'p{i}' for i in range(len(words))])
+    table = pd.DataFrame({'page': names[train[:, 0]], 'link': names[train[:, 1]]})
+    described = pd.DataFrame(words, index=names, columns=[f'w{i}' for i in range(40)])
+    model = SimilarityModel(4, cold_start='auto', exclude_self=True)
+    model.fit(table, described, described.iloc[::-1])
+    lists, scores = model.recommend(names[new], k=4)
+    model.save(tmp_path / 'm.npz')
+    back = SimilarityModel.load(tmp_path / 'm.npz')
+    again, same = back.recommend(names[new], k=4)
+    assert (again == lists).all() and (same == scores).all()
+    turned = described.loc[names[new], described.columns[::-1]]
+    np.testing.assert_allclose(
+        back.embed_left(features=turned), model.embed_left(features=described.loc[names[new]])
+    )
+
+
+def test_held_out_entities_keep_no_pair():
+    words, train, _, _ = topics()
+    n = len(words)
+    hits = np.ones(len(train), bool)
+    held = hold_out(train, hits, (n, n), [words, words], True, 0)
+    assert isinstance(held, HeldOut)
+    out = np.flatnonzero(np.diff(held.cold.indptr))
+    assert len(out) and not np.isin(train[held.train], out).any()
+    both = pattern(train[held.train], (n, n)).multiply(held.warm + held.cold)
+    assert both.nnz == 0
+
+
+def test_neighbors_are_the_plain_sum():
+    words, train, _, new = topics(n=40, n_new=5)
+    observed = pattern(train, (40, 40))
+    source = neighbors_source(observed, [words, words])
+    unit = words / np.linalg.norm(words, axis=1, keepdims=True)
+    dense, warm = observed.toarray().astype(float), np.flatnonzero(observed.sum(axis=1))
+    for i in range(40):
+        cosines = np.array([0.0 if j == i else unit[i] @ unit[j] for j in warm])
+        least = np.sort(cosines)[-20]
+        votes = np.where(cosines >= least, cosines, 0) ** 4
+        np.testing.assert_allclose(
+            source.sides[0][[i]].toarray()[0], dense[i] + votes @ dense[warm]
+        )
+
+
+def test_a_sum_has_to_gain_more_than_its_standard_error():
+    words, train, test, new = topics()
+    n = len(words)
+    good = cosine_source([scipy.sparse.csr_array(words)] * 2)
+    asked = pattern(test, (n, n))
+    none = scipy.sparse.csr_array((n, n), dtype=np.int8)
+    weights, table = choose(
+        {'cosine': good, 'same': good}, dict(cosine=1.0, same=1.0), asked, none, 'ndcg@20'
+    )
+    assert len(weights) == 1 and sum(row['chosen'] for row in table) == 1
+
+
+def test_warm_and_cold_add_up_and_lists_are_measured(fitted):
+    model, words, test, new = fitted
+    rng = np.random.default_rng(0)
+    old = np.column_stack([rng.integers(100, size=60), rng.integers(100, size=60)])
+    names = ('recall@5', 'coverage@5', 'novelty@5', 'diversity@5')
+    asked = pattern(np.concatenate([test, old]), (len(words),) * 2)
+    found = model.evaluate(asked, names, per_entity=True, interval=0.9)
+    warm, cold = found['warm'], found['cold']
+    n = warm['n_entities'], cold['n_entities']
+    assert sum(n) == found['n_entities'] and cold['n_entities'] == found['n_unseen'] > 0
+    for name in ('recall@5', 'novelty@5', 'diversity@5'):
+        mean = (n[0] * warm[name] + n[1] * cold[name]) / sum(n)
+        np.testing.assert_allclose(found[name], mean)
+    ids = model.recommend(found['per_entity']['ids'], k=5)[0]
+    assert found['coverage@5'] == len(np.unique(ids)) / len(words)
+    assert 0 < found['diversity@5'] <= 1 and 'coverage@5' not in found['intervals']
+    only = model.evaluate(pattern(test, (len(words),) * 2), 'recall@5')
+    assert only['warm'] is None and only['cold']['recall@5'] == only['recall@5']
+    assert model.evaluate(asked, 'coverage@5')['coverage@5'] == found['coverage@5']
+
+
+def test_lists_as_a_data_frame():
+    pd = pytest.importorskip('pandas')
+    log = {'user': ['a', 'a', 'b', 'c', 'c'], 'film': ['x', 'y', 'x', 'z', 'x']}
+    model = SimilarityModel(2).fit(pd.DataFrame(log))
+    frame = model.recommend(['b', 'a'], k=2, as_frame=True)
+    ids, scores = model.recommend(['b', 'a'], k=2)
+    assert list(frame.columns) == ['user', 'film', 'rank', 'score']
+    assert frame['user'].tolist() == ['b', 'b', 'a'] and frame['rank'].tolist() == [1, 2, 1]
+    assert frame['film'].tolist() == [each for each in ids.ravel() if each is not None]
+    assert frame['score'].tolist() == scores[np.isfinite(scores)].tolist()
+    new = model.recommend(history=[['z'], ['y']], k=1, as_frame=True)
+    assert new['user'].tolist() == [0, 1]
+    plain = SimilarityModel(2).fit(np.array([[0, 0], [0, 1], [1, 0], [2, 1]]))
+    assert list(plain.recommend(k=1, as_frame=True).columns) == ['left', 'right', 'rank', 'score']
+
+
+@pytest.mark.parametrize(
+    ('setting', 'words'),
+    [
+        ('best', "is neither None, \"auto\", one of 'cosine'"),
+        ([], 'is neither None'),
+        ({'cosine': float('nan')}, r"cold_start\['cosine'\]=nan is not finite"),
+        ({'cosine': '2'}, r"cold_start\['cosine'\]='2' is not a number"),
+    ],
+)
+def test_settings_that_mean_nothing(setting, words):
+    features, train, _, _ = topics(n=40, n_new=5)
+    with pytest.raises(ValueError, match=words):
+        SimilarityModel(4, cold_start=setting).fit(train, features, features)
+
+
+def test_what_does_not_go_together():
+    features, train, _, _ = topics(n=40, n_new=5)
+    with pytest.raises(ValueError, match='needs left_features or right_features'):
+        SimilarityModel(4, cold_start='auto').fit(train)
+    with pytest.raises(ValueError, match='features of both sides with the same columns'):
+        SimilarityModel(4, cold_start='cosine').fit(train, features)
+    with pytest.raises(ValueError, match='does not go with id_features'):
+        SimilarityModel(4, cold_start='auto', id_features=True).fit(train, features)
+
+
+def test_ridge_from_zero_columns_and_one_row():
+    coef, intercept = ridge_coef(scipy.sparse.csr_array((1, 3)), np.array([[2.0]]), 1.0)
+    assert (coef == 0).all() and intercept == 2.0
+    assert unit_rows(np.zeros((2, 3))).nnz == 0
