@@ -89,7 +89,7 @@ _SAMPLED = (dict(data=2.4, params=2.9, rows=16),)
 _CLASSES: dict[str, dict[str, tuple]] = dict(
     softmax=dict(
         exact=(dict(data=1.5, params=2.9, rows=50),),
-        lbfgs=(dict(data=1.7, params=49, scores=0.85, rows=90),),
+        lbfgs=(dict(data=1.1, params=45, scores=0.85, rows=80),),
         rotation=(dict(data=2.4, params=5.1, rows=16),),
         **dict.fromkeys(('implicit', 'umax', 'sgd', 'ove', 'nce', 'sampled'), _SAMPLED),
         support=(dict(data=2.4, params=2.9, rows=16),),
@@ -169,7 +169,7 @@ def forecast_memory(
     --------
     >>> sizes = dict(n_rows=60_000, n_columns=785, n_classes=10)
     >>> round(forecast_memory('softmax', 'lbfgs', **sizes) / 1e6)
-    689
+    460
     """
     if estimator in _CLASSES:
         if solver not in (known := _CLASSES[estimator]):
