@@ -33,6 +33,7 @@ from .serialize import load_model, save_model
 from .run import FitDiverged, Run, minimize
 from .solver import Status
 from extreme_opt.core.validation import (
+    as_table,
     check_features,
     check_labels,
     check_weights,
@@ -463,7 +464,7 @@ class Classifier(ClassifierMixin, Estimator):
         self._check_settings()
         rows = check_features(X, self._sparse)
         y = check_labels(y, rows.shape[0])
-        validate_data(self, X, reset=reset, skip_check_array=True)
+        validate_data(self, as_table(X), reset=reset, skip_check_array=True)
         try:
             classes, labels = np.unique(y, return_inverse=True)
         except TypeError:
@@ -520,7 +521,7 @@ class Classifier(ClassifierMixin, Estimator):
     def _chunks(self, X: Any) -> Iterator:  # (slice, (n, n_classes) float scores) pairs
         check_is_fitted(self, 'classes_', msg=NOT_FITTED)
         rows = check_features(X, self._sparse)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        validate_data(self, as_table(X), reset=False, skip_check_array=True)
         size = max(1, 2**22 // len(self.classes_))
         for start in range(0, rows.shape[0], size):
             part = slice(start, min(rows.shape[0], start + size))

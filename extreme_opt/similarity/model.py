@@ -11,10 +11,12 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
+
 import numpy as np
 import scipy.sparse
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
+
 from ..core.descent import LBFGS, GradientDescent
 from extreme_opt.core.estimator import (
     NOT_FITTED,
@@ -35,7 +37,7 @@ from .catalog_softmax import CatalogSoftmax
 from extreme_opt.similarity.cold import (
     Mixture,
     check_cold_start,
-    chosen_ways,
+    chosen_sources,
     learn_cold_start,
     same_entities,
 )
@@ -89,12 +91,7 @@ from extreme_opt.similarity.validation import (
     rated,
     relevant_pairs,
 )
-from extreme_opt.similarity.warm_start import (
-    fitted_tower,
-    grown_params,
-    tower_shape,
-    written_shape,
-)
+from .warm_start import fitted_tower, grown_params, tower_shape, written_shape
 
 # %% ../../nbs/engine/similarity/80_model.ipynb #11a4bbdf
 _MAX_ITER = dict(als=15, lbfgs=200)  # of "auto", where it is not 30
@@ -762,7 +759,7 @@ class SimilarityModel(Estimator):
         )
         described, shape, train, held_out = features, found.shape, found, None
         if self.cold_start is not None:
-            chosen_ways(self.cold_start)
+            chosen_sources(self.cold_start)
             check_cold_start(self, described)
             features = [None, None]
         if 0 in shape or not len(found.pairs):
@@ -890,7 +887,7 @@ class SimilarityModel(Estimator):
         )
         k = int(self.n_components)
         for side, name in enumerate(('left', 'right')):
-            rows = self._mixture.ways['regression'].sides[side]
+            rows = self._mixture.sources['regression'].sides[side]
             setattr(self, f'{name}_embeddings_', rows[:, :k].astype(self.left_embeddings_.dtype))
             if self.biases:
                 setattr(self, f'{name}_biases_', rows[:, k + side].astype(self.dtype))
@@ -1098,6 +1095,7 @@ class SimilarityModel(Estimator):
 
     def _described(self, side, features):
         "Features of entities in the columns that the fit saw."
+        assert self._mixture is not None
         name = ('left', 'right')[side]
         column = self._roles[name] if self._roles else None
         rows = read_features(features, name, column, self._feature_names[side])[0]
@@ -1296,7 +1294,7 @@ class SimilarityModel(Estimator):
                 )
             at.append(rows.astype(np.int64))
         i, j = at
-        if mixed is not None:
+        if mixed is not None and self._mixture is not None:
             return self._mixture.score_pairs(i, j, *mixed)
         size = max(1, 2**20 // P.shape[1])
         parts = [

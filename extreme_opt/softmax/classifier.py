@@ -25,6 +25,7 @@ from extreme_opt.core.estimator import (
     warn_not_converged,
 )
 from extreme_opt.core.validation import (
+    as_table,
     check_features,
     check_nonnegative,
     check_weights,
@@ -755,7 +756,7 @@ class SoftmaxClassifier(MultilabelClassifier):
         if found is None:
             rows, labels = self._enter(X, y)
             return rows, labels, np.arange(len(labels)), n_samples
-        validate_data(self, X, reset=True, skip_check_array=True)
+        validate_data(self, as_table(X), reset=True, skip_check_array=True)
         ids, labels = pick_labels(found[0])
         if not len(ids):
             raise ValueError('y has no 1, so there is nothing to learn; give rows that have labels')
@@ -1028,7 +1029,7 @@ class SoftmaxClassifier(MultilabelClassifier):
         first = not hasattr(self, 'classes_')
         rows = check_features(X)
         labels, ids = self._batch_labels(y, rows.shape[0], classes, first)
-        validate_data(self, X, reset=first, skip_check_array=True)
+        validate_data(self, as_table(X), reset=first, skip_check_array=True)
         if first:
             self._height, self._n_batches = _height(rows) if self.fit_intercept else 0.0, 0
             self._means = self.scales_ = None

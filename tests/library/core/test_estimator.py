@@ -349,6 +349,24 @@ def test_column_names(data):
         Centroids().fit(frame.rename(columns=dict(c=3)), y)
 
 
+def test_every_kind_of_table_has_names(data):
+    "Dictionaries of columns and structured arrays too; other names and another order are refused."
+    X, y = data
+    frame = pd.DataFrame(X, columns=[f'x{k}' for k in range(X.shape[1])])
+    columns = {name: list(column) for name, column in frame.items()}
+    for table in (frame, columns, frame.to_records(index=False)):
+        model = Centroids().fit(table, y)
+        assert model.feature_names_in_.tolist() == list(frame)
+        for again in (frame, columns, frame.to_records(index=False)):
+            np.testing.assert_array_equal(model.predict(again), Centroids().fit(X, y).predict(X))
+        with pytest.raises(ValueError, match='same order as they were in fit'):
+            model.predict(dict(reversed(columns.items())))
+    with pytest.raises(ValueError, match='X holds dictionaries, .*DictVectorizer'):
+        model.predict([dict(row) for _, row in frame.iterrows()])
+    with pytest.raises(ValueError, match='X is a object, but .*X.collect'):
+        model.predict(object())
+
+
 def test_not_fitted_is_scikit_learns_own_error(data):
     with pytest.raises(NotFittedError, match='call fit first'):
         Centroids().predict(data[0])
