@@ -115,6 +115,7 @@ _PAIRS = dict(
     als=5.5, newton=15.1, gd=4.5, adagrad=9.6, block=7.7, pair=10.3, sogram=10.3, lbfgs=3
 )
 _MOST_SQUARE = 1500  # parameters up to which a matrix of them is built
+_BLOCK = 1.2e8  # bytes of sparse rows that are made dense at once, where a fit is judged
 _BATCH = 256  # rows of a batch, each of which keeps such a matrix with "incremental"
 
 
@@ -182,7 +183,9 @@ def forecast_memory(
             params=n_params * itemsize,
             scores=8 * n_rows * n_classes,
             rows=8 * n_rows,
-            columns=8 * n_columns**2 * (4.5 if n_stored is None else 6.3),
+            columns=8 * n_columns**2 * 4.5
+            if n_stored is None
+            else 8 * n_columns**2 * 3.5 + min(8 * n_rows * n_columns, _BLOCK),
             square=8 * n_params**2 * small,
             blocks=8 * n_params**2 * n_rows / _BATCH,
         )
