@@ -355,7 +355,7 @@ def test_an_entity_without_features_is_named(planted):
         (
             lambda p, m: quick().fit(p.observed, np.full((50, 2), np.inf)),
             ValueError,
-            'left_features holds nan or inf in row 0',
+            'left_features holds NaN at row 0',
         ),
         (lambda p, m: quick().fit(p.observed, p.left_features[:9]), ValueError, 'observed'),
         (
