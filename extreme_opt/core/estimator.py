@@ -28,7 +28,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import late
 from .linalg import log_sum_exp
-from .memory import warn_of_memory
+from .memory import check_memory
 from .serialize import load_model, save_model
 from .run import FitDiverged, Run, minimize
 from .solver import Status
@@ -307,7 +307,7 @@ def run_estimator(
     """
     if n_bytes is None and hasattr(problem, 'memory'):
         n_bytes = 2 * problem.memory(problem.dtype)  # the state, and the next one
-    warn_of_memory(n_bytes or 0, f'{type(estimator).__name__}.fit')
+    check_memory(n_bytes or 0, f'{type(estimator).__name__}.fit')
     chosen = {name: settings.get(name, getattr(estimator, name)) for name in _OF_RUNS}
     path = chosen['checkpoint']
     with _workers(estimator, problem, solver, params) as (problem, solver, params):

@@ -25,7 +25,7 @@ from extreme_opt.core.estimator import (
     warn_caller,
     warn_not_converged,
 )
-from ..core.memory import free_memory
+from ..core.memory import check_memory, forecast_memory, free_memory
 from ..core.run import FitDiverged, minimize
 from ..core.solver import Status
 from ..core.step_sizes import BB, SBB, Damped, FixedStep
@@ -286,6 +286,26 @@ def _refuse_far_ids(n_objects, n_asked, n_components):
             f'row for each id takes {needed / 1e9:.2g} GB; say names=np.unique(triplets), or give '
             'names as text'
         )
+
+
+def _check_memory(model, n_answers, n_objects):
+    "Refuse a fit that cannot be held, before anything of its size is allocated."
+    solver = model._chosen(n_answers)
+    if solver not in ('lbfgs', 'svrg', 'sgd', 'gd', 'gram'):
+        return  # told elsewhere
+    needed = forecast_memory(
+        'ordinal',
+        solver,
+        n_rows=n_answers,
+        n_objects=n_objects,
+        n_components=model.n_components,
+    )
+    check_memory(
+        needed,
+        f'{type(model).__name__}.fit',
+        'take fewer objects, answers or components'
+        + ('' if solver == 'svrg' else ', or solver="svrg"'),
+    )
 
 
 def _text_names(table):
@@ -1265,6 +1285,7 @@ class OrdinalEmbedding(Estimator):
                 f'{first if names is None else names[first]}; their rows are nan',
                 UserWarning,
             )
+        _check_memory(self, len(places), len(ids))
         n_groups = _count_groups(places, len(ids))
         if n_groups > 1:
             warn_caller(
@@ -1571,7 +1592,8 @@ class OrdinalEmbedding(Estimator):
         sample_weight : array-like of shape (n,) or None, default=None
             Weights given to `fit`: how often each answer was given.
         n_folds : int, default=5
-            Number of folds of whole groups; each takes a fit that starts at the fitted map.
+            Number of folds of whole groups, at most as many as there are groups; each takes a fit
+            that starts at the fitted map.
         seed : int, default=0
             Seed of the folds.
 
@@ -1585,7 +1607,9 @@ class OrdinalEmbedding(Estimator):
         """
         rows, weights, source = self._fitted_rows(triplets, y, sample_weight, 'people_residuals')
         labels, group = check_groups(groups, source)
-        near, far = self._held_out(rows, weights, fold_numbers(group, n_folds, seed))
+        n_folds = min(check_count(n_folds, 'n_folds'), max(len(labels), 2))
+        fold = fold_numbers(group, n_folds, seed, 'groups')
+        near, far = self._held_out(rows, weights, fold)
         own = ~tie_halves(source)
         return people_table(
             labels,

@@ -20,7 +20,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator
 
 from extreme_opt.core.estimator import Classifier, Estimator
-from extreme_opt.core.memory import free_memory, warn_of_memory
+from extreme_opt.core.memory import check_memory, free_memory
 from extreme_opt.core.validation import check_features, check_labels, checked_sample_weight
 
 
@@ -562,16 +562,16 @@ def test_memory_is_forecast(monkeypatch):
     from extreme_opt.core import memory
 
     monkeypatch.setattr(memory, 'free_memory', lambda: 10**9)
-    with pytest.warns(
-        RuntimeWarning,
-        match='Toy.fit is going to hold about 3 GB, but only 1 GB are free; take fewer',
-    ):
-        warn_of_memory(3e9, 'Toy.fit', 'take fewer')
+    said = 'Toy.fit needs about {} GB besides its data, but 1 GB are free; take fewer'
+    with pytest.raises(MemoryError, match=said.format(3)):
+        check_memory(3e9, 'Toy.fit', 'take fewer')
+    with pytest.warns(RuntimeWarning, match=said.format('1.1')):
+        check_memory(1.1e9, 'Toy.fit', 'take fewer')
     with warnings.catch_warnings():
         warnings.simplefilter('error')
-        warn_of_memory(1e9, 'Toy.fit')
+        check_memory(1e9, 'Toy.fit')
         monkeypatch.setattr(memory, 'free_memory', lambda: None)
-        warn_of_memory(1e99, 'Toy.fit')
+        check_memory(1e99, 'Toy.fit')
     monkeypatch.undo()
     assert free_memory() is None or 0 < free_memory() < 2**50
 

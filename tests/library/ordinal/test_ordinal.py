@@ -1449,6 +1449,8 @@ def test_people_residuals_name_who_guesses_and_who_turns_answers_round():
         table.set_index('group')['error'].sort_index(),
         atol=0.06,
     )
+    four = np.isin(person, ['p0', 'p3', 'p6', 'p7'])  # fewer people than folds
+    assert len(model.people_residuals(names[q][four], yes[four], groups=person[four])) == 4
     # ties have no part in a person's error
     signs = np.where(yes, 1, -1) * (np.arange(len(q)) % 5 > 0)
     for ties in ('drop', 'half'):
@@ -1458,7 +1460,7 @@ def test_people_residuals_name_who_guesses_and_who_turns_answers_round():
     for groups, word in (
         (person[:3], 'groups has shape (3,)'),
         (np.where(person == 'p1', None, person), 'groups[60] is missing'),
-        (np.zeros(len(q)), 'n_folds=5 is not between 2 and the 1'),
+        (np.zeros(len(q)), 'n_folds=2 is not between 2 and the 1 groups'),
     ):
         with expect_fail(ValueError, contains=word):
             model.people_residuals(names[q], yes, groups=groups)
