@@ -23,7 +23,8 @@ from ..core.linalg import conjugate_gradients, log_sum_exp
 from ..core.validation import checked_sample_weight
 from ..core.run import minimize
 from ..core.solver import Status
-from ..core.majorize import MOST_BUILT, MOST_DENSE, Majorizer, Newton, solve_dense
+from ..core.majorize import MOST_DENSE, Majorizer, Newton, solve_dense
+from ..core.memory import check_memory, forecast_memory
 from .class_space import _weighted_gram
 from .memory import QuasiMajorizer
 from .partition import LogLinear
@@ -351,20 +352,24 @@ class _Certificate:
 
 
 # %% ../../nbs/engine/bound/60_classifier.ipynb #2b370157
-def _forecast(problem, solver):
-    "Bytes: a few arrays of samples by classes, a few of parameters, the matrix where one is built."
-    n, size = problem.n_samples * problem.n_classes, problem.n_params
-    max_dense = {
-        'lbfgs': 0,
-        'quasi': 0,
-        'bm': MOST_BUILT,
-        'newton': MOST_DENSE,
-        'auto': MOST_DENSE,
-    }.get(solver, np.inf)
-    if size <= MOST_DENSE:  # the certificate's
-        max_dense = MOST_DENSE
-    square = 3 * size * size if size <= max_dense else 0
-    return 8.0 * (5 * n + (25 if solver in ('lbfgs', 'quasi') else 5) * size + square)
+def _check_memory(model, rows, n_classes):
+    "Refuse a fit that cannot be held, before anything of its size is allocated."
+    if model.solver not in SOLVERS:
+        return  # told elsewhere
+    needed = forecast_memory(
+        'bound',
+        model.solver,
+        n_rows=rows.shape[0],
+        n_columns=rows.shape[1] + bool(model.fit_intercept),
+        n_classes=n_classes,
+        n_stored=rows.nnz + rows.shape[0] if scipy.sparse.issparse(rows) else None,
+    )
+    check_memory(
+        needed,
+        f'{type(model).__name__}.fit',
+        'take fewer columns (selected, or hashed), fewer classes, or SoftmaxClassifier, which '
+        'keeps one vector of parameters in float32',
+    )
 
 # %% ../../nbs/engine/bound/60_classifier.ipynb #86aa4f1c
 class BoundClassifier(Classifier):
@@ -644,6 +649,7 @@ class BoundClassifier(Classifier):
             counted, labels = np.unique(labels, return_inverse=True)
         if len(counted) == 1:
             return self._adopt_one(rows, counted)
+        _check_memory(self, rows, len(counted))
         problem = self._make_problem(rows, labels, weights, counted)
         if self.solver in ('sbm', 'incremental') and problem.n_params > 2 * MOST_DENSE:
             raise ValueError(
@@ -661,7 +667,6 @@ class BoundClassifier(Classifier):
                 problem,
                 self._make_solver(),
                 params,
-                n_bytes=_forecast(problem, self.solver),
                 remedy=self._remedy(),
                 stop=rule,
                 tol=0.0 if rule else self.tol,
