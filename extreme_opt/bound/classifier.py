@@ -770,7 +770,7 @@ class BoundClassifier(Classifier):
         elif self.tol is not None and self.ridge:
             loss = run.history[-1]['loss'] / problem.total_weight
             if self.bound_gap_ > max(1e-4, self.tol) * loss:
-                other = f', or use {change}' if self.solver == 'sbm' else ''
+                other = '' if newton else f', or use {change}'
                 warn_not_converged(
                     self,
                     run,

@@ -128,7 +128,7 @@ def choose_rate(
     return min(rate, 3 / (problem.ridge * problem.n_samples)) if problem.ridge else rate, seen
 
 # %% ../../nbs/engine/softmax/57_rates.ipynb #57a0b002
-STEPS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)  # rates times the mean square length of the rows
+STEPS = (0.1, 0.3, 1.0, 3.0, 10.0)  # rates times the mean square length of the rows
 END = 0.02  # what is left of a rate in the last epoch
 FIRST_EPOCHS, MOST_EPOCHS = 3, 48
 MOST_PRODUCTS, LEAST_ROWS = 4e8, 5000  # of an epoch of the search
@@ -295,14 +295,14 @@ def choose_schedule(
         return rate or step / scale, n_epochs, ridge or 0.0, tried
     pull = 0.0
     if ridge is None and rate is None:  # with a ridge, large rates and long runs do no harm
-        least, twice = loss(step, 2 * epochs), 2 * epochs
+        least, twice, bold = loss(step, 2 * epochs), 2 * epochs, min(3 * step, STEPS[-1])
         for each in PULLS:
-            if loss(3 * step, twice, each) < ENOUGH * least:
-                pull, least = each, loss(3 * step, twice, each)
+            if loss(bold, twice, each) < ENOUGH * least:
+                pull, least = each, loss(bold, twice, each)
             elif not pull or each > pull:
                 break
     if pull:
-        return 3 * step / scale, 4 * epochs, pull * scale / whole, tried
+        return bold / scale, 4 * epochs, pull * scale / whole, tried
     while 2 * epochs <= MOST_EPOCHS and loss(step, 2 * epochs) < ENOUGH * loss(step, epochs):
         epochs *= 2
     return rate or step / scale, epochs, ridge or 0.0, tried
