@@ -1010,6 +1010,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             else _DEFAULT_RATE[self._kind]
         )
         self.rate_search_, self.settings_, self._by_column = [], {}, False
+        self._batch, self._means, self.scales_ = False, None, None
         self._pull = 0.0 if self.ridge == 'auto' else float(self.ridge)
         self._check_memory(self.n_features_in_)
         problem = found.problem(self._for_parts()._make_part)
