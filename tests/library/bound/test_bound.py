@@ -23,9 +23,9 @@ from extreme_opt.bound.class_space import chain_matrix, chain_rows, chain_times,
 from extreme_opt.bound.classifier import (
     _gap_by_factor,
     _gap_by_products,
+    _gradient_gap,
     _norm_of_least,
     _norm_of_ridge,
-    _gradient_gap,
     newton_gap,
     optimality_gap,
 )
