@@ -28,6 +28,7 @@ ESTIMATORS = {  # the modules that define estimators, and they alone, import sci
     'softmax/classifier.py',
     'bound/classifier.py',
     'bound/tagger.py',
+    'softmax/support.py',
     'similarity/model.py',
     'ordinal/embedding.py',
 }

@@ -170,9 +170,8 @@ def test_shared_arguments_have_their_defaults():
         client=None,
     )
     assert (
-        (own | shared).items() <= SoftmaxClassifier().get_params().items()
-        and SoftmaxClassifier().solver == 'auto'
-    )
+        own | shared
+    ).items() <= SoftmaxClassifier().get_params().items() and SoftmaxClassifier().solver == 'auto'
 
 
 @pytest.mark.parametrize('solver', ['auto', 'umax'])
