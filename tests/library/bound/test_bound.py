@@ -793,6 +793,27 @@ def test_a_fit_stops_by_its_certificate(solver, tmp_path):
     np.testing.assert_array_equal(further.coef_, model.coef_)
 
 
+@pytest.mark.parametrize('place', [1.7e9, -3e5, 1e12])
+@pytest.mark.parametrize('n_classes', [2, 4])
+def test_columns_far_from_zero_are_fitted_as_near_ones(place, n_classes):
+    X, y = planted(n_classes=n_classes)
+    far = X.copy()
+    far[:, 0] += place
+    near = far.copy()
+    near[:, 0] -= place  # what rounding left of them
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        model = BoundClassifier(tol=1e-9).fit(far, y)
+        same = BoundClassifier(tol=1e-9).fit(near, y)
+        again = BoundClassifier(tol=1e-9, warm_start=True).fit(far, y).fit(far, y)
+    size = 1e-15 * abs(place)  # of a score's rounding
+    np.testing.assert_allclose(model.coef_, same.coef_, atol=1e-6)
+    np.testing.assert_allclose(
+        model.predict_proba(far), same.predict_proba(near), atol=1e-6 + 10 * size
+    )
+    assert model.bound_gap_ <= 1e-9 * model.log_loss(far, y) * 1.5 and again.n_iter_ <= 3
+
+
 def test_a_fit_by_certificate_alone_needs_no_other_limit():
     X, y = planted()
     model = BoundClassifier(max_iter=None).fit(X, y)
