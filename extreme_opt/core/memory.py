@@ -89,7 +89,7 @@ _SAMPLED = (dict(data=2.4, params=2.9, rows=16),)
 _CLASSES: dict[str, dict[str, tuple]] = dict(
     softmax=dict(
         exact=(dict(data=1.5, params=2.9, rows=50),),
-        lbfgs=(dict(data=1.7, params=49, scores=0.85, rows=90),),
+        lbfgs=(dict(data=1.1, params=45, scores=0.85, rows=80),),
         rotation=(dict(data=2.4, params=5.1, rows=16),),
         **dict.fromkeys(('implicit', 'umax', 'sgd', 'ove', 'nce', 'sampled'), _SAMPLED),
         support=(dict(data=2.4, params=2.9, rows=16),),
@@ -115,6 +115,7 @@ _PAIRS = dict(
     als=5.5, newton=15.1, gd=4.5, adagrad=9.6, block=7.7, pair=10.3, sogram=10.3, lbfgs=3
 )
 _MOST_SQUARE = 1500  # parameters up to which a matrix of them is built
+_BLOCK = 1.2e8  # bytes of sparse rows that are made dense at once, where a fit is judged
 _BATCH = 256  # rows of a batch, each of which keeps such a matrix with "incremental"
 
 
@@ -169,7 +170,7 @@ def forecast_memory(
     --------
     >>> sizes = dict(n_rows=60_000, n_columns=785, n_classes=10)
     >>> round(forecast_memory('softmax', 'lbfgs', **sizes) / 1e6)
-    689
+    460
     """
     if estimator in _CLASSES:
         if solver not in (known := _CLASSES[estimator]):
@@ -182,7 +183,9 @@ def forecast_memory(
             params=n_params * itemsize,
             scores=8 * n_rows * n_classes,
             rows=8 * n_rows,
-            columns=8 * n_columns**2 * (4.5 if n_stored is None else 6.3),
+            columns=8 * n_columns**2 * 4.5
+            if n_stored is None
+            else 8 * n_columns**2 * 3.5 + min(8 * n_rows * n_columns, _BLOCK),
             square=8 * n_params**2 * small,
             blocks=8 * n_params**2 * n_rows / _BATCH,
         )
