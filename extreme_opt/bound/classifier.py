@@ -158,7 +158,11 @@ def _gap_by_products(problem, params, most=np.inf):
         solves = [(step, grad - curvature.times(step))] * 3
     for make in (_norm_of_ridge, _norm_of_least)[: 1 + narrow]:
         norm = make(problem, least)
-        gap = np.inf if norm is None else _gap_in_norm(problem, params, curvature, grad, norm, solves, most)
+        gap = (
+            np.inf
+            if norm is None
+            else _gap_in_norm(problem, params, curvature, grad, norm, solves, most)
+        )
         if gap < np.inf:
             return gap
     return np.inf
@@ -271,7 +275,6 @@ def _norm_below(problem, vector, norm):
     common = problem.n_classes * (mean[l2 > 0] ** 2 / l2[l2 > 0]).sum()
     return float(norm(weights - mean).sum() + common)
 
-
 # %% ../../nbs/engine/bound/60_classifier.ipynb #cdb47b18
 def _gradient_gap(problem, params):
     "Eq. (G), after the intercepts are put where they are best."
@@ -352,6 +355,26 @@ class _Certificate:
 
 
 # %% ../../nbs/engine/bound/60_classifier.ipynb #2b370157
+_FAR = 1e3  # standard deviations from zero, beyond which a column loses digits
+
+
+def _far_centers(rows):
+    "Means of the dense columns that are far from zero, 0 for the others; None where none is."
+    if scipy.sparse.issparse(rows):
+        return None
+    with np.errstate(all='ignore'):
+        center, spread = rows.mean(axis=0, dtype=np.float64), rows.std(axis=0, dtype=np.float64)
+        far = (spread > 0) & (np.abs(center) > _FAR * spread) & np.isfinite(center * spread)
+    return np.where(far, center, 0.0) if far.any() else None
+
+
+def _moved(params, n_classes, center):
+    "The weights of the same model where the columns are measured from there; intercepts last."
+    weights = np.array(params, dtype=np.float64).reshape(n_classes, -1)
+    weights[:, -1] += weights[:, :-1] @ center
+    return weights.ravel()
+
+
 def _check_memory(model, rows, n_classes):
     "Refuse a fit that cannot be held, before anything of its size is allocated."
     if model.solver not in SOLVERS:
@@ -650,6 +673,9 @@ class BoundClassifier(Classifier):
         if len(counted) == 1:
             return self._adopt_one(rows, counted)
         _check_memory(self, rows, len(counted))
+        center = _far_centers(rows) if self.fit_intercept else None
+        if center is not None:
+            rows = rows - center
         problem = self._make_problem(rows, labels, weights, counted)
         if self.solver in ('sbm', 'incremental') and problem.n_params > 2 * MOST_DENSE:
             raise ValueError(
@@ -658,6 +684,8 @@ class BoundClassifier(Classifier):
                 'solver="auto"'
             )
         params = None if last is None else self._warm_params(last, counted)
+        if params is not None and center is not None:
+            params = _moved(params, problem.n_classes, center)
         rule = None
         if self.tol is not None and self.ridge and self.solver != 'sbm':
             rule = _Certificate(problem, self.tol, self.solver in ('auto', 'newton'))
@@ -678,12 +706,14 @@ class BoundClassifier(Classifier):
             self._warn_of_end(problem, run)
             if not self.ridge:
                 self._warn_of_separation(problem, run.state.params)
-        lowest = 0.0
+        end, lowest = run.state.params, 0.0
+        if center is not None:
+            end = _moved(end, problem.n_classes, -center)
         if len(counted) < len(self.classes_):
             _, log_partition, _, _, _ = problem._scores_and_log_partition(run.state.params)
             lowest = log_partition.min() + self._log_h[counted].max() + np.log(_UNCOUNTED)
             self.bound_gap_ += (len(self.classes_) - len(counted)) * _UNCOUNTED
-        return self._adopt(run.state.params, counted, lowest)
+        return self._adopt(end, counted, lowest)
 
     def _adopt_one(self, rows, counted):
         "All rows that count are of one class: there is nothing to learn."

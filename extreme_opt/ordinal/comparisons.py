@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from ..core.compiled import timed_chunks, njit
 from ..core.streams import stream
-from ..core.validation import as_array, refuse_masked
+from ..core.validation import as_array, is_missing, refuse_masked
 
 # %% ../../nbs/engine/ordinal/10_comparisons.ipynb #7791309d
 def check_count(value: Any, name: str) -> int:
@@ -78,7 +78,7 @@ def plain_ids(triplets: Any) -> np.ndarray:
         )
     if rows.dtype.kind != 'O':
         return rows
-    lost = [(at, value) for at, value in np.ndenumerate(rows) if _is_missing(value)]
+    lost = [(at, value) for at, value in np.ndenumerate(rows) if is_missing(value)]
     if lost:
         at = ', column '.join(map(str, lost[0][0]))
         raise ValueError(f'triplets has no entry ({lost[0][1]}) at row {at}; drop that row')
@@ -104,15 +104,6 @@ def plain_ids(triplets: Any) -> np.ndarray:
         'text; use one of them everywhere'
     )
 
-
-def _is_missing(value):
-    "None, NaN, NaT, or pandas' NA, whose comparison with itself is no truth value."
-    try:
-        return value is None or bool(value != value)
-    except TypeError:
-        return True
-    except ValueError:
-        return False
 
 
 _ANSWER_NAMES = ('answer', 'answers', 'response', 'responses', 'choice', 'chosen', 'y')
@@ -383,7 +374,7 @@ def check_answers(
         )
     if given.dtype.kind == 'O':
         values = given.tolist()
-        lost = [at for at, value in enumerate(values) if _is_missing(value)]
+        lost = [at for at, value in enumerate(values) if is_missing(value)]
         if lost:
             raise ValueError(f'answers[{lost[0]}] is missing ({values[lost[0]]}); drop its row')
         n_booleans = sum(isinstance(value, (bool, np.bool_)) for value in values)

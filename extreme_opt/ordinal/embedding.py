@@ -1325,7 +1325,8 @@ class OrdinalEmbedding(Estimator):
             return
         best, second = np.sort(np.nan_to_num(self.losses_, nan=np.inf))[:2]
         equal = problem.loss(np.zeros(problem.init_params(0).size, problem.dtype))
-        if second - best > max(_APART * best, _APART / 10 * equal):
+        apart = max(_APART, 10 * (self.tol or 0))  # a loose stop leaves losses apart
+        if second - best > max(apart * best, apart / 10 * equal):
             warn_caller(
                 f'one of {len(self.losses_)} starts only reached the lowest loss, {best:.4g}; the '
                 f'next has {second:.4g}, so a lower one may not have been found: raise n_init',

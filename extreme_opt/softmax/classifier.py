@@ -50,6 +50,7 @@ from extreme_opt.softmax.rates import (
     search_size,
 )
 from .rotation import Rotation
+from .support import OnSupport, _same_weights
 from .umax import UMax
 from .double_sum import DoubleSum
 from .rivals import FullSoftmax, ImportanceSampled, NCE, OneVsEach
@@ -195,7 +196,7 @@ def _has_partial_fit(model):
     return True
 
 # %% ../../nbs/engine/softmax/60_classifier.ipynb #083a1b55
-class SoftmaxClassifier(MultilabelClassifier):
+class SoftmaxClassifier(MultilabelClassifier, OnSupport):
     """Softmax regression over very many classes, by sampled updates that cost a few rows of
     the weights.
 
@@ -231,6 +232,12 @@ class SoftmaxClassifier(MultilabelClassifier):
         of them come from a list of classes whose mean rows are nearest to that of the label
         (`near_classes.list_sizes`), without bias. "nce" and "sampled" also take "unigram" and
         "log-uniform".
+    weights : str, default='auto'
+        "dense", or "support": only where a class and a column occur together in training, so
+        that memory and time follow the entries of X, and `coef_` is a CSR matrix
+        (`support.SupportSoftmax`; "implicit", one negative uniform, the others from classes that
+        share a column with the row). "auto": a support for sparse rows whose dense weights would
+        take more than 1 GB, or than a quarter of what is free; `settings_` says so.
     dtype : str, default='float32'
         Of the weights: "float32" or "float64"; "lbfgs" always takes float64.
     class_weight : dict, str or None, default=None
@@ -273,7 +280,7 @@ class SoftmaxClassifier(MultilabelClassifier):
     ----------
     classes_ : ndarray of shape (n_classes,)
         Sorted labels; of an indicator matrix its columns, by name where it has names.
-    coef_ : ndarray of shape (n_classes, n_features)
+    coef_ : ndarray or csr_array of shape (n_classes, n_features)
         Weights.
     intercept_ : ndarray of shape (n_classes,)
         Intercepts; zeros without `fit_intercept`.
@@ -282,7 +289,8 @@ class SoftmaxClassifier(MultilabelClassifier):
     rate_search_ : list
         Rates that a search tried, with their losses.
     settings_ : dict
-        What stands for "auto": solver, learning_rate, learning_rate_decay, max_epochs, ridge.
+        What stands for "auto": solver, learning_rate, learning_rate_decay, max_epochs, ridge;
+        with weights on a support also that, the number and share of cells, and the reason.
     scales_ : ndarray of shape (n_features,) or None
         What solver="auto" divided the columns by inside, because their units differ; None: by
         nothing. `coef_` is in the units of X, the chosen ridge in those of the divided columns.
@@ -330,6 +338,7 @@ class SoftmaxClassifier(MultilabelClassifier):
         average: bool = False,
         fit_intercept: bool = True,
         sampler: str = 'uniform',
+        weights: str = 'auto',
         dtype: str = 'float32',
         class_weight: Any = None,
         early_stopping: bool = False,
@@ -355,6 +364,7 @@ class SoftmaxClassifier(MultilabelClassifier):
         self.average = average
         self.fit_intercept = fit_intercept
         self.sampler = sampler
+        self.weights = weights
         self.dtype = dtype
         self.class_weight = class_weight
         self.early_stopping = early_stopping
@@ -427,6 +437,7 @@ class SoftmaxClassifier(MultilabelClassifier):
             raise ValueError(
                 f'validation_fraction={self.validation_fraction!r} is outside (0, 1); 0.1 is usual'
             )
+        self._check_support_settings()
         for name in ('average', 'early_stopping'):
             if getattr(self, name) and self.solver == 'lbfgs':
                 raise ValueError(
@@ -442,6 +453,8 @@ class SoftmaxClassifier(MultilabelClassifier):
         "The solver; for \"auto\" the one that so many classes ask for."
         if self.solver != 'auto':
             return self.solver
+        if self._on_support:
+            return 'implicit'
         if self._batch:
             return 'lbfgs'
         return 'exact' if len(self.classes_) <= _MOST_EXACT else 'implicit'
@@ -515,7 +528,8 @@ class SoftmaxClassifier(MultilabelClassifier):
             f'{type(self).__name__}.fit',
             f'the weights of {n_classes:,} classes x {n_columns:,} columns take '
             f'{n_bytes / 1e9:.3g} GB as {kind}: take fewer columns (selected, or hashed), fewer '
-            f'classes (rare ones left out, or put together), or {third}',
+            f'classes (rare ones left out, or put together), weights="support" where rows are '
+            f'sparse, or {third}',
         )
 
     def _check_size(self, rows):
@@ -568,6 +582,8 @@ class SoftmaxClassifier(MultilabelClassifier):
         return SGD(rate, learning_rate_decay=fall)
 
     def _make_problem(self, rows, labels, weights=None):
+        if self._on_support:
+            return self._support_problem(rows, labels, weights)
         exact, n_classes = self._kind == 'lbfgs', len(self.classes_)
         kind = np.dtype('float64' if exact else self.dtype)
         rows = self._in_units(rows).astype(kind, copy=False)
@@ -607,6 +623,8 @@ class SoftmaxClassifier(MultilabelClassifier):
         )
 
     def _adopt(self):
+        if self._on_support:
+            return self._adopt_support()
         weights, means, scales = self._weights(), self._means, self.scales_
         self.coef_ = weights[:, : self.n_features_in_]
         self.intercept_ = (
@@ -705,11 +723,9 @@ class SoftmaxClassifier(MultilabelClassifier):
         twin = self._for_parts()
         twin.run_ = self.run_
         twin._adopt()
+        state.pop('_posting_cache', None)
         for name in ('coef_', 'intercept_'):
-            made, found = getattr(twin, name), np.asarray(state.get(name))
-            if made.__array_interface__ == found.__array_interface__ or (
-                made.dtype == found.dtype and np.array_equal(made, found)
-            ):
+            if _same_weights(getattr(twin, name), state.get(name)):
                 del state[name]
         return state
 
@@ -720,6 +736,8 @@ class SoftmaxClassifier(MultilabelClassifier):
         self.__dict__.update(state)  # with weights that were changed after the fit
 
     def _scores(self, X):
+        if self._on_support:
+            return self._by_posting().scores(X)
         return _products(X, self.coef_).astype(np.float64, copy=False) + self.intercept_
 
     def _start_from(self, problem, coef, intercept):
@@ -732,7 +750,9 @@ class SoftmaxClassifier(MultilabelClassifier):
             )
         params = problem.init_params()
         weights, *log_norms = problem.unpack(params)
-        weights[:, : self.n_features_in_] = coef
+        weights[:, : self.n_features_in_] = (
+            coef.toarray() if scipy.sparse.issparse(coef) else coef
+        )
         means, scales = self._means, self.scales_
         if scales is not None:
             weights[:, : self.n_features_in_] *= scales
@@ -839,7 +859,8 @@ class SoftmaxClassifier(MultilabelClassifier):
             rate, epochs, found, self.rate_search_ = choose_schedule(
                 problem,
                 lambda rate, epochs: self._make_solver(problem.n_classes, rate, None, epochs),
-                *given,
+                given[0],
+                given[1],
                 None if to_choose else problem.ridge,
                 groups,
                 seed,
@@ -911,6 +932,10 @@ class SoftmaxClassifier(MultilabelClassifier):
             labels = labels[keep]
             ids = ids[keep]
             weights = weights[keep]
+        if self._choose_weights(rows):
+            self._check_size(rows)
+            self._height = _height(rows, weights) if self.fit_intercept else 0.0
+            return self._fit_support(rows, labels, ids, weights, before)
         if before is None or self.solver != 'auto':
             rows = self._look(rows, len(self.classes_))
         self._check_size(rows)
@@ -963,6 +988,12 @@ class SoftmaxClassifier(MultilabelClassifier):
 
     def _learn_collections(self, found):
         "The fit on dask collections; rates are not searched."
+        if self.weights == 'support':
+            raise TypeError(
+                'weights="support" needs the words of all classes in this process, but X is a dask '
+                'collection; set weights="dense", or call fit(X.compute(), y.compute())'
+            )
+        self._on_support = False
         if self.solver not in ('lbfgs', 'rotation'):
             raise TypeError(
                 f'solver={self.solver!r} draws rows, which stay in one process; with dask '
@@ -1035,7 +1066,7 @@ class SoftmaxClassifier(MultilabelClassifier):
             self._means = self.scales_ = None
             self._pull = 0.0 if self.ridge == 'auto' else float(self.ridge)
         self._batch = False  # from here on by updates
-        if first:
+        if first and not self._choose_weights(rows):
             self._check_memory(rows.shape[1])
         self._check_size(rows)
         if self.checkpoint is not None:
@@ -1052,7 +1083,10 @@ class SoftmaxClassifier(MultilabelClassifier):
         weights = checked_sample_weight(
             None if given is None else given[ids], self.class_weight, self.classes_, labels
         )
-        problem = self._make_problem(rows[ids] if self.multilabel_ else rows, labels, weights)
+        rows = rows[ids] if self.multilabel_ else rows
+        if self._on_support:
+            return self._partial_fit_support(rows, labels, weights, first)
+        problem = self._make_problem(rows, labels, weights)
         rate = self.learning_rate
         if rate in ('auto', None):
             usual = _DEFAULT_RATE[self._kind]

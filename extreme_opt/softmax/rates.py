@@ -253,7 +253,7 @@ def choose_schedule(
     words = problem.features.nnz / problem.n_samples if problem.is_sparse else problem.n_features
     n_rows = max(LEAST_ROWS, int(MOST_PRODUCTS / (words * problem.n_classes + 1)))
     scale = float(np.average(problem.squared_norms, weights=problem.sample_weight)) or 1.0
-    usual = rate or 3.0 / scale, n_epochs or 12.0, ridge or 0.0, []
+    usual: tuple = rate or 3.0 / scale, n_epochs or 12.0, ridge or 0.0, []
     if rate is not None and n_epochs is not None:
         return usual
     if n_rows < problem.n_samples:
@@ -408,16 +408,16 @@ def choose_ridge(
 
     at, gain = -1.0, 0.998
     loss(at)
-    for way in (-1, 1):
-        while -8 < at < 3 and loss(at + way, at) < gain * seen[at]:
-            at += way
+    for sign in (-1, 1):
+        while -8 < at < 3 and loss(at + sign, at) < gain * seen[at]:
+            at += sign
         if at != -1:
             break
     around = [seen[each] for each in (at - 1, at + 1) if each in seen]
     if max(around, default=math.inf) > 1.005 * seen[at] and loss(at - 0.5, at) >= seen[at]:
         loss(at + 0.5, at)
     best = min(seen, key=lambda power: seen[power])
-    power, sides = best, [seen.get(best + way, math.inf) for way in (-0.5, 0.5)]
+    power, sides = best, [seen.get(best + half, math.inf) for half in (-0.5, 0.5)]
     if max(sides) < math.inf:
         low, high = sides[0] - seen[best], sides[1] - seen[best]
         power += 0.25 * (low - high) / (low + high) if low + high > 0 else 0.0

@@ -658,7 +658,7 @@ def test_average_and_early_stop():
     kept = SoftmaxClassifier(
         early_stopping=True, n_iter_no_change=2, max_epochs=40, validation_fraction=0.25
     ).fit(X, y)
-    assert kept.n_iter_ < 40 and 'no gain on held-out rows for 2 passes' in kept.run_.message
+    assert kept.n_iter_ < 40 and 'no gain on held-out rows for 2 epochs, then the rate fell' in kept.run_.message
     fresh, labels = planted(400, noise=4.0, n_features=30)
     longer = SoftmaxClassifier(learning_rate=kept.learning_rate_, max_epochs=40).fit(X, y)
     assert kept.log_loss(X, y) > longer.log_loss(X, y)
