@@ -30,6 +30,12 @@ BLOCKS = {
     'softmax.rotation piece_step',
 }
 
+# Doors that no call of the fuzz opens yet.
+UNTRIED = {
+    f'softmax.support {name}'
+    for name in ('PostingWeights', 'Support', 'SupportSoftmax', 'support_of')
+}
+
 
 # ------------------------------------------------------------------------------------- the list
 
@@ -489,7 +495,7 @@ def cases(few=None):
                 return value.copy() if isinstance(value, np.ndarray) else value
 
             fit = {name: copied(value) for name, value in good.items()}
-            yield f'{door} {k}, as it should be', lambda call=call, fit=fit: call(**fit) and None
+            yield f'{door} {k}, as it should be', lambda call=call, fit=fit: (call(**fit), None)[1]
             for name, how, new in wrong:
                 given = {each: copied(value) for each, value in good.items()} | {name: new}
                 yield (
