@@ -202,7 +202,12 @@ def comparisons(notebook: dict) -> list[tuple[int, str]]:
                 here = not block.lstrip('# ').startswith(OTHER)
             elif here:
                 sentences = re.split(r'(?<=[.!?])\s+(?=[A-Z*$`\[])', block)
-                found += [(index, each) for each in sentences if COMPARES.search(each)]
+                # with a formula, "because" is a step of a derivation
+                found += [
+                    (index, each)
+                    for each in sentences
+                    if COMPARES.search(each.replace('because', '') if '$' in each else each)
+                ]
     return found
 
 

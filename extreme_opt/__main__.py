@@ -1,5 +1,7 @@
 """Print versions and cache folders, and check a tiny fit of each estimator.
 
+`size` forecasts the memory of a fit.
+
 The exit status is 0 if every result is as expected and 1 otherwise.
 """
 
@@ -161,9 +163,71 @@ def fits_well(name: str) -> bool:
     return fine
 
 
-def main(words: list[str] | None = None) -> int:
+SIZES = dict(
+    softmax=('rows', 'columns', 'classes', 'stored'),
+    bound=('rows', 'columns', 'classes', 'stored'),
+    similarity=('left', 'right', 'pairs', 'components'),
+    ordinal=('objects', 'rows', 'components'),
+)
+USUAL = dict(softmax='implicit', bound='auto', similarity='als', ordinal='lbfgs')
+
+
+def size(words: list[str]) -> int:
+    "Print what a fit would hold, from sizes alone, beside what is free."
+    from .core.memory import forecast_memory, free_memory
+
     parser = argparse.ArgumentParser(
-        prog='python -m extreme_opt', description=(__doc__ or '').split('\n')[0]
+        prog='python -m extreme_opt size', description=(size.__doc__ or '')
+    )
+    parser.add_argument('estimator', choices=SIZES)
+    parser.add_argument('--solver', help='default: ' + ', '.join(map(' '.join, USUAL.items())))
+    parser.add_argument('--dtype', choices=('float32', 'float64'), help='default: as the estimator')
+    for names, said in (
+        (('--rows', '--samples', '--answers'), 'rows of a classifier, comparisons of "ordinal"'),
+        (('--columns', '--features'), 'columns of the data of a classifier'),
+        (('--classes',), 'classes'),
+        (('--stored',), 'entries of sparse data; left out: dense'),
+        (('--left', '--users'), 'users, or whatever stands on the left'),
+        (('--right', '--items'), 'items, or whatever stands on the right'),
+        (('--pairs',), 'observed pairs'),
+        (('--objects',), 'objects'),
+        (('--components',), 'width of embeddings'),
+        (('--weights',), 'parameters, where they are not all cells'),
+    ):
+        parser.add_argument(*names, type=float, help=said)
+    given = parser.parse_args(words)
+    needed = {name: getattr(given, name) for name in SIZES[given.estimator]}
+    lost = [name for name, value in needed.items() if value is None and name != 'stored']
+    if lost:
+        parser.error(f'{given.estimator} needs --{" --".join(lost)}')
+    solver = given.solver or USUAL[given.estimator]
+    half = given.estimator in ('softmax', 'similarity') and solver != 'lbfgs'
+    itemsize = int((given.dtype or ('float32' if half else 'float64'))[-2:]) // 8
+    sizes = {f'n_{name}': value for name, value in needed.items()}
+    if 'n_columns' in sizes:
+        sizes['n_columns'] += 1  # of the intercept
+    try:
+        n_bytes = forecast_memory(
+            given.estimator, solver, n_weights=given.weights, itemsize=itemsize, **sizes
+        )
+    except ValueError as error:
+        parser.error(str(error))
+    free = free_memory()
+    print(
+        f'{given.estimator}, solver {solver}, float{8 * itemsize}: about {n_bytes / 1e9:.3g} GB '
+        'besides the data; ' + ('' if free is None else f'{free / 1e9:.3g} GB are free')
+    )
+    return 0 if free is None or n_bytes <= free else 1
+
+
+def main(words: list[str] | None = None) -> int:
+    words = sys.argv[1:] if words is None else words
+    if words[:1] == ['size']:
+        return size(words[1:])
+    parser = argparse.ArgumentParser(
+        prog='python -m extreme_opt',
+        description=(__doc__ or '').split('\n')[0],
+        epilog='python -m extreme_opt size ESTIMATOR ... forecasts the memory of a fit from sizes.',
     )
     parser.add_argument(
         'estimators',

@@ -23,7 +23,8 @@ from ..core.linalg import conjugate_gradients, log_sum_exp
 from ..core.validation import checked_sample_weight
 from ..core.run import minimize
 from ..core.solver import Status
-from ..core.majorize import MOST_BUILT, MOST_DENSE, Majorizer, Newton, solve_dense
+from ..core.majorize import MOST_DENSE, Majorizer, Newton, solve_dense
+from ..core.memory import check_memory, forecast_memory
 from .class_space import _weighted_gram
 from .memory import QuasiMajorizer
 from .partition import LogLinear
@@ -157,7 +158,11 @@ def _gap_by_products(problem, params, most=np.inf):
         solves = [(step, grad - curvature.times(step))] * 3
     for make in (_norm_of_ridge, _norm_of_least)[: 1 + narrow]:
         norm = make(problem, least)
-        gap = np.inf if norm is None else _gap_in_norm(problem, params, curvature, grad, norm, solves, most)
+        gap = (
+            np.inf
+            if norm is None
+            else _gap_in_norm(problem, params, curvature, grad, norm, solves, most)
+        )
         if gap < np.inf:
             return gap
     return np.inf
@@ -270,7 +275,6 @@ def _norm_below(problem, vector, norm):
     common = problem.n_classes * (mean[l2 > 0] ** 2 / l2[l2 > 0]).sum()
     return float(norm(weights - mean).sum() + common)
 
-
 # %% ../../nbs/engine/bound/60_classifier.ipynb #cdb47b18
 def _gradient_gap(problem, params):
     "Eq. (G), after the intercepts are put where they are best."
@@ -351,20 +355,44 @@ class _Certificate:
 
 
 # %% ../../nbs/engine/bound/60_classifier.ipynb #2b370157
-def _forecast(problem, solver):
-    "Bytes: a few arrays of samples by classes, a few of parameters, the matrix where one is built."
-    n, size = problem.n_samples * problem.n_classes, problem.n_params
-    max_dense = {
-        'lbfgs': 0,
-        'quasi': 0,
-        'bm': MOST_BUILT,
-        'newton': MOST_DENSE,
-        'auto': MOST_DENSE,
-    }.get(solver, np.inf)
-    if size <= MOST_DENSE:  # the certificate's
-        max_dense = MOST_DENSE
-    square = 3 * size * size if size <= max_dense else 0
-    return 8.0 * (5 * n + (25 if solver in ('lbfgs', 'quasi') else 5) * size + square)
+_FAR = 1e3  # standard deviations from zero, beyond which a column loses digits
+
+
+def _far_centers(rows):
+    "Means of the dense columns that are far from zero, 0 for the others; None where none is."
+    if scipy.sparse.issparse(rows):
+        return None
+    with np.errstate(all='ignore'):
+        center, spread = rows.mean(axis=0, dtype=np.float64), rows.std(axis=0, dtype=np.float64)
+        far = (spread > 0) & (np.abs(center) > _FAR * spread) & np.isfinite(center * spread)
+    return np.where(far, center, 0.0) if far.any() else None
+
+
+def _moved(params, n_classes, center):
+    "The weights of the same model where the columns are measured from there; intercepts last."
+    weights = np.array(params, dtype=np.float64).reshape(n_classes, -1)
+    weights[:, -1] += weights[:, :-1] @ center
+    return weights.ravel()
+
+
+def _check_memory(model, rows, n_classes):
+    "Refuse a fit that cannot be held, before anything of its size is allocated."
+    if model.solver not in SOLVERS:
+        return  # told elsewhere
+    needed = forecast_memory(
+        'bound',
+        model.solver,
+        n_rows=rows.shape[0],
+        n_columns=rows.shape[1] + bool(model.fit_intercept),
+        n_classes=n_classes,
+        n_stored=rows.nnz + rows.shape[0] if scipy.sparse.issparse(rows) else None,
+    )
+    check_memory(
+        needed,
+        f'{type(model).__name__}.fit',
+        'take fewer columns (selected, or hashed), fewer classes, or SoftmaxClassifier, which '
+        'keeps one vector of parameters in float32',
+    )
 
 # %% ../../nbs/engine/bound/60_classifier.ipynb #86aa4f1c
 class BoundClassifier(Classifier):
@@ -644,6 +672,10 @@ class BoundClassifier(Classifier):
             counted, labels = np.unique(labels, return_inverse=True)
         if len(counted) == 1:
             return self._adopt_one(rows, counted)
+        _check_memory(self, rows, len(counted))
+        center = _far_centers(rows) if self.fit_intercept else None
+        if center is not None:
+            rows = rows - center
         problem = self._make_problem(rows, labels, weights, counted)
         if self.solver in ('sbm', 'incremental') and problem.n_params > 2 * MOST_DENSE:
             raise ValueError(
@@ -652,6 +684,8 @@ class BoundClassifier(Classifier):
                 'solver="auto"'
             )
         params = None if last is None else self._warm_params(last, counted)
+        if params is not None and center is not None:
+            params = _moved(params, problem.n_classes, center)
         rule = None
         if self.tol is not None and self.ridge and self.solver != 'sbm':
             rule = _Certificate(problem, self.tol, self.solver in ('auto', 'newton'))
@@ -661,7 +695,6 @@ class BoundClassifier(Classifier):
                 problem,
                 self._make_solver(),
                 params,
-                n_bytes=_forecast(problem, self.solver),
                 remedy=self._remedy(),
                 stop=rule,
                 tol=0.0 if rule else self.tol,
@@ -673,12 +706,14 @@ class BoundClassifier(Classifier):
             self._warn_of_end(problem, run)
             if not self.ridge:
                 self._warn_of_separation(problem, run.state.params)
-        lowest = 0.0
+        end, lowest = run.state.params, 0.0
+        if center is not None:
+            end = _moved(end, problem.n_classes, -center)
         if len(counted) < len(self.classes_):
             _, log_partition, _, _, _ = problem._scores_and_log_partition(run.state.params)
             lowest = log_partition.min() + self._log_h[counted].max() + np.log(_UNCOUNTED)
             self.bound_gap_ += (len(self.classes_) - len(counted)) * _UNCOUNTED
-        return self._adopt(run.state.params, counted, lowest)
+        return self._adopt(end, counted, lowest)
 
     def _adopt_one(self, rows, counted):
         "All rows that count are of one class: there is nothing to learn."
@@ -765,7 +800,7 @@ class BoundClassifier(Classifier):
         elif self.tol is not None and self.ridge:
             loss = run.history[-1]['loss'] / problem.total_weight
             if self.bound_gap_ > max(1e-4, self.tol) * loss:
-                other = f', or use {change}' if self.solver == 'sbm' else ''
+                other = '' if newton else f', or use {change}'
                 warn_not_converged(
                     self,
                     run,

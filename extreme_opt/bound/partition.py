@@ -12,12 +12,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 import numpy as np
-import scipy.sparse
 from ..core.serialize import fingerprint
-from ..core.linalg import check_sparse, log_sum_exp
+from ..core.linalg import log_sum_exp
 from ..core.majorize import Surrogate
 from ..core.shards import Shard, join_shards, split_rows
-from ..core.validation import check_nonnegative
+from ..core.validation import check_nonnegative, check_rows
 from extreme_opt.bound.class_space import (
     ChainCurvature,
     ClassCurvature,
@@ -154,35 +153,12 @@ class OutcomeTable:
 # %% ../../nbs/engine/bound/10_partition.ipynb #ca87449c
 def _checked_rows(features, dtype, least_rows=1):
     "Features as a C array or CSR of `dtype`, finite; one line on what is wrong otherwise."
-    sparse = scipy.sparse.issparse(features)
-    features = check_sparse(features, 'features')
-    table = (
-        scipy.sparse.csr_array(features, dtype=dtype)
-        if sparse
-        else np.ascontiguousarray(features, dtype=dtype)
-    )
-    if table.ndim != 2:
-        raise ValueError(
-            f'features has shape {table.shape}, but (n_samples, n_features) is needed; reshape it '
-            'with [:, None]'
-        )
+    table = check_rows(features, dtype)
     if table.shape[0] < least_rows or not table.shape[1]:
         raise ValueError(
             f'features has shape {table.shape}, but at least one row and one column are needed'
         )
-    values = np.asarray(table.data if sparse else table)
-    with np.errstate(over='ignore', invalid='ignore'):
-        if np.isfinite(values.sum()) or np.isfinite(values).all():
-            return table
-    bad = np.argwhere(~np.isfinite(values))[0]
-    row, column = bad[0], bad[-1]
-    if sparse:
-        place = scipy.sparse.csr_array(table)
-        row = np.searchsorted(place.indptr, bad[0], side='right') - 1
-        column = place.indices[bad[0]]
-    raise ValueError(
-        f'features holds {values[tuple(bad)]} at row {row}, column {column}; drop or fill it'
-    )
+    return table
 
 
 def _checked_labels(labels, counts, what='sample'):

@@ -28,11 +28,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import late
 from .linalg import log_sum_exp
-from .memory import warn_of_memory
+from .memory import check_memory
 from .serialize import load_model, save_model
 from .run import FitDiverged, Run, minimize
 from .solver import Status
 from extreme_opt.core.validation import (
+    as_table,
     check_features,
     check_labels,
     check_weights,
@@ -306,7 +307,7 @@ def run_estimator(
     """
     if n_bytes is None and hasattr(problem, 'memory'):
         n_bytes = 2 * problem.memory(problem.dtype)  # the state, and the next one
-    warn_of_memory(n_bytes or 0, f'{type(estimator).__name__}.fit')
+    check_memory(n_bytes or 0, f'{type(estimator).__name__}.fit')
     chosen = {name: settings.get(name, getattr(estimator, name)) for name in _OF_RUNS}
     path = chosen['checkpoint']
     with _workers(estimator, problem, solver, params) as (problem, solver, params):
@@ -463,7 +464,7 @@ class Classifier(ClassifierMixin, Estimator):
         self._check_settings()
         rows = check_features(X, self._sparse)
         y = check_labels(y, rows.shape[0])
-        validate_data(self, X, reset=reset, skip_check_array=True)
+        validate_data(self, as_table(X), reset=reset, skip_check_array=True)
         try:
             classes, labels = np.unique(y, return_inverse=True)
         except TypeError:
@@ -520,7 +521,7 @@ class Classifier(ClassifierMixin, Estimator):
     def _chunks(self, X: Any) -> Iterator:  # (slice, (n, n_classes) float scores) pairs
         check_is_fitted(self, 'classes_', msg=NOT_FITTED)
         rows = check_features(X, self._sparse)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        validate_data(self, as_table(X), reset=False, skip_check_array=True)
         size = max(1, 2**22 // len(self.classes_))
         for start in range(0, rows.shape[0], size):
             part = slice(start, min(rows.shape[0], start + size))

@@ -25,7 +25,7 @@ from extreme_opt.core.estimator import (
     warn_caller,
     warn_not_converged,
 )
-from ..core.memory import free_memory
+from ..core.memory import check_memory, forecast_memory, free_memory
 from ..core.run import FitDiverged, minimize
 from ..core.solver import Status
 from ..core.step_sizes import BB, SBB, Damped, FixedStep
@@ -36,6 +36,8 @@ from extreme_opt.ordinal.comparisons import (
     check_answers,
     check_comparisons,
     check_count,
+    in_order_of,
+    object_names,
     orient,
     plain_ids,
     split_answers,
@@ -284,6 +286,26 @@ def _refuse_far_ids(n_objects, n_asked, n_components):
             f'row for each id takes {needed / 1e9:.2g} GB; say names=np.unique(triplets), or give '
             'names as text'
         )
+
+
+def _check_memory(model, n_answers, n_objects):
+    "Refuse a fit that cannot be held, before anything of its size is allocated."
+    solver = model._chosen(n_answers)
+    if solver not in ('lbfgs', 'svrg', 'sgd', 'gd', 'gram'):
+        return  # told elsewhere
+    needed = forecast_memory(
+        'ordinal',
+        solver,
+        n_rows=n_answers,
+        n_objects=n_objects,
+        n_components=model.n_components,
+    )
+    check_memory(
+        needed,
+        f'{type(model).__name__}.fit',
+        'take fewer objects, answers or components'
+        + ('' if solver == 'svrg' else ', or solver="svrg"'),
+    )
 
 
 def _text_names(table):
@@ -657,9 +679,11 @@ class OrdinalEmbedding(Estimator):
         if np.isinf(self.embedding_).any() or (lost.any(1) != lost.all(1)).any():
             raise ValueError('its embedding_ holds what is no finite number')
 
+    _columns: list | None = None  # names of those that fit saw
+
     def _questions(self, triplets, y, names, objects_known=True):
         "Rows as they were given, and signs of the answers or None."
-        triplets = getattr(triplets, 'train_triplets', triplets)
+        triplets = in_order_of(getattr(triplets, 'train_triplets', triplets), self._columns)
         rows, column = split_answers(triplets, objects_known)
         rows = plain_ids(rows) if names is None else as_array(rows, 'triplets')
         if rows.ndim != 2 or rows.shape[1] not in (3, 4):
@@ -747,6 +771,7 @@ class OrdinalEmbedding(Estimator):
         if hasattr(triplets, 'train_triplets'):
             names = triplets.names if names is None else names
             features = triplets.features if features is None else features
+        self._columns = object_names(getattr(triplets, 'train_triplets', triplets))
         given, signs = self._questions(triplets, y, names, not (names is None and size is None))
         if names is None:
             names = np.unique(given) if given.dtype.kind in 'US' else None
@@ -1260,6 +1285,7 @@ class OrdinalEmbedding(Estimator):
                 f'{first if names is None else names[first]}; their rows are nan',
                 UserWarning,
             )
+        _check_memory(self, len(places), len(ids))
         n_groups = _count_groups(places, len(ids))
         if n_groups > 1:
             warn_caller(
@@ -1299,7 +1325,8 @@ class OrdinalEmbedding(Estimator):
             return
         best, second = np.sort(np.nan_to_num(self.losses_, nan=np.inf))[:2]
         equal = problem.loss(np.zeros(problem.init_params(0).size, problem.dtype))
-        if second - best > max(_APART * best, _APART / 10 * equal):
+        apart = max(_APART, 10 * (self.tol or 0))  # a loose stop leaves losses apart
+        if second - best > max(apart * best, apart / 10 * equal):
             warn_caller(
                 f'one of {len(self.losses_)} starts only reached the lowest loss, {best:.4g}; the '
                 f'next has {second:.4g}, so a lower one may not have been found: raise n_init',
@@ -1566,7 +1593,8 @@ class OrdinalEmbedding(Estimator):
         sample_weight : array-like of shape (n,) or None, default=None
             Weights given to `fit`: how often each answer was given.
         n_folds : int, default=5
-            Number of folds of whole groups; each takes a fit that starts at the fitted map.
+            Number of folds of whole groups, at most as many as there are groups; each takes a fit
+            that starts at the fitted map.
         seed : int, default=0
             Seed of the folds.
 
@@ -1580,7 +1608,9 @@ class OrdinalEmbedding(Estimator):
         """
         rows, weights, source = self._fitted_rows(triplets, y, sample_weight, 'people_residuals')
         labels, group = check_groups(groups, source)
-        near, far = self._held_out(rows, weights, fold_numbers(group, n_folds, seed))
+        n_folds = min(check_count(n_folds, 'n_folds'), max(len(labels), 2))
+        fold = fold_numbers(group, n_folds, seed, 'groups')
+        near, far = self._held_out(rows, weights, fold)
         own = ~tie_halves(source)
         return people_table(
             labels,

@@ -11,7 +11,6 @@ import math
 from dataclasses import dataclass
 from typing import Any
 import numpy as np
-from scipy.optimize import minimize
 from scipy.special import betainc, expit
 from ..core.streams import stream
 from ..core.validation import as_array
@@ -120,6 +119,8 @@ def fit_noise(
     >>> 0 <= noise.lapse <= 1
     True
     """
+    from scipy.optimize import minimize
+
     known = np.isfinite(near) & np.isfinite(far)
     weights = np.ones(len(near)) if weights is None else np.asarray(weights, float)
     known &= weights > 0
@@ -362,17 +363,17 @@ def _wilson(missed, n):
     return np.maximum(middle - half, 0), np.minimum(middle + half, 1)
 
 
-def _upper_tail(chances, missed, weights):
+def _upper_tail(tosses, missed, weights):
     "Probability that unlike coin tosses sum to at least so many."
-    total = float((chances * weights).sum())
+    total = float((tosses * weights).sum())
     whole = (weights == np.round(weights)).all() and weights.sum() <= _MOST_EXACT
     if not whole:
-        spread = np.sqrt((weights**2 * chances * (1 - chances)).sum())
+        spread = np.sqrt((weights**2 * tosses * (1 - tosses)).sum())
         z = (missed - 0.5 - total) / (spread if spread > 0 else 1.0)
         return float(0.5 * math.erfc(z / math.sqrt(2)))
     masses = np.zeros(int(weights.sum()) + 1)
     masses[0] = 1.0
-    for chance in np.repeat(chances, weights.astype(int)):
+    for chance in np.repeat(tosses, weights.astype(int)):
         masses[1:] = masses[1:] * (1 - chance) + masses[:-1] * chance
         masses[0] *= 1 - chance
     return float(min(masses[int(missed) :].sum(), 1.0))
@@ -408,8 +409,8 @@ def _kinds(group, n_groups, near, far, weights, noise):
     "Noise of careful groups, and the probabilities of the three kinds for each group: eq. (E)."
     known = np.isfinite(near) & np.isfinite(far)
     group, near, far, weights = (each[known] for each in (group, near, far, weights))
-    shares = np.array([0.8, 0.1, 0.1])
-    posterior = np.tile(shares, (n_groups, 1))
+    mixture = np.array([0.8, 0.1, 0.1])
+    posterior = np.tile(mixture, (n_groups, 1))
     for _ in range(_N_ROUNDS):
         chance = np.clip(noise.probability(near, far), 1e-12, 1 - 1e-12)
         logs = np.stack(
@@ -418,12 +419,12 @@ def _kinds(group, n_groups, near, far, weights, noise):
                 for each in (chance, np.full(len(chance), 0.5), 1 - chance)
             ],
             axis=1,
-        ) + np.log(shares)
+        ) + np.log(mixture)
         last, posterior = posterior, np.exp(logs - logs.max(1, keepdims=True))
         posterior /= posterior.sum(1, keepdims=True)
         if np.abs(posterior - last).max() < 1e-6:
             break
-        shares = (posterior.sum(0) + [1, 0.5, 0.5]) / (n_groups + 2)
+        mixture = (posterior.sum(0) + [1, 0.5, 0.5]) / (n_groups + 2)
         careful = weights * posterior[group, 0]
         if careful.sum() > 0.01 * weights.sum():
             noise = fit_noise(near, far, careful, noise.scale)

@@ -166,12 +166,14 @@ def _read_map(points, names):
     if hasattr(points, 'embedding_'):
         names = getattr(points, 'names_', None) if names is None else names
         points = points.embedding_
+    elif hasattr(points, 'fit'):
+        raise ValueError(f'this {type(points).__name__} is not fitted yet; call fit first')
     points = np.asarray(points, float)
     points = points[:, None] if points.ndim == 1 else points
     if points.ndim != 2 or points.shape[1] not in (1, 2):
         raise ValueError(
             f'points has shape {points.shape}, but a map has (n, 1) or (n, 2); take two of the '
-            'columns'
+            'columns, as in embedding_map(model.embedding_[:, :2], model.names_)'
         )
     if names is not None and len(names) != len(points):
         raise ValueError(f'there are {len(names)} names, but {len(points)} objects')
@@ -279,7 +281,8 @@ def _draw_map(points, names, onto, labels, draws, share, groups, scale, unit, fo
     if onto is not None or groups is not None:
         axes.legend(frameon=False, fontsize=fontsize)
     if not flat:
-        axes.set_aspect('equal', 'datalim')
+        alone = len(axes.get_shared_x_axes().get_siblings(axes)) == 1
+        axes.set_aspect('equal', 'datalim' if alone else 'box')
         axes.margins(0.12)
     if scale == 'axes':
         said = f' ({unit})' if unit else ''
@@ -420,7 +423,8 @@ def embedding_maps(
     Parameters
     ----------
     maps : Mapping
-        Title: fitted estimator with `names_`, or a pair of coordinates, (n, 2), and names.
+        Title: fitted estimator, or a pair of coordinates, (n, 2), and names. Without names the
+        row numbers are the names.
     draws : Mapping or None, default=None
         Title: maps of a bootstrap, as in `embedding_map`.
     groups : Mapping or None, default=None
@@ -443,19 +447,19 @@ def embedding_maps(
     Raises
     ------
     ValueError
-        If a map has no names, is not of two dimensions, or shares fewer than three with the first.
+        If a map is not of two dimensions, or shares fewer than three names with the first.
     """
-    if not maps:
-        raise ValueError('maps is empty; give at least one, as in {"2024": model}')
+    if not isinstance(maps, Mapping) or not maps:
+        raise ValueError(
+            'maps should be a dict of titles and maps, as in {"2024": model, "2025": other}, with '
+            'at least one'
+        )
     read = {}
     for title, each in maps.items():
         points, names = _read_map(*each) if isinstance(each, tuple) else _read_map(each, None)
-        if names is None or points.shape[1] != 2:
-            raise ValueError(
-                f'{title} has '
-                + ('no names' if names is None else 'one dimension')
-                + ', but maps side by side need names and two dimensions'
-            )
+        if points.shape[1] != 2:
+            raise ValueError(f'{title} has one dimension, but maps side by side need two')
+        names = range(len(points)) if names is None else names
         read[title] = points, [str(name) for name in names]
     strange = {*(draws or ())} - {*maps}
     if strange:

@@ -98,8 +98,9 @@ def regression(features, targets, seed=0):
     for times in _ALPHAS if 0 < out.sum() < len(out) else ():
         coef, intercept = ridge_coef(rows[~out], targets[~out], times * scale, coef)
         error = float(((rows[out] @ coef + intercept - targets[out]) ** 2).sum())
-        if error < best:
-            best, alpha = error, times * scale
+        if error >= best:
+            break
+        best, alpha = error, times * scale
     return Affine(*ridge_coef(rows, targets, alpha))
 
 
@@ -156,11 +157,11 @@ def wide_rows(rows, biases, side):
     )
 
 # %% ../../nbs/engine/similarity/85_cold.ipynb #82f48118
-WAYS = ('cosine', 'neighbors', 'regression', 'smoothed', 'towers', 'popularity')
+SOURCES = ('cosine', 'neighbors', 'regression', 'smoothed', 'towers', 'popularity')
 
 
 @dataclass(eq=False)
-class Way:
+class Source:
     "Rows of known entities of both sides, and what makes rows of features (or None)."
 
     sides: tuple
@@ -173,19 +174,19 @@ def placed(rows, at, n):
     return scipy.sparse.csr_array(put @ rows)
 
 
-def cosine_way(features):
+def cosine_source(features):
     "The cosine of the features of both sides."
-    return Way(tuple(unit_rows(rows) for rows in features), (Unit(), Unit()))
+    return Source(tuple(unit_rows(rows) for rows in features), (Unit(), Unit()))
 
 
-def popularity_way(observed):
+def popularity_source(observed):
     "The number of pairs of right entities."
     counts = np.asarray(observed.sum(axis=0), np.float64).ravel()
     sides = np.ones((observed.shape[0], 1)), counts[:, None]
-    return Way(sides, (Constant(1.0), Constant(0.0)))
+    return Source(sides, (Constant(1.0), Constant(0.0)))
 
 
-def neighbors_way(observed, features):
+def neighbors_source(observed, features):
     "The pairs of similar entities, of the left for all, of the right for cold ones."
     observed = scipy.sparse.csr_array(observed, dtype=np.float64)
     n_left, n_right = observed.shape
@@ -205,10 +206,10 @@ def neighbors_way(observed, features):
         if len(cold):
             near = averaged(similarities(rows[cold], rows[warm[1]])) @ right[warm[1]]
             right = placed(right[warm[1]], warm[1], n_right) + placed(near, cold, n_right)
-    return Way((left, scipy.sparse.csr_array(right)), tuple(maps))
+    return Source((left, scipy.sparse.csr_array(right)), tuple(maps))
 
 
-def regression_ways(observed, features, embeddings):
+def regression_sources(observed, features, embeddings):
     """The embeddings of ids with those of cold entities by regression, and the same halfway to the
     regression. Embeddings are wide: their inner products are the scores."""
     sides, halfway, maps = [], [], []
@@ -227,20 +228,20 @@ def regression_ways(observed, features, embeddings):
         sides.append(own)
         halfway.append(half)
         maps.append(into)
-    return Way(tuple(sides), tuple(maps)), Way(tuple(halfway), tuple(maps))
+    return Source(tuple(sides), tuple(maps)), Source(tuple(halfway), tuple(maps))
 
 
-def towers_way(model):
+def towers_source(model):
     "A model that was fitted on the features."
     sides = (
         wide_rows(model.left_embeddings_, model.left_biases_, 0),
         wide_rows(model.right_embeddings_, model.right_biases_, 1),
     )
-    return Way(sides, tuple(OfTower(model, side) for side in (0, 1)))
+    return Source(sides, tuple(OfTower(model, side) for side in (0, 1)))
 
 # %% ../../nbs/engine/similarity/85_cold.ipynb #308f37f1
 _SHARE, _MOST_ROWS = 0.1, 1000
-_STEPS = (0.25, 0.5, 1.0, 2.0, 4.0)  # weights of a way that joins, against the sum so far
+_STEPS = (0.25, 0.5, 1.0, 2.0, 4.0)  # weights of a source that joins, against the sum so far
 
 
 @dataclass(eq=False)
@@ -275,9 +276,9 @@ def hold_out(pairs, hits, shape, features, same, seed):
     left, right = out[0][pairs[:, 0]], out[1][pairs[:, 1]]
     other = rng.random(len(pairs)) < _SHARE
     train = ~(left | right | other)
-    counts = [np.bincount(pairs[train, side], minlength=shape[side]) for side in (0, 1)]
-    asked = hits & ~train & ((counts[1][pairs[:, 1]] > 0) | right)
-    warm = asked & ~left & (counts[0][pairs[:, 0]] > 0)
+    has = [np.bincount(pairs[train, side], minlength=shape[side]) > 0 for side in (0, 1)]
+    asked = hits & ~train & (has[1][pairs[:, 1]] | right)
+    warm = asked & ~left & has[0][pairs[:, 0]]
     return HeldOut(train, pattern(pairs[asked & left], shape), pattern(pairs[warm], shape))
 
 
@@ -287,38 +288,38 @@ def dense_scores(left, right):
     return scores.toarray() if scipy.sparse.issparse(scores) else np.asarray(scores)
 
 
-def spreads(ways, observed, features):
+def spreads(sources, observed, features):
     "Standard deviations of scores, of left entities with pairs and of these as if new: (C1)."
     warm = np.flatnonzero(observed.sum(axis=1))
     rows = warm[:: -(-len(warm) // 200)]
     found: dict = {'warm': {}, 'cold': {}}
-    for name, way in ways.items():
-        known = dense_scores(way.sides[0][rows], way.sides[1]).std()
+    for name, source in sources.items():
+        known = dense_scores(source.sides[0][rows], source.sides[1]).std()
         found['warm'][name] = found['cold'][name] = float(known) or 1.0
-        if features[0] is not None and way.maps[0] is not None:
-            new = dense_scores(way.maps[0](features[0][rows]), way.sides[1]).std()
+        if features[0] is not None and source.maps[0] is not None:
+            new = dense_scores(source.maps[0](features[0][rows]), source.sides[1]).std()
             found['cold'][name] = float(new) or 1.0
     return found
 
 
-def choose(ways, spread, test, seen, metric, budget=2**26):
-    "The weights of the best sum of ways on held-out pairs, and a table of what was tried."
+def choose(sources, spread, test, seen, metric, budget=2**26):
+    "The weights of the best sum of sources on held-out pairs, and a table of what was tried."
     rows = np.flatnonzero(np.diff(test.indptr))
-    most = max(50, min(_MOST_ROWS, budget // (test.shape[1] * len(ways) + 1)))
+    most = max(50, min(_MOST_ROWS, budget // (test.shape[1] * len(sources) + 1)))
     if len(rows) > most:
         rows = np.sort(stream(0, 'judged').choice(rows, most, replace=False))
     if not len(rows):
         return {}, []
     test, seen = test[rows], seen[rows]
     scores = {}
-    for name, way in ways.items():
-        scores[name] = dense_scores(way.sides[0][rows], way.sides[1]).astype(np.float32)
+    for name, source in sources.items():
+        scores[name] = dense_scores(source.sides[0][rows], source.sides[1]).astype(np.float32)
         scores[name] /= np.float32(spread[name])
 
     def values_of(found):
         return measures_by_row(lambda at: found[at], test, seen, (metric,))[2][metric]
 
-    table, values = [], {name: values_of(scores[name]) for name in ways}
+    table, values = [], {name: values_of(scores[name]) for name in sources}
     best = max(values, key=lambda name: np.nanmean(values[name]))
     weights, found, value = {best: 1.0}, scores[best], values[best]
 
@@ -326,11 +327,11 @@ def choose(ways, spread, test, seen, metric, budget=2**26):
         words = [f'{weight:g} {name}' if weight != 1 else name for name, weight in weights.items()]
         table.append({'scores': ' + '.join(words), metric: float(np.nanmean(value))})
 
-    for name in ways:
+    for name in sources:
         note({name: 1.0}, values[name])
-    while len(weights) < min(3, len(ways)):
+    while len(weights) < min(3, len(sources)):
         tried = {}
-        for name in set(ways) - set(weights):
+        for name in set(sources) - set(weights):
             for step in _STEPS:
                 tried[name, step] = values_of(found + np.float32(step) * scores[name])
         (name, step), new = max(sorted(tried.items()), key=lambda item: np.nanmean(item[1]))
@@ -348,24 +349,25 @@ def choose(ways, spread, test, seen, metric, budget=2**26):
 # %% ../../nbs/engine/similarity/85_cold.ipynb #3d41369a
 @dataclass(eq=False)
 class Mixture:
-    "Weighted ways: the scores of any entities, known or described by features."
+    "Weighted sources: the scores of any entities, known or described by features."
 
-    ways: dict
+    sources: dict
     weights: dict  # of "warm" and "cold" left entities: name -> weight
     cold: np.ndarray  # of the left entities, bool
 
     def left(self, rows=None, features=None):
-        "Rows of left entities by way, and which of them are cold."
+        "Rows of left entities by source, and which of them are cold."
         if features is None:
-            return {name: way.sides[0][rows] for name, way in self.ways.items()}, self.cold[rows]
-        made = {name: way.maps[0](features) for name, way in self.ways.items()}
+            found = {name: source.sides[0][rows] for name, source in self.sources.items()}
+            return found, self.cold[rows]
+        made = {name: source.maps[0](features) for name, source in self.sources.items()}
         return made, np.ones(features.shape[0], bool)
 
     def right(self, rows=None, features=None):
-        "Rows of right entities by way."
+        "Rows of right entities by source."
         if features is not None:
-            return {name: way.maps[1](features) for name, way in self.ways.items()}
-        return {name: way.sides[1][rows] for name, way in self.ways.items()}
+            return {name: source.maps[1](features) for name, source in self.sources.items()}
+        return {name: source.sides[1][rows] for name, source in self.sources.items()}
 
     def scorer(self, left, right):
         "Scores of some of these left entities against all of these right ones."
@@ -389,15 +391,15 @@ class Mixture:
 
     def explains(self, side):
         "Whether features of this side were fitted."
-        return self.ways['regression'].maps[side] is not None
+        return self.sources['regression'].maps[side] is not None
 
     def explain(self, side, features):
         "Embeddings from features, biases included."
-        return self.ways['regression'].maps[side](features)
+        return self.sources['regression'].maps[side](features)
 
     def n_columns(self, side):
         "Columns of the features of a side."
-        into = self.ways['regression'].maps[side]
+        into = self.sources['regression'].maps[side]
         return 0 if into is None else len(into.coef)
 
     @property
@@ -424,7 +426,7 @@ class Mixture:
         "Scores of pairs of rows."
         rows, cold = left
         out = np.zeros(len(cold))
-        for name in self.ways:
+        for name in self.sources:
             weights = np.where(
                 cold, self.weights['cold'].get(name, 0.0), self.weights['warm'].get(name, 0.0)
             )
@@ -434,42 +436,46 @@ class Mixture:
         return out
 
 # %% ../../nbs/engine/similarity/85_cold.ipynb #3dda875b
-def named_ways(names, observed, features, fit):
-    "Fit the named ways; `fit(features)` gives a model of the pairs on these features, or on ids."
-    ways: dict = {}
+def named_sources(names, observed, features, fit):
+    "Fit the named sources; `fit(features)` gives a model on these features, or on ids."
+    sources: dict = {}
     alike = all(rows is not None for rows in features)
     if 'cosine' in names and alike and features[0].shape[1] == features[1].shape[1]:
-        ways['cosine'] = cosine_way(features)
+        sources['cosine'] = cosine_source(features)
     if 'neighbors' in names:
-        ways['neighbors'] = neighbors_way(observed, features)
+        sources['neighbors'] = neighbors_source(observed, features)
     if 'popularity' in names:
-        ways['popularity'] = popularity_way(observed)
+        sources['popularity'] = popularity_source(observed)
     model = fit((None, None))
     wide = (
         wide_rows(model.left_embeddings_, model.left_biases_, 0),
         wide_rows(model.right_embeddings_, model.right_biases_, 1),
     )
-    ways['regression'], ways['smoothed'] = regression_ways(observed, features, wide)
+    sources['regression'], sources['smoothed'] = regression_sources(observed, features, wide)
     if 'towers' in names:
-        ways['towers'] = towers_way(fit(features))
-    return {name: ways[name] for name in WAYS if name in ways and name in (*names, 'regression')}
+        sources['towers'] = towers_source(fit(features))
+    return {
+        name: sources[name]
+        for name in SOURCES
+        if name in sources and name in (*names, 'regression')
+    }
 
 # %% ../../nbs/engine/similarity/85_cold.ipynb #7dca5d4c
-def chosen_ways(setting):
-    "The ways to choose among, or the weights of cold entities that are given."
+def chosen_sources(setting):
+    "The sources to choose among, or the weights of cold entities that are given."
     if isinstance(setting, str) and setting == 'auto':
-        return tuple(name for name in WAYS if name != 'towers'), None
-    if isinstance(setting, str) and setting in WAYS:
+        return tuple(name for name in SOURCES if name != 'towers'), None
+    if isinstance(setting, str) and setting in SOURCES:
         return (setting,), {setting: 1.0}
     names = setting if isinstance(setting, (list, tuple, dict)) and len(setting) else None
     for name in names if names is not None else ():
-        if not (isinstance(name, str) and name in WAYS):
+        if not (isinstance(name, str) and name in SOURCES):
             names = None
             break
     if names is None:
         raise ValueError(
             f'cold_start={setting!r:.80} is neither None, "auto", one of '
-            f'{", ".join(map(repr, WAYS))}, a list of these nor a dict of their weights'
+            f'{", ".join(map(repr, SOURCES))}, a list of these nor a dict of their weights'
         )
     if not isinstance(setting, dict):
         return tuple(names), None
@@ -489,9 +495,7 @@ def check_cold_start(model, features):
         )
     for side, rows in zip(('left', 'right'), features):
         if rows is not None and rows.ndim == 1:
-            raise ValueError(
-                f'{side}_features holds ids, but cold_start needs columns of features'
-            )
+            raise ValueError(f'{side}_features holds ids, but cold_start needs columns of features')
     wrong = (
         (model.id_features, 'id_features=True', 'every entity with a pair has one anyway'),
         (model.client is not None, 'client', 'the parts run in this process'),
@@ -509,7 +513,7 @@ def check_cold_start(model, features):
 def learn_cold_start(model, setting, found, hits, features, same, twin, itself):
     """The mixture of a fitted model and the table of the choice. `twin(train, features)` fits a
     copy to some of the pairs."""
-    names, given = chosen_ways(setting)
+    names, given = chosen_sources(setting)
     features = [
         None if rows is None else scipy.sparse.csr_array(rows, dtype=np.float64)
         for rows in features
@@ -520,17 +524,17 @@ def learn_cold_start(model, setting, found, hits, features, same, twin, itself):
         seed = seed_from(model.random_state)
         held = hold_out(pairs, hits, shape, features, same, seed)
         observed = pattern(pairs[held.train & hits], shape)
-        inner = named_ways(names, observed, features, lambda rows: twin(held.train, rows))
-        of_cold = {name: way for name, way in inner.items() if name != 'smoothed'}
+        inner = named_sources(names, observed, features, lambda rows: twin(held.train, rows))
+        of_cold = {name: source for name, source in inner.items() if name != 'smoothed'}
         train = pattern(pairs[held.train], shape)
         nothing = scipy.sparse.csr_array(shape, dtype=np.int8)
         questions = dict(
             cold=(of_cold, held.cold, nothing if itself is None else itself),
             warm=(inner, held.warm, train if itself is None else train + itself),
         )
-        for kind, (ways, test, seen) in questions.items():
-            spread = spreads(ways, observed, features)[kind]
-            weights[kind], rows = choose(ways, spread, test, seen, model.metric)
+        for kind, (sources, test, seen) in questions.items():
+            spread = spreads(sources, observed, features)[kind]
+            weights[kind], rows = choose(sources, spread, test, seen, model.metric)
             table += [{'entities': kind} | row for row in rows]
             weights[kind] = weights[kind] or {'regression': 1.0}
     used = {name for part in weights.values() for name in part}
@@ -540,17 +544,15 @@ def learn_cold_start(model, setting, found, hits, features, same, twin, itself):
         return model if rows[0] is None and rows[1] is None else twin(everything, rows)
 
     observed = pattern(pairs[hits], shape)
-    ways = named_ways(used, observed, features, fit)
-    for name in sorted(used - set(ways)):
-        raise ValueError(
-            f'cold_start={name!r} needs features of both sides with the same columns'
-        )
+    sources = named_sources(used, observed, features, fit)
+    for name in sorted(used - set(sources)):
+        raise ValueError(f'cold_start={name!r} needs features of both sides with the same columns')
     cold = np.bincount(pairs[:, 0], minlength=shape[0]) == 0
     if features[0] is None and 'popularity' not in weights['cold']:
         weights['cold'] = {'regression': 1.0}
-    spread = spreads(ways, observed, features)
+    spread = spreads(sources, observed, features)
     weights = {
         kind: {name: weight / spread[kind][name] for name, weight in part.items()}
         for kind, part in weights.items()
     }
-    return Mixture(ways, weights, cold), table
+    return Mixture(sources, weights, cold), table

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse
 from ..core.linalg import check_sparse
-from ..core.validation import as_array, refuse_masked
+from ..core.validation import as_array, is_missing, refuse_masked
 
 # %% ../../nbs/engine/similarity/77_interactions.ipynb #ccccdd30
 VALUES = ('ignore', 'weights', 'labels')
@@ -163,7 +163,7 @@ def _times(column, name):
             'pandas.to_datetime makes them'
         )
     if column.dtype.kind == 'O':
-        bad = np.fromiter(map(_is_missing, items), bool, len(items))
+        bad = np.fromiter(map(is_missing, items), bool, len(items))
     else:
         bad = np.isnat(column) if column.dtype.kind == 'M' else ~np.isfinite(column)
     if bad.any():
@@ -185,7 +185,7 @@ def _numbers(column, name):
     items = column.tolist() if column.dtype.kind == 'O' else []
     if column.dtype.kind in 'USc' or any(isinstance(item, (str, bytes)) for item in items):
         raise ValueError(f'{name} holds text or complex numbers, but numbers are needed')
-    gone = [row for row, item in enumerate(items) if _is_missing(item)]
+    gone = [row for row, item in enumerate(items) if is_missing(item)]
     if gone:
         raise ValueError(f'{name} holds {items[gone[0]]} in row {gone[0]}; drop or fill it')
     try:
@@ -196,16 +196,6 @@ def _numbers(column, name):
     if len(bad):
         raise ValueError(f'{name} holds {numbers[bad[0]]} in row {bad[0]}; drop or fill it')
     return numbers
-
-
-def _is_missing(item):
-    "None, NaN, NaT, or pandas' NA, whose comparison with itself is no truth value."
-    try:
-        return item is None or bool(item != item)
-    except TypeError:
-        return True
-    except ValueError:
-        return False
 
 # %% ../../nbs/engine/similarity/77_interactions.ipynb #a67593b5
 def as_ids(values: Any, name: str = 'ids') -> np.ndarray:
@@ -236,7 +226,7 @@ def as_ids(values: Any, name: str = 'ids') -> np.ndarray:
         return np.array(list(column), dtype=object)
     items = column.tolist()
     for row, item in enumerate(items):
-        if _is_missing(item):
+        if is_missing(item):
             raise ValueError(f'{name} has no id in row {row}; drop the row')
     kinds = set(map(type, items))
     if kinds and kinds <= {str}:

@@ -11,10 +11,12 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
+
 import numpy as np
 import scipy.sparse
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
+
 from ..core.descent import LBFGS, GradientDescent
 from extreme_opt.core.estimator import (
     NOT_FITTED,
@@ -26,7 +28,7 @@ from extreme_opt.core.estimator import (
 )
 from ..core.gauss_newton import GaussNewton
 from ..core.linalg import check_sparse
-from ..core.memory import free_memory
+from ..core.memory import check_memory, forecast_memory, free_memory
 from ..core.run import Run
 from ..core.solver import Status
 from ..core.validation import as_array, seed_from
@@ -35,7 +37,7 @@ from .catalog_softmax import CatalogSoftmax
 from extreme_opt.similarity.cold import (
     Mixture,
     check_cold_start,
-    chosen_ways,
+    chosen_sources,
     learn_cold_start,
     same_entities,
 )
@@ -89,12 +91,7 @@ from extreme_opt.similarity.validation import (
     rated,
     relevant_pairs,
 )
-from extreme_opt.similarity.warm_start import (
-    fitted_tower,
-    grown_params,
-    tower_shape,
-    written_shape,
-)
+from .warm_start import fitted_tower, grown_params, tower_shape, written_shape
 
 # %% ../../nbs/engine/similarity/80_model.ipynb #11a4bbdf
 _MAX_ITER = dict(als=15, lbfgs=200)  # of "auto", where it is not 30
@@ -523,6 +520,32 @@ class SimilarityModel(Estimator):
             self._check_als(problem)
         return made[self.settings_['solver']]
 
+    def _check_memory(self, pairs, features, shape):
+        "Refuse a fit that cannot be held, before anything of its size is allocated."
+        if self.settings_['solver'] not in SOLVERS:
+            return  # told elsewhere
+        widths = [
+            n if rows is None else rows.shape[-1] + n * bool(self.id_features)
+            for rows, n in zip(features, shape)
+        ]
+        shapes = [tower_shape(tower) for tower in (self.left, self.right)]
+        hidden = [getattr(tower, 'hidden', ())[:1] or (self.n_components,) for tower in shapes]
+        needed = forecast_memory(
+            'similarity',
+            self.settings_['solver'],
+            n_left=shape[0],
+            n_right=shape[1],
+            n_pairs=len(pairs.pairs),
+            n_weights=float(sum(n * width[0] for n, width in zip(widths, hidden))),
+            n_components=self.n_components,
+            itemsize=np.dtype(self.dtype).itemsize,
+        )
+        check_memory(
+            needed,
+            f'{type(self).__name__}.fit',
+            'take fewer components, dtype="float32", or solver="als" where it applies',
+        )
+
     def _check_als(self, problem):
         "Name the setting that keeps the loss from being quadratic in each embedding."
         wrong = (
@@ -736,7 +759,7 @@ class SimilarityModel(Estimator):
         )
         described, shape, train, held_out = features, found.shape, found, None
         if self.cold_start is not None:
-            chosen_ways(self.cold_start)
+            chosen_sources(self.cold_start)
             check_cold_start(self, described)
             features = [None, None]
         if 0 in shape or not len(found.pairs):
@@ -769,6 +792,7 @@ class SimilarityModel(Estimator):
                 }
             )
         self.settings_ = chosen_settings(self, features, train)
+        self._check_memory(train, features, shape)
         problem, towers, spread = self._make_problem(train, features, shape)
         solver, begin, judge, metrics = self._make_solver(problem), None, None, None
         if again:
@@ -797,7 +821,6 @@ class SimilarityModel(Estimator):
             solver,
             begin,
             metrics,
-            n_bytes=8.0 * problem.memory(),
             remedy=remedy,
             max_iter=_MAX_ITER.get(name, 30) if isinstance(max_iter, str) else max_iter,
         )
@@ -864,7 +887,7 @@ class SimilarityModel(Estimator):
         )
         k = int(self.n_components)
         for side, name in enumerate(('left', 'right')):
-            rows = self._mixture.ways['regression'].sides[side]
+            rows = self._mixture.sources['regression'].sides[side]
             setattr(self, f'{name}_embeddings_', rows[:, :k].astype(self.left_embeddings_.dtype))
             if self.biases:
                 setattr(self, f'{name}_biases_', rows[:, k + side].astype(self.dtype))
@@ -1072,6 +1095,7 @@ class SimilarityModel(Estimator):
 
     def _described(self, side, features):
         "Features of entities in the columns that the fit saw."
+        assert self._mixture is not None
         name = ('left', 'right')[side]
         column = self._roles[name] if self._roles else None
         rows = read_features(features, name, column, self._feature_names[side])[0]
@@ -1270,7 +1294,7 @@ class SimilarityModel(Estimator):
                 )
             at.append(rows.astype(np.int64))
         i, j = at
-        if mixed is not None:
+        if mixed is not None and self._mixture is not None:
             return self._mixture.score_pairs(i, j, *mixed)
         size = max(1, 2**20 // P.shape[1])
         parts = [

@@ -16,8 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from ..core.compiled import njit
-from ..core.linalg import check_sparse
-from ..core.validation import refuse_masked
+from ..core.validation import check_rows, refuse_masked
 from .all_pairs import check_ids, count_products
 
 # %% ../../nbs/engine/similarity/35_towers.ipynb #af1cc608
@@ -306,7 +305,8 @@ def check_inputs(features: Any, n_rows: int | None, side: str, dtype: Any) -> tu
     name = f'{side}_features'
     if features is None:
         return None, int(n_rows or 0), int(n_rows or 0)
-    features = check_sparse(features, name) if sparse.issparse(features) else _table(features, name)
+    if not sparse.issparse(features):
+        features = _table(features, name)
     if n_rows is not None and features.shape[:1] != (n_rows,):
         raise ValueError(
             f'{name} has {features.shape[0]} rows, '
@@ -320,23 +320,9 @@ def check_inputs(features: Any, n_rows: int | None, side: str, dtype: Any) -> tu
             f'{name} has shape {features.shape}, but (n_{side}, n_features) or (n_{side},) int '
             'ids are needed'
         )
-    rows: Any = (
-        sparse.csr_array(features, dtype=dtype)
-        if sparse.issparse(features)
-        else _numbers(features, name, dtype)
-    )
-    bad = np.flatnonzero(~np.isfinite(rows.data if sparse.issparse(rows) else rows.ravel()))
-    if len(bad):
-        at = (
-            np.searchsorted(rows.indptr, bad[0], side='right') - 1
-            if sparse.issparse(rows)
-            else bad[0] // rows.shape[1]
-        )
-        found = (features.data if sparse.issparse(rows) else np.asarray(features)).ravel()
-        what = 'nan or inf'
-        if len(found) == rows.size and np.isfinite(float(found[bad[0]])):
-            what = f'{float(found[bad[0]]):g}, too large for {rows.dtype},'
-        raise ValueError(f'{name} holds {what} in row {at}; drop, fill or scale it')
+    if not sparse.issparse(features):
+        features = _numbers(features, name, dtype)
+    rows = check_rows(features, dtype, name)
     return rows, rows.shape[0], rows.shape[1]
 
 # %% ../../nbs/engine/similarity/35_towers.ipynb #1ddb6d0c

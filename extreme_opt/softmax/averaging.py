@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from ..core.solver import State, Status
 from .double_sum import margins, log_one_plus_sum
+from .rates import END
 
 # %% ../../nbs/engine/softmax/58_averaging.ipynb #aa715f5b
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -29,12 +30,15 @@ class WatchedState(State):
         That judgment.
     best_step : int, default=0
         Its step.
+    closing : int, default=0
+        Which step of the last ones comes next, over which the rate falls to its end; 0: none.
     """
 
     current: np.ndarray
     best: np.ndarray | None = None
     best_value: float = math.inf
     best_step: int = 0
+    closing: int = 0
 
 # %% ../../nbs/engine/softmax/58_averaging.ipynb #3b259b03
 @dataclass(frozen=True)
@@ -50,7 +54,8 @@ class AveragedSolver:
     judge : Callable or None, default=None
         (problem, params) -> float, less is better; None: never stop early.
     n_iter_no_change : int, default=5
-        Steps without a gain that end the run.
+        Steps without a gain after which the run goes back to its best weights, lets the rate fall
+        to a fiftieth in as many steps, and ends.
     power : float, default=3.0
         >= 0, q: how much later iterates count.
     """
@@ -123,11 +128,10 @@ class AveragedSolver:
             One step later.
         """
         counts = dict(n_iter=state.n_iter, n_terms=state.n_terms, n_epochs=state.n_epochs)
-        after = self.solver.step(
-            problem, replace(self.solver.init(problem, state.current), **counts), rng
-        )
+        solver = self._closing(state) if state.closing else self.solver
+        after = solver.step(problem, replace(solver.init(problem, state.current), **counts), rng)
         params, share = after.params, (self.power + 1) / (after.n_iter + self.power)
-        if self.average:
+        if self.average and not state.closing:
             params = (after.params - state.params) * after.params.dtype.type(share)
             params += state.params
         end = replace(
@@ -142,19 +146,30 @@ class AveragedSolver:
         )
         return end if self.judge is None else self._judged(problem, end)
 
+    def _closing(self, state):
+        "The inner solver at a rate between that of the best weights and its end."
+        best = state.n_iter - (state.closing - 1) - self.n_iter_no_change
+        rate = self.solver.learning_rate * self.solver.learning_rate_decay ** max(best - 1, 0)
+        part = state.closing / self.n_iter_no_change
+        return replace(self.solver, learning_rate=rate * END**part, learning_rate_decay=1.0)
+
     def _judged(self, problem, end):
         assert self.judge is not None
         value = float(self.judge(problem, end.params))
         if value < end.best_value:
-            return replace(end, best=end.params, best_value=value, best_step=end.n_iter)
-        if end.n_iter - end.best_step < self.n_iter_no_change:
+            end = replace(end, best=end.params, best_value=value, best_step=end.n_iter)
+        if end.closing:
+            end = replace(end, closing=end.closing + 1)
+        elif end.n_iter - end.best_step >= self.n_iter_no_change:
+            end = replace(end, closing=1, current=end.best)
+        if end.closing <= self.n_iter_no_change:
             return end
         return replace(
             end,
             status=Status.CONVERGED,
             message=(
-                f'no gain on held-out rows for {self.n_iter_no_change} passes: the weights of '
-                f'pass {end.best_step} are the best'
+                f'no gain on held-out rows for {self.n_iter_no_change} epochs, then the rate fell '
+                f'to its end: the weights of epoch {end.best_step} are the best'
             ),
         )
 

@@ -25,13 +25,14 @@ from extreme_opt.core.estimator import (
     warn_not_converged,
 )
 from extreme_opt.core.validation import (
+    as_table,
     check_features,
     check_nonnegative,
     check_weights,
     checked_sample_weight,
     seed_from,
 )
-from ..core.memory import free_memory
+from ..core.memory import check_memory, forecast_memory
 from ..core.linalg import log_sum_exp, squared_row_norms
 from ..core.run import minimize
 from ..core.solver import Status
@@ -500,14 +501,11 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             tol=tol if exact and self.tol is None else self.tol,
         )
 
-    def _check_memory(self, n_columns):
-        "Refuse weights that cannot be held, before anything of their size is allocated."
+    def _check_memory(self, n_columns, rows=None):
+        "Refuse a fit that cannot be held, before anything of its size is allocated."
         n_classes, exact = len(self.classes_), self._kind == 'lbfgs'
         kind = np.dtype('float64' if exact else self.dtype)
         n_bytes = n_classes * (n_columns + 1.0) * kind.itemsize
-        free = free_memory() if n_bytes > 2**26 else None
-        if free is None or n_bytes * (4 if exact else 1) <= free:
-            return
         third = (
             'a sampled solver, in float32'
             if exact
@@ -515,19 +513,24 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             if kind == np.float64
             else 'a machine with more memory'
         )
-        raise MemoryError(
-            f'the weights of {n_classes:,} classes x {n_columns:,} columns take '
-            f'{n_bytes / 1e9:.3g} GB as {kind}, and the fit holds {self._n_copies()} such arrays, '
-            f'but {free / 1e9:.3g} GB are free; take fewer columns (selected, or hashed), fewer '
-            f'classes (rare ones left out, or put together), weights="support" where rows are '
-            f'sparse, or {third}'
+        needed = forecast_memory(
+            'softmax',
+            self._kind,
+            n_rows=0 if rows is None else rows.shape[0],
+            n_columns=n_columns + 1,
+            n_classes=n_classes,
+            n_stored=rows.nnz + rows.shape[0] if scipy.sparse.issparse(rows) else None,
+            n_more=2.2 * bool(self.average) + 1.1 * bool(self.early_stopping),
+            itemsize=kind.itemsize,
         )
-
-    def _n_copies(self):
-        "How many arrays like the weights a fit holds at once."
-        if self._kind == 'lbfgs':
-            return 28
-        return 2 + 2 * bool(self.average) + bool(self.early_stopping)
+        check_memory(
+            needed,
+            f'{type(self).__name__}.fit',
+            f'the weights of {n_classes:,} classes x {n_columns:,} columns take '
+            f'{n_bytes / 1e9:.3g} GB as {kind}: take fewer columns (selected, or hashed), fewer '
+            f'classes (rare ones left out, or put together), weights="support" where rows are '
+            f'sparse, or {third}',
+        )
 
     def _check_size(self, rows):
         "Refuse numbers whose squares overflow, or that overflow as float32: with their place."
@@ -773,7 +776,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         if found is None:
             rows, labels = self._enter(X, y)
             return rows, labels, np.arange(len(labels)), n_samples
-        validate_data(self, X, reset=True, skip_check_array=True)
+        validate_data(self, as_table(X), reset=True, skip_check_array=True)
         ids, labels = pick_labels(found[0])
         if not len(ids):
             raise ValueError('y has no 1, so there is nothing to learn; give rows that have labels')
@@ -856,7 +859,8 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             rate, epochs, found, self.rate_search_ = choose_schedule(
                 problem,
                 lambda rate, epochs: self._make_solver(problem.n_classes, rate, None, epochs),
-                *given,
+                given[0],
+                given[1],
                 None if to_choose else problem.ridge,
                 groups,
                 seed,
@@ -935,7 +939,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         if before is None or self.solver != 'auto':
             rows = self._look(rows, len(self.classes_))
         self._check_size(rows)
-        self._check_memory(rows.shape[1])
+        self._check_memory(rows.shape[1], rows)
         self._height = (
             _height(self._in_units(rows), weights) * (10 if self._kind == 'lbfgs' else 1)
             if self.fit_intercept
@@ -977,7 +981,6 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             else None
             if self._kind == 'rotation'  # which may be on workers: one record here and there
             else n_rows,
-            n_bytes=self._forecast(problem),
             remedy=self._remedy(),
             **self._limits(),
         )
@@ -1023,10 +1026,6 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         ridge = 2 * self._pull if problem.n_classes == 2 else self._pull
         return problem if problem.ridge == ridge else replace(problem, ridge=ridge)
 
-    def _forecast(self, problem):
-        "Bytes that the run holds beside its data: states, and what the solver remembers."
-        return self._n_copies() * problem.memory(*[np.float64] * (self._kind == 'lbfgs'))
-
     @available_if(_has_partial_fit)
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
@@ -1061,7 +1060,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         first = not hasattr(self, 'classes_')
         rows = check_features(X)
         labels, ids = self._batch_labels(y, rows.shape[0], classes, first)
-        validate_data(self, X, reset=first, skip_check_array=True)
+        validate_data(self, as_table(X), reset=first, skip_check_array=True)
         if first:
             self._height, self._n_batches = _height(rows) if self.fit_intercept else 0.0, 0
             self._means = self.scales_ = None

@@ -15,9 +15,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy import sparse
 from ..core.compiled import njit
-from ..core.linalg import check_sparse, squared_row_norms, softplus
+from ..core.linalg import squared_row_norms, softplus
 from ..core.shards import Shard, split_rows
-from ..core.validation import check_nonnegative
+from ..core.validation import check_nonnegative, check_rows
 
 # %% ../../nbs/engine/softmax/10_double_sum.ipynb #741b09ec
 def _read_only(array: np.ndarray) -> np.ndarray:
@@ -30,37 +30,9 @@ def _read_only(array: np.ndarray) -> np.ndarray:
 def _check_features(features: Any, dtype: Any) -> Any:
     """Features as a read-only C array or canonical CSR of `dtype`; one line on what is wrong
     otherwise."""
-    if not sparse.issparse(features):
-        table = np.ascontiguousarray(features, dtype=dtype)
-        if table.ndim != 2:
-            raise ValueError(
-                f'features has shape {table.shape}, but (n_samples, n_features) is needed; reshape '
-                'it with [:, None]'
-            )
-        bad = np.argwhere(~np.isfinite(table))
-        if len(bad):
-            raise ValueError(
-                f'features holds {table[tuple(bad[0])]} at row {bad[0, 0]}, column {bad[0, 1]}; '
-                'drop or fill it'
-            )
-        return _read_only(table)
-    features = check_sparse(features, 'features')
-    rows = sparse.csr_array(features, dtype=dtype)
-    if not rows.has_canonical_format:
-        rows = rows.copy()
-        rows.sum_duplicates()
-    kind = np.int32 if rows.nnz < 2**31 else np.int64
-    rows = sparse.csr_array(
-        (rows.data, rows.indices.astype(kind, copy=False), rows.indptr.astype(kind, copy=False)),
-        rows.shape,
-    )
-    wrong = np.flatnonzero(~np.isfinite(rows.data))
-    if len(wrong):
-        row = np.searchsorted(rows.indptr, wrong[0], side='right') - 1
-        raise ValueError(
-            f'features holds {rows.data[wrong[0]]} at row {row}, column {rows.indices[wrong[0]]}; '
-            'drop or fill it'
-        )
+    rows = check_rows(features, dtype)
+    if not sparse.issparse(rows):
+        return _read_only(rows)
     for name in ('data', 'indices', 'indptr'):
         setattr(rows, name, _read_only(getattr(rows, name)))
     return rows

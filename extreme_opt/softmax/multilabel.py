@@ -12,7 +12,14 @@ import numpy as np
 import scipy.sparse
 
 from ..core.estimator import Classifier
-from ..core.validation import as_array, check_labels, check_weights, is_missing, num_rows
+from extreme_opt.core.validation import (
+    as_array,
+    as_table,
+    check_labels,
+    check_weights,
+    is_missing,
+    num_rows,
+)
 
 # %% ../../nbs/engine/softmax/62_multilabel.ipynb #244a4493
 def as_indicator(y: Any, n_samples: int) -> scipy.sparse.csr_array | None:
@@ -139,6 +146,7 @@ def several_labels(
     """
     if y is None:
         return None
+    y = as_table(y)
     lists = _label_lists(y)
     if lists is None:
         indicator = as_indicator(y, n_samples)

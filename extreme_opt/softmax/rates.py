@@ -128,7 +128,7 @@ def choose_rate(
     return min(rate, 3 / (problem.ridge * problem.n_samples)) if problem.ridge else rate, seen
 
 # %% ../../nbs/engine/softmax/57_rates.ipynb #57a0b002
-STEPS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)  # rates times the mean square length of the rows
+STEPS = (0.1, 0.3, 1.0, 3.0, 10.0)  # rates times the mean square length of the rows
 END = 0.02  # what is left of a rate in the last epoch
 FIRST_EPOCHS, MOST_EPOCHS = 3, 48
 MOST_PRODUCTS, LEAST_ROWS = 4e8, 5000  # of an epoch of the search
@@ -253,7 +253,7 @@ def choose_schedule(
     words = problem.features.nnz / problem.n_samples if problem.is_sparse else problem.n_features
     n_rows = max(LEAST_ROWS, int(MOST_PRODUCTS / (words * problem.n_classes + 1)))
     scale = float(np.average(problem.squared_norms, weights=problem.sample_weight)) or 1.0
-    usual = rate or 3.0 / scale, n_epochs or 12.0, ridge or 0.0, []
+    usual: tuple = rate or 3.0 / scale, n_epochs or 12.0, ridge or 0.0, []
     if rate is not None and n_epochs is not None:
         return usual
     if n_rows < problem.n_samples:
@@ -295,14 +295,14 @@ def choose_schedule(
         return rate or step / scale, n_epochs, ridge or 0.0, tried
     pull = 0.0
     if ridge is None and rate is None:  # with a ridge, large rates and long runs do no harm
-        least, twice = loss(step, 2 * epochs), 2 * epochs
+        least, twice, bold = loss(step, 2 * epochs), 2 * epochs, min(3 * step, STEPS[-1])
         for each in PULLS:
-            if loss(3 * step, twice, each) < ENOUGH * least:
-                pull, least = each, loss(3 * step, twice, each)
+            if loss(bold, twice, each) < ENOUGH * least:
+                pull, least = each, loss(bold, twice, each)
             elif not pull or each > pull:
                 break
     if pull:
-        return 3 * step / scale, 4 * epochs, pull * scale / whole, tried
+        return bold / scale, 4 * epochs, pull * scale / whole, tried
     while 2 * epochs <= MOST_EPOCHS and loss(step, 2 * epochs) < ENOUGH * loss(step, epochs):
         epochs *= 2
     return rate or step / scale, epochs, ridge or 0.0, tried
@@ -408,16 +408,16 @@ def choose_ridge(
 
     at, gain = -1.0, 0.998
     loss(at)
-    for way in (-1, 1):
-        while -8 < at < 3 and loss(at + way, at) < gain * seen[at]:
-            at += way
+    for sign in (-1, 1):
+        while -8 < at < 3 and loss(at + sign, at) < gain * seen[at]:
+            at += sign
         if at != -1:
             break
     around = [seen[each] for each in (at - 1, at + 1) if each in seen]
     if max(around, default=math.inf) > 1.005 * seen[at] and loss(at - 0.5, at) >= seen[at]:
         loss(at + 0.5, at)
     best = min(seen, key=lambda power: seen[power])
-    power, sides = best, [seen.get(best + way, math.inf) for way in (-0.5, 0.5)]
+    power, sides = best, [seen.get(best + half, math.inf) for half in (-0.5, 0.5)]
     if max(sides) < math.inf:
         low, high = sides[0] - seen[best], sides[1] - seen[best]
         power += 0.25 * (low - high) / (low + high) if low + high > 0 else 0.0

@@ -46,8 +46,11 @@ def claim_even(seed):
         raise ValueError("three")
     return dict(holds=seed % 2 == 0, seed=seed)"""
     path = notebooks.NBS / 'index.ipynb'
+    written = {}
     monkeypatch.setattr(notebooks, 'read', lambda _: page(code))
-    (row,) = claims.run(path, ['even'], seeds=[1, 2, 3, 4])
+    monkeypatch.setattr(notebooks, 'write', lambda notebook, path: written.update({path: notebook}))
+    (row,) = claims.run(path, ['even'], seeds=[1, 2, 3, 4], refresh=True)
+    assert [''.join(cell['source']) for cell in written[path]['cells']] == [code]
     assert (row.page, row.name, row.held, row.of) == ('index', 'even', 2, 4)
     assert row.numbers == 'seed 1 to 4, error: ValueError: three'
 

@@ -132,7 +132,8 @@ def test_requirements_are_few():
         'PIL': 'pillow',
         'faiss': 'faiss_cpu',
         'IPython': 'ipywidgets',
-    }  # ipywidgets brings IPython
+        'mpl_toolkits': 'matplotlib',
+    }  # ipywidgets brings IPython, matplotlib mpl_toolkits
     for path in LIB.rglob('*.py'):
         if path.name == '_modidx.py':
             continue

@@ -23,9 +23,9 @@ from extreme_opt.bound.class_space import chain_matrix, chain_rows, chain_times,
 from extreme_opt.bound.classifier import (
     _gap_by_factor,
     _gap_by_products,
+    _gradient_gap,
     _norm_of_least,
     _norm_of_ridge,
-    _gradient_gap,
     newton_gap,
     optimality_gap,
 )
@@ -432,7 +432,7 @@ def test_outcomes_may_differ_per_sample():
     'arguments, options, word',
     [
         (([1.0, 2], [0, 1]), {}, r'features has shape \(2,\)'),
-        (([[np.nan, 1]], [0]), {}, 'features holds nan at row 0, column 0'),
+        (([[np.nan, 1]], [0]), {}, 'features holds NaN at row 0, column 0'),
         ((scipy.sparse.csr_array([[0, np.inf]]), [0]), {}, 'features holds inf at row 0, column 1'),
         ((np.ones((0, 2)), []), {}, 'at least one row'),
         ((np.eye(2), [0]), {}, 'labels has shape'),
@@ -1170,7 +1170,7 @@ def test_warm_start_and_checkpoint(tmp_path):
         (dict(prior='even'), "prior='even'"),
         (dict(prior=[1.0, 2]), r'must hold 4 finite numbers'),
         (dict(prior=[1.0, 2, 3, 0]), r'must hold 4 finite numbers'),
-        (dict(n_jobs=2), 'n_jobs=2'),
+        (dict(solver='newton', n_jobs=2), "n_jobs=2, but solver='newton' runs on 1 thread"),
         (dict(client='here'), "client='here'"),
         (dict(class_weight='even'), 'class_weight'),
     ],

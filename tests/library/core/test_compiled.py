@@ -14,6 +14,9 @@ from hypothesis import strategies as st
 from extreme_opt.core import compiled
 from extreme_opt.core.compiled import njit, plain_njit, prange, timed_chunks
 
+sys.path.insert(0, str(Path(__file__).parent))
+import kernels  # noqa: E402
+
 
 def test_stand_in_takes_all_forms():
     @plain_njit
@@ -196,3 +199,32 @@ def test_a_folder_of_kernels_that_goes_away_is_no_error(tmp_path):
     out, err = printed(folder, LOST, NUMBA_CACHE_DIR=str(tmp_path / 'kernels'))
     assert float(out) == 1.0
     assert err.count('compiled kernels cannot be kept on disk') == 1
+
+
+# -------------------------------------------------------------------------- what is behind checks
+
+
+def test_reliability_every_kernel_has_doors_that_check():
+    "A new kernel has no row: python tests/library/core/kernels.py writes it; its door is fuzzed."
+    found, blocks = kernels.listing(), set()
+    assert kernels.as_text(found) == kernels.LIST.read_text(encoding='utf-8')
+    known = kernels.doors()
+    for kernel, doors in found.items():
+        if not doors or kernel in kernels.BLOCKS:
+            blocks.add(kernel)
+        assert set(doors) <= set(known), f'{kernel} is reached from {doors}: add a call to `doors`'
+    assert blocks <= kernels.BLOCKS and len(found) > 100
+
+
+@pytest.mark.skipif(not hasattr(os, 'fork'), reason='the calls are made in children')
+def test_reliability_doors_of_kernels_hold():
+    "The kind of `best_labels`, which read past its arrays: wrong sizes, ids and types, 0 signals."
+    n, bad = kernels.fuzz(few=1)
+    assert n > 80 and not bad, bad
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, 'fork'), reason='the calls are made in children')
+def test_reliability_doors_of_kernels_hold_against_all():
+    n, bad = kernels.fuzz()
+    assert n > 1000 and not bad, bad

@@ -281,14 +281,17 @@ def test_numbers_beyond_the_type_are_named_with_their_place():
         SoftmaxClassifier('lbfgs').fit(X, y)
 
 
-def test_a_tolerance_met_far_from_the_minimum_is_said():
+def test_scales_that_differ_end_certified_or_are_said():
     X, y = load_iris(return_X_y=True)
     X = X * np.geomspace(1e-3, 1e3, 4)  # the gradient of the large columns drowns the others
     default, nothing = said(lambda: BoundClassifier(tol=1e-9).fit(X, y))
     assert not nothing and default.bound_gap_ < 1e-6
     early, messages = said(lambda: BoundClassifier('lbfgs', max_iter=5000).fit(X, y))
     losses = [model.run_.column('loss')[-1] for model in (default, early)]
-    assert 'gradient norm' in early.run_.message and losses[1] > 1.001 * losses[0]
+    assert 'no step of L-BFGS' in early.run_.message and losses[1] < 1.001 * losses[0]
+    assert not messages and losses[1] - losses[0] <= early.bound_gap_ * len(y) < 1e-4 * losses[1]
+    far, messages = said(lambda: BoundClassifier('lbfgs', max_iter=100).fit(X, y))
     assert len(messages) == 1 and 'use solver="auto"' in messages[0]
+    assert far.bound_gap_ * len(y) >= far.run_.column('loss')[-1] - losses[0]
     alike = (X - X.mean(0)) / X.std(0)
     assert not said(lambda: BoundClassifier('lbfgs').fit(alike, y))[1]

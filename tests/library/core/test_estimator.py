@@ -20,7 +20,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator
 
 from extreme_opt.core.estimator import Classifier, Estimator
-from extreme_opt.core.memory import free_memory, warn_of_memory
+from extreme_opt.core.memory import check_memory, free_memory
 from extreme_opt.core.validation import check_features, check_labels, checked_sample_weight
 
 
@@ -349,6 +349,24 @@ def test_column_names(data):
         Centroids().fit(frame.rename(columns=dict(c=3)), y)
 
 
+def test_every_kind_of_table_has_names(data):
+    "Dictionaries of columns and structured arrays too; other names and another order are refused."
+    X, y = data
+    frame = pd.DataFrame(X, columns=[f'x{k}' for k in range(X.shape[1])])
+    columns = {name: list(column) for name, column in frame.items()}
+    for table in (frame, columns, frame.to_records(index=False)):
+        model = Centroids().fit(table, y)
+        assert model.feature_names_in_.tolist() == list(frame)
+        for again in (frame, columns, frame.to_records(index=False)):
+            np.testing.assert_array_equal(model.predict(again), Centroids().fit(X, y).predict(X))
+        with pytest.raises(ValueError, match='same order as they were in fit'):
+            model.predict(dict(reversed(columns.items())))
+    with pytest.raises(ValueError, match='X holds dictionaries, .*DictVectorizer'):
+        model.predict([dict(row) for _, row in frame.iterrows()])
+    with pytest.raises(ValueError, match='X is a object, but .*X.collect'):
+        model.predict(object())
+
+
 def test_not_fitted_is_scikit_learns_own_error(data):
     with pytest.raises(NotFittedError, match='call fit first'):
         Centroids().predict(data[0])
@@ -544,16 +562,16 @@ def test_memory_is_forecast(monkeypatch):
     from extreme_opt.core import memory
 
     monkeypatch.setattr(memory, 'free_memory', lambda: 10**9)
-    with pytest.warns(
-        RuntimeWarning,
-        match='Toy.fit is going to hold about 3 GB, but only 1 GB are free; take fewer',
-    ):
-        warn_of_memory(3e9, 'Toy.fit', 'take fewer')
+    said = 'Toy.fit needs about {} GB besides its data, but 1 GB are free; take fewer'
+    with pytest.raises(MemoryError, match=said.format(3)):
+        check_memory(3e9, 'Toy.fit', 'take fewer')
+    with pytest.warns(RuntimeWarning, match=said.format('1.1')):
+        check_memory(1.1e9, 'Toy.fit', 'take fewer')
     with warnings.catch_warnings():
         warnings.simplefilter('error')
-        warn_of_memory(1e9, 'Toy.fit')
+        check_memory(1e9, 'Toy.fit')
         monkeypatch.setattr(memory, 'free_memory', lambda: None)
-        warn_of_memory(1e99, 'Toy.fit')
+        check_memory(1e99, 'Toy.fit')
     monkeypatch.undo()
     assert free_memory() is None or 0 < free_memory() < 2**50
 

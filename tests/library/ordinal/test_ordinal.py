@@ -1385,6 +1385,28 @@ def test_a_spectral_start_is_that_of_dense_and_of_sparse_eigenvectors(columns, m
         assert dense.std() == pytest.approx(problem.init_params(0).std(), rel=0.1)
 
 
+def test_tables_of_questions_are_matched_by_the_names_that_fit_saw():
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    points, names = rng.normal(size=(7, 2)), np.array(['a', 'b', 'c', 'd', 'e', 'f', 'g'])
+    rows = np.array([rng.choice(7, 3, replace=False) for _ in range(250)])
+    far = ((points[rows[:, :1]] - points[rows[:, 1:]]) ** 2).sum(2)
+    first = far[:, 0] < far[:, 1]
+    table = pd.DataFrame(names[rows], columns=['anchor', 'one', 'two'])
+    model = OrdinalEmbedding(n_init=1).fit(table, first)
+    mixed = table[['two', 'anchor', 'one']]
+    assert model.score(mixed, first) == model.score(table, first) > 0.9
+    assert model.score({name: list(mixed[name]) for name in mixed}, first) > 0.9
+    np.testing.assert_array_equal(model.decision_function(mixed), model.decision_function(table))
+    assert model.score(mixed.assign(answer=first)) > 0.9
+    new = mixed.assign(anchor='z')
+    np.testing.assert_array_equal(model.place(new, first), model.place(new[list(table)], first))
+    with pytest.raises(ValueError, match="a column 'far', but fit saw anchor, one, two"):
+        model.score(table.rename(columns={'two': 'far'}), first)
+    assert model.score(table.to_numpy(), first) > 0.9  # an array by place
+
+
 def test_svrg_is_not_held_up_by_a_long_row_of_the_start():
     "Eigenvectors of a sparse study have long rows, at which the curvature of STE is large."
     rng = np.random.default_rng(0)
@@ -1427,6 +1449,8 @@ def test_people_residuals_name_who_guesses_and_who_turns_answers_round():
         table.set_index('group')['error'].sort_index(),
         atol=0.06,
     )
+    four = np.isin(person, ['p0', 'p3', 'p6', 'p7'])  # fewer people than folds
+    assert len(model.people_residuals(names[q][four], yes[four], groups=person[four])) == 4
     # ties have no part in a person's error
     signs = np.where(yes, 1, -1) * (np.arange(len(q)) % 5 > 0)
     for ties in ('drop', 'half'):
@@ -1436,7 +1460,7 @@ def test_people_residuals_name_who_guesses_and_who_turns_answers_round():
     for groups, word in (
         (person[:3], 'groups has shape (3,)'),
         (np.where(person == 'p1', None, person), 'groups[60] is missing'),
-        (np.zeros(len(q)), 'n_folds=5 is not between 2 and the 1'),
+        (np.zeros(len(q)), 'n_folds=2 is not between 2 and the 1 groups'),
     ):
         with expect_fail(ValueError, contains=word):
             model.people_residuals(names[q], yes, groups=groups)

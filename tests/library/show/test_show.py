@@ -327,13 +327,19 @@ def test_maps_side_by_side_are_laid_on_the_first_by_name():
     np.testing.assert_allclose(panels[1].lines[-1].get_xydata(), points[order], atol=1e-9)
     assert panels[0].get_xlim() == panels[1].get_xlim() and panels[1].get_title() == 'some'
     for wrong, words in (
-        ({}, 'maps is empty'),
-        ({'a': (points, None)}, 'a has no names'),
+        ({}, 'maps should be a dict'),
+        ([points], 'maps should be a dict'),
         ({'a': (points[:, :1], names)}, 'a has one dimension'),
         ({'a': (points, names), 'b': (points, [f'z{n}' for n in names])}, 'b shares 0 places'),
     ):
         with pytest.raises(ValueError, match=words):
             embedding_maps(wrong)
+    numbered = embedding_maps({'a': (points, None), 'b': (points @ turn, None)})
+    np.testing.assert_allclose(numbered[1].lines[-1].get_xydata(), points, atol=1e-9)
+    embedding_map(points, names, axes=numbered[0])  # on axes that are shared
+    unfitted = type('Map', (), {'fit': None})()
+    with pytest.raises(ValueError, match='Map is not fitted yet'):
+        embedding_map(unfitted, axes=axes())
     plt.close('all')
 
 

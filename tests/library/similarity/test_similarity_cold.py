@@ -7,9 +7,9 @@ import scipy.sparse
 from extreme_opt.similarity.cold import (
     HeldOut,
     choose,
-    cosine_way,
+    cosine_source,
     hold_out,
-    neighbors_way,
+    neighbors_source,
     ridge_coef,
     unit_rows,
 )
@@ -61,7 +61,7 @@ def test_new_entities_stand_among_the_candidates_of_old_ones(fitted):
     assert new[ids].any()
 
 
-def test_the_choice_is_at_least_the_best_single_way(fitted):
+def test_the_choice_is_at_least_the_best_single_source(fitted):
     model, words, test, new = fitted
     value = model.evaluate(pattern(test, (len(words),) * 2))['ndcg@20']
     kept = [row for row in model.cold_start_ if row['chosen']]
@@ -124,20 +124,22 @@ def test_held_out_entities_keep_no_pair():
 def test_neighbors_are_the_plain_sum():
     words, train, _, new = topics(n=40, n_new=5)
     observed = pattern(train, (40, 40))
-    way = neighbors_way(observed, [words, words])
+    source = neighbors_source(observed, [words, words])
     unit = words / np.linalg.norm(words, axis=1, keepdims=True)
     dense, warm = observed.toarray().astype(float), np.flatnonzero(observed.sum(axis=1))
     for i in range(40):
         cosines = np.array([0.0 if j == i else unit[i] @ unit[j] for j in warm])
         least = np.sort(cosines)[-20]
         votes = np.where(cosines >= least, cosines, 0) ** 4
-        np.testing.assert_allclose(way.sides[0][[i]].toarray()[0], dense[i] + votes @ dense[warm])
+        np.testing.assert_allclose(
+            source.sides[0][[i]].toarray()[0], dense[i] + votes @ dense[warm]
+        )
 
 
 def test_a_sum_has_to_gain_more_than_its_standard_error():
     words, train, test, new = topics()
     n = len(words)
-    good = cosine_way([scipy.sparse.csr_array(words)] * 2)
+    good = cosine_source([scipy.sparse.csr_array(words)] * 2)
     asked = pattern(test, (n, n))
     none = scipy.sparse.csr_array((n, n), dtype=np.int8)
     weights, table = choose(

@@ -658,7 +658,7 @@ def test_average_and_early_stop():
     kept = SoftmaxClassifier(
         early_stopping=True, n_iter_no_change=2, max_epochs=40, validation_fraction=0.25
     ).fit(X, y)
-    assert kept.n_iter_ < 40 and 'no gain on held-out rows for 2 passes' in kept.run_.message
+    assert kept.n_iter_ < 40 and 'no gain on held-out rows for 2 epochs, then the rate fell' in kept.run_.message
     fresh, labels = planted(400, noise=4.0, n_features=30)
     longer = SoftmaxClassifier(learning_rate=kept.learning_rate_, max_epochs=40).fit(X, y)
     assert kept.log_loss(X, y) > longer.log_loss(X, y)
@@ -936,10 +936,8 @@ def test_memory_is_forecast_before_a_fit(monkeypatch):
     monkeypatch.setattr(memory, 'free_memory', lambda: 100)
     monkeypatch.setattr(memory, '_ALWAYS_FREE', 0)
     X, y = planted(60)
-    with pytest.warns(
-        RuntimeWarning,
-        match='SoftmaxClassifier.fit is going to hold about .* GB, but only 1e-07 GB are free',
-    ):
+    said = 'SoftmaxClassifier.fit needs about .* GB besides its data, but 1e-07 GB are free'
+    with pytest.raises(MemoryError, match=said):
         SoftmaxClassifier(max_epochs=1).fit(X, y)
 
 
@@ -1078,9 +1076,9 @@ def test_early_stopping_tells_when_the_first_epoch_was_best():
 
 
 def test_weights_that_cannot_be_held_are_refused_first(monkeypatch):
-    from extreme_opt.softmax import classifier
+    from extreme_opt.core import memory
 
-    monkeypatch.setattr(classifier, 'free_memory', lambda: 2 * 10**9)
+    monkeypatch.setattr(memory, 'free_memory', lambda: 2 * 10**9)
     n = 100_000
     X = scipy.sparse.csr_array((np.ones(n, np.float32), np.arange(n), np.arange(n + 1)))
     for settings, third in (

@@ -108,7 +108,7 @@ def test_classifier_draws_near_classes():
     ends = {}
     for sampler in ('uniform', 'near'):
         model = SoftmaxClassifier(
-            n_negatives=3, learning_rate=3.0, max_epochs=6, sampler=sampler
+            'implicit', n_negatives=3, learning_rate=3.0, max_epochs=6, sampler=sampler
         ).fit(X, y)
         ends[sampler] = -np.log(model.predict_proba(X)[np.arange(len(y)), y]).mean()
     assert ends['near'] < ends['uniform'] - 0.02
@@ -118,7 +118,7 @@ def test_classifier_with_few_classes():
     X = np.eye(3).repeat(20, axis=0)
     for n_classes in (2, 3):
         rows = X[: 20 * n_classes]
-        model = SoftmaxClassifier(sampler='near', max_epochs=5).fit(
+        model = SoftmaxClassifier('implicit', sampler='near', max_epochs=5).fit(
             rows, np.arange(n_classes).repeat(20)
         )
         assert model.score(rows, np.arange(n_classes).repeat(20)) == 1
@@ -131,6 +131,6 @@ def test_classifier_says_what_near_needs():
         (dict(solver='umax'), "takes 'uniform'"),
     ):
         with pytest.raises(ValueError, match=words):
-            SoftmaxClassifier(sampler='near', **settings).fit(X, y)
+            SoftmaxClassifier(**dict(solver='implicit', sampler='near') | settings).fit(X, y)
     with pytest.raises(ValueError, match='use fit'):
-        SoftmaxClassifier(sampler='near').partial_fit(X, y, classes=np.arange(4))
+        SoftmaxClassifier('implicit', sampler='near').partial_fit(X, y, classes=np.arange(4))

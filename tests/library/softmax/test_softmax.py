@@ -256,7 +256,7 @@ GOOD = dict(features=np.ones((3, 2)), labels=[0, 1, 2])
             'features has shape (3,), but (n_samples, n_features) is needed',
         ),
         (dict(features=np.ones((0, 2)), labels=[]), 'features has 0 rows'),
-        (dict(features=[[1, 2], [np.nan, 1], [0, 0]]), 'features holds nan at row 1, column 0'),
+        (dict(features=[[1, 2], [np.nan, 1], [0, 0]]), 'features holds NaN at row 1, column 0'),
         (
             dict(features=sparse.csr_array([[0, 2], [0, np.inf], [0, 0.0]])),
             'features holds inf at row 1, column 1',

@@ -1,0 +1,387 @@
+"""Random use of the four estimators, for as long as one likes, with all looked at after every
+step: nothing lost, nothing changed that should not, nothing left behind, no growth.
+
+    python tests/library/package/endurance.py [--minutes 10] [--seed 0]
+
+The seed that is printed gives the same steps again. `make slow` runs a fixed number of them.
+"""
+
+import argparse
+import gc
+import hashlib
+import os
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import warnings
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse
+from hypothesis import HealthCheck, Phase, seed, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+
+from extreme_opt.bound import BoundClassifier
+from extreme_opt.ordinal import OrdinalEmbedding
+from extreme_opt.similarity import SimilarityModel
+from extreme_opt.softmax import SoftmaxClassifier
+
+STEPS = Counter()
+rng = np.random.default_rng(0)
+ROWS = rng.normal(size=(60, 4)) + 3 * np.eye(3, 4)[np.arange(60) % 3]
+LABELS = np.array(['ant', 'bee', 'cat'])[np.arange(60) % 3]
+PAIRS = np.unique(np.column_stack([np.arange(80) % 12, np.arange(80) * 7 % 9]), axis=0)
+TRIPLETS = np.array([row for row in rng.integers(8, size=(150, 3)) if len(set(row.tolist())) == 3])
+DATA = {
+    'softmax': [(ROWS, LABELS), (scipy.sparse.csr_array(ROWS), LABELS), (ROWS[:30], LABELS[:30])],
+    'bound': [(ROWS, LABELS), (scipy.sparse.csr_array(ROWS), LABELS), (ROWS[15:], LABELS[15:])],
+    'similarity': [(PAIRS,), (PAIRS[::-1],), (PAIRS[:-9],)],
+    'ordinal': [(TRIPLETS,), (TRIPLETS[::-1],), (TRIPLETS[:100],)],
+}
+MAKE = {
+    'softmax': [
+        lambda: SoftmaxClassifier('lbfgs', max_epochs=5),
+        lambda: SoftmaxClassifier('implicit', max_epochs=2, learning_rate=0.5),
+        lambda: SoftmaxClassifier('umax', max_epochs=1, learning_rate=0.1, average=True),
+        lambda: SoftmaxClassifier(max_epochs=2),
+    ],
+    'bound': [
+        lambda: BoundClassifier(max_iter=4),
+        lambda: BoundClassifier('lbfgs', max_iter=4),
+        lambda: BoundClassifier('sbm', max_iter=1),
+    ],
+    'similarity': [
+        lambda: SimilarityModel(2, max_iter=2),
+        lambda: SimilarityModel(2, solver='newton', max_iter=1),
+    ],
+    'ordinal': [
+        lambda: OrdinalEmbedding(2, max_iter=3),
+        lambda: OrdinalEmbedding(2, solver='svrg', max_iter=1),
+    ],
+}
+KINDS = st.sampled_from(sorted(MAKE))
+NUMBERS = st.integers(0, 11)
+
+
+def answers(kind, model):
+    "What a user sees of a fitted model, as bytes."
+    if kind in ('softmax', 'bound'):
+        found = [model.predict_proba(ROWS), model.coef_, model.intercept_]
+    elif kind == 'similarity':
+        found = [model.left_embeddings_, *model.recommend(np.arange(9), 3)]
+    else:
+        found = [model.embedding_, model.decision_function(TRIPLETS)]
+    for each in found:
+        values = np.asarray(each, dtype=float)
+        assert np.isfinite(values).all(), f'{kind}: not finite'
+    return b''.join(np.ascontiguousarray(each).tobytes() for each in found)
+
+
+def fingerprint():
+    "Of all data that the fits are given."
+    digest = hashlib.sha256()
+    for sets in DATA.values():
+        for given in sets:
+            for each in given:
+                values = each.data if scipy.sparse.issparse(each) else each
+                digest.update(np.ascontiguousarray(values).tobytes())
+    return digest.hexdigest()
+
+
+UNTOUCHED = fingerprint()
+
+
+def open_files():
+    return len(os.listdir('/proc/self/fd')) if Path('/proc/self/fd').exists() else 0
+
+
+class Use(RuleBasedStateMachine):
+    "A user with four models, a folder, and bad luck."
+
+    def __init__(self):
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp())
+        self.models, self.seen, self.settings, self.files = {}, {}, {}, {}
+        self.n_open = None
+
+    def teardown(self):
+        self.folder.chmod(0o700)
+        shutil.rmtree(self.folder)
+
+    def count(self, name):
+        STEPS[name] += 1
+
+    def changed(self, kind):
+        "The model has learned: what it answers now is what it has to answer from here on."
+        self.seen[kind] = answers(kind, self.models[kind])
+        self.settings[kind] = repr(self.models[kind].get_params())
+
+    def fitted(self, kind, which):
+        if kind not in self.seen:
+            self.fit(kind=kind, how=which, which=which)
+        return self.models[kind]
+
+    @rule(kind=KINDS, how=NUMBERS, which=NUMBERS)
+    def fit(self, kind, how, which):
+        self.count('fit')
+        model = MAKE[kind][how % len(MAKE[kind])]()
+        given = DATA[kind][which % len(DATA[kind])]
+        self.models[kind] = model.fit(*given)
+        self.changed(kind)
+        if how % 3 == 0:  # the same again: the same bits
+            twin = MAKE[kind][how % len(MAKE[kind])]().fit(*given)
+            assert answers(kind, twin) == self.seen[kind]
+
+    @rule(kind=KINDS, which=NUMBERS, warm=st.booleans())
+    def refit(self, kind, which, warm):
+        self.count('warm start' if warm else 'refit')
+        model = self.fitted(kind, which)
+        if hasattr(model, 'warm_start'):
+            model.set_params(warm_start=warm)
+        try:
+            model.fit(*DATA[kind][which % len(DATA[kind])])
+        except ValueError as error:  # such as other ids than those of the last fit
+            assert '\n' not in str(error) and warm
+            model.set_params(warm_start=False)
+            self.settings[kind] = repr(model.get_params())
+        else:
+            self.changed(kind)
+
+    @rule(which=NUMBERS)
+    def partial_fit(self, which):
+        self.count('partial_fit')
+        model = self.fitted('softmax', which)
+        if not hasattr(model, 'partial_fit') or model.average:
+            return
+        rows = np.arange(which, 60, 7)
+        model.partial_fit(ROWS[rows], LABELS[rows])
+        self.changed('softmax')
+
+    @rule(kind=KINDS, name=st.sampled_from('abc'))
+    def save(self, kind, name):
+        self.count('save')
+        path = self.folder / f'{name}.npz'
+        self.fitted(kind, 0).save(path)
+        self.files[path] = kind, self.seen[kind]
+
+    @rule(number=NUMBERS)
+    def load(self, number):
+        if self.files:
+            self.count('load')
+            path = sorted(self.files)[number % len(self.files)]
+            kind, seen = self.files[path]
+            self.models[kind] = type(self.models[kind]).load(path)
+            assert answers(kind, self.models[kind]) == seen
+            self.changed(kind)
+
+    @rule(kind=KINDS, wrong=st.sampled_from(['nan', 'short', 'text', 'none']))
+    def fit_refused(self, kind, wrong):
+        self.count('refused fit')
+        model, (first, *rest) = self.fitted(kind, 0), DATA[kind][0]
+        bad = dict(nan=first * np.nan, short=first[:0], text='no', none=None)[wrong]
+        try:
+            model.fit(bad, *rest)
+        except (ValueError, TypeError) as error:
+            assert '\n' not in str(error)
+        else:
+            raise AssertionError(f'{kind} took {wrong}')
+
+    @rule(kind=KINDS, wait=st.floats(1e-5, 0.05))
+    def interrupted_fit(self, kind, wait):
+        self.count('interrupt')
+        model = self.fitted(kind, 0)
+        signal.signal(signal.SIGALRM, signal.default_int_handler)
+        try:
+            signal.setitimer(signal.ITIMER_REAL, wait)
+            model.fit(*DATA[kind][0])
+        except KeyboardInterrupt:
+            pass  # before or after the run: the model is as it was
+        else:
+            self.seen.pop(kind)
+        finally:
+            while True:  # one that comes late comes here
+                try:
+                    signal.setitimer(signal.ITIMER_REAL, 0)
+                    signal.signal(signal.SIGALRM, signal.SIG_IGN)
+                    break
+                except KeyboardInterrupt:
+                    continue
+        if kind not in self.seen:
+            self.changed(kind)
+
+    @rule(kind=KINDS, room=st.integers(0, 3000))
+    def full_disk(self, kind, room):
+        "What was in the file is in it still."
+        self.count('full disk')
+        path = self.folder / 'full.npz'
+        if path not in self.files:
+            self.fitted(kind, 0).save(path)
+            self.files[path] = kind, self.seen[kind]
+        model, before = self.fitted(kind, 1), path.read_bytes()
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room, most))
+        try:
+            model.save(path)
+        except OSError:
+            assert path.read_bytes() == before
+        else:  # there was room
+            assert path.stat().st_size <= room
+            self.files[path] = kind, self.seen[kind]
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+
+    @rule(kind=KINDS)
+    def no_way_to_write(self, kind):
+        self.count('read-only folder')
+        model = self.fitted(kind, 0)
+        for place in (self.folder / 'none/model.npz', Path('/proc/none.npz')):
+            try:
+                model.save(place)
+            except OSError as error:
+                assert '\n' not in str(error)
+            else:
+                raise AssertionError(f'{place} was written')
+        self.folder.chmod(0o500)
+        try:
+            if not os.access(self.folder, os.W_OK):
+                try:
+                    model.save(self.folder / 'new.npz')
+                except OSError:
+                    pass
+        finally:
+            self.folder.chmod(0o700)
+
+    @rule(number=NUMBERS, at=st.floats(0, 1))
+    def cut_file(self, number, at):
+        "A copy that is cut or altered is refused in one line, or is whole."
+        if not self.files:
+            return
+        self.count('cut file')
+        path = sorted(self.files)[number % len(self.files)]
+        kind, seen = self.files[path]
+        content = bytearray(path.read_bytes())
+        place = int(at * (len(content) - 1))
+        copy = self.folder / 'copy.tmp'
+        copy.write_bytes(content[:place] if number % 2 else _flipped(content, place))
+        try:
+            found = type(self.models[kind]).load(copy)
+        except ValueError as error:
+            assert '\n' not in str(error)
+        else:
+            assert answers(kind, found) == seen
+        copy.unlink()
+
+    @rule(kind=KINDS, room=st.integers(0, 2))
+    def checkpoint(self, kind, room):
+        "A run that is kept, gone on with, and removed."
+        if kind == 'ordinal':
+            return
+        self.count('checkpoint')
+        path = self.folder / 'run.tmp'
+        first = MAKE[kind][0]().set_params(checkpoint=path).fit(*DATA[kind][0])
+        again = MAKE[kind][0]().set_params(checkpoint=path).fit(*DATA[kind][0])
+        assert answers(kind, first) == answers(kind, again)
+        path.unlink()
+
+    @rule(kind=KINDS)
+    def two_processes(self, kind):
+        "Another process writes the same file: whichever was last, it is whole."
+        self.count('two processes')
+        model, path = self.fitted(kind, 0), self.folder / 'shared.npz'
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                for _ in range(3):
+                    model.save(path)
+                code = 0
+            finally:
+                os._exit(code)
+        for _ in range(3):
+            model.save(path)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        self.files[path] = kind, self.seen[kind]
+
+    @rule(kind=KINDS)
+    def clock_set_back(self, kind):
+        self.count('clock')
+        plain = time.time
+        time.time = lambda: plain() - 10**6
+        try:
+            model = MAKE[kind][0]().fit(*DATA[kind][0])
+        finally:
+            time.time = plain
+        assert answers(kind, model) == answers(kind, MAKE[kind][0]().fit(*DATA[kind][0]))
+
+    @invariant()
+    def nothing_else_changed(self):
+        for kind, seen in self.seen.items():
+            assert answers(kind, self.models[kind]) == seen, f'{kind} answers otherwise'
+            assert repr(self.models[kind].get_params()) == self.settings[kind]
+        assert fingerprint() == UNTOUCHED
+        assert sorted(self.folder.iterdir()) == sorted(self.files)
+        for path, (kind, seen) in self.files.items():
+            if STEPS.total() % 5 == 0:
+                assert answers(kind, type(self.models[kind]).load(path)) == seen
+        if self.n_open is None:
+            self.n_open = open_files()
+        assert open_files() <= self.n_open + 1
+
+
+def _flipped(content, place):
+    content[place] ^= 1 << (place % 8)
+    return bytes(content)
+
+
+def run(number, n_examples=10, n_steps=30):
+    "A fixed number of steps."
+    chosen = settings(
+        max_examples=n_examples,
+        stateful_step_count=n_steps,
+        deadline=None,
+        database=None,
+        derandomize=False,
+        print_blob=True,
+        phases=(Phase.generate, Phase.shrink),
+        suppress_health_check=list(HealthCheck),
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        run_state_machine_as_test(seed(number)(Use), settings=chosen)
+
+
+def resident():
+    gc.collect()
+    return int(Path('/proc/self/statm').read_text().split()[1]) * resource.getpagesize()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=(__doc__ or '').split('\n\n')[0])
+    parser.add_argument('--minutes', type=float, default=10)
+    parser.add_argument('--seed', type=int, default=0)
+    given = parser.parse_args()
+    begin, number, sizes = time.monotonic(), given.seed, []
+    while time.monotonic() - begin < 60 * given.minutes:
+        print(f'seed {number}: ', end='', flush=True)
+        run(number)
+        sizes.append(resident() / 1e6)
+        print(
+            f'{STEPS.total()} steps after {(time.monotonic() - begin) / 60:.1f} minutes, '
+            f'{sizes[-1]:.0f} MB',
+            flush=True,
+        )
+        number += 1
+    print(', '.join(f'{name} {n}' for name, n in STEPS.most_common()))
+    grown = sizes[-1] - sizes[min(2, len(sizes) - 1)]
+    print(f'grown by {grown:.0f} MB after the third seed')
+    return int(grown > 30)
+
+
+if __name__ == '__main__':
+    sys.exit(main())
