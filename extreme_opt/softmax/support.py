@@ -29,7 +29,7 @@ from ..core.validation import check_features, seed_from
 from ._kernels import FOLD_BELOW, SCALE
 from .averaging import AveragedSolver
 from .double_sum import SoftmaxData, log_one_plus_sum, pair_losses
-from .rates import STEPS, falling, folds_of
+from .rates import falling, folds_of
 
 # %% ../../nbs/engine/softmax/54_support.ipynb #54a00005
 @njit(cache=True)
@@ -1489,6 +1489,7 @@ def missing_gain(problem: SupportSoftmax, params: np.ndarray) -> tuple[float, fl
 
 # %% ../../nbs/engine/softmax/54_support.ipynb #54a00023
 _SEARCH_ROWS, _FIRST_STEP = 20_000, 10.0
+_STEPS = 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0  # rates times the mean square length of the rows
 
 
 def rows_of_some_classes(
@@ -1543,7 +1544,7 @@ def choose_support_rate(
     Returns
     -------
     tuple[float, list[dict]]
-        The rate of `rates.STEPS`, over the mean square length of the rows, with the least
+        The rate of a grid, over the mean square length of the rows, with the least
         log-loss, and what each run reached; with too few rows to judge by, the usual one.
     """
     scale = problem.mean_square
@@ -1567,7 +1568,7 @@ def choose_support_rate(
     judged = problem.features[rows[aside]], labels[aside]
 
     def loss(at):
-        rate = STEPS[at] / scale
+        rate = _STEPS[at] / scale
         for row in tried:
             if row['rate'] == rate:
                 return row['log_loss']
@@ -1579,11 +1580,11 @@ def choose_support_rate(
         tried.append(dict(rate=rate, epochs=n_epochs, log_loss=found, rows=len(rows)))
         return found
 
-    at = STEPS.index(_FIRST_STEP)
+    at = _STEPS.index(_FIRST_STEP)
     direction = 1 if loss(at + 1) < loss(at) else -1
-    while 0 <= at + direction < len(STEPS) and loss(at + direction) < loss(at):
+    while 0 <= at + direction < len(_STEPS) and loss(at + direction) < loss(at):
         at += direction
-    return STEPS[at] / scale, tried
+    return _STEPS[at] / scale, tried
 
 # %% ../../nbs/engine/softmax/54_support.ipynb #54a00031
 _MOST_DENSE, _FREE_SHARE = 1e9, 0.25  # bytes of dense weights, and share of what is free
