@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import scipy.sparse
-from sklearn.utils.validation import check_is_fitted, validate_data
 from ..core.compiled import njit
 from extreme_opt.core.estimator import (
     NOT_FITTED,
@@ -30,7 +29,7 @@ from ..core.validation import check_features, seed_from
 from ._kernels import FOLD_BELOW, SCALE
 from .averaging import AveragedSolver
 from .double_sum import SoftmaxData, log_one_plus_sum, pair_losses
-from .rates import STEPS, falling, folds_of
+from .rates import falling, folds_of
 
 # %% ../../nbs/engine/softmax/54_support.ipynb #54a00005
 @njit(cache=True)
@@ -374,7 +373,7 @@ def _posting_top(
     the classes by falling intercept, `rest` is the sum of their exponentials over the largest."""
     n_classes = len(intercepts)
     top_intercept = np.float64(intercepts[order[0]])
-    every, scores, touched = np.empty(0), np.empty(0), np.empty(0, np.int64)
+    full, scores, touched = np.empty(0), np.empty(0), np.empty(0, np.int64)
     for i in range(len(ids)):
         begin, end = indptr[i], indptr[i + 1]
         n_products = found = 0
@@ -383,16 +382,16 @@ def _posting_top(
             if slots[indices[p]] >= 0:
                 n_products = max(n_products, n_classes)
         if 4 * n_products >= n_classes:  # nearly every class has a score of its own
-            if len(every) == 0:
-                every = np.empty(n_classes)
-            every[:] = intercepts
-            _row_scores(indices, values, begin, end, starts, classes, weights, slots, whole, every)
+            if len(full) == 0:
+                full = np.empty(n_classes)
+            full[:] = intercepts
+            _row_scores(indices, values, begin, end, starts, classes, weights, slots, whole, full)
             last = -np.inf
             for c in range(n_classes):
-                if found < ids.shape[1] or every[c] > last:
-                    found = _insert(every[c], c, found, best[i], ids[i])
+                if found < ids.shape[1] or full[c] > last:
+                    found = _insert(full[c], c, found, best[i], ids[i])
                     last = best[i, found - 1]
-            norms[i] = best[i, 0] + math.log(_exponentials_sum(every, best[i, 0]))
+            norms[i] = best[i, 0] + math.log(_exponentials_sum(full, best[i, 0]))
             continue
         n = 0
         if len(scores) == 0:
@@ -608,21 +607,23 @@ def _solve_own(rate, inertia, factors, square, squares, gaps, old, moves):
 
 # %% ../../nbs/engine/softmax/54_support.ipynb #54a00017
 @njit(cache=True, inline='always')
-def _pick(indices, starts, classes, begin, end, label, n_classes, uniforms, n_uniform, room, out):
+def _pick(
+    indices, starts, classes, begin, end, label, n_classes, uniforms, n_uniform, eligible, out
+):
     """Negative classes of one row, into `out`, from numbers in [0, 1); how many of its columns
     have another class than the label, 0 where all negatives are uniform."""
     m, n = len(out), 0
     for p in range(begin, end):
         j = indices[p]
         if starts[j + 1] - starts[j] > 1:
-            room[n] = j
+            eligible[n] = j
             n += 1
     for j in range(m):
         if j < n_uniform or n == 0:
             k = min(int(uniforms[j] * (n_classes - 1)), n_classes - 2)
             out[j] = k + 1 if k >= label else k
         else:
-            column = room[min(int(uniforms[j] * n), n - 1)]
+            column = eligible[min(int(uniforms[j] * n), n - 1)]
             last = starts[column + 1] - 1
             others = last - starts[column]
             at = min(int(uniforms[m + j - n_uniform] * others), others - 1)
@@ -710,7 +711,7 @@ def _implicit_steps(
     longest = 0
     for t in range(len(sample)):
         longest = max(longest, indptr[sample[t] + 1] - indptr[sample[t]])
-    room = np.empty(longest, np.int64)
+    eligible = np.empty(longest, np.int64)
     places, entries = np.empty((m, longest), np.int64), np.empty((m, longest), np.int64)
     drawn, negatives = np.empty(m, np.int64), np.empty(m, np.int64)
     sizes, times = np.empty(m, np.int64), np.empty(m)
@@ -731,7 +732,7 @@ def _implicit_steps(
             n_classes,
             uniforms[t],
             n_uniform,
-            room,
+            eligible,
             drawn,
         )
         before = carry[SCALE]
@@ -824,7 +825,7 @@ def _sampled(
     for t in range(len(sample)):
         i = sample[t]
         begin, end, label = indptr[i], indptr[i + 1], labels[i]
-        room, drawn = np.empty(end - begin, np.int64), np.empty(m, np.int64)
+        eligible, drawn = np.empty(end - begin, np.int64), np.empty(m, np.int64)
         places, entries = np.empty(end - begin, np.int64), np.empty(end - begin, np.int64)
         n = _pick(
             indices,
@@ -836,7 +837,7 @@ def _sampled(
             n_classes,
             uniforms[t],
             n_uniform,
-            room,
+            eligible,
             drawn,
         )
         own = height * np.float64(heights[label])
@@ -1488,6 +1489,7 @@ def missing_gain(problem: SupportSoftmax, params: np.ndarray) -> tuple[float, fl
 
 # %% ../../nbs/engine/softmax/54_support.ipynb #54a00023
 _SEARCH_ROWS, _FIRST_STEP = 20_000, 10.0
+_STEPS = 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0  # rates times the mean square length of the rows
 
 
 def rows_of_some_classes(
@@ -1542,7 +1544,7 @@ def choose_support_rate(
     Returns
     -------
     tuple[float, list[dict]]
-        The rate of `rates.STEPS`, over the mean square length of the rows, with the least
+        The rate of a grid, over the mean square length of the rows, with the least
         log-loss, and what each run reached; with too few rows to judge by, the usual one.
     """
     scale = problem.mean_square
@@ -1566,7 +1568,7 @@ def choose_support_rate(
     judged = problem.features[rows[aside]], labels[aside]
 
     def loss(at):
-        rate = STEPS[at] / scale
+        rate = _STEPS[at] / scale
         for row in tried:
             if row['rate'] == rate:
                 return row['log_loss']
@@ -1578,11 +1580,11 @@ def choose_support_rate(
         tried.append(dict(rate=rate, epochs=n_epochs, log_loss=found, rows=len(rows)))
         return found
 
-    at = STEPS.index(_FIRST_STEP)
+    at = _STEPS.index(_FIRST_STEP)
     direction = 1 if loss(at + 1) < loss(at) else -1
-    while 0 <= at + direction < len(STEPS) and loss(at + direction) < loss(at):
+    while 0 <= at + direction < len(_STEPS) and loss(at + direction) < loss(at):
         at += direction
-    return STEPS[at] / scale, tried
+    return _STEPS[at] / scale, tried
 
 # %% ../../nbs/engine/softmax/54_support.ipynb #54a00031
 _MOST_DENSE, _FREE_SHARE = 1e9, 0.25  # bytes of dense weights, and share of what is free
@@ -1902,6 +1904,8 @@ class OnSupport(Classifier):
 
     def _posting_best(self, X, k):
         "Ids, scores and log-normalizers of the k best classes of every row."
+        from sklearn.utils.validation import check_is_fitted, validate_data
+
         check_is_fitted(self, 'classes_', msg=NOT_FITTED)
         rows = check_features(X, True)
         validate_data(self, X, reset=False, skip_check_array=True)

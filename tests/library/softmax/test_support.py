@@ -450,7 +450,7 @@ def test_auto_takes_a_support_where_dense_weights_are_large(monkeypatch):
 def test_a_dense_fit_without_memory_names_the_support(monkeypatch):
     rng = np.random.default_rng(0)
     X = sp.random_array((4000, 60_000), density=3e-4, rng=rng, format='csr', dtype=np.float32)
-    monkeypatch.setattr('extreme_opt.softmax.classifier.free_memory', lambda: 1e8)
+    monkeypatch.setattr('extreme_opt.core.memory.free_memory', lambda: 1e8)
     for settings in (dict(weights='dense'), dict(solver='umax')):
         with pytest.raises(MemoryError, match='weights="support"'):
             SoftmaxClassifier(**settings).fit(X, np.arange(4000))
