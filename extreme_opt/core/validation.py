@@ -61,7 +61,7 @@ def check_features(X: Any, sparse: bool = True) -> np.ndarray | scipy.sparse.csr
         raise ValueError(
             f'X holds {values.dtype} entries, but numbers are needed; encode them first'
         )
-    if isinstance(X, np.ndarray) and X.size and isinstance(X.flat[0], dict):
+    if isinstance(X, np.ndarray) and X.ndim == 1 and X.size and isinstance(X[0], dict):
         raise ValueError(
             'X holds dictionaries, but a table is needed; give pandas.DataFrame(X), or the result '
             'of DictVectorizer().fit_transform(X)'
@@ -107,7 +107,8 @@ def as_table(X: Any) -> Any:
     object
         With names of columns where X had some.
     """
-    if not isinstance(X, dict) and getattr(getattr(X, 'dtype', None), 'names', None) is None:
+    by_name = isinstance(X, dict) and not scipy.sparse.issparse(X)  # a DOK matrix is a dictionary
+    if not by_name and getattr(getattr(X, 'dtype', None), 'names', None) is None:
         return X
     try:
         import pandas
