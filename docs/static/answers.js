@@ -20,7 +20,7 @@ const ANSWERS = [
   { when: ['save model', 'load model', 'pickle', 'serialize', 'deploy', 'persist'], page: 'use/softmax_classifier', at: 'save-load-serve', title: 'Save, load, serve', text: 'a file that runs no code when it is read' },
   { when: ['warm start', 'warm_start', 'continue training', 'resume', 'checkpoint'], page: 'use/larger_than_one_machine', at: 'slurm', title: 'Going on where a run stopped', text: 'checkpoint=' },
   { when: ['which method', 'compare scikit', 'versus', 'alternatives', 'when use'], page: 'evidence/which_method', at: '', title: 'Which method, when', text: 'from here or from another library' },
-  { when: ['early stopping', 'how many epochs', 'max_epochs', 'overfit', 'overfitting'], page: 'use/softmax_classifier', at: 'how-many-epochs', title: 'How many epochs', text: 'and stopping by held-out rows' },
+  { when: ['early stopping', 'how many epochs', 'max_epochs', 'overfit', 'overfitting'], page: 'use/softmax_classifier', at: 'epochs-and-rates-by-hand', title: 'How many epochs', text: 'and stopping by held-out rows' },
   { when: ['crf', 'conditional random field', 'sequence labeling', 'tagging', 'named entity', 'viterbi'], page: 'learn/bound/sequences', at: '', title: 'Sequences: one bound for exponentially many labelings', text: 'chains, forward and backward, tags' },
   { when: ['numba', 'jit', 'compile', 'compiled', 'slow first'], page: 'engine/core/compiled', at: '', title: 'Compiled kernels', text: 'what is compiled, when, and how to do without' },
   { when: ['multiclass', 'multinomial', 'many classes', 'extreme classification'], page: 'use/softmax_classifier', at: '', title: 'A softmax classifier for your table', text: '' },
