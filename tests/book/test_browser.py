@@ -495,7 +495,7 @@ def test_menu_contents_and_search_are_reached_at_every_width(browser, address, w
         assert tab.evaluate(OPEN) == ['pst-primary-sidebar-modal']
         assert tab.locator('dialog[open] .theme-switch-button').is_visible()
     tab.locator('#pst-primary-sidebar-modal[open] a, #pst-primary-sidebar a').get_by_text(
-        'The implicit step'
+        'The implicit step through'
     ).tap()
     tab.wait_for_url('**/implicit.html')
     if width < 1200:

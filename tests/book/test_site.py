@@ -119,7 +119,8 @@ def test_the_head_gives_goal_and_minutes(site, path):
     letters = re.compile(r'[^A-Za-z]')  # the site sets quotes and formulas its own way
     assert letters.sub('', goal.partition('$')[0])[:40] in letters.sub('', head)
     if len(path.parts) > 1:
-        assert 1 <= int(re.search(r'About (\d+) minutes?', head)[1]) <= 60
+        most = 75 if path.parts[0] == 'engine' else 60  # a page of the engine may hold a whole class
+        assert 1 <= int(re.search(r'About (\d+) minutes?', head)[1]) <= most
 
 
 def test_minutes_come_from_what_there_is_to_read():

@@ -1010,7 +1010,7 @@ def labeled_table(n=300):
 
 COLLECTED = dict(
     bound=lambda **more: BoundClassifier(ridge=1e-3, **more),
-    prior=lambda **more: BoundClassifier('bm', ridge=1e-3, prior='empirical', **more),
+    prior=lambda **more: BoundClassifier('bm', ridge=1e-3, prior='empirical', tol=1e-9, **more),
     softmax=lambda **more: SoftmaxClassifier('lbfgs', ridge=1e-3, **more),
     rotation=lambda **more: SoftmaxClassifier(
         'rotation', n_blocks=3, learning_rate=3.0, dtype='float64', max_epochs=3, **more
@@ -1116,7 +1116,7 @@ def test_progress_bars(tmp_path, capsys, monkeypatch):
     with ProgressBar(dt=0):
         model.fit(X, y)
     told = capsys.readouterr()
-    assert '0/3' in told.err and 'step' in told.err and 'Completed' in told.out
+    assert '0/3' in told.err and 'iter' in told.err and 'Completed' in told.out
     with local_client(1, processes=False) as client:
         model.set_params(client=client).fit(X, y)
     assert '0/3' in capsys.readouterr().err
