@@ -94,13 +94,15 @@ def check_features(X: Any, sparse: bool = True) -> np.ndarray | scipy.sparse.csr
     return X
 
 
-def as_table(X: Any) -> Any:
+def as_table(X: Any, name: str = 'X') -> Any:
     """A data frame of a dictionary of columns or a structured array; all else as it is.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features), or dict
         Features.
+    name : str, default='X'
+        What to call it in the error.
 
     Returns
     -------
@@ -114,9 +116,16 @@ def as_table(X: Any) -> Any:
         import pandas
     except ModuleNotFoundError:
         raise ModuleNotFoundError(
-            'X is a dictionary of columns, which pandas makes a table; install it, or give an array'
+            f'{name} is a dictionary of columns, which pandas makes a table; install it, or give an '
+            'array'
         ) from None
-    return pandas.DataFrame(X)
+    try:
+        return pandas.DataFrame(X)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f'{name} is a {type(X).__name__}, but not of columns of one length; give such columns, '
+            'or an array'
+        ) from None
 
 
 def refuse_masked(values: Any, name: str) -> None:
@@ -200,26 +209,29 @@ def check_rows(features: Any, dtype: Any, name: str = 'features') -> Any:
         finite; without a copy where it is that already.
     """
     if not scipy.sparse.issparse(features):
-        rows: Any = np.ascontiguousarray(features, dtype=dtype)
+        with np.errstate(over='ignore'):
+            rows: Any = np.ascontiguousarray(features, dtype=dtype)
         if rows.ndim != 2:
             raise ValueError(
                 f'{name} has shape {rows.shape}, but (n_samples, n_features) is needed; reshape '
                 'it with [:, None]'
             )
-        _check_finite(rows, rows, name)
+        _check_finite(rows, rows, name, features)
         return rows
-    rows = scipy.sparse.csr_array(check_sparse(features, name), dtype=dtype)
+    with np.errstate(over='ignore'):
+        rows = scipy.sparse.csr_array(check_sparse(features, name), dtype=dtype)
     if not rows.has_canonical_format:
         rows = rows.copy()
         rows.sum_duplicates()
     kind = np.int32 if rows.nnz < 2**31 else np.int64
     at = (part.astype(kind, copy=False) for part in (rows.indices, rows.indptr))
     rows = scipy.sparse.csr_array((rows.data, *at), rows.shape)
-    _check_finite(rows, rows.data, name)
+    _check_finite(rows, rows.data, name, features)
     return rows
 
 
-def _check_finite(X, values, name='X'):
+def _check_finite(X, values, name='X', given=None):
+    "Refuse gaps and infinities by their place; `given`: X before it was cast."
     with np.errstate(over='ignore', invalid='ignore'):
         if np.isfinite(values.sum()):
             return  # one pass, no mask
@@ -232,6 +244,13 @@ def _check_finite(X, values, name='X'):
         else (np.searchsorted(X.indptr, bad[0, 0], side='right') - 1, X.indices[bad[0, 0]])
     )
     value = values[tuple(bad[0])]
+    if given is not None:
+        wide = scipy.sparse.csr_array(given) if scipy.sparse.issparse(given) else np.asarray(given)
+        if np.isfinite(wide[row, column]):
+            raise ValueError(
+                f'{name} holds {wide[row, column]:g}, too large for {values.dtype}, in row {row}, '
+                f'column {column}; scale that column'
+            )
     raise ValueError(
         f'{name} holds {"NaN" if np.isnan(value) else value} at row {row}, column {column}; drop '
         'or fill it'

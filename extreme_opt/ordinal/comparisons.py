@@ -112,7 +112,8 @@ _FEW = 8  # rows from which a column of four is looked at
 
 def _columns(table):
     "Names and columns of a table of pandas, polars or pyarrow, or of a dict; None of all else."
-    names = table if isinstance(table, Mapping) else getattr(table, 'column_names', None)
+    by_name = isinstance(table, Mapping) and not hasattr(table, 'tocsr')  # a DOK matrix is a dict
+    names = table if by_name else getattr(table, 'column_names', None)
     names = list(getattr(table, 'columns', ()) if names is None else names)
     if not names or len(set(names)) < len(names):
         return None
@@ -413,7 +414,10 @@ def _refuse_chosen(given, questions):
     "Refuse the ids or names of the chosen objects."
     if questions is None or not len(given):
         return
-    rows, given = np.asarray(questions), np.asarray(given.tolist())
+    try:
+        rows, given = np.asarray(questions), np.asarray(given.tolist())
+    except ValueError:  # a tuple among them: refused where they are read
+        return
     if rows.ndim != 2 or rows.shape[1] != 3 or len(rows) != len(given):
         return
     if (rows.dtype.kind in 'iuf') != (given.dtype.kind in 'iuf'):

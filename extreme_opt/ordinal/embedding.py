@@ -782,7 +782,11 @@ class OrdinalEmbedding(Estimator):
                     f'names has shape {names.shape}, but one name per object is needed'
                 )
             listed = names.tolist()
-            if len(set(listed)) < len(listed):
+            try:
+                distinct = set(listed)
+            except TypeError as error:
+                raise ValueError(f'names: {error}; names must be hashable, such as text') from None
+            if len(distinct) < len(listed):
                 twice = next(name for at, name in enumerate(listed) if name in listed[:at])
                 raise ValueError(
                     f'names holds {twice!r} twice; each object needs a name of its own'

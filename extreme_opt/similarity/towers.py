@@ -272,6 +272,8 @@ def _table(features, name):
 
 def _numbers(table, name, dtype):
     "The same as numbers."
+    if table.dtype.kind in 'iuf':
+        return table
     try:
         with np.errstate(over='ignore'):  # told below, with the row
             return np.ascontiguousarray(table, dtype=dtype)

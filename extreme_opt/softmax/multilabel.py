@@ -101,6 +101,8 @@ def _label_lists(y):
         ]
     elif getattr(y, 'ndim', 1) == 1 and not scipy.sparse.issparse(y):
         rows = as_array(y, 'y')
+        if rows.ndim != 1:  # of a set, say
+            return None
         kinds = (set, frozenset, list, tuple, np.ndarray)
         several = [isinstance(row, kinds) for row in rows] if rows.dtype.kind == 'O' else []
     else:
@@ -146,7 +148,7 @@ def several_labels(
     """
     if y is None:
         return None
-    y = as_table(y)
+    y = as_table(y, 'y')
     lists = _label_lists(y)
     if lists is None:
         indicator = as_indicator(y, n_samples)

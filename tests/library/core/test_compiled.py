@@ -15,7 +15,7 @@ from extreme_opt.core import compiled
 from extreme_opt.core.compiled import njit, plain_njit, prange, timed_chunks
 
 sys.path.insert(0, str(Path(__file__).parent))
-import kernels  # noqa: E402
+import compiled_doors  # noqa: E402
 
 
 def test_stand_in_takes_all_forms():
@@ -205,26 +205,26 @@ def test_a_folder_of_kernels_that_goes_away_is_no_error(tmp_path):
 
 
 def test_reliability_every_kernel_has_doors_that_check():
-    "A new kernel has no row: python tests/library/core/kernels.py writes it; its door is fuzzed."
-    found, blocks = kernels.listing(), set()
-    assert kernels.as_text(found) == kernels.LIST.read_text(encoding='utf-8')
-    known = {*kernels.doors(), *kernels.UNTRIED}
+    "A new kernel has no row: python tests/library/core/compiled_doors.py writes it; its door is fuzzed."
+    found, blocks = compiled_doors.listing(), set()
+    assert compiled_doors.as_text(found) == compiled_doors.LIST.read_text(encoding='utf-8')
+    known = {*compiled_doors.doors(), *compiled_doors.UNTRIED}
     for kernel, doors in found.items():
-        if not doors or kernel in kernels.BLOCKS:
+        if not doors or kernel in compiled_doors.BLOCKS:
             blocks.add(kernel)
         assert set(doors) <= known, f'{kernel} is reached from {doors}: add a call to `doors`'
-    assert blocks <= kernels.BLOCKS and len(found) > 100
+    assert blocks <= compiled_doors.BLOCKS and len(found) > 100
 
 
 @pytest.mark.skipif(not hasattr(os, 'fork'), reason='the calls are made in children')
 def test_reliability_doors_of_kernels_hold():
     "The kind of `best_labels`, which read past its arrays: wrong sizes, ids and types, 0 signals."
-    n, bad = kernels.fuzz(few=1)
+    n, bad = compiled_doors.fuzz(few=1)
     assert n > 80 and not bad, bad
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, 'fork'), reason='the calls are made in children')
 def test_reliability_doors_of_kernels_hold_against_all():
-    n, bad = kernels.fuzz()
+    n, bad = compiled_doors.fuzz()
     assert n > 1000 and not bad, bad

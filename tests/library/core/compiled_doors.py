@@ -1,8 +1,8 @@
 """All compiled functions, and the doors to them: the public functions and classes that reach them,
 which check what they are given. A fuzz calls every door with sizes, ids and types that do not fit.
 
-    python tests/library/core/kernels.py            write the list anew: kernels.csv
-    python tests/library/core/kernels.py fuzz       the whole fuzz, with a count
+    python tests/library/core/compiled_doors.py            write the list anew: compiled_doors.csv
+    python tests/library/core/compiled_doors.py fuzz       the whole fuzz, with a count
 """
 
 import ast
@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse
 
 HERE = Path(__file__).parent
-LIST = HERE / 'kernels.csv'
+LIST = HERE / 'compiled_doors.csv'
 # Building blocks that are public and check nothing, because they run inside other kernels.
 BLOCKS = {
     'core.compiled prefetch',
