@@ -119,7 +119,7 @@ def test_the_head_gives_goal_and_minutes(site, path):
     letters = re.compile(r'[^A-Za-z]')  # the site sets quotes and formulas its own way
     assert letters.sub('', goal.partition('$')[0])[:40] in letters.sub('', head)
     if len(path.parts) > 1:
-        most = 75 if path.parts[0] == 'engine' else 60  # a page of the engine may hold a whole class
+        most = 75 if path.parts[0] == 'engine' else 60  # the engine: whole classes
         assert 1 <= int(re.search(r'About (\d+) minutes?', head)[1]) <= most
 
 

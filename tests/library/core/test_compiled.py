@@ -205,7 +205,7 @@ def test_a_folder_of_kernels_that_goes_away_is_no_error(tmp_path):
 
 
 def test_reliability_every_kernel_has_doors_that_check():
-    "A new kernel has no row: python tests/library/core/compiled_doors.py writes it; its door is fuzzed."
+    "A new kernel has no row: `python compiled_doors.py` here writes it; its door is fuzzed."
     found, blocks = compiled_doors.listing(), set()
     assert compiled_doors.as_text(found) == compiled_doors.LIST.read_text(encoding='utf-8')
     known = {*compiled_doors.doors(), *compiled_doors.UNTRIED}
