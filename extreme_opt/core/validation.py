@@ -109,15 +109,15 @@ def as_table(X: Any, name: str = 'X') -> Any:
     object
         With names of columns where X had some.
     """
-    by_name = isinstance(X, dict) and not scipy.sparse.issparse(X)  # a DOK matrix is a dictionary
+    by_name = isinstance(X, dict) and not scipy.sparse.issparse(X)  # a DOK matrix is a dict
     if not by_name and getattr(getattr(X, 'dtype', None), 'names', None) is None:
         return X
     try:
         import pandas
     except ModuleNotFoundError:
         raise ModuleNotFoundError(
-            f'{name} is a dictionary of columns, which pandas makes a table; install it, or give an '
-            'array'
+            f'{name} is a dictionary of columns, which pandas makes a table; install it, or '
+            'give an array'
         ) from None
     try:
         return pandas.DataFrame(X)
