@@ -13,7 +13,7 @@ import scipy.sparse
 from ..core.streams import stream
 from ..core.validation import seed_from
 from .ranking import measures_by_row, pattern
-from .towers import Linear
+from .towers import Linear, check_inputs
 
 # %% ../../nbs/engine/similarity/85_cold.ipynb #f7568bbd
 N_NEIGHBORS, POWER = 20, 4  # of eq. (C2)
@@ -496,6 +496,7 @@ def check_cold_start(model, features):
     for side, rows in zip(('left', 'right'), features):
         if rows is not None and rows.ndim == 1:
             raise ValueError(f'{side}_features holds ids, but cold_start needs columns of features')
+        check_inputs(rows, None, side, np.float64)  # numbers, none of them missing
     wrong = (
         (model.id_features, 'id_features=True', 'every entity with a pair has one anyway'),
         (model.client is not None, 'client', 'the parts run in this process'),

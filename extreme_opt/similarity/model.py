@@ -1105,7 +1105,7 @@ class SimilarityModel(Estimator):
                 f'{name}_features has shape {rows.shape}, but {n_columns} columns were fitted; use '
                 'the same features'
             )
-        return rows
+        return check_inputs(rows, None, name, np.float64)[0]
 
     def _list_scores(self, rows, ids, features, history, kept=None):
         "The scores of left entities against right ones, and their number."

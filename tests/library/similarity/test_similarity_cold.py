@@ -214,3 +214,23 @@ def test_ridge_from_zero_columns_and_one_row():
     coef, intercept = ridge_coef(scipy.sparse.csr_array((1, 3)), np.array([[2.0]]), 1.0)
     assert (coef == 0).all() and intercept == 2.0
     assert unit_rows(np.zeros((2, 3))).nnz == 0
+
+
+@pytest.mark.parametrize('gap, said', [(np.nan, 'NaN'), (np.inf, 'inf')])
+def test_gaps_in_features_are_refused_by_their_place(gap, said):
+    "At fit and later: a gap gave a list of nothing, an embedding of nan, or another list."
+    rng = np.random.default_rng(0)
+    left, right = rng.normal(size=(30, 4)), rng.normal(size=(20, 4))
+    pairs = np.argwhere(left @ right.T > 2)
+    model = SimilarityModel(3, cold_start='regression', random_state=0)
+    bad = left.copy()
+    bad[3, 2] = gap
+    said = f'left_features holds {said} at row 3, column 2'
+    with pytest.raises(ValueError, match=said):
+        model.fit(pairs, left_features=bad, right_features=right)
+    model.fit(pairs, left_features=left, right_features=right)
+    for call in (model.recommend, model.embed_left):
+        with pytest.raises(ValueError, match=said):
+            call(features=bad)
+    with pytest.raises(ValueError, match='left_features'):
+        model.fit(pairs, left_features=left.astype(str).astype(object) + 'x', right_features=right)
