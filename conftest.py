@@ -39,6 +39,12 @@ def pytest_testnodedown(node, error):
     node.config.not_run = node.config.not_run | left_out
 
 
+def pytest_make_parametrize_id(config, val, argname):
+    """Bytes are named by their length: packed text holds the second in which it was packed, and processes
+    of pytest-xdist would collect tests of different names."""
+    return f'{len(val)} bytes' if isinstance(val, bytes) else None
+
+
 def group_of(nodeid: str) -> str:
     "Tests of one group share a process, and so its fixtures; each notebook goes where there is room."
     file = Path(nodeid.partition('::')[0]).stem
