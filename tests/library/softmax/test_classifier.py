@@ -884,7 +884,6 @@ def test_several_labels_in_folds_grids_files_and_streams(tmp_path):
         (np.array([[0, 1], [1, np.nan], [1, 1]]), 'more than 0 and 1: nan at row 1, column 1'),
         ([[1, 2], [3], [1]], 'set of labels per row|several'),
     ],
-    ids=str,
 )
 def test_several_labels_that_mean_nothing(y, word):
     with pytest.raises((ValueError, TypeError), match=word):
