@@ -58,7 +58,7 @@ def problem(dtype, n_jobs=1, seen=None):
         n_components=K,
         left=Linear(),
         right=Linear(),
-        kind='squared',
+        pair_loss='squared',
         pair_weights=np.full(PAIRS, WEIGHT),
         unobserved_weight=1.0,
         impute=0.0,
