@@ -194,12 +194,8 @@ def main() -> list[dict]:
                     f' {step / statistics.median(own[2]):5.1f} times ours',
                     flush=True,
                 )
-                common = dict(
-                    method=method,
-                    peer="authors' C" if method.startswith('authors') else '',
-                    peak_mb=machine.peak_mb(),
-                    versions=machine.versions(),
-                    date=machine.today(),
+                common = machine.row(
+                    method=method, peer="authors' C" if method.startswith('authors') else ''
                 )
                 rows += [
                     dict(

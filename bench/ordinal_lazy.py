@@ -147,15 +147,12 @@ def one_size(n_objects: int, n_terms: int) -> tuple[list[dict], float]:
             f' {faster:8.1f} times the lazy step{verdict}'
         )
         rows.append(
-            dict(
+            machine.row(
                 method=name,
                 task=f'{n_objects} objects, {n_terms} triplets, p=10, STE',
                 peer='' if name == 'lazy' else 'dense',
                 **timings[name].columns() | dict(seconds=f'{statistics.median(seconds[name]):.3e}'),
                 max_difference=f'{off:.1e}',
-                peak_mb=machine.peak_mb(),
-                versions=machine.versions(),
-                date=machine.today(),
             )
         )
     return rows, statistics.median(seconds['lazy'])

@@ -40,17 +40,7 @@ RATES = 5e-4, 2e-3, 8e-3, 0.03, 0.12
 
 
 def row(method, task, peer, seconds='', **measured):
-    return dict(
-        method=method,
-        task=task,
-        peer=peer,
-        threads=1,
-        seconds=seconds,
-        **measured,
-        peak_mb=machine.peak_mb(),
-        versions=machine.versions(),
-        date=machine.today(),
-    )
+    return machine.row(method=method, task=task, peer=peer, seconds=seconds, **measured)
 
 
 # ----------------------------------------------------------------------------- Table I and Figure 2

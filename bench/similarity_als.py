@@ -191,17 +191,13 @@ def defaults(title, train, moved) -> dict:
 
     told = kept(__file__, f'{title} defaults {name}', mean)
     print(f'{title}: {name}: validation {told["recall"]:.4f}, {told["seconds"]:.3g} s', flush=True)
-    return dict(
+    return machine.row(
         method=name,
         task=f'defaults {title}',
-        peer='',
-        threads=1,
         seconds=f'{told["seconds"]:.3g}',
         how='processor seconds of one fit',
         recall_20=f'{told["recall"]:.4f}',
         peak_mb=round(machine.peak_mb(), 1),
-        versions=machine.versions(),
-        date=machine.today(),
     )
 
 
@@ -232,19 +228,16 @@ def main() -> list[dict]:
         for method, told in ended.items():
             values = np.array(told['recalls'])
             low, high = interval(values)
-            row = dict(
+            row = machine.row(
                 method=method,
                 task=f'als {title}',
                 peer=told['peer'],
-                threads=1,
                 seconds=f'{told["seconds"]:.3g}',
                 how='processor seconds of one fit',
                 recall_20=f'{values.mean():.4f}',
                 recall_low=f'{low:.4f}',
                 recall_high=f'{high:.4f}',
                 peak_mb=round(machine.peak_mb(), 1),
-                versions=machine.versions(),
-                date=machine.today(),
             )
             if base is not None and method != PEER:
                 low, high = interval(values - base)

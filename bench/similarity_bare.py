@@ -89,15 +89,5 @@ def main() -> list[dict]:
             print(
                 f'{title}: {name}: recall@20 {told["recall_20"]}, {told["seconds"]} s', flush=True
             )
-            rows.append(
-                dict(
-                    method=name,
-                    task=f'bare {title}',
-                    peer='',
-                    threads=1,
-                    versions=machine.versions(),
-                    date=machine.today(),
-                )
-                | told
-            )
+            rows.append(machine.row(method=name, task=f'bare {title}') | told)
     return rows

@@ -470,15 +470,13 @@ def measure(task, kind, threads, peers):
         )
         assert off < 1e-2, 'not the same numbers'
     return [
-        dict(
+        machine.row(
             method='AllPairs' if peer == 'ours' else peer,
             task=f'{task}, {kind}',
             peer='kernel' if peer == 'ours' else 'framework',
             **machine.Timing(seconds[peer]).columns(threads),
-            **(told if peer == 'ours' else {}),
+            **told if peer == 'ours' else {},
             peak_mb=round(first[peer]['peak'], 1),
-            versions=machine.versions(),
-            date=machine.today(),
         )
         for peer in running
     ]

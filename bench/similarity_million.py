@@ -113,17 +113,14 @@ def main() -> list[dict]:
             f' GB), a vector of parameters {told["vector"]:.0f} MB'
         )
         rows.append(
-            dict(
+            machine.row(
                 method='AllPairs' if what == 'gradient' else 'GaussNewton',
                 task=f'a million a side, ten million pairs: {task}',
                 peer='kernel',
-                threads=1,
                 seconds=f'{told["seconds"]:.1f}',
                 vector_mb=f'{told["vector"]:.0f}',
                 **told['measured'],
                 peak_mb=told['peak'],
-                versions=machine.versions(),
-                date=machine.today(),
             )
         )
     return rows

@@ -171,17 +171,14 @@ def main() -> list[dict]:
                 ),
             ) | dict(peer=name + f', best of {len(trials)}' * (len(trials) > 1))
         for method, told in ended.items():
-            row = dict(
+            row = machine.row(
                 method=method,
                 task=f'{title}: {train.shape[0]} x {train.shape[1]}',
                 peer=told['peer'],
-                threads=1,
                 seconds=f'{told["seconds"]:.3g}',
                 list_seconds=f'{told["list_seconds"]:.3g}',
                 how='processor seconds of one fit, the second of two',
                 peak_mb=round(told['peak_mb'], 1),
-                versions=machine.versions(),
-                date=machine.today(),
             )
             for measure in MEASURES:
                 short, values = measure.split('@')[0], np.array(told[measure])

@@ -144,16 +144,13 @@ def main() -> list[dict]:
             for method, how in methods.items()
         }
         for method, told in ended.items():
-            row = dict(
+            row = machine.row(
                 method=method,
                 task=f'softmax {title}',
                 peer=told['told'],
-                threads=1,
                 seconds=f'{told["seconds"]:.3g}',
                 how='processor seconds of one fit',
                 peak_mb=round(machine.peak_mb(), 1),
-                versions=machine.versions(),
-                date=machine.today(),
             )
             for name in MEASURES:
                 row[name.replace('@', '_')] = f'{np.mean(told[name]):.4f}'
