@@ -93,7 +93,6 @@ def main() -> list[dict]:
                 method=method, task=f'{name}: {task}', peer=peer, **measured, seconds=timing
             )
         )
-        print(f'{method:<40}{peer:<12}{timing.median:10.4f} s  {measured}', flush=True)
 
     starts = train.starts[:501]
     rng = np.random.default_rng(0)

@@ -49,8 +49,6 @@ def main() -> list[dict]:
             off = np.linalg.norm(full @ way(problem, params, batch, bound) - rhs) / np.linalg.norm(
                 rhs
             )
-            middle = found[name].median
-            print(f'{task:<36}{name:<18}{1000 * middle:9.3f} ms   residual {off:.0e}')
             rows.append(
                 machine.row(
                     method=name,

@@ -244,11 +244,6 @@ def raced(task, X, y, kind, python, folder) -> list[dict]:
                 **timing.columns() | dict(how='processor seconds of a fit, median of ten'),
             )
         )
-        print(
-            f'{task}: {method:22s} {n:5d} iterations {timing.median:8.4f} s, spread '
-            f'{timing.spread:4.0%}',
-            flush=True,
-        )
     return rows
 
 

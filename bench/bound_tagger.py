@@ -121,5 +121,4 @@ def main() -> list[dict]:
                 peak_mb=round(peak, 1),
             )
         )
-        print(f'{name:30s}{timing.median:8.2f} s  {told[-1]}', flush=True)
     return rows

@@ -187,7 +187,6 @@ def main() -> list[dict]:
                     peak_mb=round(peak, 1),
                 )
             )
-            print(f'{task:14s}{method:24s}{timing.median:9.2f} s  {measured}', flush=True)
 
         long = minimize(train, LBFGS(), max_iter=MOST, tol=1e-9)
         losses, floor = long.column('loss'), float(min(long.column('loss')))

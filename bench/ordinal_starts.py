@@ -89,5 +89,4 @@ def main() -> list[dict]:
                                 work=f'{model.run_.state.n_epochs:.0f}',
                             )
                         )
-                        print(out[-1]['task'], method, found, flush=True)
     return out

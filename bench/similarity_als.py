@@ -32,7 +32,6 @@ from pathlib import Path
 
 import machine
 import numpy as np
-from similarity_gradient import kept
 from similarity_reproduce import sets as four_sets
 from sklearn.exceptions import ConvergenceWarning
 
@@ -164,7 +163,7 @@ def judged(trials, train, test, title, method) -> dict:
             return found
 
         scores = [
-            kept(__file__, f'{title} {method} {name}', lambda name=name, fit=fit: score(name, fit))
+            machine.kept(f'{title} {method} {name}', lambda name=name, fit=fit: score(name, fit))
             for name, fit in trials
         ]
         chosen = int(np.argmax(scores))
@@ -189,8 +188,7 @@ def defaults(title, train, moved) -> dict:
             values.append(float(recalls(P, Q, valid, rest).mean()))
         return dict(recall=float(np.mean(values)), seconds=took)
 
-    told = kept(__file__, f'{title} defaults {name}', mean)
-    print(f'{title}: {name}: validation {told["recall"]:.4f}, {told["seconds"]:.3g} s', flush=True)
+    told = machine.kept(f'{title} defaults {name}', mean)
     return machine.row(
         method=name,
         task=f'defaults {title}',
@@ -214,8 +212,7 @@ def main() -> list[dict]:
     for title, (train, test) in sets().items():
         large = title == 'Wikipedia, large'  # no trials of ours there
         ended = {
-            method: kept(
-                __file__,
+            method: machine.kept(
                 f'{title} {method}',
                 lambda trials=trials, train=train, test=test, title=title, method=method: judged(
                     trials, train, test, title, method

@@ -80,7 +80,6 @@ def main() -> list[dict]:
                 peak_mb=round(machine.peak_mb(), 1),
             )
         )
-        print(f'{method}, {size:,} entities: {timing.median:.4f} s {measured}', flush=True)
 
     for size in sorted({*SIZES, *NAIVE}):
         problem = problem_of(size)

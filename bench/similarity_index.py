@@ -83,7 +83,6 @@ def rows_of(title, P, Q) -> list[dict]:
                 peak_mb=round(machine.peak_mb(), 1),
             )
         )
-        print(f'{title}: {name} {took.median:.4f} s for {len(P)} lists, {told}', flush=True)
     return out
 
 

@@ -95,22 +95,14 @@ def told_by(what):
 
 def main() -> list[dict]:
     import machine
-    from similarity_gradient import kept
 
     rows = []
     for what, task in (
         ('gradient', 'value and gradient, MLP(64, 64)'),
         ('newton', 'one Gauss-Newton step, linear towers'),
     ):
-        told = kept(
-            __file__,
-            f'{what} {os.environ.get("EXTREME_OPT_FULL", "")}',
-            lambda what=what: told_by(what),
-        )
-        print(
-            f'{task}: built in {told["built"]:.0f} s, {told["seconds"]:.1f} s, {told["measured"]};'
-            f' peak {told["peak"]:.0f} MB ({"within" if told["peak"] < LIMIT_MB else "ABOVE"} 16'
-            f' GB), a vector of parameters {told["vector"]:.0f} MB'
+        told = machine.kept(
+            f'{what} {os.environ.get("EXTREME_OPT_FULL", "")}', lambda what=what: told_by(what)
         )
         rows.append(
             machine.row(

@@ -35,7 +35,6 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse
 from similarity_als import TIMES, interval, ours
-from similarity_gradient import kept
 from similarity_reproduce import SETS, sets
 from sklearn.exceptions import ConvergenceWarning
 
@@ -129,7 +128,7 @@ def chosen(title, method, train) -> str:
         return float(measures_by_row(score, valid, rest, MEASURES[:1])[2]['recall@20'].mean())
 
     scores = {
-        name: kept(__file__, f'{title} {method} {name}', lambda make=make: recall(make))
+        name: machine.kept(f'{title} {method} {name}', lambda make=make: recall(make))
         for name, make in trials.items()
     }
     best = max(scores, key=scores.get)
@@ -163,8 +162,7 @@ def main() -> list[dict]:
         ended = {}
         for method, trials in methods().items():
             name = chosen(title, method, train)
-            ended[method] = kept(
-                __file__,
+            ended[method] = machine.kept(
                 f'{title} {method}',
                 lambda title=title, method=method, name=name: machine.fresh(
                     __file__, 'final', title, method, name

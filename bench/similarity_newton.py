@@ -99,7 +99,6 @@ def main() -> list[dict]:
             )
             if name != 'GD-diag':
                 told['n_ahead'] = sum(a < b for a, b in zip(losses, other, strict=True))
-            print(f'{title}: {name}: {told}', flush=True)
             rows.append(
                 machine.row(
                     method=name,
