@@ -435,27 +435,6 @@ def test_lists_from_an_index(fitted, planted):
         other.recommend([0], index=index)
 
 
-def test_recall_of_an_index():
-    pytest.importorskip('faiss', reason="needs the extra `ann`: pip install 'extreme_opt[ann]'")
-    from extreme_opt.similarity import ann_top_k, build_index, top_k
-
-    rng = np.random.default_rng(0)
-    P, Q = (
-        rng.normal(size=(100, 16)),
-        rng.normal(size=(5000, 16)) * np.exp(0.4 * rng.normal(size=(5000, 1))),
-    )
-    seen = pattern(
-        np.column_stack([rng.integers(100, size=2000), rng.integers(5000, size=2000)]), (100, 5000)
-    )
-    exact = top_k(lambda rows: P[rows] @ Q.T, np.arange(100), 5000, 20, seen)[0]
-    recalls = []
-    for effort in (20, 400):
-        ids, _ = ann_top_k(build_index(Q, effort=effort), P, 20, seen)
-        assert not np.asarray(seen[np.repeat(np.arange(100), 20), ids.ravel()]).any()
-        recalls.append(np.mean([len(set(a) & set(b)) / 20 for a, b in zip(ids, exact)]))
-    assert recalls[1] > 0.95 and recalls[1] >= recalls[0] - 0.01, recalls
-
-
 def test_a_missing_index_library_is_named(fitted, monkeypatch):
     monkeypatch.setitem(__import__('sys').modules, 'faiss', None)
     with pytest.raises(ImportError, match=r"pip install 'extreme_opt\[ann\]'"):
