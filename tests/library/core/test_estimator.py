@@ -3,7 +3,6 @@
 import datetime
 import decimal
 import io
-import pickle
 import uuid
 import warnings
 
@@ -13,9 +12,6 @@ import pytest
 import scipy.sparse
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -86,20 +82,6 @@ def test_tags_and_kind():
         get_tags(Estimator()).estimator_type is None
         and not get_tags(Estimator()).target_tags.required
     )
-
-
-def test_pipeline_grid_clone_pickle(data):
-    X, y = data
-    search = GridSearchCV(
-        make_pipeline(StandardScaler(), Centroids()), {'centroids__shrink': [0.0, 0.3]}, cv=3
-    ).fit(X, y)
-    assert search.best_score_ > 0.8
-    model = clone(Centroids(shrink=0.3)).fit(X, y)
-    assert (
-        model.shrink == 0.3
-        and (pickle.loads(pickle.dumps(model)).predict(X) == model.predict(X)).all()
-    )
-    assert repr(model) == 'Centroids(shrink=0.3)' and repr(Centroids()) == 'Centroids()'
 
 
 def test_two_classes_have_one_column(data):

@@ -14,7 +14,6 @@ from extreme_opt.core import (
     LeastSquares,
     Problem,
     Solver,
-    State,
     check_adjoint,
     check_gradient,
     check_unbiased,
@@ -121,22 +120,6 @@ def test_required_methods_are_those_of_the_protocols():
     for kind in (SGD, GradientDescent, LBFGS):
         assert callable(kind.step) and callable(kind.init)
         assert isinstance(small(), kind.requires)
-
-
-def test_state_is_read_only_and_does_not_copy():
-    vector = np.arange(4.0)
-    state = State(params=vector)
-    assert state.params is vector and not vector.flags.writeable
-    with pytest.raises(ValueError, match='read-only'):
-        state.params[0] = 1
-    with pytest.raises(AttributeError):
-        state.n_iter = 3
-    after = state.advance(state.params, 5, 0.5)
-    assert after.params is state.params and (after.n_iter, after.n_terms, after.n_epochs) == (
-        1,
-        5,
-        0.5,
-    )
 
 
 def test_units_of_work():

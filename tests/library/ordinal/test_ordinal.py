@@ -647,35 +647,6 @@ def test_answers_that_are_none_are_one_clear_line(y, words):
     )
 
 
-@pytest.mark.parametrize(
-    'wrong',
-    [
-        dict(y=['x'] * 400),
-        dict(sample_weight=-np.ones(400)),
-        dict(names=list('abc')),
-        dict(features=np.ones((3, 2))),
-    ],
-    ids=str,
-)
-def test_a_failed_refit_leaves_the_map_as_it_was(wrong):
-    rows = answers(15, 400)
-    model = OrdinalEmbedding(max_epochs=30).fit(rows)
-    before = dict(vars(model))
-    with pytest.raises(ValueError):
-        model.fit(rows, **wrong)
-    assert {name: id(value) for name, value in vars(model).items()} == {
-        name: id(value) for name, value in before.items()
-    }
-    assert model.score(rows) == 1 - model.error_
-
-
-def test_a_failed_refit_of_names_does_not_mix_names():
-    model = OrdinalEmbedding(1, solver='lbfgs').fit([['x', 'y', 'z'], ['z', 'y', 'x']])
-    with pytest.raises(ValueError):
-        model.fit([['a', 'b', 'b'], ['c', 'b', 'a']])
-    assert model.names_.tolist() == ['x', 'y', 'z'] and model.score([['x', 'y', 'z']]) == 1
-
-
 def told(model, rows, **more):
     "Messages of the warnings of a fit."
     with warnings.catch_warnings(record=True) as caught:

@@ -382,43 +382,6 @@ def test_a_changed_vector_is_evaluated_again(dtype, tower):
     assert problem.loss(view) != before
 
 
-def test_ials_is_linear_towers():
-    """Alternating exact row solves of implicit-feedback factorization never raise our loss, and end
-    where our gradient is zero."""
-    rng = np.random.default_rng(0)
-    places = np.argwhere(rng.random((12, 10)) < 0.3)
-    problem = AllPairs(
-        places,
-        n_left=12,
-        n_right=10,
-        n_components=3,
-        left=Linear(),
-        right=Linear(),
-        pair_loss='squared',
-        pair_weights=1 + 5 * rng.random(len(places)),
-        unobserved_weight=1.0,
-        impute=0.0,
-        ridge=0.3,
-    )
-    C, R = np.ones((12, 10)), np.zeros((12, 10))
-    C[tuple(places.T)], R[tuple(places.T)] = problem.terms.pairs.weights, 1
-    params = problem.init_params(0)
-    P, Q = problem.unpack(params)[0][0].weights, problem.unpack(params)[1][0].weights
-    before = problem.loss(params)
-    for _ in range(400):
-        for i in range(12):
-            P[i] = np.linalg.solve(Q.T @ (C[i][:, None] * Q) + 0.3 * np.eye(3), Q.T @ (C[i] * R[i]))
-        for j in range(10):
-            Q[j] = np.linalg.solve(
-                P.T @ (C[:, j][:, None] * P) + 0.3 * np.eye(3), P.T @ (C[:, j] * R[:, j])
-            )
-    assert problem.loss(params) < before and np.abs(problem.grad(params)).max() < 1e-4
-    newton = minimize(problem, GaussNewton(), max_iter=200, tol=1e-8).state
-    assert newton.loss == pytest.approx(
-        problem.loss(params), rel=0.2
-    )  # local minima may differ a little
-
-
 @pytest.mark.parametrize('dtype', [np.float32, np.float64])
 def test_threads_change_no_bit(dtype):
     rng, found = np.random.default_rng(0), []

@@ -67,8 +67,3 @@ def test_single_precision_and_a_fit(activation):
     )
     run = minimize(problem, GradientDescent(), max_iter=20)
     assert run.history[-1]['loss'] < run.history[0]['loss']
-
-
-def test_unknown():
-    with pytest.raises(ValueError, match="'gelu'"):
-        MLP(3, activation='sine')

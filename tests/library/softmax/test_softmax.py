@@ -188,12 +188,6 @@ def test_draws_are_distinct_and_never_the_label(n_classes, data):
     assert all(len(set(row)) == n_negatives and label not in row for row in drawn.tolist())
 
 
-def test_every_subset_is_equally_likely():
-    drawn = np.sort(sample_distinct(np.random.default_rng(0), np.full(70_000, 3), 8, 3), 1)
-    counts = np.unique(drawn, axis=0, return_counts=True)[1]
-    assert len(counts) == 35 and (abs(counts - 2000) < 5 * 2000**0.5).all()
-
-
 def test_tiny_has_the_same_types():
     for kind, dtype in itertools.product(('dense', 'csr'), (np.float32, np.float64)):
         problem = made(kind=kind, dtype=dtype, ridge=0.1, alpha=0.5)[0]
@@ -394,19 +388,6 @@ def test_never_overflows(dtype):
         loss_subset=0,
     )
     assert 'not finite' in lost.message and 'UMax and ImplicitSGD' in lost.message
-
-
-def test_identical_to_vanilla_while_nothing_lags():
-    problem, params = made(n_samples=30)
-    problem.unpack(params)[1][:] = problem.best_log_norms(params)
-    draw, lifting, vanilla = (
-        problem.draw(np.random.default_rng(5), 100, 3),
-        params.copy(),
-        params.copy(),
-    )
-    assert umax_updates(problem, lifting, draw, 0.02, 1.0) == 0
-    umax_updates(problem, vanilla, draw, 0.02, np.inf)
-    np.testing.assert_array_equal(lifting, vanilla)
 
 
 def test_reaches_the_optimum():
