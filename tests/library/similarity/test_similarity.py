@@ -64,7 +64,7 @@ def slow_loss(problem, params):
     biases=st.booleans(),
     tower=st.sampled_from([MLP(4), MLP(3, 2, bias=False), Linear(), Linear(bias=True)]),
 )
-def test_fast_is_naive(m, n, share, seed, kind, penalty, rank, weight, biases, tower):
+def test_fast_is_naive(m, n, share, seed, pair_loss, penalty, rank, weight, biases, tower):
     """Every option, with empty rows and columns, nothing observed, everything observed, one entity
     a side."""
     rng = np.random.default_rng(seed)
@@ -147,7 +147,9 @@ def test_single_precision_keeps_the_value():
     biases=st.booleans(),
     tower=st.sampled_from([MLP(4), Linear(), MLP(3, 2, bias=False)]),
 )
-def test_curvature_is_symmetric_and_positive(m, n, share, seed, kind, penalty, biases, tower):
+def test_curvature_is_symmetric_and_positive(
+    m, n, share, seed, pair_loss, penalty, biases, tower
+):
     "The whole matrix, column by column, against its transpose and its spectrum."
     problem = made(
         m,

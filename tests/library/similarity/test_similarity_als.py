@@ -200,7 +200,8 @@ def test_numba_off():
         'import numpy as np; from extreme_opt.core import minimize;'
         'from extreme_opt.similarity import ALS, AllPairs, Linear;'
         'p = np.argwhere(np.random.default_rng(0).random((12, 9)) < .4);'
-        'q = AllPairs(p, n_components=3, left=Linear(), right=Linear(), pair_loss="squared", ridge=.3);'
+        'q = AllPairs(p, n_components=3, left=Linear(), right=Linear(),'
+        'pair_loss="squared", ridge=.3);'
         'print(repr(minimize(q, ALS(), max_iter=5).history[-1]["loss"]))'
     )
     told = [

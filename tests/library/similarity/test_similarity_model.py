@@ -361,9 +361,9 @@ def test_an_entity_without_features_is_named(planted):
             ValueError,
             "ridge='most' is neither a number",
         ),
-        (lambda p, m: quick(ridge=-1.0).fit(p.observed), ValueError, 'ridge=-1.0 is neither a number from 0 up nor'),
+        (lambda p, m: quick(ridge=-1.0).fit(p.observed), ValueError, 'ridge=-1.0 is neither'),
         (lambda p, m: quick(left=3).fit(p.observed), TypeError, 'left=3 is no tower'),
-        (lambda p, m: quick(n_jobs=0).fit(p.observed), ValueError, 'at least 1 thread'),
+        (lambda p, m: quick(n_jobs=0).fit(p.observed), ValueError, 'n_jobs=0 is not a number'),
         (lambda p, m: quick(client='them').fit(p.observed), ValueError, "client='them'"),
         (lambda p, m: quick().recommend([0]), NotFittedError, 'is not fitted yet'),
         (
