@@ -555,7 +555,7 @@ class SimilarityModel(Estimator):
             0, 1, 'neither', words=(None,), hint='other pairs go to fit(..., validation=...)'
         ),
         relevant=number_in(-np.inf, closed='neither', words=('auto',)),
-        n_iter_no_change=number_in(1),
+        n_iter_no_change=number_in(1, closed='both'),
         dtype=FLOATS,
         max_iter=Estimator._settings['max_iter']._replace(words=('auto', None)),
     )
