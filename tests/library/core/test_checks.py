@@ -18,10 +18,8 @@ from extreme_opt.core import (
 from extreme_opt.core.checks import expect_fail
 
 rng = np.random.default_rng(0)
-PROBLEM, PARAMS = (
-    LeastSquares(rng.normal(size=(12, 4)), rng.normal(size=12), 0.3),
-    rng.normal(size=4),
-)
+PROBLEM = LeastSquares(rng.normal(size=(12, 4)), rng.normal(size=12), 0.3)
+PARAMS = rng.normal(size=4)
 EACH = [np.array([i]) for i in range(12)]
 
 

@@ -237,10 +237,8 @@ def test_wrong_settings_are_one_line(make):
 
 def test_sgd_runs_them_all_and_repeats_itself():
     rng = np.random.default_rng(0)
-    features, labels = (
-        np.repeat(np.eye(5), 8, 0) + 0.1 * rng.normal(size=(40, 5)),
-        np.repeat(np.arange(5), 8),
-    )
+    features = np.repeat(np.eye(5), 8, 0) + 0.1 * rng.normal(size=(40, 5))
+    labels = np.repeat(np.arange(5), 8)
     for kind, settings in KINDS:
         settings = settings | (
             dict(noise='unigram') if isinstance(settings.get('noise'), np.ndarray) else {}
