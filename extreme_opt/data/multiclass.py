@@ -27,12 +27,13 @@ from importlib import metadata
 from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
+from ..core.problem import Fixed
 from ..core.streams import stream
 from .store import cached, pack_texts, unpack_texts
 
 # %% ../../nbs/engine/data/10_multiclass.ipynb #3ca80739
-@dataclass(frozen=True, eq=False)
-class Multiclass:
+@dataclass(eq=False)
+class Multiclass(Fixed):
     """A classification problem: one row of features and one label per sample.
 
     Parameters
@@ -80,7 +81,7 @@ class Multiclass:
     stats: dict = field(default_factory=dict)
 
     def __post_init__(self):
-        n_rows, put = self.features.shape[0], object.__setattr__
+        n_rows = self.features.shape[0]
         if len(self.labels) != n_rows:
             raise ValueError(
                 f'labels has {len(self.labels)} entries, but features has {n_rows} rows; give one '
@@ -93,9 +94,9 @@ class Multiclass:
                 f'0..{self.n_classes - 1}; relabel with np.unique(labels, return_inverse=True)'
             )
         if self.train is None:
-            put(self, 'train', np.arange(n_rows))
+            self.train = np.arange(n_rows)
         if self.test is None:
-            put(self, 'test', np.arange(0))
+            self.test = np.arange(0)
 
     @property
     def n_samples(self) -> int:

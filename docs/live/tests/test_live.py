@@ -176,7 +176,7 @@ pairs, features = found.train_observed, (found.left_features, found.right_featur
 groups = np.arange(70) % 40, np.arange(50)
 losses = []
 for kind in ('logistic', 'squared'):
-    settings = dict(right=Linear(), kind=kind, ridge=0.3)
+    settings = dict(right=Linear(), pair_loss=kind, ridge=0.3)
     towers = AllPairs(pairs, *features, n_components=11, left=MLP(5), **settings)
     ids = AllPairs(pairs, *groups, n_components=3, left=Linear(), **settings)
     for problem in (towers, ids):

@@ -743,22 +743,12 @@ def test_svrg_ends_where_only_noise_is_left(loss):
     assert without.n_iter_ == 3
 
 
-def test_a_rising_loss_is_no_loss_that_stands_still():
-    from extreme_opt.core import FixedStep
-    from extreme_opt.ordinal.embedding import _SettledSVRG
-
-    problem = Comparisons(answers(15, 400, noise=0.1), 2, STE(), 15)
-    solver = _SettledSVRG(FixedStep(1e-9))  # nothing moves: ten epochs are enough
-    state, rng = solver.init(problem, problem.init_params(0)), np.random.default_rng(0)
-    for _ in range(10):
-        state = solver.step(problem, state, rng)
-        assert not state.message
-    assert 'over 10 epochs' in solver.step(problem, state, rng).message
-    state = solver.init(problem, 1e-3 * problem.init_params(0))
-    solver = _SettledSVRG(FixedStep(0.05))
-    for _ in range(11):
-        state = solver.step(problem, state, rng)
-    assert not state.message  # the loss fell and then stood still for fewer than ten
+def test_a_fit_ends_where_ten_steps_leave_the_loss_as_it_is():
+    rows = answers(15, 400, noise=0.1)
+    model = OrdinalEmbedding(solver='svrg', step_rule='fixed', learning_rate=1e-12, n_init=1)
+    with pytest.warns(Warning):
+        model.fit(rows)
+    assert model.n_iter_ == 11 and 'over 10 steps' in model.run_.message
 
 
 def test_choosing_the_dimension_hides_no_warning_of_convergence():

@@ -212,6 +212,17 @@ def test_a_checkpoint_continues(planted, tmp_path):
     assert half.n_iter_ == 4
 
 
+def test_early_stopping_continues_from_a_checkpoint(planted, tmp_path):
+    settings = dict(validation=0.2, metric='ndcg@5', n_iter_no_change=2)
+    whole = quick(max_iter=30, **settings).fit(planted.observed)
+    for max_iter in (2, 30):
+        parts = quick(max_iter=max_iter, checkpoint=tmp_path / 'run', **settings)
+        parts.fit(planted.observed)
+    assert parts.best_iter_ == whole.best_iter_ and parts.n_iter_ == whole.n_iter_
+    np.testing.assert_array_equal(parts.left_embeddings_, whole.left_embeddings_)
+
+
+
 def test_an_entity_without_features_is_named(planted):
     features = np.where(np.arange(50)[:, None] == 7, 0.0, planted.left_features)
     for rows in (features, sparse.csr_array(features)):
@@ -258,12 +269,7 @@ def test_an_entity_without_features_is_named(planted):
         (lambda p, m: m.evaluate(p.test_observed, unknown='no'), ValueError, "unknown='no'"),
         (lambda p, m: m.evaluate(p.test_observed, interval=2), ValueError, 'interval=2 is not'),
         (lambda p, m: m.evaluate([('a', 'b')]), ValueError, 'test has ids, but the fit had row'),
-        (lambda p, m: quick(validation=2.0).fit(p.observed), ValueError, 'is no share between'),
-        (
-            lambda p, m: quick(validation=0.2, checkpoint='x').fit(p.observed),
-            ValueError,
-            'validation and checkpoint do not go together',
-        ),
+        (lambda p, m: quick(validation=2.0).fit(p.observed), ValueError, r'outside \(0, 1\)'),
         (
             lambda p, m: quick(validation=0.2, metric='recall').fit(p.observed),
             ValueError,
@@ -355,9 +361,9 @@ def test_an_entity_without_features_is_named(planted):
             ValueError,
             "ridge='most' is neither a number",
         ),
-        (lambda p, m: quick(ridge=-1.0).fit(p.observed), ValueError, 'ridge is -1.0'),
+        (lambda p, m: quick(ridge=-1.0).fit(p.observed), ValueError, 'ridge=-1.0 is neither'),
         (lambda p, m: quick(left=3).fit(p.observed), TypeError, 'left=3 is no tower'),
-        (lambda p, m: quick(n_jobs=0).fit(p.observed), ValueError, 'at least 1 thread'),
+        (lambda p, m: quick(n_jobs=0).fit(p.observed), ValueError, 'n_jobs=0 is not a number'),
         (lambda p, m: quick(client='them').fit(p.observed), ValueError, "client='them'"),
         (lambda p, m: quick().recommend([0]), NotFittedError, 'is not fitted yet'),
         (

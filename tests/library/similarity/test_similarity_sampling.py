@@ -35,7 +35,7 @@ from extreme_opt.similarity.sogram import Averages
 PAIRS = np.array([(0, 0), (0, 2), (1, 1), (2, 1), (3, 2)])
 OPTIONS = [
     {},
-    dict(kind='squared', labels=np.linspace(-1, 2, 5)),
+    dict(pair_loss='squared', labels=np.linspace(-1, 2, 5)),
     dict(penalty='all'),
     dict(biases=True),
     dict(impute=0.0),

@@ -242,8 +242,8 @@ GOOD = dict(features=np.ones((3, 2)), labels=[0, 1, 2])
         (dict(labels=[0, -1, 1]), 'labels[1] is -1'),
         (dict(labels=[0, 0.5, 1]), 'labels[1] is 0.5, but integers'),
         (dict(labels=[0, np.nan, 1]), 'labels[1] is nan, but integers'),
-        (dict(labels=['a', 'b', 'c']), "labels[0] is np.str_('a'), but integers"),
-        (dict(labels=[0, 1]), 'labels has shape (2,), but features has 3 rows'),
+        (dict(labels=['a', 'b', 'c']), "labels[0] is 'a', but integers"),
+        (dict(labels=[0, 1]), 'labels has shape (2,), but there are 3 rows'),
         (dict(labels=[[0], [1], [2]]), 'labels has shape (3, 1)'),
         (
             dict(features=np.ones(3)),
@@ -255,13 +255,13 @@ GOOD = dict(features=np.ones((3, 2)), labels=[0, 1, 2])
             dict(features=sparse.csr_array([[0, 2], [0, np.inf], [0, 0.0]])),
             'features holds inf at row 1, column 1',
         ),
-        (dict(n_classes=1), 'n_classes is 1'),
-        (dict(n_classes=3.5), 'n_classes is 3.5'),
-        (dict(dtype=np.int32), 'dtype is int32'),
-        (dict(dtype=np.float16), 'dtype is float16'),
-        (dict(ridge=-1.0), 'ridge is -1.0'),
-        (dict(ridge=np.nan), 'ridge is nan'),
-        (dict(alpha=np.inf), 'alpha is inf'),
+        (dict(n_classes=1), 'n_classes=1 is not a whole number from 2 up'),
+        (dict(n_classes=3.5), 'n_classes=3.5 is not a whole number from 2 up'),
+        (dict(dtype=np.int32), "dtype=<class 'numpy.int32'> is not float32 or float64"),
+        (dict(dtype=np.float16), 'is not float32 or float64'),
+        (dict(ridge=-1.0), 'ridge=-1.0 is not a number from 0 up'),
+        (dict(ridge=np.nan), 'ridge=nan is not a finite number from 0 up'),
+        (dict(alpha=np.inf), 'alpha=inf is not a finite number'),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(change, words):
@@ -545,9 +545,9 @@ def test_rows_are_visited_as_often_as_they_weigh():
     'wrong, words',
     [
         (dict(sample_weight=[1.0]), 'one weight per row'),
-        (dict(sample_weight=[1.0, -1.0]), 'below 0'),
-        (dict(sample_weight=[0.0, 0.0]), 'nothing above 0'),
-        (dict(n_unpenalized=4), '3 columns'),
+        (dict(sample_weight=[1.0, -1.0]), r'sample_weight\[1\] is -1.0'),
+        (dict(sample_weight=[0.0, 0.0]), 'zero for every row'),
+        (dict(n_unpenalized=4), r'outside \[0, 3\]'),
     ],
 )
 def test_weights_and_columns_are_checked(wrong, words):
