@@ -194,3 +194,4 @@ def test_adjoint():
     fails('not adjoint', check_adjoint, lambda x: A @ x, lambda y: A.T @ np.roll(y, 1), 3, 5)
     fails('not adjoint', check_adjoint, lambda x: A[:3] @ x, n_in=3)
     fails('not adjoint', check_adjoint, lambda x: np.nan * x, n_in=3)
+    fails('not adjoint', check_adjoint, lambda x: 1e-6 * A @ x, lambda y: 2e-6 * y @ A, 3, 5)

@@ -104,6 +104,7 @@ def test_lbfgs_with_joint_values_counts_half_the_passes():
     )
     np.testing.assert_array_equal(apart.state.params, joint.state.params)
     assert joint.state.n_epochs < 0.7 * apart.state.n_epochs
+    assert joint.state.n_terms == 200 * joint.state.n_epochs
 
 
 def test_lbfgs_memory_is_bounded_and_in_the_state():
