@@ -271,8 +271,22 @@ def _knob(name: str, value: Any, start: Any) -> widgets.Widget:
     )
 
 
+class _Live(widgets.VBox):
+    "Sliders of `live`; `still` is the HTML that stands in where no kernel answers."
+
+    still: Callable[[], str]
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict:
+        made = super()._repr_mimebundle_(**kwargs)
+        try:
+            return {**made, 'text/html': self.still()}
+        except Exception:  # in the function: the kernel says it under the sliders
+            return made
+
+
 def live(function: Callable, **values: Any) -> widgets.VBox:
-    """Sliders that call `function` at every move and show the figure it draws.
+    """Sliders that call `function` at every move and show the figure it draws; on a page without
+    a kernel, those of `frames`.
 
     Parameters
     ----------
@@ -284,7 +298,8 @@ def live(function: Callable, **values: Any) -> widgets.VBox:
     Returns
     -------
     widgets.VBox
-        Sliders over the figure; for the lab, where a kernel answers.
+        Sliders over the figure. Where no kernel answers, lists of values are drawn ahead, as many
+        as `frames` may draw; a range or a longer list stands at its start.
     """
     fixed = {
         name: value
@@ -307,7 +322,17 @@ def live(function: Callable, **values: Any) -> widgets.VBox:
         except Exception as error:
             said.value = f'{_call(function, settings)}: {type(error).__name__}: {error}'
 
+    def still():
+        lists = {name: list(values[name]) for name in knobs if not isinstance(values[name], tuple)}
+        if math.prod(map(len, lists.values())) > MAX_FRAMES:
+            lists = {}
+        one = {name: [knob.value] for name, knob in knobs.items()}
+        offered = {**{name: [value] for name, value in fixed.items()}, **one, **lists}
+        return frames(function, **offered)._repr_html_()
+
     for knob in knobs.values():
         knob.observe(redraw, names='value')
     redraw()
-    return widgets.VBox([*knobs.values(), said, shown])
+    box = _Live([*knobs.values(), said, shown])
+    box.still = still
+    return box
