@@ -271,6 +271,9 @@ def _knob(name: str, value: Any, start: Any) -> widgets.Widget:
     )
 
 
+_STILL = 12  # figures that `live` draws ahead before it shows its sliders
+
+
 class _Live(widgets.VBox):
     "Sliders of `live`; `still` is the HTML that stands in where no kernel answers."
 
@@ -298,8 +301,8 @@ def live(function: Callable, **values: Any) -> widgets.VBox:
     Returns
     -------
     widgets.VBox
-        Sliders over the figure. Where no kernel answers, lists of values are drawn ahead, as many
-        as `frames` may draw; a range or a longer list stands at its start.
+        Sliders over the figure. For a page without a kernel a dozen figures are drawn ahead, of
+        lists; a range stands at its start.
     """
     fixed = {
         name: value
@@ -324,8 +327,8 @@ def live(function: Callable, **values: Any) -> widgets.VBox:
 
     def still():
         lists = {name: list(values[name]) for name in knobs if not isinstance(values[name], tuple)}
-        if math.prod(map(len, lists.values())) > MAX_FRAMES:
-            lists = {}
+        most = int(_STILL ** (1 / max(1, len(lists))))
+        lists = {name: several[:: -(-len(several) // most)] for name, several in lists.items()}
         one = {name: [knob.value] for name, knob in knobs.items()}
         offered = {**{name: [value] for name, value in fixed.items()}, **one, **lists}
         return frames(function, **offered)._repr_html_()

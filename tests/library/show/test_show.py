@@ -605,8 +605,8 @@ def test_live_follows():
 
 
 def test_live_leaves_frames_where_no_kernel_answers():
-    """Lists that `frames` may draw are drawn, a range or a longer list stands where its slider is;
-    a function that fails costs the page its figure and not the slider."""
+    """A dozen figures of the lists are drawn, and a range stands where its slider is; a function
+    that fails costs the page its figure and not the slider."""
     made = live(draw, width=[1.0, 2.0], shift=(0.0, 2.0))
     shown = made._repr_mimebundle_()
     assert shown['application/vnd.jupyter.widget-view+json']['model_id'] == made.model_id
@@ -615,8 +615,10 @@ def test_live_leaves_frames_where_no_kernel_answers():
     assert made._repr_mimebundle_()['text/html'] == (
         frames(draw, width=[1.0, 2.0], shift=[1.0])._repr_html_()
     )
-    long = live(draw, width=[1.0 + n for n in range(41)], shift=0)._repr_mimebundle_()['text/html']
-    assert long == frames(draw, shift=[0], width=[1.0])._repr_html_()
+    long = live(draw, width=[1.0 + n for n in range(41)])._repr_mimebundle_()['text/html']
+    assert long == frames(draw, width=[1.0 + 4 * n for n in range(11)])._repr_html_()
+    square = live(draw, width=[1.0, 2.0, 3.0], shift=[0, 1, 2, 3, 4])._repr_mimebundle_()
+    assert square['text/html'].count('<img') == 3 * 3
     broken = live(lambda at: plt.plot([1 / at]), at=[1, 0])
     assert 'text/html' not in broken._repr_mimebundle_()
     assert plt.get_fignums() == []
