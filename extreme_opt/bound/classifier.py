@@ -440,8 +440,9 @@ class BoundClassifier(Classifier):
         Stop after so many seconds.
     tol : float or None, default=1e-6
         Stop when the certificate says that the objective is at most this fraction of itself
-        above its minimum: when `bound_gap_` <= tol times the objective, in nats per row. Two
-        exceptions: "sbm", whose random batches keep it from there, stops when a pass changes the
+        above its minimum: when `bound_gap_` <= tol times the objective, in nats per row. "bm",
+        "quasi", "lbfgs" and "incremental" ask for it after steps (of "incremental": passes) that
+        lowered the objective by no more than this fraction. Two exceptions: "sbm", whose random batches keep it from there, stops when a pass changes the
         objective by at most this fraction; and where nothing is certified (ridge=0, or rows of a
         dask collection) a fit stops when the gradient norm is at most this fraction of its first
         value. A limit that comes before gives a ConvergenceWarning, and so does an end whose
@@ -687,6 +688,8 @@ class BoundClassifier(Classifier):
         if params is not None and center is not None:
             params = _moved(params, problem.n_classes, center)
         rule = None
+        if self.tol is not None and not self.tol >= 0:
+            raise ValueError(f'tol={self.tol} is not a number from 0 up')
         if self.tol is not None and self.ridge and self.solver != 'sbm':
             rule = _Certificate(problem, self.tol, self.solver in ('auto', 'newton'))
         with np.errstate(over='ignore', invalid='ignore', divide='ignore'):
