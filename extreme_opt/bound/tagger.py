@@ -24,7 +24,15 @@ from extreme_opt.core.estimator import (
 )
 from ..core.majorize import Majorizer
 from ..core.run import minimize
-from ..core.validation import as_array, check_features, check_labels, is_missing, seed_from
+from extreme_opt.core.validation import (
+    RIDGE,
+    as_array,
+    check_features,
+    check_labels,
+    is_missing,
+    one_of,
+    seed_from,
+)
 
 # %% ../../nbs/engine/bound/75_tagger.ipynb #7a66e007
 def _sentences(X):
@@ -241,6 +249,12 @@ class LinearChainCRF(Estimator):
         self.verbose = verbose
         self.random_state = random_state
 
+    _settings = dict(
+        Estimator._settings,
+        solver=one_of('lbfgs', 'bm'),
+        ridge=RIDGE._replace(words=('auto',)),
+    )
+
     def fit(self, X: Any, y: Any) -> 'LinearChainCRF':
         """Fit the model.
 
@@ -258,10 +272,6 @@ class LinearChainCRF(Estimator):
             The fitted estimator.
         """
         self._check_settings()
-        if self.solver not in ('lbfgs', 'bm'):
-            raise ValueError(f'solver={self.solver!r} is neither "lbfgs" nor "bm"')
-        if isinstance(self.ridge, str) and self.ridge != 'auto':
-            raise ValueError(f'ridge={self.ridge!r} is neither a number from 0 up nor "auto"')
         X, lengths = _sentences(X)
         if not lengths.sum():
             raise ValueError('X holds no word, but at least one is needed')
