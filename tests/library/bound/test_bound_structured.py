@@ -339,7 +339,7 @@ def test_what_a_problem_refuses_is_one_line():
         (spoiled, y, starts, {}, 'features holds NaN at row 2, column 1'),
         (scipy.sparse.csr_array(spoiled), y, starts, {}, 'features holds NaN at row 2, column 1'),
         (hole, y, starts, {}, 'features holds -inf at row 3, column 0'),
-        (X, np.where(y == 1, 1.9, 0), starts, dict(n_classes=3), 'is 1.9, but its word allows'),
+        (X, np.where(y == 1, 1.9, 0), starts, dict(n_classes=3), 'is 1.9, but integers from 0'),
         (
             X,
             text,
