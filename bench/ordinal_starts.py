@@ -80,18 +80,13 @@ def main() -> list[dict]:
                                 rank = abs(spearmanr(each.embedding_[:, 0], truth)[0])
                                 found[f'rank_correlation{name}'] = f'{rank:.4f}'
                         out.append(
-                            dict(
+                            machine.row(
                                 method=method,
                                 task=f'{n_objects} objects, {p} dim., {flipped:.0%} turned, {loss}',
-                                peer='',
-                                threads=1,
                                 seconds='',
                                 peak_mb='',
                                 **found,
                                 work=f'{model.run_.state.n_epochs:.0f}',
-                                versions=machine.versions(),
-                                date=machine.today(),
                             )
                         )
-                        print(out[-1]['task'], method, found, flush=True)
     return out

@@ -20,7 +20,14 @@ from extreme_opt.core.estimator import (
     warn_not_converged,
 )
 from ..core.linalg import conjugate_gradients, log_sum_exp
-from ..core.validation import checked_sample_weight
+from extreme_opt.core.validation import (
+    COUNT,
+    FLAG,
+    ONE_THREAD,
+    RIDGE,
+    checked_sample_weight,
+    one_of,
+)
 from ..core.run import minimize
 from ..core.solver import Status
 from ..core.majorize import MOST_DENSE, Majorizer, Newton, solve_dense
@@ -292,8 +299,9 @@ def _gradient_gap(problem, params):
 # %% ../../nbs/engine/bound/60_classifier.ipynb #61eb544d
 def _best_intercepts(problem, params):
     "Shifts of the intercepts that match the class frequencies, by damped Newton."
-    scores, log_partition, table, weights, at = problem._scores_and_log_partition(params)
-    own, shift = scores[at], np.zeros(problem.n_classes)
+    scored = problem.scored(params)
+    scores, weights = scored.scores, scored.weights
+    own, shift = scores[scored.places], np.zeros(problem.n_classes)
     label_weights = np.bincount(problem.labels, weights, minlength=problem.n_classes)
 
     def objective(shift):
@@ -377,8 +385,6 @@ def _moved(params, n_classes, center):
 
 def _check_memory(model, rows, n_classes):
     "Refuse a fit that cannot be held, before anything of its size is allocated."
-    if model.solver not in SOLVERS:
-        return  # told elsewhere
     needed = forecast_memory(
         'bound',
         model.solver,
@@ -453,7 +459,8 @@ class BoundClassifier(Classifier):
     random_state : int, RandomState instance or None, default=0
         Seed of the batches.
     n_jobs : int or None, default=1
-        Number of threads; all solvers here run on one, and None and -1 mean that too.
+        Number of threads; all solvers here run on one, as None and -1 mean too; 2 and more are
+        refused.
     checkpoint : path-like or None, default=None
         File that the run is saved to; if it exists, the fit continues from it.
     client : dask.distributed.Client, "local" or None, default=None
@@ -548,12 +555,21 @@ class BoundClassifier(Classifier):
         self.n_jobs = n_jobs
         self.checkpoint, self.client = checkpoint, client
 
+    _settings = dict(
+        Classifier._settings,
+        **Majorizer._settings,
+        solver=one_of(*SOLVERS),
+        ridge=RIDGE,
+        batch_size=COUNT,
+        fit_intercept=FLAG,
+        n_jobs=ONE_THREAD,
+    )
+
     def _make_solver(self):
-        majorizer = Majorizer(self.order, self.relaxation)  # which checks both, whoever solves
         if self.solver in ('auto', 'newton'):
             return Newton()
         if self.solver == 'bm':
-            return majorizer
+            return Majorizer(self.order, self.relaxation)
         if self.solver == 'sbm':
             return StochasticMajorizer(
                 batch_size=self.batch_size,
@@ -563,9 +579,7 @@ class BoundClassifier(Classifier):
             return IncrementalMajorizer(self.batch_size, self.order)
         if self.solver == 'quasi':
             return QuasiMajorizer()
-        if self.solver == 'lbfgs':
-            return LBFGS()
-        raise ValueError(f'solver={self.solver!r} is not one of {", ".join(map(repr, SOLVERS))}')
+        return LBFGS()
 
     def _log_prior(self, labels, weights):  # (n_classes,)
         n_classes = len(self.classes_)
@@ -710,8 +724,8 @@ class BoundClassifier(Classifier):
         if center is not None:
             end = _moved(end, problem.n_classes, -center)
         if len(counted) < len(self.classes_):
-            _, log_partition, _, _, _ = problem._scores_and_log_partition(run.state.params)
-            lowest = log_partition.min() + self._log_h[counted].max() + np.log(_UNCOUNTED)
+            lowest = problem.scored(run.state.params).log_partition.min()
+            lowest += self._log_h[counted].max() + np.log(_UNCOUNTED)
             self.bound_gap_ += (len(self.classes_) - len(counted)) * _UNCOUNTED
         return self._adopt(end, counted, lowest)
 
@@ -809,8 +823,8 @@ class BoundClassifier(Classifier):
                 )
 
     def _warn_of_separation(self, problem, params):
-        scores, _, _, _, at = problem._scores_and_log_partition(params)
-        scores = scores.copy()
+        scored = problem.scored(params)
+        scores, at = scored.scores.copy(), scored.places
         own = scores[at]
         scores[at] = -np.inf
         if (own > scores.max(1)).all():

@@ -23,7 +23,14 @@ from extreme_opt.core.estimator import (
 )
 from ..core.majorize import Majorizer
 from ..core.run import minimize
-from ..core.validation import as_array, check_features, check_labels, seed_from
+from extreme_opt.core.validation import (
+    RIDGE,
+    as_array,
+    check_features,
+    check_labels,
+    one_of,
+    seed_from,
+)
 
 # %% ../../nbs/engine/bound/75_tagger.ipynb #7a66e007
 def _lengths(X):
@@ -204,6 +211,12 @@ class LinearChainCRF(Estimator):
         self.verbose = verbose
         self.random_state = random_state
 
+    _settings = dict(
+        Estimator._settings,
+        solver=one_of('lbfgs', 'bm'),
+        ridge=RIDGE._replace(words=('auto',)),
+    )
+
     def fit(self, X: Any, y: Any) -> 'LinearChainCRF':
         """Fit the model.
 
@@ -221,10 +234,6 @@ class LinearChainCRF(Estimator):
             The fitted estimator.
         """
         self._check_settings()
-        if self.solver not in ('lbfgs', 'bm'):
-            raise ValueError(f'solver={self.solver!r} is neither "lbfgs" nor "bm"')
-        if isinstance(self.ridge, str) and self.ridge != 'auto':
-            raise ValueError(f'ridge={self.ridge!r} is neither a number from 0 up nor "auto"')
         lengths = _lengths(X)
         if not lengths.sum():
             raise ValueError('X holds no word, but at least one is needed')

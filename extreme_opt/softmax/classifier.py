@@ -25,11 +25,18 @@ from extreme_opt.core.estimator import (
     warn_not_converged,
 )
 from extreme_opt.core.validation import (
+    COUNT,
+    DECAY,
+    FLAG,
+    FLOATS,
+    RATE,
+    RIDGE,
     as_table,
     check_features,
-    check_nonnegative,
     check_weights,
     checked_sample_weight,
+    number_in,
+    one_of,
     seed_from,
 )
 from ..core.memory import check_memory, forecast_memory
@@ -381,43 +388,26 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         self.checkpoint, self.client = checkpoint, client
         self.n_blocks = n_blocks
 
+    _settings = dict(
+        MultilabelClassifier._settings,
+        solver=one_of('auto', *_SAMPLED_SOLVERS, 'lbfgs'),
+        n_negatives=COUNT,
+        learning_rate=RATE._replace(words=('auto', None)),
+        learning_rate_decay=DECAY._replace(words=('auto',)),
+        ridge=RIDGE._replace(words=('auto',)),
+        average=FLAG,
+        fit_intercept=FLAG,
+        weights=one_of('auto', 'dense', 'support'),
+        dtype=FLOATS,
+        early_stopping=FLAG,
+        validation_fraction=number_in(0, 1, 'neither', hint='0.1 is usual'),
+        n_iter_no_change=number_in(1),
+        max_epochs=number_in(0, closed='right', words=('auto', None)),
+        n_blocks=COUNT,
+    )
+
     def _check_settings(self):
         super()._check_settings()
-        if self.solver not in ('auto', *_SAMPLED_SOLVERS, 'lbfgs'):
-            raise ValueError(
-                f'solver={self.solver!r} is not one of "auto", '
-                f'{", ".join(map(repr, _SAMPLED_SOLVERS))} and {"lbfgs"!r}'
-            )
-        whole = isinstance(self.n_negatives, (int, np.integer)) and self.n_negatives >= 1
-        if not whole:
-            raise ValueError(f'n_negatives={self.n_negatives!r} is not a whole number from 1 up')
-        fall = self.learning_rate_decay
-        if not (fall == 'auto' or isinstance(fall, (int, float, np.number)) and 0 < fall <= 1):
-            raise ValueError(
-                f'learning_rate_decay={fall!r} is neither a number in (0, 1] nor "auto"; 1 keeps '
-                'the rate as it is'
-            )
-        number = isinstance(self.learning_rate, (int, float, np.number)) and self.learning_rate > 0
-        if not (isinstance(self.n_blocks, (int, np.integer)) and self.n_blocks >= 1):
-            raise ValueError(f'n_blocks={self.n_blocks!r} is not a whole number from 1 up')
-        if self.learning_rate not in ('auto', None) and not number:
-            raise ValueError(
-                f'learning_rate={self.learning_rate!r} is neither a number above 0 nor "auto"'
-            )
-        if self.solver == 'auto' and self.n_jobs == 0:
-            raise ValueError('n_jobs=0, but at least 1 thread is needed')
-        limit = self.max_epochs
-        if limit is not None and not (isinstance(limit, (int, float, np.number)) and limit > 0):
-            if not (isinstance(limit, str) and limit == 'auto'):
-                raise ValueError(f'max_epochs={limit!r} is neither a number above 0 nor "auto"')
-        if not (isinstance(self.ridge, str) and self.ridge == 'auto'):
-            check_nonnegative(self.ridge, 'ridge')
-        try:
-            kind = np.dtype(self.dtype)
-        except TypeError:
-            kind = np.dtype('O')
-        if kind not in (np.float32, np.float64):
-            raise ValueError(f'dtype={self.dtype!r}, but "float32" or "float64" is needed')
         noises: tuple[str, ...] = ('uniform',)
         if self.solver in ('nce', 'sampled'):
             noises += ('unigram', 'log-uniform')
@@ -432,10 +422,6 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         if self.sampler == 'near' and self.n_negatives == 1:
             raise ValueError(
                 'n_negatives=1, but sampler="near" draws near classes and others; take 2 or more'
-            )
-        if not 0 < self.validation_fraction < 1:
-            raise ValueError(
-                f'validation_fraction={self.validation_fraction!r} is outside (0, 1); 0.1 is usual'
             )
         self._check_support_settings()
         for name in ('average', 'early_stopping'):

@@ -15,11 +15,12 @@ import numpy as np
 from ..core.compiled import njit, parallel_for
 from ..core.linalg import omega
 from ..core.solver import State
+from ..core.validation import DECAY, RATE, Checked
 from ._kernels import FOLD_BELOW, SCALE, kernel_rows
 from .rivals import FullSoftmax
 
 # %% ../../nbs/engine/softmax/52_exact.ipynb #5e00a006
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class FullSoftmaxByColumn(FullSoftmax):
     """The full softmax with its weights stored column by column: what `ExactSGD` works on.
 
@@ -387,7 +388,7 @@ def _squared_norms(problem, pull):
 
 # %% ../../nbs/engine/softmax/52_exact.ipynb #5e00a019
 @dataclass(frozen=True)
-class ExactSGD:
+class ExactSGD(Checked):
     """Implicit SGD on the softmax itself, one row and all classes per update: eq. (1).
 
     Parameters
@@ -412,14 +413,7 @@ class ExactSGD:
     learning_rate_decay: float = 0.9
     requires: ClassVar = FullSoftmaxByColumn
 
-    def __post_init__(self):
-        if not 0 < self.learning_rate < math.inf:
-            raise ValueError(f'learning_rate={self.learning_rate} is not a positive number')
-        if not 0 < self.learning_rate_decay <= 1:
-            raise ValueError(
-                f'learning_rate_decay={self.learning_rate_decay} is outside (0, 1]; 1 keeps the '
-                'rate as it is'
-            )
+    _settings = dict(learning_rate=RATE, learning_rate_decay=DECAY)
 
     def init(self, problem: Any, params: np.ndarray) -> State:
         """The first state.

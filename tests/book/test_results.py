@@ -6,16 +6,20 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 
 import freshness
 import pytest
 
 ROOT = freshness.RESULTS.parents[1]
+sys.path.insert(0, str(ROOT / 'bench'))
+import run  # noqa: E402
 
 
 def test_every_result_says_how_it_came_about():
     """Beside each table of rows: command, versions, date, commit and the paths that matter; the
     rows name their versions too."""
+    scripts = run.scripts()
     assert len(freshness.names()) > 20
     for name in freshness.names():
         path = freshness.RESULTS / f'{name}.json'
@@ -33,7 +37,7 @@ def test_every_result_says_how_it_came_about():
         assert (
             told['machine']
             and told['how']
-            and f'bench/{name}.py' in told['paths']
+            and f'bench/{scripts[name].name}' in told['paths']
             and len(told['paths']) > 1
         ), name
         with path.with_suffix('.csv').open(encoding='utf-8') as file:

@@ -329,7 +329,7 @@ def test_what_a_problem_refuses_is_one_line():
         (X, None, starts, {}, 'labels is None, but training needs a tag per word; new words are'),
         (X, y, starts + 0.25, {}, r'starts\[0\] is 0.25'),
         (X, y, np.diff(starts), {}, 'starts holds lengths'),
-        (X, y, starts, dict(n_classes=2.5), 'n_classes is 2.5'),
+        (X, y, starts, dict(n_classes=2.5), 'n_classes=2.5 is not a whole number from 1 up'),
         (X, y, starts, dict(n_classes=2), r'allows 0\.\.1'),
     ):
         with pytest.raises(ValueError, match=words) as found:

@@ -236,7 +236,7 @@ def test_wrong_settings_and_wrong_rows(made):
     for settings, words in (
         (dict(solver='newton'), "solver='newton' is neither"),
         (dict(ridge='strong'), "ridge='strong' is neither"),
-        (dict(ridge=-1.0), 'ridge is -1.0'),
+        (dict(ridge=-1.0), 'ridge=-1.0 is neither a number from 0 up nor'),
         (dict(max_iter=1.5), 'max_iter'),
     ):
         with pytest.raises(ValueError, match=words):

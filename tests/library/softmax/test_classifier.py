@@ -602,22 +602,6 @@ def test_lbfgs_is_scikit_learns_optimum():
     assert model.coef_.dtype == np.float64
 
 
-def test_a_sampled_fit_is_polished_exactly():
-    X, y = planted(noise=2.5)
-    model = SoftmaxClassifier(ridge=0.01, max_epochs=5, learning_rate=10.0).fit(X, y)
-
-    def objective():
-        return model.log_loss(X, y) + 0.005 * float((model.coef_.astype(float) ** 2).sum())
-
-    rough = objective()
-    model.set_params(solver='lbfgs', warm_start=True, max_epochs=1).fit(X, y)
-    assert objective() <= rough + 1e-6  # it starts where the sampled fit ended
-    model.set_params(max_epochs=300, tol=1e-7).fit(X, y)
-    cold = SoftmaxClassifier('lbfgs', ridge=0.01, max_epochs=300, tol=1e-7).fit(X, y)
-    assert objective() < rough
-    np.testing.assert_allclose(model.predict_proba(X), cold.predict_proba(X), atol=1e-4)
-
-
 def test_rate_is_searched_on_training_rows_and_recorded():
     X, y = planted(3000)
     model = SoftmaxClassifier('implicit', max_epochs=10).fit(X, y)
