@@ -292,6 +292,11 @@ def test_a_map_with_ellipses_groups_and_a_bar():
     assert abs(inside - 1) < 0.15
     assert [text.get_text() for text in made.get_legend().get_texts()] == ['a', 'b', 'c']
     assert len(made.artists) == 1 and 'km' in made.artists[0].txt_label.get_text()
+    for at in (points, -points, points * [1, -1], points[:, :1]):  # each corner; a line
+        some = embedding_map(at, names, groups=list('aabbccabc'), scale='bar', axes=axes())
+        some.figure.canvas.draw()
+        boxes = [part.get_window_extent() for part in (some.get_legend(), *some.artists)]
+        assert not boxes[0].overlaps(boxes[1])
     for wrong, words in (
         (dict(draws=draws[:, :3]), 'draws has shape'),
         (dict(groups=[1, 2]), 'groups has shape'),
