@@ -415,6 +415,15 @@ def similarity__gauss_newton():
 
 
 @job
+def similarity__als():
+    from extreme_opt.similarity import SimilarityModel
+
+    pairs = np.unique(np.column_stack([np.arange(20) % 9, np.arange(20) * 3 % 7]), axis=0)
+    model = SimilarityModel(2, solver='als', loss='squared', max_iter=3, tol=None).fit(pairs)
+    return [model.run_.column('loss')]
+
+
+@job
 def similarity__model():
     from extreme_opt.similarity import MLP, Linear, SimilarityModel
 
