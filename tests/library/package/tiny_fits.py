@@ -239,7 +239,6 @@ def bound__stochastic():
 @job
 def bound__rank_one():
     from extreme_opt.bound import LogLinear, RankOneMajorizer
-    from extreme_opt.bound.rank_one import low_rank
     from extreme_opt.core import minimize
 
     features, labels = rows()
@@ -247,15 +246,10 @@ def bound__rank_one():
     solvers = [
         RankOneMajorizer(0.5, solve=solve) for solve in ('sherman-morrison', 'woodbury', 'cholesky')
     ]
-    low = low_rank(features.toarray(), 2)
     return [
-        low.size,
-        low.rest,
-        *(
-            minimize(problem, solver, max_iter=2).state.params
-            for problem in problems
-            for solver in solvers
-        ),
+        minimize(problem, solver, max_iter=2).state.params
+        for problem in problems
+        for solver in solvers
     ]
 
 
