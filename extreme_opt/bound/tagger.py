@@ -6,7 +6,9 @@
 __all__ = ['LinearChainCRF']
 
 # %% ../../nbs/engine/bound/75_tagger.ipynb #7a66e004
+import math
 from collections.abc import Mapping
+from numbers import Real
 from typing import Any
 import numpy as np
 import scipy.sparse
@@ -18,19 +20,49 @@ from extreme_opt.core.estimator import (
     NOT_FITTED,
     Estimator,
     check_finite,
+    check_kind,
     raise_diverged,
     warn_not_converged,
 )
 from ..core.majorize import Majorizer
 from ..core.run import minimize
-from ..core.validation import as_array, check_features, check_labels, seed_from
+from extreme_opt.core.validation import (
+    as_array,
+    check_features,
+    check_labels,
+    is_missing,
+    seed_from,
+    sorted_labels,
+)
 
 # %% ../../nbs/engine/bound/75_tagger.ipynb #7a66e007
-def _lengths(X):
-    "Words of each sentence; one line where X is no sequence of sentences."
-    if isinstance(X, (str, bytes, Mapping)) or not hasattr(X, '__len__'):
-        raise ValueError(f'X is a {type(X).__name__}, but a list of sentences is needed')
-    lengths = []
+def _listed(X, name, what):
+    "A sequence of sentences as a list, whatever holds it."
+    X = X.to_pylist() if hasattr(X, 'to_pylist') and not hasattr(X, 'column_names') else X
+    table = hasattr(X, 'columns') or hasattr(X, 'column_names')
+    if isinstance(X, (str, bytes, Mapping)) or not hasattr(X, '__len__') or table:
+        raise ValueError(f'{name} is a {type(X).__name__}, but a list of {what} is needed')
+    return list(X)
+
+
+def _records(words):
+    "Rows of a table with names as dictionaries; other sentences as they are."
+    if hasattr(words, 'to_dicts'):  # polars
+        return words.to_dicts()
+    if hasattr(words, 'column_names'):  # pyarrow
+        return words.to_pylist()
+    return words.to_dict('records') if hasattr(words, 'columns') else words
+
+
+def _names(words):
+    "Columns of a table; None of other sentences."
+    found = getattr(words, 'column_names', getattr(words, 'columns', None))
+    return None if found is None else [*found]
+
+
+def _sentences(X):
+    "Sentences as lists of words or arrays, and the words of each."
+    X, lengths = [_records(words) for words in _listed(X, 'X', 'sentences')], []
     for i, words in enumerate(X):
         if (
             isinstance(words, (str, bytes, Mapping))
@@ -39,10 +71,10 @@ def _lengths(X):
         ):
             raise ValueError(
                 f'X[{i}] is a {type(words).__name__}, but a sentence is a list of words, each a '
-                'dictionary of features, or an array with a row per word; for one sentence pass [X]'
+                'dictionary of features, or a table with a row per word; for one sentence pass [X]'
             )
         lengths.append(words.shape[0] if hasattr(words, 'shape') else len(words))
-    return np.array(lengths, dtype=np.int64)
+    return X, np.array(lengths, dtype=np.int64)
 
 
 def _is_table(X, lengths):
@@ -51,40 +83,79 @@ def _is_table(X, lengths):
     if scipy.sparse.issparse(first) or isinstance(first, np.ndarray) and first.dtype.kind in 'iufb':
         return True
     word = first[0]
-    return not isinstance(word, (Mapping, set, frozenset)) and not any(
+    return not isinstance(word, (Mapping, set, frozenset, str)) and not any(
         isinstance(value, str) for value in word
     )
 
 
 def _stacked(X, lengths):
     "Rows of all sentences, checked."
-    full = [words for words, n in zip(X, lengths) if n]
-    sparse = any(scipy.sparse.issparse(words) for words in full)
-    full = full if sparse else [as_array(words, 'a sentence') for words in full]
-    widths = [np.shape(words)[1:] for words in full]
-    if len(set(widths)) > 1:
-        bad = next(at for at, width in enumerate(widths) if width != widths[0])
-        at = np.flatnonzero(lengths)[[0, bad]]
-        raise ValueError(
-            f'words of X[{at[1]}] have {widths[bad]} features, but those of X[{at[0]}] have '
-            f'{widths[0]}; every word needs the same number'
-        )
-    return check_features(scipy.sparse.vstack(full) if sparse else np.concatenate(full))
+    at = np.flatnonzero(lengths)
+    full = [X[i] if scipy.sparse.issparse(X[i]) else as_array(X[i], f'X[{i}]') for i in at]
+    shapes = [np.shape(words) for words in full]
+    for i, shape in zip(at, shapes):
+        if len(shape) != 2:
+            raise ValueError(f'X[{i}] has shape {shape}, but a row per word is needed')
+        if shape[1] != shapes[0][1]:
+            raise ValueError(
+                f'words of X[{i}] have {shape[1:]} features, but those of X[{at[0]}] have '
+                f'{shapes[0][1:]}; every word needs the same number'
+            )
+    sparse = any(map(scipy.sparse.issparse, full))
+    try:
+        return check_features(scipy.sparse.vstack(full) if sparse else np.concatenate(full))
+    except ValueError:
+        for i, words in zip(at, full):
+            try:
+                check_features(words)
+            except ValueError as error:
+                raise ValueError(f'X[{i}], its words as rows of X: {error}') from None
+        raise
+
+
+def _feature(name, value, place):
+    "Text, a number or a list of text; one line where a feature is none of them."
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, (list, tuple, set, frozenset, np.ndarray)):
+        if all(isinstance(one, str) for one in value):
+            return list(value)
+    elif is_missing(value):
+        raise ValueError(f'{place} has no value for {name!r} ({value}); leave that feature out')
+    elif isinstance(value, str) or isinstance(value, Real) and math.isfinite(value):
+        return value
+    raise ValueError(
+        f'{place} has {value!r:.40} for {name!r}, but a finite number, text or a list of text is '
+        'needed'
+    )
 
 
 def _dictionaries(X):
-    "Words as dictionaries; a list of names is a dictionary of ones."
+    "Words as checked dictionaries; a list of names is a dictionary of ones."
+    kind = None  # of names
     for i, words in enumerate(X):
         for t, word in enumerate(words):
-            if isinstance(word, Mapping):
-                yield word
-            elif isinstance(word, (list, tuple, set, frozenset)):
-                yield dict.fromkeys(word, 1.0)
-            else:
+            if isinstance(word, (list, tuple, set, frozenset)):
+                word = dict.fromkeys(word, 1.0)
+            elif not isinstance(word, Mapping):
                 raise ValueError(
                     f'word {t} of X[{i}] is a {type(word).__name__}, but a dictionary of features '
-                    'or a list of their names is needed'
+                    f'or a list of their names is needed, such as {{"word": "{word!s:.20}"}}'
                 )
+            else:
+                word = {
+                    name: value
+                    if type(value) in (str, int, bool)
+                    else _feature(name, value, f'word {t} of X[{i}]')
+                    for name, value in word.items()
+                }
+            for name in word:
+                kind = kind or (str if isinstance(name, str) else type(name))
+                if not isinstance(name, kind):
+                    raise ValueError(
+                        f'word {t} of X[{i}] has a feature named {name!r}, a '
+                        f'{type(name).__name__}, but others are of type {kind.__name__}; use text'
+                    )
+            yield word
 
 
 def _n_given(word):
@@ -211,7 +282,8 @@ class LinearChainCRF(Estimator):
         ----------
         X : list of sentences
             A sentence is a list of words, each a dictionary of features or a list of their
-            names; or an array or sparse matrix with a row per word. It may be empty.
+            names; or a table with names, an array or a sparse matrix with a row per word. It may
+            be empty.
         y : list of lists
             The tag of each word, of any type that can be sorted.
 
@@ -225,10 +297,11 @@ class LinearChainCRF(Estimator):
             raise ValueError(f'solver={self.solver!r} is neither "lbfgs" nor "bm"')
         if isinstance(self.ridge, str) and self.ridge != 'auto':
             raise ValueError(f'ridge={self.ridge!r} is neither a number from 0 up nor "auto"')
-        lengths = _lengths(X)
+        self._learn_columns(X, reset=True)
+        X, lengths = _sentences(X)
         if not lengths.sum():
             raise ValueError('X holds no word, but at least one is needed')
-        self.classes_, labels = np.unique(self._flat(y, lengths), return_inverse=True)
+        self.classes_, labels = sorted_labels(self._flat(y, lengths))
         if _is_table(X, lengths):
             rows, self.feature_names_ = _stacked(X, lengths), None
         else:
@@ -237,7 +310,7 @@ class LinearChainCRF(Estimator):
             self.feature_names_ = np.array(vectorizer.feature_names_)
         self.n_features_in_ = rows.shape[1]
         starts = np.concatenate([[0], np.cumsum(lengths)])
-        problem = LinearChain(rows.astype(np.float64), labels.ravel(), starts, len(self.classes_))
+        problem = LinearChain(rows.astype(np.float64), labels, starts, len(self.classes_))
         solver = LBFGS() if self.solver == 'lbfgs' else Majorizer()
         if self.solver == 'bm' and problem.n_params > problem.most_params:
             raise ValueError(
@@ -288,10 +361,27 @@ class LinearChainCRF(Estimator):
             raise ValueError(f'it has weights of shapes {shapes} for {n} tags and {d} features')
         check_finite(self, 'coef_', 'transitions_')
 
+    def _learn_columns(self, X, reset=False):
+        "Names of the columns where sentences are tables; the names of fit are asked of later ones."
+        if reset:
+            self.__dict__.pop('feature_names_in_', None)
+        for i, words in enumerate(_listed(X, 'X', 'sentences')):
+            if (names := _names(words)) is None:
+                continue
+            known = self.__dict__.get('feature_names_in_')
+            if known is None and reset:
+                self.feature_names_in_ = np.array(names, dtype=object)
+            elif known is not None and set(names) != set(known):
+                raise ValueError(
+                    f'X[{i}] has columns {names}, but {[*known]} were fitted; the names should '
+                    'match, in any order'
+                )
+
     def _flat(self, y, lengths):
         "Tags of all words, one after the other."
-        if y is None or isinstance(y, (str, bytes)) or not hasattr(y, '__len__'):
+        if y is None:
             raise ValueError('y must be a list of lists of tags, one list per sentence')
+        y = _listed(y, 'y', 'lists of tags')
         if len(y) != len(lengths):
             raise ValueError(
                 f'y has {len(y)} sentences, but X has {len(lengths)}; give a list of tags for each'
@@ -301,7 +391,20 @@ class LinearChainCRF(Estimator):
                 found = f'{len(tags)} tags' if hasattr(tags, '__len__') else repr(tags)
                 raise ValueError(f'y[{i}] has {found}, but X[{i}] has {n} words; give one each')
         flat = [tag for tags in y for tag in tags]
+        if any(map(is_missing, flat)):
+            gaps = ((i, t) for i, tags in enumerate(y) for t, tag in enumerate(tags))
+            i, t = next((i, t) for i, t in gaps if is_missing([*y[i]][t]))
+            raise ValueError(
+                f'word {t} of y[{i}] has no tag ({[*y[i]][t]}); drop that sentence, or give the '
+                'word a tag of its own'
+            )
         kinds = {type(tag) for tag in flat}
+        several = tuple(kinds & {tuple, list, set, frozenset, dict, np.ndarray})
+        if several:
+            i, tag = next((i, t) for i, tags in enumerate(y) for t in tags if isinstance(t, several))
+            raise ValueError(
+                f'y[{i}] holds {tag!r:.60}, but a word has one tag; join its parts to one text'
+            )
         if str in kinds and len(kinds - {np.str_}) > 1:
             names = ', '.join(sorted(kind.__name__ for kind in kinds))
             raise ValueError(f'y holds tags of types {names}; use one type')
@@ -310,10 +413,13 @@ class LinearChainCRF(Estimator):
     def _rows(self, X):
         "Checked features of all words, starts, and how many features were given."
         check_is_fitted(self, 'coef_', msg=NOT_FITTED)
-        lengths, n_given = _lengths(X), None
+        self._learn_columns(X)
+        (X, lengths), n_given = _sentences(X), None
         if not lengths.sum():
             rows: Any = np.zeros((0, self.n_features_in_))
         elif self.feature_names_ is None:
+            if not _is_table(X, lengths):
+                raise ValueError('X holds dictionaries or names of features, but fit saw arrays')
             rows = _stacked(X, lengths)
             if rows.shape[1] != self.n_features_in_:
                 raise ValueError(
@@ -382,10 +488,11 @@ class LinearChainCRF(Estimator):
         float
             In [0, 1].
         """
-        flat = self._flat(y, _lengths(X))
+        flat = self._flat(y, _sentences(X)[1])
         guess = np.array([tag for tags in self.predict(X) for tag in tags])
         if not len(guess):
             raise ValueError('X holds no word, so no share of them is right')
+        check_kind(flat, self.classes_)
         return float(np.mean(guess == flat))
 
     def unseen_features(self, X: Any) -> tuple[int, int]:

@@ -1,10 +1,13 @@
 "The tagger: sentences in, tags out, and one line for what it does not take."
 
+import datetime
 import itertools
 import pickle
 import warnings
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 import scipy.sparse
 from sklearn.base import clone
@@ -195,27 +198,73 @@ BAD_FITS = {
     'too few sentences': ([WORDS, WORDS], [['A', 'B']], 'y has 1 sentences, but X has 2'),
     'too few tags': ([WORDS, WORDS], [['A', 'B'], ['A']], r'y\[1\] has 1 tags, but X\[1\] has 2'),
     'tags as text': ([WORDS], ['AB'], r'y\[0\] has 2 tags'),
-    'a missing tag': ([WORDS], [['A', None]], 'tags of types NoneType, str'),
-    'nan': ([WORDS], [[0.0, np.nan]], 'contains NaN at row 1'),
+    'a missing tag': ([WORDS], [['A', None]], r'word 1 of y\[0\] has no tag \(None\)'),
+    'nan': ([WORDS], [[0.0, np.nan]], r'word 1 of y\[0\] has no tag \(nan\)'),
+    'several tags': ([WORDS], [[('A', 1), ('B', 2)]], r"y\[0\] holds \('A', 1\), but .* one tag"),
+    'tags without order': ([WORDS], [[1, datetime.date(2024, 1, 1)]], 'sorted, of types date, int'),
     'fraction': ([WORDS], [[0.0, 1.9]], r'y\[1\] is 1.9'),
     'kinds': ([WORDS], [['A', 1]], 'tags of types int, str; use one type'),
-    'nan feature': ([[{'a': np.nan}, {'a': 1.0}]], [['A', 'B']], 'NaN at row 0, column 0'),
+    'nan feature': ([[{'a': np.nan}, {'a': 1.0}]], [['A', 'B']], r"word 0 of X\[0\] has no value for 'a' \(nan\)"),
+    'no value': ([[{'a': 1}, {'a': pd.NA}]], [['A', 'B']], r"word 1 .* has no value for 'a'"),
+    'inf feature': ([[{'a': 1}, {'a': np.inf}]], [['A', 'B']], "word 1 .* has inf for 'a', but a fin"),
+    'a date': ([[{'a': 1}, {'a': pd.Timestamp(0)}]], [['A', 'B']], "word 1 .* has Timestamp"),
+    'a dictionary': ([[{'a': 1}, {'a': {'b': 1}}]], [['A', 'B']], r"word 1 .* has \{'b': 1\} for 'a'"),
+    'bytes': ([[{'a': 1}, {'a': b'b'}]], [['A', 'B']], "word 1 .* has b'b' for 'a'"),
+    'numbers in a list': ([[{'a': 1}, {'a': [1]}]], [['A', 'B']], r"word 1 .* has \[1\] for 'a'"),
+    'names of two kinds': ([[{'a': 1}, {0: 1}]], [['A', 'B']], 'word 1 .* a feature named 0, a int'),
+    'one table': (pd.DataFrame({'a': [1, 2]}), [['A'], ['B']], 'X is a DataFrame, but a list'),
+    'two dimensions': (np.eye(2), [['A', 'B']] * 2, r'X\[0\] has shape \(2,\), but a row per word'),
     'widths': ([np.eye(2), np.eye(3)], [['A', 'B'], ['A'] * 3], r'X\[1\] have \(3,\) features'),
-    'inf in rows': ([np.array([[1.0], [np.inf]])], [['A', 'B']], 'inf at row 1, column 0'),
+    'inf in rows': ([np.array([[1.0], [np.inf]])], [['A', 'B']], r'X\[0\], .* inf at row 1, column 0'),
 }
 
 
 @pytest.mark.parametrize('case', BAD_FITS)
 def test_what_is_wrong_is_one_line(case, made):
     X, y, words = BAD_FITS[case]
-    with pytest.raises(ValueError, match=words) as found:
+    with pytest.raises((TypeError, ValueError), match=words) as found:
         LinearChainCRF().fit(X, y)
     assert '\n' not in str(found.value)
     model = made[2]
     before = dict(vars(model))
-    with pytest.raises(ValueError):
+    with pytest.raises((TypeError, ValueError)):
         model.fit(X, y)
     assert vars(model) == before  # as it was
+
+
+def test_sentences_may_stand_in_tables_with_names():
+    "Columns are matched by their names later, and others are refused."
+    X, y = sentences(40)
+    X, y = ([one for one in some if one] for some in (X, y))
+    wanted = LinearChainCRF().fit(X, y)
+    tables = [pd.DataFrame(words, index=range(7, 7 + len(words))) for words in X]
+    arrow = [pa.Table.from_pylist(words) for words in X]
+    turned = [words[['first', 'word', 'noise']] for words in tables]
+    for given in (tables, arrow, pd.Series(tables, index=range(5, 5 + len(X)))):
+        model = LinearChainCRF().fit(given, pd.Series(y))
+        np.testing.assert_array_equal(model.coef_, wanted.coef_)
+        assert model.predict(turned) == model.predict(X) == wanted.predict(tables)
+    other = [words.rename(columns={'noise': 'loud'}) for words in tables]
+    for call in (model.predict, model.predict_marginals, lambda X: model.score(X, y)):
+        with pytest.raises(ValueError, match=r"X\[0\] has columns .*, but .* were fitted"):
+            call(other)
+
+
+def test_dictionaries_of_numpy_and_arrow_mean_what_those_of_python_do():
+    X, y = sentences(40)
+    wanted = LinearChainCRF().fit(X, y)
+    numpy = [[{k: np.array([v])[0] for k, v in word.items()} for word in words] for words in X]
+    for given in (numpy, pd.Series(X, index=range(9, 49)), pa.array(X)):
+        np.testing.assert_array_equal(LinearChainCRF().fit(given, y).coef_, wanted.coef_)
+    np.testing.assert_array_equal(LinearChainCRF().fit(X, pa.array(y)).coef_, wanted.coef_)
+
+
+def test_tags_of_another_kind_are_not_counted_as_missed(made):
+    X, y, model = made
+    with pytest.raises(ValueError, match=r'y\[0\] is 1, but the classes of fit are text'):
+        model.score(X, [[1] * len(tags) for tags in y])
+    with pytest.raises(ValueError, match='X holds dictionaries .*, but fit saw arrays'):
+        LinearChainCRF().fit([np.eye(3)], [['A', 'B', 'A']]).predict(X)
 
 
 def test_numbers_beyond_all_bounds_are_no_model():
