@@ -6,9 +6,8 @@
 __all__ = ['LinearChainCRF']
 
 # %% ../../nbs/engine/bound/75_tagger.ipynb #7a66e004
-import math
-from collections.abc import Mapping
-from numbers import Real
+from collections.abc import Iterable, Mapping
+from numbers import Number
 from typing import Any
 import numpy as np
 import scipy.sparse
@@ -27,43 +26,34 @@ from extreme_opt.core.estimator import (
 from ..core.majorize import Majorizer
 from ..core.run import minimize
 from extreme_opt.core.validation import (
+    RIDGE,
     as_array,
     check_features,
     check_labels,
     is_missing,
+    one_of,
     seed_from,
     sorted_labels,
 )
 
 # %% ../../nbs/engine/bound/75_tagger.ipynb #7a66e007
-def _listed(X, name, what):
-    "A sequence of sentences as a list, whatever holds it."
-    X = X.to_pylist() if hasattr(X, 'to_pylist') and not hasattr(X, 'column_names') else X
-    table = hasattr(X, 'columns') or hasattr(X, 'column_names')
-    if isinstance(X, (str, bytes, Mapping)) or not hasattr(X, '__len__') or table:
-        raise ValueError(f'{name} is a {type(X).__name__}, but a list of {what} is needed')
-    return list(X)
-
-
-def _records(words):
-    "Rows of a table with names as dictionaries; other sentences as they are."
-    if hasattr(words, 'to_dicts'):  # polars
-        return words.to_dicts()
-    if hasattr(words, 'column_names'):  # pyarrow
-        return words.to_pylist()
-    return words.to_dict('records') if hasattr(words, 'columns') else words
-
-
-def _names(words):
-    "Columns of a table; None of other sentences."
-    found = getattr(words, 'column_names', getattr(words, 'columns', None))
-    return None if found is None else [*found]
-
-
 def _sentences(X):
-    "Sentences as lists of words or arrays, and the words of each."
-    X, lengths = [_records(words) for words in _listed(X, 'X', 'sentences')], []
+    "Sentences as a list, and how many words each has; one line where X is no sequence of them."
+    if hasattr(X, 'columns') or hasattr(X, 'column_names'):
+        raise ValueError(
+            'X is a data frame, but a list of sentences is needed; of a row per word make it by '
+            '[some.to_dict("records") for _, some in X.groupby("sentence")]'
+        )
+    X = X.to_pylist() if hasattr(X, 'to_pylist') else X
+    if isinstance(X, (str, bytes, Mapping)) or not hasattr(X, '__len__'):
+        raise ValueError(f'X is a {type(X).__name__}, but a list of sentences is needed')
+    X, lengths = list(X), []
     for i, words in enumerate(X):
+        if hasattr(words, 'columns'):
+            raise ValueError(
+                f'X[{i}] is a data frame; pass X[{i}].to_dict("records"), a dictionary per word, '
+                f'or X[{i}].to_numpy() where all columns are numbers'
+            )
         if (
             isinstance(words, (str, bytes, Mapping))
             or not hasattr(words, '__len__')
@@ -71,7 +61,7 @@ def _sentences(X):
         ):
             raise ValueError(
                 f'X[{i}] is a {type(words).__name__}, but a sentence is a list of words, each a '
-                'dictionary of features, or a table with a row per word; for one sentence pass [X]'
+                'dictionary of features, or an array with a row per word; for one sentence pass [X]'
             )
         lengths.append(words.shape[0] if hasattr(words, 'shape') else len(words))
     return X, np.array(lengths, dtype=np.int64)
@@ -83,79 +73,81 @@ def _is_table(X, lengths):
     if scipy.sparse.issparse(first) or isinstance(first, np.ndarray) and first.dtype.kind in 'iufb':
         return True
     word = first[0]
-    return not isinstance(word, (Mapping, set, frozenset, str)) and not any(
+    return not isinstance(word, (Mapping, set, frozenset)) and not any(
         isinstance(value, str) for value in word
     )
 
 
 def _stacked(X, lengths):
     "Rows of all sentences, checked."
-    at = np.flatnonzero(lengths)
-    full = [X[i] if scipy.sparse.issparse(X[i]) else as_array(X[i], f'X[{i}]') for i in at]
-    shapes = [np.shape(words) for words in full]
-    for i, shape in zip(at, shapes):
-        if len(shape) != 2:
-            raise ValueError(f'X[{i}] has shape {shape}, but a row per word is needed')
-        if shape[1] != shapes[0][1]:
-            raise ValueError(
-                f'words of X[{i}] have {shape[1:]} features, but those of X[{at[0]}] have '
-                f'{shapes[0][1:]}; every word needs the same number'
-            )
-    sparse = any(map(scipy.sparse.issparse, full))
+    full = [words for words, n in zip(X, lengths) if n]
+    sparse = any(scipy.sparse.issparse(words) for words in full)
+    full = full if sparse else [as_array(words, 'a sentence') for words in full]
+    widths = [np.shape(words)[1:] for words in full]
+    if len(widths[0]) != 1:
+        raise ValueError(f'a sentence has shape {np.shape(full[0])}, but a row per word is needed')
+    if len(set(widths)) > 1:
+        bad = next(at for at, width in enumerate(widths) if width != widths[0])
+        at = np.flatnonzero(lengths)[[0, bad]]
+        raise ValueError(
+            f'words of X[{at[1]}] have {widths[bad]} features, but those of X[{at[0]}] have '
+            f'{widths[0]}; every word needs the same number'
+        )
     try:
         return check_features(scipy.sparse.vstack(full) if sparse else np.concatenate(full))
     except ValueError:
-        for i, words in zip(at, full):
+        for at, words in zip(np.flatnonzero(lengths), full):
             try:
                 check_features(words)
             except ValueError as error:
-                raise ValueError(f'X[{i}], its words as rows of X: {error}') from None
+                raise ValueError(f'X[{at}], its words as rows of X: {error}') from None
         raise
 
 
-def _feature(name, value, place):
-    "Text, a number or a list of text; one line where a feature is none of them."
-    value = value.item() if isinstance(value, np.generic) else value
-    if isinstance(value, (list, tuple, set, frozenset, np.ndarray)):
-        if all(isinstance(one, str) for one in value):
-            return list(value)
-    elif is_missing(value):
-        raise ValueError(f'{place} has no value for {name!r} ({value}); leave that feature out')
-    elif isinstance(value, str) or isinstance(value, Real) and math.isfinite(value):
-        return value
-    raise ValueError(
-        f'{place} has {value!r:.40} for {name!r}, but a finite number, text or a list of text is '
-        'needed'
-    )
-
-
 def _dictionaries(X):
-    "Words as checked dictionaries; a list of names is a dictionary of ones."
-    kind = None  # of names
+    "Words as dictionaries; a list of names is a dictionary of ones."
     for i, words in enumerate(X):
         for t, word in enumerate(words):
-            if isinstance(word, (list, tuple, set, frozenset)):
-                word = dict.fromkeys(word, 1.0)
-            elif not isinstance(word, Mapping):
+            if isinstance(word, Mapping):
+                yield {k: v.item() if isinstance(v, np.generic) else v for k, v in word.items()}
+            elif isinstance(word, (list, tuple, set, frozenset)):
+                yield dict.fromkeys(word, 1.0)
+            else:
                 raise ValueError(
                     f'word {t} of X[{i}] is a {type(word).__name__}, but a dictionary of features '
-                    f'or a list of their names is needed, such as {{"word": "{word!s:.20}"}}'
+                    'or a list of their names is needed'
                 )
-            else:
-                word = {
-                    name: value
-                    if type(value) in (str, int, bool)
-                    else _feature(name, value, f'word {t} of X[{i}]')
-                    for name, value in word.items()
-                }
-            for name in word:
-                kind = kind or (str if isinstance(name, str) else type(name))
-                if not isinstance(name, kind):
-                    raise ValueError(
-                        f'word {t} of X[{i}] has a feature named {name!r}, a '
-                        f'{type(name).__name__}, but others are of type {kind.__name__}; use text'
+
+
+def _vectorized(make, X):
+    "Rows of the words of X by a method of a vectorizer; the place of a value that it cannot take."
+    try:
+        rows = make(_dictionaries(X))
+    except TypeError:
+        raise ValueError(_unfit(X)) from None
+    if not np.isfinite(rows.data).all():
+        raise ValueError(_unfit(X))
+    return check_features(rows)
+
+
+def _unfit(X):
+    "Which value of which word is no text, no finite number and no list of texts."
+    kind = None  # of the names
+    for i, words in enumerate(X):
+        for t, word in enumerate(words):
+            for name, value in word.items() if isinstance(word, Mapping) else ():
+                kind = kind or type(name)
+                if type(name) is not kind and not isinstance(name, str):
+                    return f'word {t} of X[{i}] has a feature {name!r:.60}; use text as names'
+                value = value.item() if isinstance(value, np.generic) else value
+                listed = isinstance(value, Iterable) and not isinstance(value, (bytes, Mapping))
+                fits = all(isinstance(v, str) for v in value) if listed else False
+                if not fits and not (isinstance(value, Number) and np.isfinite(value)):
+                    return (
+                        f'word {t} of X[{i}] has {name}={value!r:.60}, but a text, a finite number '
+                        'or a list of texts is needed; leave out what is missing'
                     )
-            yield word
+    return 'names of features are of several types; use text'
 
 
 def _n_given(word):
@@ -275,6 +267,12 @@ class LinearChainCRF(Estimator):
         self.verbose = verbose
         self.random_state = random_state
 
+    _settings = dict(
+        Estimator._settings,
+        solver=one_of('lbfgs', 'bm'),
+        ridge=RIDGE._replace(words=('auto',)),
+    )
+
     def fit(self, X: Any, y: Any) -> 'LinearChainCRF':
         """Fit the model.
 
@@ -282,8 +280,7 @@ class LinearChainCRF(Estimator):
         ----------
         X : list of sentences
             A sentence is a list of words, each a dictionary of features or a list of their
-            names; or a table with names, an array or a sparse matrix with a row per word. It may
-            be empty.
+            names; or an array or sparse matrix with a row per word. It may be empty.
         y : list of lists
             The tag of each word, of any type that can be sorted.
 
@@ -293,11 +290,6 @@ class LinearChainCRF(Estimator):
             The fitted estimator.
         """
         self._check_settings()
-        if self.solver not in ('lbfgs', 'bm'):
-            raise ValueError(f'solver={self.solver!r} is neither "lbfgs" nor "bm"')
-        if isinstance(self.ridge, str) and self.ridge != 'auto':
-            raise ValueError(f'ridge={self.ridge!r} is neither a number from 0 up nor "auto"')
-        self._learn_columns(X, reset=True)
         X, lengths = _sentences(X)
         if not lengths.sum():
             raise ValueError('X holds no word, but at least one is needed')
@@ -306,7 +298,7 @@ class LinearChainCRF(Estimator):
             rows, self.feature_names_ = _stacked(X, lengths), None
         else:
             vectorizer = DictVectorizer()
-            rows = check_features(vectorizer.fit_transform(_dictionaries(X)))
+            rows = _vectorized(vectorizer.fit_transform, X)
             self.feature_names_ = np.array(vectorizer.feature_names_)
         self.n_features_in_ = rows.shape[1]
         starts = np.concatenate([[0], np.cumsum(lengths)])
@@ -361,50 +353,30 @@ class LinearChainCRF(Estimator):
             raise ValueError(f'it has weights of shapes {shapes} for {n} tags and {d} features')
         check_finite(self, 'coef_', 'transitions_')
 
-    def _learn_columns(self, X, reset=False):
-        "Names of the columns where sentences are tables; the names of fit are asked of later ones."
-        if reset:
-            self.__dict__.pop('feature_names_in_', None)
-        for i, words in enumerate(_listed(X, 'X', 'sentences')):
-            if (names := _names(words)) is None:
-                continue
-            known = self.__dict__.get('feature_names_in_')
-            if known is None and reset:
-                self.feature_names_in_ = np.array(names, dtype=object)
-            elif known is not None and set(names) != set(known):
-                raise ValueError(
-                    f'X[{i}] has columns {names}, but {[*known]} were fitted; the names should '
-                    'match, in any order'
-                )
-
     def _flat(self, y, lengths):
         "Tags of all words, one after the other."
-        if y is None:
+        y = y.to_pylist() if hasattr(y, 'to_pylist') else y
+        if y is None or isinstance(y, (str, bytes)) or not hasattr(y, '__len__'):
             raise ValueError('y must be a list of lists of tags, one list per sentence')
-        y = _listed(y, 'y', 'lists of tags')
         if len(y) != len(lengths):
             raise ValueError(
                 f'y has {len(y)} sentences, but X has {len(lengths)}; give a list of tags for each'
             )
+        y = list(y)
         for i, (tags, n) in enumerate(zip(y, lengths)):
             if isinstance(tags, (str, bytes)) or not hasattr(tags, '__len__') or len(tags) != n:
                 found = f'{len(tags)} tags' if hasattr(tags, '__len__') else repr(tags)
                 raise ValueError(f'y[{i}] has {found}, but X[{i}] has {n} words; give one each')
         flat = [tag for tags in y for tag in tags]
-        if any(map(is_missing, flat)):
-            gaps = ((i, t) for i, tags in enumerate(y) for t, tag in enumerate(tags))
-            i, t = next((i, t) for i, t in gaps if is_missing([*y[i]][t]))
-            raise ValueError(
-                f'word {t} of y[{i}] has no tag ({[*y[i]][t]}); drop that sentence, or give the '
-                'word a tag of its own'
-            )
+        lost = next((k for k, tag in enumerate(flat) if is_missing(tag)), None)
+        if lost is not None:
+            i = int(np.searchsorted(np.cumsum(lengths), lost, 'right'))
+            at = lost - int(lengths[:i].sum())
+            raise ValueError(f'y[{i}][{at}] is missing ({flat[lost]}); leave the sentence out')
         kinds = {type(tag) for tag in flat}
-        several = tuple(kinds & {tuple, list, set, frozenset, dict, np.ndarray})
-        if several:
-            i, tag = next((i, t) for i, tags in enumerate(y) for t in tags if isinstance(t, several))
-            raise ValueError(
-                f'y[{i}] holds {tag!r:.60}, but a word has one tag; join its parts to one text'
-            )
+        if several := tuple(kinds & {tuple, list, set, frozenset, dict, np.ndarray}):
+            tag = next(tag for tag in flat if isinstance(tag, several))
+            raise ValueError(f'y holds {tag!r:.60}, but a word has one tag; join its parts')
         if str in kinds and len(kinds - {np.str_}) > 1:
             names = ', '.join(sorted(kind.__name__ for kind in kinds))
             raise ValueError(f'y holds tags of types {names}; use one type')
@@ -413,7 +385,6 @@ class LinearChainCRF(Estimator):
     def _rows(self, X):
         "Checked features of all words, starts, and how many features were given."
         check_is_fitted(self, 'coef_', msg=NOT_FITTED)
-        self._learn_columns(X)
         (X, lengths), n_given = _sentences(X), None
         if not lengths.sum():
             rows: Any = np.zeros((0, self.n_features_in_))
@@ -431,9 +402,8 @@ class LinearChainCRF(Estimator):
             vectorizer = DictVectorizer()
             vectorizer.feature_names_ = self.feature_names_.tolist()
             vectorizer.vocabulary_ = {name: at for at, name in enumerate(vectorizer.feature_names_)}
-            words = list(_dictionaries(X))
-            n_given = sum(map(_n_given, words))
-            rows = check_features(vectorizer.transform(words))
+            rows = _vectorized(vectorizer.transform, X)
+            n_given = sum(map(_n_given, _dictionaries(X)))
         return rows, np.concatenate([[0], np.cumsum(lengths)]), n_given
 
     def _scores(self, X):
