@@ -6,6 +6,7 @@
 import csv
 import functools
 import itertools
+import json
 import re
 from pathlib import Path
 
@@ -41,6 +42,15 @@ def test_the_table_is_whole():
         for name in ('both classifiers', 'SimilarityModel', 'OrdinalEmbedding', 'LinearChainCRF')
     ]
     assert len({row['check'] for row in ROWS}) == len(ROWS)
+
+
+def test_the_guide_shows_the_table():
+    page = json.loads((ROOT / 'nbs/use/60_no_zero_none.ipynb').read_text(encoding='utf-8'))
+    outputs = [out for cell in page['cells'] for out in cell.get('outputs', [])]
+    shown = ''.join(''.join(out.get('data', {}).get('text/markdown', '')) for out in outputs)
+    for row in ROWS:
+        line = next(line for line in shown.splitlines() if line.startswith(f'| {row["given"]} |'))
+        assert f' {row["means"]} |' in line, row
 
 
 def refused(words, call, *args, **options):

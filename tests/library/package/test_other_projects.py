@@ -9,6 +9,7 @@ writes the table that the site shows, `docs/other_suites.csv`; file names after 
 """
 
 import csv
+import json
 import os
 import subprocess
 import sys
@@ -138,6 +139,18 @@ def test_the_table_is_of_these_files():
     assert not [row for row in rows if row['became'] == 'failed']
     others = [row for row in rows if not row['tests'].startswith('sklearn/')]
     assert all(row['version'] == PLUGINS[row['tests'].partition('/')[0]][1] for row in others)
+
+
+def test_the_page_shows_the_table():
+    page = TABLE.parents[1] / 'nbs' / 'evidence' / '50_tried_in_public.ipynb'
+    page = json.loads(page.read_text(encoding='utf-8'))
+    outputs = [out for cell in page['cells'] for out in cell.get('outputs', [])]
+    shown = ''.join(''.join(out.get('data', {}).get('text/markdown', '')) for out in outputs)
+    for row in rows_of_table():
+        line = next(line for line in shown.splitlines() if line.startswith(f'| {row["tests"]}, '))
+        became = row['became'].removeprefix('not offered: ')
+        alone = became in ('passed', OTHERS, 'skipped by themselves')
+        assert f'{row["count"]} |' in line if alone else f'{became} ({row["count"]})' in line, row
 
 
 def write(files: list[str]) -> None:
