@@ -23,7 +23,13 @@ from extreme_opt.core.estimator import (
 )
 from ..core.majorize import Majorizer
 from ..core.run import minimize
-from ..core.validation import as_array, check_features, check_labels, seed_from
+from extreme_opt.core.validation import (
+    as_array,
+    check_features,
+    check_labels,
+    check_size,
+    seed_from,
+)
 
 # %% ../../nbs/engine/bound/75_tagger.ipynb #7a66e007
 def _lengths(X):
@@ -72,11 +78,26 @@ def _stacked(X, lengths):
     return check_features(scipy.sparse.vstack(full) if sparse else np.concatenate(full))
 
 
+_VALUES = str, bool, int, float, np.number, np.bool_
+
+
+def _are_texts(value):
+    return isinstance(value, (list, tuple, set, frozenset)) and all(
+        isinstance(each, str) for each in value
+    )
+
+
 def _dictionaries(X):
     "Words as dictionaries; a list of names is a dictionary of ones."
     for i, words in enumerate(X):
         for t, word in enumerate(words):
             if isinstance(word, Mapping):
+                for name, value in word.items():
+                    if not (isinstance(value, _VALUES) or _are_texts(value)):
+                        raise ValueError(
+                            f'feature {name!r} of word {t} of X[{i}] is a {type(value).__name__}, '
+                            'but text, a number or a list of texts is needed; leave it out'
+                        )
                 yield word
             elif isinstance(word, (list, tuple, set, frozenset)):
                 yield dict.fromkeys(word, 1.0)
@@ -235,6 +256,7 @@ class LinearChainCRF(Estimator):
             vectorizer = DictVectorizer()
             rows = check_features(vectorizer.fit_transform(_dictionaries(X)))
             self.feature_names_ = np.array(vectorizer.feature_names_)
+        check_size(rows, np.float64)
         self.n_features_in_ = rows.shape[1]
         starts = np.concatenate([[0], np.cumsum(lengths)])
         problem = LinearChain(rows.astype(np.float64), labels.ravel(), starts, len(self.classes_))
@@ -332,7 +354,11 @@ class LinearChainCRF(Estimator):
 
     def _scores(self, X):
         rows, starts, _ = self._rows(X)
-        return np.asarray(rows @ self.coef_.T, dtype=np.float64), starts
+        check_size(rows, np.float64)
+        scores = np.asarray(rows @ self.coef_.T, dtype=np.float64)
+        if scores.size:  # large ones would swallow those of transitions
+            scores -= scores.max(axis=1, keepdims=True)
+        return scores, starts
 
     def predict(self, X: Any) -> list:
         """The most probable tags of each sentence.

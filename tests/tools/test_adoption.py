@@ -84,9 +84,7 @@ def test_each_step_also_runs_outside_of_a_workflow():
             'bash': lambda words: (ROOT / words[1]).is_file(),
             'sudo': lambda words: words[1] == 'apt-get',
             'cp': lambda words: words[-1] == '_docs',
-            'python': lambda words: (
-                words[1] == 'tasks.py' and words[2] in commands
-            ),
+            'python': lambda words: words[1] == 'tasks.py' and words[2] in commands,
         }
         assert '\n' not in step['run'].strip() and words[0] in known and known[words[0]](words), (
             f'{workflow}, {job}: {step["run"]}'

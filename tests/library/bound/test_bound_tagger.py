@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+import re
 import warnings
 
 import numpy as np
@@ -200,6 +201,13 @@ BAD_FITS = {
     'fraction': ([WORDS], [[0.0, 1.9]], r'y\[1\] is 1.9'),
     'kinds': ([WORDS], [['A', 1]], 'tags of types int, str; use one type'),
     'nan feature': ([[{'a': np.nan}, {'a': 1.0}]], [['A', 'B']], 'NaN at row 0, column 0'),
+    'no value': (
+        [[{'a': 1.0}, {'b': None}]],
+        [['A', 'B']],
+        r"feature 'b' of word 1 of X\[0\] is a None",
+    ),
+    'masked': ([[{'a': np.ma.masked}, {}]], [['A', 'B']], "feature 'a' of word 0.* is a MaskedCon"),
+    'a list of numbers': ([[{'a': [1]}, {}]], [['A', 'B']], 'is a list, but text, a number or a'),
     'widths': ([np.eye(2), np.eye(3)], [['A', 'B'], ['A'] * 3], r'X\[1\] have \(3,\) features'),
     'inf in rows': ([np.array([[1.0], [np.inf]])], [['A', 'B']], 'inf at row 1, column 0'),
 }
@@ -218,17 +226,21 @@ def test_what_is_wrong_is_one_line(case, made):
     assert vars(model) == before  # as it was
 
 
-def test_numbers_beyond_all_bounds_are_no_model():
-    with warnings.catch_warnings():
-        warnings.simplefilter('ignore')
-        for size in (1e160, 1.7e308):
-            model = LinearChainCRF()
-            try:
-                model.fit([np.array([[size], [-size]])] * 3, [['A', 'B']] * 3)
-            except RuntimeError as error:
-                assert 'scale the features' in str(error) and not hasattr(model, 'coef_')
-            else:
-                assert np.isfinite(model.predict_marginals([np.array([[size]])])[0]).all()
+def test_numbers_beyond_all_bounds_are_no_model(made):
+    "Refused by their place, and below that the transitions still count."
+    for size in (1e160, 1.7e308):
+        huge = [np.array([[size], [-size]])] * 3
+        said = re.escape(f'X holds {size:g} at row 0, column 0, but at most')
+        with pytest.raises(ValueError, match=said):
+            LinearChainCRF().fit(huge, [['A', 'B']] * 3)
+    X, y, model = made
+    noisy = [[word | dict(noise=1e300) for word in words] for words in X]
+    with pytest.raises(ValueError, match='but at most 1e\\+150 can be computed with'):
+        model.predict(noisy)
+    apart = LinearChainCRF(ridge=1e-2).fit(
+        [[{'n': 1.0}, {}], [{'n': -1.0}, {}]], [['A', 'B'], ['B', 'A']]
+    )
+    assert apart.predict([[{'n': 1e100}, {}], [{'n': -1e100}, {}]]) == [['A', 'B'], ['B', 'A']]
 
 
 def test_wrong_settings_and_wrong_rows(made):

@@ -1337,3 +1337,14 @@ def test_rows_are_held_out_by_class():
         assert counts[0] == 100 and counts[1] == 10 and counts[3] == 0
         assert n_judged == counts.sum() and set(judged.labels) <= set(rest.labels)
     assert split_off(FullSoftmax(np.eye(4), np.arange(4)), 5)[1] is None
+
+
+def test_reliability_numbers_too_large_are_refused_without_raw_warnings():
+    X, y = np.eye(4)[np.arange(40) % 4] * 1e300, np.arange(40) % 4
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        for solver in ('auto', 'implicit', 'lbfgs'):
+            with pytest.raises(
+                ValueError, match=r'X holds 1e\+300 at row 0, column 0, but at most'
+            ):
+                SoftmaxClassifier(solver).fit(X, y)
