@@ -40,12 +40,6 @@ test: $(READY) ## run everything that .ci/run runs: notebooks, package, site, br
 	python -m pytest -n $(workers) --dist loadscope -m "not slow" $(args)
 
 check: $(READY) ## the look before a commit: export, clean, lint, types, then the pages and tests that the change concerns
-	nbdev-export
-	python docs/notebooks.py clean
-	git diff --no-ext-diff --stat -- nbs extreme_opt
-	ruff check .
-	mypy
-	python docs/notebooks.py run --changed --workers $(workers)
 	EXTREME_OPT_CACHE=$(CURDIR)/build/cache python tests/tools/check.py --workers $(workers)
 
 export: $(READY) ## write the package from the notebooks

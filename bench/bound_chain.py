@@ -89,18 +89,10 @@ def main() -> list[dict]:
 
     def add(method, task, peer, timing, **measured):
         rows.append(
-            dict(
-                method=method,
-                task=f'{name}: {task}',
-                peer=peer,
-                **measured,
-                **timing.columns(),
-                peak_mb=machine.peak_mb(),
-                versions=machine.versions(),
-                date=machine.today(),
+            machine.row(
+                method=method, task=f'{name}: {task}', peer=peer, **measured, seconds=timing
             )
         )
-        print(f'{method:<40}{peer:<12}{timing.median:10.4f} s  {measured}', flush=True)
 
     starts = train.starts[:501]
     rng = np.random.default_rng(0)

@@ -171,15 +171,13 @@ def main() -> list[dict]:
                 )
                 task = f'{name}: {len(y)} rows, {len(np.unique(y))} classes, {X.shape[1]} columns'
                 rows.append(
-                    dict(
+                    machine.row(
                         method=label,
                         task=task,
                         peer='scikit-learn' if label in PEERS else 'ours',
                         n_iter=n,
                         times_fastest_peer=f'{ratio:.1f}',
                         peak_mb=peaks[label],
-                        versions=machine.versions('scikit-learn'),
-                        date=machine.today(),
                         **timings[label].columns(threads),
                     )
                 )

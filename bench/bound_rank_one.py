@@ -49,18 +49,13 @@ def main() -> list[dict]:
             off = np.linalg.norm(full @ way(problem, params, batch, bound) - rhs) / np.linalg.norm(
                 rhs
             )
-            middle = found[name].median
-            print(f'{task:<36}{name:<18}{1000 * middle:9.3f} ms   residual {off:.0e}')
             rows.append(
-                dict(
+                machine.row(
                     method=name,
                     task=task,
                     peer='ours',
                     max_difference=f'{off:.1e}',
-                    **found[name].columns(),
-                    peak_mb=machine.peak_mb(),
-                    versions=machine.versions(),
-                    date=machine.today(),
+                    seconds=found[name],
                 )
             )
     return rows

@@ -268,17 +268,7 @@ def main() -> list[dict]:
 
     def add(method, task, peer, seconds, **measured):
         rows.append(
-            dict(
-                method=method,
-                task=task,
-                peer=peer,
-                threads=1,
-                seconds=f'{seconds:.5f}',
-                **measured,
-                peak_mb=machine.peak_mb(),
-                versions=machine.versions(),
-                date=machine.today(),
-            )
+            machine.row(method=method, task=task, peer=peer, seconds=f'{seconds:.5f}', **measured)
         )
         if method != 'curve':
             print(f'{task:<52}{peer:<24}{measured}', flush=True)

@@ -230,7 +230,7 @@ def raced(task, X, y, kind, python, folder) -> list[dict]:
     for method, n in needed.items():
         timing = machine.Timing(told['seconds'][method])
         rows.append(
-            dict(
+            machine.row(
                 method=method,
                 task=task,
                 peer='ours'
@@ -241,15 +241,8 @@ def raced(task, X, y, kind, python, folder) -> list[dict]:
                 n_iter=n,
                 gap=f'{gaps[method]:.1e}',
                 peak_mb=round(peaks[method], 1),
-                versions=machine.versions('scikit-learn'),
-                date=machine.today(),
                 **timing.columns() | dict(how='processor seconds of a fit, median of ten'),
             )
-        )
-        print(
-            f'{task}: {method:22s} {n:5d} iterations {timing.median:8.4f} s, spread '
-            f'{timing.spread:4.0%}',
-            flush=True,
         )
     return rows
 

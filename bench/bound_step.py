@@ -78,15 +78,12 @@ def cholesky(name: str, X: np.ndarray, y: np.ndarray) -> dict:
         (five - one) / 4 for one, five in zip(seconds['one'], seconds['five'], strict=True)
     ]
     share = machine.ratio(seconds['step'], iteration)
-    print(
-        f'{name}: a step takes {share:.2f} newton-cholesky iterations (asked: {ASKED_STEP})'
-        f' {"met" if share <= ASKED_STEP else "MISSED"}'
-    )
-    return dict(
-        method='BM step with Cholesky',
-        task=f'{name}: {len(y)} rows, {problem.n_params} parameters',
+    machine.asked(f'{name}: iterations of newton-cholesky a step', share, ASKED_STEP, least=False)
+    return machine.row(
+        'BM step with Cholesky',
+        f'{name}: {len(y)} rows, {problem.n_params} parameters',
+        found['step'],
         peer='newton-cholesky iteration',
-        **found['step'].columns(),
         peer_steps=f'{share:.2f}',
         peer_seconds=f'{statistics.median(iteration):.4f}',
     )
@@ -115,21 +112,17 @@ def matrix_free(n_classes: int, n_features: int, n_samples: int) -> dict:
     seconds = {name: timing.seconds for name, timing in found.items()}
     cost = machine.ratio(seconds['step'], seconds['gradient'])
     tracemalloc.start()
-    after = solver.step(problem, state, rng)
+    solver.step(problem, state, rng)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     unit = 8 * (n_samples * n_classes + problem.n_params)
-    print(
-        f'K = {n_classes}, d = {n_features}, K * d = {problem.n_params}: a step takes {cost:.1f}'
-        f' gradients ({after.n_products - state.n_products} products; asked: {ASKED_GRADIENTS:.0f})'
-        f' {"met" if cost <= ASKED_GRADIENTS else "MISSED"}; memory {peak / unit:.1f} times 8 (t K'
-        ' + K d) bytes'
-    )
-    return dict(
-        method='BM step without a matrix',
-        task=f'made up: {n_samples} rows, K = {n_classes}, d = {n_features}',
+    task = f'made up: {n_samples} rows, K = {n_classes}, d = {n_features}'
+    machine.asked(f'{task}: gradients a step', cost, ASKED_GRADIENTS, least=False)
+    return machine.row(
+        'BM step without a matrix',
+        task,
+        found['step'],
         peer='gradient',
-        **found['step'].columns(),
         peer_steps=f'{cost:.1f}',
         memory_units=f'{peak / unit:.1f}',  # of 8 (tK + Kd) bytes
     )
@@ -143,26 +136,13 @@ def relaxation(name: str, X: np.ndarray, y: np.ndarray) -> dict:
     for eta in (1.0, 1.8, 1.9):
         run = minimize(problem, Majorizer(relaxation=eta), max_iter=400, tol=1e-6)
         steps[eta] = int(np.argmax(run.column('loss') <= best * (1 + 1e-6))) or 400
-    print(
-        f'{name}: steps to 1e-6 '
-        + ', '.join(f'{count} (eta = {eta})' for eta, count in steps.items())
-    )
-    return dict(
-        method='BM steps to 1e-6 with three relaxations',
-        task=f'{name}: {len(y)} rows',
-        peer='relaxation',
-        threads=1,
-        seconds='',
-        **{f'n_steps_{10 * eta:.0f}': count for eta, count in steps.items()},  # ten times eta
-    )
+    told = {f'n_steps_{10 * eta:.0f}': count for eta, count in steps.items()}  # ten times eta
+    task, method = f'{name}: {len(y)} rows', 'BM steps to 1e-6 with three relaxations'
+    return machine.row(method, task, peer='relaxation', **told)
 
 
 def main() -> list[dict]:
     found = sets()
     rows = [cholesky(name, X, y) for name, (X, y) in found.items() if name != 'four Gaussians']
     rows += [matrix_free(*shape) for shape in ((10, 100, 5000), (50, 200, 4000), (100, 1000, 4000))]
-    rows += [relaxation(name, X, y) for name, (X, y) in found.items()]
-    common = dict(
-        peak_mb=machine.peak_mb(), versions=machine.versions('scikit-learn'), date=machine.today()
-    )
-    return [{**row, **common} for row in rows]
+    return rows + [relaxation(name, X, y) for name, (X, y) in found.items()]

@@ -17,14 +17,8 @@ import time
 from pathlib import Path
 
 N_SENTENCES = 1000
-OURS = {
-    'LinearChainCRF': {},
-    'LinearChainCRF, ridge chosen': dict(ridge='auto'),
-}
-THEIRS = {
-    'CRFsuite, defaults': {},
-    'CRFsuite, tutorial': dict(c1=0.1, c2=0.1, max_iterations=100),
-}
+OURS = {'LinearChainCRF': {}, 'LinearChainCRF, ridge chosen': dict(ridge='auto')}
+THEIRS = {'CRFsuite, defaults': {}, 'CRFsuite, tutorial': dict(c1=0.1, c2=0.1, max_iterations=100)}
 
 
 def described(words):
@@ -118,16 +112,13 @@ def main() -> list[dict]:
         timing = machine.Timing([min(one.pop('seconds') for one in told)])
         peak = told[-1].pop('peak_mb')
         rows.append(
-            dict(
+            machine.row(
                 method=name,
                 task=f'all chunks: {N_SENTENCES} sentences, 22 tags',
                 peer='ours' if name in OURS else 'sklearn-crfsuite',
                 **told[-1],
                 **timing.columns() | dict(how='processor seconds of one fit, the less of two'),
                 peak_mb=round(peak, 1),
-                versions=machine.versions(),
-                date=machine.today(),
             )
         )
-        print(f'{name:30s}{timing.median:8.2f} s  {told[-1]}', flush=True)
     return rows

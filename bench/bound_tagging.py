@@ -175,7 +175,7 @@ def main() -> list[dict]:
         def add(method, peer, seconds, measured, peak, task=task, train=train, names=names):
             timing = machine.Timing(seconds)
             rows.append(
-                dict(
+                machine.row(
                     method=method,
                     task=f'{task}: {train.n_samples} sentences, {len(names)} tags',
                     peer=peer,
@@ -185,11 +185,8 @@ def main() -> list[dict]:
                         how=f'processor seconds of one fit, median of {len(seconds)}, turn by turn'
                     ),
                     peak_mb=round(peak, 1),
-                    versions=machine.versions(),
-                    date=machine.today(),
                 )
             )
-            print(f'{task:14s}{method:24s}{timing.median:9.2f} s  {measured}', flush=True)
 
         long = minimize(train, LBFGS(), max_iter=MOST, tol=1e-9)
         losses, floor = long.column('loss'), float(min(long.column('loss')))

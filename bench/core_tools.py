@@ -37,28 +37,10 @@ def functions() -> dict[str, dict]:
 
 def main() -> list[dict]:
     rows = []
-    common = dict(versions=machine.versions(), date=machine.today())
-
-    def add(task: str, timings: dict, off: float) -> None:
-        for name, timing in timings.items():
-            print(
-                f'{task:50.50s}{name:28s}{timing.median * 1e3:10.2f} ms, spread'
-                f' {timing.spread:.0%}',
-                flush=True,
-            )
-            rows.append(
-                dict(
-                    method=name,
-                    task=task,
-                    peer='usual tool' if '.' in name else '',
-                    max_difference=f'{off:.0e}',
-                    peak_mb=machine.peak_mb(),
-                    **timing.columns(),
-                    **common,
-                )
-            )
-
     for task, jobs in functions().items():
         mine, theirs = (job() for job in jobs.values())
-        add(task, machine.race(jobs, ROUNDS), float(np.abs(mine - theirs).max()))
+        off = f'{np.abs(mine - theirs).max():.0e}'
+        for name, timing in machine.race(jobs, ROUNDS).items():
+            peer = 'usual tool' if '.' in name else ''
+            rows.append(machine.row(name, task, timing, peer=peer, max_difference=off))
     return rows

@@ -164,6 +164,38 @@ def batches(
     return Timing([took * n_iter / done], capped=done < n_iter)
 
 
+# ------------------------------------------------------------------------------------------- rows
+def row(method: str, task: str, seconds: Any = '', **measured: Any) -> dict:
+    """A row of a result, printed too: seconds (a text, or a `Timing` with its columns), what was
+    measured, and what every row tells. Empty cells are filled in: no peer, one thread, the most
+    memory of this process so far, versions, today."""
+    if isinstance(seconds, Timing):
+        measured = seconds.columns(measured.get('threads', 1)) | measured
+        seconds = measured.pop('seconds')
+    told = dict(method=method, task=task, peer='', threads=1, seconds=seconds) | measured
+    print(*(f'{value}' for value in told.values() if value != ''), sep=' | ', flush=True)
+    return dict(peak_mb=peak_mb(), versions=versions(), date=today()) | told
+
+
+def asked(what: str, value: float, bound: float, least: bool = True) -> None:
+    "Say whether a number is as large (or as small) as was asked."
+    met = value >= bound if least else value <= bound
+    print(f'{what}: {value:.3g} (asked: {bound:g}) {"met" if met else "MISSED"}', flush=True)
+
+
+def kept(key: str, job: Callable[[], Any]) -> Any:
+    """What `job` answers (as JSON), or answered when this very code ran it before: a long script
+    that was stopped goes on behind its last part."""
+    if not os.environ.get('PARTS'):
+        return job()
+    path = Path(os.environ['PARTS']) / f'{key}.json'
+    if not path.exists():
+        told = json.dumps(job())
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(told, encoding='utf-8')
+    return json.loads(path.read_text(encoding='utf-8'))
+
+
 # ----------------------------------------------------------------------- threads, processes, memory
 THREADS = (
     'OMP_NUM_THREADS',
@@ -267,9 +299,14 @@ def cpu() -> str:
     return platform.processor() or platform.machine()
 
 
+LIBRARIES = {'sklearn': 'scikit-learn', 'dask': 'dask', 'pandas': 'pandas', 'faiss': 'faiss-cpu'}
+
+
 def versions(*names: str) -> str:
-    "Python and package versions in one field."
-    found = [f'{name} {metadata.version(name)}' for name in ('numpy', 'scipy', 'numba', *names)]
+    "Python and package versions in one field; those of libraries that were imported too."
+    used = [name for module, name in LIBRARIES.items() if module in sys.modules]
+    wanted = dict.fromkeys(('numpy', 'scipy', 'numba', *names, *used))
+    found = [f'{name} {metadata.version(name)}' for name in wanted]
     return '; '.join([f'python {platform.python_version()}', *found])
 
 

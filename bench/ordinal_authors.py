@@ -184,36 +184,11 @@ def main() -> list[dict]:
         function = build(Path(name))
         for n_objects, n_terms in TASKS:
             found = race(function, n_objects, n_terms)
-            own = found['SVRG, automatic rule']
+            task = f'{n_objects} objects, {n_terms} triplets, p=10'
             for method, (took, error, each) in found.items():
-                whole, step = statistics.median(took), statistics.median(each)
-                print(
-                    f'n = {n_objects:5}: {method:28s}{whole:9.3f} s to {TARGET} (error'
-                    f' {error:.3f}), {step * 1e6:7.3f} us an inner step with its share of the full'
-                    f' gradient; {whole / statistics.median(own[0]):7.1f} and'
-                    f' {step / statistics.median(own[2]):5.1f} times ours',
-                    flush=True,
-                )
-                common = dict(
-                    method=method,
-                    peer="authors' C" if method.startswith('authors') else '',
-                    peak_mb=machine.peak_mb(),
-                    versions=machine.versions(),
-                    date=machine.today(),
-                )
-                rows += [
-                    dict(
-                        task=(
-                            f'{n_objects} objects, {n_terms} triplets, p=10, to test error {TARGET}'
-                        ),
-                        test_error=f'{error:.3f}',
-                        **columns(took),
-                        **common,
-                    ),
-                    dict(
-                        task=f'{n_objects} objects, {n_terms} triplets, p=10, inner step',
-                        **columns(each),
-                        **common,
-                    ),
-                ]
+                peer = "authors' C" if method.startswith('authors') else ''
+                told = dict(peer=peer, test_error=f'{error:.3f}', **columns(took))
+                rows.append(machine.row(method, f'{task}, to test error {TARGET}', **told))
+                step = dict(peer=peer, **columns(each))
+                rows.append(machine.row(method, f'{task}, inner step', **step))
     return rows

@@ -34,7 +34,6 @@ from pathlib import Path
 import machine
 import numpy as np
 import scipy.stats
-from ordinal_race import kept
 
 from extreme_opt.core.streams import stream
 
@@ -118,9 +117,6 @@ def answers(n_objects: int, n_terms: int, kind: str, seed: int) -> dict:
 
 def ask(python: str, code: str, jobs: list, size: tuple[int, int], kind: str, seed: int) -> dict:
     "Fit in a process of its own: name -> error, steps, whether a stop rule ended it."
-    threads = dict.fromkeys(
-        ('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS', 'NUMBA_NUM_THREADS'), '1'
-    )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / 'answers.npz'
         np.savez(path, **answers(*size, kind, seed))
@@ -128,7 +124,7 @@ def ask(python: str, code: str, jobs: list, size: tuple[int, int], kind: str, se
             [python, '-c', code, str(path), str(seed), json.dumps(jobs)],
             capture_output=True,
             text=True,
-            env=os.environ | threads,
+            env=machine.pinned(),
         )
     if done.returncode:
         raise RuntimeError(done.stderr[-500:])
@@ -144,7 +140,7 @@ def interval(values) -> tuple[float, float, float]:
 
 
 def main() -> list[dict]:
-    rows, common = [], dict(threads=1, versions=machine.versions(), date=machine.today())
+    rows = []
     peer = os.environ.get('CBLEARN_PYTHON')
     if not peer:
         print('CBLEARN_PYTHON names no interpreter: no rows for cblearn')
@@ -157,7 +153,7 @@ def main() -> list[dict]:
                     ('cblearn', peer, PEER, PEER_JOBS[size[0]]),
                 ):
                     if python:
-                        one = kept(
+                        one = machine.kept(
                             f'{size[0]} {kind} {seed} {who}',
                             lambda python=python, code=code, jobs=jobs, seed=seed: ask(
                                 python, code, jobs, size, kind, seed
@@ -182,21 +178,14 @@ def main() -> list[dict]:
                         ratio_high=f'{most:.3f}',
                     )
                 rows.append(
-                    dict(
-                        method=method,
-                        task=f'{size[0]} objects, {size[1]} triplets, {kind}',
+                    machine.row(
+                        method,
+                        f'{size[0]} objects, {size[1]} triplets, {kind}',
                         peer='cblearn 0.4.0' if method.startswith('cblearn') else '',
-                        seconds='',
-                        peak_mb='',
                         how=f'error alone, {len(each)} seeds',
+                        peak_mb='',
                         **measured,
                         work=f'{np.mean([one["steps"] for one in each]):.0f}',
-                        **common,
                     )
-                )
-                print(
-                    f'{size[0]:5d} {kind:10s} {method:14s} error {mean:.4f}, {rate:.3f}'
-                    f' ({least:.3f} to {most:.3f})',
-                    flush=True,
                 )
     return rows

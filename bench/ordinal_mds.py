@@ -100,17 +100,14 @@ def main() -> list[dict]:
                 found['error'].append(triplet_error(points, triplets))
                 found['pair_error'].append(triplet_error(points, quadruples))
                 found['disparity'].append(procrustes(points, geography)[1])
-        row = dict(
+        row = machine.row(
             method=method,
             task='21 cities, roads',
             peer=what,
-            threads=1,
             seconds=f'{np.median(found.pop("seconds")):.4g}',
             how='processor seconds of one fit with all starts, median over seeds',
             n_starts=n_starts,
             peak_mb=round(machine.peak_mb(), 1),
-            versions=machine.versions('scikit-learn'),
-            date=machine.today(),
         )
         for name, values in found.items():
             row[name] = f'{np.median(values):.4f}'

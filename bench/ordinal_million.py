@@ -18,7 +18,7 @@ import os
 
 import machine
 import numpy as np
-from ordinal_race import T95, kept
+from ordinal_race import T95
 
 from extreme_opt.core import SVRG, minimize
 from extreme_opt.core.streams import stream
@@ -74,7 +74,8 @@ def one(seed: int) -> dict:
 
 def main() -> list[dict]:
     found = [
-        kept(f'million {N_OBJECTS} {seed}', lambda seed=seed: one(seed)) for seed in range(SEEDS)
+        machine.kept(f'million {N_OBJECTS} {seed}', lambda seed=seed: one(seed))
+        for seed in range(SEEDS)
     ]
     seconds, errors = (
         np.median([each['seconds'] for each in found], axis=0),
@@ -86,32 +87,16 @@ def main() -> list[dict]:
     )
     peak = max(each['peak_mb'] for each in found)
     task = f'{N_OBJECTS} objects, {N_TERMS} triplets, p=10, STE'
-    said = [f'{mean:.4f} +- {wide:.4f}' for mean, wide in zip(errors.mean(0), half, strict=True)]
     errors_of = [
         dict(test_error=f'{mean:.4f}', half_width=f'{wide:.4f}')
         for mean, wide in zip(errors.mean(0), half, strict=True)
     ]
-    print(
-        f'{task}\nfull gradient {full:.1f} s, epochs {" ".join(f"{each:.1f}" for each in seconds)}'
-        f' s, errors {", ".join(said)}'
-    )
-    print(
-        f'most memory {peak:.0f} MB (asked: under {ASKED_MB})'
-        f' {"met" if peak < ASKED_MB else "MISSED"}'
-    )
-    common = dict(
-        task=task,
-        peer='',
-        threads=1,
-        peak_mb=peak,
-        versions=machine.versions(),
-        date=machine.today(),
-        how=f'median of {SEEDS} seeds, 1 thread',
-    )
-    return [
-        dict(method='full gradient', seconds=f'{full:.2f}', **common),
-        dict(method='start', seconds='', **errors_of[0], **common),
-    ] + [
-        dict(method=f'epoch {s + 1}', seconds=f'{took:.2f}', **error, **common)
-        for s, (took, error) in enumerate(zip(seconds, errors_of[1:], strict=True))
+    machine.asked('most memory, MB', peak, ASKED_MB, least=False)
+    common = dict(peak_mb=peak, how=f'median of {SEEDS} seeds, 1 thread')
+    rows = [
+        machine.row('full gradient', task, f'{full:.2f}', **common),
+        machine.row('start', task, **errors_of[0], **common),
     ]
+    for s, (took, error) in enumerate(zip(seconds, errors_of[1:], strict=True), 1):
+        rows.append(machine.row(f'epoch {s}', task, f'{took:.2f}', **error, **common))
+    return rows

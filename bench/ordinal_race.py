@@ -31,7 +31,6 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 import machine
@@ -181,19 +180,6 @@ def questions(n_objects: int, n_terms: int, n_test: int = 10_000, seed: int = 0)
     return dict(train=rows[:n_terms], test=rows[n_terms:], n=n_objects)
 
 
-def kept(key: str, make: Callable):
-    "What `make` gives, from the folder PARTS where it stands there already."
-    if not os.environ.get('PARTS'):
-        return make()
-    path = Path(os.environ['PARTS']) / f'{key}.json'
-    if path.exists():
-        return json.loads(path.read_text())
-    value = make()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(value))
-    return value
-
-
 def ask(
     python: str,
     code: str,
@@ -205,15 +191,6 @@ def ask(
 ) -> dict:
     """Run competitors in a process of their own: name -> seconds of all repeats, error, work,
     peak_mb, and how much of it the runs took."""
-    threads = {
-        name: '1'
-        for name in (
-            'OPENBLAS_NUM_THREADS',
-            'OMP_NUM_THREADS',
-            'MKL_NUM_THREADS',
-            'NUMBA_NUM_THREADS',
-        )
-    }
     words = [
         str(path),
         json.dumps(jobs),
@@ -224,7 +201,7 @@ def ask(
         str(Path(__file__).resolve().parent),
     ]
     done = subprocess.run(
-        [python, '-c', code, *words], capture_output=True, text=True, env=os.environ | threads
+        [python, '-c', code, *words], capture_output=True, text=True, env=machine.pinned()
     )
     if done.returncode:
         raise RuntimeError(done.stderr[-500:])
@@ -242,7 +219,7 @@ def race(folder: Path, n_objects: int, n_terms: int) -> dict[str, list[dict]]:
         np.savez(path, **questions(n_objects, n_terms, seed=seed))
         for python, code, jobs in entrants[:: -1 if seed % 2 else 1]:
             key = f'race {n_objects} {seed} {"cblearn" if code is PEER else "ours"}'
-            one = kept(
+            one = machine.kept(
                 key,
                 lambda path=path, python=python, code=code, jobs=jobs, seed=seed: ask(
                     python, code, path, jobs, TARGET, seed=seed
@@ -311,50 +288,41 @@ def memory(folder: Path) -> dict:
     "Most memory of a few steps at n = 10,000 with a million triplets."
     path, peer = folder / 'memory.npz', os.environ.get('CBLEARN_PYTHON')
     np.savez(path, **questions(10_000, 1_000_000))
-    found = kept(
+    found = machine.kept(
         'race memory ours', lambda: ask(sys.executable, OURS, path, [('ste', 'svrg', 6)], 0, 0)
     )
     if peer:
-        found |= kept('race memory STE', lambda: ask(peer, PEER, path, [('STE', {}, 4)], 0, 0))
-    for name, each in found.items():
-        print(f'n = 10000, a million triplets: {name:12s} {each["grown_mb"]:7.0f} MB', flush=True)
+        found |= machine.kept(
+            'race memory STE', lambda: ask(peer, PEER, path, [('STE', {}, 4)], 0, 0)
+        )
     return found
 
 
 def main() -> list[dict]:
-    rows, common = [], dict(threads=1, versions=machine.versions(), date=machine.today())
+    rows = []
     with tempfile.TemporaryDirectory() as name:
         for n, n_terms in TASKS:
             found = race(Path(name), n, n_terms)
             for method, each in found.items():
-                row = dict(
-                    method=method,
-                    task=f'{n} objects, {n_terms} triplets, p=10, to test error {TARGET}',
-                    peer='cblearn 0.4.0' if method.startswith('cblearn') else '',
-                    **columns(each, found['SVRG, ste']),
-                    peak_mb=round(max(one['peak_mb'] for one in each), 1),
-                    **common,
-                )
-                rows.append(row)
-                print(
-                    f'n = {n}: {method:14s} {row["seconds"] or "-":>9} s ({row.get("seconds_low")}'
-                    f' to {row.get("seconds_high")}), work {row.get("work")}, {row.get("ratio")}'
-                    f' times SVRG on STE ({row.get("ratio_low")} to {row.get("ratio_high")}), error'
-                    f' {row["test_error"]} {row["how"]}',
-                    flush=True,
+                rows.append(
+                    machine.row(
+                        method,
+                        f'{n} objects, {n_terms} triplets, p=10, to test error {TARGET}',
+                        peer='cblearn 0.4.0' if method.startswith('cblearn') else '',
+                        **columns(each, found['SVRG, ste']),
+                        peak_mb=round(max(one['peak_mb'] for one in each), 1),
+                    )
                 )
         for method, one in memory(Path(name)).items():
             rows.append(
-                dict(
-                    method=method,
-                    task='10000 objects, 1000000 triplets, p=10, memory of a few steps',
-                    seconds='',
+                machine.row(
+                    method,
+                    '10000 objects, 1000000 triplets, p=10, memory of a few steps',
                     spread='',
                     how='memory alone',
                     peer='cblearn 0.4.0' if method.startswith('cblearn') else '',
                     test_error=f'{one["error"]:.3f}',
                     peak_mb=round(one['grown_mb'], 1),
-                    **common,
                 )
             )
     return rows

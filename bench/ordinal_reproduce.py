@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import machine
 import numpy as np
-from ordinal_race import kept
 
 from extreme_opt import data
 from extreme_opt.core import SGD, GradientDescent, minimize
@@ -40,17 +39,7 @@ RATES = 5e-4, 2e-3, 8e-3, 0.03, 0.12
 
 
 def row(method, task, peer, seconds='', **measured):
-    return dict(
-        method=method,
-        task=task,
-        peer=peer,
-        threads=1,
-        seconds=seconds,
-        **measured,
-        peak_mb=machine.peak_mb(),
-        versions=machine.versions(),
-        date=machine.today(),
-    )
+    return machine.row(method=method, task=task, peer=peer, seconds=seconds, **measured)
 
 
 # ----------------------------------------------------------------------------- Table I and Figure 2
@@ -466,16 +455,8 @@ def retrieval():
                         yield row(method, f'figure5 K={cut}', kind, **say(scores(order, cut)))
 
 
-def main():
+def main() -> list[dict]:
     found = []
     for part in (eurodist, shoes, materials, music, retrieval, table_one):
-        found += kept(f'reproduce {part.__name__}', lambda part=part: list(part()))
-        print(f'{part.__name__}: {len(found)} rows so far', flush=True)
-        for each in found[-400:]:
-            if not each['task'].startswith('figure') and part.__name__[:4] in (
-                'euro',
-                'shoe',
-                'mate',
-            ):
-                print(each)
+        found += machine.kept(f'reproduce {part.__name__}', lambda part=part: list(part()))
     return found

@@ -29,6 +29,8 @@ GRID = (  # objects, answers, dimensions, losses, fractions turned
     (100, 4000, (1, 2, 3, 5), LOSSES, FLIPPED),
     (300, 15_000, (1, 2), LOSSES, (0.1,)),
     (3000, 120_000, (1,), ('soe',), (0.1,)),
+    (12, 600, (1, 2, 3, 5), ('gnmds',), FLIPPED),
+    (100, 4000, (1, 2), ('gnmds',), FLIPPED),
 )
 CLEAR = 1e-3  # of the loss
 
@@ -80,18 +82,13 @@ def main() -> list[dict]:
                                 rank = abs(spearmanr(each.embedding_[:, 0], truth)[0])
                                 found[f'rank_correlation{name}'] = f'{rank:.4f}'
                         out.append(
-                            dict(
+                            machine.row(
                                 method=method,
                                 task=f'{n_objects} objects, {p} dim., {flipped:.0%} turned, {loss}',
-                                peer='',
-                                threads=1,
                                 seconds='',
                                 peak_mb='',
                                 **found,
                                 work=f'{model.run_.state.n_epochs:.0f}',
-                                versions=machine.versions(),
-                                date=machine.today(),
                             )
                         )
-                        print(out[-1]['task'], method, found, flush=True)
     return out

@@ -29,7 +29,7 @@ import machine
 import numpy as np
 from numba import njit
 from scipy import sparse
-from softmax_implicit import shape_a
+from softmax_kernels import shape_a
 
 from extreme_opt import data
 from extreme_opt.bound import LogLinear
@@ -368,14 +368,11 @@ def bound() -> list[Kernel]:
 
 
 def row(method, task, peer, seconds, timing, **measured) -> dict:
-    return dict(
+    return machine.row(
         method=method,
         task=task,
         peer=peer,
         **measured,
-        peak_mb=machine.peak_mb(),
-        versions=machine.versions(),
-        date=machine.today(),
         **timing.columns() | dict(seconds=f'{seconds:.3e}'),
     )
 

@@ -25,6 +25,7 @@ EXTREME_OPT_PEERS, EXTREME_OPT_PEERS_CBLEARN and so on); set these variables to 
 from __future__ import annotations
 
 import argparse
+import ast
 import csv
 import datetime
 import hashlib
@@ -54,30 +55,32 @@ LIMIT, LIMIT_FULL = 15 * 60, 4 * 3600  # seconds that a script may take
 
 
 def scripts() -> dict[str, Path]:
-    "Every measuring script by its name."
-    return {path.stem: path for path in sorted(HERE.glob('*.py')) if path.stem not in SHARED}
+    """Every result by its name, with the script that measures it: `main` of NAME.py gives NAME,
+    another function that names its script's chapter, as `softmax_seeds() -> list[dict]`, its own
+    result."""
+    found = {}
+    for path in sorted(HERE.glob('*.py')):
+        chapter = path.stem.partition('_')[0]
+        for call in re.findall(r'^def (\w+)\(\) -> list\[dict\]:', text_of(path), re.M):
+            if call == 'main' or call.startswith(f'{chapter}_'):
+                found[path.stem if call == 'main' else call] = path
+    return {name: found[name] for name in sorted(found) if name not in SHARED}
 
 
-def is_long(path: Path) -> bool:
-    "Whether a script is left to --full."
-    return bool(
-        re.search(r'^LONG = True', path.read_text(encoding='utf-8'), re.M)
-    ) or path.stem in {
-        'softmax_reproduce',
-        'similarity_reproduce',
-        'ordinal_reproduce',
-        'bound_reproduce',
-        'softmax_rivals',
-        'softmax_lbfgs',
-        'softmax_rates',
-        'similarity_million',
-        'ordinal_million',
-    }
+def text_of(path: Path) -> str:
+    return path.read_text(encoding='utf-8')
+
+
+def is_long(name: str, path: Path) -> bool:
+    "Whether a result is left to --full: `LONG = True`, or the names of a script's long results."
+    said = re.search(r'^LONG = (.+)', text_of(path), re.M)
+    named = said and ast.literal_eval(said[1])
+    return name in named if isinstance(named, tuple) else bool(named)
 
 
 def is_apart(path: Path) -> bool:
     "Whether a script runs only when it is named."
-    return bool(re.search(r'^APART = True', path.read_text(encoding='utf-8'), re.M))
+    return bool(re.search(r'^APART = True', text_of(path), re.M))
 
 
 # ------------------------------------------------------------------------------------ what is fresh
@@ -164,11 +167,10 @@ def environment(path: Path, full: bool) -> dict[str, str]:
     "What a script finds in its environment: one thread, its rivals, whether all is wanted."
     import machine
 
-    env, text = machine.pinned(1), path.read_text(encoding='utf-8')
+    env, text = machine.pinned(1), text_of(path)
     if full:
         env |= {'EXTREME_OPT_FULL': '1', 'FULL': '1'}
-    if re.search(r"environ.*'PARTS'", text):
-        env.setdefault('PARTS', str(parts(path)))
+    env.setdefault('PARTS', str(parts(path)))
     asks = re.search(r"EXTREME_OPT_PEERS\b|peer_python\(\)|peer_at\('main'\)", text)
     if asks and not env.get('EXTREME_OPT_PEERS'):
         env['EXTREME_OPT_PEERS'] = peers('main') or ''
@@ -188,14 +190,14 @@ def environment(path: Path, full: bool) -> dict[str, str]:
 
 
 # ------------------------------------------------------------------------------------------ running
-def measure(path: Path) -> list[dict]:
-    "Import a script and run its `main`."
+def measure(name: str, path: Path) -> list[dict]:
+    "Import a script and run the function that measures a result."
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = sys.modules[path.stem] = importlib.util.module_from_spec(
         spec
     )  # kernels that are kept on disk look for it there
     spec.loader.exec_module(module)
-    return module.main()
+    return getattr(module, 'main' if name == path.stem else name)()
 
 
 def ordered(rows: list[dict]) -> list[str]:
@@ -240,7 +242,7 @@ def alone(name: str) -> None:
     )
     paths = freshness.touched(path, ROOT)
     commit = freshness.here(paths, ROOT)
-    rows = measure(path)
+    rows = measure(name, path)
     write(rows, RESULTS / f'{name}.csv')
     told = dict(
         command=f'make bench name={name}' + ' full=1' * full,
@@ -252,7 +254,7 @@ def alone(name: str) -> None:
         rivals={each: machine.installed(each) for each in RIVALS if machine.peer_at(each)},
         minutes=round((time.perf_counter() - mark) / 60, 1),
         date=datetime.date.today().isoformat(),
-        how=getattr(sys.modules[name], 'HOW', HOW),
+        how=getattr(sys.modules[path.stem], 'HOW', HOW),
         paths=paths,
     )
     (RESULTS / f'{name}.json').write_text(json.dumps(told, indent=1) + '\n', encoding='utf-8')
@@ -273,7 +275,7 @@ def fitting(minutes: float, known: dict[str, Path]) -> list[str]:
     stale = {
         name: float(story(name).get('minutes') or LIMIT / 60)
         for name, path in known.items()
-        if is_long(path) and not is_apart(path) and changed(name)
+        if is_long(name, path) and not is_apart(path) and changed(name)
     }
     for name, expected in sorted(stale.items(), key=lambda item: item[1]):
         fits = expected <= minutes
@@ -336,12 +338,12 @@ def main(words: list[str]) -> int:
                 if there
                 else 'not there'
             )
-            print(f'{name:24}{"long" if is_long(path) else "":6}results {state}')
+            print(f'{name:24}{"long" if is_long(name, path) else "":6}results {state}')
         return 0
     wanted = names or [
         name
         for name, path in known.items()
-        if (args.full or not is_long(path)) and not is_apart(path)
+        if (args.full or not is_long(name, path)) and not is_apart(path)
     ]
     if args.slow is not None:
         wanted = names = fitting(args.slow, known)
@@ -351,7 +353,7 @@ def main(words: list[str]) -> int:
     left = [
         f'{name} (long: make bench name={name})'
         for name, path in known.items()
-        if name not in wanted and is_long(path) and args.slow is None and not names
+        if name not in wanted and is_long(name, path) and args.slow is None and not names
     ]
     for name in wanted:
         path = known[name]

@@ -91,11 +91,10 @@ def main() -> list[dict]:
             f'no calm run: same worker {same}, {watch.states}, spilled {watch.spilled}'
         )
     return [
-        dict(
+        machine.row(
             method='SoftmaxClassifier, lbfgs',
             task=f'{N_PARTS} parquet files, {MAX_ITER} step of L-BFGS',
             peer='1 worker',
-            threads=1,
             seconds=f'{model.run_.history[-1]["seconds"]:.1f}',
             rows=n_rows,
             columns=N_COLUMNS,
@@ -106,9 +105,6 @@ def main() -> list[dict]:
             reads_per_partition=f'{reads / N_PARTS:.2f}',
             spilled_mb=f'{watch.spilled / 1e6:.1f}',
             accuracy=f'{accuracy:.3f}',
-            peak_mb=machine.peak_mb(),
-            versions=machine.versions('dask', 'distributed', 'pandas', 'pyarrow'),
-            date=machine.today(),
         )
     ]
 

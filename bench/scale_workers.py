@@ -39,7 +39,7 @@ ROUNDS, LIMIT_MB, PART_MB, N_PARTS = 7, 512, 64, 32
 
 
 def row(method, task, peer, seconds=0.0, threads=1, peak=None, **measured) -> dict:
-    return dict(
+    return machine.row(
         method=method,
         task=task,
         peer=peer,
@@ -47,8 +47,6 @@ def row(method, task, peer, seconds=0.0, threads=1, peak=None, **measured) -> di
         seconds=f'{seconds:.5f}',
         **measured,
         peak_mb=machine.peak_mb() if peak is None else peak,
-        versions=machine.versions('dask', 'distributed'),
-        date=machine.today(),
     )
 
 

@@ -32,7 +32,6 @@ from pathlib import Path
 
 import machine
 import numpy as np
-from similarity_gradient import kept
 from similarity_reproduce import sets as four_sets
 from sklearn.exceptions import ConvergenceWarning
 
@@ -164,7 +163,7 @@ def judged(trials, train, test, title, method) -> dict:
             return found
 
         scores = [
-            kept(__file__, f'{title} {method} {name}', lambda name=name, fit=fit: score(name, fit))
+            machine.kept(f'{title} {method} {name}', lambda name=name, fit=fit: score(name, fit))
             for name, fit in trials
         ]
         chosen = int(np.argmax(scores))
@@ -189,19 +188,14 @@ def defaults(title, train, moved) -> dict:
             values.append(float(recalls(P, Q, valid, rest).mean()))
         return dict(recall=float(np.mean(values)), seconds=took)
 
-    told = kept(__file__, f'{title} defaults {name}', mean)
-    print(f'{title}: {name}: validation {told["recall"]:.4f}, {told["seconds"]:.3g} s', flush=True)
-    return dict(
+    told = machine.kept(f'{title} defaults {name}', mean)
+    return machine.row(
         method=name,
         task=f'defaults {title}',
-        peer='',
-        threads=1,
         seconds=f'{told["seconds"]:.3g}',
         how='processor seconds of one fit',
         recall_20=f'{told["recall"]:.4f}',
         peak_mb=round(machine.peak_mb(), 1),
-        versions=machine.versions(),
-        date=machine.today(),
     )
 
 
@@ -218,8 +212,7 @@ def main() -> list[dict]:
     for title, (train, test) in sets().items():
         large = title == 'Wikipedia, large'  # no trials of ours there
         ended = {
-            method: kept(
-                __file__,
+            method: machine.kept(
                 f'{title} {method}',
                 lambda trials=trials, train=train, test=test, title=title, method=method: judged(
                     trials, train, test, title, method
@@ -232,19 +225,16 @@ def main() -> list[dict]:
         for method, told in ended.items():
             values = np.array(told['recalls'])
             low, high = interval(values)
-            row = dict(
+            row = machine.row(
                 method=method,
                 task=f'als {title}',
                 peer=told['peer'],
-                threads=1,
                 seconds=f'{told["seconds"]:.3g}',
                 how='processor seconds of one fit',
                 recall_20=f'{values.mean():.4f}',
                 recall_low=f'{low:.4f}',
                 recall_high=f'{high:.4f}',
                 peak_mb=round(machine.peak_mb(), 1),
-                versions=machine.versions(),
-                date=machine.today(),
             )
             if base is not None and method != PEER:
                 low, high = interval(values - base)

@@ -13,7 +13,6 @@ from __future__ import annotations
 import time
 
 import machine
-from similarity_gradient import kept
 from similarity_reproduce import MEASURES, RANK, sets
 
 from extreme_opt.core import GaussNewton
@@ -81,23 +80,9 @@ def main() -> list[dict]:
     rows = []
     for title, (train, test) in sets().items():
         for name, make in METHODS.items():
-            told = kept(
-                __file__,
+            told = machine.kept(
                 f'{title} {name}',
                 lambda train=train, test=test, make=make: judged(train, test, make),
             )
-            print(
-                f'{title}: {name}: recall@20 {told["recall_20"]}, {told["seconds"]} s', flush=True
-            )
-            rows.append(
-                dict(
-                    method=name,
-                    task=f'bare {title}',
-                    peer='',
-                    threads=1,
-                    versions=machine.versions(),
-                    date=machine.today(),
-                )
-                | told
-            )
+            rows.append(machine.row(method=name, task=f'bare {title}') | told)
     return rows

@@ -42,17 +42,10 @@ ASKED_SHARE = {'gradient': 0.6, 'product': 0.75}
 
 
 def kept(script, key, job):
-    """What `job` told when this very code ran it before, else what it tells now; told things are
-    JSON."""
-    import run
+    "What `job` told when this very code ran it before, else what it tells now."
+    import machine
 
-    path = run.parts(Path(script)) / f'{key}.json'
-    if path.exists():
-        return json.loads(path.read_text())
-    told = job()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(told))
-    return told
+    return machine.kept(key, job)
 
 
 def data(dtype):
@@ -445,15 +438,10 @@ def measure(task, kind, threads, peers):
         for a, b in zip(seconds['ours'], products['ours'], strict=True)
     )
     label = f'{task}, {kind}, {threads} thread{"s" * (threads > 1)}'
-    print(
-        f'{label}: ours {statistics.median(seconds["ours"]):.3f} s, {share:.0%} of the'
-        f' matrix-product rate (asked: {ASKED_SHARE[task]:.0%}), peak'
-        f' {first["ours"]["peak"]:.0f} MB'
-    )
+    machine.asked(f'{label}: share of the matrix-product rate', share, ASKED_SHARE[task])
     told = dict(share=f'{share:.2f}') | {
         f'percent_{name}': value for name, value in first['ours']['shares'].items()
     }
-    print(f'{label}: {told}')
     for peer in running:
         if peer == 'ours':
             continue
@@ -461,30 +449,25 @@ def measure(task, kind, threads, peers):
             abs(first[peer]['norm'] / first['ours']['norm'] - 1)
             + abs(first[peer]['check'] - first['ours']['check']) / first['ours']['norm']
         )
-        ratio, asked = machine.ratio(seconds[peer], seconds['ours']), ASKED[task, peer.split()[0]]
-        print(
-            f'{label}: {peer} {statistics.median(seconds[peer]):.3f} s, {ratio:.1f} times ours'
-            f' (asked: {asked:g}) {"met" if ratio >= asked else "MISSED"}; peak'
-            f' {first[peer]["peak"]:.0f} MB, {first[peer]["peak"] / first["ours"]["peak"]:.1f}'
-            f' times ours; results differ by {off:.0e}'
-        )
+        ratio = machine.ratio(seconds[peer], seconds['ours'])
+        machine.asked(f'{label}: {peer} over ours', ratio, ASKED[task, peer.split()[0]])
         assert off < 1e-2, 'not the same numbers'
     return [
-        dict(
+        machine.row(
             method='AllPairs' if peer == 'ours' else peer,
             task=f'{task}, {kind}',
             peer='kernel' if peer == 'ours' else 'framework',
             **machine.Timing(seconds[peer]).columns(threads),
-            **(told if peer == 'ours' else {}),
+            **told if peer == 'ours' else {},
             peak_mb=round(first[peer]['peak'], 1),
-            versions=machine.versions(),
-            date=machine.today(),
         )
         for peer in running
     ]
 
 
 def main() -> list[dict]:
+    import machine
+
     other = os.environ.get('EXTREME_OPT_PEERS')
     peers = {'ours': sys.executable} | (
         {name: other for name in ('torch gramian', 'torch dense', 'jax gramian')} if other else {}
@@ -499,8 +482,7 @@ def main() -> list[dict]:
         row
         for kind, threads in cases
         for task in ('gradient', 'product')
-        for row in kept(
-            __file__,
+        for row in machine.kept(
             f'{task} {kind} {threads} {" ".join(peers)}',
             lambda task=task, kind=kind, threads=threads: measure(task, kind, threads, peers),
         )

@@ -71,18 +71,15 @@ def main() -> list[dict]:
 
     def add(method, size, timing, **measured):
         rows.append(
-            dict(
+            machine.row(
                 method=method,
                 task=f'{size:,} entities',
                 peer='kernel' if method != 'naive value' else 'numpy',
-                **timing.columns(),
+                seconds=timing,
                 **measured,
                 peak_mb=round(machine.peak_mb(), 1),
-                versions=machine.versions(),
-                date=machine.today(),
             )
         )
-        print(f'{method}, {size:,} entities: {timing.median:.4f} s {measured}', flush=True)
 
     for size in sorted({*SIZES, *NAIVE}):
         problem = problem_of(size)

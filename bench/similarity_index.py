@@ -74,18 +74,15 @@ def rows_of(title, P, Q) -> list[dict]:
         if name != 'exact':
             told['build_seconds'] = f'{built:.2g}'
         out.append(
-            dict(
+            machine.row(
                 method=name,
                 task=title,
                 peer='kernel' if name == 'exact' else 'faiss',
-                **took.columns(),
+                seconds=took,
                 **told,
                 peak_mb=round(machine.peak_mb(), 1),
-                versions=machine.versions('faiss-cpu'),
-                date=machine.today(),
             )
         )
-        print(f'{title}: {name} {took.median:.4f} s for {len(P)} lists, {told}', flush=True)
     return out
 
 

@@ -95,35 +95,24 @@ def told_by(what):
 
 def main() -> list[dict]:
     import machine
-    from similarity_gradient import kept
 
     rows = []
     for what, task in (
         ('gradient', 'value and gradient, MLP(64, 64)'),
         ('newton', 'one Gauss-Newton step, linear towers'),
     ):
-        told = kept(
-            __file__,
-            f'{what} {os.environ.get("EXTREME_OPT_FULL", "")}',
-            lambda what=what: told_by(what),
-        )
-        print(
-            f'{task}: built in {told["built"]:.0f} s, {told["seconds"]:.1f} s, {told["measured"]};'
-            f' peak {told["peak"]:.0f} MB ({"within" if told["peak"] < LIMIT_MB else "ABOVE"} 16'
-            f' GB), a vector of parameters {told["vector"]:.0f} MB'
+        told = machine.kept(
+            f'{what} {os.environ.get("EXTREME_OPT_FULL", "")}', lambda what=what: told_by(what)
         )
         rows.append(
-            dict(
+            machine.row(
                 method='AllPairs' if what == 'gradient' else 'GaussNewton',
                 task=f'a million a side, ten million pairs: {task}',
                 peer='kernel',
-                threads=1,
                 seconds=f'{told["seconds"]:.1f}',
                 vector_mb=f'{told["vector"]:.0f}',
                 **told['measured'],
                 peak_mb=told['peak'],
-                versions=machine.versions(),
-                date=machine.today(),
             )
         )
     return rows

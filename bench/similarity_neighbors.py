@@ -35,7 +35,6 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse
 from similarity_als import TIMES, interval, ours
-from similarity_gradient import kept
 from similarity_reproduce import SETS, sets
 from sklearn.exceptions import ConvergenceWarning
 
@@ -129,7 +128,7 @@ def chosen(title, method, train) -> str:
         return float(measures_by_row(score, valid, rest, MEASURES[:1])[2]['recall@20'].mean())
 
     scores = {
-        name: kept(__file__, f'{title} {method} {name}', lambda make=make: recall(make))
+        name: machine.kept(f'{title} {method} {name}', lambda make=make: recall(make))
         for name, make in trials.items()
     }
     best = max(scores, key=scores.get)
@@ -163,25 +162,21 @@ def main() -> list[dict]:
         ended = {}
         for method, trials in methods().items():
             name = chosen(title, method, train)
-            ended[method] = kept(
-                __file__,
+            ended[method] = machine.kept(
                 f'{title} {method}',
                 lambda title=title, method=method, name=name: machine.fresh(
                     __file__, 'final', title, method, name
                 ),
             ) | dict(peer=name + f', best of {len(trials)}' * (len(trials) > 1))
         for method, told in ended.items():
-            row = dict(
+            row = machine.row(
                 method=method,
                 task=f'{title}: {train.shape[0]} x {train.shape[1]}',
                 peer=told['peer'],
-                threads=1,
                 seconds=f'{told["seconds"]:.3g}',
                 list_seconds=f'{told["list_seconds"]:.3g}',
                 how='processor seconds of one fit, the second of two',
                 peak_mb=round(told['peak_mb'], 1),
-                versions=machine.versions(),
-                date=machine.today(),
             )
             for measure in MEASURES:
                 short, values = measure.split('@')[0], np.array(told[measure])

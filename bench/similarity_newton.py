@@ -99,18 +99,14 @@ def main() -> list[dict]:
             )
             if name != 'GD-diag':
                 told['n_ahead'] = sum(a < b for a, b in zip(losses, other, strict=True))
-            print(f'{title}: {name}: {told}', flush=True)
             rows.append(
-                dict(
+                machine.row(
                     method=name,
                     task=f'equal work, {title}',
                     peer='kernel',
-                    threads=1,
                     seconds=f'{np.median([took for _, took in found]):.2f}',
                     **told,
                     peak_mb=round(machine.peak_mb(), 1),
-                    versions=machine.versions(),
-                    date=machine.today(),
                 )
             )
     return rows

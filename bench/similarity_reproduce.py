@@ -340,58 +340,15 @@ def defaults(title, train, log) -> list[dict]:
     return out
 
 
-def main(parts=('curves', 'lists', 'defaults'), names=tuple(SETS)) -> list[dict]:
+def main() -> list[dict]:
     warnings.simplefilter('ignore')
     rows, log = [], lambda text: print(text, flush=True)
-    for title, (train, test) in sets(names).items():
+    for title, (train, test) in sets(tuple(SETS)).items():
         log(
             f'{title}: {train.shape[0]} x {train.shape[1]}, {train.nnz} pairs to learn from,'
             f' {test.nnz} held out'
         )
-        if 'curves' in parts:
-            rows += curves(title, train, test, log)
-        if 'lists' in parts:
-            rows += lists(title, train, test, log)
-        if 'defaults' in parts and train.nnz < 1e5:
+        rows += curves(title, train, test, log) + lists(title, train, test, log)
+        if train.nnz < 1e5:
             rows += defaults(title, train, log)
-    common = dict(
-        threads=1, peak_mb=machine.peak_mb(), versions=machine.versions(), date=machine.today()
-    )
-    return [row | common for row in rows]
-
-
-def add(method: str, names: tuple[str, ...]) -> None:
-    "Measure the curves of one method and put them in the stored table, in place of its old ones."
-    import csv
-
-    import run
-
-    warnings.simplefilter('ignore')
-    common = dict(threads=1, versions=machine.versions(), date=machine.today())
-    new = [
-        row | common | dict(peak_mb=machine.peak_mb())
-        for title, (train, test) in sets(names).items()
-        for row in curves(title, train, test, print, (method,))
-    ]
-    path = run.RESULTS / 'similarity_reproduce.csv'
-    with path.open(encoding='utf-8') as file:
-        old = list(csv.DictReader(file))
-    tasks = {row['task'] for row in new}
-    kept = [row for row in old if not (row['method'] == method and row['task'] in tasks)]
-    run.write(kept + new, path)
-
-
-# python bench/similarity_reproduce.py SET ...: print one set's rows without writing the table; with
-# --add METHOD first, add the curves of one method
-if __name__ == '__main__':
-    import run
-
-    if sys.argv[1:2] == ['--add']:
-        add(sys.argv[2], tuple(sys.argv[3:]) or tuple(SETS))
-        sys.exit()
-    titles = sys.argv[1:] or list(SETS)
-    for title in titles:
-        run.write(
-            main(names=(title,)),
-            run.RESULTS / f'similarity_reproduce_{title.replace(" ", "_")}.part.csv',
-        )
+    return [machine.row(**row) for row in rows]

@@ -25,7 +25,6 @@ import warnings
 import machine
 import numpy as np
 from similarity_als import interval
-from similarity_gradient import kept
 from similarity_reproduce import sets
 from sklearn.exceptions import ConvergenceWarning
 
@@ -112,7 +111,7 @@ def tuned(title, method, fit, settings, train, test) -> dict:
 
     best, chosen, stop = -1.0, settings[0], None
     for setting in settings if len(settings) > 1 else []:
-        found = kept(__file__, f'{title} {method} {setting}', lambda one=setting: scores(one))
+        found = machine.kept(f'{title} {method} {setting}', lambda one=setting: scores(one))
         print(f'  {title}: {method} {setting}: {found}', flush=True)
         value, done = max(found)
         if value > best:
@@ -134,8 +133,7 @@ def main() -> list[dict]:
     }
     for title, (train, test) in sets(('MovieLens-100K', 'Wikipedia links')).items():
         ended = {
-            method: kept(
-                __file__,
+            method: machine.kept(
                 f'{title} {method}',
                 lambda method=method, how=how, train=train, test=test, title=title: tuned(
                     title, method, *how, train, test
@@ -144,16 +142,13 @@ def main() -> list[dict]:
             for method, how in methods.items()
         }
         for method, told in ended.items():
-            row = dict(
+            row = machine.row(
                 method=method,
                 task=f'softmax {title}',
                 peer=told['told'],
-                threads=1,
                 seconds=f'{told["seconds"]:.3g}',
                 how='processor seconds of one fit',
                 peak_mb=round(machine.peak_mb(), 1),
-                versions=machine.versions(),
-                date=machine.today(),
             )
             for name in MEASURES:
                 row[name.replace('@', '_')] = f'{np.mean(told[name]):.4f}'

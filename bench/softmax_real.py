@@ -48,12 +48,22 @@ Entrants, and the advice that they follow:
   classes.
 
     python bench/run.py softmax_real           about an hour and a half
+    python bench/run.py softmax_near           about ten minutes
+
+`softmax_near`: do negative classes drawn near the label pay? Implicit steps on the same rows and
+parts, no intercept. Three ways to draw m negative classes: all alike; half of them from the label's
+list of nearest classes, as SoftmaxClassifier(sampler='near') does (`near_classes`); and the same
+with lists drawn at random, which shows what the lists are worth. For each, every rate of RATES is
+tried with each number of epochs of EPOCHS, seed 0; rate and epochs with the best accuracy on the
+validation rows, and those with the best log-loss, are run again with SEEDS and judged on the test
+rows: means, and standard deviations over seeds. Seconds are processor seconds of a run, lists
+included.
 """
 
 from __future__ import annotations
 
 import functools
-import json
+import itertools
 import math
 import os
 import statistics
@@ -589,27 +599,21 @@ def main() -> list[dict]:
     python, out = machine.peer_python('many_classes'), []
     room = Path(os.environ.get('PARTS') or tempfile.mkdtemp())
     room.mkdir(parents=True, exist_ok=True)
-    common = dict(threads=1, versions=machine.versions('scikit-learn'), date=machine.today())
 
     def kept(name: str, entrant: str, *args) -> list[dict]:
         "Fits in a process of their own, or what an earlier run kept of them; none where it failed."
-        place = room / f'{name}.json'
-        if not place.exists():
+        rows = str(room / f'{name.split("-")[0]}.npz')
+        runner = sys.executable if entrant in OURS else python
+
+        def job():
             try:
-                found = machine.fresh(
-                    __file__,
-                    'fits',
-                    str(room / f'{name.split("-")[0]}.npz'),
-                    entrant,
-                    *args,
-                    python=sys.executable if entrant in OURS else python,
-                    limit=1800.0,
-                )
+                given = rows, entrant, *args
+                return machine.fresh(__file__, 'fits', *given, python=runner, limit=1800.0)
             except Exception as error:
-                found = dict(found=[])
                 print(f'{name} failed: {str(error)[-300:]}', flush=True)
-            place.write_text(json.dumps(found), encoding='utf-8')
-        return json.loads(place.read_text(encoding='utf-8'))['found']
+                return dict(found=[])
+
+        return machine.kept(name, job)['found']
 
     def note(task: str, method: str, peer: str, found: dict, **more) -> None:
         "A row of the table."
@@ -622,9 +626,7 @@ def main() -> list[dict]:
         )
         seconds = f'{found["seconds"]:.4g}' if 'seconds' in found else ''
         heavy = round(found['peak'], 1) if 'peak' in found else ''
-        row = dict(method=method, task=task, peer=peer, seconds=seconds, peak_mb=heavy)
-        out.append(row | measured | common | more)
-        print(f'{task:44}{method:32}{seconds:>8} s  {measured}  {peer}', flush=True)
+        out.append(machine.row(method, task, seconds, peer=peer, **measured, **more, peak_mb=heavy))
 
     entrants = [name for name in ENTRANTS if python or name in OURS]
     for name, rows in sets().items():
@@ -714,3 +716,74 @@ def targets(name: str, trials: dict, kept, note) -> None:
                 '',
                 dict(log_loss=factor * least) | reached,
             )
+
+
+# ------------------------------------------------------------------------- negatives near the label
+RATES, EPOCHS, NEGATIVES, SEEDS = (0.3, 1.0, 3.0, 10.0, 30.0), (5, 10, 20), (5, 20), range(1, 6)
+
+
+def lists_of(how: str, problem, n_negatives: int):
+    "Whom to draw more often."
+    from extreme_opt.softmax.near_classes import NearClasses, list_sizes, near_classes
+
+    if how == 'uniform':
+        return None
+    if how == 'near the label':
+        return near_classes(problem, n_negatives)
+    n_classes, (n_listed, n_drawn) = problem.n_classes, list_sizes(problem.n_classes, n_negatives)
+    rng = np.random.default_rng(0)
+    rows = [rng.choice(n_classes - 1, n_listed, replace=False) for _ in range(n_classes)]
+    return NearClasses(np.stack([row + (row >= k) for k, row in enumerate(rows)]), n_drawn)
+
+
+def implicit_fit(how: str, problem, m: int, rate: float, n_epochs: int, seed: int):
+    "The weights, and the processor seconds of the run."
+    from extreme_opt.core import minimize
+    from extreme_opt.softmax import ImplicitSGD
+
+    mark = time.process_time()
+    solver = ImplicitSGD(rate, m, visits='shuffled', near=lists_of(how, problem, m))
+    run = minimize(problem, solver, max_epochs=n_epochs, loss_subset=0, seed=seed)
+    return problem.unpack(run.state.params)[0], time.process_time() - mark
+
+
+def softmax_near() -> list[dict]:
+    import machine
+
+    from extreme_opt.softmax import DoubleSum, mean_log_loss, top_k_accuracy
+
+    def judge(problem, weights) -> tuple[float, float]:
+        return top_k_accuracy(problem, weights, 1), mean_log_loss(problem, weights)
+
+    out = []
+    for name, rows in sets().items():
+        with tempfile.TemporaryDirectory() as room:
+            np.savez(Path(room) / 'rows.npz', **split(rows.features, rows.labels))
+            parts, n_classes = read(str(Path(room) / 'rows.npz'))
+        train, valid, test = (
+            DoubleSum(*parts[part], n_classes, dtype=np.float32)
+            for part in ('train', 'valid', 'test')
+        )
+        for m, how in itertools.product(
+            NEGATIVES, ('uniform', 'near the label', 'lists at random')
+        ):
+            implicit_fit('near the label', train, m, 1.0, 1, 0)  # compiled before the clock
+            tried = {
+                setting: judge(valid, implicit_fit(how, train, m, *setting, 0)[0])
+                for setting in itertools.product(RATES, EPOCHS)
+            }
+            picks = {
+                'accuracy': max(tried, key=lambda key: tried[key][0]),
+                'log-loss': min(tried, key=lambda key: tried[key][1]),
+            }
+            for by, (rate, n_epochs) in picks.items():
+                fits = [implicit_fit(how, train, m, rate, n_epochs, seed) for seed in SEEDS]
+                ends = np.array([judge(test, weights) for weights, _ in fits])
+                mean, spread = ends.mean(0), ends.std(0, ddof=1)
+                told = dict(peer=f'rate {rate:g}, {n_epochs} epochs', n_classes=n_classes)
+                for measure, one, sd in zip(('top_1', 'log_loss'), mean, spread, strict=True):
+                    told |= {measure: f'{one:.4f}', f'{measure}_sd': f'{sd:.4f}'}
+                took = f'{statistics.median(took for _, took in fits):.3g}'
+                task = f'{name}: {m} negatives, best by {by}'
+                out.append(machine.row(how, task, took, **told))
+    return out

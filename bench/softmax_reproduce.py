@@ -18,18 +18,32 @@
 Quality is log-loss and error, on all rows or on 5,000 fixed ones where rows times classes pass
 10^7. Brown is its first 100,000 tokens of words seen at least 20 times. Without EXTREME_OPT_DATA
 only docstrings run. About twenty minutes.
+
+Beside them, with the same preparation, fall of the rate and passes:
+
+- `softmax_seeds`: how much the seed matters on Bibtex and Delicious, at the rates of the stored
+  table. About a minute.
+- `softmax_starts`: Figure 2 from both starts, the ends of all rates on Bibtex from u = 0, as
+  published, and from u = log K.
+- `softmax_forms`: U-max on the two double sums (Figure 3): equation (6), equation (8), and (8) with
+  the gradient of the public code. Settings of the published runs (rows in file order, classes drawn
+  from all K and the label dropped) and of the library (rows at random, negative classes only), each
+  from both starts. Rates 10^-4 to 10^3, three seeds. A few minutes.
 """
 
 from __future__ import annotations
 
+import csv
 import math
 import os
+import sys
 import time
 from dataclasses import replace
 
 import machine
 import numpy as np
 from numba import njit
+from run import RESULTS
 
 from extreme_opt import data
 from extreme_opt.core import LBFGS, SGD, iterate, minimize
@@ -47,6 +61,8 @@ from extreme_opt.softmax import (
 from extreme_opt.softmax.double_sum import sample_distinct
 from extreme_opt.softmax.implicit import pair_step
 
+LONG = True  # needs data that are not in the package
+SEEDS = range(1, 4)
 PASSES, DECAY, RATES, MARKS = (
     50,
     0.9,
@@ -109,33 +125,37 @@ def loss_of(scored: dict[str, str]) -> float:
     return float(scored['log_loss'])
 
 
-def run(
-    method: str,
-    task: tuple,
-    rate: float,
-    marks: tuple = (PASSES,),
-    learning_rate_decay: float = DECAY,
-    rows=None,
-    **settings,
-) -> dict:
-    "Scores and seconds of the updates at some passes."
-    problem = KINDS[method](*task) if method in KINDS else DoubleSum(*task, **settings)
-    solver = (
-        SGD(rate, learning_rate_decay=learning_rate_decay)
-        if method in KINDS
-        else replace(SOLVERS[method], learning_rate=rate, learning_rate_decay=learning_rate_decay)
-    )
-    states, found, seconds = iterate(problem, solver, seed=1), {}, 0.0
+def problem_of(method: str, data: tuple, **settings):
+    return KINDS.get(method, DoubleSum)(*data, **settings)
+
+
+def solver_of(method: str, rate: float, learning_rate_decay: float = DECAY):
+    if method in KINDS:
+        return SGD(rate, learning_rate_decay=learning_rate_decay)
+    return replace(SOLVERS[method], learning_rate=rate, learning_rate_decay=learning_rate_decay)
+
+
+def passes(problem, solver, marks, judge, lost) -> dict:
+    """What `judge` says of the parameters, and seconds of the updates, at some passes; `lost` at
+    the last one for a run that is."""
+    found, seconds, states = {}, 0.0, iterate(problem, solver, seed=1)
     next(states)
-    for done in range(1, marks[-1] + 1):
+    for done in range(1, max(marks) + 1):
         mark = time.perf_counter()
         state = next(states)
         seconds += time.perf_counter() - mark
+        if not np.isfinite(state.params.sum(dtype=float)):
+            return found | {max(marks): (lost, seconds)}
         if done in marks:
-            found[done] = score(problem, state.params, rows), seconds
-        if not np.isfinite(state.params[:1000].sum(dtype=float)):
-            return {marks[-1]: (dict(LOST), seconds)}
+            found[done] = judge(state.params), seconds
     return found
+
+
+def run(method, task, rate, marks=(PASSES,), decay=DECAY, rows=None, **settings) -> dict:
+    "Scores and seconds of the updates at some passes."
+    problem = problem_of(method, task, **settings)
+    solver = solver_of(method, rate, decay)
+    return passes(problem, solver, marks, lambda params: score(problem, params, rows), LOST)
 
 
 def tuned(method: str, task: tuple, paper: bool = False) -> list[float]:
@@ -256,17 +276,9 @@ def published(
 
 def main() -> list[dict]:
     out, every = [], sets()
-    common = dict(
-        threads=1, peak_mb=machine.peak_mb(), versions=machine.versions(), date=machine.today()
-    )
 
     def note(method, task, peer, measured, seconds=0.0):
-        out.append(
-            dict(
-                method=method, task=task, peer=peer, seconds=f'{seconds:.3f}', **measured, **common
-            )
-        )
-        print(method, '|', task, '|', peer, '|', measured, f'| {seconds:.1f} s', flush=True)
+        out.append(machine.row(method, task, f'{seconds:.3f}', peer=peer, **measured))
 
     np.seterr(all='ignore')
 
@@ -347,4 +359,151 @@ def main() -> list[dict]:
                     f'rate {10.0**power:g}',
                     *published(method, every[name], 10.0**power, **settings),
                 )
+    return out
+
+
+# ------------------------------------------------------------------------- seeds, starts, two forms
+def at_hand(*names: str) -> list[tuple]:
+    "Sets by name; without them nothing is measured."
+    found = sets()
+    if not set(names) <= set(found):
+        sys.exit(f'EXTREME_OPT_DATA names no folder with {" and ".join(names)}; set it to one')
+    return [found[name] for name in names]
+
+
+def stored_rates() -> dict:
+    "The rate of each method on each set, from the stored table."
+    with (RESULTS / 'softmax_reproduce.csv').open(encoding='utf-8') as file:
+        return {
+            (row['task'].split(', ')[1], row['method']): float(row['peer'].removeprefix('rate '))
+            for row in csv.DictReader(file)
+            if row['task'].endswith(', pass 50')
+            and row['task'].startswith('table')
+            and row['peer'].startswith('rate ')
+        }
+
+
+def per_seed(ends: list[float]) -> dict[str, str]:
+    "A column for each seed."
+    return {f'log_loss_{seed}': f'{end:.4f}' for seed, end in enumerate(ends)}
+
+
+def fit(problem, solver, params=None, seed=1) -> tuple[float, float]:
+    "Log-loss after all passes, and seconds."
+    run = minimize(problem, solver, params, max_epochs=PASSES, loss_subset=0, seed=seed)
+    weights = problem.unpack(run.state.params)[0]
+    sound = np.isfinite(weights.sum(dtype=float))
+    return mean_log_loss(problem, weights) if sound else math.inf, run.history[-1]['seconds']
+
+
+def softmax_seeds() -> list[dict]:
+    out, rates, names = [], stored_rates(), ('bibtex', 'delicious')
+    for name, data_of in zip(names, at_hand(*names), strict=True):
+        for method in (*SOLVERS, *KINDS):
+            rate, problem = rates[name, method], problem_of(method, data_of)
+            ends = [fit(problem, solver_of(method, rate), seed=seed) for seed in SEEDS]
+            losses, seconds = zip(*ends, strict=True)
+            peer = f'rate {rate:g}, seeds {SEEDS[0]} to {SEEDS[-1]}'
+            task, took = f'{name}, pass {PASSES}', f'{np.median(seconds):.2f}'
+            out.append(machine.row(method, task, took, peer=peer, **per_seed(losses)))
+    return out
+
+
+def softmax_starts() -> list[dict]:
+    np.seterr(all='ignore')
+    problem, out = DoubleSum(*at_hand('bibtex')[0]), []
+    for start in ('u = 0', 'u = log K'):
+        for method in SOLVERS:
+            for rate in RATES:
+                params = problem.init_params()
+                if start == 'u = 0':
+                    problem.unpack(params)[1][:] = 0.0
+                loss, took = fit(problem, solver_of(method, rate), params)
+                told = dict(peer=f'rate {rate:g}', log_loss=f'{loss:.4f}')
+                out.append(machine.row(method, f'bibtex, {start}', f'{took:.2f}', **told))
+    return out
+
+
+@njit
+def _form_updates(weights, log_norms, rows, labels, sample, others, rate, form):
+    """U-max updates in order; form 0: (6), 1: (8), 2: (8) with e^E1 for E1 and without x in the
+    label's gradient."""
+    indptr, indices, values = rows
+    n_classes, m = weights.shape[0], others.shape[1]
+    scores, ratios = np.empty(m), np.empty(m)
+    for t in range(len(sample)):
+        i = sample[t]
+        y, a, b, own, count = labels[i], indptr[i], indptr[i + 1], 0.0, 0
+        for p in range(a, b):
+            own += values[p] * weights[y, indices[p]]
+        shift = own if form == 0 else 0.0
+        top = own - shift
+        for j in range(m):
+            if others[t, j] == y:
+                continue
+            count += 1
+            scores[j] = -shift
+            for p in range(a, b):
+                scores[j] += values[p] * weights[others[t, j], indices[p]]
+            top = max(top, scores[j])
+        if count == 0:
+            continue
+        whole = math.exp(own - shift - top)
+        for j in range(m):
+            if others[t, j] != y:
+                whole += math.exp(scores[j] - top)
+        best = top + math.log(whole)
+        if log_norms[i] <= best - 1.0:
+            log_norms[i] = best
+        first, total = math.exp(own - shift - log_norms[i]), 0.0
+        for j in range(m):
+            if others[t, j] != y:
+                ratios[j] = (n_classes - 1.0) / count * math.exp(scores[j] - log_norms[i])
+                total += ratios[j]
+        log_norms[i] -= rate * (1.0 - (math.exp(first) if form == 2 else first) - total)
+        if form == 0:
+            log_norms[i] = max(0.0, log_norms[i])
+        for j in range(m):
+            if others[t, j] != y:
+                for p in range(a, b):
+                    weights[others[t, j], indices[p]] -= rate * ratios[j] * values[p]
+        pull = total if form == 0 else 1.0 - first
+        for p in range(a, b):
+            weights[y, indices[p]] += rate * pull * (1.0 if form == 2 else values[p])
+
+
+def end_of_form(task: tuple, form: int, rate: float, order: str, start: str, seed: int) -> float:
+    "Log-loss after all passes."
+    problem, rng = DoubleSum(*task), np.random.default_rng(seed)
+    n, K, rows = problem.n_samples, problem.n_classes, problem.features
+    weights = np.zeros((K, problem.n_features))
+    log_norms = np.full(n, 0.0 if start == 'u = 0' else math.log(K))
+    for done in range(PASSES):
+        if order == 'published':
+            sample = np.arange(n, dtype=np.int32)
+            others = sample_distinct(rng, np.full(n, K), K + 1, 5)
+        else:
+            sample = rng.integers(n, size=n, dtype=np.int32)
+            others = sample_distinct(rng, problem.labels[sample], K, 5)
+        csr = rows.indptr, rows.indices, rows.data
+        _form_updates(
+            weights, log_norms, csr, problem.labels, sample, others, rate * DECAY**done, form
+        )
+        if not np.isfinite(weights).all():
+            return math.inf
+    return mean_log_loss(problem, weights)
+
+
+def softmax_forms() -> list[dict]:
+    np.seterr(all='ignore')
+    (task,), out = at_hand('bibtex'), []
+    for order in ('published', 'random'):
+        for start in ('u = 0', 'u = log K'):
+            for form, number in {'(6)': 0, '(8)': 1, '(8), public code': 2}.items():
+                for rate in [1e-4, *RATES]:
+                    mark = time.perf_counter()
+                    ends = [end_of_form(task, number, rate, order, start, seed) for seed in SEEDS]
+                    took = f'{(time.perf_counter() - mark) / len(SEEDS):.2f}'
+                    told = dict(peer=f'rate {rate:g}') | per_seed(ends)
+                    out.append(machine.row(form, f'bibtex, {order}, {start}', took, **told))
     return out

@@ -12,6 +12,7 @@ from configparser import ConfigParser
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.modules['rfc3987_syntax'] = None  # type: ignore  # jsonschema does without; 38 parsers, 3 s
 sys.path[:0] = [str(ROOT), str(ROOT / 'docs'), str(ROOT / 'docs' / '_ext')]
 
 _parser = ConfigParser(delimiters=['='], interpolation=None)

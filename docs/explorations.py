@@ -30,6 +30,8 @@ class Exploration(NamedTuple):
 def calls(source):
     """(name, knobs) of the calls of `frames` and `live` that a cell shows: those whose value is its
     last line."""
+    if not any(f'{kind}(' in source for kind in KINDS):
+        return []
     try:
         body = ast.parse(
             '\n'.join(line for line in source.split('\n') if not re.match(r'\s*[%!]', line))

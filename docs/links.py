@@ -4,8 +4,11 @@ is fetched from outside.
 python docs/links.py [_docs]
 """
 
+import functools
+import json
 import re
 import sys
+from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -49,42 +52,58 @@ class Page(HTMLParser):
             kind.append(attrs[key])
 
 
-def check(site, offline=True):
+def pages_of(site: Path, kept: Path | None) -> dict[Path, tuple[list, list, list]]:
+    "Ids, links and what is fetched of every page; `kept` remembers pages that are as they were."
+    known = json.loads(kept.read_text(encoding='utf-8')) if kept and kept.exists() else {}
+    found = {}
+    for path in sorted(site.rglob('*.html')):
+        if '_static' in path.parts:
+            continue
+        name, said = str(path), path.stat()
+        if known.get(name, [None])[0] != [said.st_mtime_ns, said.st_size]:
+            page = Page(path.read_text(encoding='utf-8'))
+            parts = page.ids, page.links, page.fetched
+            known[name] = [[said.st_mtime_ns, said.st_size], *parts]
+        found[path] = tuple(known[name][1:])
+    if kept:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        there = {str(path): known[str(path)] for path in found}
+        kept.write_text(json.dumps(there), encoding='utf-8')
+    return found
+
+
+def check(site, offline=True, kept=None):
     """List what is broken in the folder `site`, one line each; with `offline`, also whatever comes
-    from another host."""
+    from another host. `kept`: a file that remembers the pages for the next check."""
     site, wrong = Path(site).resolve(), []
-    pages = {
-        path: Page(path.read_text(encoding='utf-8'))
-        for path in sorted(site.rglob('*.html'))
-        if '_static' not in path.parts
-    }
-    for path, page in pages.items():
+    pages = pages_of(site, kept)
+    known = {path: set(ids) for path, (ids, _, _) in pages.items()}
+
+    @functools.cache
+    def target_of(folder, path):
+        "The file that a path leads to, seen from a folder; None where there is none."
+        target = site / path.lstrip('/') if path.startswith('/') else (folder / path).resolve()
+        target = target / 'index.html' if target.is_dir() else target
+        return target if target.is_file() else None
+
+    for path, (ids, links, fetched) in pages.items():
         name = path.relative_to(site)
-        for twice in sorted({i for i in page.ids if page.ids.count(i) > 1}):
-            wrong.append(f'{name}: id `{twice}` is there {page.ids.count(twice)} times')
-        for href in dict.fromkeys(page.links + page.fetched):
+        for twice, count in Counter(ids).items():
+            if count > 1:
+                wrong.append(f'{name}: id `{twice}` is there {count} times')
+        for href in dict.fromkeys(links + fetched):
             parts = urlsplit(href)
             if parts.scheme in ('data', 'mailto', 'javascript'):
                 continue
             if parts.scheme or parts.netloc:
-                if offline and href in page.fetched:
+                if offline and href in fetched:
                     wrong.append(f'{name}: fetches {href} from another host')
                 continue
-            target = (
-                (path.parent / unquote(parts.path)).resolve()
-                if not parts.path.startswith('/')
-                else site / unquote(parts.path).lstrip('/')
-            )
-            if not parts.path:
-                target = path
-            if target.is_dir():
-                target /= 'index.html'
-            if not target.is_file():
+            target = target_of(path.parent, unquote(parts.path)) if parts.path else path
+            if target is None:
                 wrong.append(f'{name}: {href} leads nowhere')
-            elif (
-                parts.fragment
-                and target in pages
-                and unquote(parts.fragment) not in pages[target].ids
+            elif parts.fragment and unquote(parts.fragment) not in known.get(
+                target, {unquote(parts.fragment)}
             ):
                 wrong.append(f'{name}: {href}: that page has no `{parts.fragment}`')
     for path in sorted(site.rglob('*.css')):

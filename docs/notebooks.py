@@ -524,17 +524,21 @@ def changed(base: str = 'HEAD') -> list[Path]:
             f'git does not know {base!r} here, so what changed since is not known; name the'
             ' notebooks instead'
         )
-    names = git('diff', '--no-ext-diff', '--name-only', '--relative', base, '--', PACKAGE) or ''
-    modules = {name.removesuffix('.py').replace('/', '.') for name in names.splitlines()}
+    where = [base, '--', PACKAGE, 'nbs']
+    names = (git('diff', '--no-ext-diff', '--name-only', '--relative', *where) or '').splitlines()
+    names += (git('ls-files', '--others', '--exclude-standard', *where[1:]) or '').splitlines()
+    modules = {name.removesuffix('.py').replace('/', '.') for name in names if name[-3:] == '.py'}
+    packages = {(name.split('.') + [''])[1] for name in modules}
 
     def differs(path):
-        old = git('show', f'{base}:./{path.relative_to(ROOT).as_posix()}')
-        page = read(path)
-        return (
-            old is None
-            or code_hash(json.loads(old)) != code_hash(page)
-            or bool(modules & named_modules(page))
-        )
+        name = path.relative_to(ROOT).as_posix()
+        if name not in names and not modules:
+            return False
+        old, page = git('show', f'{base}:./{name}') if name in names else '', read(path)
+        if old is None or old and code_hash(json.loads(old)) != code_hash(page):
+            return True
+        text = '\n'.join(map(source, page['cells']))
+        return any(one in text for one in packages) and bool(modules & named_modules(page))
 
     return [path for path in find() if differs(path)]
 

@@ -9,11 +9,15 @@ definitions in a box that folds.
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
+import hashlib
 import html
 import json
 import os
+import pickle
 import re
+import tempfile
 import textwrap
 from pathlib import Path
 
@@ -89,6 +93,7 @@ def options(source: str) -> dict[str, str]:
     return found
 
 
+@functools.cache
 def defined(source: str) -> list[str]:
     "Names that the top level of a cell defines."
     try:
@@ -464,12 +469,37 @@ def head_of(text: str) -> tuple[str, str]:
     return lines[0].removeprefix('# '), goal
 
 
-def stage(folder: Path, executed: str = '', repository: str = '', sets: tuple = ()):
+def remembered(kept: Path | None, name: str, key: list, make):
+    "What `make` made for this key in an earlier build, from the folder `kept`, or makes now."
+    digest = hashlib.sha256()
+    for part in key:
+        digest.update(part.read_bytes() if isinstance(part, Path) else repr(part).encode())
+    file, mark = kept and kept / f'{name}.pickle', digest.hexdigest()
+    if file and file.exists():
+        with contextlib.suppress(Exception):  # of another Python, or cut short: made again
+            found, made = pickle.loads(file.read_bytes())
+            if found == mark:
+                return made
+    made = make()
+    if file:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(pickle.dumps((mark, made)))
+    return made
+
+
+def _reference():
+    "Pages of the reference, each with what `put` takes, and where each name has its entry."
+    import reference
+
+    found: list[tuple] = []
+    return reference.write(lambda *page: found.append(page)), found
+
+
+def stage(folder: Path, executed='', repository='', sets: tuple = (), kept: Path | None = None):
     """Write every page of the site into `folder`; only what has changed is touched. `sets`:
-    problem sets, (page, notebook), where pages run."""
+    problem sets, (page, notebook), where pages run. `kept`: a folder for what took long."""
     import explorations
     import ledger
-    import reference
 
     made: dict[str, str] = {}
     shelves: dict[str, dict] = {name: {} for name in SHELVES}
@@ -481,7 +511,10 @@ def stage(folder: Path, executed: str = '', repository: str = '', sets: tuple = 
         group = CHAPTERS.get(group, group.replace('_', ' ').capitalize())
         shelves[where or shelf_of(page)].setdefault(group, []).append((str(page), title, goal))
 
-    names = reference.write(put)
+    library = [*sorted((ROOT / LIB).rglob('*.py')), Path(__file__).with_name('reference.py')]
+    names, entries = remembered(kept, 'reference', library, _reference)
+    for entry in entries:
+        put(*entry)
     table = ledger.rows()
     rows = {row.check: row.id for row in reversed(table)} | {row.id: row.id for row in table}
     rows = {label: f'evidence/ledger/{label.split("-")[0]}.md#{row}' for label, row in rows.items()}
@@ -517,7 +550,7 @@ def stage(folder: Path, executed: str = '', repository: str = '', sets: tuple = 
         nb = json.loads(source.read_text(encoding='utf-8'))
         title, goal = head_of(nb['cells'][0]['source'])
         put(path, json.dumps(process(path, source, names, rows)), title, goal, 'problem_sets')
-    images = _results(folder, put, names)
+    images = _results(put, names, kept)
     found = explorations.page(explorations.find(), page_name, CHAPTERS)
     put(
         'learn/explorations.md',
@@ -546,30 +579,34 @@ def stage(folder: Path, executed: str = '', repository: str = '', sets: tuple = 
     _write(folder, made, images)
 
 
-def _results(folder: Path, put, names: dict) -> dict[str, bytes]:
+def _results(put, names: dict, kept: Path | None) -> dict[str, bytes]:
     "Pages of the ledger and of the measurements, with their pictures."
-    import tempfile
-
     import benchmarks
+    import freshness
     import ledger
 
-    images = {}
+    def files_of(write) -> tuple[list[str], dict[str, bytes]]:
+        "Names of the pages that `write` lists, and every file that it leaves."
+        with tempfile.TemporaryDirectory() as tmp:
+            listed = [Path(one).name for one in write(Path(tmp) / 'made')]
+            return listed, {file.name: file.read_bytes() for file in Path(tmp, 'made').iterdir()}
+
     entries = {name: '/' + target for name, target in names.items()}
-    with tempfile.TemporaryDirectory() as tmp:
-        for group, write in (
-            ('ledger', lambda to: ledger.write_pages(to, page_name, entries)),
-            ('benchmarks', benchmarks.write_pages),
-        ):
-            listed = [Path(one).name for one in write(Path(tmp) / group)]
-            for file in (Path(tmp) / group / one for one in listed):
-                page = f'{MOVED[group]}/{file.stem}.md'
-                text = myst(file.read_text(encoding='utf-8'), page)
-                put(
-                    page, text, *head_of(text), dict(benchmarks='Measurements').get(group, 'Ledger')
-                )
-            for file in (Path(tmp) / group).iterdir():
-                if file.name not in listed:
-                    images[f'{MOVED[group]}/{file.name}'] = file.read_bytes()
+    measured = [freshness.old(), *sorted((ROOT / 'docs').glob('*.py'))]
+    measured += [benchmarks.RACES, *sorted(path for path in freshness.RESULTS.iterdir())]
+    made = {
+        'ledger': files_of(lambda to: ledger.write_pages(to, page_name, entries)),
+        'benchmarks': remembered(
+            kept, 'benchmarks', measured, lambda: files_of(benchmarks.write_pages)
+        ),
+    }
+    images = {}
+    for group, (listed, files) in made.items():
+        for name in listed:
+            page = f'{MOVED[group]}/{Path(name).stem}.md'
+            text = myst(files[name].decode(), page)
+            put(page, text, *head_of(text), dict(benchmarks='Measurements').get(group, 'Ledger'))
+        images |= {f'{MOVED[group]}/{name}': files[name] for name in set(files) - set(listed)}
     return images
 
 
@@ -668,7 +705,11 @@ def setup(app):
     app.connect(
         'config-inited',
         lambda app, config: stage(
-            Path(app.srcdir), config.executed, config.repository_url, _sets(config)
+            Path(app.srcdir),
+            config.executed,
+            config.repository_url,
+            _sets(config),
+            Path(app.doctreedir) / 'made',
         ),
         priority=10,
     )

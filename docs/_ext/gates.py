@@ -237,7 +237,7 @@ def finish(app, error):
             page.unlink()  # of a page that is no more
     found, count, read = wrong_formulas(out)
     wrong = list(app.own_warnings.found) + found + wrong_pictures(out)
-    wrong += links.check(out, offline=app.offline)
+    wrong += links.check(out, app.offline, Path(app.doctreedir) / 'made/links.json')
     if wrong:
         print('\n'.join(wrong))
         print(f'The site in {out} is not fit to be shown; lines to mend: {len(wrong)}')

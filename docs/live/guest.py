@@ -277,6 +277,7 @@ class _AfterImport:
         'extreme_opt.similarity.sampling': _numpy_loops,
         'extreme_opt.similarity.towers': _numpy_loops,
         'extreme_opt.softmax._kernels': _numpy_loops,
+        'extreme_opt.softmax.exact': _numpy_loops,
         'numpy': _as_elsewhere,
     }
 

@@ -379,6 +379,56 @@ def dense_transfer(x, a, b, factor):
     b += part
 
 
+def _loss_of_classes(rate, c, label, scores):
+    """What each class loses of a row: rate * (p - [k = label]), where p sums to one at
+    omega(log(c) + score - top + g); the sum is convex in g, so Newton's method ends."""
+    logs = np.log(c) + (scores - scores.max()).astype(np.float64)
+    g = np.log(c) - np.logaddexp.reduce(logs)
+    for _ in range(100):
+        found = scipy.special.wrightomega(logs + g)
+        step = (found.sum() - c) / (found / (1 + found)).sum()
+        g -= step
+        if abs(step) < 1e-12:
+            break
+    moves = rate / c * scipy.special.wrightomega(logs + g)
+    moves[label] -= rate
+    return moves
+
+
+def _exact_rows(columns, row_of, squares, labels, sample, rate, ridge, n_unpenalized, carry):
+    first_free = len(columns) - n_unpenalized
+    for i in sample:
+        places, values = row_of(i)
+        penalized = places < first_free
+        before, c = carry[0], rate * squares[i]
+        carry[0] = before / (1 + rate * ridge)
+        if c > 0:
+            scores = np.where(penalized, carry[0], 1.0) * values @ columns[places]
+            scores[labels[i]] += c
+            moves = _loss_of_classes(rate, c, labels[i], scores)
+            steps = values / np.where(penalized, before, 1.0)
+            columns[places] -= (steps[:, None] * moves).astype(columns.dtype)
+        if carry[0] < 1e-9:
+            columns[:first_free] *= carry[0]
+            carry[0] = 1.0
+
+
+def _exact_sparse(columns, rows, squares, labels, sample, rate, ridge, n_unpenalized, carry):
+    def row_of(i):
+        some = slice(rows.indptr[i], rows.indptr[i + 1])
+        return rows.indices[some], rows.values[some]
+
+    _exact_rows(columns, row_of, squares, labels, sample, rate, ridge, n_unpenalized, carry)
+
+
+def _exact_dense(columns, features, squares, labels, sample, rate, ridge, n_unpenalized, carry):
+    def row_of(i):
+        places = np.flatnonzero(features[i])
+        return places, features[i][places]
+
+    _exact_rows(columns, row_of, squares, labels, sample, rate, ridge, n_unpenalized, carry)
+
+
 loops = {
     'extreme_opt.bound.class_space': [
         _chain_pairs,
@@ -406,6 +456,7 @@ loops = {
     'extreme_opt.similarity.ranking': [_keep_best],
     'extreme_opt.similarity.sampling': [_pulls, _scaled_step],
     'extreme_opt.similarity.towers': [_scatter, _tangent_inputs, add_bias_elu, times_slope],
+    'extreme_opt.softmax.exact': [_exact_dense, _exact_sparse],
     'extreme_opt.softmax._kernels': [
         csr_add,
         csr_gap,

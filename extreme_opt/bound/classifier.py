@@ -20,7 +20,14 @@ from extreme_opt.core.estimator import (
     warn_not_converged,
 )
 from ..core.linalg import conjugate_gradients, log_sum_exp
-from ..core.validation import checked_sample_weight
+from extreme_opt.core.validation import (
+    COUNT,
+    FLAG,
+    ONE_THREAD,
+    RIDGE,
+    checked_sample_weight,
+    one_of,
+)
 from ..core.run import minimize
 from ..core.solver import Status
 from ..core.majorize import MOST_DENSE, Majorizer, Newton, solve_dense
@@ -57,7 +64,7 @@ def _gap(problem, params, most=np.inf):
     near = _newton_gap(problem, params, most)
     gap = near if near < np.inf else _gradient_gap(problem, params)
     loss = problem.loss(np.asarray(params).astype(problem.dtype, copy=False))
-    return float(np.nanmin([gap, loss, np.inf]))
+    return float(min(v for v in (gap, loss, np.inf) if not np.isnan(v)))
 
 # %% ../../nbs/engine/bound/60_classifier.ipynb #37eb816b
 def newton_gap(problem: LogLinear, params: np.ndarray) -> float:
@@ -190,8 +197,9 @@ def _gap_in_norm(problem, params, curvature, grad, norm, solves, most):
         if 2 * longest * known > _CALM**2:
             return np.inf
         unsolved = _norm_below(problem, rest, norm)
-        if unsolved <= 0.1 * (known + unsolved):
-            return _calm(known + unsolved, longest)
+        gap = _calm(known + unsolved, longest)
+        if unsolved <= 0.1 * (known + unsolved) or gap <= most < np.inf:
+            return gap
     return np.inf
 
 
@@ -251,18 +259,13 @@ def _norm_of_least(problem, least):
         return None
     lower /= size
     lower /= size[:, None]
-    try:
-        factor = scipy.linalg.cholesky(lower, lower=True, overwrite_a=True, check_finite=False)
-    except np.linalg.LinAlgError:
-        return None
-    if factor.diagonal().min() ** 2 <= 10 * len(size) * np.finfo(float).eps:
+    factor, failed = scipy.linalg.lapack.dpotrf(lower, lower=1, overwrite_a=1)
+    if failed or factor.diagonal().min() ** 2 <= 10 * len(size) * np.finfo(float).eps:
         return None
 
     def norm(rows):
         rows = rows.toarray() if scipy.sparse.issparse(rows) else rows
-        half = scipy.linalg.solve_triangular(
-            factor, (rows / size).T, lower=True, check_finite=False
-        )
+        half = scipy.linalg.lapack.dtrtrs(factor, (rows / size).T, lower=1, overwrite_b=1)[0]
         return np.einsum('ij,ij->j', half, half)
 
     return norm
@@ -292,8 +295,9 @@ def _gradient_gap(problem, params):
 # %% ../../nbs/engine/bound/60_classifier.ipynb #61eb544d
 def _best_intercepts(problem, params):
     "Shifts of the intercepts that match the class frequencies, by damped Newton."
-    scores, log_partition, table, weights, at = problem._scores_and_log_partition(params)
-    own, shift = scores[at], np.zeros(problem.n_classes)
+    scored = problem.scored(params)
+    scores, weights = scored.scores, scored.weights
+    own, shift = scores[scored.places], np.zeros(problem.n_classes)
     label_weights = np.bincount(problem.labels, weights, minlength=problem.n_classes)
 
     def objective(shift):
@@ -323,6 +327,7 @@ def _best_intercepts(problem, params):
 _UNCOUNTED = 1e-10  # probability of a class whose rows all have weight 0, at most
 _RISEN = 2  # times the loss at the start, above which a fit has diverged; below it warns
 _NEAR = 60  # tolerances that one step of Newton's method often takes at the end
+_NEAR_EXACT = 500  # an exact one; the solution of a look in vain is that of the next step
 SOLVERS = ('auto', 'bm', 'quasi', 'sbm', 'incremental', 'newton', 'lbfgs')
 
 
@@ -341,7 +346,10 @@ class _Certificate:
         self.loss, n = loss, state.n_iter
         fell = (np.inf if n == 1 else 0.0) if before is None else before - loss
         rare = not self.newton and n % max(1, n // 10)
-        if rare or fell > (_NEAR if self.newton else 1) * self.tol * loss:
+        near = _NEAR if self.newton else 1
+        if getattr(state, 'exact', False) and problem.n_classes > 2:
+            near = _NEAR_EXACT
+        if rare or fell > near * self.tol * loss:
             return ''
         gap = _gap(self.problem, state.params, self.tol * loss)
         if not gap <= self.tol * loss:
@@ -377,8 +385,6 @@ def _moved(params, n_classes, center):
 
 def _check_memory(model, rows, n_classes):
     "Refuse a fit that cannot be held, before anything of its size is allocated."
-    if model.solver not in SOLVERS:
-        return  # told elsewhere
     needed = forecast_memory(
         'bound',
         model.solver,
@@ -440,9 +446,11 @@ class BoundClassifier(Classifier):
         Stop after so many seconds.
     tol : float or None, default=1e-6
         Stop when the certificate says that the objective is at most this fraction of itself
-        above its minimum: when `bound_gap_` <= tol times the objective, in nats per row. Two
-        exceptions: "sbm", whose random batches keep it from there, stops when a pass changes the
-        objective by at most this fraction; and where nothing is certified (ridge=0, or rows of a
+        above its minimum: when `bound_gap_` <= tol times the objective, in nats per row. "bm",
+        "quasi", "lbfgs" and "incremental" ask for it after steps (of "incremental": passes) that
+        lowered the objective by no more than this fraction. Two exceptions: "sbm", whose random
+        batches keep it from there, stops when a pass changes the objective by at most this
+        fraction; and where nothing is certified (ridge=0, or rows of a
         dask collection) a fit stops when the gradient norm is at most this fraction of its first
         value. A limit that comes before gives a ConvergenceWarning, and so does an end whose
         `bound_gap_` exceeds 1e-4 of the objective.
@@ -453,7 +461,8 @@ class BoundClassifier(Classifier):
     random_state : int, RandomState instance or None, default=0
         Seed of the batches.
     n_jobs : int or None, default=1
-        Number of threads; all solvers here run on one, and None and -1 mean that too.
+        Number of threads; all solvers here run on one, as None and -1 mean too; 2 and more are
+        refused.
     checkpoint : path-like or None, default=None
         File that the run is saved to; if it exists, the fit continues from it.
     client : dask.distributed.Client, "local" or None, default=None
@@ -548,12 +557,21 @@ class BoundClassifier(Classifier):
         self.n_jobs = n_jobs
         self.checkpoint, self.client = checkpoint, client
 
+    _settings = dict(
+        Classifier._settings,
+        **Majorizer._settings,
+        solver=one_of(*SOLVERS),
+        ridge=RIDGE,
+        batch_size=COUNT,
+        fit_intercept=FLAG,
+        n_jobs=ONE_THREAD,
+    )
+
     def _make_solver(self):
-        majorizer = Majorizer(self.order, self.relaxation)  # which checks both, whoever solves
         if self.solver in ('auto', 'newton'):
             return Newton()
         if self.solver == 'bm':
-            return majorizer
+            return Majorizer(self.order, self.relaxation)
         if self.solver == 'sbm':
             return StochasticMajorizer(
                 batch_size=self.batch_size,
@@ -563,9 +581,7 @@ class BoundClassifier(Classifier):
             return IncrementalMajorizer(self.batch_size, self.order)
         if self.solver == 'quasi':
             return QuasiMajorizer()
-        if self.solver == 'lbfgs':
-            return LBFGS()
-        raise ValueError(f'solver={self.solver!r} is not one of {", ".join(map(repr, SOLVERS))}')
+        return LBFGS()
 
     def _log_prior(self, labels, weights):  # (n_classes,)
         n_classes = len(self.classes_)
@@ -710,8 +726,8 @@ class BoundClassifier(Classifier):
         if center is not None:
             end = _moved(end, problem.n_classes, -center)
         if len(counted) < len(self.classes_):
-            _, log_partition, _, _, _ = problem._scores_and_log_partition(run.state.params)
-            lowest = log_partition.min() + self._log_h[counted].max() + np.log(_UNCOUNTED)
+            lowest = problem.scored(run.state.params).log_partition.min()
+            lowest += self._log_h[counted].max() + np.log(_UNCOUNTED)
             self.bound_gap_ += (len(self.classes_) - len(counted)) * _UNCOUNTED
         return self._adopt(end, counted, lowest)
 
@@ -809,8 +825,8 @@ class BoundClassifier(Classifier):
                 )
 
     def _warn_of_separation(self, problem, params):
-        scores, _, _, _, at = problem._scores_and_log_partition(params)
-        scores = scores.copy()
+        scored = problem.scored(params)
+        scores, at = scored.scores.copy(), scored.places
         own = scores[at]
         scores[at] = -np.inf
         if (own > scores.max(1)).all():

@@ -12,6 +12,7 @@ import numpy as np
 from ..core.descent import LBFGSState, loss_and_grad
 from ..core.problem import Differentiable
 from ..core.solver import Status
+from ..core.validation import COUNT, Checked, number_in
 
 # %% ../../nbs/engine/bound/35_memory.ipynb #680ca064
 def quasi_newton_direction(
@@ -72,7 +73,7 @@ def _push_history(history, vector, n_kept):
 
 # %% ../../nbs/engine/bound/35_memory.ipynb #67de61ef
 @dataclass(frozen=True)
-class QuasiMajorizer:
+class QuasiMajorizer(Checked):
     """Take L-BFGS steps whose first inverse is a constant bound on the Hessian.
 
     A step that does not lower the loss is replaced by the step of that bound, which always
@@ -90,11 +91,7 @@ class QuasiMajorizer:
     decrease: float = 1e-4
     requires: ClassVar = Preconditioned
 
-    def __post_init__(self):
-        if not self.memory >= 1:
-            raise ValueError(f'memory={self.memory} is not a number from 1 up')
-        if not 0 < self.decrease < 1:
-            raise ValueError(f'decrease={self.decrease} is outside (0, 1); 1e-4 is usual')
+    _settings = dict(memory=COUNT, decrease=number_in(0, 1, 'neither', hint='1e-4 is usual'))
 
     def init(self, problem: Any, params: np.ndarray) -> QuasiState:
         """The first state.

@@ -18,6 +18,7 @@ from .stochastic import SampledBound
 from ..core.solver import State, num_samples, updates_per_step
 from .class_space import ChainCurvature, chain_rows
 from .quadratic_bound import curvature_weight
+from ..core.validation import COUNT, Checked, number_in, one_of
 
 # %% ../../nbs/engine/bound/50_rank_one.ipynb #4ea3f28b
 def rank_one_step(
@@ -186,7 +187,7 @@ class LabeledBound(SampledBound, Protocol):
 
 
 @dataclass(frozen=True)
-class RankOneMajorizer:
+class RankOneMajorizer(Checked):
     """Step to the minimum of a mini-batch's bound by rank-one terms (SBM, Algorithm 4).
 
     Algorithm 4 corrected. It ends near the optimum, not at it (erratum E19).
@@ -216,18 +217,11 @@ class RankOneMajorizer:
     order: str = 'smallest'
     requires: ClassVar = LabeledBound
 
-    def __post_init__(self):
-        if not self.learning_rate > 0:
-            raise ValueError(
-                f'learning_rate={self.learning_rate} is not above 0; 1 is the step of the bound'
-            )
-        if not self.batch_size >= 1:
-            raise ValueError(f'batch_size={self.batch_size} is not a number from 1 up')
-        if self.solve not in ('auto', 'woodbury', 'cholesky', 'sherman-morrison'):
-            raise ValueError(
-                f'solve={self.solve!r} is not one of "auto", "woodbury", "cholesky", '
-                '"sherman-morrison"'
-            )
+    _settings = dict(
+        learning_rate=number_in(0, closed='right', hint='1 is the step of the bound'),
+        batch_size=COUNT,
+        solve=one_of('auto', 'woodbury', 'cholesky', 'sherman-morrison'),
+    )
 
     def init(self, problem: Any, params: np.ndarray) -> State:
         """The first state.

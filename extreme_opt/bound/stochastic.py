@@ -14,6 +14,7 @@ import scipy.linalg
 from ..core.majorize import MOST_DENSE, solve_curvature, solve_dense
 from ..core.problem import Majorizable
 from ..core.solver import State, num_samples, updates_per_step
+from ..core.validation import COUNT, Checked, number_in, one_of
 
 # %% ../../nbs/engine/bound/40_stochastic.ipynb #101dfc7a
 class SampledBound(Protocol):
@@ -77,7 +78,7 @@ def jittered_cholesky(matrix: np.ndarray) -> np.ndarray:
 
 # %% ../../nbs/engine/bound/40_stochastic.ipynb #b987133a
 @dataclass(frozen=True)
-class StochasticMajorizer:
+class StochasticMajorizer(Checked):
     """Step to the minimum of the quadratic bound of a mini-batch (SBM, Algorithm 3 of).
 
     The curvature is averaged over all batches, eq. (A), or that of the batch, as printed.
@@ -107,20 +108,12 @@ class StochasticMajorizer:
     order: str = 'smallest'
     requires: ClassVar = SampledBound
 
-    def __post_init__(self):
-        if not self.learning_rate > 0:
-            raise ValueError(
-                f'learning_rate={self.learning_rate} is not above 0; 1 is the step of the bound'
-            )
-        if not self.learning_rate_decay >= 0:
-            raise ValueError(
-                f'learning_rate_decay={self.learning_rate_decay} is not a number from 0 up; 0 '
-                'keeps the rate as it is'
-            )
-        if not self.batch_size >= 1:
-            raise ValueError(f'batch_size={self.batch_size} is not a number from 1 up')
-        if self.curvature not in ('average', 'batch'):
-            raise ValueError(f'curvature={self.curvature!r} is neither "average" nor "batch"')
+    _settings = dict(
+        learning_rate=number_in(0, closed='right', hint='1 is the step of the bound'),
+        learning_rate_decay=number_in(hint='0 keeps the rate as it is'),
+        batch_size=COUNT,
+        curvature=one_of('average', 'batch'),
+    )
 
     def init(self, problem: Any, params: np.ndarray) -> StochasticState:
         """The first state.
@@ -262,7 +255,7 @@ def _block_bound(problem, point, block, order, relaxation):
 
 # %% ../../nbs/engine/bound/40_stochastic.ipynb #162f219a
 @dataclass(frozen=True)
-class IncrementalMajorizer:
+class IncrementalMajorizer(Checked):
     """Keep the last bound of every block of samples and step to the minimum of their sum.
 
     Eq. (I).
@@ -283,15 +276,11 @@ class IncrementalMajorizer:
     relaxation: float = 1.0
     requires: ClassVar = Majorizable
 
-    def __post_init__(self):
-        if not self.batch_size >= 1:
-            raise ValueError(f'batch_size={self.batch_size} is not a number from 1 up')
-        if not 0 < self.relaxation < 2:
-            raise ValueError(f'relaxation={self.relaxation} is outside (0, 2); 1 is safe, 1.8 fast')
-        if self.order not in ('smallest', 'largest', 'alternating'):
-            raise ValueError(
-                f'order={self.order!r} is not one of "smallest", "largest", "alternating"'
-            )
+    _settings = dict(
+        batch_size=COUNT,
+        relaxation=number_in(0, 2, 'neither', hint='1 is safe, 1.8 fast'),
+        order=one_of('smallest', 'largest', 'alternating'),
+    )
 
     def init(self, problem: Any, params: np.ndarray) -> IncrementalState:
         """The first state; the bounds are found in the first step.

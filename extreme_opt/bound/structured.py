@@ -15,10 +15,11 @@ import numpy as np
 import scipy.sparse
 from ..core.compiled import njit
 from ..core.majorize import Surrogate
+from ..core.problem import Fixed
 from ..core.streams import stream
-from ..core.validation import check_nonnegative
+from ..core.validation import RIDGE, check_class_ids
 from .class_space import MatrixCurvature
-from .partition import _checked_labels, _checked_rows
+from .partition import _checked_rows
 from .quadratic_bound import curvature_weight, order_kind, sort_outcomes
 
 # %% ../../nbs/engine/bound/70_structured.ipynb #a616445f
@@ -434,8 +435,8 @@ def chain_bound(
     return log_norm, mean, np.concatenate([rows.reshape(-1, last.shape[1]), last])
 
 # %% ../../nbs/engine/bound/70_structured.ipynb #e22b6a5d
-@dataclass(frozen=True, eq=False)
-class LinearChain:
+@dataclass(eq=False)
+class LinearChain(Fixed):
     """Negative log-likelihood of a linear-chain conditional random field, with a ridge.
 
     Eq. (6), with the sums of eq. (F).
@@ -468,24 +469,16 @@ class LinearChain:
         X = _checked_rows(
             self.features, np.float32 if given == np.float32 else np.float64, least_rows=0
         )
-        n_words, n_classes = X.shape[0], self.n_classes
         if self.labels is None:
             raise ValueError(
                 'labels is None, but training needs a tag per word; new words are tagged by '
                 'best_labels(features @ weights.T, transitions, starts)'
             )
-        if n_classes is None:
-            labels = np.asarray(self.labels)
-            n_classes = int(labels.max()) + 1 if labels.size and labels.dtype.kind in 'iu' else 1
-        if not isinstance(n_classes, (int, np.integer)) or n_classes < 1:
-            raise ValueError(f'n_classes is {n_classes}, but a whole number from 1 up is needed')
-        labels = _checked_labels(self.labels, np.full(n_words, n_classes), 'word')
-        starts = _checked_starts(self.starts, n_words)
-        check_nonnegative(self.ridge, 'ridge')
-        for name, value in dict(
-            features=X, labels=labels, starts=starts, n_classes=int(n_classes)
-        ).items():
-            object.__setattr__(self, name, value)
+        self.labels, self.n_classes = check_class_ids(
+            self.labels, X.shape[0], self.n_classes, least=1, what='word'
+        )
+        self.features, self.starts = X, _checked_starts(self.starts, X.shape[0])
+        RIDGE.check('ridge', self.ridge)
 
     dtype = property(
         lambda self: self.features.dtype, doc='float32 or float64, of features and parameters.'
@@ -587,6 +580,9 @@ class LinearChain:
         tuple[float, ndarray]
             Loss and gradient.
         """
+        last = vars(self).get('_last')  # a record asks where a step has just been
+        if last is not None and np.array_equal(last[0], params):
+            return last[1], last[2].copy()
         scores, (tags, pairs) = self.scores(params), self.seen
         transitions, l2 = np.ascontiguousarray(self.unpack(params)[1], dtype=np.float64), self._l2
         sums = _sums(scores, transitions, self.starts)
@@ -594,8 +590,14 @@ class LinearChain:
         slope = np.concatenate(
             [(self.features.T @ (sums.nodes - tags)).T.ravel(), (sums.edges - pairs).ravel()]
         )
-        value = sums.log_norms.sum() - own + 0.5 * l2 * (params @ params)
-        return float(value), (slope + l2 * params).astype(self.dtype)
+        value = float(sums.log_norms.sum() - own + 0.5 * l2 * (params @ params))
+        slope += l2 * params
+        slope = slope.astype(self.dtype, copy=False)
+        vars(self)['_last'] = params.copy(), value, slope
+        return value, slope.copy()
+
+    def __getstate__(self):
+        return {k: v for k, v in vars(self).items() if k != '_last'}
 
     def loss(self, params: np.ndarray) -> float:
         "The exact objective over some sentences."

@@ -17,6 +17,7 @@ import numpy as np
 from .compiled import timed_chunks
 from .problem import Differentiable, Stochastic
 from .solver import State, Status, num_samples, updates_per_step
+from .validation import COUNT, DECAY, Checked, number_in, one_of
 
 # %% ../../nbs/engine/core/60_descent.ipynb #eeb1cb19
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -62,7 +63,7 @@ def loss_and_grad(problem: Any, params: np.ndarray) -> tuple[float, np.ndarray]:
 
 # %% ../../nbs/engine/core/60_descent.ipynb #65b7276e
 @dataclass(frozen=True)
-class GradientDescent:
+class GradientDescent(Checked):
     """Steps along the (scaled) gradient, each as long as backtracking allows.
 
     Eqs. (2) and (3).
@@ -91,11 +92,7 @@ class GradientDescent:
     max_tries: int = 60
     requires: ClassVar = Differentiable
 
-    def __post_init__(self):
-        if self.scaling not in (None, 'adagrad'):
-            raise ValueError(f'scaling={self.scaling!r} is neither None nor "adagrad"')
-        if not self.step_size > 0:
-            raise ValueError(f'step_size={self.step_size} is not above 0')
+    _settings = dict(scaling=one_of(None, 'adagrad'), step_size=number_in(0, closed='right'))
 
     def init(self, problem: Any, params: np.ndarray) -> DescentState:
         """The first state.
@@ -180,7 +177,7 @@ def _n_terms(batch):
 
 # %% ../../nbs/engine/core/60_descent.ipynb #2d6e39a4
 @dataclass(frozen=True)
-class SGD:
+class SGD(Checked):
     """Stochastic gradient descent on any problem that can draw a batch and differentiate on
     it: eq. (4).
 
@@ -212,16 +209,7 @@ class SGD:
     n_updates: int | str = 'epoch'
     requires: ClassVar = Stochastic
 
-    def __post_init__(self):
-        if not self.learning_rate >= 0:
-            raise ValueError(f'learning_rate={self.learning_rate} is not a number from 0 up')
-        if not 0 < self.learning_rate_decay <= 1:
-            raise ValueError(
-                f'learning_rate_decay={self.learning_rate_decay} is outside (0, 1]; 1 keeps the '
-                'rate as it is'
-            )
-        if not self.batch_size >= 1:
-            raise ValueError(f'batch_size={self.batch_size} is not a number from 1 up')
+    _settings = dict(learning_rate=number_in(), learning_rate_decay=DECAY, batch_size=COUNT)
 
     def init(self, problem: Any, params: np.ndarray) -> State:
         """The first state, with a copy of params."""
@@ -299,7 +287,7 @@ class SGD:
 def lbfgs_direction(
     shifts: np.ndarray | None, changes: np.ndarray | None, vector: np.ndarray
 ) -> np.ndarray:
-    """The L-BFGS recursion by scipy, begun from eq.
+    """The L-BFGS recursion, begun from eq.
 
     (5); without memory, the vector at length 1.
 
@@ -318,10 +306,14 @@ def lbfgs_direction(
     """
     if shifts is None or changes is None:
         return vector / max(float(np.linalg.norm(vector)), 1e-300)
-    from scipy.optimize import LbfgsInvHessProduct
-
-    root = np.sqrt((shifts[-1] @ changes[-1]) / (changes[-1] @ changes[-1]))
-    return root**2 * LbfgsInvHessProduct(shifts / root, changes * root).matvec(vector)
+    out, parts = vector.astype(np.float64), []
+    for shift, change in zip(shifts[::-1], changes[::-1]):
+        parts.append((shift @ out) / (shift @ change))
+        out -= parts[-1] * change
+    out *= (shifts[-1] @ changes[-1]) / (changes[-1] @ changes[-1])
+    for shift, change in zip(shifts, changes):
+        out += (parts.pop() - (change @ out) / (shift @ change)) * shift
+    return out
 
 
 def _remembered(old, new, n_kept):
@@ -389,7 +381,7 @@ class _Evaluator:
 
 # %% ../../nbs/engine/core/60_descent.ipynb #9648702d
 @dataclass(frozen=True)
-class LBFGS:
+class LBFGS(Checked):
     """Quasi-Newton steps from the last few gradients; recursion and Wolfe search by scipy.
 
     Parameters
@@ -411,9 +403,7 @@ class LBFGS:
     max_tries: int = 20
     requires: ClassVar = Differentiable
 
-    def __post_init__(self):
-        if not self.memory >= 1:
-            raise ValueError(f'memory={self.memory} is not a number from 1 up')
+    _settings = dict(memory=COUNT)
 
     def init(self, problem: Any, params: np.ndarray) -> LBFGSState:
         """The first state.

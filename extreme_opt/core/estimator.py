@@ -8,17 +8,15 @@ __all__ = ['NOT_FITTED', 'Estimator', 'is_collection', 'num_threads', 'check_sha
 
 # %% ../../nbs/engine/core/70_estimator.ipynb #5f2be75c
 import inspect
-import math
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import deepcopy
-from functools import cache, wraps
-from numbers import Real
+from functools import wraps
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn, get_args
+from typing import Any, BinaryIO, NoReturn
 
 import numpy as np
 from scipy.sparse import issparse
@@ -30,9 +28,11 @@ from .. import late
 from .linalg import log_sum_exp
 from .memory import check_memory
 from .serialize import load_model, save_model
-from .run import FitDiverged, Run, minimize
+from .run import FitDiverged, Limits, Run, minimize
 from .solver import Status
 from extreme_opt.core.validation import (
+    FLAG,
+    THREADS,
     as_table,
     check_features,
     check_labels,
@@ -58,12 +58,6 @@ def _all_or_nothing(learn):
 
     return guarded
 
-# %% ../../nbs/engine/core/70_estimator.ipynb #4352a32e
-@cache
-def _settings_of(kind: Any) -> Any:
-    "Arguments of a class, by name; read once, because every fit asks."
-    return inspect.signature(kind.__init__).parameters
-
 # %% ../../nbs/engine/core/70_estimator.ipynb #7b383c90
 class Estimator(BaseEstimator):
     """Base of the estimators.
@@ -72,39 +66,18 @@ class Estimator(BaseEstimator):
     as it was when it raises, and settings that hold a client of a dask cluster.
     """
 
+    _settings = dict(
+        Limits._settings,
+        warm_start=FLAG,
+        verbose=FLAG,
+        n_jobs=THREADS,
+    )  # what every setting may be; subclasses add theirs
+
     def _check_settings(self):
-        "Refuse what is no number where one is needed, before anything is compared with it."
-        for name, argument in _settings_of(type(self)).items():  # type: ignore[arg-type]
-            kinds = set(get_args(argument.annotation)) or {argument.annotation}
-            value, default = getattr(self, name, None), argument.default
-            if type(default) is str and isinstance(value, np.ndarray):
-                raise ValueError(f'{name} is an array, but it takes one value, such as {default!r}')
-            if kinds == {bool} and not isinstance(value, (bool, np.bool_, int, np.integer)):
-                raise ValueError(
-                    f'{name}={" ".join(repr(value).split()):.80} is neither True nor False'
-                )
-            if name == 'n_jobs' and value is None:  # scikit-learn's word for one
-                continue
-            number = type(default) in (int, float) or kinds & {int, float}
-            if not number or str in kinds or Any in kinds or name == 'random_state':
-                continue
-            if value is None and (type(None) in kinds or default is None):
-                continue
-            such = '' if default is None else f', such as {default}'
-            logical = isinstance(value, (bool, np.bool_)) and bool not in kinds
-            if logical or not isinstance(value, Real):
-                what = 'text' if isinstance(value, (str, bytes)) else f'a {type(value).__name__}'
-                raise ValueError(
-                    f'{name}={" ".join(repr(value).split()):.80} is {what}, but a number is needed'
-                    + such
-                )
-            if int in kinds and float not in kinds and not math.isfinite(value):
-                raise ValueError(f'{name}={value} is not a whole number{such}')
-            if name == 'n_jobs' and (not value or float(value) % 1):
-                raise ValueError(
-                    f'n_jobs={value}, but at least 1 thread is needed, and a whole number; -1 '
-                    'takes all processors'
-                )
+        "Refuse settings before anything is compared with them."
+        for name, value in self.get_params(deep=False).items():
+            if name in self._settings:
+                self._settings[name].check(name, value)
 
     client: Any = None
 
@@ -260,11 +233,9 @@ def run_estimator(
     problem: Any,
     solver: Any,
     params: np.ndarray | None = None,
-    metrics: dict | None = None,
     loss_subset: int | None = None,
     n_bytes: float | None = None,
     remedy: str = 'scale the data, or raise ridge',
-    stop: Callable | None = None,
     **settings: Any,
 ) -> Run:
     """Call `minimize` with the settings that every estimator shares.
@@ -282,18 +253,14 @@ def run_estimator(
         The algorithm.
     params : ndarray of shape (n_params,), default=None
         First point.
-    metrics : dict or None, default=None
-        Further columns of the record: name -> function(problem, params).
     loss_subset : int or None, default=None
         Rows that the recorded loss is estimated on; None: all, 0: none.
     n_bytes : float or None, default=None
         Forecast of the memory that the run takes; None: two vectors of parameters.
     remedy : str, default='scale the data, or raise ridge'
         What to change when the run diverges.
-    stop : Callable or None, default=None
-        A rule of its own, as `minimize` takes it.
     **settings : Any
-        Values to take instead of the estimator's, by name.
+        Arguments of `minimize`, instead of or beside those of the estimator.
 
     Returns
     -------
@@ -308,7 +275,7 @@ def run_estimator(
     if n_bytes is None and hasattr(problem, 'memory'):
         n_bytes = 2 * problem.memory(problem.dtype)  # the state, and the next one
     check_memory(n_bytes or 0, f'{type(estimator).__name__}.fit')
-    chosen = {name: settings.get(name, getattr(estimator, name)) for name in _OF_RUNS}
+    chosen = {name: getattr(estimator, name) for name in _OF_RUNS} | settings
     path = chosen['checkpoint']
     with _workers(estimator, problem, solver, params) as (problem, solver, params):
         run = minimize(
@@ -317,8 +284,6 @@ def run_estimator(
             params,
             **chosen,
             seed=seed_from(estimator.random_state),
-            metrics=metrics,
-            stop=stop,
             loss_subset=None
             if estimator.client is not None and loss_subset
             else loss_subset,  # all rows are as near as some

@@ -13,6 +13,7 @@ from .descent import loss_and_grad
 from .linalg import _dot, conjugate_gradients
 from .problem import SecondOrder
 from .solver import State, Status
+from .validation import COUNT, Checked, number_in
 
 # %% ../../nbs/engine/core/63_gauss_newton.ipynb #4ca0c88e
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -117,7 +118,7 @@ def newton_direction(
 
 # %% ../../nbs/engine/core/63_gauss_newton.ipynb #d158b6e7
 @dataclass(frozen=True)
-class GaussNewton:
+class GaussNewton(Checked):
     """Truncated Gauss-Newton with conjugate gradients and backtracking.
 
     Algorithms 3 and 4, guarded.
@@ -149,13 +150,7 @@ class GaussNewton:
     max_tries: int = 30
     requires: ClassVar = SecondOrder
 
-    def __post_init__(self):
-        if not self.max_products >= 1:
-            raise ValueError(f'max_products={self.max_products} is not a number from 1 up')
-        if not 0 < self.forcing < 1:
-            raise ValueError(f'forcing={self.forcing} is outside (0, 1)')
-        if not self.damping >= 0:
-            raise ValueError(f'damping={self.damping} is not a number from 0 up')
+    _settings = dict(max_products=COUNT, forcing=number_in(0, 1, 'neither'), damping=number_in())
 
     def init(self, problem: Any, params: np.ndarray) -> GaussNewtonState:
         """The first state.

@@ -15,6 +15,7 @@ from .descent import loss_and_grad
 from .linalg import conjugate_gradients
 from .problem import Majorizable, SecondOrder
 from .solver import State, Status
+from .validation import Checked, number_in, one_of
 
 # %% ../../nbs/engine/core/64_majorize.ipynb #5950fb1f
 class Surrogate(NamedTuple):
@@ -162,7 +163,7 @@ class MajorizerState(State):
 
 # %% ../../nbs/engine/core/64_majorize.ipynb #ac0f6c96
 @dataclass(frozen=True)
-class Majorizer:
+class Majorizer(Checked):
     """Steps to (or beyond) the minimum of a quadratic upper bound: BM, eq. (8) with eq. (R).
 
     Parameters
@@ -186,16 +187,10 @@ class Majorizer:
     inner_tolerance: float = 0.1
     requires: ClassVar = Majorizable
 
-    def __post_init__(self):
-        if not 0 < self.relaxation < 2:
-            raise ValueError(
-                f'relaxation={self.relaxation} is outside (0, 2), where steps go downhill for '
-                'sure; 1.8 is fast'
-            )
-        if self.order not in ('smallest', 'largest', 'alternating'):
-            raise ValueError(
-                f'order={self.order!r} is not one of "smallest", "largest", "alternating"'
-            )
+    _settings = dict(
+        relaxation=number_in(0, 2, 'neither', hint='steps go downhill for sure; 1.8 is fast'),
+        order=one_of('smallest', 'largest', 'alternating'),
+    )
 
     def init(self, problem: Any, params: np.ndarray) -> MajorizerState:
         """The first state.

@@ -4,10 +4,10 @@
 
 # %% auto #0
 __all__ = ['Problem', 'Differentiable', 'Stochastic', 'FiniteSum', 'SecondOrder', 'Majorizable', 'Constrained',
-           'required_methods', 'missing_methods', 'LeastSquares', 'check_compatible']
+           'required_methods', 'missing_methods', 'Fixed', 'LeastSquares', 'check_compatible']
 
 # %% ../../nbs/engine/core/10_problem.ipynb #7e7db3e1
-from dataclasses import dataclass
+from dataclasses import FrozenInstanceError, dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -173,6 +173,37 @@ def missing_methods(problem: Any, solver: Any) -> tuple[str, ...]:
     if not getattr(solver.requires, '_is_protocol', False):
         return () if isinstance(problem, solver.requires) else names
     return tuple(name for name in names if getattr(problem, name, None) is None)
+
+# %% ../../nbs/engine/core/10_problem.ipynb #f1ced002
+class _Fixing(type):
+    def __call__(cls, *args, **kwargs):
+        made = super().__call__(*args, **kwargs)
+        vars(made)['_is_fixed'] = True
+        return made
+
+
+class Fixed(metaclass=_Fixing):
+    """Base of objects that only their constructor changes, such as problems.
+
+    What follows from the arguments is computed once, so that a change afterwards would be half of
+    one.
+
+    Examples
+    --------
+    >>> class Scaled(Fixed):
+    ...     def __init__(self, rows):
+    ...         self.rows = rows / rows.max()
+    >>> Scaled(np.arange(3)).rows = np.arange(3)
+    Traceback (most recent call last):
+    dataclasses.FrozenInstanceError: cannot assign to 'rows' of a Scaled; make another one
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if '_is_fixed' in vars(self):
+            raise FrozenInstanceError(
+                f'cannot assign to {name!r} of a {type(self).__name__}; make another one'
+            )
+        super().__setattr__(name, value)
 
 # %% ../../nbs/engine/core/10_problem.ipynb #2ee6bb7d
 @dataclass(frozen=True, eq=False)

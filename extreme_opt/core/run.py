@@ -8,7 +8,6 @@ __all__ = ['iterate', 'Run', 'FitDiverged', 'Stop', 'Limits', 'warm_up', 'diverg
 # %% ../../nbs/engine/core/30_run.ipynb #6b2b4159
 import inspect
 import math
-import operator
 import os
 import sys
 import time
@@ -31,6 +30,7 @@ from extreme_opt.core.serialize import (
 from .problem import check_compatible
 from .solver import State, Status, num_samples
 from .streams import stream
+from .validation import BUDGET, COUNT, Checked, number_in
 
 # %% ../../nbs/engine/core/30_run.ipynb #b78e6c66
 def iterate(
@@ -207,12 +207,7 @@ class FitDiverged(RuntimeError):
         self.run = run
 
 # %% ../../nbs/engine/core/30_run.ipynb #7edee64a
-def _count(value, name):
-    "A whole number as an int; half a step is a mistake, not a request."
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise ValueError(f'{name}={value!r} is not a whole number; give one') from None
+_N_STEPS = 10  # over which losses that stand still end a run
 
 
 class Stop(NamedTuple):
@@ -223,7 +218,7 @@ class Stop(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Limits:
+class Limits(Checked):
     """When to stop: eq. (1) and three budgets.
 
     Parameters
@@ -236,30 +231,30 @@ class Limits:
         On the clock.
     tol : float or None, default=None
         Relative.
+    loss_tol : float or None, default=None
+        Relative change of the recorded losses of ten steps.
     """
 
     max_iter: int | None = None
     max_epochs: float | None = None
     max_seconds: float | None = None
     tol: float | None = None
+    loss_tol: float | None = None
+
+    _settings = dict(
+        max_iter=number_in(whole=True, words=(None,)),
+        max_epochs=BUDGET,
+        max_seconds=BUDGET,
+        tol=BUDGET,
+        loss_tol=BUDGET,
+    )
 
     def __post_init__(self):
-        given = {
-            f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) is not None
-        }
-        numbers = int, float, np.number
-        wrong = [name for name, value in given.items() if not isinstance(value, numbers)]
-        if wrong:
-            raise ValueError(f'{wrong[0]}={given[wrong[0]]!r:.80} is not a number from 0 up')
-        if not given or all(value == np.inf for value in given.values()):
+        super().__post_init__()
+        if all(getattr(self, name) in (None, np.inf) for name in self._settings):
             raise ValueError(
                 'no limit is set; give at least one of max_iter, max_epochs, max_seconds, tol'
             )
-        for name, value in given.items():
-            if not value >= 0:
-                raise ValueError(f'{name}={value} is not a number from 0 up')
-        if self.max_iter is not None:
-            _count(self.max_iter, 'max_iter')
 
     def reached(self, state: State, seconds: float) -> Stop | None:
         """Which of the three budgets is spent.
@@ -287,7 +282,7 @@ class Limits:
         return Stop(Status(hit[0]), f'reached {hit[0]}={getattr(self, hit[0]):g}')
 
     def settled(self, state: State, first_norm: float, rows: list[dict]) -> Stop | None:
-        """Whether the gradient, or else the loss over a pass, has come to rest: eq. (1).
+        """Whether the gradient, or else the loss, has come to rest: eq. (1).
 
         Parameters
         ----------
@@ -303,13 +298,19 @@ class Limits:
         Stop or None
             None when not settled.
         """
-        if self.tol is None:
-            return None
-        if hasattr(state, 'grad_norm'):
+        norm = getattr(state, 'grad_norm', None)
+        if self.tol is not None and norm is not None and norm <= self.tol * first_norm:
             said = f'gradient norm is at most tol={self.tol:g} times its start'
-            small = state.grad_norm <= self.tol * first_norm
-            return Stop(Status.CONVERGED, said) if small else None
+            return Stop(Status.CONVERGED, said)
         if not rows or rows[-1]['iter'] != state.n_iter:
+            return None
+        last = rows[-_N_STEPS - 1 :]
+        if self.loss_tol is not None and len(rows) > _N_STEPS and last[0]['iter']:
+            losses = [row['loss'] for row in last]
+            if np.ptp(losses) <= self.loss_tol * abs(losses[-1]):
+                said = f'loss changed by at most tol={self.loss_tol:g} over {_N_STEPS} steps'
+                return Stop(Status.CONVERGED, said)
+        if self.tol is None or norm is not None:
             return None
         now = rows[-1]
         back = (row for row in reversed(rows) if row['epoch'] <= rows[-1]['epoch'] - 1 + 1e-9)
@@ -381,10 +382,8 @@ def _loss_on(problem):
 
 def _recorder(problem, metrics, interval, loss_subset):
     metrics, names = dict(metrics or {}), {'iter', 'epoch', 'seconds', 'loss', 'loss_on'}
-    if not interval >= 1:
-        raise ValueError(f'record_every={interval!r} is not a number of steps from 1 up')
-    interval = _count(interval, 'record_every')
-    loss_subset = None if loss_subset is None else _count(loss_subset, 'loss_subset')
+    COUNT.check('record_every', interval)
+    number_in(whole=True, words=(None,)).check('loss_subset', loss_subset)
     if clash := names & set(metrics):
         raise ValueError(
             f'metrics names {sorted(clash)}, which the record has already; choose another name'
@@ -771,6 +770,7 @@ def minimize(
     max_epochs: float | None = None,
     max_seconds: float | None = None,
     tol: float | None = None,
+    loss_tol: float | None = None,
     seed: int | Sequence[int] = 0,
     metrics: dict[str, Callable] | None = None,
     record_every: int = 1,
@@ -800,6 +800,8 @@ def minimize(
         Stop after so many seconds on the clock.
     tol : float or None, default=None
         Stop at this gradient norm relative to its start, or change of the loss over a pass.
+    loss_tol : float or None, default=None
+        Stop when the recorded losses of ten steps differ by at most this fraction.
     seed : int or Sequence[int], default=0
         Of the one generator that the solver draws from.
     metrics : dict[str, Callable] or None, default=None
@@ -833,7 +835,7 @@ def minimize(
     >>> run.state.params.round(3)
     array([1., 2., 3.])
     """
-    limits = Limits(max_iter, max_epochs, max_seconds, tol)
+    limits = Limits(max_iter, max_epochs, max_seconds, tol, loss_tol)
     recorder = _recorder(problem, metrics, record_every, loss_subset)
     check_compatible(problem, solver)
     if params is not None and resume is None:
@@ -874,4 +876,3 @@ def minimize(
         except KeyboardInterrupt:
             end = end._replace(message=end.message + '; its last write was interrupted too')
     return Run(current.state, end.status, end.message, rows, checkpointer.at(current))
-

@@ -16,6 +16,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from .validation import COUNT
+
 # %% ../../nbs/engine/core/12_shards.ipynb #46c8721d
 @dataclass(eq=False)
 class Shard:
@@ -132,8 +134,7 @@ def split_rows(n_rows: int, n: int) -> list[np.ndarray]:
     list[ndarray]
         Row ids, at most n_rows arrays, none empty.
     """
-    if int(n) != n or n < 1:
-        raise ValueError(f'n_shards={n} is not a whole number from 1 up')
+    COUNT.check('n_shards', n)
     return np.array_split(np.arange(n_rows), min(int(n), n_rows))
 
 # %% ../../nbs/engine/core/12_shards.ipynb #2dc157d3

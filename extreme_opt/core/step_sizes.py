@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 import numpy as np
 
+from .validation import Checked, number_in, one_of
+
 # %% ../../nbs/engine/core/62_step_sizes.ipynb #ea711a8b
 def bb_step(
     shift: np.ndarray,
@@ -54,7 +56,7 @@ def bb_step(
 
 # %% ../../nbs/engine/core/62_step_sizes.ipynb #63a24a7e
 @dataclass(frozen=True)
-class FixedStep:
+class FixedStep(Checked):
     """The same inner step in every epoch.
 
     Parameters
@@ -66,9 +68,7 @@ class FixedStep:
     learning_rate: float = 0.01
     share = 1.0
 
-    def __post_init__(self):
-        if not self.learning_rate > 0:
-            raise ValueError(f'learning_rate={self.learning_rate} is not above 0')
+    _settings = dict(learning_rate=number_in(0, closed='right'))
 
     def stride(
         self,
@@ -108,7 +108,7 @@ class FixedStep:
 
 # %% ../../nbs/engine/core/62_step_sizes.ipynb #3847e099
 @dataclass(frozen=True)
-class BB:
+class BB(Checked):
     """Barzilai and Borwein's rule as it stands, with its sign: eq. (10).
 
     Parameters
@@ -125,8 +125,7 @@ class BB:
     kind: str = 'long'
     share = 1.0
 
-    def __post_init__(self):
-        _check_kind(self, ('long', 'short', 'geometric'))
+    _settings = dict(kind=one_of('long', 'short', 'geometric'), first_step=number_in(closed='neither', words=(None,)))
 
     def stride(self, problem, params, n_inner, batch_size, shift, change, last):
         "Length of the next epoch: n_inner times its step."
@@ -137,7 +136,7 @@ class BB:
 
 # %% ../../nbs/engine/core/62_step_sizes.ipynb #0b88a26e
 @dataclass(frozen=True)
-class SBB:
+class SBB(Checked):
     """The stabilized rule.
 
     Eqs. (14) and (17), with a stabilizer that follows the curvature of a batch.
@@ -160,14 +159,11 @@ class SBB:
     kind: str = 'long'
     share = 1.0
 
-    def __post_init__(self):
-        _check_kind(self, ('long', 'geometric'))
-        if self.stabilizer != 'auto' and (
-            isinstance(self.stabilizer, str) or not self.stabilizer >= 0
-        ):
-            raise ValueError(
-                f'stabilizer={self.stabilizer!r} is neither a number from 0 up nor "auto"'
-            )
+    _settings = dict(
+        kind=one_of('long', 'geometric'),
+        first_step=number_in(closed='neither', words=(None,)),
+        stabilizer=number_in(words=('auto',)),
+    )
 
     def stride(self, problem, params, n_inner, batch_size, shift, change, last):
         "Length of the next epoch: n_inner times its step."
@@ -204,13 +200,6 @@ class Damped(SBB):
     share: float = 0.01
 
 # %% ../../nbs/engine/core/62_step_sizes.ipynb #8e118756
-def _check_kind(rule, kinds):
-    if rule.kind not in kinds:
-        raise ValueError(f'kind={rule.kind!r} is none of {", ".join(kinds)}')
-    if rule.first_step is not None and not rule.first_step > 0:
-        raise ValueError(f'first_step={rule.first_step} is not above 0')
-
-
 def _curvature(rule, problem, params, batch_size):
     "The expected smoothness of a batch, from the problem."
     if getattr(problem, 'smoothness', None) is None:

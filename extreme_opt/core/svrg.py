@@ -12,6 +12,7 @@ import numpy as np
 from .descent import _MOST, _cut, _n_terms
 from .problem import FiniteSum
 from .solver import State, Status, num_samples, updates_per_step
+from .validation import COUNT, Checked
 from .step_sizes import SBB
 
 # %% ../../nbs/engine/core/61_svrg.ipynb #69d47c4b
@@ -41,7 +42,7 @@ class SVRGState(State):
 
 # %% ../../nbs/engine/core/61_svrg.ipynb #be77c667
 @dataclass(frozen=True)
-class SVRG:
+class SVRG(Checked):
     """Epochs of stochastic steps whose gradients are corrected by one exact gradient.
 
     Algorithm 1, mended.
@@ -61,9 +62,7 @@ class SVRG:
     n_inner: int | str = 'epoch'
     requires: ClassVar = FiniteSum
 
-    def __post_init__(self):
-        if not self.batch_size >= 1:
-            raise ValueError(f'batch_size={self.batch_size} is not a number from 1 up')
+    _settings = dict(batch_size=COUNT)
 
     @property
     def learning_rate(self) -> float | None:

@@ -10,13 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
+from ..core.problem import Fixed
 from ..core.streams import stream
 from .multiclass import _counted
 from .pairs import linked_objects
 
 # %% ../../nbs/engine/data/30_comparisons.ipynb #b68c4526
-@dataclass(frozen=True, eq=False)
-class Triplets:
+@dataclass(eq=False)
+class Triplets(Fixed):
     """Comparisons: the first object is closer to the second than to the third.
 
     Parameters
@@ -50,8 +51,8 @@ class Triplets:
     test: 'np.ndarray | None' = None
 
     def __post_init__(self):
-        put, rows = object.__setattr__, np.asarray(self.triplets)
-        put(self, 'triplets', rows)
+        rows = np.asarray(self.triplets)
+        self.triplets = rows
         if rows.ndim != 2 or rows.shape[1] != 3:
             raise ValueError(
                 f'triplets has shape {rows.shape}, but comparisons need shape (n_triplets, 3): '
@@ -65,9 +66,9 @@ class Triplets:
                 f'ids run from 0 to {self.n_objects - 1}'
             )
         if self.train is None:
-            put(self, 'train', np.arange(len(rows)))
+            self.train = np.arange(len(rows))
         if self.test is None:
-            put(self, 'test', np.arange(0))
+            self.test = np.arange(0)
 
     @property
     def n_objects(self) -> int:

@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['Multiclass', 'tokenize', 'build_vocabulary', 'tf_idf', 'public_modules', 'sentences', 'Corpus', 'corpus',
-           'docstrings', 'class_centroids', 'hashing_vectorize', 'docstring_modules', 'stratified_split', 'digits',
-           'iris', 'wine', 'planted_softmax', 'sparse_multiclass', 'Gaussians', 'four_gaussians']
+           'docstrings', 'class_centroids', 'stratified_split', 'digits', 'iris', 'wine', 'planted_softmax',
+           'Gaussians', 'four_gaussians']
 
 # %% ../../nbs/engine/data/10_multiclass.ipynb #f16e9373
 import hashlib
@@ -19,7 +19,6 @@ import pkgutil
 import re
 import sys
 import warnings
-import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
@@ -28,12 +27,13 @@ from importlib import metadata
 from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
+from ..core.problem import Fixed
 from ..core.streams import stream
 from .store import cached, pack_texts, unpack_texts
 
 # %% ../../nbs/engine/data/10_multiclass.ipynb #3ca80739
-@dataclass(frozen=True, eq=False)
-class Multiclass:
+@dataclass(eq=False)
+class Multiclass(Fixed):
     """A classification problem: one row of features and one label per sample.
 
     Parameters
@@ -81,7 +81,7 @@ class Multiclass:
     stats: dict = field(default_factory=dict)
 
     def __post_init__(self):
-        n_rows, put = self.features.shape[0], object.__setattr__
+        n_rows = self.features.shape[0]
         if len(self.labels) != n_rows:
             raise ValueError(
                 f'labels has {len(self.labels)} entries, but features has {n_rows} rows; give one '
@@ -94,9 +94,9 @@ class Multiclass:
                 f'0..{self.n_classes - 1}; relabel with np.unique(labels, return_inverse=True)'
             )
         if self.train is None:
-            put(self, 'train', np.arange(n_rows))
+            self.train = np.arange(n_rows)
         if self.test is None:
-            put(self, 'test', np.arange(0))
+            self.test = np.arange(0)
 
     @property
     def n_samples(self) -> int:
@@ -910,110 +910,6 @@ def class_centroids(
     )
     return (scale @ sums).tocsr() if sparse.issparse(sums) else scale @ sums
 
-# %% ../../nbs/engine/data/10_multiclass.ipynb #7146ec08
-def hashing_vectorize(rows: Sequence[Sequence[str]], n_buckets: int = 500) -> np.ndarray:
-    """Count words in a fixed number of buckets, chosen by the CRC-32 of the word.
-
-    Parameters
-    ----------
-    rows : Sequence[Sequence[str]]
-        Words of each text.
-    n_buckets : int, default=500
-        Width of the result.
-
-    Returns
-    -------
-    np.ndarray
-        (n_texts, n_buckets) float64 counts.
-
-    Examples
-    --------
-    >>> hashing_vectorize([['sparse', 'sparse', 'matrix']], 8).sum().item()
-    3.0
-    """
-    counts, bucket = np.zeros((len(rows), n_buckets)), {}
-    for row, found in zip(counts, rows):
-        for word in found:
-            if word not in bucket:
-                bucket[word] = zlib.crc32(word.encode()) % n_buckets
-            row[bucket[word]] += 1
-    return counts
-
-
-def _weighted(counts, test):  # tf-idf of dense counts, weights from training rows, rows of norm 1
-    idf = np.log((1 + (~test).sum()) / (1 + (counts[~test] > 0).sum(0))) + 1
-    rows = counts * idf
-    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), np.finfo(float).tiny)
-
-# %% ../../nbs/engine/data/10_multiclass.ipynb #25c4a1aa
-def docstring_modules(
-    packages: Sequence[str] | None = None,
-    *,
-    n_modules: int = 30,
-    n_buckets: int = 500,
-    test_size: float = 0.2,
-    seed: int = 0,
-    dtype: Any = np.float64,
-) -> Multiclass:
-    """Make a dense multiclass problem: which module an object is documented in.
-
-    Parameters
-    ----------
-    packages : Sequence[str] | None, default=None
-        Import names, or one; None for numpy, scipy, matplotlib, sklearn where installed.
-    n_modules : int, default=30
-        Keep the modules with most objects.
-    n_buckets : int, default=500
-        Width of the hashed word counts.
-    test_size : float, default=0.2
-        Fraction of the objects in the test part.
-    seed : int, default=0
-        Another seed holds out other objects.
-    dtype : dtype, default=np.float64
-        Type of the features: float32 or float64.
-
-    Returns
-    -------
-    Multiclass
-        One dense unit-norm row per documented object, one class per module.
-
-    Raises
-    ------
-    ImportError
-        If a named package is not installed.
-    ValueError
-        If an option makes no sense.
-
-    Notes
-    -----
-    Sentences shared between objects are left out, so nothing is copied across the split.
-    """
-    _check_options(test_size, np.dtype(dtype), n_modules=(n_modules, 2), n_buckets=(n_buckets, 1))
-    read = corpus(packages)
-    kept, keys, stats = _clean(read, False)
-    objects, inverse = np.unique(read.owners[kept], return_inverse=True)
-    bags: list[list[str]] = [[] for _ in objects]
-    for i, key in zip(inverse.tolist(), keys):
-        bags[i] += key.split()
-    often = _frequent(_numbered(read.modules[objects].tolist()), 1, n_modules)
-    objects, bags = objects[often], [bag for bag, yes in zip(bags, often) if yes]
-    modules, labels = np.unique(read.modules[objects], return_inverse=True)
-    test = _split(read.names[objects].tolist(), labels, test_size, seed)
-    features = _weighted(hashing_vectorize(bags, n_buckets), test).astype(dtype)
-    stats = dict(
-        n_objects=stats['n_objects'], n_rows=len(labels), n_classes=len(modules), n_words=n_buckets
-    )
-    return Multiclass(
-        features,
-        labels,
-        modules,
-        np.array([f'bucket {j}' for j in range(n_buckets)]),
-        _strings(read.names[objects]),
-        np.flatnonzero(~test),
-        np.flatnonzero(test),
-        stats=stats,
-    )
-
 # %% ../../nbs/engine/data/10_multiclass.ipynb #4d20f7ea
 def stratified_split(
     labels: np.ndarray, test_size: float = 0.2, seed: int = 0
@@ -1199,65 +1095,6 @@ def planted_softmax(
 
 def _counted(word, n):
     return np.array([f'{word} {i}' for i in range(n)])
-
-# %% ../../nbs/engine/data/10_multiclass.ipynb #392b2836
-def sparse_multiclass(
-    n_samples: int = 2000,
-    n_features: int = 1000,
-    n_classes: int = 100,
-    *,
-    n_active: int = 12,
-    imbalance: float = 1.0,
-    focus: float = 0.5,
-    test_size: float = 0.2,
-    seed: int = 0,
-    dtype: Any = np.float32,
-) -> tuple[Multiclass, np.ndarray]:
-    """Sparse unit rows: words of the class mixed with common words, classes of unequal size.
-
-    Parameters
-    ----------
-    n_samples : int, default=2000
-        Rows.
-    n_features : int, default=1000
-        Columns, drawn like words: few frequent, most rare.
-    n_classes : int, default=100
-        Classes.
-    n_active : int, default=12
-        Words drawn per row.
-    imbalance : float, default=1.0
-        Class frequencies fall like rank**-imbalance; 0 for equal classes.
-    focus : float, default=0.5
-        In [0, 1], share of a row's words that come from its class.
-    test_size : float, default=0.2
-        Fraction of each class in the test part.
-    seed : int, default=0
-        Seed of everything.
-    dtype : dtype, default=np.float32
-        Type of the features: float32 or float64.
-
-    Returns
-    -------
-    tuple[Multiclass, np.ndarray]
-        Problem; (n_classes, n_topic) word ids of each class, the planted truth.
-    """
-    rng = stream(seed, 'data')
-    share = np.arange(1.0, n_classes + 1) ** -imbalance
-    labels = rng.choice(n_classes, n_samples, p=share / share.sum())
-    common = 1 / np.arange(1.0, n_features + 1)
-    topics = np.array(
-        [rng.choice(n_features, min(10, n_features), replace=False) for _ in range(n_classes)]
-    )
-    own = topics[labels[:, None], rng.integers(topics.shape[1], size=(n_samples, n_active))]
-    other = rng.choice(n_features, (n_samples, n_active), p=common / common.sum())
-    columns = np.where(rng.random((n_samples, n_active)) < focus, own, other)
-    names = _counted('word', n_features)
-    rows = [[f'word {j}' for j in row] for row in columns.tolist()]
-    features = tf_idf(rows, names, np.ones(n_features), dtype)
-    train, test = stratified_split(labels, test_size, seed)
-    return Multiclass(
-        features, labels, _counted('class', n_classes), names, train=train, test=test
-    ), topics
 
 # %% ../../nbs/engine/data/10_multiclass.ipynb #aab0482e
 class Gaussians(NamedTuple):

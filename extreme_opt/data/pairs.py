@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
+from ..core.problem import Fixed
 from ..core.streams import stream
 from .multiclass import build_vocabulary, corpus, tf_idf, tokenize
 from .multiclass import _counted, _hash_split
 
 # %% ../../nbs/engine/data/20_pairs.ipynb #2b2a7c78
-@dataclass(frozen=True, eq=False)
-class Pairs:
+@dataclass(eq=False)
+class Pairs(Fixed):
     """Observed (left, right) pairs and the features of both sides.
 
     Parameters
@@ -58,7 +59,7 @@ class Pairs:
     test: 'np.ndarray | None' = None
 
     def __post_init__(self):
-        put, pairs = object.__setattr__, np.asarray(self.observed)
+        pairs = np.asarray(self.observed)
         if pairs.ndim != 2 or pairs.shape[1] != 2:
             raise ValueError(
                 f'observed has shape {pairs.shape}, but pairs need shape (n_observed, 2); stack '
@@ -69,7 +70,7 @@ class Pairs:
                 f'observed has dtype {pairs.dtype}, but integer ids are needed; '
                 'number each column: np.unique(ids, return_inverse=True)[1]'
             )
-        put(self, 'observed', pairs)
+        self.observed = pairs
         for column, side in enumerate(('left', 'right')):
             n = self._size(side)
             bad = np.flatnonzero((pairs[:, column] < 0) | (pairs[:, column] >= n))
@@ -78,11 +79,11 @@ class Pairs:
                     f'observed[{bad[0]}, {column}] is {pairs[bad[0], column]}, '
                     f'but there are {n} {side} rows; ids run from 0 to {n - 1}'
                 )
-        put(self, 'observed', pairs.astype(np.int64, copy=False))
+        self.observed = pairs.astype(np.int64, copy=False)
         if self.train is None:
-            put(self, 'train', np.arange(len(pairs)))
+            self.train = np.arange(len(pairs))
         if self.test is None:
-            put(self, 'test', np.arange(0))
+            self.test = np.arange(0)
 
     def _size(self, side):
         for what in (getattr(self, f'{side}_features'), getattr(self, f'{side}_names')):

@@ -8,7 +8,6 @@ __all__ = ['procrustes', 'KernelMap', 'spectral_start', 'OrdinalEmbedding', 'Com
 # %% ../../nbs/engine/ordinal/60_embedding.ipynb #4a2e6843
 import numbers
 import warnings
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 import numpy as np
@@ -17,7 +16,7 @@ import scipy.sparse
 import scipy.sparse.linalg
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
-from ..core.descent import LBFGS, SGD, GradientDescent, LBFGSState
+from ..core.descent import LBFGS, SGD, GradientDescent
 from extreme_opt.core.estimator import (
     NOT_FITTED,
     Estimator,
@@ -27,15 +26,25 @@ from extreme_opt.core.estimator import (
 )
 from ..core.memory import check_memory, forecast_memory, free_memory
 from ..core.run import FitDiverged, minimize
-from ..core.solver import Status
 from ..core.step_sizes import BB, SBB, Damped, FixedStep
 from ..core.streams import stream
-from ..core.svrg import SVRG, SVRGState
-from ..core.validation import as_array, check_features, check_weights, seed_from
+from ..core.svrg import SVRG
+from extreme_opt.core.validation import (
+    COUNT,
+    FLOATS,
+    ONE_THREAD,
+    RATE,
+    RIDGE,
+    as_array,
+    check_features,
+    check_weights,
+    number_in,
+    one_of,
+    seed_from,
+)
 from extreme_opt.ordinal.comparisons import (
     check_answers,
     check_comparisons,
-    check_count,
     in_order_of,
     object_names,
     orient,
@@ -231,8 +240,6 @@ _OTHER = 'solver="lbfgs"', 'a larger ridge, such as 0.01'  # what else to use, w
 _FEW_ANSWERS = 4  # times the dimension plus one, below which a bootstrap is no guide
 _MORE_DIMENSIONS = 2  # in which a start is fitted first
 _APART = 0.01  # of the loss, by which minima differ
-_N_SETTLED = 10  # steps over which the loss has to stand still
-_N_WATCHED = 100_000  # comparisons on which SVRG looks whether it does
 
 
 def _count_groups(rows, n_objects):
@@ -291,8 +298,6 @@ def _refuse_far_ids(n_objects, n_asked, n_components):
 def _check_memory(model, n_answers, n_objects):
     "Refuse a fit that cannot be held, before anything of its size is allocated."
     solver = model._chosen(n_answers)
-    if solver not in ('lbfgs', 'svrg', 'sgd', 'gd', 'gram'):
-        return  # told elsewhere
     needed = forecast_memory(
         'ordinal',
         solver,
@@ -356,108 +361,6 @@ def _principal_axes(points):
     return np.where(flipped, -turned, turned).astype(points.dtype)
 
 # %% ../../nbs/engine/ordinal/60_embedding.ipynb #2dddd086
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _SettledState(LBFGSState):
-    """State of L-BFGS with the last losses.
-
-    Parameters
-    ----------
-    recent : ndarray of shape (n_kept,) or None, default=None
-        Losses of the last steps, oldest first.
-    """
-
-    recent: np.ndarray | None = None
-
-
-def _settled(state, over):
-    "The state with the word that the loss stands still, unless it has another."
-    if state.status:
-        return state
-    return replace(state, status=Status.CONVERGED, message=f'loss changed by at most {over}')
-
-
-@dataclass(frozen=True)
-class _SettledLBFGS(LBFGS):
-    """L-BFGS that also ends when the loss stands still, as it does at the kink of a hinge.
-
-    Parameters
-    ----------
-    memory : int, default=10
-        Steps remembered.
-    max_tries : int, default=20
-        Trial steps per search.
-    loss_tol : float, default=1e-4
-        Stop when the loss fell by at most this fraction over the last steps.
-    """
-
-    loss_tol: float = 1e-4
-
-    def init(self, problem, params):
-        "The first state."
-        return _SettledState(params=params.copy())
-
-    def step(self, problem, state, rng):
-        "One step of L-BFGS, and a look at the last losses."
-        new: Any = super().step(problem, state, rng)
-        recent = np.append(() if state.recent is None else state.recent, new.loss)
-        still = len(recent) > _N_SETTLED and recent[0] - recent[-1] <= self.loss_tol * abs(
-            recent[-1]
-        )
-        new = replace(new, recent=recent[-_N_SETTLED:])
-        return _settled(new, f'tol={self.loss_tol:g} over {_N_SETTLED} steps') if still else new
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _SettledSVRGState(SVRGState):
-    """State of SVRG with the last losses.
-
-    Parameters
-    ----------
-    recent : ndarray of shape (n_kept,) or None, default=None
-        Losses at the ends of the last epochs, oldest first.
-    """
-
-    recent: np.ndarray | None = None
-
-
-@dataclass(frozen=True)
-class _SettledSVRG(SVRG):
-    """SVRG that also ends when the loss stands still, as it does where noise is all that is left.
-
-    Beyond 100,000 comparisons the loss is that of a fixed sample of so many.
-
-    Parameters
-    ----------
-    step_rule : object, default=SBB()
-        How far an epoch goes.
-    batch_size : int, default=1
-        Draws per inner step.
-    n_inner : int or str, default='epoch'
-        Inner steps per epoch.
-    loss_tol : float, default=1e-4
-        Stop when the losses of the last epochs differ by at most this fraction.
-    """
-
-    loss_tol: float = 1e-4
-
-    def init(self, problem, params):
-        "The first state."
-        return _SettledSVRGState(params=params.copy())
-
-    def step(self, problem, state, rng):
-        "One epoch of SVRG, and a look at the last losses."
-        new: Any = super().step(problem, state, rng)
-        if problem.n_terms <= _N_WATCHED:
-            loss = problem.loss(new.params)
-        else:
-            watched = stream(0, 'watched').integers(problem.n_terms, size=_N_WATCHED)
-            loss = problem.loss_on(new.params, watched)
-        recent = np.append(() if state.recent is None else state.recent, loss)[-_N_SETTLED - 1 :]
-        new = replace(new, recent=recent)
-        still = len(recent) > _N_SETTLED and np.ptp(recent) <= self.loss_tol * abs(loss)
-        return _settled(new, f'tol={self.loss_tol:g} over {_N_SETTLED} epochs') if still else new
-
-
 class _NewRows:
     """Loss of comparisons as a function of some rows of a map; the others stay.
 
@@ -558,7 +461,7 @@ class OrdinalEmbedding(Estimator):
     random_state : int, Generator, RandomState or None, default=0
         Seed of starts and batches.
     n_jobs : int, default=1
-        Number of threads.
+        Number of threads; all solvers here run on one, as None and -1 mean too.
     checkpoint : path-like or None, default=None
         File for the state of the run; an existing file is resumed. Starts after the first write
         beside it, with their number in the name.
@@ -661,6 +564,24 @@ class OrdinalEmbedding(Estimator):
         self.checkpoint, self.client = checkpoint, client
 
     _sparse = False
+    _settings = dict(
+        Estimator._settings,
+        n_components=COUNT,
+        solver=one_of('auto', 'lbfgs', 'svrg', 'gd', 'sgd', 'gram'),
+        step_rule=one_of('sbb', 'bb', 'fixed', 'damped'),
+        stabilizer=number_in(words=('auto',)),
+        batch_size=COUNT._replace(words=('auto',)),
+        learning_rate=RATE._replace(words=(None,)),
+        n_init=COUNT,
+        init=one_of('auto', 'random'),
+        ridge=RIDGE,
+        ties=one_of('drop', 'half'),
+        n_objects=COUNT._replace(words=(None,)),
+        kernel_ridge=RATE,
+        kernel_width=RATE._replace(words=(None,)),
+        dtype=FLOATS,
+        n_jobs=ONE_THREAD,
+    )
 
     def _check_fitted(self):
         check_is_fitted(self, 'embedding_', msg=NOT_FITTED)
@@ -750,15 +671,7 @@ class OrdinalEmbedding(Estimator):
                 'triplets is None, but (n, 3) anchor, near, far or (n, 4) near pair, far pair is '
                 'needed'
             )
-        if self.ties not in ('drop', 'half'):
-            raise ValueError(f'ties={self.ties!r} is neither "drop" nor "half"')
-        if self.batch_size != 'auto' and (
-            not isinstance(self.batch_size, (int, np.integer)) or self.batch_size < 1
-        ):
-            raise ValueError(
-                f'batch_size={self.batch_size!r} is neither a whole number from 1 up nor "auto"'
-            )
-        size = None if self.n_objects is None else check_count(self.n_objects, 'n_objects')
+        size = self.n_objects
         if getattr(triplets, 'ndim', 2) == 3:
             if y is not None or sample_weight is not None:
                 raise ValueError(
@@ -826,8 +739,6 @@ class OrdinalEmbedding(Estimator):
                 self.stabilizer, share=min(1.0, problem.n_objects / problem.n_terms)
             ),
         }
-        if self.step_rule not in rules:
-            raise ValueError(f'step_rule={self.step_rule!r} is none of {", ".join(rules)}')
         return rules[self.step_rule]()
 
     def _chosen(self, n_terms):
@@ -840,18 +751,12 @@ class OrdinalEmbedding(Estimator):
         name = self._chosen(problem.n_terms)
         size = 1 if self.batch_size == 'auto' else int(self.batch_size)
         solvers: dict[str, Any] = {
-            'svrg': lambda: (
-                SVRG(self._step_rule(problem, begin), size)
-                if self.tol is None
-                else _SettledSVRG(self._step_rule(problem, begin), size, loss_tol=self.tol)
-            ),
+            'svrg': lambda: SVRG(self._step_rule(problem, begin), size),
             'gd': GradientDescent,
-            'lbfgs': lambda: LBFGS() if self.tol is None else _SettledLBFGS(loss_tol=self.tol),
+            'lbfgs': LBFGS,
             'gram': ProjectedGradient,
             'sgd': lambda: SGD(self.learning_rate or 1 / problem.smoothness(begin), 0.95, size),
         }
-        if name not in list(solvers):
-            raise ValueError(f'solver={name!r} is none of auto, {", ".join(solvers)}')
         return solvers[name]()
 
     def _problem(self, rows, n_objects, weights):
@@ -890,6 +795,8 @@ class OrdinalEmbedding(Estimator):
         """Run the solver from one point. `reference` is the gradient norm at a random start, where
         the point is none."""
         settings: dict = {}
+        if self._chosen(problem.n_terms) in ('lbfgs', 'svrg'):
+            settings['loss_tol'] = self.tol
         if start and self.checkpoint is not None:
             path = Path(self.checkpoint)
             settings['checkpoint'] = path.with_stem(f'{path.stem}-{start}')
@@ -932,9 +839,7 @@ class OrdinalEmbedding(Estimator):
         loss and the losses of all: nan where one diverged, which ends the fit only if all
         do."""
         seed = seed_from(self.random_state)
-        n_init = check_count(self.n_init, 'n_init')
-        if self.init not in ('auto', 'random'):
-            raise ValueError(f'init={self.init!r} is neither "auto" nor "random"')
+        n_init = self.n_init
         if begin is not None:
             run = self._one_run(problem, begin, 0, _start_norm(problem, seed))
             return run, np.array([problem.loss(run.state.params)])
@@ -1142,7 +1047,7 @@ class OrdinalEmbedding(Estimator):
                     tol=1e-6 if self.tol is None else self.tol,
                     loss_subset=0,
                 )
-                for start in range(check_count(self.n_init, 'n_init'))
+                for start in range(COUNT.check('n_init', self.n_init))
             ]
             best = min(runs, key=lambda run: free.loss(run.state.params))
             out[ids[ids >= n_known] - n_known] = free.unpack(best.state.params)
@@ -1273,7 +1178,6 @@ class OrdinalEmbedding(Estimator):
         rows, weights, _, features, names, n_objects = self._validate_fit(
             triplets, y, names, features, sample_weight
         )
-        check_count(self.n_components, 'n_components')
         ids, places = _compact(rows)
         if self.n_components > len(ids) - 1:
             raise ValueError(
@@ -1458,10 +1362,10 @@ class OrdinalEmbedding(Estimator):
         rows, weights, source = self._fitted_rows(triplets, y, sample_weight, 'bootstrap')
         drawn_as = np.arange(len(rows)) if groups is None else check_groups(groups, source)[1]
         n_drawn = int(drawn_as.max()) + 1
-        n_starts = check_count(self.n_init if n_init is None else n_init, 'n_init')
+        n_starts = COUNT.check('n_init', self.n_init if n_init is None else n_init)
         self._warn_of_few_answers(rows, weights)
         rng, found, one = stream(seed, 'bootstrap'), [], self._quiet()
-        for _ in range(check_count(n_draws, 'n_draws')):
+        for _ in range(COUNT.check('n_draws', n_draws)):
             counts = rng.multinomial(n_drawn, np.full(n_drawn, 1 / n_drawn))
             times = counts[drawn_as] * (1.0 if weights is None else weights)
             drawn = times > 0
@@ -1612,7 +1516,7 @@ class OrdinalEmbedding(Estimator):
         """
         rows, weights, source = self._fitted_rows(triplets, y, sample_weight, 'people_residuals')
         labels, group = check_groups(groups, source)
-        n_folds = min(check_count(n_folds, 'n_folds'), max(len(labels), 2))
+        n_folds = min(COUNT.check('n_folds', n_folds), max(len(labels), 2))
         fold = fold_numbers(group, n_folds, seed, 'groups')
         near, far = self._held_out(rows, weights, fold)
         own = ~tie_halves(source)

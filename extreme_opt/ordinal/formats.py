@@ -11,8 +11,8 @@ import itertools
 from typing import Any
 import numpy as np
 from ..core.streams import stream
-from ..core.validation import as_array
-from .comparisons import check_answers, check_comparisons, check_count, plain_ids
+from ..core.validation import COUNT, as_array
+from .comparisons import check_answers, check_comparisons, plain_ids
 
 # %% ../../nbs/engine/ordinal/12_formats.ipynb #00c8648d
 def _table(shown, low):
@@ -239,7 +239,7 @@ def quadruplets_from_ratings(
         if n_each is None:
             a, b = (mine[each] for each in np.triu_indices(len(mine), 1))
         else:
-            a = np.repeat(mine, check_count(n_each, 'n_each'))
+            a = np.repeat(mine, COUNT.check('n_each', n_each))
             b = rng.choice(mine, len(a)) if len(a) else a
         swap = (values[a] < values[b]) == similar
         a, b = np.where(swap, b, a), np.where(swap, a, b)

@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 import numpy as np
 from ..core.descent import loss_and_grad
+from ..core.problem import Fixed
 from ..core.problem import Constrained
 from ..core.solver import State, Status
-from .comparisons import check_comparisons, check_count
+from ..core.validation import COUNT, RIDGE, Checked, number_in
+from .comparisons import check_comparisons
 from .losses import STE, PairLoss
-from .problem import _normalized_weights
+from .problem import mean_one
 
 # %% ../../nbs/engine/ordinal/50_gram.ipynb #b71debac
 def nearest_gram(matrix: np.ndarray, rank: int | None = None) -> np.ndarray:
@@ -61,8 +63,8 @@ def coordinates(gram: np.ndarray, n_components: int) -> np.ndarray:
     return vectors[:, order] * np.sqrt(np.maximum(values[order], 0))
 
 # %% ../../nbs/engine/ordinal/50_gram.ipynb #20f4b3d2
-@dataclass(frozen=True, eq=False, init=False)
-class GramComparisons:
+@dataclass(eq=False, init=False)
+class GramComparisons(Fixed):
     """Mean loss of comparisons as a function of the Gram matrix of the objects.
 
     Eqs. (7) and (8); without the constraint on the rank unless `rank` is given.
@@ -122,20 +124,12 @@ class GramComparisons:
         rank: int | None = None,
     ):
         rows = check_comparisons(triplets, n_objects)
-        if not trace >= 0:
-            raise ValueError(f'trace={trace} is not a number from 0 up')
-        if rank is not None:
-            check_count(rank, 'rank')
-        fields = dict(
-            triplets=rows,
-            n_objects=int(rows.max()) + 1 if n_objects is None else int(n_objects),
-            trace=float(trace),
-            rank=rank,
-            pair_loss=loss.for_dimension(2 if rank is None else int(rank)),
-            weights=_normalized_weights(weights, len(rows)),
-        )
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
+        self.triplets, self.rank = rows, rank
+        self.n_objects = int(rows.max()) + 1 if n_objects is None else int(n_objects)
+        self.trace = float(RIDGE.check('trace', trace))
+        width = 2 if rank is None else int(COUNT.check('rank', rank))
+        self.pair_loss = loss.for_dimension(width)
+        self.weights = mean_one(weights, len(rows))
 
     advice, dtype = 'lower its step_size', np.dtype(np.float64)
 
@@ -274,7 +268,7 @@ class ProjectedState(State):
 
 # %% ../../nbs/engine/ordinal/50_gram.ipynb #f6670d04
 @dataclass(frozen=True)
-class ProjectedGradient:
+class ProjectedGradient(Checked):
     """Projected gradient descent with backtracking and Nesterov acceleration: eq. (B).
 
     Parameters
@@ -303,11 +297,11 @@ class ProjectedGradient:
     max_tries: int = 60
     requires: ClassVar = Constrained
 
-    def __post_init__(self):
-        if not self.step_size > 0:
-            raise ValueError(f'step_size={self.step_size} is not above 0')
-        if not (0 < self.shrink < 1 <= self.grow):
-            raise ValueError(f'shrink={self.shrink}, grow={self.grow}: need 0 < shrink < 1 <= grow')
+    _settings = dict(
+        step_size=number_in(closed='right'),
+        shrink=number_in(0, 1, 'neither'),
+        grow=number_in(1),
+    )
 
     def init(self, problem: Any, params: np.ndarray) -> ProjectedState:
         """Return the state at the projected parameters.

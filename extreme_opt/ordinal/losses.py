@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 import numpy as np
 from ..core.compiled import njit
+from ..core.validation import RATE, Checked, number_in
 
 # %% ../../nbs/engine/ordinal/20_losses.ipynb #bfc8af44
 @njit(cache=True)
@@ -101,7 +102,7 @@ def check_kind(loss: 'PairLoss') -> int:
 
 
 @dataclass(frozen=True)
-class PairLoss:
+class PairLoss(Checked):
     """Base class of losses of one comparison, functions of two squared distances: eq. (A).
 
     Subclasses set `kind`, the number of the formula in the kernel, and `constant`, its parameter.
@@ -188,12 +189,6 @@ class PairLoss:
         return out[0].reshape(near.shape), out[1].reshape(near.shape), out[2].reshape(near.shape)
 
 # %% ../../nbs/engine/ordinal/20_losses.ipynb #115d5703
-def _positive(loss, name, low=0.0):
-    value = getattr(loss, name)
-    if not value > low:
-        raise ValueError(f'{name}={value} of {type(loss).__name__} is not above {low:g}')
-
-
 @dataclass(frozen=True)
 class STE(PairLoss):
     """Stochastic triplet embedding: negative log of a logistic probability, eq. (48).
@@ -255,8 +250,7 @@ class Hinge(PairLoss):
     margin: float = 1.0
     kind: ClassVar[int] = 3
 
-    def __post_init__(self):
-        _positive(self, 'margin')
+    _settings = dict(margin=RATE)
 
     @property
     def constant(self) -> float:
@@ -293,9 +287,7 @@ class TSTE(PairLoss):
     alpha: float | None = None
     kind: ClassVar[int] = 1
 
-    def __post_init__(self):
-        if self.alpha is not None:
-            _positive(self, 'alpha')
+    _settings = dict(alpha=number_in(closed='neither', words=(None,)))
 
     @property
     def constant(self) -> float:
@@ -356,8 +348,7 @@ class CKL(PairLoss):
     mu: float = 0.1
     kind: ClassVar[int] = 2
 
-    def __post_init__(self):
-        _positive(self, 'mu')
+    _settings = dict(mu=RATE)
 
     @property
     def constant(self) -> float:
@@ -396,8 +387,7 @@ class SOE(PairLoss):
     margin: float = 0.1
     kind: ClassVar[int] = 4
 
-    def __post_init__(self):
-        _positive(self, 'margin')
+    _settings = dict(margin=RATE)
 
     @property
     def constant(self) -> float:

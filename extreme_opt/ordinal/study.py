@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.special import betainc, expit
 from ..core.streams import stream
-from ..core.validation import as_array
-from .comparisons import check_count
+from ..core.validation import COUNT, as_array
 
 # %% ../../nbs/engine/ordinal/55_study.ipynb #study006
 _SCALES = 'distance', 'squared', 'ratio'
@@ -231,7 +230,7 @@ def fold_numbers(
         Fold of each row; rows of one group share one.
     """
     labels, place = np.unique(together, return_inverse=True)
-    if not 2 <= check_count(n_folds, 'n_folds') <= len(labels):
+    if not 2 <= COUNT.check('n_folds', n_folds) <= len(labels):
         raise ValueError(f'n_folds={n_folds} is not between 2 and the {len(labels)} {what}')
     return (stream(seed, 'folds').permutation(len(labels)) % n_folds)[place.ravel()]
 

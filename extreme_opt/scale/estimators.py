@@ -14,19 +14,6 @@ from ..core.problem import required_methods
 from .sharded import Sharded, local_client
 
 # %% ../../nbs/engine/scale/35_estimators.ipynb #d5d2e90e
-_SUMS = (
-    'n_samples',
-    'loss',
-    'grad',
-    'loss_and_grad',
-    'ggn_vp',
-    'hutchinson_diagonal',
-    'curvature_at',
-    'quadratic_bound',
-    'alpha',
-    'n_classes',
-    'n_weights',
-)
 ON_WORKERS = dict(
     softmax=('lbfgs', 'rotation'),
     similarity=('newton', 'lbfgs', 'gd', 'adagrad'),
@@ -38,7 +25,8 @@ ON_WORKERS = dict(
 def _check_solver(problem, solver, chosen):
     "Refuse a solver that needs more than sums over all rows."
     inner = getattr(solver, 'solver', solver)  # averages and judges stand around another solver
-    if set(required_methods(inner)) <= set(_SUMS) and not hasattr(inner, 'batch_size'):
+    known = {*dir(Sharded), *Sharded.__annotations__}
+    if set(required_methods(inner)) <= known and not hasattr(inner, 'batch_size'):
         return
     fit = ', '.join(
         f'"{name}"' for name in ON_WORKERS.get(type(problem).__module__.split('.')[1], ())

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 import numpy as np
@@ -371,22 +372,14 @@ class DaskShards:
         )
 
 # %% ../../nbs/engine/scale/20_sharded.ipynb #a44f11d0
-_FACTS = (
-    'unpack',
-    'memory',
-    'lr_scale',
-    'advice',
-    'n_params',
-    'n_classes',
-    'n_features',
-    'n_objects',
-    'n_components',
-    'n_weights',
-    'ridge',
-    'alpha',
-    'split',
-)  # taken from the whole
-_SUMS = ('ggn_vp', 'hutchinson_diagonal', 'quadratic_bound', 'curvature_at', 'preconditioner_at')
+def _where_whole_has(method: Callable) -> property:
+    "A method that is there where the problem in shards has one of that name."
+
+    def bound(self):
+        getattr(self.template, method.__name__)
+        return partial(method, self)
+
+    return property(bound, doc=method.__doc__)
 
 
 def _facts(problem, first):
@@ -434,6 +427,8 @@ class Sharded:
         Places of the parameters that each shard alone needs.
     n_shared : int
         The first so many parameters are for all shards.
+    template : object
+        The whole, or where nobody holds it a row of it: what is no sum is taken from it.
 
     Examples
     --------
@@ -445,6 +440,21 @@ class Sharded:
     >>> run.state.params.round(3).tolist()
     [0.0, 1.0, 2.0, 3.0]
     """
+
+    unpack: Callable  # these are those of the template, where it has them
+    split: Callable
+    memory: Callable
+    n_samples: int
+    n_params: int
+    n_classes: int
+    n_features: int
+    n_objects: int
+    n_components: int
+    n_weights: int
+    ridge: float
+    alpha: float
+    lr_scale: float
+    advice: str
 
     def __init__(self, problem: Any, client: Any = None, n_shards: int | None = None):
         if not hasattr(problem, 'shard'):
@@ -504,12 +514,16 @@ class Sharded:
 
     def _settle(self, template, n_terms, n_samples):
         self.template, self.dtype, self._mark = template, np.dtype(template.dtype), None
+        for name in type(self).__annotations__:
+            if hasattr(template, name):
+                setattr(self, name, getattr(template, name))
         self.n_terms = int(n_terms)
         if n_samples is not None:
             self.n_samples = int(n_samples)
         self._sent: tuple = (None, None)
         self._preconditioners: dict = {}
         self._costs: Any = None
+        self._near: Any = None
 
     def sums(self, method: str, params: np.ndarray, *args: Any, own: bool = False) -> Any:
         """Evaluate a method of every shard and add: eq. (1).
@@ -621,16 +635,19 @@ class Sharded:
         value, vector = self.sums('loss_and_grad', params, own=True)
         return float(value), np.array(vector)
 
-    def _ggn_vp(self, params, vector):
+    @_where_whole_has
+    def ggn_vp(self, params, vector):
         return np.array(
             self.sums('ggn_vp', params, np.ascontiguousarray(vector, self.dtype), own=True)
         )
 
-    def _hutchinson_diagonal(self, params, rng):
+    @_where_whole_has
+    def hutchinson_diagonal(self, params, rng):
         params = np.ascontiguousarray(params, self.dtype)
         return self.template.diagonal_from(params, rng, self.sums('diagonal_sums', params, rng))
 
-    def _quadratic_bound(self, params, batch=None, order='smallest'):
+    @_where_whole_has
+    def quadratic_bound(self, params, batch=None, order='smallest'):
         if batch is not None:
             raise ValueError(
                 'a batch is given, but bounds of batches stay in one process; Majorizer takes all '
@@ -640,13 +657,15 @@ class Sharded:
         value, slope = curvature.slope()
         return Surrogate(value, slope, curvature)
 
-    def _curvature_at(self, params):
+    @_where_whole_has
+    def curvature_at(self, params):
         return ShardedCurvature(self, 'curvature_at', params)
 
-    def _preconditioner_at(self, params):
-        near = vars(self).get('_near')
+    @_where_whole_has
+    def preconditioner_at(self, params):
+        near = self._near
         if near is None or not np.array_equal(near[0], params):
-            near = self._near = params.copy(), self._curvature_at(params).precondition
+            near = self._near = params.copy(), self.curvature_at(params).precondition
         return near[1]
 
     n_shards = property(lambda self: len(self.pieces), doc='Shards.')
@@ -655,16 +674,6 @@ class Sharded:
     def __repr__(self):
         workers = f'{self.n_workers} worker{"s" * (self.n_workers > 1)}'
         return f'Sharded({type(self.template).__name__}, {self.n_shards} parts on {workers})'
-
-    def __getattr__(self, name):
-        template = vars(self).get('template')
-        if name in _FACTS and template is not None:
-            return getattr(template, name)
-        if name in _SUMS and hasattr(template, name):
-            return getattr(self, f'_{name}')
-        raise AttributeError(
-            f'Sharded({type(template).__name__}) has no {name!r}; what samples rows stays local'
-        )
 
     def fingerprint(self) -> str:
         """Return what stands for the data in a checkpoint.

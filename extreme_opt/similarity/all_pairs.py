@@ -16,18 +16,19 @@ import numpy as np
 from scipy import sparse
 from ..core.compiled import njit
 from ..core.linalg import check_sparse
+from ..core.validation import number_in, one_of
 
 # %% ../../nbs/engine/similarity/10_all_pairs.ipynb #1806a365
 LOSSES = {'logistic': 0, 'squared': 1}  # what `loss=` may say, and the number that kernels get
 
 
 @njit(cache=True)
-def pair_loss(kind: int, label: float, score: float) -> tuple[float, float, float]:
+def pair_loss(loss: int, label: float, score: float) -> tuple[float, float, float]:
     """Compute the loss of one observed pair and two derivatives, without overflow.
 
     Parameters
     ----------
-    kind : int
+    loss : int
         A value of `LOSSES`.
     label : float
         Label R of the pair; +1 or -1 for the logistic loss.
@@ -39,7 +40,7 @@ def pair_loss(kind: int, label: float, score: float) -> tuple[float, float, floa
     loss, first, second : float
         The loss, >= 0, and its first and second derivative in the score.
     """
-    if kind == 1:
+    if loss == 1:
         return 0.5 * (score - label) * (score - label), score - label, 1.0
     t = label * score
     e = math.exp(-abs(t))
@@ -139,7 +140,7 @@ def _ids_and_values(observed):
 _MOST = np.iinfo(np.int32).max  # entities of a side: kernels keep ids as int32
 
 
-def check_ids(ids: np.ndarray, size: int | None, side: str, place: str) -> int:
+def check_entities(ids: np.ndarray, size: int | None, side: str, place: str) -> int:
     """Raise unless ids are between 0 and size - 1; compiled kernels trust them.
 
     Parameters
@@ -238,8 +239,8 @@ def observed_pairs(
     """
     left, right, stored, shape = _ids_and_values(observed)
     sizes = n_left if n_left is not None else shape[0], n_right if n_right is not None else shape[1]
-    n_left = check_ids(left, sizes[0], 'left', 'observed[{}, 0]')
-    n_right = check_ids(right, sizes[1], 'right', 'observed[{}, 1]')
+    n_left = check_entities(left, sizes[0], 'left', 'observed[{}, 0]')
+    n_right = check_entities(right, sizes[1], 'right', 'observed[{}, 1]')
     left, right = left.astype(np.int64), right.astype(np.int64)
     keys = left * max(n_right, 1) + right
     order = np.argsort(keys, kind='stable')
@@ -332,7 +333,7 @@ class PairSum:
     ----------
     pairs : ObservedPairs
         O, with labels and weights.
-    kind : int
+    loss : int
         A value of `LOSSES`.
     omega : float
         Weight >= 0 of the unobserved part.
@@ -353,7 +354,7 @@ class PairSum:
     """
 
     pairs: ObservedPairs
-    kind: int
+    loss: int
     omega: float
     row_weights: np.ndarray
     column_weights: np.ndarray
@@ -434,25 +435,15 @@ def pair_sum(
     -------
     PairSum
     """
-    if loss not in LOSSES:
-        raise ValueError(f'loss={loss!r} is unknown; there are {", ".join(LOSSES)}')
+    one_of(*LOSSES).check('loss', loss)
     if loss == 'logistic':
         _check_signs(pairs)
-    if penalty not in ('unobserved', 'all'):
-        raise ValueError(f'penalty={penalty!r} is neither "unobserved" nor "all"')
+    one_of('unobserved', 'all').check('penalty', penalty)
     rows = _weights(row_weights, pairs.n_left, 'row_weights', dtype)
     columns = _weights(column_weights, pairs.n_right, 'column_weights', dtype)
+    number_in(words=('auto',)).check('unobserved_weight', unobserved_weight)
     if isinstance(unobserved_weight, str):
-        if unobserved_weight != 'auto':
-            raise ValueError(
-                f'unobserved_weight={unobserved_weight!r} is neither a number nor "auto"'
-            )
         unobserved_weight = balanced_weight(pairs, rows, columns)
-    number = isinstance(unobserved_weight, (int, float, np.number))
-    if not (number and 0 <= unobserved_weight < np.inf):
-        raise ValueError(
-            f'unobserved_weight is {unobserved_weight}, but a finite number >= 0 is needed'
-        )
     left, right = imputed_factors(impute, pairs.n_left, pairs.n_right, dtype)
     imputed, step = np.zeros(len(pairs), dtype), 2**16
     for k in range(0, len(pairs) if left.shape[1] else 0, step):
@@ -525,7 +516,7 @@ def dense_loss(terms: PairSum, left: np.ndarray, right: np.ndarray) -> float:
     )
     rows = pairs.rows
     seen = sum(
-        c * pair_loss(terms.kind, label, score)[0]
+        c * pair_loss(terms.loss, label, score)[0]
         for c, label, score in zip(pairs.weights, pairs.labels, scores[rows, pairs.rights])
     )
     if terms.spare:

@@ -441,10 +441,10 @@ def _check_quadratic(problem: AllPairs) -> None:
     ValueError
         If the loss is logistic, or a tower is more than one embedding per id.
     """
-    if problem.kind != 'squared':
+    if problem.pair_loss != 'squared':
         raise ValueError(
-            f'ALS solves the squared loss only, but kind={problem.kind!r}; '
-            'use AllPairs(..., kind="squared"), or GaussNewton()'
+            f'ALS solves the squared loss only, but pair_loss={problem.pair_loss!r}; '
+            'use AllPairs(..., pair_loss="squared"), or GaussNewton()'
         )
     for side, tower in zip(('left', 'right'), problem.towers):
         shape = tower.shape
@@ -489,7 +489,7 @@ class ALS:
     >>> from extreme_opt.core import minimize
     >>> from extreme_opt.similarity import ALS, AllPairs, Linear
     >>> pairs = np.array([[0, 0], [0, 1], [1, 0], [2, 2], [2, 3], [3, 2], [3, 3]])
-    >>> towers = dict(left=Linear(), right=Linear(), kind='squared', impute=0.0)
+    >>> towers = dict(left=Linear(), right=Linear(), pair_loss='squared', impute=0.0)
     >>> problem = AllPairs(pairs, n_components=2, ridge=0.1, **towers)
     >>> run = minimize(problem, ALS(), max_iter=50, tol=1e-6)
     >>> bool(np.linalg.norm(problem.grad(run.state.params)) < 1e-3)

@@ -12,6 +12,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ..core.linalg import check_ids
+from ..core.problem import Fixed
+from ..core.validation import COUNT
 from .all_pairs import count_products
 from .gramian import chunks_of
 from .problem import AllPairs
@@ -47,8 +49,8 @@ def _scattered(logits, target, weights):
     return loss
 
 
-@dataclass(frozen=True, eq=False)
-class CatalogSoftmax:
+@dataclass(eq=False)
+class CatalogSoftmax(Fixed):
     """Softmax over all right entities for each observed pair, on two towers: eq. (H1).
 
     A problem for `minimize`. `loss` and `grad` are exact and cost `n_left * n_right` products of
@@ -126,7 +128,7 @@ class CatalogSoftmax:
             n_components=self.n_components,
             left=self.left,
             right=self.right,
-            kind='squared',
+            pair_loss='squared',
             pair_weights=self.pair_weights,
             unobserved_weight=0.0,
             impute=0.0,
@@ -152,21 +154,12 @@ class CatalogSoftmax:
                 f'negatives has shape {proba.shape}, but ({towers.n_right},) numbers >= 0 are '
                 'needed'
             )
-        if int(self.n_negatives) < 1:
-            raise ValueError(f'n_negatives is {self.n_negatives}, but at least 1 is needed')
+        COUNT.check('n_negatives', self.n_negatives)
+        proba = proba / max(proba.sum(), 1e-300)
         with np.errstate(divide='ignore'):
-            log_proba = np.log(proba / max(proba.sum(), 1e-300))
-        made = dict(
-            dtype=towers.dtype,
-            n_left=towers.n_left,
-            n_right=towers.n_right,
-            _towers=towers,
-            _lefts=pairs.rows,
-            _log_proba=log_proba,
-            _cumulative=np.cumsum(proba / max(proba.sum(), 1e-300)),
-        )
-        for name, value in made.items():
-            object.__setattr__(self, name, value)
+            self._log_proba = np.log(proba)
+        self.dtype, self.n_left, self.n_right = towers.dtype, towers.n_left, towers.n_right
+        self._towers, self._lefts, self._cumulative = towers, pairs.rows, np.cumsum(proba)
 
     n_observed = property(lambda self: self._towers.n_observed, doc='Observed pairs, N.')
     n_samples = property(lambda self: self._towers.n_observed, doc='Observed pairs, N.')

@@ -7,6 +7,7 @@ __all__ = ['auto_ridge']
 
 # %% ../../nbs/engine/similarity/74_defaults.ipynb #d5e026db
 import numpy as np
+from ..core.validation import number_in
 from .all_pairs import _weights
 from .ranking import pattern
 from .towers import Linear
@@ -97,13 +98,8 @@ def chosen_settings(model, features, found):
     "The solver, the loss and what follows from it, with a rule in place of each \"auto\"."
     solver, loss, impute, power = model.solver, model.loss, model.impute, model.ridge_power
     labels = found.labels
-    for name, value in dict(ridge_power=power, impute=impute).items():
-        if isinstance(value, str) and value != 'auto':
-            raise ValueError(f'{name}={value!r} is neither a number nor "auto"')
-    if loss not in ('auto', 'logistic', 'squared', 'softmax'):
-        raise ValueError(
-            f'loss={loss!r:.80} is unknown; there are "auto", "logistic", "squared", "softmax"'
-        )
+    if isinstance(impute, str):
+        number_in(-np.inf, words=('auto',)).check('impute', impute)
     by_ids = all(rows is None for rows in features) and (
         tower_shape(model.left) == tower_shape(model.right) == Linear()
     )
@@ -123,8 +119,6 @@ def chosen_settings(model, features, found):
         scale = penalty_scale(found.pairs, found.shape)
     if isinstance(power, str):
         power = 0.5 * scale if loss == 'squared' else 0.0
-    if not isinstance(power, (int, float, np.number)):
-        raise ValueError(f'ridge_power={power!r:.80} is neither a number nor "auto"')
     return dict(
         solver=solver, loss=loss, impute=impute, ridge_power=float(power), penalty_scale=scale
     )

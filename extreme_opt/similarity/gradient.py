@@ -342,7 +342,7 @@ def visit_pairs(
             at.stop,
         )
         known = pairs.labels[part], pairs.weights[part], terms.imputed[part], scores, lifts
-        if terms.kind:
+        if terms.loss:
             _squared_derivatives(*known, values, slopes[part], curvatures[part])
         else:
             _logistic_derivatives(

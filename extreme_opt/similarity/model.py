@@ -30,8 +30,17 @@ from ..core.gauss_newton import GaussNewton
 from ..core.linalg import check_sparse
 from ..core.memory import check_memory, forecast_memory, free_memory
 from ..core.run import Run
-from ..core.solver import Status
-from ..core.validation import as_array, seed_from
+from ..core.solver import EarlyStopping, Status
+from extreme_opt.core.validation import (
+    COUNT,
+    FLAG,
+    FLOATS,
+    RIDGE,
+    as_array,
+    number_in,
+    one_of,
+    seed_from,
+)
 from .als import ALS, _ids_of
 from .catalog_softmax import CatalogSoftmax
 from extreme_opt.similarity.cold import (
@@ -85,7 +94,6 @@ from .sogram import SOGram
 from .towers import Linear, Tower, check_inputs, forward, widen
 from .all_pairs import check_ids
 from extreme_opt.similarity.validation import (
-    EarlyStopping,
     Judge,
     bootstrap_interval,
     held_out_pairs,
@@ -497,14 +505,67 @@ class SimilarityModel(Estimator):
         checkpoint: Any = None,
         client: Any = None,
     ):
-        given = dict(locals())
-        for name in self._get_param_names():
-            setattr(self, name, given[name])
+        self.n_components = n_components
+        self.left = left
+        self.right = right
+        self.solver = solver
+        self.loss = loss
+        self.unobserved_weight = unobserved_weight
+        self.ridge = ridge
+        self.ridge_power = ridge_power
+        self.impute = impute
+        self.row_weights = row_weights
+        self.column_weights = column_weights
+        self.popularity_power = popularity_power
+        self.values = values
+        self.columns = columns
+        self.penalty = penalty
+        self.biases = biases
+        self.id_features = id_features
+        self.cold_start = cold_start
+        self.exclude_self = exclude_self
+        self.validation = validation
+        self.metric = metric
+        self.relevant = relevant
+        self.n_iter_no_change = n_iter_no_change
+        self.dtype = dtype
+        self.max_iter = max_iter
+        self.max_epochs = max_epochs
+        self.max_seconds = max_seconds
+        self.tol = tol
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.checkpoint, self.client = checkpoint, client
+
+    _settings = dict(
+        Estimator._settings,
+        n_components=COUNT,
+        solver=one_of('auto', *SOLVERS),
+        loss=one_of('auto', 'logistic', 'squared', 'softmax'),
+        unobserved_weight=number_in(words=('auto',)),
+        ridge=RIDGE._replace(words=('auto',)),
+        ridge_power=number_in(-np.inf, closed='neither', words=('auto',)),
+        popularity_power=number_in(-np.inf, closed='neither'),
+        values=one_of('ignore', 'weights', 'labels'),
+        penalty=one_of('unobserved', 'all'),
+        biases=FLAG,
+        id_features=FLAG,
+        exclude_self=FLAG,
+        validation=number_in(
+            0, 1, 'neither', words=(None,), hint='other pairs go to fit(..., validation=...)'
+        ),
+        relevant=number_in(-np.inf, closed='neither', words=('auto',)),
+        n_iter_no_change=number_in(1),
+        dtype=FLOATS,
+        max_iter=Estimator._settings['max_iter']._replace(words=('auto', None)),
+    )
 
     def _make_solver(self, problem):
         pairs = problem.terms.pairs
         ridge = auto_ridge(float(pairs.weights.sum()), problem.n_left, problem.n_right)
-        made = dict(
+        made: dict = dict(
             newton=GaussNewton(damping=DAMPING * ridge),
             als=ALS(),
             lbfgs=LBFGS(),
@@ -514,18 +575,12 @@ class SimilarityModel(Estimator):
             pair=PairSGD(),
             sogram=SOGram(),
         )
-        if self.settings_['solver'] not in list(made):
-            raise ValueError(
-                f'solver={self.solver!r} is not one of {", ".join(map(repr, ("auto", *SOLVERS)))}'
-            )
         if self.settings_['solver'] == 'als':
             self._check_als(problem)
         return made[self.settings_['solver']]
 
     def _check_memory(self, pairs, features, shape):
         "Refuse a fit that cannot be held, before anything of its size is allocated."
-        if self.settings_['solver'] not in SOLVERS:
-            return  # told elsewhere
         widths = [
             n if rows is None else rows.shape[-1] + n * bool(self.id_features)
             for rows, n in zip(features, shape)
@@ -655,8 +710,6 @@ class SimilarityModel(Estimator):
         )
         total = len(pairs.pairs) if pairs.weights is None else float(pairs.weights.sum())
         if isinstance(ridge, str):
-            if ridge != 'auto':
-                raise ValueError(f'ridge={ridge!r} is neither a number nor "auto"')
             ridge = more_ridge * auto_ridge(total, *shape)
         softmax = self.settings_['loss'] == 'softmax'
         if isinstance(unobserved_weight, str) and unobserved_weight == 'auto' and not softmax:
@@ -687,7 +740,7 @@ class SimilarityModel(Estimator):
             problem = AllPairs(
                 pairs.pairs,
                 *inputs,
-                kind=self.settings_['loss'],
+                pair_loss=self.settings_['loss'],
                 labels=signed_labels(pairs.labels, self.settings_['loss']),
                 unobserved_weight=unobserved_weight,
                 row_weights=self.row_weights,
@@ -754,8 +807,6 @@ class SimilarityModel(Estimator):
             If an id, a shape or a setting is not valid; the message says what to change.
         """
         self._check_settings()
-        if isinstance(self.max_iter, str) and self.max_iter != 'auto':
-            raise ValueError(f'max_iter={self.max_iter!r} is neither a number, None nor "auto"')
         again = self._again()
         timed = validation is None and self.validation is not None
         found, features, feature_names, ids = self._read(
@@ -803,17 +854,12 @@ class SimilarityModel(Estimator):
             seed = seed_from(self.random_state)
             begin = grown_params(problem, self.run_.state.params, self._towers, towers, seed)
         if held_out is not None:
-            if self.checkpoint is not None or self.client is not None:
-                other = 'client' if self.checkpoint is None else 'checkpoint'
-                raise ValueError(
-                    f'validation and {other} do not go together; leave one of them out'
-                )
-            if not self.n_iter_no_change >= 1:
-                raise ValueError(
-                    f'n_iter_no_change={self.n_iter_no_change} is not a number of steps from 1 up'
-                )
+            if self.client is not None:
+                raise ValueError('validation and client do not go together; leave one of them out')
             judge = self._judge(problem, train, held_out, shape, ids if named else None)
-            solver = EarlyStopping(solver, judge, self.n_iter_no_change)
+            solver = EarlyStopping(
+                solver, lambda *at: -judge(*at), self.n_iter_no_change, self.metric
+            )
             metrics = {self.metric: judge}
         name, max_iter = self.settings_['solver'], self.max_iter
         remedy = 'scale the features, or raise ridge'
@@ -824,14 +870,15 @@ class SimilarityModel(Estimator):
             problem,
             solver,
             begin,
-            metrics,
+            metrics=metrics,
             remedy=remedy,
             max_iter=_MAX_ITER.get(name, 30) if isinstance(max_iter, str) else max_iter,
         )
         self.best_iter_, self.validation_scores_ = self.n_iter_, None
         if judge is not None:
-            self.best_iter_, self.validation_scores_ = judge.best_step, run.column(self.metric)
-            self.run_ = replace(run, state=replace(run.state, params=judge.best_params))
+            end: Any = run.state
+            self.best_iter_, self.validation_scores_ = end.best_step, run.column(self.metric)
+            self.run_ = replace(run, state=replace(end, params=end.best, best=None))
         self._named, self._roles, self._ratings = named, found.roles, ratings
         self._feature_names = feature_names
         self.left_ids_, self.right_ids_ = (

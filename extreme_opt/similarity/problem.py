@@ -9,17 +9,19 @@ __all__ = ['AllPairs', 'half_square', 'remember_loss']
 import copy
 import zlib
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy import sparse
 from ..core.compiled import njit
+from ..core.problem import Fixed
 from ..core.shards import Shard, join_shards, split_rows
 from ..core.streams import stream
-from ..core.validation import check_nonnegative
+from ..core.validation import COUNT, FLOATS, RIDGE, check_settings, one_of
 from extreme_opt.similarity.all_pairs import (
     ObservedPairs,
     PairSum,
-    check_ids,
+    check_entities,
     observed_pairs,
     pair_sum,
 )
@@ -157,7 +159,7 @@ def block_terms(terms: PairSum, matrix: Any, rows: np.ndarray, columns: np.ndarr
     )
     return PairSum(
         small,
-        terms.kind,
+        terms.loss,
         terms.omega,
         terms.row_weights[rows],
         terms.column_weights[columns],
@@ -167,85 +169,9 @@ def block_terms(terms: PairSum, matrix: Any, rows: np.ndarray, columns: np.ndarr
         terms.spare,
     )
 
-# %% ../../nbs/engine/similarity/37_problem.ipynb #4458f401
-def _checked(problem):
-    "Settings made whole: dtype, sizes, the terms of the sum and the towers."
-    given = [
-        getattr(features, 'dtype', None)
-        for features in (problem.left_features, problem.right_features)
-    ]
-    dtype = np.dtype(
-        problem.dtype
-        or (np.float32 if np.float32 in given and np.float64 not in given else np.float64)
-    )
-    if dtype not in (np.float32, np.float64):
-        raise ValueError(f'dtype is {dtype}, but float32 or float64 is needed')
-    check_nonnegative(problem.ridge, 'ridge')
-    if not isinstance(problem.n_components, (int, np.integer)) or problem.n_components < 1:
-        raise ValueError(
-            f'n_components is {problem.n_components}, but a whole number from 1 up is needed'
-        )
-    for side in ('left', 'right'):
-        shape = getattr(problem, side)
-        if not isinstance(shape, MLP):
-            raise TypeError(f'{side}={shape!r} is no tower; use MLP(256, 256) or Linear()')
-    if problem.biases and (problem.left.cosine or problem.right.cosine):
-        raise ValueError('biases=True does not go with cosine towers; choose one')
-    sizes = [
-        size
-        if size is not None or features is None
-        else (features.shape[0] if hasattr(features, 'shape') else len(features))
-        for size, features in (
-            (problem.n_left, problem.left_features),
-            (problem.n_right, problem.right_features),
-        )
-    ]
-    pairs = observed_pairs(
-        problem.observed,
-        *sizes,
-        labels=problem.labels,
-        pair_weights=problem.pair_weights,
-        dtype=dtype,
-    )
-    for side, n in (('left', pairs.n_left), ('right', pairs.n_right)):
-        if n < 1:
-            raise ValueError(f'there are no {side} entities; give pairs, features, or n_{side}')
-    terms = pair_sum(
-        pairs,
-        loss=problem.kind,
-        unobserved_weight=problem.unobserved_weight,
-        row_weights=problem.row_weights,
-        column_weights=problem.column_weights,
-        impute=problem.impute,
-        penalty=problem.penalty,
-        dtype=dtype,
-    )
-    if int(problem.n_jobs) < 1:
-        raise ValueError(f'n_jobs is {problem.n_jobs}, but at least 1 thread is needed')
-    terms = replace(terms, n_jobs=int(problem.n_jobs))
-    towers = []
-    for side, shape, features, n in (
-        ('left', problem.left, problem.left_features, pairs.n_left),
-        ('right', problem.right, problem.right_features, pairs.n_right),
-    ):
-        inputs, n_rows, n_inputs = check_inputs(features, n, side, dtype)
-        towers.append(
-            Tower(
-                shape, inputs, n_rows, n_inputs, int(problem.n_components) + problem.biases, dtype
-            )
-        )
-    return dict(
-        dtype=dtype,
-        terms=terms,
-        towers=tuple(towers),
-        n_left=pairs.n_left,
-        n_right=pairs.n_right,
-        _memo={},
-    )
-
 # %% ../../nbs/engine/similarity/37_problem.ipynb #0ef5a132
-@dataclass(frozen=True, eq=False)
-class AllPairs:
+@dataclass(eq=False)
+class AllPairs(Fixed):
     """Loss of two towers over all pairs of left and right entities: eqs. (5) to (8).
 
     A problem for `minimize`: the loss of the observed pairs, a weighted square on all others, and
@@ -266,7 +192,7 @@ class AllPairs:
         Width of the embeddings, k.
     left, right : MLP, default=MLP(256, 256)
         Shapes of the towers: `MLP(...)` or `Linear()`.
-    kind : {"logistic", "squared"}, default="logistic"
+    pair_loss : {"logistic", "squared"}, default="logistic"
         Loss of an observed pair.
     labels : array-like of shape (n_observed,) or "values", default=None
         Labels of the observed pairs, R; "values" takes the entries of the sparse matrix, None is 1.
@@ -333,7 +259,7 @@ class AllPairs:
     n_components: int = field(default=64, kw_only=True)
     left: MLP = field(default=MLP(256, 256), kw_only=True)
     right: MLP = field(default=MLP(256, 256), kw_only=True)
-    kind: str = field(default='logistic', kw_only=True)
+    pair_loss: str = field(default='logistic', kw_only=True)
     labels: Any = field(default=None, kw_only=True)
     pair_weights: Any = field(default=None, kw_only=True)
     unobserved_weight: Any = field(default='auto', kw_only=True)
@@ -349,20 +275,87 @@ class AllPairs:
     keep_mb: float = field(default=1024.0, kw_only=True)
     n_jobs: int = field(default=1, kw_only=True)
     advice: ClassVar[str] = 'GradientDescent and GaussNewton search for a step that lowers the loss'
-    terms: ClassVar[PairSum]  # the sum over pairs, made from the settings
-    towers: ClassVar[tuple]  # left and right `Tower`, likewise
-    _memo: ClassVar[dict]  # of the parameters that were looked at last
     place: ClassVar[Any] = None  # of a shard: `shard_totals` of earlier ones, and of all
 
+    _settings = dict(
+        n_components=COUNT,
+        ridge=RIDGE,
+        penalty=one_of('unobserved', 'all'),
+        n_jobs=COUNT,
+    )
+
     def __post_init__(self):
-        for name, value in _checked(self).items():
-            object.__setattr__(self, name, value)
+        given = [
+            getattr(features, 'dtype', None)
+            for features in (self.left_features, self.right_features)
+        ]
+        single = np.float32 in given and np.float64 not in given
+        kind = self.dtype or (np.float32 if single else np.float64)
+        self.dtype = dtype = np.dtype(FLOATS.check('dtype', kind))
+        check_settings(self)
+        for side in ('left', 'right'):
+            shape = getattr(self, side)
+            if not isinstance(shape, MLP):
+                raise TypeError(f'{side}={shape!r} is no tower; use MLP(256, 256) or Linear()')
+        if self.biases and (self.left.cosine or self.right.cosine):
+            raise ValueError('biases=True does not go with cosine towers; choose one')
+        sizes = [
+            size
+            if size is not None or features is None
+            else (features.shape[0] if hasattr(features, 'shape') else len(features))
+            for size, features in (
+                (self.n_left, self.left_features),
+                (self.n_right, self.right_features),
+            )
+        ]
+        pairs = observed_pairs(
+            self.observed,
+            *sizes,
+            labels=self.labels,
+            pair_weights=self.pair_weights,
+            dtype=dtype,
+        )
+        for side, n in (('left', pairs.n_left), ('right', pairs.n_right)):
+            if n < 1:
+                raise ValueError(f'there are no {side} entities; give pairs, features, or n_{side}')
+        terms = pair_sum(
+            pairs,
+            loss=self.pair_loss,
+            unobserved_weight=self.unobserved_weight,
+            row_weights=self.row_weights,
+            column_weights=self.column_weights,
+            impute=self.impute,
+            penalty=self.penalty,
+            dtype=dtype,
+        )
+        self.terms: PairSum = replace(terms, n_jobs=int(self.n_jobs))
+        towers = []
+        for side, shape, features, n in (
+            ('left', self.left, self.left_features, pairs.n_left),
+            ('right', self.right, self.right_features, pairs.n_right),
+        ):
+            inputs, n_rows, n_inputs = check_inputs(features, n, side, dtype)
+            towers.append(
+                Tower(
+                    shape, inputs, n_rows, n_inputs, int(self.n_components) + self.biases, dtype
+                )
+            )
+        self.towers: tuple = tuple(towers)
+        self.n_left, self.n_right = pairs.n_left, pairs.n_right
+        self._memo: dict = {}  # of the parameters that were looked at last
 
     def __getstate__(self):
         return {**vars(self), '_memo': {}}
 
     def __setstate__(self, state):
         vars(self).update(state)
+
+    @cached_property
+    def _places(self):
+        "CSR matrix of 1 + place of each observed pair."
+        pairs = self.terms.pairs
+        places = np.arange(1, len(pairs) + 1)
+        return sparse.csr_array((places, pairs.rights, pairs.starts), (pairs.n_left, pairs.n_right))
 
     n_terms = property(lambda self: self.n_left * self.n_right, doc='Pairs, m n.')
     n_samples = property(
@@ -723,7 +716,7 @@ def _rows_of(problem, side, rows):
             f'{name} rows have shape {rows.shape} and dtype {rows.dtype}, but a vector of ids is '
             'needed'
         )
-    check_ids(rows, problem.towers[side].n_rows, name, name + ' rows[{}]')
+    check_entities(rows, problem.towers[side].n_rows, name, name + ' rows[{}]')
     return rows
 
 
@@ -889,19 +882,6 @@ def _hutchinson_diagonal(problem, point, rng):
     return np.maximum(out, np.finfo(problem.dtype).tiny)
 
 # %% ../../nbs/engine/similarity/37_problem.ipynb #c7f2885c
-def _matrix(problem):
-    "CSR matrix of 1 + place of each observed pair, made once."
-    pairs = problem.terms.pairs
-    if '_matrix' not in vars(problem):
-        places = np.arange(1, len(pairs) + 1)
-        object.__setattr__(
-            problem,
-            '_matrix',
-            sparse.csr_array((places, pairs.rights, pairs.starts), (pairs.n_left, pairs.n_right)),
-        )
-    return problem._matrix
-
-
 def _block(problem, params, batch, with_grad=False):
     "Estimate loss and gradient: the sum over a block, times mn over its size, and the ridge."
     rows, columns = (_rows_of(problem, side, ids) for side, ids in enumerate(batch))
@@ -910,7 +890,7 @@ def _block(problem, params, batch, with_grad=False):
             'the block is empty, but at least one entity of each side is needed; '
             'problem.draw(rng) gives one'
         )
-    terms = block_terms(problem.terms, _matrix(problem), rows, columns)
+    terms = block_terms(problem.terms, problem._places, rows, columns)
     scale = problem.n_terms / (len(rows) * len(columns))
     P, Q = problem.embed(0, params, rows), problem.embed(1, params, columns)
     loss, to_left, to_right, _ = embedding_gradients(
@@ -942,7 +922,7 @@ def _warmup_problem(problem):
         n_components=problem.n_components,
         left=problem.left,
         right=problem.right,
-        kind=problem.kind,
+        pair_loss=problem.pair_loss,
         labels=pairs.labels[few],
         pair_weights=pairs.weights[few],
         unobserved_weight=problem.terms.omega,

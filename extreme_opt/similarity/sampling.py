@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse
 from ..core.compiled import njit
 from ..core.solver import State
+from ..core.validation import Checked, number_in, one_of
 from .all_pairs import PairSum, count_products, pair_loss
 from .problem import AllPairs
 
@@ -65,7 +66,7 @@ class Sample(NamedTuple):
 
 @njit(cache=True)
 def _pulls(
-    kind,
+    loss,
     labels,
     weights,
     imputed,
@@ -84,7 +85,7 @@ def _pulls(
         score = 0.0
         for c in range(left.shape[1]):
             score += np.float64(left[rows[t], c]) * right[columns[t], c]
-        slope = weights[t] * pair_loss(kind, np.float64(labels[t]), score)[1]
+        slope = weights[t] * pair_loss(loss, np.float64(labels[t]), score)[1]
         pulls[t] = pair_weights[t] * slope + (extra[t] - spared * pair_weights[t]) * products[t] * (
             score - imputed[t]
         )
@@ -151,7 +152,7 @@ def sampled_cotangents(
     pulls = np.empty(len(i))
     products = terms.omega * terms.row_weights[i].astype(np.float64) * terms.column_weights[j]
     _pulls(
-        terms.kind,
+        terms.loss,
         pairs.labels[sample.places],
         pairs.weights[sample.places],
         terms.imputed[sample.places],
@@ -488,7 +489,7 @@ def _scaled_step(params, squares, grad, rate, stabilizer):
 
 # %% ../../nbs/engine/similarity/60_sampling.ipynb #ac4fe184
 @dataclass(frozen=True)
-class _Sampled:
+class _Sampled(Checked):
     "Settings and step of the sampled solvers; a subclass defines `_sample`."
 
     learning_rate: float = 0.01  # >= 0, step on the loss; with scaling, of each coordinate
@@ -498,19 +499,13 @@ class _Sampled:
     n_updates: int | str = 'epoch'  # updates per step; "epoch": 1 / share of them
     requires: ClassVar = AllPairs
 
-    def __post_init__(self):
-        if self.scaling not in (None, 'adagrad'):
-            raise ValueError(f'scaling={self.scaling!r} is neither None nor "adagrad"')
-        if not self.learning_rate >= 0:
-            raise ValueError(f'learning_rate={self.learning_rate} is not a number from 0 up')
-        if not 0 < self.share <= 1:
-            raise ValueError(f'share={self.share} is outside (0, 1]')
-        if not self.stabilizer >= 0:
-            raise ValueError(f'stabilizer={self.stabilizer} is not a number from 0 up')
-        if self.n_updates != 'epoch' and (isinstance(self.n_updates, str) or self.n_updates < 1):
-            raise ValueError(
-                f'n_updates={self.n_updates!r} is neither a number from 1 up nor "epoch"'
-            )
+    _settings = dict(
+        scaling=one_of(None, 'adagrad'),
+        learning_rate=number_in(),
+        share=number_in(0, 1, 'right'),
+        stabilizer=number_in(),
+        n_updates=number_in(1, whole=True, words=('epoch',)),
+    )
 
     def init(self, problem: Any, params: np.ndarray) -> SampledState:  # holds a copy of params
         "The first state."
@@ -669,13 +664,10 @@ class PairSGD(_Sampled):
 
     sampler: str = 'auto'
 
-    def __post_init__(self):
-        super().__post_init__()
-        if self.sampler not in ('auto', 'pairs', 'swapped', 'single', 'entities'):
-            raise ValueError(
-                f'sampler={self.sampler!r} is not one of "auto", "pairs", "swapped", "single" and '
-                '"entities"'
-            )
+    _settings = dict(
+        **_Sampled._settings,
+        sampler=one_of('auto', 'pairs', 'swapped', 'single', 'entities'),
+    )
 
     def _sample(self, problem, rng):
         return drawn_pairs(problem.terms, rng, self.share, self.sampler)

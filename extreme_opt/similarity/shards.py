@@ -88,7 +88,7 @@ def left_block(problem: Any, rows: np.ndarray) -> Any:
         row_weights=None,
         ridge=problem.ridge * len(rows) / problem.n_left,
     )
-    vars(made).pop('_matrix', None)
+    vars(made).pop('_places', None)
     return made
 
 # %% ../../nbs/engine/similarity/38_shards.ipynb #72e30a1d

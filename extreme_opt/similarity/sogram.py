@@ -9,6 +9,7 @@ __all__ = ['SOGram']
 from dataclasses import dataclass
 from typing import Any
 import numpy as np
+from ..core.validation import number_in, one_of
 from .sampling import Sample, SampledState, _Sampled, drawn_pairs, has_holes
 
 # %% ../../nbs/engine/similarity/70_sogram.ipynb #08a415e1
@@ -102,14 +103,11 @@ class SOGram(_Sampled):
     correct: bool = True
     sampler: str = 'auto'
 
-    def __post_init__(self):
-        super().__post_init__()
-        if not 0 < self.memory <= 1:
-            raise ValueError(f'memory={self.memory} is outside (0, 1]')
-        if self.sampler not in ('auto', 'pairs', 'entities'):
-            raise ValueError(
-                f'sampler={self.sampler!r} is not one of "auto", "pairs" and "entities"'
-            )
+    _settings = dict(
+        **_Sampled._settings,
+        memory=number_in(0, 1, 'right'),
+        sampler=one_of('auto', 'pairs', 'entities'),
+    )
 
     def _sample(self, problem, rng) -> Sample:
         sampler = (

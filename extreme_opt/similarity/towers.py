@@ -9,15 +9,15 @@ __all__ = ['MLP', 'Linear', 'Layer', 'Tower', 'forward', 'jvp', 'vjp']
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from ..core.compiled import njit
-from ..core.validation import check_rows, refuse_masked
-from .all_pairs import check_ids, count_products
+from ..core.problem import Fixed
+from ..core.validation import COUNT, check_rows, number_in, one_of, refuse_masked
+from .all_pairs import check_entities, count_products
 
 # %% ../../nbs/engine/similarity/35_towers.ipynb #af1cc608
 TAYLOR = np.array(
@@ -172,8 +172,8 @@ def _times_slope_act(kind, z, slopes, sums):
             sums[c] += z[i, c]
 
 # %% ../../nbs/engine/similarity/35_towers.ipynb #db2112a3
-@dataclass(frozen=True, init=False)
-class MLP:
+@dataclass(init=False, unsafe_hash=True)
+class MLP(Fixed):
     """Shape of a tower: hidden layers, and a linear last layer: eq. (D1).
 
     Parameters
@@ -202,26 +202,11 @@ class MLP:
     def __init__(
         self, *hidden: int, activation: str = 'elu', bias: bool = True, cosine: float | None = None
     ):
-        if activation not in ACTIVATIONS:
-            raise ValueError(
-                f'activation={activation!r} is unknown; there are '
-                f'{", ".join(map(repr, ACTIVATIONS))}'
-            )
-        for width in hidden:
-            if not isinstance(width, Real) or int(width) != width or width < 1:
-                raise ValueError(
-                    f'a hidden layer has width {width!r:.40}, but whole numbers from 1 up are '
-                    'needed'
-                )
-        if cosine is not None and not 0 < cosine < np.inf:
-            raise ValueError(f'cosine={cosine} is not a length above 0; None leaves it free')
-        for name, value in (
-            ('hidden', tuple(map(int, hidden))),
-            ('activation', activation),
-            ('bias', bool(bias)),
-            ('cosine', cosine),
-        ):
-            object.__setattr__(self, name, value)
+        self.hidden = tuple(int(COUNT.check('hidden', width)) for width in hidden)
+        self.activation = one_of(*ACTIVATIONS).check('activation', activation)
+        self.bias = bool(bias)
+        free = number_in(closed='neither', words=(None,), hint='None leaves the length free')
+        self.cosine = free.check('cosine', cosine)
 
     def __repr__(self):
         rest = [
@@ -315,7 +300,7 @@ def check_inputs(features: Any, n_rows: int | None, side: str, dtype: Any) -> tu
             f'but there are {n_rows} {side} entities; give one row per entity'
         )
     if features.ndim == 1 and features.dtype.kind in 'iu':
-        n_inputs = check_ids(features, None, side, name + '[{}]')
+        n_inputs = check_entities(features, None, side, name + '[{}]')
         return features.astype(np.int64), len(features), n_inputs
     if features.ndim != 2:
         raise ValueError(

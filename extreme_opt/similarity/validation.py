@@ -6,10 +6,7 @@
 __all__ = []
 
 # %% ../../nbs/engine/similarity/76_validation.ipynb #cf647d41
-from dataclasses import dataclass, field, replace
-from typing import Any
 import numpy as np
-from ..core.solver import Status
 from ..core.streams import stream
 from .ranking import _outside, measures_by_row
 
@@ -34,21 +31,11 @@ def bootstrap_interval(values, part, n_draws=1000):
 _N_JUDGED = 2000
 
 
-@dataclass(eq=False)
 class Judge:
-    "Measures rankings of held-out pairs and remembers the best parameters."
+    "Measures rankings of held-out pairs, those of the parameters looked at last once."
 
-    problem: Any
-    test: Any
-    seen: Any
-    metric: str
-    best: float = -np.inf
-    best_params: Any = None
-    best_step: int = 0
-    last: tuple = field(default=(None, np.nan))
-
-    def __post_init__(self):
-        rows = np.flatnonzero(np.diff(_outside(self.test, self.seen).indptr))
+    def __init__(self, problem, test, seen, metric):
+        rows = np.flatnonzero(np.diff(_outside(test, seen).indptr))
         if not len(rows):
             raise ValueError(
                 'validation holds no pair of known entities outside the training pairs; hold more '
@@ -56,66 +43,22 @@ class Judge:
             )
         if len(rows) > _N_JUDGED:
             rows = np.sort(stream(0, 'validation').choice(rows, _N_JUDGED, replace=False))
-        self.rows = rows
-        self.test, self.seen = self.test[rows], self.seen[rows]
+        self.problem, self.rows, self.metric = problem, rows, metric
+        self.test, self.seen = test[rows], seen[rows]
+        self._last = None, np.nan
 
     def __call__(self, _, params):
-        if params is not self.last[0]:
+        if params is not self._last[0]:
             P = self.problem.embed(0, params, self.rows)
             Q = self.problem.embed(1, params)
             found = measures_by_row(lambda at: P[at] @ Q.T, self.test, self.seen, (self.metric,))
-            self.last = params, mean_of(found[2][self.metric])
-        return self.last[1]
-
-    def look(self, state):
-        "Whether the state is the best so far."
-        value = self(None, state.params)
-        if value > self.best:
-            self.best, self.best_params, self.best_step = value, state.params, state.n_iter
-        return self.best_step == state.n_iter
-
-
-@dataclass(frozen=True)
-class EarlyStopping:
-    "A solver whose run ends when the rankings of held-out pairs no longer gain."
-
-    solver: Any
-    judge: Any
-    n_iter_no_change: int
-    requires = property(lambda self: self.solver.requires)
-
-    def warmup_problem(self):
-        inner = self.solver
-        return inner.warmup_problem() if hasattr(inner, 'warmup_problem') else inner
-
-    def init(self, problem, params):
-        state = self.solver.init(problem, params)
-        self.judge.look(state)
-        return state
-
-    def step(self, problem, state, rng):
-        after = self.solver.step(problem, state, rng)
-        if (
-            not self.judge.look(after)
-            and after.n_iter - self.judge.best_step >= self.n_iter_no_change
-        ):
-            after = replace(
-                after,
-                status=Status.CONVERGED,
-                message=f'no gain in {self.judge.metric} for {self.n_iter_no_change} steps: step '
-                f'{self.judge.best_step} is the best',
-            )
-        return after
+            self._last = params, mean_of(found[2][self.metric])
+        return self._last[1]
 
 
 def held_out_pairs(found, share, shape, seed):
     "Which pairs are held out for validation: the latest, or a random part."
     n = len(found.pairs)
-    if not isinstance(share, (int, float)) or isinstance(share, bool) or not 0 < share < 1:
-        raise ValueError(
-            f'validation={share!r:.80} is no share between 0 and 1; other pairs go to fit(..., '
-            'validation=...)'
-        )
     order = (
         stream(seed, 'validation').permutation(n)
         if found.times is None

@@ -6,7 +6,7 @@
 __all__ = ['SCALE', 'SQUARED_NORM', 'N_RESETS', 'FOLD_BELOW', 'LOOKAHEAD', 'VISITS', 'CSRRows', 'kernel_rows', 'fold_scale',
            'updates_per_sync', 'prefetch_row', 'row_of', 'prefetch_cells', 'prefetch_dense', 'end_of_penalized',
            'csr_score', 'csr_add', 'csr_gap', 'csr_transfer', 'dense_score', 'dense_gap', 'dense_transfer',
-           'check_visits', 'draw_visits']
+           'draw_visits']
 
 # %% ../../nbs/engine/softmax/05__kernels.ipynb #c6d1f1a2
 from typing import Any, NamedTuple
@@ -211,12 +211,6 @@ def dense_transfer(x, a, b, factor):
 VISITS = ('random', 'shuffled', 'cyclic')
 
 
-def check_visits(visits: str) -> None:
-    """A ValueError unless `visits` is one of `VISITS`."""
-    if visits not in VISITS:
-        raise ValueError(f'visits={visits!r} is none of "random", "shuffled" and "cyclic"')
-
-
 def draw_visits(
     problem: Any,
     rng: np.random.Generator,
@@ -265,4 +259,3 @@ def draw_visits(
         else sample_near(rng, labels, near, n_classes, n_negatives)
     )
     return Draw(sample, others)
-

@@ -6,12 +6,12 @@
 __all__ = ['WatchedState', 'AveragedSolver', 'ValidationLoss']
 
 # %% ../../nbs/engine/softmax/58_averaging.ipynb #462be834
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 import numpy as np
 from ..core.solver import State, Status
+from ..core.validation import Checked, number_in
 from .double_sum import margins, log_one_plus_sum
 from .rates import END
 
@@ -24,25 +24,16 @@ class WatchedState(State):
     ----------
     current : ndarray of shape (n_params,)
         Last iterate of the inner solver.
-    best : ndarray or None of shape (n_params,), default=None
-        Params of the least judgment; None without a judge.
-    best_value : float, default=math.inf
-        That judgment.
-    best_step : int, default=0
-        Its step.
     closing : int, default=0
         Which step of the last ones comes next, over which the rate falls to its end; 0: none.
     """
 
     current: np.ndarray
-    best: np.ndarray | None = None
-    best_value: float = math.inf
-    best_step: int = 0
     closing: int = 0
 
 # %% ../../nbs/engine/softmax/58_averaging.ipynb #3b259b03
 @dataclass(frozen=True)
-class AveragedSolver:
+class AveragedSolver(Checked):
     """A solver whose iterates are averaged, or judged on rows held out, or both: eq. (1).
 
     Parameters
@@ -76,13 +67,7 @@ class AveragedSolver:
         lambda self: getattr(self.solver, 'n_jobs', 1), doc='That of the inner solver.'
     )
 
-    def __post_init__(self):
-        if not self.n_iter_no_change >= 1:
-            raise ValueError(
-                f'n_iter_no_change={self.n_iter_no_change} is not a number of steps from 1 up'
-            )
-        if not self.power >= 0:
-            raise ValueError(f'power={self.power} is not a number from 0 up')
+    _settings = dict(n_iter_no_change=number_in(1), power=number_in())
 
     def init(self, problem: Any, params: np.ndarray) -> WatchedState:
         """The first state.
@@ -155,9 +140,7 @@ class AveragedSolver:
 
     def _judged(self, problem, end):
         assert self.judge is not None
-        value = float(self.judge(problem, end.params))
-        if value < end.best_value:
-            end = replace(end, best=end.params, best_value=value, best_step=end.n_iter)
+        end = end.judged(float(self.judge(problem, end.params)))
         if end.closing:
             end = replace(end, closing=end.closing + 1)
         elif end.n_iter - end.best_step >= self.n_iter_no_change:

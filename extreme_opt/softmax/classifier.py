@@ -25,12 +25,19 @@ from extreme_opt.core.estimator import (
     warn_not_converged,
 )
 from extreme_opt.core.validation import (
+    COUNT,
+    DECAY,
+    FLAG,
+    FLOATS,
+    RATE,
+    RIDGE,
     as_table,
     check_features,
     check_size,
-    check_nonnegative,
     check_weights,
     checked_sample_weight,
+    number_in,
+    one_of,
     seed_from,
 )
 from ..core.memory import check_memory, forecast_memory
@@ -166,7 +173,7 @@ _AUTO_EPOCHS, _EXACT_TOL = (50.0, 1000.0), 1e-6  # sampled, and lbfgs
 _AT_REST = 1e-3  # correlation with a column that an exact fit may leave unsaid
 _MOST_EXACT = 5000  # classes up to which "auto" takes the solver that visits all of them
 _MOST_BATCH = 5e7  # products of an evaluation up to which "auto" takes L-BFGS on dense rows
-_BATCH_LIMITS = 200.0, 1e-4  # its evaluations, and its tolerance
+_BATCH_LIMITS = 200.0, 1e-3  # its evaluations, and its tolerance
 _MOST_ABOVE = 1.001  # times the log-loss of the class frequencies that a fit may have unsaid
 _EXPLICIT_MARGIN = 0.5  # of the rate that a part of the rows bears; all rows may bear less
 _SAMPLED_SOLVERS = ('exact', 'implicit', 'umax', 'sgd', *_SAMPLED_LOSSES, 'rotation')
@@ -382,43 +389,26 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         self.checkpoint, self.client = checkpoint, client
         self.n_blocks = n_blocks
 
+    _settings = dict(
+        MultilabelClassifier._settings,
+        solver=one_of('auto', *_SAMPLED_SOLVERS, 'lbfgs'),
+        n_negatives=COUNT,
+        learning_rate=RATE._replace(words=('auto', None)),
+        learning_rate_decay=DECAY._replace(words=('auto',)),
+        ridge=RIDGE._replace(words=('auto',)),
+        average=FLAG,
+        fit_intercept=FLAG,
+        weights=one_of('auto', 'dense', 'support'),
+        dtype=FLOATS,
+        early_stopping=FLAG,
+        validation_fraction=number_in(0, 1, 'neither', hint='0.1 is usual'),
+        n_iter_no_change=number_in(1),
+        max_epochs=number_in(0, closed='right', words=('auto', None)),
+        n_blocks=COUNT,
+    )
+
     def _check_settings(self):
         super()._check_settings()
-        if self.solver not in ('auto', *_SAMPLED_SOLVERS, 'lbfgs'):
-            raise ValueError(
-                f'solver={self.solver!r} is not one of "auto", '
-                f'{", ".join(map(repr, _SAMPLED_SOLVERS))} and {"lbfgs"!r}'
-            )
-        whole = isinstance(self.n_negatives, (int, np.integer)) and self.n_negatives >= 1
-        if not whole:
-            raise ValueError(f'n_negatives={self.n_negatives!r} is not a whole number from 1 up')
-        fall = self.learning_rate_decay
-        if not (fall == 'auto' or isinstance(fall, (int, float, np.number)) and 0 < fall <= 1):
-            raise ValueError(
-                f'learning_rate_decay={fall!r} is neither a number in (0, 1] nor "auto"; 1 keeps '
-                'the rate as it is'
-            )
-        number = isinstance(self.learning_rate, (int, float, np.number)) and self.learning_rate > 0
-        if not (isinstance(self.n_blocks, (int, np.integer)) and self.n_blocks >= 1):
-            raise ValueError(f'n_blocks={self.n_blocks!r} is not a whole number from 1 up')
-        if self.learning_rate not in ('auto', None) and not number:
-            raise ValueError(
-                f'learning_rate={self.learning_rate!r} is neither a number above 0 nor "auto"'
-            )
-        if self.solver == 'auto' and self.n_jobs == 0:
-            raise ValueError('n_jobs=0, but at least 1 thread is needed')
-        limit = self.max_epochs
-        if limit is not None and not (isinstance(limit, (int, float, np.number)) and limit > 0):
-            if not (isinstance(limit, str) and limit == 'auto'):
-                raise ValueError(f'max_epochs={limit!r} is neither a number above 0 nor "auto"')
-        if not (isinstance(self.ridge, str) and self.ridge == 'auto'):
-            check_nonnegative(self.ridge, 'ridge')
-        try:
-            kind = np.dtype(self.dtype)
-        except TypeError:
-            kind = np.dtype('O')
-        if kind not in (np.float32, np.float64):
-            raise ValueError(f'dtype={self.dtype!r}, but "float32" or "float64" is needed')
         noises: tuple[str, ...] = ('uniform',)
         if self.solver in ('nce', 'sampled'):
             noises += ('unigram', 'log-uniform')
@@ -433,10 +423,6 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         if self.sampler == 'near' and self.n_negatives == 1:
             raise ValueError(
                 'n_negatives=1, but sampler="near" draws near classes and others; take 2 or more'
-            )
-        if not 0 < self.validation_fraction < 1:
-            raise ValueError(
-                f'validation_fraction={self.validation_fraction!r} is outside (0, 1); 0.1 is usual'
             )
         self._check_support_settings()
         for name in ('average', 'early_stopping'):
@@ -828,9 +814,9 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         return rate
 
     def _choose(self, problem, seed, near, groups=None):
-        "What stands for settings that say \"auto\"."
+        "What stands for settings that say \"auto\"; where the fit may start, or None."
         rate, epochs = self.learning_rate, self.max_epochs
-        self.settings_, found = {}, None
+        self.settings_, found, start = {}, None, None
         to_choose = self.solver == 'auto' and self.ridge == 'auto'
         if self._kind == 'exact' and 'auto' in (rate, epochs):
             limits = [x for x in (epochs, self.max_iter) if x not in (None, 'auto')]
@@ -855,7 +841,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             if self.max_iter is not None and (epochs is None or self.max_iter < epochs):
                 epochs = float(self.max_iter)
         if self._batch and to_choose:
-            found, self.rate_search_ = choose_ridge(problem, groups, seed)
+            found, self.rate_search_, start = choose_ridge(problem, groups, seed)
         if to_choose and found is not None:
             self._pull = found / 2 if problem.n_classes == 2 else found
         self.settings_ = dict(
@@ -868,6 +854,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             self.settings_ |= dict(
                 learning_rate=float(rate), learning_rate_decay=float(self._decay(epochs))
             )
+        return start
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> 'SoftmaxClassifier':
         """Learn from all rows, for as many passes as the limits allow.
@@ -938,15 +925,23 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         n_negatives = min(self.n_negatives, problem.n_classes - 1)
         with_lists = self.sampler == 'near' and n_negatives > 1
         near = near_classes(problem, n_negatives) if with_lists else None
+        start = None
         if (
             before is None
             or not hasattr(self, 'learning_rate_')
             or self.learning_rate not in ('auto', None)
             or self.settings_['solver'] != self._kind
         ):
-            self._choose(problem, seed, near, ids if 'label_counts_' in vars(self) else None)
+            start = self._choose(
+                problem, seed, near, ids if 'label_counts_' in vars(self) else None
+            )
             problem = self._with_ridge(problem)
-        epochs = self._limits()['max_epochs']
+        limits = self._limits()
+        if params is None and start is not None:
+            params, zero = start, problem.init_params()
+            norms = [np.linalg.norm(problem.grad(at)) for at in (zero, start)]
+            limits['tol'] *= norms[0] / max(norms[1], 1e-9 * norms[0])  # of a start at zero
+        epochs = limits['max_epochs']
         if self.max_iter is not None and (epochs is None or self.max_iter < epochs):
             epochs = float(self.max_iter)
         solver = self._make_solver(len(self.classes_), self.learning_rate_, near, epochs)
@@ -960,14 +955,14 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             problem,
             solver,
             params,
-            metrics=_watch(problem, n_rows),
+            metrics=_watch(problem, min(n_rows, 500) if self._batch else n_rows),
             loss_subset=0
             if self.tol is None
             else None
             if self._kind == 'rotation'  # which may be on workers: one record here and there
             else n_rows,
             remedy=self._remedy(),
-            **self._limits(),
+            **limits,
         )
         return self._settle(problem, run, n_rows)
 

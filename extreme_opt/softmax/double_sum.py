@@ -16,8 +16,16 @@ import numpy as np
 from scipy import sparse
 from ..core.compiled import njit
 from ..core.linalg import squared_row_norms, softplus
+from ..core.problem import Fixed
 from ..core.shards import Shard, split_rows
-from ..core.validation import check_nonnegative, check_rows
+from extreme_opt.core.validation import (
+    FLOATS,
+    RIDGE,
+    check_class_ids,
+    check_rows,
+    check_weights,
+    number_in,
+)
 
 # %% ../../nbs/engine/softmax/10_double_sum.ipynb #741b09ec
 def _read_only(array: np.ndarray) -> np.ndarray:
@@ -38,59 +46,6 @@ def _check_features(features: Any, dtype: Any) -> Any:
     return rows
 
 # %% ../../nbs/engine/softmax/10_double_sum.ipynb #9071ab83
-def _check_labels(labels: Any, n_samples: int, n_classes: int | None) -> tuple[np.ndarray, int]:
-    "Labels as read-only int32 and the number of classes; one line on what is wrong otherwise."
-    given, advice = np.asarray(labels), 'relabel with np.unique(labels, return_inverse=True)'
-    if given.shape != (n_samples,):
-        raise ValueError(
-            f'labels has shape {given.shape}, but features has {n_samples} rows; give one label '
-            'per row'
-        )
-    if n_samples == 0:
-        raise ValueError('features has 0 rows, but at least 1 is needed')
-    if given.dtype.kind not in 'iufb':
-        raise ValueError(f'labels[0] is {given[0]!r}, but integers from 0 are needed; {advice}')
-    with np.errstate(invalid='ignore'):
-        whole = given.astype(np.int64)
-    bad = np.flatnonzero(whole != given)
-    if len(bad):
-        raise ValueError(
-            f'labels[{bad[0]}] is {given[bad[0]]}, but integers from 0 are needed; {advice}'
-        )
-    if n_classes is None:
-        n_classes = max(2, int(whole.max()) + 1)
-    if int(n_classes) != n_classes or n_classes < 2:
-        raise ValueError(
-            f'n_classes is {n_classes}, but a whole number of at least 2 is needed; leave it out '
-            'to count the labels'
-        )
-    bad = np.flatnonzero((whole < 0) | (whole >= n_classes))
-    if len(bad):
-        raise ValueError(
-            f'labels[{bad[0]}] is {whole[bad[0]]}, but n_classes={n_classes} allows '
-            f'0..{n_classes - 1}; {advice}'
-        )
-    return _read_only(whole.astype(np.int32)), int(n_classes)
-
-
-def _check_sample_weight(sample_weight: Any, n_samples: int) -> np.ndarray | None:
-    "Weights as read-only float64 of mean 1; one line on what is wrong otherwise."
-    if sample_weight is None:
-        return None
-    given = np.array(sample_weight, dtype=float)
-    if given.shape != (n_samples,):
-        raise ValueError(
-            f'sample_weight has shape {given.shape}, but features has {n_samples} rows; '
-            'give one weight per row'
-        )
-    if not (np.isfinite(given).all() and given.min() >= 0 and given.any()):
-        raise ValueError(
-            'sample_weight holds a number that is not finite or below 0, or nothing above 0; '
-            '1 is as usual'
-        )
-    return _read_only(given / given.mean())
-
-
 def _squares(weights):
     "Squared norm of each row; float64 only in sums over rows."
     return np.einsum('kd,kd->k', weights, weights)
@@ -139,8 +94,8 @@ def sample_distinct(
     return others + (others >= labels[:, None])  # step over the label
 
 # %% ../../nbs/engine/softmax/10_double_sum.ipynb #498c85d1
-@dataclass(frozen=True, eq=False)
-class SoftmaxData:
+@dataclass(eq=False)
+class SoftmaxData(Fixed):
     """Labeled rows, checked once: what every softmax problem holds.
 
     Parameters
@@ -171,22 +126,18 @@ class SoftmaxData:
 
     def __post_init__(self):
         given = getattr(self.features, 'dtype', None)
-        kind = np.dtype(self.dtype or (np.float32 if given == np.float32 else np.float64))
-        if kind not in (np.float32, np.float64):
-            raise ValueError(f'dtype is {kind}, but float32 or float64 is needed')
-        check_nonnegative(self.ridge, 'ridge')
-        rows = _check_features(self.features, kind)
-        labels, n_classes = _check_labels(self.labels, rows.shape[0], self.n_classes)
-        whole = isinstance(self.n_unpenalized, (int, np.integer))
-        if not (whole and 0 <= self.n_unpenalized <= rows.shape[1]):
-            raise ValueError(
-                f'n_unpenalized is {self.n_unpenalized}, but features has {rows.shape[1]} columns'
-            )
-        weights = _check_sample_weight(self.sample_weight, rows.shape[0])
-        for name, value in dict(
-            features=rows, labels=labels, n_classes=n_classes, dtype=kind, sample_weight=weights
-        ).items():
-            object.__setattr__(self, name, value)
+        kind = self.dtype or (np.float32 if given == np.float32 else np.float64)
+        self.dtype = np.dtype(FLOATS.check('dtype', kind))
+        RIDGE.check('ridge', self.ridge)
+        self.features = rows = _check_features(self.features, self.dtype)
+        n_rows, n_columns = rows.shape
+        if not n_rows:
+            raise ValueError('features has 0 rows, but at least 1 is needed')
+        labels, self.n_classes = check_class_ids(self.labels, n_rows, self.n_classes)
+        self.labels = _read_only(labels.astype(np.int32))
+        number_in(0, n_columns, 'both', whole=True).check('n_unpenalized', self.n_unpenalized)
+        weights = check_weights(self.sample_weight, n_rows)
+        self.sample_weight = None if weights is None else _read_only(weights / weights.mean())
 
     n_samples = property(lambda self: self.features.shape[0], doc='Rows, N.')
     n_features = property(lambda self: self.features.shape[1], doc='Columns, D.')
@@ -230,6 +181,15 @@ class SoftmaxData:
     @cached_property
     def _cumulative_weight(self):
         return np.cumsum(self.sample_weight)
+
+    distinct = True  # whether classes are drawn without replacement, the label left out
+
+    def _check_width(self, n_negatives):
+        most = self.n_classes - 1 if self.distinct else np.inf
+        if not (int(n_negatives) == n_negatives and 1 <= n_negatives <= most):
+            raise ValueError(
+                f'n_negatives is {n_negatives}, but n_classes={self.n_classes} allows 1..{most}'
+            )
 
     def draw_rows(self, rng: np.random.Generator, n_draws: int) -> np.ndarray:
         """Draw rows with replacement, in proportion to their weights.
@@ -331,11 +291,7 @@ class SoftmaxData:
         Draw
             Row ids (n_draws,) and class ids (n_draws, n_negatives).
         """
-        if not 1 <= n_negatives < self.n_classes:
-            raise ValueError(
-                f'n_negatives is {n_negatives}, but n_classes={self.n_classes} allows '
-                f'1..{self.n_classes - 1}'
-            )
+        self._check_width(n_negatives)
         sample = self.draw_rows(rng, n_draws)
         return Draw(sample, sample_distinct(rng, self.labels[sample], self.n_classes, n_negatives))
 
@@ -871,7 +827,7 @@ def add_sampled_grad(
     np.add.at(to_norms, batch.sample, pull * norm_slopes)
 
 # %% ../../nbs/engine/softmax/10_double_sum.ipynb #f355602e
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class DoubleSum(SoftmaxData):
     """Softmax likelihood as a convex sum over (sample, negative class): eqs. (5) and (8).
 
@@ -913,8 +869,7 @@ class DoubleSum(SoftmaxData):
 
     def __post_init__(self):
         super().__post_init__()
-        if not np.isfinite(self.alpha):
-            raise ValueError(f'alpha is {self.alpha}, but a finite number is needed; 0 is eq. (6)')
+        number_in(-np.inf, closed='neither', hint='0 is eq. (6)').check('alpha', self.alpha)
 
     def unpack(self, params: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Views of a parameter vector.

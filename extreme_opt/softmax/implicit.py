@@ -13,12 +13,13 @@ import numpy as np
 from ..core.compiled import njit, parallel_for
 from ..core.linalg import damped_log, omega, softplus
 from ..core.solver import State, updates_per_step
+from ..core.validation import COUNT, DECAY, RATE, Checked, one_of
 from .double_sum import DoubleSum, Draw, check_draw
 from extreme_opt.softmax._kernels import (
     FOLD_BELOW,
     LOOKAHEAD,
     SCALE,
-    check_visits,
+    VISITS,
     csr_gap,
     csr_transfer,
     dense_gap,
@@ -34,7 +35,6 @@ from extreme_opt.softmax._kernels import (
     updates_per_sync,
 )
 from .near_classes import NearClasses, check_near, log_weights
-
 
 # %% ../../nbs/engine/softmax/40_implicit.ipynb #10ff3e6c
 @njit(cache=True)
@@ -545,7 +545,7 @@ def _squared_norms(problem, pull):
 
 # %% ../../nbs/engine/softmax/40_implicit.ipynb #6de8163d
 @dataclass(frozen=True)
-class ImplicitSGD:
+class ImplicitSGD(Checked):
     """Implicit SGD on the double sum, one sample and a few negative classes per update.
 
     Algorithm 1.
@@ -587,21 +587,13 @@ class ImplicitSGD:
     near: NearClasses | None = field(default=None, compare=False, repr=False)
     requires: ClassVar = DoubleSum
 
-    def __post_init__(self):
-        if not 0 < self.learning_rate < math.inf:
-            raise ValueError(f'learning_rate={self.learning_rate} is not a positive number')
-        if not 0 < self.learning_rate_decay <= 1:
-            raise ValueError(
-                f'learning_rate_decay={self.learning_rate_decay} is outside (0, 1]; 1 keeps the '
-                'rate as it is'
-            )
-        check_visits(self.visits)
-        if self.n_jobs < 1:
-            raise ValueError(f'n_jobs={self.n_jobs}, but at least 1 thread is needed')
-        if not (isinstance(self.n_negatives, (int, np.integer)) and self.n_negatives >= 1):
-            raise ValueError(
-                f'n_negatives={self.n_negatives}, but at least 1 negative class is needed'
-            )
+    _settings = dict(
+        learning_rate=RATE,
+        n_negatives=COUNT,
+        learning_rate_decay=DECAY,
+        visits=one_of(*VISITS),
+        n_jobs=COUNT,
+    )
 
     def init(self, problem: Any, params: np.ndarray) -> State:
         """The first state.

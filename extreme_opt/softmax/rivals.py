@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import expit
 from ..core.compiled import njit
 from ..core.linalg import csr_axpy, csr_dot
+from ..core.validation import check_settings, one_of
 from ._kernels import dense_score
 from extreme_opt.softmax.double_sum import (
     Draw,
@@ -29,7 +30,7 @@ from extreme_opt.softmax.double_sum import (
 )
 
 # %% ../../nbs/engine/softmax/50_rivals.ipynb #c291c8e3
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class _WeightProblem(SoftmaxData):
     "A softmax problem whose parameters are the weights alone: no log-normalizers."
 
@@ -94,7 +95,7 @@ class _WeightProblem(SoftmaxData):
         return self.loss_and_grad(params)[1]
 
 # %% ../../nbs/engine/softmax/50_rivals.ipynb #a94c40cf
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class FullSoftmax(_WeightProblem):
     """Negative log-likelihood of the softmax, all classes summed: eq. (2).
 
@@ -129,6 +130,31 @@ class FullSoftmax(_WeightProblem):
         slopes = np.exp(gaps - values[:, None])
         slopes[np.arange(len(ids)), self.labels[ids]] = -slopes.sum(1)
         return values, slopes
+
+    def _add_up(self, params, rows=None, grad=None):
+        "Class by class where rows are dense: sums over a few classes then run along the rows."
+        if self.is_sparse:
+            return super()._add_up(params, rows, grad)
+        (weights,), total = self.unpack(params), 0.0
+        rows = np.arange(self.n_samples) if rows is None else rows
+        size = max(1, 2**20 // self.n_classes)
+        for ids in (rows[k : k + size] for k in range(0, len(rows), size)):
+            features, at = rows_at(self.features, ids), (self.labels[ids], np.arange(len(ids)))
+            gaps = (weights @ features.T).astype(np.float64, copy=False)
+            gaps -= gaps[at]
+            gaps[at] = -np.inf
+            top = np.maximum(gaps.max(0), 0)
+            gaps -= top
+            rest = np.exp(gaps, out=gaps).sum(0)
+            values = np.where(top > 0, top + np.log(np.exp(-top) + rest), np.log1p(rest))
+            total += self._weighted(ids, values).sum()
+            if grad is not None:
+                gaps *= self._weighted(ids, np.exp(top - values))
+                gaps[at] = -gaps.sum(0)
+                grad += gaps.astype(self.features.dtype, copy=False) @ features
+        if grad is not None:
+            self.penalized(grad)[:] += self.n_samples * self.ridge * self.penalized(weights)
+        return float(self.n_samples / len(rows) * total + self.ridge_penalty(weights))
 
     def draw(  # type: ignore[override]
         self, rng: np.random.Generator, n_draws: int = 1
@@ -211,28 +237,18 @@ class FullSoftmax(_WeightProblem):
 PAIRS, BINARY, CHOICE, BLIND = range(4)  # how slopes follow from scores, for the kernel
 
 # %% ../../nbs/engine/softmax/50_rivals.ipynb #939dabd5
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class _SampledProblem(_WeightProblem):
     "A stand-in for the softmax that looks at the label and a few drawn classes at a time."
 
     n_negatives: Any = field(default=None, kw_only=True)
     kind = property(lambda self: PAIRS, doc='How slopes follow from scores.')
-    distinct = property(
-        lambda self: True, doc='Whether classes are drawn without replacement, the label left out.'
-    )
 
     def __post_init__(self):
         super().__post_init__()
         if self.n_negatives is None:
-            object.__setattr__(self, 'n_negatives', min(5, self.n_classes - 1))
+            self.n_negatives = min(5, self.n_classes - 1)
         self._check_width(self.n_negatives)
-
-    def _check_width(self, n_negatives):
-        most = self.n_classes - 1 if self.distinct else np.inf
-        if not (int(n_negatives) == n_negatives and 1 <= n_negatives <= most):
-            raise ValueError(
-                f'n_negatives is {n_negatives}, but n_classes={self.n_classes} allows 1..{most}'
-            )
 
     def draw(
         self, rng: np.random.Generator, n_draws: int = 1, n_negatives: int | None = None
@@ -318,7 +334,7 @@ class _SampledProblem(_WeightProblem):
             _descend_dense(weights, self.features, *rest)
 
 # %% ../../nbs/engine/softmax/50_rivals.ipynb #12dcdde0
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class OneVsEach(_SampledProblem):
     """One-vs-each: a sum of logistic losses, an upper bound on the softmax loss.
 
@@ -408,7 +424,7 @@ def noise_proba(
     return proba / proba.sum()
 
 # %% ../../nbs/engine/softmax/50_rivals.ipynb #296bee0e
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class _NoiseProblem(_SampledProblem):
     "Classes drawn from a noise distribution."
 
@@ -418,9 +434,7 @@ class _NoiseProblem(_SampledProblem):
     def __post_init__(self):
         super().__post_init__()
         if not isinstance(self.noise, str) or self.noise != 'uniform':
-            object.__setattr__(
-                self, 'noise', noise_proba(self.noise, self.class_counts, self.power)
-            )
+            self.noise = noise_proba(self.noise, self.class_counts, self.power)
 
     skips_label = property(lambda self: False, doc='Whether the noise leaves the label out.')
 
@@ -462,7 +476,7 @@ class _NoiseProblem(_SampledProblem):
         return share + n_negatives * q * ((share / (1 - q)).sum() - share / (1 - q))
 
 # %% ../../nbs/engine/softmax/50_rivals.ipynb #8a8f793e
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class NCE(_NoiseProblem):
     """Noise-contrastive estimation: logistic regression of the label against m noise classes.
 
@@ -585,7 +599,7 @@ def _mean_choice(logs, labels, proba, m, distinct, one, step, values, slopes):
                     slopes[i, k] += scale * proba[i, k] * tall[k] * math.exp(-tall[k])
 
 # %% ../../nbs/engine/softmax/50_rivals.ipynb #39c9f8fd
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class ImportanceSampled(_NoiseProblem):
     """Softmax over the label and a few drawn classes, corrected for how they were drawn.
 
@@ -622,12 +636,10 @@ class ImportanceSampled(_NoiseProblem):
 
     form: str = field(default='sampled', kw_only=True)
 
+    _settings = dict(form=one_of('sampled', 'label_exact', 'self_normalized'))
+
     def __post_init__(self):
-        if self.form not in ('sampled', 'label_exact', 'self_normalized'):
-            raise ValueError(
-                f'form is {self.form!r}, but "sampled", "label_exact" or "self_normalized" is '
-                'needed'
-            )
+        check_settings(self)
         super().__post_init__()
 
     kind = property(

@@ -16,6 +16,7 @@ from ..core.compiled import njit
 from ..core.linalg import omega
 from ..core.shards import LocalShards, Shard
 from ..core.solver import State
+from ..core.validation import COUNT, DECAY, RATE, Checked, one_of
 
 # %% ../../nbs/engine/softmax/47_rotation.ipynb #45622d9e
 class Steps(NamedTuple):
@@ -316,7 +317,7 @@ def rotate(
 
 # %% ../../nbs/engine/softmax/47_rotation.ipynb #a16cb1dc
 @dataclass(frozen=True)
-class Rotation:
+class Rotation(Checked):
     """Sampled updates on disjoint blocks, in parallel and without locks; a step is a pass.
 
     The result does not depend on whether blocks are updated at the same time on workers, or one
@@ -364,22 +365,13 @@ class Rotation:
     n_blocks: int = 8
     requires: ClassVar = RowsAndClasses
 
-    def __post_init__(self):
-        if self.method not in ('implicit', 'umax'):
-            raise ValueError(f'method={self.method!r} is neither "implicit" nor "umax"')
-        if not 0 < self.learning_rate < math.inf:
-            raise ValueError(f'learning_rate={self.learning_rate} is not a positive number')
-        if not 0 < self.learning_rate_decay <= 1:
-            raise ValueError(
-                f'learning_rate_decay={self.learning_rate_decay} is outside (0, 1]; 1 keeps the '
-                'rate as it is'
-            )
-        if self.n_blocks < 1:
-            raise ValueError(f'n_blocks={self.n_blocks} is not a whole number from 1 up')
-        if self.n_negatives < 1:
-            raise ValueError(
-                f'n_negatives={self.n_negatives}, but at least 1 other class is needed'
-            )
+    _settings = dict(
+        method=one_of('implicit', 'umax'),
+        learning_rate=RATE,
+        learning_rate_decay=DECAY,
+        n_blocks=COUNT,
+        n_negatives=COUNT,
+    )
 
     def init(self, problem: Any, params: np.ndarray) -> State:
         """The first state.

@@ -25,7 +25,7 @@ from ..core.linalg import check_sparse, omega
 from ..core.memory import check_memory, forecast_memory, free_memory
 from ..core.run import minimize
 from ..core.solver import State, Status, updates_per_step
-from ..core.validation import check_features, seed_from
+from ..core.validation import DECAY, RATE, Checked, check_features, number_in, seed_from
 from ._kernels import FOLD_BELOW, SCALE
 from .averaging import AveragedSolver
 from .double_sum import SoftmaxData, log_one_plus_sum, pair_losses
@@ -913,7 +913,7 @@ class SupportDraw(NamedTuple):
     n_uniform: int
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class SupportSoftmax(SoftmaxData):
     """The double sum of a softmax whose weights live on a support.
 
@@ -962,8 +962,7 @@ class SupportSoftmax(SoftmaxData):
             )
         if self.n_unpenalized:
             raise ValueError(f'n_unpenalized is {self.n_unpenalized}; give the intercepts a height')
-        if not 0 <= self.height < math.inf:
-            raise ValueError(f'height is {self.height}, but a number from 0 up is needed')
+        number_in().check('height', self.height)
         support, rows = self.support, (self.features, self.labels)
         if support is None:
             support = support_of(*rows, self.n_classes)
@@ -977,8 +976,7 @@ class SupportSoftmax(SoftmaxData):
                 f'row {row} has column {self.features.indices[at]}, which its class '
                 f'{self.labels[row]} lacks in the support; grow it by support_of(..., before=)'
             )
-        object.__setattr__(self, 'support', support)
-        object.__setattr__(self, 'label_cells', cells)
+        self.support, self.label_cells = support, cells
 
     n_weights = property(
         lambda self: self.support.n_cells + self.n_classes, doc='Cells, and intercepts.'
@@ -1354,7 +1352,7 @@ def _check_negatives(n_negatives, n_uniform):
 
 # %% ../../nbs/engine/softmax/54_support.ipynb #54a00021
 @dataclass(frozen=True)
-class SupportSGD:
+class SupportSGD(Checked):
     """Implicit SGD on a support: uniform negative classes, and others from posting lists.
 
     Parameters
@@ -1388,14 +1386,10 @@ class SupportSGD:
     learning_rate_decay: float = 0.9
     requires: ClassVar = SupportSoftmax
 
+    _settings = dict(learning_rate=RATE, learning_rate_decay=DECAY)
+
     def __post_init__(self):
-        if not 0 < self.learning_rate < math.inf:
-            raise ValueError(f'learning_rate={self.learning_rate} is not a positive number')
-        if not 0 < self.learning_rate_decay <= 1:
-            raise ValueError(
-                f'learning_rate_decay={self.learning_rate_decay} is outside (0, 1]; 1 keeps the '
-                'rate as it is'
-            )
+        super().__post_init__()
         _check_negatives(self.n_negatives, self.n_uniform)
 
     def init(self, problem: Any, params: np.ndarray) -> State:
@@ -1668,8 +1662,6 @@ class OnSupport(Classifier):
 
     def _check_support_settings(self):
         "Refuse what needs dense weights, before anything is learned."
-        if self.weights not in ('auto', 'dense', 'support'):
-            raise ValueError(f'weights={self.weights!r} is none of "auto", "dense" and "support"')
         wrong = self._needs_dense() if self.weights == 'support' else None
         if wrong:
             raise ValueError(

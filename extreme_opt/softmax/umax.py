@@ -11,13 +11,14 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from ..core.compiled import njit, parallel_for
 from ..core.solver import State, num_samples, updates_per_step
+from ..core.validation import COUNT, DECAY, Checked, number_in, one_of
 from extreme_opt.softmax._kernels import (
     FOLD_BELOW,
     LOOKAHEAD,
     N_RESETS,
     SCALE,
     SQUARED_NORM,
-    check_visits,
+    VISITS,
     csr_add,
     csr_score,
     draw_visits,
@@ -347,7 +348,7 @@ class UMaxState(State):
 
 
 @dataclass(frozen=True)
-class UMax:
+class UMax(Checked):
     """SGD on the double sum that cannot overflow: U-max, Algorithm 2.
 
     Parameters
@@ -387,26 +388,14 @@ class UMax:
     n_jobs: int = 1
     requires: ClassVar = DoubleSum
 
-    def __post_init__(self):
-        if not self.learning_rate >= 0:
-            raise ValueError(f'learning_rate={self.learning_rate} is not a number from 0 up')
-        if self.n_jobs < 1:
-            raise ValueError(f'n_jobs={self.n_jobs}, but at least 1 thread is needed')
-        if not (isinstance(self.n_negatives, (int, np.integer)) and self.n_negatives >= 1):
-            raise ValueError(
-                f'n_negatives={self.n_negatives}, but at least 1 negative class is needed'
-            )
-        check_visits(self.visits)
-        if not self.threshold > 0:
-            raise ValueError(
-                f'threshold={self.threshold} is not above 0; 1 is the usual choice, inf is vanilla '
-                'SGD'
-            )
-        if not 0 < self.learning_rate_decay <= 1:
-            raise ValueError(
-                f'learning_rate_decay={self.learning_rate_decay} is outside (0, 1]; 1 keeps the '
-                'rate as it is'
-            )
+    _settings = dict(
+        learning_rate=number_in(),
+        n_negatives=COUNT,
+        learning_rate_decay=DECAY,
+        visits=one_of(*VISITS),
+        n_jobs=COUNT,
+        threshold=number_in(0, closed='right', hint='1 is the usual choice, inf is vanilla SGD'),
+    )
 
     def init(self, problem: DoubleSum, params: np.ndarray) -> UMaxState:
         """The first state.

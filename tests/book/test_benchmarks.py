@@ -40,7 +40,7 @@ def test_every_place_where_a_peer_wins_and_every_missed_aim_is_explained():
 
 def test_every_race_finds_its_rows():
     for race in benchmarks.spec()['race']:
-        assert (ROOT / 'bench' / f'{race["script"]}.py').exists(), race['script']
+        assert (benchmarks.RESULTS / f'{race["script"]}.csv').exists(), race['script']
         assert benchmarks.lines_of(race), f'{race["script"]}: {race["ours"]}'
         for place in race.get('share', []):
             assert benchmarks.share_of(place.partition(' => ')[2]), place

@@ -1,15 +1,17 @@
-"""What `make check` tests: the rooms that the working tree has changed, and nothing else.
+"""What `make check` does: what the change of the working tree asks for, and nothing else.
 
     python tests/tools/check.py [--base HEAD] [--workers 2] [--list]
 
-A folder of tests belongs to each room. A change in a package runs its tests and those of the whole
-package; a change in `core` those of the library; a page without new code is built, with its links
-and formulas. `make test` runs everything.
+Where code has changed, the package is written and its types are checked; then notebooks are
+cleaned, pages that the change concerns run, the site is built and tests run. A folder of tests
+belongs to each room. A change in a package runs its tests and those of the whole package; a change
+in `core` those of the library. `make test` runs everything.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -64,6 +66,46 @@ def chosen(files: list[str]) -> list[str]:
     return [one for one in wanted if not any(one.startswith(f'{other}/') for other in wanted)]
 
 
+def code_of(text: str) -> list:
+    "Sources of the code cells of a notebook."
+    cells = json.loads(text)['cells']
+    return [''.join(cell['source']) for cell in cells if cell['cell_type'] == 'code']
+
+
+def is_prose(path: str, base: str) -> bool:
+    "Whether a changed file is text, or a notebook whose code is that of a commit."
+    if not path.endswith('.ipynb') or not (ROOT / path).exists():
+        return path.endswith('.md')
+    done = subprocess.run(
+        ['git', 'show', f'{base}:./{path}'],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        encoding='utf-8',
+    )
+    now = (ROOT / path).read_text(encoding='utf-8')
+    return done.returncode == 0 and code_of(done.stdout) == code_of(now)
+
+
+def commands(files: list[str], base: str, workers: int) -> list[list[str]]:
+    "What runs for some changed files, in order."
+    python, many = sys.executable, ['--workers', str(workers)]
+    found = [[python, 'docs/notebooks.py', 'clean'], ['ruff', 'check', '.']]
+    if not all(is_prose(file, base) for file in files):
+        found.append(['mypy'])
+    found += [
+        ['git', 'diff', '--no-ext-diff', '--stat', '--', 'nbs', 'extreme_opt'],
+        [python, 'docs/notebooks.py', 'run', '--changed', *many],
+    ]
+    if any(file.startswith('nbs/') for file in files):
+        build = ['-q', '-c', 'docs', '-d', 'build/doctrees', 'build/pages', '_docs']
+        found.append([python, '-m', 'sphinx', *build])
+    if tests := chosen(files):
+        several = ['-n', str(workers), '--dist', 'loadscope'] if workers > 1 else []
+        found.append([python, '-m', 'pytest', '-m', 'not slow', *several, *tests])
+    return found
+
+
 def main(argv=None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -73,20 +115,21 @@ def main(argv=None) -> int:
     parser.add_argument('--list', action='store_true', help='say what would run')
     given = parser.parse_args(argv)
     files = changed_files(given.base)
-    tests = chosen(files)
-    pages = any(file.startswith('nbs/') for file in files)
-    print('tests:', ' '.join(tests) or 'none', '| pages are built' if pages else '', flush=True)
+    if not given.list and not all(is_prose(file, given.base) for file in files):
+        subprocess.run(['nbdev-export'], cwd=ROOT, check=True)
+        files = changed_files(given.base)  # with the modules that it wrote
+    wanted = commands(files, given.base, given.workers)
+    print('tests:', ' '.join(chosen(files)) or 'none', flush=True)
     if given.list:
+        print('\n'.join(' '.join(words) for words in wanted))
         return 0
-    commands = []
-    if pages:
-        build = ['-q', '-c', 'docs', '-d', 'build/doctrees', 'build/pages', '_docs']
-        (ROOT / 'build/pages').mkdir(parents=True, exist_ok=True)
-        commands.append([sys.executable, '-m', 'sphinx', *build])
-    if tests:
-        several = ['-n', str(given.workers), '--dist', 'loadscope'] if given.workers > 1 else []
-        commands.append([sys.executable, '-m', 'pytest', '-m', 'not slow', *several, *tests])
-    return max((subprocess.run(each, cwd=ROOT).returncode for each in commands), default=0)
+    (ROOT / 'build/pages').mkdir(parents=True, exist_ok=True)
+    codes = []
+    for words in wanted:
+        codes.append(subprocess.run(words, cwd=ROOT).returncode)
+        if codes[-1] and words[0] in ('ruff', 'mypy'):
+            break  # what follows would say the same at length
+    return max(codes)
 
 
 if __name__ == '__main__':

@@ -21,20 +21,13 @@ def job(n):
     return dict(total=sum(range(n)))
 
 
-def main():
+def main() -> list[dict]:
     timing = machine.race({'one': lambda: sum(range(2000))})['one']
-    return [
-        dict(
-            method='one',
-            task='adding',
-            peer='',
-            total=3,
-            peak_mb=machine.peak_mb(),
-            versions=machine.versions(),
-            date=machine.today(),
-            **timing.columns(),
-        )
-    ]
+    return [machine.row('one', 'adding', timing, total=3)]
+
+
+def adding_again() -> list[dict]:
+    return [machine.row('two', 'adding', '0.5', peer='x', threads=2, peak_mb='')]
 '''
 
 
@@ -85,6 +78,38 @@ def test_a_script_leaves_rows_and_how_they_came_about(small):
     )
     assert told['commit'] == '' and told['paths'] == ['bench/adding.py']  # no git here
     assert not run.is_fresh('adding')
+
+
+def test_a_script_may_measure_several_results(small):
+    "A function named after the chapter is a result of its own; empty cells of a row are filled in."
+    run, machine, path = small
+    assert list(run.scripts()) == ['adding', 'adding_again']
+    run.alone('adding_again')
+    (row,) = csv.DictReader((run.RESULTS / 'adding_again.csv').open())
+    assert row | dict(versions='', date='') == dict(
+        method='two',
+        task='adding',
+        peer='x',
+        threads='2',
+        seconds='0.5',
+        peak_mb='',
+        versions='',
+        date='',
+    )
+    assert row['versions'] == machine.versions() and row['date'] == machine.today()
+    assert 'name=adding_again' in (run.RESULTS / 'adding_again.json').read_text()
+    for said, names in (('True', 2), ("('adding_again',)", 1), ('()', 0)):
+        path.write_text(f'LONG = {said}\n{SCRIPT}')
+        assert sum(run.is_long(name, path) for name in run.scripts()) == names
+
+
+def test_finished_parts_are_kept_only_for_a_script_that_runs(bench, monkeypatch, tmp_path):
+    _, machine = bench
+    told = iter(range(9))
+    monkeypatch.delenv('PARTS', raising=False)
+    assert [machine.kept('one', lambda: next(told)) for _ in range(2)] == [0, 1]
+    monkeypatch.setenv('PARTS', str(tmp_path / 'parts'))
+    assert [machine.kept('one', lambda: next(told)) for _ in range(2)] == [2, 2]
 
 
 def test_a_cell_holds_one_number_under_its_name(small):

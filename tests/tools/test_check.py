@@ -1,5 +1,6 @@
 "What `make check` chooses for a change."
 
+import json
 import subprocess
 
 import check
@@ -24,6 +25,26 @@ SOFTMAX = ['tests/library/package/test_floors.py', 'tests/library/package/test_p
 )
 def test_a_change_runs_the_tests_of_its_room(files, tests):
     assert check.chosen(files) == tests
+
+
+@pytest.mark.parametrize('what, is_prose', [('markdown', True), ('code', False)])
+def test_a_sentence_asks_for_no_types(tmp_path, monkeypatch, what, is_prose):
+    "Words of a page are cleaned, linted and built; types are checked where code has changed."
+    page = tmp_path / 'nbs/learn/one.ipynb'
+    page.parent.mkdir(parents=True)
+    cells = [dict(cell_type=kind, source=[f'{kind}\n']) for kind in ('markdown', 'code')]
+    page.write_text(json.dumps(dict(cells=cells)), encoding='utf-8')
+    git = ['git', '-C', str(tmp_path), '-c', 'user.name=x', '-c', 'user.email=x@y']
+    for words in (['init', '-q'], ['add', '.'], ['commit', '-q', '-m', 'one']):
+        subprocess.run([*git, *words], check=True)
+    next(cell for cell in cells if cell['cell_type'] == what)['source'].append('and more')
+    page.write_text(json.dumps(dict(cells=cells)), encoding='utf-8')
+    monkeypatch.setattr(check, 'ROOT', tmp_path)
+    files = check.changed_files('HEAD')
+    assert files == ['nbs/learn/one.ipynb'] and check.is_prose(files[0], 'HEAD') == is_prose
+    wanted = check.commands(files, 'HEAD', 2)
+    assert any('sphinx' in words for words in wanted)
+    assert (['mypy'] in wanted) == (not is_prose)
 
 
 def test_every_file_of_a_room_has_tests():

@@ -168,7 +168,7 @@ from extreme_opt.core import GaussNewton, LBFGS, Newton, minimize
 from extreme_opt.core.majorize import Majorizer
 from extreme_opt.ordinal import CKL, Hinge, SOE, STE, TSTE, Comparisons, triplet_error
 from extreme_opt.similarity import MLP, AllPairs, Linear, PairSGD, top_k
-from extreme_opt.softmax import DoubleSum, ImplicitSGD, UMax
+from extreme_opt.softmax import DoubleSum, ExactSGD, FullSoftmaxByColumn, ImplicitSGD, UMax
 from scipy import sparse
 
 found = data.planted_towers(70, 50, 6, 3, test_size=0.0)[0]
@@ -176,7 +176,7 @@ pairs, features = found.train_observed, (found.left_features, found.right_featur
 groups = np.arange(70) % 40, np.arange(50)
 losses = []
 for kind in ('logistic', 'squared'):
-    settings = dict(right=Linear(), kind=kind, ridge=0.3)
+    settings = dict(right=Linear(), pair_loss=kind, ridge=0.3)
     towers = AllPairs(pairs, *features, n_components=11, left=MLP(5), **settings)
     ids = AllPairs(pairs, *groups, n_components=3, left=Linear(), **settings)
     for problem in (towers, ids):
@@ -218,6 +218,9 @@ for table in (sparse.csr_array(rows), rows):
     for solver in (ImplicitSGD(0.1, 1), ImplicitSGD(0.1, 2), UMax(0.1, n_negatives=1)):
         problem = DoubleSum(table, labels, 3, ridge=0.1)
         losses.append(problem.log_loss(minimize(problem, solver, max_iter=100).state.params))
+    for rate in (0.1, 50.0):
+        problem = FullSoftmaxByColumn(table, labels, 3, ridge=0.1)
+        losses += minimize(problem, ExactSGD(rate), max_epochs=2).column('loss').tolist()
 """
 
 

@@ -12,27 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extreme_opt.core import compiled
-from extreme_opt.core.compiled import njit, plain_njit, prange, timed_chunks
+from extreme_opt.core.compiled import njit, prange, timed_chunks
 
 sys.path.insert(0, str(Path(__file__).parent))
 import compiled_doors  # noqa: E402
-
-
-def test_stand_in_takes_all_forms():
-    @plain_njit
-    def one(x):
-        return x
-
-    @plain_njit()
-    def two(x):
-        return x
-
-    @plain_njit(cache=True, nogil=True)
-    def three(x):
-        return x
-
-    for function in (one, two, three):
-        assert function(5) == 5 and function.py_func(5) == 5
 
 
 def test_njit_is_what_have_numba_says():

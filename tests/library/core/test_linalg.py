@@ -12,14 +12,10 @@ from hypothesis import strategies as st
 
 from extreme_opt.core.linalg import (
     conjugate_gradients,
-    csr_axpy,
-    csr_dot,
     damped_log,
     log_sum_exp,
     omega,
-    row_norms,
     softplus,
-    squared_row_norms,
     wright_omega,
 )
 
@@ -171,57 +167,6 @@ def test_log_sum_exp_sums_float32_in_float64():
     got = log_sum_exp(a, axis=1)
     assert got.dtype == np.float64
     np.testing.assert_allclose(got, scipy.special.logsumexp(a.astype(float), axis=1), atol=1e-8)
-
-
-@pytest.mark.parametrize('kind', [np.float32, np.float64])
-@pytest.mark.parametrize('n_nonzero', [0, 1, 3, 4, 5, 8, 11])
-def test_row_kernels(kind, n_nonzero):
-    rng = np.random.default_rng(n_nonzero)
-    indices = np.sort(rng.choice(30, n_nonzero, replace=False)).astype(np.int32)
-    values, vector = rng.normal(size=n_nonzero).astype(kind), rng.normal(size=30).astype(kind)
-    assert csr_dot(indices, values, vector) == pytest.approx(
-        values.astype(float) @ vector[indices].astype(float), rel=1e-12, abs=1e-15
-    )
-    moved, expected = vector.copy(), vector.copy()
-    csr_axpy(indices, values, moved, 0.3)
-    expected[indices] += kind(0.3) * values
-    np.testing.assert_allclose(
-        moved,
-        expected,
-        rtol=1e-7 if kind == np.float32 else 1e-15,
-        atol=1e-6 if kind == np.float32 else 1e-15,
-    )
-
-
-def test_row_norms():
-    X = scipy.sparse.random(40, 30, density=0.2, format='csr', random_state=0, dtype=np.float32)
-    X.data[X.indptr[3] : X.indptr[4]] = 0
-    for features in (X, X.toarray(), X.toarray().astype(float), X.astype(float)):
-        np.testing.assert_allclose(
-            row_norms(features), np.linalg.norm(X.toarray().astype(float), axis=1), rtol=1e-7
-        )
-        assert squared_row_norms(features).dtype == np.float64
-
-
-def test_conjugate_gradients_against_numpy():
-    rng = np.random.default_rng(0)
-    for n in (1, 2, 30):
-        root = rng.normal(size=(n, n))
-        C, b = root @ root.T + np.eye(n), rng.normal(size=n)
-        solve = conjugate_gradients(
-            lambda v, C=C: C @ v, b, rng.normal(size=n), tol=1e-10, max_iter=10 * n
-        )
-        np.testing.assert_allclose(solve.solution, np.linalg.solve(C, b), rtol=1e-6, atol=1e-9)
-        assert solve.converged and len(solve.residual_norms) >= 2 and 'fell below' in solve.message
-        diagonal = np.diag(C)
-        helped = conjugate_gradients(
-            lambda v, C=C: C @ v,
-            b,
-            tol=1e-10,
-            max_iter=10 * n,
-            precondition=lambda v, d=diagonal: v / d,
-        )
-        np.testing.assert_allclose(helped.solution, solve.solution, rtol=1e-6, atol=1e-8)
 
 
 def test_conjugate_gradients_stops_with_a_reason():

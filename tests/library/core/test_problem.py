@@ -1,5 +1,7 @@
 "Problems and solvers meet through protocols, and errors say who is missing what."
 
+import pickle
+from dataclasses import FrozenInstanceError, fields
 from typing import Protocol
 
 import numpy as np
@@ -12,7 +14,6 @@ from extreme_opt.core import (
     LeastSquares,
     Problem,
     Solver,
-    State,
     check_adjoint,
     check_gradient,
     check_unbiased,
@@ -121,22 +122,6 @@ def test_required_methods_are_those_of_the_protocols():
         assert isinstance(small(), kind.requires)
 
 
-def test_state_is_read_only_and_does_not_copy():
-    vector = np.arange(4.0)
-    state = State(params=vector)
-    assert np.shares_memory(state.params, vector) and vector.flags.writeable
-    with pytest.raises(ValueError, match='read-only'):
-        state.params[0] = 1
-    with pytest.raises(AttributeError):
-        state.n_iter = 3
-    after = state.advance(state.params, 5, 0.5)
-    assert after.params is state.params and (after.n_iter, after.n_terms, after.n_epochs) == (
-        1,
-        5,
-        0.5,
-    )
-
-
 def test_units_of_work():
     problem = small()
     assert num_samples(problem) == 25
@@ -154,3 +139,58 @@ def test_units_of_work():
 def test_targets_must_match():
     with pytest.raises(ValueError, match=r'targets has shape \(3,\), but features has 25 rows'):
         LeastSquares(small().features, np.ones(3))
+
+
+def test_problems_are_made_once():
+    from extreme_opt.bound import LinearChain, LogLinear
+    from extreme_opt.data import Multiclass
+    from extreme_opt.ordinal import Comparisons
+    from extreme_opt.similarity import MLP, AllPairs
+    from extreme_opt.softmax import DoubleSum
+
+    rows, labels = np.eye(3), np.array([0, 1, 1])
+    pairs = np.array([[0, 1], [1, 0]])
+    for problem in (
+        DoubleSum(rows, labels),
+        LogLinear(rows, labels),
+        LinearChain(rows, labels, [0, 3]),
+        Comparisons([[0, 1, 2]]),
+        AllPairs(pairs, n_components=2),
+        Multiclass(rows, labels),
+        MLP(3),
+    ):
+        for name in ('ridge', 'labels', 'anything'):
+            with pytest.raises(FrozenInstanceError, match=f'cannot assign to {name!r}'):
+                setattr(problem, name, 1)
+        assert pickle.loads(pickle.dumps(problem)).__class__ is type(problem)
+    assert MLP(3) == MLP(3) and hash(MLP(3)) == hash(MLP(3)) != hash(MLP(4))
+
+
+def _classes_with_settings():
+    import importlib
+    import pkgutil
+
+    import extreme_opt
+    from extreme_opt.core.validation import Checked
+
+    for module in pkgutil.walk_packages(extreme_opt.__path__, 'extreme_opt.'):
+        if not module.name.endswith('__main__'):
+            importlib.import_module(module.name)
+    found, left = [], [Checked]
+    while left:
+        kind = left.pop()
+        left += kind.__subclasses__()
+        found += [kind] if kind._settings else []
+    return sorted(found, key=lambda kind: kind.__name__)
+
+
+def test_a_table_of_settings_names_fields_and_refuses_in_one_line():
+    kinds = _classes_with_settings()
+    assert {'LBFGS', 'SVRG', 'UMax', 'SOGram', 'TSTE', 'Limits'} <= {one.__name__ for one in kinds}
+    for kind in kinds:
+        assert set(kind._settings) <= {one.name for one in fields(kind)}, kind
+        for name, setting in kind._settings.items():
+            for wrong in ('no such word', [1.0], -1e9, np.nan, object):
+                with pytest.raises(ValueError, match=f'^{name}=') as caught:
+                    setting.check(name, wrong)
+                assert '\n' not in str(caught.value)

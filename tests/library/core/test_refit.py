@@ -4,7 +4,6 @@ import warnings
 
 import numpy as np
 import pytest
-import scipy.sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
@@ -69,6 +68,9 @@ def other_cases():
         (dict(n_objects=5), (other,), {}, 'id outside'),
         ({}, (other,), dict(names=list('abc')), 'names of fewer objects'),
         ({}, (np.array([['a', 'b', 'z']]),), dict(names=list('abc')), 'unknown name'),
+        ({}, ([['a', 'b', 'b'], ['c', 'b', 'a']],), {}, 'names that are refused'),
+        ({}, (other,), dict(y=['x'] * 80), 'answers that are no answers'),
+        ({}, (other,), dict(features=np.ones((3, 2))), 'features of fewer objects'),
     ):
         yield OrdinalEmbedding, settings, args, more, name
     for settings, args, more, name in (
@@ -78,6 +80,21 @@ def other_cases():
         ({}, (PAIRS,), dict(labels=np.ones(3)), 'labels of another length'),
         (dict(warm_start=True, n_components=3), (PAIRS,), {}, 'warm start of another width'),
         ({}, (PAIRS, HOLE), {}, 'NaN in the features'),
+        ({}, (PAIRS, 'x'), {}, 'features of text'),
+        ({}, (PAIRS,), dict(pair_weights=np.full(40, -1.0)), 'bad weight'),
+        ({}, ([[0, 1, 2]],), {}, 'three columns'),
+        (dict(n_components=0), (PAIRS,), {}, 'no components'),
+        (dict(left=3), (PAIRS,), {}, 'no tower'),
+        (dict(loss='other'), (PAIRS,), {}, 'unknown loss'),
+        (dict(ridge=-1.0), (PAIRS,), {}, 'negative ridge'),
+        (dict(ridge='most'), (PAIRS,), {}, 'ridge of text'),
+        (dict(impute=np.nan), (PAIRS,), {}, 'NaN as imputed value'),
+        (dict(row_weights=[1.0]), (PAIRS,), {}, 'weights of fewer rows'),
+        (dict(values='stars'), (PAIRS,), {}, 'unknown meaning of values'),
+        (dict(tol=-1.0), (PAIRS,), {}, 'negative tolerance'),
+        (dict(random_state=-1), (PAIRS,), {}, 'negative seed'),
+        (dict(max_iter=None, tol=None), (PAIRS,), {}, 'no limit at all'),
+        (dict(client=3), (PAIRS,), {}, 'no client'),
     ):
         yield SimilarityModel, settings, args, more, name
 
@@ -162,40 +179,3 @@ def test_warnings_of_convergence_point_at_the_caller():
     ) as said:
         warn_not_converged(model, model.run_, 'raise max_iter')
     assert said[0].filename == __file__
-
-
-def malformed(name):
-    "A CSR matrix whose arrays were changed after it was made."
-    rows = scipy.sparse.csr_array(X * (X > 0))
-    if name == 'too large':
-        rows.indices[5] = 3
-    if name == 'negative':
-        rows.indices[5] = -1
-    if name == 'starts fall':
-        rows.indptr[4] = rows.indptr[3] - 2
-    if name == 'starts run over':
-        rows.indptr[-1] = rows.nnz + 1000
-    if name == 'starts begin late':
-        rows.indptr[0] = 2
-    if name == 'starts too short':
-        rows.indptr = rows.indptr[:-3]
-    return rows
-
-
-@pytest.mark.parametrize(
-    'name',
-    [
-        'too large',
-        'negative',
-        'starts fall',
-        'starts run over',
-        'starts begin late',
-        'starts too short',
-    ],
-)
-def test_classifiers_refuse_sparse_rows_that_point_outside(name):
-    for model in (SoftmaxClassifier(max_epochs=1), BoundClassifier(max_iter=1)):
-        with pytest.raises(ValueError, match=r'^X(: row \d+ |.indptr has )'):
-            model.fit(malformed(name), Y)
-    with pytest.raises(ValueError, match=r'^X(: row \d+ |.indptr has )'):
-        fitted(SoftmaxClassifier)[0].predict(malformed(name))

@@ -1306,3 +1306,17 @@ def test_a_file_with_params_of_another_length_is_refused(tmp_path):
     )
     with pytest.raises(ValueError, match='was altered'):
         minimize(problem, SGD(0.01), max_iter=4, resume=path)
+
+
+def test_losses_that_stand_still_end_a_run():
+    problem = LeastSquares(np.eye(3), np.arange(3.0), ridge=1.0)
+    run = minimize(problem, GradientDescent(), max_iter=500, loss_tol=1e-9)
+    losses = run.column('loss')
+    assert run.status == 'converged' and 'loss_tol' not in run.message
+    assert np.ptp(losses[-11:]) <= 1e-9 * losses[-1] < np.ptp(losses[-12:-1])
+
+
+def test_a_loss_that_rises_does_not_stand_still():
+    problem = LeastSquares(np.eye(3), np.arange(3.0))
+    run = minimize(problem, SGD(learning_rate=0.4), max_iter=40, loss_tol=1e-12)
+    assert run.status == 'max_iter'

@@ -39,18 +39,6 @@ def test_every_number_of_threads_learns(solver, kind, ridge):
         assert np.isfinite(params).all() and problem.log_loss(params) < 0.75 * np.log(30)
 
 
-@pytest.mark.parametrize('n_jobs', [1, 2, 3])
-def test_threads_handle_every_item_once(n_jobs):
-    "Stretches of a block do not overlap and leave nothing out, and the sizes that are told add up."
-    seen, told = np.zeros(1003, int), []
-
-    def work(start, stop):
-        seen[start:stop] += 1
-
-    parallel_for(work, 1003, n_jobs, most=100, between=told.append)
-    assert (seen == 1).all() and sum(told) == 1003
-
-
 def test_lifts_are_counted_on_every_thread():
     "Samples of disjoint rows and classes do not race: the count of two threads is that of one."
     n = 400
@@ -98,7 +86,7 @@ def test_umax_leaves_free_columns_out_of_the_ridge(kind, rate, ridge):
 @pytest.mark.parametrize('settings', [dict(n_jobs=0), dict(n_jobs=-1)])
 def test_threads_are_counted_from_one(settings):
     for solver in (ImplicitSGD, UMax):
-        with pytest.raises(ValueError, match='at least 1 thread'):
+        with pytest.raises(ValueError, match='n_jobs=.* is not a whole number from 1 up'):
             solver(**settings)
 
 

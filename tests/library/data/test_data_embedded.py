@@ -16,7 +16,6 @@ from extreme_opt import data
 from extreme_opt.data import multiclass
 from extreme_opt.data.multiclass import (
     Multiclass,
-    class_centroids,
     corpus,
     docstrings,
     public_modules,
@@ -495,28 +494,6 @@ def test_tf_idf_against_a_dense_loop(rows):
     np.testing.assert_allclose(X.toarray(), dense / np.where(norms > 0, norms, 1), atol=1e-12)
 
 
-# ------------------------------------------------------------- the other readings of the docstrings
-def test_modules_problem(default):
-    problem = data.docstring_modules()
-    assert (
-        problem.n_classes == 30
-        and problem.features.shape == (problem.n_samples, 500)
-        and problem.features.dtype == np.float64
-    )
-    np.testing.assert_allclose(np.linalg.norm(problem.features, axis=1), 1)
-    assert len(set(problem.texts.tolist())) == problem.n_samples and set(
-        problem.train_labels.tolist()
-    ) == set(range(30))
-    assert all(
-        name.startswith(problem.class_names[label] + '.')
-        for name, label in zip(problem.texts.tolist(), problem.labels.tolist())
-    )
-    centroids = class_centroids(problem.train_features, problem.train_labels, 30)
-    assert ((problem.test_features @ centroids.T).argmax(1) == problem.test_labels).mean() > 0.4
-    with pytest.raises(ValueError, match='not tf-idf of words'):
-        problem.encode(['some text here'])
-
-
 def test_links(default):
     pairs = data.see_also()
     assert (
@@ -621,14 +598,7 @@ def test_stratified_split(labels, share, seed):
 
 
 @pytest.mark.parametrize(
-    'make',
-    [
-        data.planted_softmax,
-        data.multiclass.sparse_multiclass,
-        data.four_gaussians,
-        data.planted_towers,
-        data.planted_triplets,
-    ],
+    'make', [data.planted_softmax, data.four_gaussians, data.planted_towers, data.planted_triplets]
 )
 def test_made_up_problems_follow_their_seed(make):
     def flat(pair):
@@ -662,20 +632,6 @@ def test_planted_softmax_recovers_its_frequencies():
     assert ((chance[:, 0] > 0.4) & (chance[:, 0] < 0.7)).sum() > 500
     problem, weights = data.planted_softmax(separable=True)
     assert ((problem.features @ weights.T).argmax(1) == problem.labels).all()
-
-
-def test_sparse_multiclass_shape():
-    problem, topics = data.multiclass.sparse_multiclass(3000, imbalance=0.0)
-    assert (
-        problem.features.dtype == np.float32
-        and problem.features.indices.dtype == np.int32
-        and np.diff(problem.features.indptr).max() <= 12
-    )
-    assert np.bincount(problem.labels).max() < 3 * 30 and topics.shape == (100, 10)
-    uneven = np.bincount(
-        data.multiclass.sparse_multiclass(3000, imbalance=1.5)[0].labels, minlength=100
-    )
-    assert uneven[0] > 10 * uneven[10:].max()
 
 
 def test_four_gaussians_are_what_the_page_says():
@@ -765,8 +721,6 @@ def test_one_package_may_be_named_alone(cache):
     assert (
         docstrings('json').class_names.tolist() == docstrings(['json']).class_names.tolist() != []
     )
-    with pytest.raises(ValueError, match='n_buckets=0, but a number from 1 up'):
-        data.docstring_modules(SMALL, n_buckets=0)
 
 
 @pytest.mark.parametrize('dtype', [np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64])

@@ -11,9 +11,9 @@ from extreme_opt.core.checks import check_gradient, check_unbiased
 from extreme_opt.core.descent import LBFGS, SGD
 from extreme_opt.core.run import Run, minimize
 from extreme_opt.data import planted_triplets
-from extreme_opt.ordinal.gram import GramComparisons, ProjectedGradient, coordinates, nearest_gram
+from extreme_opt.ordinal.gram import GramComparisons, ProjectedGradient, coordinates
 from extreme_opt.ordinal.losses import CKL, SOE, STE, TSTE, Hinge
-from extreme_opt.ordinal.plain.proof import largest_batch, lyapunov
+from extreme_opt.ordinal.plain.proof import lyapunov
 from extreme_opt.ordinal.problem import Comparisons
 
 LOSSES = STE(), STE(margin=1.0), TSTE(1.0), TSTE(9.0), CKL(0.1), Hinge(), SOE()
@@ -38,10 +38,8 @@ def made(loss=None, n=10, n_columns=3, n_terms=60, weighted=False, seed=0, **opt
 )
 def test_same_as_over_coordinates(loss, n_columns, weighted):
     problem, points, rows, weights = made(loss, n_columns=n_columns, weighted=weighted, trace=0.3)
-    flat, params = (
-        Comparisons(rows, 3, loss, 10, weights=weights, ridge=0.6),
-        (points @ points.T).ravel(),
-    )
+    flat = Comparisons(rows, 3, loss, 10, weights=weights, ridge=0.6)
+    params = (points @ points.T).ravel()
     assert problem.loss(params) == pytest.approx(flat.loss(points.ravel()), rel=1e-12)
     slope = problem.unpack(problem.grad(params))
     np.testing.assert_allclose(
@@ -54,22 +52,6 @@ def test_same_as_over_coordinates(loss, n_columns, weighted):
     batches = [np.array([q]) for q in range(len(rows))]
     check_unbiased(problem, params, batches)
     check_unbiased(problem, params, batches, estimate=problem.loss_at, exact=problem.loss(params))
-
-
-def test_projection_is_the_nearest():
-    rng = np.random.default_rng(1)
-    for n in (1, 2, 5, 9):
-        matrix = rng.normal(size=(n, n))
-        found = nearest_gram(matrix)
-        np.testing.assert_allclose(found, found.T, atol=1e-13)
-        np.testing.assert_allclose(found.sum(0), 0, atol=1e-12)
-        assert np.linalg.eigvalsh(found)[0] >= -1e-12
-        np.testing.assert_allclose(nearest_gram(found), found, atol=1e-12)
-        for _ in range(50):
-            rival = nearest_gram(found + rng.normal(size=(n, n)) * 10 ** rng.uniform(-3, 0))
-            assert np.sum((matrix - found) * (rival - found)) <= 1e-10
-        for rank in range(1, n + 1):
-            assert np.linalg.matrix_rank(nearest_gram(matrix, rank), tol=1e-9) <= rank
 
 
 def test_coordinates_keep_the_widest_directions():
@@ -160,29 +142,6 @@ def test_wrong_settings_are_named(wrong, words):
 def test_wrong_solver_settings_are_named(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         ProjectedGradient(**wrong)
-
-
-# ---------------------------------------------------------------------------------------- the proof
-def test_the_guarantee_holds_over_a_grid():
-    for condition, n_inner in itertools.product(np.geomspace(0.3, 10, 7), (60, 700, 9000)):
-        for divided in (False, True):
-            size = largest_batch(n_inner, condition, divided)
-            n_iter = max(1, int(n_inner / size)) if divided and size else n_inner
-            if not size:
-                continue
-            for step in np.geomspace(1 / (n_inner * (1 + 1 / condition)), condition / n_inner, 5):
-                beta = 4 * n_inner * step**2 * (1 if divided else size)
-                assert lyapunov(n_iter, size, step, beta=beta)[1].min() >= 0.25, (
-                    condition,
-                    n_inner,
-                    divided,
-                )
-
-
-def test_the_cap_grows_like_a_root():
-    assert largest_batch(40_000, 1.0) / largest_batch(10_000, 1.0) == pytest.approx(2, rel=0.02)
-    assert largest_batch(40_000, 1.0, divided=True) == 4 * largest_batch(10_000, 1.0, divided=True)
-    assert largest_batch(5, 1.0, divided=True) == 0
 
 
 def test_scaling_lengths_scales_the_proof():

@@ -341,7 +341,7 @@ def similarity__problem():
     towers = dict(left=MLP(4), right=Linear())
     problems = [
         _pairs(**towers),
-        _pairs(kind='squared', penalty='all', biases=True, **towers),
+        _pairs(pair_loss='squared', penalty='all', biases=True, **towers),
         _pairs(impute=0.0, **towers),
     ]
     return [minimize(problem, GradientDescent(), max_iter=3).state.params for problem in problems]
@@ -407,7 +407,7 @@ def similarity__gauss_newton():
     from extreme_opt.similarity import MLP, Linear
 
     towers = dict(left=MLP(4), right=Linear())
-    problems = [_pairs(**towers), _pairs(kind='squared', biases=True, **towers)]
+    problems = [_pairs(**towers), _pairs(pair_loss='squared', biases=True, **towers)]
     return [
         minimize(problem, GaussNewton(max_products=4), max_iter=2).state.params
         for problem in problems

@@ -64,7 +64,7 @@ def problems():
             n_left=40,
             left=Linear(),
             right=MLP(3),
-            kind='squared',
+            pair_loss='squared',
             biases=True,
             pair_weights=1.0 + np.arange(len(pairs)) % 3,
             row_weights=1.0 + np.arange(40) % 2,

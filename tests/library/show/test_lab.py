@@ -77,10 +77,3 @@ def test_a_race_has_one_start_and_keeps_the_best_setting(problem):
     assert runs['many'].column('loss')[-1] < 0.9 * first['many']
     assert not np.isfinite(runs['lost'].column('loss')[-1]) and 'not finite' in runs['lost'].message
     np.testing.assert_array_equal(runs['many'].state.params, again['many'].state.params)
-
-
-def test_what_goes_wrong_is_said(problem):
-    with pytest.raises(ValueError, match='late enters with no setting'):
-        race(problem, {'late': []}, max_epochs=1)
-    with pytest.raises(TypeError, match='Majorizer needs `quadratic_bound`'):
-        race(problem, {'bm': Majorizer()}, max_epochs=1)

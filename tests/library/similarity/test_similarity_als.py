@@ -25,7 +25,7 @@ def made(m=9, n=7, share=0.4, seed=0, **options):
         n_components=3,
         left=Linear(),
         right=Linear(),
-        kind='squared',
+        pair_loss='squared',
         labels=rng.normal(size=len(places)),
         pair_weights=3 * rng.random(len(places)),
         row_weights=rng.random(m),
@@ -98,7 +98,7 @@ def test_threads_and_types():
     places = np.argwhere(rng.random((3000, 60)) < 0.3)
     places = places[places[:, 0] > 100]  # rows without pairs too
     usual = dict(
-        n_components=20, left=Linear(), right=Linear(), kind='squared', impute=0.0, ridge=5.0,
+        n_components=20, left=Linear(), right=Linear(), pair_loss='squared', impute=0.0, ridge=5.0,
         n_left=3000, n_right=60,
     )  # fmt: skip
     one = AllPairs(places, **usual)
@@ -200,7 +200,8 @@ def test_numba_off():
         'import numpy as np; from extreme_opt.core import minimize;'
         'from extreme_opt.similarity import ALS, AllPairs, Linear;'
         'p = np.argwhere(np.random.default_rng(0).random((12, 9)) < .4);'
-        'q = AllPairs(p, n_components=3, left=Linear(), right=Linear(), kind="squared", ridge=.3);'
+        'q = AllPairs(p, n_components=3, left=Linear(), right=Linear(),'
+        'pair_loss="squared", ridge=.3);'
         'print(repr(minimize(q, ALS(), max_iter=5).history[-1]["loss"]))'
     )
     told = [
@@ -221,7 +222,7 @@ def test_numba_off():
 @pytest.mark.parametrize(
     'options, words',
     [
-        (dict(kind='logistic', labels=None), 'squared loss only'),
+        (dict(pair_loss='logistic', labels=None), 'squared loss only'),
         (dict(left=MLP(4)), 'left=MLP(4)'),
         (dict(right=Linear(bias=True)), 'biases=True'),
         (dict(right=Linear(cosine=1.0)), 'linear towers'),
@@ -247,7 +248,7 @@ def test_overflow_is_returned(k, size, dtype):
     "Labels whose squares or sums overflow end a run with a status, and a fit with an error."
     pairs = np.argwhere(np.random.default_rng(0).random((40, 30)) < 0.2)
     labels = np.full(len(pairs), size)
-    towers = dict(left=Linear(), right=Linear(), kind='squared', impute=0.0)
+    towers = dict(left=Linear(), right=Linear(), pair_loss='squared', impute=0.0)
     problem = AllPairs(pairs, n_components=k, labels=labels, dtype=np.dtype(dtype), **towers)
     run = minimize(problem, ALS(), max_iter=5)
     assert run.status == 'diverged'
@@ -271,7 +272,7 @@ def test_same_objective_as_implicit():
     peer.fit(matrix, show_progress=False)
     problem = AllPairs(
         np.column_stack(matrix.nonzero()), n_components=4, left=Linear(), right=Linear(),
-        kind='squared', labels=None, pair_weights=np.full(matrix.nnz, 3.0), impute=0.0,
+        pair_loss='squared', labels=None, pair_weights=np.full(matrix.nnz, 3.0), impute=0.0,
         unobserved_weight=1.0, ridge=2.0, n_left=60, n_right=40,
     )  # fmt: skip
     theirs = np.concatenate([np.asarray(peer.user_factors), np.asarray(peer.item_factors)]).ravel()

@@ -18,7 +18,6 @@ from extreme_opt.similarity import (
     item_neighbors,
     popularity,
     rank_measures,
-    top_k,
 )
 from extreme_opt.similarity.ranking import max_score, pattern
 from extreme_opt.similarity.sampling import (
@@ -36,7 +35,7 @@ from extreme_opt.similarity.sogram import Averages
 PAIRS = np.array([(0, 0), (0, 2), (1, 1), (2, 1), (3, 2)])
 OPTIONS = [
     {},
-    dict(kind='squared', labels=np.linspace(-1, 2, 5)),
+    dict(pair_loss='squared', labels=np.linspace(-1, 2, 5)),
     dict(penalty='all'),
     dict(biases=True),
     dict(impute=0.0),
@@ -180,20 +179,6 @@ def test_averages_forget_at_their_rate():
 def test_wrong_settings_are_one_line(make, text):
     with pytest.raises(ValueError, match=text):
         make()
-
-
-def test_top_k_is_a_stable_sort():
-    rng = np.random.default_rng(0)
-    table, seen = (
-        rng.integers(4, size=(20, 15)).astype(np.float32),
-        pattern(np.argwhere(rng.random((20, 15)) < 0.3), (20, 15)),
-    )
-    masked = np.where(seen.toarray() > 0, -np.inf, table)
-    np.testing.assert_array_equal(
-        top_k(lambda rows: table[rows], np.arange(20), 15, 6, seen)[0],
-        np.argsort(-masked, axis=1, kind='stable')[:, :6],
-    )
-    assert (top_k(lambda rows: table[rows], np.arange(2), 15, 20)[0][:, 15:] == -1).all()
 
 
 def test_measures_agree_with_scikit_learn():

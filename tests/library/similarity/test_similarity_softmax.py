@@ -1,7 +1,6 @@
 "Softmax over the catalog: exact gradient, first-order unbiased samples, and solvers that take it."
 
 import pickle
-from itertools import product
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ from extreme_opt.core import SGD, GradientDescent, minimize
 from extreme_opt.core.checks import check_gradient
 from extreme_opt.data import planted_towers
 from extreme_opt.similarity import MLP, CatalogSoftmax, Linear, SimilarityModel
-from extreme_opt.similarity.catalog_softmax import SoftmaxBatch
 from extreme_opt.similarity.defaults import AUTO_TIMES, auto_ridge
 
 
@@ -36,20 +34,6 @@ def test_exact(options):
     pairs = problem._towers.terms.pairs
     written = -pairs.weights @ log_proba[pairs.rows, pairs.rights] + 0.05 * params @ params
     np.testing.assert_allclose(problem.loss(params), written, rtol=1e-12)
-
-
-def test_bias_of_the_sample_falls_like_one_over_its_size():
-    q = np.array([0.1, 0.2, 0.3, 0.4])
-    problem = made(negatives=q)
-    params = problem.init_params(1)
-    loss, every, gaps = problem.loss(params), np.arange(problem.n_observed), []
-    for s in (2, 4):
-        mean = sum(
-            q[list(drawn)].prod() * problem.loss_at(params, SoftmaxBatch(every, np.array(drawn)))
-            for drawn in product(range(4), repeat=s)
-        )
-        gaps.append(loss - mean)
-    assert 0 < gaps[1] < 0.6 * gaps[0]
 
 
 def test_large_scores_do_not_overflow():

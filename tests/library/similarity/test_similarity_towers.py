@@ -23,7 +23,8 @@ def made(activation, **options):
 @pytest.mark.parametrize('cosine', [None, 2.0])
 def test_gradient_and_product(activation, keep_mb, cosine):
     shape = MLP(5, 4, activation=activation, cosine=cosine)
-    problem = made(activation, left=shape, keep_mb=keep_mb, kind='squared', unobserved_weight=1.0)
+    settings = dict(keep_mb=keep_mb, pair_loss='squared', unobserved_weight=1.0)
+    problem = made(activation, left=shape, **settings)
     params = problem.init_params(1) + 0.05
     check_gradient(problem, params)
 
@@ -67,8 +68,3 @@ def test_single_precision_and_a_fit(activation):
     )
     run = minimize(problem, GradientDescent(), max_iter=20)
     assert run.history[-1]['loss'] < run.history[0]['loss']
-
-
-def test_unknown():
-    with pytest.raises(ValueError, match="'gelu'"):
-        MLP(3, activation='sine')

@@ -9,7 +9,7 @@ from scipy import sparse, stats
 from extreme_opt.core.checks import check_descend, check_gradient, check_unbiased
 from extreme_opt.core.descent import SGD
 from extreme_opt.core.run import minimize
-from extreme_opt.softmax import NCE, DoubleSum, Draw, FullSoftmax, ImportanceSampled, OneVsEach
+from extreme_opt.softmax import NCE, Draw, FullSoftmax, ImportanceSampled, OneVsEach
 from extreme_opt.softmax.rivals import noise_proba
 
 NOISES = ('uniform', 'unigram', 'log-uniform', np.array([0.3, 0.1, 0.2, 0.3, 0.1]))
@@ -176,33 +176,6 @@ def test_mean_over_distinct_sets_for_every_width(n_classes, m):
         )
 
 
-def test_losses_stand_in_the_order_of_the_theory():
-    rng = np.random.default_rng(4)
-    features, labels = rng.normal(size=(30, 4)), rng.integers(8, size=30)
-    params = 2 * rng.normal(size=32)
-    full, each = (
-        FullSoftmax(features, labels, 8).loss(params),
-        OneVsEach(features, labels, 8).loss(params),
-    )
-    assert full <= each
-    means = [
-        ImportanceSampled(features, labels, 8, n_negatives=m).loss(params) for m in range(1, 8)
-    ]
-    assert (
-        (np.diff(means) > 0).all()
-        and means[0] == pytest.approx(each / 7)
-        and means[-1] == pytest.approx(full)
-    )
-    exact = [
-        ImportanceSampled(features, labels, 8, n_negatives=m, form='label_exact').loss(params)
-        for m in range(1, 8)
-    ]
-    assert (np.diff(exact) > 0).all() and exact[-1] == pytest.approx(full)
-    double = DoubleSum(features, labels, 8)
-    norms = double.best_log_norms(np.concatenate([params, np.zeros(30)]))
-    assert double.loss(np.concatenate([params, norms])) - 30 == pytest.approx(full)
-
-
 def test_losses_as_small_and_scores_as_large_as_they_come():
     problem = FullSoftmax(np.eye(2), [0, 1], 2)
     assert problem.loss(600 * np.eye(2).ravel()) == pytest.approx(2 * np.exp(-600), rel=1e-12)
@@ -257,17 +230,15 @@ def test_noise():
     ],
 )
 def test_wrong_settings_are_one_line(make):
-    with pytest.raises(ValueError, match='is needed|allows') as error:
+    with pytest.raises(ValueError, match='allows|is not one of') as error:
         make()
     assert '\n' not in str(error.value)
 
 
 def test_sgd_runs_them_all_and_repeats_itself():
     rng = np.random.default_rng(0)
-    features, labels = (
-        np.repeat(np.eye(5), 8, 0) + 0.1 * rng.normal(size=(40, 5)),
-        np.repeat(np.arange(5), 8),
-    )
+    features = np.repeat(np.eye(5), 8, 0) + 0.1 * rng.normal(size=(40, 5))
+    labels = np.repeat(np.arange(5), 8)
     for kind, settings in KINDS:
         settings = settings | (
             dict(noise='unigram') if isinstance(settings.get('noise'), np.ndarray) else {}

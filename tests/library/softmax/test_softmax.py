@@ -188,12 +188,6 @@ def test_draws_are_distinct_and_never_the_label(n_classes, data):
     assert all(len(set(row)) == n_negatives and label not in row for row in drawn.tolist())
 
 
-def test_every_subset_is_equally_likely():
-    drawn = np.sort(sample_distinct(np.random.default_rng(0), np.full(70_000, 3), 8, 3), 1)
-    counts = np.unique(drawn, axis=0, return_counts=True)[1]
-    assert len(counts) == 35 and (abs(counts - 2000) < 5 * 2000**0.5).all()
-
-
 def test_tiny_has_the_same_types():
     for kind, dtype in itertools.product(('dense', 'csr'), (np.float32, np.float64)):
         problem = made(kind=kind, dtype=dtype, ridge=0.1, alpha=0.5)[0]
@@ -248,8 +242,8 @@ GOOD = dict(features=np.ones((3, 2)), labels=[0, 1, 2])
         (dict(labels=[0, -1, 1]), 'labels[1] is -1'),
         (dict(labels=[0, 0.5, 1]), 'labels[1] is 0.5, but integers'),
         (dict(labels=[0, np.nan, 1]), 'labels[1] is nan, but integers'),
-        (dict(labels=['a', 'b', 'c']), "labels[0] is np.str_('a'), but integers"),
-        (dict(labels=[0, 1]), 'labels has shape (2,), but features has 3 rows'),
+        (dict(labels=['a', 'b', 'c']), "labels[0] is 'a', but integers"),
+        (dict(labels=[0, 1]), 'labels has shape (2,), but there are 3 rows'),
         (dict(labels=[[0], [1], [2]]), 'labels has shape (3, 1)'),
         (
             dict(features=np.ones(3)),
@@ -261,13 +255,13 @@ GOOD = dict(features=np.ones((3, 2)), labels=[0, 1, 2])
             dict(features=sparse.csr_array([[0, 2], [0, np.inf], [0, 0.0]])),
             'features holds inf at row 1, column 1',
         ),
-        (dict(n_classes=1), 'n_classes is 1'),
-        (dict(n_classes=3.5), 'n_classes is 3.5'),
-        (dict(dtype=np.int32), 'dtype is int32'),
-        (dict(dtype=np.float16), 'dtype is float16'),
-        (dict(ridge=-1.0), 'ridge is -1.0'),
-        (dict(ridge=np.nan), 'ridge is nan'),
-        (dict(alpha=np.inf), 'alpha is inf'),
+        (dict(n_classes=1), 'n_classes=1 is not a whole number from 2 up'),
+        (dict(n_classes=3.5), 'n_classes=3.5 is not a whole number from 2 up'),
+        (dict(dtype=np.int32), "dtype=<class 'numpy.int32'> is not float32 or float64"),
+        (dict(dtype=np.float16), 'is not float32 or float64'),
+        (dict(ridge=-1.0), 'ridge=-1.0 is not a number from 0 up'),
+        (dict(ridge=np.nan), 'ridge=nan is not a finite number from 0 up'),
+        (dict(alpha=np.inf), 'alpha=inf is not a finite number'),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(change, words):
@@ -394,19 +388,6 @@ def test_never_overflows(dtype):
         loss_subset=0,
     )
     assert 'not finite' in lost.message and 'UMax and ImplicitSGD' in lost.message
-
-
-def test_identical_to_vanilla_while_nothing_lags():
-    problem, params = made(n_samples=30)
-    problem.unpack(params)[1][:] = problem.best_log_norms(params)
-    draw, lifting, vanilla = (
-        problem.draw(np.random.default_rng(5), 100, 3),
-        params.copy(),
-        params.copy(),
-    )
-    assert umax_updates(problem, lifting, draw, 0.02, 1.0) == 0
-    umax_updates(problem, vanilla, draw, 0.02, np.inf)
-    np.testing.assert_array_equal(lifting, vanilla)
 
 
 def test_reaches_the_optimum():
@@ -564,9 +545,9 @@ def test_rows_are_visited_as_often_as_they_weigh():
     'wrong, words',
     [
         (dict(sample_weight=[1.0]), 'one weight per row'),
-        (dict(sample_weight=[1.0, -1.0]), 'below 0'),
-        (dict(sample_weight=[0.0, 0.0]), 'nothing above 0'),
-        (dict(n_unpenalized=4), '3 columns'),
+        (dict(sample_weight=[1.0, -1.0]), r'sample_weight\[1\] is -1.0'),
+        (dict(sample_weight=[0.0, 0.0]), 'zero for every row'),
+        (dict(n_unpenalized=4), r'outside \[0, 3\]'),
     ],
 )
 def test_weights_and_columns_are_checked(wrong, words):

@@ -416,7 +416,7 @@ def test_what_a_support_does_not_offer_is_refused(setting):
 
 
 def test_unknown_weights_are_refused():
-    with pytest.raises(ValueError, match='weights=\'sparse\' is none of "auto"'):
+    with pytest.raises(ValueError, match='weights=\'sparse\' is not one of "auto"'):
         SoftmaxClassifier(weights='sparse').fit(*made())
 
 

@@ -1,0 +1,304 @@
+"""The kernels of softmax against what the machine can do and against NumPy, one core, float32, one
+update per row and pass.
+
+Shape A: 15,000 rows, 5,000 columns, 230 of them non-zero in a row, 4,000 classes. The machine's
+limit for the same bytes: a loop over a ready list of addresses that reads, adds to and writes back
+exactly the cells that the updates touch, in the same order, and does nothing else (counted are 4
+bytes in and 4 out per cell, although the machine moves a line of 64 for most of them). Seconds are
+per pass, medians over rounds in which all jobs alternate.
+
+- `softmax_umax`: U-max on docstring sentences (5 other classes per update) against the NumPy loop
+  of the page nbs/engine/softmax/30_umax (same draws, same start) and the limit; printed for
+  orientation, as many cells at random places of a table as large as the weights, and streaming.
+  `log_loss` is that after one pass, in nats.
+- `softmax_implicit`: one implicit step (one wrong class) on shape A and on docstring sentences,
+  against a vanilla SGD step on the same draws (`UMax` with its threshold out of reach), the NumPy
+  step of the page with Brent's method (its row dense and ready, its two classes in one piece of
+  memory each) and the limit. On shape A the NumPy step takes some 15 times the limit, so a kernel
+  12 times faster than it would have to run at 80 % of that limit.
+- `softmax_columns`: does it help to sort the columns by how often they occur? Frequent columns side
+  by side share cache lines, so that a row of frequent words touches fewer lines of the two classes.
+  On docstrings (a dozen words a row), shape A (all columns equally frequent, nothing to be gained)
+  and shape A with the n-th column drawn in proportion to 1 / n, in no order.
+- `softmax_scale`: a dense row through the contiguous kernel against the CSR kernel (60,000 rows of
+  780 columns, ten classes, 30,000 updates); two threads without locks against one on shape A, and
+  what two threads gain that only touch the same cells; a million classes (N = K = 1,000,000, 64
+  dense columns, one pass at a fixed rate, in a process of its own): loss on 2,000 fixed samples and
+  peak memory. On a machine with other work on it the ratio of threads says little.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+
+import machine
+import numpy as np
+import scipy.sparse
+from numba import njit
+
+from extreme_opt import data
+from extreme_opt.core import minimize
+from extreme_opt.core.compiled import parallel_for
+from extreme_opt.softmax import DoubleSum, Draw, ImplicitSGD, UMax
+from extreme_opt.softmax.implicit import implicit_update, implicit_updates
+from extreme_opt.softmax.umax import umax_update, umax_updates
+
+RATE, UMAX_RATE, N_OTHERS, ROUNDS, FEW = 100.0, 0.1, 5, 9, 300
+touch_places = njit(nogil=True)(machine.touch_places.py_func)
+
+
+def shape_a(
+    n_samples: int = 15_000, n_features: int = 5_000, n_nonzero: int = 230, n_classes: int = 4_000
+) -> DoubleSum:
+    rng = np.random.default_rng(0)
+    indices = np.sort(
+        np.argpartition(rng.random((n_samples, n_features), np.float32), n_nonzero, axis=1)[
+            :, :n_nonzero
+        ],
+        axis=1,
+    )
+    values = rng.random((n_samples, n_nonzero), np.float32)
+    values /= np.linalg.norm(values, axis=1)[:, None]
+    rows = scipy.sparse.csr_array(
+        (
+            values.ravel(),
+            indices.ravel().astype(np.int32),
+            np.arange(n_samples + 1, dtype=np.int32) * n_nonzero,
+        ),
+        shape=(n_samples, n_features),
+    )
+    return DoubleSum(rows, rng.integers(n_classes, size=n_samples), n_classes)
+
+
+def docstrings() -> DoubleSum:
+    docs = data.docstrings()
+    return DoubleSum(docs.train_features, docs.train_labels, docs.n_classes)
+
+
+def places_of(problem: DoubleSum, draw: Draw) -> np.ndarray:
+    "Places of the weights that updates touch."
+    rows, classes = (problem.features, np.column_stack([draw.others, problem.labels[draw.sample]]))
+    return machine.places_of(rows.indptr, rows.indices, draw.sample, classes, problem.n_features)
+
+
+def medians(seconds: dict[str, list[float]], problem: DoubleSum) -> dict[str, float]:
+    "Median seconds of a pass of each job; of `numpy`, which makes few updates, as of all."
+    few = problem.n_samples / FEW
+    seconds |= {'numpy': [each * few for each in seconds['numpy']]}
+    middle = {name: statistics.median(each) for name, each in seconds.items()}
+    for name, each in middle.items():
+        print(f'{name:<9}{each / problem.n_samples * 1e9:9.0f} ns per update')
+    return middle
+
+
+def softmax_umax() -> list[dict]:
+    problem = docstrings()
+    rng, rows = np.random.default_rng(0), problem.features
+    draw = problem.draw(rng, problem.n_samples, N_OTHERS)
+    task = (
+        f'docstrings: {problem.n_samples} rows, {problem.n_classes} classes, {problem.n_features}'
+        f' words, {rows.nnz / problem.n_samples:.1f} per row'
+    )
+    kernel, slow = problem.init_params(), problem.init_params()
+
+    def loop(some=slice(None)):
+        for i, others in zip(draw.sample[some], draw.others[some], strict=True):
+            umax_update(problem, slow, i, others, UMAX_RATE)
+
+    umax_updates(problem, kernel, draw, UMAX_RATE)
+    loop()
+    losses = problem.log_loss(kernel), problem.log_loss(slow)
+    solver = UMax(learning_rate=UMAX_RATE, n_negatives=N_OTHERS)
+    state, places = UMax().init(problem, problem.init_params()), places_of(problem, draw)
+    limit, moved = machine.touch_job(places, problem.n_weights)
+    stream, stream_bytes = machine.stream_seconds()
+    jobs = {
+        'limit': limit,
+        'kernel': lambda: umax_updates(problem, kernel, draw, UMAX_RATE),
+        'step': lambda: solver.step(problem, state, rng),
+        'numpy': lambda: loop(slice(0, FEW)),
+        'random': machine.random_job(len(places), problem.n_weights)[0],
+        'stream': stream,
+    }
+    seconds = machine.alternate(jobs, ROUNDS)
+    middle = medians(seconds, problem)
+    for name in ('limit', 'kernel', 'random', 'stream'):
+        n_bytes = stream_bytes if name == 'stream' else moved
+        print(f'{name:<8}{n_bytes / middle[name] / 1e9:8.2f} GB/s')
+    faster = machine.ratio(seconds['numpy'], seconds['kernel'])
+    machine.asked('NumPy loop over kernel', faster, 10)
+    machine.asked('share of the limit', machine.ratio(seconds['limit'], seconds['kernel']), 0.3)
+    return [
+        machine.row(method, task, f'{middle[name]:.4f}', peer=peer, **measured)
+        for method, name, peer, measured in (
+            ('umax_updates', 'kernel', 'kernel', dict(log_loss=f'{losses[0]:.4f}')),
+            ('UMax.step, draws and copy included', 'step', 'solver', {}),
+            ('umax_update in a loop', 'numpy', 'NumPy loop', dict(log_loss=f'{losses[1]:.4f}')),
+            ('touch the same cells', 'limit', 'machine limit', {}),
+        )
+    ]
+
+
+def softmax_implicit() -> list[dict]:
+    out = []
+    for task, problem in {'shape A': shape_a(), 'docstrings': docstrings()}.items():
+        draw = problem.draw(np.random.default_rng(0), problem.n_samples, 1)
+        ours, plain, slow = (problem.init_params() for _ in range(3))
+        few = Draw(draw.sample[:FEW], draw.others[:FEW])
+        dense = problem.features[few.sample].toarray()
+        jobs = {
+            'implicit': lambda: implicit_updates(problem, ours, draw, RATE),
+            'vanilla': lambda: umax_updates(problem, plain, draw, 1e-6, math.inf),
+            'limit': machine.touch_job(places_of(problem, draw), problem.n_weights)[0],
+            'numpy': lambda: [
+                implicit_update(*problem.unpack(slow), x, i, problem.labels[i], k, RATE)
+                for x, i, k in zip(dense, few.sample, few.others[:, 0], strict=True)
+            ],
+        }
+        seconds = machine.alternate(jobs, ROUNDS)
+        middle = medians(seconds, problem)
+        for name, bound in (('vanilla', 1.0), ('numpy', 12), ('limit', 0.4)):  # of shape A
+            share = machine.ratio(seconds[name], seconds['implicit'])
+            machine.asked(f'{task}: {name} over implicit', share, bound)
+        out += [
+            machine.row(method, task, f'{middle[name]:.4f}', peer=peer)
+            for method, name, peer in (
+                ('implicit updates', 'implicit', 'kernel'),
+                ('vanilla updates, one wrong class', 'vanilla', 'kernel'),
+                ('implicit_update with Brent, in a loop', 'numpy', 'NumPy loop'),
+                ('touch the same cells', 'limit', 'machine limit'),
+            )
+        ]
+    return out
+
+
+# ---------------------------------------------------------------------------------- sorted columns
+def frequent_first(problem: DoubleSum) -> DoubleSum:
+    "The same problem with its columns sorted by frequency."
+    rows = problem.features
+    place = np.empty(problem.n_features, np.int32)
+    place[np.argsort(-np.bincount(rows.indices, minlength=problem.n_features), kind='stable')] = (
+        np.arange(problem.n_features)
+    )
+    rows = scipy.sparse.csr_array(
+        (rows.data.copy(), place[rows.indices], rows.indptr.copy()), shape=rows.shape
+    )
+    rows.sort_indices()
+    return DoubleSum(rows, problem.labels, problem.n_classes)
+
+
+def zipf(like: DoubleSum) -> DoubleSum:
+    """Rows as long as those of another problem, with columns of very different frequency, in no
+    order."""
+    rng, (n_samples, n_features) = np.random.default_rng(1), like.features.shape
+    width = int(np.diff(like.features.indptr)[0])
+    heights = np.log(1 / np.arange(1, n_features + 1))[rng.permutation(n_features)].astype(
+        np.float32
+    )
+    columns = np.concatenate(
+        [
+            np.argpartition(
+                -(heights + rng.gumbel(size=(500, n_features)).astype(np.float32)), width, axis=1
+            )[:, :width]
+            for _ in range(n_samples // 500)
+        ]
+    )
+    rows = scipy.sparse.csr_array(
+        (
+            like.features.data,
+            np.sort(columns, axis=1).ravel().astype(np.int32),
+            like.features.indptr,
+        ),
+        shape=like.features.shape,
+    )
+    return DoubleSum(rows, like.labels, like.n_classes)
+
+
+def softmax_columns() -> list[dict]:
+    wide, out = shape_a(), []
+    tasks = {'docstrings': docstrings(), 'shape A': wide, 'shape A, Zipf': zipf(wide)}
+    for task, problem in tasks.items():
+        kinds = {'as they are': problem, 'frequent first': frequent_first(problem)}
+        draw = problem.draw(np.random.default_rng(0), problem.n_samples, 1)
+        params = {name: problem.init_params() for name in kinds}
+        jobs = {
+            name: lambda name=name, one=one: implicit_updates(one, params[name], draw, RATE)
+            for name, one in kinds.items()
+        }
+        seconds = machine.alternate(jobs, ROUNDS)
+        for name in kinds:
+            took = f'{statistics.median(seconds[name]):.4f}'
+            method = f'implicit updates, columns {name}'
+            out.append(machine.row(method, task, took, peer='kernel'))
+    return out
+
+
+# ------------------------------------------------------------------------- width, threads, classes
+def dense_rows(rounds: int = 5) -> list[dict]:
+    rng, n_updates = np.random.default_rng(0), 30_000
+    X, labels = rng.random((60_000, 780), np.float32), rng.integers(10, size=60_000)
+    X /= np.linalg.norm(X, axis=1)[:, None]
+    dense, csr = DoubleSum(X, labels, 10), DoubleSum(scipy.sparse.csr_array(X), labels, 10)
+    draw, one, two = dense.draw(rng, n_updates, 1), dense.init_params(), dense.init_params()
+    jobs = {
+        'contiguous kernel': lambda: implicit_updates(dense, one, draw, 1.0),
+        'CSR kernel': lambda: implicit_updates(csr, two, draw, 1.0),
+    }
+    seconds, task = machine.alternate(jobs, rounds), '60,000 x 780 dense, 10 classes'
+    machine.asked('CSR over dense kernel', machine.ratio(*list(seconds.values())[::-1]), 3.5)
+    return [
+        machine.row('implicit updates', task, f'{np.median(took):.4f}', peer=peer)
+        for peer, took in seconds.items()
+    ]
+
+
+def two_threads(rounds: int = 5) -> list[dict]:
+    problem = shape_a()
+    draw = problem.draw(np.random.default_rng(0), problem.n_samples, 1)
+    found = {n: problem.init_params() for n in (1, 2)}
+    table, places = np.zeros(problem.n_weights, np.float32), places_of(problem, draw)
+
+    def touch(start, stop):
+        touch_places(table, places[start:stop])
+
+    jobs = {('touch', n): lambda n=n: parallel_for(touch, len(places), n) for n in (1, 2)}
+    jobs |= {
+        ('update', n): lambda n=n: implicit_updates(problem, found[n], draw, RATE, n)
+        for n in (1, 2)
+    }
+    seconds, out = machine.alternate(jobs, rounds), []
+    every_50 = np.arange(0, problem.n_samples, 50)
+    losses = {n: problem.log_loss(found[n], every_50) for n in (1, 2)}
+    for what in ('update', 'touch'):
+        gain = machine.ratio(seconds[what, 1], seconds[what, 2])
+        machine.asked(f'{what}: one thread over two', gain, 1.6)
+    machine.asked('loss with two threads over one', losses[2] / losses[1], 1.05, least=False)
+    for (what, n), took in seconds.items():
+        told = dict(log_loss=f'{losses[n]:.3f}', passes=rounds + 1) if what == 'update' else {}
+        method = 'implicit updates' if what == 'update' else 'touch the same cells'
+        told |= dict(peer='kernel' if what == 'update' else 'machine limit', threads=n)
+        out.append(machine.row(method, 'shape A', f'{np.median(took):.4f}', **told))
+    return out
+
+
+def million(n: int = 1_000_000, width: int = 64) -> dict:
+    "Rows near a direction of their own class: one pass."
+    X = np.random.default_rng(0).standard_normal((n, width), np.float32)
+    for part in np.array_split(X, 20):
+        part /= np.linalg.norm(part, axis=1)[:, None]
+    problem = DoubleSum(X, np.arange(n), n)
+    solver = ImplicitSGD(RATE, 5, learning_rate_decay=1.0, visits='shuffled')
+    run = minimize(problem, solver, max_epochs=1, loss_subset=0)
+    some = np.random.default_rng(1).choice(n, 2000, replace=False)
+    loss = problem.log_loss(run.state.params, np.sort(some))
+    return dict(seconds=run.history[-1]['seconds'], loss=loss)
+
+
+def softmax_scale() -> list[dict]:
+    rows, big = dense_rows() + two_threads(), machine.fresh(__file__, 'million')
+    machine.asked('peak of the process, GB', big['peak_mb'] / 1000, 2.0, least=False)
+    method, task = 'ImplicitSGD, 5 others, one pass', '1,000,000 classes, 64 columns'
+    told = dict(peer='kernel', log_loss=f'{big["loss"]:.2f}', n_scored=2000)
+    seconds, peak = f'{big["seconds"]:.4f}', big['peak_mb']
+    return [*rows, machine.row(method, task, seconds, **told, peak_mb=peak)]
