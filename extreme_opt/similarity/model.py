@@ -92,7 +92,7 @@ from extreme_opt.similarity.ranking import (
 from .sampling import BlockSGD, PairSGD
 from .sogram import SOGram
 from .towers import Linear, Tower, check_inputs, forward, widen
-from .all_pairs import check_ids
+from .all_pairs import check_entities
 from extreme_opt.similarity.validation import (
     Judge,
     bootstrap_interval,
@@ -661,7 +661,7 @@ class SimilarityModel(Estimator):
             warn_empty_rows(rows[at], side)
             shape.append(self._size(found, at, rows[at], ids[at], again))
             if not named:
-                check_ids(found.pairs[:, at], shape[at], side, f'observed[{{}}, {at}]')
+                check_entities(found.pairs[:, at], shape[at], side, f'observed[{{}}, {at}]')
         return found._replace(shape=tuple(shape)), rows, feature_names, ids
 
     def _size(self, found, at, rows, ids, again):
