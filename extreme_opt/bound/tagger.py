@@ -30,6 +30,7 @@ from extreme_opt.core.validation import (
     as_array,
     check_features,
     check_labels,
+    check_size,
     is_missing,
     one_of,
     seed_from,
@@ -300,6 +301,7 @@ class LinearChainCRF(Estimator):
             vectorizer = DictVectorizer()
             rows = _vectorized(vectorizer.fit_transform, X)
             self.feature_names_ = np.array(vectorizer.feature_names_)
+        check_size(rows, np.float64)
         self.n_features_in_ = rows.shape[1]
         starts = np.concatenate([[0], np.cumsum(lengths)])
         problem = LinearChain(rows.astype(np.float64), labels, starts, len(self.classes_))
@@ -408,7 +410,11 @@ class LinearChainCRF(Estimator):
 
     def _scores(self, X):
         rows, starts, _ = self._rows(X)
-        return np.asarray(rows @ self.coef_.T, dtype=np.float64), starts
+        check_size(rows, np.float64)
+        scores = np.asarray(rows @ self.coef_.T, dtype=np.float64)
+        if scores.size:  # large ones would swallow those of transitions
+            scores -= scores.max(axis=1, keepdims=True)
+        return scores, starts
 
     def predict(self, X: Any) -> list:
         """The most probable tags of each sentence.
