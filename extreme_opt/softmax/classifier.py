@@ -172,7 +172,7 @@ _AUTO_EPOCHS, _EXACT_TOL = (50.0, 1000.0), 1e-6  # sampled, and lbfgs
 _AT_REST = 1e-3  # correlation with a column that an exact fit may leave unsaid
 _MOST_EXACT = 5000  # classes up to which "auto" takes the solver that visits all of them
 _MOST_BATCH = 5e7  # products of an evaluation up to which "auto" takes L-BFGS on dense rows
-_BATCH_LIMITS = 200.0, 1e-4  # its evaluations, and its tolerance
+_BATCH_LIMITS = 200.0, 1e-3  # its evaluations, and its tolerance
 _MOST_ABOVE = 1.001  # times the log-loss of the class frequencies that a fit may have unsaid
 _EXPLICIT_MARGIN = 0.5  # of the rate that a part of the rows bears; all rows may bear less
 _SAMPLED_SOLVERS = ('exact', 'implicit', 'umax', 'sgd', *_SAMPLED_LOSSES, 'rotation')
@@ -830,9 +830,9 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         return rate
 
     def _choose(self, problem, seed, near, groups=None):
-        "What stands for settings that say \"auto\"."
+        "What stands for settings that say \"auto\"; where the fit may start, or None."
         rate, epochs = self.learning_rate, self.max_epochs
-        self.settings_, found = {}, None
+        self.settings_, found, start = {}, None, None
         to_choose = self.solver == 'auto' and self.ridge == 'auto'
         if self._kind == 'exact' and 'auto' in (rate, epochs):
             limits = [x for x in (epochs, self.max_iter) if x not in (None, 'auto')]
@@ -857,7 +857,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             if self.max_iter is not None and (epochs is None or self.max_iter < epochs):
                 epochs = float(self.max_iter)
         if self._batch and to_choose:
-            found, self.rate_search_ = choose_ridge(problem, groups, seed)
+            found, self.rate_search_, start = choose_ridge(problem, groups, seed)
         if to_choose and found is not None:
             self._pull = found / 2 if problem.n_classes == 2 else found
         self.settings_ = dict(
@@ -870,6 +870,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             self.settings_ |= dict(
                 learning_rate=float(rate), learning_rate_decay=float(self._decay(epochs))
             )
+        return start
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> 'SoftmaxClassifier':
         """Learn from all rows, for as many passes as the limits allow.
@@ -939,15 +940,23 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         n_negatives = min(self.n_negatives, problem.n_classes - 1)
         with_lists = self.sampler == 'near' and n_negatives > 1
         near = near_classes(problem, n_negatives) if with_lists else None
+        start = None
         if (
             before is None
             or not hasattr(self, 'learning_rate_')
             or self.learning_rate not in ('auto', None)
             or self.settings_['solver'] != self._kind
         ):
-            self._choose(problem, seed, near, ids if 'label_counts_' in vars(self) else None)
+            start = self._choose(
+                problem, seed, near, ids if 'label_counts_' in vars(self) else None
+            )
             problem = self._with_ridge(problem)
-        epochs = self._limits()['max_epochs']
+        limits = self._limits()
+        if params is None and start is not None:
+            params, zero = start, problem.init_params()
+            norms = [np.linalg.norm(problem.grad(at)) for at in (zero, start)]
+            limits['tol'] *= norms[0] / max(norms[1], 1e-9 * norms[0])  # of a start at zero
+        epochs = limits['max_epochs']
         if self.max_iter is not None and (epochs is None or self.max_iter < epochs):
             epochs = float(self.max_iter)
         solver = self._make_solver(len(self.classes_), self.learning_rate_, near, epochs)
@@ -961,14 +970,14 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             problem,
             solver,
             params,
-            metrics=_watch(problem, n_rows),
+            metrics=_watch(problem, min(n_rows, 500) if self._batch else n_rows),
             loss_subset=0
             if self.tol is None
             else None
             if self._kind == 'rotation'  # which may be on workers: one record here and there
             else n_rows,
             remedy=self._remedy(),
-            **self._limits(),
+            **limits,
         )
         return self._settle(problem, run, n_rows)
 

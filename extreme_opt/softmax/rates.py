@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['RATES', 'STEPS', 'END', 'FIRST_EPOCHS', 'MOST_EPOCHS', 'MOST_PRODUCTS', 'LEAST_ROWS', 'PULLS', 'MOST_UNEQUAL',
-           'ENOUGH', 'search_size', 'sample_loss', 'choose_rate', 'falling', 'folds_of', 'split_off', 'choose_schedule',
-           'column_units', 'choose_ridge']
+           'ENOUGH', 'AMPLE', 'search_size', 'sample_loss', 'choose_rate', 'falling', 'folds_of', 'split_off',
+           'choose_schedule', 'column_units', 'choose_ridge']
 
 # %% ../../nbs/engine/softmax/57_rates.ipynb #e51b76ce
 import math
@@ -128,13 +128,14 @@ def choose_rate(
     return min(rate, 3 / (problem.ridge * problem.n_samples)) if problem.ridge else rate, seen
 
 # %% ../../nbs/engine/softmax/57_rates.ipynb #57a0b002
-STEPS = (0.1, 0.3, 1.0, 3.0, 10.0)  # rates times the mean square length of the rows
+STEPS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)  # rates times the mean square length of the rows
 END = 0.02  # what is left of a rate in the last epoch
 FIRST_EPOCHS, MOST_EPOCHS = 3, 48
 MOST_PRODUCTS, LEAST_ROWS = 4e8, 5000  # of an epoch of the search
 PULLS = (0.3, 1.0, 3.0)  # ridges times rows over the mean square length, in the order of trial
 MOST_UNEQUAL = 30.0, 1000.0  # columns in one unit: widths, largest over the tenth part; sparse
 ENOUGH = 0.998  # a longer run, or a ridge, has to lower the log-loss by this factor
+AMPLE = 0.985  # by so much, or the next longer run is not tried
 
 
 def falling(n_epochs: float) -> float:
@@ -293,18 +294,21 @@ def choose_schedule(
         step = STEPS[at]
     if n_epochs is not None:
         return rate or step / scale, n_epochs, ridge or 0.0, tried
-    pull = 0.0
-    if ridge is None and rate is None:  # with a ridge, large rates and long runs do no harm
+    pull, gain = 0.0, loss(step, 2 * epochs) / loss(step, epochs)
+    if ridge is None and rate is None and gain >= ENOUGH:  # a longer run fits noise
         least, twice, bold = loss(step, 2 * epochs), 2 * epochs, min(3 * step, STEPS[-1])
         for each in PULLS:
             if loss(bold, twice, each) < ENOUGH * least:
                 pull, least = each, loss(bold, twice, each)
             elif not pull or each > pull:
                 break
-    if pull:
+    if pull:  # with it, large rates and long runs do no harm
         return bold / scale, 4 * epochs, pull * scale / whole, tried
-    while 2 * epochs <= MOST_EPOCHS and loss(step, 2 * epochs) < ENOUGH * loss(step, epochs):
+    while gain < ENOUGH:
         epochs *= 2
+        if gain > AMPLE or 2 * epochs > MOST_EPOCHS:
+            break
+        gain = loss(step, 2 * epochs) / loss(step, epochs)
     return rate or step / scale, epochs, ridge or 0.0, tried
 
 
@@ -358,11 +362,11 @@ def _mean_squares(rows, means):
 
 def choose_ridge(
     problem: Any, groups: Any = None, seed: int = 0, most_evaluations: int = 40
-) -> tuple[float, list[dict]]:
+) -> tuple[float, list[dict], np.ndarray | None]:
     """Choose the ridge of an exact fit by cross-validation along a path of warm starts.
 
-    Of five folds all are held out in turn below 1,000 rows, two below 3,000, and else one.
-    The path goes by powers of ten, then by halves, and the last point is the vertex of a parabola.
+    Of five folds all are held out in turn below 1,000 rows, and else one. The path goes by powers
+    of ten, then by halves, and the last point is the vertex of a parabola.
 
     Parameters
     ----------
@@ -377,18 +381,18 @@ def choose_ridge(
 
     Returns
     -------
-    tuple[float, list[dict]]
-        The ridge, and the held-out log-loss of those tried; with too few rows to judge by, a
-        usual value.
+    tuple[float, list[dict], ndarray or None]
+        The ridge, the held-out log-loss of those tried, and where the fits of the best ended, a
+        start for all rows; with too few rows to judge by, a usual value and nothing.
     """
     n_samples, free = problem.n_samples, problem.n_unpenalized
     width = problem.n_features - free
     size = float(np.mean(squared_row_norms(problem.features[:, :width]))) / max(width, 1) or 1.0
-    n_folds = 5 if n_samples < 1000 else 2 if n_samples < 3000 else 1
+    n_folds = 5 if n_samples < 1000 else 1
     parts = [split_off(problem, 5, fold, groups, seed) for fold in range(n_folds)]
     parts = [each for each in parts if each[1] is not None]
     if sum(n for _, _, n in parts) < 10:
-        return 1e-2 * size, []
+        return 1e-2 * size, [], None
     seen: dict[float, float] = {}
     ends: dict[float, list] = {}
 
@@ -399,7 +403,7 @@ def choose_ridge(
             for (part, judged, n), start in zip(parts, starts, strict=True):
                 held = replace(part, ridge=size * 10.0**power)
                 run = minimize(
-                    held, LBFGS(), start, max_epochs=most_evaluations, tol=3e-3, loss_subset=0
+                    held, LBFGS(), start, max_epochs=most_evaluations, tol=1e-2, loss_subset=0
                 )
                 ends[power].append(run.state.params)
                 total += n * sample_loss(judged, held.unpack(run.state.params)[0])
@@ -423,5 +427,5 @@ def choose_ridge(
         power += 0.25 * (low - high) / (low + high) if low + high > 0 else 0.0
     tried = [dict(ridge=size * 10.0**each, log_loss=seen[each]) for each in seen]
     kept = parts[0][0].n_samples / n_samples  # the penalty on the sum is to stay as it was judged
-    return kept * size * 10.0**power, tried
+    return kept * size * 10.0**power, tried, np.mean(ends[best], 0)
 

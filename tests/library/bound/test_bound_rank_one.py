@@ -61,11 +61,9 @@ def test_impossible_outcomes():
 def test_reference_on_general_features():
     rng = np.random.default_rng(2)
     for size, n_outcomes in ((1, 1), (3, 6)):
-        tables, labels, at = (
-            list(rng.normal(size=(size, n_outcomes, 4))),
-            rng.integers(n_outcomes, size=size),
-            rng.normal(size=4),
-        )
+        tables = list(rng.normal(size=(size, n_outcomes, 4)))
+        labels = rng.integers(n_outcomes, size=size)
+        at = rng.normal(size=4)
         problem = LogLinear(
             np.arange(size), labels, feature_map=lambda i, tables=tables: tables[int(i)], ridge=0.3
         )

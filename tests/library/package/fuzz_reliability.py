@@ -1286,10 +1286,8 @@ def fits_worse_than_a_constant():
 
         return fit, losses
 
-    map_, triplets = (
-        rng.normal(size=(15, 2)),
-        np.array([rng.permutation(15)[:3] for _ in range(150)]),
-    )
+    map_ = rng.normal(size=(15, 2))
+    triplets = np.array([rng.permutation(15)[:3] for _ in range(150)])
     far = ((map_[triplets[:, :1]] - map_[triplets[:, 1:]]) ** 2).sum(2)
     triplets[far[:, 0] > far[:, 1], 1:] = triplets[far[:, 0] > far[:, 1], :0:-1]
 

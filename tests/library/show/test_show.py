@@ -609,6 +609,26 @@ def test_live_follows():
     assert plt.get_fignums() == []
 
 
+def test_live_leaves_frames_where_no_kernel_answers():
+    """A dozen figures of the lists are drawn, and a range stands where its slider is; a function
+    that fails costs the page its figure and not the slider."""
+    made = live(draw, width=[1.0, 2.0], shift=(0.0, 2.0))
+    shown = made._repr_mimebundle_()
+    assert shown['application/vnd.jupyter.widget-view+json']['model_id'] == made.model_id
+    assert shown['text/html'] == frames(draw, width=[1.0, 2.0], shift=[0.0])._repr_html_()
+    made.children[1].value = 1.0
+    assert made._repr_mimebundle_()['text/html'] == (
+        frames(draw, width=[1.0, 2.0], shift=[1.0])._repr_html_()
+    )
+    long = live(draw, width=[1.0 + n for n in range(41)])._repr_mimebundle_()['text/html']
+    assert long == frames(draw, width=[1.0 + 4 * n for n in range(11)])._repr_html_()
+    square = live(draw, width=[1.0, 2.0, 3.0], shift=[0, 1, 2, 3, 4])._repr_mimebundle_()
+    assert square['text/html'].count('<img') == 3 * 3
+    broken = live(lambda at: plt.plot([1 / at]), at=[1, 0])
+    assert 'text/html' not in broken._repr_mimebundle_()
+    assert plt.get_fignums() == []
+
+
 @pytest.mark.parametrize('missing, name', [('matplotlib', 'color_of'), ('ipywidgets', 'frames')])
 def test_without_the_extra(missing, name):
     """Importing works without matplotlib and ipywidgets; using them gives one line that says what
