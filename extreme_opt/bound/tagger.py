@@ -6,8 +6,9 @@
 __all__ = ['LinearChainCRF']
 
 # %% ../../nbs/engine/bound/75_tagger.ipynb #7a66e004
+import math
 from collections.abc import Iterable, Mapping
-from numbers import Number
+from numbers import Real
 from typing import Any
 import numpy as np
 import scipy.sparse
@@ -143,7 +144,7 @@ def _unfit(X):
                 value = value.item() if isinstance(value, np.generic) else value
                 listed = isinstance(value, Iterable) and not isinstance(value, (bytes, Mapping))
                 fits = all(isinstance(v, str) for v in value) if listed else False
-                if not fits and not (isinstance(value, Number) and np.isfinite(value)):
+                if not fits and not (isinstance(value, Real) and math.isfinite(value)):
                     return (
                         f'word {t} of X[{i}] has {name}={value!r:.60}, but a text, a finite number '
                         'or a list of texts is needed; leave out what is missing'
