@@ -22,6 +22,7 @@ import datetime
 import hashlib
 import json
 import os
+import re
 import shutil
 import signal
 import sqlite3
@@ -40,6 +41,7 @@ from grader import intake, lms, rendering, sandbox  # noqa: E402
 
 UTC = datetime.UTC
 RUNNING = set()  # processes of tests
+MINUTES = re.compile(r'^MINUTES = (\d{1,4})\b', re.M)  # what a student says that the set took
 TIME = '2030-10-14T23:59:00+02:00'
 WRITTEN = ('student', 'question', 'points', 'score', 'comment', 'answer')
 GRADES = (
@@ -72,12 +74,23 @@ def settings():
                 )
             if part == 'extensions' and '/' not in key:
                 raise SystemExit(f'class.toml, [extensions] {key}: write "student/set" = {TIME}')
+            if part == 'extensions' and not (ROOM / 'submitted' / key).is_dir():
+                print(f'class.toml, [extensions] {key}: nothing is handed in under this name')
             if not (ROOM / 'source' / key.rsplit('/', 1)[-1]).is_dir():
                 print(f'class.toml, [{part}] {key}: no set of this name is here')
     for part in ('late', 'limits'):
         for key, value in found.get(part, {}).items():
             if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
                 raise SystemExit(f'class.toml, [{part}] {key} = {value!r}: give a number, 0 or more')
+    for key, members in found.get('groups', {}).items():
+        if '/' not in key or not isinstance(members, list) or not all(map(is_name, members)):
+            raise SystemExit(f'class.toml, [groups] {key} = {members!r}: write "ada/set" = ["bob", "cy"]')
+        student, name = key.rsplit('/', 1)
+        for member in members:
+            if member == student or (ROOM / 'submitted' / member / name).exists():
+                raise SystemExit(
+                    f'class.toml, [groups] {key}: {member} handed in, too; keep one of the two in submitted/'
+                )
     late = dict(grace_minutes=10, share_per_day=0.1, days=5) | found.get('late', {})
     limits = dict(seconds=120, memory_gb=4) | found.get('limits', {})
     return dict(
@@ -86,8 +99,13 @@ def settings():
         limits=limits,
         due=found.get('due', {}),
         extensions=found.get('extensions', {}),
+        groups=found.get('groups', {}),
         begun=found.get('begun'),
     )
+
+
+def is_name(one):
+    return isinstance(one, str) and one and one == intake.shown(one) and '/' not in one
 
 
 def log(text):
@@ -308,9 +326,15 @@ def mark_one(student, name, rules, items, notes, number, when, found):
         if item['kind'] == 'manual'
     }
     words = [*found['trouble'], *notes, *([late] if late else [])]
-    seconds = found['seconds']
+    said = [MINUTES.search(item['text']) for item in items if item['cell'] == 'code']
     return dict(
-        number=number, words=words, answers=answers, share=share, late=late, seconds=seconds
+        number=number,
+        words=words,
+        answers=answers,
+        share=share,
+        late=late,
+        seconds=found['seconds'],
+        minutes=next((int(one[1]) for one in said if one), None),
     )
 
 
@@ -416,6 +440,8 @@ def read_marks(name, state):
                 what = f'a score from 0 to {grade.max_score:g} in written/{name}.csv'
                 bad.append((student, f'{question}: score {score!r}', what))
                 continue
+            if grade.manual_score != value:
+                log(f'{student}/{name} {question}: {grade.score:g}, by hand {value:g}')
             grade.manual_score, grade.needs_manual_grade = value, False
             comment = (row.get('comment') or '').strip()
             if comment:
@@ -494,7 +520,7 @@ def table_text(fields, rows, sep=','):
     return out.getvalue()
 
 
-def export(state):
+def export(state, groups):
     "grades.csv: a line for each student and set that was handed in; what waits for marks says so."
     rows = []
     with gradebook() as book:
@@ -521,6 +547,9 @@ def export(state):
                         note=safe_field('; '.join(entry.get('words', []))),
                     )
                 )
+    for key, members in groups.items():
+        mine = [row for row in rows if f'{row["student"]}/{row["set"]}' == key]
+        rows += [dict(row, student=one, note=f'with {row["student"]}') for row in mine for one in members]
     known = {(row['student'], row['set']) for row in rows}
     for key, entry in state.items():
         student, name = key.rsplit('/', 1)
@@ -538,14 +567,19 @@ def export(state):
     return rows
 
 
-def feedback(name, state):
+def known_of(name):
+    "What questions.toml says of a set: {question: (minutes, lesson, what it tests)}."
+    path = ROOM / 'questions.toml'
+    return tomllib.loads(path.read_text(encoding='utf-8')).get(name, {}) if path.exists() else {}
+
+
+def feedback(name, state, groups):
     """A page for everybody whose written answers are marked, made anew where marks have changed:
     (made, waiting)."""
     import nbformat
 
-    path = ROOM / 'questions.toml'
-    known = tomllib.loads(path.read_text(encoding='utf-8')).get(name, {}) if path.exists() else {}
-    made, waiting = [], []
+    known = known_of(name)
+    made, waiting, typed = [], [], sheet(name)
     with gradebook() as book:
         for submission in book.assignment_submissions(name):
             student = submission.student.id
@@ -572,7 +606,11 @@ def feedback(name, state):
             scores = {grade.name: (grade.score or 0.0, grade.max_score) for grade in grades}
             order = [cell.metadata.get('nbgrader', {}).get('grade_id') for cell in notebook.cells]
             rows = [
-                (one, *scores[one], remarks.get(one) or said.get(one, ''))
+                (
+                    one,
+                    *scores[one],
+                    remarks.get(one) or typed.get((student, one), {}).get('comment') or said.get(one, ''),
+                )
                 for one in order
                 if one in scores
             ]
@@ -580,25 +618,24 @@ def feedback(name, state):
             if entry.get('share'):
                 lost = -entry['share'] * sum(row[1] for row in rows)
                 rows.append(('handed in late', lost, 0.0, entry['late']))
-            page = rendering.feedback(notebook, rows, f'{name}: {student}', known)
-            target = ROOM / 'feedback' / student / name / f'{name}.html'
-            if target.exists():
-                if target.read_text(encoding='utf-8') == page:
-                    continue
-                keep(target, ROOM / 'history' / name / student, move=True)
-            write(target, page)
-            made.append(student)
+            for one in (student, *groups.get(f'{student}/{name}', ())):
+                page = rendering.feedback(notebook, rows, f'{name}: {one}', known)
+                target = ROOM / 'feedback' / one / name / f'{name}.html'
+                if target.exists():
+                    if target.read_text(encoding='utf-8') == page:
+                        continue
+                    keep(target, ROOM / 'history' / name / one, move=True)
+                write(target, page)
+                made.append(one)
     return made, waiting
 
 
 # ---------------------------------------------------------------- a class
 
 
-def grade_class(name, kind, force, workers=1):
-    """Grade what is new or changed, several at once: (state, table of what needs a hand, whether it
-    went to the end)."""
-    rules, path = settings(), ROOM / 'graded.json'
-    state = json.loads(path.read_text(encoding='utf-8')) if path.exists() else {}
+def grade_class(name, kind, force, rules, state, table, workers=1):
+    """Grade what is new or changed, several at once: `state` is what is known of each submission,
+    `table` what needs a hand; both are filled as far as this comes."""
     folders = sorted(ROOM.glob(f'submitted/*/{name}'))
     folders = [folder for folder in folders if folder.is_dir()]
     for unknown in set(force) - {folder.parent.name for folder in folders} - {'all'}:
@@ -606,77 +643,77 @@ def grade_class(name, kind, force, workers=1):
     listed = ROOM / 'students.txt'
     text = listed.read_text(encoding='utf-8-sig') if listed.exists() else ''
     students = set(unicodedata.normalize('NFC', text).split())
-    table, prepared, waiting = read_marks(name, state), None, {}
+    prepared, waiting = None, {}
     pool = ThreadPoolExecutor(workers)
-    for folder in folders:  # those that are to run, so that all workers have some
-        student, old = folder.parent.name, state.get(f'{folder.parent.name}/{name}', {})
-        linked = folder.is_symlink() or folder.parent.is_symlink()
-        if linked or student != intake.shown(student):
-            continue
-        if digest_of(folder) != old.get('digest') or {student, 'all'} & set(force):
-            if prepared is None:
-                prepared = reference(name, kind, rules['limits'])
-            words = (student, name, kind, rules, *prepared, students)
-            waiting[student] = pool.submit(try_one, *words)
-    for folder in folders:
-        student = intake.shown(folder.parent.name)
-        key, old = f'{student}/{name}', state.get(f'{student}/{name}', {})
-        try:
-            digest = digest_of(folder)
-            if folder.is_symlink() or folder.parent.is_symlink():
-                raise intake.Trouble('the folder is a link', 'put the files themselves there')
-            if student != folder.parent.name:
-                raise intake.Trouble('the name of the folder cannot be written', 'rename it')
-            if student not in waiting:
-                if old['state'] == 'not graded':
-                    table.append((student, old['why'], old['what']))
+    try:
+        for folder in folders:  # those that are to run, so that all workers have some
+            student, old = folder.parent.name, state.get(f'{folder.parent.name}/{name}', {})
+            linked = folder.is_symlink() or folder.parent.is_symlink()
+            if linked or student != intake.shown(student):
                 continue
-            print(f'{student} ...', flush=True)
-            done = mark_one(student, name, rules, *waiting[student].result())
-            again = [
-                q for q, text in done['answers'].items() if old.get('answers', {}).get(q) != text
-            ]
-            if old.get('answers'):
-                ask_again(student, name, again)
-            entry = dict(
-                done, state='graded', digest=digest, again=again if old.get('answers') else []
-            )
-            if done['words']:
-                what = f'look at autograded/{student}/{name}, nothing else is needed'
-                table.append((student, '; '.join(done['words']), what))
-            spent = f'{done["seconds"]:g} s of the processor'
-            log(f'{key} graded in {kind}, {spent}: {"; ".join(done["words"]) or "no remark"}')
-        except intake.Trouble as trouble:
-            entry = dict(
-                {key: old[key] for key in ('answers', 'share', 'late') if key in old},
-                state='not graded',
-                why=trouble.why,
-                what=trouble.what,
-                digest=digest_of(folder),
-            )
-            table.append((student, trouble.why, trouble.what))
-            log(f'{key} not graded: {trouble.why}')
-        except KeyboardInterrupt:
-            pool.shutdown(wait=False, cancel_futures=True)
-            for process in list(RUNNING):
-                process.kill()
-            return state, table, False
-        except Exception as error:  # one student never costs the class
-            why = f'{type(error).__name__}: {str(error)[:200]}'
-            entry = dict(
-                old, state='not graded', why=why, what='read grading.log, then --force', digest=''
-            )
-            table.append((student, why, entry['what']))
-            import traceback
-
-            log(f'{key} not graded:\n{traceback.format_exc()}')
-        state[key] = entry
-        write(path, json.dumps(state, indent=1))
-    pool.shutdown()
-    return state, table, True
+            if digest_of(folder) != old.get('digest') or {student, 'all'} & set(force):
+                prepared = prepared or reference(name, kind, rules['limits'])
+                words = (student, name, kind, rules, *prepared, students)
+                waiting[student] = pool.submit(try_one, *words)
+        for number, folder in enumerate(folders):
+            one_of_class(folder, name, kind, rules, state, table, waiting)
+            if number % 10 == 9:  # what is lost to a cut of power
+                export(state, rules['groups'])
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in list(RUNNING):  # of a run that was stopped
+            process.kill()
 
 
-def tables_of(name, rows, into):
+def one_of_class(folder, name, kind, rules, state, table, waiting):
+    "Mark one submission, or say why not; nothing in it costs the class."
+    student = intake.shown(folder.parent.name)
+    key, old = f'{student}/{name}', state.get(f'{student}/{name}', {})
+    try:
+        digest = digest_of(folder)
+        if folder.is_symlink() or folder.parent.is_symlink():
+            raise intake.Trouble('the folder is a link', 'put the files themselves there')
+        if student != folder.parent.name:
+            raise intake.Trouble('the name of the folder cannot be written', 'rename it')
+        if student not in waiting:
+            if old['state'] == 'not graded':
+                table.append((student, old['why'], old['what']))
+            return
+        print(f'{student} ...', flush=True)
+        done = mark_one(student, name, rules, *waiting[student].result())
+        again = [q for q, text in done['answers'].items() if old.get('answers', {}).get(q) != text]
+        if old.get('answers'):
+            ask_again(student, name, again)
+        entry = dict(done, state='graded', digest=digest, again=again if old.get('answers') else [])
+        if done['words']:
+            what = f'look at autograded/{student}/{name}, nothing else is needed'
+            table.append((student, '; '.join(done['words']), what))
+        spent = f'{done["seconds"]:g} s of the processor'
+        log(f'{key} graded in {kind}, {spent}: {"; ".join(done["words"]) or "no remark"}')
+    except intake.Trouble as trouble:
+        entry = dict(
+            {key: old[key] for key in ('answers', 'share', 'late') if key in old},
+            state='not graded',
+            why=trouble.why,
+            what=trouble.what,
+            digest=digest_of(folder),
+        )
+        table.append((student, trouble.why, trouble.what))
+        log(f'{key} not graded: {trouble.why}')
+    except Exception as error:  # one student never costs the class
+        why = f'{type(error).__name__}: {str(error)[:200]}'
+        entry = dict(
+            old, state='not graded', why=why, what='read grading.log, then --force', digest=''
+        )
+        table.append((student, why, entry['what']))
+        import traceback
+
+        log(f'{key} not graded:\n{traceback.format_exc()}')
+    state[key] = entry
+    write(ROOM / 'graded.json', json.dumps(state, indent=1))
+
+
+def tables_of(name, rows, state, into):
     """questions/SET.csv and SET.md: points by question, and what each question told; with `into`, a file
     of a learning management system with a column for this set, in lms/."""
     grades = {}
@@ -687,7 +724,8 @@ def tables_of(name, rows, into):
                 one.name: (None if one.needs_manual_grade else one.score or 0.0, one.max_score)
                 for one in every
             }
-    heads, lines, summary = lms.by_question(grades)
+    minutes = [state.get(f'{student}/{name}', {}).get('minutes') for student in grades]
+    heads, lines, summary = lms.by_question(grades, known_of(name), [one for one in minutes if one])
     text = table_text(heads, [dict(zip(heads, line)) for line in lines])
     write(ROOM / 'questions' / f'{name}.csv', text)
     write(ROOM / 'questions' / f'{name}.md', f'# {name}\n\n{summary}')
@@ -735,17 +773,22 @@ def main(arguments):
         known = ', '.join(sorted(path.name for path in (ROOM / 'source').glob('*')))
         raise SystemExit(f'what is {name}? the sets are {known}')
     kind = sandbox.choose(options.trust, options.sandbox)
+    rules, record = settings(), ROOM / 'graded.json'
     keep_gradebook()
     log(f'python grade.py {" ".join(arguments)} ({kind})')
     with contextlib.suppress(ValueError):  # not the main thread
         signal.signal(signal.SIGTERM, signal.default_int_handler)
-    state, table, ended = grade_class(name, kind, options.force, options.workers)
+    state = json.loads(record.read_text(encoding='utf-8')) if record.exists() else {}
+    table, ended = read_marks(name, state), False
+    with contextlib.suppress(KeyboardInterrupt):
+        grade_class(name, kind, options.force, rules, state, table, options.workers)
+        ended = True
     write_sheet(name, state)
-    rows = export(state)
-    made, waiting = feedback(name, state)
+    rows = export(state, rules['groups'])
+    made, waiting = feedback(name, state, rules['groups'])
     report(table)
     here = [row for row in rows if row['set'] == name]
-    tables_of(name, here, options.into)
+    tables_of(name, here, state, options.into)
     bad = sum(row['state'] == 'not graded' for row in here)
     print(f'\n{len(here) - bad} graded, {bad} not; marks in grades.csv')
     print(f'{len(made)} pages written in feedback/')

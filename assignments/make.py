@@ -66,6 +66,8 @@ days = 5                     # after these nothing is earned
 
 [extensions]                 # for example: "ada/ps1_softmax" = 2030-10-21T23:59:00+02:00
 
+[groups]                     # for example: "ada/ps5_project" = ["bob", "cy"]: ada hands in for the three
+
 [limits]                     # of one submission
 seconds = 120                # of the processor, a cell or a call; three times as many by the clock
 memory_gb = 4

@@ -29,6 +29,8 @@ GRID = (  # objects, answers, dimensions, losses, fractions turned
     (100, 4000, (1, 2, 3, 5), LOSSES, FLIPPED),
     (300, 15_000, (1, 2), LOSSES, (0.1,)),
     (3000, 120_000, (1,), ('soe',), (0.1,)),
+    (12, 600, (1, 2, 3, 5), ('gnmds',), FLIPPED),
+    (100, 4000, (1, 2), ('gnmds',), FLIPPED),
 )
 CLEAR = 1e-3  # of the loss
 

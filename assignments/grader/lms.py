@@ -5,7 +5,7 @@ imports no marks; its roster works the same, for a table with its names and numb
 """
 
 import unicodedata
-from statistics import correlation, fmean
+from statistics import correlation, fmean, quantiles
 
 WHO = (
     'sis login id', 'sis user id', 'id', 'student id', 'username', 'user name', 'id number', 'sid',
@@ -48,15 +48,17 @@ def filled(table, name, marks, most):
     return [heads[at] for at in keep] + [head] + [f'{name} feedback'] * moodle, rows, missing
 
 
-def by_question(grades):
+def by_question(grades, known, minutes):
     """(headings, rows) with the points of every student by question, and Markdown that sums up each
-    question. `grades` is {student: {question: (points or None, most)}}."""
+    question. `grades` is {student: {question: (points or None, most)}}, `known` what questions.toml
+    says, and `minutes` what students say that the set took."""
     asked = list(next(iter(grades.values()), {}))
     rows = [
         [student, *('' if row[q][0] is None else f'{row[q][0]:g}' for q in asked)]
         for student, row in sorted(grades.items())
     ]
-    lines = ['| question | of | marked | mean | full | none | discrimination |', '|---' * 7 + '|']
+    head = '| question | of | marked | mean | full | none | discrimination | minutes, estimated |'
+    lines = [head, '|---' * 8 + '|']
     for q in asked:
         marked = [row for row in grades.values() if row[q][0] is not None]
         got, most = [row[q][0] for row in marked], next(iter(grades.values()))[q][1]
@@ -65,7 +67,12 @@ def by_question(grades):
         lines.append(
             f'| {q} | {most:g} | {len(got)} | {fmean(got) if got else 0:.1f} |'
             f' {sum(one == most for one in got)} | {sum(one == 0 for one in got)} |'
-            f' {f"{correlation(got, rest):.2f}" if clear else ""} |'
+            f' {f"{correlation(got, rest):.2f}" if clear else ""} | {known.get(q, [""])[0]} |'
         )
-    lines += ['', 'Discrimination: the correlation of the points of a question with those of all others.']
+    lines += ['', 'Discrimination: correlation of the points of a question with those of all others.']
+    if minutes:
+        low, middle, high = quantiles(minutes * 2 if len(minutes) == 1 else minutes, method='inclusive')
+        estimated = sum(known[q][0] for q in asked if q in known)
+        lines += ['', f'Minutes for the set, as {len(minutes)} say: half took {low:.0f} to {high:.0f}, '
+                  f'the median is {middle:.0f}; estimated {estimated}.']  # fmt: skip
     return ['student', *asked], rows, '\n'.join(lines) + '\n'

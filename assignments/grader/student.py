@@ -362,7 +362,7 @@ class Student:
         if 'extreme_opt.show' in source:
             import extreme_opt.show
 
-            extreme_opt.show.frames = lambda function, **values: None  # sliders draw nothing here
+            extreme_opt.show.live = lambda function, **values: None  # sliders draw nothing here
         sys.stdout = sys.stderr = Capped(self.cell)
         error = None
         try:

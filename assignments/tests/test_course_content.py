@@ -1,6 +1,7 @@
 """What the problem sets ask, give and refuse: partial credit, other people's answers, pictures,
 parts that are left out."""
 
+import contextlib
 import ast
 import importlib.util
 import json
@@ -268,7 +269,7 @@ def slider(name, variant, predicted=1.0, answer=False):
             source = re.sub(r'^(\w+) = None', rf'\1 = {predicted}', source)
             on = True
         patched = types.SimpleNamespace(
-            frames=lambda function, **values: seen.append((function, values))
+            live=lambda function, **values: seen.append((function, values))
         )
         with pytest.MonkeyPatch.context() as patch:
             patch.setitem(sys.modules, 'extreme_opt.show', patched)
@@ -318,6 +319,63 @@ def test_slider_answers_differ_by_student(name):
         (value,) = [float(space[key]) for key in space if key.startswith('answer_')]
         said.setdefault(round(value, 6), []).append(variant)
     assert max(map(len, said.values())) <= 9, {value: len(who) for value, who in said.items()}
+
+
+@pytest.mark.parametrize('name', course.SETS)
+def test_sliders_have_a_kernel_and_frames_by_one_call(name):
+    """The call of the set makes ipywidgets for the lab and, for a page without a kernel, a dozen
+    figures; the words of that page do not say the answer."""
+    widgets = pytest.importorskip('ipywidgets')
+    import extreme_opt.show
+
+    space, ((function, values),) = slider(name, 3, 1.0, answer=True)
+    ((argument, offered),) = values.items()
+
+    def small(**chosen):
+        plt.plot([offered.index(chosen[argument])])
+
+    made = extreme_opt.show.live(small, **values)
+    knob = made.children[0]
+    assert isinstance(knob, widgets.SelectionSlider) and [one for _, one in knob.options] == offered
+    shown = made._repr_mimebundle_()
+    page = shown['text/html']
+    assert 'application/vnd.jupyter.widget-view+json' in shown and page.count('<img') >= 8
+    (answer,) = [space[key] for key in space if key.startswith('answer_')]
+    words = re.sub(r'src="[^"]*"|data-labels="[^"]*"', '', page)
+    counts = [words.count(f' {label}"') for label, _ in knob.options]
+    assert max(counts) <= 2 and sum(counts) >= 8, answer  # each position is named, none stands out
+
+
+def in_theory(runs, space, variant):
+    "The number of runs that mean and deviation, which are printed, ask for."
+    rng = space['np'].random.default_rng(2024 + 1000 * variant)
+    mean, spread = rng.uniform(0.12, 0.25), rng.uniform(0.6, 1.2)
+    return min(n for n in runs if n >= (1.96 * spread / mean) ** 2)
+
+
+# Without a look at the figure: the answer that text, lesson and printed numbers give.
+THEORIES = {
+    'ps2_similarity': lambda space, variant: 15 * space['MY_WIDTH'],
+    'ps3_ordinal': lambda space, variant: 1.0,
+    'ps4_bound': lambda space, variant: 1.0,
+    'ps5_project': lambda space, variant: in_theory(space['offered'], space, variant),
+}
+
+
+@pytest.mark.parametrize('name', THEORIES)
+def test_the_figure_says_what_the_text_does_not(name):
+    "What can be derived without it is right for a few of twenty-five students at most."
+    test = next(row[3] for row in course.cells(name) if 'read the slider again' in row[3])
+    right = 0
+    for variant in range(25):
+        space, _ = slider(name, variant, None, answer=True)
+        course.run(test, space)
+        (key,) = [key for key in space if key.startswith('answer_')]
+        space[key] = THEORIES[name](space, variant)
+        with contextlib.suppress(AssertionError):
+            course.run(test, space)
+            right += 1
+    assert right <= 6
 
 
 def test_overflow_says_so():
@@ -531,7 +589,7 @@ def test_slides_to_teach_from():
     has a slide of its own, with notes, and each question of its quiz; no imports, no code that is cut, no
     words about sliders and cells, nothing from a network."""
     sessions = slides.sessions()
-    assert len(sessions) == 16 and all(len(pages) >= 1 for _, _, pages in sessions[:-1])
+    assert len(sessions) == 16 and all(pages for _, _, pages in sessions)
     for _, _, pages in sessions:
         assert all((ROOT / f'nbs/{page}.ipynb').exists() for page in pages)
     page = 'learn/softmax/40_implicit'

@@ -784,6 +784,47 @@ def test_a_run_that_is_stopped_keeps_what_it_graded(here, room_of_small, monkeyp
     assert line.startswith('ada,a@x.org,,')  # her written answer waits for a mark
 
 
+def test_groups_second_looks_and_the_time_it_took(here, room_of_small, capsys):
+    """A group hands in once, and every member has a row and a page; points by tests are changed by a
+    line in the table of marks, with a reason; the page of statistics says how long the set took."""
+    room, release = room_of_small, release_of(room_of_small)
+    book = small_set.solved(release, small_set.HALF)
+    source = ['MINUTES = 95      # when you are done']
+    book['cells'].insert(1, dict(cell_type='code', id='t', metadata={}, outputs=[], source=source))
+    hand_in(room, 'ada', book)
+    rules = room / 'class.toml'
+    group = f'[groups]\n"ada/{NAME}" = ["bob", "cy"]\n#'
+    rules.write_text(rules.read_text().replace('[groups]', group))
+    here.main([NAME, *HOW])
+    path = room / f'written/{NAME}.csv'
+    typed = path.read_text().replace('q1a,5,,', 'q1a,5,5,')
+    path.write_text(f'{typed}ada,q1b,4,3,a new way that counts,\n')
+    here.main([NAME, *HOW])
+    here.main([NAME, *HOW])  # once more: nothing is added twice
+    marks = grades_of(room)
+    assert {one: row['points'] for one, row in marks.items()} == dict.fromkeys(('ada', 'bob', 'cy'), '19')
+    assert marks['cy']['note'] == 'with ada' and 'a new way that counts' in path.read_text()
+    for one in marks:
+        page = (room / f'feedback/{one}/{NAME}/{NAME}.html').read_text()
+        assert 'a new way that counts' in page and f'{NAME}: {one}' in page
+    assert (room / 'grading.log').read_text().count('q1b: 0, by hand 3') == 1
+    said = (room / f'questions/{NAME}.md').read_text()
+    assert 'the median is 95; estimated 150' in said and '| q1b | 4 | 1 | 3.0 | 0 | 0 |  | 40 |' in said
+    hand_in(room, 'bob', book)
+    with pytest.raises(SystemExit, match='bob handed in, too'):
+        here.main([NAME, *HOW])
+    for wrong in ('"ada" = ["bob"]', f'"ada/{NAME}" = "bob"', f'"ada/{NAME}" = ["../bob"]'):
+        rules.write_text(re.sub(r'(?m)^"ada/.*', wrong, rules.read_text()))
+        with pytest.raises(SystemExit, match=r'write "ada/set"'):
+            here.main([NAME, *HOW])
+        rules.write_text(rules.read_text().replace(wrong, f'"ada/{NAME}" = ["cy"]'))
+    late = f'[extensions]\n"aad/{NAME}" = 2030-10-21T23:59:00Z\n#'
+    rules.write_text(rules.read_text().replace('[extensions]', late))
+    capsys.readouterr()
+    here.settings()
+    assert f'aad/{NAME}: nothing is handed in under this name' in capsys.readouterr().out
+
+
 # ---------------------------------------------------------------- the sandbox's walls
 
 
@@ -1048,7 +1089,7 @@ import json, sys
 from pathlib import Path
 sys.path[:0] = [{grader!r}, {assignments!r}]
 import extreme_opt.show
-extreme_opt.show.frames = lambda function, **values: None
+extreme_opt.show.live = lambda function, **values: None
 import verify
 from grader import intake, sandbox
 source = Path({source!r})

@@ -707,13 +707,18 @@ class LossCurvature(ClassCurvature):
         ndarray of shape (n_params,)
             A^-1 times it.
         """
+        given, solution = vars(self).get('_solved', (None, None))
+        if given is not None and np.array_equal(given, vector):  # a certificate asked before
+            return solution.copy()
         last, weights = self.n_classes - 1, vector.reshape(self.n_classes, -1)
         mean = weights.mean(0)
         rest = np.zeros_like(weights, dtype=np.float64)
         rest[:last] = solve_dense(
             self._without_last(), (weights[:last] - mean).ravel().astype(np.float64)
         ).reshape(last, -1)
-        return (rest - rest.mean(0) + mean / self._own).ravel()
+        solution = (rest - rest.mean(0) + mean / self._own).ravel()
+        vars(self)['_solved'] = vector.copy(), solution
+        return solution.copy()
 
     def _without_last(self):
         "A on all classes but the last, where weights of all classes sum to zero: eq. (K)."

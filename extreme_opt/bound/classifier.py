@@ -64,7 +64,7 @@ def _gap(problem, params, most=np.inf):
     near = _newton_gap(problem, params, most)
     gap = near if near < np.inf else _gradient_gap(problem, params)
     loss = problem.loss(np.asarray(params).astype(problem.dtype, copy=False))
-    return float(np.nanmin([gap, loss, np.inf]))
+    return float(min(v for v in (gap, loss, np.inf) if not np.isnan(v)))
 
 # %% ../../nbs/engine/bound/60_classifier.ipynb #37eb816b
 def newton_gap(problem: LogLinear, params: np.ndarray) -> float:
@@ -197,8 +197,9 @@ def _gap_in_norm(problem, params, curvature, grad, norm, solves, most):
         if 2 * longest * known > _CALM**2:
             return np.inf
         unsolved = _norm_below(problem, rest, norm)
-        if unsolved <= 0.1 * (known + unsolved):
-            return _calm(known + unsolved, longest)
+        gap = _calm(known + unsolved, longest)
+        if unsolved <= 0.1 * (known + unsolved) or gap <= most < np.inf:
+            return gap
     return np.inf
 
 
@@ -258,18 +259,13 @@ def _norm_of_least(problem, least):
         return None
     lower /= size
     lower /= size[:, None]
-    try:
-        factor = scipy.linalg.cholesky(lower, lower=True, overwrite_a=True, check_finite=False)
-    except np.linalg.LinAlgError:
-        return None
-    if factor.diagonal().min() ** 2 <= 10 * len(size) * np.finfo(float).eps:
+    factor, failed = scipy.linalg.lapack.dpotrf(lower, lower=1, overwrite_a=1)
+    if failed or factor.diagonal().min() ** 2 <= 10 * len(size) * np.finfo(float).eps:
         return None
 
     def norm(rows):
         rows = rows.toarray() if scipy.sparse.issparse(rows) else rows
-        half = scipy.linalg.solve_triangular(
-            factor, (rows / size).T, lower=True, check_finite=False
-        )
+        half = scipy.linalg.lapack.dtrtrs(factor, (rows / size).T, lower=1, overwrite_b=1)[0]
         return np.einsum('ij,ij->j', half, half)
 
     return norm
@@ -331,6 +327,7 @@ def _best_intercepts(problem, params):
 _UNCOUNTED = 1e-10  # probability of a class whose rows all have weight 0, at most
 _RISEN = 2  # times the loss at the start, above which a fit has diverged; below it warns
 _NEAR = 60  # tolerances that one step of Newton's method often takes at the end
+_NEAR_EXACT = 500  # an exact one; the solution of a look in vain is that of the next step
 SOLVERS = ('auto', 'bm', 'quasi', 'sbm', 'incremental', 'newton', 'lbfgs')
 
 
@@ -349,7 +346,10 @@ class _Certificate:
         self.loss, n = loss, state.n_iter
         fell = (np.inf if n == 1 else 0.0) if before is None else before - loss
         rare = not self.newton and n % max(1, n // 10)
-        if rare or fell > (_NEAR if self.newton else 1) * self.tol * loss:
+        near = _NEAR if self.newton else 1
+        if getattr(state, 'exact', False) and problem.n_classes > 2:
+            near = _NEAR_EXACT
+        if rare or fell > near * self.tol * loss:
             return ''
         gap = _gap(self.problem, state.params, self.tol * loss)
         if not gap <= self.tol * loss:
@@ -446,9 +446,11 @@ class BoundClassifier(Classifier):
         Stop after so many seconds.
     tol : float or None, default=1e-6
         Stop when the certificate says that the objective is at most this fraction of itself
-        above its minimum: when `bound_gap_` <= tol times the objective, in nats per row. Two
-        exceptions: "sbm", whose random batches keep it from there, stops when a pass changes the
-        objective by at most this fraction; and where nothing is certified (ridge=0, or rows of a
+        above its minimum: when `bound_gap_` <= tol times the objective, in nats per row. "bm",
+        "quasi", "lbfgs" and "incremental" ask for it after steps (of "incremental": passes) that
+        lowered the objective by no more than this fraction. Two exceptions: "sbm", whose random
+        batches keep it from there, stops when a pass changes the objective by at most this
+        fraction; and where nothing is certified (ridge=0, or rows of a
         dask collection) a fit stops when the gradient norm is at most this fraction of its first
         value. A limit that comes before gives a ConvergenceWarning, and so does an end whose
         `bound_gap_` exceeds 1e-4 of the objective.

@@ -252,6 +252,7 @@ class _Evaluated:
     def __init__(self, params, scores, table):
         self.params, self.scores, self.table = params, scores, table
         self.given = self.value = None  # the array it was asked with, and the loss
+        self.grad = self.curvature = None
         self.log_partition, self.proba = table.log_mass_and_proba(scores)
         scores.setflags(write=False)
         self.proba.setflags(write=False)
@@ -372,8 +373,8 @@ class LogLinear(Fixed):
         impossible = np.flatnonzero(np.broadcast_to(prior, shape)[at] == -np.inf)
         if len(impossible):
             raise ValueError(
-                f'labels[{impossible[0]}] is {self.labels[impossible[0]]}, but the prior gives that '
-                'outcome 0; give it more'
+                f'labels[{impossible[0]}] is {self.labels[impossible[0]]}, but the prior gives '
+                'that outcome 0; give it more'
             )
 
     n_samples = property(lambda self: len(self.labels), doc='Samples, t.')
@@ -516,9 +517,11 @@ class LogLinear(Fixed):
             Loss and gradient.
         """
         if rows is None:
-            table, weights, at = self._table, self._weights, self._table.places(self.labels)
-            proba = self._evaluated(params).proba
-            return self._whole_value(params), self._slope(params, proba, table, weights, at, 1.0)
+            last = self._evaluated(params)
+            if last.grad is None:
+                at = self._table.places(self.labels)
+                last.grad = self._slope(params, last.proba, self._table, self._weights, at, 1.0)
+            return self._whole_value(params), last.grad.copy()
         scores, log_partition, table, weights, at = self.scored(params, rows)
         proba = np.exp(scores - table.spread(log_partition))
         scale = self.n_samples / len(log_partition)
@@ -684,10 +687,13 @@ class LogLinear(Fixed):
         ClassCurvature or MatrixCurvature
             The Hessian, with `times`, `matrix`, `precondition`.
         """
-        table, weights, proba = self._table, self._weights, self._evaluated(params).proba
+        table, weights, last = self._table, self._weights, self._evaluated(params)
+        proba = last.proba
         if self.feature_map is None:
-            args = self._curvature_args(table, 1.0, whole=False)
-            return LossCurvature(proba=proba, weights=weights, **args)
+            if last.curvature is None:
+                args = self._curvature_args(table, 1.0, whole=False)
+                last.curvature = LossCurvature(proba=proba, weights=weights, **args)
+            return last.curvature
         means = np.add.reduceat(proba[:, None] * table.table, table.starts[:-1])
         weighted_proba = proba * table.spread(weights)
         return self._matrix(

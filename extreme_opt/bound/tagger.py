@@ -6,7 +6,8 @@
 __all__ = ['LinearChainCRF']
 
 # %% ../../nbs/engine/bound/75_tagger.ipynb #7a66e004
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from numbers import Number
 from typing import Any
 import numpy as np
 import scipy.sparse
@@ -28,17 +29,28 @@ from extreme_opt.core.validation import (
     as_array,
     check_features,
     check_labels,
+    is_missing,
     one_of,
     seed_from,
 )
 
 # %% ../../nbs/engine/bound/75_tagger.ipynb #7a66e007
-def _lengths(X):
-    "Words of each sentence; one line where X is no sequence of sentences."
+def _sentences(X):
+    "Sentences as a list, and how many words each has; one line where X is no sequence of them."
+    if hasattr(X, 'columns'):
+        raise ValueError(
+            'X is a data frame, but a list of sentences is needed; of a row per word make it by '
+            '[some.to_dict("records") for _, some in X.groupby("sentence")]'
+        )
     if isinstance(X, (str, bytes, Mapping)) or not hasattr(X, '__len__'):
         raise ValueError(f'X is a {type(X).__name__}, but a list of sentences is needed')
-    lengths = []
+    X, lengths = list(X), []
     for i, words in enumerate(X):
+        if hasattr(words, 'columns'):
+            raise ValueError(
+                f'X[{i}] is a data frame; pass X[{i}].to_dict("records"), a dictionary per word, '
+                f'or X[{i}].to_numpy() where all columns are numbers'
+            )
         if (
             isinstance(words, (str, bytes, Mapping))
             or not hasattr(words, '__len__')
@@ -49,7 +61,7 @@ def _lengths(X):
                 'dictionary of features, or an array with a row per word; for one sentence pass [X]'
             )
         lengths.append(words.shape[0] if hasattr(words, 'shape') else len(words))
-    return np.array(lengths, dtype=np.int64)
+    return X, np.array(lengths, dtype=np.int64)
 
 
 def _is_table(X, lengths):
@@ -92,6 +104,32 @@ def _dictionaries(X):
                     f'word {t} of X[{i}] is a {type(word).__name__}, but a dictionary of features '
                     'or a list of their names is needed'
                 )
+
+
+def _vectorized(make, X):
+    "Rows of the words of X by a method of a vectorizer; the place of a value that it cannot take."
+    try:
+        rows = make(_dictionaries(X))
+    except TypeError:
+        raise ValueError(_unfit(X)) from None
+    if not np.isfinite(rows.data).all():
+        raise ValueError(_unfit(X))
+    return check_features(rows)
+
+
+def _unfit(X):
+    "Which value of which word is no text, no finite number and no list of texts."
+    for i, words in enumerate(X):
+        for t, word in enumerate(words):
+            for name, value in word.items() if isinstance(word, Mapping) else ():
+                listed = isinstance(value, Iterable) and not isinstance(value, (bytes, Mapping))
+                fits = all(isinstance(v, str) for v in value) if listed else False
+                if not fits and not (isinstance(value, Number) and np.isfinite(value)):
+                    return (
+                        f'word {t} of X[{i}] has {name}={value!r:.60}, but a text, a finite number '
+                        'or a list of texts is needed; leave out what is missing'
+                    )
+    return 'a feature is neither a text, nor a finite number, nor a list of texts'
 
 
 def _n_given(word):
@@ -234,7 +272,7 @@ class LinearChainCRF(Estimator):
             The fitted estimator.
         """
         self._check_settings()
-        lengths = _lengths(X)
+        X, lengths = _sentences(X)
         if not lengths.sum():
             raise ValueError('X holds no word, but at least one is needed')
         self.classes_, labels = np.unique(self._flat(y, lengths), return_inverse=True)
@@ -242,7 +280,7 @@ class LinearChainCRF(Estimator):
             rows, self.feature_names_ = _stacked(X, lengths), None
         else:
             vectorizer = DictVectorizer()
-            rows = check_features(vectorizer.fit_transform(_dictionaries(X)))
+            rows = _vectorized(vectorizer.fit_transform, X)
             self.feature_names_ = np.array(vectorizer.feature_names_)
         self.n_features_in_ = rows.shape[1]
         starts = np.concatenate([[0], np.cumsum(lengths)])
@@ -305,11 +343,17 @@ class LinearChainCRF(Estimator):
             raise ValueError(
                 f'y has {len(y)} sentences, but X has {len(lengths)}; give a list of tags for each'
             )
+        y = list(y)
         for i, (tags, n) in enumerate(zip(y, lengths)):
             if isinstance(tags, (str, bytes)) or not hasattr(tags, '__len__') or len(tags) != n:
                 found = f'{len(tags)} tags' if hasattr(tags, '__len__') else repr(tags)
                 raise ValueError(f'y[{i}] has {found}, but X[{i}] has {n} words; give one each')
         flat = [tag for tags in y for tag in tags]
+        lost = next((k for k, tag in enumerate(flat) if is_missing(tag)), None)
+        if lost is not None:
+            i = int(np.searchsorted(np.cumsum(lengths), lost, 'right'))
+            at = lost - int(lengths[:i].sum())
+            raise ValueError(f'y[{i}][{at}] is missing ({flat[lost]}); leave the sentence out')
         kinds = {type(tag) for tag in flat}
         if str in kinds and len(kinds - {np.str_}) > 1:
             names = ', '.join(sorted(kind.__name__ for kind in kinds))
@@ -319,7 +363,7 @@ class LinearChainCRF(Estimator):
     def _rows(self, X):
         "Checked features of all words, starts, and how many features were given."
         check_is_fitted(self, 'coef_', msg=NOT_FITTED)
-        lengths, n_given = _lengths(X), None
+        (X, lengths), n_given = _sentences(X), None
         if not lengths.sum():
             rows: Any = np.zeros((0, self.n_features_in_))
         elif self.feature_names_ is None:
@@ -334,9 +378,8 @@ class LinearChainCRF(Estimator):
             vectorizer = DictVectorizer()
             vectorizer.feature_names_ = self.feature_names_.tolist()
             vectorizer.vocabulary_ = {name: at for at, name in enumerate(vectorizer.feature_names_)}
-            words = list(_dictionaries(X))
-            n_given = sum(map(_n_given, words))
-            rows = check_features(vectorizer.transform(words))
+            rows = _vectorized(vectorizer.transform, X)
+            n_given = sum(map(_n_given, _dictionaries(X)))
         return rows, np.concatenate([[0], np.cumsum(lengths)]), n_given
 
     def _scores(self, X):
@@ -391,7 +434,7 @@ class LinearChainCRF(Estimator):
         float
             In [0, 1].
         """
-        flat = self._flat(y, _lengths(X))
+        flat = self._flat(y, _sentences(X)[1])
         guess = np.array([tag for tags in self.predict(X) for tag in tags])
         if not len(guess):
             raise ValueError('X holds no word, so no share of them is right')

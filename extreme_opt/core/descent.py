@@ -287,7 +287,7 @@ class SGD(Checked):
 def lbfgs_direction(
     shifts: np.ndarray | None, changes: np.ndarray | None, vector: np.ndarray
 ) -> np.ndarray:
-    """The L-BFGS recursion by scipy, begun from eq.
+    """The L-BFGS recursion, begun from eq.
 
     (5); without memory, the vector at length 1.
 
@@ -306,10 +306,14 @@ def lbfgs_direction(
     """
     if shifts is None or changes is None:
         return vector / max(float(np.linalg.norm(vector)), 1e-300)
-    from scipy.optimize import LbfgsInvHessProduct
-
-    root = np.sqrt((shifts[-1] @ changes[-1]) / (changes[-1] @ changes[-1]))
-    return root**2 * LbfgsInvHessProduct(shifts / root, changes * root).matvec(vector)
+    out, parts = vector.astype(np.float64), []
+    for shift, change in zip(shifts[::-1], changes[::-1]):
+        parts.append((shift @ out) / (shift @ change))
+        out -= parts[-1] * change
+    out *= (shifts[-1] @ changes[-1]) / (changes[-1] @ changes[-1])
+    for shift, change in zip(shifts, changes):
+        out += (parts.pop() - (change @ out) / (shift @ change)) * shift
+    return out
 
 
 def _remembered(old, new, n_kept):

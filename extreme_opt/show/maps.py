@@ -279,7 +279,8 @@ def _draw_map(points, names, onto, labels, draws, share, groups, scale, unit, fo
     else:
         _draw_plane(axes, points, onto, labels, draws, share, kinds)
     if onto is not None or groups is not None:
-        axes.legend(frameon=False, fontsize=fontsize)
+        spot = _corners(points)[1] if scale == 'bar' else 'best'  # the bar takes the first
+        axes.legend(frameon=False, fontsize=fontsize, loc=spot)
     if not flat:
         alone = len(axes.get_shared_x_axes().get_siblings(axes)) == 1
         axes.set_aspect('equal', 'datalim' if alone else 'box')
@@ -377,26 +378,30 @@ def _draw_line(axes, points, names, onto, labels, draws, share, kinds, groups):
     axes.set_ylim(-0.7, len(order) - 0.3)
 
 
+def _corners(points):
+    "Corners of a map, those with the fewest dots first."
+    if points.shape[1] == 1:
+        return ['lower right', 'upper left']
+    middle = np.nanmean(points, 0)
+    count = {
+        f'{up} {side}': int(((points - middle) * [sx, sy] > 0).all(1).sum())
+        for up, sy in (('lower', -1), ('upper', 1))
+        for side, sx in (('right', 1), ('left', -1))
+    }
+    return sorted(count, key=lambda key: count[key])
+
+
 def _draw_bar(axes, points, unit, fontsize):
     "A bar of a round length, in the corner with the fewest dots."
     width = np.ptp(points[np.isfinite(points).all(1), 0]) / 4 or 1.0
     power = 10.0 ** np.floor(np.log10(width))
     length = power * max(step for step in (1, 2, 5) if step * power <= width * (1 + 1e-9))
-    spot = 'lower right'
-    if points.shape[1] == 2:
-        middle = np.nanmean(points, 0)
-        count = {
-            f'{up} {side}': int(((points - middle) * [sx, sy] > 0).all(1).sum())
-            for up, sy in (('lower', -1), ('upper', 1))
-            for side, sx in (('right', 1), ('left', -1))
-        }
-        spot = min(count, key=lambda key: count[key])
     axes.add_artist(
         AnchoredSizeBar(
             axes.transData,
             length,
             f'{length:g} {unit}'.strip(),
-            spot,
+            _corners(points)[0],
             frameon=False,
             pad=0.2,
             borderpad=0.3,

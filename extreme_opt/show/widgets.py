@@ -271,8 +271,25 @@ def _knob(name: str, value: Any, start: Any) -> widgets.Widget:
     )
 
 
+_STILL = 12  # figures that `live` draws ahead before it shows its sliders
+
+
+class _Live(widgets.VBox):
+    "Sliders of `live`; `still` is the HTML that stands in where no kernel answers."
+
+    still: Callable[[], str]
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict:
+        made = super()._repr_mimebundle_(**kwargs)
+        try:
+            return {**made, 'text/html': self.still()}
+        except Exception:  # in the function: the kernel says it under the sliders
+            return made
+
+
 def live(function: Callable, **values: Any) -> widgets.VBox:
-    """Sliders that call `function` at every move and show the figure it draws.
+    """Sliders that call `function` at every move and show the figure it draws; on a page without
+    a kernel, those of `frames`.
 
     Parameters
     ----------
@@ -284,7 +301,8 @@ def live(function: Callable, **values: Any) -> widgets.VBox:
     Returns
     -------
     widgets.VBox
-        Sliders over the figure; for the lab, where a kernel answers.
+        Sliders over the figure. For a page without a kernel a dozen figures are drawn ahead, of
+        lists; a range stands at its start.
     """
     fixed = {
         name: value
@@ -307,7 +325,17 @@ def live(function: Callable, **values: Any) -> widgets.VBox:
         except Exception as error:
             said.value = f'{_call(function, settings)}: {type(error).__name__}: {error}'
 
+    def still():
+        lists = {name: list(values[name]) for name in knobs if not isinstance(values[name], tuple)}
+        most = int(_STILL ** (1 / max(1, len(lists))))
+        lists = {name: several[:: -(-len(several) // most)] for name, several in lists.items()}
+        one = {name: [knob.value] for name, knob in knobs.items()}
+        offered = {**{name: [value] for name, value in fixed.items()}, **one, **lists}
+        return frames(function, **offered)._repr_html_()
+
     for knob in knobs.values():
         knob.observe(redraw, names='value')
     redraw()
-    return widgets.VBox([*knobs.values(), said, shown])
+    box = _Live([*knobs.values(), said, shown])
+    box.still = still
+    return box

@@ -7,7 +7,7 @@ __all__ = ['auto_ridge']
 
 # %% ../../nbs/engine/similarity/74_defaults.ipynb #d5e026db
 import numpy as np
-from ..core.validation import one_of
+from ..core.validation import number_in
 from .all_pairs import _weights
 from .ranking import pattern
 from .towers import Linear
@@ -99,7 +99,7 @@ def chosen_settings(model, features, found):
     solver, loss, impute, power = model.solver, model.loss, model.impute, model.ridge_power
     labels = found.labels
     if isinstance(impute, str):
-        one_of('auto').check('impute', impute)
+        number_in(-np.inf, words=('auto',)).check('impute', impute)
     by_ids = all(rows is None for rows in features) and (
         tower_shape(model.left) == tower_shape(model.right) == Linear()
     )

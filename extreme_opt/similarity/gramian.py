@@ -113,35 +113,3 @@ def unseen_value(left_gramian: np.ndarray, right_gramian: np.ndarray) -> float:
         L^-, >= 0 up to rounding.
     """
     return 0.5 * float(np.einsum('ij,ij->', left_gramian, right_gramian))
-
-# %% ../../nbs/engine/similarity/20_gramian.ipynb #7537220d
-def unseen_value_qr(terms: PairSum, left: np.ndarray, right: np.ndarray) -> float:
-    """Compute the quadratic over all pairs without cancellation: (B4).
-
-    Parameters
-    ----------
-    terms : PairSum
-        Weights and imputation.
-    left : ndarray of shape (n_left, k)
-    right : ndarray of shape (n_right, k)
-
-    Returns
-    -------
-    float
-        L^-, >= 0.
-    """
-    parts = (
-        (left, terms.left_impute, terms.row_weights),
-        (right, -terms.right_impute, terms.column_weights),
-    )
-    R, S = (
-        np.asarray(
-            np.linalg.qr(
-                np.sqrt(weights, dtype=np.float64)[:, None]
-                * np.concatenate([rows, extra], 1, dtype=np.float64),
-                mode='r',
-            )
-        )
-        for rows, extra, weights in parts
-    )
-    return 0.5 * float(np.square(R @ S.T).sum())

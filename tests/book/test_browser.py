@@ -759,6 +759,80 @@ def test_a_live_slider_moves_its_figure_in_the_lab(browser, lab):
     tab.context.close()
 
 
+SETS = sorted(path.stem for path in (book.ROOT / 'assignments/source').glob('ps*/*.ipynb'))
+
+
+def with_sliders():
+    "One notebook with the sliders of all problem sets, with what they need, after a prediction."
+    cells = []
+    for name in SETS:
+        path = book.ROOT / f'assignments/source/{name}/{name}.ipynb'
+        given = json.loads(path.read_text(encoding='utf-8'))
+        for cell in given['cells']:
+            source = ''.join(cell['source'])
+            needed = ('import live' in source, cell['id'] in ('cell-01', 'setup', 'interval_of'))
+            if cell['id'] == 'prediction' or any(needed):
+                text = re.sub(r'^(predicted_\w+) = None', r'\1 = 1.0', source)
+                cells.append({**cell, 'id': f'{name}-{cell["id"]}', 'source': text})
+    return {**given, 'cells': cells}
+
+
+@pytest.mark.slow
+def test_sliders_of_the_problem_sets_move_by_mouse_and_keys_in_the_lab(browser, lab):
+    """Each is one of ipywidgets: arrow keys, Home and End move it and leave the cell selected that
+    was; the figure follows, and follows the mouse; in a notebook that was saved stand
+    a dozen figures for pages without a kernel."""
+    (lab[1] / 'sets.ipynb').write_text(json.dumps(with_sliders()))
+    tab = run_all(browser, lab, 'sets.ipynb', 240)
+    saved = json.loads((lab[1] / 'sets.ipynb').read_text())
+    kept = [
+        ''.join(out['data']['text/html']).count('<img')
+        for cell in saved['cells']
+        for out in cell.get('outputs', ())
+        if 'text/html' in out.get('data', {})
+    ]
+    assert len(kept) == len(SETS) and min(kept) >= 8
+    for number in range(len(SETS)):
+        cell = tab.locator('.jp-Cell', has=tab.locator('.widget-slider')).nth(number)
+        for _ in range(60):
+            if cell.count() and cell.locator('.noUi-handle').count():
+                break
+            tab.mouse.move(700, 500)
+            tab.mouse.wheel(0, 400)
+            tab.wait_for_timeout(250)
+        handle, shown = cell.locator('.noUi-handle'), cell.locator('.widget-image')
+        handle.scroll_into_view_if_needed()
+        handle.click()
+        selected = tab.locator('.jp-Notebook .jp-mod-active').first.element_handle()
+
+        def follows(move, handle=handle, shown=shown):
+            before = shown.get_attribute('src')
+            move()
+            for _ in range(80):
+                if shown.get_attribute('src') != before:
+                    return float(handle.get_attribute('aria-valuenow'))
+                tab.wait_for_timeout(100)
+            raise AssertionError(f'the figure of {SETS[number]} stands still')
+
+        keys = ('End', 'Home', 'ArrowRight', 'ArrowUp', 'ArrowLeft', 'ArrowDown')
+        last = float(handle.get_attribute('aria-valuemax'))
+        for key, place in zip(keys, (last, 0, 1, 2, 1, 0)):
+            assert follows(lambda key=key: handle.press(key)) == place, key
+            assert handle.evaluate('one => document.activeElement === one'), key
+        assert selected.evaluate('one => one.classList.contains("jp-mod-active")')
+
+        def drag(handle=handle):
+            place = handle.bounding_box()
+            across, down = place['x'] + place['width'] / 2, place['y'] + place['height'] / 2
+            tab.mouse.move(across, down)
+            tab.mouse.down()
+            tab.mouse.move(across + 100, down, steps=5)
+            tab.mouse.up()
+
+        assert follows(drag) > 2
+    tab.context.close()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize('name', FIRST)
 def test_first_pages_run_in_the_lab(browser, lab, name):

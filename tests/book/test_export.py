@@ -94,10 +94,8 @@ def test_settings_agree():
     "What settings.ini and pyproject.toml both say is the same, and the version is the package's."
     parser = ConfigParser(delimiters=['='], interpolation=None)
     parser.read(ROOT / 'settings.ini', encoding='utf-8')
-    ini, toml = (
-        parser['DEFAULT'],
-        tomllib.loads((ROOT / 'pyproject.toml').read_text(encoding='utf-8')),
-    )
+    ini = parser['DEFAULT']
+    toml = tomllib.loads((ROOT / 'pyproject.toml').read_text(encoding='utf-8'))
     for key in ('lib_path', 'nbs_path', 'doc_path', 'tst_flags'):
         assert ini[key] == toml['tool']['nbdev'][key], key
     assert ini['lib_name'] == toml['project']['name'] == 'extreme_opt'

@@ -53,10 +53,8 @@ def shown(*datas):
 def test_differences_are_told_by_cell():
     """Equal outputs give nothing; another text gives its first line that differs; another picture
     or number of outputs is named."""
-    one, two = (
-        shown({'text/plain': ['loss 1.5\n', 'done']}),
-        shown({'text/plain': ['loss 1.6\n', 'done']}),
-    )
+    one = shown({'text/plain': ['loss 1.5\n', 'done']})
+    two = shown({'text/plain': ['loss 1.6\n', 'done']})
     assert notebooks.differences(one, one) == []
     (said,) = notebooks.differences(one, two)
     assert "was 'loss 1.5', now 'loss 1.6'" in said and 'cell 1 #' in said

@@ -402,24 +402,21 @@ ANSWERS = {
         ),
     ],
     'answer': [
-        ('read off', True, 'answer_touch = 3.4'),
-        ('derived', True, 'answer_touch = -2 * MY_XI'),
+        ('read off', True, 'answer_factor = 0.62'),
+        ('one place too high', True, 'answer_factor = 0.64'),
         (
             'searched',
             True,
-            'from scipy.optimize import minimize_scalar\nb = math.tanh(MY_XI / 2) / 2 / MY_XI\n'
-            'answer_touch = minimize_scalar(lambda s: np.logaddexp(0, MY_XI) + expit(MY_XI) * s + b * s * s / 2 - np.logaddexp(0, MY_XI + s), '
-            'bounds=sorted((-2.6 * MY_XI, -1.4 * MY_XI)), method="bounded").x',
+            's, f, tangent, b = curves()\nneeded = (2 * (f - tangent)[abs(s) > .01] / (b * s[abs(s) > .01]**2)).max()\n'
+            'answer_factor = next(c for c in factors if c >= needed)',
         ),
-        ('the sign', False, 'answer_touch = 2 * MY_XI'),
-        ('xi itself', False, 'answer_touch = -MY_XI'),
-        ('at zero', False, 'answer_touch = 0.'),
-        ('where the function stands at zero', False, 'answer_touch = -MY_XI + .4'),
-        ('half a unit too far', False, 'answer_touch = -2 * MY_XI + .5'),
-        ('half a unit too near', False, 'answer_touch = -2 * MY_XI - .5'),
-        ('the left end', False, 'answer_touch = -9.'),
-        ('the right end', False, 'answer_touch = 9.'),
-        ('left empty', False, 'answer_touch = None'),
+        ('that of one term', False, 'answer_factor = 1.'),
+        ('two places too high', False, 'answer_factor = 0.66'),
+        ('two places too low', False, 'answer_factor = 0.58'),
+        ('the left end', False, 'answer_factor = .4'),
+        ('the right end', False, 'answer_factor = 1.1'),
+        ('no place of the slider', False, 'answer_factor = 0.63'),
+        ('left empty', False, 'answer_factor = None'),
     ],
     'real': [
         (

@@ -3,6 +3,7 @@ majorizer, Newton and the classifier at their edges."""
 
 import math
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -704,6 +705,28 @@ def test_columns_far_from_zero_are_fitted_as_near_ones(place, n_classes):
     assert model.bound_gap_ <= 1e-9 * model.log_loss(far, y) * 1.5 and again.n_iter_ <= 3
 
 
+@pytest.mark.parametrize('n_classes', [2, 4])
+def test_what_a_point_keeps_is_not_shared(n_classes):
+    "Gradient and Newton step of a point are kept for the certificate and the next step."
+    rng = np.random.default_rng(0)
+    made = [LogLinear(rng.normal(size=(40, 3)), rng.integers(n_classes, size=40), n_classes)]
+    made += [replace(made[0], ridge=0.1), replace(made[0], ridge=0.1)]
+    problem, fresh = made[1:]
+    at = rng.normal(size=problem.n_params)
+    for _ in range(2):
+        grad = problem.grad(at)
+        step = problem.curvature_at(at).solve(grad)
+        np.testing.assert_array_equal(grad, fresh.grad(at))
+        np.testing.assert_allclose(problem.curvature_at(at).times(step), grad, atol=1e-9)
+        step += 1
+        grad += 1
+        np.testing.assert_allclose(
+            problem.curvature_at(at).times(problem.curvature_at(at).solve(grad)), grad, atol=1e-9
+        )
+    other = at + 1
+    np.testing.assert_array_equal(problem.grad(other), fresh.grad(other))
+
+
 def test_a_fit_by_certificate_alone_needs_no_other_limit():
     X, y = planted()
     model = BoundClassifier(max_iter=None).fit(X, y)
@@ -988,8 +1011,13 @@ def test_edited_weights_are_where_a_warm_start_begins():
             spoiled.fit(X, two)
     with pytest.raises(ValueError, match='X has 4 columns and the last fit had 5'):
         BoundClassifier(warm_start=True).fit(X, y).fit(X[:, :4], y)
-    model = BoundClassifier(warm_start=True).fit(X, y).set_params(fit_intercept=False).fit(X, y)
-    plain = BoundClassifier(fit_intercept=False).fit(X, y)
+    model = (
+        BoundClassifier(warm_start=True, tol=1e-10)
+        .fit(X, y)
+        .set_params(fit_intercept=False)
+        .fit(X, y)
+    )
+    plain = BoundClassifier(fit_intercept=False, tol=1e-10).fit(X, y)
     np.testing.assert_allclose(model.predict_proba(X), plain.predict_proba(X), atol=1e-4)
 
 
@@ -1062,6 +1090,8 @@ def test_warm_start_and_checkpoint(tmp_path):
         (dict(order='odd'), "order='odd'"),
         (dict(relaxation=2.0), 'relaxation=2.0'),
         (dict(ridge=-1.0), 'ridge=-1.0 is not a number from 0 up'),
+        (dict(tol=-1.0), 'tol=-1.0 is not a number from 0 up'),
+        (dict(tol=np.nan), 'tol=nan is not a finite number from 0 up'),
         (dict(prior='even'), "prior='even'"),
         (dict(prior=[1.0, 2]), r'must hold 4 finite numbers'),
         (dict(prior=[1.0, 2, 3, 0]), r'must hold 4 finite numbers'),

@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import pickle
 import subprocess
 import sys
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+from extreme_opt.bound import structured
 from extreme_opt.bound.structured import (
     LinearChain,
     best_labels,
@@ -83,6 +85,25 @@ def test_many_chains_are_one_after_the_other():
         edges = edges + one.edges
     np.testing.assert_allclose(sums.edges, edges, atol=1e-13)
     np.testing.assert_allclose(sums.nodes.sum(1), 1)
+
+
+def test_a_point_is_evaluated_once(monkeypatch):
+    "The record of a run asks for the loss where a step has just been."
+    problem, calls = planted_chain(20), []
+    sums = structured._sums
+    monkeypatch.setattr(structured, '_sums', lambda *given: calls.append(0) or sums(*given))
+    run = minimize(problem, LBFGS(), max_iter=5, tol=0.0)
+    assert len(calls) < 2 * run.state.n_iter
+    params = run.state.params.copy()
+    value, slope = problem.loss_and_grad(params)
+    slope += 1  # what is handed out is the caller's
+    params[0] += 1.0
+    assert problem.loss(params) != value
+    params[0] -= 1.0
+    again = problem.take(slice(None)).loss_and_grad(params)
+    assert problem.loss(params) == pytest.approx(value) == again[0]
+    np.testing.assert_allclose(problem.grad(params), again[1], atol=1e-12)
+    assert '_last' not in vars(pickle.loads(pickle.dumps(problem)))
 
 
 def test_maximum_is_above_both():
@@ -318,7 +339,7 @@ def test_what_a_problem_refuses_is_one_line():
         (spoiled, y, starts, {}, 'features holds NaN at row 2, column 1'),
         (scipy.sparse.csr_array(spoiled), y, starts, {}, 'features holds NaN at row 2, column 1'),
         (hole, y, starts, {}, 'features holds -inf at row 3, column 0'),
-        (X, np.where(y == 1, 1.9, 0), starts, dict(n_classes=3), 'is 1.9, but its word allows'),
+        (X, np.where(y == 1, 1.9, 0), starts, dict(n_classes=3), 'is 1.9, but integers from 0'),
         (
             X,
             text,

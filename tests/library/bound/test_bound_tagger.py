@@ -5,6 +5,7 @@ import pickle
 import warnings
 
 import numpy as np
+import pandas
 import pytest
 import scipy.sparse
 from sklearn.base import clone
@@ -195,14 +196,30 @@ BAD_FITS = {
     'too few sentences': ([WORDS, WORDS], [['A', 'B']], 'y has 1 sentences, but X has 2'),
     'too few tags': ([WORDS, WORDS], [['A', 'B'], ['A']], r'y\[1\] has 1 tags, but X\[1\] has 2'),
     'tags as text': ([WORDS], ['AB'], r'y\[0\] has 2 tags'),
-    'a missing tag': ([WORDS], [['A', None]], 'tags of types NoneType, str'),
-    'nan': ([WORDS], [[0.0, np.nan]], 'contains NaN at row 1'),
+    'a missing tag': ([[], WORDS], [[], ['A', None]], r'y\[1\]\[1\] is missing \(None\)'),
+    'nan': ([WORDS], [[0.0, np.nan]], r'y\[0\]\[1\] is missing \(nan\)'),
     'fraction': ([WORDS], [[0.0, 1.9]], r'y\[1\] is 1.9'),
     'kinds': ([WORDS], [['A', 1]], 'tags of types int, str; use one type'),
-    'nan feature': ([[{'a': np.nan}, {'a': 1.0}]], [['A', 'B']], 'NaN at row 0, column 0'),
+    'nan feature': ([[{'a': np.nan}, {'a': 1.0}]], [['A', 'B']], r'word 0 of X\[0\] has a=nan'),
+    'no value': ([[], [{'a': 'x'}, {'a': None}]], [[], ['A', 'B']], r'word 1 of X\[1\] has a=None'),
+    'a dictionary': ([[{'a': {'b': 1}}, {}]], [['A', 'B']], r"word 0 of X\[0\] has a=\{'b': 1\}"),
+    'bytes': ([[{'a': b'x'}, {'a': 'x'}]], [['A', 'B']], r"has a=b'x'"),
+    'a data frame': (pandas.DataFrame({'a': [1, 2]}), [['A', 'B']], 'X is a data frame'),
+    'data frames': ([pandas.DataFrame({'a': [1, 2]})], [['A', 'B']], r'X\[0\]\.to_dict'),
     'widths': ([np.eye(2), np.eye(3)], [['A', 'B'], ['A'] * 3], r'X\[1\] have \(3,\) features'),
     'inf in rows': ([np.array([[1.0], [np.inf]])], [['A', 'B']], 'inf at row 1, column 0'),
 }
+
+
+def test_series_count_by_place(made):
+    X, y, model = made
+    at = range(7, 7 + len(X))
+    fit = LinearChainCRF(ridge=0.05, tol=1e-9).fit(pandas.Series(X, at), pandas.Series(y, at))
+    np.testing.assert_array_equal(fit.coef_, model.coef_)
+    assert fit.predict(pandas.Series(X, at)) == model.predict(X)
+    assert fit.score(pandas.Series(X, at), pandas.Series(y, at)) == model.score(X, y)
+    with pytest.raises(ValueError, match=r'word 0 of X\[1\] has noise=None'):
+        fit.predict([[], [{'noise': None}]])
 
 
 @pytest.mark.parametrize('case', BAD_FITS)

@@ -18,10 +18,8 @@ from extreme_opt.core import (
 from extreme_opt.core.checks import expect_fail
 
 rng = np.random.default_rng(0)
-PROBLEM, PARAMS = (
-    LeastSquares(rng.normal(size=(12, 4)), rng.normal(size=12), 0.3),
-    rng.normal(size=4),
-)
+PROBLEM = LeastSquares(rng.normal(size=(12, 4)), rng.normal(size=12), 0.3)
+PARAMS = rng.normal(size=4)
 EACH = [np.array([i]) for i in range(12)]
 
 
@@ -196,3 +194,4 @@ def test_adjoint():
     fails('not adjoint', check_adjoint, lambda x: A @ x, lambda y: A.T @ np.roll(y, 1), 3, 5)
     fails('not adjoint', check_adjoint, lambda x: A[:3] @ x, n_in=3)
     fails('not adjoint', check_adjoint, lambda x: np.nan * x, n_in=3)
+    fails('not adjoint', check_adjoint, lambda x: 1e-6 * A @ x, lambda y: 2e-6 * y @ A, 3, 5)

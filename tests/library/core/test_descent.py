@@ -104,6 +104,7 @@ def test_lbfgs_with_joint_values_counts_half_the_passes():
     )
     np.testing.assert_array_equal(apart.state.params, joint.state.params)
     assert joint.state.n_epochs < 0.7 * apart.state.n_epochs
+    assert joint.state.n_terms == 200 * joint.state.n_epochs
 
 
 def test_lbfgs_memory_is_bounded_and_in_the_state():
@@ -184,10 +185,8 @@ def test_a_wrong_gradient_ends_in_a_message_not_a_loop(solver):
 @pytest.mark.parametrize('scaling', [None, 'adagrad'])
 def test_every_step_of_gradient_descent_keeps_armijo(scaling):
     problem, solver = logistic(), GradientDescent(scaling, step_size=100.0)
-    squares, states = (
-        0.0,
-        [state for _, state in zip(range(40), iterate(problem, solver), strict=False)],
-    )
+    squares = 0.0
+    states = [state for _, state in zip(range(40), iterate(problem, solver), strict=False)]
     for before, after in zip(states, states[1:], strict=False):
         grad = problem.grad(before.params)
         squares = squares + grad * grad

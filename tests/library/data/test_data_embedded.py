@@ -598,13 +598,7 @@ def test_stratified_split(labels, share, seed):
 
 
 @pytest.mark.parametrize(
-    'make',
-    [
-        data.planted_softmax,
-        data.four_gaussians,
-        data.planted_towers,
-        data.planted_triplets,
-    ],
+    'make', [data.planted_softmax, data.four_gaussians, data.planted_towers, data.planted_triplets]
 )
 def test_made_up_problems_follow_their_seed(make):
     def flat(pair):

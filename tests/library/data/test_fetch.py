@@ -593,6 +593,8 @@ def test_load_reads_what_fetch_would_bring(tmp_path):
         and vowel.test.tolist() == [2]
         and vowel.class_names.tolist() == ['0', '1']
     )
+    scaled = data.load('uci-multiclass', folder=tmp_path, table='Vowel')
+    assert scaled.features.tolist() == [[-1, 1], [1, -1], [0, 0]]  # by the training rows
 
     (tmp_path / 'food100-dataset.zip').write_bytes(
         zipped(

@@ -38,10 +38,8 @@ def made(loss=None, n=10, n_columns=3, n_terms=60, weighted=False, seed=0, **opt
 )
 def test_same_as_over_coordinates(loss, n_columns, weighted):
     problem, points, rows, weights = made(loss, n_columns=n_columns, weighted=weighted, trace=0.3)
-    flat, params = (
-        Comparisons(rows, 3, loss, 10, weights=weights, ridge=0.6),
-        (points @ points.T).ravel(),
-    )
+    flat = Comparisons(rows, 3, loss, 10, weights=weights, ridge=0.6)
+    params = (points @ points.T).ravel()
     assert problem.loss(params) == pytest.approx(flat.loss(points.ravel()), rel=1e-12)
     slope = problem.unpack(problem.grad(params))
     np.testing.assert_allclose(

@@ -59,10 +59,8 @@ def weight_zero_classifiers():
     X, y = rows()
     w = np.where(np.arange(90) % 3, 1.0, 0.0)
     for make in CLASSIFIERS:
-        one, other = (
-            make(ridge=0.01).fit(X, y, sample_weight=w),
-            make(ridge=0.01).fit(X[w > 0], y[w > 0]),
-        )
+        one = make(ridge=0.01).fit(X, y, sample_weight=w)
+        other = make(ridge=0.01).fit(X[w > 0], y[w > 0])
         np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=1e-4)
         gone = make(ridge=0.01).fit(X, y, sample_weight=np.where(y == 1, 0.0, 1.0))
         assert gone.classes_.tolist() == [0, 1, 2] and gone.predict_proba(X)[:, 1].max() < 0.05

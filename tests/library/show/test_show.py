@@ -292,6 +292,11 @@ def test_a_map_with_ellipses_groups_and_a_bar():
     assert abs(inside - 1) < 0.15
     assert [text.get_text() for text in made.get_legend().get_texts()] == ['a', 'b', 'c']
     assert len(made.artists) == 1 and 'km' in made.artists[0].txt_label.get_text()
+    for at in (points, -points, points * [1, -1], points[:, :1]):  # each corner; a line
+        some = embedding_map(at, names, groups=list('aabbccabc'), scale='bar', axes=axes())
+        some.figure.canvas.draw()
+        boxes = [part.get_window_extent() for part in (some.get_legend(), *some.artists)]
+        assert not boxes[0].overlaps(boxes[1])
     for wrong, words in (
         (dict(draws=draws[:, :3]), 'draws has shape'),
         (dict(groups=[1, 2]), 'groups has shape'),
@@ -601,6 +606,26 @@ def test_live_follows():
     assert said.value == '' and seen[-1] == (0.75, 1, 'b', 7)
     with pytest.raises(ValueError, match=r'rate=\(2, 1\) is no range'):
         live(function, rate=(2, 1))
+    assert plt.get_fignums() == []
+
+
+def test_live_leaves_frames_where_no_kernel_answers():
+    """A dozen figures of the lists are drawn, and a range stands where its slider is; a function
+    that fails costs the page its figure and not the slider."""
+    made = live(draw, width=[1.0, 2.0], shift=(0.0, 2.0))
+    shown = made._repr_mimebundle_()
+    assert shown['application/vnd.jupyter.widget-view+json']['model_id'] == made.model_id
+    assert shown['text/html'] == frames(draw, width=[1.0, 2.0], shift=[0.0])._repr_html_()
+    made.children[1].value = 1.0
+    assert made._repr_mimebundle_()['text/html'] == (
+        frames(draw, width=[1.0, 2.0], shift=[1.0])._repr_html_()
+    )
+    long = live(draw, width=[1.0 + n for n in range(41)])._repr_mimebundle_()['text/html']
+    assert long == frames(draw, width=[1.0 + 4 * n for n in range(11)])._repr_html_()
+    square = live(draw, width=[1.0, 2.0, 3.0], shift=[0, 1, 2, 3, 4])._repr_mimebundle_()
+    assert square['text/html'].count('<img') == 3 * 3
+    broken = live(lambda at: plt.plot([1 / at]), at=[1, 0])
+    assert 'text/html' not in broken._repr_mimebundle_()
     assert plt.get_fignums() == []
 
 

@@ -17,7 +17,6 @@ from extreme_opt.similarity.gramian import (
     left_gramian,
     right_gramian,
     unseen_value,
-    unseen_value_qr,
 )
 from extreme_opt.similarity.problem import Block
 
@@ -133,7 +132,6 @@ def test_single_precision_keeps_the_value():
     )
     assert abs(plain / exact - 1) > 0.5
     assert abs(unseen_value(left_gramian(terms, P), right_gramian(terms, Q)) / exact - 1) < 1e-5
-    assert abs(unseen_value_qr(terms, P, Q) / exact - 1) < 1e-6
 
 
 @settings(max_examples=25, deadline=None)

@@ -10,7 +10,9 @@ from extreme_opt.similarity.cold import (
     cosine_source,
     hold_out,
     neighbors_source,
+    regression,
     ridge_coef,
+    spreads,
     unit_rows,
 )
 from extreme_opt.similarity.model import SimilarityModel
@@ -208,6 +210,23 @@ def test_what_does_not_go_together():
         SimilarityModel(4, cold_start='cosine').fit(train, features)
     with pytest.raises(ValueError, match='does not go with id_features'):
         SimilarityModel(4, cold_start='auto', id_features=True).fit(train, features)
+
+
+def test_a_regression_does_not_mind_the_unit_of_its_features():
+    words, train, _, _ = topics()
+    goal = np.random.default_rng(0).normal(size=(len(words), 2)) + words[:, :2]
+    one, other = (regression(unit * words, goal)(unit * words) for unit in (1e-3, 1e3))
+    np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
+def test_weights_count_spreads_of_scores():
+    words, train, _, _ = topics()
+    observed, given = pattern(train, (len(words),) * 2), dict(cosine=1.0, popularity=3.0)
+    mixture = SimilarityModel(4, cold_start=given).fit(observed, words, words)._mixture
+    features = [scipy.sparse.csr_array(words)] * 2
+    spread = spreads(mixture.sources, observed, features)['cold']
+    kept = {name: weight * spread[name] for name, weight in mixture.weights['cold'].items()}
+    assert kept == pytest.approx(given)
 
 
 def test_ridge_from_zero_columns_and_one_row():

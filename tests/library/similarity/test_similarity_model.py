@@ -12,7 +12,6 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.exceptions import NotFittedError
 
 from extreme_opt import data
 from extreme_opt.core import FitDiverged, load_model, save_model
@@ -222,7 +221,6 @@ def test_early_stopping_continues_from_a_checkpoint(planted, tmp_path):
     np.testing.assert_array_equal(parts.left_embeddings_, whole.left_embeddings_)
 
 
-
 def test_an_entity_without_features_is_named(planted):
     features = np.where(np.arange(50)[:, None] == 7, 0.0, planted.left_features)
     for rows in (features, sparse.csr_array(features)):
@@ -233,151 +231,112 @@ def test_an_entity_without_features_is_named(planted):
 
 
 @pytest.mark.parametrize(
-    'call, error, text',
+    'settings, text',
+    [
+        (dict(validation=2.0), r'outside \(0, 1\)'),
+        (dict(validation=0.2, metric='recall'), "measure 'recall' is not known"),
+        (
+            dict(popularity_power=0.5, column_weights=np.ones(30)),
+            'column_weights and popularity_power are both given',
+        ),
+        (dict(solver='als', loss='logistic'), 'solver="als" needs loss="squared"'),
+        (dict(solver='als', left=MLP(3)), 'solver="als" needs linear towers'),
+        (dict(solver='newtn'), "solver='newtn' is not one of"),
+        (dict(ridge='most'), "ridge='most' is neither a number"),
+        (dict(ridge=-1.0), 'ridge=-1.0 is neither'),
+        (dict(n_jobs=0), 'n_jobs=0 is not a number'),
+        (dict(client='them'), "client='them'"),
+    ],
+)
+def test_wrong_settings_are_one_line(planted, settings, text):
+    with pytest.raises(ValueError, match=text) as caught:
+        quick(**settings).fit(planted.observed)
+    assert '\n' not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    'call, text',
     [
         (
             lambda p, m: m.recommend([50]),
-            ValueError,
             'left id 50 at place 0 is unknown; there are 50, from 0 to 49',
         ),
-        (lambda p, m: m.similar([-1]), ValueError, 'right id -1 at place 0 is unknown'),
-        (lambda p, m: m.similar([1], side='up'), ValueError, "side='up' is neither"),
-        (lambda p, m: m.recommend([0.5]), ValueError, 'a list of integers is needed'),
-        (lambda p, m: m.recommend([0], k=0), ValueError, 'k=0 is not a number from 1 up'),
-        (lambda p, m: m.score_pairs([1, 2]), ValueError, r'pairs has shape \(2,\)'),
+        (lambda p, m: m.similar([-1]), 'right id -1 at place 0 is unknown'),
+        (lambda p, m: m.similar([1], side='up'), "side='up' is neither"),
+        (lambda p, m: m.recommend([0.5]), 'a list of integers is needed'),
+        (lambda p, m: m.recommend([0], k=0), 'k=0 is not a number from 1 up'),
+        (lambda p, m: m.score_pairs([1, 2]), r'pairs has shape \(2,\)'),
         (
             lambda p, m: m.embed_left([0], features=p.left_features),
-            ValueError,
             'ids and features are both given',
         ),
         (
             lambda p, m: m.embed_left(features=np.ones((2, 7))),
-            ValueError,
             'left_features has 7 columns, but 8 were fitted',
         ),
-        (
-            lambda p, m: m.embed_left(features=np.full((2, 8), np.nan)),
-            ValueError,
-            'holds NaN at row 0',
-        ),
-        (lambda p, m: m.recommend([0], history=[1]), ValueError, 'ids and history are both given'),
-        (lambda p, m: m.recommend(history=[30]), ValueError, 'right id 30 at place 0 is unknown'),
-        (lambda p, m: m.recommend(history='i1'), ValueError, "history='i1' is no list"),
-        (lambda p, m: m.recommend([0], candidates=[99]), ValueError, 'right id 99 at place 0'),
-        (lambda p, m: m.recommend([0], filter_items=[-1]), ValueError, 'right id -1 at place 0'),
-        (lambda p, m: m.recommend([0], index=True), ValueError, 'call build_index first'),
-        (lambda p, m: m.evaluate(p.test_observed, unknown='no'), ValueError, "unknown='no'"),
-        (lambda p, m: m.evaluate(p.test_observed, interval=2), ValueError, 'interval=2 is not'),
-        (lambda p, m: m.evaluate([('a', 'b')]), ValueError, 'test has ids, but the fit had row'),
-        (lambda p, m: quick(validation=2.0).fit(p.observed), ValueError, r'outside \(0, 1\)'),
-        (
-            lambda p, m: quick(validation=0.2, metric='recall').fit(p.observed),
-            ValueError,
-            "measure 'recall' is not known",
-        ),
+        (lambda p, m: m.embed_left(features=np.full((2, 8), np.nan)), 'holds NaN at row 0'),
+        (lambda p, m: m.recommend([0], history=[1]), 'ids and history are both given'),
+        (lambda p, m: m.recommend(history=[30]), 'right id 30 at place 0 is unknown'),
+        (lambda p, m: m.recommend(history='i1'), "history='i1' is no list"),
+        (lambda p, m: m.recommend([0], candidates=[99]), 'right id 99 at place 0'),
+        (lambda p, m: m.recommend([0], filter_items=[-1]), 'right id -1 at place 0'),
+        (lambda p, m: m.recommend([0], index=True), 'call build_index first'),
+        (lambda p, m: m.evaluate(p.test_observed, unknown='no'), "unknown='no'"),
+        (lambda p, m: m.evaluate(p.test_observed, interval=2), 'interval=2 is not'),
+        (lambda p, m: m.evaluate([('a', 'b')]), 'test has ids, but the fit had row'),
         (
             lambda p, m: quick().fit(p.observed, validation=p.observed[:3]),
-            ValueError,
             'validation holds no pair of known entities',
         ),
         (
-            lambda p, m: quick(popularity_power=0.5, column_weights=np.ones(30)).fit(p.observed),
-            ValueError,
-            'column_weights and popularity_power are both given',
-        ),
-        (
             lambda p, m: quick(id_features=True).fit(p.observed, np.arange(50)),
-            ValueError,
             'left_features holds ids already',
         ),
         (
-            lambda p, m: quick(solver='als', loss='logistic').fit(p.observed),
-            ValueError,
-            'solver="als" needs loss="squared"',
-        ),
-        (
-            lambda p, m: quick(solver='als', left=MLP(3)).fit(p.observed),
-            ValueError,
-            'solver="als" needs linear towers',
-        ),
-        (
             lambda p, m: quick(solver='als').fit(p.observed, p.left_features),
-            ValueError,
             'solver="als" needs ids, without features',
         ),
-        (lambda p, m: quick().fit(p.observed.astype(float)), ValueError, 'but ids are needed'),
+        (lambda p, m: quick().fit(p.observed.astype(float)), 'but ids are needed'),
         (
             lambda p, m: quick(columns=['user', 'item']).fit({'a': [1], 'b': [2]}),
-            ValueError,
             "the table has no column 'user'",
         ),
-        (
-            lambda p, m: quick().fit({'a': [1, 2], 'b': ['x', None]}),
-            ValueError,
-            "'b' has no id in row 1",
-        ),
+        (lambda p, m: quick().fit({'a': [1, 2], 'b': ['x', None]}), "'b' has no id in row 1"),
         (
             lambda p, m: quick().fit({'a': ['x', 'y'], 'b': ['x', 'y']}, np.ones((2, 1))),
-            ValueError,
             'left_features needs them, too',
         ),
         (
             lambda p, m: quick().fit({'a': ['x', 'y'], 'b': ['x', 'y']}, (['x'], np.ones((1, 1)))),
-            ValueError,
             "left_features has no row of left id 'y'",
         ),
-        (lambda p, m: m.evaluate([[0, 99]]), ValueError, 'right id 99 at place 0'),
-        (
-            lambda p, m: m.evaluate(sparse.csr_array((3, 3), dtype=float)),
-            ValueError,
-            'test has shape',
-        ),
-        (
-            lambda p, m: m.evaluate(p.test_observed, ['recall']),
-            ValueError,
-            "measure 'recall' is not known",
-        ),
+        (lambda p, m: m.evaluate([[0, 99]]), 'right id 99 at place 0'),
+        (lambda p, m: m.evaluate(sparse.csr_array((3, 3), dtype=float)), 'test has shape'),
+        (lambda p, m: m.evaluate(p.test_observed, ['recall']), "measure 'recall' is not known"),
         (
             lambda p, m: quick().fit(
                 np.vstack([p.observed, p.observed[:1]]),
                 labels=np.append(np.ones(len(p.observed)), -1.0),
             ),
-            ValueError,
             'with another label',
         ),
         (
             lambda p, m: quick().fit(p.observed, np.full((50, 2), np.inf)),
-            ValueError,
             'left_features holds inf at row 0',
         ),
-        (lambda p, m: quick().fit(p.observed, p.left_features[:9]), ValueError, 'observed'),
-        (
-            lambda p, m: quick(solver='newtn').fit(p.observed),
-            ValueError,
-            "solver='newtn' is not one of",
-        ),
-        (
-            lambda p, m: quick(ridge='most').fit(p.observed),
-            ValueError,
-            "ridge='most' is neither a number",
-        ),
-        (lambda p, m: quick(ridge=-1.0).fit(p.observed), ValueError, 'ridge=-1.0 is neither'),
-        (lambda p, m: quick(left=3).fit(p.observed), TypeError, 'left=3 is no tower'),
-        (lambda p, m: quick(n_jobs=0).fit(p.observed), ValueError, 'n_jobs=0 is not a number'),
-        (lambda p, m: quick(client='them').fit(p.observed), ValueError, "client='them'"),
-        (lambda p, m: quick().recommend([0]), NotFittedError, 'is not fitted yet'),
+        (lambda p, m: quick().fit(p.observed, p.left_features[:9]), 'observed'),
+        (lambda p, m: quick(left=3).fit(p.observed), 'left=3 is no tower'),
+        (lambda p, m: quick().recommend([0]), 'is not fitted yet'),
         (
             lambda p, m: quick().fit(p.observed).embed_left(features=np.ones((2, 3))),
-            ValueError,
             'were fitted by id alone',
         ),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(planted, fitted, call, error, text):
-    with pytest.raises(Exception, match=text) as caught:
+def test_what_is_wrong_is_said_in_one_line(planted, fitted, call, text):
+    with pytest.raises((ValueError, TypeError), match=text) as caught:
         call(planted, fitted)
     assert '\n' not in str(caught.value)
-    assert isinstance(caught.value, (error, ValueError))
 
 
 def test_settings_are_stored_and_nothing_else():

@@ -91,10 +91,8 @@ def test_the_optimum_is_scikit_learns():
 def test_sparse_and_dense_agree():
     X, y = planted()
     X[np.abs(X) < 1] = 0
-    dense, sparse = (
-        SoftmaxClassifier(max_epochs=3).fit(X, y),
-        SoftmaxClassifier(max_epochs=3).fit(scipy.sparse.csr_matrix(X), y),
-    )
+    dense = SoftmaxClassifier(max_epochs=3).fit(X, y)
+    sparse = SoftmaxClassifier(max_epochs=3).fit(scipy.sparse.csr_matrix(X), y)
     np.testing.assert_allclose(sparse.coef_, dense.coef_, atol=1e-4)
     np.testing.assert_allclose(
         sparse.predict_proba(scipy.sparse.csc_array(X)), dense.predict_proba(X), atol=1e-4
@@ -269,6 +267,49 @@ def test_partial_fit_after_fit_keeps_what_was_learned():
 
 
 @pytest.mark.parametrize(
+    'settings, word',
+    [
+        (dict(solver='sgdd'), "solver='sgdd'"),
+        (dict(dtype='float16'), "dtype='float16'"),
+        (dict(solver='nce', n_jobs=2), "n_jobs=2, but solver='nce' runs on 1 thread"),
+        (dict(client='here'), "client='here' is no dask client, so the fit runs in one process"),
+        (dict(solver='lbfgs', n_jobs=2), "n_jobs=2, but solver='lbfgs' runs on 1 thread"),
+        (dict(n_jobs=0), 'n_jobs=0 is not a number'),
+        (dict(n_jobs=1.5), 'n_jobs=1.5 is not a number'),
+        (dict(solver='lbfgs', n_jobs=0), 'n_jobs=0 is'),
+        (dict(solver='lbfgs', average=True), 'average=True concerns sampled solvers'),
+        (
+            dict(sampler='unigram'),
+            "sampler='unigram', but solver='auto' takes 'uniform'; name the solver that is to draw",
+        ),
+        (dict(validation_fraction=1.0), 'validation_fraction=1.0'),
+        (dict(early_stopping=True, checkpoint='x'), 'leave checkpoint=None'),
+        (dict(learning_rate='fast'), "learning_rate='fast' is neither"),
+        (dict(class_weight={'dog': 1.0}), "class_weight names 'dog'"),
+        (dict(n_iter_no_change=0, early_stopping=True), 'n_iter_no_change=0'),
+        (dict(learning_rate=-1.0), 'learning_rate=-1'),
+        (dict(n_negatives=0), 'n_negatives=0'),
+        (dict(max_epochs=None), 'max_'),
+        (dict(ridge=-1.0), 'ridge'),
+        (dict(dtype='foo'), "dtype='foo' is not float32"),
+        (dict(random_state=-1), 'random_state=-1 is neither'),
+        (dict(random_state='x'), "random_state='x' is neither"),
+        (dict(fit_intercept='no'), "fit_intercept='no' is not True or False"),
+        (dict(max_epochs='many'), "max_epochs='many' is neither"),
+        (dict(max_epochs=-1), 'max_epochs=-1 is neither'),
+        (
+            dict(class_weight={'class 0': 'a'}),
+            "class_weight['class 0'] is 'a', but a number is needed",
+        ),
+    ],
+)
+def test_wrong_settings_are_one_line(settings, word):
+    with pytest.raises(ValueError) as caught:
+        SoftmaxClassifier(**settings).fit(*planted(60))
+    assert word in str(caught.value) and '\n' not in str(caught.value)
+
+
+@pytest.mark.parametrize(
     'call, word',
     [
         (
@@ -287,50 +328,9 @@ def test_partial_fit_after_fit_keeps_what_was_learned():
             ),
             'classes differ',
         ),
-        (lambda X, y: SoftmaxClassifier(solver='sgdd').fit(X, y), "solver='sgdd'"),
-        (lambda X, y: SoftmaxClassifier(dtype='float16').fit(X, y), "dtype='float16'"),
-        (
-            lambda X, y: SoftmaxClassifier('nce', n_jobs=2).fit(X, y),
-            "n_jobs=2, but solver='nce' runs on 1 thread",
-        ),
-        (
-            lambda X, y: SoftmaxClassifier(client='here').fit(X, y),
-            "client='here' is no dask client, so the fit runs in one process",
-        ),
-        (
-            lambda X, y: SoftmaxClassifier('lbfgs', n_jobs=2).fit(X, y),
-            "n_jobs=2, but solver='lbfgs' runs on 1 thread",
-        ),
-        (lambda X, y: SoftmaxClassifier(n_jobs=0).fit(X, y), 'at least 1 thread'),
-        (lambda X, y: SoftmaxClassifier(n_jobs=1.5).fit(X, y), 'and a whole number'),
-        (lambda X, y: SoftmaxClassifier('lbfgs', n_jobs=0).fit(X, y), 'at least 1 thread'),
         (
             lambda X, y: SoftmaxClassifier(n_negatives=2.5).fit(X[:2], [0, 1]),
             'n_negatives=2.5 is not a whole number',
-        ),
-        (
-            lambda X, y: SoftmaxClassifier('lbfgs', average=True).fit(X, y),
-            'average=True concerns sampled solvers',
-        ),
-        (
-            lambda X, y: SoftmaxClassifier(sampler='unigram').fit(X, y),
-            "sampler='unigram', but solver='auto' takes 'uniform'; name the solver that is to draw",
-        ),
-        (
-            lambda X, y: SoftmaxClassifier(validation_fraction=1.0).fit(X, y),
-            'validation_fraction=1.0',
-        ),
-        (
-            lambda X, y: SoftmaxClassifier(early_stopping=True, checkpoint='x').fit(X, y),
-            'leave checkpoint=None',
-        ),
-        (
-            lambda X, y: SoftmaxClassifier(learning_rate='fast').fit(X, y),
-            "learning_rate='fast' is neither",
-        ),
-        (
-            lambda X, y: SoftmaxClassifier(class_weight={'dog': 1.0}).fit(X, y),
-            "class_weight names 'dog'",
         ),
         (
             lambda X, y: SoftmaxClassifier().fit(X, y, sample_weight=np.ones(3)),
@@ -351,27 +351,44 @@ def test_partial_fit_after_fit_keeps_what_was_learned():
             'checkpoint',
         ),
         (
-            lambda X, y: SoftmaxClassifier(n_iter_no_change=0, early_stopping=True).fit(X, y),
-            'n_iter_no_change=0',
-        ),
-        (lambda X, y: SoftmaxClassifier(learning_rate=-1.0).fit(X, y), 'learning_rate=-1'),
-        (lambda X, y: SoftmaxClassifier(n_negatives=0).fit(X, y), 'n_negatives=0'),
-        (lambda X, y: SoftmaxClassifier(max_epochs=None).fit(X, y), 'max_'),
-        (lambda X, y: SoftmaxClassifier(ridge=-1.0).fit(X, y), 'ridge'),
-        (lambda X, y: SoftmaxClassifier(dtype='foo').fit(X, y), "dtype='foo', but"),
-        (lambda X, y: SoftmaxClassifier(random_state=-1).fit(X, y), 'random_state=-1 is neither'),
-        (lambda X, y: SoftmaxClassifier(random_state='x').fit(X, y), "random_state='x' is neither"),
-        (
             lambda X, y: SoftmaxClassifier(max_epochs=1).fit(X, y).top_k(X, 1.5),
             'k=1.5, but there are 1..6',
         ),
         (
             lambda X, y: SoftmaxClassifier(max_epochs=1).fit(X, y).score(X, y, np.ones(3)),
-            'sample_weight has shape (3,), but X has 60 rows',
+            'sample_weight has shape (3,), but there are 60 rows',
         ),
         (
             lambda X, y: SoftmaxClassifier(max_epochs=1).fit(X, y).log_loss(X[:1], ['class 9']),
             "'class 9', which is not among the 6 classes",
+        ),
+        (
+            lambda X, y: SoftmaxClassifier(max_epochs=1).fit(X, y).score(X, np.arange(60)),
+            "y[0] is 0, but the classes of fit are text, such as 'class 0'",
+        ),
+        (
+            lambda X, y: SoftmaxClassifier(max_epochs=1).fit(X, np.arange(60) % 3).score(X, y),
+            'but the classes of fit are numbers, such as 0',
+        ),
+        (
+            lambda X, y: (
+                SoftmaxClassifier(max_epochs=1, warm_start=True).fit(X, y).fit(X[:, :5], y)
+            ),
+            'X has 5 columns, but the weights to go on from have 8; set warm_start=False',
+        ),
+        (
+            lambda X, y: (
+                SoftmaxClassifier(max_epochs=1, warm_start=True)
+                .fit(X, y)
+                .set_params(fit_intercept=False)
+                .fit(X, y)
+            ),
+            'fit_intercept=False, but the weights to go on from have intercepts',
+        ),
+        (
+            lambda X, y: SoftmaxClassifier().fit(X[:2], np.array([{1}, 2])),
+            'y[1] is 2, but other rows hold sets of labels; write {label} for one label and set() '
+            'for none',
         ),
     ],
 )
@@ -564,10 +581,8 @@ def test_weights_are_repetitions(solver):
         if solver == 'lbfgs'
         else dict(learning_rate=dict(umax=0.1, ove=0.1, sgd=0.001).get(solver, 1.0))
     )
-    one, two = (
-        SoftmaxClassifier(solver, max_epochs=30, **rates).fit(X, y, sample_weight=weights),
-        SoftmaxClassifier(solver, max_epochs=30, **rates).fit(X, y),
-    )
+    one = SoftmaxClassifier(solver, max_epochs=30, **rates).fit(X, y, sample_weight=weights)
+    two = SoftmaxClassifier(solver, max_epochs=30, **rates).fit(X, y)
     assert (one.predict(X) == 'class 0').mean() > (two.predict(X) == 'class 0').mean()
     same = SoftmaxClassifier(solver, max_epochs=30, class_weight={'class 0': 20.0}, **rates).fit(
         X[50:], y[50:]
@@ -982,11 +997,9 @@ def test_ridge_is_that_of_the_other_classifiers(n_classes):
     weights = np.random.default_rng(0).integers(1, 4, len(y)).astype(float)
     for ridge in (0.003, 0.1):
         C = 1 / (weights.sum() * ridge)
-        ours, bound, theirs = (
-            SoftmaxClassifier('lbfgs', ridge=ridge, tol=1e-9),
-            BoundClassifier(ridge=ridge, tol=1e-9),
-            LogisticRegression(C=C, tol=1e-10, max_iter=5000),
-        )
+        ours = SoftmaxClassifier('lbfgs', ridge=ridge, tol=1e-9)
+        bound = BoundClassifier(ridge=ridge, tol=1e-9)
+        theirs = LogisticRegression(C=C, tol=1e-10, max_iter=5000)
         found = [
             each.fit(X, y, sample_weight=weights).predict_proba(X) for each in (ours, bound, theirs)
         ]
@@ -1077,58 +1090,6 @@ def test_weights_that_cannot_be_held_are_refused_first(monkeypatch):
     with pytest.raises(MemoryError, match='40 GB as float32'):
         model = SoftmaxClassifier(weights='dense')
         model.partial_fit(X, np.arange(n), classes=np.arange(n))
-
-
-@pytest.mark.parametrize(
-    'call, word',
-    [
-        (
-            lambda X, y: SoftmaxClassifier(fit_intercept='no').fit(X, y),
-            "fit_intercept='no' is neit",
-        ),
-        (
-            lambda X, y: SoftmaxClassifier(max_epochs='many').fit(X, y),
-            "max_epochs='many' is neither",
-        ),
-        (lambda X, y: SoftmaxClassifier(max_epochs=-1).fit(X, y), 'max_epochs=-1 is neither'),
-        (
-            lambda X, y: SoftmaxClassifier(class_weight={'class 0': 'a'}).fit(X, y),
-            "class_weight['class 0'] is 'a', but a number is needed",
-        ),
-        (
-            lambda X, y: SoftmaxClassifier(max_epochs=1).fit(X, y).score(X, np.arange(60)),
-            "y[0] is 0, but the classes of fit are text, such as 'class 0'",
-        ),
-        (
-            lambda X, y: SoftmaxClassifier(max_epochs=1).fit(X, np.arange(60) % 3).score(X, y),
-            'but the classes of fit are numbers, such as 0',
-        ),
-        (
-            lambda X, y: (
-                SoftmaxClassifier(max_epochs=1, warm_start=True).fit(X, y).fit(X[:, :5], y)
-            ),
-            'X has 5 columns, but the weights to go on from have 8; set warm_start=False',
-        ),
-        (
-            lambda X, y: (
-                SoftmaxClassifier(max_epochs=1, warm_start=True)
-                .fit(X, y)
-                .set_params(fit_intercept=False)
-                .fit(X, y)
-            ),
-            'fit_intercept=False, but the weights to go on from have intercepts',
-        ),
-        (
-            lambda X, y: SoftmaxClassifier().fit(X[:2], np.array([{1}, 2])),
-            'y[1] is 2, but other rows hold sets of labels; write {label} for one label and set() '
-            'for none',
-        ),
-    ],
-)
-def test_more_wrong_use_is_one_line(call, word):
-    with pytest.raises(ValueError) as caught:
-        call(*planted(60))
-    assert word in str(caught.value) and '\n' not in str(caught.value)
 
 
 def test_warm_start_takes_an_intercept_up():

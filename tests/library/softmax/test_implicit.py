@@ -14,12 +14,7 @@ from hypothesis import strategies as st
 
 from extreme_opt.core.run import minimize
 from extreme_opt.softmax.double_sum import DoubleSum
-from extreme_opt.softmax.implicit import (
-    ImplicitSGD,
-    _slow_set,
-    pair_step,
-    set_step,
-)
+from extreme_opt.softmax.implicit import ImplicitSGD, _slow_set, pair_step, set_step
 
 GOLDEN = [
     (1, 0.5, 0, 0, 10, 0.5038206383492788, 1.799205783438854, 0.8996028917194268),
@@ -70,15 +65,11 @@ def test_golden(rate, stiffness, gap, old, n_classes, u, drop, move):
 def test_root_and_move_in_many_digits():
     rng = np.random.default_rng(0)
     for _ in range(300):
-        rate, stiffness, n_classes = (
-            10 ** rng.uniform(-3, 3),
-            0.5 / 10 ** rng.uniform(-2, 2),
-            int(10 ** rng.uniform(0.31, 5)),
-        )
-        gap, old = (
-            rng.normal() * 10 ** rng.uniform(-1, 2),
-            abs(rng.normal()) * 10 ** rng.uniform(-1, 1),
-        )
+        rate = 10 ** rng.uniform(-3, 3)
+        stiffness = 0.5 / 10 ** rng.uniform(-2, 2)
+        n_classes = int(10 ** rng.uniform(0.31, 5))
+        gap = rng.normal() * 10 ** rng.uniform(-1, 2)
+        old = abs(rng.normal()) * 10 ** rng.uniform(-1, 1)
         u, move = exact_root(rate, stiffness, gap, old, n_classes)
         got = pair_step(rate, math.log(n_classes - 1), stiffness, gap, old)
         assert got[0] == pytest.approx(u, rel=1e-8), (rate, stiffness, gap, old, n_classes)
@@ -130,11 +121,9 @@ def test_extreme_instances_hold(log10_rate, log10_square, gap, old, n_classes):
     st.integers(7, 10**6),
 )
 def test_extreme_sets_hold(log10_rate, log10_square, gaps, old, n_classes):
-    rate, stiffness, share = (
-        10**log10_rate,
-        10**-log10_square,
-        math.log((n_classes - 1) / len(gaps)),
-    )
+    rate = 10**log10_rate
+    stiffness = 10**-log10_square
+    share = math.log((n_classes - 1) / len(gaps))
     moves = np.empty(len(gaps))
     u = set_step(rate, share, stiffness, np.array(gaps), old, moves)
     assert math.isfinite(u) and u >= 0 and np.isfinite(moves).all() and (moves >= 0).all()
@@ -154,13 +143,11 @@ def test_extreme_sets_hold(log10_rate, log10_square, gaps, old, n_classes):
 def test_one_class_of_a_set_is_the_pair():
     rng = np.random.default_rng(3)
     for _ in range(200):
-        rate, square, gap, old, share = (
-            10 ** rng.uniform(-3, 3),
-            10 ** rng.uniform(-1, 1),
-            rng.normal(scale=8),
-            abs(rng.normal(scale=4)),
-            rng.uniform(0, 10),
-        )
+        rate = 10 ** rng.uniform(-3, 3)
+        square = 10 ** rng.uniform(-1, 1)
+        gap = rng.normal(scale=8)
+        old = abs(rng.normal(scale=4))
+        share = rng.uniform(0, 10)
         moves = np.empty(1)
         u = set_step(rate, share, 1 / square, np.array([gap]), old, moves)
         np.testing.assert_allclose(
@@ -171,10 +158,8 @@ def test_one_class_of_a_set_is_the_pair():
 def test_a_mending_that_vanishes_far_from_the_root_ends_nothing():
     gaps, moves, slow = np.array([2.26024799, -7.04555645, 5.18227245]), np.empty(3), np.empty(3)
     rate, share, old = 41.280391491956955, math.log(550 / 3), 0.3691729810062035
-    u, other = (
-        set_step(rate, share, 1.0, gaps, old, moves),
-        _slow_set(rate, share, 1.0, gaps, old, slow),
-    )
+    u = set_step(rate, share, 1.0, gaps, old, moves)
+    other = _slow_set(rate, share, 1.0, gaps, old, slow)
     np.testing.assert_allclose([u, *moves], [other, *slow], rtol=1e-10)
 
 
@@ -194,10 +179,8 @@ def test_rate_falls_at_whole_passes():
     state, rng = slow.init(problem, problem.init_params()), np.random.default_rng(0)
     for _ in range(8):
         state = slow.step(problem, state, rng)
-    other, twin = (
-        ImplicitSGD(learning_rate=8.0, n_updates=10, learning_rate_decay=1.0),
-        np.random.default_rng(0),
-    )
+    other = ImplicitSGD(learning_rate=8.0, n_updates=10, learning_rate_decay=1.0)
+    twin = np.random.default_rng(0)
     again = other.init(problem, problem.init_params())
     for k in range(8):
         again = replace(other, learning_rate=8.0 if k < 4 else 4.0).step(problem, again, twin)
@@ -248,16 +231,12 @@ def _problem(kind=np.asarray, dtype=np.float64, n_classes=7, ridge=0.0, seed=0, 
 @pytest.mark.parametrize('n_negatives', [1, 3])
 def test_every_step_solves_equation_9(kind, n_classes, ridge, rate, n_negatives):
     n_negatives = min(n_negatives, n_classes - 1)
-    problem, free = (
-        _problem(kind, n_classes=n_classes, ridge=ridge),
-        _problem(kind, n_classes=n_classes),
+    problem = _problem(kind, n_classes=n_classes, ridge=ridge)
+    free = _problem(kind, n_classes=n_classes)
+    solver = ImplicitSGD(
+        learning_rate=rate, n_updates=1, n_negatives=n_negatives, learning_rate_decay=1.0
     )
-    solver, N = (
-        ImplicitSGD(
-            learning_rate=rate, n_updates=1, n_negatives=n_negatives, learning_rate_decay=1.0
-        ),
-        problem.n_samples,
-    )
+    N = problem.n_samples
     state = solver.init(problem, problem.init_params())
     rng, twin = np.random.default_rng(2), np.random.default_rng(2)
     for _ in range(60):

@@ -230,17 +230,15 @@ def test_noise():
     ],
 )
 def test_wrong_settings_are_one_line(make):
-    with pytest.raises(ValueError, match='is needed|allows') as error:
+    with pytest.raises(ValueError, match='allows|is not one of') as error:
         make()
     assert '\n' not in str(error.value)
 
 
 def test_sgd_runs_them_all_and_repeats_itself():
     rng = np.random.default_rng(0)
-    features, labels = (
-        np.repeat(np.eye(5), 8, 0) + 0.1 * rng.normal(size=(40, 5)),
-        np.repeat(np.arange(5), 8),
-    )
+    features = np.repeat(np.eye(5), 8, 0) + 0.1 * rng.normal(size=(40, 5))
+    labels = np.repeat(np.arange(5), 8)
     for kind, settings in KINDS:
         settings = settings | (
             dict(noise='unigram') if isinstance(settings.get('noise'), np.ndarray) else {}

@@ -49,10 +49,8 @@ def test_params_of_another_size_are_refused(make, more):
 )
 def test_a_draw_of_another_problem_is_refused(kind, sample, others, word):
     problem = DoubleSum(*rows_and_labels(kind), 5, ridge=0.1)
-    params, batch = (
-        problem.init_params(),
-        Draw(np.array(sample, np.int32), np.array(others, np.int32)),
-    )
+    params = problem.init_params()
+    batch = Draw(np.array(sample, np.int32), np.array(others, np.int32))
     for call in (
         lambda: problem.loss_at(params, batch),
         lambda: problem.grad_at(params, batch),
