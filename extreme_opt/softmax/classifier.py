@@ -401,7 +401,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         dtype=FLOATS,
         early_stopping=FLAG,
         validation_fraction=number_in(0, 1, 'neither', hint='0.1 is usual'),
-        n_iter_no_change=number_in(1),
+        n_iter_no_change=number_in(1, closed='both'),
         max_epochs=number_in(0, closed='right', words=('auto', None)),
         n_blocks=COUNT,
     )
