@@ -1003,6 +1003,9 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         )
         return self._settle(problem, run)
 
+    def _best_ids(self, X, k):
+        return self._posting_best(X, k)[0] if self._on_support else super()._best_ids(X, k)
+
     def _with_ridge(self, problem):
         ridge = 2 * self._pull if problem.n_classes == 2 else self._pull
         return problem if problem.ridge == ridge else replace(problem, ridge=ridge)
