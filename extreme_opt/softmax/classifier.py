@@ -264,7 +264,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         Stop after so many seconds, the search for a rate not counted.
     tol : float or None, default=None
         Stop when an epoch changes the loss by less than this share; "lbfgs": gradient norm,
-        relative, 1e-6 where tol is None.
+        relative, 1e-6 where tol is None, and 1e-3 where solver="auto" took it.
     warm_start : bool, default=False
         Whether fit goes on from the weights it has, whichever solver made them.
     verbose : bool, default=False
