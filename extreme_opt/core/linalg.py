@@ -234,8 +234,9 @@ def squared_row_norms(features: Any) -> np.ndarray:
     """
     if not scipy.sparse.issparse(features):
         return np.einsum('ij,ij->i', features, features, dtype=np.float64)
-    out = np.empty(features.shape[0])
-    _sparse_squares(features.indptr, features.data, out)
+    rows = check_sparse(features, 'features')
+    out = np.empty(rows.shape[0])
+    _sparse_squares(rows.indptr, rows.data, out)
     return out
 
 # %% ../../nbs/engine/core/50_linalg.ipynb #c0b7d6a9
