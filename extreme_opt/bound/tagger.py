@@ -96,11 +96,11 @@ def _stacked(X, lengths):
     try:
         return check_features(scipy.sparse.vstack(full) if sparse else np.concatenate(full))
     except ValueError:
-        for at, words in zip(np.flatnonzero(lengths), full):
+        for i, words in zip(np.flatnonzero(lengths), full):
             try:
                 check_features(words)
             except ValueError as error:
-                raise ValueError(f'X[{at}], its words as rows of X: {error}') from None
+                raise ValueError(f'X[{i}], its words as rows of X: {error}') from None
         raise
 
 
@@ -139,7 +139,7 @@ def _unfit(X):
                 kind = kind or type(name)
                 if type(name) is not kind and not isinstance(name, str):
                     return f'word {t} of X[{i}] has a feature {name!r:.60}; use text as names'
-                value = value.item() if isinstance(value, np.generic) else value
+                value: Any = value.item() if isinstance(value, np.generic) else value
                 listed = isinstance(value, Iterable) and not isinstance(value, (bytes, Mapping))
                 fits = all(isinstance(v, str) for v in value) if listed else False
                 if not fits and not (isinstance(value, Number) and np.isfinite(value)):
