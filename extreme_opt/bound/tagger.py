@@ -98,11 +98,11 @@ def _stacked(X, lengths):
     try:
         return check_features(scipy.sparse.vstack(full) if sparse else np.concatenate(full))
     except ValueError:
-        for at, words in zip(np.flatnonzero(lengths), full):
+        for i, words in zip(np.flatnonzero(lengths), full):
             try:
                 check_features(words)
             except ValueError as error:
-                raise ValueError(f'X[{at}], its words as rows of X: {error}') from None
+                raise ValueError(f'X[{i}], its words as rows of X: {error}') from None
         raise
 
 
@@ -137,11 +137,11 @@ def _unfit(X):
     kind = None  # of the names
     for i, words in enumerate(X):
         for t, word in enumerate(words):
-            for name, value in word.items() if isinstance(word, Mapping) else ():
+            for name, given in word.items() if isinstance(word, Mapping) else ():
                 kind = kind or type(name)
                 if type(name) is not kind and not isinstance(name, str):
                     return f'word {t} of X[{i}] has a feature {name!r:.60}; use text as names'
-                value = value.item() if isinstance(value, np.generic) else value
+                value: Any = given.item() if isinstance(given, np.generic) else given
                 listed = isinstance(value, Iterable) and not isinstance(value, (bytes, Mapping))
                 fits = all(isinstance(v, str) for v in value) if listed else False
                 if not fits and not (isinstance(value, Real) and math.isfinite(value)):

@@ -99,8 +99,8 @@ def pack(value: Any, arrays: dict, place: str = 'value') -> Any:
     ----------
     value : object
         None, bool, number, string, bytes, date, period, interval, UUID, array, `Status`, path,
-        dtype, sparse matrix, generator, tuple, list or dict of these, a state, another dataclass of this
-        package, an estimator.
+        dtype, sparse matrix, generator, tuple, list or dict of these, a state, another
+        dataclass of this package, an estimator.
     arrays : dict
         Gains one entry per array met on the way.
     place : str, default='value'
