@@ -512,4 +512,3 @@ class MultilabelClassifier(Classifier):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         return tags
-
