@@ -139,10 +139,10 @@ def _unfit(X):
                 kind = kind or type(name)
                 if type(name) is not kind and not isinstance(name, str):
                     return f'word {t} of X[{i}] has a feature {name!r:.60}; use text as names'
-                value: Any = value.item() if isinstance(value, np.generic) else value
-                listed = isinstance(value, Iterable) and not isinstance(value, (bytes, Mapping))
-                fits = all(isinstance(v, str) for v in value) if listed else False
-                if not fits and not (isinstance(value, Number) and np.isfinite(value)):
+                plain: Any = value.item() if isinstance(value, np.generic) else value
+                listed = isinstance(plain, Iterable) and not isinstance(plain, (bytes, Mapping))
+                fits = all(isinstance(v, str) for v in plain) if listed else False
+                if not fits and not (isinstance(plain, Number) and np.isfinite(plain)):
                     return (
                         f'word {t} of X[{i}] has {name}={value!r:.60}, but a text, a finite number '
                         'or a list of texts is needed; leave out what is missing'
