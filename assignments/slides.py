@@ -23,11 +23,11 @@ HERE = Path(__file__).resolve().parent
 NBS = HERE.parent / 'nbs'
 LEFT_OUT = ('Exercises', 'Further reading', 'Next', 'Symbols', 'Remember')
 LINES, WIDTH = 20, 84  # of code that can be read from the last row
-TAUGHT = re.compile(r'\b(slider|the cell|cells?|exercise|page|notebook|below|above)\b', re.I)
+TAUGHT = re.compile(r'\b(slider|the cell|cells?|exercise|page|notebook|below|above)\b|\([a-z]\)', re.I)
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <style>
-body {{ margin: 0; font: 1.6rem/1.45 system-ui, sans-serif; color: #222; background: #fff }}
+html {{ font-size: 1.25vw }} body {{ margin: 0; font: 1.6rem/1.45 system-ui, sans-serif; color: #222; background: #fff }}
 section {{ display: none; box-sizing: border-box; min-height: 100vh; padding: 4vh 6vw }}
 section:target, section.now {{ display: block }}
 h1 {{ font-size: 2.6rem }} h2 {{ font-size: 1.9rem; color: #2b5b84 }}
@@ -39,7 +39,8 @@ aside {{ display: none; font-size: 1rem; border-top: 1px solid #aaa; margin-top:
 footer {{ position: fixed; bottom: .4rem; right: 1rem; font-size: .9rem; color: #666 }}
 @media print {{ section {{ display: block; page-break-after: always }} footer {{ display: none }} }}
 </style>
-<script>MathJax = {{tex: {{inlineMath: [['$', '$']], displayMath: [['$$', '$$']]}}}}</script>
+<script>MathJax = {{tex: {{inlineMath: [['$', '$']], displayMath: [['$$', '$$']]}},
+  startup: {{pageReady: () => MathJax.startup.defaultPageReady().then(show)}}}}</script>
 <script defer src="{mathjax}"></script>
 {slides}
 <footer></footer>
@@ -49,6 +50,11 @@ let at = Math.max(0, Number(location.hash.slice(1)) - 1 || 0);
 function show() {{
   at = Math.min(Math.max(at, 0), all.length - 1);
   all.forEach((one, n) => one.classList.toggle('now', n === at));
+  for (const one of all[at].querySelectorAll('mjx-container[display="true"]')) {{
+    one.style.fontSize = '';  // a formula that is too wide is drawn smaller
+    const wide = Math.max(one.scrollWidth, one.getBoundingClientRect().width) / (0.87 * innerWidth);
+    if (wide > 1) one.style.fontSize = parseFloat(getComputedStyle(one).fontSize) / wide + 'px';
+  }}
   history.replaceState(null, '', '#' + (at + 1)); foot.textContent = (at + 1) + ' / ' + all.length;
 }}
 addEventListener('keydown', event => {{
@@ -58,6 +64,7 @@ addEventListener('keydown', event => {{
   else if (event.key === 'n') document.body.classList.toggle('notes'); else return;
   event.preventDefault(); show();
 }});
+addEventListener('resize', show);
 addEventListener('click', event => {{ at += event.clientX < innerWidth / 3 ? -1 : 1; show(); }});
 show();
 </script></html>

@@ -10,16 +10,13 @@
                                         call goes on where it was
     python bench/run.py --list          what is there, and which results are older than the code
 
-A script has a function `main() -> list[dict]`, one row per thing measured, with the columns below
-and one for each number; `bench/machine.py` has what they share. It runs in a process of its own
-with every library held to one thread. `LONG = True` in a script leaves it to --full, and
-`APART = True` to calls by its name, because it needs more than the repository. What a script
-does in more depth with --full it learns from EXTREME_OPT_FULL=1. A result counts as fresh while no
-file of the script and of the packages that it uses differs from the commit that was measured
-(docs/freshness.py). A script that reads PARTS from its environment may keep finished parts in that
-folder: a stopped run goes on there. Rivals live in build/peers, one environment per file of
-bench/peers, made when a script first asks for them (the names of their interpreters reach it as
-EXTREME_OPT_PEERS, EXTREME_OPT_PEERS_CBLEARN and so on); set these variables to use your own.
+bench/README.md says what a script looks like. `APART = True` leaves it to calls by its name,
+because it needs more than the repository. What a script does in more depth with --full it learns
+from EXTREME_OPT_FULL=1. A result counts as fresh while no file of the script and of the packages
+that it uses differs from the commit that was measured (docs/freshness.py). PARTS names a folder for
+finished parts. Rivals live in build/peers, made when a script first asks for them (their
+interpreters reach it as EXTREME_OPT_PEERS, EXTREME_OPT_PEERS_CBLEARN and so on); set these
+variables to use your own.
 """
 
 from __future__ import annotations

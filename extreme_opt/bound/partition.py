@@ -373,8 +373,8 @@ class LogLinear(Fixed):
         impossible = np.flatnonzero(np.broadcast_to(prior, shape)[at] == -np.inf)
         if len(impossible):
             raise ValueError(
-                f'labels[{impossible[0]}] is {self.labels[impossible[0]]}, but the prior gives that '
-                'outcome 0; give it more'
+                f'labels[{impossible[0]}] is {self.labels[impossible[0]]}, but the prior gives '
+                'that outcome 0; give it more'
             )
 
     n_samples = property(lambda self: len(self.labels), doc='Samples, t.')

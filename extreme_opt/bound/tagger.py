@@ -6,8 +6,9 @@
 __all__ = ['LinearChainCRF']
 
 # %% ../../nbs/engine/bound/75_tagger.ipynb #7a66e004
+import math
 from collections.abc import Iterable, Mapping
-from numbers import Number
+from numbers import Real
 from typing import Any
 import numpy as np
 import scipy.sparse
@@ -30,6 +31,7 @@ from extreme_opt.core.validation import (
     as_array,
     check_features,
     check_labels,
+    check_size,
     is_missing,
     one_of,
     seed_from,
@@ -135,14 +137,14 @@ def _unfit(X):
     kind = None  # of the names
     for i, words in enumerate(X):
         for t, word in enumerate(words):
-            for name, value in word.items() if isinstance(word, Mapping) else ():
+            for name, given in word.items() if isinstance(word, Mapping) else ():
                 kind = kind or type(name)
                 if type(name) is not kind and not isinstance(name, str):
                     return f'word {t} of X[{i}] has a feature {name!r:.60}; use text as names'
-                plain: Any = value.item() if isinstance(value, np.generic) else value
-                listed = isinstance(plain, Iterable) and not isinstance(plain, (bytes, Mapping))
-                fits = all(isinstance(v, str) for v in plain) if listed else False
-                if not fits and not (isinstance(plain, Number) and np.isfinite(plain)):
+                value: Any = given.item() if isinstance(given, np.generic) else given
+                listed = isinstance(value, Iterable) and not isinstance(value, (bytes, Mapping))
+                fits = all(isinstance(v, str) for v in value) if listed else False
+                if not fits and not (isinstance(value, Real) and math.isfinite(value)):
                     return (
                         f'word {t} of X[{i}] has {name}={value!r:.60}, but a text, a finite number '
                         'or a list of texts is needed; leave out what is missing'
@@ -300,6 +302,7 @@ class LinearChainCRF(Estimator):
             vectorizer = DictVectorizer()
             rows = _vectorized(vectorizer.fit_transform, X)
             self.feature_names_ = np.array(vectorizer.feature_names_)
+        check_size(rows, np.float64)
         self.n_features_in_ = rows.shape[1]
         starts = np.concatenate([[0], np.cumsum(lengths)])
         problem = LinearChain(rows.astype(np.float64), labels, starts, len(self.classes_))
@@ -408,7 +411,11 @@ class LinearChainCRF(Estimator):
 
     def _scores(self, X):
         rows, starts, _ = self._rows(X)
-        return np.asarray(rows @ self.coef_.T, dtype=np.float64), starts
+        check_size(rows, np.float64)
+        scores = np.asarray(rows @ self.coef_.T, dtype=np.float64)
+        if scores.size:  # large ones would swallow those of transitions
+            scores -= scores.max(axis=1, keepdims=True)
+        return scores, starts
 
     def predict(self, X: Any) -> list:
         """The most probable tags of each sentence.

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['softplus', 'log_sum_exp', 'omega', 'wright_omega', 'damped_log', 'csr_dot', 'csr_axpy', 'squared_row_norms',
-           'row_norms', 'check_sparse', 'check_ids', 'Solve', 'conjugate_gradients']
+           'check_sparse', 'check_ids', 'Solve', 'conjugate_gradients']
 
 # %% ../../nbs/engine/core/50_linalg.ipynb #1fdbe3a7
 import math
@@ -234,25 +234,10 @@ def squared_row_norms(features: Any) -> np.ndarray:
     """
     if not scipy.sparse.issparse(features):
         return np.einsum('ij,ij->i', features, features, dtype=np.float64)
-    out = np.empty(features.shape[0])
-    _sparse_squares(features.indptr, features.data, out)
+    rows = check_sparse(features, 'features')
+    out = np.empty(rows.shape[0])
+    _sparse_squares(rows.indptr, rows.data, out)
     return out
-
-
-def row_norms(features: Any) -> np.ndarray:
-    """The length of every row, dense or sparse.
-
-    Parameters
-    ----------
-    features : array-like of shape (n_samples, n_features)
-        Dense or CSR.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,), float64
-        Euclidean length of each row.
-    """
-    return np.sqrt(squared_row_norms(features))
 
 # %% ../../nbs/engine/core/50_linalg.ipynb #c0b7d6a9
 def check_sparse(matrix: Any, name: str = 'X') -> Any:

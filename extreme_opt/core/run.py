@@ -7,7 +7,9 @@ __all__ = ['iterate', 'Run', 'FitDiverged', 'Stop', 'Limits', 'warm_up', 'diverg
 
 # %% ../../nbs/engine/core/30_run.ipynb #6b2b4159
 import inspect
+import math
 import os
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -673,21 +675,29 @@ def _remedy(problem, solver):
 
 # %% ../../nbs/engine/core/30_run.ipynb #2c91f43a
 class _Bar:
-    "A tqdm bar over whichever budget was given, or nothing."
+    """A tqdm bar over whichever budget was given, with the seconds left; lines where tqdm is
+    missing, and one line after ten seconds where nobody asked but somebody watches."""
 
     def __init__(self, verbose, limits):
-        self.bar, self.limits = None, limits
-        if not verbose or os.environ.get('IN_TEST'):
+        self.bar, self.limits, self.begin, self.next = None, limits, None, math.inf
+        if os.environ.get('IN_TEST'):
             return
+        budgets = (limits.max_iter, 'iter'), (limits.max_epochs, 'epoch'), (limits.max_seconds, 's')
+        self.budgets = [(total, unit) for total, unit in budgets if total is not None]
+        total, self.unit = [*self.budgets, (None, 'iter')][0]
+        self.every = 10.0 if verbose else math.inf
         try:
             from tqdm.auto import tqdm
         except ImportError:
-            return
-        budgets = (limits.max_iter, 'iter'), (limits.max_epochs, 'epoch'), (limits.max_seconds, 's')
-        total, self.unit = next(
-            ((total, unit) for total, unit in budgets if total is not None), (None, 'iter')
-        )
-        self.bar = tqdm(total=total, unit=self.unit, leave=False)
+            self.next = 1.0 if verbose else 10.0
+        else:
+            if verbose:
+                bar = '{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}{postfix}]' if total else None
+                self.bar = tqdm(total=total, unit=self.unit, leave=False, bar_format=bar)
+            else:
+                self.next = 10.0
+        if not verbose and not sys.stderr.isatty():
+            self.next = math.inf
 
     def __enter__(self):
         return self
@@ -697,16 +707,32 @@ class _Bar:
             self.bar.close()
 
     def show(self, current, rows):
-        if self.bar is None:
+        if self.bar is None and self.next == math.inf:
             return
         done = {
             'iter': current.state.n_iter,
             'epoch': round(current.state.n_epochs, 3),
             's': round(current.seconds, 2),
         }
-        if rows and 'loss' in rows[-1]:
-            self.bar.set_postfix_str(f'loss {rows[-1]["loss"]:.6g}', refresh=False)
-        self.bar.update(done[self.unit] - self.bar.n)
+        now = time.perf_counter()
+        if self.begin is None:  # from the first step on, which may be one of a resumed run
+            self.begin, self.first = now, done
+        said = [f'loss {rows[-1]["loss"]:.6g}'] if rows and 'loss' in rows[-1] else []
+        spent = now - self.begin
+        left = [
+            (total - done[unit]) * spent / (done[unit] - self.first[unit])
+            for total, unit in self.budgets
+            if done[unit] > self.first[unit]
+        ]
+        if spent >= 1 and left:
+            said.append(f'at most {max(0, math.ceil(min(left)))} s left')
+        if self.bar is not None:
+            self.bar.set_postfix_str(', '.join(said), refresh=False)
+            self.bar.update(done[self.unit] - self.bar.n)
+        elif spent >= self.next:
+            self.next = spent + self.every
+            said.insert(0, f'{_place(current.state)} after {spent:.0f} s')
+            print(', '.join(said), file=sys.stderr, flush=True)
 
 # %% ../../nbs/engine/core/30_run.ipynb #83e6138e
 def _look(problem, solver, current, rows, recorder, checkpointer, limits, said=None):

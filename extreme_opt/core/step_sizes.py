@@ -125,7 +125,10 @@ class BB(Checked):
     kind: str = 'long'
     share = 1.0
 
-    _settings = dict(kind=one_of('long', 'short', 'geometric'), first_step=number_in(closed='neither', words=(None,)))
+    _settings = dict(
+        kind=one_of('long', 'short', 'geometric'),
+        first_step=number_in(closed='neither', words=(None,)),
+    )
 
     def stride(self, problem, params, n_inner, batch_size, shift, change, last):
         "Length of the next epoch: n_inner times its step."

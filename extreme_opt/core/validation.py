@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['COUNT', 'RIDGE', 'RATE', 'DECAY', 'BUDGET', 'FLAG', 'THREADS', 'ONE_THREAD', 'FLOATS', 'check_features', 'as_table',
-           'refuse_masked', 'as_array', 'check_rows', 'num_rows', 'check_labels', 'sorted_labels', 'check_class_ids',
-           'is_missing', 'check_weights', 'checked_sample_weight', 'Setting', 'number_in', 'one_of', 'Checked',
-           'check_settings', 'seed_from']
+           'refuse_masked', 'as_array', 'check_rows', 'check_size', 'num_rows', 'check_labels', 'sorted_labels',
+           'check_class_ids', 'is_missing', 'check_weights', 'checked_sample_weight', 'Setting', 'number_in', 'one_of',
+           'Checked', 'check_settings', 'seed_from']
 
 # %% ../../nbs/engine/core/67_validation.ipynb #c67a0003
 import math
@@ -232,6 +232,35 @@ def check_rows(features: Any, dtype: Any, name: str = 'features') -> Any:
     rows = scipy.sparse.csr_array((rows.data, *at), rows.shape)
     _check_finite(rows, rows.data, name, features)
     return rows
+
+
+def check_size(rows: Any, dtype: Any, name: str = 'X') -> None:
+    """Refuse numbers whose squares overflow, or that overflow as float32, by their place.
+
+    Parameters
+    ----------
+    rows : ndarray or csr_array of shape (n_samples, n_features)
+        Finite.
+    dtype : dtype
+        In which they are used.
+    name : str, default='X'
+        What to call them in the error.
+    """
+    kind = np.dtype(dtype)
+    most = float(np.finfo(np.float32).max) if kind == np.float32 else 1e150
+    values = rows.data if scipy.sparse.issparse(rows) else rows
+    if values.dtype.kind != 'f' or most >= float(np.finfo(values.dtype).max):
+        return
+    bad = np.argwhere(np.abs(values) > most)
+    if not len(bad):
+        return
+    where, value = bad[0], values[tuple(bad[0])]
+    if scipy.sparse.issparse(rows):
+        where = np.searchsorted(rows.indptr, where[0], side='right') - 1, rows.indices[where[0]]
+    raise ValueError(
+        f'{name} holds {value:g} at row {where[0]}, column {where[1]}, but at most {most:.2g} can '
+        f'be computed with as {kind}; scale the columns'
+    )
 
 
 def _check_finite(X, values, name='X', given=None):

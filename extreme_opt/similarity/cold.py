@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 from ..core.streams import stream
-from ..core.validation import seed_from
+from ..core.validation import check_size, seed_from
 from .ranking import measures_by_row, pattern
 from .towers import Linear, check_inputs
 
@@ -487,6 +487,13 @@ def chosen_sources(setting):
     return tuple(names), {name: float(weight) for name, weight in setting.items()}
 
 
+def check_columns(rows, side):
+    "Features as float64: none missing, none too large for a sum of squares."
+    found, *_ = check_inputs(rows, None, side, np.float64)
+    check_size(found, np.float64, f'{side}_features')
+    return found
+
+
 def check_cold_start(model, features):
     "Refuse settings that mean nothing for embeddings of ids explained by features."
     if all(rows is None for rows in features):
@@ -496,7 +503,8 @@ def check_cold_start(model, features):
     for side, rows in zip(('left', 'right'), features):
         if rows is not None and rows.ndim == 1:
             raise ValueError(f'{side}_features holds ids, but cold_start needs columns of features')
-        check_inputs(rows, None, side, np.float64)  # numbers, none of them missing
+        if rows is not None:
+            check_columns(rows, side)
     wrong = (
         (model.id_features, 'id_features=True', 'every entity with a pair has one anyway'),
         (model.client is not None, 'client', 'the parts run in this process'),

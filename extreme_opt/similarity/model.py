@@ -46,6 +46,7 @@ from .catalog_softmax import CatalogSoftmax
 from extreme_opt.similarity.cold import (
     Mixture,
     check_cold_start,
+    check_columns,
     chosen_sources,
     learn_cold_start,
     same_entities,
@@ -89,6 +90,7 @@ from extreme_opt.similarity.ranking import (
 from .sampling import BlockSGD, PairSGD
 from .sogram import SOGram
 from .towers import Linear, Tower, check_inputs, forward, widen
+from .all_pairs import check_entities
 from extreme_opt.similarity.validation import (
     Judge,
     bootstrap_interval,
@@ -553,7 +555,7 @@ class SimilarityModel(Estimator):
             0, 1, 'neither', words=(None,), hint='other pairs go to fit(..., validation=...)'
         ),
         relevant=number_in(-np.inf, closed='neither', words=('auto',)),
-        n_iter_no_change=number_in(1),
+        n_iter_no_change=number_in(1, closed='both'),
         dtype=FLOATS,
         max_iter=Estimator._settings['max_iter']._replace(words=('auto', None)),
     )
@@ -656,6 +658,8 @@ class SimilarityModel(Estimator):
             feature_names.append(name if name is not None else known_names)
             warn_empty_rows(rows[at], side)
             shape.append(self._size(found, at, rows[at], ids[at], again))
+            if not named:
+                check_entities(found.pairs[:, at], shape[at], side, f'observed[{{}}, {at}]')
         return found._replace(shape=tuple(shape)), rows, feature_names, ids
 
     def _size(self, found, at, rows, ids, again):
@@ -1147,7 +1151,7 @@ class SimilarityModel(Estimator):
                 f'{name}_features has shape {rows.shape}, but {n_columns} columns were fitted; use '
                 'the same features'
             )
-        return check_inputs(rows, None, name, np.float64)[0]
+        return check_columns(rows, name)
 
     def _list_scores(self, rows, ids, features, history, kept=None):
         "The scores of left entities against right ones, and their number."

@@ -33,6 +33,7 @@ from extreme_opt.core.validation import (
     RIDGE,
     as_table,
     check_features,
+    check_size,
     check_weights,
     checked_sample_weight,
     number_in,
@@ -264,7 +265,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         Stop after so many seconds, the search for a rate not counted.
     tol : float or None, default=None
         Stop when an epoch changes the loss by less than this share; "lbfgs": gradient norm,
-        relative, 1e-6 where tol is None.
+        relative, 1e-6 where tol is None, and 1e-3 where solver="auto" took it.
     warm_start : bool, default=False
         Whether fit goes on from the weights it has, whichever solver made them.
     verbose : bool, default=False
@@ -401,7 +402,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         dtype=FLOATS,
         early_stopping=FLAG,
         validation_fraction=number_in(0, 1, 'neither', hint='0.1 is usual'),
-        n_iter_no_change=number_in(1),
+        n_iter_no_change=number_in(1, closed='both'),
         max_epochs=number_in(0, closed='right', words=('auto', None)),
         n_blocks=COUNT,
     )
@@ -519,24 +520,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         )
 
     def _check_size(self, rows):
-        "Refuse numbers whose squares overflow, or that overflow as float32: with their place."
-        kind, most = 'float64', 1e150
-        if self._kind != 'lbfgs' and np.dtype(self.dtype) == np.float32:
-            kind, most = 'float32', float(np.finfo(np.float32).max)
-        values = rows.data if scipy.sparse.issparse(rows) else rows
-        if most >= float(np.finfo(values.dtype).max):
-            return
-        bad = np.argwhere(np.abs(values) > most)
-        if not len(bad):
-            return
-        where, value = bad[0], values[tuple(bad[0])]
-        if scipy.sparse.issparse(rows):
-            where = np.searchsorted(rows.indptr, where[0], side='right') - 1, rows.indices[where[0]]
-        raise ValueError(
-            f'X holds {value:g} at row {where[0]}, column {where[1]}, but at most {most:.2g} can '
-            'be computed with '
-            f'as {kind}; scale the columns'
-        )
+        check_size(rows, np.float64 if self._kind == 'lbfgs' else self.dtype)
 
     def _decay(self, n_epochs):
         "Factor of the rate per epoch; what a file goes on with must not depend on the limit."
@@ -924,7 +908,8 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             self._height = _height(rows, weights) if self.fit_intercept else 0.0
             return self._fit_support(rows, labels, ids, weights, before)
         if before is None or self.solver != 'auto':
-            rows = self._look(rows, len(self.classes_))
+            with np.errstate(over='ignore', invalid='ignore'):
+                rows = self._look(rows, len(self.classes_))
         self._check_size(rows)
         self._check_memory(rows.shape[1], rows)
         self._height = (
@@ -1017,6 +1002,9 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             self, problem, solver, loss_subset=skip, remedy=self._remedy(), **self._limits()
         )
         return self._settle(problem, run)
+
+    def _best_ids(self, X, k):
+        return self._posting_best(X, k)[0] if self._on_support else super()._best_ids(X, k)
 
     def _with_ridge(self, problem):
         ridge = 2 * self._pull if problem.n_classes == 2 else self._pull

@@ -502,11 +502,13 @@ class MultilabelClassifier(Classifier):
         return self._precision(X, Y, k, self.propensities_)
 
     def _precision(self, X, Y, k, propensities):
-        top = np.concatenate([self._best(scores, k) for _, scores in self._chunks(X)])
+        top = self._best_ids(X, k)
         return precision_at(top, self._truth(Y, len(top))[0], propensities)
+
+    def _best_ids(self, X, k):
+        return np.concatenate([self._best(scores, k) for _, scores in self._chunks(X)])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         return tags
-

@@ -365,7 +365,8 @@ def choose_ridge(
 ) -> tuple[float, list[dict], np.ndarray | None]:
     """Choose the ridge of an exact fit by cross-validation along a path of warm starts.
 
-    Of five folds all are held out in turn below 1,000 rows, and else one. The path goes by powers of ten, then by halves, and the last point is the vertex of a parabola.
+    Of five folds all are held out in turn below 1,000 rows, and else one. The path goes by powers
+    of ten, then by halves, and the last point is the vertex of a parabola.
 
     Parameters
     ----------

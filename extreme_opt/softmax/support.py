@@ -21,8 +21,8 @@ from extreme_opt.core.estimator import (
     run_estimator,
     warn_not_converged,
 )
-from ..core.linalg import omega
-from ..core.memory import free_memory
+from ..core.linalg import check_sparse, omega
+from ..core.memory import check_memory, forecast_memory, free_memory
 from ..core.run import minimize
 from ..core.solver import State, Status, updates_per_step
 from ..core.validation import DECAY, RATE, Checked, check_features, number_in, seed_from
@@ -217,6 +217,9 @@ class Support:
 
 def _check_rows(features, labels, n_classes, n_features):
     "Compiled loops look at nothing twice."
+    if not scipy.sparse.issparse(features) or features.format != 'csr':
+        raise ValueError('features are not CSR; use scipy.sparse.csr_array(features)')
+    check_sparse(features, 'features')
     if features.shape != (len(labels), n_features):
         raise ValueError(
             f'features has shape {features.shape}, but {len(labels)} labels and '
@@ -255,6 +258,19 @@ def support_of(
     >>> support_of(rows, np.array([1, 0]), 2).columns
     array([1, 0, 2], dtype=int32)
     """
+    given, kind, counts, by_column = _counted(features, labels, n_classes, before)
+    starts, indptr = _begins(by_column), _begins(counts)
+    classes, columns = np.empty(indptr[-1], kind), np.empty(indptr[-1], kind)
+    mark = np.full(features.shape[1], -1, np.int64)
+    _fill_postings(*given, mark, starts[:-1].copy(), classes)
+    cells = _turn(starts, classes, indptr[:-1].copy(), columns)
+    found = Support(indptr, columns, features.shape[1])
+    vars(found)['postings'] = starts, classes, cells
+    return found
+
+
+def _counted(features, labels, n_classes, before):
+    "Rows and earlier cells as the loops take them, the type of ids, cells by class and by column."
     n_features = features.shape[1]
     _check_rows(features, labels, n_classes, n_features)
     if before is not None and (before.n_classes, before.n_features) != (n_classes, n_features):
@@ -269,16 +285,10 @@ def support_of(
         if before is None
         else (before.indptr, before.columns.astype(kind, copy=False))
     )
-    rows = features.indptr, features.indices, *_by_class(labels, n_classes)
+    given = features.indptr, features.indices, *_by_class(labels, n_classes), *old
     counts, by_column = np.zeros(n_classes, np.int64), np.zeros(n_features, np.int64)
-    _count_cells(*rows, *old, np.full(n_features, -1, np.int64), counts, by_column)
-    starts, indptr = _begins(by_column), _begins(counts)
-    classes, columns = np.empty(indptr[-1], kind), np.empty(indptr[-1], kind)
-    _fill_postings(*rows, *old, np.full(n_features, -1, np.int64), starts[:-1].copy(), classes)
-    cells = _turn(starts, classes, indptr[:-1].copy(), columns)
-    found = Support(indptr, columns, n_features)
-    vars(found)['postings'] = starts, classes, cells
-    return found
+    _count_cells(*given, np.full(n_features, -1, np.int64), counts, by_column)
+    return given, kind, counts, by_column
 
 # %% ../../nbs/engine/softmax/54_support.ipynb #54a00011
 @njit(cache=True, nogil=True)
@@ -454,7 +464,8 @@ class PostingWeights:
 
     def __init__(self, coef: Any, intercept: np.ndarray, support: Support | None = None):
         if support is None:
-            lists = scipy.sparse.csc_array(coef)
+            lists = scipy.sparse.csc_array(check_sparse(coef, 'coef'), copy=True)
+            lists.sum_duplicates()
             self.starts, self.classes, self.weights = lists.indptr, lists.indices, lists.data
         else:
             self.starts, self.classes, cells = support.postings
@@ -485,7 +496,7 @@ class PostingWeights:
         return self.starts, self.classes, self.weights, self.slots, self.whole
 
     def _rows(self, X):
-        rows = scipy.sparse.csr_array(X)
+        rows = scipy.sparse.csr_array(check_sparse(X))
         if rows.shape[1] != self.n_features:
             raise ValueError(f'X has {rows.shape[1]} columns, but the weights {self.n_features}')
         return rows.indptr, rows.indices, rows.data
@@ -1689,37 +1700,37 @@ class OnSupport(Classifier):
             return False
         self._batch, self._means, self.scales_ = False, None, None
         self._pull = 0.0 if self.ridge == 'auto' else float(self.ridge)
-        most, free = self._support_bytes(rows), free_memory()
-        if free is not None and most > free:
-            raise MemoryError(
-                f'weights on a support take up to {most / 1e9:.3g} GB for {len(self.classes_):,} '
-                f'classes and {self._n_entries(rows):,} entries of X, but {free / 1e9:.3g} GB are '
-                'free; take fewer columns (selected, or hashed), fewer words a row, or fewer '
-                'classes (rare ones left out)'
-            )
         return True
 
-    @staticmethod
-    def _n_entries(rows):
-        return rows.nnz if scipy.sparse.issparse(rows) else rows.size
-
-    def _support_bytes(self, rows):
-        "At most: a cell for every entry, with its column and class twice, and states."
-        states = 2 + 2 * bool(self.average) + bool(self.early_stopping)
-        kind = np.dtype(self.dtype).itemsize
-        size = len(self.classes_) + rows.shape[1]
-        return self._n_entries(rows) * (16 + kind * states) + 32 * size
-
-    def _support_problem(self, rows, labels, weights, support=None):
+    def _support_problem(self, rows, labels, weights, before=None):
+        "The problem with the cells of the rows and earlier ones; refused where it cannot be held."
+        n_classes = len(self.classes_)
+        n_cells = int(_counted(rows, labels, n_classes, before)[2].sum())
+        check_memory(
+            forecast_memory(
+                'softmax',
+                'support',
+                n_rows=len(labels),
+                n_columns=rows.shape[1],
+                n_classes=n_classes,
+                n_stored=rows.nnz,
+                n_weights=n_cells + n_classes + len(labels),
+                n_more=2.2 * bool(self.average) + 1.1 * bool(self.early_stopping),
+                itemsize=np.dtype(self.dtype).itemsize,
+            ),
+            f'{type(self).__name__}.fit',
+            f'{n_classes:,} classes have {n_cells:,} weights on a support: take fewer columns '
+            '(selected, or hashed), fewer words a row, or fewer classes (rare ones left out)',
+        )
         return SupportSoftmax(
-            scipy.sparse.csr_array(rows),
+            rows,
             labels,
-            len(self.classes_),
-            ridge=2 * self._pull if len(self.classes_) == 2 else self._pull,
+            n_classes,
+            ridge=2 * self._pull if n_classes == 2 else self._pull,
             dtype=np.dtype(self.dtype),
             sample_weight=weights,
             height=self._height,
-            support=support,
+            support=support_of(rows, labels, n_classes, before),
         )
 
     def _fit_support(self, rows, labels, ids, weights, before):
@@ -1729,11 +1740,11 @@ class OnSupport(Classifier):
         if self.early_stopping:
             (rows, labels, weights, ids), judge = self._hold_out(rows, labels, ids, weights)
             judge = _HeldOutLoss(judge.problem)
-        support = None
+        old = None
         if before is not None:
             before = scipy.sparse.csr_array(before[0]), before[1]
-            support = support_of(rows, labels, len(self.classes_), _pattern(before[0]))
-        problem = self._support_problem(rows, labels, weights, support)
+            old = _pattern(before[0])
+        problem = self._support_problem(rows, labels, weights, old)
         self._support = problem.support
         params = None if before is None else self._support_start(problem, before, seed)
         n_epochs = _EPOCHS if self.max_epochs == 'auto' else self.max_epochs
@@ -1761,7 +1772,6 @@ class OnSupport(Classifier):
             params,
             metrics=dict(log_loss=lambda problem, params: problem.log_loss(params, watched)),
             loss_subset=0 if self.tol is None else n_rows,
-            n_bytes=(2 + 2 * bool(self.average) + bool(self.early_stopping)) * problem.memory(),
             remedy=self._remedy(),
             max_epochs=n_epochs,
         )
@@ -1829,8 +1839,7 @@ class OnSupport(Classifier):
         rows = scipy.sparse.csr_array(rows).astype(self.dtype, copy=False)
         before: Any = None if first else (scipy.sparse.csr_array(self.coef_), self.intercept_)
         old = None if first else _pattern(before[0])
-        support = support_of(rows, labels, len(self.classes_), old)
-        problem = self._support_problem(rows, labels, weights, support)
+        problem = self._support_problem(rows, labels, weights, old)
         self._support, self._posting_cache = problem.support, None
         seed = [seed_from(self.random_state), getattr(self, '_n_batches', 0) + 1]
         self._n_batches = seed[1]

@@ -5,10 +5,7 @@ import pytest
 import scipy.sparse
 
 from extreme_opt.bound import LogLinear, RankOneMajorizer, StochasticMajorizer
-from extreme_opt.bound.quadratic_bound import bound_rows
 from extreme_opt.bound.rank_one import (
-    low_rank,
-    low_rank_solve,
     rank_one_step,
     sherman_morrison_solve,
     woodbury_solve,
@@ -92,27 +89,6 @@ def test_solver_is_algorithm_3_whatever_the_road():
         problem_of(dtype=np.float32), RankOneMajorizer(0.5), max_epochs=2
     ).state.params
     assert single.dtype == np.float32
-
-
-def test_low_rank_is_above():
-    for seed in range(40):
-        rng = np.random.default_rng(seed)
-        features = rng.normal(size=(15, 3)) @ rng.normal(size=(3, 10)) + 0.1 * rng.normal(
-            size=(15, 10)
-        )
-        rows = np.concatenate([bound_rows(features, rng.normal(size=15))[2], np.zeros((1, 10))])
-        true = rows.T @ rows
-        for rank in (1, 3, 10):
-            basis, size, rest = low = low_rank(rows, rank)
-            kept = (basis.T * size) @ basis + np.diag(rest)
-            assert len(size) <= rank and (rest >= 0).all()
-            assert np.linalg.eigvalsh(kept - true)[0] > -1e-10 * np.trace(true)
-            np.testing.assert_allclose(basis @ basis.T, np.eye(len(basis)), atol=1e-10)
-            rhs, ridge = rng.normal(size=10), np.full(10, 0.05)
-            np.testing.assert_allclose(
-                (kept + np.diag(ridge)) @ low_rank_solve(low, ridge, rhs), rhs, atol=1e-8
-            )
-        np.testing.assert_allclose(kept, true, atol=1e-10)  # full rank loses nothing
 
 
 def test_wrong_settings_are_one_line():

@@ -3,6 +3,7 @@
 import datetime
 import itertools
 import pickle
+import re
 import warnings
 
 import numpy as np
@@ -261,17 +262,21 @@ def test_tags_of_another_kind_are_not_counted_as_missed(made):
         LinearChainCRF().fit([WORDS], [[1, datetime.date(2024, 1, 1)]])
 
 
-def test_numbers_beyond_all_bounds_are_no_model():
-    with warnings.catch_warnings():
-        warnings.simplefilter('ignore')
-        for size in (1e160, 1.7e308):
-            model = LinearChainCRF()
-            try:
-                model.fit([np.array([[size], [-size]])] * 3, [['A', 'B']] * 3)
-            except RuntimeError as error:
-                assert 'scale the features' in str(error) and not hasattr(model, 'coef_')
-            else:
-                assert np.isfinite(model.predict_marginals([np.array([[size]])])[0]).all()
+def test_numbers_beyond_all_bounds_are_no_model(made):
+    "Refused by their place, and below that the transitions still count."
+    for size in (1e160, 1.7e308):
+        huge = [np.array([[size], [-size]])] * 3
+        said = re.escape(f'X holds {size:g} at row 0, column 0, but at most')
+        with pytest.raises(ValueError, match=said):
+            LinearChainCRF().fit(huge, [['A', 'B']] * 3)
+    X, y, model = made
+    noisy = [[word | dict(noise=1e300) for word in words] for words in X]
+    with pytest.raises(ValueError, match='but at most 1e\\+150 can be computed with'):
+        model.predict(noisy)
+    apart = LinearChainCRF(ridge=1e-2).fit(
+        [[{'n': 1.0}, {}], [{'n': -1.0}, {}]], [['A', 'B'], ['B', 'A']]
+    )
+    assert apart.predict([[{'n': 1e100}, {}], [{'n': -1e100}, {}]]) == [['A', 'B'], ['B', 'A']]
 
 
 def test_wrong_settings_and_wrong_rows(made):

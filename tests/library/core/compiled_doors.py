@@ -30,11 +30,8 @@ BLOCKS = {
     'softmax.rotation piece_step',
 }
 
-# Doors that no call of the fuzz opens yet.
-UNTRIED = {
-    f'softmax.support {name}'
-    for name in ('PostingWeights', 'Support', 'SupportSoftmax', 'support_of')
-}
+# Doors that no call of the fuzz opens, each with its reason.
+UNTRIED: dict[str, str] = {}
 
 
 # ------------------------------------------------------------------------------------- the list
@@ -201,6 +198,57 @@ def _towers(name):
         given['cotangents'] = np.ones((3, 2))
     call = getattr(towers, name)
     return [(lambda **more: call(tower, **more), given)]
+
+
+def _support():
+    "Weights on a support: what is made of rows, and what is done with it."
+    from extreme_opt.softmax import support
+
+    rows = _rows(dense=False)
+    rows.data[::3] = 0
+    rows.eliminate_zeros()
+    labels, uniforms = np.arange(12) % 4, np.random.default_rng(3).random((6, 5))
+    sample = np.arange(6)
+    whole = support.support_of(rows, labels, 4)
+    problem = support.SupportSoftmax(rows, labels, 4, ridge=0.1, height=1.0)
+
+    def lists(indptr, columns, n_features, features, labels):
+        made = support.Support(indptr, columns, n_features)
+        return made.postings, made.cells_of(features, labels)
+
+    def scored(coef, intercept, X, labels, k):
+        model = support.PostingWeights(coef, intercept)
+        return model.scores(X), model.top_k(X, k), model.log_losses(X, labels)
+
+    def stepped(params, sample, uniforms, n_uniform, rate):
+        batch = support.SupportDraw(sample, uniforms, n_uniform)
+        problem.implicit_steps_(params, batch, rate)
+        return problem.loss_at(params, batch), problem.grad_at(params, batch)
+
+    def judged(params, rows, labels, features):
+        made = support.SupportSoftmax(features, labels, 4, ridge=0.1, height=1.0)
+        return made.loss_on(params, rows), made.grad(params), support.missing_gain(made, params)
+
+    labeled = dict(features=rows, labels=labels)
+    coef = whole.as_matrix(np.ones(whole.n_cells))
+    draw = dict(sample=sample, uniforms=uniforms, n_uniform=1, rate=0.1)
+    params = problem.init_params()
+    return {
+        'support_of': [
+            (support.support_of, labeled | dict(n_classes=4)),
+            (support.support_of, labeled | dict(n_classes=4, before=whole)),
+        ],
+        'Support': [
+            (lists, dict(indptr=whole.indptr, columns=whole.columns, n_features=5) | labeled)
+        ],
+        'PostingWeights': [
+            (scored, dict(coef=coef, intercept=np.ones(4), X=rows, labels=labels, k=2))
+        ],
+        'SupportSoftmax': [
+            (stepped, dict(params=params) | draw),
+            (judged, dict(params=params, rows=sample) | labeled),
+        ],
+    }
 
 
 def doors():
@@ -423,9 +471,22 @@ def doors():
         'similarity.sampling PairSGD': sampled_by(similarity.PairSGD()),
         'similarity.sampling BlockSGD': sampled_by(similarity.BlockSGD()),
         'softmax.rotation visit': [(rotated, dict(X=_rows(), y=labels, method='predict'))],
+        **{f'softmax.support {name}': calls for name, calls in _support().items()},
         'softmax.umax umax_updates': _loop(umax.umax_updates),
     }
     return made
+
+
+def _wild(value):
+    "Columns that a sparse matrix has not, which SciPy does not look for."
+    ids = value.indices
+    return {
+        'negative columns': ids - 5,
+        'far below zero': ids - 10**9,
+        'columns too large': ids + 10**9,
+        'one column too large': np.where(ids == ids.max(), value.shape[1], ids).astype(ids.dtype),
+        'columns turned': ids[::-1].copy(),
+    }
 
 
 def changed(value):
@@ -437,7 +498,15 @@ def changed(value):
     if isinstance(value, (int, float)):
         return {'negative': -7, 'large': 10**6, 'text': 'a', 'None': None, 'nan': float('nan')}
     if scipy.sparse.issparse(value):
-        return {'other shape': value[:-1], 'dense': value.toarray(), 'no matrix': None}
+        found = {'other shape': value[:-1], 'dense': value.toarray(), 'no matrix': None}
+        for how, ids in _wild(value).items():
+            found[how] = value.copy()
+            found[how].indices = ids
+        found['rows beyond the end'] = value.copy()
+        found['rows beyond the end'].indptr[-1] += 10**9
+        found['rows that go back'] = value.copy()
+        found['rows that go back'].indptr[1] = 10**9
+        return found
     if not isinstance(value, np.ndarray):
         return {'None': None, 'text': 'a'}
     found = {
@@ -459,7 +528,8 @@ def changed(value):
     if value.dtype.kind in 'iu':
         return found | {
             'negative ids': value - 5,
-            'ids too large': value + 10**6,
+            'far below zero': value - 10**9,
+            'ids too large': value + 10**9,
             'one too large': np.where(value == value.max(), 2**31 - 2, value).astype(value.dtype),
             'wide ids': value.astype(np.int64) + 2**40,
             'half ids': value + 0.5,

@@ -40,12 +40,18 @@ def triplets(objects, n, k):
 
 
 FEW = dict(max_epochs=2, learning_rate=None)
+MEANS = FEW | dict(weights='support', average=True)
+SEARCHED = dict(weights='support', max_epochs=2)
 CASES = [
     case('softmax', 'implicit', rows(3000, 3000, 3000, 20), **FEW),
     case('softmax', 'implicit', rows(200_000, 30, 10), **FEW),
     case('softmax', 'implicit', rows(3000, 2500, 2000, 20), average=True, **FEW),
     case('softmax', 'umax', rows(40_000, 200, 500), usual=False, **FEW),
     case('softmax', 'sampled', rows(3000, 3000, 2000, 20), usual=False, **FEW),
+    case('softmax', 'implicit', rows(100_000, 40_000, 20_000, 20), weights='support', **FEW),
+    case('softmax', 'implicit', rows(40_000, 2000, 500, 60), weights='support', usual=False, **FEW),
+    case('softmax', 'implicit', rows(60_000, 30_000, 10_000, 30), usual=False, **MEANS),
+    case('softmax', 'auto', rows(60_000, 20_000, 30_000, 30), usual=False, **SEARCHED),
     case('softmax', 'lbfgs', rows(3000, 2000, 200), max_iter=14),
     case('softmax', 'lbfgs', rows(60_000, 60, 10), usual=False, max_iter=14),
     case('bound', 'auto', rows(10_000, 1500, 10, 20), max_iter=2),
@@ -128,14 +134,19 @@ def measure(one):
 
 def forecast(one):
     "What the estimator forecasts for the same fit."
-    sizes, exact = dict(one['sizes']), one['estimator'] == 'bound' or one['solver'] == 'lbfgs'
+    sizes, solver = dict(one['sizes']), one['solver']
+    exact = one['estimator'] == 'bound' or solver == 'lbfgs'
     if one['estimator'] in ('softmax', 'bound'):
         sizes['n_columns'] += 1
-        if sizes['n_stored'] is not None:
+        if one['settings'].get('weights') == 'support':
+            solver, cells = 'support', sizes['n_classes'] * sizes['n_columns']
+            cells *= 1 - np.exp(-sizes['n_stored'] / cells)  # of pairs drawn uniformly
+            sizes['n_weights'] = cells + sizes['n_classes'] + sizes['n_rows']
+        elif sizes['n_stored'] is not None:
             sizes['n_stored'] += sizes['n_rows']
     half = one['estimator'] == 'similarity' or one['estimator'] == 'softmax' and not exact
     sizes['n_more'] = 2.2 * bool(one['settings'].get('average'))
-    return forecast_memory(one['estimator'], one['solver'], itemsize=4 if half else 8, **sizes)
+    return forecast_memory(one['estimator'], solver, itemsize=4 if half else 8, **sizes)
 
 
 def peaks(chosen):
@@ -156,6 +167,11 @@ def peaks(chosen):
     return found
 
 
+def _told(one):
+    more = [name for name in ('weights', 'average') if one['settings'].get(name)]
+    return ', '.join([one['solver'], *more]).replace('weights', 'weights="support"')
+
+
 def main(words):
     if words == ['measure']:
         warnings.simplefilter('ignore')
@@ -168,7 +184,7 @@ def main(words):
     for one in peaks([one for one in chosen if not names or one['estimator'] in names]):
         sizes = ', '.join(f'{k[2:]} {v:,}' for k, v in one['sizes'].items() if v is not None)
         print(
-            f'| {one["estimator"]} | {one["solver"]} | {sizes} | {one["peak"] / MB:.0f} | '
+            f'| {one["estimator"]} | {_told(one)} | {sizes} | {one["peak"] / MB:.0f} | '
             f'{one["forecast"] / MB:.0f} | {one["forecast"] / one["peak"]:.2f} |'
         )
 

@@ -1,4 +1,4 @@
-"""Random use of the four estimators, for as long as one likes, with all looked at after every
+"""Random use of the estimators, for as long as one likes, with all looked at after every
 step: nothing lost, nothing changed that should not, nothing left behind, no growth.
 
     python tests/library/package/endurance.py [--minutes 10] [--seed 0]
@@ -7,12 +7,14 @@ The seed that is printed gives the same steps again. `make slow` runs a fixed nu
 """
 
 import argparse
+import contextlib
 import gc
 import hashlib
 import os
 import resource
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -24,9 +26,16 @@ import numpy as np
 import scipy.sparse
 from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
-from extreme_opt.bound import BoundClassifier
+from extreme_opt.bound import BoundClassifier, LinearChainCRF
+from extreme_opt.data.store import cached
 from extreme_opt.ordinal import OrdinalEmbedding
 from extreme_opt.similarity import SimilarityModel
 from extreme_opt.softmax import SoftmaxClassifier
@@ -37,13 +46,31 @@ ROWS = rng.normal(size=(60, 4)) + 3 * np.eye(3, 4)[np.arange(60) % 3]
 LABELS = np.array(['ant', 'bee', 'cat'])[np.arange(60) % 3]
 PAIRS = np.unique(np.column_stack([np.arange(80) % 12, np.arange(80) * 7 % 9]), axis=0)
 TRIPLETS = np.array([row for row in rng.integers(8, size=(150, 3)) if len(set(row.tolist())) == 3])
+WORDS = scipy.sparse.random(60, 30, 0.15, 'csr', random_state=rng)
+TOPICS = np.arange(60) % 12
+SENTENCES = [[{'word': 'abcd'[(i * j) % 4], 'at': j / 3} for j in range(i % 4)] for i in range(12)]
+TAGS = [['xyz'[(i * j) % 3] for j in range(i % 4)] for i in range(12)]
+SIDES = rng.normal(size=(14, 3)), scipy.sparse.csr_array(rng.random((9, 5)))  # two without a pair
 DATA = {
+    'support': [(WORDS, TOPICS), (WORDS[:48], TOPICS[:48]), (WORDS[::-1], TOPICS[::-1])],
+    'tagger': [(SENTENCES, TAGS), (SENTENCES[:8], TAGS[:8])],
+    'cold': [(PAIRS, *SIDES), (PAIRS[::-1], *SIDES)],
     'softmax': [(ROWS, LABELS), (scipy.sparse.csr_array(ROWS), LABELS), (ROWS[:30], LABELS[:30])],
     'bound': [(ROWS, LABELS), (scipy.sparse.csr_array(ROWS), LABELS), (ROWS[15:], LABELS[15:])],
     'similarity': [(PAIRS,), (PAIRS[::-1],), (PAIRS[:-9],)],
     'ordinal': [(TRIPLETS,), (TRIPLETS[::-1],), (TRIPLETS[:100],)],
 }
 MAKE = {
+    'support': [
+        lambda: SoftmaxClassifier(weights='support', max_epochs=2),
+        lambda: SoftmaxClassifier('implicit', weights='support', max_epochs=1, learning_rate=1.0),
+        lambda: SoftmaxClassifier(weights='support', max_epochs=2, average=True),
+    ],
+    'tagger': [lambda: LinearChainCRF(max_iter=5), lambda: LinearChainCRF('bm', max_iter=2)],
+    'cold': [
+        lambda: SimilarityModel(2, max_iter=2, cold_start='auto'),
+        lambda: SimilarityModel(2, max_iter=2, cold_start='regression'),
+    ],
     'softmax': [
         lambda: SoftmaxClassifier('lbfgs', max_epochs=5),
         lambda: SoftmaxClassifier('implicit', max_epochs=2, learning_rate=0.5),
@@ -74,12 +101,17 @@ def answers(kind, model):
         found = [model.predict_proba(ROWS), model.coef_, model.intercept_]
     elif kind == 'similarity':
         found = [model.left_embeddings_, *model.recommend(np.arange(9), 3)]
+    elif kind == 'cold':
+        found = [model.left_embeddings_, *model.recommend(features=SIDES[0][9:], k=3)]
+    elif kind == 'support':
+        found = [model.predict_proba(WORDS), *model.top_k(WORDS, 3), model.coef_.toarray()]
+    elif kind == 'tagger':
+        found = [np.vstack(model.predict_marginals(SENTENCES)), model.coef_, model.transitions_]
     else:
         found = [model.embedding_, model.decision_function(TRIPLETS)]
     for each in found:
-        values = np.asarray(each, dtype=float)
-        assert np.isfinite(values).all(), f'{kind}: not finite'
-    return b''.join(np.ascontiguousarray(each).tobytes() for each in found)
+        assert np.isfinite(np.asarray(each, dtype=float)).all(), f'{kind}: not finite'
+    return b''.join(np.asarray(each, dtype=float).tobytes() for each in found)
 
 
 def fingerprint():
@@ -88,12 +120,30 @@ def fingerprint():
     for sets in DATA.values():
         for given in sets:
             for each in given:
+                if isinstance(each, list):
+                    digest.update(repr(each).encode())
+                    continue
                 values = each.data if scipy.sparse.issparse(each) else each
                 digest.update(np.ascontiguousarray(values).tobytes())
     return digest.hexdigest()
 
 
 UNTOUCHED = fingerprint()
+
+
+@contextlib.contextmanager
+def small_file_system(place):
+    "256 kB of memory, where the system lets us: whether it does."
+    words = ['mount', '-t', 'tmpfs', '-o', 'size=256k', 'tmpfs', str(place)]
+    try:
+        mounted = subprocess.run(words, capture_output=True).returncode == 0
+    except OSError:
+        mounted = False
+    try:
+        yield mounted
+    finally:
+        if mounted:
+            subprocess.run(['umount', str(place)], check=True)
 
 
 def open_files():
@@ -107,7 +157,7 @@ class Use(RuleBasedStateMachine):
         super().__init__()
         self.folder = Path(tempfile.mkdtemp())
         self.models, self.seen, self.settings, self.files = {}, {}, {}, {}
-        self.n_open = None
+        self.n_open, self.plain = None, False
 
     def teardown(self):
         self.folder.chmod(0o700)
@@ -152,15 +202,15 @@ class Use(RuleBasedStateMachine):
         else:
             self.changed(kind)
 
-    @rule(which=NUMBERS)
-    def partial_fit(self, which):
-        self.count('partial_fit')
-        model = self.fitted('softmax', which)
+    @rule(which=NUMBERS, kind=st.sampled_from(['softmax', 'support']))
+    def partial_fit(self, which, kind):
+        model = self.fitted(kind, which)
         if not hasattr(model, 'partial_fit') or model.average:
             return
-        rows = np.arange(which, 60, 7)
-        model.partial_fit(ROWS[rows], LABELS[rows])
-        self.changed('softmax')
+        self.count(f'partial_fit {kind}')
+        (X, y), rows = DATA[kind][0], np.arange(which, 60, 7)
+        model.partial_fit(X[rows], y[rows])
+        self.changed(kind)
 
     @rule(kind=KINDS, name=st.sampled_from('abc'))
     def save(self, kind, name):
@@ -183,7 +233,8 @@ class Use(RuleBasedStateMachine):
     def fit_refused(self, kind, wrong):
         self.count('refused fit')
         model, (first, *rest) = self.fitted(kind, 0), DATA[kind][0]
-        bad = dict(nan=first * np.nan, short=first[:0], text='no', none=None)[wrong]
+        nan = [[{'word': np.nan}]] if kind == 'tagger' else first * np.nan
+        bad = dict(nan=nan, short=first[:0], text='no', none=None)[wrong]
         try:
             model.fit(bad, *rest)
         except (ValueError, TypeError) as error:
@@ -236,6 +287,103 @@ class Use(RuleBasedStateMachine):
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
 
+    @rule(kind=KINDS, room=st.integers(0, 4))
+    def small_disk(self, kind, room):
+        "A file system of its own that is full, then one that cannot be written."
+        first, second, place = self.fitted(kind, 0), self.fitted(kind, 1), self.folder / 'disk'
+        place.mkdir()
+        with small_file_system(place) as mounted:
+            if mounted:
+                self.count('small disk')
+                path, filler = place / 'model.npz', place / 'filler'
+                first.save(path)
+                before, left = path.read_bytes(), os.statvfs(place)
+                filler.write_bytes(bytes(max(left.f_bavail - room, 0) * left.f_bsize))
+                try:
+                    second.save(path)
+                except OSError:
+                    assert path.read_bytes() == before
+                assert sorted(place.iterdir()) == [filler, path]
+                assert answers(kind, type(first).load(path)) == self.seen[kind]
+                subprocess.run(['mount', '-o', 'remount,ro', str(place)], check=True)
+                before = path.read_bytes()
+                try:
+                    second.save(path)
+                except OSError:
+                    pass
+                else:
+                    raise AssertionError('a read-only file system was written')
+                assert path.read_bytes() == before
+                assert answers(kind, type(first).load(path)) == self.seen[kind]
+        place.rmdir()
+
+    @rule(kind=KINDS, wait=st.floats(0, 0.1))
+    def killed(self, kind, wait):
+        "A process dies while it fits and saves: the file is whole, a run goes on to the same end."
+        self.count('kill')
+        model, folder = self.fitted(kind, 0), self.folder / 'dead'
+        folder.mkdir()
+        path, checkpoint = folder / 'model.npz', folder / 'run.npz'
+        model.save(path)
+        keeps = 'checkpoint' in model.get_params() and kind not in ('ordinal', 'cold')
+        whole = MAKE[kind][0]()
+        child = os.fork()
+        if child == 0:
+            try:
+                while True:
+                    if keeps:
+                        whole.set_params(checkpoint=checkpoint).fit(*DATA[kind][0])
+                        checkpoint.unlink()
+                    model.save(path)
+            finally:
+                os._exit(1)
+        time.sleep(wait)
+        os.kill(child, signal.SIGKILL)
+        assert os.waitpid(child, 0)[1] == signal.SIGKILL
+        assert answers(kind, type(model).load(path)) == self.seen[kind]
+        if keeps:
+            whole.set_params(checkpoint=folder / 'whole.npz').fit(*DATA[kind][0])
+            again = MAKE[kind][0]().set_params(checkpoint=checkpoint).fit(*DATA[kind][0])
+            assert answers(kind, again) == answers(kind, whole)
+        shutil.rmtree(folder)
+
+    @rule(size=st.integers(1, 5000))
+    def one_cache(self, size):
+        "Two processes build the same entry of the cache at the same time."
+        self.count('one cache')
+        folder = self.folder / 'cache'
+        os.environ['EXTREME_OPT_CACHE'] = str(folder)
+        child = os.fork()
+        found = [
+            cached('numbers', f'{size} {i}', lambda i=i: dict(values=np.arange(size) + i))['values']
+            for i in range(3)
+        ]
+        right = all((values == np.arange(size) + i).all() for i, values in enumerate(found))
+        if child == 0:
+            os._exit(not right)
+        assert right and os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        del os.environ['EXTREME_OPT_CACHE']
+        assert len(list(folder.iterdir())) == 3
+        shutil.rmtree(folder)
+
+    @precondition(lambda self: self.files and not self.plain)
+    @rule()
+    def numba_off(self):
+        "Saved models answer the same without compiled functions, in a process of its own."
+        self.count('numba off')
+        self.plain = True
+        kinds = {kind: str(path) for path, (kind, _) in self.files.items()}
+        done = subprocess.run(
+            [sys.executable, __file__, 'answers', *(f'{k}={v}' for k, v in kinds.items())],
+            env={**os.environ, 'NUMBA_DISABLE_JIT': '1'},
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr[-2000:]
+        for kind, told in zip(kinds, done.stdout.split(), strict=True):
+            wanted = np.frombuffer(self.files[Path(kinds[kind])][1], dtype=float)
+            np.testing.assert_allclose(np.frombuffer(bytes.fromhex(told)), wanted, 1e-4, 1e-5)
+
     @rule(kind=KINDS)
     def no_way_to_write(self, kind):
         self.count('read-only folder')
@@ -280,7 +428,7 @@ class Use(RuleBasedStateMachine):
     @rule(kind=KINDS, room=st.integers(0, 2))
     def checkpoint(self, kind, room):
         "A run that is kept, gone on with, and removed."
-        if kind == 'ordinal':
+        if 'checkpoint' not in MAKE[kind][0]().get_params() or kind in ('ordinal', 'cold'):
             return
         self.count('checkpoint')
         path = self.folder / 'run.tmp'
@@ -313,10 +461,15 @@ class Use(RuleBasedStateMachine):
         self.count('clock')
         plain = time.time
         time.time = lambda: plain() - 10**6
+        path = self.folder / 'clock.tmp'
         try:
             model = MAKE[kind][0]().fit(*DATA[kind][0])
+            model.save(path)
+            os.utime(path, (2**32, 2**32))
+            assert answers(kind, type(model).load(path)) == answers(kind, model)
         finally:
             time.time = plain
+            path.unlink(missing_ok=True)
         assert answers(kind, model) == answers(kind, MAKE[kind][0]().fit(*DATA[kind][0]))
 
     @invariant()
@@ -365,6 +518,11 @@ def main():
     parser = argparse.ArgumentParser(description=(__doc__ or '').split('\n\n')[0])
     parser.add_argument('--minutes', type=float, default=10)
     parser.add_argument('--seed', type=int, default=0)
+    if sys.argv[1:2] == ['answers']:
+        for word in sys.argv[2:]:
+            kind, _, path = word.partition('=')
+            print(answers(kind, type(MAKE[kind][0]()).load(path)).hex())
+        return 0
     given = parser.parse_args()
     begin, number, sizes = time.monotonic(), given.seed, []
     while time.monotonic() - begin < 60 * given.minutes:

@@ -433,31 +433,6 @@ def odd_columns(good):
 
 
 @probe
-def params_of_another_length():
-    from extreme_opt.core import minimize
-    from extreme_opt.softmax import DoubleSum, ImplicitSGD, UMax
-
-    def case(n, solver, size):
-        def work():
-            problem = DoubleSum(np.ones((n, 2)), np.arange(n) % 3, ridge=0.1)
-            refused(minimize, problem, solver, params=np.zeros(size(problem)), max_iter=3)
-
-        return work
-
-    sizes = dict(
-        weights=lambda p: p.n_weights,
-        one_less=lambda p: p.init_params().size - 1,
-        one_more=lambda p: p.init_params().size + 1,
-    )
-    return every(
-        (f'{n} {solver} {name}', case(n, solver, size))
-        for n in (40, 300_000)
-        for solver in (ImplicitSGD(), UMax())
-        for name, size in sizes.items()
-    )
-
-
-@probe
 def params_in_methods_of_problems():
     "loss, grad and init of every problem refuse a vector that is too short or too long."
 

@@ -239,7 +239,6 @@ def bound__stochastic():
 @job
 def bound__rank_one():
     from extreme_opt.bound import LogLinear, RankOneMajorizer
-    from extreme_opt.bound.rank_one import low_rank
     from extreme_opt.core import minimize
 
     features, labels = rows()
@@ -247,15 +246,10 @@ def bound__rank_one():
     solvers = [
         RankOneMajorizer(0.5, solve=solve) for solve in ('sherman-morrison', 'woodbury', 'cholesky')
     ]
-    low = low_rank(features.toarray(), 2)
     return [
-        low.size,
-        low.rest,
-        *(
-            minimize(problem, solver, max_iter=2).state.params
-            for problem in problems
-            for solver in solvers
-        ),
+        minimize(problem, solver, max_iter=2).state.params
+        for problem in problems
+        for solver in solvers
     ]
 
 
@@ -412,6 +406,15 @@ def similarity__gauss_newton():
         minimize(problem, GaussNewton(max_products=4), max_iter=2).state.params
         for problem in problems
     ]
+
+
+@job
+def similarity__als():
+    from extreme_opt.similarity import SimilarityModel
+
+    pairs = np.unique(np.column_stack([np.arange(20) % 9, np.arange(20) * 3 % 7]), axis=0)
+    model = SimilarityModel(2, solver='als', loss='squared', max_iter=3, tol=None).fit(pairs)
+    return [model.run_.column('loss')]
 
 
 @job

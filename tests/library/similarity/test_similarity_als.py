@@ -1,9 +1,6 @@
 """Alternating least squares: exact half steps, conjugate gradients that end where they do, the same
 minimum as a general minimizer, and what is refused."""
 
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -192,31 +189,6 @@ def test_a_remembered_loss_is_of_its_parameters():
     params *= 2
     after = problem.loss(params)
     assert after == pytest.approx(made().loss(params), rel=1e-12) and after != before
-
-
-def test_numba_off():
-    "Without numba at all the numbers agree."
-    code = (
-        'import numpy as np; from extreme_opt.core import minimize;'
-        'from extreme_opt.similarity import ALS, AllPairs, Linear;'
-        'p = np.argwhere(np.random.default_rng(0).random((12, 9)) < .4);'
-        'q = AllPairs(p, n_components=3, left=Linear(), right=Linear(),'
-        'pair_loss="squared", ridge=.3);'
-        'print(repr(minimize(q, ALS(), max_iter=5).history[-1]["loss"]))'
-    )
-    told = [
-        float(
-            subprocess.run(
-                [sys.executable, '-c', code],
-                env={**os.environ, 'NUMBA_DISABLE_JIT': off},
-                capture_output=True,
-                text=True,
-                check=True,
-            ).stdout
-        )
-        for off in ('0', '1')
-    ]
-    assert abs(told[0] - told[1]) < 1e-10 * abs(told[0])
 
 
 @pytest.mark.parametrize(

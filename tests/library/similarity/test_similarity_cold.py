@@ -253,3 +253,23 @@ def test_gaps_in_features_are_refused_by_their_place(gap, said):
             call(features=bad)
     with pytest.raises(ValueError, match='left_features'):
         model.fit(pairs, left_features=left.astype(str).astype(object) + 'x', right_features=right)
+    far = np.vstack([pairs, [[30, 0]]])
+    with pytest.raises(ValueError, match='is 30, but there are 30 left entities'):
+        model.fit(far, left_features=left, right_features=right)
+
+
+@pytest.mark.parametrize('setting', ['regression', 'auto'])
+def test_features_whose_squares_overflow_are_refused_by_their_place(setting):
+    "They gave embeddings of nan, with raw warnings of NumPy."
+    rng = np.random.default_rng(0)
+    left, right = rng.normal(size=(30, 4)), rng.normal(size=(20, 4))
+    pairs, bad = np.argwhere(left @ right.T > 2), left.copy()
+    bad[3, 2] = 1e160
+    model = SimilarityModel(3, cold_start=setting, max_iter=2, tol=None)
+    said = r'left_features holds 1e\+160 at row 3, column 2, but at most 1e\+150'
+    with pytest.raises(ValueError, match=said):
+        model.fit(pairs, left_features=bad, right_features=right)
+    model.fit(pairs, left_features=left, right_features=right)
+    for call in (model.recommend, model.embed_left):
+        with pytest.raises(ValueError, match=said):
+            call(features=bad)

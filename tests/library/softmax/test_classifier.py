@@ -1301,3 +1301,14 @@ def test_classes_of_partial_fit_are_checked_like_labels(classes, words):
     with pytest.raises((TypeError, ValueError), match=words):
         model.partial_fit(rng.normal(size=(9, 2)), rng.integers(0, 3, 9), classes=classes)
     assert not hasattr(model, 'classes_')
+
+
+def test_reliability_numbers_too_large_are_refused_without_raw_warnings():
+    X, y = np.eye(4)[np.arange(40) % 4] * 1e300, np.arange(40) % 4
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        for solver in ('auto', 'implicit', 'lbfgs'):
+            with pytest.raises(
+                ValueError, match=r'X holds 1e\+300 at row 0, column 0, but at most'
+            ):
+                SoftmaxClassifier(solver).fit(X, y)

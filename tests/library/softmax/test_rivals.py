@@ -298,6 +298,49 @@ def test_exact_updates_are_the_plain_implicit_steps(make, kind):
         )
 
 
+@pytest.mark.parametrize('spread', [0.1, 1.0, 6.0, 15.0])
+@pytest.mark.parametrize('c', [0.1, 10.0, 30.0, 100.0, 3000.0])
+def test_exact_steps_of_many_classes_solve_their_equation(c, spread):
+    "Moves of one row of length one: nonnegative but for the label, and those of SciPy's omega."
+    from scipy.optimize import brentq
+    from scipy.special import wrightomega
+
+    from extreme_opt.softmax.exact import FullSoftmaxByColumn, exact_updates
+
+    rng = np.random.default_rng(0)
+    for dtype, close in ((np.float64, 1e-8), (np.float32, 2e-4)):
+        for label in (0, 399):  # the best class, and the worst
+            scores = np.sort(rng.normal(size=400) * spread)[::-1].astype(dtype)
+            problem = FullSoftmaxByColumn(np.ones((1, 1), dtype), np.array([label]), 400)
+            params = scores.copy()
+            exact_updates(problem, params, np.zeros(1, int), c)
+            t = scores.astype(float)
+            t[label] += c
+
+            def total(norm, t=t):
+                return wrightomega(t - norm + np.log(c)).sum() / c - 1
+
+            norm = brentq(total, t.min() - c - 60, t.max() + 60, xtol=1e-13)
+            proba = wrightomega(t - norm + np.log(c)) / c
+            proba[label] -= 1
+            np.testing.assert_allclose((scores - params).astype(float) / c, proba, atol=close)
+
+
+def test_full_softmax_of_dense_rows_is_that_of_sparse_rows():
+    "Class by class or row by row: the same loss and gradient, of all rows and of some."
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 5)), rng.integers(6, size=40)
+    settings = dict(ridge=0.1, n_unpenalized=1, sample_weight=rng.random(40))
+    dense = FullSoftmax(X, y, 6, **settings)
+    rows = FullSoftmax(sparse.csr_array(X), y, 6, **settings)
+    for size in (0.0, 1.0, 300.0):
+        params = size * rng.normal(size=30)
+        np.testing.assert_allclose(dense.loss(params), rows.loss(params), rtol=1e-12)
+        np.testing.assert_allclose(dense.grad(params), rows.grad(params), rtol=1e-9, atol=1e-9)
+        some = np.array([3, 3, 17, 30])
+        np.testing.assert_allclose(dense.loss_on(params, some), rows.loss_on(params, some))
+
+
 def test_exact_refuses_rows_outside():
     from extreme_opt.softmax.exact import ExactSGD, FullSoftmaxByColumn, exact_updates
 
