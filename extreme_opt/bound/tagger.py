@@ -7,7 +7,7 @@ __all__ = ['LinearChainCRF']
 
 # %% ../../nbs/engine/bound/75_tagger.ipynb #7a66e004
 from collections.abc import Iterable, Mapping
-from numbers import Number
+from numbers import Real
 from typing import Any
 import numpy as np
 import scipy.sparse
@@ -125,7 +125,7 @@ def _unfit(X):
             for name, value in word.items() if isinstance(word, Mapping) else ():
                 listed = isinstance(value, Iterable) and not isinstance(value, (bytes, Mapping))
                 fits = all(isinstance(v, str) for v in value) if listed else False
-                if not fits and not (isinstance(value, Number) and np.isfinite(value)):
+                if not fits and not (isinstance(value, Real) and np.isfinite(float(value))):
                     return (
                         f'word {t} of X[{i}] has {name}={value!r:.60}, but a text, a finite number '
                         'or a list of texts is needed; leave out what is missing'
