@@ -25,7 +25,6 @@ import os
 import re
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -37,25 +36,14 @@ from pathlib import Path
 
 ROOM = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOM))
-from grader import intake, lms, rendering, sandbox  # noqa: E402
+from grader import intake, keep_gradebook, lms, rendering, sandbox  # noqa: E402
 
 UTC = datetime.UTC
 RUNNING = set()  # processes of tests
 MINUTES = re.compile(r'^MINUTES = (\d{1,4})\b', re.M)  # what a student says that the set took
 TIME = '2030-10-14T23:59:00+02:00'
 WRITTEN = ('student', 'question', 'points', 'score', 'comment', 'answer')
-GRADES = (
-    'student',
-    'set',
-    'state',
-    'points',
-    'of',
-    'tests',
-    'written',
-    'late',
-    'handed_in',
-    'note',
-)
+GRADES = tuple('student set state points of tests written late handed_in note'.split())
 
 
 def settings():
@@ -121,18 +109,6 @@ def keep(path, folder, move=False):
         number += 1
     (shutil.move if move else shutil.copy)(path, copy)
     return copy
-
-
-def keep_gradebook():
-    "A copy of the gradebook in backups/, unless the newest one there is the same."
-    book = ROOM / 'gradebook.db'
-    (ROOM / 'backups').mkdir(exist_ok=True)
-    copy = ROOM / 'backups' / f'gradebook-{time.strftime("%Y%m%d-%H%M%S")}.db'
-    with (
-        contextlib.closing(sqlite3.connect(f'{book.as_uri()}?mode=ro', uri=True)) as old,
-        contextlib.closing(sqlite3.connect(copy)) as new,
-    ):
-        old.backup(new)
 
 
 def write(path, text, encoding='utf-8'):
@@ -774,7 +750,7 @@ def main(arguments):
         raise SystemExit(f'what is {name}? the sets are {known}')
     kind = sandbox.choose(options.trust, options.sandbox)
     rules, record = settings(), ROOM / 'graded.json'
-    keep_gradebook()
+    keep_gradebook(ROOM)
     log(f'python grade.py {" ".join(arguments)} ({kind})')
     with contextlib.suppress(ValueError):  # not the main thread
         signal.signal(signal.SIGTERM, signal.default_int_handler)

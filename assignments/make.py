@@ -40,7 +40,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 import archive  # noqa: E402
 import parts  # noqa: E402
-from grader import intake  # noqa: E402
+from grader import intake, keep_gradebook  # noqa: E402
 from grader.intake import VARIANT, variant_of  # noqa: E402
 from grader.lms import WHO  # noqa: E402
 
@@ -160,29 +160,6 @@ def out_of(options, example='make course out=../my-class'):
             f'name a folder outside it, for example {example.split()[-1]}'
         )
     return out
-
-
-def keep_gradebook(room):
-    "A copy of the gradebook in backups/, named by the time; None where there is none yet."
-    book = room / 'gradebook.db'
-    if not book.exists():
-        return None
-    (room / 'backups').mkdir(exist_ok=True)
-    copy = room / 'backups' / time.strftime('gradebook-%Y%m%d-%H%M%S.db')
-    number = 1
-    while copy.exists():
-        number += 1
-        copy = copy.with_name(f'{copy.stem.rsplit("_", 1)[0]}_{number}.db')
-    try:
-        with (
-            contextlib.closing(sqlite3.connect(f'{book.as_uri()}?mode=ro', uri=True)) as old,
-            contextlib.closing(sqlite3.connect(copy)) as new,
-        ):
-            old.backup(new)
-    except sqlite3.Error as error:
-        copy.unlink(missing_ok=True)
-        raise SystemExit(f'{book} cannot be read ({error}): nothing was done') from None
-    return copy
 
 
 def cells_of(notebook):

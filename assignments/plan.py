@@ -36,11 +36,7 @@ def measured():
     for week in plan()['week']:
         words, lines = map(sum, zip(*map(size, week['board'] + week['lab'])))
         part = parts.cut(parts.read(week['set']), week['parts'])
-        asked = [
-            cell['id']
-            for cell in part['cells']
-            if cell['metadata'].get('nbgrader', {}).get('grade')
-        ]
+        asked = [cell['metadata'].get('nbgrader', {}).get('grade_id') for cell in part['cells']]
         rows.append(
             dict(
                 words=words,

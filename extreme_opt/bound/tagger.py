@@ -6,6 +6,7 @@
 __all__ = ['LinearChainCRF']
 
 # %% ../../nbs/engine/bound/75_tagger.ipynb #7a66e004
+import math
 from collections.abc import Iterable, Mapping
 from numbers import Real
 from typing import Any
@@ -19,6 +20,7 @@ from extreme_opt.core.estimator import (
     NOT_FITTED,
     Estimator,
     check_finite,
+    check_kind,
     raise_diverged,
     warn_not_converged,
 )
@@ -33,16 +35,18 @@ from extreme_opt.core.validation import (
     is_missing,
     one_of,
     seed_from,
+    sorted_labels,
 )
 
 # %% ../../nbs/engine/bound/75_tagger.ipynb #7a66e007
 def _sentences(X):
     "Sentences as a list, and how many words each has; one line where X is no sequence of them."
-    if hasattr(X, 'columns'):
+    if hasattr(X, 'columns') or hasattr(X, 'column_names'):
         raise ValueError(
             'X is a data frame, but a list of sentences is needed; of a row per word make it by '
             '[some.to_dict("records") for _, some in X.groupby("sentence")]'
         )
+    X = X.to_pylist() if hasattr(X, 'to_pylist') else X
     if isinstance(X, (str, bytes, Mapping)) or not hasattr(X, '__len__'):
         raise ValueError(f'X is a {type(X).__name__}, but a list of sentences is needed')
     X, lengths = list(X), []
@@ -82,6 +86,8 @@ def _stacked(X, lengths):
     sparse = any(scipy.sparse.issparse(words) for words in full)
     full = full if sparse else [as_array(words, 'a sentence') for words in full]
     widths = [np.shape(words)[1:] for words in full]
+    if len(widths[0]) != 1:
+        raise ValueError(f'a sentence has shape {np.shape(full[0])}, but a row per word is needed')
     if len(set(widths)) > 1:
         bad = next(at for at, width in enumerate(widths) if width != widths[0])
         at = np.flatnonzero(lengths)[[0, bad]]
@@ -89,7 +95,15 @@ def _stacked(X, lengths):
             f'words of X[{at[1]}] have {widths[bad]} features, but those of X[{at[0]}] have '
             f'{widths[0]}; every word needs the same number'
         )
-    return check_features(scipy.sparse.vstack(full) if sparse else np.concatenate(full))
+    try:
+        return check_features(scipy.sparse.vstack(full) if sparse else np.concatenate(full))
+    except ValueError:
+        for i, words in zip(np.flatnonzero(lengths), full):
+            try:
+                check_features(words)
+            except ValueError as error:
+                raise ValueError(f'X[{i}], its words as rows of X: {error}') from None
+        raise
 
 
 def _dictionaries(X):
@@ -97,7 +111,7 @@ def _dictionaries(X):
     for i, words in enumerate(X):
         for t, word in enumerate(words):
             if isinstance(word, Mapping):
-                yield word
+                yield {k: v.item() if isinstance(v, np.generic) else v for k, v in word.items()}
             elif isinstance(word, (list, tuple, set, frozenset)):
                 yield dict.fromkeys(word, 1.0)
             else:
@@ -120,17 +134,22 @@ def _vectorized(make, X):
 
 def _unfit(X):
     "Which value of which word is no text, no finite number and no list of texts."
+    kind = None  # of the names
     for i, words in enumerate(X):
         for t, word in enumerate(words):
-            for name, value in word.items() if isinstance(word, Mapping) else ():
+            for name, given in word.items() if isinstance(word, Mapping) else ():
+                kind = kind or type(name)
+                if type(name) is not kind and not isinstance(name, str):
+                    return f'word {t} of X[{i}] has a feature {name!r:.60}; use text as names'
+                value: Any = given.item() if isinstance(given, np.generic) else given
                 listed = isinstance(value, Iterable) and not isinstance(value, (bytes, Mapping))
                 fits = all(isinstance(v, str) for v in value) if listed else False
-                if not fits and not (isinstance(value, Real) and np.isfinite(float(value))):
+                if not fits and not (isinstance(value, Real) and math.isfinite(value)):
                     return (
                         f'word {t} of X[{i}] has {name}={value!r:.60}, but a text, a finite number '
                         'or a list of texts is needed; leave out what is missing'
                     )
-    return 'a feature is neither a text, nor a finite number, nor a list of texts'
+    return 'names of features are of several types; use text'
 
 
 def _n_given(word):
@@ -276,7 +295,7 @@ class LinearChainCRF(Estimator):
         X, lengths = _sentences(X)
         if not lengths.sum():
             raise ValueError('X holds no word, but at least one is needed')
-        self.classes_, labels = np.unique(self._flat(y, lengths), return_inverse=True)
+        self.classes_, labels = sorted_labels(self._flat(y, lengths))
         if _is_table(X, lengths):
             rows, self.feature_names_ = _stacked(X, lengths), None
         else:
@@ -286,7 +305,7 @@ class LinearChainCRF(Estimator):
         check_size(rows, np.float64)
         self.n_features_in_ = rows.shape[1]
         starts = np.concatenate([[0], np.cumsum(lengths)])
-        problem = LinearChain(rows.astype(np.float64), labels.ravel(), starts, len(self.classes_))
+        problem = LinearChain(rows.astype(np.float64), labels, starts, len(self.classes_))
         solver = LBFGS() if self.solver == 'lbfgs' else Majorizer()
         if self.solver == 'bm' and problem.n_params > problem.most_params:
             raise ValueError(
@@ -339,6 +358,7 @@ class LinearChainCRF(Estimator):
 
     def _flat(self, y, lengths):
         "Tags of all words, one after the other."
+        y = y.to_pylist() if hasattr(y, 'to_pylist') else y
         if y is None or isinstance(y, (str, bytes)) or not hasattr(y, '__len__'):
             raise ValueError('y must be a list of lists of tags, one list per sentence')
         if len(y) != len(lengths):
@@ -357,6 +377,9 @@ class LinearChainCRF(Estimator):
             at = lost - int(lengths[:i].sum())
             raise ValueError(f'y[{i}][{at}] is missing ({flat[lost]}); leave the sentence out')
         kinds = {type(tag) for tag in flat}
+        if several := tuple(kinds & {tuple, list, set, frozenset, dict, np.ndarray}):
+            tag = next(tag for tag in flat if isinstance(tag, several))
+            raise ValueError(f'y holds {tag!r:.60}, but a word has one tag; join its parts')
         if str in kinds and len(kinds - {np.str_}) > 1:
             names = ', '.join(sorted(kind.__name__ for kind in kinds))
             raise ValueError(f'y holds tags of types {names}; use one type')
@@ -369,6 +392,8 @@ class LinearChainCRF(Estimator):
         if not lengths.sum():
             rows: Any = np.zeros((0, self.n_features_in_))
         elif self.feature_names_ is None:
+            if not _is_table(X, lengths):
+                raise ValueError('X holds dictionaries or names of features, but fit saw arrays')
             rows = _stacked(X, lengths)
             if rows.shape[1] != self.n_features_in_:
                 raise ValueError(
@@ -444,6 +469,7 @@ class LinearChainCRF(Estimator):
         guess = np.array([tag for tags in self.predict(X) for tag in tags])
         if not len(guess):
             raise ValueError('X holds no word, so no share of them is right')
+        check_kind(flat, self.classes_)
         return float(np.mean(guess == flat))
 
     def unseen_features(self, X: Any) -> tuple[int, int]:

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['NOT_FITTED', 'Estimator', 'is_collection', 'num_threads', 'check_shared', 'run_estimator', 'raise_diverged',
-           'warn_caller', 'warn_not_converged', 'check_finite', 'Classifier']
+           'warn_caller', 'warn_not_converged', 'check_kind', 'check_finite', 'Classifier']
 
 # %% ../../nbs/engine/core/70_estimator.ipynb #5f2be75c
 import inspect
@@ -39,6 +39,7 @@ from extreme_opt.core.validation import (
     check_weights,
     num_rows,
     seed_from,
+    sorted_labels,
 )
 
 # %% ../../nbs/engine/core/70_estimator.ipynb #a1fdf058
@@ -374,6 +375,25 @@ def _holds_text(labels):
     return True if found == {True} else None
 
 
+def check_kind(y: np.ndarray, classes: np.ndarray) -> None:
+    """Refuse text among numbers and numbers among text.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_samples,)
+        Labels.
+    classes : ndarray of shape (n_classes,)
+        Labels that `fit` saw.
+    """
+    kinds = _holds_text(classes), _holds_text(y)
+    if None not in kinds and kinds[0] != kinds[1]:
+        raise ValueError(
+            f'y[0] is {y[:1].tolist()[0]!r}, but the classes of fit are '
+            f'{"text" if kinds[0] else "numbers"}, such as {classes[:1].tolist()[0]!r}; '
+            'give labels of one type'
+        )
+
+
 def check_finite(estimator: Any, *names: str) -> None:
     """Refuse a file whose numbers are not finite: its predictions would be nan.
 
@@ -430,20 +450,14 @@ class Classifier(ClassifierMixin, Estimator):
         rows = check_features(X, self._sparse)
         y = check_labels(y, rows.shape[0])
         validate_data(self, as_table(X), reset=reset, skip_check_array=True)
-        try:
-            classes, labels = np.unique(y, return_inverse=True)
-        except TypeError:
-            raise TypeError(
-                f'y holds labels that cannot be sorted, of types '
-                f'{", ".join(sorted({type(v).__name__ for v in y}))}; use one type'
-            ) from None
+        classes, labels = sorted_labels(y)
         if len(classes) < 2:
             raise ValueError(
                 f'y holds 1 class only, {classes[:1].tolist()[0]!r}, but a classifier needs at '
                 'least 2 classes'
             )
         self.classes_ = classes
-        return rows, labels.ravel()
+        return rows, labels
 
     def _fit_collections(self, X: Any, y: Any, sample_weight: Any) -> Any:
         "Fit on dask collections, whose partitions are read where they are needed."
@@ -614,13 +628,7 @@ class Classifier(ClassifierMixin, Estimator):
         """
         guess = self.predict(X)
         y = check_labels(y, len(guess))
-        kinds = _holds_text(self.classes_), _holds_text(y)
-        if None not in kinds and kinds[0] != kinds[1]:
-            raise ValueError(
-                f'y[0] is {y[:1].tolist()[0]!r}, but the classes of fit are '
-                f'{"text" if kinds[0] else "numbers"}, such as {self.classes_[:1].tolist()[0]!r}; '
-                'give labels of one type'
-            )
+        check_kind(y, self.classes_)
         return float(np.average(guess == y, weights=check_weights(sample_weight, len(guess))))
 
     def log_loss(self, X: Any, y: Any, sample_weight: Any = None) -> float:

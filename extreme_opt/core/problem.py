@@ -7,6 +7,7 @@ __all__ = ['Problem', 'Differentiable', 'Stochastic', 'FiniteSum', 'SecondOrder'
            'required_methods', 'missing_methods', 'Fixed', 'LeastSquares', 'check_compatible']
 
 # %% ../../nbs/engine/core/10_problem.ipynb #7e7db3e1
+import inspect
 from dataclasses import FrozenInstanceError, dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -176,6 +177,11 @@ def missing_methods(problem: Any, solver: Any) -> tuple[str, ...]:
 
 # %% ../../nbs/engine/core/10_problem.ipynb #f1ced002
 class _Fixing(type):
+    @property
+    def __signature__(cls):  # for help(); else it would be that of __call__
+        made = inspect.signature(cls.__init__)  # type: ignore[misc]
+        return made.replace(parameters=list(made.parameters.values())[1:])
+
     def __call__(cls, *args, **kwargs):
         made = super().__call__(*args, **kwargs)
         vars(made)['_is_fixed'] = True

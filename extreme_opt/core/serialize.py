@@ -18,10 +18,12 @@ import stat
 import sys
 import uuid
 import zipfile
+import zoneinfo
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import fields, is_dataclass
 from decimal import Decimal
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -37,9 +39,57 @@ _TEXTS: dict[type, tuple[Callable, Callable]] = {  # values that their text give
     bytes: (bytes.hex, bytes.fromhex),
     datetime.date: (datetime.date.isoformat, datetime.date.fromisoformat),
     datetime.datetime: (datetime.datetime.isoformat, datetime.datetime.fromisoformat),
+    datetime.time: (datetime.time.isoformat, datetime.time.fromisoformat),
     Decimal: (str, Decimal),
+    Fraction: (str, Fraction),
     uuid.UUID: (str, uuid.UUID),
 }
+
+
+def _zone(tz):
+    "The name that finds a time zone again; None where it has none."
+    if isinstance(tz, datetime.timezone):
+        return str(datetime.timezone(tz.utcoffset(None)))
+    return getattr(tz, 'key', None) or getattr(tz, 'zone', None)
+
+
+def _as_parts(value):
+    "Kind and parts of a value of numpy, zoneinfo or pandas; None of others."
+    kind, tz = type(value), getattr(value, 'tzinfo', None)
+    if isinstance(value, (np.datetime64, np.timedelta64)):
+        return 'numpy', [value.dtype.str, int(value.astype(np.int64))]
+    if tz is not None and _zone(tz) is None:
+        return None
+    if kind is datetime.datetime and isinstance(tz, zoneinfo.ZoneInfo):
+        return 'zoned', [value.replace(tzinfo=None).isoformat(), value.fold, tz.key]
+    if kind.__module__.partition('.')[0] != 'pandas':
+        return None
+    parts = dict(
+        Timestamp=lambda: [value.asm8, tz and _zone(tz)],
+        Timedelta=lambda: [value.asm8],
+        Period=lambda: [value.ordinal, value.freqstr],
+        Interval=lambda: [value.left, value.right, value.closed],
+    ).get(kind.__name__)
+    return parts and (kind.__name__, parts())
+
+
+def _from_parts(kind, parts):
+    "Undo `_as_parts`."
+    if kind == 'numpy':
+        return np.array(parts[1], np.int64).view(parts[0])[()]
+    if kind == 'zoned':
+        zone = zoneinfo.ZoneInfo(parts[2])
+        return datetime.datetime.fromisoformat(parts[0]).replace(tzinfo=zone, fold=parts[1])
+    import pandas
+
+    if kind == 'Timestamp' and parts[1]:
+        return pandas.Timestamp(parts[0]).tz_localize('UTC').tz_convert(parts[1])
+    return dict(
+        Timestamp=lambda time, zone: pandas.Timestamp(time),
+        Timedelta=pandas.Timedelta,
+        Period=lambda ordinal, freq: pandas.Period(ordinal=ordinal, freq=freq),
+        Interval=pandas.Interval,
+    )[kind](*parts)
 
 
 def pack(value: Any, arrays: dict, place: str = 'value') -> Any:
@@ -48,9 +98,9 @@ def pack(value: Any, arrays: dict, place: str = 'value') -> Any:
     Parameters
     ----------
     value : object
-        None, bool, number, string, bytes, date, UUID, array, `Status`, path, dtype, sparse
-        matrix, generator, tuple, list or dict of these, a state, another dataclass of this
-        package, an estimator.
+        None, bool, number, string, bytes, date, period, interval, UUID, array, `Status`, path,
+        dtype, sparse matrix, generator, tuple, list or dict of these, a state, another
+        dataclass of this package, an estimator.
     arrays : dict
         Gains one entry per array met on the way.
     place : str, default='value'
@@ -64,6 +114,8 @@ def pack(value: Any, arrays: dict, place: str = 'value') -> Any:
     into, kind = lambda item, name: pack(item, arrays, f'{place}{name}'), type(value)
     if value is None or kind in (bool, int, float, str):
         return value
+    if (parts := _as_parts(value)) is not None:
+        return {'parts': [parts[0], [into(part, '') for part in parts[1]]]}
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in 'biufcUSMm':
         arrays[key := f'a{len(arrays)}'] = value
         return {'scalar' if isinstance(value, np.generic) else 'array': key}
@@ -150,6 +202,8 @@ def unpack(spec: Any, arrays: Any) -> Any:
         return arrays[content][()]
     if kind == 'text':
         return {found.__name__: back for found, (_, back) in _TEXTS.items()}[content[0]](content[1])
+    if kind == 'parts':
+        return _from_parts(content[0], [*map(back, content[1])])
     if kind in ('tuple', 'list'):
         return {'tuple': tuple, 'list': list}[kind](map(back, content))
     if kind == 'dict':

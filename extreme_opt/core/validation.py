@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['COUNT', 'RIDGE', 'RATE', 'DECAY', 'BUDGET', 'FLAG', 'THREADS', 'ONE_THREAD', 'FLOATS', 'check_features', 'as_table',
-           'refuse_masked', 'as_array', 'check_rows', 'check_size', 'num_rows', 'check_labels', 'check_class_ids',
-           'is_missing', 'check_weights', 'checked_sample_weight', 'Setting', 'number_in', 'one_of', 'Checked',
-           'check_settings', 'seed_from']
+           'refuse_masked', 'as_array', 'check_rows', 'check_size', 'num_rows', 'check_labels', 'sorted_labels',
+           'check_class_ids', 'is_missing', 'check_weights', 'checked_sample_weight', 'Setting', 'number_in', 'one_of',
+           'Checked', 'check_settings', 'seed_from']
 
 # %% ../../nbs/engine/core/67_validation.ipynb #c67a0003
 import math
@@ -388,6 +388,37 @@ def check_labels(y: Any, n_samples: int) -> np.ndarray:
                 'needed; bin the values, or use a regressor'
             )
     return y
+
+
+
+def sorted_labels(y: Any, name: str = 'y') -> tuple[np.ndarray, np.ndarray]:
+    """Sort the distinct labels of checked ones.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_samples,)
+        What `check_labels` returned.
+    name : str, default='y'
+        What to call them in a message.
+
+    Returns
+    -------
+    tuple[ndarray, ndarray]
+        Distinct labels, and the position of each label among them.
+
+    Raises
+    ------
+    TypeError
+        Where they cannot be sorted, with their types.
+    """
+    try:
+        classes, at = np.unique(y, return_inverse=True)
+    except TypeError:
+        raise TypeError(
+            f'{name} holds labels that cannot be sorted, of types '
+            f'{", ".join(sorted({type(v).__name__ for v in y}))}; use one type'
+        ) from None
+    return classes, at.ravel()
 
 
 def check_class_ids(

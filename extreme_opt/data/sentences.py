@@ -6,12 +6,16 @@
 __all__ = ['Sentences', 'read_conll']
 
 # %% ../../nbs/engine/data/47_sentences.ipynb #c0d10004
+import io
 import re
 from pathlib import Path
 from typing import IO, NamedTuple
 from .delimited import iter_lines
 
 # %% ../../nbs/engine/data/47_sentences.ipynb #c0d10006
+_COMMENT = re.compile(r'#\s*[\w.:-]+\s*=\s')  # of CoNLL-U, such as "# sent_id = 3"
+
+
 class Sentences(NamedTuple):
     """Tagged sentences.
 
@@ -37,11 +41,13 @@ def read_conll(
 ) -> Sentences:
     """Read a file of words in columns, as in the CoNLL shared tasks of 2000, 2002 and 2003.
 
-    Columns are separated by blanks or tabs, sentences by blank lines or by `-DOCSTART-`.
+    Columns are separated by blanks, or by tabs where the first line has one; sentences by blank
+    lines or by `-DOCSTART-`. CoNLL-U is read, too: comments and lines of several words or of
+    none (such as 1-2 and 8.1) are left out.
 
     Parameters
     ----------
-    source : str, Path or binary file
+    source : str, Path or file
         The file, compressed or not.
     tag : int or None, default=-1
         Column of the tag, counted from 0, or from the end where negative; None: there is none.
@@ -76,7 +82,9 @@ def read_conll(
     """
     rows: list = []
     tags: list = []
-    width, first, fresh = None, 0, True
+    width, first, fresh, separator = None, 0, True, None
+    if isinstance(source, io.TextIOBase):
+        source, encoding = io.BytesIO(source.read().encode()), 'utf-8'
     for number, raw in iter_lines(source, member):
         try:
             line = raw.decode(encoding)
@@ -84,15 +92,22 @@ def read_conll(
             raise ValueError(
                 f'line {number} is not {encoding}: {raw[:40]!r}; encoding="latin-1" reads any bytes'
             ) from None
-        line = line.strip(' \t\r\n')
+        line = line.rstrip(' \t\r\n')
+        line = line if separator == '\t' else line.lstrip(' \t')
         if not line or line.startswith('-DOCSTART-'):
             fresh = True
             continue
-        if comment and line.startswith(comment):
+        if comment and line.startswith(comment) or _COMMENT.match(line):
             continue
-        fields = re.split('[ \t]+', line)
+        separator = separator or ('\t' if '\t' in line else '[ \t]+')
+        fields = [field.strip(' ') for field in re.split(separator, line)]
+        if '' in fields:
+            raise ValueError(
+                f'line {number} has nothing in column {fields.index("")}; write a word such as "_"'
+            )
         if width is None:
             width, first = len(fields), number
+            tree = width == 10 and re.fullmatch(r'[01]([-.]\d+)?', fields[0])
             if tag is not None and (width < 2 or not -width <= tag < width):
                 raise ValueError(
                     f'line {number} has {width} column{"s" * (width > 1)}, but tag={tag} needs a '
@@ -101,8 +116,11 @@ def read_conll(
         if len(fields) != width:
             hint = '; comment="# " leaves such lines out' if line.startswith('#') else ''
             raise ValueError(
-                f'line {number} has {len(fields)} columns, but line {first} has {width}{hint}'
+                f'line {number} has {len(fields)} column{"s" * (len(fields) > 1)}, but line '
+                f'{first} has {width}{hint}'
             )
+        if tree and re.fullmatch(r'\d+[-.]\d+', fields[0]):
+            continue
         if fresh:
             rows.append([])
             tags.append([])

@@ -6,11 +6,7 @@
 __all__ = []
 
 # %% ../../nbs/engine/similarity/77_interactions.ipynb #132b1c2e
-import datetime
-import decimal
-import fractions
 import re
-import uuid
 import warnings
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -297,75 +293,6 @@ def number_ids(
         )
         known = np.concatenate(parts)
     return found[codes], known
-
-_WRITTEN: dict = {
-    datetime.datetime: (lambda item: item.isoformat(), datetime.datetime.fromisoformat),
-    datetime.date: (lambda item: item.isoformat(), datetime.date.fromisoformat),
-    uuid.UUID: (lambda item: item.hex, uuid.UUID),
-    bytes: (lambda item: item.hex(), bytes.fromhex),
-    decimal.Decimal: (str, decimal.Decimal),
-    fractions.Fraction: (str, fractions.Fraction),
-}
-_KINDS = {kind.__name__: kind for kind in _WRITTEN}
-
-
-def written_id(item: Any) -> Any:
-    """Write an id of a usual kind as text; `read_id` undoes it.
-
-    Parameters
-    ----------
-    item : object
-        Number, text, date, UUID, bytes, Decimal, Fraction, or a tuple of these.
-
-    Returns
-    -------
-    object
-        None, a number, text, or a dict or tuple of these.
-    """
-    kind = type(item)
-    if item is None or kind in (bool, int, float, str):
-        return item
-    if kind is tuple:
-        return tuple(map(written_id, item))
-    if kind in _WRITTEN:
-        return {kind.__name__: _WRITTEN[kind][0](item)}
-    if isinstance(item, (np.datetime64, np.timedelta64)):
-        return {'numpy': [item.dtype.str, int(item.astype(np.int64))]}
-    if isinstance(item, np.generic) and item.dtype.kind in 'biufUS':
-        return item
-    if kind.__name__ == 'Timestamp' and isinstance(item, datetime.datetime):
-        return {'Timestamp': item.isoformat()}
-    raise TypeError(
-        f'id {item!r:.80} is a {kind.__name__}, which a file without code cannot hold; pickle the '
-        'model, or fit ids as text'
-    )
-
-
-def read_id(item: Any) -> Any:
-    """Undo `written_id`.
-
-    Parameters
-    ----------
-    item : object
-        What `written_id` returned.
-
-    Returns
-    -------
-    object
-        The id.
-    """
-    if isinstance(item, tuple):
-        return tuple(map(read_id, item))
-    if not isinstance(item, dict):
-        return item
-    ((kind, text),) = item.items()
-    if kind == 'numpy':
-        return np.array(text[1], np.int64).astype(text[0])[()]
-    if kind == 'Timestamp':
-        import pandas
-
-        return pandas.Timestamp(text)
-    return _WRITTEN[_KINDS[kind]][1](text)
 
 # %% ../../nbs/engine/similarity/77_interactions.ipynb #7d94889d
 class Interactions(NamedTuple):

@@ -8,7 +8,7 @@ __all__ = ['SimilarityModel']
 # %% ../../nbs/engine/similarity/80_model.ipynb #8e90c6e5
 import copy
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -74,9 +74,7 @@ from extreme_opt.similarity.interactions import (
     from_matrix,
     number_ids,
     pair_columns,
-    read_id,
     read_interactions,
-    written_id,
 )
 from .problem import AllPairs
 from extreme_opt.similarity.ranking import (
@@ -557,7 +555,7 @@ class SimilarityModel(Estimator):
             0, 1, 'neither', words=(None,), hint='other pairs go to fit(..., validation=...)'
         ),
         relevant=number_in(-np.inf, closed='neither', words=('auto',)),
-        n_iter_no_change=number_in(1),
+        n_iter_no_change=number_in(1, closed='both'),
         dtype=FLOATS,
         max_iter=Estimator._settings['max_iter']._replace(words=('auto', None)),
     )
@@ -984,9 +982,6 @@ class SimilarityModel(Estimator):
                 setattr(self, name, tower_shape(written))
         if not hasattr(self, 'left_embeddings_'):
             return
-        for name in ('left_ids_', 'right_ids_'):
-            if (ids := getattr(self, name)).dtype.kind == 'O':
-                setattr(self, name, as_objects([read_id(item) for item in ids.tolist()]))
         known = len(self.left_ids_), len(self.right_ids_)
         shapes = self.left_embeddings_.shape, self.right_embeddings_.shape
         whole = all(len(shape) == 2 for shape in shapes) and self.observed_.shape == known
@@ -1181,24 +1176,26 @@ class SimilarityModel(Estimator):
     def _histories(self, history):
         "Histories as a CSR matrix of values, one row per new user."
         n = len(self.right_ids_)
-        if scipy.sparse.issparse(history):
-            read = from_matrix(history, self._values(), 'history')
-            shape: Any = read.shape
-            if shape[1] != n:
-                raise ValueError(
-                    f'history has {shape[1]} columns, but there are {n} right entities'
-                )
-            values = np.ones(len(read.pairs)) if read.weights is None else read.weights
-            if read.labels is not None:
-                values = signed_labels(read.labels, self.settings_['loss'])
-            return scipy.sparse.csr_array((values, (*read.pairs.T,)), shape=shape)
+        if not scipy.sparse.issparse(history):
+            history = self._listed(history)
+        read = from_matrix(history, self._values(), 'history')
+        shape: Any = read.shape
+        if shape[1] != n:
+            raise ValueError(f'history has {shape[1]} columns, but there are {n} right entities')
+        values = np.ones(len(read.pairs)) if read.weights is None else read.weights
+        if read.labels is not None:
+            values = signed_labels(read.labels, self.settings_['loss'])
+        return scipy.sparse.csr_array((values, (*read.pairs.T,)), shape=shape)
+
+    def _listed(self, history):
+        "Histories in own ids as a CSR matrix: lists of ids, or dictionaries from id to value."
         history = history.to_pylist() if hasattr(history, 'to_pylist') else history
         if isinstance(history, (str, bytes)) or not hasattr(history, '__len__'):
             raise ValueError(
                 f'history={history!r:.60} is no list; give the right ids of one user, or one list '
                 'per user'
             )
-        lists = list(history)
+        lists = [history] if isinstance(history, Mapping) else list(history)
         nested = [_is_list(one) for one in lists]
         if any(nested) and not all(nested):
             at = nested.index(False)
@@ -1207,13 +1204,25 @@ class SimilarityModel(Estimator):
                 'one user, or one list per user'
             )
         lists = lists if lists and nested[0] else [lists]
-        found = [
-            np.unique(self._rows_of(list(one), 1)) if len(one) else np.empty(0, int)
-            for one in lists
-        ]
-        starts = np.concatenate([[0], np.cumsum([len(one) for one in found])])
-        ids = np.concatenate(found) if found else np.empty(0, int)
-        return scipy.sparse.csr_array((np.ones(len(ids)), ids, starts), shape=(len(found), n))
+        ids, values = [], []
+        for at, one in enumerate(lists):
+            found = self._rows_of(list(one), 1) if len(one) else np.empty(0, int)
+            if isinstance(one, Mapping) and len(one):
+                numbers = as_array([*one.values()], 'the values of a history')
+                if numbers.dtype.kind not in 'biuf':
+                    raise ValueError(
+                        f'history {at} has values {[*one.values()]!r:.60}, but a number for each '
+                        'id is needed'
+                    )
+            else:
+                found = np.unique(found)
+                numbers = np.ones(len(found))
+            ids.append(found)
+            values.append(numbers)
+        starts = np.concatenate([[0], np.cumsum([len(one) for one in ids])])
+        entries = np.concatenate([np.empty(0), *values]), np.concatenate([starts[:0], *ids])
+        shape = len(lists), len(self.right_ids_)
+        return scipy.sparse.csr_array((*entries, starts), shape=shape)
 
     def _placed(self, rows):
         "Embeddings and biases (or None) of users with these histories."
@@ -1272,7 +1281,7 @@ class SimilarityModel(Estimator):
         features : array-like or sparse matrix of shape (n, n_left_features), default=None
             Features of any entities, fitted or new, instead of ids.
         history : sequence of ids, sequence of such, or sparse matrix (n, n_right), default=None
-            Right entities of one or more new left entities, instead of ids.
+            Right entities of one or more new left entities, instead of ids; see `recommend`.
 
         Returns
         -------
@@ -1404,7 +1413,8 @@ class SimilarityModel(Estimator):
         features : array-like or sparse matrix of shape (n, n_left_features), default=None
             Features of any left entities, fitted or new, instead of ids.
         history : sequence of ids, sequence of such, or sparse matrix (n, n_right), default=None
-            Right ids that a new left entity has, or one list of them for each, instead of ids. An
+            Right ids that a new left entity has, or one list of them for each, instead of ids. A
+            dictionary in place of a list gives each id its weight or label, as in `values`. An
             empty one gets the most popular right entities, with their numbers of pairs as scores,
             and a warning.
         candidates : array-like, default=None
@@ -1684,7 +1694,4 @@ class SimilarityModel(Estimator):
             twin.index_ = stored
         if hasattr(twin, '_lookup'):
             twin._lookup = {}
-            for name in ('left_ids_', 'right_ids_'):
-                if (ids := getattr(self, name)).dtype.kind == 'O':
-                    setattr(twin, name, as_objects([written_id(item) for item in ids.tolist()]))
         return twin

@@ -67,7 +67,7 @@ class AveragedSolver(Checked):
         lambda self: getattr(self.solver, 'n_jobs', 1), doc='That of the inner solver.'
     )
 
-    _settings = dict(n_iter_no_change=number_in(1), power=number_in())
+    _settings = dict(n_iter_no_change=number_in(1, closed='both'), power=number_in())
 
     def init(self, problem: Any, params: np.ndarray) -> WatchedState:
         """The first state.

@@ -402,7 +402,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         dtype=FLOATS,
         early_stopping=FLAG,
         validation_fraction=number_in(0, 1, 'neither', hint='0.1 is usual'),
-        n_iter_no_change=number_in(1),
+        n_iter_no_change=number_in(1, closed='both'),
         max_epochs=number_in(0, closed='right', words=('auto', None)),
         n_blocks=COUNT,
     )
@@ -1002,6 +1002,9 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             self, problem, solver, loss_subset=skip, remedy=self._remedy(), **self._limits()
         )
         return self._settle(problem, run)
+
+    def _best_ids(self, X, k):
+        return self._posting_best(X, k)[0] if self._on_support else super()._best_ids(X, k)
 
     def _with_ridge(self, problem):
         ridge = 2 * self._pull if problem.n_classes == 2 else self._pull

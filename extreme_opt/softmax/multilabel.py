@@ -19,6 +19,7 @@ from extreme_opt.core.validation import (
     check_weights,
     is_missing,
     num_rows,
+    sorted_labels,
 )
 
 # %% ../../nbs/engine/softmax/62_multilabel.ipynb #244a4493
@@ -183,14 +184,7 @@ def several_labels(
     owners = np.repeat(np.arange(n_samples), [len(row) for row in lists])
     flat = [label for row in lists for label in row]
     if classes is None:
-        found = check_labels(flat, len(flat))
-        try:
-            classes, at = np.unique(found, return_inverse=True)
-        except TypeError:
-            raise TypeError(
-                'y holds labels that cannot be sorted, of types '
-                f'{", ".join(sorted({type(v).__name__ for v in flat}))}; use one type'
-            ) from None
+        classes, at = sorted_labels(check_labels(flat, len(flat)))
     else:
         known = {label: place for place, label in enumerate(classes.tolist())}
         plain = [label.item() if isinstance(label, np.generic) else label for label in flat]
@@ -265,6 +259,17 @@ def precision_at(
     return got / best if best else 0.0
 
 # %% ../../nbs/engine/softmax/62_multilabel.ipynb #5e1ab313
+def _given_classes(classes):
+    "The labels that partial_fit is told of, checked like y."
+    try:
+        known = check_labels(classes, len(classes))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f'classes, read like y: {error}') from None
+    if len(known) < 2:
+        raise ValueError(f'classes has {len(known)} label, but at least 2 are needed; name all')
+    return known
+
+
 class MultilabelClassifier(Classifier):
     """Base of classifiers whose rows have one label or several.
 
@@ -298,7 +303,7 @@ class MultilabelClassifier(Classifier):
         "Positions of the labels of a batch, and their rows; the first batch settles `classes_`."
         known: Any = None if first else self.classes_
         if first and classes is not None:
-            known = np.asarray(classes)
+            known = _given_classes(classes)
         elif classes is not None and set(np.asarray(classes).tolist()) != set(known.tolist()):
             raise ValueError(
                 'classes differ from those of the first call of partial_fit; call fit to start anew'
@@ -312,7 +317,7 @@ class MultilabelClassifier(Classifier):
         if first:
             self.multilabel_ = found is not None
             self._sparse_y = scipy.sparse.issparse(y)
-            self.classes_ = np.unique(known) if found is None else found[1]
+            self.classes_ = sorted_labels(known, 'classes')[0] if found is None else found[1]
         elif self.multilabel_ != (found is not None):
             raise ValueError(
                 f'y has {"one label" if self.multilabel_ else "several labels"} per row, unlike '
@@ -497,11 +502,13 @@ class MultilabelClassifier(Classifier):
         return self._precision(X, Y, k, self.propensities_)
 
     def _precision(self, X, Y, k, propensities):
-        top = np.concatenate([self._best(scores, k) for _, scores in self._chunks(X)])
+        top = self._best_ids(X, k)
         return precision_at(top, self._truth(Y, len(top))[0], propensities)
+
+    def _best_ids(self, X, k):
+        return np.concatenate([self._best(scores, k) for _, scores in self._chunks(X)])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         return tags
-

@@ -1,5 +1,6 @@
 "The tagger: sentences in, tags out, and one line for what it does not take."
 
+import datetime
 import itertools
 import pickle
 import re
@@ -7,6 +8,7 @@ import warnings
 
 import numpy as np
 import pandas
+import pyarrow as pa
 import pytest
 import scipy.sparse
 from sklearn.base import clone
@@ -199,6 +201,11 @@ BAD_FITS = {
     'tags as text': ([WORDS], ['AB'], r'y\[0\] has 2 tags'),
     'a missing tag': ([[], WORDS], [[], ['A', None]], r'y\[1\]\[1\] is missing \(None\)'),
     'nan': ([WORDS], [[0.0, np.nan]], r'y\[0\]\[1\] is missing \(nan\)'),
+    'several tags': ([WORDS], [[('A', 1), ('B', 2)]], r"y holds \('A', 1\), but a word has one"),
+    'a date': ([[{'a': pandas.Timestamp(0)}, {}]], [['A', 'B']], r'has a=Timestamp'),
+    'names of two kinds': ([[{'a': 1}, {0: 1}]], [['A', 'B']], r'word 1 .* has a feature 0;'),
+    'two dimensions': (np.eye(2), [['A', 'B']] * 2, r'a sentence has shape \(2,\)'),
+    'a table of arrow': (pa.table({'a': [1, 2]}), [['A', 'B']], 'X is a data frame'),
     'fraction': ([WORDS], [[0.0, 1.9]], r'y\[1\] is 1.9'),
     'kinds': ([WORDS], [['A', 1]], 'tags of types int, str; use one type'),
     'nan feature': ([[{'a': np.nan}, {'a': 1.0}]], [['A', 'B']], r'word 0 of X\[0\] has a=nan'),
@@ -208,7 +215,7 @@ BAD_FITS = {
     'a data frame': (pandas.DataFrame({'a': [1, 2]}), [['A', 'B']], 'X is a data frame'),
     'data frames': ([pandas.DataFrame({'a': [1, 2]})], [['A', 'B']], r'X\[0\]\.to_dict'),
     'widths': ([np.eye(2), np.eye(3)], [['A', 'B'], ['A'] * 3], r'X\[1\] have \(3,\) features'),
-    'inf in rows': ([np.array([[1.0], [np.inf]])], [['A', 'B']], 'inf at row 1, column 0'),
+    'inf in rows': ([np.array([[1.0], [np.inf]])], [['A', 'B']], r'X\[0\], .* inf at row 1'),
 }
 
 
@@ -234,6 +241,25 @@ def test_what_is_wrong_is_one_line(case, made):
     with pytest.raises(ValueError):
         model.fit(X, y)
     assert vars(model) == before  # as it was
+
+
+def test_values_of_numpy_and_lists_of_arrow_mean_what_those_of_python_do():
+    X, y = sentences(40)
+    wanted = LinearChainCRF().fit(X, y).coef_
+    numpy = [[{k: np.array([v])[0] for k, v in word.items()} for word in words] for words in X]
+    series = pandas.Series(X, index=range(9, 49))
+    for given, tags in ((numpy, y), (series, pandas.Series(y)), (pa.array(X), y), (X, pa.array(y))):
+        np.testing.assert_array_equal(LinearChainCRF().fit(given, tags).coef_, wanted)
+
+
+def test_tags_of_another_kind_are_not_counted_as_missed(made):
+    X, y, model = made
+    with pytest.raises(ValueError, match=r'y\[0\] is 1, but the classes of fit are text'):
+        model.score(X, [[1] * len(tags) for tags in y])
+    with pytest.raises(ValueError, match='X holds dictionaries .*, but fit saw arrays'):
+        LinearChainCRF().fit([np.eye(3)], [['A', 'B', 'A']]).predict(X)
+    with pytest.raises(TypeError, match='y holds labels that cannot be sorted, of types date, int'):
+        LinearChainCRF().fit([WORDS], [[1, datetime.date(2024, 1, 1)]])
 
 
 def test_numbers_beyond_all_bounds_are_no_model(made):

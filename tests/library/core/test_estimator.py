@@ -2,9 +2,11 @@
 
 import datetime
 import decimal
+import fractions
 import io
 import uuid
 import warnings
+import zoneinfo
 
 import numpy as np
 import pandas as pd
@@ -23,6 +25,9 @@ from extreme_opt.core.validation import (
     checked_sample_weight,
     number_in,
 )
+
+BERLIN = zoneinfo.ZoneInfo('Europe/Berlin')
+HOUR_EAST = datetime.timezone(datetime.timedelta(hours=1))
 
 
 class Centroids(Classifier):
@@ -243,19 +248,49 @@ def test_labels_of_every_kind(data):
         np.array([datetime.date(2024, 1, k) for k in (1, 2, 3)], object),
         np.array([datetime.datetime(2024, 1, 1, k, tzinfo=datetime.UTC) for k in (1, 2, 3)]),
         np.array([decimal.Decimal(k) / 10 for k in (1, 2, 3)], object),
+        np.array([fractions.Fraction(1, k) for k in (1, 2, 3)], object),
+        np.array([datetime.time(k) for k in (1, 2, 3)], object),
+        np.array([datetime.datetime(2024, 10, 27, k, tzinfo=BERLIN) for k in (1, 2, 3)]),
+        pd.Series(pd.date_range('2024', periods=3, tz='Europe/Berlin')),
+        pd.Series(pd.date_range('2024', periods=3, tz='UTC')).astype('category'),
+        pd.Series(pd.date_range('2024', periods=3, tz=HOUR_EAST)),
+        pd.Series(pd.period_range('2024-01', periods=3, freq='M')),
+        pd.Series(pd.period_range('2024', periods=3, freq='Q')).astype('category'),
+        pd.Series(pd.IntervalIndex.from_breaks([0, 1, 2, 3])),
+        pd.Series(pd.interval_range(pd.Timestamp('2024', tz='UTC'), periods=3, closed='both')),
+        pd.Series(pd.Categorical(['hi', 'lo', 'mid'], categories=['none', 'lo', 'mid', 'hi'])),
+        pd.Series([1, 2, 3], dtype='Int64'),
+        pd.Series(['a', 'b', 'c'], dtype='string'),
+        np.array([pd.Timedelta(k, 'h') for k in (1, 2, 3)], object),
     ],
     ids=lambda three: f'{three.dtype}-{type(three[0]).__name__}',
 )
 def test_a_file_keeps_labels_of_every_kind(data, three, tmp_path):
     X, y = data
-    labels = three[np.unique(y, return_inverse=True)[1]]
+    codes = np.unique(y, return_inverse=True)[1]
+    labels = three[codes] if isinstance(three, np.ndarray) else three.iloc[codes]
     model = Centroids().fit(X, labels)
     model.save(tmp_path / 'model.npz')
     back = Centroids.load(tmp_path / 'model.npz')
     assert back.classes_.dtype == model.classes_.dtype
     assert list(map(type, back.classes_)) == list(map(type, model.classes_))
+    for name in ('tz', 'freq', 'unit', 'closed'):
+        one, other = ([getattr(label, name, None) for label in m.classes_] for m in (model, back))
+        assert [*map(str, one)] == [*map(str, other)]
+    assert set(model.classes_.tolist()) == set(np.asarray(three).tolist())
     np.testing.assert_array_equal(back.predict(X), model.predict(X))
     assert back.score(X, labels) == model.score(X, labels) > 0.8
+
+
+def test_a_label_that_no_file_can_hold_is_named(data, tmp_path):
+    class Own(str):
+        "Text with a type of its own."
+
+    X, y = data
+    odd = np.empty(len(y), object)
+    odd[:] = [Own(label) for label in y]
+    with pytest.raises(TypeError, match=r'classes_\[0\] is a Own, which a file'):
+        Centroids().fit(X, odd).save(tmp_path / 'model.npz')
 
 
 def test_text_and_numbers_are_not_one_kind_of_label():

@@ -41,6 +41,29 @@ def test_tabs_comments_encodings_and_packed_files(tmp_path):
     assert words.rows == [[('one',), ('two',)], [('three',)]] and words.tags is None
 
 
+def test_tabs_alone_separate_where_the_first_line_has_one():
+    assert read('New York\tLOC\nb\tO\n').rows == [[('New York',), ('b',)]]
+    assert read('a\tO\nNew  York\tLOC\n').rows == [[('a',), ('New  York',)]]
+    with pytest.raises(ValueError, match='line 2 has nothing in column 1'):
+        read('a\tX\tO\nb\t\tO\n')
+
+
+def test_trees_of_conll_u_are_sentences():
+    "Comments, words that stand for several (1-2) and words that are not there (2.1) are left out."
+    row = '{}\t{}\t_\t{}' + '\t_' * 6
+    lines = ['# sent_id = 1', '# text = dámelo', row.format('1-2', 'dámelo', '_')]
+    lines += [row.format(1, 'dá', 'VERB'), row.format(2, 'lo', 'PRON'), row.format('2.1', 'x', 'X')]
+    found = read('\n'.join([*lines, '', '# sent_id = 2', row.format(1, 'sí', 'INTJ'), '']), tag=3)
+    assert found.tags == [['VERB', 'PRON'], ['INTJ']]
+    assert [[word[1] for word in words] for words in found.rows] == [['dá', 'lo'], ['sí']]
+    four = read('# sent_id = 1\nEU NNP B-NP B-ORG\n')  # four columns, too
+    assert four.tags == [['B-ORG']]
+
+
+def test_an_open_text_file_is_read():
+    assert read_conll(io.StringIO('Peña B\n'), encoding='latin-1').rows == [[('Peña',)]]
+
+
 @pytest.mark.parametrize(
     'text, settings, words',
     [

@@ -1,7 +1,8 @@
 """scikit-learn's tests against us: `pytest -p as_logistic --pyargs sklearn.linear_model.tests...`.
 
 This plugin puts `BoundClassifier` behind the name and the arguments of `LogisticRegression` before
-the test modules are imported. What is not offered skips the test, with the reason.
+the test modules are imported. What is not offered skips the test, with the reason. Tests that
+never make or fit it are told apart by a property of their report.
 """
 
 import numpy as np
@@ -12,6 +13,19 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
 from extreme_opt.bound import BoundClassifier
+
+used: list = []  # what the running test makes and fits
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    used.clear()
+    try:
+        return (yield)
+    finally:
+        if not used:
+            item.user_properties.append(('used', 'no'))
+
 
 SOLVERS = {'lbfgs': 'lbfgs', 'newton-cg': 'newton', 'newton-cholesky': 'newton'}
 
@@ -46,6 +60,7 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):
         warm_start=False,
         n_jobs=None,
     ):
+        used.append(self)
         for name, value in list(locals().items()):
             if name not in ('self', '__class__'):
                 setattr(self, name, value)
@@ -62,6 +77,7 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):
         return 0.0 if np.isinf(self.C) or self.penalty is None else 1 / (self.C * weights.sum())
 
     def fit(self, X, y, sample_weight=None):
+        used.append(self)
         if self.l1_ratio or self.penalty in ('l1', 'elasticnet'):
             pytest.skip('not offered: l1')
         if self.dual:

@@ -5,6 +5,8 @@
 
 import csv
 import functools
+import itertools
+import json
 import re
 from pathlib import Path
 
@@ -13,7 +15,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from extreme_opt.bound import BoundClassifier
+from extreme_opt.bound import BoundClassifier, LinearChainCRF
 from extreme_opt.ordinal import OrdinalEmbedding
 from extreme_opt.similarity import SimilarityModel
 from extreme_opt.softmax import SoftmaxClassifier
@@ -21,6 +23,7 @@ from extreme_opt.softmax import SoftmaxClassifier
 ROOT = Path(__file__).resolve().parents[3]
 with (ROOT / 'docs' / 'no_zero_none.csv').open(encoding='utf-8') as _file:
     ROWS = list(csv.DictReader(_file))
+GAPS = None, np.nan, pd.NA, pd.NaT
 CLASSIFIERS = (BoundClassifier, functools.partial(SoftmaxClassifier, solver='lbfgs'))
 
 
@@ -31,14 +34,23 @@ def test_cell(row):
 
 
 def test_the_table_is_whole():
-    "Three estimators for each value, and a check for each cell."
+    "Each estimator for each value, and a check for each cell."
     given = list(dict.fromkeys(row['given'] for row in ROWS))
     assert [(row['given'], row['estimator']) for row in ROWS] == [
         (one, name)
         for one in given
-        for name in ('classifiers', 'SimilarityModel', 'OrdinalEmbedding')
+        for name in ('both classifiers', 'SimilarityModel', 'OrdinalEmbedding', 'LinearChainCRF')
     ]
     assert len({row['check'] for row in ROWS}) == len(ROWS)
+
+
+def test_the_guide_shows_the_table():
+    page = json.loads((ROOT / 'nbs/use/60_no_zero_none.ipynb').read_text(encoding='utf-8'))
+    outputs = [out for cell in page['cells'] for out in cell.get('outputs', [])]
+    shown = ''.join(''.join(out.get('data', {}).get('text/markdown', '')) for out in outputs)
+    for row in ROWS:
+        line = next(line for line in shown.splitlines() if line.startswith(f'| {row["given"]} |'))
+        assert f' {row["means"]} |' in line, row
 
 
 def refused(words, call, *args, **options):
@@ -64,6 +76,13 @@ def weight_zero_classifiers():
         np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=1e-4)
         gone = make(ridge=0.01).fit(X, y, sample_weight=np.where(y == 1, 0.0, 1.0))
         assert gone.classes_.tolist() == [0, 1, 2] and gone.predict_proba(X)[:, 1].max() < 0.05
+
+
+def absent_classifiers():
+    X, y = rows()
+    for make in CLASSIFIERS:
+        model = make(ridge=0.01).fit(X[y != 1], y[y != 1])
+        assert model.classes_.tolist() == [0, 2] and model.predict_proba(X).shape == (90, 2)
 
 
 def stored_zero_classifiers():
@@ -109,6 +128,10 @@ def missing_classifiers():
     for make in CLASSIFIERS:
         refused(r'\b7\b', make().fit, bad, y)
         refused(r'\b4\b', make().fit, X, pd.Series(y).astype('Int64').where(np.arange(90) != 4))
+        for gap in GAPS:
+            labels = np.array(list('abc'), object)[y]
+            labels[4] = gap
+            refused(r'\b4\b', make().fit, X, labels)
 
 
 def empty_classifiers():
@@ -144,6 +167,17 @@ def weight_zero_similarity():
     table = log().assign(weight=1.0)
     more = pd.concat([table, pd.DataFrame(dict(user=['u00'], item=['i23'], weight=[0.0]))])
     same(*(SimilarityModel(4, values='weights').fit(one) for one in (table, more)))
+
+
+def absent_similarity():
+    plain, M = matrix()
+    low, high = (
+        SimilarityModel(3, values='weights', impute=goal, unobserved_weight=5.0).fit(plain)
+        for goal in (-2.0, 0.0)
+    )
+    assert (low.observed_.toarray() == (M > 0)).all()
+    away = np.argwhere(M == 0)
+    assert low.score_pairs(away).mean() < high.score_pairs(away).mean() - 0.5
 
 
 def matrix(extra=()):
@@ -192,9 +226,12 @@ def minus_one_similarity():
 
 
 def missing_similarity():
-    bad = log().astype(object)
-    bad.iloc[7, 1] = None
-    refused(r'\b7\b', SimilarityModel(4).fit, bad)
+    for gap, column in itertools.product(GAPS, (0, 1)):
+        bad = log().astype(object)
+        bad.iloc[7, column] = gap
+        refused(r'\b7\b', SimilarityModel(4).fit, bad)
+    weights = log().assign(weight=np.where(np.arange(len(log())) == 7, np.nan, 1.0))
+    refused(r'\b7\b', SimilarityModel(4, values='weights').fit, weights)
 
 
 def empty_similarity():
@@ -231,6 +268,14 @@ def weight_zero_ordinal():
     assert np.isnan(model.embedding_[7]).all() and np.isfinite(model.embedding_[:7]).all()
 
 
+def absent_ordinal():
+    q, y = answers()
+    kept = (q != 3).all(axis=1)
+    with pytest.warns(UserWarning, match='no comparison'):
+        model = OrdinalEmbedding(2).fit(q[kept], y[kept])
+    assert np.isnan(model.embedding_[3]).all() and np.isfinite(model.embedding_[4:]).all()
+
+
 def fit(codes):
     return OrdinalEmbedding(2).fit(answers()[0], codes)
 
@@ -260,9 +305,14 @@ def minus_one_ordinal():
 
 def missing_ordinal():
     q, y = answers()
-    bad = y.astype(object)
-    bad[7] = None
-    refused(r'\b7\b', OrdinalEmbedding(2).fit, q, bad)
+    names = np.array([*'abcdefgh'], object)[q]
+    for gap in GAPS:
+        bad = y.astype(object)
+        bad[7] = gap
+        refused(r'\b7\b', OrdinalEmbedding(2).fit, q, bad)
+        objects = names.copy()
+        objects[7, 1] = gap
+        refused(r'\b7\b', OrdinalEmbedding(2).fit, objects, y)
 
 
 def empty_ordinal():
@@ -275,3 +325,92 @@ def unknown_ordinal():
     model = OrdinalEmbedding(2).fit(names[q], y)
     with pytest.warns(UserWarning):
         assert model.score(np.array([['i', 'a', 'b']])) == 0
+
+
+# ------------------------------------------------------------------------------- LinearChainCRF
+@functools.cache
+def text():
+    "Sentences of numbers as features, and a number that says the tag."
+    rng = np.random.default_rng(0)
+    codes = [rng.integers(0, 2, n) for n in (4, 1, 5, 3, 6, 2, 4, 5)]
+    return [np.column_stack([one, 1 - one]).astype(float) for one in codes], codes
+
+
+def tagged(yes, no):
+    X, codes = text()
+    y = [[yes if code else no for code in one] for one in codes]
+    model = LinearChainCRF().fit(X, y)
+    assert model.predict(X) == y and sorted(model.classes_.tolist()) == sorted([yes, no])
+    return model
+
+
+def weight_zero_tagger():
+    X, codes = text()
+    with pytest.raises(TypeError, match='sample_weight'):
+        LinearChainCRF().fit(X, codes, sample_weight=np.zeros(len(X)))
+
+
+def absent_tagger():
+    X, codes = text()
+    assert LinearChainCRF().fit(X, [['A'] * len(one) for one in codes]).classes_.tolist() == ['A']
+
+
+def stored_zero_tagger():
+    X, codes = text()
+    full = LinearChainCRF().fit(X, codes)
+    stored = [sparse.csr_array(one) for one in X]
+    for one in stored:
+        one.data[0] = 0.0
+    zeros = [one.toarray() for one in stored]
+    one, other = LinearChainCRF().fit(stored, codes), LinearChainCRF().fit(zeros, codes)
+    np.testing.assert_allclose(one.coef_, other.coef_, atol=1e-9)
+    assert not np.allclose(one.coef_, full.coef_)
+
+
+def booleans_tagger():
+    tagged(True, False)
+    X, codes = text()
+    words = [[{'yes': bool(code)} for code in one] for one in codes]
+    numbers = [[{'yes': int(code)} for code in one] for one in codes]
+    one, other = (LinearChainCRF().fit(given, codes) for given in (words, numbers))
+    np.testing.assert_array_equal(one.coef_, other.coef_)
+
+
+def one_zero_tagger():
+    tagged(1, 0)
+
+
+def one_two_tagger():
+    tagged(1, 2)
+
+
+def minus_one_tagger():
+    tagged(1, -1)
+
+
+def missing_tagger():
+    X, codes = text()
+    for gap in GAPS:
+        tags = [[*map(str, one)] for one in codes]
+        tags[2][3] = gap
+        refused(r'y\[2\]\[3\]', LinearChainCRF().fit, X, tags)
+        words = [[{'yes': code} for code in one] for one in codes]
+        words[2][3] = {'yes': gap}
+        refused(r'word 3 of X\[2\]', LinearChainCRF().fit, words, codes)
+    tables = [one.copy() for one in X]
+    tables[2][3, 1] = np.nan
+    refused(r'X\[2\], .* row 3, column 1', LinearChainCRF().fit, tables, codes)
+
+
+def empty_tagger():
+    model = tagged('A', 'B')
+    assert model.predict([[], []]) == [[], []] and model.predict([]) == []
+    refused('no word', LinearChainCRF().fit, [[]], [[]])
+
+
+def unknown_tagger():
+    X, codes = text()
+    words = [[{'w': str(code)} for code in one] for one in codes]
+    model = LinearChainCRF().fit(words, [[*map(str, one)] for one in codes])
+    assert model.score(words[:1], [['C'] * len(words[0])]) == 0
+    assert model.unseen_features([[{'w': 'new', 'z': 1}]]) == (2, 2)

@@ -8,8 +8,10 @@ import importlib
 import pickle
 import uuid
 import warnings
+import zoneinfo
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -1530,6 +1532,10 @@ def test_counts_say_what_was_measured():
         [decimal.Decimal('1.10'), fractions.Fraction(1, 3)],
         np.array(['2020-01-02', '9999-01-01'], 'datetime64[s]'),
         [('a', datetime.date(2020, 1, 2)), ('b', 2)],
+        [datetime.time(3), datetime.datetime(2020, 1, 2, tzinfo=zoneinfo.ZoneInfo('Asia/Tokyo'))],
+        list(pd.period_range('2024-01', periods=2, freq='M')),
+        list(pd.IntervalIndex.from_breaks([0, 1, 2])),
+        list(pd.date_range('2024', periods=2, tz='Europe/Berlin')),
     ],
 )
 def test_ids_of_usual_kinds_are_saved(ids, tmp_path):
@@ -1547,8 +1553,45 @@ def test_an_id_that_no_file_can_hold_is_named(tmp_path):
         pass
 
     model = quick(n_components=1).fit(dict(u=[0, 0], i=np.array([Own(), Own()], object)))
-    with pytest.raises(TypeError, match='is a Own, .* pickle the model, or fit ids as text'):
+    with pytest.raises(TypeError, match=r'right_ids_\[0\] is a Own, which a file'):
         model.save(tmp_path / 'model')
+
+
+def test_histories_may_be_dictionaries_from_id_to_value():
+    "They mean what the entries of a sparse matrix do: dislikes are no likes, weights count."
+    rows = [(u, 'abcdef'[i], int(u % 2 == i % 2)) for u in range(12) for i in range(6) if u != i]
+    table = pd.DataFrame(rows, columns=['user', 'item', 'like'])
+    liked = table[table.like == 1]
+    labels, weights = (
+        quick(n_components=2, values=values).fit(one)
+        for values, one in (('labels', table), ('weights', liked.assign(like=2.0)))
+    )
+    for model, numbers in ((labels, (1, -1)), (labels, (True, False)), (weights, (3, 0.5))):
+        entries = np.array(numbers, float), ([0, 0], [0, 3])
+        if numbers[1] is False:
+            entries = np.array([1.0, -1.0]), entries[1]
+        wanted = model.recommend(history=sparse.csr_array(entries, shape=(1, 6)), k=3)
+        one = dict(zip(['a', 'd'], numbers))
+        for given in (one, [one], np.array([one])):
+            found = model.recommend(history=given, k=3)
+            assert found[0].tolist() == wanted[0].tolist()
+            np.testing.assert_array_equal(found[1], wanted[1])
+    mixed = labels.recommend(history=[{'a': 1, 'd': -1}, ['a', 'c']], k=3, exclude_seen=False)[1]
+    one, other = ({'a': 1, 'd': -1}, {'a': 1, 'c': 1})
+    for row, given in zip(mixed, (one, other)):
+        wanted = labels.recommend(history=given, k=3, exclude_seen=False)[1][0]
+        np.testing.assert_allclose(row, wanted, rtol=1e-5)
+    for given, words in (
+        ({'a': None}, r'history 0 has values \[None\], but a number'),
+        ([['a'], {'a': 'yes'}], r"history 1 has values \['yes'\], but a number"),
+        ({'a': np.nan}, 'history holds nan in row 0, column 0'),
+        ({'z': 1}, "right id 'z' at place 0 is unknown"),
+        ({'a': 5}, 'labels hold 5'),
+    ):
+        with pytest.raises(ValueError, match=words):
+            labels.recommend(history=given)
+    with pytest.raises(ValueError, match='weights must not be negative'):
+        weights.recommend(history={'a': -1})
 
 
 def test_embeddings_wider_than_any_use_are_refused():

@@ -1284,6 +1284,25 @@ def test_rows_are_held_out_by_class():
     assert split_off(FullSoftmax(np.eye(4), np.arange(4)), 5)[1] is None
 
 
+@pytest.mark.parametrize(
+    'classes, words',
+    [
+        ([0, 1, 2, 'x'], 'classes holds labels that cannot be sorted, of types int, str'),
+        ([0, 1, 2, np.nan], 'classes, read like y: Input y contains NaN at row 3'),
+        ([0, 1, None], 'classes, read like y: Input y contains None at row 2'),
+        ([0], 'classes has 1 label, but at least 2 are needed'),
+        (5, 'classes, read like y: '),
+    ],
+    ids=['two kinds', 'nan', 'none', 'one', 'a number'],
+)
+def test_classes_of_partial_fit_are_checked_like_labels(classes, words):
+    rng = np.random.default_rng(0)
+    model = SoftmaxClassifier(solver='implicit')
+    with pytest.raises((TypeError, ValueError), match=words):
+        model.partial_fit(rng.normal(size=(9, 2)), rng.integers(0, 3, 9), classes=classes)
+    assert not hasattr(model, 'classes_')
+
+
 def test_reliability_numbers_too_large_are_refused_without_raw_warnings():
     X, y = np.eye(4)[np.arange(40) % 4] * 1e300, np.arange(40) % 4
     with warnings.catch_warnings():

@@ -486,12 +486,16 @@ def test_warm_start_goes_on_and_takes_dense_weights():
     assert sp.issparse(back.coef_) and back.coef_.nnz >= support_of(X, y, 20).n_cells
 
 
-def test_several_labels_a_row():
+def test_several_labels_a_row(monkeypatch):
     X, _ = made(n=300, n_columns=60, n_classes=20, density=0.1)
     Y = np.asarray(X @ np.random.default_rng(1).normal(size=(60, 20))) > 0.5
     Y = sp.csr_array(Y.astype(int))
     model = SoftmaxClassifier(weights='support', learning_rate=5.0).fit(X, Y)
     assert model.precision_at_k(X, Y, 3) > 1.5 * Y.mean()
+    best = np.argsort(-model.decision_function(X), axis=1, kind='stable')[:, :3]
+    found = np.take_along_axis(Y.toarray(), best, 1).mean()
+    monkeypatch.setattr(model, '_chunks', None)  # nothing as wide as the classes is formed
+    assert model.precision_at_k(X, Y, 3) == pytest.approx(found)
     assert 0 < model.propensity_precision_at_k(X, Y, 3) <= 1
 
 
