@@ -97,11 +97,11 @@ def _stacked(X, lengths):
     try:
         return check_features(scipy.sparse.vstack(full) if sparse else np.concatenate(full))
     except ValueError:
-        for at, words in zip(np.flatnonzero(lengths), full):
+        for i, words in zip(np.flatnonzero(lengths), full):
             try:
                 check_features(words)
             except ValueError as error:
-                raise ValueError(f'X[{at}], its words as rows of X: {error}') from None
+                raise ValueError(f'X[{i}], its words as rows of X: {error}') from None
         raise
 
 

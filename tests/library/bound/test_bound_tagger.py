@@ -214,7 +214,7 @@ BAD_FITS = {
     'a data frame': (pandas.DataFrame({'a': [1, 2]}), [['A', 'B']], 'X is a data frame'),
     'data frames': ([pandas.DataFrame({'a': [1, 2]})], [['A', 'B']], r'X\[0\]\.to_dict'),
     'widths': ([np.eye(2), np.eye(3)], [['A', 'B'], ['A'] * 3], r'X\[1\] have \(3,\) features'),
-    'inf in rows': ([np.array([[1.0], [np.inf]])], [['A', 'B']], r'X\[0\], .* inf at row 1, column 0'),
+    'inf in rows': ([np.array([[1.0], [np.inf]])], [['A', 'B']], r'X\[0\].* inf at row 1, col'),
 }
 
 
