@@ -460,7 +460,7 @@ def teachers(out, names, version='a', only=()):
         ),
         (
             '`answers/` solves the exercises that close the pages; `quiz/` has five questions a'
-            ' lesson, `exam/` an exam with answers.'
+            ' lesson, `exam/` an exam, both with answers and in two versions.'
         ),
         (
             'The notebooks here hold the solutions: keep this folder away from students. `../class`'
