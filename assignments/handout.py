@@ -115,14 +115,10 @@ def write(folder, site, wheel, room=None):
     shutil.copy(wheel, folder)
 
 
-def digest(path):
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
 def files_of(folder):
     "Files of a folder with their check sums."
     return {
-        path.relative_to(folder).as_posix(): digest(path)
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(folder.rglob('*'))
         if path.is_file()
     }

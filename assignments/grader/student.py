@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
-from wire import Pipe, Reader, Writer, end_with_parent
+from wire import Pipe, Reader, Writer, end_with_parent, restrict, without_sliders
 
 TEXT = 50_000  # characters of output kept, a cell
 SETTRACE, GETTRACE, GETFRAME = sys.settrace, sys.gettrace, sys._getframe
@@ -359,10 +359,7 @@ class Student:
         self.cell = Cell()
         if self.shell is None:
             self.shell = new_shell(lambda data: self.cell.show(data))
-        if 'extreme_opt.show' in source:
-            import extreme_opt.show
-
-            extreme_opt.show.live = lambda function, **values: None  # sliders draw nothing here
+        without_sliders(source)
         sys.stdout = sys.stderr = Capped(self.cell)
         error = None
         try:
@@ -456,9 +453,7 @@ def main():
         os.dup2(nothing, number)
     link = Link(pipe)
     _, job, _ = link.receive()
-    memory = int(job['memory'])
-    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-    resource.setrlimit(resource.RLIMIT_CPU, (int(job['cpu']), int(job['cpu'])))
+    restrict(int(job['memory']), int(job['cpu']))
     resource.setrlimit(resource.RLIMIT_FSIZE, (256 << 20, 256 << 20))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     for number in ALARMS:

@@ -13,7 +13,6 @@ import io
 import json
 import os
 import re
-import resource
 import signal
 import subprocess
 import sys
@@ -25,7 +24,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from wire import Pipe, Reader, Writer, end_with_parent  # noqa: E402
+from wire import Pipe, Reader, Writer, end_with_parent, restrict, without_sliders  # noqa: E402
 
 GRACE = 10  # seconds that a cell may go on after it was interrupted, at most
 PROCESSES = 64  # of one submission
@@ -678,13 +677,8 @@ def main(job, result):
     if not __debug__:
         raise SystemExit('Python runs without asserts here, and the tests are asserts')
     end_with_parent()
-    memory, cpu = int((job['limits']['memory_gb'] + 2) * 2**30), int(job['limits'].get('cpu', 3600))
-    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-    resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu))
-    if any('extreme_opt.show' in item.get('source', '') for item in job['items']):
-        import extreme_opt.show
-
-        extreme_opt.show.live = lambda function, **values: None  # sliders draw nothing here
+    restrict(int((job['limits']['memory_gb'] + 2) * 2**30), int(job['limits'].get('cpu', 3600)))
+    without_sliders(''.join(item.get('source', '') for item in job['items']))
     found = grade(job)
     found['outputs'] = {number: plain(said) for number, said in found['outputs'].items()}
     found['errors'] = {
