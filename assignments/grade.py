@@ -439,8 +439,8 @@ def write_sheet(name, state):
     for key, row in old.items():  # what cannot be read, or is not in the gradebook, stays
         if key not in rows:
             rows[key] = {field: row.get(field) or '' for field in WRITTEN}
-        elif not rows[key]['score'] and row.get('score') and not asked_again(state, key, name):
-            rows[key]['score'] = row['score']
+        elif not rows[key]['score'] and key[1] not in state.get(f'{key[0]}/{name}', {}).get('again', []):
+            rows[key]['score'] = row.get('score') or ''
     path = ROOM / 'written' / f'{name}.csv'
     _, sep, encoding = sheet_rows(path)  # as the spreadsheet wrote it, it opens it again
     lines = table_text(WRITTEN, [rows[key] for key in sorted(rows, key=str)], sep)
@@ -448,10 +448,6 @@ def write_sheet(name, state):
     if path.exists() and path.read_bytes() != lines.encode(encoding):
         keep(path, ROOM / 'backups')
     write(path, lines, encoding)
-
-
-def asked_again(state, key, name):
-    return key[1] in state.get(f'{key[0]}/{name}', {}).get('again', [])
 
 
 def safe_field(text):

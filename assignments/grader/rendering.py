@@ -90,11 +90,6 @@ KNOWN = (  # TeX as docutils knows it
     (r'\\(begin|end)\{(?:align|gather|equation)\*?\}', r'\\\1{aligned}'),
     (r'(\\[dt]?frac)\s*(\d)\s*(\d)', r'\1{\2}{\3}'),
 )
-SPACED = (  # MathML as browsers draw it
-    (r'<mi[^>]*>(\w\w+)</mi>', r'<mo lspace=".17em" rspace=".17em">\1</mo>'),
-    ('<mo>&ApplyFunction;</mo>', ''),
-    ('<mo[^>]*>\u2016', '<mo stretchy="false">\u2016'),
-)
 
 
 def drawn(found):
@@ -110,9 +105,9 @@ def drawn(found):
         text = tex2mathml(text, as_block=found[1] == 'display')
     except Exception:  # of any kind: a student may have written it
         return found[0]
-    for one, other in SPACED:
-        text = re.sub(one, other, text)
-    return text
+    text = re.sub(r'<mi[^>]*>(\w\w+)</mi>', r'<mo lspace=".17em" rspace=".17em">\1</mo>', text)
+    text = text.replace('<mo>&ApplyFunction;</mo>', '')
+    return re.sub('<mo[^>]*>\u2016', '<mo stretchy="false">\u2016', text)
 
 
 def clean(page):

@@ -6,7 +6,6 @@ pipe.
 """
 
 import ast
-import builtins
 import contextlib
 import inspect
 import io
@@ -24,7 +23,8 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from wire import Pipe, Reader, Writer, end_with_parent, restrict, without_sliders  # noqa: E402
+from intake import names_of  # noqa: E402
+from wire import CATCHABLE, Pipe, Reader, Writer, end_with_parent, restrict, without_sliders  # noqa: E402
 
 GRACE = 10  # seconds that a cell may go on after it was interrupted, at most
 PROCESSES = 64  # of one submission
@@ -50,13 +50,6 @@ FUNCTIONS = set(
     ' atleast_1d atleast_2d split array_split choose compress select ix_ nansum nanmean nanmax'
     ' nanmin round real imag interp multi_dot pinv'.split()
 )
-CATCHABLE = {
-    name: kind
-    for name, kind in vars(builtins).items()
-    if isinstance(kind, type)
-    and issubclass(kind, Exception)
-    and not issubclass(kind, StopIteration | StopAsyncIteration | UnicodeError)
-}
 
 
 class StudentError(Exception):
@@ -297,10 +290,12 @@ class Session:
             raise Unknown('this')
         if op == 'ufunc':
             name, method, inputs, more = args
+            import scipy.special
+
             ufunc = next(
                 (
                     found
-                    for home in homes()
+                    for home in (np, scipy.special)
                     if isinstance(found := getattr(home, name, 0), np.ufunc)
                 ),
                 None,
@@ -421,32 +416,7 @@ class Unknown(Exception):
     "The student's side does it by itself."
 
 
-def homes():
-    "Where functions on arrays are looked up."
-    import scipy.special
-
-    return np, scipy.special
-
-
 # ---------------------------------------------------------------- one problem set
-
-
-def bound(source):
-    "Names that a cell binds at its top level."
-    found = []
-    for node in ast.parse(source).body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            found.append(node.name)
-        elif isinstance(node, ast.Assign):
-            found += [
-                name.id
-                for target in node.targets
-                for name in ast.walk(target)
-                if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
-            ]
-        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-            found.append(node.target.id)
-    return found
 
 
 def run_tests(source, label, space):
@@ -578,7 +548,7 @@ class Submission:
 
     def teacher_side(self, number, item):
         if item['kind'] == 'solution':
-            for name in bound(item['release']):
+            for name in names_of(item['release']):
                 self.space.pop(name, None)
             if (number, 'cell') not in self.skip:
                 self.fetch(number, item)
@@ -589,7 +559,7 @@ class Submission:
 
     def fetch(self, number, item):
         "Take what a solution is to define from the student's process."
-        self.at, names = (number, 'names'), bound(item['release'])
+        self.at, names = (number, 'names'), sorted(names_of(item['release']))
         if self.at in self.skip:
             return
         values = self.session.ask_student('names', names=names).get('values')

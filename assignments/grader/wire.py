@@ -5,6 +5,7 @@ Both sides import this file. A message is a JSON tree and the bytes of its array
 not know how to write becomes `Opaque`, an object that equals nothing.
 """
 
+import builtins
 import contextlib
 import ctypes
 import json
@@ -23,6 +24,13 @@ LIMIT = 256 << 20  # bytes of a message
 ELEMENTS = 2_000_000  # values of a message: each takes up to 300 bytes here
 DTYPE = re.compile(r'[<>|=]?[biufcSU]\d{1,4}')
 TYPES = {'float': float, 'int': int, 'bool': bool, 'complex': complex, 'str': str, 'list': list}
+CATCHABLE = {
+    name: kind
+    for name, kind in vars(builtins).items()
+    if isinstance(kind, type)
+    and issubclass(kind, Exception)
+    and not issubclass(kind, StopIteration | StopAsyncIteration | UnicodeError)
+}
 
 
 def end_with_parent():
