@@ -28,7 +28,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 import tomllib
 import unicodedata
 from concurrent.futures import ThreadPoolExecutor
@@ -36,7 +35,7 @@ from pathlib import Path
 
 ROOM = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOM))
-from grader import intake, keep_gradebook, lms, rendering, sandbox  # noqa: E402
+from grader import intake, keep, keep_gradebook, lms, rendering, sandbox  # noqa: E402
 
 UTC = datetime.UTC
 RUNNING = set()  # processes of tests
@@ -79,17 +78,9 @@ def settings():
                 raise SystemExit(
                     f'class.toml, [groups] {key}: {member} handed in, too; keep one of the two in submitted/'
                 )
-    late = dict(grace_minutes=10, share_per_day=0.1, days=5) | found.get('late', {})
-    limits = dict(seconds=120, memory_gb=4) | found.get('limits', {})
-    return dict(
-        seed=found.get('seed', 0),
-        late=late,
-        limits=limits,
-        due=found.get('due', {}),
-        extensions=found.get('extensions', {}),
-        groups=found.get('groups', {}),
-        begun=found.get('begun'),
-    )
+    rules = dict(seed=0, due={}, extensions={}, groups={}, begun=None) | found
+    rules['late'] = dict(grace_minutes=10, share_per_day=0.1, days=5) | found.get('late', {})
+    return rules | dict(limits=dict(seconds=120, memory_gb=4) | found.get('limits', {}))
 
 
 def is_name(one):
@@ -99,16 +90,6 @@ def is_name(one):
 def log(text):
     with open(ROOM / 'grading.log', 'a', encoding='utf-8', errors='backslashreplace') as file:
         file.write(f'{datetime.datetime.now(UTC):%Y-%m-%d %H:%M:%S} {text}\n')
-
-
-def keep(path, folder, move=False):
-    "A copy of a file in another folder, under a name that is not taken."
-    folder.mkdir(parents=True, exist_ok=True)
-    stamp, number = time.strftime('%Y%m%d-%H%M%S'), 1
-    while (copy := folder / f'{path.stem}-{stamp}-{number}{path.suffix}').exists():
-        number += 1
-    (shutil.move if move else shutil.copy)(path, copy)
-    return copy
 
 
 def write(path, text, encoding='utf-8'):
@@ -443,19 +424,14 @@ def write_sheet(name, state):
             for notebook in submission.notebooks:
                 remarks = {one.name: one.manual_comment for one in notebook.comments}
                 for grade in notebook.grades:
-                    manual = grade.cell.name in remarks
-                    if not manual:
+                    if grade.name not in remarks:
                         continue
-                    score = grade.manual_score
-                    if score is None and not grade.needs_manual_grade:
-                        score = grade.auto_score
-                    if grade.needs_manual_grade:
-                        score = None
+                    score = grade.auto_score if grade.manual_score is None else grade.manual_score
                     rows[student, grade.name] = dict(
                         student=student,
                         question=grade.name,
                         points=f'{grade.max_score:g}',
-                        score='' if score is None else f'{score:g}',
+                        score='' if score is None or grade.needs_manual_grade else f'{score:g}',
                         comment=remarks[grade.name] or '',
                         answer=safe_field(texts.get(grade.name, '')),
                     )
@@ -463,8 +439,8 @@ def write_sheet(name, state):
     for key, row in old.items():  # what cannot be read, or is not in the gradebook, stays
         if key not in rows:
             rows[key] = {field: row.get(field) or '' for field in WRITTEN}
-        elif not rows[key]['score'] and row.get('score') and not asked_again(state, key, name):
-            rows[key]['score'] = row['score']
+        elif not rows[key]['score'] and key[1] not in state.get(f'{key[0]}/{name}', {}).get('again', []):
+            rows[key]['score'] = row.get('score') or ''
     path = ROOM / 'written' / f'{name}.csv'
     _, sep, encoding = sheet_rows(path)  # as the spreadsheet wrote it, it opens it again
     lines = table_text(WRITTEN, [rows[key] for key in sorted(rows, key=str)], sep)
@@ -472,10 +448,6 @@ def write_sheet(name, state):
     if path.exists() and path.read_bytes() != lines.encode(encoding):
         keep(path, ROOM / 'backups')
     write(path, lines, encoding)
-
-
-def asked_again(state, key, name):
-    return key[1] in state.get(f'{key[0]}/{name}', {}).get('again', [])
 
 
 def safe_field(text):
@@ -612,8 +584,7 @@ def feedback(name, state, groups):
 def grade_class(name, kind, force, rules, state, table, workers=1):
     """Grade what is new or changed, several at once: `state` is what is known of each submission,
     `table` what needs a hand; both are filled as far as this comes."""
-    folders = sorted(ROOM.glob(f'submitted/*/{name}'))
-    folders = [folder for folder in folders if folder.is_dir()]
+    folders = [folder for folder in sorted(ROOM.glob(f'submitted/*/{name}')) if folder.is_dir()]
     for unknown in set(force) - {folder.parent.name for folder in folders} - {'all'}:
         raise SystemExit(f'submitted/{unknown}/{name} is not there')
     listed = ROOM / 'students.txt'

@@ -115,25 +115,24 @@ def write(folder, site, wheel, room=None):
     shutil.copy(wheel, folder)
 
 
-def digest(path):
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
 def files_of(folder):
     "Files of a folder with their check sums."
     return {
-        path.relative_to(folder).as_posix(): digest(path)
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(folder.rglob('*'))
         if path.is_file()
     }
 
 
+def listed(out):
+    "What was written into a folder before."
+    path = out / LIST
+    return json.loads(path.read_text(encoding='utf-8')) if path.exists() else {}
+
+
 def in_the_way(out):
     "Files of a folder that we did not write, or that were changed since."
-    if not out.exists():
-        return []
-    path = out / LIST
-    known = json.loads(path.read_text(encoding='utf-8')) if path.exists() else {}
+    known = listed(out)
     here = files_of(out)
     here.pop(LIST, None)
     return [name for name, found in here.items() if known.get(name) != found]
@@ -141,13 +140,11 @@ def in_the_way(out):
 
 def put(new, out):
     "The new book in the place of the old one."
-    path = out / LIST
     files = files_of(new)
-    old = json.loads(path.read_text(encoding='utf-8')) if path.exists() else {}
-    for name in set(old) - set(files):
+    for name in set(listed(out)) - set(files):
         (out / name).unlink(missing_ok=True)
     shutil.copytree(new, out, dirs_exist_ok=True)
-    path.write_text(json.dumps(files, indent=0), encoding='utf-8')
+    (out / LIST).write_text(json.dumps(files, indent=0), encoding='utf-8')
     for folder in sorted((one for one in out.rglob('*') if one.is_dir()), reverse=True):
         if not any(folder.iterdir()):
             folder.rmdir()

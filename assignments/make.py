@@ -40,7 +40,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 import archive  # noqa: E402
 import parts  # noqa: E402
-from grader import intake, keep_gradebook  # noqa: E402
+from grader import intake, keep, keep_gradebook  # noqa: E402
 from grader.intake import VARIANT, variant_of  # noqa: E402
 from grader.lms import WHO  # noqa: E402
 
@@ -229,9 +229,7 @@ def replace(room, path, new):
     """Put a file of ours in its place; where it was changed by hand, the changed one is kept in
     backups/."""
     if path.exists() and path.read_bytes() != new.read_bytes():
-        kept = room / 'backups' / time.strftime(f'{path.stem}-%Y%m%d-%H%M%S{path.suffix}')
-        kept.parent.mkdir(exist_ok=True)
-        shutil.copy(path, kept)
+        keep(path, room / 'backups')
     shutil.copy(new, path)
 
 
@@ -251,9 +249,6 @@ def furnish(room, seed):
 def chosen(name, version='a', only=()):
     "The notebook of a problem set, in one of its versions, all of it or some of its parts."
     try:
-        if version != 'a' and not (HERE / f'versions/{version}/{name}.ipynb').exists():
-            known = sorted({path.stem for path in (HERE / f'versions/{version}').glob('*.ipynb')})
-            raise ValueError(f'no version {version!r} of it; there is one of: {known}')
         notebook = parts.read(name, version)
         if not only:
             return notebook
@@ -460,7 +455,7 @@ def teachers(out, names, version='a', only=()):
         ),
         (
             '`answers/` solves the exercises that close the pages; `quiz/` has five questions a'
-            ' lesson, `exam/` an exam with answers.'
+            ' lesson, `exam/` an exam, both with answers and in two versions.'
         ),
         (
             'The notebooks here hold the solutions: keep this folder away from students. `../class`'

@@ -5,15 +5,13 @@
 
 `cut` drops the other parts with their points; the table at the head follows. A part that calls
 functions of a part that was dropped is refused, with the names. `exchanged` puts cells of another
-version in the place of those with the same id. On the command line: python assignments/parts.py
-ps1_softmax parts=1,2,5 out=FILE [version=b].
+version in the place of those with the same id.
 """
 
 import ast
 import copy
 import json
 import re
-import sys
 import tomllib
 from pathlib import Path
 
@@ -125,7 +123,8 @@ def read(name, version='a'):
         return notebook
     path = HERE / f'versions/{version}/{name}.ipynb'
     if not path.exists():
-        raise ValueError(f'{name} has no version {version!r}')
+        known = sorted(one.stem for one in path.parent.glob('*.ipynb'))
+        raise ValueError(f'no version {version!r} of it; there is one of: {known}')
     return exchanged(notebook, json.loads(path.read_text(encoding='utf-8')))
 
 
@@ -137,20 +136,3 @@ def known(name):
 def hours(name, asked):
     "Hours for some questions of a set."
     return sum(known(name)[one][0] for one in asked if one in known(name)) / 60
-
-
-def main(arguments):
-    "Write one problem set to a file."
-    options = dict(part.split('=', 1) for part in arguments if '=' in part)
-    (name,) = [part for part in arguments if '=' not in part]
-    notebook = read(name, options.get('version', 'a'))
-    if 'parts' in options:
-        notebook = cut(notebook, {int(part) for part in options['parts'].split(',')})
-    Path(options['out']).write_text(
-        json.dumps(notebook, indent=1, ensure_ascii=False) + '\n', encoding='utf-8'
-    )
-    print(f'{options["out"]}: {points_of(notebook["cells"]):g} points')
-
-
-if __name__ == '__main__':
-    main(sys.argv[1:])

@@ -3,6 +3,7 @@ in an environment that is not activated, too."""
 
 import contextlib
 import os
+import shutil
 import sqlite3
 import sys
 import time
@@ -13,17 +14,26 @@ os.environ['PATH'] = os.pathsep.join(
 )
 
 
+def spare(path, folder):
+    "A name for a copy in a folder, with the time, that is not taken."
+    folder.mkdir(parents=True, exist_ok=True)
+    stamp, number = time.strftime('%Y%m%d-%H%M%S'), 1
+    while (copy := folder / f'{path.stem}-{stamp}-{number}{path.suffix}').exists():
+        number += 1
+    return copy
+
+
+def keep(path, folder, move=False):
+    "A copy of a file in another folder, or the file itself."
+    (shutil.move if move else shutil.copy)(path, spare(path, folder))
+
+
 def keep_gradebook(room):
     "A copy of the gradebook in backups/, named by the time; None where there is none yet."
     book = room / 'gradebook.db'
     if not book.exists():
         return None
-    (room / 'backups').mkdir(exist_ok=True)
-    copy = room / 'backups' / time.strftime('gradebook-%Y%m%d-%H%M%S.db')
-    number = 1
-    while copy.exists():
-        number += 1
-        copy = copy.with_name(f'{copy.stem.rsplit("_", 1)[0]}_{number}.db')
+    copy = spare(book, room / 'backups')
     try:
         with (
             contextlib.closing(sqlite3.connect(f'{book.as_uri()}?mode=ro', uri=True)) as old,

@@ -157,8 +157,13 @@ def names_of(source):
         return set(re.findall(r'^def (\w+)', source, re.M))
     found = {node.name for node in body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
     for node in body:
-        if isinstance(node, ast.Assign):
-            found |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+        for target in getattr(node, 'targets', [getattr(node, 'target', None)]):
+            if isinstance(node, ast.Assign | ast.AnnAssign):
+                found |= {
+                    one.id
+                    for one in ast.walk(target)
+                    if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+                }
     return found
 
 

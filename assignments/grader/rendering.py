@@ -1,6 +1,7 @@
 """Marked notebooks and feedback pages: what a student wrote is text there, never HTML, links or
 scripts."""
 
+import html
 import re
 from functools import cache
 
@@ -80,23 +81,66 @@ TAGS = (
 )
 
 
-def clean(html):
+FORMULA = re.compile('<code class="(math|display)">(.*?)</code>', re.S)
+KNOWN = (  # TeX as docutils knows it
+    (r'\\[bB]igg?[lrm]?(?![a-zA-Z])|\\mathrel(?![a-z])', ''),
+    (r'\\dots(?![a-z])', r'\\ldots'),
+    (r'\\texttt(?![a-z])', r'\\mathtt'),
+    (r'\\operatorname\*', r'\\operatorname'),
+    (r'\\(begin|end)\{(?:align|gather|equation)\*?\}', r'\\\1{aligned}'),
+    (r'(\\[dt]?frac)\s*(\d)\s*(\d)', r'\1{\2}{\3}'),
+)
+
+
+def drawn(found):
+    "A formula as MathML, which browsers draw themselves; what cannot be read stays TeX."
+    from docutils.utils.math.latex2mathml import tex2mathml
+
+    text = html.unescape(found[2])
+    if len(text) > 2000:
+        return found[0]
+    for one, other in KNOWN:
+        text = re.sub(one, other, text)
+    try:
+        text = tex2mathml(text, as_block=found[1] == 'display')
+    except Exception:  # of any kind: a student may have written it
+        return found[0]
+    text = re.sub(r'<mi[^>]*>(\w\w+)</mi>', r'<mo lspace=".17em" rspace=".17em">\1</mo>', text)
+    text = text.replace('<mo>&ApplyFunction;</mo>', '')
+    return re.sub('<mo[^>]*>\u2016', '<mo stretchy="false">\u2016', text)
+
+
+def clean(page):
     "HTML with the tags of Markdown and nothing that acts; other tags stand as text."
     import bleach
 
-    html = html.decode() if isinstance(html, bytes) else str(html)
+    page = page.decode() if isinstance(page, bytes) else str(page)
     allowed = {'a': ['href', 'title'], '*': ['class', 'id'], 'td': ['align'], 'th': ['align']}
-    return bleach.clean(html, tags=TAGS, attributes=allowed)
+    return FORMULA.sub(drawn, bleach.clean(page, tags=TAGS, attributes=allowed))
 
 
 @cache
 def exporter():
     "One for all pages: it reads its templates once."
     from nbconvert import HTMLExporter
+    from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+
+    class Formulas(IPythonRenderer):
+        def inline_math(self, body, kind='math'):
+            return f'<code class="{kind}">{html.escape(body)}</code>'
+
+        def block_math(self, body):
+            return self.inline_math(body, 'display')
+
+        def latex_environment(self, name, body):
+            return self.block_math(f'\\begin{{{name}}}{body}\\end{{{name}}}')
 
     made = HTMLExporter(template_name='lab', sanitize_html=True)
     made.exclude_input_prompt = made.exclude_output_prompt = True
     made.register_filter('clean_html', clean)  # nbconvert's own knows neither h1 nor p nor th
+    made.register_filter(
+        'markdown2html', lambda text: MarkdownWithMath(renderer=Formulas(escape=False)).render(text)
+    )
     return made
 
 
@@ -147,5 +191,6 @@ def feedback(book, rows, head, known=None):
     for number, cell in enumerate(cells):
         cell['id'] = f'cell-{number}'
     page = nbformat.v4.new_notebook(cells=cells, metadata=book['metadata'])
-    html = exporter().from_notebook_node(page, resources={'metadata': {'name': head}})[0]
-    return html.replace('</head>', STYLE, 1)
+    text = exporter().from_notebook_node(page, resources={'metadata': {'name': head}})[0]
+    text = re.sub('<script.*?</script>', '', text, flags=re.S)  # of nbconvert, from the network
+    return text.replace('</head>', STYLE, 1)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
-from wire import Pipe, Reader, Writer, end_with_parent
+from wire import CATCHABLE, Pipe, Reader, Writer, end_with_parent, restrict, without_sliders
 
 TEXT = 50_000  # characters of output kept, a cell
 SETTRACE, GETTRACE, GETFRAME = sys.settrace, sys.gettrace, sys._getframe
@@ -211,15 +211,8 @@ class Link:
         self.send('ask', op=op, number=number, args=list(args), kwargs=kwargs, views=self.flush())
         kind, fields, _ = self.receive()
         if kind == 'error':
-            raise BUILTIN.get(fields['name'], RuntimeError)(fields['text'])
+            raise CATCHABLE.get(fields['name'], RuntimeError)(fields['text'])
         return fields['value']
-
-
-BUILTIN = {
-    name: kind
-    for name, kind in vars(__builtins__).items()
-    if isinstance(kind, type) and issubclass(kind, Exception)
-}
 
 
 def _same(one, two):
@@ -238,9 +231,6 @@ class Capped(io.TextIOBase):
     def write(self, text):
         self.cell.say(str(text))
         return len(text)
-
-    def isatty(self):
-        return False
 
 
 class Cell:
@@ -359,10 +349,7 @@ class Student:
         self.cell = Cell()
         if self.shell is None:
             self.shell = new_shell(lambda data: self.cell.show(data))
-        if 'extreme_opt.show' in source:
-            import extreme_opt.show
-
-            extreme_opt.show.live = lambda function, **values: None  # sliders draw nothing here
+        without_sliders(source)
         sys.stdout = sys.stderr = Capped(self.cell)
         error = None
         try:
@@ -456,9 +443,7 @@ def main():
         os.dup2(nothing, number)
     link = Link(pipe)
     _, job, _ = link.receive()
-    memory = int(job['memory'])
-    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-    resource.setrlimit(resource.RLIMIT_CPU, (int(job['cpu']), int(job['cpu'])))
+    restrict(int(job['memory']), int(job['cpu']))
     resource.setrlimit(resource.RLIMIT_FSIZE, (256 << 20, 256 << 20))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     for number in ALARMS:

@@ -6,14 +6,12 @@ pipe.
 """
 
 import ast
-import builtins
 import contextlib
 import inspect
 import io
 import json
 import os
 import re
-import resource
 import signal
 import subprocess
 import sys
@@ -25,7 +23,8 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from wire import Pipe, Reader, Writer, end_with_parent  # noqa: E402
+from intake import names_of  # noqa: E402
+from wire import CATCHABLE, Pipe, Reader, Writer, end_with_parent, restrict, without_sliders  # noqa: E402
 
 GRACE = 10  # seconds that a cell may go on after it was interrupted, at most
 PROCESSES = 64  # of one submission
@@ -51,13 +50,6 @@ FUNCTIONS = set(
     ' atleast_1d atleast_2d split array_split choose compress select ix_ nansum nanmean nanmax'
     ' nanmin round real imag interp multi_dot pinv'.split()
 )
-CATCHABLE = {
-    name: kind
-    for name, kind in vars(builtins).items()
-    if isinstance(kind, type)
-    and issubclass(kind, Exception)
-    and not issubclass(kind, StopIteration | StopAsyncIteration | UnicodeError)
-}
 
 
 class StudentError(Exception):
@@ -298,10 +290,12 @@ class Session:
             raise Unknown('this')
         if op == 'ufunc':
             name, method, inputs, more = args
+            import scipy.special
+
             ufunc = next(
                 (
                     found
-                    for home in homes()
+                    for home in (np, scipy.special)
                     if isinstance(found := getattr(home, name, 0), np.ufunc)
                 ),
                 None,
@@ -422,32 +416,7 @@ class Unknown(Exception):
     "The student's side does it by itself."
 
 
-def homes():
-    "Where functions on arrays are looked up."
-    import scipy.special
-
-    return np, scipy.special
-
-
 # ---------------------------------------------------------------- one problem set
-
-
-def bound(source):
-    "Names that a cell binds at its top level."
-    found = []
-    for node in ast.parse(source).body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            found.append(node.name)
-        elif isinstance(node, ast.Assign):
-            found += [
-                name.id
-                for target in node.targets
-                for name in ast.walk(target)
-                if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
-            ]
-        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-            found.append(node.target.id)
-    return found
 
 
 def run_tests(source, label, space):
@@ -579,7 +548,7 @@ class Submission:
 
     def teacher_side(self, number, item):
         if item['kind'] == 'solution':
-            for name in bound(item['release']):
+            for name in names_of(item['release']):
                 self.space.pop(name, None)
             if (number, 'cell') not in self.skip:
                 self.fetch(number, item)
@@ -590,7 +559,7 @@ class Submission:
 
     def fetch(self, number, item):
         "Take what a solution is to define from the student's process."
-        self.at, names = (number, 'names'), bound(item['release'])
+        self.at, names = (number, 'names'), sorted(names_of(item['release']))
         if self.at in self.skip:
             return
         values = self.session.ask_student('names', names=names).get('values')
@@ -678,13 +647,8 @@ def main(job, result):
     if not __debug__:
         raise SystemExit('Python runs without asserts here, and the tests are asserts')
     end_with_parent()
-    memory, cpu = int((job['limits']['memory_gb'] + 2) * 2**30), int(job['limits'].get('cpu', 3600))
-    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-    resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu))
-    if any('extreme_opt.show' in item.get('source', '') for item in job['items']):
-        import extreme_opt.show
-
-        extreme_opt.show.live = lambda function, **values: None  # sliders draw nothing here
+    restrict(int((job['limits']['memory_gb'] + 2) * 2**30), int(job['limits'].get('cpu', 3600)))
+    without_sliders(''.join(item.get('source', '') for item in job['items']))
     found = grade(job)
     found['outputs'] = {number: plain(said) for number, said in found['outputs'].items()}
     found['errors'] = {

@@ -273,6 +273,15 @@ def test_rubric_covers_every_question(course, name):
     )
 
 
+def test_nothing_that_students_get_names_a_host(course):
+    "Sets, hints and what they read first work without a network; only the installation needs a registry."
+    files = [path for path in (course / 'student').rglob('*') if path.is_file()]
+    assert len(files) > 10
+    for path in files:
+        text = path.read_text(encoding='utf-8')
+        assert not re.search(r'(https?|ftp)://|\bfetch_|urlopen|download', text), path.name
+
+
 def test_points_hours_and_outcomes_agree_everywhere(course):
     """questions.toml is the one home: the guide's table, the package for teachers and the rubrics say the
     same, every question says what it tests, and every lesson that is named exists."""

@@ -526,23 +526,32 @@ def bound_numbers(space, version):
 # ---------------------------------------------------------------- quiz
 
 
-def test_every_lesson_has_five_questions_with_answers():
-    "In the order of the lessons, one file a chapter."
-    for chapter in ('softmax', 'similarity', 'ordinal', 'bound'):
-        text = (ROOT / f'assignments/quiz/{chapter}.md').read_text(encoding='utf-8')
-        pages = dict(re.findall(r'^## (\S+)\n(.*?)(?=^## |\Z)', text, re.S | re.M))
-        lessons = sorted(path.stem for path in (ROOT / f'nbs/learn/{chapter}').glob('*.ipynb'))
+def quiz(chapter, version):
+    "Questions and answers of a quiz by lesson."
+    file = ROOT / f'assignments/quiz/{chapter}{"_b" if version == "b" else ""}.md'
+    text = file.read_text(encoding='utf-8')
+    assert text.count('$') % 2 == 0
+    pages = re.findall(r'^## (\S+)\n(.*?)(?=^## |\Z)', text, re.S | re.M)
+    halves = {page: body.split('\nAnswers:\n') for page, body in pages}
+    return {
+        page: [re.findall(r'^(\d)\. (\S.*)', half, re.M) for half in both]
+        for page, both in halves.items()
+    }
+
+
+@pytest.mark.parametrize('chapter', ['softmax', 'similarity', 'ordinal', 'bound'])
+def test_every_lesson_has_five_questions_with_answers(chapter):
+    "In the order of the lessons, two files a chapter, no question twice."
+    lessons = sorted(path.stem for path in (ROOT / f'nbs/learn/{chapter}').glob('*.ipynb'))
+    every = []
+    for version in 'ab':
+        pages = quiz(chapter, version)
         assert list(pages) == lessons
-        for page, body in pages.items():
-            asked, answers = body.split('\nAnswers:\n')
-            for half in (asked, answers):
-                assert re.findall(r'^(\d)\. \S', half, re.M) == list('12345'), page
-            assert all(
-                line.rstrip().endswith('?') or '.' in line
-                for line in asked.split('\n')
-                if line[:1].isdigit()
-            )
-            assert text.count('$') % 2 == 0
+        for page, (asked, answers) in pages.items():
+            assert [n for n, _ in asked] == [n for n, _ in answers] == list('12345'), page
+            assert all(said.endswith('?') or '.' in said for _, said in asked), page
+            every += [' '.join(normal(said)) for _, said in asked]
+    assert len(set(every)) == len(every)
 
 
 # ---------------------------------------------------------------- plan, slides, exam
@@ -667,27 +676,41 @@ def numbered(version, file):
     return [(int(n), said) for n, said in re.findall(r'^\d+\. \((\d+)\) (.*)$', text, re.M)]
 
 
-def test_the_exam_has_two_versions_and_no_question_of_a_set():
-    """The same points question by question, answers whose points add up, and no six words or formula in
-    a row that a problem set asks for."""
-    asked = ' '.join(
-        ''.join(cell['source'])
-        for name in course.SETS
-        for version in ('a', 'b')
-        if version == 'a' or name in course.make.sets_of('b')
-        for cell in parts.read(name, version)['cells']
-        if cell['cell_type'] == 'markdown'
-    ).split()
-    known = {' '.join(asked[at : at + 6]) for at in range(len(asked))}
-    formulas = {one for one in re.findall(r'\$([^$]{15,})\$', ' '.join(asked))}
+def normal(text):
+    "Words in small letters without marks; a formula is one word, without its spaces."
+    words = re.findall(r'\$[^$]*\$|\w+', re.sub(r'[*_`](?=\w)', '', text).lower())
+    return [re.sub(r'\s', '', word) for word in words]
+
+
+def runs(text):
+    "Six words in a row, and the formulas that are longer than a name."
+    words = normal(text)
+    return {tuple(words[at : at + 6]) for at in range(len(words) - 5)} | {
+        word for word in words if len(word) > 17
+    }
+
+
+def test_no_question_of_the_exam_or_a_quiz_is_one_of_a_set():
+    "No six words in a row and no formula that a problem set has, whatever the capitals and marks."
+    sets = [(name, 'a') for name in course.SETS] + [(name, 'b') for name in course.make.sets_of('b')]
+    known = set()
+    for name, version in sets:
+        for cell in parts.read(name, version)['cells']:
+            known |= runs(''.join(cell['source'])) if cell['cell_type'] == 'markdown' else set()
+    assert len(known) > 5000
+    asked = [said for version in 'ab' for _, said in numbered(version, 'exam')]
+    for chapter in ('softmax', 'similarity', 'ordinal', 'bound'):
+        asked += [said for v in 'ab' for both in quiz(chapter, v).values() for _, said in both[0]]
+    assert len(asked) > 250
+    assert not {said: both for said in asked if (both := runs(said) & known)}
+
+
+def test_the_exam_has_two_versions():
+    "The same points question by question, and answers whose points add up."
     for version in 'ab':
         questions, answers = numbered(version, 'exam'), numbered(version, 'answers')
         assert [n for n, _ in questions] == [n for n, _ in answers] == [8, 8, 6, 8, 6, 8, 8, 8]
         for worth, said in answers[:-1]:
             assert sum(int(n) for n in re.findall(r': (\d+)(?: points?)?[.]', said)) == worth, said
-        for _, said in questions:
-            words = said.split()
-            assert not {' '.join(words[at : at + 6]) for at in range(len(words) - 5)} & known, said
-            assert not [one for one in re.findall(r'\$([^$]{15,})\$', said) if one in formulas], said
     mine, theirs = ({said for _, said in numbered(v, 'exam')} for v in 'ab')
     assert not mine & theirs

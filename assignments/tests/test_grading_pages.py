@@ -211,6 +211,34 @@ def test_feedback_is_rendered():
     }
 
 
+def test_formulas_of_feedback_need_no_network():
+    """Every formula of the sets becomes MathML, one that cannot be read stays as text, what a student
+    writes into one is no tag, and the page loads nothing."""
+    cells = [
+        cell
+        for file in sorted((ROOT / 'assignments').glob('*/**/ps*.ipynb'))
+        if file.parts[-3] in ('source', 'versions')
+        for cell in nbformat.read(file, 4).cells
+        if cell.cell_type == 'markdown'
+    ]
+    assert len(cells) > 100
+    page = rendering.feedback(nbformat.v4.new_notebook(cells=cells), [], 'ps0: ada')
+    assert page.count('<math') > 600 and not re.findall('<code class="(?:math|display)">.*?</code>', page)
+    assert not re.search(r'<script|<link|@import|src="(?!data:)|url\([\'"]?(?!data:)[^)]*//|\$\$', page)
+    own = (
+        ('$a\\text{<img src=x>}$', '<mtext>&lt;img src=x&gt;</mtext>'),
+        ('$\\operatorname*{argmin}_x f(x)$', '>argmin</mo>'),
+        ('$$\\|x\\| \\le \\tau\\log a$$', 'rspace=".17em">log</mo>'),
+        ('\\begin{align}a &= b\\end{align}', '<mtable'),
+        ('$a\\foo{<b>}$', '<code class="math">a\\foo{&lt;b&gt;}</code>'),
+        (f'${"{" * 5000}$', '<code class="math">{{'),
+        ('`$a$` and 5$', '<code>$a$</code> and 5$'),
+    )
+    for text, word in own:
+        page = rendering.feedback(nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(text)]), [], 'x')
+        assert word in page and '<img' not in page, (text, page[page.index('<main') :])
+
+
 @pytest.mark.parametrize('source', HOSTILE)
 def test_what_is_rendered_stays_harmless(source):
     "Where something got past the first wall, the second one holds."
