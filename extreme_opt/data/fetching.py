@@ -160,7 +160,7 @@ def _known(name: str) -> DatasetInfo:
 # %% ../../nbs/engine/data/50_fetching.ipynb #bc83f4a0
 def _content_hash(path: Path, kind: str) -> str:
     size = path.stat().st_size
-    with open_regular(path) as file:
+    with open(path, 'rb') as file:
         if kind == 'git':
             blob = hashlib.sha1(b'blob %d\0' % size, usedforsecurity=False)
             return hashlib.file_digest(file, lambda: blob).hexdigest()
