@@ -179,19 +179,13 @@ def build(out: Path) -> Path:
     "A wheel of this checkout; it is small and pure Python."
     for name in ('lib', f'bdist.{sysconfig.get_platform()}'):  # a module that is gone would come in
         shutil.rmtree(ROOT / 'build' / name, ignore_errors=True)
-    run(
-        sys.executable,
-        '-m',
-        'pip',
-        'wheel',
-        '--quiet',
-        '--disable-pip-version-check',
-        '--no-deps',
-        '--wheel-dir',
-        out,
-        ROOT,
-        env=reproducible(),
-    )
+    pip = [sys.executable, '-m', 'pip', 'wheel', '--quiet', '--disable-pip-version-check']
+    command = [*pip, '--no-deps', '--wheel-dir', out, ROOT]
+    uv = shutil.which('uv', path=scripts_of(Path(sys.prefix)))
+    if uv:  # of `make setup`, so in a release: what builds is also checked by its hash
+        hashed = ['--require-build-hashes', '--build-constraints', ROOT / '.ci/build.txt']
+        command = [uv, 'build', '--wheel', '--quiet', *hashed, '--out-dir', out, ROOT]
+    run(*command, env=reproducible())
     (wheel,) = out.glob('*.whl')
     check_wheel(wheel)
     return wheel

@@ -42,7 +42,7 @@ self.addEventListener('fetch', event => {
     if (copy && fixed(request.url)) return copy;
     try {
       const answer = await fetch(request, { cache: 'no-cache' });
-      if (answer.ok) await kept.put(request, answer.clone());
+      if (answer.status === 200) await kept.put(request, answer.clone()).catch(() => {});  // a full disk: not kept, but shown
       return answer;
     } catch (error) {
       if (copy) return copy;

@@ -174,6 +174,23 @@ def _chain_times(order, join, curvature, vectors):
         vectors[i, order[i, 0]] = back
 
 
+def _check_fit(name, value, shape):
+    "The kernels read by position: what is given has a row per sample and a column per class."
+    if np.shape(value) != shape:
+        raise ValueError(f'{name} has shape {np.shape(value)}, but {shape} is needed here')
+
+
+def _check_chain(chain, shape):
+    "A chain made by hand has classes that are there, in arrays of one shape."
+    for name in ('order', 'join', 'curvature'):
+        _check_fit(f'chain.{name}', getattr(chain, name, None), shape)
+    if chain.order.size and not (chain.order.min() >= 0 and chain.order.max() < shape[1]):
+        raise ValueError(
+            f'chain.order has class {chain.order.min()} to {chain.order.max()}, but there are '
+            f'{shape[1]} classes, from 0; make the chain with class_chain'
+        )
+
+
 def chain_times(chain: ClassChain, vectors: np.ndarray) -> np.ndarray:
     """Each sample's class curvature times a vector, in O(n_classes).
 
@@ -196,6 +213,7 @@ def chain_times(chain: ClassChain, vectors: np.ndarray) -> np.ndarray:
             f'vectors has shape {out.shape}, but the chain has shape {chain.order.shape}; give '
             'one row per sample and one column per class'
         )
+    _check_chain(chain, out.shape)
     _chain_times(chain.order, chain.join, chain.curvature, out)
     return out
 
@@ -588,7 +606,11 @@ class ChainCurvature(ClassCurvature):
 
     chain: Any = None
 
+    def __post_init__(self):
+        _check_chain(self.chain, (self.features.shape[0], self.n_classes))
+
     def class_times(self, vectors):
+        _check_fit('vectors', vectors, self.chain.order.shape)
         _chain_times(self.chain.order, self.chain.join, self.chain.curvature, vectors)
 
     def class_pairs(self, part, out):
@@ -625,6 +647,11 @@ class LossCurvature(ClassCurvature):
 
     proba: Any = None
     weights: Any = None
+
+    def __post_init__(self):
+        n = self.features.shape[0]
+        _check_fit('proba', self.proba, (n, self.n_classes))
+        _check_fit('weights', self.weights, (n,))
 
     @cached_property
     def _weighted(self):

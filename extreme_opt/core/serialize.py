@@ -41,7 +41,7 @@ _TEXTS: dict[type, tuple[Callable, Callable]] = {  # values that their text give
     datetime.datetime: (datetime.datetime.isoformat, datetime.datetime.fromisoformat),
     datetime.time: (datetime.time.isoformat, datetime.time.fromisoformat),
     Decimal: (str, Decimal),
-    Fraction: (str, Fraction),
+    Fraction: (str, lambda text: Fraction(*map(int, text.split('/')))),  # no 1e99999999
     uuid.UUID: (str, uuid.UUID),
 }
 
@@ -287,6 +287,9 @@ def _unpacked_model(spec, back):
             f'its {name} has a setting {strange[0]!r}, which this version does not know; read it '
             'with the version that wrote it'
         )
+    for key in learned:  # a path to write to, or a method
+        if key in kind._get_param_names() or callable(getattr(kind, key, None)):
+            raise ValueError(f'it has learned {key!r:.40}, which a {name} does not learn')
     model = kind(
         **{
             key: None if key in _OF_THIS_MACHINE else back(value)

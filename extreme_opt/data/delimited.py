@@ -20,6 +20,7 @@ from operator import index
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 import numpy as np
+from ..core.serialize import open_regular
 
 # %% ../../nbs/engine/data/38_delimited.ipynb #0dffbf40
 _PACKED = {  # first bytes of what is not opened
@@ -113,7 +114,7 @@ def open_compressed(source: str | Path | IO[bytes], member: str = '') -> Iterato
         If the compressed data is damaged, if a zip file has several members and none is named, or
         if the file is a workbook or an archive of another kind.
     """
-    file = open(source, 'rb') if isinstance(source, (str, Path)) else source
+    file = open_regular(source) if isinstance(source, (str, Path)) else source
     try:
         yield _decompressed(file, member, _name(source))
     except (*_damage(), KeyError) as error:

@@ -27,6 +27,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
+from ..core.serialize import open_regular
 from .delimited import open_compressed
 from .store import cache_folder, write_atomically
 
@@ -224,7 +225,7 @@ class _Bounded:
         import gzip
         import lzma
 
-        with open(path, 'rb') as file:
+        with open_regular(path) as file:
             head = file.read(6)
         openers = {b'\x1f\x8b': gzip.open, b'BZh': bz2.open, b'\xfd7zXZ\0': lzma.open}
         opener: Any = next((openers[one] for one in openers if head.startswith(one)), open)
@@ -433,7 +434,8 @@ class _LimitedDownloader:
                 if size > self.max_bytes:
                     raise OSError(f'the server sends more than {self.max_bytes} bytes')
                 file.write(piece)
-        if promised is not None and size < int(promised):
+        known = promised is not None and promised.isdecimal() and len(promised) < 20
+        if known and size < int(promised):
             raise ConnectionError(f'the connection ended after {size} of {promised} bytes')
 
 
@@ -628,9 +630,12 @@ def _records(folder: Path) -> dict[str, dict]:
     "What `fetched.json` says; nothing when it is missing or broken."
     try:
         found = json.loads((folder / 'fetched.json').read_text(encoding='utf-8'))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
-    whole = isinstance(found, dict) and all(isinstance(one, dict) for one in found.values())
+    whole = isinstance(found, dict) and all(
+        isinstance(one, dict) and type(one.get('sha256')) is str and type(one.get('bytes')) is int
+        for one in found.values()
+    )
     return found if whole else {}
 
 

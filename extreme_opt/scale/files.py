@@ -140,6 +140,7 @@ def read_maps(path: str | Path) -> dict:
 
 def _mapped(file):
     "The memory map of one .npy file."
+    open_regular(file).close()
     try:
         return np.load(file, mmap_mode='r', allow_pickle=False)
     except FileNotFoundError:

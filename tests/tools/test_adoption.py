@@ -1,6 +1,7 @@
 "What lets others adopt the repository: workflows, other systems, the wheel, the self-test."
 
 import ast
+import inspect
 import json
 import os
 import re
@@ -118,6 +119,10 @@ def test_reliability_what_builds_is_pinned(tmp_path):
     assert '-c constraints.txt uv\n' in make and {'uv', 'setuptools'} <= set(versions)
     assert tasks.reproducible()['PIP_CONSTRAINT'] == str(ROOT / 'constraints.txt')
     assert int(tasks.reproducible()['SOURCE_DATE_EPOCH']) >= 315532800
+    hashed = (ROOT / '.ci/build.txt').read_text(encoding='utf-8').replace('\\\n', '')
+    (line,) = [one for one in hashed.splitlines() if not one.startswith('#')]
+    version = re.fullmatch(r'setuptools==(\S+)( +--hash=sha256:[0-9a-f]{64})+ *', line)[1]
+    assert version == versions['setuptools'] and '.ci/build.txt' in inspect.getsource(tasks.build)
     tasks.sbom(tmp_path / 'sbom.json')
     content = json.loads((tmp_path / 'sbom.json').read_text(encoding='utf-8'))
     assert content['bomFormat'] == 'CycloneDX'

@@ -896,6 +896,14 @@ def test_reliability_two_books_on_one_host_and_an_update(browser, tmp_path):
         assert old.locator('p').text_content() == 'second'
         taken(old)
         assert old.evaluate(names) == [f'{address}/a/', f'{address}/a/b/']
+        publish('c', 'shown')  # where nothing can be kept, because a disk is full
+        worker = tmp_path / 'c/sw.js'
+        full = "Cache.prototype.put = async () => { throw new Error('full'); };"
+        worker.write_text(f'{full}\n{worker.read_text()}')
+        old.goto(f'{address}/c/index.html')
+        taken(old)
+        old.goto(f'{address}/c/other.html')
+        assert old.locator('p').text_content() == 'shown'
         context.set_offline(True)
         for book, words in (('a', 'second'), ('a/b', 'first')):
             for page in ('index', 'other'):  # the second was not opened after the update

@@ -15,7 +15,13 @@ from sklearn.model_selection import KFold, cross_val_score
 from sklearn.utils.estimator_checks import check_estimator
 
 from extreme_opt.bound import BoundClassifier, LogLinear, quadratic_bound
-from extreme_opt.bound.class_space import chain_matrix, class_chain
+from extreme_opt.bound.class_space import (
+    ChainCurvature,
+    LossCurvature,
+    chain_matrix,
+    chain_times,
+    class_chain,
+)
 from extreme_opt.bound.classifier import (
     _gap_by_factor,
     _gap_by_products,
@@ -550,6 +556,31 @@ def test_solve_names_its_ways():
         minimize(LeastSquares(np.eye(2), np.ones(2)), Majorizer(), max_iter=1)
     with pytest.raises(ValueError, match="order='odd'"):
         problem.quadratic_bound(params, None, 'odd')
+
+
+def test_curvatures_made_by_hand_have_to_fit():
+    "The kernels read by position, so a chain of other rows would be read past its end."
+    chain, ones = class_chain(np.zeros((5, 3))), np.ones(2)
+    rows = dict(features=np.ones((6, 2)), n_classes=3, ridge=ones, anchor=ones)
+    good = ChainCurvature(**rows | dict(features=np.ones((5, 2))), chain=chain)
+    weights, proba = np.ones(6), np.full((6, 3), 1 / 3)
+    for word, call in {
+        r'chain.order has shape \(5, 3\), but \(6, 3\)': lambda: ChainCurvature(
+            **rows, chain=chain
+        ),
+        r'chain.order has shape \(\)': lambda: ChainCurvature(**rows),
+        r'proba has shape \(5, 3\)': lambda: LossCurvature(
+            **rows, proba=proba[:5], weights=weights
+        ),
+        r'weights has shape \(5,\)': lambda: LossCurvature(**rows, proba=proba, weights=np.ones(5)),
+        r'vectors has shape \(6, 3\)': lambda: good.class_times(np.ones((6, 3))),
+        'class 1 to 3, but there are 3': lambda: chain_times(
+            chain._replace(order=chain.order + np.int32(1)), np.ones((5, 3))
+        ),
+        'chain.join': lambda: chain_times(chain._replace(join=chain.join[:4]), np.ones((5, 3))),
+    }.items():
+        with pytest.raises(ValueError, match=word):
+            call()
 
 
 def test_a_saved_run_goes_on_as_if_it_had_not_stopped(tmp_path):

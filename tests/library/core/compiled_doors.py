@@ -289,7 +289,8 @@ def doors():
         return sampling.sampled_gradient(pairs, params, sample._replace(**fields))
 
     def curvature(kind, features, n_classes, ridge, anchor, vector, **more):
-        return kind(features, n_classes, ridge, anchor, **more).times(vector)
+        made = kind(features, n_classes, ridge, anchor, **more)
+        return made.times(vector), made.matrix()
 
     def curved(kind, **more):
         given = dict(features=_rows(6, 3), n_classes=4, ridge=np.ones(3), anchor=np.ones(3))
@@ -332,10 +333,21 @@ def doors():
     made = {
         'bound.class_space class_chain': [(class_space.class_chain, dict(scores=scores))],
         'bound.class_space chain_times': [
-            (lambda vectors: class_space.chain_times(chain, vectors), dict(vectors=scores.copy()))
+            (
+                lambda vectors, **more: class_space.chain_times(chain._replace(**more), vectors),
+                dict(vectors=scores.copy()) | chain._asdict(),
+            )
         ],
         'bound.class_space ClassCurvature': curved(class_space.ChainCurvature, chain=chain),
-        'bound.class_space ChainCurvature': curved(class_space.ChainCurvature, chain=chain),
+        'bound.class_space ChainCurvature': [
+            *curved(class_space.ChainCurvature, chain=chain),
+            (
+                lambda vectors, **more: class_space.ChainCurvature(
+                    _rows(6, 3), 4, np.ones(3), np.ones(3), chain=chain._replace(**more)
+                ).class_times(vectors),
+                dict(vectors=scores.copy()) | chain._asdict(),
+            ),
+        ],
         'bound.class_space LossCurvature': curved(
             class_space.LossCurvature, proba=np.full((6, 4), 0.25), weights=np.ones(6)
         ),

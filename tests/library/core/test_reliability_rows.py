@@ -196,6 +196,25 @@ def test_a_checkpoint_does_not_travel(tmp_path):
     rewritten_model(path, lambda s, learned, a: s.update(checkpoint={'path': str(there)}))
     back = SoftmaxClassifier.load(path).fit(X, Y)
     assert back.checkpoint is None and not there.exists()
+    for key in ('checkpoint', 'max_epochs', 'predict', '__class__'):  # nor by what it learned
+        SoftmaxClassifier(max_epochs=1).fit(X, Y).save(path)
+        rewritten_model(path, lambda s, learned, a: learned.update({key: {'path': str(there)}}))
+        with pytest.raises(ValueError, match=f'it has learned {key!r}, which a Softmax') as caught:
+            SoftmaxClassifier.load(path)
+        assert '\n' not in str(caught.value) and not there.exists()
+
+
+def test_a_number_in_a_model_file_is_not_a_power_of_ten_to_compute(tmp_path):
+    "Fraction('1e99999999') is a whole number of 100 million digits: it did not end."
+    from fractions import Fraction
+
+    path, model = tmp_path / 'model.npz', SoftmaxClassifier(max_epochs=1).fit(X, Y)
+    model.kept = [Fraction(-2, 3), Fraction(5)]
+    model.save(path)
+    assert SoftmaxClassifier.load(path).kept == model.kept
+    rewritten_model(path, lambda s, learned, a: learned.update(z={'text': ['Fraction', '1e9999']}))
+    with pytest.raises(ValueError, match='cannot be read'):
+        SoftmaxClassifier.load(path)
 
 
 def test_model_files_that_are_no_files(tmp_path):
@@ -204,14 +223,26 @@ def test_model_files_that_are_no_files(tmp_path):
 
     from extreme_opt.core import Run
     from extreme_opt.core.serialize import load_model
+    from extreme_opt.data.delimited import iter_lines, read_table
+    from extreme_opt.data.fetching import unpack
     from extreme_opt.data.store import load_arrays
-    from extreme_opt.scale.files import read_npz
+    from extreme_opt.scale.files import read_maps, read_npz
 
     if not hasattr(os, 'mkfifo'):
         pytest.skip('no FIFO here')
     os.mkfifo(tmp_path / 'pipe.npz')
+    os.mkfifo(tmp_path / 'pipe.npy')
+
+    def read_lines(path):
+        return list(iter_lines(path))
+
+    def unpacked(path):
+        return unpack(path, tmp_path / 'out')
+
+    with pytest.raises(ValueError, match='pipe.npy is a FIFO'):
+        read_maps(tmp_path)
     for path in (tmp_path / 'pipe.npz', '/dev/zero'):
-        for read in (load_model, Run.load, load_arrays, read_npz):
+        for read in (load_model, Run.load, load_arrays, read_npz, read_lines, read_table, unpacked):
             with pytest.raises(ValueError, match='is a FIFO, a socket or a device'):
                 read(path)
 

@@ -210,6 +210,18 @@ def test_what_cannot_be_verified_is_recorded(toy):
 
 
 @pytest.mark.parametrize(
+    'text', ['[' * 100_000, '{"good.csv": {}}', '{"good.csv": {"bytes": 12, "sha256": 7}}', '[1]']
+)
+def test_reliability_a_record_that_is_none_vouches_for_nothing(toy, text):
+    "A record without a checksum took any content; one of another type was a raw error."
+    folder = data.fetch(toy('good.csv') or 'toy', quiet=True)
+    (folder / 'good.csv').write_bytes(b'9' * len(TEXT))
+    (folder / 'fetched.json').write_text(text)
+    with pytest.raises(ValueError, match='good.csv.* has checksum .*force=True'):
+        data.fetch('toy', quiet=True)
+
+
+@pytest.mark.parametrize(
     'file, packed, error, words',
     [
         ('other.csv', '', ValueError, 'expected'),  # another version

@@ -1066,7 +1066,7 @@ def model_files_rewritten():
 @probe
 def small_files_that_claim_much():
     "A header cannot ask for more memory than the file has bytes."
-    from extreme_opt.core.serialize import load_model, read_file
+    from extreme_opt.core.serialize import MODEL_FORMAT, MODEL_VERSION, load_model, read_file
     from extreme_opt.data.store import load_arrays
     from extreme_opt.scale.files import read_npz
 
@@ -1079,7 +1079,7 @@ def small_files_that_claim_much():
 
     meta = io.BytesIO()
     text = json.dumps(
-        dict(format='extreme_opt model', version=2, model=['x', 'y', {}, {}])
+        dict(format=MODEL_FORMAT, version=MODEL_VERSION, model=['x', 'y', {}, {}])
     ).encode()
     np.save(meta, np.frombuffer(text, np.uint8))
 
