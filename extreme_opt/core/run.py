@@ -685,7 +685,7 @@ class _Bar:
         budgets = (limits.max_iter, 'iter'), (limits.max_epochs, 'epoch'), (limits.max_seconds, 's')
         self.budgets = [(total, unit) for total, unit in budgets if total is not None]
         total, self.unit = [*self.budgets, (None, 'iter')][0]
-        self.every = 10.0 if verbose else math.inf
+        self.interval = 10.0 if verbose else math.inf
         try:
             from tqdm.auto import tqdm
         except ImportError:
@@ -730,7 +730,7 @@ class _Bar:
             self.bar.set_postfix_str(', '.join(said), refresh=False)
             self.bar.update(done[self.unit] - self.bar.n)
         elif spent >= self.next:
-            self.next = spent + self.every
+            self.next = spent + self.interval
             said.insert(0, f'{_place(current.state)} after {spent:.0f} s')
             print(', '.join(said), file=sys.stderr, flush=True)
 
