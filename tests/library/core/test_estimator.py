@@ -387,7 +387,7 @@ def test_every_kind_of_table_has_names(data):
             model.predict(dict(reversed(columns.items())))
     with pytest.raises(ValueError, match='X holds dictionaries, .*DictVectorizer'):
         model.predict([dict(row) for _, row in frame.iterrows()])
-    with pytest.raises(ValueError, match='X is a object, but .*X.collect'):
+    with pytest.raises(ValueError, match='X is a object, but .*X.reshape'):
         model.predict(object())
 
 
