@@ -608,6 +608,11 @@ class BoundClassifier(Classifier):
             given = np.asarray(prior, dtype=np.float64)
         except (TypeError, ValueError, OverflowError):
             given = np.empty(0)  # no numbers at all
+        if given.ndim == 1 and len(given) != n_classes:
+            raise ValueError(
+                f'prior holds {len(given)} weights, but y {n_classes} classes; where y may lack a '
+                'class, as in a fold, give a dictionary from label to weight'
+            )
         if given.shape != (n_classes,) or not ((given > 0) & (given < np.inf)).all():
             raise ValueError(
                 f'prior={self.prior!r:.60} must hold {n_classes} finite numbers above 0, '

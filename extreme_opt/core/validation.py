@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['COUNT', 'RIDGE', 'RATE', 'DECAY', 'BUDGET', 'FLAG', 'THREADS', 'ONE_THREAD', 'FLOATS', 'check_features', 'as_table',
-           'refuse_masked', 'as_array', 'check_rows', 'check_size', 'num_rows', 'check_labels', 'sorted_labels',
-           'check_class_ids', 'is_missing', 'check_weights', 'checked_sample_weight', 'Setting', 'number_in', 'one_of',
-           'Checked', 'check_settings', 'seed_from']
+           'refuse_masked', 'as_array', 'check_rows', 'check_size', 'is_missing', 'num_rows', 'check_labels',
+           'sorted_labels', 'check_class_ids', 'check_weights', 'checked_sample_weight', 'Setting', 'number_in',
+           'one_of', 'Checked', 'check_settings', 'seed_from']
 
 # %% ../../nbs/engine/core/67_validation.ipynb #c67a0003
 import math
@@ -73,8 +73,7 @@ def check_features(X: Any, sparse: bool = True) -> np.ndarray | scipy.sparse.csr
     if X.ndim == 0:
         raise ValueError(
             f'X is a {type(given).__name__}, but (n_samples, n_features) numbers are needed, as in '
-            'an array or a table; of a lazy table give X.collect(). Reshape your data: '
-            'X.reshape(1, -1)'
+            'an array or a table. Reshape your data: X.reshape(1, -1)'
         )
     if X.ndim > 2:
         raise ValueError(
@@ -166,6 +165,11 @@ def as_array(values: Any, name: str) -> np.ndarray:
         Without a copy where it is one already.
     """
     refuse_masked(values, name)
+    if hasattr(values, 'collect') and not hasattr(values, '__len__'):
+        raise ValueError(
+            f'{name} is a {type(values).__name__}, whose rows are not read yet; give '
+            f'{name}.collect()'
+        )
     try:
         return np.asarray(values)
     except ValueError:
@@ -183,6 +187,8 @@ def _as_floats(X):
                 float(value)
             except (ValueError, TypeError, OverflowError) as error:
                 found = f'X holds {" ".join(repr(value).split()):.60} at row {place[0]}, column'
+                if is_missing(value):
+                    raise ValueError(f'{found} {place[1]}; drop or fill it') from None
                 if isinstance(error, TypeError):  # in the words that scikit-learn's checks expect
                     raise TypeError(
                         f'{found} {place[1]}, but the argument must be a number, or a string of '
@@ -288,6 +294,26 @@ def _check_finite(X, values, name='X', given=None):
         f'{name} holds {"NaN" if np.isnan(value) else value} at row {row}, column {column}; drop '
         'or fill it'
     )
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN, NaT, or pandas' NA.
+
+    Parameters
+    ----------
+    value : object
+
+    Returns
+    -------
+    bool
+        The comparison of a missing value with itself is not true, or is no truth value.
+    """
+    try:
+        return value is None or bool(value != value)
+    except TypeError:
+        return True
+    except ValueError:
+        return False  # an array among the labels
 
 # %% ../../nbs/engine/core/67_validation.ipynb #c67a0006
 def num_rows(X: Any) -> int:
@@ -477,25 +503,6 @@ def _texts(y):
     bad = [at for at, value in np.ndenumerate(found) if not isinstance(value, str)]
     return found if bad else found.astype(str)
 
-
-def is_missing(value: Any) -> bool:
-    """Whether a value is None, NaN, NaT, or pandas' NA.
-
-    Parameters
-    ----------
-    value : object
-
-    Returns
-    -------
-    bool
-        The comparison of a missing value with itself is not true, or is no truth value.
-    """
-    try:
-        return value is None or bool(value != value)
-    except TypeError:
-        return True
-    except ValueError:
-        return False  # an array among the labels
 
 
 def _plain(value):

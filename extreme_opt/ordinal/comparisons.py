@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from ..core.compiled import timed_chunks, njit
 from ..core.streams import stream
-from ..core.validation import COUNT, as_array, is_missing, refuse_masked
+from ..core.validation import COUNT, as_array, is_missing
 
 # %% ../../nbs/engine/ordinal/10_comparisons.ipynb #7791309d
 def plain_ids(triplets: Any) -> np.ndarray:
@@ -34,13 +34,7 @@ def plain_ids(triplets: Any) -> np.ndarray:
     ValueError
         If ids and names are mixed; the message names the first odd entry.
     """
-    refuse_masked(triplets, 'triplets')
-    try:
-        rows = np.asarray(triplets)
-    except ValueError:
-        raise ValueError(
-            'the rows of triplets differ in length; every row has 3 or 4 ids'
-        ) from None
+    rows = as_array(triplets, 'triplets')
     if rows.ndim == 0:
         raise ValueError(
             f'triplets is a {type(triplets).__name__}, but an array of shape (n, 3) or (n, 4) is '
@@ -83,6 +77,8 @@ _FEW = 8  # rows from which a column of four is looked at
 def _columns(table):
     "Names and columns of a table of pandas, polars or pyarrow, or of a dict; None of all else."
     by_name = isinstance(table, Mapping) and not hasattr(table, 'tocsr')  # a DOK matrix is a dict
+    if not hasattr(table, '__len__'):  # a lazy table has no rows yet, `as_array` says so
+        return None
     names = table if by_name else getattr(table, 'column_names', None)
     names = list(getattr(table, 'columns', ()) if names is None else names)
     if not names or len(set(names)) < len(names):
@@ -183,6 +179,7 @@ def split_answers(triplets: Any, objects_known: bool = False) -> tuple[Any, np.n
         if len(columns) > 3 and len(said) == 1:
             answers = columns.pop(said[0])
         names = list(columns)
+        _refuse_order(names)
         plain = all(column.dtype.kind in 'iuf' for column in columns.values())
         dtype = np.result_type(*columns.values()) if plain else object
         rows = np.empty((*lengths, len(names)), dtype)
@@ -191,6 +188,18 @@ def split_answers(triplets: Any, objects_known: bool = False) -> tuple[Any, np.n
     if not objects_known:
         _refuse_other_columns(rows, names)
     return rows, answers
+
+
+def _refuse_order(names):
+    "Refuse names that say another order than the one in which columns are read."
+    low = [str(name).lower() for name in names]
+    order = ('anchor', *(('first', 'second') if 'first' in low else ('near', 'far')))
+    found = [low.index(name) for name in order if name in low]
+    if found != sorted(found) or 'anchor' in low[1:]:
+        raise ValueError(
+            f'triplets has the columns {", ".join(map(str, names))}, but they are read in the '
+            f'order {", ".join(order)}; put them in that order, or give an array'
+        )
 
 
 def _refuse_other_columns(rows, names):

@@ -36,6 +36,7 @@ from extreme_opt.core.validation import (
     RATE,
     RIDGE,
     as_array,
+    as_table,
     check_features,
     check_weights,
     number_in,
@@ -315,6 +316,9 @@ def _check_memory(model, n_answers, n_objects):
 
 def _text_names(table):
     "Names of the columns, where all are text."
+    if not hasattr(table, '__len__'):
+        return None
+    table = as_table(table, 'features')
     names = getattr(table, 'column_names', None)
     names = list(getattr(table, 'columns', ()) if names is None else names)
     return names if names and all(isinstance(name, str) for name in names) else None
@@ -684,7 +688,6 @@ class OrdinalEmbedding(Estimator):
         if hasattr(triplets, 'train_triplets'):
             names = triplets.names if names is None else names
             features = triplets.features if features is None else features
-        self._columns = object_names(getattr(triplets, 'train_triplets', triplets))
         given, signs = self._questions(triplets, y, names, not (names is None and size is None))
         if names is None:
             names = np.unique(given) if given.dtype.kind in 'US' else None
@@ -1175,6 +1178,8 @@ class OrdinalEmbedding(Estimator):
             If an object is in no comparison, or the comparisons fall into unconnected groups.
         """
         columns = _text_names(getattr(triplets, 'features', None) if features is None else features)
+        if not (self.warm_start and hasattr(self, 'run_') and self._columns):
+            self._columns = object_names(getattr(triplets, 'train_triplets', triplets))
         rows, weights, _, features, names, n_objects = self._validate_fit(
             triplets, y, names, features, sample_weight
         )

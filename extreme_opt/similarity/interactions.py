@@ -28,6 +28,8 @@ def column_names(table):
     "Names of the columns of a table, or None of anything else."
     if isinstance(table, Mapping):
         return list(table)
+    if not hasattr(table, '__len__'):  # a lazy table has no rows yet, `as_array` says so
+        return None
     names = getattr(table, 'column_names', None)
     if names is None and hasattr(table, '__getitem__') and not hasattr(table, 'observed'):
         names = getattr(table, 'columns', None)
@@ -436,11 +438,7 @@ def _pair_columns(observed):
     )
     if listed and any(isinstance(one, tuple) for pair in observed for one in pair):
         return *(as_objects([pair[side] for pair in observed]) for side in (0, 1)), False
-    refuse_masked(observed, 'observed')
-    try:
-        pairs = np.asarray(observed)
-    except ValueError:
-        raise ValueError('observed has rows of different lengths, but pairs are needed') from None
+    pairs = as_array(observed, 'observed')
     if pairs.size == 0:
         return np.empty(0, np.int64), np.empty(0, np.int64), True
     if pairs.ndim != 2 or pairs.shape[1] != 2:

@@ -1206,7 +1206,8 @@ class SimilarityModel(Estimator):
         lists = lists if lists and nested[0] else [lists]
         ids, values = [], []
         for at, one in enumerate(lists):
-            found = self._rows_of(list(one), 1) if len(one) else np.empty(0, int)
+            listed = one.to_pylist() if hasattr(one, 'to_pylist') else list(one)
+            found = self._rows_of(listed, 1) if listed else np.empty(0, int)
             if isinstance(one, Mapping) and len(one):
                 numbers = as_array([*one.values()], 'the values of a history')
                 if numbers.dtype.kind not in 'biuf':
@@ -1427,6 +1428,8 @@ class SimilarityModel(Estimator):
             Pairs to leave out instead of those of `fit`.
         index : ANNIndex or True, default=None
             Index of `build_index`, for approximate lists; True is `index_`, None ranks exactly.
+            Where `filter_items` holds more than k ids, lists are exact as well: an index finds too
+            few of the others.
         as_frame : bool, default=False
             Whether to return one pandas data frame with a row for each entry of a list: the
             columns of ids as in the table of `fit` (else "left" and "right"), "rank" from 1, and
@@ -1450,6 +1453,9 @@ class SimilarityModel(Estimator):
         _warn_unseen(self, rows)
         empty = _empty_rows(history)
         hidden = None if filter_items is None else np.unique(self._rows_of(filter_items, 1))
+        if index is not None and candidates is None and hidden is not None and len(hidden) > k:
+            self._index(index)
+            index = None  # where many are hidden, a search by the index misses many of the rest
         kept = None
         if candidates is not None or (hidden is not None and index is None):
             kept = (

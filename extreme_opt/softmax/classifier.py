@@ -623,8 +623,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             return self
         exact = self._kind == 'lbfgs' and not self._batch
         if (exact or self.tol is not None) and run.status.is_limit:
-            first = 'scale the columns of X, or ' if exact else ''
-            warn_not_converged(self, run, first + 'raise that limit, or tol')
+            warn_not_converged(self, run, 'scale the columns of X, or raise that limit, or tol')
         elif (
             run.state.n_iter
             and not self.coef_.any()

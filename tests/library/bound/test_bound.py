@@ -1124,7 +1124,7 @@ def test_warm_start_and_checkpoint(tmp_path):
         (dict(tol=-1.0), 'tol=-1.0 is not a number from 0 up'),
         (dict(tol=np.nan), 'tol=nan is not a finite number from 0 up'),
         (dict(prior='even'), "prior='even'"),
-        (dict(prior=[1.0, 2]), r'must hold 4 finite numbers'),
+        (dict(prior=[1.0, 2]), r'prior holds 2 weights, but y 4 classes; where y may lack a class'),
         (dict(prior=[1.0, 2, 3, 0]), r'must hold 4 finite numbers'),
         (dict(solver='newton', n_jobs=2), 'n_jobs=2 is not 1, None or -1; all solvers here'),
         (dict(n_jobs=2), 'n_jobs=2 is not 1, None or -1; all solvers here run on 1 thread'),

@@ -83,6 +83,9 @@ def test_a_limit_before_the_tolerance_is_told():
         and 'solver="auto"' in lines[0]
     )
     assert 'raise that limit' in said(lambda: BoundClassifier(max_iter=2).fit(X, y))[1][0]
+    for solver in ('exact', 'implicit', 'lbfgs'):
+        wide = SoftmaxClassifier(solver=solver, max_epochs=3, tol=1e-9, ridge=1e-3)
+        assert 'scale the columns of X' in said(lambda: wide.fit(X * 9, y))[1][0]
     sbm = said(lambda: BoundClassifier('sbm', max_iter=1).fit(X[:300], y[:300]))[1][0]
     assert '"sbm" is for a first rough fit; use solver="auto"' in sbm
     X, y = planted()

@@ -387,7 +387,7 @@ def test_every_kind_of_table_has_names(data):
             model.predict(dict(reversed(columns.items())))
     with pytest.raises(ValueError, match='X holds dictionaries, .*DictVectorizer'):
         model.predict([dict(row) for _, row in frame.iterrows()])
-    with pytest.raises(ValueError, match='X is a object, but .*X.collect'):
+    with pytest.raises(ValueError, match='X is a object, but .*X.reshape'):
         model.predict(object())
 
 
@@ -619,6 +619,44 @@ def test_gaps_are_no_labels(y):
         check_labels(y, 3)
     with pytest.raises(ValueError, match='at row 1'):
         Centroids().fit(np.eye(3), y)
+
+
+def test_a_gap_among_features_is_named():
+    X = pd.DataFrame(np.eye(3)).astype('Float64')
+    X.iloc[1, 2] = pd.NA
+    for given in (X, X.astype(object), X.to_numpy(object)):
+        with pytest.raises(ValueError, match=r'^X holds .* at row 1, column 2; drop or fill it$'):
+            Centroids().fit(given, [0, 1, 1])
+
+
+def test_lazy_tables_are_to_be_collected():
+    from extreme_opt.bound import BoundClassifier
+    from extreme_opt.ordinal import OrdinalEmbedding
+    from extreme_opt.similarity import SimilarityModel
+    from extreme_opt.softmax import SoftmaxClassifier
+
+    class LazyFrame:
+        columns = ['a', 'b', 'c']
+
+        def collect(self):
+            raise NotImplementedError
+
+    lazy = LazyFrame()
+    pairs, triplets = np.array([[0, 0], [1, 1], [2, 1]]), [[0, 1, 2], [1, 0, 2], [2, 1, 0]]
+    model, space = SimilarityModel(1).fit(pairs), OrdinalEmbedding(1, n_init=1).fit(triplets)
+    for use in (
+        lambda: SoftmaxClassifier().fit(lazy, [0, 1]),
+        lambda: BoundClassifier().fit(lazy, [0, 1]),
+        lambda: SimilarityModel(1).fit(lazy),
+        lambda: model.evaluate(lazy),
+        lambda: model.score_pairs(lazy),
+        lambda: OrdinalEmbedding(1).fit(lazy),
+        lambda: OrdinalEmbedding(1).fit(triplets, features=lazy),
+        lambda: space.score(lazy),
+        lambda: space.bootstrap(lazy),
+    ):
+        with pytest.raises(ValueError, match=r'is a LazyFrame, .*\.collect\(\)$'):
+            use()
 
 
 def test_settings_of_estimators_are_declared_once():

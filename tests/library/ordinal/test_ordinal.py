@@ -1054,6 +1054,37 @@ def test_a_column_of_answers_in_a_table_is_answers():
                     use(given)
 
 
+def test_columns_in_another_order_are_read_by_their_names():
+    "In each later call, which leaves the names as they were; features as well."
+    from extreme_opt.ordinal import choose_components
+
+    names, q, yes, _ = study()
+    table = dict(zip(('anchor', 'first', 'second'), names[q].T))
+    features = np.random.default_rng(0).normal(size=(12, 2))
+    model = OrdinalEmbedding(2, n_init=1).fit(table, yes, features=dict(zip('ab', features.T)))
+    margins, boot = model.decision_function(names[q]), model.bootstrap(names[q], yes, n_draws=1)
+    places, free = model.transform(features), names[q]
+    folds = choose_components(model, free, yes, candidates=(1,), n_folds=2)[1]
+    residuals = model.answer_residuals(free, yes, n_folds=2)['probability']
+    for given in frames({key: table[key] for key in ('second', 'anchor', 'first')}):
+        np.testing.assert_array_equal(model.bootstrap(given, yes, n_draws=1), boot)
+        found = model.answer_residuals(given, yes, n_folds=2)['probability']
+        np.testing.assert_array_equal(found, residuals)
+        found = choose_components(model, given, yes, candidates=(1,), n_folds=2)[1]
+        np.testing.assert_array_equal(found, folds)
+        np.testing.assert_array_equal(model.decision_function(given), margins)
+        with expect_fail(ValueError, contains='they are read in the order anchor, first, second'):
+            OrdinalEmbedding(2).fit(given, yes)
+    for given in frames(dict(b=features[:, 1], a=features[:, 0])):
+        np.testing.assert_array_equal(model.transform(given), places)
+    flipped = dict(anchor=table['anchor'], far=table['second'], near=table['first'])
+    with expect_fail(ValueError, contains='they are read in the order anchor, near, far'):
+        OrdinalEmbedding(2).fit(flipped)
+    again = model.set_params(warm_start=True)
+    again.fit({key: table[key] for key in ('second', 'anchor', 'first')}, yes)
+    assert again.score(free, yes) == pytest.approx(1 - again.error_) and again.error_ < 0.2
+
+
 def test_four_columns_of_which_one_holds_no_objects_are_asked_about():
     names, q, yes, _ = study()
     person = np.arange(len(q)) % 105

@@ -380,9 +380,15 @@ def test_lists_from_an_index(fitted, planted):
             ids.shape == exact.shape and np.mean(ids == exact) > 0.97
         )  # thirty entities, a graph of eight links each
         np.testing.assert_allclose(scores[ids == exact], best[ids == exact], rtol=1e-5)
+    popular = np.argsort(-np.bincount(planted.observed[:, 1]))[:12]
+    for hidden in (popular, popular[:6]):  # more than k: exact
+        found = fitted.recommend(k=5, filter_items=hidden, index=index)
+        for one, other in zip(found, fitted.recommend(k=5, filter_items=hidden)):
+            np.testing.assert_array_equal(one, other)
     other = quick().fit(planted.observed)
-    with pytest.raises(ValueError, match='built for another fit'):
-        other.recommend([0], index=index)
+    for settings in (dict(), dict(filter_items=popular)):
+        with pytest.raises(ValueError, match='built for another fit'):
+            other.recommend([0], index=index, **settings)
 
 
 def test_a_missing_index_library_is_named(fitted, monkeypatch):
@@ -466,7 +472,7 @@ def test_features_as_lists_and_in_every_sparse_format(planted):
             atol=1e-9,
         )
     for bad, text in (
-        ([[1.0, 2.0], [1.0]], 'rows of different lengths'),
+        ([[1.0, 2.0], [1.0]], 'rows of observed differ in length'),
         ([['a', 'b']] * 50, 'but numbers are needed'),
         (3.0, 'rows of numbers'),
     ):
@@ -1467,7 +1473,7 @@ def test_histories_of_every_form_and_what_they_may_not_hold():
     try:
         import pyarrow
 
-        given.append(pyarrow.array([*lists]))
+        given += [pyarrow.array([*lists]), [pyarrow.array(one) for one in lists]]
         one = model.recommend(history=pyarrow.array(['Clue', 'Diva']), k=2)[0]
         np.testing.assert_array_equal(one, model.recommend(history=['Clue', 'Diva'], k=2)[0])
     except ImportError:
