@@ -692,7 +692,8 @@ class _Bar:
             self.next = 1.0 if verbose else 10.0
         else:
             if verbose:
-                bar = '{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}{postfix}]' if total else None
+                counted = '{n_fmt}/{total_fmt} {unit} [{elapsed}{postfix}]'
+                bar = '{l_bar}{bar}| ' + counted if total else None
                 self.bar = tqdm(total=total, unit=self.unit, leave=False, bar_format=bar)
             else:
                 self.next = 10.0
