@@ -472,7 +472,7 @@ def test_features_as_lists_and_in_every_sparse_format(planted):
             atol=1e-9,
         )
     for bad, text in (
-        ([[1.0, 2.0], [1.0]], 'rows of observed differ in length'),
+        ([[1.0, 2.0], [1.0]], 'rows of different lengths'),
         ([['a', 'b']] * 50, 'but numbers are needed'),
         (3.0, 'rows of numbers'),
     ):
