@@ -131,9 +131,9 @@ def test_the_model_with_a_softmax_grows_stops_and_is_saved(tmp_path):
         (dict(row_weights=np.ones(4)), 'row_weights belongs to the square'),
         (dict(column_weights=[1.0, 2.0, 1.0, 1.0]), 'column_weights belongs to the square'),
         (dict(penalty='all'), 'penalty belongs to the square'),
-        (dict(max_iter='many'), "max_iter='many' is neither a number"),
+        (dict(max_iter='many'), "max_iter='many' is neither a whole number"),
         (dict(values='labels'), 'takes pairs without labels'),
-        (dict(loss='hinge'), "loss='hinge' is unknown"),
+        (dict(loss='hinge'), "loss='hinge' is not one of"),
     ],
     ids=str,
 )
