@@ -71,7 +71,7 @@ def _squared_derivatives(labels, weights, imputed, scores, lifts, values, slopes
 
 
 def _pulls(
-    kind,
+    loss,
     labels,
     weights,
     imputed,
@@ -88,12 +88,12 @@ def _pulls(
     score = np.einsum('ij,ij->i', left[rows].astype(float), right[columns])
     side = labels * score
     small = np.exp(-np.abs(side))
-    if kind == 0:
+    if loss == 0:
         slope = -labels * np.where(side > 0, small, 1) / (1 + small)
-    elif kind == 1:
+    elif loss == 1:
         slope = score - labels
     else:
-        raise _unknown('_pulls', kind, '0 and 1')
+        raise _unknown('_pulls', loss, '0 and 1')
     pulls[:] = pair_weights * weights * slope
     pulls += (extra - spared * pair_weights) * products * (score - imputed)
 

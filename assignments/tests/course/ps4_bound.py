@@ -416,6 +416,7 @@ ANSWERS = {
         ('the left end', False, 'answer_factor = .4'),
         ('the right end', False, 'answer_factor = 1.1'),
         ('no place of the slider', False, 'answer_factor = 0.63'),
+        ('its inverse', False, 'answer_factor = 1 / 0.62'),
         ('left empty', False, 'answer_factor = None'),
     ],
     'real': [
