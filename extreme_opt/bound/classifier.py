@@ -12,7 +12,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse
 from ..core.descent import LBFGS
-from extreme_opt.core.estimator import (
+from ..core.estimator import (
     Classifier,
     is_collection,
     raise_diverged,
@@ -20,7 +20,7 @@ from extreme_opt.core.estimator import (
     warn_not_converged,
 )
 from ..core.linalg import conjugate_gradients, log_sum_exp
-from extreme_opt.core.validation import (
+from ..core.validation import (
     COUNT,
     FLAG,
     ONE_THREAD,

@@ -17,7 +17,7 @@ from ..core.linalg import log_sum_exp
 from ..core.majorize import Surrogate
 from ..core.problem import Fixed
 from ..core.shards import Shard, join_shards, split_rows
-from extreme_opt.core.validation import (
+from ..core.validation import (
     FLOATS,
     RIDGE,
     check_class_ids,
@@ -25,7 +25,7 @@ from extreme_opt.core.validation import (
     check_weights,
     number_in,
 )
-from extreme_opt.bound.class_space import (
+from .class_space import (
     ChainCurvature,
     ClassCurvature,
     MatrixCurvature,

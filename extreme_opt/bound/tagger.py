@@ -16,7 +16,7 @@ from sklearn.feature_extraction import DictVectorizer
 from sklearn.utils.validation import check_is_fitted
 from .structured import LinearChain, best_labels, forward_backward
 from ..core.descent import LBFGS
-from extreme_opt.core.estimator import (
+from ..core.estimator import (
     NOT_FITTED,
     Estimator,
     check_finite,
@@ -26,7 +26,7 @@ from extreme_opt.core.estimator import (
 )
 from ..core.majorize import Majorizer
 from ..core.run import minimize
-from extreme_opt.core.validation import (
+from ..core.validation import (
     RIDGE,
     as_array,
     check_features,

@@ -30,7 +30,7 @@ from .memory import check_memory
 from .serialize import load_model, save_model
 from .run import FitDiverged, Limits, Run, minimize
 from .solver import Status
-from extreme_opt.core.validation import (
+from .validation import (
     FLAG,
     THREADS,
     as_table,

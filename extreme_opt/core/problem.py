@@ -297,7 +297,7 @@ class LeastSquares:
 
     def shard(self, n):
         "Blocks of rows, each with its part of the ridge."
-        from extreme_opt.core.shards import Shard, split_rows
+        from .shards import Shard, split_rows
 
         blocks = split_rows(self.n_samples, n)
         ridge = self.ridge / len(blocks)
@@ -310,7 +310,7 @@ def _listed(words):
 
 def _fitting(problem):
     "Names of the solvers of this package that fit a problem."
-    from extreme_opt import core
+    from .. import core
 
     kinds = [core.__dict__[name] for name in core.__all__ if name in core.__dict__]
     return [

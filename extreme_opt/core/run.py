@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from extreme_opt.core.serialize import (
+from .serialize import (
     fingerprint,
     pack,
     read_file,

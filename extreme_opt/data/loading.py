@@ -20,7 +20,7 @@ from .multiclass import Multiclass, stratified_split
 from .pairs import Pairs
 from .preparation import prepare, unit_rows
 from .sentences import read_conll
-from extreme_opt.data.delimited import (
+from .delimited import (
     iter_lines,
     open_compressed,
     read_columns,

@@ -17,7 +17,7 @@ import scipy.sparse.linalg
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 from ..core.descent import LBFGS, SGD, GradientDescent
-from extreme_opt.core.estimator import (
+from ..core.estimator import (
     NOT_FITTED,
     Estimator,
     run_estimator,
@@ -29,7 +29,7 @@ from ..core.run import FitDiverged, minimize
 from ..core.step_sizes import BB, SBB, Damped, FixedStep
 from ..core.streams import stream
 from ..core.svrg import SVRG
-from extreme_opt.core.validation import (
+from ..core.validation import (
     COUNT,
     FLOATS,
     ONE_THREAD,
@@ -43,7 +43,7 @@ from extreme_opt.core.validation import (
     one_of,
     seed_from,
 )
-from extreme_opt.ordinal.comparisons import (
+from .comparisons import (
     check_answers,
     check_comparisons,
     in_order_of,
@@ -57,7 +57,7 @@ from .formats import triplets_from_responses
 from .gram import GramComparisons, ProjectedGradient
 from .losses import LOSSES, CallableLoss, PairLoss
 from .problem import Comparisons
-from extreme_opt.ordinal.study import (
+from .study import (
     answer_table,
     as_frame,
     check_groups,

@@ -15,7 +15,7 @@ from ..core.linalg import damped_log, omega, softplus
 from ..core.solver import State, updates_per_step
 from ..core.validation import COUNT, DECAY, RATE, Checked, one_of
 from .double_sum import DoubleSum, Draw, check_draw
-from extreme_opt.softmax._kernels import (
+from ._kernels import (
     FOLD_BELOW,
     LOOKAHEAD,
     SCALE,

@@ -36,7 +36,9 @@ HEAVY = (
     'matplotlib ipywidgets sklearn dask distributed nbdev fastcore pandas tqdm pooch IPython'
     ' scipy.optimize scipy.stats'.split()
 )
-MODULES = sorted(path for path in LIB.rglob('*.py') if path.name != '_modidx.py')
+MODULES = sorted(
+    path for path in LIB.rglob('*.py') if path.name not in ('_modidx.py', '_export.py')
+)
 PACKAGES = sorted(path.parent.name for path in LIB.glob('*/__init__.py'))
 
 

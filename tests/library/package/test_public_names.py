@@ -39,7 +39,7 @@ def current() -> str:
     rows = []
     for path in sorted((ROOT / 'extreme_opt').rglob('*.py')):
         parts = path.relative_to(ROOT).with_suffix('').parts
-        if parts[-1] in ('_modidx', '__main__'):
+        if parts[-1] in ('_modidx', '_export', '__main__'):
             continue
         name = '.'.join(part for part in parts if part != '__init__')
         rows.append(f'{name}: {", ".join(public(path))}'.rstrip())
