@@ -17,7 +17,7 @@ MAY = {
     'data': {'core'},
     **{name: {'core', 'data'} for name in CHAPTERS},
     'show': {'core'},
-    'scale': {'core'},
+    'scale': {'core', 'data'},
     'lab': {'core'},
 }  # beside itself
 LOW = {'core', 'data', *CHAPTERS}  # floors 0 to 2
