@@ -18,15 +18,12 @@ help: ## list the targets
 
 setup: $(READY) ## make the environment in .venv (done by itself when another target needs it)
 
-$(READY): settings.ini setup.py pyproject.toml constraints.txt
+$(READY): settings.ini setup.py pyproject.toml .ci/hashes.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "python3 is $$($(PYTHON) -V 2>&1), but 3.11 or newer is needed; name one with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 2; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
 	  { echo "python3 has no venv module; on Debian and Ubuntu: apt-get install python3-venv"; exit 2; }
-	@test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
-	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt uv
-	@$(VENV)/bin/uv pip install --quiet --compile-bytecode --python $(VENV)/bin/python -c constraints.txt -e '.[dev,docs,course,lab,data]'
-	@touch $(READY)
+	@$(PYTHON) tasks.py setup $(VENV)
 
 lab: $(READY) ## open the tutorials in JupyterLab
 	jupyter lab nbs/index.ipynb

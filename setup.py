@@ -4,6 +4,7 @@ from configparser import ConfigParser
 from pathlib import Path
 
 from setuptools import find_packages, setup
+from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_py import build_py
 
 parser = ConfigParser(delimiters=['='], interpolation=None)
@@ -31,11 +32,21 @@ class BuildWithoutIndex(build_py):
         ]
 
 
+class WheelOfOneMode(bdist_wheel):
+    "Gives all files one mode: that of a checkout follows the umask, and the bytes would too."
+
+    def write_wheelfile(self, *args, **options):
+        super().write_wheelfile(*args, **options)
+        for path in Path(self.bdist_dir).rglob('*'):
+            if path.is_file():
+                path.chmod(0o644)
+
+
 setup(
     version=config['version'],
     install_requires=config['requirements'].split(),
     extras_require=extras,
     packages=find_packages(include=[lib, f'{lib}.*']),
     package_data={lib: ['py.typed'], f'{lib}.data': ['registry.toml']},
-    cmdclass={'build_py': BuildWithoutIndex},
+    cmdclass={'build_py': BuildWithoutIndex, 'bdist_wheel': WheelOfOneMode},
 )

@@ -1,6 +1,6 @@
 """What continuous integration runs, and the targets of the Makefile where there is no make.
 
-python tasks.py setup                   environment in .venv
+python tasks.py setup [FOLDER]          environment in .venv, each file checked by its hash
 python tasks.py TARGET [name=30_umax]   the recipe of a Makefile target: lab, check, test, ...
 python tasks.py wheel-tests [--newest] [tests/test_x.py ...]
                                         wheel, empty environment, self-test, tests of the library
@@ -8,6 +8,7 @@ python tasks.py release-check TAG       tag, version and wheel agree
 python tasks.py build FOLDER            a wheel, whose bytes a second build gives again
 python tasks.py sbom FILE               what the wheel needs, by version (CycloneDX)
 python tasks.py audit                   known vulnerabilities of what constraints.txt names
+python tasks.py pins [--upgrade]        constraints.txt and the hashes in .ci, from settings.ini
 """
 
 import hashlib
@@ -27,6 +28,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
 MOST_BYTES = 1_000_000  # of a wheel
+EXTRAS = 'dev', 'docs', 'course', 'lab', 'data'  # that constraints.txt serves
+TOOLS = 'uv', 'setuptools'  # what installs, and what builds the wheel
+COMPILED = 'numpy', 'scipy', 'numba', 'llvmlite'  # never built from their sources
 CALL = re.compile(r'\$\((?:(or|if) )?((?:[^()]|\([^()]*\))*)\)')
 
 
@@ -111,7 +115,7 @@ def make(target: str, given: dict[str, str]) -> int:
     commands = commands_of(known[target], given)
     folder = ROOT / '.venv'
     if not (folder / '.last_set_up').exists():
-        setup()
+        setup(folder)
     env = {
         **os.environ,
         'PATH': os.pathsep.join([str(scripts_of(folder)), os.environ['PATH']]),
@@ -137,55 +141,56 @@ def run(*command: object, **options) -> None:
         fail(f'{Path(words[0]).name} ended with status {code}; its message stands above')
 
 
-def setup() -> None:
-    "Make .venv with everything that `make setup` installs."
-    folder = ROOT / '.venv'
-    what = re.search(r"-e '(\.\[[\w,]+\])'", (ROOT / 'Makefile').read_text(encoding='utf-8'))
-    if what is None:
-        fail("the Makefile has no line with -e '.[extras]', which says what to install")
+def installer(folder: Path) -> Path:
+    "The uv of a virtual environment, which is made where it is missing; pip checks its hash."
     if not python_of(folder).exists():
         venv.create(folder, with_pip=True)
-    run(
-        python_of(folder),
-        '-m',
-        'pip',
-        'install',
-        '--quiet',
-        '--disable-pip-version-check',
-        '-c',
-        'constraints.txt',
-        '-e',
-        what[1],
-        cwd=ROOT,
-    )
+    pip = [python_of(folder), '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check']
+    run(*pip, '--require-hashes', '--only-binary', ':all:', '-r', ROOT / '.ci/build.txt')
+    return scripts_of(folder) / ('uv.exe' if os.name == 'nt' else 'uv')
+
+
+def install(folder: Path, *what: object, **options) -> None:
+    "The files that .ci/hashes.txt names and no others, then what is here."
+    pip = [installer(folder), 'pip', 'install', '--quiet', '--python', python_of(folder)]
+    binary = [word for name in COMPILED for word in ('--only-binary', name)]
+    hashes = ['--require-hashes', '-r', ROOT / '.ci/hashes.txt']
+    run(*pip, '--compile-bytecode', *binary, *hashes, **options)
+    run(*pip, '--no-deps', '--no-build-isolation', *what, **options)
+
+
+def setup(folder: Path) -> None:
+    "What `make setup` does: all that constraints.txt names, and this checkout."
+    install(folder, '-e', ROOT, cwd=ROOT)
     (folder / '.last_set_up').touch()
 
 
 def reproducible() -> dict[str, str]:
-    "An environment that builds the same bytes again: tools by constraints.txt, times by commit."
+    "An environment that builds the same bytes again: times in the wheel are those of the commit."
     said = subprocess.run(
         ['git', 'log', '-1', '--format=%ct'], cwd=ROOT, capture_output=True, text=True
     )
-    pins = str(ROOT / 'constraints.txt')
-    return {
-        'SOURCE_DATE_EPOCH': said.stdout.strip() or '315532800',
-        **os.environ,
-        'PIP_CONSTRAINT': pins,
-        'PIP_BUILD_CONSTRAINT': pins,
-    }
+    return {'SOURCE_DATE_EPOCH': said.stdout.strip() or '315532800', **os.environ}
 
 
-def build(out: Path) -> Path:
-    "A wheel of this checkout; it is small and pure Python."
+def build(out: Path, uv: object) -> Path:
+    "A wheel of this checkout, by tools that are checked by their hashes; small and pure Python."
     for name in ('lib', f'bdist.{sysconfig.get_platform()}'):  # a module that is gone would come in
         shutil.rmtree(ROOT / 'build' / name, ignore_errors=True)
-    pip = [sys.executable, '-m', 'pip', 'wheel', '--quiet', '--disable-pip-version-check']
-    command = [*pip, '--no-deps', '--wheel-dir', out, ROOT]
-    uv = shutil.which('uv', path=scripts_of(Path(sys.prefix)))
-    if uv:  # of `make setup`, so in a release: what builds is also checked by its hash
-        hashed = ['--require-build-hashes', '--build-constraints', ROOT / '.ci/build.txt']
-        command = [uv, 'build', '--wheel', '--quiet', *hashed, '--out-dir', out, ROOT]
-    run(*command, env=reproducible())
+    hashed = ['--require-build-hashes', '--build-constraints', ROOT / '.ci/build.txt']
+    python = ['--python', sys.executable]
+    run(
+        uv,
+        'build',
+        '--wheel',
+        '--quiet',
+        *python,
+        *hashed,
+        '--out-dir',
+        out,
+        ROOT,
+        env=reproducible(),
+    )
     (wheel,) = out.glob('*.whl')
     check_wheel(wheel)
     return wheel
@@ -211,7 +216,8 @@ def build_twice(out: Path) -> None:
     for old in out.glob('*.whl'):
         old.unlink()
     with tempfile.TemporaryDirectory(prefix='extreme_opt-again-') as again:
-        wheels = build(out), build(Path(again))
+        uv = shutil.which('uv', path=scripts_of(Path(sys.prefix))) or installer(Path(again, 'venv'))
+        wheels = build(out, uv), build(Path(again, 'dist'), uv)
         hashes = [hashlib.sha256(wheel.read_bytes()).hexdigest() for wheel in wheels]
     if hashes[0] != hashes[1]:
         fail(f'two builds of {wheels[0].name} differ; look for times and places in it')
@@ -228,7 +234,7 @@ def sbom(out: Path) -> None:
     "What the wheel needs to run, in the versions it was tested with, in CycloneDX's JSON."
     own, versions = settings(), pinned()
     needed = [re.split('[<>=~!]', need)[0] for need in own['requirements'].split()]
-    needed += ['llvmlite', 'joblib', 'threadpoolctl', 'narwhals']  # what these need themselves
+    needed += 'llvmlite joblib cloudpickle threadpoolctl narwhals'.split()  # what these need
 
     def part(name: str, version: str) -> dict:
         url = f'pkg:pypi/{name.replace("_", "-")}@{version}'
@@ -256,7 +262,29 @@ def audit() -> None:
         python = python_of(Path(name) / 'venv')
         run(python, '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', 'pip-audit')
         pins = ROOT / 'constraints.txt'
-        run(python, '-m', 'pip_audit', '--no-deps', '--disable-pip', '-r', pins)
+        run(python, '-m', 'pip_audit', '--strict', '--no-deps', '--disable-pip', '-r', pins)
+
+
+def pins(upgrade: bool) -> None:
+    """Write constraints.txt for all systems and versions of Python, .ci/hashes.txt with the hashes
+    of all files of each version, and .ci/build.txt with those of uv and what builds the wheel."""
+    uv = shutil.which('uv', path=scripts_of(ROOT / '.venv')) or fail('run `make setup` first')
+    compiled = [uv, 'pip', 'compile', '--quiet', '--universal', '--no-header', '--no-annotate']
+    compiled += ['--python-version', settings()['min_python']]
+    extras = [word for name in EXTRAS for word in ('--extra', name)]
+    hashed = ['--no-deps', '--generate-hashes']
+    with tempfile.TemporaryDirectory(prefix='extreme_opt-pins-') as name:
+        tool, out = Path(name) / 'tools.txt', Path(name) / 'out.txt'
+        tool.write_text(''.join(f'{one}\n' for one in TOOLS), encoding='utf-8')
+        kept = [] if upgrade else ['-c', 'constraints.txt']
+        for file, words in [
+            ('constraints.txt', [*extras, *kept, 'pyproject.toml', tool]),
+            ('.ci/hashes.txt', [*hashed, 'constraints.txt']),
+            ('.ci/build.txt', [*hashed, '-c', 'constraints.txt', tool]),
+        ]:
+            run(*compiled, *words, '-o', out, cwd=ROOT)
+            (ROOT / file).write_bytes(out.read_bytes())
+            out.unlink()
 
 
 def wheel_tests(newest: bool, which: list[str]) -> None:
@@ -265,10 +293,8 @@ def wheel_tests(newest: bool, which: list[str]) -> None:
         prefix='extreme_opt-wheel-', ignore_cleanup_errors=True
     ) as name:
         home = Path(name)
-        wheel = build(home / 'dist')
-        venv.create(home / 'venv', with_pip=True)
+        wheel = build(home / 'dist', installer(home / 'venv'))
         python = python_of(home / 'venv')
-        pins = ['--upgrade'] if newest else ['-c', ROOT / 'constraints.txt']
         env = {
             **{
                 key: value
@@ -281,20 +307,12 @@ def wheel_tests(newest: bool, which: list[str]) -> None:
             'MPLBACKEND': 'Agg',
             'PATH': os.pathsep.join([str(scripts_of(home / 'venv')), os.environ['PATH']]),
         }
-        run(
-            python,
-            '-m',
-            'pip',
-            'install',
-            '--quiet',
-            '--disable-pip-version-check',
-            '--only-binary',
-            'numpy,scipy,numba,llvmlite',
-            *pins,
-            f'{wheel}[dev,course]',
-            cwd=home,
-            env=env,
-        )
+        if newest:
+            pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--upgrade']
+            binary = ['--only-binary', ','.join(COMPILED)]
+            run(python, *pip, *binary, f'{wheel}[dev,course]', cwd=home, env=env)
+        else:
+            install(home / 'venv', wheel, cwd=home, env=env)
         run(python, '-m', 'extreme_opt', cwd=home, env=env)
         where = (
             'import extreme_opt as it, sys; assert it.__file__.startswith(sys.prefix), it.__file__'
@@ -325,8 +343,10 @@ def release_check(tag: str) -> None:
 
 def main(words: list[str]) -> int:
     match words:
-        case ['setup']:
-            setup()
+        case ['setup', *folder] if len(folder) < 2:
+            setup(ROOT.joinpath(*(folder or ['.venv'])))
+        case ['pins', *more] if more in ([], ['--upgrade']):
+            pins(bool(more))
         case ['wheel-tests', *more] if all(
             word == '--newest' or word.startswith('tests/') for word in more
         ):
