@@ -22,7 +22,7 @@ help clean: python
 
 setup: $(READY)
 
-$(READY): pyproject.toml setup.py constraints.txt | python
+$(READY): pyproject.toml setup.py .ci/hashes.txt | python
 	@$(PYTHON) tasks.py setup
 
 python:

@@ -1,6 +1,9 @@
-"What pyproject.toml cannot say: which modules stay out of a wheel."
+"What pyproject.toml cannot say: which modules stay out of a wheel, and the mode of its files."
+
+from pathlib import Path
 
 from setuptools import setup
+from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_py import build_py
 
 
@@ -15,4 +18,14 @@ class BuildWithoutNbdev(build_py):
         ]
 
 
-setup(cmdclass={'build_py': BuildWithoutNbdev})
+class WheelOfOneMode(bdist_wheel):
+    "Gives all files one mode: that of a checkout follows the umask, and the bytes would too."
+
+    def write_wheelfile(self, *args, **options):
+        super().write_wheelfile(*args, **options)
+        for path in Path(self.bdist_dir).rglob('*'):
+            if path.is_file():
+                path.chmod(0o644)
+
+
+setup(cmdclass={'build_py': BuildWithoutNbdev, 'bdist_wheel': WheelOfOneMode})

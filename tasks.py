@@ -7,6 +7,7 @@ python tasks.py release-check TAG       tag, version and wheel agree
 python tasks.py build FOLDER            a wheel, whose bytes a second build gives again
 python tasks.py sbom FILE               what the wheel needs, by version (CycloneDX)
 python tasks.py audit                   known vulnerabilities of what constraints.txt names
+python tasks.py pins [--upgrade]        constraints.txt and the hashes in .ci, from pyproject.toml
 """
 
 import ast
@@ -29,14 +30,21 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent
 MOST_BYTES = 1_000_000  # of a wheel
 VENV = ROOT / os.environ.get('VENV', '.venv')
-EXTRAS = '.[dev,docs,course,lab,data]'  # what `setup` installs
+EXTRAS = 'dev', 'docs', 'course', 'lab', 'data'  # that constraints.txt serves
+TOOLS = 'uv', 'setuptools'  # what installs, and what builds the wheel
+COMPILED = 'numpy', 'scipy', 'numba', 'llvmlite'  # never built from their sources
 
 
 def fail(message: str) -> None:
     raise SystemExit(f'tasks.py: {message}')
 
 
-def version() -> str:
+def project() -> dict:
+    "What pyproject.toml says of the package."
+    return tomllib.loads((ROOT / 'pyproject.toml').read_text(encoding='utf-8'))['project']
+
+
+def own_version() -> str:
     "The version of the package."
     text = (ROOT / 'extreme_opt/__init__.py').read_text(encoding='utf-8')
     return ast.literal_eval(re.findall('^__version__ = (.+)$', text, flags=re.M)[0])
@@ -59,6 +67,24 @@ def run(*command: object, **options) -> None:
     print('+', shlex.join(words), flush=True)
     if code := subprocess.run(words, **options).returncode:
         fail(f'{Path(words[0]).name} ended with status {code}; its message stands above')
+
+
+def installer(folder: Path) -> Path:
+    "The uv of a virtual environment, which is made where it is missing; pip checks its hash."
+    if not python_of(folder).exists():
+        venv.create(folder, with_pip=True)
+    pip = [python_of(folder), '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check']
+    run(*pip, '--require-hashes', '--only-binary', ':all:', '-r', ROOT / '.ci/build.txt')
+    return scripts_of(folder) / ('uv.exe' if os.name == 'nt' else 'uv')
+
+
+def install(folder: Path, *what: object, **options) -> None:
+    "The files that .ci/hashes.txt names and no others, then what is here."
+    pip = [installer(folder), 'pip', 'install', '--quiet', '--python', python_of(folder)]
+    binary = [word for name in COMPILED for word in ('--only-binary', name)]
+    hashes = ['--require-hashes', '-r', ROOT / '.ci/hashes.txt']
+    run(*pip, '--compile-bytecode', *binary, *hashes, **options)
+    run(*pip, '--no-deps', '--no-build-isolation', *what, **options)
 
 
 # What make calls -------------------
@@ -87,14 +113,9 @@ def given(**settings: str) -> list[str]:
 
 
 def setup() -> None:
-    "make the environment in .venv (done by itself when another target needs it)"
-    if not python_of(VENV).exists():
-        venv.create(VENV, with_pip=True)
-    python, pins = python_of(VENV), ('-c', 'constraints.txt')
-    pip = [python, '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check']
-    run(*pip, *pins, 'uv', cwd=ROOT)
-    uv = [scripts_of(VENV) / 'uv', 'pip', 'install', '--quiet', '--compile-bytecode']
-    run(*uv, '--python', python, *pins, '-e', EXTRAS, cwd=ROOT)
+    """make the environment in .venv, each file checked by its hash (done by itself when another
+    target needs it)"""
+    install(VENV, '-e', ROOT, cwd=ROOT)
     (VENV / '.last_set_up').touch()
 
 
@@ -279,30 +300,31 @@ def make(target: str, settings: dict[str, str]) -> None:
 
 
 def reproducible() -> dict[str, str]:
-    "An environment that builds the same bytes again: tools by constraints.txt, times by commit."
+    "An environment that builds the same bytes again: times in the wheel are those of the commit."
     said = subprocess.run(
         ['git', 'log', '-1', '--format=%ct'], cwd=ROOT, capture_output=True, text=True
     )
-    pins = str(ROOT / 'constraints.txt')
-    return {
-        'SOURCE_DATE_EPOCH': said.stdout.strip() or '315532800',
-        **os.environ,
-        'PIP_CONSTRAINT': pins,
-        'PIP_BUILD_CONSTRAINT': pins,
-    }
+    return {'SOURCE_DATE_EPOCH': said.stdout.strip() or '315532800', **os.environ}
 
 
-def build(out: Path) -> Path:
-    "A wheel of this checkout; it is small and pure Python."
+def build(out: Path, uv: object) -> Path:
+    "A wheel of this checkout, by tools that are checked by their hashes; small and pure Python."
     for name in ('lib', f'bdist.{sysconfig.get_platform()}'):  # a module that is gone would come in
         shutil.rmtree(ROOT / 'build' / name, ignore_errors=True)
-    pip = [sys.executable, '-m', 'pip', 'wheel', '--quiet', '--disable-pip-version-check']
-    command = [*pip, '--no-deps', '--wheel-dir', out, ROOT]
-    uv = shutil.which('uv', path=scripts_of(Path(sys.prefix)))
-    if uv:  # of `make setup`, so in a release: what builds is also checked by its hash
-        hashed = ['--require-build-hashes', '--build-constraints', ROOT / '.ci/build.txt']
-        command = [uv, 'build', '--wheel', '--quiet', *hashed, '--out-dir', out, ROOT]
-    run(*command, env=reproducible())
+    hashed = ['--require-build-hashes', '--build-constraints', ROOT / '.ci/build.txt']
+    python = ['--python', sys.executable]
+    run(
+        uv,
+        'build',
+        '--wheel',
+        '--quiet',
+        *python,
+        *hashed,
+        '--out-dir',
+        out,
+        ROOT,
+        env=reproducible(),
+    )
     (wheel,) = out.glob('*.whl')
     check_wheel(wheel)
     return wheel
@@ -332,7 +354,8 @@ def build_twice(out: Path) -> None:
     for old in out.glob('*.whl'):
         old.unlink()
     with tempfile.TemporaryDirectory(prefix='extreme_opt-again-') as again:
-        wheels = build(out), build(Path(again))
+        uv = shutil.which('uv', path=scripts_of(Path(sys.prefix))) or installer(Path(again, 'venv'))
+        wheels = build(out, uv), build(Path(again, 'dist'), uv)
         hashes = [hashlib.sha256(wheel.read_bytes()).hexdigest() for wheel in wheels]
     if hashes[0] != hashes[1]:
         fail(f'two builds of {wheels[0].name} differ; look for times and places in it')
@@ -347,16 +370,15 @@ def pinned() -> dict[str, str]:
 
 def sbom(out: Path) -> None:
     "What the wheel needs to run, in the versions it was tested with, in CycloneDX's JSON."
-    project = tomllib.loads((ROOT / 'pyproject.toml').read_text(encoding='utf-8'))['project']
     versions = pinned()
-    needed = [re.split('[<>=~!]', need)[0] for need in project['dependencies']]
-    needed += ['llvmlite', 'joblib', 'threadpoolctl', 'narwhals']  # what these need themselves
+    needed = [re.split('[<>=~!]', need)[0] for need in project()['dependencies']]
+    needed += 'llvmlite joblib cloudpickle threadpoolctl narwhals'.split()  # what these need
 
     def part(name: str, version: str) -> dict:
         url = f'pkg:pypi/{name.replace("_", "-")}@{version}'
         return dict(type='library', name=name, version=version, purl=url) | {'bom-ref': url}
 
-    root = part(project['name'], version())
+    root = part(project()['name'], own_version())
     parts = [part(name, versions[name]) for name in needed]
     content = dict(
         bomFormat='CycloneDX',
@@ -378,7 +400,29 @@ def audit() -> None:
         python = python_of(Path(name) / 'venv')
         run(python, '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', 'pip-audit')
         pins = ROOT / 'constraints.txt'
-        run(python, '-m', 'pip_audit', '--no-deps', '--disable-pip', '-r', pins)
+        run(python, '-m', 'pip_audit', '--strict', '--no-deps', '--disable-pip', '-r', pins)
+
+
+def pins(upgrade: bool) -> None:
+    """Write constraints.txt for all systems and versions of Python, .ci/hashes.txt with the hashes
+    of all files of each version, and .ci/build.txt with those of uv and what builds the wheel."""
+    uv = shutil.which('uv', path=scripts_of(ROOT / '.venv')) or fail('run `make setup` first')
+    compiled = [uv, 'pip', 'compile', '--quiet', '--universal', '--no-header', '--no-annotate']
+    compiled += ['--python-version', project()['requires-python'].removeprefix('>=')]
+    extras = [word for name in EXTRAS for word in ('--extra', name)]
+    hashed = ['--no-deps', '--generate-hashes']
+    with tempfile.TemporaryDirectory(prefix='extreme_opt-pins-') as name:
+        tool, out = Path(name) / 'tools.txt', Path(name) / 'out.txt'
+        tool.write_text(''.join(f'{one}\n' for one in TOOLS), encoding='utf-8')
+        kept = [] if upgrade else ['-c', 'constraints.txt']
+        for file, words in [
+            ('constraints.txt', [*extras, *kept, 'pyproject.toml', tool]),
+            ('.ci/hashes.txt', [*hashed, 'constraints.txt']),
+            ('.ci/build.txt', [*hashed, '-c', 'constraints.txt', tool]),
+        ]:
+            run(*compiled, *words, '-o', out, cwd=ROOT)
+            (ROOT / file).write_bytes(out.read_bytes())
+            out.unlink()
 
 
 def wheel_tests(newest: bool, which: list[str]) -> None:
@@ -387,10 +431,8 @@ def wheel_tests(newest: bool, which: list[str]) -> None:
         prefix='extreme_opt-wheel-', ignore_cleanup_errors=True
     ) as name:
         home = Path(name)
-        wheel = build(home / 'dist')
-        venv.create(home / 'venv', with_pip=True)
+        wheel = build(home / 'dist', installer(home / 'venv'))
         python = python_of(home / 'venv')
-        pins = ['--upgrade'] if newest else ['-c', ROOT / 'constraints.txt']
         env = {
             **{
                 key: value
@@ -403,20 +445,12 @@ def wheel_tests(newest: bool, which: list[str]) -> None:
             'MPLBACKEND': 'Agg',
             'PATH': os.pathsep.join([str(scripts_of(home / 'venv')), os.environ['PATH']]),
         }
-        run(
-            python,
-            '-m',
-            'pip',
-            'install',
-            '--quiet',
-            '--disable-pip-version-check',
-            '--only-binary',
-            'numpy,scipy,numba,llvmlite',
-            *pins,
-            f'{wheel}[dev,course]',
-            cwd=home,
-            env=env,
-        )
+        if newest:
+            pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--upgrade']
+            binary = ['--only-binary', ','.join(COMPILED)]
+            run(python, *pip, *binary, f'{wheel}[dev,course]', cwd=home, env=env)
+        else:
+            install(home / 'venv', wheel, cwd=home, env=env)
         run(python, '-m', 'extreme_opt', cwd=home, env=env)
         where = (
             'import extreme_opt as it, sys; assert it.__file__.startswith(sys.prefix), it.__file__'
@@ -428,7 +462,7 @@ def wheel_tests(newest: bool, which: list[str]) -> None:
 
 def release_check(tag: str) -> None:
     "The tag is v plus the version; dist holds one good wheel of that version."
-    own = version()
+    own = own_version()
     if tag != f'v{own}':
         fail(
             f'the tag is {tag}, but extreme_opt/__init__.py has version {own}; '
@@ -447,6 +481,8 @@ def release_check(tag: str) -> None:
 
 def main(words: list[str]) -> None:
     match words:
+        case ['pins', *more] if more in ([], ['--upgrade']):
+            pins(bool(more))
         case ['wheel-tests', *more] if all(
             word == '--newest' or word.startswith('tests/') for word in more
         ):

@@ -1,6 +1,7 @@
 "What lets others adopt the repository: workflows, other systems, the wheel, the self-test."
 
 import ast
+import importlib.metadata
 import inspect
 import json
 import os
@@ -113,25 +114,64 @@ def test_reliability_the_ci_asks_before_it_installs_system_packages():
     assert text.index('[ -n "${CI:-}" ]') < text.index('apt-get install')
 
 
-def test_reliability_what_builds_is_pinned(tmp_path):
-    "uv and setuptools by constraints.txt, which names a version of all that the wheel needs."
+def hashes_of(file):
+    "Pin -> its hashes, of a file that pip and uv read."
+    text = (ROOT / file).read_text(encoding='utf-8').replace('\\\n', ' ')
+    found = [re.split(r' +--hash=sha256:', line.strip()) for line in text.splitlines()]
+    assert all(re.fullmatch('[0-9a-f]{64}', one) for _, *hashes in found for one in hashes)
+    return {pin: hashes for pin, *hashes in found}
+
+
+def needs_of(name, extra='', seen=()):
+    "What a package needs here, by name, with what those need."
+    from packaging.requirements import Requirement
+
+    found = set()
+    for line in importlib.metadata.requires(name) or ():
+        need = Requirement(line)
+        if need.marker is None or need.marker.evaluate(dict(extra=extra)):
+            own = {re.sub('[._]', '-', need.name.lower())} - {*seen, *found}
+            found |= own
+            for one in own:
+                for asked in need.extras or ['']:
+                    found |= needs_of(one, asked, {*seen, *found})
+    return found
+
+
+def test_reliability_what_is_installed_is_known_by_its_hash():
+    "Hashes of the files of all systems for each pin, and a pin for all that is needed."
+    lines = (ROOT / 'constraints.txt').read_text(encoding='utf-8').splitlines()
+    everything, tools = hashes_of('.ci/hashes.txt'), hashes_of('.ci/build.txt')
+    assert list(everything) == lines and all(everything.values()) and len(everything) > 150
+    assert list(tools) == [f'{name}=={tasks.pinned()[name]}' for name in sorted(tasks.TOOLS)]
+    assert all(everything[pin] == hashes for pin, hashes in tools.items())
+    of_all_systems = [len(everything[pin]) for pin in lines if pin.startswith('numpy==')]
+    assert min(of_all_systems) > 20
+    assert inspect.getsource(tasks.installer).count("'--require-hashes'") == 1
+    assert inspect.getsource(tasks.install).count("'--require-hashes'") == 1
+    assert inspect.getsource(tasks.build).count("'--require-build-hashes'") == 1
+    makefile = (ROOT / 'Makefile').read_text(encoding='utf-8')
+    assert 'pip install' not in makefile and '$(PYTHON) tasks.py setup $(VENV)\n' in makefile
+
+
+def test_reliability_all_that_is_needed_has_a_pin():
+    "A package without one would be refused by hash, so an environment would lack it."
+    pytest.importorskip('packaging')
+    needed = set()
+    for extra in tasks.EXTRAS:
+        needed |= needs_of('extreme_opt', extra)
+    assert needed - {name.lower() for name in tasks.pinned()} == {'extreme-opt'}
+
+
+def test_reliability_the_sbom_names_all_that_the_wheel_needs(tmp_path):
     versions = tasks.pinned()
-    assert "'-c', 'constraints.txt'" in inspect.getsource(tasks.setup)
-    assert {'uv', 'setuptools'} <= set(versions)
-    assert tasks.reproducible()['PIP_CONSTRAINT'] == str(ROOT / 'constraints.txt')
     assert int(tasks.reproducible()['SOURCE_DATE_EPOCH']) >= 315532800
-    hashed = (ROOT / '.ci/build.txt').read_text(encoding='utf-8').replace('\\\n', '')
-    (line,) = [one for one in hashed.splitlines() if not one.startswith('#')]
-    version = re.fullmatch(r'setuptools==(\S+)( +--hash=sha256:[0-9a-f]{64})+ *', line)[1]
-    assert version == versions['setuptools'] and '.ci/build.txt' in inspect.getsource(tasks.build)
     tasks.sbom(tmp_path / 'sbom.json')
     content = json.loads((tmp_path / 'sbom.json').read_text(encoding='utf-8'))
     assert content['bomFormat'] == 'CycloneDX'
     found = {one['name']: one['version'] for one in content['components']}
-    text = (ROOT / 'pyproject.toml').read_text(encoding='utf-8')
-    needs = tomllib.loads(text)['project']['dependencies']
-    needed = {re.split('[<>=]', need)[0] for need in needs}
-    assert needed <= set(found) and all(versions[name] == found[name] for name in found)
+    assert set(found) == needs_of('extreme_opt')
+    assert all(versions[name] == found[name] for name in found)
 
 
 def test_workflows_test_every_python_that_is_promised():

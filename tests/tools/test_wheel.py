@@ -63,7 +63,7 @@ def wheel(tmp_path_factory):
 
 
 def test_reliability_two_builds_give_the_same_bytes(tmp_path):
-    "From copies at other places and times."
+    "From copies at other places and times, and with files that nobody else may read."
     pytest.importorskip('setuptools')
     found = []
     for name in ('one', 'two'):
@@ -74,11 +74,16 @@ def test_reliability_two_builds_give_the_same_bytes(tmp_path):
         (copy / 'extreme_opt/core').mkdir(parents=True)
         for file in ('__init__.py', 'core/__init__.py', 'core/streams.py'):
             (copy / 'extreme_opt' / file).write_bytes((ROOT / 'extreme_opt' / file).read_bytes())
+        (copy / 'extreme_opt/py.typed').touch()
+        mask = {}
         if found:
             os.utime(copy / 'extreme_opt/__init__.py', (1e9, 1e9))
+            for path in copy.rglob('*'):
+                path.chmod(0o600 if path.is_file() else 0o700)
+            mask = {} if os.name == 'nt' else dict(umask=0o077)
         env = os.environ | dict(SOURCE_DATE_EPOCH='1700000000')
         command = ['-m', 'build', '--wheel', '--no-isolation', '--outdir', copy / 'dist', copy]
-        run(sys.executable, *command, env=env)
+        run(sys.executable, *command, env=env, **mask)
         (path,) = (copy / 'dist').glob('*.whl')
         found.append(path.read_bytes())
     assert found[0] == found[1]
