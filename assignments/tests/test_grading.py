@@ -167,7 +167,7 @@ def test_clean_spares_a_class_of_before(tmp_path, work):
     old = root / 'build/course/class'
     old.mkdir(parents=True)
     (root / 'assignments').mkdir()
-    for name in ('Makefile', *(f'assignments/{one}.py' for one in ('make', 'parts', 'archive'))):
+    for name in ('Makefile', 'tasks.py', *(f'assignments/{one}.py' for one in ('make', 'parts', 'archive'))):
         shutil.copy(ROOT / name, root / name)
     programs = shutil.ignore_patterns('__pycache__')
     shutil.copytree(ROOT / 'assignments/grader', root / 'assignments/grader', ignore=programs)
@@ -979,7 +979,8 @@ def test_every_command_of_the_guide_runs(small, tmp_path):
     in the place of the first."""
     home, out = tmp_path / 'repository', tmp_path / 'my-class'
     shutil.copytree(small, home)
-    shutil.copy(ROOT / 'Makefile', home)
+    for name in ('Makefile', 'tasks.py'):
+        shutil.copy(ROOT / name, home)
     (home / 'students.txt').write_text('ada\ngrace\n')
     bench = Path(sys.executable).parent
     begin = f'set -eu; export PATH={bench}:$PATH COURSE_PASSPHRASE="a phrase for tests"; make() {{ command make READY= VENV=none "$@"; }}\n'
@@ -1022,7 +1023,7 @@ def test_commands_named_in_the_guide_exist():
         if words[0] == 'nbgrader':
             assert re.search(rf'^{words[1]}$', helps, re.M), command
         elif words[0] == 'make':
-            assert re.search(rf'^{words[1]}:', (ROOT / 'Makefile').read_text(), re.M), command
+            assert f'def {words[1]}(' in (ROOT / 'tasks.py').read_text(), command
         elif words[0] in ('python', 'bash') and words[1] != '-m':
             found = [ROOT / words[1], ROOT / 'assignments' / words[1]]
             assert any(path.exists() for path in found), command

@@ -18,7 +18,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from ..core.descent import LBFGS, GradientDescent
-from extreme_opt.core.estimator import (
+from ..core.estimator import (
     NOT_FITTED,
     Estimator,
     check_finite,
@@ -31,7 +31,7 @@ from ..core.linalg import check_sparse
 from ..core.memory import check_memory, forecast_memory, free_memory
 from ..core.run import Run
 from ..core.solver import EarlyStopping, Status
-from extreme_opt.core.validation import (
+from ..core.validation import (
     COUNT,
     FLAG,
     FLOATS,
@@ -43,7 +43,7 @@ from extreme_opt.core.validation import (
 )
 from .als import ALS, _ids_of
 from .catalog_softmax import CatalogSoftmax
-from extreme_opt.similarity.cold import (
+from .cold import (
     Mixture,
     check_cold_start,
     check_columns,
@@ -51,7 +51,7 @@ from extreme_opt.similarity.cold import (
     learn_cold_start,
     same_entities,
 )
-from extreme_opt.similarity.defaults import (
+from .defaults import (
     AUTO_TIMES,
     DAMPING,
     SOLVERS,
@@ -60,7 +60,7 @@ from extreme_opt.similarity.defaults import (
     frequency_weights,
     total_weight,
 )
-from extreme_opt.similarity.features import (
+from .features import (
     aligned_features,
     read_features,
     signed_labels,
@@ -69,7 +69,7 @@ from extreme_opt.similarity.features import (
 )
 from .fold_in import fold_in, fold_parts
 from .index import ANNIndex, ann_top_k, build_index
-from extreme_opt.similarity.interactions import (
+from .interactions import (
     as_objects,
     from_matrix,
     number_ids,
@@ -77,7 +77,7 @@ from extreme_opt.similarity.interactions import (
     read_interactions,
 )
 from .problem import AllPairs
-from extreme_opt.similarity.ranking import (
+from .ranking import (
     DEFAULT_MEASURES,
     is_list_measure,
     max_score,
@@ -91,7 +91,7 @@ from .sampling import BlockSGD, PairSGD
 from .sogram import SOGram
 from .towers import Linear, Tower, check_inputs, forward, widen
 from .all_pairs import check_entities
-from extreme_opt.similarity.validation import (
+from .validation import (
     Judge,
     bootstrap_interval,
     held_out_pairs,
