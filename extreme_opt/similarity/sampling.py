@@ -523,7 +523,7 @@ class _Sampled(Checked):
         "Make `n_updates` stochastic steps on a copy of the parameters."
         params = state.params.copy()
         squares = None if state.squares is None else state.squares.copy()
-        extra = self._memory(state)
+        extra = self._averages(state)
         n_rows = state.n_rows
         n_terms = 0
         n_epochs = 0.0
@@ -544,7 +544,7 @@ class _Sampled(Checked):
     def _sample(self, problem, rng) -> Sample:
         raise NotImplementedError(f'{type(self).__name__} brings no `_sample`')
 
-    def _memory(self, state):
+    def _averages(self, state):
         return None
 
     def _remember(self, extra):

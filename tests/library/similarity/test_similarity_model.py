@@ -1106,7 +1106,7 @@ def test_an_index_is_saved_with_the_model(planted, tmp_path, monkeypatch):
         (faiss.serialize_index(faiss.IndexFlatIP(3)), 'its index is not one of 29 embeddings'),
     ):
         altered = model._for_file()
-        altered.index_ = index
+        altered._retriever.index = index
         with monkeypatch.context() as patch:
             patch.setattr(SimilarityModel, '_for_file', lambda self: self)
             save_model(tmp_path / 'altered.npz', altered)
@@ -1559,7 +1559,7 @@ def test_an_id_that_no_file_can_hold_is_named(tmp_path):
         pass
 
     model = quick(n_components=1).fit(dict(u=[0, 0], i=np.array([Own(), Own()], object)))
-    with pytest.raises(TypeError, match=r'right_ids_\[0\] is a Own, which a file'):
+    with pytest.raises(TypeError, match=r'right_ids\[0\] is a Own, which a file'):
         model.save(tmp_path / 'model')
 
 
