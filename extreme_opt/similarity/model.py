@@ -68,11 +68,13 @@ from extreme_opt.similarity.retriever import (
     SIDES,
     Embeddings,
     ListEstimator,
-    PairReader,
     Query,
     Retriever,
     _fitted_part,
+    check_one,
+    check_some,
     empty_rows,
+    reader_of,
     wide,
 )
 from .sampling import BlockSGD, PairSGD
@@ -82,7 +84,6 @@ from .all_pairs import check_entities
 from extreme_opt.similarity.validation import (
     Judge,
     held_out_pairs,
-    rated,
     relevant_pairs,
 )
 from .warm_start import fitted_tower, grown_params, tower_shape, written_shape
@@ -140,17 +141,6 @@ def _warn_gaps(ids, side, n, n_bytes):
             f'{side} ids run to {n - 1}, but only {used} of them occur, and every row takes '
             'memory; give a table, whose ids may have gaps',
             stacklevel=4,
-        )
-
-
-def _check_one(ids, features, history=None):
-    "Refuse several descriptions of the same entities."
-    given = dict(ids=ids, features=features, history=history)
-    names = [name for name, value in given.items() if value is not None]
-    if len(names) > 1:
-        raise ValueError(
-            f'{" and ".join(names)} are both given; give ids of known entities, or features '
-            'or history of any'
         )
 
 # %% ../../nbs/engine/similarity/80_model.ipynb #f5cdb730
@@ -540,21 +530,8 @@ class SimilarityModel(ListEstimator):
             shape.append(self._size(found, at, rows[at], ids[at], last))
             if not named:
                 check_entities(found.pairs[:, at], shape[at], side, f'observed[{{}}, {at}]')
-        if 0 in shape or not len(found.pairs):
-            raise ValueError(
-                f'observed has {len(found.pairs)} pairs of {shape[0]} left and {shape[1]} right '
-                'ids, but needs some of each; zeros and weights of 0 are no pairs'
-            )
-        left_ids, right_ids = (np.arange(n) if x is None else x for n, x in zip(shape, ids))
-        reader = PairReader(
-            left_ids,
-            right_ids,
-            named,
-            found.roles,
-            None if found.labels is None else bool(rated(found.labels)),
-            self.values,
-            self.columns,
-        )
+        check_some(found, shape)
+        reader = reader_of(found, ids, shape, self.values, self.columns)
         return found._replace(shape=reader.shape), rows, feature_names, reader
 
     def _size(self, found, at, rows, ids, last):
@@ -895,7 +872,7 @@ class SimilarityModel(ListEstimator):
 
     def _query(self, ids=None, features=None, history=None):
         held, mixture = self._retriever, self._mixture
-        _check_one(ids, features, history)
+        check_one(ids, features, history)
         if history is not None:
             history, mixture = held.reader.histories(history), None
             if held.reader.entries == 'labels':
@@ -983,7 +960,7 @@ class SimilarityModel(ListEstimator):
         ndarray of shape (n, n_components)
         """
         self._fitted()
-        _check_one(ids, features, history)
+        check_one(ids, features, history)
         reader, rows = self._retriever.reader, ...
         if history is not None:
             history = self._query(history=history).history
@@ -1007,7 +984,7 @@ class SimilarityModel(ListEstimator):
         ndarray of shape (n, n_components)
         """
         self._fitted()
-        _check_one(ids, features)
+        check_one(ids, features)
         rows = ... if ids is None else self._retriever.reader.rows_of(ids, 1)
         return self._embed(1, rows, features)[0]
 

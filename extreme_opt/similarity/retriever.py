@@ -34,7 +34,12 @@ from extreme_opt.similarity.ranking import (
     top_k,
 )
 from .towers import widen
-from .validation import bootstrap_interval, mean_of, relevant_pairs
+from extreme_opt.similarity.validation import (
+    bootstrap_interval,
+    mean_of,
+    rated,
+    relevant_pairs,
+)
 
 # %% ../../nbs/engine/similarity/82_retriever.ipynb #326534b1
 SIDES = ('left', 'right')
@@ -258,6 +263,40 @@ class PairReader:
         rows = np.flatnonzero(codes >= 0)
         return _indicator(rows, codes[rows], self.shape)
 
+
+def check_some(found, shape):
+    "Refuse a fit of nothing."
+    if 0 in shape or not len(found.pairs):
+        raise ValueError(
+            f'observed has {len(found.pairs)} pairs of {shape[0]} left and {shape[1]} right '
+            'ids, but needs some of each; zeros and weights of 0 are no pairs'
+        )
+
+
+def reader_of(found, ids, shape, values, columns):
+    "How later pairs are read, by what the fit met."
+    left_ids, right_ids = (np.arange(n) if own is None else own for n, own in zip(shape, ids))
+    ratings = None if found.labels is None else bool(rated(found.labels))
+    return PairReader(left_ids, right_ids, ids[0] is not None, found.roles, ratings, values, columns)
+
+
+def read_pairs(observed, values, columns, labels, pair_weights):
+    "Interactions of a fit without features, and how later pairs are read."
+    found = read_interactions(
+        observed, values=values, columns=columns, labels=labels, pair_weights=pair_weights
+    )
+    ids = found.left_ids, found.right_ids
+    shape = found.shape
+    if ids[0] is not None and ids[1] is not None:
+        shape = len(ids[0]), len(ids[1])
+    elif shape is None:
+        shape = tuple(int(column.max(initial=-1)) + 1 for column in found.pairs.T)
+    for side, n in zip(SIDES, shape):
+        if n > np.iinfo(np.int32).max:
+            raise ValueError(f'{side} ids run to {n - 1}; give a table, whose ids may have gaps')
+    check_some(found, shape)
+    return found, reader_of(found, ids, shape, values, columns)
+
 # %% ../../nbs/engine/similarity/82_retriever.ipynb #b9038a9d
 @dataclass(eq=False)
 class Embeddings:
@@ -321,6 +360,17 @@ def read_index(stored, shape):
     return graph
 
 # %% ../../nbs/engine/similarity/82_retriever.ipynb #d59fb209
+def check_one(ids, features, history=None):
+    "Refuse several descriptions of the same entities."
+    given = dict(ids=ids, features=features, history=history)
+    names = [name for name, value in given.items() if value is not None]
+    if len(names) > 1:
+        raise ValueError(
+            f'{" and ".join(names)} are both given; give ids of known entities, or features '
+            'or history of any'
+        )
+
+
 class Query(NamedTuple):
     "Left entities that ask for lists."
 
@@ -411,6 +461,8 @@ class Retriever:
     ):
         "Places of the k best right entities of each left one, padded with -1, and scores."
         n_right = self.reader.shape[1]
+        if index is not None and query.wide is None:
+            raise ValueError('index needs embeddings, which this model has not; leave index out')
         empty = empty_rows(query.history)
         hidden = None if filter_items is None else np.unique(self.reader.rows_of(filter_items, 1))
         if index is not None and candidates is None and hidden is not None and len(hidden) > k:
