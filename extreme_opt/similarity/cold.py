@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse
 from ..core.streams import stream
 from ..core.validation import check_size, seed_from
+from .all_pairs import dense_scores
 from .ranking import measures_by_row, pattern
 from .retriever import wide
 from .towers import Linear, check_inputs
@@ -275,12 +276,6 @@ def hold_out(pairs, hits, shape, features, same, seed):
     return HeldOut(train, pattern(pairs[asked & left], shape), pattern(pairs[warm], shape))
 
 
-def dense_scores(left, right):
-    "All inner products of the rows of two sides, each dense or sparse."
-    scores = left @ right.T
-    return scores.toarray() if scipy.sparse.issparse(scores) else np.asarray(scores)
-
-
 def spreads(sources, observed, features):
     "Standard deviations of scores, of left entities with pairs and of these as if new: (C1)."
     warm = np.flatnonzero(observed.sum(axis=1))
@@ -498,6 +493,7 @@ def check_cold_start(model, features):
             check_columns(rows, side)
     wrong = (
         (model.id_features, 'id_features=True', 'every entity with a pair has one anyway'),
+        (model.prior is not None, 'prior', 'it weighs the cosine by held-out entities'),
         (model.client is not None, 'client', 'the parts run in this process'),
         (
             any(shape != 'auto' and shape != Linear() for shape in (model.left, model.right)),

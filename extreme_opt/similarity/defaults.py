@@ -67,6 +67,7 @@ SOFTMAX_SOLVERS = ('lbfgs', 'gd', 'adagrad')
 AUTO_TIMES = dict(  # of the balanced weight and of `auto_ridge`
     logistic=(1.0, 1.0), squared=(4.0, 1.5), softmax=(0.0, 4.0)
 )
+PRIOR_WEIGHT = dict(squared=1.0, logistic=5.0)  # by which a cosine has the scale of the scores
 _OF_THE_SQUARE = dict(  # settings of the square on unobserved pairs, and what leaves them alone
     unobserved_weight='auto',
     impute='auto',
@@ -74,6 +75,7 @@ _OF_THE_SQUARE = dict(  # settings of the square on unobserved pairs, and what l
     column_weights=None,
     popularity_power=0.0,
     penalty='unobserved',
+    prior=None,
 )
 
 
@@ -120,8 +122,14 @@ def chosen_settings(model, features, found):
         scale = penalty_scale(found.pairs, found.shape)
     if isinstance(power, str):
         power = 0.5 * scale if loss == 'squared' else 0.0
+    weight = model.prior_weight
     return dict(
-        solver=solver, loss=loss, impute=impute, ridge_power=float(power), penalty_scale=scale
+        solver=solver,
+        loss=loss,
+        impute=impute,
+        ridge_power=float(power),
+        penalty_scale=scale,
+        prior_weight=PRIOR_WEIGHT.get(loss, 1.0) if isinstance(weight, str) else float(weight),
     )
 
 
@@ -145,7 +153,7 @@ def _spread_ridge(counts, power):
     return scales, (float(counts[0].mean() / 2), power, norm)
 
 
-def objective_of(model, settings, pairs):
+def objective_of(model, settings, pairs, prior=None):
     "The objective of these pairs under the settings that were chosen."
     counts = [
         np.bincount(pairs.pairs[:, at], pairs.weights, pairs.shape[at]).astype(np.float64)
@@ -175,6 +183,8 @@ def objective_of(model, settings, pairs):
         column_weights=columns,
         impute=settings['impute'],
         penalty=model.penalty,
+        prior=prior,
+        prior_weight=settings['prior_weight'],
     )
     return Objective(loss, ridge, square, *_spread_ridge(counts, settings['ridge_power']))
 

@@ -44,6 +44,7 @@ from extreme_opt.similarity.cold import (
     chosen_sources,
     learn_cold_start,
     same_entities,
+    unit_rows,
 )
 from extreme_opt.similarity.defaults import (
     DAMPING,
@@ -71,6 +72,7 @@ from extreme_opt.similarity.retriever import (
     Query,
     Retriever,
     _fitted_part,
+    check_index,
     check_one,
     check_some,
     empty_rows,
@@ -80,7 +82,7 @@ from extreme_opt.similarity.retriever import (
 from .sampling import BlockSGD, PairSGD
 from .sogram import SOGram
 from .towers import Linear, Tower, check_inputs, forward
-from .all_pairs import check_entities
+from .all_pairs import check_entities, prior_factors
 from extreme_opt.similarity.validation import (
     Judge,
     held_out_pairs,
@@ -143,6 +145,30 @@ def _warn_gaps(ids, side, n, n_bytes):
             stacklevel=4,
         )
 
+
+def read_prior(prior, features, reader):
+    "Factors of the prior of a fit, or None."
+    if prior is None:
+        return None
+    if not isinstance(prior, str):
+        if reader.named:
+            raise ValueError(
+                'prior has rows, but the pairs have ids; number the pairs, or give features and '
+                'prior="cosine"'
+            )
+        return prior_factors(prior, *reader.shape)
+    if prior != 'cosine':
+        raise ValueError(f'prior={prior!r:.60} is neither "cosine" nor factors nor a matrix')
+    if any(rows is None or rows.ndim != 2 for rows in features):
+        raise ValueError('prior="cosine" needs left_features and right_features')
+    if features[0].shape[1] != features[1].shape[1]:
+        raise ValueError(
+            f'prior="cosine" needs the same columns on both sides, but left_features has '
+            f'{features[0].shape[1]} and right_features {features[1].shape[1]}'
+        )
+    return tuple(unit_rows(rows) for rows in features)
+
+
 # %% ../../nbs/engine/similarity/80_model.ipynb #f5cdb730
 class SimilarityModel(ListEstimator):
     """Two towers trained on all pairs, observed or not, at the cost of the entities.
@@ -202,6 +228,13 @@ class SimilarityModel(ListEstimator):
         that `fit` met.
     penalty : {"unobserved", "all"}, default="unobserved"
         Which pairs the square covers.
+    prior : "cosine", tuple of two arrays, sparse matrix or None, default=None
+        Similarity known beforehand, to which the inner product of the embeddings is added:
+        "cosine" is that of the features of both sides; else factors (n_left, rank) and
+        (n_right, rank), or a matrix (n_left, n_right), for pairs of row numbers. The embeddings
+        learn what it lacks. See Notes.
+    prior_weight : float or "auto", default="auto"
+        What the prior is multiplied by; "auto" is 1 with the squared loss, 5 with the logistic one.
     biases : bool, default=False
         Whether every entity adds a bias to its scores.
     id_features : bool, default=False
@@ -268,8 +301,8 @@ class SimilarityModel(ListEstimator):
     ridge_, unobserved_weight_ : float
         The weights used.
     settings_ : dict
-        The solver, loss, impute and ridge_power used, and penalty_scale, the factor of the
-        Notes.
+        The solver, loss, impute, ridge_power and prior_weight used, and penalty_scale, the factor
+        of the Notes.
     n_iter_ : int
         Steps made.
     best_iter_ : int
@@ -304,6 +337,10 @@ class SimilarityModel(ListEstimator):
     multiplied by a factor between 1/8 and 1, `settings_['penalty_scale']`: the squared noise over
     signal of the median observed pair, each predicted from all other pairs by ten singular
     vectors. It is 1 unless more than half of the pairs are predicted above 1/2.
+
+    With `prior` the score is its weighted similarity plus the inner product of the embeddings, in
+    the loss of observed and of unobserved pairs, and in the lists. Of a prior with
+    more than 128 columns the square on unobserved pairs takes the 128 leading directions.
 
     With `cold_start` the embeddings of entities that have features and no pair come from the
     regression, as those of `embed_left(features=...)` do. A sum divides the scores of each way by
@@ -354,6 +391,8 @@ class SimilarityModel(ListEstimator):
         values: str = 'ignore',
         columns: Any = None,
         penalty: str = 'unobserved',
+        prior: Any = None,
+        prior_weight: Any = 'auto',
         biases: bool = False,
         id_features: bool = False,
         cold_start: Any = None,
@@ -389,6 +428,8 @@ class SimilarityModel(ListEstimator):
         self.values = values
         self.columns = columns
         self.penalty = penalty
+        self.prior = prior
+        self.prior_weight = prior_weight
         self.biases = biases
         self.id_features = id_features
         self.cold_start = cold_start
@@ -419,6 +460,7 @@ class SimilarityModel(ListEstimator):
         popularity_power=number_in(-np.inf, closed='neither'),
         values=one_of('ignore', 'weights', 'labels'),
         penalty=one_of('unobserved', 'all'),
+        prior_weight=number_in(-np.inf, closed='neither', words=('auto',)),
         biases=FLAG,
         id_features=FLAG,
         exclude_self=FLAG,
@@ -456,7 +498,8 @@ class SimilarityModel(ListEstimator):
         ]
         shapes = [tower_shape(tower) for tower in (self.left, self.right)]
         hidden = [getattr(tower, 'hidden', ())[:1] or (self.n_components,) for tower in shapes]
-        needed = forecast_memory(
+        more = 0 if self.prior is None else 3000 * sum(pairs.shape)  # its leading directions
+        needed = more + forecast_memory(
             'similarity',
             self.settings_['solver'],
             n_left=pairs.shape[0],
@@ -603,7 +646,7 @@ class SimilarityModel(ListEstimator):
                 )
         return subset(found, ~out), held_out
 
-    def _judge(self, problem, train, held_out, reader):
+    def _judge(self, problem, objective, train, held_out, reader):
         "The measure of the held-out pairs of known entities; None where there are none."
         if held_out is None:
             return None
@@ -613,7 +656,14 @@ class SimilarityModel(ListEstimator):
         if self.exclude_self:
             seen = seen + reader.itself()
         measure_of(self.metric) if self.metric != 'auc' else None
-        return Judge(problem, pattern(held_out, train.shape), seen, self.metric)
+        known = None
+        if objective.square['prior'] is not None:
+            known = self._weighted(objective.square['prior'])
+        return Judge(problem, pattern(held_out, train.shape), seen, self.metric, known)
+
+    def _weighted(self, prior):
+        "Factors of a prior, the left ones times its weight."
+        return prior[0] * self.settings_['prior_weight'], prior[1]
 
     def _run(self, problem, begin, judge):
         "Minimize; with a judge, up to the step that it likes best."
@@ -699,17 +749,19 @@ class SimilarityModel(ListEstimator):
         train, held_out = self._split(found, reader, validation)
         self.settings_ = chosen_settings(self, features, train)
         self._check_memory(train, features)
-        objective = objective_of(self, self.settings_, train)
+        prior = read_prior(self.prior, described, reader)
+        objective = objective_of(self, self.settings_, train, prior)
         problem, towers = self._make_problem(objective, train, features)
         begin = None
         if self._again():
             seed = seed_from(self.random_state)
             begin = grown_params(problem, self.run_.state.params, self._towers, towers, seed)
-        run = self._run(problem, begin, self._judge(problem, train, held_out, reader))
+        judge = self._judge(problem, objective, train, held_out, reader)
+        run = self._run(problem, begin, judge)
         self._feature_names, self._towers = feature_names, towers
         self.ridge_, self.unobserved_weight_ = float(problem.ridge), float(problem.terms.omega)
         self.n_features_in_ = towers[0]['n_columns'] or towers[0]['n_inputs']
-        embeddings = self._embeddings(problem)
+        embeddings = self._embeddings(problem, prior)
         self._fold = fold_parts(problem, objective, *(embeddings.of(side) for side in (0, 1)))
         liked = found.pairs if reader.ratings is not False else found.pairs[found.labels > 0]
         popular = np.bincount(liked[:, 1], minlength=found.shape[1]).astype(np.float64)
@@ -722,13 +774,14 @@ class SimilarityModel(ListEstimator):
             warn_not_converged(self, replace(run, message=ended[0]), ended[1])
         return self
 
-    def _embeddings(self, problem):
+    def _embeddings(self, problem, prior):
         "Embeddings and biases of both sides."
         params, k = self.run_.state.params, int(self.n_components)
         rows = [problem.embed(side, params) for side in (0, 1)]
         return Embeddings(
             tuple(np.ascontiguousarray(each[:, :k]) for each in rows),
             tuple(rows[side][:, k + side].copy() if self.biases else None for side in (0, 1)),
+            None if prior is None else self._weighted(prior),
         )
 
     def _learn_cold(self, found, features):
@@ -885,12 +938,13 @@ class SimilarityModel(ListEstimator):
         left: Any
         if mixture is None:
             left = self._embed(0, rows, features, history)
+            known = self._known(0, rows, features)
             return Query(
                 rows,
                 len(left[0]),
-                lambda places: held.embeddings.scorer(left, places),
+                lambda places: held.embeddings.scorer(left, places, known),
                 history,
-                lambda: wide(left, 0),
+                lambda: self._asked(rows, features, history),
             )
         if rows is None:
             left = mixture.left(features=self._described(0, features))
@@ -903,18 +957,42 @@ class SimilarityModel(ListEstimator):
             wide=lambda: self._asked(rows, features),
         )
 
-    def _asked(self, rows, features):
+    def _known(self, side, rows, features):
+        "Rows of the prior, of known or new entities; None where there is none."
+        prior = self._retriever.embeddings.prior
+        if prior is None:
+            return None
+        if features is None:
+            return prior[side] if rows is ... else prior[side][rows]
+        if not isinstance(self.prior, str):
+            raise ValueError(
+                f'a {SIDES[side]} entity with new features has no prior; prior="cosine" makes one '
+                'of them'
+            )
+        reader = self._retriever.reader
+        names = self._feature_names[side]
+        found = read_features(features, SIDES[side], reader.column(side), names)[0]
+        return unit_rows(found) * (1.0 if side else self.settings_['prior_weight'])
+
+    def _asked(self, rows, features, history=None):
         "What an index is asked for: embeddings, if lists are theirs."
-        if self._mixture is not None and not self._mixture.by_embeddings:
+        check_index(self._retriever.embeddings)
+        summed = self._mixture is not None and not self._mixture.by_embeddings
+        if summed and history is None:
             raise ValueError(
                 'an index ranks by embeddings, but cold_start chose a sum; leave index out, or '
                 'set cold_start="regression"'
             )
-        return wide(self._embed(0, rows, features), 0)
+        return wide(self._embed(0, rows, features, history), 0)
 
     def _placed(self, rows):
         "Embeddings and biases (or None) of users with these histories."
         part = self._fold
+        if self._retriever.embeddings.prior is not None:
+            raise ValueError(
+                'history does not go with prior, which says nothing of a new user; give features '
+                'with prior="cosine"'
+            )
         if part['impute'] is None:
             raise ValueError(
                 'history needs a constant impute: the factors of a low-rank one say nothing about '
@@ -1032,7 +1110,11 @@ class SimilarityModel(ListEstimator):
             at.append(places.astype(np.int64))
         if mixture is not None:
             return mixture.score_pairs(*at, *sides)
-        return self._retriever.embeddings.score_pairs(*sides, *at)
+        known = [
+            self._known(side, ..., rows) if rows is not None or self.prior is not None else None
+            for side, rows in enumerate(given)
+        ]
+        return self._retriever.embeddings.score_pairs(*sides, *at, known)
 
     def build_index(self, **settings: Any) -> ANNIndex:
         """Build an approximate nearest-neighbor index of the right entities; needs the extra `ann`.

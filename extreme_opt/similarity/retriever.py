@@ -17,6 +17,7 @@ import scipy.sparse
 from ..core.estimator import NOT_FITTED, Estimator, warn_caller
 from ..core.linalg import check_sparse
 from ..core.validation import as_array
+from .all_pairs import dense_scores, products_of
 from .index import ANNIndex, ann_top_k, build_index
 from extreme_opt.similarity.interactions import (
     as_objects,
@@ -300,26 +301,34 @@ def read_pairs(observed, values, columns, labels, pair_weights):
 # %% ../../nbs/engine/similarity/82_retriever.ipynb #b9038a9d
 @dataclass(eq=False)
 class Embeddings:
-    "Embeddings and biases (or None) of both sides: inner products are scores."
+    """Embeddings and biases (or None) of both sides: inner products are scores. A prior, where there
+    is one, adds those of its own rows."""
 
     rows: tuple
     biases: tuple = (None, None)
+    prior: Any = None  # rows of either side, the left ones times the weight
 
     def of(self, side, places=slice(None)):
         "Embeddings and biases (or None) of some entities of a side."
         biases = self.biases[side]
         return self.rows[side][places], None if biases is None else biases[places]
 
-    def scorer(self, left, places=slice(None)):
-        "Scores of some left rows, given as embeddings and biases, against right entities."
+    def scorer(self, left, places=slice(None), known=None):
+        """Scores of some left rows, given as embeddings and biases, against right entities; `known`
+        are their rows of the prior."""
         (P, p), (Q, q) = left, self.of(1, places)
+        if known is not None:
+            right, plain = self.prior[1][places], Embeddings((P, Q), (p, q)).scorer(left)
+            return lambda rows: plain(rows) + dense_scores(known[rows], right)
         if p is None:
             return lambda rows: P[rows] @ Q.T
         return lambda rows: P[rows] @ Q.T + (p[rows, None] + q)
 
-    def score_pairs(self, left, right, i, j):
+    def score_pairs(self, left, right, i, j, known=(None, None)):
         "Scores of pairs of rows, each side given as embeddings and biases."
         (P, p), (Q, q) = left, right
+        if known[0] is not None:
+            return self.score_pairs(left, right, i, j) + products_of(known[0], known[1], i, j)
         size = max(1, 2**20 // P.shape[1])
         parts = [
             np.einsum('ij,ij->i', P[i[at : at + size]], Q[j[at : at + size]])
@@ -327,6 +336,12 @@ class Embeddings:
         ]
         scores = np.concatenate(parts or [np.empty(0, P.dtype)])
         return scores if p is None else scores + p[i] + q[j]
+
+
+def check_index(embeddings):
+    "Refuse an index over embeddings that are a part of the score only."
+    if embeddings.prior is not None:
+        raise ValueError('an index ranks by embeddings, but scores have a prior; leave index out')
 
 
 def wide(given, side):
@@ -537,6 +552,7 @@ class Retriever:
 
     def build_index(self, **settings):
         "An index of the right embeddings; it is kept."
+        check_index(self.embeddings)
         index = build_index(wide(self.embeddings.of(1), 1), **settings)
         self.index = replace(index, embeddings=self.embeddings.rows[1])  # `lists` knows the fit
         return self.index
