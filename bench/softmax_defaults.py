@@ -80,7 +80,8 @@ def tuned(make, X, y, by_loss):
 
 def loss_of(model, X, y):
     "Mean log-loss."
-    proba = model.predict_proba(X)[np.arange(len(y)), np.searchsorted(model.classes_, y)]
+    proba = model.predict_proba(X).astype(float)
+    proba = proba[np.arange(len(y)), np.searchsorted(model.classes_, y)]
     return float(-np.log(np.maximum(proba, 1e-300)).mean())
 
 
