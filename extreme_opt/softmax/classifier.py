@@ -274,7 +274,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
     warm_start : bool, default=False
         Whether fit goes on from the weights it has, whichever solver made them.
     verbose : bool, default=False
-        Whether to show a bar.
+        Whether to show a bar, for each run of a search too.
     random_state : int, RandomState or None, default=0
         Seed of all random numbers.
     n_jobs : int or None, default=1
@@ -833,7 +833,9 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             def solver_at(rate):
                 return self._make_solver(problem.n_classes, rate, near)
 
-            rate, self.rate_search_ = choose_rate(problem, solver_at, n_epochs, seed=seed)
+            rate, self.rate_search_ = choose_rate(
+                problem, solver_at, n_epochs, seed=seed, verbose=bool(self.verbose)
+            )
             if self._kind in ('umax', 'sgd'):
                 rate *= _EXPLICIT_MARGIN
         if self._kind in ('umax', 'sgd') and rate * self._pull >= 1:
@@ -861,6 +863,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
                 None if to_choose else problem.ridge,
                 groups,
                 seed,
+                bool(self.verbose),
             )
         else:
             rate = self._rate(problem, seed, near)
@@ -868,7 +871,9 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             if self.max_iter is not None and (epochs is None or self.max_iter < epochs):
                 epochs = float(self.max_iter)
         if self._batch and to_choose:
-            found, self.rate_search_, start = choose_ridge(problem, groups, seed)
+            found, self.rate_search_, start = choose_ridge(
+                problem, groups, seed, verbose=bool(self.verbose)
+            )
         if to_choose and found is not None:
             self._pull = found / 2 if problem.n_classes == 2 else found
         self.settings_ = dict(
