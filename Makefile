@@ -29,7 +29,7 @@ $(READY): settings.ini setup.py pyproject.toml constraints.txt
 	@touch $(READY)
 
 lab: $(READY) ## open the tutorials in JupyterLab
-	jupyter lab nbs/index.ipynb
+	PYTHONSTARTUP=$(CURDIR)/docs/style.py jupyter lab nbs/index.ipynb
 
 tutorials: $(READY) ## execute every tutorial on its default real data and build the site
 	python docs/notebooks.py run --reuse --out build/executed

@@ -139,7 +139,8 @@ async function keep(address) {
     const registration = await workers.register(address);
     if (!workers.controller) await Promise.race([taken, new Promise(resolve => setTimeout(resolve, 2000))]);
     const loaded = performance.getEntriesByType('resource').map(one => one.name);
-    (registration.active ?? workers.controller)?.postMessage([location.href, ...loaded]);
+    const moved = [...document.querySelectorAll('.xo-frames img')].map(one => one.src).filter(src => src.startsWith('http'));
+    (registration.active ?? workers.controller)?.postMessage([location.href, ...loaded, ...moved]);
   } catch { /* private windows refuse it */ }
 }
 

@@ -181,15 +181,17 @@ def test_nothing_is_fetched_from_another_host(site, own_scripts):
 
 def test_every_public_name_has_its_place_in_the_reference(site):
     there = {
-        page.stem: set(re.findall(r'id="([^"]+)"', page.read_text()))
-        for page in (site / 'reference').glob('*.html')
+        page.relative_to(site).with_suffix('.md').as_posix(): set(
+            re.findall(r'id="([^"]+)"', page.read_text())
+        )
+        for page in (site / 'reference').rglob('*.html')
     }
     names = reference.write(lambda *args: None)
     assert len(names) > 100
     missing = [
         name
         for name, target in names.items()
-        if target.partition('#')[2] not in there[Path(target.partition('#')[0]).stem]
+        if target.partition('#')[2] not in there[target.partition('#')[0]]
     ]
     assert not missing, f'no entry in the reference: {", ".join(missing)}'
     public = {
