@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from built_site import ROOT, own_scripts, report, run_build, script, site  # noqa: F401 (fixtures)

@@ -497,8 +497,8 @@ def test_figures_of_several_sliders_stand_in_the_order_that_the_page_counts_in()
 
 
 def test_sliders_over_frames_where_a_kernel_runs(monkeypatch):
-    """One call gives both: sliders of ipywidgets that choose among the same figures, and what stands
-    on a page without a kernel."""
+    """One call gives both: sliders of ipywidgets that choose among the same figures, and what
+    stands on a page without a kernel."""
     made = frames(draw, width=[0.5, 1.0, 2.0], shift=[0, 1])
     assert set(made._repr_mimebundle_()) == {'text/plain', 'text/html'}  # no kernel here
     from extreme_opt.show import widgets as home
