@@ -90,14 +90,16 @@ def install(folder: Path, *what: object, **options) -> None:
 # What make calls -------------------
 
 
-def tool(*words: object) -> None:
-    "Run a command of the environment in the repository; one that fails ends the target."
+def tool(*words: object, **more: str) -> None:
+    """Run a command of the environment in the repository, with more variables; one that fails ends
+    the target."""
     env = {
         'PYTHONHASHSEED': '0',
         'NBDEV_NO_SYNC': '1',
         **os.environ,
         'PATH': os.pathsep.join([str(scripts_of(VENV)), os.environ['PATH']]),
         'PYTHONUTF8': '1',
+        **more,
     }
     env.pop('PYTHONDONTWRITEBYTECODE', None)  # each of some hundred processes would compile again
     command = [str(word) for word in words]
@@ -121,7 +123,7 @@ def setup() -> None:
 
 def lab() -> None:
     "open the tutorials in JupyterLab"
-    tool('jupyter', 'lab', 'nbs/index.ipynb')
+    tool('jupyter', 'lab', 'nbs/index.ipynb', PYTHONSTARTUP=str(ROOT / 'docs/style.py'))
 
 
 def sphinx(out: str, *more: str, builder: str = 'html', config: str = 'docs') -> None:

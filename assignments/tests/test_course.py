@@ -12,7 +12,6 @@ import shutil
 import subprocess
 import sys
 import textwrap
-import tomllib
 import types
 from pathlib import Path
 

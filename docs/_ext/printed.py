@@ -118,7 +118,8 @@ def still(out: dict, words: str) -> list[dict]:
         line = html.unescape(re.sub('<[^>]*>', '', caption[1]))
         return [_markdown(f'*{_escaped(line)}*')]
     if 'image/png' in out.get('data', {}):
-        out = out | {'metadata': {'image/png': {'alt': words}}}
+        size = out.get('metadata', {}).get('image/png', {})
+        out = out | {'metadata': {'image/png': {'alt': words, **size}}}
     return [out]
 
 

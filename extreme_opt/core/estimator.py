@@ -274,6 +274,8 @@ def run_estimator(
     ------
     FitDiverged
         With the run, which is not stored.
+    KeyboardInterrupt
+        Interrupted before the first step: there is nothing to keep.
     """
     if n_bytes is None and hasattr(problem, 'memory'):
         n_bytes = 2 * problem.memory(problem.dtype)  # the state, and the next one
@@ -294,6 +296,8 @@ def run_estimator(
         )
     if run.status is Status.DIVERGED:
         raise_diverged(estimator, run, remedy)
+    if run.status is Status.INTERRUPTED and not run.state.n_iter:
+        raise KeyboardInterrupt('before the first step: the estimator is as it was')
     estimator.run_, estimator.n_iter_ = run, run.state.n_iter
     return run
 

@@ -700,6 +700,7 @@ class _Bar:
                 counted = '{n_fmt}/{total_fmt} {unit} [{elapsed}{postfix}]'
                 bar = '{l_bar}{bar}| ' + counted if total else None
                 self.bar = tqdm(total=total, unit=self.unit, leave=False, bar_format=bar)
+                self.bar.set_postfix_str('compiles what is not on disk')
             else:
                 self.next = 10.0
         if not verbose and not sys.stderr.isatty():
