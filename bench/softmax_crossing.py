@@ -191,11 +191,11 @@ def main() -> list[dict]:
             exact, dense = name == 'exact SGD', name != 'implicit SGD, posting lists'
             if n_classes > (DENSE_TO if dense else SIZES[-1]):
                 continue
-            first = begin.get(kind, 1.0) if exact else float(np.log10(first))
+            first = float(np.log10(first))
             if exact and n_classes > EXACT_TO or name == 'U-max, uniform' and n_classes > EXACT_TO:
                 continue
             if exact and n_classes > SEARCH_TO:
-                grid = [(first, 1), (first, 2)] + [(2.0, 1)] * (kind == 'easy')
+                grid = [(begin[kind], 1), (begin[kind], 2)] + [(2.0, 1)] * (kind == 'easy')
 
                 def job(task=task, rows=rows, grid=grid):
                     return [one_run('exact SGD', task, rows, 10.0**c, n) for c, n in grid]

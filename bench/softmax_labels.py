@@ -162,7 +162,7 @@ def main() -> list[dict]:
                         f'{seconds:.2f}',
                         peer='scikit-learn' if 'one-vs' in who else '',
                         **{key: f'{value:.4f}' for key, value in found.items()},
-                        C=str(C),
+                        c=str(C),
                         versions=machine.versions('scikit-learn'),
                     )
 
