@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 from ..core.descent import LBFGS, SGD
-from extreme_opt.core.estimator import (
+from ..core.estimator import (
     check_shared,
     is_collection,
     num_threads,
@@ -25,7 +25,7 @@ from extreme_opt.core.estimator import (
     warn_caller,
     warn_not_converged,
 )
-from extreme_opt.core.validation import (
+from ..core.validation import (
     COUNT,
     DECAY,
     FLAG,
@@ -50,7 +50,7 @@ from .exact import ExactSGD, FullSoftmaxByColumn
 from .implicit import ImplicitSGD
 from .near_classes import near_classes
 from .multilabel import MultilabelClassifier, pick_labels, several_labels
-from extreme_opt.softmax.rates import (
+from .rates import (
     choose_rate,
     choose_ridge,
     choose_schedule,
