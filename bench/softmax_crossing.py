@@ -13,9 +13,6 @@ classes), whose rate falls to a fiftieth. With 10,000 classes exact SGD is not s
 epochs at the best rate of 3,000 classes, and on easy rows one epoch at 100; beyond, neither it nor
 U-max is run. 100,000 classes fit in memory on a support only. The rates are chosen on the rows that
 judge, for all solvers alike. Seconds are those of the epochs alone.
-
-`softmax_switch` holds `SoftmaxClassifier` with solver="exact", "implicit" and weights="support" as
-they come beside each other on the same rows, searches included.
 """
 
 from __future__ import annotations
@@ -35,7 +32,6 @@ from extreme_opt.softmax import (
     ExactSGD,
     FullSoftmaxByColumn,
     ImplicitSGD,
-    SoftmaxClassifier,
     UMax,
 )
 from extreme_opt.softmax.rates import falling
@@ -45,7 +41,6 @@ LONG = True
 SIZES = (100, 1000, 3000, 10_000, 30_000, 100_000)
 MOST = int(os.environ.get('MOST_CLASSES', SIZES[-1]))
 SEARCH_TO, EXACT_TO, DENSE_TO = 3000, 10_000, 30_000  # classes: exact SGD; dense weights
-SWITCH_TO = 3000
 ENOUGH, N_JUDGED = 0.995, 1000
 
 
@@ -210,43 +205,4 @@ def main() -> list[dict]:
                 good = [float(r['rate']) for r in found if float(r['log_loss']) <= least / ENOUGH]
                 begin[kind] = round(2 * float(np.log10(min(good)))) / 2
             out += found
-    return out
-
-
-def softmax_switch() -> list[dict]:
-    "The estimator as it comes, with each of the solvers that `auto` takes for sparse rows."
-    warnings.simplefilter('ignore')
-    settings = {
-        'SoftmaxClassifier("exact")': dict(solver='exact'),
-        'SoftmaxClassifier("implicit")': dict(solver='implicit'),
-        'SoftmaxClassifier(weights="support")': dict(weights='support'),
-    }
-    y = np.arange(300) // 3
-    for each in settings.values():
-        SoftmaxClassifier(**each).fit(scipy.sparse.eye_array(100).tocsr()[y], y)
-
-    def job(name, task, rows) -> dict:
-        mark = time.process_time()
-        model = SoftmaxClassifier(**settings[name]).fit(*rows[:2])
-        seconds = time.process_time() - mark
-        loss, top = model.log_loss(*rows[2:4]), model.score(*rows[2:4])
-        chosen = model.settings_
-        return machine.row(
-            name,
-            task,
-            f'{seconds:.2f}',
-            rate=f'{chosen["learning_rate"]:.3g}',
-            epochs=f'{chosen["max_epochs"]:.3g}',
-            log_loss=f'{loss:.4f}',
-            top_1=f'{top:.4f}',
-        )
-
-    out = []
-    for kind, X, y in tasks(SWITCH_TO):
-        rows = prepared(X, y)
-        task = f'{kind}, {len(np.unique(y))} classes'
-        for name in settings:
-            out.append(
-                machine.kept(f'{name}, {task}', lambda name=name, t=task, r=rows: job(name, t, r))
-            )
     return out
