@@ -720,7 +720,8 @@ class BoundClassifier(Classifier):
                 stop=rule,
                 tol=0.0 if rule else self.tol,
             )
-            if not run.history[-1]['loss'] <= _RISEN * run.history[0]['loss']:
+            losses = run.column('loss')  # none where it was interrupted before the first
+            if losses.size and not losses[-1] <= _RISEN * losses[0]:
                 raise_diverged(self, run, self._remedy())
             left = rule.left if rule else lambda params: optimality_gap(problem, params)
             self.bound_gap_ = left(run.state.params) / problem.total_weight
@@ -818,7 +819,7 @@ class BoundClassifier(Classifier):
             elif self.solver == 'sbm':
                 remedy = f'"sbm" is for a first rough fit; use {change} for the optimum'
             warn_not_converged(self, run, gap_text + remedy)
-        elif self.tol is not None and self.ridge:
+        elif self.tol is not None and self.ridge and run.history:
             loss = run.history[-1]['loss'] / problem.total_weight
             if self.bound_gap_ > max(1e-4, self.tol) * loss:
                 other = '' if newton else f', or use {change}'

@@ -1,21 +1,44 @@
 "Random use of the estimators with all looked at after each step: `endurance.py`, a fixed number."
 
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
 
+from extreme_opt.core.run import _Recorder
+
 pytest.importorskip('resource', reason='limits of the system are used')
 sys.path.insert(0, str(Path(__file__).parent))
+import endurance  # noqa: E402
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize('seed', range(6))
 def test_reliability_of_random_use(seed, capsys):
-    import endurance
-
     endurance.STEPS.clear()
     with capsys.disabled():
         print(f' seed {seed} ', end='', flush=True)
     endurance.run(seed)
     assert endurance.STEPS.total() > 100
+
+
+@pytest.mark.parametrize('kind', sorted(endurance.MAKE))
+@pytest.mark.parametrize('call', [0, 1])
+def test_an_interrupted_record_ends_a_fit_and_nothing_else(kind, call, monkeypatch):
+    "The first record may be missing, the last one too; what was fitted predicts finite numbers."
+    for make in endurance.MAKE[kind]:
+        left, row = [call], _Recorder.row
+
+        def interrupted(*args, left=left, row=row):
+            left[0] -= 1
+            if left[0] == -1:
+                raise KeyboardInterrupt
+            return row(*args)
+
+        model = make()
+        with monkeypatch.context() as patch, warnings.catch_warnings():
+            warnings.simplefilter('ignore')
+            patch.setattr(_Recorder, 'row', interrupted)
+            model.fit(*endurance.DATA[kind][0])
+        assert len(endurance.answers(kind, model)) > 0
