@@ -835,7 +835,7 @@ class BoundClassifier(Classifier):
             elif self.solver == 'sbm':
                 remedy = f'"sbm" is for a first rough fit; use {change} for the optimum'
             warn_not_converged(self, run, gap_text + remedy)
-        elif self.tol is not None and self.ridge and run.history:
+        elif self.tol is not None and self.ridge:
             loss = run.history[-1]['loss'] / problem.total_weight
             if self.bound_gap_ > max(1e-4, self.tol) * loss:
                 other = '' if newton else f', or use {change}'
