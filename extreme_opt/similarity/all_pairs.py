@@ -325,7 +325,7 @@ def imputed_factors(
         raise ValueError('impute holds nan or inf; fill them')
     return left, right
 
-
+# %% ../../nbs/engine/similarity/10_all_pairs.ipynb #3c11a0e8
 _PRIOR_RANK = 128  # columns of a prior that enter the Gramians as they are
 
 
