@@ -7,6 +7,7 @@ and their pairs with the known right entities are asked. An entity is not listed
 - "auto" is `SimilarityModel(40, cold_start="auto")`, which sees the training part only; `peer` says
   what it chose on the splits.
 - "cosine", "neighbors", "regression" and "popularity" are its parts alone, nothing tuned.
+- "towers with a prior" is `SimilarityModel(40, prior="cosine")`, nothing tuned.
 - "cosine and neighbors" adds the links of the most similar known entities to the cosine, "towers
   and cosine" the scores of linear towers of width 40 after five Gauss-Newton steps; the settings
   of both (sizes 3 to 20, powers 1, 4, 8 and weights .3, 1, 3; six weights) are those with the best
@@ -146,6 +147,10 @@ def split(name, seed) -> dict:
     left, right = mixture.left(rows)[0], mixture.right(slice(None))
     for method in alone:
         note(method, dense_scores(left[method], right[method]), mark)
+    mark = time.process_time()
+    if both:
+        model = SimilarityModel(40, prior='cosine').fit(observed, X, Y)
+        note('towers with a prior', model._query(rows).scorer(slice(None))(slice(None)), mark)
     mark = time.process_time()
     inner, known, asked = cut(train, X.shape[0], both, seed + 100)
     inner &= np.isin(np.arange(len(inner)), train[:, 0])
