@@ -849,7 +849,31 @@ def live_page() -> list[str]:
         counted = {reason: reasons.count(reason) for reason in dict.fromkeys(reasons)}
         said = '; '.join(f'{count} {cell(reason)}' for reason, count in counted.items())
         text.append(f'- {name}: {said}')
-    return [*text, '']
+    return [*text, '', *weights(), '']
+
+
+def weights() -> list[str]:
+    "What a first visit of some pages loads, and how much moves meanwhile."
+    rows = table('live_weight')
+    if not rows:
+        return []
+    text = [
+        '## What a page loads',
+        '',
+        'A first visit without the button, from a server that does not compress: kilobytes, '
+        'requests, how much moves while the page loads (cumulative layout shift), and the height '
+        'of the page, in windows of 1280 and of 390 pixels.',
+        '',
+        '::: {.races}',
+        '| Page | kB: 1280, 390 | Requests | Shift: 1280, 390 | Height, pixels: 1280, 390 |',
+        '|---' * 5 + '|',
+    ]
+    for page in dict.fromkeys(row['method'] for row in rows):
+        here = [row for row in rows if row['method'] == page]
+        both = [', '.join(row[name] for row in here) for name in ('kilobytes', 'shift', 'height')]
+        cells = [f'[{page}](/{page}.html)', both[0], here[0]['requests'], *both[1:]]
+        text.append('| ' + ' | '.join(cells) + ' |')
+    return [*text, ':::']
 
 
 def write_pages(folder: Path) -> list[str]:

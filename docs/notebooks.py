@@ -24,8 +24,10 @@ from __future__ import annotations
 
 import argparse
 import ast
+import base64
 import functools
 import hashlib
+import io
 import json
 import os
 import re
@@ -160,6 +162,7 @@ def environment() -> dict[str, str]:
     path = os.pathsep.join(part for part in (str(ROOT), os.environ.get('PYTHONPATH', '')) if part)
     return dict(
         PYTHONPATH=path,
+        PYTHONSTARTUP=str(ROOT / 'docs' / 'style.py'),
         PYTHONHASHSEED='0',
         MPLBACKEND='module://matplotlib_inline.backend_inline',
         OMP_NUM_THREADS='1',
@@ -292,8 +295,27 @@ def execute(path: Path, slow: bool = False, limit: float | None = None, then: st
         cell['source'] = before['source']
         if cell['cell_type'] == 'code' and is_skipped(cell, slow):
             cell['outputs'] = before['outputs']
+        for output in cell.get('outputs', []):
+            keep_lean(output)
     stamp(clean(done), slow)
     return Result(done, time.monotonic() - start, runner.cpu)
+
+
+def keep_lean(output: dict) -> None:
+    """What a page needs of an output: a picture with a palette, which is a third as large, and of
+    sliders what moves without a kernel."""
+    from PIL import Image
+
+    data = output.get('data', {})
+    if 'text/html' in data:
+        data.pop('application/vnd.jupyter.widget-view+json', None)
+    if 'image/png' in data:
+        full = Image.open(io.BytesIO(base64.b64decode(''.join(data['image/png']))))
+        if full.mode != 'P':
+            small = io.BytesIO()
+            made = full.convert('RGB').quantize(colors=255, dither=Image.Dither.NONE)
+            made.save(small, format='png', optimize=True)
+            data['image/png'] = base64.b64encode(small.getvalue()).decode()
 
 
 def _place(path: Path, runner, notebook: dict) -> str:

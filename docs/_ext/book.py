@@ -508,6 +508,8 @@ def stage(folder: Path, executed='', repository='', sets: tuple = (), kept: Path
         if str(page) in made:
             raise Broken(f'{page}: two pages have this name; rename one')
         made[str(page)] = text
+        if group is None:  # the page above it leads there
+            return
         group = CHAPTERS.get(group, group.replace('_', ' ').capitalize())
         shelves[where or shelf_of(page)].setdefault(group, []).append((str(page), title, goal))
 

@@ -3,12 +3,15 @@ nothing that comes from another host. The build ends with an error otherwise."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import html
 import json
 import logging
 import os
 import re
 import shutil
+import struct
 import subprocess
 import tarfile
 import tempfile
@@ -196,6 +199,43 @@ def with_drawings(text: str, drawn: dict, up: str) -> str:
     return re.sub(needless, '', text)
 
 
+IMG = re.compile(r'<img\b[^>]*>')
+INLINE = re.compile(r'src="data:image/png;base64,([^"]{4000,})"')
+
+
+def lighten(out: Path):
+    """Pictures under sliders become files, which a browser loads when they are looked at, and each
+    picture says its size, so that nothing moves when it comes."""
+    for page in sorted(out.rglob('*.html')):
+        if '_static' not in page.parts:
+            before = page.read_text(encoding='utf-8')
+            text = IMG.sub(lambda m: lighter(m[0], page.parent, out), before)  # noqa: B023
+            if text != before:
+                page.write_text(text, encoding='utf-8')
+
+
+def lighter(tag: str, folder: Path, out: Path) -> str:
+    "A picture of a page in this folder, its content in a file, with its size."
+    if held := INLINE.search(tag):
+        content = base64.b64decode(held[1])
+        file = out / '_images' / f'{hashlib.sha256(content).hexdigest()}.png'
+        if not file.exists():
+            file.parent.mkdir(exist_ok=True)
+            file.write_bytes(content)
+        late = ' loading="lazy"' if 'display: none' in tag else ''
+        place = Path(os.path.relpath(file, folder)).as_posix()
+        return tag.replace(held[0], f'src="{place}"{late}')
+    found = re.search(r'src="([^":]*_images/[^"]*\.png)"', tag)
+    if not found or ' height="' in tag:
+        return tag
+    with (folder / found[1]).open('rb') as file:
+        across, down = struct.unpack('>II', file.read(24)[16:])
+    if said := re.search(r' style="width: (\d+)px; height: (\d+)px;"', tag):
+        across, down = said.groups()
+        tag = tag.replace(said[0], '')
+    return tag.replace('<img', f'<img width="{across}" height="{down}"', 1)
+
+
 def wrong_pictures(out: Path) -> list[str]:
     "Pictures of pages without words for those who do not see them."
     wrong = []
@@ -235,6 +275,7 @@ def finish(app, error):
     for page in set(out.rglob('*.html')) - made:
         if '_static' not in page.parts:
             page.unlink()  # of a page that is no more
+    lighten(out)
     found, count, read = wrong_formulas(out)
     wrong = list(app.own_warnings.found) + found + wrong_pictures(out)
     wrong += links.check(out, app.offline, Path(app.doctreedir) / 'made/links.json')

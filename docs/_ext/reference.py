@@ -1,4 +1,5 @@
-"""The reference: a page per package with what users type first, then the names of its modules.
+"""The reference: a page per package with what users type first, then the names of its modules; what
+is long stands on pages below it.
 
 Docstrings in the style of numpydoc are read as they are. Where parameters are described by comments
 beside them instead (`n:int, # how many`), these become a section `Parameters`.
@@ -12,6 +13,7 @@ import pkgutil
 import re
 import sys
 from functools import partial
+from pathlib import Path
 
 from jinja2 import BytecodeCache
 from jinja2.sandbox import SandboxedEnvironment
@@ -59,25 +61,46 @@ def public() -> dict[str, dict[str, list[str]]]:
 
 
 def write(put) -> dict[str, str]:
-    "Write a page per package through `put`; return where each name has its entry."
+    """Write a page per package through `put`, and, where that would be too long, its large classes
+    and its modules on pages below it; return where each name has its entry."""
     names: dict[str, str] = {}
-    found = public()
-    for package, parts in found.items():
+    for package, parts in public().items():
         short = package.removeprefix(f'{LIB}.')
         said = ' '.join((inspect.getdoc(sys.modules[package]) or '').split('\n\n')[0].split())
-        page, text = (
-            f'reference/{short}.md',
-            [f'# {package}', f'<div class="goal">\n\n{said}\n\n</div>'],
-        )
+        text = [f'# {package}', f'<div class="goal">\n\n{said}\n\n</div>']
+        below: list[str] = []
+        weights = {(m, name): weight(m, name) for m, several in parts.items() for name in several}
+        split = sum(weights.values()) > LONG
         for module, public_names in parts.items():
-            text.append(section(package, module, public_names))
+            homes = dict.fromkeys(public_names, f'reference/{short}.md')
+            if split and module != package:
+                part = module.removeprefix(f'{package}.').replace('.', '/')
+                homes = dict.fromkeys(public_names, f'reference/{short}/modules/{part}.md')
             for name in public_names:
-                names[f'{module}.{name}'] = f'{page}#{module}.{name}'
-                value = getattr(sys.modules[module], name)
-                home = getattr(value, '__module__', None)
+                if split and weights[module, name] > LARGE:
+                    homes[name] = f'reference/{short}/{name}.md'
+            here = [name for name in public_names if homes[name] == f'reference/{short}.md']
+            text += [heading(package, module), listing(module, public_names), entries(module, here)]
+            for page in dict.fromkeys(homes.values()):
+                if page == f'reference/{short}.md':
+                    continue
+                held = [name for name in public_names if homes[name] == page]
+                title = held[0] if Path(page).stem == held[0] else module
+                top = f'[{package}]({"../" * (page.count("/") - 1)}{short}.md)'
+                own = [f'# {title}', f'<div class="goal">\n\nPart of {top}.\n\n</div>']
+                own += [listing(module, held)] * (len(held) > 1) + [entries(module, held)]
+                put(page, '\n\n'.join(own) + '\n', title, '', None)
+                below.append(page)
+            for name in public_names:
+                names[f'{module}.{name}'] = f'{homes[name]}#{module}.{name}'
+                home = getattr(getattr(sys.modules[module], name), '__module__', None)
                 if isinstance(home, str):
                     names.setdefault(f'{home}.{name}', names[f'{module}.{name}'])
-        put(page, '\n\n'.join(text) + '\n', package, said, 'Packages')
+        if below:
+            listed = '\n'.join('/' + page.removesuffix('.md') for page in below)
+            text.append(f'```{{toctree}}\n:hidden:\n\n{listed}\n```')
+        page = f'reference/{short}.md'
+        put(page, '\n\n'.join(filter(None, text)) + '\n', package, said, 'Packages')
     for module in [LIB, *modules()]:  # the other ways to the same name
         for name in getattr(sys.modules.get(module), '__all__', []):
             home = getattr(getattr(sys.modules[module], name), '__module__', '')
@@ -86,27 +109,44 @@ def write(put) -> dict[str, str]:
     return names
 
 
-def section(package: str, module: str, names: list[str]) -> str:
-    "Table and entries of the names of one module."
-    kind = {name: getattr(sys.modules[module], name) for name in names}
-    entries = {
-        name: 'autoclass'
-        if isinstance(value, type)
-        else 'autofunction'
-        if callable(value)
-        else 'autodata'
-        for name, value in kind.items()
-    }
-    listed = '\n'.join(f'   {name}' for name in names if entries[name] != 'autodata')
-    rst = [f'.. currentmodule:: {module}']
-    if listed:
-        rst.append(f'.. autosummary::\n\n{listed}')
-    for name, directive in entries.items():
-        members = '\n   :members:\n   :inherited-members:' if directive == 'autoclass' else ''
-        rst.append(f'.. {directive}:: {module}.{name}{members}')
+LONG = 20_000  # characters of docstrings on one page
+LARGE = 3_000  # of a class that has a page of its own
+
+
+def weight(module: str, name: str) -> int:
+    "Characters of the docstrings of a name and of its methods."
+    value = getattr(sys.modules[module], name)
+    own = [getattr(value, one, None) for one in dir(value) if one[0] != '_']
+    several = [value, *own] if isinstance(value, type) else [value]
+    return sum(
+        len(inspect.getdoc(one) or '')
+        for one in several
+        if one is value or str(getattr(one, '__module__', '')).startswith(LIB)
+    )
+
+
+def heading(package: str, module: str) -> str:
     title = 'For users' if module == package else f'In `{module.removeprefix(LIB + ".")}`'
-    body = '\n\n'.join(rst)
-    return f'## {title}\n\n```{{eval-rst}}\n{body}\n```'
+    return f'## {title}'
+
+
+def listing(module: str, names: list[str]) -> str:
+    "Table of names with their first sentences; constants stand in none."
+    listed = [name for name in names if callable(getattr(sys.modules[module], name))]
+    rows = ''.join(f'\n   {name}' for name in listed)
+    table = f'.. currentmodule:: {module}\n\n.. autosummary::\n{rows}'
+    return f'```{{eval-rst}}\n{table}\n```' if listed else ''
+
+
+def entries(module: str, names: list[str]) -> str:
+    "Entries of names of one module."
+    rst = [f'.. currentmodule:: {module}']
+    for name in names:
+        value = getattr(sys.modules[module], name)
+        kind = 'class' if isinstance(value, type) else 'function' if callable(value) else 'data'
+        members = '\n   :members:\n   :inherited-members:' if kind == 'class' else ''
+        rst.append(f'.. auto{kind}:: {module}.{name}{members}')
+    return '```{eval-rst}\n' + '\n\n'.join(rst) + '\n```' if names else ''
 
 
 # ---------------------------------------------------------------- docstrings

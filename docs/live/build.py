@@ -12,13 +12,17 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import http.server
 import io
 import json
+import queue
 import re
 import shutil
 import subprocess
 import sys
 import tarfile
+import tempfile
+import threading
 import tomllib
 import zipfile
 from pathlib import Path
@@ -224,6 +228,7 @@ def build(out: Path) -> dict[str, int]:
     _write(site / 'files.zip.gz', zipped(packed(drawn | results())))
     _write(site / 'project.zip.gz', zipped(project()))
     _write(site / 'corpus.zip.gz', zipped(corpus()))
+    bake(site, out / 'image.stamp')
     sizes = measure(site)
     hashes = {
         path.name: hashlib.sha256(path.read_bytes()).hexdigest()[:16]
@@ -252,6 +257,76 @@ def _engine(wheel: zipfile.ZipFile, shim: tarfile.TarFile, site: Path, out: Path
     licenses(wheel, shim, site / 'licenses')
 
 
+BAKE = b"""<script type="module">
+import { Engine } from './engine.js';
+const send = (place, body) => fetch(place, { method: 'POST', body });
+try {
+  const engine = new Engine({ base: new URL('.', location), folder: 'learn' });
+  const done = await engine.run({ warm: true }, said => { throw new Error(said.text); });
+  if (!done.ok) throw new Error('the imports failed');
+  engine.worker.onmessage = ({ data }) => send('image', data.image);
+  engine.worker.postMessage({ kind: 'image' });
+} catch (error) { send('failed', error.message); }
+</script>"""
+
+
+def bake(site: Path, stamp: Path) -> None:
+    """Write `image.gz`: the memory of Python in the browser after the imports of pages, so that
+    pages need not wait for them. Without Chromium there is none, and pages import."""
+    image, chromium = site / 'image.gz', shutil.which('chromium') or shutil.which('google-chrome')
+    parts = [*sorted(site.glob('*.zip.gz')), site / 'python.wasm.gz', HERE / 'worker.js']
+    key = hashlib.sha256(b''.join(path.read_bytes() for path in parts)).hexdigest()
+    if image.exists() and stamp.exists() and stamp.read_text() == key:
+        return
+    image.unlink(missing_ok=True)
+    if not chromium:
+        print('NOTE: Chromium is not at hand, so pages that run begin with their imports.')
+        return
+    said: queue.Queue[tuple[str, bytes]] = queue.Queue()
+
+    class Host(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *args):
+            pass
+
+        def translate_path(self, path):
+            name = path.partition('?')[0].lstrip('/')
+            return str(HERE / name if (HERE / name).is_file() else site / name)
+
+        def do_GET(self):
+            answer = {'/': BAKE, '/sizes.json': b'{}'}.get(self.path)
+            if answer is None:
+                return super().do_GET()
+            self.send_response(200)
+            self.send_header('Content-Type', 'text/html')
+            self.end_headers()
+            self.wfile.write(answer)
+
+        def do_POST(self):
+            said.put((self.path, self.rfile.read(int(self.headers['Content-Length']))))
+            self.send_response(204)
+            self.end_headers()
+
+    with (
+        http.server.ThreadingHTTPServer(('127.0.0.1', 0), Host) as server,
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile,
+    ):
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        command = [chromium, *'--headless --no-sandbox --disable-gpu --disable-quic'.split()]
+        command += [f'--user-data-dir={profile}', f'http://127.0.0.1:{server.server_port}/']
+        with subprocess.Popen(command, stderr=subprocess.DEVNULL) as browser:
+            try:
+                place, content = said.get(timeout=300)
+            except queue.Empty:
+                place, content = 'failed', b'no answer in five minutes'
+            browser.terminate()
+        server.shutdown()
+    if place != '/image':
+        raise SystemExit(f'the memory of Python could not be taken: {content.decode()}')
+    content = content.rstrip(b'\0')
+    _write(image, zipped(content + bytes(-len(content) % 4)))  # whole words
+    stamp.write_text(key)
+
+
 def _stored(path: Path):
     with zipfile.ZipFile(path) as made:
         yield from ((name, made.read(name)) for name in made.namelist())
@@ -277,7 +352,7 @@ def too_large(sizes: dict[str, int], limits: dict[str, float] = PARTS['limits'])
         f'{name} has {sizes.get(name, 0) / 1e6:.1f} MB, but at most {limit} MB are allowed '
         '(docs/live/parts.toml); take out what no page needs, or raise the limit on purpose'
         for name, limit in limits.items()
-        if not 0 < sizes.get(name, 0) <= limit * 1e6
+        if (name in sizes or name != 'image.gz') and not 0 < sizes.get(name, 0) <= limit * 1e6
     ]
 
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import ast
 import base64
+import contextlib
 import functools
+import gc
 import importlib.machinery
 import io
 import json
@@ -338,10 +340,39 @@ def _tell(error: BaseException):
     send('error', name=type(error).__name__, text=''.join(lines))
 
 
+WARM = 'core data show softmax similarity ordinal bound show.plots show.widgets show.maps'.split()
+
+
+def warm():
+    """Import what pages import and draw once, for the image of the memory that build.py takes; no
+    file may be open then."""
+    from matplotlib import font_manager, pyplot
+
+    for name in WARM:
+        importlib.import_module(f'extreme_opt.{name}')
+    figure, axes = pyplot.subplots(layout='constrained')
+    axes.plot([1, 2], label='$a$')
+    axes.set_yscale('log')
+    axes.legend()
+    sys.modules['guest_figures'].drawn(figure)
+    pyplot.close('all')
+    font_manager._get_font.cache_clear()
+    gc.collect()
+    for number in range(FIRST_FREE, 64):
+        with contextlib.suppress(OSError):
+            os.fstat(number)
+            raise RuntimeError(f'file {number} is open')
+
+
+FIRST_FREE = 5  # standard streams and the two folders that the worker opens come before
+
+
 def handle(request: str):
     "Answer one request of the page: run a cell, or move a slider."
     asked, began, ok = json.loads(request), time.monotonic(), True
-    if 'move' in asked:
+    if 'warm' in asked:
+        warm()
+    elif 'move' in asked:
         try:
             image = sliders[asked['move']].picture(asked['places'])
             send('moved', number=asked['move'], image=image)

@@ -30,8 +30,8 @@ export function harmless(html) {
 }
 
 class Output {
-  constructor(cell, alt) {
-    this.cell = cell; this.alt = alt || 'Figure drawn by this cell';
+  constructor(cell, alt, open = false) {
+    this.cell = cell; this.alt = alt || 'Figure drawn by this cell'; this.open = open;
     this.box = make('div', { className: 'cell_output docutils container live-output' });
     this.text = null;
     const old = cell.querySelector(':scope > .cell_output:not(.live-output)');
@@ -47,10 +47,15 @@ class Output {
   show(said) {
     if (said.kind === 'stream') return this.print(said.text, said.name === 'stderr' && 'live-stderr');
     this.text = null;
-    if (said.kind === 'error') this.box.append(make('pre', { className: 'live-error', role: 'alert' }, said.text));
+    if (said.kind === 'error' && this.open) this.unanswered(said.text);
+    else if (said.kind === 'error') this.box.append(make('pre', { className: 'live-error', role: 'alert' }, said.text));
     else if (said.kind === 'clear') this.box.replaceChildren();
     else if (said.kind === 'moved') this.slider?.(said);
     else if (said.kind === 'data') this.data(said.data);
+  }
+  unanswered(text) {  // a question of a problem set, as it was given: no fault of the reader's
+    const last = text.trim().split('\n').pop();
+    this.box.append(make('details', { className: 'live-open' }, make('summary', {}, `No answer yet. ${last}`), make('pre', {}, text)));
   }
   data(data) {
     const image = src => this.box.append(make('img', { src, alt: this.alt }));
@@ -139,7 +144,8 @@ async function keep(address) {
     const registration = await workers.register(address);
     if (!workers.controller) await Promise.race([taken, new Promise(resolve => setTimeout(resolve, 2000))]);
     const loaded = performance.getEntriesByType('resource').map(one => one.name);
-    (registration.active ?? workers.controller)?.postMessage([location.href, ...loaded]);
+    const moved = [...document.querySelectorAll('.xo-frames img')].map(one => one.src).filter(src => src.startsWith('http'));
+    (registration.active ?? workers.controller)?.postMessage([location.href, ...loaded, ...moved]);
   } catch { /* private windows refuse it */ }
 }
 
@@ -232,6 +238,14 @@ function textOf(node) {
 
 const source = one => { const here = cells.get(one.id); return here ? textOf(here.code) : one.source; };
 
+// Whether a cell of a problem set waits for an answer: it, or the nearest cell above it with a gap, still has the gap.
+const GAP = 'YOUR CODE HERE';
+function isOpen(one) {
+  if (!page.goOn || one.own) return false;
+  const asked = page.cells.slice(0, page.cells.indexOf(one) + 1).findLast(other => other.source.includes(GAP));
+  return Boolean(asked && source(asked).includes(GAP));
+}
+
 // Run the cells in order up to one of them, or all; a cell that ran is not run again unless it is the one asked for.
 async function runTo(last, all = false) {
   if (running) return;
@@ -239,7 +253,7 @@ async function runTo(last, all = false) {
   const mine = ++asked, began = performance.now();
   say('Starting', 'loading');
   start.disabled = true; stop.hidden = reset.hidden = false;
-  let failed = null, wrong = 0;
+  let failed = null, wrong = 0, unanswered = 0;
   bar.dataset.first = '';
   try {
     await open();
@@ -248,7 +262,8 @@ async function runTo(last, all = false) {
     const todo = page.cells.slice(0, until + 1).filter(one => !one.cannot && (one.id === last || (!one.own && (all || !ran.has(one.id)))));
     for (const [k, one] of todo.entries()) {
       say(`Running cell ${k + 1} of ${todo.length}, ${((performance.now() - began) / 1000).toFixed(0)} s`, 'running');
-      const here = cells.get(one.id), output = here && new Output(here.cell, one.alt);
+      const here = cells.get(one.id), given = isOpen(one);
+      const output = here && new Output(here.cell, one.alt, given);
       here?.cell.classList.add('live-now');
       let error = '';
       const done = await engine.run({ source: source(one), name: `<cell ${page.cells.indexOf(one) + 1}>` }, said => {
@@ -259,9 +274,9 @@ async function runTo(last, all = false) {
       });
       here?.cell.classList.remove('live-now');
       if (mine !== asked) return;
-      if (here) here.cell.dataset.live = done.ok ? 'ran' : 'failed';
+      if (here) here.cell.dataset.live = done.ok ? 'ran' : given ? 'open' : 'failed';
       timings.push({ id: one.id, ok: done.ok, seconds: done.seconds, heap: done.heap, error });
-      if (!done.ok && page.goOn && !done.stopped) wrong++;
+      if (!done.ok && page.goOn && !done.stopped) given ? unanswered++ : wrong++;
       else if (!done.ok) { failed ??= done.stopped ? 'stopped' : `cell ${k + 1} of ${todo.length}`; }
       if (done.stopped || (!done.ok && !live.goOn && !page.goOn)) break;
       ran.add(one.id);
@@ -270,7 +285,7 @@ async function runTo(last, all = false) {
     const seconds = ((performance.now() - began) / 1000).toFixed(1);
     if (failed === 'stopped') say('Stopped. Variables are gone; the next run starts from the top.', 'stopped');
     else if (failed) say(`An error in ${failed}`, 'failed');
-    else if (wrong) say(`${todo.length} cells ran, ${wrong} of them end in an error: questions without a right answer. Change a cell and press Run.`, 'done');
+    else if (wrong || unanswered) say(`${todo.length} cells ran. ` + (unanswered ? `Questions and tests without an answer: ${unanswered}. ` : '') + (wrong ? `Errors: ${wrong}. ` : '') + 'Change a cell and press Run.', 'done');
     else say(`${todo.length} cell${todo.length === 1 ? '' : 's'} ran in ${seconds} s. Change a cell and press Run.`, 'done');
   } catch (error) {
     if (mine === asked) say(`Python could not start: ${error.message}`, 'failed');

@@ -2,10 +2,11 @@
 // every way to the network and to storage before it runs any code of a page.
 import { Directory, Fd, File, OpenFile, PreopenDirectory, WASI, WASIProcExit } from './shim/index.js';
 
+const IMAGE = 'image.gz';  // the memory of Python with what pages import, where build.py could make it
 const ZIP = '/usr/local/lib/python315.zip';
 const here = new URL('.', import.meta.url);
 const post = (kind, said = {}) => self.postMessage({ kind, ...said });
-let instance;
+let instance, source;
 
 // ---- loading: every part is a .gz file that is unpacked here, so that any static host will do
 let loaded = 0, total = 0, hashes = {};
@@ -131,10 +132,30 @@ function quiet() {  // nothing of this is imported by the module anyway; here it
   for (const name of ways) Object.defineProperty(self, name, { value: undefined, configurable: false, writable: false });
 }
 
+// The image is the memory of Python when build.py took it, less what the module starts with, word by word: between two turns
+// all of Python is in its memory.
+function remember(image) {
+  const { memory } = instance.exports, missing = image.byteLength - memory.buffer.byteLength;
+  if (missing > 0) memory.grow(Math.ceil(missing / 65536));
+  differ(new Uint32Array(memory.buffer), new Uint32Array(image));
+}
+
+function differ(words, from) {
+  for (let k = 0; k < from.length; k++) words[k] ^= from[k];
+}
+
+async function taken() {
+  const now = new Uint32Array(instance.exports.memory.buffer.slice());
+  const first = await WebAssembly.instantiate(source.module, source.imports);
+  differ(now, new Uint32Array(first.exports.memory.buffer));
+  return now;
+}
+
 async function start({ folder, parts, sizes, module }) {
   hashes = sizes.hashes ?? {};
   const zips = ['library.zip.gz', 'project.zip.gz', 'files.zip.gz', ...parts];
-  total = [...zips, ...(module ? [] : ['python.wasm.gz'])].reduce((sum, name) => sum + (sizes[name] ?? 0), 0);
+  const image = hashes[IMAGE] ? bytes(IMAGE) : null;
+  total = [...zips, ...(image ? [IMAGE] : []), ...(module ? [] : ['python.wasm.gz'])].reduce((sum, name) => sum + (sizes[name] ?? 0), 0);
   const compiled = module ?? part('python.wasm.gz').then(body =>
     WebAssembly.compileStreaming(new Response(body, { headers: { 'content-type': 'application/wasm' } })));
   const [library, project, files, ...more] = await Promise.all(zips.map(bytes));
@@ -151,8 +172,10 @@ async function start({ folder, parts, sizes, module }) {
   const fds = [new OpenFile(new File([])), new Printed('stdout'), new Printed('stderr'),
     new PreopenDirectory('/', root.contents), new PreopenDirectory(`${ZIP}/matplotlib/mpl-data`, data.contents)];
   const wasi = new WASI(['/usr/local/bin/python.wasm'], ['TMPDIR=/tmp', 'HOME=/tmp/home', 'PYTHONTZPATH='], fds, { debug: false });
-  instance = await WebAssembly.instantiate(module, { wasi_snapshot_preview1: mended(wasi), host: { call } });
+  source = { module, imports: { wasi_snapshot_preview1: mended(wasi), host: { call } } };
+  instance = await WebAssembly.instantiate(module, source.imports);
   wasi.inst = instance;
+  if (image) remember(await image);
   quiet();
   const at = JSON.stringify(`/book/nbs/${folder}`), more_paths = JSON.stringify(['/lib/project.zip', ...parts.map(name => `/lib/${name.slice(0, -3)}`)]);
   const failed = turn(`import os, sys
@@ -162,8 +185,7 @@ sys.path += ${more_paths}
 os.environ.update(MPLBACKEND='module://guest_figures', MPLCONFIGDIR='/tmp/home', EXTREME_OPT_CACHE='/tmp/home/cache')
 os.makedirs(${at}, exist_ok=True)
 os.chdir(${at})
-import guest
-guest.start()`);
+${image ? '' : 'import guest\nguest.start()'}`);
   if (failed) throw new Error('Python did not start');
   post('ready', { module, heap: instance.exports.memory.buffer.byteLength });
 }
@@ -171,6 +193,7 @@ guest.start()`);
 self.onmessage = async ({ data }) => {
   try {
     if (data.kind === 'start') await start(data);
+    else if (data.kind === 'image') post('image', { image: await taken() });
     else if (turn(`guest.handle(${JSON.stringify(data.request)})`)) throw new Error('the kernel failed');
   } catch (error) {
     post('broken', { text: error instanceof WASIProcExit ? 'The cell ended Python.' : `Python broke down: ${error.message ?? error}` });

@@ -25,3 +25,10 @@ const reveal = () => {
 };
 addEventListener('hashchange', reveal);
 if (document.readyState === 'complete') reveal(); else addEventListener('load', () => document.querySelector(':target')?.closest('details:not([open])') && reveal());
+
+// Pictures under sliders come one by one; who turns to the sliders wants them all.
+const bring = event => {
+  for (const image of event.target.closest?.('.xo-frames')?.querySelectorAll('img[loading]') ?? []) image.loading = 'eager';
+};
+document.addEventListener('pointerover', bring);
+document.addEventListener('focusin', bring);

@@ -4,10 +4,10 @@ Names are loaded when they are first used, so that importing this package needs 
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from extreme_opt.show.maps import aligned, embedding_map, embedding_maps, error_curve
+    from extreme_opt.show.maps import aligned, embedding_map, embedding_maps, error_curve, label_points
     from extreme_opt.show.plots import (
         PALETTE,
         bound_picture,
@@ -17,16 +17,17 @@ if TYPE_CHECKING:
         ranking_curve,
         spectrum,
         step_sizes,
+        style,
         style_of,
     )
     from extreme_opt.show.widgets import frames, live
 
 _HOMES = dict.fromkeys(
     'PALETTE bound_picture color_of convergence picture ranking_curve spectrum step_sizes'
-    ' style_of'.split(),
+    ' style style_of'.split(),
     'plots',
 )
-_HOMES |= dict.fromkeys('aligned embedding_map embedding_maps error_curve'.split(), 'maps')
+_HOMES |= dict.fromkeys('aligned embedding_map embedding_maps error_curve label_points'.split(), 'maps')
 _HOMES |= dict.fromkeys('frames live'.split(), 'widgets')
 __all__ = [
     'PALETTE',
@@ -38,16 +39,18 @@ __all__ = [
     'embedding_maps',
     'error_curve',
     'frames',
+    'label_points',
     'live',
     'picture',
     'ranking_curve',
     'spectrum',
     'step_sizes',
+    'style',
     'style_of',
 ]
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(
             f'module {__name__!r} has no attribute {name!r}; it has {", ".join(__all__)}'

@@ -11,6 +11,7 @@ import inspect
 import itertools
 import json
 import math
+import struct
 from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any
@@ -19,10 +20,15 @@ from typing import Any
 import ipywidgets as widgets
 import matplotlib.pyplot as plt
 import numpy as np
+from IPython import get_ipython
 from matplotlib.figure import Figure
 from .plots import picture
 
 # %% ../../nbs/engine/show/20_widgets.ipynb #54a33e5f
+_WIDTH = 690  # pixels of a page that a figure under sliders takes: its column
+_DOTS = 144  # of its file, an inch; a page has 100 pixels an inch
+
+
 def _drawn(
     function: Callable,  # draws one figure
     settings: dict,  # its arguments
@@ -39,7 +45,9 @@ def _drawn(
             raise ValueError(
                 f'{_call(function, settings)} drew no figure; it should draw with matplotlib'
             )
-        return picture(figures[-1])
+        size = figures[-1].get_size_inches()
+        figures[-1].set_size_inches(size * max(1, _WIDTH / 100 / size[0]))
+        return picture(figures[-1], _DOTS)
     finally:
         plt.show = show
         for number in set(plt.get_fignums()) - before:
@@ -153,14 +161,40 @@ class _Frames:
         counts = ', '.join(f'{name}={len(several)}' for name, several in self.labels.items())
         return f'Frames({counts})'
 
+    def _place(self, positions: Sequence[int]) -> int:
+        "Number of the figure for these positions: eq. (1)."
+        number = 0
+        for several, at in zip(self.labels.values(), positions):
+            number = number * len(several) + at
+        return number
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict:
+        made = {'text/plain': repr(self), 'text/html': self._repr_html_()}
+        if not hasattr(get_ipython(), 'kernel'):
+            return made
+        return {**self.widget()._repr_mimebundle_(**kwargs), **made}
+
+    def widget(self) -> widgets.VBox:
+        "The same sliders by ipywidgets, which move while a kernel runs."
+        knobs = [
+            _selection(name, several, range(len(several)), at)
+            for (name, several), at in zip(self.labels.items(), self.start)
+        ]
+        shown = _shown(self.pictures[self._place(self.start)])
+
+        def move(*_):
+            shown.value = self.pictures[self._place([knob.value for knob in knobs])]
+
+        for knob in knobs:
+            knob.observe(move, names='value')
+        return widgets.VBox([*knobs, shown])
+
     def _repr_html_(self) -> str:
         knobs = [
             _knob_html(name, several, at)
             for (name, several), at in zip(self.labels.items(), self.start)
         ]
-        first = 0
-        for several, at in zip(self.labels.values(), self.start):
-            first = first * len(several) + at
+        first = self._place(self.start)
         images = [
             _image_html(self.said, dict(zip(self.labels, labels)), picture, n == first)
             for n, (labels, picture) in enumerate(
@@ -176,6 +210,24 @@ class _Frames:
                 '</div>',
             ]
         )
+
+
+def _selection(name: str, labels: list[str], values: Sequence, at: int) -> widgets.SelectionSlider:
+    "A slider of ipywidgets over the values of a list."
+    return widgets.SelectionSlider(
+        options=list(zip(labels, values)),
+        index=at,
+        description=name.replace('_', ' '),
+        style={'description_width': 'initial'},
+        layout={'width': '26em'},
+    )
+
+
+def _shown(picture: bytes = b'') -> widgets.Image:
+    "A figure as wide as the column."
+    return widgets.Image(
+        value=picture, format='png', layout={'width': f'{_WIDTH}px', 'max_width': '100%'}
+    )
 
 
 def _knob_html(name: str, labels: list[str], at: int) -> str:
@@ -194,8 +246,10 @@ def _knob_html(name: str, labels: list[str], at: int) -> str:
 def _image_html(said: str, settings: dict[str, str], picture: bytes, shown: bool) -> str:
     "One figure; those that are not on show take no room."
     values = ', '.join(f'{name.replace("_", " ")} {label}' for name, label in settings.items())
+    across, down = struct.unpack('>II', picture[16:24])  # where a PNG file says its size
     return (
         f'<img alt="{escape(f"{said} {values}")}" '
+        f'width="{_WIDTH}" height="{round(_WIDTH * down / across)}" '
         f'style="display: {"block" if shown else "none"}; max-width: 100%; height: auto" '
         f'src="data:image/png;base64,{base64.b64encode(picture).decode()}">'
     )
@@ -215,7 +269,8 @@ def frames(function: Callable, **values: Sequence) -> _Frames:
     Returns
     -------
     _Frames
-        Sliders over the figure; works in the lab and on a page without a kernel.
+        Sliders over the figure: those of ipywidgets where a kernel runs, plain ones on a page
+        without.
     """
     chosen = _choices(function, values)
     counts = [len(several) for several in chosen.values()]
@@ -240,16 +295,10 @@ def frames(function: Callable, **values: Sequence) -> _Frames:
 # %% ../../nbs/engine/show/20_widgets.ipynb #a5877cd1
 def _knob(name: str, value: Any, start: Any) -> widgets.Widget:
     "The slider for one argument of `live`."
-    style = {'description_width': 'initial'}
-    layout = {'width': '26em'}
-    said = name.replace('_', ' ')
     if not isinstance(value, tuple):
         several = list(value)
         index = next((i for i, one in enumerate(several) if _text(one) == _text(start)), 0)
-        options = list(zip(_labels(several), several))
-        return widgets.SelectionSlider(
-            options=options, index=index, description=said, style=style, layout=layout
-        )
+        return _selection(name, _labels(several), several, index)
     if len(value) not in (2, 3) or not value[0] < value[1]:
         raise ValueError(
             f'{name}={value!r} is no range; expected (low, high) or (low, high, step) with low < '
@@ -264,9 +313,9 @@ def _knob(name: str, value: Any, start: Any) -> widgets.Widget:
         min=low,
         max=high,
         step=step[0] if step else 1 if whole else (high - low) / 100,
-        description=said,
-        style=style,
-        layout=layout,
+        description=name.replace('_', ' '),
+        style={'description_width': 'initial'},
+        layout={'width': '26em'},
         continuous_update=False,
     )
 
@@ -316,7 +365,7 @@ def live(function: Callable, **values: Any) -> widgets.VBox:
         for name, value in values.items()
         if name not in fixed
     }
-    shown, said = widgets.Image(format='png', layout={'max_width': '100%'}), widgets.Label()
+    shown, said = _shown(), widgets.Label()
 
     def redraw(*_):
         settings = {**fixed, **{name: knob.value for name, knob in knobs.items()}}

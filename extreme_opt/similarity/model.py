@@ -16,7 +16,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from ..core.descent import LBFGS, GradientDescent
-from extreme_opt.core.estimator import (
+from ..core.estimator import (
     Estimator,
     check_finite,
     num_threads,
@@ -28,7 +28,7 @@ from ..core.gauss_newton import GaussNewton
 from ..core.memory import check_memory, forecast_memory, free_memory
 from ..core.run import Run
 from ..core.solver import EarlyStopping, Status
-from extreme_opt.core.validation import (
+from ..core.validation import (
     COUNT,
     FLAG,
     FLOATS,
@@ -39,7 +39,7 @@ from extreme_opt.core.validation import (
 )
 from .als import ALS, _ids_of
 from .catalog_softmax import CatalogSoftmax
-from extreme_opt.similarity.cold import (
+from .cold import (
     Mixture,
     check_cold_start,
     check_columns,
@@ -48,14 +48,14 @@ from extreme_opt.similarity.cold import (
     same_entities,
     unit_rows,
 )
-from extreme_opt.similarity.defaults import (
+from .defaults import (
     DAMPING,
     SOLVERS,
     auto_ridge,
     chosen_settings,
     objective_of,
 )
-from extreme_opt.similarity.features import (
+from .features import (
     aligned_features,
     read_features,
     signed_labels,
@@ -67,7 +67,7 @@ from .index import ANNIndex
 from .interactions import pair_columns, read_interactions, subset
 from .problem import AllPairs
 from .ranking import measure_of, pattern
-from extreme_opt.similarity.retriever import (
+from .retriever import (
     SIDES,
     Embeddings,
     ListEstimator,
@@ -85,7 +85,7 @@ from .sampling import BlockSGD, PairSGD
 from .sogram import SOGram
 from .towers import Linear, Tower, check_inputs, forward
 from .all_pairs import check_entities, prior_factors
-from extreme_opt.similarity.validation import (
+from .validation import (
     Judge,
     held_out_pairs,
     relevant_pairs,

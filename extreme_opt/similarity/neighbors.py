@@ -17,14 +17,14 @@ from ..core.memory import check_memory
 from ..core.streams import stream
 from ..core.validation import COUNT, FLAG, number_in, one_of, seed_from
 from .interactions import pair_columns
-from extreme_opt.similarity.ranking import (
+from .ranking import (
     largest_of_rows,
     measures_by_row,
     pattern,
     score_chunks,
     similar_columns,
 )
-from extreme_opt.similarity.retriever import (
+from .retriever import (
     ListEstimator,
     Query,
     Retriever,

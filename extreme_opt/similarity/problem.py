@@ -18,14 +18,14 @@ from ..core.problem import Fixed
 from ..core.shards import Shard, join_shards, split_rows
 from ..core.streams import stream
 from ..core.validation import COUNT, FLOATS, RIDGE, check_settings, one_of
-from extreme_opt.similarity.all_pairs import (
+from .all_pairs import (
     ObservedPairs,
     PairSum,
     check_entities,
     observed_pairs,
     pair_sum,
 )
-from extreme_opt.similarity.gradient import (
+from .gradient import (
     OnPairs,
     add_unseen,
     embedding_gradients,
@@ -35,7 +35,7 @@ from extreme_opt.similarity.gradient import (
 from .gramian import left_gramian, right_gramian, unseen_value
 from .curvature import curvature_pulls, sign_probe
 from .shards import diagonal_from, diagonal_sums, left_block
-from extreme_opt.similarity.towers import (
+from .towers import (
     MLP,
     Tower,
     check_inputs,

@@ -19,13 +19,13 @@ from ..core.linalg import check_sparse
 from ..core.validation import as_array
 from .all_pairs import dense_scores, products_of
 from .index import ANNIndex, ann_top_k, build_index
-from extreme_opt.similarity.interactions import (
+from .interactions import (
     as_objects,
     from_matrix,
     number_ids,
     read_interactions,
 )
-from extreme_opt.similarity.ranking import (
+from .ranking import (
     DEFAULT_MEASURES,
     is_list_measure,
     max_score,
@@ -35,7 +35,7 @@ from extreme_opt.similarity.ranking import (
     top_k,
 )
 from .towers import widen
-from extreme_opt.similarity.validation import (
+from .validation import (
     bootstrap_interval,
     mean_of,
     rated,

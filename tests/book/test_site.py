@@ -1,5 +1,6 @@
 "The built site: complete, in order, self-contained, with every public name in the reference."
 
+import base64
 import html
 import importlib
 import json
@@ -7,7 +8,6 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from built_site import ROOT, own_scripts, report, run_build, script, site  # noqa: F401 (fixtures)
@@ -95,7 +95,7 @@ def test_shelves_stand_in_the_head_of_every_page(site):
 
 
 def test_launch_links_are_off_without_an_address(site):
-    "They appear with `repository_url` in settings.ini and lead to the notebook itself."
+    "They appear with an address in pyproject.toml and lead to the notebook itself."
     assert pages.launch('learn/a.ipynb', '') == ''
     said = pages.launch('learn/softmax/30_umax.ipynb', 'https://example.org/some/name.git')
     assert (
@@ -181,15 +181,17 @@ def test_nothing_is_fetched_from_another_host(site, own_scripts):
 
 def test_every_public_name_has_its_place_in_the_reference(site):
     there = {
-        page.stem: set(re.findall(r'id="([^"]+)"', page.read_text()))
-        for page in (site / 'reference').glob('*.html')
+        page.relative_to(site).with_suffix('.md').as_posix(): set(
+            re.findall(r'id="([^"]+)"', page.read_text())
+        )
+        for page in (site / 'reference').rglob('*.html')
     }
     names = reference.write(lambda *args: None)
     assert len(names) > 100
     missing = [
         name
         for name, target in names.items()
-        if target.partition('#')[2] not in there[Path(target.partition('#')[0]).stem]
+        if target.partition('#')[2] not in there[target.partition('#')[0]]
     ]
     assert not missing, f'no entry in the reference: {", ".join(missing)}'
     public = {
@@ -308,6 +310,42 @@ def test_drawn_formulas_keep_their_source(tmp_path):
     assert gates.formulas(made) == gates.formulas(page)
     gates.put_in(tmp_path, drawn | dict(css='', glyphs=dict(g1='<path id="g1"></path>')))
     assert (tmp_path / 'a.html').read_text() == made
+
+
+def test_pictures_of_sliders_are_files_with_a_size(tmp_path):
+    "Those that are hidden come when they are looked at; small ones stay; a second pass changes nothing."
+    content = b'\x89PNG\r\n\x1a\n' + bytes(8) + bytes([0, 0, 3, 225, 0, 0, 2, 84]) + bytes(4000)
+    held = base64.b64encode(content).decode()
+    image = (
+        '<img alt="A" width="690" height="414" style="display: {}" src="data:image/png;base64,{}">'
+    )
+    still = '<img alt="B" src="../_images/b.png" style="width: 500px; height: 300px;" />'
+    (tmp_path / 'learn').mkdir()
+    (tmp_path / '_images').mkdir()
+    (tmp_path / '_images/b.png').write_bytes(content)
+    text = image.format('block', held) + image.format('none', held) + image.format('none', 'AAAA')
+    (tmp_path / 'learn/a.html').write_text(text + still)
+    gates.lighten(tmp_path)
+    made = (tmp_path / 'learn/a.html').read_text()
+    first, second, small, other = re.findall('<img[^>]*>', made)
+    place = re.search('src="([^"]*)"', first)[1]
+    assert (tmp_path / 'learn' / place).read_bytes() == content
+    assert 'loading' not in first and f'src="{place}" loading="lazy"' in second
+    assert small == image.format('none', 'AAAA')
+    assert 'width="500" height="300"' in other and 'style' not in other
+    gates.lighten(tmp_path)
+    assert (tmp_path / 'learn/a.html').read_text() == made
+
+
+def test_a_long_package_of_the_reference_stands_on_several_pages(site):
+    "What is large has a page of its own; the page of the package lists all of its names."
+    first = (site / 'reference/softmax.html').read_text()
+    assert 'href="softmax/SoftmaxClassifier.html#' in first
+    assert 'id="extreme_opt.softmax.SoftmaxClassifier"' not in first
+    assert 'href="softmax/modules/double_sum.html#' in first
+    own = (site / 'reference/softmax/SoftmaxClassifier.html').read_text()
+    assert 'id="extreme_opt.softmax.SoftmaxClassifier.fit"' in own
+    assert not (site / 'reference/show').exists()  # short enough
 
 
 @pytest.mark.parametrize('path', PAGES, ids=str)

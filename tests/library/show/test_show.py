@@ -30,6 +30,7 @@ from extreme_opt.show import (  # noqa: E402
     ranking_curve,
     spectrum,
     step_sizes,
+    style,
     style_of,
 )
 from extreme_opt.show.plots import _STYLES, PALETTE  # noqa: E402
@@ -66,18 +67,22 @@ def test_solvers_that_meet_differ(group):
     assert len({(style['linestyle'], style['marker']) for style in map(style_of, names)}) == len(
         names
     )
-    rgb = np.array(
-        [[int(color_of(name)[i : i + 2], 16) / 255 for i in (1, 3, 5)] for name in names]
-    )
+    apart([color_of(name) for name in names], names)
+
+
+def apart(colors, names=None):
+    "No two colors look the same to an eye without red or green cones."
+    names = names or colors
+    rgb = np.array([[int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)] for color in colors])
     light = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
     for kind, matrix in BLIND.items():
         seen = np.clip(light @ np.array(matrix).T, 0, 1)
         seen = np.where(seen <= 0.0031308, 12.92 * seen, 1.055 * seen ** (1 / 2.4) - 0.055)
-        apart = np.linalg.norm(seen[:, None] - seen, axis=2) + 9 * np.eye(len(names))
-        assert apart.min() > 0.1, (
+        far = np.linalg.norm(seen[:, None] - seen, axis=2) + 9 * np.eye(len(names))
+        assert far.min() > 0.1, (
             kind,
-            names[apart.argmin() // len(names)],
-            names[apart.argmin() % len(names)],
+            names[far.argmin() // len(names)],
+            names[far.argmin() % len(names)],
         )
 
 
@@ -417,7 +422,7 @@ def test_ranking_curve():
 
 
 def test_frames_stay_small():
-    "Seven frames of a busy figure weigh less than 150 KB."
+    "Seven frames of a busy figure weigh less than 250 KB."
 
     def busy(k=0):
         for name, step in zip(_STYLES, np.linspace(0.1, 2, 6)):
@@ -428,7 +433,7 @@ def test_frames_stay_small():
         plt.grid()
 
     made = frames(busy, k=range(7))
-    assert len(made._repr_html_()) < 150_000
+    assert len(made._repr_html_()) < 250_000
 
 
 def test_pictures_are_the_same_in_every_process(tmp_path):
@@ -485,10 +490,59 @@ def test_figures_of_several_sliders_stand_in_the_order_that_the_page_counts_in()
     made = frames(points, a=[0, 1, 2], b=[0, 1], c=[0, 2])
     assert len(set(made.pictures)) == 12
     for n, (a, b, c) in enumerate(itertools.product([0, 1, 2], [0, 1], [0, 2])):
-        figure = plt.figure(figsize=(5, 3), layout='constrained')
+        figure = plt.figure(figsize=(6.9, 4.14), layout='constrained')
         points(a, b, c)
         assert made.pictures[n] == picture(figure), (a, b, c)
         plt.close(figure)
+
+
+def test_sliders_over_frames_where_a_kernel_runs(monkeypatch):
+    """One call gives both: sliders of ipywidgets that choose among the same figures, and what
+    stands on a page without a kernel."""
+    made = frames(draw, width=[0.5, 1.0, 2.0], shift=[0, 1])
+    assert set(made._repr_mimebundle_()) == {'text/plain', 'text/html'}  # no kernel here
+    from extreme_opt.show import widgets as home
+
+    kernel = type('Shell', (), {'kernel': None})
+    monkeypatch.setattr(home, 'get_ipython', lambda: kernel)
+    shown = made._repr_mimebundle_()
+    assert shown['text/html'] == made._repr_html_()
+    assert 'application/vnd.jupyter.widget-view+json' in shown
+    width, shift, image = made.widget().children
+    assert (width.index, shift.index) == (1, 0) and image.value == made.pictures[2]
+    for (i, j), picture_ in zip(itertools.product(range(3), range(2)), made.pictures):
+        width.index, shift.index = i, j
+        assert image.value == picture_
+
+
+def test_a_figure_under_sliders_is_as_wide_as_the_column():
+    "Drawn for 690 pixels whatever its size was, and its place is kept before it has loaded."
+
+    def narrow(k=1):
+        plt.figure(figsize=(4, 2)).gca().plot([k, 1])
+
+    def wide(k=1):
+        plt.figure(figsize=(8, 2)).gca().plot([k, 1])
+
+    for function, across in ((narrow, 993), (wide, 1152)):
+        made = frames(function, k=[1])
+        width = int.from_bytes(made.pictures[0][16:20], 'big')
+        height = int.from_bytes(made.pictures[0][20:24], 'big')
+        assert abs(width - across) <= 1
+        assert f'width="690" height="{round(690 * height / width)}"' in made._repr_html_()
+
+
+def test_style():
+    """The colors of a page in turn differ to a color-blind eye as those of solvers do, and what
+    matplotlib is set to is given back."""
+    with plt.rc_context():
+        style()
+        made = axes()
+        colors = [made.plot([0, 1])[0].get_color() for _ in range(8)]
+        assert set(colors) <= set(PALETTE.values()) and len(set(colors)) == 8
+        assert not made.spines['top'].get_visible()
+        apart(colors[:7])
+    plt.close('all')
 
 
 def test_text_of_a_slider_is_escaped():

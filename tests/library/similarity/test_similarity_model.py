@@ -16,7 +16,8 @@ import pytest
 from scipy import sparse
 
 from extreme_opt import data
-from extreme_opt.core import FitDiverged, load_model, save_model
+from extreme_opt.core import FitDiverged
+from extreme_opt.core.serialize import load_model, save_model
 from extreme_opt.similarity import (
     MLP,
     AllPairs,
