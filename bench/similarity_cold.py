@@ -183,6 +183,7 @@ def main() -> list[dict]:
                 task=f'new entities of {name}',
                 peer='; '.join(dict.fromkeys(one[method]['peer'] for one in told)),
                 threads=1,
+                peak_mb='',
                 seconds=f'{told[0][method]["seconds"]:.3g}',
                 n_entities=sum(len(one[method]['ndcg@20']) for one in told),
                 how=f'means over the new entities of {n_splits} splits',
