@@ -15,8 +15,8 @@ known right entities are asked. An entity is not listed for itself.
 
 Measures are means over the new entities of all splits; `low` and `high` end 95 % intervals of the
 difference "auto" less the row, by a bootstrap over these entities. `seconds` are processor seconds
-of all fits of the first split, the choice of settings included; the parts alone share one fit, and so do
-the two sums.
+of all fits of the first split, the choice of settings included; the parts alone share one fit, and
+so do the two sums.
 
 Sets: "see also" (words of the docstrings, tf-idf, 1,500 columns) and "MovieLens-100K" (users and
 films with the features of `data.load`; ratings from 4 up). With EXTREME_OPT_FULL=1 also "Wikipedia
