@@ -325,7 +325,7 @@ def imputed_factors(
         raise ValueError('impute holds nan or inf; fill them')
     return left, right
 
-
+# %% ../../nbs/engine/similarity/10_all_pairs.ipynb #3c11a0e8
 _PRIOR_RANK = 128  # columns of a prior that enter the Gramians as they are
 
 
@@ -581,7 +581,8 @@ def pair_sum(
         number_in(-np.inf, closed='neither').check('prior_weight', prior_weight)
         known = prior_factors(prior, pairs.n_left, pairs.n_right)
         low = low_rank_factors(*known)
-        offset = (prior_weight * products_of(known[0], known[1], pairs.rows, pairs.rights)).astype(dtype)
+        offset = prior_weight * products_of(known[0], known[1], pairs.rows, pairs.rights)
+        offset = offset.astype(dtype)
         left = np.column_stack([left, -prior_weight * low[0]]).astype(dtype)
         right = np.column_stack([right, low[1]]).astype(dtype)
     imputed, step = np.zeros(len(pairs), dtype), 2**16

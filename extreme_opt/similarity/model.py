@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from ..core.descent import LBFGS, GradientDescent
 from ..core.estimator import (
@@ -20,6 +21,7 @@ from ..core.estimator import (
     check_finite,
     num_threads,
     run_estimator,
+    warn_caller,
     warn_not_converged,
 )
 from ..core.gauss_newton import GaussNewton
@@ -787,6 +789,7 @@ class SimilarityModel(ListEstimator):
     def _learn_cold(self, found, features):
         "How to score entities without pairs, and the embeddings of those that are known."
         reader, hits = self._retriever.reader, np.ones(len(found.pairs), bool)
+        said: set = set()
         if found.labels is not None:
             hits = found.labels > 0
             if reader.ratings and self.relevant != 'auto':
@@ -798,7 +801,7 @@ class SimilarityModel(ListEstimator):
             hits,
             features,
             same_entities(reader.ids if reader.named else (None, None), features, found.shape),
-            lambda train, rows: self._twin(found, train, rows),
+            lambda train, rows: self._twin(found, train, rows, said),
             reader.itself() if self.exclude_self else None,
         )
         k, explained = int(self.n_components), self._mixture.sources['regression'].sides
@@ -810,8 +813,9 @@ class SimilarityModel(ListEstimator):
             ),
         )
 
-    def _twin(self, found, train, features):
-        "A fit of some of the pairs, on ids or on features, that says nothing of how it ended."
+    def _twin(self, found, train, features, said):
+        """A fit of some of the pairs, on ids or on features. How it ended is said once for all of
+        them; what is wrong with the data was said before."""
         values, entries = 'ignore', np.ones(len(found.pairs))
         if found.labels is not None:
             values, entries = 'labels', found.labels
@@ -828,9 +832,15 @@ class SimilarityModel(ListEstimator):
             columns=None,
             values=values,
         )
-        with warnings.catch_warnings():
-            warnings.simplefilter('ignore')
-            return twin.fit(matrix, *features)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter('always')
+            twin.fit(matrix, *features)
+        for each in caught:
+            kind = each.category
+            if kind not in said and issubclass(kind, (ConvergenceWarning, RuntimeWarning)):
+                said.add(kind)
+                warn_caller(f'in a fit that cold_start judges by: {each.message}', kind)
+        return twin
 
     def _check_width(self, shape):
         "Embeddings far wider than the rank of any matrix of scores would take minutes for nothing."

@@ -278,7 +278,8 @@ def reader_of(found, ids, shape, values, columns):
     "How later pairs are read, by what the fit met."
     left_ids, right_ids = (np.arange(n) if own is None else own for n, own in zip(shape, ids))
     ratings = None if found.labels is None else bool(rated(found.labels))
-    return PairReader(left_ids, right_ids, ids[0] is not None, found.roles, ratings, values, columns)
+    named = ids[0] is not None
+    return PairReader(left_ids, right_ids, named, found.roles, ratings, values, columns)
 
 
 def read_pairs(observed, values, columns, labels, pair_weights):
@@ -301,8 +302,8 @@ def read_pairs(observed, values, columns, labels, pair_weights):
 # %% ../../nbs/engine/similarity/82_retriever.ipynb #b9038a9d
 @dataclass(eq=False)
 class Embeddings:
-    """Embeddings and biases (or None) of both sides: inner products are scores. A prior, where there
-    is one, adds those of its own rows."""
+    """Embeddings and biases (or None) of both sides, whose inner products are scores. A prior adds
+    those of its own rows."""
 
     rows: tuple
     biases: tuple = (None, None)

@@ -82,7 +82,6 @@ def test_measures_are_counted(tmp_path, monkeypatch):
 
 # symbols that are still to be said, by page
 UNSAID = {
-    'learn/similarity/80_cold_start': {'s'},
 }
 
 

@@ -1,5 +1,7 @@
 """New entities: ways to score them, and the choice among them."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -273,3 +275,17 @@ def test_features_whose_squares_overflow_are_refused_by_their_place(setting):
     for call in (model.recommend, model.embed_left):
         with pytest.raises(ValueError, match=said):
             call(features=bad)
+
+
+def test_what_the_fits_of_the_choice_say_is_said_once():
+    words, train, _, _ = topics()
+    matrix = pattern(train, (len(words),) * 2)
+    words[0] = 0  # of which the fit itself speaks
+    model = SimilarityModel(4, cold_start=['towers', 'cosine'], solver='newton', max_iter=1)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter('always')
+        model.fit(matrix, words, words)
+    said = [str(each.message) for each in caught]
+    assert sum('in a fit that cold_start judges by' in each for each in said) == 1
+    assert sum('rows without any feature' in each for each in said) == 2  # of two sides
+    assert all(each.filename == __file__ for each in caught if 'cold_start' in str(each.message))
