@@ -313,7 +313,7 @@ def test_drawn_formulas_keep_their_source(tmp_path):
 
 
 def test_pictures_of_sliders_are_files_with_a_size(tmp_path):
-    "Those that are hidden come when they are looked at; small ones stay; a second pass changes nothing."
+    "Those that are hidden come when they are looked at; a second pass changes nothing."
     content = b'\x89PNG\r\n\x1a\n' + bytes(8) + bytes([0, 0, 3, 225, 0, 0, 2, 84]) + bytes(4000)
     held = base64.b64encode(content).decode()
     image = (
