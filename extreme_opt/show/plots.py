@@ -17,7 +17,6 @@ from typing import Any
 # %% ../../nbs/engine/show/10_plots.ipynb #426ae05a
 import numpy as np
 import matplotlib.pyplot as plt
-from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -473,7 +472,7 @@ def style() -> None:
     order = 'blue vermillion green purple orange sky wine gray'.split()
     plt.rcParams.update(
         {
-            'axes.prop_cycle': cycler(color=[PALETTE[name] for name in order]),
+            'axes.prop_cycle': plt.cycler(color=[PALETTE[name] for name in order]),
             'axes.spines.top': False,
             'axes.spines.right': False,
             'axes.axisbelow': True,
