@@ -272,7 +272,7 @@ def live_weight() -> list[dict]:
                     tab.on('response', lambda got, to=sizes: to.update({got.url: got}))
                     address = f'http://127.0.0.1:{server.server_port}/{page}.html'
                     tab.goto(address, wait_until='networkidle')
-                    weight = sum(len(got.body()) for got in sizes.values() if got.status == 200)
+                    weight = sum(len(got.body()) for got in [*sizes.values()] if got.status == 200)
                     measured = dict(
                         width=width,
                         kilobytes=f'{weight / 1000:.0f}',

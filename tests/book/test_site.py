@@ -337,6 +337,19 @@ def test_pictures_of_sliders_are_files_with_a_size(tmp_path):
     assert (tmp_path / 'learn/a.html').read_text() == made
 
 
+def test_a_style_sheet_keeps_the_rules_of_classes_that_are_there():
+    css = (
+        '@charset "utf-8";html{a:b}.on,.off:hover{c:d}.off{e:f}a:not(.off) .on{g:h}'
+        '@media (max-width:9px){.off{i:j}}@media print{.on{k:l}.off{m:n}}'
+        '@font-face{src:url(x)}[data-theme=dark] p:is(.on,.off){o:p}'
+    )
+    assert gates.slimmed(css, {'on'}) == (
+        '@charset "utf-8";html{a:b}.on{c:d}a:not(.off) .on{g:h}'
+        '@media print{.on{k:l}}@font-face{src:url(x)}'
+    )
+    assert gates.slimmed(css, {'on', 'off'}) == css
+
+
 def test_a_long_package_of_the_reference_stands_on_several_pages(site):
     "What is large has a page of its own; the page of the package lists all of its names."
     first = (site / 'reference/softmax.html').read_text()
