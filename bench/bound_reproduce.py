@@ -28,9 +28,9 @@ from extreme_opt.bound import (
     IncrementalMajorizer,
     LogLinear,
     QuasiMajorizer,
-    RankOneMajorizer,
     StochasticMajorizer,
 )
+from extreme_opt.bound.rank_one import RankOneMajorizer
 from extreme_opt.core import LBFGS, SGD, GradientDescent, Newton, iterate, minimize
 from extreme_opt.core.majorize import Majorizer
 from extreme_opt.core.run import warm_up
@@ -62,7 +62,7 @@ def table_one(problem):
         'BM': Majorizer('smallest', 1.0),
         'BM, alternating, 1.8': Majorizer(),
         'SBM': RankOneMajorizer(1e-2, batch_size=6),
-        'L-BFGS': LBFGS(memory=6),
+        'L-BFGS': LBFGS(history_size=6),
         'GD': GradientDescent(step_size=1 / n),
         'SGD': SGD(1e-2 / n, batch_size=6),
     }

@@ -136,7 +136,7 @@ def split(name, seed) -> dict:
     observed, rows = pattern(train, (X.shape[0], Y.shape[0])), np.flatnonzero(new)
     mark = time.process_time()
     model = SimilarityModel(40, cold_start='auto', exclude_self=both).fit(observed, X, Y)
-    score, _ = model._list_scores(rows, rows, None, None)
+    score = model._query(rows).scorer(slice(None))
     chosen = [row for row in model.cold_start_ if row['chosen'] and row['entities'] == 'cold']
     note('auto', score(np.arange(len(rows))), mark, chosen[0]['scores'])
     mark = time.process_time()

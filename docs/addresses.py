@@ -1,22 +1,26 @@
-"""`repository_url` and `site_url` of settings.ini; both are empty until there is such a place."""
+"""Version and addresses in pyproject.toml; addresses are empty until there is such a place."""
 
 import re
-from configparser import ConfigParser
+import tomllib
 from pathlib import Path
 from urllib.parse import quote
 
-SETTINGS = Path(__file__).resolve().parent.parent / 'settings.ini'
+SETTINGS = Path(__file__).resolve().parent.parent / 'pyproject.toml'
 BRANCH = 'main'
 
 
 def of(settings: Path = SETTINGS) -> tuple[str, str]:
     "Addresses of repository and site without a final slash; empty if there is none."
-    parser = ConfigParser(delimiters=['='], interpolation=None)
-    parser.read(settings, encoding='utf-8')
-    values = parser['DEFAULT']
-    return values.get('repository_url', '').strip().rstrip('/'), values.get(
-        'site_url', ''
-    ).strip().rstrip('/')
+    urls = tomllib.loads(settings.read_text(encoding='utf-8'))['project'].get('urls', {})
+    return urls.get('Repository', '').rstrip('/'), urls.get('Documentation', '').rstrip('/')
+
+
+def version() -> str:
+    "Version of the package."
+    text = (SETTINGS.parent / 'extreme_opt/__init__.py').read_text(encoding='utf-8')
+    found = re.search(r'^__version__ = "(.+)"$', text, flags=re.M)
+    assert found is not None
+    return found[1]
 
 
 def launch_links(page: str, settings: Path = SETTINGS) -> dict[str, str]:
@@ -27,8 +31,8 @@ def launch_links(page: str, settings: Path = SETTINGS) -> dict[str, str]:
     found = re.fullmatch(r'https://github\.com/([\w.-]+/[\w.-]+)', repository)
     if found is None:
         raise ValueError(
-            f'repository_url = {repository} in {settings.name}, but launch buttons need '
-            'https://github.com/OWNER/NAME; leave it empty to have no buttons'
+            f'Repository = {repository} in {settings.name}, but launch buttons need '
+            'https://github.com/OWNER/NAME; leave it out to have no buttons'
         )
     return {
         'Colab': f'https://colab.research.google.com/github/{found[1]}/blob/{BRANCH}/{quote(page)}',

@@ -8,20 +8,17 @@ ends the build with an error when a link, a formula or an alternative text is mi
 """
 
 import sys
-from configparser import ConfigParser
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.modules['rfc3987_syntax'] = None  # type: ignore  # jsonschema does without; 38 parsers, 3 s
 sys.path[:0] = [str(ROOT), str(ROOT / 'docs'), str(ROOT / 'docs' / '_ext')]
 
-_parser = ConfigParser(delimiters=['='], interpolation=None)
-_parser.read(ROOT / 'settings.ini', encoding='utf-8')
-_settings = _parser['DEFAULT']
+import addresses  # noqa: E402
 
-project = _settings['lib_name']
+project = 'extreme_opt'
 author = 'The extreme_opt authors'
-version = release = _settings['version']
+version = release = addresses.version()
 extensions = [
     'book',
     'reference',
@@ -34,8 +31,7 @@ extensions = [
     'numpydoc',
     'sphinx_copybutton',
 ]
-repository_url = _settings.get('repository_url', '')  # absent: no links to it, no launch buttons
-html_baseurl = _settings.get('site_url', '')
+repository_url, html_baseurl = addresses.of()  # empty: no links to it, no launch buttons
 
 # Notebooks: saved outputs only
 nb_execution_mode = 'off'

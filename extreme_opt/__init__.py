@@ -4,6 +4,8 @@ fast library.
 The parts are loaded when they are first used: `extreme_opt.softmax` needs no import of its own.
 """
 
+from typing import Any as _Any
+
 from extreme_opt.late import register as _register
 
 __version__ = "0.2.0"
@@ -15,7 +17,7 @@ _register('labeled_rows', 'extreme_opt.scale.collections:labeled_rows')  # dask 
 _PARTS = ('core', 'data', 'softmax', 'similarity', 'ordinal', 'bound', 'show', 'scale', 'lab')
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> _Any:
     if name in _PARTS:
         from importlib import import_module
 

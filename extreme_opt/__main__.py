@@ -14,6 +14,7 @@ import warnings
 from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -89,7 +90,7 @@ def ordinal() -> tuple[str, float, float]:
     rng = np.random.default_rng(0)
     points = rng.normal(size=(12, 2))
 
-    def apart(places, triplets):
+    def apart(places: np.ndarray, triplets: np.ndarray) -> np.ndarray:
         anchor, near, far = places[triplets].swapaxes(0, 1)
         return ((anchor - far) ** 2).sum(1) - ((anchor - near) ** 2).sum(1)
 
@@ -119,13 +120,13 @@ def tell_compilations() -> AbstractContextManager:
     event = import_module('numba.core.event')
 
     class Teller(event.Listener):  # type: ignore[name-defined]
-        def on_start(self, happened):
+        def on_start(self, happened: Any) -> None:
             global _told
             if not _told:
                 print('compiling ... ', end='', flush=True)
                 _told = True
 
-        def on_end(self, happened):
+        def on_end(self, happened: Any) -> None:
             pass
 
     return event.install_listener('numba:compile', Teller())

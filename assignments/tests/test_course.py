@@ -12,7 +12,6 @@ import shutil
 import subprocess
 import sys
 import textwrap
-import tomllib
 import types
 from pathlib import Path
 
@@ -461,7 +460,7 @@ def test_a_student_begins(course, tmp_path):
     shutil.copy(course / 'student/nbgrader_config.py', home)
     source = tmp_path / 'source'
     source.mkdir()
-    for file in ('settings.ini', 'setup.py', 'pyproject.toml', 'README.md', 'LICENSE'):
+    for file in ('setup.py', 'pyproject.toml', 'README.md', 'LICENSE'):
         shutil.copy(ROOT / file, source)
     shutil.copytree(
         ROOT / 'extreme_opt', source / 'extreme_opt', ignore=shutil.ignore_patterns('__pycache__')

@@ -18,11 +18,13 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
+import test_course_content as content
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / 'assignments'))
 import make  # noqa: E402
 import small_set  # noqa: E402
+
 sys.path.insert(0, str(ROOT / 'assignments/grader'))
 from grader import intake, sandbox, verify  # noqa: E402
 
@@ -165,7 +167,7 @@ def test_clean_spares_a_class_of_before(tmp_path, work):
     old = root / 'build/course/class'
     old.mkdir(parents=True)
     (root / 'assignments').mkdir()
-    for name in ('Makefile', *(f'assignments/{one}.py' for one in ('make', 'parts', 'archive'))):
+    for name in ('Makefile', 'tasks.py', *(f'assignments/{one}.py' for one in ('make', 'parts', 'archive'))):
         shutil.copy(ROOT / name, root / name)
     programs = shutil.ignore_patterns('__pycache__')
     shutil.copytree(ROOT / 'assignments/grader', root / 'assignments/grader', ignore=programs)
@@ -490,7 +492,11 @@ def released(tmp_path_factory=None):
     book = small_set.source()
     for cell in book['cells']:
         for begin, end, new in (
-            ('### BEGIN SOLUTION', '### END SOLUTION', '# YOUR CODE HERE\n    raise NotImplementedError()'),
+            (
+                '### BEGIN SOLUTION',
+                '### END SOLUTION',
+                '# YOUR CODE HERE\n    raise NotImplementedError()',
+            ),
             ('### BEGIN HIDDEN TESTS', '### END HIDDEN TESTS', ''),
             ('=== BEGIN MARK SCHEME', 'END MARK SCHEME ===', 'YOUR ANSWER HERE'),
         ):
@@ -646,9 +652,15 @@ def test_folders_that_are_odd_cost_nobody_else(room_of_small):
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     marks, said = grades_of(room), done.stdout
-    assert {one: marks[one]['tests'] for one in ('ada', 'kim', 'zoe')} == dict(ada='15', kim='15', zoe='0')
+    assert {one: marks[one]['tests'] for one in ('ada', 'kim', 'zoe')} == dict(
+        ada='15', kim='15', zoe='0'
+    )
     assert 'before the class began' in line_of(said, 'ada') and '\x1b' not in said
-    for one, word in (('eve', 'is a link'), ('mo', 'is a link'), ('Jos\\udce9', 'cannot be written')):
+    for one, word in (
+        ('eve', 'is a link'),
+        ('mo', 'is a link'),
+        ('Jos\\udce9', 'cannot be written'),
+    ):
         assert marks[one]['state'] == 'not graded' and word in line_of(said, one), said
     assert 'SAWarning' not in done.stderr
 
@@ -657,7 +669,12 @@ def test_a_roster_after_work_was_handed_in_is_refused(small, room_of_small, tmp_
     "As another seed is: what was made with the common number is not graded with others."
     out = room_of_small.parent
     (tmp_path / 'roster.txt').write_text('ada\n')
-    words = (sys.executable, small / 'assignments/make.py', f'out={out}', f'roster={tmp_path / "roster.txt"}')
+    words = (
+        sys.executable,
+        small / 'assignments/make.py',
+        f'out={out}',
+        f'roster={tmp_path / "roster.txt"}',
+    )
     hand_in(room_of_small, 'ada', release_of(room_of_small))
     before = everything(room_of_small)
     done = tell(*words)
@@ -748,7 +765,9 @@ def test_marks_go_into_the_gradebook_of_a_learning_management_system(form, tmp_p
     csv.writer(out, lineterminator='\n', delimiter=table.sep).writerows([heads, *rows])
     expected = [row for row in csv.reader(io.StringIO(wanted), delimiter=table.sep)]
     found = [row for row in csv.reader(io.StringIO(out.getvalue()), delimiter=table.sep)]
-    assert [[one.strip() for one in row] for row in found] == [[one.strip() for one in row] for row in expected]
+    assert [[one.strip() for one in row] for row in found] == [
+        [one.strip() for one in row] for row in expected
+    ]
     assert f'not in export.csv: {", ".join(absent)}\n' == missing or (not absent and not missing)
 
 
@@ -756,7 +775,11 @@ def test_a_run_that_is_stopped_keeps_what_it_graded(here, room_of_small, monkeyp
     """Two at once; the second is stopped: marks, tables and remarks of the first are there, the next run
     does the rest. Marks go into an exported gradebook, and by question into a table."""
     room, release = room_of_small, release_of(room_of_small)
-    for student, answers in (('ada', small_set.RIGHT), ('bob', small_set.HALF), ('cy', small_set.LOW)):
+    for student, answers in (
+        ('ada', small_set.RIGHT),
+        ('bob', small_set.HALF),
+        ('cy', small_set.LOW),
+    ):
         hand_in(room, student, small_set.solved(release, answers), f'{student}.ipynb')
     real = here.mark_one
 
@@ -773,7 +796,9 @@ def test_a_run_that_is_stopped_keeps_what_it_graded(here, room_of_small, monkeyp
     monkeypatch.setattr(here, 'mark_one', real)
     (room / 'export.csv').write_text('Username,Email address\nada,a@x.org\nbob,b@x.org\n')
     here.main([NAME, '--into', str(room / 'export.csv'), *HOW])
-    assert {one: row['tests'] for one, row in grades_of(room).items()} == dict(ada='15', bob='11', cy='5')
+    assert {one: row['tests'] for one, row in grades_of(room).items()} == dict(
+        ada='15', bob='11', cy='5'
+    )
     assert 'not in export.csv: cy' in capsys.readouterr().out
     with open(room / f'questions/{NAME}.csv', newline='') as file:
         rows = {row['student']: row for row in csv.DictReader(file)}
@@ -802,14 +827,19 @@ def test_groups_second_looks_and_the_time_it_took(here, room_of_small, capsys):
     here.main([NAME, *HOW])
     here.main([NAME, *HOW])  # once more: nothing is added twice
     marks = grades_of(room)
-    assert {one: row['points'] for one, row in marks.items()} == dict.fromkeys(('ada', 'bob', 'cy'), '19')
+    assert {one: row['points'] for one, row in marks.items()} == dict.fromkeys(
+        ('ada', 'bob', 'cy'), '19'
+    )
     assert marks['cy']['note'] == 'with ada' and 'a new way that counts' in path.read_text()
     for one in marks:
         page = (room / f'feedback/{one}/{NAME}/{NAME}.html').read_text()
         assert 'a new way that counts' in page and f'{NAME}: {one}' in page
     assert (room / 'grading.log').read_text().count('q1b: 0, by hand 3') == 1
     said = (room / f'questions/{NAME}.md').read_text()
-    assert 'the median is 95; estimated 150' in said and '| q1b | 4 | 1 | 3.0 | 0 | 0 |  | 40 |' in said
+    assert (
+        'the median is 95; estimated 150' in said
+        and '| q1b | 4 | 1 | 3.0 | 0 | 0 |  | 40 |' in said
+    )
     hand_in(room, 'bob', book)
     with pytest.raises(SystemExit, match='bob handed in, too'):
         here.main([NAME, *HOW])
@@ -920,10 +950,12 @@ def test_attacks_of_the_second_round(room_of_small):
     hand_in(room, 'zoe', small_set.solved(release, small_set.RIGHT))
     grade(room)
     marks = grades_of(room)
-    assert marks['zoe']['tests'] == '15' and {row['state'] for row in marks.values()} == {'waits for marks'}
-    assert {one: float(row['tests']) <= 11 for one, row in marks.items() if one not in ('zoe', 'tiles')} == (
-        dict.fromkeys(set(answers) - {'tiles'}, True)
-    )
+    assert marks['zoe']['tests'] == '15' and {row['state'] for row in marks.values()} == {
+        'waits for marks'
+    }
+    assert {
+        one: float(row['tests']) <= 11 for one, row in marks.items() if one not in ('zoe', 'tiles')
+    } == (dict.fromkeys(set(answers) - {'tiles'}, True))
 
 
 # ---------------------------------------------------------------- the guide
@@ -947,7 +979,8 @@ def test_every_command_of_the_guide_runs(small, tmp_path):
     in the place of the first."""
     home, out = tmp_path / 'repository', tmp_path / 'my-class'
     shutil.copytree(small, home)
-    shutil.copy(ROOT / 'Makefile', home)
+    for name in ('Makefile', 'tasks.py'):
+        shutil.copy(ROOT / name, home)
     (home / 'students.txt').write_text('ada\ngrace\n')
     bench = Path(sys.executable).parent
     begin = f'set -eu; export PATH={bench}:$PATH COURSE_PASSPHRASE="a phrase for tests"; make() {{ command make READY= VENV=none "$@"; }}\n'
@@ -990,7 +1023,7 @@ def test_commands_named_in_the_guide_exist():
         if words[0] == 'nbgrader':
             assert re.search(rf'^{words[1]}$', helps, re.M), command
         elif words[0] == 'make':
-            assert re.search(rf'^{words[1]}:', (ROOT / 'Makefile').read_text(), re.M), command
+            assert f'def {words[1]}(' in (ROOT / 'tasks.py').read_text(), command
         elif words[0] in ('python', 'bash') and words[1] != '-m':
             found = [ROOT / words[1], ROOT / 'assignments' / words[1]]
             assert any(path.exists() for path in found), command
@@ -1198,10 +1231,8 @@ def over_the_pipe(name, tmp_path, answers, more, version='a'):
 def test_answers_earn_over_the_pipe_what_they_should(name, tmp_path):
     """The reference and the answers of the bank, right and wrong, with the arrays and counters of
     the real sets in another process."""
-    from test_course import answers
-    from test_course_content import bank
-
-    assert over_the_pipe(name, tmp_path, answers(name), bank(name)) == []
+    given = content.course.answers(name), content.bank(name)
+    assert over_the_pipe(name, tmp_path, *given) == []
 
 
 @pytest.mark.slow
@@ -1211,11 +1242,9 @@ def test_references_of_the_other_version_earn_all_over_the_pipe(name, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize('file', [path.stem for path in (ROOT / 'assignments/tests/course/blind').glob('*.py')])
+@pytest.mark.parametrize('file', content.BLIND)
 def test_answers_written_blind_earn_over_the_pipe_what_they_should(file, tmp_path):
-    from test_course_content import blind
-
-    name, version, given = blind(file)
+    name, version, given = content.blind(file)
     assert over_the_pipe(name, tmp_path, {}, given, version) == []
 
 

@@ -10,7 +10,6 @@ import json
 import logging
 import os
 import re
-from configparser import ConfigParser
 from pathlib import Path
 
 import gates
@@ -21,13 +20,6 @@ SITE = ROOT / 'build' / 'pages'
 PARTS = ('learn', 'use')
 DOCSTRING = re.compile(r'("""[^"\n]+)\n(?:(?!.*""").*\n){2,}[ ]*(""")')  # the first line stays
 LINK = re.compile(r'(?<!\!)\[((?:[^\[\]]|\[[^\]]*\])+)\]\(([^()\s]+)\)')
-
-
-def version() -> str:
-    "Version of the package."
-    parser = ConfigParser(delimiters=['='], interpolation=None)
-    parser.read(ROOT / 'settings.ini', encoding='utf-8')
-    return parser['DEFAULT']['version']
 
 
 def chosen(site: Path) -> dict[str, dict[str, list[str]]]:

@@ -11,9 +11,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), *(str(ROOT / 'docs' / one) for one in ('', '_ext'))]
 
-import printed  # noqa: E402
+import addresses  # noqa: E402
 
-project, author, version = 'extreme_opt', 'The extreme_opt authors', printed.version()
+project, author, version = 'extreme_opt', 'The extreme_opt authors', addresses.version()
 release, copyright = '', author
 title = 'Learning at extreme sizes'
 extensions = ['myst_nb', 'sphinx.ext.mathjax', 'printed']

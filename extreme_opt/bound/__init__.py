@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING
 from extreme_opt.bound.memory import QuasiMajorizer
 from extreme_opt.bound.partition import LogLinear
 from extreme_opt.bound.quadratic_bound import quadratic_bound
-from extreme_opt.bound.rank_one import RankOneMajorizer
 from extreme_opt.bound.stochastic import IncrementalMajorizer, StochasticMajorizer
-from extreme_opt.bound.structured import LinearChain, best_labels
+from extreme_opt.bound.structured import LinearChain
 
 if TYPE_CHECKING:
     from extreme_opt.bound.classifier import BoundClassifier
@@ -32,11 +31,9 @@ __all__ = [
     'BoundClassifier',
     'LogLinear',
     'quadratic_bound',
-    'RankOneMajorizer',
     'IncrementalMajorizer',
     'StochasticMajorizer',
     'LinearChain',
     'LinearChainCRF',
-    'best_labels',
     'QuasiMajorizer',
 ]

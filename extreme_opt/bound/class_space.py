@@ -506,10 +506,10 @@ class ClassCurvature:
         own = self.ridge + self.anchor
         return np.where(own > 0, own, 1)
 
-    def class_times(self, vectors):
+    def class_times(self, vectors: np.ndarray) -> None:
         raise NotImplementedError(f'{type(self).__name__} has no class_times')  # in place
 
-    def class_pairs(self, part, out):
+    def class_pairs(self, part: slice, out: np.ndarray) -> None:
         raise NotImplementedError(f'{type(self).__name__} has no class_pairs')
 
     def times(self, vector: np.ndarray) -> np.ndarray:
@@ -609,11 +609,11 @@ class ChainCurvature(ClassCurvature):
     def __post_init__(self):
         _check_chain(self.chain, (self.features.shape[0], self.n_classes))
 
-    def class_times(self, vectors):
+    def class_times(self, vectors: np.ndarray) -> None:
         _check_fit('vectors', vectors, self.chain.order.shape)
         _chain_times(self.chain.order, self.chain.join, self.chain.curvature, vectors)
 
-    def class_pairs(self, part, out):
+    def class_pairs(self, part: slice, out: np.ndarray) -> None:
         _chain_pairs(self.chain.order[part], self.chain.join[part], self.chain.curvature[part], out)
 
 
@@ -681,11 +681,11 @@ class LossCurvature(ClassCurvature):
     def costs(self) -> _SolveCosts:
         return self.sizes().costs()
 
-    def class_times(self, vectors):
+    def class_times(self, vectors: np.ndarray) -> None:
         vectors -= np.einsum('ij,ij->i', vectors, self.proba)[:, None]
         vectors *= self._weighted
 
-    def class_pairs(self, part, out):
+    def class_pairs(self, part: slice, out: np.ndarray) -> None:
         _proba_pairs(self.proba[part], self.weights[part], out)
 
     def precondition(self, vector: np.ndarray) -> np.ndarray:

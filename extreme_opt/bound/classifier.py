@@ -7,20 +7,21 @@ __all__ = ['SOLVERS', 'optimality_gap', 'newton_gap', 'BoundClassifier']
 
 # %% ../../nbs/engine/bound/60_classifier.ipynb #5855ee34
 import warnings
+from collections.abc import Callable
 from typing import Any
 import numpy as np
 import scipy.linalg
 import scipy.sparse
 from ..core.descent import LBFGS
-from extreme_opt.core.estimator import (
+from ..core.estimator import (
     Classifier,
     is_collection,
     raise_diverged,
     run_estimator,
     warn_not_converged,
 )
-from ..core.linalg import conjugate_gradients, log_sum_exp
-from extreme_opt.core.validation import (
+from ..core.linalg import conjugate_gradients, log_sum_exp, squared_row_norms
+from ..core.validation import (
     COUNT,
     FLAG,
     ONE_THREAD,
@@ -28,7 +29,7 @@ from extreme_opt.core.validation import (
     checked_sample_weight,
     one_of,
 )
-from ..core.run import minimize
+from ..core.run import Run, minimize
 from ..core.solver import Status
 from ..core.majorize import MOST_DENSE, Majorizer, Newton, solve_dense
 from ..core.memory import check_memory, forecast_memory
@@ -59,7 +60,7 @@ def optimality_gap(problem: LogLinear, params: np.ndarray) -> float:
     return _gap(problem, params)
 
 
-def _gap(problem, params, most=np.inf):
+def _gap(problem: Any, params: np.ndarray, most: float = np.inf) -> float:
     "The bound; or half the squared decrement, which is none, where that is more than `most`."
     near = _newton_gap(problem, params, most)
     gap = near if near < np.inf else _gradient_gap(problem, params)
@@ -88,13 +89,13 @@ def newton_gap(problem: LogLinear, params: np.ndarray) -> float:
     return _newton_gap(problem, params)
 
 
-def _newton_gap(problem, params, most=np.inf):
+def _newton_gap(problem: Any, params: np.ndarray, most: float = np.inf) -> float:
     params = np.array(params, dtype=np.float64).astype(problem.dtype, copy=False)
     near = _gap_by_products(problem, params, most)
     return near if near < np.inf else _gap_by_factor(problem, params)
 
 
-def _gap_by_factor(problem, params):
+def _gap_by_factor(problem: Any, params: np.ndarray) -> float:
     "Eq. (N) from a factorization of the Hessian."
     if problem.n_params > MOST_DENSE:
         return np.inf
@@ -109,13 +110,15 @@ def _gap_by_factor(problem, params):
         return np.inf
     if factor.diagonal().min() ** 2 <= 10 * len(size) * np.finfo(float).eps:
         return np.inf  # singular to rounding
-    decrement = np.linalg.norm(scipy.linalg.solve_triangular(factor, grad / size, lower=True))
+    decrement = float(
+        np.linalg.norm(scipy.linalg.solve_triangular(factor, grad / size, lower=True))
+    )
     inverse = scipy.linalg.cho_solve((factor, True), np.eye(len(size))) / size / size[:, None]
     q = decrement * _longest_difference(problem, inverse)
     return float(decrement * decrement * _omega(q)) if q < 1 else np.inf
 
 
-def _longest_difference(problem, inverse):
+def _longest_difference(problem: Any, inverse: np.ndarray) -> float:
     "At least max |x (e_k - e_l)| over rows x and classes k, l, in the norm of `inverse`: eq. (R)."
     n, width = problem.features.shape
     blocks = inverse.reshape(problem.n_classes, width, problem.n_classes, width)
@@ -132,7 +135,7 @@ def _longest_difference(problem, inverse):
     return longest
 
 
-def _omega(q):
+def _omega(q: float) -> float:
     "(q + (1 - q) log(1 - q)) / q^2, from 1/2 at 0 to 1 at 1."
     if q < 1e-3:
         return 0.5 + q / 6 + q * q / 6  # the series, its rest rounded up
@@ -144,7 +147,7 @@ _MOST_COLUMNS = 4000  # whose square matrix is factorized
 _CALM = 0.5  # q up to which (N) is within a quarter of the quadratic model
 
 
-def _gap_by_products(problem, params, most=np.inf):
+def _gap_by_products(problem: Any, params: np.ndarray, most: float = np.inf) -> float:
     "Eq. (N) from products with the Hessian and a matrix below it; inf where they do not tell."
     n, width = problem.features.shape
     proba = problem._evaluated(params).proba
@@ -175,7 +178,15 @@ def _gap_by_products(problem, params, most=np.inf):
     return np.inf
 
 
-def _gap_in_norm(problem, params, curvature, grad, norm, solves, most):
+def _gap_in_norm(
+    problem: Any,
+    params: np.ndarray,
+    curvature: Any,
+    grad: np.ndarray,
+    norm: Callable,
+    solves: Any,
+    most: float,
+) -> Any:
     "Eq. (N), the residual and the rows measured in a norm above that of the inverse Hessian."
     longest = _longest(problem, norm)
     for k in range(3):
@@ -203,13 +214,13 @@ def _gap_in_norm(problem, params, curvature, grad, norm, solves, most):
     return np.inf
 
 
-def _calm(square, longest):
+def _calm(square: float, longest: float) -> float:
     "Eq. (N) from the squared decrement where q is small."
     q = np.sqrt(2 * longest * square)
     return float(square * _omega(q)) if q <= _CALM else np.inf
 
 
-def _longest(problem, norm):
+def _longest(problem: Any, norm: Callable) -> float:
     "The largest squared norm of a row."
     longest, step = 0.0, max(1, 2**22 // problem.features.shape[1])
     for start in range(0, problem.features.shape[0], step):
@@ -217,12 +228,12 @@ def _longest(problem, norm):
     return longest
 
 
-def _norm_of_ridge(problem, least):
+def _norm_of_ridge(problem: Any, least: Any) -> Callable | None:
     """Squared norms of rows under the inverse of a matrix below (L): of its first part only what
     curves the free column is kept, in which the others are centered."""
     rows, l2 = problem.features, problem.total_weight * problem.ridge
     if not problem.n_unpenalized:
-        return lambda rows: _squares(rows) / l2
+        return lambda rows: squared_row_norms(rows) / l2
     ones = rows[:, [-1]]
     ones = (ones.toarray() if scipy.sparse.issparse(ones) else ones)[:, 0].astype(np.float64)
     mass = least @ (ones * ones)
@@ -230,27 +241,20 @@ def _norm_of_ridge(problem, least):
         return None
     center = np.asarray((least * ones) @ rows)[:-1] / mass
 
-    def norm(rows):
+    def norm(rows: Any) -> np.ndarray:
         first, last = rows[:, :-1], rows[:, [-1]]
         last = last.toarray() if scipy.sparse.issparse(last) else last
         if scipy.sparse.issparse(rows):  # centered without a dense copy, rounding on top
-            own, away = _squares(first), (center @ center) * last[:, 0] ** 2
+            own, away = squared_row_norms(first), (center @ center) * last[:, 0] ** 2
             squares = own - 2 * (first @ center) * last[:, 0] + away + 1e-14 * (own + away)
         else:
-            squares = _squares(first - last * center)
+            squares = squared_row_norms(first - last * center)
         return np.maximum(squares, 0) / l2 + last[:, 0] ** 2 / mass
 
     return norm
 
 
-def _squares(rows):
-    "Squared lengths of rows."
-    if scipy.sparse.issparse(rows):
-        return np.asarray((rows * rows).sum(axis=1), dtype=np.float64).ravel()
-    return np.einsum('ij,ij->i', rows, rows, dtype=np.float64)
-
-
-def _norm_of_least(problem, least):
+def _norm_of_least(problem: Any, least: Any) -> Callable | None:
     "Squared norms of rows under the inverse of (L); None where it is singular to rounding."
     lower = _weighted_gram(problem.features, least)
     lower[np.diag_indices_from(lower)] += problem.total_weight * problem._l2
@@ -263,7 +267,7 @@ def _norm_of_least(problem, least):
     if failed or factor.diagonal().min() ** 2 <= 10 * len(size) * np.finfo(float).eps:
         return None
 
-    def norm(rows):
+    def norm(rows: Any) -> np.ndarray:
         rows = rows.toarray() if scipy.sparse.issparse(rows) else rows
         half = scipy.linalg.lapack.dtrtrs(factor, (rows / size).T, lower=1, overwrite_b=1)[0]
         return np.einsum('ij,ij->j', half, half)
@@ -271,7 +275,7 @@ def _norm_of_least(problem, least):
     return norm
 
 
-def _norm_below(problem, vector, norm):
+def _norm_below(problem: Any, vector: np.ndarray, norm: Callable) -> float:
     "At least vector' H^-1 vector: the norm on differences of classes, the ridge on their mean."
     weights = vector.reshape(problem.n_classes, -1)
     mean, l2 = weights.mean(0), problem.total_weight * problem._l2
@@ -279,7 +283,7 @@ def _norm_below(problem, vector, norm):
     return float(norm(weights - mean).sum() + common)
 
 # %% ../../nbs/engine/bound/60_classifier.ipynb #cdb47b18
-def _gradient_gap(problem, params):
+def _gradient_gap(problem: Any, params: np.ndarray) -> float:
     "Eq. (G), after the intercepts are put where they are best."
     weights, free = problem.unpack(np.array(params, dtype=np.float64)), problem.n_unpenalized
     before = problem.loss(weights.ravel())
@@ -293,14 +297,14 @@ def _gradient_gap(problem, params):
     )
 
 # %% ../../nbs/engine/bound/60_classifier.ipynb #61eb544d
-def _best_intercepts(problem, params):
+def _best_intercepts(problem: Any, params: np.ndarray) -> np.ndarray:
     "Shifts of the intercepts that match the class frequencies, by damped Newton."
     scored = problem.scored(params)
     scores, weights = scored.scores, scored.weights
     own, shift = scores[scored.places], np.zeros(problem.n_classes)
     label_weights = np.bincount(problem.labels, weights, minlength=problem.n_classes)
 
-    def objective(shift):
+    def objective(shift: np.ndarray) -> float:
         return weights @ (log_sum_exp(scores + shift, axis=1) - own) - label_weights @ shift
 
     value = objective(shift)
@@ -334,11 +338,13 @@ SOLVERS = ('auto', 'bm', 'quasi', 'sbm', 'incremental', 'newton', 'lbfgs')
 class _Certificate:
     "The rule of `tol`: what is left above the minimum is at most this share of the loss."
 
-    def __init__(self, problem, tol, newton):
+    def __init__(self, problem: Any, tol: float, newton: bool) -> None:
         self.problem, self.tol, self.newton = problem, tol, newton
-        self.loss = self.params = self.gap = None
+        self.loss: float | None = None
+        self.params: np.ndarray | None = None
+        self.gap = np.inf
 
-    def __call__(self, problem, state):
+    def __call__(self, problem: Any, state: Any) -> str:
         "What the run ends with; nothing while a look at the certificate would be too early."
         loss, before = getattr(state, 'loss', np.nan), self.loss
         if not np.isfinite(loss):
@@ -357,16 +363,15 @@ class _Certificate:
         self.params, self.gap = state.params, gap
         return f'the objective is certified to be at most tol={self.tol:g} of it above its minimum'
 
-    def left(self, params):
+    def left(self, params: np.ndarray) -> float:
         "The certificate; that of the end is known."
         return self.gap if self.params is params else optimality_gap(self.problem, params)
-
 
 # %% ../../nbs/engine/bound/60_classifier.ipynb #2b370157
 _FAR = 1e3  # standard deviations from zero, beyond which a column loses digits
 
 
-def _far_centers(rows):
+def _far_centers(rows: Any) -> np.ndarray | None:
     "Means of the dense columns that are far from zero, 0 for the others; None where none is."
     if scipy.sparse.issparse(rows):
         return None
@@ -376,14 +381,14 @@ def _far_centers(rows):
     return np.where(far, center, 0.0) if far.any() else None
 
 
-def _moved(params, n_classes, center):
+def _moved(params: np.ndarray, n_classes: int, center: np.ndarray) -> np.ndarray:
     "The weights of the same model where the columns are measured from there; intercepts last."
     weights = np.array(params, dtype=np.float64).reshape(n_classes, -1)
     weights[:, -1] += weights[:, :-1] @ center
     return weights.ravel()
 
 
-def _check_memory(model, rows, n_classes):
+def _check_memory(model: 'BoundClassifier', rows: Any, n_classes: int) -> None:
     "Refuse a fit that cannot be held, before anything of its size is allocated."
     needed = forecast_memory(
         'bound',
@@ -567,7 +572,7 @@ class BoundClassifier(Classifier):
         n_jobs=ONE_THREAD,
     )
 
-    def _make_solver(self):
+    def _make_solver(self) -> Any:
         if self.solver in ('auto', 'newton'):
             return Newton()
         if self.solver == 'bm':
@@ -583,7 +588,9 @@ class BoundClassifier(Classifier):
             return QuasiMajorizer()
         return LBFGS()
 
-    def _log_prior(self, labels, weights):  # (n_classes,)
+    def _log_prior(
+        self, labels: np.ndarray, weights: np.ndarray | None
+    ) -> np.ndarray:  # (n_classes,)
         n_classes = len(self.classes_)
         if self.prior is None:
             return np.zeros(n_classes)
@@ -621,7 +628,13 @@ class BoundClassifier(Classifier):
             )
         return np.log(given)
 
-    def _make_problem(self, rows, labels, weights, counted=None):
+    def _make_problem(
+        self,
+        rows: Any,
+        labels: np.ndarray,
+        weights: np.ndarray | None,
+        counted: np.ndarray | None = None,
+    ) -> Any:
         "The problem of all classes, or of those counted, in which case labels count these."
         n_classes = len(self.classes_) if counted is None else len(counted)
         rows = rows.astype(np.float64, copy=False)
@@ -645,7 +658,7 @@ class BoundClassifier(Classifier):
             n_unpenalized=int(bool(self.fit_intercept)),
         )
 
-    def _adopt(self, params, counted=slice(None), lowest=0.0):
+    def _adopt(self, params: np.ndarray, counted: Any = slice(None), lowest: float = 0.0) -> Any:
         "Take the weights of the classes counted; the others get the lowest intercept."
         n_classes = len(self.classes_)
         intercept, coef = np.full(n_classes, lowest), np.zeros((n_classes, self.n_features_in_))
@@ -657,7 +670,7 @@ class BoundClassifier(Classifier):
         self.coef_, self.intercept_ = np.ascontiguousarray(coef), intercept
         return self
 
-    def _scores(self, X):
+    def _scores(self, X: Any) -> np.ndarray:
         scores = np.asarray(X @ np.ascontiguousarray(self.coef_.T), dtype=np.float64)
         scores += self.intercept_
         return np.hstack([np.zeros_like(scores), scores]) if scores.shape[1] == 1 else scores
@@ -695,48 +708,52 @@ class BoundClassifier(Classifier):
             return self._adopt_one(rows, counted)
         _check_memory(self, rows, len(counted))
         center = _far_centers(rows) if self.fit_intercept else None
-        if center is not None:
-            rows = rows - center
-        problem = self._make_problem(rows, labels, weights, counted)
-        if self.solver in ('sbm', 'incremental') and problem.n_params > 2 * MOST_DENSE:
-            raise ValueError(
-                f'solver={self.solver!r} keeps a square matrix of at most {2 * MOST_DENSE} rows, '
-                f'but {len(counted)} classes have {problem.n_params} weights; use '
-                'solver="auto"'
-            )
+        problem = self._make_problem(
+            rows if center is None else rows - center, labels, weights, counted
+        )
         params = None if last is None else self._warm_params(last, counted)
         if params is not None and center is not None:
             params = _moved(params, problem.n_classes, center)
+        with np.errstate(over='ignore', invalid='ignore', divide='ignore'):
+            end, lowest = self._run(problem, params).state.params, 0.0
+        if len(counted) < len(self.classes_):
+            lowest = problem.scored(end).log_partition.min()
+            lowest += self._log_h[counted].max() + np.log(_UNCOUNTED)
+            self.bound_gap_ += (len(self.classes_) - len(counted)) * _UNCOUNTED
+        if center is not None:
+            end = _moved(end, problem.n_classes, -center)
+        return self._adopt(end, counted, lowest)
+
+    def _run(self, problem: Any, params: np.ndarray | None) -> Run:
+        "The run, its certificate, and what is to be said of its end."
+        if self.solver in ('sbm', 'incremental') and problem.n_params > 2 * MOST_DENSE:
+            raise ValueError(
+                f'solver={self.solver!r} keeps a square matrix of at most {2 * MOST_DENSE} rows, '
+                f'but {problem.n_classes} classes have {problem.n_params} weights; use '
+                'solver="auto"'
+            )
         rule = None
         if self.tol is not None and self.ridge and self.solver != 'sbm':
             rule = _Certificate(problem, self.tol, self.solver in ('auto', 'newton'))
-        with np.errstate(over='ignore', invalid='ignore', divide='ignore'):
-            run = run_estimator(
-                self,
-                problem,
-                self._make_solver(),
-                params,
-                remedy=self._remedy(),
-                stop=rule,
-                tol=0.0 if rule else self.tol,
-            )
-            if not run.history[-1]['loss'] <= _RISEN * run.history[0]['loss']:
-                raise_diverged(self, run, self._remedy())
-            left = rule.left if rule else lambda params: optimality_gap(problem, params)
-            self.bound_gap_ = left(run.state.params) / problem.total_weight
-            self._warn_of_end(problem, run)
-            if not self.ridge:
-                self._warn_of_separation(problem, run.state.params)
-        end, lowest = run.state.params, 0.0
-        if center is not None:
-            end = _moved(end, problem.n_classes, -center)
-        if len(counted) < len(self.classes_):
-            lowest = problem.scored(run.state.params).log_partition.min()
-            lowest += self._log_h[counted].max() + np.log(_UNCOUNTED)
-            self.bound_gap_ += (len(self.classes_) - len(counted)) * _UNCOUNTED
-        return self._adopt(end, counted, lowest)
+        run = run_estimator(
+            self,
+            problem,
+            self._make_solver(),
+            params,
+            remedy=self._remedy(),
+            stop=rule,
+            tol=0.0 if rule else self.tol,
+        )
+        if not run.history[-1]['loss'] <= _RISEN * run.history[0]['loss']:
+            raise_diverged(self, run, self._remedy())
+        left = rule.left if rule else lambda params: optimality_gap(problem, params)
+        self.bound_gap_ = left(run.state.params) / problem.total_weight
+        self._warn_of_end(problem, run)
+        if not self.ridge:
+            self._warn_of_separation(problem, run.state.params)
+        return run
 
-    def _adopt_one(self, rows, counted):
+    def _adopt_one(self, rows: Any, counted: np.ndarray) -> Any:
         "All rows that count are of one class: there is nothing to learn."
         params = np.zeros((2, self.n_features_in_ + bool(self.fit_intercept)))
         problem = LogLinear(np.zeros((1, params.shape[1])), np.zeros(1, int), 2)
@@ -747,7 +764,7 @@ class BoundClassifier(Classifier):
         lowest = self._log_h[counted[0]] + np.log(_UNCOUNTED)
         return self._adopt(params[:1], counted, lowest)
 
-    def _last_fit(self):
+    def _last_fit(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         "Classes, coefficients and intercepts, a row per class, as they are now."
         n_classes, n_columns = len(self.classes_), self.n_features_in_
         n_rows = 1 if n_classes == 2 else n_classes
@@ -765,7 +782,7 @@ class BoundClassifier(Classifier):
             coef, intercept = np.vstack([-coef, coef]) / 2, np.r_[-intercept, intercept] / 2
         return self.classes_, coef, intercept
 
-    def _warm_params(self, last, counted):
+    def _warm_params(self, last: Any, counted: np.ndarray) -> np.ndarray | None:
         "The last weights as those of the problem."
         classes, coef, intercept = last
         if not np.array_equal(classes, self.classes_):
@@ -783,7 +800,7 @@ class BoundClassifier(Classifier):
         weights = [coef, (intercept - log_h)[:, None]] if self.fit_intercept else [coef]
         return np.hstack(weights)[counted].ravel()
 
-    def _learn_collections(self, found):
+    def _learn_collections(self, found: Any) -> Any:
         twin = self._for_parts()
         if isinstance(self.prior, str) and self.prior == 'empirical':
             twin.prior = found.counts / found.counts.sum()
@@ -795,14 +812,14 @@ class BoundClassifier(Classifier):
             warn_not_converged(self, run, 'raise that limit')
         return self._adopt(run.state.params)
 
-    def _other_solver(self):
+    def _other_solver(self) -> str:
         return 'solver="quasi"' if self.solver in ('auto', 'newton') else 'solver="auto"'
 
-    def _remedy(self):
+    def _remedy(self) -> str:
         "What to change after a run that diverged."
         return f'center and scale the columns of X, raise ridge, or use {self._other_solver()}'
 
-    def _warn_of_end(self, problem, run):
+    def _warn_of_end(self, problem: Any, run: Run) -> None:
         "Say that a limit came first, or that the run ended far from the minimum."
         newton, change = self.solver in ('auto', 'newton'), self._other_solver()
         if self.tol is not None and run.status.is_limit:
@@ -829,7 +846,7 @@ class BoundClassifier(Classifier):
                     f'minimum: center and scale the columns of X{other}',
                 )
 
-    def _warn_of_separation(self, problem, params):
+    def _warn_of_separation(self, problem: Any, params: np.ndarray) -> None:
         scored = problem.scored(params)
         scores, at = scored.scores.copy(), scored.places
         own = scores[at]

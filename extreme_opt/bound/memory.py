@@ -81,17 +81,19 @@ class QuasiMajorizer(Checked):
 
     Parameters
     ----------
-    memory : int, default=10
+    history_size : int, default=10
         >= 1, steps remembered; each costs two float64 vectors.
     decrease : float, default=1e-4
         In (0, 1), fraction of the predicted decrease that a step must reach.
     """
 
-    memory: int = 10
+    history_size: int = 10
     decrease: float = 1e-4
     requires: ClassVar = Preconditioned
 
-    _settings = dict(memory=COUNT, decrease=number_in(0, 1, 'neither', hint='1e-4 is usual'))
+    _settings = dict(
+        history_size=COUNT, decrease=number_in(0, 1, 'neither', hint='1e-4 is usual')
+    )
 
     def init(self, problem: Any, params: np.ndarray) -> QuasiState:
         """The first state.
@@ -169,8 +171,8 @@ class QuasiMajorizer(Checked):
         curved = shift @ change > 1e-12 * np.linalg.norm(shift) * np.linalg.norm(change)
         kept = (
             dict(
-                shifts=_push_history(state.shifts, shift, self.memory),
-                changes=_push_history(state.changes, change, self.memory),
+                shifts=_push_history(state.shifts, shift, self.history_size),
+                changes=_push_history(state.changes, change, self.history_size),
             )
             if curved
             else {}

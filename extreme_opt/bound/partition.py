@@ -17,7 +17,7 @@ from ..core.linalg import log_sum_exp
 from ..core.majorize import Surrogate
 from ..core.problem import Fixed
 from ..core.shards import Shard, join_shards, split_rows
-from extreme_opt.core.validation import (
+from ..core.validation import (
     FLOATS,
     RIDGE,
     check_class_ids,
@@ -25,7 +25,7 @@ from extreme_opt.core.validation import (
     check_weights,
     number_in,
 )
-from extreme_opt.bound.class_space import (
+from .class_space import (
     ChainCurvature,
     ClassCurvature,
     MatrixCurvature,
@@ -63,10 +63,10 @@ class ClassTable:
     n_classes: int
     width = property(lambda self: self.n_classes * self.rows.shape[1], doc='Number of parameters.')
 
-    def take(self, ids):
+    def take(self, ids: np.ndarray | None) -> 'ClassTable':
         return self if ids is None else replace(self, rows=self.rows[ids])
 
-    def products(self, params):
+    def products(self, params: np.ndarray) -> np.ndarray:
         """Return theta'f of every outcome, (n, n_classes) float64.
 
         Parameters
@@ -77,7 +77,7 @@ class ClassTable:
         scores = self.rows @ np.ascontiguousarray(weights.T)
         return np.ascontiguousarray(scores, dtype=np.float64)
 
-    def mix(self, slopes):
+    def mix(self, slopes: np.ndarray) -> np.ndarray:
         """Return sum of slopes times f, (n_params,).
 
         Parameters
@@ -86,10 +86,10 @@ class ClassTable:
         """
         return np.ascontiguousarray((self.rows.T @ slopes).T).ravel()
 
-    def log_mass(self, scores):
+    def log_mass(self, scores: np.ndarray) -> np.ndarray:
         return log_sum_exp(scores, axis=1)
 
-    def log_mass_and_proba(self, scores):
+    def log_mass_and_proba(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         top = _over_row(np.maximum, scores)
         proba = np.exp(scores - top)
         total = _over_row(np.add, proba)
@@ -99,13 +99,13 @@ class ClassTable:
         proba /= total
         return (np.log(total) + top)[:, 0], proba
 
-    def spread(self, per_sample):
+    def spread(self, per_sample: np.ndarray) -> np.ndarray:
         return per_sample[:, None]
 
-    def sums(self, values):
+    def sums(self, values: np.ndarray) -> np.ndarray:
         return values.sum(1)
 
-    def places(self, labels):
+    def places(self, labels: np.ndarray) -> Any:
         return np.arange(len(labels)), labels
 
 
@@ -126,36 +126,36 @@ class OutcomeTable:
     width = property(lambda self: self.table.shape[1], doc='Number of parameters.')
     counts = property(lambda self: np.diff(self.starts), doc='Outcomes per sample.')
 
-    def take(self, ids):
+    def take(self, ids: np.ndarray | None) -> 'OutcomeTable':
         if ids is None:
             return self
         ids, counts = np.arange(len(self.counts))[ids], self.counts[ids]
         return OutcomeTable(self.table[self.flat(ids)], np.concatenate([[0], np.cumsum(counts)]))
 
-    def flat(self, ids):
+    def flat(self, ids: np.ndarray) -> np.ndarray:
         return np.concatenate([np.arange(self.starts[i], self.starts[i + 1]) for i in ids])
 
-    def products(self, params):
+    def products(self, params: np.ndarray) -> np.ndarray:
         return (self.table @ params).astype(np.float64)
 
-    def mix(self, slopes):
+    def mix(self, slopes: np.ndarray) -> np.ndarray:
         return slopes @ self.table
 
-    def log_mass(self, scores):
+    def log_mass(self, scores: np.ndarray) -> np.ndarray:
         top = np.maximum.reduceat(scores, self.starts[:-1])
         return top + np.log(np.add.reduceat(np.exp(scores - self.spread(top)), self.starts[:-1]))
 
-    def log_mass_and_proba(self, scores):
+    def log_mass_and_proba(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         log_mass = self.log_mass(scores)
         return log_mass, np.exp(scores - self.spread(log_mass))
 
-    def spread(self, per_sample):
+    def spread(self, per_sample: np.ndarray) -> np.ndarray:
         return np.repeat(per_sample, self.counts)
 
-    def sums(self, values):
+    def sums(self, values: np.ndarray) -> np.ndarray:
         return np.add.reduceat(values, self.starts[:-1])
 
-    def places(self, labels):
+    def places(self, labels: np.ndarray) -> Any:
         return self.starts[:-1] + labels
 
 # %% ../../nbs/engine/bound/10_partition.ipynb #ca87449c

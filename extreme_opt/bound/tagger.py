@@ -7,7 +7,7 @@ __all__ = ['LinearChainCRF']
 
 # %% ../../nbs/engine/bound/75_tagger.ipynb #7a66e004
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from numbers import Real
 from typing import Any
 import numpy as np
@@ -16,7 +16,7 @@ from sklearn.feature_extraction import DictVectorizer
 from sklearn.utils.validation import check_is_fitted
 from .structured import LinearChain, best_labels, forward_backward
 from ..core.descent import LBFGS
-from extreme_opt.core.estimator import (
+from ..core.estimator import (
     NOT_FITTED,
     Estimator,
     check_finite,
@@ -26,7 +26,7 @@ from extreme_opt.core.estimator import (
 )
 from ..core.majorize import Majorizer
 from ..core.run import minimize
-from extreme_opt.core.validation import (
+from ..core.validation import (
     RIDGE,
     as_array,
     check_features,
@@ -39,7 +39,7 @@ from extreme_opt.core.validation import (
 )
 
 # %% ../../nbs/engine/bound/75_tagger.ipynb #7a66e007
-def _sentences(X):
+def _sentences(X: Any) -> tuple[list, np.ndarray]:
     "Sentences as a list, and how many words each has; one line where X is no sequence of them."
     if hasattr(X, 'columns') or hasattr(X, 'column_names'):
         raise ValueError(
@@ -69,7 +69,7 @@ def _sentences(X):
     return X, np.array(lengths, dtype=np.int64)
 
 
-def _is_table(X, lengths):
+def _is_table(X: Any, lengths: np.ndarray) -> bool:
     "Whether words are rows of numbers; they are dictionaries or lists of names otherwise."
     first = X[int(np.flatnonzero(lengths)[0])]
     if scipy.sparse.issparse(first) or isinstance(first, np.ndarray) and first.dtype.kind in 'iufb':
@@ -80,7 +80,7 @@ def _is_table(X, lengths):
     )
 
 
-def _stacked(X, lengths):
+def _stacked(X: Any, lengths: np.ndarray) -> Any:
     "Rows of all sentences, checked."
     full = [words for words, n in zip(X, lengths) if n]
     sparse = any(scipy.sparse.issparse(words) for words in full)
@@ -106,7 +106,7 @@ def _stacked(X, lengths):
         raise
 
 
-def _dictionaries(X):
+def _dictionaries(X: Any) -> Any:
     "Words as dictionaries; a list of names is a dictionary of ones."
     for i, words in enumerate(X):
         for t, word in enumerate(words):
@@ -121,7 +121,7 @@ def _dictionaries(X):
                 )
 
 
-def _vectorized(make, X):
+def _vectorized(make: Callable, X: Any) -> Any:
     "Rows of the words of X by a method of a vectorizer; the place of a value that it cannot take."
     try:
         rows = make(_dictionaries(X))
@@ -132,7 +132,7 @@ def _vectorized(make, X):
     return check_features(rows)
 
 
-def _unfit(X):
+def _unfit(X: Any) -> str:
     "Which value of which word is no text, no finite number and no list of texts."
     kind = None  # of the names
     for i, words in enumerate(X):
@@ -152,7 +152,7 @@ def _unfit(X):
     return 'names of features are of several types; use text'
 
 
-def _n_given(word):
+def _n_given(word: dict) -> int:
     "Features of a dictionary; a list in it counts its entries."
     return sum(
         1 if isinstance(value, str) or not hasattr(value, '__len__') else len(value)
@@ -163,7 +163,7 @@ def _n_given(word):
 _LADDER = 10.0 ** -np.arange(0.0, 7.0)  # ridges per sentence that "auto" tries, in turn
 
 
-def _chosen_ridge(problem, solver, rng):
+def _chosen_ridge(problem: Any, solver: Any, rng: np.random.Generator) -> Any:
     "The ridge under which held-out sentences are most likely, and the weights there."
     ids = rng.permutation(np.flatnonzero(np.diff(problem.starts)))
     n_held = len(ids) // 5
@@ -346,7 +346,7 @@ class LinearChainCRF(Estimator):
             warn_not_converged(self, self.run_, 'raise that limit, or tol')
         return self
 
-    def _check_loaded(self):
+    def _check_loaded(self) -> None:
         "Refuse a file whose arrays do not belong together."
         if not hasattr(self, 'coef_'):
             return
@@ -356,7 +356,7 @@ class LinearChainCRF(Estimator):
             raise ValueError(f'it has weights of shapes {shapes} for {n} tags and {d} features')
         check_finite(self, 'coef_', 'transitions_')
 
-    def _flat(self, y, lengths):
+    def _flat(self, y: Any, lengths: np.ndarray) -> np.ndarray:
         "Tags of all words, one after the other."
         y = y.to_pylist() if hasattr(y, 'to_pylist') else y
         if y is None or isinstance(y, (str, bytes)) or not hasattr(y, '__len__'):
@@ -385,7 +385,7 @@ class LinearChainCRF(Estimator):
             raise ValueError(f'y holds tags of types {names}; use one type')
         return check_labels(np.array(flat), len(flat))
 
-    def _rows(self, X):
+    def _rows(self, X: Any) -> Any:
         "Checked features of all words, starts, and how many features were given."
         check_is_fitted(self, 'coef_', msg=NOT_FITTED)
         (X, lengths), n_given = _sentences(X), None
@@ -409,7 +409,7 @@ class LinearChainCRF(Estimator):
             n_given = sum(map(_n_given, _dictionaries(X)))
         return rows, np.concatenate([[0], np.cumsum(lengths)]), n_given
 
-    def _scores(self, X):
+    def _scores(self, X: Any) -> Any:
         rows, starts, _ = self._rows(X)
         check_size(rows, np.float64)
         scores = np.asarray(rows @ self.coef_.T, dtype=np.float64)

@@ -14,7 +14,6 @@ from extreme_opt.core.checks import (
 from extreme_opt.core.descent import LBFGS, SGD, GradientDescent
 from extreme_opt.core.gauss_newton import GaussNewton
 from extreme_opt.core.majorize import Majorizer, Newton
-from extreme_opt.core.serialize import load_model, save_model
 from extreme_opt.core.step_sizes import BB, SBB, Damped, FixedStep
 from extreme_opt.core.svrg import SVRG
 
@@ -40,8 +39,6 @@ __all__ = [
     'GaussNewton',
     'Majorizer',
     'Newton',
-    'load_model',
-    'save_model',
     'BB',
     'SBB',
     'Damped',

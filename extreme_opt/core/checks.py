@@ -39,11 +39,11 @@ def expect_fail(kind: type[BaseException] = Exception, contains: str = '') -> It
     raise AssertionError(f'{kind.__name__} was expected, but nothing was raised')
 
 # %% ../../nbs/engine/core/40_checks.ipynb #c50fb889
-def _differences(loss, params, direction, eps):
+def _differences(loss: Callable, params: np.ndarray, direction: np.ndarray, eps: float) -> float:
     step = eps * max(1.0, float(np.abs(params).max(initial=0.0))) * direction
     up, down = params + step.astype(params.dtype), params - step.astype(params.dtype)
     moved = (up - down).astype(float)  # what rounding left of twice the step
-    return (float(loss(up)) - float(loss(down))) / np.linalg.norm(moved)
+    return (float(loss(up)) - float(loss(down))) / float(np.linalg.norm(moved))
 
 
 def check_gradient(
@@ -159,7 +159,9 @@ def check_unbiased(
         )
 
 # %% ../../nbs/engine/core/40_checks.ipynb #85eead57
-def _enumerated(estimate, params, batches, probabilities, shape):
+def _enumerated(
+    estimate: Callable, params: np.ndarray, batches: Sequence, probabilities: Any, shape: tuple
+) -> np.ndarray:
     total, mean = 0.0, np.zeros(shape)
     for batch, probability in zip(
         batches,
@@ -173,7 +175,7 @@ def _enumerated(estimate, params, batches, probabilities, shape):
     return mean
 
 
-def _sampled(one, n_draws, shape):
+def _sampled(one: Callable, n_draws: int, shape: tuple) -> tuple:
     mean, spread = np.zeros(shape), np.zeros(shape)
     for t in range(n_draws):  # Welford: no list of vectors
         value = np.asarray(one(), dtype=float)
@@ -268,7 +270,9 @@ def check_bound(
                 _check_slope(loss, bound, params, point, radius)
 
 
-def _check_slope(loss, bound, params, point, radius):
+def _check_slope(
+    loss: Callable, bound: Callable, params: np.ndarray, point: np.ndarray, radius: float
+) -> None:
     other = 2 * params - point
     slope, wanted = ((float(f(point)) - float(f(other))) / (2 * radius) for f in (bound, loss))
     if not abs(slope - wanted) <= 1e-4 * max(1.0, abs(wanted)):

@@ -67,7 +67,7 @@ def _say_not_kept() -> None:  # once
     )
 
 
-def _keep(kernel):
+def _keep(kernel: Any) -> None:
     "Have the machine code of a kernel kept on disk for as long as the sources stay as they are."
     try:
         kernel.enable_caching()
@@ -75,7 +75,7 @@ def _keep(kernel):
         return _say_not_kept()  # numba found no folder
     save = kernel._cache.save_overload
 
-    def save_or_say(*args):
+    def save_or_say(*args: Any) -> None:
         try:
             save(*args)
         except OSError:  # the disk is full, or the folder went away
@@ -87,7 +87,7 @@ def _keep(kernel):
     file._source_stamp = _sources() if ours else (file._source_stamp, _sources())
     load = file._load_index
 
-    def load_or_compile():
+    def load_or_compile() -> Any:
         try:
             return load()
         except Exception:  # numba reads types before the stamp; those of other sources may be gone
@@ -124,21 +124,20 @@ def njit(function: Callable | None = None, *, cache: bool = False, **settings: A
     return kernel
 
 # %% ../../nbs/engine/core/05_compiled.ipynb #7508b28f
-def _asker():
+def _asker() -> Any:
     "The function behind `prefetch`, as numba compiles it; without numba, one that does nothing."
     if not HAVE_NUMBA:
         return lambda array, place: None
+    from llvmlite import ir
     from numba.core import cgutils, types
     from numba.extending import intrinsic
 
     @intrinsic
-    def ask(typing_context, array, place):
-        def code(context, builder, signature, args):
+    def ask(typing_context: Any, array: Any, place: Any) -> Any:
+        def code(context: Any, builder: Any, signature: Any, args: Any) -> None:
             start = context.make_array(array)(context, builder, args[0]).data
             address = builder.bitcast(builder.gep(start, [args[1]]), cgutils.voidptr_t)
-            kind = cgutils.ir.FunctionType(
-                cgutils.ir.VoidType(), [cgutils.voidptr_t] + 3 * [cgutils.int32_t]
-            )
+            kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t] + 3 * [cgutils.int32_t])
             prefetch = builder.module.declare_intrinsic('llvm.prefetch', [cgutils.voidptr_t], kind)
             builder.call(
                 prefetch, [address, *map(cgutils.int32_t, (1, 3, 1))]

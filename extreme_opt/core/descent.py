@@ -110,8 +110,10 @@ class GradientDescent(Checked):
         return DescentState(params=params.copy(), step_size=self.step_size / self.grow)
 
     def _direction(
-        self, grad, squares
-    ):  # a descent direction, slope along it, new squares; overwrites grad
+        self, grad: np.ndarray, squares: np.ndarray | None
+    ) -> tuple[
+        np.ndarray, float, np.ndarray | None
+    ]:  # a descent direction, slope along it, new squares; overwrites grad
         if self.scaling is None:
             slope = -float(grad @ grad)
             return np.negative(grad, out=grad), slope, None
@@ -153,7 +155,7 @@ class GradientDescent(Checked):
         return state.advance(start, loss=loss, **_stuck('no step along the gradient'), **seen)
 
 
-def _stuck(what):
+def _stuck(what: str) -> dict:
     said = (
         f'{what} lowers the loss: a minimum to rounding, or grad does not belong to loss '
         '(check_gradient tells)'
@@ -164,7 +166,7 @@ def _stuck(what):
 _MOST = 1 << 16  # updates drawn at once; a number, not a time, so that a seed means one run
 
 
-def _cut(batch, start, stop):
+def _cut(batch: Any, start: int, stop: int) -> Any:
     "Part of a batch: an array, or a tuple of arrays of one length."
     if isinstance(batch, np.ndarray):
         return batch[start:stop]
@@ -172,7 +174,7 @@ def _cut(batch, start, stop):
     return type(batch)(*parts) if hasattr(batch, '_fields') else tuple(parts)
 
 
-def _n_terms(batch):
+def _n_terms(batch: Any) -> int:
     return max(map(np.size, batch)) if isinstance(batch, tuple) else np.size(batch)
 
 # %% ../../nbs/engine/core/60_descent.ipynb #2d6e39a4
@@ -267,7 +269,9 @@ class SGD(Checked):
             n_terms += self._descend(problem, params, rng, rate, count)
         return state.advance(params, n_terms, n_updates * self.batch_size / num_samples(problem))
 
-    def _descend(self, problem, params, rng, rate, count):
+    def _descend(
+        self, problem: Any, params: np.ndarray, rng: np.random.Generator, rate: float, count: int
+    ) -> int:
         size, n_terms = self.batch_size, 0
         if hasattr(problem, 'sgd_steps_'):
             batch = problem.draw(rng, count * size)
@@ -316,7 +320,7 @@ def lbfgs_direction(
     return out
 
 
-def _remembered(old, new, n_kept):
+def _remembered(old: np.ndarray | None, new: np.ndarray, n_kept: int) -> np.ndarray:
     return new[None] if old is None else np.concatenate([old, new[None]])[-n_kept:]
 
 # %% ../../nbs/engine/core/60_descent.ipynb #7e4347d5
@@ -350,13 +354,13 @@ class LBFGSState(State):
 class _Evaluator:
     "Loss and gradient for a line search, each point evaluated once."
 
-    def __init__(self, problem):
+    def __init__(self, problem: Any) -> None:
         self.problem = problem
-        self.point = None
+        self.point: np.ndarray | None = None
         self.n_evaluations = 0
         self.joint = hasattr(problem, 'loss_and_grad')
 
-    def _go(self, point):
+    def _go(self, point: np.ndarray) -> Any:
         if self.point is None or not np.array_equal(point, self.point):
             self.point = point
             self.value = None
@@ -367,13 +371,13 @@ class _Evaluator:
             self.value, self.slope = self.problem.loss_and_grad(here)
         return here
 
-    def loss(self, point):
+    def loss(self, point: np.ndarray) -> float:
         here = self._go(point)
         if self.value is None:
             self.value, self.n_evaluations = float(self.problem.loss(here)), self.n_evaluations + 1
         return float(self.value)
 
-    def grad(self, point):
+    def grad(self, point: np.ndarray) -> np.ndarray:
         here = self._go(point)
         if self.slope is None:
             self.slope, self.n_evaluations = self.problem.grad(here), self.n_evaluations + 1
@@ -386,7 +390,7 @@ class LBFGS(Checked):
 
     Parameters
     ----------
-    memory : int, default=10
+    history_size : int, default=10
         >= 1, steps remembered; each costs two float64 vectors.
     max_tries : int, default=20
         Trial steps per search.
@@ -395,15 +399,15 @@ class LBFGS(Checked):
     --------
     >>> from extreme_opt.core import LeastSquares, minimize
     >>> problem = LeastSquares(np.eye(2), np.ones(2))
-    >>> minimize(problem, LBFGS(memory=5), max_iter=10).state.params.round(3)
+    >>> minimize(problem, LBFGS(history_size=5), max_iter=10).state.params.round(3)
     array([1., 1.])
     """
 
-    memory: int = 10
+    history_size: int = 10
     max_tries: int = 20
     requires: ClassVar = Differentiable
 
-    _settings = dict(memory=COUNT)
+    _settings = dict(history_size=COUNT)
 
     def init(self, problem: Any, params: np.ndarray) -> LBFGSState:
         """The first state.
@@ -420,7 +424,14 @@ class LBFGS(Checked):
         """
         return LBFGSState(params=params.copy())
 
-    def _search(self, evaluator, point, direction, grad, loss):  # a step size, or None
+    def _search(
+        self,
+        evaluator: _Evaluator,
+        point: np.ndarray,
+        direction: np.ndarray,
+        grad: np.ndarray,
+        loss: float,
+    ) -> float | None:  # a step size, or None
         from scipy.optimize import line_search
 
         with warnings.catch_warnings():
@@ -433,8 +444,13 @@ class LBFGS(Checked):
         )
 
     def _shorter(
-        self, evaluator, point, direction, grad, loss
-    ):  # straight down, ever shorter: for slopes that no Wolfe search gets hold of
+        self,
+        evaluator: _Evaluator,
+        point: np.ndarray,
+        direction: np.ndarray,
+        grad: np.ndarray,
+        loss: float,
+    ) -> float | None:  # straight down, ever shorter: for slopes that no Wolfe search gets hold of
         size, slope = 1.0, float(grad @ direction)
         while -slope * size > 1e-17 * abs(loss) and size > 1e-20:
             size *= 0.1
@@ -484,8 +500,8 @@ class LBFGS(Checked):
         )
         shift, change = end - point, slope - grad
         if shift @ change > 1e-12 * np.linalg.norm(shift) * np.linalg.norm(change):
-            shifts = _remembered(shifts, shift, self.memory)
-            changes = _remembered(changes, change, self.memory)
+            shifts = _remembered(shifts, shift, self.history_size)
+            changes = _remembered(changes, change, self.history_size)
         return state.advance(
             params,
             evaluator.n_evaluations * problem.n_terms,

@@ -11,7 +11,7 @@ import inspect
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 from functools import wraps
@@ -30,7 +30,7 @@ from .memory import check_memory
 from .serialize import load_model, save_model
 from .run import FitDiverged, Limits, Run, minimize
 from .solver import Status
-from extreme_opt.core.validation import (
+from .validation import (
     FLAG,
     THREADS,
     as_table,
@@ -43,11 +43,11 @@ from extreme_opt.core.validation import (
 )
 
 # %% ../../nbs/engine/core/70_estimator.ipynb #a1fdf058
-def _all_or_nothing(learn):
+def _all_or_nothing(learn: Callable) -> Callable:
     "A `fit` that leaves the estimator as it was when it raises."
 
     @wraps(learn)
-    def guarded(self, *args, **kwargs):
+    def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
         before = dict(vars(self))
         try:
             with np.errstate(under='ignore'):  # exp(-1000) is 0, whatever the caller's state
@@ -74,7 +74,7 @@ class Estimator(BaseEstimator):
         n_jobs=THREADS,
     )  # what every setting may be; subclasses add theirs
 
-    def _check_settings(self):
+    def _check_settings(self) -> None:
         "Refuse settings before anything is compared with them."
         for name, value in self.get_params(deep=False).items():
             if name in self._settings:
@@ -105,7 +105,7 @@ class Estimator(BaseEstimator):
                 setattr(twin, name, deepcopy(vars(self)[name]))
         return twin
 
-    def __init_subclass__(cls, **kwargs: Any):
+    def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         for name in ('fit', 'partial_fit'):
             learn = vars(cls).get(name)
@@ -214,7 +214,9 @@ def check_shared(estimator: Any, solver: Any, alone: bool = True) -> None:
 
 # %% ../../nbs/engine/core/70_estimator.ipynb #61288af5
 @contextmanager
-def _workers(estimator, problem, solver, params):
+def _workers(
+    estimator: Any, problem: Any, solver: Any, params: np.ndarray | None
+) -> Iterator[tuple]:
     "Problem, solver and first point as they are, or with the rows on the workers of `client`."
     threaded = problem if hasattr(problem, 'n_jobs') else solver  # whichever shares its work
     check_shared(estimator, threaded, alone=False)
@@ -272,6 +274,8 @@ def run_estimator(
     ------
     FitDiverged
         With the run, which is not stored.
+    KeyboardInterrupt
+        Interrupted before the first step: there is nothing to keep.
     """
     if n_bytes is None and hasattr(problem, 'memory'):
         n_bytes = 2 * problem.memory(problem.dtype)  # the state, and the next one
@@ -292,6 +296,8 @@ def run_estimator(
         )
     if run.status is Status.DIVERGED:
         raise_diverged(estimator, run, remedy)
+    if run.status is Status.INTERRUPTED and not run.state.n_iter:
+        raise KeyboardInterrupt('before the first step: the estimator is as it was')
     estimator.run_, estimator.n_iter_ = run, run.state.n_iter
     return run
 
@@ -358,7 +364,7 @@ def warn_not_converged(estimator: Any, run: Run, remedy: str) -> None:
 NOT_FITTED = 'This %(name)s instance is not fitted yet; call fit first'
 
 
-def _log_proba(scores):
+def _log_proba(scores: np.ndarray) -> np.ndarray:
     "Scores as log-probabilities, (n, n_classes) float64; each row's maximum goes first."
     scores = np.asarray(scores, dtype=np.float64)
     top = scores.max(axis=1, keepdims=True)
@@ -367,7 +373,7 @@ def _log_proba(scores):
     return shifted - log_sum_exp(shifted, axis=1)[:, None]
 
 
-def _holds_text(labels):
+def _holds_text(labels: np.ndarray) -> bool | None:
     "Whether labels are text, or numbers; None where they are neither, or both."
     if labels.dtype.kind in 'USTiufb':
         return labels.dtype.kind in 'UST'
@@ -417,7 +423,7 @@ class Classifier(ClassifierMixin, Estimator):
     A subclass defines `fit` and `_scores`.
     """
 
-    def _check_loaded(self):
+    def _check_loaded(self) -> None:
         "Refuse a file whose arrays do not belong together."
         if not hasattr(self, 'classes_'):
             return
@@ -494,7 +500,7 @@ class Classifier(ClassifierMixin, Estimator):
         "The problem on the rows and labels of one partition."
         return self._make_problem(rows, np.searchsorted(self.classes_, y), None)
 
-    def _make_problem(self, rows, labels, weights):
+    def _make_problem(self, rows: Any, labels: Any, weights: Any) -> Any:
         raise NotImplementedError(f'{type(self).__name__} brings no `_make_problem`')
 
     def _chunks(self, X: Any) -> Iterator:  # (slice, (n, n_classes) float scores) pairs
@@ -656,7 +662,7 @@ class Classifier(ClassifierMixin, Estimator):
             np.average(np.concatenate(losses), weights=check_weights(sample_weight, num_rows(X)))
         )
 
-    def _positions(self, y):
+    def _positions(self, y: Any) -> np.ndarray:
         try:
             at = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
         except TypeError:

@@ -90,7 +90,7 @@ def newton_direction(
     if precondition and hasattr(problem, 'hutchinson_diagonal'):
         scale = problem.hutchinson_diagonal(params, rng) + mu
 
-    def times(vector):
+    def times(vector: np.ndarray) -> Any:
         nonlocal n_products
         n_products += 1
         product = problem.ggn_vp(params, vector)

@@ -69,7 +69,7 @@ def log_sum_exp(a: np.ndarray, axis: int | None = None) -> Any:
 
 # %% ../../nbs/engine/core/50_linalg.ipynb #af119750
 @njit(cache=True)
-def _omega_start(t):
+def _omega_start(t: float) -> float:
     "Omega to a few per cent or better: three series, one for each stretch of the line."
     if t < -2.0:
         e = math.exp(t)
@@ -111,7 +111,7 @@ def omega(t: float) -> float:
 
 # %% ../../nbs/engine/core/50_linalg.ipynb #61b433d1
 @njit(cache=True)
-def _omega_all(flat, out):
+def _omega_all(flat: np.ndarray, out: np.ndarray) -> None:
     "Wright omega of every element, into `out`."
     for j in range(flat.size):
         out[j] = omega(flat[j])
@@ -240,7 +240,7 @@ def check_sparse(matrix: Any, name: str = 'X') -> Any:
     return rows
 
 
-def _check_compressed(matrix, name):
+def _check_compressed(matrix: Any, name: str) -> None:
     "Starts, then indices; of rows in CSR and BSR, of columns in CSC."
     height, width = getattr(matrix, 'blocksize', (1, 1))
     kinds, sizes = ('row', 'column'), (matrix.shape[0] // height, matrix.shape[1] // width)
@@ -278,7 +278,7 @@ def _check_compressed(matrix, name):
     )
 
 
-def _check_coordinates(matrix, name):
+def _check_coordinates(matrix: Any, name: str) -> None:
     "The ids of a matrix in coordinates."
     if len({len(ids) for ids in matrix.coords} | {len(matrix.data)}) > 1:
         raise ValueError(
@@ -294,7 +294,7 @@ def _check_coordinates(matrix, name):
             )
 
 
-def _outside(ids, size):
+def _outside(ids: np.ndarray, size: int) -> int | None:
     "The place of the first id that is not in 0..size - 1, or None; one pass where all are."
     if not len(ids) or ids.view(f'u{ids.dtype.itemsize}').max() < size:
         return None
@@ -340,7 +340,7 @@ def check_ids(ids: Any, size: int, name: str, what: str) -> np.ndarray:
 
 # %% ../../nbs/engine/core/50_linalg.ipynb #611813eb
 @njit(cache=True)
-def _sparse_squares(indptr, values, out):
+def _sparse_squares(indptr: np.ndarray, values: np.ndarray, out: np.ndarray) -> None:
     "Sum of squares of every sparse row, into `out`."
     for i in range(len(out)):
         total = 0.0
@@ -391,7 +391,7 @@ class Solve(NamedTuple):
     message: str
 
 # %% ../../nbs/engine/core/50_linalg.ipynb #12e9bdb3
-def _dot(a, b):
+def _dot(a: np.ndarray, b: np.ndarray) -> float:
     "Inner product, summed in float64."
     return float(np.einsum('i,i->', a, b, dtype=np.float64))
 

@@ -286,16 +286,16 @@ class NewtonState(State):
 class _Products:
     "Curvature by products alone, for problems that have no more."
 
-    def __init__(self, problem, params):
+    def __init__(self, problem: Any, params: np.ndarray) -> None:
         self.problem, self.params = problem, params
 
-    def times(self, vector):
+    def times(self, vector: np.ndarray) -> np.ndarray:
         return np.asarray(
             self.problem.ggn_vp(self.params, vector.astype(self.params.dtype, copy=False)),
             dtype=float,
         )
 
-    def matrix(self):
+    def matrix(self) -> np.ndarray:
         return np.stack([self.times(row) for row in np.eye(self.params.size)])
 
     precondition = None
@@ -352,7 +352,9 @@ class Newton:
         """
         return _NewtonWarmup()
 
-    def _preconditioner(self, problem, state, curvature, costs):
+    def _preconditioner(
+        self, problem: Any, state: Any, curvature: Any, costs: Any
+    ) -> tuple[Any, np.ndarray | None, int]:
         "An approximate inverse, formed anew once products with the last one have cost as much."
         if costs is None or not hasattr(problem, 'preconditioner_at'):
             return curvature.precondition, state.anchor, 0
@@ -361,7 +363,9 @@ class Newton:
             anchor, n_since = state.params, 0
         return problem.preconditioner_at(anchor), anchor, n_since
 
-    def _direction(self, problem, state, curvature, grad, grad_norm):
+    def _direction(
+        self, problem: Any, state: Any, curvature: Any, grad: np.ndarray, grad_norm: float
+    ) -> tuple[np.ndarray, dict]:
         "The Newton direction, in full or as far as CG got, and what the next state keeps of it."
         costs = getattr(curvature, 'costs', None)
         small = self.solve == 'auto' and len(grad) <= MOST_DENSE
@@ -445,7 +449,7 @@ class Newton:
 class _NewtonWarmup(Newton):
     "Loss, gradient and one product, which compile all that Newton's method calls."
 
-    def step(self, problem, state, rng):
+    def step(self, problem: Any, state: Any, rng: np.random.Generator) -> Any:
         grad = loss_and_grad(problem, state.params)[1]
         if hasattr(problem, 'curvature_at'):
             problem.curvature_at(state.params).times(np.asarray(grad, dtype=float))

@@ -178,11 +178,11 @@ def missing_methods(problem: Any, solver: Any) -> tuple[str, ...]:
 # %% ../../nbs/engine/core/10_problem.ipynb #f1ced002
 class _Fixing(type):
     @property
-    def __signature__(cls):  # for help(); else it would be that of __call__
+    def __signature__(cls) -> inspect.Signature:  # for help(); else it would be that of __call__
         made = inspect.signature(cls.__init__)  # type: ignore[misc]
         return made.replace(parameters=list(made.parameters.values())[1:])
 
-    def __call__(cls, *args, **kwargs):
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         made = super().__call__(*args, **kwargs)
         vars(made)['_is_fixed'] = True
         return made
@@ -230,7 +230,7 @@ class LeastSquares:
     targets: np.ndarray
     ridge: float = 0.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.features.shape[:1] != self.targets.shape:
             raise ValueError(
                 f'targets has shape {self.targets.shape}, but features has {len(self.features)} '
@@ -250,34 +250,34 @@ class LeastSquares:
     def n_terms(self) -> int:
         return len(self.targets)
 
-    def unpack(self, params):
+    def unpack(self, params: np.ndarray) -> np.ndarray:
         "The vector itself."
         return params
 
-    def init_params(self, seed=0):
+    def init_params(self, seed: Any = 0) -> np.ndarray:
         "Zeros."
         return np.zeros(self.features.shape[1], self.dtype)
 
-    def warmup_problem(self):
+    def warmup_problem(self) -> 'LeastSquares':
         "Two rows of it, to compile kernels."
         return LeastSquares(self.features[:2], self.targets[:2], self.ridge)
 
-    def _residuals(self, params, rows):
+    def _residuals(self, params: np.ndarray, rows: Any) -> np.ndarray:
         return self.features[rows] @ params - self.targets[rows]
 
-    def loss(self, params):
+    def loss(self, params: np.ndarray) -> float:
         "The exact objective."
         return self.loss_at(params, slice(None))
 
-    def grad(self, params):
+    def grad(self, params: np.ndarray) -> np.ndarray:
         "The exact gradient."
         return self.grad_at(params, slice(None))
 
-    def draw(self, rng, size):
+    def draw(self, rng: np.random.Generator, size: int) -> np.ndarray:
         "Rows drawn with replacement."
         return rng.integers(self.n_samples, size=size)
 
-    def loss_at(self, params, batch):
+    def loss_at(self, params: np.ndarray, batch: Any) -> float:
         "The loss estimated from a batch."
         off = self._residuals(params, batch)
         return float(
@@ -286,31 +286,31 @@ class LeastSquares:
 
     loss_on = loss_at
 
-    def grad_at(self, params, batch):
+    def grad_at(self, params: np.ndarray, batch: Any) -> np.ndarray:
         "The gradient estimated from a batch."
         off = self._residuals(params, batch)
         return self.n_samples / len(off) * (off @ self.features[batch]) + self.ridge * params
 
-    def ggn_vp(self, params, vector):
+    def ggn_vp(self, params: np.ndarray, vector: np.ndarray) -> np.ndarray:
         "Curvature times a vector."
         return (self.features @ vector) @ self.features + self.ridge * vector
 
-    def shard(self, n):
+    def shard(self, n: int) -> list:
         "Blocks of rows, each with its part of the ridge."
-        from extreme_opt.core.shards import Shard, split_rows
+        from .shards import Shard, split_rows
 
         blocks = split_rows(self.n_samples, n)
         ridge = self.ridge / len(blocks)
         return [Shard(LeastSquares(self.features[at], self.targets[at], ridge)) for at in blocks]
 
 # %% ../../nbs/engine/core/10_problem.ipynb #e3bbab21
-def _listed(words):
+def _listed(words: list[str]) -> str:
     return ' and '.join(filter(None, [', '.join(words[:-1]), *words[-1:]]))
 
 
-def _fitting(problem):
+def _fitting(problem: Any) -> list[str]:
     "Names of the solvers of this package that fit a problem."
-    from extreme_opt import core
+    from .. import core
 
     kinds = [core.__dict__[name] for name in core.__all__ if name in core.__dict__]
     return [

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from extreme_opt.core.serialize import (
+from .serialize import (
     fingerprint,
     pack,
     read_file,
@@ -62,7 +62,7 @@ def iterate(
         state = solver.step(problem, state, rng)
 
 
-def _first_point(problem, params, seed):
+def _first_point(problem: Any, params: Any, seed: Any) -> np.ndarray:
     if params is None:
         return problem.init_params(seed)
     params = np.asarray(params, dtype=problem.dtype)
@@ -78,7 +78,7 @@ def _first_point(problem, params, seed):
     return params
 
 
-def _n_params(problem, seed=0):
+def _n_params(problem: Any, seed: Any = 0) -> int:
     "How many parameters a problem has: kernels do not look whether a vector is long enough."
     size = getattr(problem, 'n_params', None)
     return problem.init_params(seed).size if size is None else int(size)
@@ -249,7 +249,7 @@ class Limits(Checked):
         loss_tol=BUDGET,
     )
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         if all(getattr(self, name) in (None, np.inf) for name in self._settings):
             raise ValueError(
@@ -370,7 +370,7 @@ class _Recorder:
 _ROWS_SEED = 8128  # the same rows for every solver and seed, so that their losses compare
 
 
-def _loss_on(problem):
+def _loss_on(problem: Any) -> Any:
     "`loss_on`, or a `loss` that takes `rows`, or None."
     if getattr(problem, 'loss_on', None) is not None:
         return problem.loss_on
@@ -380,7 +380,9 @@ def _loss_on(problem):
         return None
 
 
-def _recorder(problem, metrics, interval, loss_subset):
+def _recorder(
+    problem: Any, metrics: dict | None, interval: int, loss_subset: int | None
+) -> _Recorder:
     metrics, names = dict(metrics or {}), {'iter', 'epoch', 'seconds', 'loss', 'loss_on'}
     COUNT.check('record_every', interval)
     number_in(whole=True, words=(None,)).check('loss_subset', loss_subset)
@@ -412,7 +414,7 @@ class _RunState:
     first_norm: float = np.nan  # first `grad_norm` that a state reported
 
 
-def _advanced(current, state, rng, seconds):
+def _advanced(current: _RunState, state: Any, rng: Any, seconds: float) -> _RunState:
     first = (
         current.first_norm
         if np.isfinite(current.first_norm)
@@ -421,14 +423,16 @@ def _advanced(current, state, rng, seconds):
     return _RunState(state, rng.bit_generator.state, current.seconds + seconds, first)
 
 
-def _begin(problem, solver, params, seed):
+def _begin(
+    problem: Any, solver: Any, params: np.ndarray | None, seed: Any
+) -> tuple[_RunState, list[dict], Any]:
     rng, mark = stream(seed, 'batches'), time.perf_counter()
     state = solver.init(problem, problem.init_params(seed) if params is None else params)
     return _advanced(_RunState(state, {}), state, rng, time.perf_counter() - mark), [], rng
 
 
-def _continue(run):
-    origin = run.origin
+def _continue(run: Run) -> tuple[_RunState, list[dict], Any]:
+    origin: Any = run.origin
     kind = getattr(np.random, origin['random']['bit_generator'])
     if not issubclass(kind, np.random.BitGenerator):
         raise TypeError(f'{kind} is no bit generator')
@@ -453,7 +457,7 @@ class _Checkpointer:
     written: tuple = ()  # step, number of rows and status of the last write
     clock: float = 0.0  # time of the last write
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         text = str(self.interval)
         try:
             self.period = float(text[:-1]) if text.endswith('s') else int(text)
@@ -511,7 +515,7 @@ class _Checkpointer:
         )
 
 # %% ../../nbs/engine/core/30_run.ipynb #827e4072
-def _origin(problem, solver, recorder):
+def _origin(problem: Any, solver: Any, recorder: _Recorder) -> dict:
     return {
         'problem': fingerprint(problem),
         'problem_name': type(problem).__name__,
@@ -521,7 +525,7 @@ def _origin(problem, solver, recorder):
     }
 
 
-def _check_origin(path, old, new):
+def _check_origin(path: str | Path, old: Any, new: dict) -> None:
     if not isinstance(old, dict) or 'random' not in old:
         raise ValueError(
             f'{path} holds no generator state; only a file kept by minimize(..., checkpoint=) can '
@@ -545,7 +549,7 @@ def _check_origin(path, old, new):
         )
 
 
-def _check_content(path, run, problem):
+def _check_content(path: str | Path, run: Run, problem: Any) -> None:
     "Refuse a file whose text was tampered with before a kernel meets its numbers."
     params, kind = getattr(run.state, 'params', np.zeros(0)), np.dtype(problem.dtype)
     try:
@@ -568,7 +572,9 @@ def _check_content(path, run, problem):
         )
 
 
-def _checkpointer(problem, solver, recorder, checkpoint, interval, resume):
+def _checkpointer(
+    problem: Any, solver: Any, recorder: _Recorder, checkpoint: Any, interval: Any, resume: Any
+) -> tuple[_Checkpointer, Run | None]:
     "The checkpointer, and the run to continue if there is one."
     if checkpoint is None and resume is None:
         return _Checkpointer(None, interval, {}), None
@@ -657,11 +663,11 @@ def divergence(problem: Any, solver: Any, state: State, rows: list[dict]) -> Sto
     return Stop(Status.DIVERGED, f'{what} not finite {place}')
 
 
-def _place(state):
+def _place(state: State) -> str:
     return f'iteration {state.n_iter} ({state.n_epochs:.2g} epochs)'
 
 
-def _remedy(problem, solver):
+def _remedy(problem: Any, solver: Any) -> str:
     name = next(kind.__name__ for kind in type(solver).__mro__ if kind.__name__[0] != '_')
     rate = getattr(solver, 'learning_rate', None)
     advice = getattr(problem, 'advice', None)
@@ -678,10 +684,9 @@ class _Bar:
     """A tqdm bar over whichever budget was given, with the seconds left; lines where tqdm is
     missing, and one line after ten seconds where nobody asked but somebody watches."""
 
-    def __init__(self, verbose, limits):
-        self.bar, self.limits, self.begin, self.next = None, limits, None, math.inf
-        if os.environ.get('IN_TEST'):
-            return
+    def __init__(self, verbose: bool, limits: Limits) -> None:
+        self.bar: Any = None
+        self.begin, self.next = math.nan, math.inf
         budgets = (limits.max_iter, 'iter'), (limits.max_epochs, 'epoch'), (limits.max_seconds, 's')
         self.budgets = [(total, unit) for total, unit in budgets if total is not None]
         total, self.unit = [*self.budgets, (None, 'iter')][0]
@@ -695,19 +700,20 @@ class _Bar:
                 counted = '{n_fmt}/{total_fmt} {unit} [{elapsed}{postfix}]'
                 bar = '{l_bar}{bar}| ' + counted if total else None
                 self.bar = tqdm(total=total, unit=self.unit, leave=False, bar_format=bar)
+                self.bar.set_postfix_str('compiles what is not on disk')
             else:
                 self.next = 10.0
         if not verbose and not sys.stderr.isatty():
             self.next = math.inf
 
-    def __enter__(self):
+    def __enter__(self) -> '_Bar':
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: Any) -> None:
         if self.bar is not None:
             self.bar.close()
 
-    def show(self, current, rows):
+    def show(self, current: _RunState, rows: list[dict]) -> None:
         if self.bar is None and self.next == math.inf:
             return
         done = {
@@ -716,7 +722,7 @@ class _Bar:
             's': round(current.seconds, 2),
         }
         now = time.perf_counter()
-        if self.begin is None:  # from the first step on, which may be one of a resumed run
+        if math.isnan(self.begin):  # from the first step on, which may be one of a resumed run
             self.begin, self.first = now, done
         said = [f'loss {rows[-1]["loss"]:.6g}'] if rows and 'loss' in rows[-1] else []
         spent = now - self.begin
@@ -736,7 +742,16 @@ class _Bar:
             print(', '.join(said), file=sys.stderr, flush=True)
 
 # %% ../../nbs/engine/core/30_run.ipynb #83e6138e
-def _look(problem, solver, current, rows, recorder, checkpointer, limits, said=None):
+def _look(
+    problem: Any,
+    solver: Any,
+    current: _RunState,
+    rows: list[dict],
+    recorder: _Recorder,
+    checkpointer: _Checkpointer,
+    limits: Limits,
+    said: str | None = None,
+) -> Stop | None:
     "What happens between two steps; returns the reason to stop, if there is one."
     recorder.look(current, rows)
     state = current.state

@@ -46,14 +46,14 @@ _TEXTS: dict[type, tuple[Callable, Callable]] = {  # values that their text give
 }
 
 
-def _zone(tz):
+def _zone(tz: Any) -> str | None:
     "The name that finds a time zone again; None where it has none."
     if isinstance(tz, datetime.timezone):
         return str(datetime.timezone(tz.utcoffset(None)))
     return getattr(tz, 'key', None) or getattr(tz, 'zone', None)
 
 
-def _as_parts(value):
+def _as_parts(value: Any) -> tuple | None:
     "Kind and parts of a value of numpy, zoneinfo or pandas; None of others."
     kind, tz = type(value), getattr(value, 'tzinfo', None)
     if isinstance(value, (np.datetime64, np.timedelta64)):
@@ -73,7 +73,7 @@ def _as_parts(value):
     return parts and (kind.__name__, parts())
 
 
-def _from_parts(kind, parts):
+def _from_parts(kind: str, parts: Any) -> Any:
     "Undo `_as_parts`."
     if kind == 'numpy':
         return np.array(parts[1], np.int64).view(parts[0])[()]
@@ -111,7 +111,11 @@ def pack(value: Any, arrays: dict, place: str = 'value') -> Any:
     object
         What json can hold; arrays are replaced by their key.
     """
-    into, kind = lambda item, name: pack(item, arrays, f'{place}{name}'), type(value)
+
+    def into(item: Any, name: str) -> Any:
+        return pack(item, arrays, f'{place}{name}')
+
+    kind = type(value)
     if value is None or kind in (bool, int, float, str):
         return value
     if (parts := _as_parts(value)) is not None:
@@ -135,8 +139,8 @@ def pack(value: Any, arrays: dict, place: str = 'value') -> Any:
         return {'dtype': np.dtype(value).str}
     if scipy.sparse.issparse(value):
         rows = scipy.sparse.csr_array(value)
-        parts = [into(getattr(rows, name), f'.{name}') for name in ('data', 'indices', 'indptr')]
-        return {'sparse': [list(rows.shape), *parts]}
+        three = [into(getattr(rows, name), f'.{name}') for name in ('data', 'indices', 'indptr')]
+        return {'sparse': [list(rows.shape), *three]}
     if isinstance(value, np.random.Generator):
         return {'generator': into(value.bit_generator.state, '.state')}
     if isinstance(value, np.random.RandomState):
@@ -160,7 +164,7 @@ def pack(value: Any, arrays: dict, place: str = 'value') -> Any:
 _OF_THIS_MACHINE = ('checkpoint',)  # a path of it would be written to by a fit elsewhere
 
 
-def _packed_model(model, arrays):
+def _packed_model(model: Any, arrays: dict) -> list:
     """Module, class, settings and everything learned.
 
     A model that holds what a file cannot gives a twin that does not by `_for_file`, and undoes it
@@ -230,7 +234,7 @@ def unpack(spec: Any, arrays: Any) -> Any:
     return found
 
 
-def _generator(kind, state):
+def _generator(kind: str, state: Any) -> np.random.Generator | np.random.RandomState:
     "A generator of numpy as it was."
     if kind == 'random_state':
         old = np.random.RandomState()
@@ -247,7 +251,7 @@ def _generator(kind, state):
     return np.random.Generator(source)
 
 # %% ../../nbs/engine/core/25_serialize.ipynb #066d1fee
-def _class_of(module, name, fits):
+def _class_of(module: str, name: str, fits: Callable) -> Any:
     "A class by module and name: ours, a state, or, for a model, one imported already."
     ours = module.partition('.')[0] == 'extreme_opt'
     if ours and module not in sys.modules:
@@ -265,7 +269,7 @@ def _class_of(module, name, fits):
     return found
 
 
-def _with_fields(module, name, values, back):
+def _with_fields(module: str, name: str, values: dict, back: Callable) -> Any:
     "A state, a run or a bag of settings again."
     kind, found = _class_of(module, name, is_dataclass), {key: back(values[key]) for key in values}
     if issubclass(kind, State):
@@ -277,7 +281,7 @@ def _with_fields(module, name, values, back):
     return kind(**found)
 
 
-def _unpacked_model(spec, back):
+def _unpacked_model(spec: list, back: Callable) -> Any:
     "The model again, with what it has learned."
     module, name, settings, learned = spec
     kind = _class_of(module, name, lambda found: hasattr(found, '_get_param_names'))
@@ -360,7 +364,7 @@ def write_atomically(path: str | Path | BinaryIO, meta: dict, arrays: dict) -> N
     replace_file(path, lambda file: np.savez(file, **members))
 
 
-def _content_digest(members):
+def _content_digest(members: dict) -> np.ndarray:
     "Of names, types, shapes and numbers of all arrays, the text among them."
     digest = hashlib.sha256()
     for name in sorted(members):
@@ -371,7 +375,9 @@ def _content_digest(members):
     return np.frombuffer(digest.digest(), np.uint8)
 
 
-def _sync_folder(folder):  # makes the rename itself survive a power cut, where the system allows it
+def _sync_folder(
+    folder: Path,
+) -> None:  # makes the rename itself survive a power cut, where the system allows it
     try:
         handle = os.open(folder, os.O_RDONLY)
     except OSError:
@@ -404,7 +410,7 @@ def open_regular(path: str | Path) -> BinaryIO:
     return open(path, 'rb')
 
 
-def _members(content):
+def _members(content: Any) -> dict:
     "Name -> entry of a .npz; all of them together are no longer than the file."
     members = {info.filename.removesuffix('.npy'): info for info in content.infolist()}
     if len(members) < len(content.infolist()):
@@ -418,7 +424,7 @@ def _members(content):
     return members
 
 
-def _member(content, info):
+def _member(content: Any, info: Any) -> np.ndarray:
     "One array of a .npz; its header is compared with the bytes that are there before it is made."
     with content.open(info) as file:
         version = np.lib.format.read_magic(file)
@@ -474,7 +480,9 @@ def read_arrays(file: Any, names: Any = None) -> dict:
         raise ValueError(f'no whole .npz of arrays ({type(error).__name__}: {error})') from None
 
 
-def _read(path, whole, kind=FORMAT, version=VERSION, what='run'):
+def _read(
+    path: Any, whole: bool, kind: str = FORMAT, version: int = VERSION, what: str = 'run'
+) -> tuple:
     "Text and arrays of a file of ours; one line where it is another, or was changed."
     if hasattr(path, 'read'):
         opened: Any = nullcontext(path)
@@ -557,19 +565,21 @@ _BLOCK = 1 << 20
 _N_BLOCKS = 64
 
 
-def _feed_array(digest, array):
+def _feed_array(digest: Any, array: np.ndarray) -> None:
     digest.update(f'{array.shape}{array.dtype}'.encode())
     if array.dtype.hasobject:
-        return digest.update(repr(array.tolist()).encode())
+        digest.update(repr(array.tolist()).encode())
+        return
     if array.nbytes <= _WHOLE:
-        return digest.update(np.ascontiguousarray(array).tobytes())
+        digest.update(np.ascontiguousarray(array).tobytes())
+        return
     step, size = array.size // _N_BLOCKS, _BLOCK // array.itemsize
     for i in range(_N_BLOCKS):
         digest.update(array.flat[i * step : i * step + size].tobytes())
     digest.update(array.flat[-size:].tobytes())
 
 
-def _parts(value):
+def _parts(value: Any) -> list | None:
     "A value as (name, part) pairs, or None when it is to be hashed as it stands."
     if hasattr(value, 'indptr') and hasattr(value, 'indices'):  # scipy.sparse
         return [
@@ -590,19 +600,20 @@ def _parts(value):
 _PLAIN = (bool, int, float, complex, str, bytes, np.generic, np.dtype, type(None))
 
 
-def _name(value):
+def _name(value: Any) -> str:
     return getattr(
         value, '__qualname__', getattr(value, '__name__', '')
     )  # of a function or a class
 
 
-def _feed(digest, value, depth=0):
+def _feed(digest: Any, value: Any, depth: int = 0) -> None:
     kind = type(value)
     digest.update(f'<{kind.__module__}.{kind.__qualname__}>'.encode())
     if isinstance(value, np.ndarray):
         return _feed_array(digest, value)
     if isinstance(value, _PLAIN):
-        return digest.update(repr(value).encode())
+        digest.update(repr(value).encode())
+        return
     parts = _parts(value) if depth < 16 else None
     for name, part in parts or ():
         digest.update(name.encode())

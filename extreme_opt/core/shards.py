@@ -92,7 +92,7 @@ class Shardable(Protocol):
 class _Measure(pickle.Pickler):
     "Passes over what has no bytes of its own, such as a function of a notebook."
 
-    def reducer_override(self, found):
+    def reducer_override(self, found: Any) -> Any:
         local = isinstance(found, FunctionType) and (
             '<' in found.__qualname__ or found.__module__ == '__main__'
         )
@@ -245,7 +245,7 @@ class LocalShards:
         return attempt()
 
 
-def _opened(source):
+def _opened(source: Any) -> Any:
     "What a function makes, or the thing itself."
     return source() if callable(source) else source
 

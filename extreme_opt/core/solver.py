@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -68,12 +68,12 @@ class State:
     best_value: float = math.inf
     best_step: int = 0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self.params.flags.writeable = False
 
     def advance(
         self, params: np.ndarray, n_terms: int = 0, n_epochs: float = 0.0, **fields: Any
-    ) -> Any:
+    ) -> Self:
         """The next state: counts go up, everything not named stays.
 
         Parameters
@@ -101,7 +101,7 @@ class State:
             **fields,
         )
 
-    def judged(self, value: float) -> Any:
+    def judged(self, value: float) -> Self:
         """The same state, or the same as the best so far where the value is the lowest.
 
         Parameters

@@ -130,7 +130,16 @@ class BB(Checked):
         first_step=number_in(closed='neither', words=(None,)),
     )
 
-    def stride(self, problem, params, n_inner, batch_size, shift, change, last):
+    def stride(
+        self,
+        problem: Any,
+        params: np.ndarray,
+        n_inner: int,
+        batch_size: int,
+        shift: np.ndarray | None,
+        change: np.ndarray | None,
+        last: float,
+    ) -> float:
         "Length of the next epoch: n_inner times its step."
         if shift is None or change is None:
             return n_inner * (self.first_step or 1 / _curvature(self, problem, params, batch_size))
@@ -168,16 +177,25 @@ class SBB(Checked):
         stabilizer=number_in(words=('auto',)),
     )
 
-    def stride(self, problem, params, n_inner, batch_size, shift, change, last):
+    def stride(
+        self,
+        problem: Any,
+        params: np.ndarray,
+        n_inner: int,
+        batch_size: int,
+        shift: np.ndarray | None,
+        change: np.ndarray | None,
+        last: float,
+    ) -> float:
         "Length of the next epoch: n_inner times its step."
-        first = shift is None or change is None
-        if first and self.first_step is not None:
+        begins = shift is None or change is None
+        if begins and self.first_step is not None:
             return n_inner * self.first_step
         if self.stabilizer != 'auto':
             floor = float(self.stabilizer)
         else:
             floor = _curvature(self, problem, params, batch_size) / n_inner
-        if first:
+        if shift is None or change is None:
             return 1 / floor if floor else n_inner / _curvature(self, problem, params, batch_size)
         stride = bb_step(shift, change, floor, self.kind)
         return last if np.isnan(stride) else stride
@@ -203,7 +221,7 @@ class Damped(SBB):
     share: float = 0.01
 
 # %% ../../nbs/engine/core/62_step_sizes.ipynb #8e118756
-def _curvature(rule, problem, params, batch_size):
+def _curvature(rule: Any, problem: Any, params: np.ndarray, batch_size: int) -> float:
     "The expected smoothness of a batch, from the problem."
     if getattr(problem, 'smoothness', None) is None:
         name = type(rule).__name__

@@ -6,6 +6,7 @@
 __all__ = ['SVRGState', 'SVRG']
 
 # %% ../../nbs/engine/core/61_svrg.ipynb #24616a2c
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 import numpy as np
@@ -144,13 +145,22 @@ class SVRG(Checked):
         )
 
 
-def _portions(n_items, most):
+def _portions(n_items: int, most: int) -> Iterator[int]:
     while n_items > 0:
         yield min(n_items, most)
         n_items -= most
 
 
-def _dense(problem, params, old, full, batch, rate, size, share):
+def _dense(
+    problem: Any,
+    params: np.ndarray,
+    old: np.ndarray,
+    full: np.ndarray,
+    batch: Any,
+    rate: float,
+    size: int,
+    share: float,
+) -> None:
     "Inner steps on any problem: each moves every parameter."
     for start in range(0, len(batch[0] if isinstance(batch, tuple) else batch), size):
         part = _cut(batch, start, start + size)

@@ -178,7 +178,7 @@ def as_array(values: Any, name: str) -> np.ndarray:
         ) from None
 
 
-def _as_floats(X):
+def _as_floats(X: Any) -> np.ndarray:
     try:
         return X.astype(np.float64)
     except (ValueError, TypeError, OverflowError):
@@ -269,7 +269,7 @@ def check_size(rows: Any, dtype: Any, name: str = 'X') -> None:
     )
 
 
-def _check_finite(X, values, name='X', given=None):
+def _check_finite(X: Any, values: Any, name: str = 'X', given: Any = None) -> None:
     "Refuse gaps and infinities by their place; `given`: X before it was cast."
     with np.errstate(over='ignore', invalid='ignore'):
         if np.isfinite(values.sum()):
@@ -497,7 +497,7 @@ def check_class_ids(
     return whole, int(np.max(n_classes))
 
 
-def _texts(y):
+def _texts(y: Any) -> Any:
     "Text of numpy's variable length as text of fixed length, or as objects where some is missing."
     found = y.astype(object)
     bad = [at for at, value in np.ndenumerate(found) if not isinstance(value, str)]
@@ -505,11 +505,11 @@ def _texts(y):
 
 
 
-def _plain(value):
+def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 # %% ../../nbs/engine/core/67_validation.ipynb #af92e9be
-def _numbers(values, name):
+def _numbers(values: Any, name: str) -> np.ndarray:
     "As float64, or one line with the first entry that is no number."
     refuse_masked(values, name)
     try:
@@ -578,7 +578,7 @@ def check_weights(
     return weights
 
 
-def _weight_of(name, value):
+def _weight_of(name: str, value: Any) -> Any:
     try:
         return float(value)
     except (ValueError, TypeError, OverflowError):
@@ -765,7 +765,7 @@ def one_of(*words: str | None, hint: str = '') -> Setting:
     return Setting('', bool, words, hint)
 
 
-def _is_float_type(kind):
+def _is_float_type(kind: Any) -> bool:
     try:
         return np.dtype(kind) in (np.float32, np.float64)
     except TypeError:
@@ -780,7 +780,7 @@ BUDGET = number_in(closed='both', words=(None,))
 FLAG = Setting('True or False', lambda value: isinstance(value, (bool, np.bool_, Integral)))
 THREADS = Setting(
     'a number of threads',
-    lambda value: isinstance(value, Integral) and type(value) is not bool and value != 0,
+    lambda value: isinstance(value, Integral) and not isinstance(value, bool) and value != 0,
     (None,),
     '1 is one, -1 all processors',
 )

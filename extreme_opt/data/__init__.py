@@ -13,7 +13,6 @@ from extreme_opt.data.multiclass import (
 from extreme_opt.data.pairs import Pairs, planted_towers, see_also
 from extreme_opt.data.comparisons import (
     Triplets,
-    docstring_triplets,
     eurodist,
     planted_triplets,
     triplets_from_distances,
@@ -44,7 +43,6 @@ __all__ = [
     'planted_towers',
     'see_also',
     'Triplets',
-    'docstring_triplets',
     'eurodist',
     'planted_triplets',
     'triplets_from_distances',

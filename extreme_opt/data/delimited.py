@@ -67,7 +67,7 @@ def _decompressed(file: Any, member: str, name: str) -> Any:
     if magic[:2] == b'\x1f\x8b':
         import gzip
 
-        return io.BufferedReader(gzip.GzipFile(fileobj=file), 1 << 16)  # type: ignore[arg-type]
+        return io.BufferedReader(gzip.GzipFile(fileobj=file), 1 << 16)
     if magic[:3] == b'BZh':
         import bz2
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
-from extreme_opt.data.delimited import (
+from .delimited import (
     _CountedLines,
     _name,
     _one_line,

@@ -20,7 +20,7 @@ from .multiclass import Multiclass, stratified_split
 from .pairs import Pairs
 from .preparation import prepare, unit_rows
 from .sentences import read_conll
-from extreme_opt.data.delimited import (
+from .delimited import (
     iter_lines,
     open_compressed,
     read_columns,
@@ -197,7 +197,7 @@ def _mnist(files, part='both', n_features=780, unit_norm=True, dense=False, dtyp
         blocks = [
             sparse.csr_array(flat[k : k + 5000]).astype(dtype) for k in range(0, len(flat), 5000)
         ]
-        features = flat.astype(dtype) if dense else sparse.vstack(blocks, format='csr')
+        features: Any = flat.astype(dtype) if dense else sparse.vstack(blocks, format='csr')
         if dense:
             features /= dtype(255)
         else:
@@ -210,7 +210,7 @@ def _mnist(files, part='both', n_features=780, unit_norm=True, dense=False, dtyp
 # %% ../../nbs/engine/data/55_loading.ipynb #24c841b7
 def _brown_tokens(path, genres):
     "Word ids, sentence starts and document of each sentence; and the words."
-    words = {}
+    words: dict[Any, int] = {}
     tokens = array('i')
     starts = array('q', [0])
     documents = array('i')
@@ -330,12 +330,12 @@ def _conll_part(path, which):
         raise ValueError(f'{which}.txt has {len(rows[0]) + 1} columns, expected word, tag, chunk')
     starts = np.cumsum([0] + [len(words) for words in found.rows]).tolist()
     words, tags = map(list, zip(*rows))
-    return words, tags, [tag for some in found.tags for tag in some], starts
+    return words, tags, [tag for some in found.tags or () for tag in some], starts
 
 
 def _around(values, starts, window):
     "Ids of the values and, per offset, of the neighbor in the sentence (-1 outside)."
-    ids = {}
+    ids: dict[Any, int] = {}
     own = np.array([ids.setdefault(value, len(ids)) for value in values])
     place = np.arange(len(own)) - np.repeat(starts[:-1], np.diff(starts))
     left = np.repeat(np.diff(starts), np.diff(starts)) - 1 - place
@@ -359,7 +359,8 @@ def _conll(files, target='chunk', window=1, min_count=2, dtype=np.float32):
     kinds = [('word', words, window), ('end', [word[-3:].lower() for word in words], 0)] + (
         [('tag', tags, window)] if target == 'chunk' else []
     )
-    columns, names = [], []
+    found: list[np.ndarray] = []
+    names: list[str] = []
     for kind, values, reach in kinds:
         known, shifted = _around(values, starts, reach)
         for step, ids in shifted.items():
@@ -367,12 +368,12 @@ def _conll(files, target='chunk', window=1, min_count=2, dtype=np.float32):
                 np.bincount(ids[:n_train][ids[:n_train] >= 0], minlength=len(known)) >= min_count
             )
             place = np.where(often, np.cumsum(often) - 1 + len(names), -1)
-            columns.append(np.where(ids >= 0, place[ids], -1))
+            found.append(np.where(ids >= 0, place[ids], -1))
             names += [
                 f'{kind}{step:+d}={known[k]}' if step else f'{kind}={known[k]}'
                 for k in np.flatnonzero(often)
             ]
-    columns = np.stack(columns, axis=1)
+    columns = np.stack(found, axis=1)
     there = columns >= 0
     features = sparse.csr_array(
         (
@@ -436,17 +437,16 @@ def _uci(
         for name in (plain, f'{plain}.t')
         if name == plain or files.has(name)
     ]
-    both = prepare(parts[0], parts[1] if len(parts) > 1 else None)
-    split = (
-        (both.train, both.test)
-        if len(parts) > 1
-        else stratified_split(both.labels, test_size, seed)
-    )
+    both: Any = prepare(parts[0], parts[1] if len(parts) > 1 else None)
+    train, test = both.train, both.test
+    if len(parts) == 1:
+        train, test = stratified_split(both.labels, test_size, seed)
     return _dense(
         both.features.toarray(),
         both.class_names[both.labels],
         [f'x{k}' for k in range(both.n_features)],
-        *split,
+        train,
+        test,
         standardize,
         dtype,
     )
@@ -637,7 +637,7 @@ def _triplets(found, test=None, names=None, close_up=True):
     )
 
 
-def _split(found, test_size, seed):
+def _split(found: Any, test_size: float, seed: int) -> tuple[Any, Any]:
     mask = _random_part(len(found), test_size, seed)
     return found[~mask], found[mask]
 
@@ -714,12 +714,12 @@ def _votes(path, votes):
 @_loads('material-similarity')
 def _material(files, votes='all'):
     parts = [_votes(files(f'answers_processed_{which}.json'), votes) for which in ('train', 'test')]
-    return _triplets(*parts, close_up=False)
+    return _triplets(parts[0], parts[1], close_up=False)
 
 
 @_loads('food100')
 def _food100(files, test_size=0.1, seed=0):
-    ids = {}
+    ids: dict[str, int] = {}
     found = array('q')
     for number, line in iter_lines(
         files('food100-dataset.zip'), 'food100-dataset/all-triplets.csv'

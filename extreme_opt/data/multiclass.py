@@ -414,7 +414,7 @@ _ADDRESS = re.compile(r'0x[0-9a-fA-F]{6,}')
 def _blocks(doc):  # (section, paragraph) pairs; code, formulas and directives left out
     # a directive mutes what is deeper than `mute`, code what follows up to a blank line
     section = ''
-    block = []
+    block: list[str] = []
     indent = 0
     mute = -1
     lines, code = doc.split('\n') + [''], False
@@ -532,7 +532,7 @@ def _linked_names(doc):  # what the "See Also" section of a docstring names
 
 def _links(docs, names, found):  # (n_links, 2) resolved links, each once, none to itself
     index = {name: i for i, doc in enumerate(docs) for _, name, _ in found[doc]}
-    short = {}
+    short: dict[tuple, list[int]] = {}
     for i, name in enumerate(names):
         parts = name.split('.')
         for n in range(1, len(parts)):
@@ -555,7 +555,7 @@ def _strings(texts):  # variable-width strings: one long sentence does not widen
 
 
 def _numbered(keys):  # the same number for equal texts
-    index = {}
+    index: dict[Any, int] = {}
     return np.array([index.setdefault(key, len(index)) for key in keys], dtype=np.int64)
 
 
@@ -671,7 +671,7 @@ def _clean(
     read, keep_shared
 ):  # words and first text of each (text, object) kept, their objects, and the counts
     keys = [' '.join(tokenize(text)) for text in read.texts.tolist()]
-    homes = defaultdict(dict)  # words -> {object: row}, so that a text counts once per object
+    homes: dict = defaultdict(dict)  # words -> {object: row}, so that a text counts once per object
     for row, (key, owner) in enumerate(zip(keys, read.owners.tolist())):
         homes[key].setdefault(owner, row)
     rows = np.array(

@@ -585,10 +585,13 @@ def triplet_error(embedding: np.ndarray, triplets: np.ndarray) -> float:
     >>> triplet_error(np.array([[0.0], [1.0], [3.0]]), [[0, 1, 2], [1, 2, 0]])
     0.5
     """
-    rows, points = check_comparisons(triplets, len(embedding)), np.ascontiguousarray(embedding)
-    return 1 - sum(
-        _count_met(points, rows, *block) for block in timed_chunks(len(rows), first=1 << 16)
-    ) / len(rows)
+    return _violated(embedding, check_comparisons(triplets, len(embedding)))
+
+
+def _violated(embedding, rows):
+    "`triplet_error` of rows that were checked."
+    points, blocks = np.ascontiguousarray(embedding), timed_chunks(len(rows), first=1 << 16)
+    return 1 - sum(_count_met(points, rows, *block) for block in blocks) / len(rows)
 
 # %% ../../nbs/engine/ordinal/10_comparisons.ipynb #ebecd6c1
 def flip_labels(

@@ -17,19 +17,20 @@ import scipy.sparse.linalg
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 from ..core.descent import LBFGS, SGD, GradientDescent
-from extreme_opt.core.estimator import (
+from ..core.estimator import (
     NOT_FITTED,
     Estimator,
     run_estimator,
     warn_caller,
     warn_not_converged,
 )
+from ..core.linalg import squared_row_norms
 from ..core.memory import check_memory, forecast_memory, free_memory
-from ..core.run import FitDiverged, minimize
+from ..core.run import FitDiverged, Run, minimize
 from ..core.step_sizes import BB, SBB, Damped, FixedStep
 from ..core.streams import stream
 from ..core.svrg import SVRG
-from extreme_opt.core.validation import (
+from ..core.validation import (
     COUNT,
     FLOATS,
     ONE_THREAD,
@@ -43,7 +44,8 @@ from extreme_opt.core.validation import (
     one_of,
     seed_from,
 )
-from extreme_opt.ordinal.comparisons import (
+from .comparisons import (
+    _violated,
     check_answers,
     check_comparisons,
     in_order_of,
@@ -51,13 +53,12 @@ from extreme_opt.ordinal.comparisons import (
     orient,
     plain_ids,
     split_answers,
-    triplet_error,
 )
 from .formats import triplets_from_responses
 from .gram import GramComparisons, ProjectedGradient
 from .losses import LOSSES, CallableLoss, PairLoss
 from .problem import Comparisons
-from extreme_opt.ordinal.study import (
+from .study import (
     answer_table,
     as_frame,
     check_groups,
@@ -149,7 +150,7 @@ class KernelMap:
     def __init__(
         self, features: Any, targets: np.ndarray, ridge: float = 0.1, width: float | None = None
     ):
-        self.features, self.squares = features, _squares(features)
+        self.features, self.squares = features, squared_row_norms(features)
         apart = self._squared_distances(features)
         self.width = (
             float(np.sqrt(apart[~np.eye(len(apart), dtype=bool)].mean()))
@@ -160,10 +161,10 @@ class KernelMap:
         self.weights = inverse @ targets  # (n_objects, n_components)
         self.loo_residuals = self.weights / np.diag(inverse)[:, None]
 
-    def _squared_distances(self, rows):
+    def _squared_distances(self, rows: Any) -> np.ndarray:
         inner = rows @ self.features.T
         inner = inner.toarray() if scipy.sparse.issparse(inner) else np.asarray(inner)
-        return np.maximum(_squares(rows)[:, None] - 2 * inner + self.squares, 0)
+        return np.maximum(squared_row_norms(rows)[:, None] - 2 * inner + self.squares, 0)
 
     def __call__(self, rows: Any) -> np.ndarray:
         """Predict coordinates from features.
@@ -178,13 +179,6 @@ class KernelMap:
         """
         return np.exp(-self._squared_distances(rows) / (2 * self.width**2)) @ self.weights
 
-
-def _squares(rows):
-    return (
-        np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
-        if scipy.sparse.issparse(rows)
-        else (rows * rows).sum(1)
-    )
 
 # %% ../../nbs/engine/ordinal/60_embedding.ipynb #start002
 _MOST_DENSE = 400  # objects up to which all eigenvectors are computed
@@ -243,7 +237,7 @@ _MORE_DIMENSIONS = 2  # in which a start is fitted first
 _APART = 0.01  # of the loss, by which minima differ
 
 
-def _count_groups(rows, n_objects):
+def _count_groups(rows: np.ndarray, n_objects: int) -> int:
     "Number of connected components of the graph whose edges are the compared pairs."
     from scipy.sparse.csgraph import connected_components
 
@@ -254,12 +248,12 @@ def _count_groups(rows, n_objects):
     return connected_components(links, directed=False, return_labels=False)
 
 
-def _start_norm(problem, seed):
+def _start_norm(problem: Any, seed: int) -> float:
     "Norm of the gradient at a random start."
     return float(np.linalg.norm(problem.grad(problem.init_params([seed, 0]))))
 
 
-def _linked(rows, n_known):
+def _linked(rows: np.ndarray, n_known: int) -> list[np.ndarray]:
     "Rows of each group of new objects that comparisons link, one array per group."
     from scipy.sparse.csgraph import connected_components
 
@@ -273,7 +267,7 @@ def _linked(rows, n_known):
     return [np.flatnonzero(group == which) for which in np.unique(group)]
 
 
-def _compact(rows):
+def _compact(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     "Ids in the rows, ascending, and the rows with the places of the ids for the ids."
     top = int(rows.max()) + 1
     if top > 4 * rows.size:
@@ -285,7 +279,7 @@ def _compact(rows):
     return (ids, rows) if len(ids) == top else (ids, (np.cumsum(there) - 1)[rows].astype(np.int32))
 
 
-def _refuse_far_ids(n_objects, n_asked, n_components):
+def _refuse_far_ids(n_objects: int, n_asked: int, n_components: int) -> None:
     "Refuse a map of more rows than memory holds, nearly all of them nan."
     needed, free = 24 * n_objects * n_components, free_memory()
     if n_objects > 1000 * n_asked and needed > (2**33 if free is None else free):
@@ -296,7 +290,7 @@ def _refuse_far_ids(n_objects, n_asked, n_components):
         )
 
 
-def _check_memory(model, n_answers, n_objects):
+def _check_memory(model: 'OrdinalEmbedding', n_answers: int, n_objects: int) -> None:
     "Refuse a fit that cannot be held, before anything of its size is allocated."
     solver = model._chosen(n_answers)
     needed = forecast_memory(
@@ -314,7 +308,7 @@ def _check_memory(model, n_answers, n_objects):
     )
 
 
-def _text_names(table):
+def _text_names(table: Any) -> list[str] | None:
     "Names of the columns, where all are text."
     if not hasattr(table, '__len__'):
         return None
@@ -324,7 +318,7 @@ def _text_names(table):
     return names if names and all(isinstance(name, str) for name in names) else None
 
 
-def _in_order(rows, names, known):
+def _in_order(rows: Any, names: list[str] | None, known: np.ndarray | None) -> Any:
     "Columns of a table of features in the order of those that fit saw."
     if names is None or known is None:
         return rows
@@ -339,7 +333,7 @@ def _in_order(rows, names, known):
     return rows[:, [names.index(name) for name in known]]
 
 
-def _even_start(problem, seed, random):
+def _even_start(problem: Any, seed: int, random: np.ndarray) -> np.ndarray:
     """The spectral start with rows of one length, or the random one where that has a lower loss.
 
     Steps of SVRG follow the curvature at the longest row, and single rows of eigenvectors of a
@@ -355,7 +349,34 @@ def _even_start(problem, seed, random):
     return begin if problem.loss(begin) < problem.loss(random) else random
 
 
-def _principal_axes(points):
+def _taken(weights: np.ndarray | None, at: Any) -> np.ndarray | None:
+    "The weights of some rows, where there are weights."
+    return None if weights is None else weights[at]
+
+
+def _warn_of_objects(
+    ids: np.ndarray, places: np.ndarray, n_objects: int, names: np.ndarray | None
+) -> None:
+    "Say which objects no comparison has, and whether comparisons link the others."
+    if len(ids) < n_objects:
+        gaps = np.flatnonzero(ids != np.arange(len(ids)))
+        first = gaps[0] if len(gaps) else len(ids)
+        warn_caller(
+            f'{n_objects - len(ids)} of {n_objects} objects are in no comparison, the first is '
+            f'{first if names is None else names[first]}; their rows are nan',
+            UserWarning,
+        )
+    n_groups = _count_groups(places, len(ids))
+    if n_groups > 1:
+        warn_caller(
+            f'the comparisons fall into {n_groups} groups of objects that no comparison '
+            'links, so how the groups lie to each other '
+            'in the map is arbitrary; ask across the groups, or fit each by itself',
+            UserWarning,
+        )
+
+
+def _principal_axes(points: np.ndarray) -> np.ndarray:
     "Center, rotate to principal axes, fix signs."
     if not np.isfinite(points).all():
         return points.copy()
@@ -378,29 +399,29 @@ class _NewRows:
         Weight of half the mean squared length of the new rows.
     """
 
-    def __init__(self, problem, fixed, ridge):
+    def __init__(self, problem: Any, fixed: np.ndarray, ridge: float) -> None:
         self.problem, self.fixed, self.ridge = problem, fixed, ridge
         self.n_terms, self.dtype = problem.n_terms, problem.dtype
         self.n_new = problem.n_objects - len(fixed)
 
-    def unpack(self, params):
+    def unpack(self, params: np.ndarray) -> np.ndarray:
         return params.reshape(self.n_new, -1)
 
-    def init_params(self, seed=0):
+    def init_params(self, seed: Any = 0) -> np.ndarray:
         size = (self.n_new, self.fixed.shape[1])
         spread = np.sqrt((self.fixed**2).mean()) or 1.0
         return spread * stream(seed, 'place').normal(size=size).ravel()
 
-    def loss_and_grad(self, params):
+    def loss_and_grad(self, params: np.ndarray) -> tuple[float, np.ndarray]:
         points = np.concatenate([self.fixed.ravel(), params])
         loss, grad = self.problem.loss_and_grad(points)
         share = self.ridge / self.n_new
         return (loss + share / 2 * float(params @ params), grad[self.fixed.size :] + share * params)
 
-    def loss(self, params):
+    def loss(self, params: np.ndarray) -> float:
         return self.loss_and_grad(params)[0]
 
-    def grad(self, params):
+    def grad(self, params: np.ndarray) -> np.ndarray:
         return self.loss_and_grad(params)[1]
 
 # %% ../../nbs/engine/ordinal/60_embedding.ipynb #9ce1d44b
@@ -587,10 +608,10 @@ class OrdinalEmbedding(Estimator):
         n_jobs=ONE_THREAD,
     )
 
-    def _check_fitted(self):
+    def _check_fitted(self) -> None:
         check_is_fitted(self, 'embedding_', msg=NOT_FITTED)
 
-    def _check_loaded(self):
+    def _check_loaded(self) -> None:
         "Refuse a file whose arrays do not belong together."
         if not hasattr(self, 'embedding_'):
             return
@@ -606,7 +627,9 @@ class OrdinalEmbedding(Estimator):
 
     _columns: list | None = None  # names of those that fit saw
 
-    def _questions(self, triplets, y, names, objects_known=True):
+    def _questions(
+        self, triplets: Any, y: Any, names: Any, objects_known: bool = True
+    ) -> tuple[np.ndarray, np.ndarray | None]:
         "Rows as they were given, and signs of the answers or None."
         triplets = in_order_of(getattr(triplets, 'train_triplets', triplets), self._columns)
         rows, column = split_answers(triplets, objects_known)
@@ -618,7 +641,7 @@ class OrdinalEmbedding(Estimator):
             return rows, None
         return rows, check_answers(answers, len(rows), rows, self.ties)
 
-    def _ids(self, rows, names):
+    def _ids(self, rows: np.ndarray, names: Any) -> np.ndarray:
         "Ids for rows of ids or names."
         if names is None:
             return rows
@@ -639,7 +662,7 @@ class OrdinalEmbedding(Estimator):
                 'drop its comparisons or add the name'
             ) from None
 
-    def _names_and_new(self, rows):
+    def _names_and_new(self, rows: np.ndarray) -> np.ndarray | None:
         "Names of the map, and behind them the names that only these rows have."
         if self.names_ is None:
             return None
@@ -648,7 +671,9 @@ class OrdinalEmbedding(Estimator):
             return self.names_
         return np.concatenate([self.names_, np.setdiff1d(given.ravel(), self.names_)])
 
-    def _answered(self, rows, signs, sample_weight):
+    def _answered(
+        self, rows: np.ndarray, signs: np.ndarray | None, sample_weight: Any
+    ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
         """Rows with the near pair first, their weights, and the number of the answer of each;
         without the answers of weight 0."""
         weights, source = check_weights(sample_weight, len(rows)), np.arange(len(rows))
@@ -666,7 +691,9 @@ class OrdinalEmbedding(Estimator):
             rows, weights, source = rows[kept], weights[kept], source[kept]
         return rows, weights, source
 
-    def _validate_fit(self, triplets, y, names, features, sample_weight):
+    def _validate_fit(
+        self, triplets: Any, y: Any, names: Any, features: Any, sample_weight: Any
+    ) -> Any:
         """Validate the arguments of fit; return rows, weights, features, names, n_objects, and
         the number of the answer that each row comes from."""
         self._check_settings()
@@ -722,7 +749,7 @@ class OrdinalEmbedding(Estimator):
         n_objects = min(known) if known else int(rows.max()) + 1
         return *self._answered(rows, signs, sample_weight), features, names, n_objects
 
-    def _make_loss(self):
+    def _make_loss(self) -> PairLoss:
         if isinstance(self.loss, PairLoss):
             return self.loss
         if callable(self.loss):
@@ -733,7 +760,7 @@ class OrdinalEmbedding(Estimator):
             )
         return LOSSES[self.loss]()
 
-    def _step_rule(self, problem, begin):
+    def _step_rule(self, problem: Any, begin: np.ndarray) -> Any:
         rules = {
             'sbb': lambda: SBB(self.stabilizer),
             'bb': lambda: BB(self.learning_rate),
@@ -744,13 +771,13 @@ class OrdinalEmbedding(Estimator):
         }
         return rules[self.step_rule]()
 
-    def _chosen(self, n_terms):
+    def _chosen(self, n_terms: int) -> str:
         "Name of the solver; `auto` by the number of comparisons."
         if self.solver != 'auto':
             return self.solver
         return 'lbfgs' if n_terms <= _MOST_LBFGS else 'svrg'
 
-    def _solver(self, problem, begin):
+    def _solver(self, problem: Any, begin: np.ndarray) -> Any:
         name = self._chosen(problem.n_terms)
         size = 1 if self.batch_size == 'auto' else int(self.batch_size)
         solvers: dict[str, Any] = {
@@ -762,7 +789,7 @@ class OrdinalEmbedding(Estimator):
         }
         return solvers[name]()
 
-    def _problem(self, rows, n_objects, weights):
+    def _problem(self, rows: np.ndarray, n_objects: int, weights: np.ndarray | None) -> Any:
         if self.solver != 'gram':
             return Comparisons(
                 rows,
@@ -781,20 +808,22 @@ class OrdinalEmbedding(Estimator):
             trace=self.ridge / 2,
         )
 
-    def _points(self, problem, params):
+    def _points(self, problem: Any, params: np.ndarray) -> np.ndarray:
         return (
             problem.embedding(params, self.n_components).astype(self.dtype)
             if self.solver == 'gram'
             else problem.unpack(params)
         )
 
-    def _twin(self):
+    def _twin(self) -> 'OrdinalEmbedding':
         "A shallow copy that keeps the client."
         twin = object.__new__(type(self))
         twin.__dict__.update(vars(self))
         return twin
 
-    def _one_run(self, problem, params, start, reference=None):
+    def _one_run(
+        self, problem: Any, params: np.ndarray, start: int, reference: float | None = None
+    ) -> Run:
         """Run the solver from one point. `reference` is the gradient norm at a random start, where
         the point is none."""
         settings: dict = {}
@@ -816,7 +845,7 @@ class OrdinalEmbedding(Estimator):
             **settings,
         )
 
-    def _first_points(self, problem, start, seed):
+    def _first_points(self, problem: Any, start: int, seed: int) -> np.ndarray:
         "Parameters from which a start of `fit` begins."
         random = problem.init_params([seed, start])
         if self.init == 'random' or self.solver == 'gram':
@@ -837,7 +866,7 @@ class OrdinalEmbedding(Estimator):
             return random
         return _principal_axes(points)[:, : self.n_components].astype(problem.dtype).ravel()
 
-    def _best_run(self, problem, begin):
+    def _best_run(self, problem: Any, begin: np.ndarray | None) -> tuple[Run, np.ndarray]:
         """Run the solver from `begin` or else from `n_init` starts; return the run with the lowest
         loss and the losses of all: nan where one diverged, which ends the fit only if all
         do."""
@@ -846,7 +875,8 @@ class OrdinalEmbedding(Estimator):
         if begin is not None:
             run = self._one_run(problem, begin, 0, _start_norm(problem, seed))
             return run, np.array([problem.loss(run.state.params)])
-        runs, losses = [], np.full(n_init, np.nan)
+        losses = np.full(n_init, np.nan)
+        runs: list[Any] = []
         for start in range(n_init):
             try:
                 points = self._first_points(problem, start, seed)
@@ -859,7 +889,7 @@ class OrdinalEmbedding(Estimator):
                 losses[start] = problem.loss(runs[-1].state.params)
         return runs[int(np.nanargmin(losses))], losses
 
-    def _margins(self, rows):
+    def _margins(self, rows: np.ndarray) -> np.ndarray:
         "Squared distances of the second pairs minus those of the first."
         near, far = squared_distances(self.embedding_, rows)
         return far - near
@@ -943,7 +973,7 @@ class OrdinalEmbedding(Estimator):
         return float(
             np.average(
                 (np.sign(margins) == signs)[asked],
-                weights=None if weights is None else weights[asked],
+                weights=_taken(weights, asked),
             )
         )
 
@@ -1020,7 +1050,7 @@ class OrdinalEmbedding(Estimator):
                 f'no comparison has a new object; ids from {n_known} up, or names that fit did '
                 'not see, are new'
             )
-        rows, weights = rows[new], None if weights is None else weights[new]
+        rows, weights = rows[new], _taken(weights, new)
         known = np.unique(rows[rows < n_known])
         lost = known[~np.isfinite(self.embedding_[known]).all(1)]
         if len(lost):
@@ -1038,7 +1068,7 @@ class OrdinalEmbedding(Estimator):
                 compact.reshape(rows[part].shape),
                 fixed.shape[1],
                 self._make_loss(),
-                weights=None if weights is None else weights[part],
+                weights=_taken(weights, part),
             )
             free = _NewRows(problem, fixed, self.ridge)
             runs = [
@@ -1056,7 +1086,7 @@ class OrdinalEmbedding(Estimator):
             out[ids[ids >= n_known] - n_known] = free.unpack(best.state.params)
         return out
 
-    def _kernel_map(self):
+    def _kernel_map(self) -> KernelMap:
         known = np.isfinite(self.embedding_).all(1)
         return KernelMap(
             self.map_features_[known], self.embedding_[known], self.kernel_ridge, self.kernel_width
@@ -1183,6 +1213,20 @@ class OrdinalEmbedding(Estimator):
         rows, weights, _, features, names, n_objects = self._validate_fit(
             triplets, y, names, features, sample_weight
         )
+        self._learn(rows, weights, n_objects, names)
+        self.map_features_ = features
+        self.map_feature_names_ = None if columns is None else np.array(columns)
+        self.names_ = names
+        return self
+
+    def _learn(
+        self,
+        rows: np.ndarray,
+        weights: np.ndarray | None,
+        n_objects: int,
+        names: np.ndarray | None = None,
+    ) -> None:
+        "Fit the map of rows that were validated."
         ids, places = _compact(rows)
         if self.n_components > len(ids) - 1:
             raise ValueError(
@@ -1190,49 +1234,29 @@ class OrdinalEmbedding(Estimator):
                 f'{len(ids) - 1} dimensions at most; use fewer'
             )
         _refuse_far_ids(n_objects, len(ids), self.n_components)
-        if len(ids) < n_objects:
-            gaps = np.flatnonzero(ids != np.arange(len(ids)))
-            first = gaps[0] if len(gaps) else len(ids)
-            warn_caller(
-                f'{n_objects - len(ids)} of {n_objects} objects are in no comparison, the first is '
-                f'{first if names is None else names[first]}; their rows are nan',
-                UserWarning,
-            )
         _check_memory(self, len(places), len(ids))
-        n_groups = _count_groups(places, len(ids))
-        if n_groups > 1:
-            warn_caller(
-                f'the comparisons fall into {n_groups} groups of objects that no comparison '
-                'links, so how the groups lie to each other '
-                'in the map is arbitrary; ask across the groups, or fit each by itself',
-                UserWarning,
-            )
+        _warn_of_objects(ids, places, n_objects, names)
         problem = self._problem(places, len(ids), weights)
-        run, losses = self._best_run(problem, self._begin(problem, ids, names))
-        self.run_, self.n_iter_, self.losses_ = run, run.state.n_iter, losses
+        run, self.losses_ = self._best_run(problem, self._begin(problem, ids, names))
+        self.run_, self.n_iter_ = run, run.state.n_iter
         self.solver_ = self._chosen(problem.n_terms)
         found = _principal_axes(self._points(problem, run.state.params))
-        if len(ids) < n_objects:
-            self.embedding_ = np.full((n_objects, found.shape[1]), np.nan, found.dtype)
-            self.embedding_[ids] = found
-        else:
-            self.embedding_ = found
-        self.map_features_ = features
-        self.map_feature_names_ = None if columns is None else np.array(columns)
+        self.embedding_ = np.full((n_objects, found.shape[1]), np.nan, found.dtype)
+        self.embedding_[ids] = found
         self.n_features_in_ = rows.shape[1]
-        self.names_ = names
-        self.error_ = (
-            triplet_error(self.embedding_, rows)
-            if weights is None
-            else 1 - float(np.average(self._margins(rows) > 0, weights=weights))
-        )
+        self.error_ = self._missed(rows, weights)
         if fix := self._unconverged(problem, run):
             warn_not_converged(self, run, fix)
         else:
             self._warn_of_starts(problem)
-        return self
 
-    def _warn_of_starts(self, problem):
+    def _missed(self, rows: np.ndarray, weights: np.ndarray | None) -> float:
+        "Weighted fraction of the rows that the map violates; those without coordinates count."
+        if weights is None:
+            return _violated(self.embedding_, rows)
+        return 1 - float(np.average(self._margins(rows) > 0, weights=weights))
+
+    def _warn_of_starts(self, problem: Any) -> None:
         "Say that the lowest loss was reached by one start only."
         if len(self.losses_) < 2 or self.solver == 'gram':
             return
@@ -1246,7 +1270,7 @@ class OrdinalEmbedding(Estimator):
                 ConvergenceWarning,
             )
 
-    def _begin(self, problem, ids, names):
+    def _begin(self, problem: Any, ids: np.ndarray, names: Any) -> np.ndarray | None:
         "Parameters of the last fit for a warm start, or None."
         if not self.warm_start or getattr(self, 'run_', None) is None:
             return None
@@ -1263,7 +1287,7 @@ class OrdinalEmbedding(Estimator):
             'warm_start=False, or place new objects by `place`'
         )
 
-    def _smaller_steps(self, n_terms):
+    def _smaller_steps(self, n_terms: int) -> str:
         "Suggest what to change after a run that diverged."
         name = self._chosen(n_terms)
         if name == 'sgd' or (name == 'svrg' and self.step_rule == 'fixed'):
@@ -1272,7 +1296,7 @@ class OrdinalEmbedding(Estimator):
             return 'use step_rule="sbb"'
         return f'use {_OTHER[name == "lbfgs"]}'
 
-    def _unconverged(self, problem, run):
+    def _unconverged(self, problem: Any, run: Run) -> str:
         """Suggest a fix for a run that has not converged; empty where it has, or, without `tol`,
         where the gradient is small."""
         name, limit = self.solver_, ''
@@ -1379,13 +1403,15 @@ class OrdinalEmbedding(Estimator):
             found.append(procrustes(drawn_map, self.embedding_)[0])
         return np.array(found)
 
-    def _quiet(self):
+    def _quiet(self) -> 'OrdinalEmbedding':
         "A twin for fits within a method."
         one = self._twin()
         one.checkpoint, one.client, one.verbose = None, None, False
         return one
 
-    def _fitted_rows(self, triplets, y, sample_weight, what):
+    def _fitted_rows(
+        self, triplets: Any, y: Any, sample_weight: Any, what: str
+    ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
         "Rows about fitted objects, their weights, and the number of the answer of each."
         self._check_fitted()
         rows, weights, source, *_ = self._validate_fit(
@@ -1399,7 +1425,13 @@ class OrdinalEmbedding(Estimator):
             )
         return rows, weights, source
 
-    def _refit(self, one, rows, weights, n_starts=1):
+    def _refit(
+        self,
+        one: 'OrdinalEmbedding',
+        rows: np.ndarray,
+        weights: np.ndarray | None,
+        n_starts: int = 1,
+    ) -> np.ndarray:
         """Map of these comparisons by a twin, from the fitted map and random starts; nan for
         objects in none of them."""
         known = np.flatnonzero(np.isfinite(self.embedding_).all(1))
@@ -1419,7 +1451,9 @@ class OrdinalEmbedding(Estimator):
         points[ids] = _principal_axes(self._points(problem, best.state.params))
         return points
 
-    def _held_out(self, rows, weights, fold):
+    def _held_out(
+        self, rows: np.ndarray, weights: np.ndarray | None, fold: np.ndarray
+    ) -> np.ndarray:
         "Squared distances of both pairs of each row on maps that were fitted without its fold."
         one = self._quiet()
         one.random_state = seed_from(self.random_state)
@@ -1428,9 +1462,17 @@ class OrdinalEmbedding(Estimator):
             out = fold == part
             if out.all():
                 raise ValueError('every answer is in one fold; raise n_folds or give more answers')
-            points = self._refit(one, rows[~out], None if weights is None else weights[~out])
+            points = self._refit(one, rows[~out], _taken(weights, ~out))
             found[:, out] = squared_distances(points, rows[out])
         return found
+
+    def _judged(
+        self, rows: np.ndarray, weights: np.ndarray | None, source: np.ndarray, fold: np.ndarray
+    ) -> tuple[np.ndarray, dict]:
+        "Which rows are no ties; of them what `_held_out` gives, and the weights."
+        near, far = self._held_out(rows, weights, fold)
+        own = ~tie_halves(source)
+        return own, dict(near=near[own], far=far[own], weights=_taken(weights, own))
 
     def answer_residuals(
         self,
@@ -1470,18 +1512,10 @@ class OrdinalEmbedding(Estimator):
         rows, weights, source = self._fitted_rows(triplets, y, sample_weight, 'answer_residuals')
         question = question_numbers(rows)[0]
         fold = fold_numbers(question, n_folds, seed)
-        near, far = self._held_out(rows, weights, fold)
-        own = ~tie_halves(source)
+        own, judged = self._judged(rows, weights, source, fold)
         if not own.any():
             raise ValueError('every answer is a tie; ties have no residual')
-        return answer_table(
-            rows[own],
-            near[own],
-            far[own],
-            weights=None if weights is None else weights[own],
-            source=source[own],
-            names=self.names_,
-        )
+        return answer_table(rows[own], **judged, source=source[own], names=self.names_)
 
     def people_residuals(
         self,
@@ -1523,15 +1557,8 @@ class OrdinalEmbedding(Estimator):
         labels, group = check_groups(groups, source)
         n_folds = min(COUNT.check('n_folds', n_folds), max(len(labels), 2))
         fold = fold_numbers(group, n_folds, seed, 'groups')
-        near, far = self._held_out(rows, weights, fold)
-        own = ~tie_halves(source)
-        return people_table(
-            labels,
-            group[own],
-            near[own],
-            far[own],
-            weights=None if weights is None else weights[own],
-        )
+        own, judged = self._judged(rows, weights, source, fold)
+        return people_table(labels, group[own], **judged)
 
     def object_residuals(
         self,
@@ -1568,13 +1595,10 @@ class OrdinalEmbedding(Estimator):
         """
         rows, weights, source = self._fitted_rows(triplets, y, sample_weight, 'object_residuals')
         fold = fold_numbers(question_numbers(rows)[0], n_folds, seed)
-        near, far = self._held_out(rows, weights, fold)
-        own = ~tie_halves(source)
+        own, judged = self._judged(rows, weights, source, fold)
         return object_table(
             rows[own],
-            near[own],
-            far[own],
-            weights=None if weights is None else weights[own],
+            **judged,
             names=self.names_,
             n_objects=len(self.embedding_),
             enough=_FEW_ANSWERS * (self.n_components + 1),
@@ -1629,7 +1653,7 @@ class OrdinalEmbedding(Estimator):
         maps = self.bootstrap(triplets, y, n_draws, seed, sample_weight=sample_weight, n_init=1)
         return question_table(asked, maps, noise, self.names_)
 
-    def _warn_of_few_answers(self, rows, weights):
+    def _warn_of_few_answers(self, rows: np.ndarray, weights: np.ndarray | None) -> None:
         "Name objects whose answers are too few for a bootstrap."
         counts = np.bincount(rows.ravel(), minlength=len(self.embedding_)).astype(float)
         if weights is not None:  # of merged answers
@@ -1666,7 +1690,7 @@ class ComponentErrors(dict):
         near = table['error'] <= table['error'][best] + table['standard_error'][best]
         return int(table['n_components'][near].min())
 
-    def _columns(self):
+    def _columns(self) -> dict[str, np.ndarray]:
         order = sorted(self)
         errors = np.array([self[each] for each in order])
         return dict(
@@ -1744,13 +1768,14 @@ def choose_components(
         for part in range(n_folds):
             settings = {**model.get_params(deep=False), 'n_components': n_components}
             one = type(model)(**{**settings, 'n_objects': n_objects})
+            one._check_settings()
             inside, outside = fold != part, (fold == part) & whole
+            if not outside.any():
+                raise ValueError(f'fold {part} holds ties only; use fewer folds, or drop the ties')
             with warnings.catch_warnings():
                 # an object may be asked about in one fold only
                 warnings.filterwarnings('ignore', '.* in no comparison', UserWarning)
                 warnings.filterwarnings('ignore', 'one of .* starts only', ConvergenceWarning)
-                one.fit(rows[inside], sample_weight=None if weights is None else weights[inside])
-            found[n_components][part] = 1 - one.score(
-                rows[outside], sample_weight=None if weights is None else weights[outside]
-            )
+                one._learn(rows[inside], _taken(weights, inside), n_objects)
+            found[n_components][part] = one._missed(rows[outside], _taken(weights, outside))
     return found

@@ -138,19 +138,19 @@ class GramComparisons(Fixed):
         """Number of comparisons."""
         return len(self.triplets)
 
-    def unpack(self, params):
+    def unpack(self, params: np.ndarray) -> np.ndarray:
         """Return the parameters as an (n_objects, n_objects) view."""
         return params.reshape(self.n_objects, self.n_objects)
 
-    def init_params(self, seed=0):
+    def init_params(self, seed: Any = 0) -> np.ndarray:
         """Return zeros; the seed is not used."""
         return np.zeros(self.n_objects**2)
 
-    def memory(self, dtype=None):
+    def memory(self, dtype: Any = None) -> int:
         """Return the bytes of one parameter vector."""
         return 8 * self.n_objects**2
 
-    def warmup_problem(self):
+    def warmup_problem(self) -> 'GramComparisons':
         """Return a problem of one comparison, which compiles the same kernels."""
         return GramComparisons(
             np.arange(self.triplets.shape[1])[None],
@@ -159,7 +159,7 @@ class GramComparisons(Fixed):
             rank=self.rank,
         )
 
-    def _evaluate(self, params, rows):
+    def _evaluate(self, params: np.ndarray, rows: Any) -> Any:
         "Objective, its derivatives by the squared distances, and the pairs of objects."
         gram = self.unpack(params)
         diagonal = params[:: self.n_objects + 1]
@@ -178,7 +178,9 @@ class GramComparisons(Fixed):
             edges,
         )
 
-    def loss_and_grad(self, params, rows=slice(None)):
+    def loss_and_grad(
+        self, params: np.ndarray, rows: Any = slice(None)
+    ) -> tuple[float, np.ndarray]:
         """Return objective and gradient over some rows."""
         (loss, slopes, edges), n = self._evaluate(params, rows), self.n_objects
         adjacency = np.bincount(
@@ -190,25 +192,25 @@ class GramComparisons(Fixed):
             grad = grad + self.trace / n * (np.eye(n) - 1 / n)
         return loss, grad.ravel()
 
-    def loss(self, params):
+    def loss(self, params: np.ndarray) -> float:
         """Return the objective."""
         return self._evaluate(params, slice(None))[0]
 
-    def grad(self, params):
+    def grad(self, params: np.ndarray) -> np.ndarray:
         """Return the gradient."""
         return self.loss_and_grad(params)[1]
 
-    def draw(self, rng, size):
+    def draw(self, rng: np.random.Generator, size: int) -> np.ndarray:
         """Draw comparison ids uniformly, with replacement."""
         return rng.integers(self.n_terms, size=size)
 
-    def loss_at(self, params, batch):
+    def loss_at(self, params: np.ndarray, batch: Any) -> float:
         """Return the objective over a batch of comparisons."""
         return self._evaluate(params, np.atleast_1d(batch))[0]
 
     loss_on = loss_at
 
-    def grad_at(self, params, batch):
+    def grad_at(self, params: np.ndarray, batch: Any) -> np.ndarray:
         """Return the gradient over a batch, an unbiased estimate of `grad`."""
         return self.loss_and_grad(params, np.atleast_1d(batch))[1]
 
@@ -318,7 +320,7 @@ class ProjectedGradient(Checked):
         """
         return ProjectedState(params=problem.project(params), step_size=self.step_size / self.grow)
 
-    def _search(self, problem, origin, size):
+    def _search(self, problem: Any, origin: np.ndarray, size: float) -> Any:
         "Backtrack; return the point, its loss, its move from the origin, step size and trials."
         loss, grad = loss_and_grad(problem, origin)
         for tries in range(1, self.max_tries + 1):

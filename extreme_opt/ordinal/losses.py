@@ -216,13 +216,13 @@ class STE(PairLoss):
     def constant(self) -> float:
         return self.margin
 
-    def second(self, near, far):
+    def second(self, near: Any, far: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         "Second derivatives: near-near, near-far, far-far."
         share = self(near, far)[1]
         curvature = share * (1 - share)
         return curvature, -curvature, curvature
 
-    def curvature(self, radius, n_columns):
+    def curvature(self, radius: float, n_columns: int) -> float:
         "A bound on the second derivatives."
         wide = max(radius, 1.0) ** 2
         return 2 * math.sqrt(3) + 9 * wide if n_columns == 3 else 4 + 16 * wide
@@ -256,11 +256,11 @@ class Hinge(PairLoss):
     def constant(self) -> float:
         return self.margin
 
-    def second(self, near, far):
+    def second(self, near: Any, far: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         "Second derivatives: near-near, near-far, far-far."
         return (np.zeros(np.broadcast(near, far).shape),) * 3
 
-    def curvature(self, radius, n_columns):
+    def curvature(self, radius: float, n_columns: int) -> float:
         "A bound on the second derivatives."
         return STE().curvature(radius, n_columns)
 
@@ -298,11 +298,11 @@ class TSTE(PairLoss):
             )
         return self.alpha
 
-    def for_dimension(self, n_components):
+    def for_dimension(self, n_components: int) -> 'TSTE':
         "The loss with alpha set from the number of dimensions."
         return self if self.alpha is not None else TSTE(max(n_components - 1.0, 1.0))
 
-    def second(self, near, far):
+    def second(self, near: Any, far: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         "Second derivatives: near-near, near-far, far-far."
         near = np.asarray(near, float)
         far = np.asarray(far, float)
@@ -316,7 +316,7 @@ class TSTE(PairLoss):
             curvature * right**2 + share * right**2 / power,
         )
 
-    def curvature(self, radius, n_columns):
+    def curvature(self, radius: float, n_columns: int) -> float:
         "A bound on the second derivatives."
         alpha = self.constant
         return (
@@ -354,13 +354,13 @@ class CKL(PairLoss):
     def constant(self) -> float:
         return self.mu
 
-    def second(self, near, far):
+    def second(self, near: Any, far: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         "Second derivatives: near-near, near-far, far-far."
         near, far = np.asarray(near, float), np.asarray(far, float)
         both = (2 * self.mu + near + far) ** -2
         return -both, -both, (self.mu + far) ** -2 - both
 
-    def curvature(self, radius, n_columns):
+    def curvature(self, radius: float, n_columns: int) -> float:
         "A bound on the second derivatives."
         return (4.375 if n_columns == 3 else 4.25) / self.mu
 
@@ -393,7 +393,7 @@ class SOE(PairLoss):
     def constant(self) -> float:
         return self.margin
 
-    def second(self, near, far):
+    def second(self, near: Any, far: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         "Second derivatives: near-near, near-far, far-far."
         root, other = np.sqrt(near), np.sqrt(far)
         lack = np.maximum(root + self.margin - other, 0)
@@ -404,7 +404,7 @@ class SOE(PairLoss):
             active * (1 / (2 * other**2) + lack / (2 * other**3)),
         )
 
-    def curvature(self, radius, n_columns):
+    def curvature(self, radius: float, n_columns: int) -> float:
         "A bound on the second derivatives."
         return (24.0 if n_columns == 3 else 16.0) * (1 + self.margin / max(radius, 1e-12))
 
@@ -435,7 +435,7 @@ class CallableLoss(PairLoss):
 
     function: Callable
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         near, far = np.random.default_rng(0).uniform(0.1, 2, size=(2, 100))
         parts = self(near, far)
         broken = ~np.isfinite(parts).all(axis=0)
@@ -461,10 +461,10 @@ class CallableLoss(PairLoss):
                     f'{wanted[at]:.4g}'
                 )
 
-    def _name(self):
+    def _name(self) -> str:
         return getattr(self.function, '__name__', repr(self.function))
 
-    def __call__(self, near, far):
+    def __call__(self, near: Any, far: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         "Loss and first derivatives."
         near, far = np.broadcast_arrays(np.asarray(near, float), np.asarray(far, float))
         parts = self.function(near.ravel(), far.ravel())
@@ -476,7 +476,7 @@ class CallableLoss(PairLoss):
         value, by_near, by_far = (np.asarray(part, float).reshape(near.shape) for part in parts)
         return value, by_near, by_far
 
-    def curvature(self, radius, n_columns):
+    def curvature(self, radius: float, n_columns: int) -> float:
         "A bound on the second derivatives, from differences of the slopes on a grid of distances."
         grid = (2 * radius) ** 2 * np.linspace(0.01, 1, 24) ** 2
         near, far = (part.ravel() for part in np.meshgrid(grid, grid))

@@ -340,19 +340,19 @@ def _svrg_inner(work, table, slopes, batch, size, settings, lazy_scale, prefetch
                 lazy_scale[0] = 1.0
 
 # %% ../../nbs/engine/ordinal/25_problem.ipynb #e30b71f5
-def _is_own(loss):
+def _is_own(loss: Any) -> bool:
     "Whether a loss is computed by its own `__call__`, not by the kernel."
     return type(loss).__call__ is not PairLoss.__call__
 
 
-def _read_only(points):
+def _read_only(points: np.ndarray) -> np.ndarray:
     "Return a read-only view, so that kernels compile for one array type only."
     view = points.view()
     view.flags.writeable = False
     return view
 
 
-def mean_one(weights, n_terms):
+def mean_one(weights: Any, n_terms: int) -> np.ndarray | None:
     "Validate weights and scale them to mean 1; None stays None."
     weights = check_weights(weights, n_terms, 'weights')
     return None if weights is None else weights * (n_terms / weights.sum())
@@ -440,7 +440,7 @@ class Comparisons(Fixed):
         """Number of comparisons."""
         return len(self.triplets)
 
-    def _table(self, rows=slice(None)):
+    def _table(self, rows: Any = slice(None)) -> _ComparisonTable:
         weights = np.zeros(0) if self.weights is None else self.weights[rows]
         return _ComparisonTable(
             self.triplets[rows].view(np.uint32),
@@ -449,27 +449,29 @@ class Comparisons(Fixed):
             0.0 if _is_own(self.pair_loss) else float(self.pair_loss.constant),
         )
 
-    def unpack(self, params):
+    def unpack(self, params: np.ndarray) -> np.ndarray:
         """Return the parameters as an (n_objects, n_components) view."""
         return params.reshape(self.n_objects, self.n_components)
 
-    def memory(self, dtype=None):
+    def memory(self, dtype: Any = None) -> int:
         """Return the bytes of one parameter vector."""
         return self.n_objects * self.n_components * np.dtype(dtype or self.dtype).itemsize
 
-    def init_params(self, seed=0):
+    def init_params(self, seed: Any = 0) -> np.ndarray:
         """Draw normal coordinates whose squared distances are 1 on average."""
         size = self.n_objects * self.n_components
         return (stream(seed, 'start').normal(size=size) / np.sqrt(2 * self.n_components)).astype(
             self.dtype
         )
 
-    def _ridge(self, params):
+    def _ridge(self, params: np.ndarray) -> float:
         return (
             0.5 * self.ridge / self.n_objects * float(np.dot(params, params)) if self.ridge else 0.0
         )
 
-    def _evaluate(self, params, table, n_slopes=0, with_grad=True):
+    def _evaluate(
+        self, params: np.ndarray, table: _ComparisonTable, n_slopes: int = 0, with_grad: bool = True
+    ) -> tuple[float, np.ndarray, np.ndarray]:
         "Loss, gradient and slopes of the comparisons of a table, in one pass."
         points, n = _read_only(self.unpack(params)), len(table.rows)
         out = np.zeros((len(points) if with_grad else 0, self.n_components))
@@ -487,7 +489,9 @@ class Comparisons(Fixed):
             out += self.ridge / self.n_objects * points
         return loss, out.ravel().astype(self.dtype, copy=False), slopes
 
-    def _own_pass(self, points, table, out):
+    def _own_pass(
+        self, points: np.ndarray, table: _ComparisonTable, out: np.ndarray
+    ) -> tuple[float, np.ndarray]:
         "Add the gradient into out, unless it is empty; return the summed loss and the slopes."
         apart = np.empty((2, len(table.rows)))
         for block in timed_chunks(len(table.rows), first=1 << 16):
@@ -500,15 +504,15 @@ class Comparisons(Fixed):
             _add_slopes(points, table.rows, slopes, out, *block)
         return float(np.sum(value)), slopes
 
-    def loss(self, params):
+    def loss(self, params: np.ndarray) -> float:
         """Return the objective."""
         return self._evaluate(params, self._table(), with_grad=False)[0]
 
-    def grad(self, params):
+    def grad(self, params: np.ndarray) -> np.ndarray:
         """Return the gradient."""
         return self._evaluate(params, self._table())[1]
 
-    def loss_and_grad(self, params):
+    def loss_and_grad(self, params: np.ndarray) -> tuple[float, np.ndarray]:
         """Return objective and gradient from one pass."""
         return self._evaluate(params, self._table())[:2]
 
@@ -553,21 +557,21 @@ class Comparisons(Fixed):
 
     advice = 'try SVRG(step_rule=SBB()), whose automatic stabilizer bounds every step'
 
-    def draw(self, rng, size):
+    def draw(self, rng: np.random.Generator, size: int) -> np.ndarray:
         """Draw comparison ids uniformly, with replacement."""
         return rng.integers(self.n_terms, size=size)
 
-    def loss_at(self, params, batch):
+    def loss_at(self, params: np.ndarray, batch: Any) -> float:
         """Return the objective over a batch of comparisons."""
         return self._evaluate(params, self._table(np.atleast_1d(batch)), with_grad=False)[0]
 
     loss_on = loss_at
 
-    def grad_at(self, params, batch):
+    def grad_at(self, params: np.ndarray, batch: Any) -> np.ndarray:
         """Return the gradient over a batch, an unbiased estimate of `grad`."""
         return self._evaluate(params, self._table(np.atleast_1d(batch)))[1]
 
-    def sgd_steps_(self, params, batch, rate, size):
+    def sgd_steps_(self, params: np.ndarray, batch: Any, rate: float, size: int) -> None:
         """Take SGD steps in place, on consecutive batches of `size` comparisons."""
         batch = check_ids(batch, self.n_terms, 'batch', 'comparisons')
         if _is_own(self.pair_loss):
@@ -597,7 +601,7 @@ class Comparisons(Fixed):
                 stop,
             )
 
-    def sgd_step_(self, params, batch, rate):
+    def sgd_step_(self, params: np.ndarray, batch: Any, rate: float) -> None:
         """Take one SGD step in place, on the whole batch."""
         self.sgd_steps_(params, np.atleast_1d(batch), rate, np.size(batch))
 
@@ -607,7 +611,7 @@ class Comparisons(Fixed):
         weights = None if self.weights is None else np.repeat(self.weights, self.triplets.shape[1])
         return min(1.0, float(np.bincount(self.triplets.ravel(), weights).max()) / self.n_terms)
 
-    def smoothness(self, params, batch_size=1):
+    def smoothness(self, params: np.ndarray, batch_size: int = 1) -> float:
         """Return the expected smoothness of a mini-batch around the parameters.
 
         For one draw a bound on its curvature. For more it holds in expectation, for convex losses:
@@ -626,11 +630,21 @@ class Comparisons(Fixed):
             + self.ridge / self.n_objects
         )
 
-    def svrg_anchor(self, params):
+    def svrg_anchor(self, params: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the full gradient and the slopes of all comparisons at a snapshot."""
         return self._evaluate(params, self._table(), n_slopes=self.n_terms)[1:]
 
-    def svrg_steps_(self, params, old, full, kept, batch, rate, size, share=1.0):
+    def svrg_steps_(
+        self,
+        params: np.ndarray,
+        old: np.ndarray,
+        full: np.ndarray,
+        kept: np.ndarray,
+        batch: Any,
+        rate: float,
+        size: int,
+        share: float = 1.0,
+    ) -> None:
         """Take SVRG inner steps in place, touching only the rows of each batch: eq. (B)."""
         batch = check_ids(batch, self.n_terms, 'batch', 'comparisons')
         if kept.shape != (self.n_terms, 2):
@@ -667,7 +681,7 @@ class Comparisons(Fixed):
             )
         self.unpack(params)[:] = lazy_scale[0] * work[:, 0] - lazy_scale[1] * work[:, 1]
 
-    def warmup_problem(self):
+    def warmup_problem(self) -> 'Comparisons':
         """Return a problem of one comparison, which compiles the same kernels."""
         return Comparisons(
             np.arange(self.triplets.shape[1])[None],
@@ -678,11 +692,11 @@ class Comparisons(Fixed):
             dtype=self.dtype,
         )
 
-    def take(self, rows):
+    def take(self, rows: Any) -> 'Comparisons':
         """Select comparisons: the same problem on these rows."""
         return _part(self, rows)
 
-    def shard(self, n):
+    def shard(self, n: int) -> list[Shard]:
         """Cut the comparisons into up to n shards; one of weight 0 is left out."""
         blocks, weights = split_rows(self.n_terms, n), self.weights
         if weights is None:
@@ -692,16 +706,16 @@ class Comparisons(Fixed):
             Shard(_part(self, rows), size / sum(sums)) for rows, size in zip(blocks, sums) if size
         ]
 
-    def shard_totals(self):
+    def shard_totals(self) -> np.ndarray:
         """Return the number of comparisons: the objective is their mean."""
         return np.array([self.n_terms])
 
-    def as_shard(self, before, total):
+    def as_shard(self, before: np.ndarray, total: np.ndarray) -> Shard:
         """Make this a shard, which counts by its number of comparisons."""
         return Shard(self, self.n_terms / float(total[0]))
 
 # %% ../../nbs/engine/ordinal/25_problem.ipynb #8651ae9e
-def _part(problem, rows):
+def _part(problem: Comparisons, rows: Any) -> Comparisons:
     return Comparisons(
         problem.triplets[rows],
         problem.n_components,
@@ -713,7 +727,7 @@ def _part(problem, rows):
     )
 
 
-def _aligned_workspace(shape):
+def _aligned_workspace(shape: tuple) -> np.ndarray:
     "Allocate float64 memory aligned to a cache line."
     size = int(np.prod(shape))
     workspace = np.empty(size + 8)

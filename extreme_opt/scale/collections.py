@@ -38,9 +38,9 @@ class Partition:
 
     def __call__(self) -> tuple:
         "Compute and check; an error names the partition."
-        import dask
+        from dask.base import compute
 
-        rows, *labels = dask.compute(*self.pieces, scheduler='synchronous')
+        rows, *labels = compute(*self.pieces, scheduler='synchronous')
         rows, labels = (rows, labels[0]) if labels else (rows.iloc[:, :-1], rows.iloc[:, -1])
         rows = rows.to_numpy() if hasattr(rows, 'to_numpy') else rows
         labels = np.asarray(labels)

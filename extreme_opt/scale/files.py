@@ -7,7 +7,6 @@ __all__ = ['open_file', 'read_svmlight', 'read_npz', 'read_maps', 'read_parquet'
            'delayed_parts']
 
 # %% ../../nbs/engine/scale/25_files.ipynb #a6af5430
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -17,6 +16,7 @@ import numpy as np
 import scipy.sparse
 from ..core.serialize import open_regular, read_arrays, replace_file
 from ..core.linalg import check_sparse
+from ..data.formats import read_sparse
 
 # %% ../../nbs/engine/scale/25_files.ipynb #b0e21200
 def open_file(path: str | Path) -> Any:
@@ -42,12 +42,12 @@ def open_file(path: str | Path) -> Any:
 
 
 def read_svmlight(path: str | Path, n_features: int | None = None) -> dict:
-    """Lines of `label column:value ...`; a broken one is named with its file and its row.
+    """Lines of `label column:value ...`; a broken one is named with its file and its line.
 
     Parameters
     ----------
     path : str or Path
-        Text, one row a line.
+        Text, one row a line, compressed or not; labels are whole numbers.
     n_features : int or None, default=None
         Columns; None: the largest that occurs.
 
@@ -56,43 +56,16 @@ def read_svmlight(path: str | Path, n_features: int | None = None) -> dict:
     dict
         Features CSR float64, labels.
     """
-    labels = []
-    columns = []
-    values = []
-    starts = [0]
     with open_file(path) as file:
-        for row, line in enumerate(file):
-            fields = line.split(b'#')[0].split()
-            if not fields:
-                continue
-            try:
-                labels.append(float(fields[0]))
-                cells = [field.split(b':') for field in fields[1:]]
-                columns += [int(column) - 1 for column, _ in cells]
-                values += [float(value) for _, value in cells]
-                if (
-                    not 0
-                    <= min(columns[starts[-1] :], default=0)
-                    <= max(columns[starts[-1] :], default=0)
-                    < 2**31 - 1
-                ):
-                    raise ValueError
-                if not all(map(math.isfinite, [labels[-1], *values[starts[-1] :]])):
-                    raise ValueError
-            except ValueError:
-                raise ValueError(
-                    f'{path}, row {row}: {line[:40].decode(errors="replace")!r} is not "label '
-                    'column:value ..." '
-                    'of finite numbers with columns from 1; drop it'
-                ) from None
-            starts.append(len(columns))
-    width = max(columns, default=-1) + 1 if n_features is None else n_features
-    if max(columns, default=-1) >= width:
-        raise ValueError(f'{path} has column {max(columns) + 1}, but n_features={width}; give more')
-    return dict(
-        features=scipy.sparse.csr_array((values, columns, starts), (len(labels), width)),
-        labels=np.array(labels),
-    )
+        try:
+            found = read_sparse(file, n_features, first_index=1, dtype=np.float64)
+        except ValueError as error:
+            raise ValueError(_once(path, error)) from None
+    counts = np.diff(found.label_starts)
+    if (counts != 1).any():
+        row = np.flatnonzero(counts != 1)[0]
+        raise ValueError(f'{path}: row {row} has {counts[row]} labels, but one is needed')
+    return dict(features=found.features, labels=found.label_ids.astype(np.float64))
 
 # %% ../../nbs/engine/scale/25_files.ipynb #feb4e774
 def read_npz(path: str | Path) -> dict:

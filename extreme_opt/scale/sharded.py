@@ -17,6 +17,7 @@ from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from types import FrameType
 from typing import Any
 import numpy as np
 from ..core.majorize import Surrogate
@@ -239,7 +240,7 @@ class DaskShards:
 
     def _check_shard(self, shard, limit):
         "Refuse a shard that cannot be sent, or that no worker has room for."
-        from distributed.protocol.pickle import cloudpickle
+        from distributed.protocol.pickle import cloudpickle  # type: ignore[attr-defined]
 
         try:
             cloudpickle.dumps(shard, protocol=5, buffer_callback=lambda buffer: None)
@@ -636,18 +637,20 @@ class Sharded:
         return float(value), np.array(vector)
 
     @_where_whole_has
-    def ggn_vp(self, params, vector):
+    def ggn_vp(self, params: np.ndarray, vector: np.ndarray) -> np.ndarray:
         return np.array(
             self.sums('ggn_vp', params, np.ascontiguousarray(vector, self.dtype), own=True)
         )
 
     @_where_whole_has
-    def hutchinson_diagonal(self, params, rng):
+    def hutchinson_diagonal(self, params: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         params = np.ascontiguousarray(params, self.dtype)
         return self.template.diagonal_from(params, rng, self.sums('diagonal_sums', params, rng))
 
     @_where_whole_has
-    def quadratic_bound(self, params, batch=None, order='smallest'):
+    def quadratic_bound(
+        self, params: np.ndarray, batch: Any = None, order: str = 'smallest'
+    ) -> Any:
         if batch is not None:
             raise ValueError(
                 'a batch is given, but bounds of batches stay in one process; Majorizer takes all '
@@ -658,11 +661,11 @@ class Sharded:
         return Surrogate(value, slope, curvature)
 
     @_where_whole_has
-    def curvature_at(self, params):
+    def curvature_at(self, params: np.ndarray) -> Any:
         return ShardedCurvature(self, 'curvature_at', params)
 
     @_where_whole_has
-    def preconditioner_at(self, params):
+    def preconditioner_at(self, params: np.ndarray) -> Any:
         near = self._near
         if near is None or not np.array_equal(near[0], params):
             near = self._near = params.copy(), self.curvature_at(params).precondition
@@ -765,7 +768,7 @@ class ShardedCurvature:
 def _check_main_guard():
     "Refuse to start processes at the top of a script, which each of them runs again."
     path = getattr(sys.modules.get('__main__'), '__file__', None)
-    frame = sys._getframe()
+    frame: FrameType | None = sys._getframe()
     while frame is not None and not (
         frame.f_code.co_name == '<module>' and frame.f_code.co_filename == path
     ):

@@ -4,7 +4,7 @@ Names are loaded when they are first used, so that importing this package needs 
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from extreme_opt.show.maps import (
@@ -58,7 +58,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(
             f'module {__name__!r} has no attribute {name!r}; it has {", ".join(__all__)}'

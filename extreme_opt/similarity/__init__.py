@@ -20,8 +20,14 @@ from extreme_opt.similarity.towers import MLP, Linear
 
 if TYPE_CHECKING:
     from extreme_opt.similarity.model import SimilarityModel
+    from extreme_opt.similarity.neighbors import EASE, ItemNeighbors, RP3beta
 
-_LAZY = {'SimilarityModel': 'model'}  # they import scikit-learn
+_LAZY = {  # they import scikit-learn
+    'SimilarityModel': 'model',
+    'EASE': 'neighbors',
+    'ItemNeighbors': 'neighbors',
+    'RP3beta': 'neighbors',
+}
 
 
 def __getattr__(name):
@@ -38,6 +44,9 @@ def __dir__():
 
 __all__ = [
     'SimilarityModel',
+    'EASE',
+    'ItemNeighbors',
+    'RP3beta',
     'build_index',
     'ann_top_k',
     'AllPairs',

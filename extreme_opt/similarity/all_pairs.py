@@ -10,12 +10,13 @@ import math
 import operator
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 import numpy as np
 from scipy import sparse
 from ..core.compiled import njit
 from ..core.linalg import check_sparse
+from ..core.streams import stream
 from ..core.validation import number_in, one_of
 
 # %% ../../nbs/engine/similarity/10_all_pairs.ipynb #1806a365
@@ -324,6 +325,127 @@ def imputed_factors(
         raise ValueError('impute holds nan or inf; fill them')
     return left, right
 
+
+_PRIOR_RANK = 128  # columns of a prior that enter the Gramians as they are
+
+
+def prior_factors(prior: Any, n_left: int, n_right: int) -> tuple:
+    """Check a similarity that is known beforehand.
+
+    Parameters
+    ----------
+    prior : tuple of two arrays or sparse matrices, or sparse matrix (n_left, n_right)
+        Factors (n_left, rank) and (n_right, rank), or the similarities that are not zero.
+    n_left, n_right : int
+        Numbers of entities.
+
+    Returns
+    -------
+    left, right : ndarray or csr_array, float64
+        Their inner products are the similarities.
+    """
+    if sparse.issparse(prior):
+        prior = prior, sparse.eye_array(prior.shape[1], format='csr')
+    if not isinstance(prior, (tuple, list)) or len(prior) != 2:
+        raise ValueError(
+            f'prior={prior!r:.60} is neither a pair of factors nor a sparse matrix of similarities'
+        )
+    known = []
+    for part in prior:
+        is_sparse = sparse.issparse(part)
+        rows = check_sparse(part, 'prior') if is_sparse else np.asarray(part)
+        if rows.ndim != 2 or rows.dtype.kind not in 'biuf':
+            raise ValueError(
+                f'prior has a part of shape {rows.shape} and dtype {rows.dtype}, but rows of '
+                'numbers are needed'
+            )
+        rows = sparse.csr_array(rows, dtype=np.float64) if is_sparse else rows.astype(np.float64)
+        if not np.isfinite(rows.data if is_sparse else rows).all():
+            raise ValueError('prior holds nan or inf; fill them')
+        known.append(rows)
+    left, right = known
+    wanted = (n_left, left.shape[1]), (n_right, left.shape[1])
+    if (left.shape, right.shape) != wanted:
+        raise ValueError(
+            f'prior has parts of shapes {left.shape} and {right.shape}, but ({n_left}, rank) and '
+            f'({n_right}, rank) are needed'
+        )
+    return left, right
+
+
+def dense_scores(left: Any, right: Any) -> np.ndarray:
+    """Compute all inner products of the rows of two sides, each dense or sparse.
+
+    Parameters
+    ----------
+    left, right : ndarray or csr_array of shape (n, rank)
+
+    Returns
+    -------
+    ndarray of shape (n_left, n_right)
+    """
+    scores = left @ right.T
+    return scores.toarray() if sparse.issparse(scores) else np.asarray(scores)
+
+
+def products_of(left: Any, right: Any, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Compute inner products of pairs of rows, dense or sparse.
+
+    Parameters
+    ----------
+    left, right : ndarray or csr_array of shape (n, rank)
+    rows, columns : ndarray of shape (n_pairs,), int
+
+    Returns
+    -------
+    ndarray of shape (n_pairs,), float64
+    """
+    out, size = np.empty(len(rows)), 2**14
+    for first in range(0, len(rows), size):
+        at = slice(first, first + size)
+        product = left[rows[at]] * right[columns[at]]
+        if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
+            out[at] = product.sum(axis=1)
+        else:
+            out[at] = np.asarray(sparse.csr_array(product).sum(axis=1)).ravel()
+    return out
+
+
+def low_rank_factors(left: Any, right: Any, rank: int = _PRIOR_RANK) -> tuple:
+    """Make dense factors of at most so many columns: as they are, or the leading singular vectors.
+
+    Parameters
+    ----------
+    left : ndarray or csr_array of shape (n_left, r)
+    right : ndarray or csr_array of shape (n_right, r)
+    rank : int, default=128
+
+    Returns
+    -------
+    left, right : ndarray of shape (n, at most rank)
+    """
+
+    def dense(rows):
+        return rows.toarray() if sparse.issparse(rows) else np.asarray(rows)
+
+    if left.shape[1] <= rank:
+        return dense(left), dense(right)
+    if right.shape[0] <= rank:
+        return dense(left @ right.T), np.eye(right.shape[0])
+    if left.shape[0] <= rank:
+        return np.eye(left.shape[0]), dense(right @ left.T)
+    from scipy.sparse.linalg import LinearOperator, svds
+
+    similarity = LinearOperator(
+        (left.shape[0], right.shape[0]),
+        matvec=lambda x: left @ (right.T @ x.ravel()),
+        rmatvec=lambda x: right @ (left.T @ x.ravel()),
+        dtype=np.float64,
+    )
+    start = stream(0, 'prior').normal(size=min(similarity.shape))
+    rows, values, columns = svds(similarity, rank, v0=start)
+    return rows * values, columns.T
+
 # %% ../../nbs/engine/similarity/10_all_pairs.ipynb #52ab5c4e
 @dataclass(frozen=True, eq=False)
 class PairSum:
@@ -346,11 +468,13 @@ class PairSum:
     right_impute : ndarray of shape (n_right, rank)
         Q~.
     imputed : ndarray of shape (n_observed,)
-        P~Q~' on the observed pairs, row by row.
+        Target of the score on the observed pairs, row by row: P~Q~', and the offset.
     spare : float, default=1.0
         1: the quadratic spares the observed pairs; 0: it covers all pairs.
     n_jobs : int, default=1
         Threads that visit observed pairs.
+    offset : ndarray of shape (n_observed,), default=None
+        Part of the score of the observed pairs that is known beforehand; None is 0.
     """
 
     pairs: ObservedPairs
@@ -363,6 +487,7 @@ class PairSum:
     imputed: np.ndarray
     spare: float = 1.0
     n_jobs: int = 1
+    offset: Any = None
     n_left = property(lambda self: self.pairs.n_left, doc='Left entities, m.')
     n_right = property(lambda self: self.pairs.n_right, doc='Right entities, n.')
 
@@ -409,6 +534,8 @@ def pair_sum(
     column_weights: Any = None,
     impute: Any = -1.0,
     penalty: str = 'unobserved',
+    prior: Any = None,
+    prior_weight: float = 1.0,
     dtype: Any = np.float64,
 ) -> PairSum:
     """Check the settings of the loss and make the sum over all pairs.
@@ -428,6 +555,10 @@ def pair_sum(
         Target score of unobserved pairs, or its factors.
     penalty : {"unobserved", "all"}, default="unobserved"
         Which pairs the square covers.
+    prior : tuple of two arrays, or sparse matrix, default=None
+        Similarity known beforehand, as `prior_factors` reads it: eq. (A3).
+    prior_weight : float, default=1.0
+        What it is multiplied by.
     dtype : dtype, default=float64
         Type of all arrays.
 
@@ -445,11 +576,23 @@ def pair_sum(
     if isinstance(unobserved_weight, str):
         unobserved_weight = balanced_weight(pairs, rows, columns)
     left, right = imputed_factors(impute, pairs.n_left, pairs.n_right, dtype)
+    offset = None
+    if prior is not None:
+        number_in(-np.inf, closed='neither').check('prior_weight', prior_weight)
+        known = prior_factors(prior, pairs.n_left, pairs.n_right)
+        low = low_rank_factors(*known)
+        offset = (prior_weight * products_of(known[0], known[1], pairs.rows, pairs.rights)).astype(dtype)
+        left = np.column_stack([left, -prior_weight * low[0]]).astype(dtype)
+        right = np.column_stack([right, low[1]]).astype(dtype)
     imputed, step = np.zeros(len(pairs), dtype), 2**16
     for k in range(0, len(pairs) if left.shape[1] else 0, step):
         at = slice(k, min(k + step, len(pairs)))
         rows_at = np.searchsorted(pairs.starts, np.arange(at.start, at.stop), side='right') - 1
         imputed[at] = np.einsum('tr,tr->t', left[rows_at], right[pairs.rights[at]])
+    if offset is not None and loss == 'squared':
+        pairs, offset = replace(pairs, labels=pairs.labels - offset), None
+    elif offset is not None:
+        imputed += offset
     return PairSum(
         pairs,
         LOSSES[loss],
@@ -460,6 +603,7 @@ def pair_sum(
         right,
         imputed,
         float(penalty == 'unobserved'),
+        offset=offset,
     )
 
 # %% ../../nbs/engine/similarity/10_all_pairs.ipynb #9a31b7d9
@@ -507,6 +651,7 @@ def dense_loss(terms: PairSum, left: np.ndarray, right: np.ndarray) -> float:
         L without the ridge.
     """
     pairs, scores = terms.pairs, left @ right.T
+    known = np.zeros(len(pairs)) if terms.offset is None else terms.offset
     unseen = (
         terms.omega
         / 2
@@ -517,7 +662,9 @@ def dense_loss(terms: PairSum, left: np.ndarray, right: np.ndarray) -> float:
     rows = pairs.rows
     seen = sum(
         c * pair_loss(terms.loss, label, score)[0]
-        for c, label, score in zip(pairs.weights, pairs.labels, scores[rows, pairs.rights])
+        for c, label, score in zip(
+            pairs.weights, pairs.labels, scores[rows, pairs.rights] + known
+        )
     )
     if terms.spare:
         unseen[rows, pairs.rights] = 0

@@ -12,7 +12,9 @@ import numpy as np
 import scipy.sparse
 from ..core.streams import stream
 from ..core.validation import check_size, seed_from
+from .all_pairs import dense_scores
 from .ranking import measures_by_row, pattern
+from .retriever import wide
 from .towers import Linear, check_inputs
 
 # %% ../../nbs/engine/similarity/85_cold.ipynb #f7568bbd
@@ -133,8 +135,7 @@ class OfTower:
     side: int
 
     def __call__(self, features):
-        rows, biases = self.model._new_rows(self.side, features)
-        return wide_rows(rows, biases, self.side)
+        return wide(self.model._new_rows(self.side, features), self.side).astype(np.float64)
 
 
 @dataclass(eq=False)
@@ -145,16 +146,6 @@ class Constant:
 
     def __call__(self, features):
         return np.full((features.shape[0], 1), self.value)
-
-
-def wide_rows(rows, biases, side):
-    "Rows whose inner products are the scores, biases included."
-    if biases is None:
-        return np.asarray(rows, np.float64)
-    ones = np.ones(len(rows))
-    return np.column_stack([rows, *((biases, ones) if side == 0 else (ones, biases))]).astype(
-        np.float64
-    )
 
 # %% ../../nbs/engine/similarity/85_cold.ipynb #82f48118
 SOURCES = ('cosine', 'neighbors', 'regression', 'smoothed', 'towers', 'popularity')
@@ -231,12 +222,15 @@ def regression_sources(observed, features, embeddings):
     return Source(tuple(sides), tuple(maps)), Source(tuple(halfway), tuple(maps))
 
 
+def wide_sides(model):
+    "Embeddings of both sides whose inner products are the scores of a fitted model."
+    embeddings = model._retriever.embeddings
+    return tuple(wide(embeddings.of(side), side).astype(np.float64) for side in (0, 1))
+
+
 def towers_source(model):
     "A model that was fitted on the features."
-    sides = (
-        wide_rows(model.left_embeddings_, model.left_biases_, 0),
-        wide_rows(model.right_embeddings_, model.right_biases_, 1),
-    )
+    sides = wide_sides(model)
     return Source(sides, tuple(OfTower(model, side) for side in (0, 1)))
 
 # %% ../../nbs/engine/similarity/85_cold.ipynb #308f37f1
@@ -280,12 +274,6 @@ def hold_out(pairs, hits, shape, features, same, seed):
     asked = hits & ~train & (has[1][pairs[:, 1]] | right)
     warm = asked & ~left & has[0][pairs[:, 0]]
     return HeldOut(train, pattern(pairs[asked & left], shape), pattern(pairs[warm], shape))
-
-
-def dense_scores(left, right):
-    "All inner products of the rows of two sides, each dense or sparse."
-    scores = left @ right.T
-    return scores.toarray() if scipy.sparse.issparse(scores) else np.asarray(scores)
 
 
 def spreads(sources, observed, features):
@@ -447,11 +435,9 @@ def named_sources(names, observed, features, fit):
     if 'popularity' in names:
         sources['popularity'] = popularity_source(observed)
     model = fit((None, None))
-    wide = (
-        wide_rows(model.left_embeddings_, model.left_biases_, 0),
-        wide_rows(model.right_embeddings_, model.right_biases_, 1),
+    sources['regression'], sources['smoothed'] = regression_sources(
+        observed, features, wide_sides(model)
     )
-    sources['regression'], sources['smoothed'] = regression_sources(observed, features, wide)
     if 'towers' in names:
         sources['towers'] = towers_source(fit(features))
     return {
@@ -507,6 +493,7 @@ def check_cold_start(model, features):
             check_columns(rows, side)
     wrong = (
         (model.id_features, 'id_features=True', 'every entity with a pair has one anyway'),
+        (model.prior is not None, 'prior', 'it weighs the cosine by held-out entities'),
         (model.client is not None, 'client', 'the parts run in this process'),
         (
             any(shape != 'auto' and shape != Linear() for shape in (model.left, model.right)),

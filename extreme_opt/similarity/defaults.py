@@ -6,6 +6,7 @@
 __all__ = ['auto_ridge']
 
 # %% ../../nbs/engine/similarity/74_defaults.ipynb #d5e026db
+from typing import NamedTuple
 import numpy as np
 from ..core.validation import number_in
 from .all_pairs import _weights
@@ -66,6 +67,7 @@ SOFTMAX_SOLVERS = ('lbfgs', 'gd', 'adagrad')
 AUTO_TIMES = dict(  # of the balanced weight and of `auto_ridge`
     logistic=(1.0, 1.0), squared=(4.0, 1.5), softmax=(0.0, 4.0)
 )
+PRIOR_WEIGHT = dict(squared=1.0, logistic=5.0)  # by which a cosine has the scale of the scores
 _OF_THE_SQUARE = dict(  # settings of the square on unobserved pairs, and what leaves them alone
     unobserved_weight='auto',
     impute='auto',
@@ -73,6 +75,7 @@ _OF_THE_SQUARE = dict(  # settings of the square on unobserved pairs, and what l
     column_weights=None,
     popularity_power=0.0,
     penalty='unobserved',
+    prior=None,
 )
 
 
@@ -119,9 +122,71 @@ def chosen_settings(model, features, found):
         scale = penalty_scale(found.pairs, found.shape)
     if isinstance(power, str):
         power = 0.5 * scale if loss == 'squared' else 0.0
+    weight = model.prior_weight
     return dict(
-        solver=solver, loss=loss, impute=impute, ridge_power=float(power), penalty_scale=scale
+        solver=solver,
+        loss=loss,
+        impute=impute,
+        ridge_power=float(power),
+        penalty_scale=scale,
+        prior_weight=PRIOR_WEIGHT.get(loss, 1.0) if isinstance(weight, str) else float(weight),
     )
+
+
+class Objective(NamedTuple):
+    'What a fit minimizes, with a number in place of each "auto".'
+
+    loss: str
+    ridge: float
+    square: dict  # settings of the square on unobserved pairs
+    scales: tuple  # of the own embeddings of either side, or None
+    spread: tuple  # mean number of pairs, power and norm by which the ridge of an embedding grows
+
+
+def _spread_ridge(counts, power):
+    "The scales by which own embeddings get a ridge that grows with their pairs, and its spread."
+    if not power:
+        return (None, None), (0.0, 0.0, 1.0)
+    counts = [each + max(each.mean(), 1e-12) for each in counts]
+    norm = float((np.concatenate(counts) ** power).mean())
+    scales = tuple((each**power / norm) ** -0.5 for each in counts)
+    return scales, (float(counts[0].mean() / 2), power, norm)
+
+
+def objective_of(model, settings, pairs, prior=None):
+    "The objective of these pairs under the settings that were chosen."
+    counts = [
+        np.bincount(pairs.pairs[:, at], pairs.weights, pairs.shape[at]).astype(np.float64)
+        for at in (0, 1)
+    ]
+    columns = model.column_weights
+    if model.popularity_power:
+        if columns is not None:
+            raise ValueError(
+                'column_weights and popularity_power are both given; leave one of them out'
+            )
+        columns = frequency_weights(counts[1] + 1, model.popularity_power)
+    loss, ridge, omega = settings['loss'], model.ridge, model.unobserved_weight
+    more_weight, more_ridge = (times * settings['penalty_scale'] for times in AUTO_TIMES[loss])
+    total = len(pairs.pairs) if pairs.weights is None else float(pairs.weights.sum())
+    if isinstance(ridge, str):
+        ridge = more_ridge * auto_ridge(total, *pairs.shape)
+    if isinstance(omega, str) and loss != 'softmax':
+        whole = total_weight(model.row_weights, pairs.shape[0], 'row_weights') * total_weight(
+            columns, pairs.shape[1], 'column_weights'
+        )
+        if total > 0 and whole > 0:
+            omega = more_weight * total / whole
+    square = dict(
+        unobserved_weight=omega,
+        row_weights=model.row_weights,
+        column_weights=columns,
+        impute=settings['impute'],
+        penalty=model.penalty,
+        prior=prior,
+        prior_weight=settings['prior_weight'],
+    )
+    return Objective(loss, ridge, square, *_spread_ridge(counts, settings['ridge_power']))
 
 
 DAMPING = 0.2  # of the first Gauss-Newton step, in automatic ridges

@@ -9,13 +9,16 @@ __all__ = []
 import numpy as np
 
 # %% ../../nbs/engine/similarity/72_fold_in.ipynb #0ae20702
-def fold_parts(problem, loss, left, right, spread):
+def fold_parts(problem, objective, left, right):
     "What placing a new left entity needs: A, r, and the settings of the loss."
     terms, (Q, gamma) = problem.terms, right
     part = dict(
-        loss=loss, ridge=float(problem.ridge), spread=spread, cosine=problem.left.cosine is not None
+        loss=objective.loss,
+        ridge=float(problem.ridge),
+        spread=objective.spread,
+        cosine=problem.left.cosine is not None,
     )
-    if loss == 'softmax':
+    if objective.loss == 'softmax':
         return part | dict(impute=0.0)
     constant = not isinstance(problem.impute, (tuple, list))
     wide = Q.astype(np.float64)

@@ -341,6 +341,8 @@ def visit_pairs(
             at.start,
             at.stop,
         )
+        if terms.offset is not None:
+            scores += terms.offset[part]
         known = pairs.labels[part], pairs.weights[part], terms.imputed[part], scores, lifts
         if terms.loss:
             _squared_derivatives(*known, values, slopes[part], curvatures[part])

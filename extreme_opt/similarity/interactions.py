@@ -329,6 +329,16 @@ class Interactions(NamedTuple):
     given: tuple = ()
 
 
+def subset(found, kept):
+    "Some of the pairs, with their weights, labels and times."
+    values = {
+        name: getattr(found, name)[kept]
+        for name in ('pairs', 'weights', 'labels', 'times')
+        if getattr(found, name) is not None
+    }
+    return found._replace(**values)
+
+
 def _keys(pairs):
     "One number per pair."
     return pairs[:, 0] * (int(pairs[:, 1].max()) + 1) + pairs[:, 1]

@@ -6,20 +6,16 @@
 __all__ = ['SimilarityModel']
 
 # %% ../../nbs/engine/similarity/80_model.ipynb #8e90c6e5
-import copy
 import warnings
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from ..core.descent import LBFGS, GradientDescent
-from extreme_opt.core.estimator import (
-    NOT_FITTED,
+from ..core.estimator import (
     Estimator,
     check_finite,
     num_threads,
@@ -27,40 +23,37 @@ from extreme_opt.core.estimator import (
     warn_not_converged,
 )
 from ..core.gauss_newton import GaussNewton
-from ..core.linalg import check_sparse
 from ..core.memory import check_memory, forecast_memory, free_memory
 from ..core.run import Run
 from ..core.solver import EarlyStopping, Status
-from extreme_opt.core.validation import (
+from ..core.validation import (
     COUNT,
     FLAG,
     FLOATS,
     RIDGE,
-    as_array,
     number_in,
     one_of,
     seed_from,
 )
 from .als import ALS, _ids_of
 from .catalog_softmax import CatalogSoftmax
-from extreme_opt.similarity.cold import (
+from .cold import (
     Mixture,
     check_cold_start,
     check_columns,
     chosen_sources,
     learn_cold_start,
     same_entities,
+    unit_rows,
 )
-from extreme_opt.similarity.defaults import (
-    AUTO_TIMES,
+from .defaults import (
     DAMPING,
     SOLVERS,
     auto_ridge,
     chosen_settings,
-    frequency_weights,
-    total_weight,
+    objective_of,
 )
-from extreme_opt.similarity.features import (
+from .features import (
     aligned_features,
     read_features,
     signed_labels,
@@ -68,35 +61,31 @@ from extreme_opt.similarity.features import (
     warn_empty_rows,
 )
 from .fold_in import fold_in, fold_parts
-from .index import ANNIndex, ann_top_k, build_index
-from extreme_opt.similarity.interactions import (
-    as_objects,
-    from_matrix,
-    number_ids,
-    pair_columns,
-    read_interactions,
-)
+from .index import ANNIndex
+from .interactions import pair_columns, read_interactions, subset
 from .problem import AllPairs
-from extreme_opt.similarity.ranking import (
-    DEFAULT_MEASURES,
-    is_list_measure,
-    max_score,
-    measure_of,
-    measures_by_row,
-    measures_of_lists,
-    pattern,
-    top_k,
+from .ranking import measure_of, pattern
+from .retriever import (
+    SIDES,
+    Embeddings,
+    ListEstimator,
+    Query,
+    Retriever,
+    _fitted_part,
+    check_index,
+    check_one,
+    check_some,
+    empty_rows,
+    reader_of,
+    wide,
 )
 from .sampling import BlockSGD, PairSGD
 from .sogram import SOGram
-from .towers import Linear, Tower, check_inputs, forward, widen
-from .all_pairs import check_entities
-from extreme_opt.similarity.validation import (
+from .towers import Linear, Tower, check_inputs, forward
+from .all_pairs import check_entities, prior_factors
+from .validation import (
     Judge,
-    bootstrap_interval,
     held_out_pairs,
-    mean_of,
-    rated,
     relevant_pairs,
 )
 from .warm_start import fitted_tower, grown_params, tower_shape, written_shape
@@ -139,28 +128,6 @@ def _remedy(model, run):
     return None
 
 # %% ../../nbs/engine/similarity/80_model.ipynb #192e2bb6
-def _scorer(left, right):
-    "Scores of some left rows against all right ones; each side is (embeddings, biases or None)."
-    (P, p), (Q, q) = left, right
-    if p is None:
-        return lambda rows: P[rows] @ Q.T
-    return lambda rows: P[rows] @ Q.T + (p[rows, None] + q)
-
-
-def _wide(rows, biases, side):
-    "Embeddings whose inner products are the scores, biases included."
-    return rows if biases is None else widen(np.column_stack([rows, biases]), side)
-
-
-def _indicator(rows, columns, shape):
-    return pattern(np.column_stack([rows, columns]), shape)
-
-
-def _both(one, other):
-    "The pairs of either pattern; None is none."
-    return other if one is None else one if other is None else one + other
-
-
 def _warn_gaps(ids, side, n, n_bytes):
     """Say once that most row numbers stand for nothing; refuse them where they need more memory
     than is free."""
@@ -179,105 +146,31 @@ def _warn_gaps(ids, side, n, n_bytes):
         )
 
 
-def _warn_unseen(model, rows, side=0):
-    "Say once that entities without pairs and features have lists without a meaning."
-    explained = model._mixture is not None and model._mixture.explains(side)
-    if rows is None or explained or not model._towers[side]['inputs'].startswith('ids'):
-        return
-    name, ids = (('left', model.left_ids_), ('right', model.right_ids_))[side]
-    places = np.arange(len(ids)) if rows is ... else rows
-    counts = np.bincount(model.observed_.nonzero()[side], minlength=len(ids))
-    unseen = places[counts[places] == 0]
-    if len(unseen):
-        remedy = '' if side else '; recommend(history=...) takes what is known now'
-        warnings.warn(
-            f'{len(unseen)} {name} ids had no pair in the fit (first: '
-            f'{ids.tolist()[unseen[0]]!r}), so their lists say nothing about them{remedy}',
-            stacklevel=3,
-        )
-
-
-def _empty_rows(history):
-    "Histories without a pair, with a warning; none where there are no histories."
-    if history is None:
-        return np.empty(0, np.int64)
-    empty = np.flatnonzero(np.diff(history.indptr) == 0)
-    if len(empty):
-        warnings.warn(
-            f'{len(empty)} histories are empty (first: {empty[0]}), so nothing is known of them; '
-            'their lists are those of the most popular right entities',
-            stacklevel=3,
-        )
-    return empty
-
-
-def _is_list(item):
-    "Whether an entry of histories is a list of ids, not an id."
-    if isinstance(item, (str, bytes, bytearray)) or not hasattr(item, '__iter__'):
-        return False
-    return hasattr(item, '__len__') and getattr(item, 'ndim', 1) == 1
-
-
-def _kind(ids):
-    "What ids are, in words."
-    first = next(iter(ids.tolist()), None)
-    kind = dict(i='whole numbers', u='whole numbers', U='text').get(
-        ids.dtype.kind, f'of type {type(first).__name__}'
-    )
-    return f'{kind} (such as {first!r:.40})' if len(ids) else 'missing'
-
-
-def _unlike(known, came):
-    "Why ids may be unknown: they are of another kind; else nothing."
-    known, came = np.asarray(known), np.asarray(came)
-    same = known.dtype.kind == came.dtype.kind or {known.dtype.kind, came.dtype.kind} <= set('iu')
-    if same or 'O' in (known.dtype.kind, came.dtype.kind) and not _apart(known, came):
-        return ''
-    return f'ids were fitted as {_kind(known)}, and these are {_kind(came)}'
-
-
-def _apart(known, came):
-    "Whether no type of either is one of the other."
-    one, other = ({type(item) for item in ids.tolist()} for ids in (known, came))
-    return not one & other
-
-
-def _same(ids, shape):
-    "Pairs of an entity with itself."
-    if ids is None:
-        own = np.arange(min(shape))
-        return _indicator(own, own, shape)
-    codes = number_ids(ids[0], ids[1], grow=False)[0]
-    rows = np.flatnonzero(codes >= 0)
-    return _indicator(rows, codes[rows], shape)
-
-
-def _read_index(stored, shape):
-    "The graph that `save` wrote for embeddings of this shape; None without a faiss that checks it."
-    if getattr(stored, 'dtype', None) != np.uint8 or stored.ndim != 1:
-        raise ValueError('its index is not a row of bytes')
-    try:
-        import faiss
-
-        limit = faiss.get_deserialization_vector_byte_limit()  # before 1.14, any byte is trusted
-    except (ImportError, AttributeError):
-        warnings.warn(
-            "the file holds an index, but no faiss from 1.14 on is there, so lists are exact; "
-            "pip install 'extreme_opt[ann]'",
-            stacklevel=6,
-        )
+def read_prior(prior, features, reader):
+    "Factors of the prior of a fit, or None."
+    if prior is None:
         return None
-    faiss.set_deserialization_vector_byte_limit(stored.size)
-    try:
-        graph = faiss.deserialize_index(stored)
-    finally:
-        faiss.set_deserialization_vector_byte_limit(limit)
-    if not isinstance(graph, faiss.IndexHNSWFlat) or (graph.ntotal, graph.d) != shape:
-        raise ValueError(f'its index is not one of {shape[0]} embeddings of length {shape[1]}')
-    return graph
+    if not isinstance(prior, str):
+        if reader.named:
+            raise ValueError(
+                'prior has rows, but the pairs have ids; number the pairs, or give features and '
+                'prior="cosine"'
+            )
+        return prior_factors(prior, *reader.shape)
+    if prior != 'cosine':
+        raise ValueError(f'prior={prior!r:.60} is neither "cosine" nor factors nor a matrix')
+    if any(rows is None or rows.ndim != 2 for rows in features):
+        raise ValueError('prior="cosine" needs left_features and right_features')
+    if features[0].shape[1] != features[1].shape[1]:
+        raise ValueError(
+            f'prior="cosine" needs the same columns on both sides, but left_features has '
+            f'{features[0].shape[1]} and right_features {features[1].shape[1]}'
+        )
+    return tuple(unit_rows(rows) for rows in features)
+
 
 # %% ../../nbs/engine/similarity/80_model.ipynb #f5cdb730
-class SimilarityModel(Estimator):
+class SimilarityModel(ListEstimator):
     """Two towers trained on all pairs, observed or not, at the cost of the entities.
 
     The score of a left and a right entity (a user and an item, a query and a page) is the inner
@@ -335,6 +228,13 @@ class SimilarityModel(Estimator):
         that `fit` met.
     penalty : {"unobserved", "all"}, default="unobserved"
         Which pairs the square covers.
+    prior : "cosine", tuple of two arrays, sparse matrix or None, default=None
+        Similarity known beforehand, to which the inner product of the embeddings is added:
+        "cosine" is that of the features of both sides; else factors (n_left, rank) and
+        (n_right, rank), or a matrix (n_left, n_right), for pairs of row numbers. The embeddings
+        learn what it lacks. See Notes.
+    prior_weight : float or "auto", default="auto"
+        What the prior is multiplied by; "auto" is 1 with the squared loss, 5 with the logistic one.
     biases : bool, default=False
         Whether every entity adds a bias to its scores.
     id_features : bool, default=False
@@ -401,8 +301,8 @@ class SimilarityModel(Estimator):
     ridge_, unobserved_weight_ : float
         The weights used.
     settings_ : dict
-        The solver, loss, impute and ridge_power used, and penalty_scale, the factor of the
-        Notes.
+        The solver, loss, impute, ridge_power and prior_weight used, and penalty_scale, the factor
+        of the Notes.
     n_iter_ : int
         Steps made.
     best_iter_ : int
@@ -438,6 +338,10 @@ class SimilarityModel(Estimator):
     signal of the median observed pair, each predicted from all other pairs by ten singular
     vectors. It is 1 unless more than half of the pairs are predicted above 1/2.
 
+    With `prior` the score is its weighted similarity plus the inner product of the embeddings, in
+    the loss of observed and of unobserved pairs, and in the lists. Of a prior with
+    more than 128 columns the square on unobserved pairs takes the 128 leading directions.
+
     With `cold_start` the embeddings of entities that have features and no pair come from the
     regression, as those of `embed_left(features=...)` do. A sum divides the scores of each way by
     their standard deviation over the held-out entities.
@@ -462,8 +366,12 @@ class SimilarityModel(Estimator):
 
     run_: Run
     _towers: list
-    index_: ANNIndex | None = None
     _mixture: Mixture | None = None
+    left_embeddings_ = _fitted_part('left_embeddings_', lambda held: held.embeddings.rows[0])
+    right_embeddings_ = _fitted_part('right_embeddings_', lambda held: held.embeddings.rows[1])
+    left_biases_ = _fitted_part('left_biases_', lambda held: held.embeddings.biases[0])
+    right_biases_ = _fitted_part('right_biases_', lambda held: held.embeddings.biases[1])
+    index_ = _fitted_part('index_', lambda held: held.index)
 
     def __init__(
         self,
@@ -483,6 +391,8 @@ class SimilarityModel(Estimator):
         values: str = 'ignore',
         columns: Any = None,
         penalty: str = 'unobserved',
+        prior: Any = None,
+        prior_weight: Any = 'auto',
         biases: bool = False,
         id_features: bool = False,
         cold_start: Any = None,
@@ -518,6 +428,8 @@ class SimilarityModel(Estimator):
         self.values = values
         self.columns = columns
         self.penalty = penalty
+        self.prior = prior
+        self.prior_weight = prior_weight
         self.biases = biases
         self.id_features = id_features
         self.cold_start = cold_start
@@ -548,6 +460,7 @@ class SimilarityModel(Estimator):
         popularity_power=number_in(-np.inf, closed='neither'),
         values=one_of('ignore', 'weights', 'labels'),
         penalty=one_of('unobserved', 'all'),
+        prior_weight=number_in(-np.inf, closed='neither', words=('auto',)),
         biases=FLAG,
         id_features=FLAG,
         exclude_self=FLAG,
@@ -577,19 +490,20 @@ class SimilarityModel(Estimator):
             self._check_als(problem)
         return made[self.settings_['solver']]
 
-    def _check_memory(self, pairs, features, shape):
+    def _check_memory(self, pairs, features):
         "Refuse a fit that cannot be held, before anything of its size is allocated."
         widths = [
             n if rows is None else rows.shape[-1] + n * bool(self.id_features)
-            for rows, n in zip(features, shape)
+            for rows, n in zip(features, pairs.shape)
         ]
         shapes = [tower_shape(tower) for tower in (self.left, self.right)]
         hidden = [getattr(tower, 'hidden', ())[:1] or (self.n_components,) for tower in shapes]
-        needed = forecast_memory(
+        more = 0 if self.prior is None else 3000 * sum(pairs.shape)  # its leading directions
+        needed = more + forecast_memory(
             'similarity',
             self.settings_['solver'],
-            n_left=shape[0],
-            n_right=shape[1],
+            n_left=pairs.shape[0],
+            n_right=pairs.shape[1],
             n_pairs=len(pairs.pairs),
             n_weights=float(sum(n * width[0] for n, width in zip(widths, hidden))),
             n_components=self.n_components,
@@ -617,24 +531,22 @@ class SimilarityModel(Estimator):
         return bool(self.warm_start) and hasattr(self, 'run_')
 
     def _read(self, observed, features, labels, pair_weights, timed):
-        "Interactions with row numbers, features in the order of the rows, their names, and ids."
-        again = self._again()
-        known: tuple = (None, None)
-        if again and self._named:
-            known = self.left_ids_, self.right_ids_
+        """Interactions with row numbers, features in the order of the rows and their names, and
+        how later pairs are read."""
+        last = self._retriever.reader if self._again() else None
         found = read_interactions(
             observed,
             values=self.values,
             columns=self.columns,
             labels=labels,
             pair_weights=pair_weights,
-            known=known,
-            fitted=self._roles if again else None,
+            known=last.ids if last is not None and last.named else (None, None),
+            fitted=last.roles if last is not None else None,
             timed=timed,
         )
         named = found.left_ids is not None
-        if again and named != self._named:
-            had, has = ('ids', 'row numbers') if self._named else ('row numbers', 'ids')
+        if last is not None and named != last.named:
+            had, has = ('ids', 'row numbers') if last.named else ('row numbers', 'ids')
             raise ValueError(
                 f'warm_start=True, but the last fit had {had} and this one has {has}; set '
                 'warm_start=False to begin anew'
@@ -647,8 +559,9 @@ class SimilarityModel(Estimator):
                     None if rows is None else (ids, rows) for ids, rows in zip(names, features)
                 ]
         rows, feature_names, ids, shape = [], [], [found.left_ids, found.right_ids], []
-        for at, side in enumerate(('left', 'right')):
-            given, known_names = features[at], self._feature_names[at] if again else None
+        for at, side in enumerate(SIDES):
+            known_names = self._feature_names[at] if last is not None else None
+            given = features[at]
             if named and given is not None:
                 column = found.roles[side] if found.roles else None
                 ids[at], given, name = aligned_features(given, side, ids[at], column, known_names)
@@ -657,12 +570,14 @@ class SimilarityModel(Estimator):
             rows.append(given)
             feature_names.append(name if name is not None else known_names)
             warn_empty_rows(rows[at], side)
-            shape.append(self._size(found, at, rows[at], ids[at], again))
+            shape.append(self._size(found, at, rows[at], ids[at], last))
             if not named:
                 check_entities(found.pairs[:, at], shape[at], side, f'observed[{{}}, {at}]')
-        return found._replace(shape=tuple(shape)), rows, feature_names, ids
+        check_some(found, shape)
+        reader = reader_of(found, ids, shape, self.values, self.columns)
+        return found._replace(shape=reader.shape), rows, feature_names, reader
 
-    def _size(self, found, at, rows, ids, again):
+    def _size(self, found, at, rows, ids, last):
         "Entities of a side."
         if ids is not None:
             return len(ids)
@@ -672,95 +587,111 @@ class SimilarityModel(Estimator):
             return rows.shape[0]
         column = found.pairs[:, at]
         n = int(column.max()) + 1 if len(column) else 0
-        if again:
-            return max(n, self.observed_.shape[at])
-        _warn_gaps(column, ('left', 'right')[at], n, 8 * int(self.n_components))
+        if last is not None:
+            return max(n, last.shape[at])
+        _warn_gaps(column, SIDES[at], n, 8 * int(self.n_components))
         return n
 
-    def _weights(self, pairs, shape):
-        "Column weights, and the scales of the own embeddings of either side."
-        counts = [
-            np.bincount(pairs.pairs[:, at], pairs.weights, shape[at]).astype(np.float64)
-            for at in (0, 1)
-        ]
-        columns = self.column_weights
-        if self.popularity_power:
-            if columns is not None:
-                raise ValueError(
-                    'column_weights and popularity_power are both given; leave one of them out'
-                )
-            columns = frequency_weights(counts[1] + 1, self.popularity_power)
-        power = self.settings_['ridge_power']
-        if not power:
-            return columns, (None, None), (0.0, 0.0, 1.0)
-        counts = [each + max(each.mean(), 1e-12) for each in counts]
-        norm = float((np.concatenate(counts) ** power).mean())
-        scales = tuple((each**power / norm) ** -0.5 for each in counts)
-        return columns, scales, (float(counts[0].mean() / 2), power, norm)
-
-    def _make_problem(self, pairs, features, shape):
-        "The problem on these pairs, what each tower reads, and how the ridge grows."
-        columns, scales, spread = self._weights(pairs, shape)
-        ridge, unobserved_weight = self.ridge, self.unobserved_weight
-        more_weight, more_ridge = (
-            times * self.settings_['penalty_scale']
-            for times in AUTO_TIMES.get(self.settings_['loss'], (1.0, 1.0))
-        )
-        total = len(pairs.pairs) if pairs.weights is None else float(pairs.weights.sum())
-        if isinstance(ridge, str):
-            ridge = more_ridge * auto_ridge(total, *shape)
-        softmax = self.settings_['loss'] == 'softmax'
-        if isinstance(unobserved_weight, str) and unobserved_weight == 'auto' and not softmax:
-            whole = total_weight(self.row_weights, shape[0], 'row_weights') * total_weight(
-                columns, shape[1], 'column_weights'
-            )
-            if total > 0 and whole > 0:
-                unobserved_weight = more_weight * total / whole
-        inputs = [
+    def _make_problem(self, objective, pairs, features):
+        "The problem on these pairs, and what each tower reads."
+        left, right = [
             tower_inputs(rows, side, scale, self.id_features)
-            for side, rows, scale in zip(('left', 'right'), features, scales)
+            for side, rows, scale in zip(SIDES, features, objective.scales)
         ]
         shared: dict = dict(
             n_components=self.n_components,
             left=tower_shape(self.left),
             right=tower_shape(self.right),
             pair_weights=pairs.weights,
-            ridge=ridge,
+            ridge=objective.ridge,
             biases=self.biases,
-            n_left=shape[0],
-            n_right=shape[1],
+            n_left=pairs.shape[0],
+            n_right=pairs.shape[1],
             dtype=self.dtype,
         )
         problem: Any
-        if softmax:
-            problem = CatalogSoftmax(pairs.pairs, *inputs, **shared)
+        if objective.loss == 'softmax':
+            problem = CatalogSoftmax(pairs.pairs, left, right, **shared)
         else:
             problem = AllPairs(
                 pairs.pairs,
-                *inputs,
-                pair_loss=self.settings_['loss'],
-                labels=signed_labels(pairs.labels, self.settings_['loss']),
-                unobserved_weight=unobserved_weight,
-                row_weights=self.row_weights,
-                column_weights=columns,
-                impute=self.settings_['impute'],
-                penalty=self.penalty,
+                left,
+                right,
+                pair_loss=objective.loss,
+                labels=signed_labels(pairs.labels, objective.loss),
                 n_jobs=num_threads(self.n_jobs),
+                **objective.square,
                 **shared,
             )
         towers = [
             fitted_tower(tower, rows, scale, rows is None or self.id_features)
-            for tower, rows, scale in zip(problem.towers, features, scales)
+            for tower, rows, scale in zip(problem.towers, features, objective.scales)
         ]
-        return problem, towers, spread
+        return problem, towers
 
-    def _judge(self, problem, train, held_out, shape, ids):
-        "Held-out pairs of known entities, and the part of them that is looked at."
-        seen = pattern(train.pairs, shape)
+    def _split(self, found, reader, validation):
+        "The pairs that are fitted, and those that the fit is stopped by (or None)."
+        if validation is not None:
+            return found, reader.positions(validation, 'ignore', self.relevant)[0]
+        if self.validation is None:
+            return found, None
+        out = held_out_pairs(found, self.validation, found.shape, seed_from(self.random_state))
+        held_out = found.pairs[out]
+        if found.labels is not None:
+            hits = relevant_pairs(found.labels[out], self.relevant, reader.ratings)
+            held_out = held_out[hits]
+            if not len(held_out):
+                raise ValueError(
+                    'validation holds no relevant pair; hold more pairs out, or lower relevant'
+                )
+        return subset(found, ~out), held_out
+
+    def _judge(self, problem, objective, train, held_out, reader):
+        "The measure of the held-out pairs of known entities; None where there are none."
+        if held_out is None:
+            return None
+        if self.client is not None:
+            raise ValueError('validation and client do not go together; leave one of them out')
+        seen = pattern(train.pairs, train.shape)
         if self.exclude_self:
-            seen = _both(seen, _same(ids, shape))
+            seen = seen + reader.itself()
         measure_of(self.metric) if self.metric != 'auc' else None
-        return Judge(problem, pattern(held_out, shape), seen, self.metric)
+        known = None
+        if objective.square['prior'] is not None:
+            known = self._weighted(objective.square['prior'])
+        return Judge(problem, pattern(held_out, train.shape), seen, self.metric, known)
+
+    def _weighted(self, prior):
+        "Factors of a prior, the left ones times its weight."
+        return prior[0] * self.settings_['prior_weight'], prior[1]
+
+    def _run(self, problem, begin, judge):
+        "Minimize; with a judge, up to the step that it likes best."
+        solver, metrics = self._make_solver(problem), None
+        if judge is not None:
+            metrics = {self.metric: judge}
+            solver = EarlyStopping(
+                solver, lambda *at: -judge(*at), self.n_iter_no_change, self.metric
+            )
+        name, max_iter = self.settings_['solver'], self.max_iter
+        remedy = 'scale the features, or raise ridge'
+        if name not in _SEARCHING:
+            remedy = f'use solver="adagrad", which searches for a step length, {remedy}'
+        run = run_estimator(
+            self,
+            problem,
+            solver,
+            begin,
+            metrics=metrics,
+            remedy=remedy,
+            max_iter=_MAX_ITER.get(name, 30) if isinstance(max_iter, str) else max_iter,
+        )
+        self.best_iter_, self.validation_scores_ = self.n_iter_, None
+        if judge is not None:
+            end: Any = run.state
+            self.best_iter_, self.validation_scores_ = end.best_step, run.column(self.metric)
+            self.run_ = replace(run, state=replace(end, params=end.best, best=None))
+        return run
 
     def fit(
         self,
@@ -805,141 +736,79 @@ class SimilarityModel(Estimator):
             If an id, a shape or a setting is not valid; the message says what to change.
         """
         self._check_settings()
-        again = self._again()
         timed = validation is None and self.validation is not None
-        found, features, feature_names, ids = self._read(
+        found, described, feature_names, reader = self._read(
             observed, [left_features, right_features], labels, pair_weights, timed
         )
-        described, shape, train, held_out = features, found.shape, found, None
+        features = described
         if self.cold_start is not None:
             chosen_sources(self.cold_start)
             check_cold_start(self, described)
             features = [None, None]
-        if 0 in shape or not len(found.pairs):
-            raise ValueError(
-                f'observed has {len(found.pairs)} pairs of {shape[0]} left and {shape[1]} right '
-                'ids, but needs some of each; zeros and weights of 0 are no pairs'
-            )
-        self._check_width(shape)
-        named, ratings = ids[0] is not None, None
-        if found.labels is not None:
-            ratings = bool(rated(found.labels))
-        if validation is not None:
-            held_out = self._positions(
-                validation, ids if named else None, shape, 'ignore', found.roles, ratings
-            )[0]
-        elif self.validation is not None:
-            out = held_out_pairs(found, self.validation, shape, seed_from(self.random_state))
-            held_out = found.pairs[out]
-            if found.labels is not None:
-                held_out = held_out[relevant_pairs(found.labels[out], self.relevant, ratings)]
-                if not len(held_out):
-                    raise ValueError(
-                        'validation holds no relevant pair; hold more pairs out, or lower relevant'
-                    )
-            train = found._replace(
-                **{
-                    name: getattr(found, name)[~out]
-                    for name in ('pairs', 'weights', 'labels', 'times')
-                    if getattr(found, name) is not None
-                }
-            )
+        self._check_width(found.shape)
+        train, held_out = self._split(found, reader, validation)
         self.settings_ = chosen_settings(self, features, train)
-        self._check_memory(train, features, shape)
-        problem, towers, spread = self._make_problem(train, features, shape)
-        solver, begin, judge, metrics = self._make_solver(problem), None, None, None
-        if again:
+        self._check_memory(train, features)
+        prior = read_prior(self.prior, described, reader)
+        objective = objective_of(self, self.settings_, train, prior)
+        problem, towers = self._make_problem(objective, train, features)
+        begin = None
+        if self._again():
             seed = seed_from(self.random_state)
             begin = grown_params(problem, self.run_.state.params, self._towers, towers, seed)
-        if held_out is not None:
-            if self.client is not None:
-                raise ValueError('validation and client do not go together; leave one of them out')
-            judge = self._judge(problem, train, held_out, shape, ids if named else None)
-            solver = EarlyStopping(
-                solver, lambda *at: -judge(*at), self.n_iter_no_change, self.metric
-            )
-            metrics = {self.metric: judge}
-        name, max_iter = self.settings_['solver'], self.max_iter
-        remedy = 'scale the features, or raise ridge'
-        if name not in _SEARCHING:
-            remedy = f'use solver="adagrad", which searches for a step length, {remedy}'
-        run = run_estimator(
-            self,
-            problem,
-            solver,
-            begin,
-            metrics=metrics,
-            remedy=remedy,
-            max_iter=_MAX_ITER.get(name, 30) if isinstance(max_iter, str) else max_iter,
-        )
-        self.best_iter_, self.validation_scores_ = self.n_iter_, None
-        if judge is not None:
-            end: Any = run.state
-            self.best_iter_, self.validation_scores_ = end.best_step, run.column(self.metric)
-            self.run_ = replace(run, state=replace(end, params=end.best, best=None))
-        self._named, self._roles, self._ratings = named, found.roles, ratings
-        self._feature_names = feature_names
-        self.left_ids_, self.right_ids_ = (
-            np.arange(n) if each is None else each for n, each in zip(shape, ids)
-        )
-        liked = found.pairs if ratings is not False else found.pairs[found.labels > 0]
-        self._popular = np.bincount(liked[:, 1], minlength=shape[1]).astype(np.float64)
-        self._keep(problem, towers, spread, pattern(found.pairs, shape))
+        judge = self._judge(problem, objective, train, held_out, reader)
+        run = self._run(problem, begin, judge)
+        self._feature_names, self._towers = feature_names, towers
+        self.ridge_, self.unobserved_weight_ = float(problem.ridge), float(problem.terms.omega)
+        self.n_features_in_ = towers[0]['n_columns'] or towers[0]['n_inputs']
+        embeddings = self._embeddings(problem, prior)
+        self._fold = fold_parts(problem, objective, *(embeddings.of(side) for side in (0, 1)))
+        liked = found.pairs if reader.ratings is not False else found.pairs[found.labels > 0]
+        popular = np.bincount(liked[:, 1], minlength=found.shape[1]).astype(np.float64)
+        self._retriever = Retriever(reader, pattern(found.pairs, found.shape), popular, embeddings)
         self._mixture, self.cold_start_ = None, None
         if self.cold_start is not None:
-            self._learn_cold(found, described, ids if named else (None, None))
+            self._learn_cold(found, described)
         ended = _remedy(self, run) or _above_zero(self, problem)
         if ended is not None:
             warn_not_converged(self, replace(run, message=ended[0]), ended[1])
         return self
 
-    def _keep(self, problem, towers, spread, observed):
-        "Embeddings and what lists and new entities need."
+    def _embeddings(self, problem, prior):
+        "Embeddings and biases of both sides."
         params, k = self.run_.state.params, int(self.n_components)
         rows = [problem.embed(side, params) for side in (0, 1)]
-        self.left_embeddings_, self.right_embeddings_ = (
-            np.ascontiguousarray(each[:, :k]) for each in rows
+        return Embeddings(
+            tuple(np.ascontiguousarray(each[:, :k]) for each in rows),
+            tuple(rows[side][:, k + side].copy() if self.biases else None for side in (0, 1)),
+            None if prior is None else self._weighted(prior),
         )
-        self.left_biases_, self.right_biases_ = (
-            rows[side][:, k + side].copy() if self.biases else None for side in (0, 1)
-        )
-        self.observed_ = observed
-        self.ridge_, self.unobserved_weight_ = float(problem.ridge), float(problem.terms.omega)
-        self._towers = towers
-        left, right = (
-            (self.left_embeddings_, self.left_biases_),
-            (self.right_embeddings_, self.right_biases_),
-        )
-        self._fold = fold_parts(problem, self.settings_['loss'], left, right, spread)
-        self.n_features_in_ = towers[0]['n_columns'] or towers[0]['n_inputs']
-        self.index_, self._lookup = None, {}
 
-    def _learn_cold(self, found, features, ids):
-        "Ways to score entities without pairs, and the embeddings of those that are known."
-        hits = np.ones(len(found.pairs), bool)
+    def _learn_cold(self, found, features):
+        "How to score entities without pairs, and the embeddings of those that are known."
+        reader, hits = self._retriever.reader, np.ones(len(found.pairs), bool)
         if found.labels is not None:
             hits = found.labels > 0
-            if self._ratings and self.relevant != 'auto':
+            if reader.ratings and self.relevant != 'auto':
                 hits = found.labels >= self.relevant
-        itself = None
-        if self.exclude_self:
-            itself = _same(None if ids[0] is None else ids, found.shape)
         self._mixture, self.cold_start_ = learn_cold_start(
             self,
             self.cold_start,
             found,
             hits,
             features,
-            same_entities(ids, features, found.shape),
+            same_entities(reader.ids if reader.named else (None, None), features, found.shape),
             lambda train, rows: self._twin(found, train, rows),
-            itself,
+            reader.itself() if self.exclude_self else None,
         )
-        k = int(self.n_components)
-        for side, name in enumerate(('left', 'right')):
-            rows = self._mixture.sources['regression'].sides[side]
-            setattr(self, f'{name}_embeddings_', rows[:, :k].astype(self.left_embeddings_.dtype))
-            if self.biases:
-                setattr(self, f'{name}_biases_', rows[:, k + side].astype(self.dtype))
+        k, explained = int(self.n_components), self._mixture.sources['regression'].sides
+        self._retriever.embeddings = Embeddings(
+            tuple(rows[:, :k].astype(self.left_embeddings_.dtype) for rows in explained),
+            tuple(
+                rows[:, k + side].astype(self.dtype) if self.biases else None
+                for side, rows in enumerate(explained)
+            ),
+        )
 
     def _twin(self, found, train, features):
         "A fit of some of the pairs, on ids or on features, that says nothing of how it ended."
@@ -972,12 +841,12 @@ class SimilarityModel(Estimator):
                 f'have at most {min(shape)} directions; use at most {most}'
             )
 
-    def _fitted(self):
-        check_is_fitted(self, 'left_embeddings_', msg=NOT_FITTED)
+    def _explains(self, side):
+        explained = self._mixture is not None and self._mixture.explains(side)
+        return explained or not self._towers[side]['inputs'].startswith('ids')
 
     def _check_loaded(self):
-        "Undo `_for_file`, and refuse a file whose arrays do not belong together."
-        for name in ('left', 'right'):
+        for name in SIDES:
             if isinstance(written := getattr(self, name), dict):
                 setattr(self, name, tower_shape(written))
         if not hasattr(self, 'left_embeddings_'):
@@ -993,106 +862,7 @@ class SimilarityModel(Estimator):
         check_finite(
             self, 'left_embeddings_', 'right_embeddings_', 'left_biases_', 'right_biases_'
         )
-        if self.index_ is not None:
-            wide = _wide(self.right_embeddings_, self.right_biases_, 1)
-            graph = _read_index(self.index_, wide.shape)
-            self.index_ = None if graph is None else ANNIndex(self.right_embeddings_, graph)
-
-    def _rows_of(self, ids, side):
-        "Row numbers of ids, all of which must be known."
-        name = ('left', 'right')[side]
-        known = (self.left_ids_, self.right_ids_)[side]
-        ids = list(ids) if isinstance(ids, (set, frozenset)) else ids
-        objects = known.dtype.kind == 'O' and isinstance(ids, (list, tuple))
-        ids = as_objects(ids) if objects else np.atleast_1d(as_array(ids, f'{name} ids'))
-        if not self._named:
-            if ids.ndim != 1 or (ids.size and ids.dtype.kind not in 'iu'):
-                raise ValueError(
-                    f'{name} ids have shape {ids.shape} and dtype {ids.dtype}, but a list of '
-                    'integers is needed'
-                )
-            bad = np.flatnonzero((ids < 0) | (ids >= len(known)))
-            if len(bad):
-                raise ValueError(
-                    f'{name} id {ids[bad[0]]} at place {bad[0]} is unknown; there are '
-                    f'{len(known)}, from 0 to {len(known) - 1}'
-                )
-            return ids.astype(np.int64)
-        if ids.ndim != 1:
-            raise ValueError(f'{name} ids have shape {ids.shape}, but a list of ids is needed')
-        lookup = self._lookup.get(side)
-        if lookup is None:
-            lookup = self._lookup[side] = {item: at for at, item in enumerate(known.tolist())}
-        found = np.array([lookup.get(item, -1) for item in ids.tolist()], np.int64)
-        bad = np.flatnonzero(found < 0)
-        if len(bad):
-            other = 'recommend(history=...) places a new one' if side == 0 else 'refit to add it'
-            other = _unlike(known, ids) or other
-            raise ValueError(
-                f'{name} id {ids.tolist()[bad[0]]!r} at place {bad[0]} is unknown; there are '
-                f'{len(known)}, such as {known.tolist()[0]!r}; {other}'
-            )
-        return found
-
-    def _ids_of(self, rows, side):
-        "Ids in place of row numbers; -1 stays -1 among integers and becomes None among others."
-        if not self._named:
-            return rows
-        known = (self.left_ids_, self.right_ids_)[side]
-        if known.dtype.kind in 'iu':
-            return np.where(rows < 0, -1, known[rows])
-        found = known.astype(object)[rows] if len(known) < rows.size else known[rows].astype(object)
-        found[rows < 0] = None
-        return found
-
-    def _positions(self, pairs, ids, shape, unknown, roles, ratings):
-        """Held-out pairs that are hits as row numbers, and how many were left out and why. Pairs
-        of unknown entities are refused, or left out."""
-        values = self.values
-        if scipy.sparse.issparse(pairs) and ratings is not None:
-            values = 'labels'
-        known = (None, None) if ids is None else tuple(ids)
-        found = read_interactions(
-            pairs,
-            values=values,
-            columns=self.columns,
-            known=known,
-            grow=False,
-            part='test',
-            fitted=roles,
-        )
-        if scipy.sparse.issparse(pairs):
-            if found.shape != tuple(shape):
-                raise ValueError(f'test has shape {found.shape}, but {tuple(shape)} was fitted')
-        elif ids is None and found.left_ids is not None:
-            raise ValueError(
-                'test has ids, but the fit had row numbers; fit the same kind of table or pairs'
-            )
-        bad: Any = np.asarray((found.pairs < 0) | (found.pairs >= np.asarray(shape)))
-        reasons = [
-            '' if ids is None or not (len(column) and column.all()) else _unlike(ids[side], came)
-            for side, (column, came) in enumerate(zip(bad.T, found.given or (None, None)))
-        ]
-        if any(reasons) or (bad.any() and unknown == 'raise'):
-            side = int(np.argmax([bool(reason) for reason in reasons]))
-            at, side = (0, side) if any(reasons) else np.argwhere(bad)[0]
-            name = ('left', 'right')[side]
-            what = found.given[side].tolist()[at]
-            raise ValueError(
-                f'{name} id {what!r} at place {at} is unknown; '
-                + (
-                    f'{name} {reasons[side]}'
-                    if reasons[side]
-                    else f'there are {shape[side]}; unknown="ignore" leaves such pairs out'
-                )
-            )
-        kept = ~bad.any(axis=1)
-        left_out = dict(unknown=int((~kept).sum()), not_relevant=0)
-        if found.labels is not None and ratings is not None:
-            hits = relevant_pairs(found.labels, self.relevant, ratings)
-            left_out['not_relevant'] = int((kept & ~hits).sum())
-            kept &= hits
-        return found.pairs[kept], left_out
+        super()._check_loaded()
 
     def _new_rows(self, side, features):
         "Embeddings and biases (or None) of entities, from their features and the fitted towers."
@@ -1109,7 +879,7 @@ class SimilarityModel(Estimator):
                 f'{name} entities were fitted by id alone, so a new one has no place; fit with '
                 f'{name}_features' + (', or give its history' if side == 0 else '')
             )
-        column = self._roles[name] if self._roles else None
+        column = self._retriever.reader.column(side)
         features = read_features(features, name, column, self._feature_names[side])[0]
         rows, n_rows, width = check_inputs(features, None, name, params.dtype)
         n_inputs = fitted['n_inputs']
@@ -1143,7 +913,7 @@ class SimilarityModel(Estimator):
         "Features of entities in the columns that the fit saw."
         assert self._mixture is not None
         name = ('left', 'right')[side]
-        column = self._roles[name] if self._roles else None
+        column = self._retriever.reader.column(side)
         rows = read_features(features, name, column, self._feature_names[side])[0]
         n_columns = self._mixture.n_columns(side)
         if rows.ndim != 2 or rows.shape[1] != n_columns:
@@ -1153,81 +923,76 @@ class SimilarityModel(Estimator):
             )
         return check_columns(rows, name)
 
-    def _list_scores(self, rows, ids, features, history, kept=None):
-        "The scores of left entities against right ones, and their number."
-        mixture = None if history is not None else self._mixture
-        if mixture is None or (features is not None and not mixture.explains(0)):
-            left, (Q, q) = self._embed(0, ids, features, history), self._embed(1, None, None)
-            if kept is not None:
-                Q, q = Q[kept], None if q is None else q[kept]
-            return _scorer(left, (Q, q)), len(left[0])
-        if features is None:
-            left = mixture.left(slice(None) if rows is ... else rows)
-        else:
+    def _query(self, ids=None, features=None, history=None):
+        held, mixture = self._retriever, self._mixture
+        check_one(ids, features, history)
+        if history is not None:
+            history, mixture = held.reader.histories(history), None
+            if held.reader.entries == 'labels':
+                history.data = signed_labels(history.data, self.settings_['loss'])
+        if features is not None and mixture is not None and not mixture.explains(0):
+            mixture = None
+        rows: Any = None
+        if features is None and history is None:
+            rows = ... if ids is None else held.reader.rows_of(ids, 0)
+        left: Any
+        if mixture is None:
+            left = self._embed(0, rows, features, history)
+            known = self._known(0, rows, features)
+            return Query(
+                rows,
+                len(left[0]),
+                lambda places: held.embeddings.scorer(left, places, known),
+                history,
+                lambda: self._asked(rows, features, history),
+            )
+        if rows is None:
             left = mixture.left(features=self._described(0, features))
-        return mixture.scorer(left, mixture.right(slice(None) if kept is None else kept)), len(
-            left[1]
+        else:
+            left = mixture.left(slice(None) if rows is ... else rows)
+        return Query(
+            rows,
+            len(left[1]),
+            lambda places: mixture.scorer(left, mixture.right(places)),
+            wide=lambda: self._asked(rows, features),
         )
 
-    def _values(self):
-        "What the entries of a matrix are to the fitted model."
-        return self.values if self._ratings is None else 'labels'
-
-    def _histories(self, history):
-        "Histories as a CSR matrix of values, one row per new user."
-        n = len(self.right_ids_)
-        if not scipy.sparse.issparse(history):
-            history = self._listed(history)
-        read = from_matrix(history, self._values(), 'history')
-        shape: Any = read.shape
-        if shape[1] != n:
-            raise ValueError(f'history has {shape[1]} columns, but there are {n} right entities')
-        values = np.ones(len(read.pairs)) if read.weights is None else read.weights
-        if read.labels is not None:
-            values = signed_labels(read.labels, self.settings_['loss'])
-        return scipy.sparse.csr_array((values, (*read.pairs.T,)), shape=shape)
-
-    def _listed(self, history):
-        "Histories in own ids as a CSR matrix: lists of ids, or dictionaries from id to value."
-        history = history.to_pylist() if hasattr(history, 'to_pylist') else history
-        if isinstance(history, (str, bytes)) or not hasattr(history, '__len__'):
+    def _known(self, side, rows, features):
+        "Rows of the prior, of known or new entities; None where there is none."
+        prior = self._retriever.embeddings.prior
+        if prior is None:
+            return None
+        if features is None:
+            return prior[side] if rows is ... else prior[side][rows]
+        if not isinstance(self.prior, str):
             raise ValueError(
-                f'history={history!r:.60} is no list; give the right ids of one user, or one list '
-                'per user'
+                f'a {SIDES[side]} entity with new features has no prior; prior="cosine" makes one '
+                'of them'
             )
-        lists = [history] if isinstance(history, Mapping) else list(history)
-        nested = [_is_list(one) for one in lists]
-        if any(nested) and not all(nested):
-            at = nested.index(False)
+        reader = self._retriever.reader
+        names = self._feature_names[side]
+        found = read_features(features, SIDES[side], reader.column(side), names)[0]
+        return unit_rows(found) * (1.0 if side else self.settings_['prior_weight'])
+
+    def _asked(self, rows, features, history=None):
+        "What an index is asked for: embeddings, if lists are theirs."
+        check_index(self._retriever.embeddings)
+        summed = self._mixture is not None and not self._mixture.by_embeddings
+        if summed and history is None:
             raise ValueError(
-                f'history mixes lists and ids ({lists[at]!r:.40} at place {at}); give the ids of '
-                'one user, or one list per user'
+                'an index ranks by embeddings, but cold_start chose a sum; leave index out, or '
+                'set cold_start="regression"'
             )
-        lists = lists if lists and nested[0] else [lists]
-        ids, values = [], []
-        for at, one in enumerate(lists):
-            listed = one.to_pylist() if hasattr(one, 'to_pylist') else list(one)
-            found = self._rows_of(listed, 1) if listed else np.empty(0, int)
-            if isinstance(one, Mapping) and len(one):
-                numbers = as_array([*one.values()], 'the values of a history')
-                if numbers.dtype.kind not in 'biuf':
-                    raise ValueError(
-                        f'history {at} has values {[*one.values()]!r:.60}, but a number for each '
-                        'id is needed'
-                    )
-            else:
-                found = np.unique(found)
-                numbers = np.ones(len(found))
-            ids.append(found)
-            values.append(numbers)
-        starts = np.concatenate([[0], np.cumsum([len(one) for one in ids])])
-        entries = np.concatenate([np.empty(0), *values]), np.concatenate([starts[:0], *ids])
-        shape = len(lists), len(self.right_ids_)
-        return scipy.sparse.csr_array((*entries, starts), shape=shape)
+        return wide(self._embed(0, rows, features, history), 0)
 
     def _placed(self, rows):
         "Embeddings and biases (or None) of users with these histories."
         part = self._fold
+        if self._retriever.embeddings.prior is not None:
+            raise ValueError(
+                'history does not go with prior, which says nothing of a new user; give features '
+                'with prior="cosine"'
+            )
         if part['impute'] is None:
             raise ValueError(
                 'history needs a constant impute: the factors of a low-rank one say nothing about '
@@ -1235,40 +1000,24 @@ class SimilarityModel(Estimator):
             )
         if part['cosine']:
             raise ValueError('history does not go with a left tower of fixed length (cosine=...)')
-        Q, gamma = self.right_embeddings_, self.right_biases_
+        entries, (Q, gamma) = self._retriever.reader.entries, self._retriever.embeddings.of(1)
         out = np.empty((rows.shape[0], Q.shape[1] + (gamma is not None)))
         for i in range(len(out)):
             at = slice(rows.indptr[i], rows.indptr[i + 1])
             ones, values = np.ones(at.stop - at.start), rows.data[at]
-            weights = values if self._values() == 'weights' else ones
-            labels = values if self._values() == 'labels' else ones
+            weights = values if entries == 'weights' else ones
+            labels = values if entries == 'labels' else ones
             out[i] = fold_in(part, Q, gamma, rows.indices[at], weights, labels)
         out = out.astype(Q.dtype)
         return (out, None) if gamma is None else (np.ascontiguousarray(out[:, :-1]), out[:, -1])
 
-    def _embed(self, side, ids, features, history=None):
-        "Embeddings and biases (or None) of known or new entities."
-        self._fitted()
-        given = dict(ids=ids, features=features, history=history)
-        given = {name: value for name, value in given.items() if value is not None}
-        if len(given) > 1:
-            raise ValueError(
-                f'{" and ".join(given)} are both given; give ids of known entities, or features '
-                'or history of any'
-            )
+    def _embed(self, side, rows, features=None, history=None):
+        "Embeddings and biases (or None) of places (... for all), or of new entities."
         if features is not None:
             return self._new_rows(side, features)
         if history is not None:
             return self._placed(history)
-        rows, biases = (
-            (self.left_embeddings_, self.left_biases_)
-            if side == 0
-            else (self.right_embeddings_, self.right_biases_)
-        )
-        if ids is None:
-            return rows, biases
-        at = self._rows_of(ids, side)
-        return rows[at], None if biases is None else biases[at]
+        return self._retriever.embeddings.of(side, slice(None) if rows is ... else rows)
 
     def embed_left(
         self, ids: Any = None, *, features: Any = None, history: Any = None
@@ -1289,10 +1038,14 @@ class SimilarityModel(Estimator):
         ndarray of shape (n, n_components)
         """
         self._fitted()
-        if history is not None and ids is None and features is None:
-            history = self._histories(history)
-            _empty_rows(history)
-        return self._embed(0, ids, features, history)[0]
+        check_one(ids, features, history)
+        reader, rows = self._retriever.reader, ...
+        if history is not None:
+            history = self._query(history=history).history
+            empty_rows(history)
+        elif ids is not None:
+            rows = reader.rows_of(ids, 0)
+        return self._embed(0, rows, features, history)[0]
 
     def embed_right(self, ids: Any = None, *, features: Any = None) -> np.ndarray:
         """Return the embeddings of right entities, without their biases.
@@ -1308,7 +1061,10 @@ class SimilarityModel(Estimator):
         -------
         ndarray of shape (n, n_components)
         """
-        return self._embed(1, ids, features)[0]
+        self._fitted()
+        check_one(ids, features)
+        rows = ... if ids is None else self._retriever.reader.rows_of(ids, 1)
+        return self._embed(1, rows, features)[0]
 
     def score_pairs(
         self, pairs: Any, *, left_features: Any = None, right_features: Any = None
@@ -1329,203 +1085,36 @@ class SimilarityModel(Estimator):
         ndarray of shape (n,)
             Larger for likelier pairs.
         """
-        given = left_features, right_features
-        mixed = None
-        if self._mixture is not None:
-            mixed = [
-                self._described(side, rows)
-                if rows is not None and self._mixture.explains(side)
-                else None
-                for side, rows in enumerate(given)
-            ]
-        sides = [self._embed(side, None, rows) for side, rows in enumerate(given)]
-        (P, p), (Q, q) = sides
-        at = []
-        for side, column in enumerate(pair_columns(pairs, self.columns, self._roles)):
-            if given[side] is None:
-                at.append(self._rows_of(column, side))
+        self._fitted()
+        given, reader = (left_features, right_features), self._retriever.reader
+        mixture, at, sides = self._mixture, [], []
+        for side, column in enumerate(pair_columns(pairs, self.columns, reader.roles)):
+            rows = given[side]
+            if mixture is not None and rows is not None and mixture.explains(side):
+                sides.append(self._described(side, rows))
+            elif mixture is not None and rows is None:
+                sides.append(None)
+            else:
+                sides.append(self._embed(side, ..., rows))
+            if rows is None:
+                at.append(reader.rows_of(column, side))
                 continue
-            name, n = ('left', 'right')[side], len(sides[side][0])
-            rows = np.asarray(column)
-            bad = np.flatnonzero((rows < 0) | (rows >= n))
+            known, places = sides[-1], np.asarray(column)
+            n = len(known[0]) if isinstance(known, tuple) else known.shape[0]
+            bad = np.flatnonzero((places < 0) | (places >= n))
             if len(bad):
                 raise ValueError(
-                    f'{name} row {rows[bad[0]]} at place {bad[0]} is not in {name}_features; '
-                    f'there are {n}'
+                    f'{SIDES[side]} row {places[bad[0]]} at place {bad[0]} is not in '
+                    f'{SIDES[side]}_features; there are {n}'
                 )
-            at.append(rows.astype(np.int64))
-        i, j = at
-        if mixed is not None and self._mixture is not None:
-            return self._mixture.score_pairs(i, j, *mixed)
-        size = max(1, 2**20 // P.shape[1])
-        parts = [
-            np.einsum('ij,ij->i', P[i[at : at + size]], Q[j[at : at + size]])
-            for at in range(0, len(i), size)
+            at.append(places.astype(np.int64))
+        if mixture is not None:
+            return mixture.score_pairs(*at, *sides)
+        known = [
+            self._known(side, ..., rows) if rows is not None or self.prior is not None else None
+            for side, rows in enumerate(given)
         ]
-        scores = np.concatenate(parts or [np.empty(0, P.dtype)])
-        return scores if p is None else scores + p[i] + q[j]
-
-    def _excluded(self, rows, history, seen, exclude_seen, exclude_self, n):
-        "Pairs that the lists of some rows leave out, or None."
-        out = None
-        if exclude_seen and seen is not None:
-            out = scipy.sparse.csr_array(check_sparse(seen, 'seen'))
-            if out.shape != (n, len(self.right_ids_)):
-                raise ValueError(
-                    f'seen has shape {out.shape}, but ({n}, {len(self.right_ids_)}) is needed'
-                )
-        elif exclude_seen and history is not None:
-            out = history
-        elif exclude_seen and rows is not None:
-            out = self.observed_ if rows is ... else self.observed_[rows]
-        exclude_self = self.exclude_self if exclude_self is None else exclude_self
-        if exclude_self and rows is not None:
-            own = _same(
-                (self.left_ids_, self.right_ids_) if self._named else None, self.observed_.shape
-            )
-            out = _both(out, own if rows is ... else own[rows])
-        return None if out is None else scipy.sparse.csr_array(out)
-
-    def recommend(
-        self,
-        ids: Any = None,
-        k: int = 10,
-        exclude_seen: bool = True,
-        *,
-        features: Any = None,
-        history: Any = None,
-        candidates: Any = None,
-        filter_items: Any = None,
-        exclude_self: bool | None = None,
-        seen: Any = None,
-        index: Any = None,
-        as_frame: bool = False,
-    ) -> Any:
-        """Rank the right entities for each left entity and return the k best.
-
-        Parameters
-        ----------
-        ids : array-like of shape (n,), default=None
-            Left ids; None is all.
-        k : int, default=10
-            Length of the lists.
-        exclude_seen : bool, default=True
-            Whether pairs of `fit`, of `history` or of `seen` are left out.
-        features : array-like or sparse matrix of shape (n, n_left_features), default=None
-            Features of any left entities, fitted or new, instead of ids.
-        history : sequence of ids, sequence of such, or sparse matrix (n, n_right), default=None
-            Right ids that a new left entity has, or one list of them for each, instead of ids. A
-            dictionary in place of a list gives each id its weight or label, as in `values`. An
-            empty one gets the most popular right entities, with their numbers of pairs as scores,
-            and a warning.
-        candidates : array-like, default=None
-            Right ids that lists may hold; None is all.
-        filter_items : array-like, default=None
-            Right ids that no list may hold.
-        exclude_self : bool, default=None
-            Whether an entity is left out of its own list; None is the setting of the model.
-        seen : sparse matrix of shape (n, n_right), default=None
-            Pairs to leave out instead of those of `fit`.
-        index : ANNIndex or True, default=None
-            Index of `build_index`, for approximate lists; True is `index_`, None ranks exactly.
-            Where `filter_items` holds more than k ids, lists are exact as well: an index finds too
-            few of the others.
-        as_frame : bool, default=False
-            Whether to return one pandas data frame with a row for each entry of a list: the
-            columns of ids as in the table of `fit` (else "left" and "right"), "rank" from 1, and
-            "score". Rows of `features` and `history` are numbered.
-
-        Returns
-        -------
-        ids : ndarray of shape (n, k)
-            Right ids, best first, padded with -1, or None where ids are not integers.
-        scores : ndarray of shape (n, k)
-            Padded with -inf.
-        """
-        self._fitted()
-        if history is not None and ids is None and features is None:
-            history = self._histories(history)
-        if sum(one is not None for one in (ids, features, history)) > 1:
-            self._embed(0, ids, features, history)
-        rows = None if features is not None or history is not None else ...
-        if ids is not None:
-            rows = self._rows_of(ids, 0)
-        _warn_unseen(self, rows)
-        empty = _empty_rows(history)
-        hidden = None if filter_items is None else np.unique(self._rows_of(filter_items, 1))
-        if index is not None and candidates is None and hidden is not None and len(hidden) > k:
-            self._index(index)
-            index = None  # where many are hidden, a search by the index misses many of the rest
-        kept = None
-        if candidates is not None or (hidden is not None and index is None):
-            kept = (
-                np.arange(len(self.right_ids_))
-                if candidates is None
-                else np.unique(self._rows_of(candidates, 1))
-            )
-            kept = kept if hidden is None else np.setdiff1d(kept, hidden)
-        score, n = self._list_scores(rows, ids, features, history, kept)
-        seen = self._excluded(rows, history, seen, exclude_seen, exclude_self, n)
-        if index is not None:
-            if candidates is not None:
-                raise ValueError(
-                    'index and candidates are both given; lists among candidates are exact, leave '
-                    'index out'
-                )
-            if history is None and self._mixture is not None and not self._mixture.by_embeddings:
-                raise ValueError(
-                    'an index ranks by embeddings, but cold_start chose a sum; leave index out, or '
-                    'set cold_start="regression"'
-                )
-            P, p = self._embed(0, ids, features, history)
-            if hidden is not None and len(hidden):
-                each = np.repeat(np.arange(n), len(hidden))
-                seen = _both(seen, _indicator(each, np.tile(hidden, n), (n, len(self.right_ids_))))
-            found, scores = ann_top_k(self._index(index), _wide(P, p, 0), k, seen)
-        else:
-            seen = seen if kept is None or seen is None else seen[:, kept]
-            n_right = len(self.right_ids_) if kept is None else len(kept)
-            found, scores = top_k(score, np.arange(n), n_right, k, seen)
-        if len(empty):
-            counts = self._popular if kept is None else self._popular[kept]
-            found[empty], scores[empty] = top_k(
-                lambda part: np.tile(counts, (len(part), 1)), empty, len(counts), k, seen
-            )
-        if kept is not None and len(kept):
-            found = np.where(found < 0, -1, kept[found])
-        if as_frame:
-            return self._frame(rows, found, scores)
-        return self._ids_of(found, 1), scores
-
-    def _frame(self, rows, found, scores):
-        "Lists as a data frame, without their padding."
-        import pandas as pd
-
-        at, rank = np.nonzero(found >= 0)
-        names = self._roles or {}
-        left = at
-        if rows is not None:
-            left = self._ids_of(np.arange(len(found)) if rows is ... else rows, 0)[at]
-        return pd.DataFrame(
-            {
-                names.get('left', 'left'): left,
-                names.get('right', 'right'): self._ids_of(found[at, rank], 1),
-                'rank': rank + 1,
-                'score': scores[at, rank],
-            }
-        )
-
-    def _index(self, index):
-        "The index of this fit."
-        if index is True:
-            if self.index_ is None:
-                raise ValueError('index=True, but there is none; call build_index first')
-            return self.index_
-        if index.embeddings is not self.right_embeddings_:
-            raise ValueError(
-                'index was built for another fit; build it again with model.build_index()'
-            )
-        return index
+        return self._retriever.embeddings.score_pairs(*sides, *at, known)
 
     def build_index(self, **settings: Any) -> ANNIndex:
         """Build an approximate nearest-neighbor index of the right entities; needs the extra `ann`.
@@ -1542,11 +1131,7 @@ class SimilarityModel(Estimator):
             model.
         """
         self._fitted()
-        index = build_index(_wide(self.right_embeddings_, self.right_biases_, 1), **settings)
-        self.index_ = replace(
-            index, embeddings=self.right_embeddings_
-        )  # by which `recommend` knows the fit
-        return self.index_
+        return self._retriever.build_index(**settings)
 
     def similar(self, ids: Any, k: int = 10, side: str = 'right') -> tuple[np.ndarray, np.ndarray]:
         """Find the k most similar entities of the same side, by the cosine of the embeddings.
@@ -1568,136 +1153,16 @@ class SimilarityModel(Estimator):
         """
         if side not in ('left', 'right'):
             raise ValueError(f'side={side!r} is neither "left" nor "right"')
-        at = int(side == 'right')
-        rows = self._embed(at, None, None)[0].astype(np.float64)
-        rows = rows / np.maximum(np.linalg.norm(rows, axis=1), 1e-300)[:, None]
-        places = self._rows_of(ids, at)
-        _warn_unseen(self, places, at)
-        order = np.arange(len(places))
-        own = _indicator(order, places, (len(places), len(rows)))
-        found, cosines = top_k(lambda part: rows[places[part]] @ rows.T, order, len(rows), k, own)
-        return self._ids_of(found, at), cosines
-
-    def evaluate(
-        self,
-        test: Any,
-        metrics: str | Sequence[str] = DEFAULT_MEASURES,
-        exclude_seen: bool = True,
-        *,
-        exclude_self: bool | None = None,
-        unknown: str = 'raise',
-        interval: float | None = None,
-        per_entity: bool = False,
-    ) -> dict:
-        """Measure the rankings of all left entities that have held-out pairs.
-
-        Parameters
-        ----------
-        test : table, array-like of shape (n, 2), sparse matrix (n_left, n_right), or Pairs
-            Held-out pairs of fitted entities; of `data.Pairs` the test part. Where the fit had
-            labels, a pair whose label is below `relevant` is no hit; pairs without labels all are.
-        metrics : str or sequence of str
-            Names like "recall@20" and "mean_precision@5", or "auc". "coverage@20" is the share of
-            right entities that stand in some list, "novelty@20" the mean of the bits
-            -log2((n_j + 1) / (n_left + 1)) for an entity of n_j pairs, "diversity@20" the mean of
-            one minus the cosine, by pairs, of two entities of a list.
-        exclude_seen : bool, default=True
-            Whether pairs of `fit` are taken out before ranking.
-        exclude_self : bool, default=None
-            Whether an entity is taken out of its own list; None is the setting of the model.
-        unknown : {"raise", "ignore"}, default="raise"
-            What to do with held-out pairs of entities that were not fitted.
-        interval : float, default=None
-            Part of the bootstrap means that an interval holds, like 0.95; None makes none.
-        per_entity : bool, default=False
-            Whether to give the value of each left entity, too.
-
-        Returns
-        -------
-        dict
-            The mean of each metric over left entities with held-out pairs; "warm" and "cold", the
-            same of those that have pairs in the fit and of those that have none (None where there
-            are none); their number, "n_entities",
-            and how many of them had no pair in the fit, "n_unseen"; the number of
-            these pairs, "n_pairs"; "left_out", a dict of the numbers of pairs that are "unknown",
-            "not_relevant" and "seen" in the fit; "max_scores", a dict of what
-            perfect rankings would get; with `interval` "intervals", a dict of (low, high); with
-            `per_entity` "per_entity", a dict of arrays with the ids in "ids".
-        """
         self._fitted()
-        metrics = (metrics,) if isinstance(metrics, str) else tuple(metrics)
-        if unknown not in ('raise', 'ignore'):
-            raise ValueError(f'unknown={unknown!r} is neither "raise" nor "ignore"')
-        if interval is not None and not 0 < interval < 1:
-            raise ValueError(f'interval={interval} is not between 0 and 1; 0.95 is usual')
-        shape = self.observed_.shape
-        ids = (self.left_ids_, self.right_ids_) if self._named else None
-        seen = self._excluded(..., None, None, exclude_seen, exclude_self, shape[0])
-        pairs, left_out = self._positions(test, ids, shape, unknown, self._roles, self._ratings)
-        held_out = pattern(pairs, shape)
-        score, _ = self._list_scores(..., None, None, None)
-        listed = tuple(name for name in metrics if is_list_measure(name))
-        ranked = tuple(name for name in metrics if name not in listed)
-        rows, n_relevant, values = measures_by_row(score, held_out, seen, ranked)
-        coverage: dict = {}
-        if listed:
-            longest = max(int(name.partition('@')[2]) for name in listed)
-            lists = top_k(score, rows, shape[1], longest, seen)[0]
-            for name, value in measures_of_lists(lists, self.observed_, listed).items():
-                (coverage if name.startswith('coverage') else values)[name] = value
-        means = {name: mean_of(values[name]) for name in values} | coverage
-        cold = np.diff(self.observed_.indptr)[rows] == 0
-        n_pairs = int(n_relevant.sum())
-        found: dict = {name: means[name] for name in metrics}
-        for kind, of_kind in (('warm', ~cold), ('cold', cold)):
-            found[kind] = None
-            if of_kind.any():
-                found[kind] = {name: mean_of(values[name][of_kind]) for name in values}
-                found[kind]['n_entities'] = int(of_kind.sum())
-        found |= dict(
-            n_entities=len(rows),
-            n_unseen=int(cold.sum()),
-            n_pairs=n_pairs,
-            left_out=left_out | dict(seen=held_out.nnz - n_pairs),
-            max_scores={name: max_score(name, n_relevant) for name in ranked},
-        )
-        if interval is not None:
-            found['intervals'] = {
-                name: bootstrap_interval(values[name], interval) for name in values
-            }
-        if per_entity:
-            found['per_entity'] = dict(ids=self._ids_of(rows, 0)) | values
-        return found
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Measure the rankings by `metric`, for `GridSearchCV` and its like.
-
-        Pairs of entities that were not fitted are left out.
-
-        Parameters
-        ----------
-        X : table, array-like of shape (n, 2), sparse matrix (n_left, n_right), or Pairs
-            Held-out pairs.
-        y : object, default=None
-            Not used.
-
-        Returns
-        -------
-        float
-            Larger is better.
-        """
-        return self.evaluate(X, (self.metric,), unknown='ignore')[self.metric]
+        at, held = int(side == 'right'), self._retriever
+        places = held.reader.rows_of(ids, at)
+        if not self._explains(at):
+            held.warn_unseen(places, at)
+        found, cosines = held.similar(places, k, at)
+        return held.reader.ids_of(found, at), cosines
 
     def _for_file(self):
         "A twin whose towers and index are words, numbers and arrays."
-        twin = copy.copy(self)
+        twin = super()._for_file()
         twin.left, twin.right = written_shape(self.left), written_shape(self.right)
-        index = getattr(self, 'index_', None)
-        if index is not None:
-            import faiss
-
-            stored: Any = faiss.serialize_index(index.graph)
-            twin.index_ = stored
-        if hasattr(twin, '_lookup'):
-            twin._lookup = {}
         return twin

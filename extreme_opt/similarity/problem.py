@@ -18,14 +18,14 @@ from ..core.problem import Fixed
 from ..core.shards import Shard, join_shards, split_rows
 from ..core.streams import stream
 from ..core.validation import COUNT, FLOATS, RIDGE, check_settings, one_of
-from extreme_opt.similarity.all_pairs import (
+from .all_pairs import (
     ObservedPairs,
     PairSum,
     check_entities,
     observed_pairs,
     pair_sum,
 )
-from extreme_opt.similarity.gradient import (
+from .gradient import (
     OnPairs,
     add_unseen,
     embedding_gradients,
@@ -35,7 +35,7 @@ from extreme_opt.similarity.gradient import (
 from .gramian import left_gramian, right_gramian, unseen_value
 from .curvature import curvature_pulls, sign_probe
 from .shards import diagonal_from, diagonal_sums, left_block
-from extreme_opt.similarity.towers import (
+from .towers import (
     MLP,
     Tower,
     check_inputs,
@@ -167,6 +167,7 @@ def block_terms(terms: PairSum, matrix: Any, rows: np.ndarray, columns: np.ndarr
         terms.right_impute[columns],
         terms.imputed[places],
         terms.spare,
+        offset=None if terms.offset is None else terms.offset[places],
     )
 
 # %% ../../nbs/engine/similarity/37_problem.ipynb #0ef5a132
@@ -210,6 +211,13 @@ class AllPairs(Fixed):
         Target score of an unobserved pair: a number, or the factors of a low-rank matrix.
     penalty : {"unobserved", "all"}, default="unobserved"
         Which pairs the square covers.
+    prior : tuple of two arrays or sparse matrices, or sparse matrix, default=None
+        Similarity known beforehand: factors (n_left, rank) and (n_right, rank), or a matrix
+        (n_left, n_right). A score is `prior_weight` times it plus the inner product of the
+        embeddings, which learn what it lacks: eq. (A3). Of more than 128 columns the square on
+        unobserved pairs takes the 128 leading directions.
+    prior_weight : float, default=1.0
+        What the prior is multiplied by.
     ridge : float, default=1.0
         Weight lambda >= 0 of half the squared norm of the parameters, added to the sum.
     biases : bool, default=False
@@ -267,6 +275,8 @@ class AllPairs(Fixed):
     column_weights: Any = field(default=None, kw_only=True)
     impute: Any = field(default=-1.0, kw_only=True)
     penalty: str = field(default='unobserved', kw_only=True)
+    prior: Any = field(default=None, kw_only=True)
+    prior_weight: float = field(default=1.0, kw_only=True)
     ridge: float = field(default=1.0, kw_only=True)
     biases: bool = field(default=False, kw_only=True)
     n_left: Any = field(default=None, kw_only=True)
@@ -326,6 +336,8 @@ class AllPairs(Fixed):
             column_weights=self.column_weights,
             impute=self.impute,
             penalty=self.penalty,
+            prior=self.prior,
+            prior_weight=self.prior_weight,
             dtype=dtype,
         )
         self.terms: PairSum = replace(terms, n_jobs=int(self.n_jobs))

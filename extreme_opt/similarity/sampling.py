@@ -70,6 +70,7 @@ def _pulls(
     labels,
     weights,
     imputed,
+    offset,
     products,
     spared,
     extra,
@@ -82,7 +83,7 @@ def _pulls(
 ):
     "Fill in the weighted slope of each sampled pair: X of (17), times its weight."
     for t in range(len(rows)):
-        score = 0.0
+        score = np.float64(offset[t])
         for c in range(left.shape[1]):
             score += np.float64(left[rows[t], c]) * right[columns[t], c]
         slope = weights[t] * pair_loss(loss, np.float64(labels[t]), score)[1]
@@ -156,6 +157,7 @@ def sampled_cotangents(
         pairs.labels[sample.places],
         pairs.weights[sample.places],
         terms.imputed[sample.places],
+        np.zeros(len(i)) if terms.offset is None else terms.offset[sample.places],
         products,
         terms.spare,
         sample.extra,
@@ -523,7 +525,7 @@ class _Sampled(Checked):
         "Make `n_updates` stochastic steps on a copy of the parameters."
         params = state.params.copy()
         squares = None if state.squares is None else state.squares.copy()
-        extra = self._memory(state)
+        extra = self._averages(state)
         n_rows = state.n_rows
         n_terms = 0
         n_epochs = 0.0
@@ -544,7 +546,7 @@ class _Sampled(Checked):
     def _sample(self, problem, rng) -> Sample:
         raise NotImplementedError(f'{type(self).__name__} brings no `_sample`')
 
-    def _memory(self, state):
+    def _averages(self, state):
         return None
 
     def _remember(self, extra):

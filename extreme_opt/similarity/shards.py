@@ -73,6 +73,7 @@ def left_block(problem: Any, rows: np.ndarray) -> Any:
         row_weights=terms.row_weights[first:stop],
         left_impute=terms.left_impute[first:stop],
         imputed=terms.imputed[some],
+        offset=None if terms.offset is None else terms.offset[some],
     )
     inputs = rows if left.features is None else left.features[first:stop]
     made = copy.copy(problem)

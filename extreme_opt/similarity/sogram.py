@@ -19,8 +19,8 @@ class Averages:
 
     Parameters
     ----------
-    memory : float
-        In (0, 1], alpha: part of the new sample.
+    alpha : float
+        In (0, 1], part of the new sample.
     correct : bool, default=True
         Whether to divide by the mass; in print it is not.
     left : array-like of shape (r, k + rank, k), default=None
@@ -31,7 +31,7 @@ class Averages:
         The weights' sum, 1 - (1 - alpha)^t.
     """
 
-    memory: float
+    alpha: float
     correct: bool = True
     left: Any = None
     right: Any = None
@@ -48,10 +48,10 @@ class Averages:
         -------
         left, right : ndarray of shape (r, k + rank, k)
         """
-        keep = 1 - self.memory
-        self.left = self.memory * left + (0 if self.left is None else keep * self.left)
-        self.right = self.memory * right + (0 if self.right is None else keep * self.right)
-        self.mass = self.memory + keep * self.mass
+        keep = 1 - self.alpha
+        self.left = self.alpha * left + (0 if self.left is None else keep * self.left)
+        self.right = self.alpha * right + (0 if self.right is None else keep * self.right)
+        self.mass = self.alpha + keep * self.mass
         share = self.mass if self.correct else 1.0
         return self.left / share, self.right / share
 
@@ -72,8 +72,8 @@ class SOGram(_Sampled):
         Constant >= 0 inside that root.
     n_updates : int or "epoch", default="epoch"
         Updates per step of `minimize`; "epoch" makes `1 / share` of them.
-    memory : float, default=0.1
-        Weight alpha in (0, 1] of the new sample in the averages.
+    alpha : float, default=0.1
+        Weight in (0, 1] of the new sample in the averages.
     correct : bool, default=True
         Whether the averages are divided by the sum of their weights; the paper does not.
     sampler : {"auto", "pairs", "entities"}, default="auto"
@@ -99,13 +99,13 @@ class SOGram(_Sampled):
     True
     """
 
-    memory: float = 0.1
+    alpha: float = 0.1
     correct: bool = True
     sampler: str = 'auto'
 
     _settings = dict(
         **_Sampled._settings,
-        memory=number_in(0, 1, 'right'),
+        alpha=number_in(0, 1, 'right'),
         sampler=one_of('auto', 'pairs', 'entities'),
     )
 
@@ -117,9 +117,9 @@ class SOGram(_Sampled):
         )
         return drawn_pairs(problem.terms, rng, self.share, sampler)
 
-    def _memory(self, state: SampledState):
+    def _averages(self, state: SampledState):
         return Averages(
-            self.memory, self.correct, state.left_gramian, state.right_gramian, state.mass
+            self.alpha, self.correct, state.left_gramian, state.right_gramian, state.mass
         )
 
     def _remember(self, extra):

@@ -8,6 +8,7 @@ __all__ = []
 # %% ../../nbs/engine/similarity/76_validation.ipynb #cf647d41
 import numpy as np
 from ..core.streams import stream
+from .all_pairs import dense_scores
 from .ranking import _outside, measures_by_row
 
 # %% ../../nbs/engine/similarity/76_validation.ipynb #ec1afd92
@@ -34,7 +35,7 @@ _N_JUDGED = 2000
 class Judge:
     "Measures rankings of held-out pairs, those of the parameters looked at last once."
 
-    def __init__(self, problem, test, seen, metric):
+    def __init__(self, problem, test, seen, metric, known=None):
         rows = np.flatnonzero(np.diff(_outside(test, seen).indptr))
         if not len(rows):
             raise ValueError(
@@ -45,13 +46,20 @@ class Judge:
             rows = np.sort(stream(0, 'validation').choice(rows, _N_JUDGED, replace=False))
         self.problem, self.rows, self.metric = problem, rows, metric
         self.test, self.seen = test[rows], seen[rows]
+        self.known = None if known is None else (known[0][rows], known[1])  # a prior
         self._last = None, np.nan
 
     def __call__(self, _, params):
         if params is not self._last[0]:
             P = self.problem.embed(0, params, self.rows)
             Q = self.problem.embed(1, params)
-            found = measures_by_row(lambda at: P[at] @ Q.T, self.test, self.seen, (self.metric,))
+
+            def score(at):
+                if self.known is None:
+                    return P[at] @ Q.T
+                return P[at] @ Q.T + dense_scores(self.known[0][at], self.known[1])
+
+            found = measures_by_row(score, self.test, self.seen, (self.metric,))
             self._last = params, mean_of(found[2][self.metric])
         return self._last[1]
 

@@ -7,6 +7,7 @@ __all__ = ['with_intercept', 'SoftmaxClassifier', 'calibration_error']
 
 # %% ../../nbs/engine/softmax/60_classifier.ipynb #a76e26dc
 import math
+from copy import copy
 from dataclasses import replace
 from typing import Any
 import numpy as np
@@ -15,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 from ..core.descent import LBFGS, SGD
-from extreme_opt.core.estimator import (
+from ..core.estimator import (
     check_shared,
     is_collection,
     num_threads,
@@ -24,7 +25,7 @@ from extreme_opt.core.estimator import (
     warn_caller,
     warn_not_converged,
 )
-from extreme_opt.core.validation import (
+from ..core.validation import (
     COUNT,
     DECAY,
     FLAG,
@@ -49,7 +50,7 @@ from .exact import ExactSGD, FullSoftmaxByColumn
 from .implicit import ImplicitSGD
 from .near_classes import near_classes
 from .multilabel import MultilabelClassifier, pick_labels, several_labels
-from extreme_opt.softmax.rates import (
+from .rates import (
     choose_rate,
     choose_ridge,
     choose_schedule,
@@ -250,6 +251,10 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         Of the weights: "float32" or "float64"; "lbfgs" always takes float64.
     class_weight : dict, str or None, default=None
         None, "balanced", or a dictionary from label to weight. `partial_fit` cannot balance.
+    logit_adjustment : float, default=0.0
+        >= 0, tau: how many times the log share of each class in training is taken off its score
+        at prediction. 0 keeps the shares as a prior; 1 predicts as if all classes were equally
+        frequent, for rare classes and for means over classes. May be set after `fit`.
     early_stopping : bool, default=False
         Whether to stop where rows held out gain no more, and to keep the best weights.
     validation_fraction : float, default=0.1
@@ -269,7 +274,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
     warm_start : bool, default=False
         Whether fit goes on from the weights it has, whichever solver made them.
     verbose : bool, default=False
-        Whether to show a bar.
+        Whether to show a bar, for each run of a search too.
     random_state : int, RandomState or None, default=0
         Seed of all random numbers.
     n_jobs : int or None, default=1
@@ -292,6 +297,8 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         Weights.
     intercept_ : ndarray of shape (n_classes,)
         Intercepts; zeros without `fit_intercept`.
+    class_count_ : ndarray of shape (n_classes,)
+        Training rows of each class, by their weights; of several labels, rows that have it.
     learning_rate_ : float
         Rate that the fit started from.
     rate_search_ : list
@@ -322,7 +329,8 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
     row, and probabilities are shares of the labels: they sum to one over the labels and rank
     them, and none of them is the probability that the row has that label. "implicit" and "umax"
     are Algorithms 1 and 2 of F. Fagan and G. Iyengar, "Unbiased scalable softmax optimization",
-    2018 (arXiv:1803.08577).
+    2018 (arXiv:1803.08577); `logit_adjustment` is that of A. K. Menon et al., "Long-tail learning
+    via logit adjustment", ICLR 2021.
 
     Examples
     --------
@@ -349,6 +357,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         weights: str = 'auto',
         dtype: str = 'float32',
         class_weight: Any = None,
+        logit_adjustment: float = 0.0,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 5,
@@ -375,6 +384,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         self.weights = weights
         self.dtype = dtype
         self.class_weight = class_weight
+        self.logit_adjustment = logit_adjustment
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
@@ -396,6 +406,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         learning_rate=RATE._replace(words=('auto', None)),
         learning_rate_decay=DECAY._replace(words=('auto',)),
         ridge=RIDGE._replace(words=('auto',)),
+        logit_adjustment=RIDGE,
         average=FLAG,
         fit_intercept=FLAG,
         weights=one_of('auto', 'dense', 'support'),
@@ -707,7 +718,24 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
     def _scores(self, X):
         if self._on_support:
             return self._by_posting().scores(X)
-        return _products(X, self.coef_).astype(np.float64, copy=False) + self.intercept_
+        return _products(X, self.coef_).astype(np.float64, copy=False) + self._offsets()
+
+    def _offsets(self):
+        "Intercepts at prediction. Classes without rows are taken for as rare as the rarest."
+        tau = self.logit_adjustment
+        self._settings['logit_adjustment'].check('logit_adjustment', tau)  # may be set after fit
+        if not tau or not self.class_count_.any():
+            return self.intercept_
+        counts = np.maximum(self.class_count_, self.class_count_[self.class_count_ > 0].min())
+        return self.intercept_ - tau * np.log(counts / self.class_count_.sum())
+
+    def _by_posting(self):
+        made, offsets = super()._by_posting(), self._offsets()
+        if offsets is not self.intercept_:
+            made = copy(made)
+            made.intercept = offsets.astype(self.intercept_.dtype)
+            vars(made).pop('_order', None)  # that of the other intercepts
+        return made
 
     def _start_from(self, problem, coef, intercept):
         """A first point with these weights and, where there are log-normalizers, the ones that
@@ -805,7 +833,9 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             def solver_at(rate):
                 return self._make_solver(problem.n_classes, rate, near)
 
-            rate, self.rate_search_ = choose_rate(problem, solver_at, n_epochs, seed=seed)
+            rate, self.rate_search_ = choose_rate(
+                problem, solver_at, n_epochs, seed=seed, verbose=bool(self.verbose)
+            )
             if self._kind in ('umax', 'sgd'):
                 rate *= _EXPLICIT_MARGIN
         if self._kind in ('umax', 'sgd') and rate * self._pull >= 1:
@@ -833,6 +863,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
                 None if to_choose else problem.ridge,
                 groups,
                 seed,
+                bool(self.verbose),
             )
         else:
             rate = self._rate(problem, seed, near)
@@ -840,7 +871,9 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             if self.max_iter is not None and (epochs is None or self.max_iter < epochs):
                 epochs = float(self.max_iter)
         if self._batch and to_choose:
-            found, self.rate_search_, start = choose_ridge(problem, groups, seed)
+            found, self.rate_search_, start = choose_ridge(
+                problem, groups, seed, verbose=bool(self.verbose)
+            )
         if to_choose and found is not None:
             self._pull = found / 2 if problem.n_classes == 2 else found
         self.settings_ = dict(
@@ -902,6 +935,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             labels = labels[keep]
             ids = ids[keep]
             weights = weights[keep]
+        self.class_count_ = np.bincount(labels, weights, len(self.classes_)).astype(float)
         if self._choose_weights(rows):
             self._check_size(rows)
             self._height = _height(rows, weights) if self.fit_intercept else 0.0
@@ -972,7 +1006,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
                 'weights="support" needs the words of all classes in this process, but X is a dask '
                 'collection; set weights="dense", or call fit(X.compute(), y.compute())'
             )
-        self._on_support = False
+        self._on_support, self.class_count_ = False, found.counts.astype(float)
         if self.solver not in ('lbfgs', 'rotation'):
             raise TypeError(
                 f'solver={self.solver!r} draws rows, which stay in one process; with dask '
@@ -1048,6 +1082,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             self._height, self._n_batches = _height(rows) if self.fit_intercept else 0.0, 0
             self._means = self.scales_ = None
             self._pull = 0.0 if self.ridge == 'auto' else float(self.ridge)
+            self.class_count_ = np.zeros(len(self.classes_))
         self._batch = False  # from here on by updates
         if first and not self._choose_weights(rows):
             self._check_memory(rows.shape[1])
@@ -1067,6 +1102,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             None if given is None else given[ids], self.class_weight, self.classes_, labels
         )
         rows = rows[ids] if self.multilabel_ else rows
+        self.class_count_ = self.class_count_ + np.bincount(labels, weights, len(self.classes_))
         if self._on_support:
             return self._partial_fit_support(rows, labels, weights, first)
         problem = self._make_problem(rows, labels, weights)

@@ -18,7 +18,7 @@ from ..core.compiled import njit
 from ..core.linalg import squared_row_norms, softplus
 from ..core.problem import Fixed
 from ..core.shards import Shard, split_rows
-from extreme_opt.core.validation import (
+from ..core.validation import (
     FLOATS,
     RIDGE,
     check_class_ids,

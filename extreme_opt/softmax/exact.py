@@ -17,6 +17,7 @@ from ..core.linalg import omega
 from ..core.solver import State
 from ..core.validation import DECAY, RATE, Checked
 from ._kernels import FOLD_BELOW, SCALE, kernel_rows
+from .implicit import _squared_norms
 from .rivals import FullSoftmax
 
 # %% ../../nbs/engine/softmax/52_exact.ipynb #5e00a006
@@ -376,15 +377,6 @@ def exact_updates(problem: Any, params: np.ndarray, sample: np.ndarray, rate: fl
     parallel_for(work, len(sample), 1, 1 << 62, lambda n_items: None)
     _fold(columns, problem.n_features - n_unpenalized, carry)
 
-
-def _squared_norms(problem, pull):
-    "Squared norm of every row, the penalized part divided by 1 + A mu."
-    if not pull:
-        return problem.squared_norms
-    free = problem.features[:, problem.n_features - problem.n_unpenalized :]
-    squares = (free.multiply(free) if problem.is_sparse else free * free).sum(1, dtype=np.float64)
-    squares = np.asarray(squares).ravel()
-    return (problem.squared_norms - squares) / (1 + pull) + squares
 
 # %% ../../nbs/engine/softmax/52_exact.ipynb #5e00a019
 @dataclass(frozen=True)

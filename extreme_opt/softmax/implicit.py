@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 import numpy as np
 from ..core.compiled import njit, parallel_for
-from ..core.linalg import damped_log, omega, softplus
+from ..core.linalg import damped_log, omega, softplus, squared_row_norms
 from ..core.solver import State, updates_per_step
 from ..core.validation import COUNT, DECAY, RATE, Checked, one_of
 from .double_sum import DoubleSum, Draw, check_draw
-from extreme_opt.softmax._kernels import (
+from ._kernels import (
     FOLD_BELOW,
     LOOKAHEAD,
     SCALE,
@@ -538,10 +538,8 @@ def _squared_norms(problem, pull):
     "Squared norm of every row, the penalized part divided by 1 + eta mu."
     if not pull:
         return problem.squared_norms
-    free = problem.features[:, problem.n_features - problem.n_unpenalized :]
-    squares = (free.multiply(free) if problem.is_sparse else free * free).sum(1, dtype=np.float64)
-    squares = np.asarray(squares).ravel()
-    return (problem.squared_norms - squares) / (1 + pull) + squares
+    free = squared_row_norms(problem.features[:, problem.n_features - problem.n_unpenalized :])
+    return (problem.squared_norms - free) / (1 + pull) + free
 
 # %% ../../nbs/engine/softmax/40_implicit.ipynb #6de8163d
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse
 
 from ..core.estimator import Classifier
-from extreme_opt.core.validation import (
+from ..core.validation import (
     as_array,
     as_table,
     check_labels,

@@ -73,6 +73,7 @@ def choose_rate(
     rates: Sequence[float] = RATES,
     seed: int = 0,
     n_judged: int = 500,
+    verbose: bool = False,
 ) -> tuple[float, list[dict]]:
     """Try rates on a part of the training rows.
 
@@ -94,6 +95,8 @@ def choose_rate(
         Of the sample and of every run.
     n_judged : int, default=500
         Rows to judge by, at most; a quarter of the part is set aside for it.
+    verbose : bool, default=False
+        Whether each run shows a bar.
 
     Returns
     -------
@@ -111,7 +114,12 @@ def choose_rate(
                 judged,
                 part.unpack(
                     minimize(
-                        part, solver_at(rate), max_epochs=passes, loss_subset=0, seed=seed
+                        part,
+                        solver_at(rate),
+                        max_epochs=passes,
+                        loss_subset=0,
+                        seed=seed,
+                        verbose=verbose,
                     ).state.params
                 )[0],
             )
@@ -224,6 +232,7 @@ def choose_schedule(
     ridge: float | None = 0.0,
     groups: Any = None,
     seed: int = 0,
+    verbose: bool = False,
 ) -> tuple[float, float, float, list[dict]]:
     """Choose a rate, a number of epochs and a ridge by short runs that end, judged on rows held
     out.
@@ -244,6 +253,8 @@ def choose_schedule(
         Rows that are held out together.
     seed : int, default=0
         Of the rows and of every run.
+    verbose : bool, default=False
+        Whether each run shows a bar.
 
     Returns
     -------
@@ -277,8 +288,8 @@ def choose_schedule(
         held = part
         if pull:
             held = replace(part, ridge=pull * scale / part.n_samples)
-        solver = solver_at(step / scale, epochs)
-        run = minimize(held, solver, max_epochs=epochs, loss_subset=0, seed=seed)
+        limits: dict = dict(max_epochs=epochs, loss_subset=0, seed=seed, verbose=verbose)
+        run = minimize(held, solver_at(step / scale, epochs), **limits)
         tried.append(here | dict(log_loss=sample_loss(judged, held.unpack(run.state.params)[0])))
         return tried[-1]['log_loss']
 
@@ -361,7 +372,7 @@ def _mean_squares(rows, means):
 
 
 def choose_ridge(
-    problem: Any, groups: Any = None, seed: int = 0, most_evaluations: int = 40
+    problem: Any, groups: Any = None, seed: int = 0, most_evaluations: int = 40, verbose: bool = False
 ) -> tuple[float, list[dict], np.ndarray | None]:
     """Choose the ridge of an exact fit by cross-validation along a path of warm starts.
 
@@ -378,6 +389,8 @@ def choose_ridge(
         Of the folds.
     most_evaluations : int, default=40
         Of the loss, for each point of the path.
+    verbose : bool, default=False
+        Whether each run shows a bar.
 
     Returns
     -------
@@ -402,9 +415,8 @@ def choose_ridge(
             ends[power], total = [], 0.0
             for (part, judged, n), start in zip(parts, starts, strict=True):
                 held = replace(part, ridge=size * 10.0**power)
-                run = minimize(
-                    held, LBFGS(), start, max_epochs=most_evaluations, tol=1e-2, loss_subset=0
-                )
+                limits: dict = dict(max_epochs=most_evaluations, loss_subset=0, verbose=verbose)
+                run = minimize(held, LBFGS(), start, tol=1e-2, **limits)
                 ends[power].append(run.state.params)
                 total += n * sample_loss(judged, held.unpack(run.state.params)[0])
             seen[power] = total / sum(n for _, _, n in parts)

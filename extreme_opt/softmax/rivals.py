@@ -16,7 +16,7 @@ from ..core.compiled import njit
 from ..core.linalg import csr_axpy, csr_dot
 from ..core.validation import check_settings, one_of
 from ._kernels import dense_score
-from extreme_opt.softmax.double_sum import (
+from .double_sum import (
     Draw,
     SoftmaxData,
     add_rows,

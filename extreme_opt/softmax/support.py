@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import scipy.sparse
 from ..core.compiled import njit
-from extreme_opt.core.estimator import (
+from ..core.estimator import (
     NOT_FITTED,
     Classifier,
     raise_diverged,

@@ -12,7 +12,7 @@ import numpy as np
 from ..core.compiled import njit, parallel_for
 from ..core.solver import State, num_samples, updates_per_step
 from ..core.validation import COUNT, DECAY, Checked, number_in, one_of
-from extreme_opt.softmax._kernels import (
+from ._kernels import (
     FOLD_BELOW,
     LOOKAHEAD,
     N_RESETS,

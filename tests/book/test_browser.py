@@ -569,8 +569,7 @@ def lab(tmp_path_factory):
     folder = tmp_path_factory.mktemp('lab')
     shutil.copytree(book.NBS, folder / 'nbs')
     shutil.copytree(book.ROOT / 'docs/results', folder / 'docs/results')
-    for file in ('pyproject.toml', 'settings.ini'):
-        shutil.copy(book.ROOT / file, folder)  # the last cell of a page exports it
+    shutil.copy(book.ROOT / 'pyproject.toml', folder)  # the last cell of a page exports it
     with socket.socket() as free:
         free.bind(('127.0.0.1', 0))
         port = free.getsockname()[1]

@@ -95,7 +95,7 @@ def test_shelves_stand_in_the_head_of_every_page(site):
 
 
 def test_launch_links_are_off_without_an_address(site):
-    "They appear with `repository_url` in settings.ini and lead to the notebook itself."
+    "They appear with an address in pyproject.toml and lead to the notebook itself."
     assert pages.launch('learn/a.ipynb', '') == ''
     said = pages.launch('learn/softmax/30_umax.ipynb', 'https://example.org/some/name.git')
     assert (

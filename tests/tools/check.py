@@ -26,7 +26,7 @@ ROOMS = {  # a room: the tests that look at it
     'bench': ['tests/tools/test_bench.py'],
     'conftest.py': ['tests/tools/test_conftest.py'],
 }
-TOOLS = ('Makefile', 'tasks.py', 'pyproject.toml', 'settings.ini', 'setup.py', '.github', '.ci')
+TOOLS = ('Makefile', 'tasks.py', 'pyproject.toml', 'setup.py', '.github', '.ci')
 
 
 def changed_files(base: str) -> list[str]:

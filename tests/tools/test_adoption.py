@@ -1,6 +1,7 @@
 "What lets others adopt the repository: workflows, other systems, the wheel, the self-test."
 
 import ast
+import importlib.metadata
 import inspect
 import json
 import os
@@ -8,6 +9,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -72,8 +74,8 @@ def test_the_schema_notices_a_wrong_workflow(tmp_path):
 
 def test_each_step_also_runs_outside_of_a_workflow():
     "A step uses an action, or is one make target, tasks.py, or .ci/run."
-    targets, n_commands = tasks.recipes(), 0
-    commands = re.findall(r'^python tasks.py ([\w-]+)', tasks.__doc__, re.M)
+    targets, n_commands = tasks.TARGETS, 0
+    commands = {*targets, *re.findall(r'^python tasks.py ([\w-]+)', tasks.__doc__, re.M)}
     for workflow, job, step in steps():
         if 'run' not in step:
             assert re.fullmatch(r'[\w.-]+(/[\w.-]+)+@[0-9a-f]{40}', step['uses']), step
@@ -112,40 +114,77 @@ def test_reliability_the_ci_asks_before_it_installs_system_packages():
     assert text.index('[ -n "${CI:-}" ]') < text.index('apt-get install')
 
 
-def test_reliability_what_builds_is_pinned(tmp_path):
-    "uv and setuptools by constraints.txt, which names a version of all that the wheel needs."
+def hashes_of(file):
+    "Pin -> its hashes, of a file that pip and uv read."
+    text = (ROOT / file).read_text(encoding='utf-8').replace('\\\n', ' ')
+    found = [re.split(r' +--hash=sha256:', line.strip()) for line in text.splitlines()]
+    assert all(re.fullmatch('[0-9a-f]{64}', one) for _, *hashes in found for one in hashes)
+    return {pin: hashes for pin, *hashes in found}
+
+
+def needs_of(name, extra='', seen=()):
+    "What a package needs here, by name, with what those need."
+    from packaging.requirements import Requirement
+
+    found = set()
+    for line in importlib.metadata.requires(name) or ():
+        need = Requirement(line)
+        if need.marker is None or need.marker.evaluate(dict(extra=extra)):
+            own = {re.sub('[._]', '-', need.name.lower())} - {*seen, *found}
+            found |= own
+            for one in own:
+                for asked in need.extras or ['']:
+                    found |= needs_of(one, asked, {*seen, *found})
+    return found
+
+
+def test_reliability_what_is_installed_is_known_by_its_hash():
+    "Hashes of the files of all systems for each pin, and a pin for all that is needed."
+    lines = (ROOT / 'constraints.txt').read_text(encoding='utf-8').splitlines()
+    everything, tools = hashes_of('.ci/hashes.txt'), hashes_of('.ci/build.txt')
+    assert list(everything) == lines and all(everything.values()) and len(everything) > 150
+    assert list(tools) == [f'{name}=={tasks.pinned()[name]}' for name in sorted(tasks.TOOLS)]
+    assert all(everything[pin] == hashes for pin, hashes in tools.items())
+    of_all_systems = [len(everything[pin]) for pin in lines if pin.startswith('numpy==')]
+    assert min(of_all_systems) > 20
+    assert inspect.getsource(tasks.installer).count("'--require-hashes'") == 1
+    assert inspect.getsource(tasks.install).count("'--require-hashes'") == 1
+    assert inspect.getsource(tasks.build).count("'--require-build-hashes'") == 1
+    makefile = (ROOT / 'Makefile').read_text(encoding='utf-8')
+    assert 'pip install' not in makefile and '$(PYTHON) tasks.py setup $(VENV)\n' in makefile
+
+
+def test_reliability_all_that_is_needed_has_a_pin():
+    "A package without one would be refused by hash, so an environment would lack it."
+    pytest.importorskip('packaging')
+    needed = set()
+    for extra in tasks.EXTRAS:
+        needed |= needs_of('extreme_opt', extra)
+    assert needed - {name.lower() for name in tasks.pinned()} == {'extreme-opt'}
+
+
+def test_reliability_the_sbom_names_all_that_the_wheel_needs(tmp_path):
     versions = tasks.pinned()
-    make = (ROOT / 'Makefile').read_text(encoding='utf-8')
-    assert '-c constraints.txt uv\n' in make and {'uv', 'setuptools'} <= set(versions)
-    assert tasks.reproducible()['PIP_CONSTRAINT'] == str(ROOT / 'constraints.txt')
     assert int(tasks.reproducible()['SOURCE_DATE_EPOCH']) >= 315532800
-    hashed = (ROOT / '.ci/build.txt').read_text(encoding='utf-8').replace('\\\n', '')
-    (line,) = [one for one in hashed.splitlines() if not one.startswith('#')]
-    version = re.fullmatch(r'setuptools==(\S+)( +--hash=sha256:[0-9a-f]{64})+ *', line)[1]
-    assert version == versions['setuptools'] and '.ci/build.txt' in inspect.getsource(tasks.build)
     tasks.sbom(tmp_path / 'sbom.json')
     content = json.loads((tmp_path / 'sbom.json').read_text(encoding='utf-8'))
     assert content['bomFormat'] == 'CycloneDX'
     found = {one['name']: one['version'] for one in content['components']}
-    needed = {re.split('[<>=]', need)[0] for need in tasks.settings()['requirements'].split()}
-    assert needed <= set(found) and all(versions[name] == found[name] for name in found)
+    assert set(found) == needs_of('extreme_opt')
+    assert all(versions[name] == found[name] for name in found)
 
 
 def test_workflows_test_every_python_that_is_promised():
     "The matrix of the tests is the list of versions in pyproject.toml, on three systems."
-    import tomllib
-
+    project = tomllib.loads((ROOT / 'pyproject.toml').read_text(encoding='utf-8'))['project']
     promised = [
-        line.rsplit(' ', 1)[1]
-        for line in tomllib.loads((ROOT / 'pyproject.toml').read_text(encoding='utf-8'))['project'][
-            'classifiers'
-        ]
-        if re.search(r':: 3\.\d+$', line)
+        line.rsplit(' ', 1)[1] for line in project['classifiers'] if re.search(r':: 3\.\d+$', line)
     ]
+    least = project['requires-python'].removeprefix('>=')
     matrix = yaml.safe_load((ROOT / '.github/workflows/tests.yml').read_text(encoding='utf-8'))[
         'jobs'
     ]['wheel']['strategy']['matrix']
-    assert matrix['python'] == promised and promised[0] == tasks.settings()['min_python']
+    assert matrix['python'] == promised and promised[0] == least
     assert {name.partition('-')[0] for name in matrix['os']} == {'ubuntu', 'macos', 'windows'}
 
 
@@ -164,52 +203,49 @@ def test_forms_and_dev_container_are_readable():
 # Tasks without make -----------------
 
 
-def test_recipes_are_read_from_the_makefile():
-    "Where make is there, it would run the same commands."
-    given = dict(name='30_umax', args='-k umax')
+def test_make_calls_the_tasks(tmp_path):
+    "Each target of make is a function in tasks.py, which gets the settings that make was given."
+    text = (ROOT / 'Makefile').read_text(encoding='utf-8')
+    named = re.findall(r'^TARGETS := (.+)$', text, re.M)[0].split()
+    assert sorted([*named, 'help', 'setup', 'clean']) == sorted(tasks.TARGETS)
     # A test that make itself started would inherit its flags: `w` prints two lines of its own.
     plain = {key: value for key, value in os.environ.items() if not key.startswith('MAKE')}
     plain.pop('MFLAGS', None)
-    for target in (
-        'tutorials',
-        'check',
-        'refresh',
-        'docs',
-        'lab',
-        'export',
-        'course',
-        'book',
-        'wheel',
-    ):
-        done = subprocess.run(
-            ['make', '-n', target, 'READY=', *(f'{key}={value}' for key, value in given.items())],
-            cwd=ROOT,
-            env=plain,
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
-        if done.returncode == 127:
-            pytest.skip('no make here')
-        told = [line for line in done.stdout.replace('\\\n', ' ').splitlines() if line.strip()]
-        ours = tasks.commands_of(tasks.recipes()[target], given)
-        assert [
-            [*(f'{key}={value}' for key, value in own.items()), *words] for own, words in ours
-        ] == [shlex.split(line) for line in told]
+    done = subprocess.run(
+        ['make', '-n', 'test', 'READY=', 'workers=3', 'args=-k "it\'s a or b"'],
+        cwd=ROOT,
+        env=plain,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    if done.returncode == 127:
+        pytest.skip('no make here')
+    words = shlex.split(done.stdout)
+    assert words[:3] == ['python', 'tasks.py', 'test']
+    assert sorted(words[3:]) == ['READY=', 'args=-k "it\'s a or b"', 'workers=3']
 
 
 @pytest.mark.parametrize(
-    'line, given, want',
+    'words, want',
     [
-        ('python a.py $(name)', {}, ['python', 'a.py']),
-        ('python a.py $(or $(n),10)', {}, ['python', 'a.py', '10']),
-        ('python a.py $(or $(n),10)', {'n': '3'}, ['python', 'a.py', '3']),
-        ('python a.py $(if $(full),--full) $(name)', {'full': '1'}, ['python', 'a.py', '--full']),
-        ('python a.py $(if $(seed),seed=$(seed))', {'seed': '7'}, ['python', 'a.py', 'seed=7']),
+        (['refresh'], ['refresh', '--workers', '2']),
+        (['refresh', 'name=30_umax', 'READY='], ['refresh', '--workers', '2', '30_umax']),
+        (['ledger', 'seed=7'], ['run', '--n', '10', '--seed', '7']),
+        (['bench', 'full=1', 'name=scale'], ['--full', 'scale']),
+        (['course', 'seed=7', 'name=ps1_softmax'], ['seed=7', 'ps1_softmax']),
+        (
+            ['test', 'args=-k "a or b"'],
+            ['-n', '2', '--dist', 'loadscope', '-m', 'not slow', '-k', 'a or b'],
+        ),
     ],
 )
-def test_variables_of_a_recipe_are_filled_in(line, given, want):
-    assert tasks.command_of(line, given) == ({}, want)
+def test_settings_of_a_target_reach_its_command(words, want, monkeypatch):
+    ran = []
+    monkeypatch.setattr(tasks, 'tool', lambda *command: ran.append(list(command)))
+    monkeypatch.setenv('MAKELEVEL', '1')
+    tasks.main(words)
+    assert len(ran) == 1 and ran[0][-len(want) :] == want
 
 
 @pytest.mark.parametrize(
@@ -222,6 +258,7 @@ def test_variables_of_a_recipe_are_filled_in(line, given, want):
         ['release-check', 'v0.0.0.0'],
         ['new'],
         ['check', 'notebook'],
+        ['check', 'name=30_umax'],
     ],
 )
 def test_wrong_tasks_end_with_a_line(words):
@@ -362,7 +399,7 @@ def test_no_wheel_holds_the_index_of_nbdev(tmp_path):
 
     copy = tmp_path / 'copy'
     copy.mkdir()
-    for name in ('settings.ini', 'setup.py', 'pyproject.toml', 'README.md', 'LICENSE'):
+    for name in ('setup.py', 'pyproject.toml', 'README.md', 'LICENSE'):
         shutil.copy(ROOT / name, copy)
     shutil.copytree(
         ROOT / 'extreme_opt', copy / 'extreme_opt', ignore=shutil.ignore_patterns('__pycache__')
@@ -387,7 +424,9 @@ def test_no_wheel_holds_the_index_of_nbdev(tmp_path):
     (wheel,) = tmp_path.glob('*.whl')
     tasks.check_wheel(wheel)
     names = zipfile.ZipFile(wheel).namelist()
-    assert 'extreme_opt/__main__.py' in names and not [name for name in names if '_modidx' in name]
+    assert 'extreme_opt/__main__.py' in names and not [
+        name for name in names if '_modidx' in name or '_export' in name
+    ]
 
 
 @pytest.mark.parametrize(
@@ -461,14 +500,14 @@ def test_launch_buttons_have_one_address(tmp_path):
     sys.path.insert(0, str(ROOT / 'docs'))
     import addresses
 
-    empty = tmp_path / 'empty.ini'
-    empty.write_text('[DEFAULT]\nrepository_url =\nsite_url =\n', encoding='utf-8')
+    empty = tmp_path / 'empty.toml'
+    empty.write_text('[project]\n', encoding='utf-8')
     assert (
         addresses.of(empty) == ('', '') and addresses.launch_links('nbs/index.ipynb', empty) == {}
     )
-    full = tmp_path / 'full.ini'
+    full = tmp_path / 'full.toml'
     full.write_text(
-        '[DEFAULT]\nrepository_url = https://github.com/someone/extreme_opt/\nsite_url = https://example.org/\n',
+        '[project.urls]\nRepository = "https://github.com/someone/extreme_opt/"\nDocumentation = "https://example.org/"\n',
         encoding='utf-8',
     )
     links = addresses.launch_links('nbs/20_softmax/30_umax.ipynb', full)
@@ -476,8 +515,7 @@ def test_launch_buttons_have_one_address(tmp_path):
         'Colab': 'https://colab.research.google.com/github/someone/extreme_opt/blob/main/nbs/20_softmax/30_umax.ipynb',
         'Binder': 'https://mybinder.org/v2/gh/someone/extreme_opt/main?urlpath=lab/tree/nbs/20_softmax/30_umax.ipynb',
     }
-    bad = tmp_path / 'bad.ini'
-    bad.write_text('[DEFAULT]\nrepository_url = https://example.org/x\n', encoding='utf-8')
-    with pytest.raises(ValueError, match='repository_url'):
+    bad = tmp_path / 'bad.toml'
+    bad.write_text('[project.urls]\nRepository = "https://example.org/x"\n', encoding='utf-8')
+    with pytest.raises(ValueError, match='Repository = '):
         addresses.launch_links('nbs/index.ipynb', bad)
-    assert set(tasks.settings()) >= {'repository_url', 'site_url'}

@@ -28,7 +28,7 @@ def run(*command, **options):
 def test_top_level_is_complete():
     "Every place that the guide for contributors and the README speak of is there."
     names = (
-        'nbs extreme_opt tests docs bench assignments settings.ini setup.py pyproject.toml Makefile'
+        'nbs extreme_opt tests docs bench assignments setup.py pyproject.toml Makefile'
         ' README.md CHANGELOG.md CONTRIBUTING.md LICENSE CITATION.cff constraints.txt .ci/run'
         ' .gitignore'
     ).split()
@@ -86,7 +86,7 @@ def test_new_needs_a_name():
     done = run('make', 'new', 'READY=', 'name=')
     assert (
         done.returncode != 0
-        and 'make new name=learn/ordinal/45_momentum' in done.stdout
+        and 'make new name=learn/ordinal/45_momentum' in done.stderr
         and 'usage' not in done.stderr
     )
 

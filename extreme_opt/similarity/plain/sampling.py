@@ -127,15 +127,15 @@ def two_way_variance(F: np.ndarray, rows: int, columns: int) -> np.ndarray:
     return np.array([by_rows, by_columns, phi_rows * phi_columns * np.vdot(centered, centered)])
 
 # %% ../../../nbs/learn/similarity/70_sampling.ipynb #d8d3eb75
-def running_mean(samples: np.ndarray, memory: float, correct: bool = True) -> np.ndarray:
+def running_mean(samples: np.ndarray, alpha: float, correct: bool = True) -> np.ndarray:
     """Exponential averages of samples, each over all samples so far.
 
     Parameters
     ----------
     samples : ndarray of shape (n_steps, ...)
         One sample a step.
-    memory : float
-        Weight alpha in (0, 1] of the newest sample.
+    alpha : float
+        Weight in (0, 1] of the newest sample.
     correct : bool, default=True
         Whether to divide by the sum of the weights; False is eq. (64) as printed.
 
@@ -149,7 +149,7 @@ def running_mean(samples: np.ndarray, memory: float, correct: bool = True) -> np
     """
     total, mass, means = np.zeros_like(samples[0]), 0.0, []
     for sample in samples:
-        total = (1 - memory) * total + memory * sample
-        mass = (1 - memory) * mass + memory
+        total = (1 - alpha) * total + alpha * sample
+        mass = (1 - alpha) * mass + alpha
         means.append(total / (mass if correct else 1.0))
     return np.array(means)

@@ -85,9 +85,9 @@ def test_it_goes_on_from_a_checkpoint(tmp_path):
 
 
 def test_settings_are_checked():
-    for settings, word in ((dict(memory=0), 'memory=0'), (dict(decrease=1.0), 'decrease=1.0')):
-        with pytest.raises(ValueError, match=word):
-            QuasiMajorizer(**settings)
+    for name, value in (('history_size', 0), ('decrease', 1.0)):
+        with pytest.raises(ValueError, match=f'{name}={value}'):
+            QuasiMajorizer(**{name: value})
     newest = np.arange(1.0, 5)
     np.testing.assert_allclose(
         quasi_newton_direction(newest[None], 2 * newest[None], lambda v: v, 2 * newest), newest

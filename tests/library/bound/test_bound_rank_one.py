@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from extreme_opt.bound import LogLinear, RankOneMajorizer, StochasticMajorizer
+from extreme_opt.bound import LogLinear, StochasticMajorizer
 from extreme_opt.bound.rank_one import (
+    RankOneMajorizer,
     rank_one_step,
     sherman_morrison_solve,
     woodbury_solve,

@@ -111,15 +111,14 @@ def test_lbfgs_memory_is_bounded_and_in_the_state():
     problem = logistic()
     for memory in (1, 3):
         states = [
-            state
-            for _, state in zip(range(12), iterate(problem, LBFGS(memory=memory)), strict=False)
+            state for _, state in zip(range(12), iterate(problem, LBFGS(memory)), strict=False)
         ]
         assert [0 if state.shifts is None else len(state.shifts) for state in states[:5]] == [
             min(k, memory) for k in range(5)
         ]
         middle = replace(states[5])  # everything it needs stands in the state
         for _ in range(6):
-            middle = LBFGS(memory=memory).step(problem, middle, None)
+            middle = LBFGS(history_size=memory).step(problem, middle, None)
         assert middle.params.tobytes() == states[11].params.tobytes()
 
 
@@ -344,7 +343,7 @@ def test_sgd_finds_the_optimum_with_a_decaying_rate():
         lambda: SGD(batch_size=0),
         lambda: GradientDescent('adam'),
         lambda: GradientDescent(step_size=0),
-        lambda: LBFGS(memory=0),
+        lambda: LBFGS(history_size=0),
     ],
 )
 def test_settings_are_checked(make):

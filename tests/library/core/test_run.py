@@ -478,7 +478,6 @@ def test_progress(monkeypatch, capsys):
 
     fake = ModuleType('tqdm.auto')
     fake.tqdm = Bar
-    monkeypatch.delenv('IN_TEST', raising=False)
     monkeypatch.setitem(sys.modules, 'tqdm', ModuleType('tqdm'))
     monkeypatch.setitem(sys.modules, 'tqdm.auto', fake)
     minimize(make_problem(), SGD(1e-3), max_iter=5, verbose=True)
@@ -500,7 +499,6 @@ def test_progress_says_the_seconds_that_are_left(monkeypatch, capsys):
     ticks = iter(range(10**6))
     clock = SimpleNamespace(perf_counter=lambda: next(ticks) / 2)  # a step and its bar: 1.5 s
     monkeypatch.setattr(run_module, 'time', clock)
-    monkeypatch.delenv('IN_TEST', raising=False)
     monkeypatch.setitem(sys.modules, 'tqdm.auto', None)
     minimize(make_problem(), SGD(1e-3), max_iter=20, max_epochs=1e6, verbose=True)
     lines = capsys.readouterr().err.splitlines()
@@ -909,7 +907,7 @@ def test_fingerprints():
         Nested(np.exp),
         Nested(np.log),
         Nested(LBFGS()),
-        Nested(LBFGS(memory=3)),
+        Nested(LBFGS(history_size=3)),
         Nested(LBFGS),
         Nested(np.array(['a', None], dtype=object)),
     ]

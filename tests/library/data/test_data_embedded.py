@@ -14,6 +14,7 @@ from scipy import sparse
 
 from extreme_opt import data
 from extreme_opt.data import multiclass
+from extreme_opt.data.comparisons import docstring_triplets
 from extreme_opt.data.multiclass import (
     Multiclass,
     corpus,
@@ -525,7 +526,7 @@ def test_links(default):
 
 
 def test_docstring_triplets(default):
-    questions = data.docstring_triplets()
+    questions = docstring_triplets()
     rows = questions.triplets
     assert questions.n_objects > 1500 and len(rows) > 30_000 and rows.dtype == np.int64
     assert (np.diff(np.sort(rows, axis=1)) > 0).all() and len(np.unique(rows, axis=0)) == len(rows)
@@ -535,8 +536,8 @@ def test_docstring_triplets(default):
     assert np.array_equal(
         np.sort(np.concatenate([questions.train, questions.test])), np.arange(len(rows))
     )
-    assert np.array_equal(data.docstring_triplets().triplets, rows) and not np.array_equal(
-        data.docstring_triplets(seed=1).triplets, rows
+    assert np.array_equal(docstring_triplets().triplets, rows) and not np.array_equal(
+        docstring_triplets(seed=1).triplets, rows
     )
 
 

@@ -26,13 +26,8 @@ from extreme_opt.core.checks import expect_fail
 from extreme_opt.core.run import FitDiverged
 from extreme_opt.core.step_sizes import BB, SBB, Damped, FixedStep
 from extreme_opt.core.svrg import SVRG, _dense
-from extreme_opt.data import (
-    Triplets,
-    docstring_triplets,
-    eurodist,
-    planted_triplets,
-    triplets_from_distances,
-)
+from extreme_opt.data import Triplets, eurodist, planted_triplets, triplets_from_distances
+from extreme_opt.data.comparisons import docstring_triplets
 from extreme_opt.ordinal import (
     CKL,
     SOE,

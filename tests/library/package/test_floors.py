@@ -17,7 +17,7 @@ MAY = {
     'data': {'core'},
     **{name: {'core', 'data'} for name in CHAPTERS},
     'show': {'core'},
-    'scale': {'core'},
+    'scale': {'core', 'data'},
     'lab': {'core'},
 }  # beside itself
 LOW = {'core', 'data', *CHAPTERS}  # floors 0 to 2
@@ -36,7 +36,9 @@ HEAVY = (
     'matplotlib ipywidgets sklearn dask distributed nbdev fastcore pandas tqdm pooch IPython'
     ' scipy.optimize scipy.stats'.split()
 )
-MODULES = sorted(path for path in LIB.rglob('*.py') if path.name != '_modidx.py')
+MODULES = sorted(
+    path for path in LIB.rglob('*.py') if path.name not in ('_modidx.py', '_export.py')
+)
 PACKAGES = sorted(path.parent.name for path in LIB.glob('*/__init__.py'))
 
 

@@ -6,6 +6,7 @@ python tests/library/package/test_public_names.py
 
 import ast
 import importlib
+import inspect
 from pathlib import Path
 
 import pytest
@@ -39,7 +40,7 @@ def current() -> str:
     rows = []
     for path in sorted((ROOT / 'extreme_opt').rglob('*.py')):
         parts = path.relative_to(ROOT).with_suffix('').parts
-        if parts[-1] in ('_modidx', '__main__'):
+        if parts[-1] in ('_modidx', '_export', '__main__'):
             continue
         name = '.'.join(part for part in parts if part != '__init__')
         rows.append(f'{name}: {", ".join(public(path))}'.rstrip())
@@ -73,6 +74,40 @@ def test_listed_names_exist():
 def test_dir_shows_the_estimator_and_no_helpers(package):
     module = importlib.import_module(f'extreme_opt.{package}')
     assert dir(module) == sorted(module.__all__)
+
+
+PACKAGES = ('core', 'data', 'softmax', 'similarity', 'ordinal', 'bound', 'show', 'scale', 'lab')
+
+
+def untyped(name, function):
+    "Parameters of a function without a type, and `return` where its result has none."
+    signature = inspect.signature(function)
+    missing = [
+        one.name
+        for place, one in enumerate(signature.parameters.values())
+        if one.annotation is one.empty and not (place == 0 and one.name in ('self', 'cls'))
+    ]
+    if signature.return_annotation is signature.empty and function.__name__ != '__init__':
+        missing.append('return')
+    return f'{name}: {", ".join(missing)}' if missing else None
+
+
+@pytest.mark.parametrize('package', PACKAGES)
+def test_public_signatures_say_what_they_take(package):
+    "Each parameter and result of a public function or method of a package has a type."
+    module, found = importlib.import_module(f'extreme_opt.{package}'), []
+    for name in module.__all__:
+        thing = getattr(module, name)
+        if '.plain.' in getattr(thing, '__module__', '') or getattr(thing, '_is_protocol', False):
+            continue  # a definition as a lesson writes it; an `__init__` of typing
+        if inspect.isfunction(thing):
+            found.append(untyped(name, thing))
+        elif inspect.isclass(thing):
+            for one, method in vars(thing).items():
+                method = getattr(method, '__func__', method)
+                if inspect.isfunction(method) and (one == '__init__' or one[0] != '_'):
+                    found.append(untyped(f'{name}.{one}', method))
+    assert list(filter(None, found)) == []
 
 
 if __name__ == '__main__':

@@ -21,9 +21,9 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
 from extreme_opt import data
-from extreme_opt.bound import BoundClassifier, LinearChain, LinearChainCRF, best_labels
-from extreme_opt.bound.structured import forward_backward
-from extreme_opt.core import load_model
+from extreme_opt.bound import BoundClassifier, LinearChain, LinearChainCRF
+from extreme_opt.bound.structured import best_labels, forward_backward
+from extreme_opt.core.serialize import load_model
 from extreme_opt.data import formats
 from extreme_opt.ordinal import OrdinalEmbedding
 from extreme_opt.ordinal.formats import triplets_from_odd_one_out

@@ -238,7 +238,8 @@ def bound__stochastic():
 
 @job
 def bound__rank_one():
-    from extreme_opt.bound import LogLinear, RankOneMajorizer
+    from extreme_opt.bound import LogLinear
+    from extreme_opt.bound.rank_one import RankOneMajorizer
     from extreme_opt.core import minimize
 
     features, labels = rows()
@@ -255,8 +256,8 @@ def bound__rank_one():
 
 @job
 def bound__structured():
-    from extreme_opt.bound import LinearChain, best_labels
-    from extreme_opt.bound.structured import chain_bound, forward_backward
+    from extreme_opt.bound import LinearChain
+    from extreme_opt.bound.structured import best_labels, chain_bound, forward_backward
     from extreme_opt.core import minimize
     from extreme_opt.core.majorize import Majorizer
 

@@ -16,7 +16,8 @@ import pytest
 from scipy import sparse
 
 from extreme_opt import data
-from extreme_opt.core import FitDiverged, load_model, save_model
+from extreme_opt.core import FitDiverged
+from extreme_opt.core.serialize import load_model, save_model
 from extreme_opt.similarity import (
     MLP,
     AllPairs,
@@ -28,6 +29,7 @@ from extreme_opt.similarity import (
     rank_measures,
     svd_factors,
 )
+from extreme_opt.similarity.all_pairs import low_rank_factors
 from extreme_opt.similarity.defaults import SOLVERS, auto_ridge, penalty_scale
 from extreme_opt.similarity.ranking import pattern
 
@@ -1106,7 +1108,7 @@ def test_an_index_is_saved_with_the_model(planted, tmp_path, monkeypatch):
         (faiss.serialize_index(faiss.IndexFlatIP(3)), 'its index is not one of 29 embeddings'),
     ):
         altered = model._for_file()
-        altered.index_ = index
+        altered._retriever.index = index
         with monkeypatch.context() as patch:
             patch.setattr(SimilarityModel, '_for_file', lambda self: self)
             save_model(tmp_path / 'altered.npz', altered)
@@ -1559,7 +1561,7 @@ def test_an_id_that_no_file_can_hold_is_named(tmp_path):
         pass
 
     model = quick(n_components=1).fit(dict(u=[0, 0], i=np.array([Own(), Own()], object)))
-    with pytest.raises(TypeError, match=r'right_ids_\[0\] is a Own, which a file'):
+    with pytest.raises(TypeError, match=r'right_ids\[0\] is a Own, which a file'):
         model.save(tmp_path / 'model')
 
 
@@ -1626,3 +1628,123 @@ def test_ties_do_not_go_to_the_smallest_id():
     scores = np.array([[3.0, 2.0, 1.0], [3.0, 2.0, 1.0]])
     found = rank_measures(lambda rows: scores[rows], one, None, ('mrr@3', 'mrr@2', 'hit_rate@2'))
     assert found == {'mrr@3': (1 / 3 + 1) / 2, 'mrr@2': 0.5, 'hit_rate@2': 0.5, 'n_entities': 2}
+
+
+@pytest.mark.parametrize('loss', ['squared', 'logistic'])
+@pytest.mark.parametrize('kind', ['cosine', 'factors', 'sparse'])
+def test_a_prior_is_a_part_of_loss_and_score(kind, loss, tmp_path):
+    rng = np.random.default_rng(3)
+    m, n = 30, 20
+    X, Y = rng.random((m, 5)), rng.random((n, 5))
+    pairs = np.argwhere(rng.random((m, n)) < 0.15)
+    if kind == 'cosine':
+        prior, A, B = 'cosine', *(each / np.linalg.norm(each, axis=1)[:, None] for each in (X, Y))
+        similar = A @ B.T
+    elif kind == 'factors':
+        prior = rng.normal(size=(m, 2)), sparse.csr_array(rng.normal(size=(n, 2)))
+        similar = prior[0] @ prior[1].toarray().T
+    else:
+        prior = sparse.csr_array((rng.random((m, n)) < 0.2) * rng.random((m, n)))
+        similar = prior.toarray()
+    settings = dict(prior=prior, prior_weight=1.5, loss=loss, ridge=0.3, dtype='float64')
+    model = SimilarityModel(3, unobserved_weight=0.2, max_iter=200, tol=1e-8, **settings)
+    model.fit(pairs, X, Y)
+    whole = 1.5 * similar + model.left_embeddings_ @ model.right_embeddings_.T
+    every = np.argwhere(np.ones((m, n)))
+    np.testing.assert_allclose(model.score_pairs(every), whole.ravel(), rtol=1e-10)
+    ids, scores = model.recommend([4, 2], k=3, exclude_seen=False)
+    np.testing.assert_allclose(scores, -np.sort(-whole[[4, 2]], axis=1)[:, :3])
+    seen = np.zeros((m, n), bool)
+    seen[tuple(pairs.T)] = True
+    target = -1.0 if loss == 'logistic' else 0.0
+    loss_of = np.log1p(np.exp(-whole)) if loss == 'logistic' else 0.5 * (whole - 1) ** 2
+    params = model.run_.state.params
+    dense = loss_of[seen].sum() + 0.1 * ((target - whole) ** 2)[~seen].sum()
+    np.testing.assert_allclose(
+        model.run_.column('loss')[-1], dense + 0.15 * params @ params, rtol=1e-9
+    )
+    model.save(tmp_path / 'm.npz')
+    back = SimilarityModel.load(tmp_path / 'm.npz')
+    assert (back.recommend([4, 2], k=3, exclude_seen=False)[1] == scores).all()
+    with pytest.raises(ValueError, match='history does not go with prior'):
+        model.recommend(history=[[0, 1]])
+    with pytest.raises(ValueError, match='scores have a prior; leave index out'):
+        model.build_index()
+    if kind == 'cosine':
+        found = model.recommend(features=X[[4, 2]], k=3, exclude_seen=False)
+        np.testing.assert_array_equal(found[0], ids)
+        np.testing.assert_allclose(found[1], scores)
+        np.testing.assert_allclose(
+            model.score_pairs([[0, 7]], left_features=X[[4]], right_features=Y), whole[[4], 7]
+        )
+    else:
+        with pytest.raises(ValueError, match='a left entity with new features has no prior'):
+            model.recommend(features=X[[4]])
+
+
+@pytest.mark.parametrize('solver', ['als', 'newton', 'sogram', 'block', 'lbfgs'])
+def test_a_prior_goes_with_each_solver_and_with_validation(planted, solver):
+    observed = planted.train_observed
+    shape = int(observed[:, 0].max()) + 1, int(observed[:, 1].max()) + 1
+    rng = np.random.default_rng(0)
+    prior = rng.normal(size=(shape[0], 2)), rng.normal(size=(shape[1], 2))
+    model = SimilarityModel(
+        3, solver=solver, loss='squared', prior=prior, validation=0.2, max_iter=3, tol=None
+    ).fit(observed)
+    assert np.isfinite(model.validation_scores_).all()
+    alone = SimilarityModel(
+        3, solver=solver, loss='squared', prior=prior, prior_weight=0, max_iter=3, tol=None
+    ).fit(observed)
+    plain = SimilarityModel(3, solver=solver, loss='squared', max_iter=3, tol=None).fit(observed)
+    np.testing.assert_allclose(
+        alone.score_pairs(observed), plain.score_pairs(observed), rtol=1e-3, atol=1e-4
+    )
+
+
+def test_a_prior_of_many_columns_enters_the_square_by_its_leading_directions():
+    rng = np.random.default_rng(0)
+    A, B = (sparse.random_array((150, 140), density=0.1, rng=rng) for _ in range(2))
+    A, B = sparse.csr_array(A), sparse.csr_array(B)
+    left, right = low_rank_factors(A, B, 30)
+    U, values, V = np.linalg.svd((A @ B.T).toarray())
+    np.testing.assert_allclose(left @ right.T, U[:, :30] * values[:30] @ V[:30], atol=1e-8)
+    for one, other in ((A[:7], B), (A, B[:7]), (A[:, :9], B[:, :9])):
+        left, right = low_rank_factors(one, other, 30)
+        np.testing.assert_allclose(left @ right.T, (one @ other.T).toarray(), atol=1e-12)
+        assert left.shape[1] <= 30
+
+
+@pytest.mark.parametrize(
+    ('prior', 'words'),
+    [
+        ('words', 'prior=\'words\' is neither "cosine"'),
+        ('cosine', 'needs left_features and right_features'),
+        (3, 'prior=3 is neither a pair of factors nor a sparse matrix'),
+        ((np.ones((9, 2)), np.ones((7, 3))), r'parts of shapes \(9, 2\) and \(7, 3\)'),
+        ((np.full((9, 2), np.nan), np.ones((7, 2))), 'prior holds nan or inf'),
+        ((np.ones(9), np.ones(7)), r'a part of shape \(9,\)'),
+        (sparse.csr_array((4, 7)), r'parts of shapes \(4, 7\)'),
+    ],
+)
+def test_priors_that_mean_nothing(prior, words):
+    pairs = np.column_stack([np.arange(20) % 9, np.arange(20) * 3 % 7])
+    with pytest.raises(ValueError, match=words):
+        SimilarityModel(2, prior=prior).fit(pairs)
+    if not isinstance(prior, str):
+        names = {'u': [f'u{i}' for i in pairs[:, 0]], 'i': pairs[:, 1]}
+        with pytest.raises(ValueError, match='prior has rows, but the pairs have ids'):
+            SimilarityModel(2, prior=prior).fit(names)
+
+
+def test_cosine_needs_the_same_columns():
+    pairs = np.column_stack([np.arange(20) % 9, np.arange(20) * 3 % 7])
+    with pytest.raises(ValueError, match='left_features has 2 and right_features 3'):
+        SimilarityModel(2, prior='cosine').fit(pairs, np.ones((9, 2)), np.ones((7, 3)))
+    with pytest.raises(ValueError, match='cold_start does not go with prior'):
+        SimilarityModel(2, prior='cosine', cold_start='auto').fit(
+            pairs, np.ones((9, 2)), np.ones((7, 2))
+        )
+    with pytest.raises(ValueError, match='prior belongs to the square'):
+        SimilarityModel(2, prior='cosine', loss='softmax').fit(
+            pairs, np.ones((9, 2)), np.ones((7, 2))
+        )

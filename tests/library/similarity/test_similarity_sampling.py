@@ -167,7 +167,7 @@ def test_averages_forget_at_their_rate():
     [
         (lambda: BlockSGD(share=0), r'share=0 is outside \(0, 1\]'),
         (lambda: PairSGD(sampler='some'), "sampler='some' is not one of"),
-        (lambda: SOGram(memory=2.0), r'memory=2.0 is outside'),
+        (lambda: SOGram(alpha=2.0), r'alpha=2.0 is outside'),
         (lambda: SOGram(sampler='swapped'), "sampler='swapped'"),
         (lambda: BlockSGD(-1.0), 'learning_rate=-1.0'),
         (lambda: BlockSGD(scaling='adam'), "scaling='adam'"),

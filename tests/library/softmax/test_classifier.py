@@ -152,6 +152,7 @@ def test_shared_arguments_have_their_defaults():
         fit_intercept=True,
         sampler='uniform',
         dtype='float32',
+        logit_adjustment=0.0,
         early_stopping=False,
         validation_fraction=0.1,
     )
@@ -1312,3 +1313,91 @@ def test_reliability_numbers_too_large_are_refused_without_raw_warnings():
                 ValueError, match=r'X holds 1e\+300 at row 0, column 0, but at most'
             ):
                 SoftmaxClassifier(solver).fit(X, y)
+
+
+# --------------------------------------------------------------------------------- the prior
+def unequal(n_classes=6, sparse=False, seed=0):
+    "Noisy rows of classes with 4, 8, 16, ... rows; the same for judging."
+    rng = np.random.default_rng(seed)
+    y = np.repeat(np.arange(n_classes), 4 * 2 ** np.arange(n_classes))
+    means = rng.normal(size=(n_classes, 12))
+    parts = [(means[y] + 2.0 * rng.normal(size=(len(y), 12))).astype(np.float32) for _ in '12']
+    parts = [np.maximum(part, 0) for part in parts] if sparse else parts
+    return *(scipy.sparse.csr_array(part) if sparse else part for part in parts), y
+
+
+@pytest.mark.parametrize(
+    ('settings', 'sparse'),
+    [
+        (dict(solver='lbfgs', ridge=1e-2), False),
+        (dict(solver='exact', learning_rate=0.1, max_epochs=5), True),
+        (dict(solver='implicit', learning_rate=0.1, max_epochs=5), True),
+        (dict(weights='support', learning_rate=0.1, max_epochs=5), True),
+    ],
+)
+def test_logit_adjustment_takes_log_shares_off_the_scores(settings, sparse, tmp_path):
+    X, new, y = unequal(sparse=sparse)
+    names = np.array(list('fedcba'))
+    model = SoftmaxClassifier(**settings).fit(X, names[y])
+    assert model.class_count_.tolist() == [128.0, 64.0, 32.0, 16.0, 8.0, 4.0]
+    plain, first = model.decision_function(new), model.predict(new)
+    coef, intercept = model.coef_.copy(), model.intercept_.copy()
+    adjusted = SoftmaxClassifier(**settings, logit_adjustment=0.75).fit(X, names[y])
+    np.testing.assert_array_equal(adjusted.intercept_, intercept)  # the fit is the same
+    assert abs(adjusted.coef_ - coef).max() == 0
+    expected = plain - 0.75 * np.log(model.class_count_ / len(y))
+    for each in (adjusted, model.set_params(logit_adjustment=0.75)):
+        np.testing.assert_allclose(each.decision_function(new), expected, atol=1e-5)
+        assert (each.predict(new) == each.classes_[expected.argmax(1)]).all()
+        ids, proba = each.top_k(new, 6)
+        assert (ids[:, 0] == each.predict(new)).all()
+        np.testing.assert_allclose(proba.sum(1), 1, rtol=1e-6)
+        best = np.take_along_axis(each.predict_proba(new), expected.argmax(1)[:, None], 1)
+        np.testing.assert_allclose(proba[:, :1], best, rtol=1e-4)
+    model.save(tmp_path / 'model')
+    again = SoftmaxClassifier.load(tmp_path / 'model')
+    np.testing.assert_array_equal(again.decision_function(new), model.decision_function(new))
+    assert (model.set_params(logit_adjustment=0).predict(new) == first).all()
+    np.testing.assert_array_equal(model.decision_function(new), plain)
+
+
+def test_logit_adjustment_helps_rare_classes_and_costs_log_loss():
+    X, new, y = unequal()
+    model = SoftmaxClassifier('lbfgs', ridge=1e-2).fit(X, y)
+    judged = []
+    for tau in (0, 1):
+        hit = model.set_params(logit_adjustment=tau).predict(new) == y
+        judged.append((model.log_loss(new, y), np.mean([hit[y == k].mean() for k in range(6)])))
+    assert judged[0][0] < judged[1][0] and judged[0][1] < judged[1][1]
+
+
+def test_logit_adjustment_knows_weights_batches_and_classes_without_rows():
+    X, new, y = unequal()
+    balanced = SoftmaxClassifier('lbfgs', ridge=1e-2, class_weight='balanced').fit(X, y)
+    np.testing.assert_allclose(balanced.class_count_, len(y) / 6)  # nothing is left to adjust
+    plain = balanced.predict_log_proba(new)
+    balanced.set_params(logit_adjustment=1)
+    np.testing.assert_allclose(balanced.predict_log_proba(new), plain, atol=1e-9)
+    stream = SoftmaxClassifier('exact', learning_rate=0.1)
+    stream.partial_fit(X[y < 3], y[y < 3], classes=range(7)).partial_fit(X[y > 3], y[y > 3])
+    assert stream.class_count_.tolist() == [4.0, 8.0, 16.0, 0.0, 64.0, 128.0, 0.0]
+    before = stream.decision_function(new)
+    stream.set_params(logit_adjustment=1)
+    shares = np.array([4, 8, 16, 4, 64, 128, 4]) / 220  # as rare as the rarest
+    np.testing.assert_allclose(stream.decision_function(new), before - np.log(shares), atol=1e-9)
+    Y = np.eye(6, dtype=int)[y] | np.eye(6, dtype=int)[5]
+    several = SoftmaxClassifier('exact', learning_rate=0.1, max_epochs=3).fit(X, Y)
+    assert several.class_count_.tolist() == [4.0, 8.0, 16.0, 32.0, 64.0, 252.0]
+    rank = several.precision_at_k(X, Y, 1)
+    assert several.set_params(logit_adjustment=3).precision_at_k(X, Y, 1) != rank
+
+
+@pytest.mark.parametrize('value', [-1, np.nan, 'balanced', None])
+def test_logit_adjustment_is_checked_before_and_after_a_fit(value):
+    X, _, y = unequal()
+    with pytest.raises(ValueError, match='logit_adjustment') as told:
+        SoftmaxClassifier('lbfgs', logit_adjustment=value).fit(X, y)
+    assert '\n' not in str(told.value)
+    model = SoftmaxClassifier('lbfgs', ridge=1e-2).fit(X, y).set_params(logit_adjustment=value)
+    with pytest.raises(ValueError, match='logit_adjustment'):
+        model.predict(X)

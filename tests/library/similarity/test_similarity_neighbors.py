@@ -1,0 +1,153 @@
+"""Lists from a table of items: cosines, a random walk, a regression in closed form."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+from sklearn.base import clone
+
+import extreme_opt.core.memory
+from extreme_opt.similarity import EASE, ItemNeighbors, RP3beta
+from extreme_opt.similarity.ranking import pattern
+
+
+def some_pairs(seed=0, n_left=40, n_right=12, n=150):
+    "Pairs, and a matrix of weights at them."
+    rng = np.random.default_rng(seed)
+    keys = np.sort(rng.choice(n_left * n_right, n, replace=False))
+    pairs = np.column_stack(np.divmod(keys, n_right))
+    weights = rng.integers(1, 5, size=n).astype(float)
+    matrix = scipy.sparse.csr_array((weights, (*pairs.T,)), shape=(n_left, n_right))
+    return pairs, matrix
+
+
+def best_of(rows, k):
+    "Each row with all but its k largest entries 0; entries of one size stay together."
+    return np.where(rows >= np.sort(rows, axis=1)[:, -k, None], rows, 0)
+
+
+def by_hand(model, X):
+    "The table of a model by its formula, dense."
+    own = np.eye(X.shape[1], dtype=bool)
+    if isinstance(model, EASE):
+        P = np.linalg.inv(X.T @ X + model.ridge_ * np.eye(X.shape[1]))
+        return np.where(own, 0, -P / np.diag(P))
+    if isinstance(model, ItemNeighbors):
+        lengths = np.linalg.norm(X, axis=0)
+        table = X.T @ X / (np.outer(lengths, lengths) + model.shrinkage)
+        return best_of(np.where(own, 0, table), model.n_neighbors).T
+    there, back = X / np.maximum(X.sum(1, keepdims=True), 1), X.T / X.sum(0)[:, None]
+    table = back**model.alpha @ there**model.alpha / X.sum(0) ** model.beta
+    return best_of(np.where(own, 0, table), model.n_neighbors)
+
+
+MODELS = [
+    EASE(3.0),
+    EASE(0.1),
+    ItemNeighbors(4),
+    ItemNeighbors(5, shrinkage=7.0),
+    RP3beta(6),
+    RP3beta(4, alpha=0.7, beta=0.2),
+]
+
+
+@pytest.mark.parametrize('values', ['ignore', 'weights'])
+@pytest.mark.parametrize('model', MODELS, ids=repr)
+def test_tables_are_the_plain_formulas(model, values):
+    pairs, matrix = some_pairs()
+    X = (matrix > 0).toarray().astype(float) if values == 'ignore' else matrix.toarray()
+    model = clone(model).set_params(values=values).fit(matrix)
+    table = model.item_weights_
+    dense = table.toarray() if scipy.sparse.issparse(table) else table
+    np.testing.assert_allclose(dense, by_hand(model, X), rtol=1e-5, atol=1e-7)
+    scores = X @ dense
+    np.testing.assert_allclose(model.score_pairs(pairs), scores[(*pairs.T,)], rtol=1e-6, atol=1e-9)
+    ids, best = model.recommend([3, 7], k=4)
+    free = np.where(X > 0, -np.inf, scores)[[3, 7]]
+    np.testing.assert_allclose(best, np.sort(free, axis=1)[:, :-5:-1], rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(np.take_along_axis(free, ids, 1), best, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize('model', MODELS[::2], ids=repr)
+def test_a_history_is_a_row(model, tmp_path):
+    pairs, _ = some_pairs()
+    log = {'user': [f'u{i}' for i in pairs[:, 0]], 'film': [f'f{j:02d}' for j in pairs[:, 1]]}
+    model = clone(model).fit(log)
+    users = model.left_ids_[:3]
+    own = [[f for u, f in zip(log['user'], log['film']) if u == name] for name in users]
+    lists, scores = model.recommend(users, k=5)
+    again, same = model.recommend(history=own, k=5)
+    assert (again == lists).all()
+    np.testing.assert_allclose(same, scores)
+    model.save(tmp_path / 'm.npz')
+    back = type(model).load(tmp_path / 'm.npz')
+    assert (back.recommend(users, k=5)[1] == scores).all()
+    assert back.evaluate(log, 'recall@5', exclude_seen=False) == model.evaluate(
+        log, 'recall@5', exclude_seen=False
+    )
+    kept = model.recommend(users, k=12, candidates=['f00', 'f03'], exclude_seen=False)[0]
+    assert {each for each in kept.ravel() if each is not None} <= {'f00', 'f03'}
+    with pytest.raises(ValueError, match="left id 'eve' at place 0 is unknown"):
+        model.recommend(['eve'])
+    with pytest.raises(ValueError, match='knows pairs only; SimilarityModel'):
+        model.recommend(features=np.eye(3))
+    with pytest.raises(ValueError, match='index needs embeddings'):
+        model.recommend(users, index=True)
+    with pytest.raises(ValueError, match='ids and history are both given'):
+        model.recommend(users, history=own)
+    with pytest.warns(UserWarning, match='1 histories are empty'):
+        popular = model.recommend(history=[[]], k=1, exclude_seen=False)[0]
+    names, counts = np.unique(log['film'], return_counts=True)
+    assert counts[names == popular[0, 0]] == counts.max()
+
+
+def test_labels_of_no_are_no_pairs():
+    pairs, _ = some_pairs()
+    yes = np.random.default_rng(1).random(len(pairs)) < 0.7
+    one = ItemNeighbors(5, values='labels').fit(pairs, labels=np.where(yes, 1, -1))
+    other = ItemNeighbors(5).fit(pattern(pairs[yes], one.observed_.shape))
+    np.testing.assert_allclose(one.item_weights_.toarray(), other.item_weights_.toarray())
+    assert one.observed_.nnz == len(pairs)  # a pair that said no is not listed again
+
+
+def test_the_ridge_of_ease_is_the_best_that_was_tried():
+    pairs, matrix = some_pairs(n_left=300, n=1200)
+    model = EASE(metric='ndcg@3').fit(matrix)
+    tried = model.validation_scores_
+    assert len(tried) >= 3 and model.ridge_ == max(tried, key=tried.get)
+    again = EASE(model.ridge_).fit(matrix)
+    assert (again.item_weights_ == model.item_weights_).all() and not again.validation_scores_
+    assert EASE().fit(np.array([[0, 0], [1, 1]])).ridge_ > 0  # nothing can be held out
+
+
+def test_a_table_that_does_not_fit_is_refused_before_it_is_made(monkeypatch):
+    monkeypatch.setattr(extreme_opt.core.memory, 'free_memory', lambda: 10**8)
+    pairs = np.array([[0, 0], [1, 29_999], [1, 0]])
+    with pytest.raises(MemoryError, match='EASE.fit of 30000 right entities needs about 20 GB'):
+        EASE().fit(pairs)
+    assert ItemNeighbors().fit(pairs).recommend([0], k=1)[0].tolist() == [[29_999]]
+
+
+@pytest.mark.parametrize(
+    ('model', 'words'),
+    [
+        (EASE(0), 'ridge=0 is neither a number above 0'),
+        (EASE('best'), "ridge='best'"),
+        (ItemNeighbors(0), 'n_neighbors=0'),
+        (ItemNeighbors(shrinkage=-1), 'shrinkage=-1'),
+        (RP3beta(alpha=0), 'alpha=0'),
+        (RP3beta(beta=np.nan), 'beta=nan'),
+    ],
+    ids=repr,
+)
+def test_settings_that_mean_nothing(model, words):
+    with pytest.raises(ValueError, match=words):
+        model.fit(np.array([[0, 0], [1, 1]]))
+    with pytest.raises(ValueError, match='not fitted yet; call fit first'):
+        model.recommend()
+    with pytest.raises(AttributeError, match='not fitted yet and has no left_ids_'):
+        _ = model.left_ids_
+
+
+def test_a_fit_of_nothing_is_refused():
+    with pytest.raises(ValueError, match='observed has 0 pairs'):
+        EASE().fit(np.empty((0, 2), int))
