@@ -280,7 +280,7 @@ def live_weight() -> list[dict]:
                         shift=f'{tab.evaluate(SHIFT):.3f}',
                         height=tab.evaluate('document.documentElement.scrollHeight'),
                     )
-                    told = dict(versions=f'Chromium {browser.version}', peak_mb='')
+                    told = dict(versions=versions(browser), peak_mb='')
                     rows.append(machine.row(page, 'is loaded', **measured) | told)
                     context.close()
             browser.close()
