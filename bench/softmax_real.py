@@ -49,6 +49,7 @@ Entrants, and the advice that they follow:
 
     python bench/run.py softmax_real           about an hour and a half
     python bench/run.py softmax_near           about ten minutes
+    python bench/run.py softmax_untuned        half a minute: the default of the estimator
 
 `softmax_near`: do negative classes drawn near the label pay? Implicit steps on the same rows and
 parts, no intercept. Three ways to draw m negative classes: all alike; half of them from the label's
@@ -787,3 +788,40 @@ def softmax_near() -> list[dict]:
                 task = f'{name}: {m} negatives, best by {by}'
                 out.append(machine.row(how, task, took, **told))
     return out
+
+
+# -------------------------------------------------------------------------------- as it comes
+def softmax_untuned() -> list[dict]:
+    "`SoftmaxClassifier()` as it comes, on the rows and parts of the race."
+    import machine
+
+    from extreme_opt.softmax import SoftmaxClassifier
+
+    y = np.arange(300) // 3
+    SoftmaxClassifier().fit(scipy.sparse.eye_array(100).tocsr()[y], y)  # compiled before the clock
+
+    def job(one, found):
+        some = split(found.features, found.labels)
+        width, n_classes = map(int, some['shape'])
+
+        def rows(part):
+            values = tuple(some[f'{part}_{key}'] for key in ('data', 'indices', 'indptr'))
+            labels = some[f'{part}_labels']
+            return scipy.sparse.csr_array(values, shape=(len(labels), width)), labels
+
+        mark = time.process_time()
+        model = SoftmaxClassifier().fit(*rows('train'))
+        seconds, (new, truth) = time.process_time() - mark, rows('test')
+        return machine.row(
+            'SoftmaxClassifier(), as it comes',
+            f'{one}: {n_classes} classes',
+            f'{seconds:.3g}',
+            top_1=f'{model.score(new, truth):.4f}',
+            top_5=f'{(model.top_k(new, 5)[0] == truth[:, None]).any(1).mean():.4f}',
+            log_loss=f'{model.log_loss(new, truth):.4f}',
+        )
+
+    return [
+        machine.kept(one, lambda one=one, found=found: job(one, found))
+        for one, found in sets().items()
+    ]

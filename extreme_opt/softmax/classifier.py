@@ -172,7 +172,8 @@ _DEFAULT_RATE = dict(
 )  # rates where nothing is searched
 _AUTO_EPOCHS, _EXACT_TOL = (50.0, 1000.0), 1e-6  # sampled, and lbfgs
 _AT_REST = 1e-3  # correlation with a column that an exact fit may leave unsaid
-_MOST_EXACT = 5000  # classes up to which "auto" takes the solver that visits all of them
+_MOST_PRODUCTS = 5e9  # of rows and classes in an epoch, up to which "auto" visits all classes
+_MOST_EXACT = 5000  # classes up to which it does so in a stream, whose length nobody knows
 _MOST_BATCH = 5e7  # products of an evaluation up to which "auto" takes L-BFGS on dense rows
 _BATCH_LIMITS = 200.0, 1e-3  # its evaluations, and its tolerance
 _MOST_ABOVE = 1.001  # times the log-loss of the class frequencies that a fit may have unsaid
@@ -212,7 +213,8 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
     Parameters
     ----------
     solver : str, default='auto'
-        "auto" takes "lbfgs" for small dense tables, "exact" up to 5,000 classes and "implicit"
+        "auto" takes "lbfgs" for small dense tables, "exact" up to five billion products in an
+        epoch (entries of X times classes; in a stream, up to 5,000 classes) and "implicit"
         beyond, and chooses rate, epochs and ridge on rows that it holds out; the last fit has all
         rows. "implicit" (Algorithm 1), "umax" (Algorithm 2), "sgd", "ove", "nce", "sampled",
         "rotation" (blocks of rows and classes, which workers update at the same time), "exact"
@@ -455,9 +457,10 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             return 'implicit'
         if self._batch:
             return 'lbfgs'
-        return 'exact' if len(self.classes_) <= _MOST_EXACT else 'implicit'
+        return 'implicit' if self._many else 'exact'
 
     _batch = False  # whether "auto" takes all rows at once
+    _many = False  # whether all classes are too many for it
     _means: Any = None  # of the columns, taken off inside
     scales_: Any = None
     _pull = 0.0  # the ridge that is used
@@ -471,6 +474,8 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         settings = self.learning_rate, self.learning_rate_decay, self.max_epochs
         free = all(each == 'auto' for each in settings) and self.max_iter is None
         cells = rows.shape[0] * rows.shape[1]
+        stored = rows.nnz if scipy.sparse.issparse(rows) else cells
+        self._many = stored * n_classes > _MOST_PRODUCTS
         dense = not scipy.sparse.issparse(rows) or rows.nnz > 0.1 * cells
         small = dense and cells * n_classes <= _MOST_BATCH
         alone = not (self.average or self.early_stopping)
@@ -1083,6 +1088,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             self._means = self.scales_ = None
             self._pull = 0.0 if self.ridge == 'auto' else float(self.ridge)
             self.class_count_ = np.zeros(len(self.classes_))
+            self._many = len(self.classes_) > _MOST_EXACT
         self._batch = False  # from here on by updates
         if first and not self._choose_weights(rows):
             self._check_memory(rows.shape[1])

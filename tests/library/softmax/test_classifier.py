@@ -1,5 +1,6 @@
 "SoftmaxClassifier as scikit-learn sees it, against scikit-learn's exact softmax, and at the edges."
 
+import importlib
 import pickle
 import warnings
 
@@ -1401,3 +1402,24 @@ def test_logit_adjustment_is_checked_before_and_after_a_fit(value):
     model = SoftmaxClassifier('lbfgs', ridge=1e-2).fit(X, y).set_params(logit_adjustment=value)
     with pytest.raises(ValueError, match='logit_adjustment'):
         model.predict(X)
+
+
+@pytest.mark.parametrize('kind', [np.asarray, scipy.sparse.csr_array])
+def test_auto_counts_the_products_of_an_epoch(kind, monkeypatch, tmp_path):
+    "Rows times words times classes, not classes alone, decide whether all of them are visited."
+    module = importlib.import_module('extreme_opt.softmax.classifier')
+    y = np.arange(120) % 30
+    X = kind(np.eye(30)[y])
+    entries = 120 if kind is scipy.sparse.csr_array else 120 * 30
+    monkeypatch.setattr(module, '_MOST_BATCH', 0)
+    for limit, solver in ((30 * entries, 'exact'), (30 * entries - 1, 'implicit')):
+        monkeypatch.setattr(module, '_MOST_PRODUCTS', limit)
+        model = SoftmaxClassifier().fit(X, y)
+        assert model.settings_['solver'] == solver and model.score(X, y) == 1
+        model.save(tmp_path / solver)
+        for again in (SoftmaxClassifier.load(tmp_path / solver), pickle.loads(pickle.dumps(model))):
+            assert again.partial_fit(X, y)._kind == solver and again.score(X, y) == 1
+    for limit, solver in ((30, 'exact'), (29, 'implicit')):  # a stream has no last row
+        monkeypatch.setattr(module, '_MOST_EXACT', limit)
+        stream = SoftmaxClassifier(learning_rate=1.0).partial_fit(X, y, classes=range(30))
+        assert stream._kind == solver and stream.partial_fit(X, y).score(X, y) == 1
