@@ -272,7 +272,7 @@ def live_weight() -> list[dict]:
                     tab.on('response', lambda got, to=sizes: to.update({got.url: got}))
                     address = f'http://127.0.0.1:{server.server_port}/{page}.html'
                     tab.goto(address, wait_until='networkidle')
-                    weight = sum(len(got.body()) for got in sizes.values() if got.status == 200)
+                    weight = sum(len(got.body()) for got in [*sizes.values()] if got.status == 200)
                     measured = dict(
                         width=width,
                         kilobytes=f'{weight / 1000:.0f}',
@@ -280,7 +280,7 @@ def live_weight() -> list[dict]:
                         shift=f'{tab.evaluate(SHIFT):.3f}',
                         height=tab.evaluate('document.documentElement.scrollHeight'),
                     )
-                    told = dict(versions=f'Chromium {browser.version}', peak_mb='')
+                    told = dict(versions=versions(browser), peak_mb='')
                     rows.append(machine.row(page, 'is loaded', **measured) | told)
                     context.close()
             browser.close()

@@ -236,6 +236,69 @@ def lighter(tag: str, folder: Path, out: Path) -> str:
     return tag.replace('<img', f'<img width="{across}" height="{down}"', 1)
 
 
+def slim_sheets(out: Path):
+    "Style sheets of the theme and of myst-nb without rules for classes that nothing here has."
+    import myst_nb
+    import pydata_sphinx_theme
+
+    theme = Path(pydata_sphinx_theme.__file__).parent / 'theme/pydata_sphinx_theme/static/styles'
+    pages = [page for page in out.rglob('*.html') if '_static' not in page.parts]
+    classes = set(WORD.findall(' '.join(map(_classes, pages))))
+    for script in (out / '_static').rglob('*.js'):
+        if script.name != 'fontawesome.js':  # is loaded by no page
+            classes.update(WORD.findall(script.read_text(encoding='utf-8')))
+    for sheet, source in (
+        ('styles/pydata-sphinx-theme.css', theme / 'pydata-sphinx-theme.css'),
+        ('mystnb.*.css', Path(myst_nb.__file__).parent / 'static/mystnb.css'),
+    ):
+        text = re.sub(r'/\*.*?\*/', '', source.read_text(encoding='utf-8'), flags=re.S)
+        for file in (out / '_static').glob(sheet):
+            file.write_text(slimmed(text, classes), encoding='utf-8')
+
+
+WORD = re.compile(r'[\w-]+')
+
+
+def _classes(page: Path) -> str:
+    "Names of classes that a page has, and the words of its own scripts, which may add some."
+    text = page.read_text(encoding='utf-8')
+    own = re.findall(r'<script[^>]*>(.*?)</script>', text, re.S)
+    return ' '.join([*re.findall(r'class="([^"]*)"', text), *own])
+
+
+def slimmed(css: str, classes: set[str]) -> str:
+    "Rules of a style sheet whose selectors name only these classes."
+    kept, at = [], 0
+    while at < len(css):
+        head = re.compile(r'[^{;]*[{;]?').match(css, at)
+        if head is None or head[0][-1:] != '{':
+            kept.append(head[0] if head else '')
+            at = head.end() if head else len(css)
+            continue
+        depth, end = 1, head.end()
+        while depth:
+            brace = re.compile(r'[{}]').search(css, end)
+            if brace is None:
+                return ''.join([*kept, css[at:]])
+            depth, end = depth + (1 if brace[0] == '{' else -1), brace.end()
+        name, body = head[0][:-1], css[head.end() : end - 1]
+        if re.match(r'\s*@(media|supports)', name):
+            inside = slimmed(body, classes)
+            kept += [f'{name}{{{inside}}}'] * bool(inside.strip())
+        elif '@' in name:
+            kept.append(css[at:end])
+        else:
+            several = re.split(r',(?![^()]*\))', name)
+            fits = [one for one in several if set(CLASS.findall(NOT.sub('', one))) <= classes]
+            kept += [f'{",".join(fits)}{{{body}}}'] * bool(fits)
+        at = end
+    return ''.join(kept)
+
+
+CLASS = re.compile(r'\.(-?[A-Za-z_][\w-]*)')
+NOT = re.compile(r':not\([^)]*\)')
+
+
 def wrong_pictures(out: Path) -> list[str]:
     "Pictures of pages without words for those who do not see them."
     wrong = []
@@ -276,6 +339,7 @@ def finish(app, error):
         if '_static' not in page.parts:
             page.unlink()  # of a page that is no more
     lighten(out)
+    slim_sheets(out)
     found, count, read = wrong_formulas(out)
     wrong = list(app.own_warnings.found) + found + wrong_pictures(out)
     wrong += links.check(out, app.offline, Path(app.doctreedir) / 'made/links.json')

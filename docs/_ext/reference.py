@@ -85,7 +85,7 @@ def write(put) -> dict[str, str]:
                 if page == f'reference/{short}.md':
                     continue
                 held = [name for name in public_names if homes[name] == page]
-                title = held[0] if Path(page).stem == held[0] else module
+                title = held[0] if Path(page).stem == held[0] else module.removeprefix(f'{LIB}.')
                 top = f'[{package}]({"../" * (page.count("/") - 1)}{short}.md)'
                 own = [f'# {title}', f'<div class="goal">\n\nPart of {top}.\n\n</div>']
                 own += [listing(module, held)] * (len(held) > 1) + [entries(module, held)]

@@ -7,7 +7,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from extreme_opt.show.maps import aligned, embedding_map, embedding_maps, error_curve, label_points
+    from extreme_opt.show.maps import (
+        aligned,
+        embedding_map,
+        embedding_maps,
+        error_curve,
+        label_points,
+    )
     from extreme_opt.show.plots import (
         PALETTE,
         bound_picture,
@@ -27,7 +33,9 @@ _HOMES = dict.fromkeys(
     ' style style_of'.split(),
     'plots',
 )
-_HOMES |= dict.fromkeys('aligned embedding_map embedding_maps error_curve label_points'.split(), 'maps')
+_HOMES |= dict.fromkeys(
+    'aligned embedding_map embedding_maps error_curve label_points'.split(), 'maps'
+)
 _HOMES |= dict.fromkeys('frames live'.split(), 'widgets')
 __all__ = [
     'PALETTE',

@@ -17,7 +17,7 @@ from typing import Any
 # %% ../../nbs/engine/show/10_plots.ipynb #426ae05a
 import numpy as np
 import matplotlib.pyplot as plt
-from cycler import cycler
+from matplotlib import rcsetup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -473,7 +473,7 @@ def style() -> None:
     order = 'blue vermillion green purple orange sky wine gray'.split()
     plt.rcParams.update(
         {
-            'axes.prop_cycle': cycler(color=[PALETTE[name] for name in order]),
+            'axes.prop_cycle': rcsetup.cycler(color=[PALETTE[name] for name in order]),
             'axes.spines.top': False,
             'axes.spines.right': False,
             'axes.axisbelow': True,

@@ -26,7 +26,8 @@ from .plots import picture
 
 # %% ../../nbs/engine/show/20_widgets.ipynb #54a33e5f
 _WIDTH = 690  # pixels of a page that a figure under sliders takes: its column
-_DOTS = 144  # of its file, an inch; a page has 100 pixels an inch
+_INCHES = 5.75  # that it is drawn for, so that its letters are as large there as those of the text
+_DOTS = 172  # of its file, an inch
 
 
 def _drawn(
@@ -46,7 +47,7 @@ def _drawn(
                 f'{_call(function, settings)} drew no figure; it should draw with matplotlib'
             )
         size = figures[-1].get_size_inches()
-        figures[-1].set_size_inches(size * max(1, _WIDTH / 100 / size[0]))
+        figures[-1].set_size_inches(size * max(1, _INCHES / size[0]))
         return picture(figures[-1], _DOTS)
     finally:
         plt.show = show

@@ -136,8 +136,9 @@ def test_requirements_are_few():
         'PIL': 'pillow',
         'faiss': 'faiss_cpu',
         'IPython': 'ipywidgets',
+        'matplotlib_inline': 'ipywidgets',
         'mpl_toolkits': 'matplotlib',
-    }  # ipywidgets brings IPython, matplotlib mpl_toolkits
+    }  # ipywidgets brings IPython and its backend, matplotlib mpl_toolkits
     for path in LIB.rglob('*.py'):
         if path.name in ('_modidx.py', '_export.py'):
             continue

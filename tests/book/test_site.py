@@ -313,7 +313,7 @@ def test_drawn_formulas_keep_their_source(tmp_path):
 
 
 def test_pictures_of_sliders_are_files_with_a_size(tmp_path):
-    "Those that are hidden come when they are looked at; small ones stay; a second pass changes nothing."
+    "Those that are hidden come when they are looked at; a second pass changes nothing."
     content = b'\x89PNG\r\n\x1a\n' + bytes(8) + bytes([0, 0, 3, 225, 0, 0, 2, 84]) + bytes(4000)
     held = base64.b64encode(content).decode()
     image = (
@@ -335,6 +335,19 @@ def test_pictures_of_sliders_are_files_with_a_size(tmp_path):
     assert 'width="500" height="300"' in other and 'style' not in other
     gates.lighten(tmp_path)
     assert (tmp_path / 'learn/a.html').read_text() == made
+
+
+def test_a_style_sheet_keeps_the_rules_of_classes_that_are_there():
+    css = (
+        '@charset "utf-8";html{a:b}.on,.off:hover{c:d}.off{e:f}a:not(.off) .on{g:h}'
+        '@media (max-width:9px){.off{i:j}}@media print{.on{k:l}.off{m:n}}'
+        '@font-face{src:url(x)}[data-theme=dark] p:is(.on,.off){o:p}'
+    )
+    assert gates.slimmed(css, {'on'}) == (
+        '@charset "utf-8";html{a:b}.on{c:d}a:not(.off) .on{g:h}'
+        '@media print{.on{k:l}}@font-face{src:url(x)}'
+    )
+    assert gates.slimmed(css, {'on', 'off'}) == css
 
 
 def test_a_long_package_of_the_reference_stands_on_several_pages(site):

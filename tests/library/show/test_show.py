@@ -490,9 +490,9 @@ def test_figures_of_several_sliders_stand_in_the_order_that_the_page_counts_in()
     made = frames(points, a=[0, 1, 2], b=[0, 1], c=[0, 2])
     assert len(set(made.pictures)) == 12
     for n, (a, b, c) in enumerate(itertools.product([0, 1, 2], [0, 1], [0, 2])):
-        figure = plt.figure(figsize=(6.9, 4.14), layout='constrained')
+        figure = plt.figure(figsize=(5.75, 3.45), layout='constrained')
         points(a, b, c)
-        assert made.pictures[n] == picture(figure), (a, b, c)
+        assert made.pictures[n] == picture(figure, 172), (a, b, c)
         plt.close(figure)
 
 
@@ -524,7 +524,7 @@ def test_a_figure_under_sliders_is_as_wide_as_the_column():
     def wide(k=1):
         plt.figure(figsize=(8, 2)).gca().plot([k, 1])
 
-    for function, across in ((narrow, 993), (wide, 1152)):
+    for function, across in ((narrow, 989), (wide, 1376)):
         made = frames(function, k=[1])
         width = int.from_bytes(made.pictures[0][16:20], 'big')
         height = int.from_bytes(made.pictures[0][20:24], 'big')
