@@ -27,9 +27,9 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
-from ..core.serialize import open_regular
+from ..core.serialize import open_regular, replace_file
 from .delimited import open_compressed
-from .store import cache_folder, write_atomically
+from .store import cache_folder
 
 # %% ../../nbs/engine/data/50_fetching.ipynb #5d6e24d7
 _MAX_SIZE = 1 << 30  # bytes of a file whose size the registry does not declare
@@ -572,7 +572,7 @@ def fetch(
     for one in missing:
         with tempfile.TemporaryDirectory(dir=folder, prefix='.part-') as part:
             records |= _bring(info, one, folder, Path(part), mirror, timeout, force)
-        write_atomically(folder / 'fetched.json', partial(_write_json, records))
+        replace_file(folder / 'fetched.json', partial(_write_json, records))
     return folder
 
 

@@ -622,7 +622,8 @@ class OrdinalEmbedding(Estimator):
         if len(shape) != 2 or self.embedding_.dtype.kind != 'f' or {shape[0], *sizes} != {shape[0]}:
             raise ValueError(f'its map has shape {shape}, but names or features of {sizes} objects')
         lost = np.isnan(self.embedding_)  # objects without an answer, whole rows
-        if np.isinf(self.embedding_).any() or (lost.any(1) != lost.all(1)).any():
+        wild = (np.abs(self.embedding_) > 1e150).any()  # their distances are not finite
+        if wild or (lost.any(1) != lost.all(1)).any():
             raise ValueError('its embedding_ holds what is no finite number')
 
     _columns: list | None = None  # names of those that fit saw

@@ -41,7 +41,9 @@ def open_file(path: str | Path) -> Any:
     return fsspec.open(str(path), 'rb').open()
 
 
-def read_svmlight(path: str | Path, n_features: int | None = None) -> dict:
+def read_svmlight(
+    path: str | Path, n_features: int | None = None, first_index: int = 1
+) -> dict:
     """Lines of `label column:value ...`; a broken one is named with its file and its line.
 
     Parameters
@@ -50,6 +52,8 @@ def read_svmlight(path: str | Path, n_features: int | None = None) -> dict:
         Text, one row a line, compressed or not; labels are whole numbers.
     n_features : int or None, default=None
         Columns; None: the largest that occurs.
+    first_index : {0, 1}, default=1
+        Number of the first column.
 
     Returns
     -------
@@ -58,7 +62,7 @@ def read_svmlight(path: str | Path, n_features: int | None = None) -> dict:
     """
     with open_file(path) as file:
         try:
-            found = read_sparse(file, n_features, first_index=1, dtype=np.float64)
+            found = read_sparse(file, n_features, first_index, np.float64)
         except ValueError as error:
             raise ValueError(_once(path, error)) from None
     counts = np.diff(found.label_starts)

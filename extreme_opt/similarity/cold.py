@@ -7,9 +7,11 @@ __all__ = []
 
 # %% ../../nbs/engine/similarity/85_cold.ipynb #7ebbccbf
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 import numpy as np
 import scipy.sparse
+from ..core.estimator import check_finite
 from ..core.streams import stream
 from ..core.validation import check_size, seed_from
 from .all_pairs import dense_scores
@@ -376,6 +378,29 @@ class Mixture:
             return out
 
         return score
+
+    def check(self, shape):
+        "Refuse a file whose arrays do not belong together."
+        numbers = [*self.weights['warm'].values(), *self.weights['cold'].values()]
+        whole = self.cold.shape == shape[:1] and self.cold.dtype == bool
+        for source in self.sources.values():
+            sizes = [np.shape(rows) for rows in source.sides]
+            whole &= [*zip(*sizes)] == [shape, 2 * sizes[0][1:]]
+            numbers += source.sides
+            for (_, *width), into in zip(sizes, source.maps):
+                if isinstance(into, Affine):
+                    whole &= [into.coef.ndim, *into.coef.shape[1:]] == [2, *width]
+                    whole &= [*into.intercept.shape] == width
+                    numbers += into.coef, into.intercept
+                elif isinstance(into, Near):
+                    whole &= into.features.shape[:1] + (*width,) == into.values.shape
+                    numbers += into.features, into.values
+                elif isinstance(into, Constant):
+                    numbers.append(into.value)
+        if not whole:
+            raise ValueError('its sources of lists of new entities have shapes that do not fit')
+        for each in numbers:
+            check_finite(SimpleNamespace(cold_start_=each), 'cold_start_')
 
     def explains(self, side):
         "Whether features of this side were fitted."

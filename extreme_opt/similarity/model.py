@@ -862,6 +862,8 @@ class SimilarityModel(ListEstimator):
         check_finite(
             self, 'left_embeddings_', 'right_embeddings_', 'left_biases_', 'right_biases_'
         )
+        if self._mixture is not None:
+            self._mixture.check(known)
         super()._check_loaded()
 
     def _new_rows(self, side, features):

@@ -1880,7 +1880,7 @@ class OnSupport(Classifier):
                 )
                 return self
         if self.tol is not None and run.status.is_limit:
-            warn_not_converged(self, run, 'raise that limit, or tol')
+            warn_not_converged(self, run, 'raise that limit, or take a larger tol')
         return self
 
     def _adopt_support(self):

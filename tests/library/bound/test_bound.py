@@ -1105,6 +1105,8 @@ def test_warm_start_and_checkpoint(tmp_path):
     assert model.log_loss(X, y) < first
     with pytest.raises(ValueError, match='warm_start=True, but y holds other classes'):
         model.fit(X[y != 'class 0'], y[y != 'class 0'])
+    with pytest.raises(ValueError, match='warm_start=True, but X has 2 columns and the last fit'):
+        model.fit(X[:, :2], y)
     BoundClassifier(max_iter=4, checkpoint=tmp_path / 'fit.npz').fit(X, y)
     whole, part = (
         BoundClassifier(max_iter=9, tol=None).fit(X, y),

@@ -246,23 +246,17 @@ class Use(RuleBasedStateMachine):
     def interrupted_fit(self, kind, wait):
         self.count('interrupt')
         model = self.fitted(kind, 0)
+        before = dict(vars(model))
         signal.signal(signal.SIGALRM, signal.default_int_handler)
         try:
             signal.setitimer(signal.ITIMER_REAL, wait)
             model.fit(*DATA[kind][0])
+            signal.setitimer(signal.ITIMER_REAL, 0)
         except KeyboardInterrupt:
-            pass  # before or after the run: the model is as it was
-        else:
+            pass  # before, in or after the run
+        signal.signal(signal.SIGALRM, signal.SIG_IGN)
+        if any(vars(model).get(name) is not value for name, value in before.items()):
             self.seen.pop(kind)
-        finally:
-            while True:  # one that comes late comes here
-                try:
-                    signal.setitimer(signal.ITIMER_REAL, 0)
-                    signal.signal(signal.SIGALRM, signal.SIG_IGN)
-                    break
-                except KeyboardInterrupt:
-                    continue
-        if kind not in self.seen:
             self.changed(kind)
 
     @rule(kind=KINDS, room=st.integers(0, 3000))

@@ -480,7 +480,7 @@ def test_a_broken_file_is_named_with_its_row(client, tmp_path):
         for path, said in (
             (broken, r'broken.npz: features holds inf at row 1, column 2'),
             (short, r'short.npz'),
-            (text, r'text.svm, row 1: .0 0:1'),
+            (text, r'line 2 of .*text.svm: .*0 0:1.*first_index=0'),
             (odd, 'part 1 has 20 shared parameters, but part 0 has 15'),
         ):
             with pytest.raises(ValueError, match=said):
@@ -905,6 +905,20 @@ def test_svmlight_refuses_what_no_kernel_can_take(line, place, tmp_path):
     with pytest.raises(ValueError, match=place) as caught:
         read_svmlight(path, n_features=2)
     assert str(path) in str(caught.value) and '\n' not in str(caught.value)
+
+
+def test_svmlight_of_a_part_is_that_of_the_one_reader(tmp_path):
+    "Compressed or not; columns from 0 where it is said; a label of no whole number is refused."
+    import gzip
+
+    path = tmp_path / 'part.svm'
+    path.write_bytes(gzip.compress(b'# made up\n2 0:0.5 3:1\n\n0\n'))
+    found = read_svmlight(path, n_features=5, first_index=0)
+    assert found['features'].toarray().tolist() == [[0.5, 0, 0, 1, 0], [0.0] * 5]
+    assert found['features'].dtype == np.float64 and found['labels'].tolist() == [2.0, 0.0]
+    path.write_text('1.5 1:1\n')
+    with pytest.raises(ValueError, match='label 1.5 at row 0 of .*: expected a whole number'):
+        read_svmlight(path)
 
 
 def test_a_file_that_is_no_npz_is_named(tmp_path):

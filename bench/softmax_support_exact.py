@@ -1,0 +1,247 @@
+"""The exact softmax on a support beside sampled steps and dense weights; docstrings, bibtex.
+
+Docstrings: gradient steps row by row over all classes that the posting lists of the row name
+(`exact SGD, support`), the package's sampled implicit steps on the support with 5 negatives, and
+its implicit step over all classes on dense weights (`solver="exact"`), each with the rates and
+lengths of SETTINGS (a length is epochs); the rate falls to a fiftieth by the end, as in `fit`.
+Judged on the test rows; `seconds` are processor seconds of the steps (of `fit` for the package's
+solvers).
+
+"optimum, support" on bibtex: the optimum with a ridge on the support. `gain` is how
+much lower the penalized loss of all weights is, `at_least` and `at_most` the bounds that
+`missing_gain` computes from the restricted optimum alone, nats a row; `top1_dense` and
+`log_loss_dense` judge the optimum of all weights.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import warnings
+from time import process_time
+
+import machine
+import numpy as np
+import scipy.optimize
+import scipy.sparse
+import scipy.special
+from numba import njit
+from softmax_support import judged, real
+
+LONG = True
+REAL, RIDGES = ('bibtex',), ('0.001',)
+SETTINGS = {  # rates and lengths
+    'docstrings': {
+        'exact SGD, support': [(6.0, 5), (12.0, 5)],
+        'exact, dense': [(6.0, 5), (12.0, 5)],
+        'sampled, support': [(10.0, 10), (10.0, 20)],
+    }
+}
+
+
+@njit(cache=True)
+def exact_rows(
+    rows, X, labels, places, lists, weights, intercepts, rate, free, to_weights, to_free
+):
+    """Sum of the exact log-losses over rows. rate > 0: a step of gradient descent after each row
+    (intercepts after 64); rate 0: gradients are added to the last two. Weights are in the order
+    of the posting lists, `places` says where an entry has the weight of its label."""
+    (indptr, indices, values), (starts, classes), n_classes = X, lists, len(intercepts)
+    scores, seen = np.zeros(n_classes), np.zeros(n_classes, np.bool_)
+    touched, kind = np.empty(n_classes, np.int64), weights.dtype.type
+    base = np.exp(intercepts)
+    total_base, pull, loss = base.sum(), 0.0, 0.0
+    for t in range(len(rows)):
+        begin, end, label, n = indptr[rows[t]], indptr[rows[t] + 1], labels[rows[t]], 0
+        for p in range(begin, end):
+            x = values[p]
+            for q in range(starts[indices[p]], starts[indices[p] + 1]):
+                k = classes[q]
+                if not seen[k]:
+                    seen[k] = True
+                    touched[n] = k
+                    n += 1
+                scores[k] += x * weights[q]
+        total = total_base
+        for s in range(n):
+            k = touched[s]
+            e = base[k] * math.exp(min(scores[k], 80.0))
+            total += e - base[k]
+            scores[k] = e
+        loss += math.log(total) - math.log(scores[label] if seen[label] else base[label])
+        for p in range(begin, end):
+            x = values[p] / total
+            if rate > 0:
+                for q in range(starts[indices[p]], starts[indices[p] + 1]):
+                    weights[q] -= kind(rate * x * scores[classes[q]])
+                weights[places[p]] += kind(rate * values[p])
+            else:
+                for q in range(starts[indices[p]], starts[indices[p] + 1]):
+                    to_weights[q] += x * scores[classes[q]]
+                to_weights[places[p]] -= values[p]
+        pull += 1 / total
+        to_free[label] -= 1
+        for s in range(n):
+            k = touched[s]
+            to_free[k] += (scores[k] - base[k]) / total
+            scores[k] = 0.0
+            seen[k] = False
+        if rate > 0 and (t % 64 == 63 or t == len(rows) - 1):
+            for k in range(n_classes):
+                intercepts[k] -= rate * free * free * (to_free[k] + pull * base[k])
+                base[k] = math.exp(intercepts[k])
+                to_free[k] = 0.0
+            total_base, pull = base.sum(), 0.0
+    for k in range(n_classes):
+        to_free[k] += pull * base[k]
+    return loss
+
+
+class Exact:
+    "The exact softmax on a support, weights in the order of posting lists."
+
+    def __init__(self, X, y, n_classes):
+        from extreme_opt.softmax.support import PostingWeights, support_of
+
+        self.X, self.y = scipy.sparse.csr_array(X), y.astype(np.int64)
+        self.support = support_of(self.X, self.y, n_classes)
+        starts, classes, cells = self.support.postings
+        order = np.empty_like(cells)
+        order[cells] = np.arange(len(cells))
+        self.places, self.cells = order[self.support.cells_of(self.X, self.y)], cells
+        self.given = (
+            (self.X.indptr, self.X.indices, self.X.data),
+            self.y,
+            self.places,
+            (starts, classes),
+        )
+        self.free = 0.1 * math.sqrt(self.X.power(2).sum() / len(y))
+        self.n_classes, self.kind = n_classes, PostingWeights
+        few, free = np.arange(1), np.zeros(n_classes)  # compiled before any clock starts
+        for kind, rate in ((np.float32, 1.0), (np.float64, 0.0)):
+            given = np.zeros(len(cells), kind), np.zeros(n_classes), rate, 0.1
+            exact_rows(few, *self.given, *given, np.zeros(len(cells)), free)
+
+    def judge(self, weights, intercepts, X, y):
+        values = np.empty(len(weights), weights.dtype)
+        values[self.cells] = weights
+        model = self.kind(self.support.as_matrix(values), intercepts, self.support)
+        best = model.top_k(X, 5)[0]
+        return judged(best, y) | dict(log_loss=f'{model.log_losses(X, y).mean():.4f}')
+
+    def descent(self, rate, fall, n_epochs):
+        "Gradient steps row by row; processor seconds of it."
+        weights, intercepts = np.zeros(len(self.cells), np.float32), np.zeros(self.n_classes)
+        rng, mark, none = np.random.default_rng(0), process_time(), np.zeros(0)
+        for epoch in range(n_epochs):
+            more = rate * fall**epoch, self.free, none, np.zeros(self.n_classes)
+            exact_rows(rng.permutation(len(self.y)), *self.given, weights, intercepts, *more)
+        return weights, intercepts, process_time() - mark
+
+    def gradient(self, flat, rows, ridge):
+        "Mean log-loss of rows, penalized, and its gradient by weights and intercepts over `free`."
+        n = len(self.cells)
+        grad = np.zeros(len(flat))
+        given = flat[:n], flat[n:] * self.free, 0.0, self.free
+        loss = exact_rows(rows, *self.given, *given, grad[:n], grad[n:])
+        grad /= len(rows)
+        grad[n:] *= self.free
+        grad[:n] += ridge * flat[:n]
+        return loss / len(rows) + ridge / 2 * (flat[:n] @ flat[:n]), grad
+
+
+def package(X, y, new, truth, solver, rate, length) -> dict:
+    from extreme_opt.softmax import SoftmaxClassifier
+
+    weights = 'dense' if solver == 'exact' else 'support'
+    given = dict(weights=weights, learning_rate=rate, tol=None)
+    SoftmaxClassifier(solver, max_epochs=1, **given).fit(X[:400], y[:400])
+    mark = process_time()
+    model = SoftmaxClassifier(solver, max_epochs=length, **given).fit(X, y)
+    seconds = process_time() - mark
+    found = judged(model.top_k(new, 5)[0], truth)
+    return found | dict(log_loss=f'{model.log_loss(new, truth):.4f}', seconds=seconds)
+
+
+def solved(task: str, method: str) -> dict:
+    "All settings of one solver on one task."
+    from extreme_opt.softmax.rates import falling
+
+    warnings.simplefilter('ignore')
+    X, y, _, new, truth = real(task)
+    settings, found = SETTINGS[task][method], []
+    if method != 'exact SGD, support':
+        solver = 'exact' if 'exact' in method else 'implicit'
+        return dict(found=[package(X, y, new, truth, solver, *setting) for setting in settings])
+    exact = Exact(X, y, int(max(y.max(), truth.max())) + 1)
+    for rate, length in settings:
+        weights, intercepts, seconds = exact.descent(rate, falling(length), length)
+        found.append(exact.judge(weights, intercepts, new, truth) | dict(seconds=seconds))
+    return dict(found=found)
+
+
+def optima(task: str, ridge: float) -> dict:
+    """The penalized optima with all weights and on the support, what the missing weights gain, and
+    the bounds of it that the restricted optimum gives; nats a row."""
+    from extreme_opt.core import LBFGS, minimize
+    from extreme_opt.softmax import FullSoftmax
+    from extreme_opt.softmax.support import SupportSoftmax, missing_gain
+
+    warnings.simplefilter('ignore')
+    X, y, _, new, truth = real(task)
+    n_classes, n = int(max(y.max(), truth.max())) + 1, len(y)
+    exact = Exact(X, y, n_classes)
+    best = scipy.optimize.minimize(
+        exact.gradient,
+        np.zeros(len(exact.cells) + n_classes),
+        (np.arange(n), ridge),
+        jac=True,
+        method='L-BFGS-B',
+        options=dict(maxiter=500, maxfun=600, ftol=1e-10, gtol=1e-6),
+    )
+    cells, heights = np.zeros(len(exact.cells)), best.x[len(exact.cells) :]
+    cells[exact.cells] = best.x[: len(exact.cells)]
+    given = dict(ridge=ridge, height=exact.free, support=exact.support, dtype=np.float64)
+    problem = SupportSoftmax(exact.X.astype(np.float64), exact.y, n_classes, **given)
+    low, high = missing_gain(problem, np.concatenate([cells, heights, np.zeros(n)]))
+    judge = exact.judge(
+        best.x[: len(exact.cells)].astype(np.float32), heights * exact.free, new, truth
+    )
+    columns = scipy.sparse.hstack([exact.X, np.ones((n, 1))]).tocsr().astype(np.float64)
+    dense = FullSoftmax(columns, exact.y, n_classes, ridge=ridge, n_unpenalized=1)
+    run = minimize(dense, LBFGS(), max_epochs=600, tol=1e-6, record_every=600)
+    weights = dense.unpack(run.state.params)[0]
+    scores = new @ weights[:, :-1].T + weights[:, -1]
+    full = judged(np.argsort(-scores, axis=1)[:, :5], truth)
+    each = scipy.special.logsumexp(scores, axis=1) - scores[np.arange(len(truth)), truth]
+    found = dict(gain=f'{best.fun - run.column("loss")[-1] / n:.5f}', at_least=f'{low / n:.5f}')
+    found |= dict(at_most=f'{high / n:.5f}', loss=f'{best.fun:.5f}', iterations=best.nit)
+    return found | judge | dict(top1_dense=full['top1'], log_loss_dense=f'{each.mean():.4f}')
+
+
+def part(task: str, method: str) -> dict:
+    "All settings of one solver, in a process of its own, or what an earlier run kept of it."
+    key = f'exact-{task}-{method.replace(", ", "-").replace(" ", "_")}'
+    call = ('optima', task, float(method)) if task in REAL else ('solved', task, method)
+    return machine.kept(key, lambda: machine.fresh(__file__, *call))
+
+
+def main() -> list[dict]:
+    out = []
+    for task, methods in SETTINGS.items():
+        for method, settings in methods.items():
+            told = part(task, method)
+            for (rate, length), found in zip(settings, told['found'], strict=True):
+                found = {key: value for key, value in found.items() if key != 'hits'}
+                seconds = f'{found.pop("seconds"):.4g}' if found else ''
+                more = dict(rate=f'{rate:g}', length=length, peak_mb=told['peak_mb'])
+                out.append(machine.row(method, task, seconds, **found, **more))
+    for task in REAL:
+        for ridge in RIDGES:
+            told = {key: value for key, value in part(task, ridge).items() if key != 'hits'}
+            out.append(machine.row('optimum, support', task, ridge=ridge, **told))
+    return out
+
+
+if __name__ == '__main__':
+    print(str(part(*sys.argv[1:]))[-1500:], flush=True)
