@@ -27,13 +27,7 @@ import scipy.sparse
 
 from extreme_opt import data
 from extreme_opt.core import minimize
-from extreme_opt.softmax import (
-    DoubleSum,
-    ExactSGD,
-    FullSoftmaxByColumn,
-    ImplicitSGD,
-    UMax,
-)
+from extreme_opt.softmax import DoubleSum, ExactSGD, FullSoftmaxByColumn, ImplicitSGD, UMax
 from extreme_opt.softmax.rates import falling
 from extreme_opt.softmax.support import SupportSGD, SupportSoftmax
 
