@@ -372,7 +372,11 @@ def _mean_squares(rows, means):
 
 
 def choose_ridge(
-    problem: Any, groups: Any = None, seed: int = 0, most_evaluations: int = 40, verbose: bool = False
+    problem: Any,
+    groups: Any = None,
+    seed: int = 0,
+    most_evaluations: int = 40,
+    verbose: bool = False,
 ) -> tuple[float, list[dict], np.ndarray | None]:
     """Choose the ridge of an exact fit by cross-validation along a path of warm starts.
 

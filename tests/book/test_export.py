@@ -152,7 +152,7 @@ def test_requirements_are_few():
             )
             for top in (
                 {name.split('.')[0] for name in names}
-                - {'extreme_opt', *base}
+                - {'extreme_opt', 'llvmlite', *base}  # numba brings llvmlite
                 - sys.stdlib_module_names
             ):
                 assert known.get(top, top) in {*extras, 'scikit_learn'}, (
