@@ -1209,7 +1209,7 @@ def test_features_are_matched_by_the_names_of_their_columns():
     model.fit(q, yes, features=pandas.DataFrame(values, columns=list('abc')))
     table = pandas.DataFrame(new, columns=list('abc'))
     for given in (table, table[['c', 'a', 'b']], new):
-        np.testing.assert_array_equal(model.transform(given), wanted)
+        np.testing.assert_allclose(model.transform(given), wanted, rtol=0, atol=1e-9)
     for wrong, words in (
         (table.rename(columns={'a': 'x'}), "lacks 'a'"),
         (table.assign(d=1.0), "has 4 columns, but fit had 3"),
