@@ -168,7 +168,7 @@ def test_parameters_are_sent_once_per_point(client):
         what(params)
         sent.append(whole._sent[1].key)
     assert sent[0] == sent[1] == sent[2]
-    assert len(client.who_has([whole._sent[1]])[sent[0]]) == 2
+    assert client.who_has([whole._sent[1]])[sent[0]]  # the scheduler may drop copies at any time
     assert whole.loss(params + 1) != whole.loss(params)
 
 
