@@ -1182,7 +1182,8 @@ def test_what_auto_becomes(planted):
         (dict(loss='softmax', solver='gd'), features, {}, 'gd', softmax),
     ):
         model = quick(**settings).fit(pairs, *given, **options)
-        expected = dict(solver=solver) | others
+        weight = 5.0 if others is logistic else 1.0
+        expected = dict(solver=solver, prior_weight=weight) | others
         expected |= {name: value for name, value in settings.items() if name in expected}
         assert model.settings_ == expected, settings
     default, by_hand = (
