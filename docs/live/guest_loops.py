@@ -75,6 +75,7 @@ def _pulls(
     labels,
     weights,
     imputed,
+    offset,
     products,
     spared,
     extra,
@@ -85,7 +86,7 @@ def _pulls(
     right,
     pulls,
 ):
-    score = np.einsum('ij,ij->i', left[rows].astype(float), right[columns])
+    score = offset + np.einsum('ij,ij->i', left[rows].astype(float), right[columns])
     side = labels * score
     small = np.exp(-np.abs(side))
     if loss == 0:

@@ -48,6 +48,8 @@ def _drawn(
             )
         size = figures[-1].get_size_inches()
         figures[-1].set_size_inches(size * max(1, _INCHES / size[0]))
+        if figures[-1].get_layout_engine() is None:  # larger letters need their room
+            figures[-1].set_layout_engine('constrained')
         return picture(figures[-1], _DOTS)
     finally:
         plt.show = show
