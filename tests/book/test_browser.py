@@ -361,7 +361,7 @@ FINDS = {  # what a reader types: pages of which one has to be among the first t
     'implicit SGD': 'learn/softmax/implicit',
     'which method should I use': 'evidence/which_method',
     'cite': 'index',
-    'SoftmaxClassifier': 'reference/softmax',
+    'SoftmaxClassifier': 'reference/softmax/SoftmaxClassifier',
     'minimize': 'reference/core',
 }
 

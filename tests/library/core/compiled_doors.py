@@ -394,6 +394,9 @@ def doors():
         'ordinal.comparisons triplet_error': [
             (triplet_error, dict(embedding=_rows(5, 2), triplets=triplets))
         ],
+        'ordinal.embedding OrdinalEmbedding': [
+            (lambda asked: embedded(triplets, 'lbfgs').score(asked), dict(asked=triplets))
+        ],
         'ordinal.losses PairLoss': [
             (
                 lambda params, loss=loss, **more: ordinal.Comparisons(
