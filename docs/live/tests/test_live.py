@@ -285,7 +285,7 @@ def test_a_loop_refuses_a_number_that_it_has_no_formula_for():
     def pulls(kind):
         ids = np.zeros(3, int)
         rows = np.ones((1, 2))
-        lists = [ones] * 4 + [0.0, ones, ones, ids, ids, rows, rows, np.empty(3)]
+        lists = [ones] * 5 + [0.0, ones, ones, ids, ids, rows, rows, np.empty(3)]
         guest_loops._pulls(kind, *lists)
 
     def logs(kind):
