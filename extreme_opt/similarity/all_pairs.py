@@ -345,6 +345,10 @@ def prior_factors(prior: Any, n_left: int, n_right: int) -> tuple:
         Their inner products are the similarities.
     """
     if sparse.issparse(prior):
+        if prior.shape != (n_left, n_right):
+            raise ValueError(
+                f'prior is a matrix of shape {prior.shape}, but ({n_left}, {n_right}) is needed'
+            )
         prior = prior, sparse.eye_array(prior.shape[1], format='csr')
     if not isinstance(prior, (tuple, list)) or len(prior) != 2:
         raise ValueError(
@@ -361,7 +365,9 @@ def prior_factors(prior: Any, n_left: int, n_right: int) -> tuple:
             )
         rows = sparse.csr_array(rows, dtype=np.float64) if is_sparse else rows.astype(np.float64)
         if not np.isfinite(rows.data if is_sparse else rows).all():
-            raise ValueError('prior holds nan or inf; fill them')
+            raise ValueError(
+                'prior (or, for "cosine", the features) holds nan or inf; fill them'
+            )
         known.append(rows)
     left, right = known
     wanted = (n_left, left.shape[1]), (n_right, left.shape[1])

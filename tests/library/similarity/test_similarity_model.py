@@ -1722,9 +1722,9 @@ def test_a_prior_of_many_columns_enters_the_square_by_its_leading_directions():
         ('cosine', 'needs left_features and right_features'),
         (3, 'prior=3 is neither a pair of factors nor a sparse matrix'),
         ((np.ones((9, 2)), np.ones((7, 3))), r'parts of shapes \(9, 2\) and \(7, 3\)'),
-        ((np.full((9, 2), np.nan), np.ones((7, 2))), 'prior holds nan or inf'),
+        ((np.full((9, 2), np.nan), np.ones((7, 2))), 'features. holds nan or inf'),
         ((np.ones(9), np.ones(7)), r'a part of shape \(9,\)'),
-        (sparse.csr_array((4, 7)), r'parts of shapes \(4, 7\)'),
+        (sparse.csr_array((7, 9)), r'prior is a matrix of shape \(7, 9\), but \(9, 7\)'),
     ],
 )
 def test_priors_that_mean_nothing(prior, words):

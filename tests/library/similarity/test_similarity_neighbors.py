@@ -151,3 +151,6 @@ def test_settings_that_mean_nothing(model, words):
 def test_a_fit_of_nothing_is_refused():
     with pytest.raises(ValueError, match='observed has 0 pairs'):
         EASE().fit(np.empty((0, 2), int))
+    for model in (EASE(), ItemNeighbors(), RP3beta()):
+        with pytest.raises(ValueError, match='no pair has a label above 0'):
+            model.fit([[0, 0], [1, 1]], labels=[0, -1])
