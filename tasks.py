@@ -102,6 +102,7 @@ def tool(*words: object, **more: str) -> None:
         **more,
     }
     env.pop('PYTHONDONTWRITEBYTECODE', None)  # each of some hundred processes would compile again
+    env.pop('MAKEFLAGS', None)  # settings of this target are not those of a make within it
     command = [str(word) for word in words]
     print('+', shlex.join(command), flush=True)
     command[0] = shutil.which(command[0], path=env['PATH']) or command[0]
