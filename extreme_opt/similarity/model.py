@@ -95,6 +95,7 @@ from .warm_start import fitted_tower, grown_params, tower_shape, written_shape
 # %% ../../nbs/engine/similarity/80_model.ipynb #11a4bbdf
 _MAX_ITER = dict(als=15, lbfgs=200)  # of "auto", where it is not 30
 _MOST_ABOVE = 1.001  # times the loss of scores that are all zero that a fit may have unsaid
+PRIOR_FIT = dict(loss='squared', solver='newton', max_iter=5, tol=None)  # of `cold_start`
 _SEARCHING = 'newton', 'als', 'lbfgs', 'gd', 'adagrad'  # solvers whose steps never raise the loss
 
 
@@ -801,7 +802,7 @@ class SimilarityModel(ListEstimator):
             hits,
             features,
             same_entities(reader.ids if reader.named else (None, None), features, found.shape),
-            lambda train, rows: self._twin(found, train, rows, said),
+            lambda train, rows, weight: self._twin(found, train, rows, weight, said),
             reader.itself() if self.exclude_self else None,
         )
         k, explained = int(self.n_components), self._mixture.sources['regression'].sides
@@ -813,9 +814,10 @@ class SimilarityModel(ListEstimator):
             ),
         )
 
-    def _twin(self, found, train, features, said):
-        """A fit of some of the pairs, on ids or on features. How it ended is said once for all of
-        them; what is wrong with the data was said before."""
+    def _twin(self, found, train, features, prior_weight, said):
+        """A fit of some of the pairs, on ids or on features, with the cosine as prior where it has
+        a weight. How it ended is said once for all of them; what is wrong with the data was said
+        before."""
         values, entries = 'ignore', np.ones(len(found.pairs))
         if found.labels is not None:
             values, entries = 'labels', found.labels
@@ -832,6 +834,8 @@ class SimilarityModel(ListEstimator):
             columns=None,
             values=values,
         )
+        if prior_weight is not None:
+            twin.set_params(prior='cosine', prior_weight=prior_weight, **PRIOR_FIT)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter('always')
             twin.fit(matrix, *features)
