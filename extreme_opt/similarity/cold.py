@@ -18,6 +18,7 @@ from .all_pairs import dense_scores
 from .ranking import measures_by_row, pattern
 from .retriever import wide
 from .towers import Linear, check_inputs
+from .validation import clear_gain
 
 # %% ../../nbs/engine/similarity/85_cold.ipynb #f7568bbd
 N_NEIGHBORS, POWER = 20, 4  # of eq. (C2)
@@ -255,6 +256,7 @@ def towers_source(model, features, beside=()):
 # %% ../../nbs/engine/similarity/85_cold.ipynb #308f37f1
 _SHARE, _MOST_ROWS = 0.1, 1000
 _STEPS = (0.25, 0.5, 1.0, 2.0, 4.0)  # weights of a source that joins, against the sum so far
+PRIOR_WEIGHTS = (1.0, 0.3)  # of the cosine in the scores that are fitted
 
 
 @dataclass(eq=False)
@@ -317,17 +319,23 @@ def judged_rows(test, budget):
 
 def choose_prior(made, test, seen, metric):
     "The weight of the prior whose lists are best, of sources by weight, and what was tried."
-    rows, table = judged_rows(test, 2**26), []
-    for weight, source in made.items() if len(rows) else ():
-        _, _, found = measures_by_row(
+    rows = judged_rows(test, 2**26)
+    if not len(rows):
+        return PRIOR_WEIGHTS[0], []
+
+    def value_of(source):
+        found = measures_by_row(
             lambda at: source.scores(rows[at]), test[rows], seen[rows], (metric,)
         )
-        value = float(np.nanmean(found[metric]))
-        table.append({'scores': f'prior of weight {weight:g}', metric: value})
-    best = max(table, key=lambda row: row[metric]) if table else None
-    for row in table:
-        row.update(n_entities=len(rows), chosen=False)
-    return list(made)[0 if best is None else table.index(best)], table
+        return float(np.nanmean(found[2][metric]))
+
+    values = {weight: value_of(source) for weight, source in made.items()}
+    shared = dict(n_entities=len(rows), chosen=False)
+    table = [
+        {'scores': f'prior of weight {weight:g}', metric: value} | shared
+        for weight, value in values.items()
+    ]
+    return max(values, key=values.__getitem__), table
 
 
 def choose(sources, spread, test, seen, metric, budget=2**26):
@@ -359,10 +367,8 @@ def choose(sources, spread, test, seen, metric, budget=2**26):
             for step in _STEPS:
                 tried[name, step] = values_of(found + np.float32(step) * scores[name])
         (name, step), new = max(sorted(tried.items()), key=lambda item: np.nanmean(item[1]))
-        gains = new - value
-        gains = gains[~np.isnan(gains)]
         note(weights | {name: step}, new)
-        if not len(gains) > 1 or gains.mean() <= gains.std(ddof=1) / np.sqrt(len(gains)):
+        if not clear_gain(new - value):
             break
         weights, found, value = weights | {name: step}, found + np.float32(step) * scores[name], new
     chosen = ' + '.join(f'{w:g} {name}' if w != 1 else name for name, w in weights.items())
@@ -483,9 +489,6 @@ class Mixture:
         return out
 
 # %% ../../nbs/engine/similarity/85_cold.ipynb #3dda875b
-PRIOR_WEIGHTS = (1.0, 0.3)  # of the cosine in the scores that are fitted
-
-
 def prior_source(fit, features, weight):
     "Towers that were fitted with the weighted cosine as a part of their scores."
     return towers_source(fit(features, weight), features, ((weight, cosine_source(features)),))
