@@ -7,6 +7,7 @@ known right entities are asked. An entity is not listed for itself.
 - "auto" is `SimilarityModel(40, cold_start="auto")`, which sees the training part only; `peer` says
   what it chose on the splits.
 - "cosine", "neighbors", "regression", "prior" and "popularity" are its parts alone, nothing tuned.
+- "prior, width K" is "prior" with K components instead of 40.
 - "cosine and neighbors" adds the links of the most similar known entities to the cosine, "towers
   and cosine" the scores of linear towers of width 40 after five Gauss-Newton steps; the settings
   of both (sizes 3 to 20, powers 1, 4, 8 and weights .3, 1, 3; six weights) are those with the best
@@ -43,6 +44,7 @@ from extreme_opt.similarity.ranking import measures_by_row, pattern
 LONG = True
 SETS = ('see also', 'Wikipedia links', 'MovieLens-100K', 'pandas', 'polars')
 N_SPLITS = 5
+WIDENED, WIDTHS = ('see also', 'Wikipedia links'), (20, 80, 160)
 MEASURES = ('recall@20', 'ndcg@20')
 WEIGHTS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 ALONE = ('cosine', 'prior', 'neighbors', 'regression', 'popularity')
@@ -168,6 +170,23 @@ def split(name, seed) -> dict:
     return told
 
 
+def widths(name, seed) -> dict:
+    "The prior alone in other widths."
+    pairs, X, Y = load(name)
+    new, train, test = cut(pairs, X.shape[0], True, seed)
+    observed, rows = pattern(train, (X.shape[0], Y.shape[0])), np.flatnonzero(new)
+    told = {}
+    for k in WIDTHS:
+        mark = time.process_time()
+        settings = dict(loss='squared', max_iter=5, tol=None)
+        model = SimilarityModel(k, prior='cosine', **settings).fit(observed, X, Y)
+        seconds = time.process_time() - mark
+        scores = model._query(rows).scorer(slice(None))(slice(None))
+        found = {key: each.tolist() for key, each in values(scores, new, test, True).items()}
+        told[f'prior, width {k}'] = dict(found, peer='', seconds=seconds)
+    return told
+
+
 def main() -> list[dict]:
     warnings.simplefilter('ignore')
     rows = []
@@ -176,6 +195,10 @@ def main() -> list[dict]:
             kept(__file__, f'{name} {seed}', lambda name=name, seed=seed: split(name, seed))
             for seed in range(N_SPLITS)
         ]
+        for seed, one in enumerate(told if name in WIDENED else ()):
+            one |= kept(
+                __file__, f'{name} {seed} widths', lambda name=name, seed=seed: widths(name, seed)
+            )
         for method in told[0]:
             row = dict(
                 method=method,
