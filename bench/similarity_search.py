@@ -10,6 +10,9 @@ pairs held out. Training pairs are masked. Factors have rank 40 and float32.
 - "SimilarityModel, search": ridge="search", unobserved_weight="search", metric="recall@20".
 - "implicit, tuned": the setting that similarity_als.csv names, the best of 30 by recall@20 on a
   tenth of the training pairs; on "tags" chosen here in the same way.
+- "LensKit, default": `ImplicitMFScorer(embedding_size=40, epochs=15)` of LensKit, alternating least
+  squares with its own settings; it runs in the interpreter of bench/peers/lists.txt and is left
+  out where that is not there.
 - "EASE": `EASE()`, its ridge chosen on a tenth of the training pairs.
 
 `recall_difference` and `ndcg_difference` are a row less "implicit, tuned", user by user, with 95 %
@@ -21,13 +24,24 @@ from __future__ import annotations
 
 import csv
 import re
+import subprocess
+import tempfile
 import time
 import warnings
 from pathlib import Path
 
 import machine
 import numpy as np
-from similarity_als import ALPHA, PEER, RANK, REGULARIZATION, implicit_trials, interval, recalls
+from similarity_als import (
+    ALPHA,
+    ITERATIONS,
+    PEER,
+    RANK,
+    REGULARIZATION,
+    implicit_trials,
+    interval,
+    recalls,
+)
 from similarity_als import sets as five_sets
 
 from extreme_opt import data
@@ -36,6 +50,26 @@ from extreme_opt.similarity.neighbors import EASE
 from extreme_opt.similarity.ranking import measures_by_row, pattern
 
 LONG = True
+LENSKIT = """
+import sys, time
+import numpy as np, pandas as pd
+from lenskit.als import ImplicitMFScorer
+from lenskit.data import from_interactions_df
+
+given = np.load(sys.argv[1])
+table = pd.DataFrame({'user_id': given['pairs'][:, 0], 'item_id': given['pairs'][:, 1]})
+table = from_interactions_df(table)
+for _ in range(2):
+    mark = time.process_time()
+    model = ImplicitMFScorer(embedding_size=int(given['rank']), epochs=int(given['epochs']))
+    model.train(table)
+    seconds = time.process_time() - mark
+sides = (model.users, model.user_embeddings), (model.items, model.item_embeddings)
+rows = [np.zeros((n, int(given['rank']))) for n in given['shape']]
+for out, (ids, found) in zip(rows, sides):
+    out[np.asarray(ids.ids())] = np.asarray(found)
+np.savez(sys.argv[1], P=rows[0], Q=rows[1], seconds=seconds)
+"""
 MEASURES = ('recall@20', 'ndcg@20')
 SEARCH = dict(ridge='search', unobserved_weight='search', metric='recall@20')
 
@@ -83,6 +117,27 @@ def rival(train, title):
     return trials[best][1], trials[best][0] + f', best of {len(trials)}'
 
 
+def lenskit(python, train):
+    "Factors of LensKit's alternating least squares, and its seconds."
+    with tempfile.TemporaryDirectory() as folder:
+        at, pairs = Path(folder) / 'given.npz', np.column_stack(train.nonzero())
+        np.savez(at, pairs=pairs, shape=train.shape, rank=RANK, epochs=ITERATIONS)
+        subprocess.run([python, '-c', LENSKIT, str(at)], check=True, env=machine.pinned())
+        found = np.load(at)
+        return found['P'], found['Q'], float(found['seconds'])
+
+
+def beside(train, test) -> dict:
+    "Measures of each user of LensKit, or nothing."
+    python = machine.peer_python('lists')
+    if not python:
+        return {}
+    P, Q, seconds = lenskit(python, train)
+    values = measures_by_row(lambda rows: P[rows] @ Q.T, test, train, MEASURES)[2]
+    found = {name: each.tolist() for name, each in values.items()}
+    return {'LensKit, default': found | dict(seconds=seconds, peer='default')}
+
+
 def measured(title, train, test) -> dict:
     "Measures of each user, seconds and setting of each method."
     told: dict = {}
@@ -125,6 +180,7 @@ def main() -> list[dict]:
             f'{title} search',
             lambda title=title, train=train, test=test: measured(title, train, test),
         )
+        told |= machine.kept(f'{title} lenskit', lambda train=train, test=test: beside(train, test))
         for method, one in told.items():
             row = machine.row(
                 method=method,
