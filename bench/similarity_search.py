@@ -3,10 +3,11 @@ unobserved pairs? The default model on ids, the same with both searched, `implic
 
 Needs EXTREME_OPT_DATA; sets that are not there are left out. The five sets of similarity_als, and
 "tags": the labels of the documents of bibtex, one side far larger than the other, a fifth of the
-pairs held out. Training pairs are masked. Factors have rank 40 and float32.
+pairs held out. Training pairs are masked. Factors have rank 40, unless a row says otherwise, and float32.
 
 - "SimilarityModel, default": nothing set. On "tags" that is a search, and "SimilarityModel, rule"
   is what it starts from.
+- "SimilarityModel, width K": nothing set but the number of components; 64 is what the class has.
 - "SimilarityModel, search": ridge="search", unobserved_weight="search", metric="recall@20".
 - "implicit, tuned": the setting that similarity_als.csv names, the best of 30 by recall@20 on a
   tenth of the training pairs; on "tags" chosen here in the same way.
@@ -15,8 +16,8 @@ pairs held out. Training pairs are masked. Factors have rank 40 and float32.
   out where that is not there.
 - "EASE": `EASE()`, its ridge chosen on a tenth of the training pairs.
 
-`recall_difference` and `ndcg_difference` are a row less "implicit, tuned", user by user, with 95 %
-intervals over users (bootstrap). `seconds` are processor seconds of the second of two fits, on one
+`recall_difference` and `ndcg_difference` are a row less "implicit, tuned", `recall_less_ease` and
+`ndcg_less_ease` less "EASE", user by user, with 95 % intervals over users (bootstrap). `seconds` are processor seconds of the second of two fits, on one
 thread; of ours and of EASE with the search, of `implicit` with the setting chosen.
 """
 
@@ -71,6 +72,7 @@ for out, (ids, found) in zip(rows, sides):
 np.savez(sys.argv[1], P=rows[0], Q=rows[1], seconds=seconds)
 """
 MEASURES = ('recall@20', 'ndcg@20')
+WIDTHS = (64, 128)
 SEARCH = dict(ridge='search', unobserved_weight='search', metric='recall@20')
 
 
@@ -138,6 +140,20 @@ def beside(train, test) -> dict:
     return {'LensKit, default': found | dict(seconds=seconds, peer='default')}
 
 
+def wider(train, test) -> dict:
+    "Measures of each user of the default model in other widths."
+    told = {}
+    for k in WIDTHS:
+        for _ in range(2):
+            mark = time.process_time()
+            model = SimilarityModel(k).fit(train)
+            seconds = time.process_time() - mark
+        values = measures_by_row(model._query().scorer(slice(None)), test, train, MEASURES)[2]
+        found = {name: each.tolist() for name, each in values.items()}
+        told[f'SimilarityModel, width {k}'] = found | dict(seconds=seconds, peer='')
+    return told
+
+
 def measured(title, train, test) -> dict:
     "Measures of each user, seconds and setting of each method."
     told: dict = {}
@@ -180,6 +196,7 @@ def main() -> list[dict]:
             f'{title} search',
             lambda title=title, train=train, test=test: measured(title, train, test),
         )
+        told |= machine.kept(f'{title} widths', lambda train=train, test=test: wider(train, test))
         told |= machine.kept(f'{title} lenskit', lambda train=train, test=test: beside(train, test))
         for method, one in told.items():
             row = machine.row(
@@ -193,10 +210,14 @@ def main() -> list[dict]:
             for measure in MEASURES:
                 short, values = measure.split('@')[0], np.array(one[measure])
                 row[f'{short}_20'] = f'{values.mean():.4f}'
-                if PEER in told and method != PEER:
-                    less = values - np.array(told[PEER][measure])
-                    row[f'{short}_difference'] = f'{less.mean():+.4f}'
-                    for end, value in zip(('low', 'high'), interval(less)):
-                        row[f'{short}_difference_{end}'] = f'{value:+.4f}'
+                for other, column in (
+                    (PEER, f'{short}_difference'),
+                    ('EASE', f'{short}_less_ease'),
+                ):
+                    if other in told and method != other:
+                        less = values - np.array(told[other][measure])
+                        row[column] = f'{less.mean():+.4f}'
+                        for end, value in zip(('low', 'high'), interval(less)):
+                            row[f'{column}_{end}'] = f'{value:+.4f}'
             rows.append(row)
     return rows
