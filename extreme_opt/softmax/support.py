@@ -1738,7 +1738,7 @@ class OnSupport(Classifier):
         judge, seed = None, seed_from(self.random_state)
         rows = scipy.sparse.csr_array(rows).astype(self.dtype, copy=False)
         if self.early_stopping:
-            (rows, labels, weights, ids), judge = self._hold_out(rows, labels, ids, weights)
+            (rows, labels, ids, weights), judge = self._hold_out(rows, labels, ids, weights)
             judge = _HeldOutLoss(judge.problem)
         old = None
         if before is not None:
@@ -1747,9 +1747,7 @@ class OnSupport(Classifier):
         problem = self._support_problem(rows, labels, weights, old)
         self._support = problem.support
         params = None if before is None else self._support_start(problem, before, seed)
-        n_epochs = _EPOCHS if self.max_epochs == 'auto' else self.max_epochs
-        if self.max_iter is not None and (n_epochs is None or self.max_iter < n_epochs):
-            n_epochs = float(self.max_iter)
+        n_epochs = self._first_limit(_EPOCHS if self.max_epochs == 'auto' else self.max_epochs)
         known = before is not None and getattr(self, 'settings_', {}).get('weights') == 'support'
         if self.learning_rate in ('auto', None):
             if not known:
@@ -1759,16 +1757,12 @@ class OnSupport(Classifier):
             self.learning_rate_, self.rate_search_ = float(self.learning_rate), []
         self.settings_ = self._support_settings(problem, n_epochs)
         solver = self._support_solver(self.settings_['learning_rate_decay'])
-        if self.average or judge is not None:
-            solver = AveragedSolver(
-                solver, average=self.average, judge=judge, n_iter_no_change=self.n_iter_no_change
-            )
         n_rows = self._rows_to_score(problem)
         watched = _fixed(problem.n_samples, n_rows)
         run = run_estimator(
             self,
             problem,
-            solver,
+            self._watched(solver, judge),
             params,
             metrics=dict(log_loss=lambda problem, params: problem.log_loss(params, watched)),
             loss_subset=0 if self.tol is None else n_rows,
@@ -1776,6 +1770,20 @@ class OnSupport(Classifier):
             max_epochs=n_epochs,
         )
         return self._settle_support(problem, run, watched)
+
+    def _first_limit(self, n_epochs: float | None) -> float | None:
+        "Epochs after which one of the limits ends the fit."
+        if self.max_iter is not None and (n_epochs is None or self.max_iter < n_epochs):
+            return float(self.max_iter)
+        return n_epochs
+
+    def _watched(self, solver: Any, judge: Any) -> Any:
+        "The solver, averaged or judged where that is asked for."
+        if not self.average and judge is None:
+            return solver
+        return AveragedSolver(
+            solver, average=self.average, judge=judge, n_iter_no_change=self.n_iter_no_change
+        )
 
     def _choose_support_rate(self, problem, n_epochs, groups=None, seed=0):
         "A rate for rows: searched, or the usual one."
