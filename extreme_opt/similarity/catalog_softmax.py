@@ -35,7 +35,7 @@ class SoftmaxBatch(NamedTuple):
     negatives: np.ndarray
 
 
-def _scattered(logits, target, weights):
+def _scattered(logits: np.ndarray, target: np.ndarray, weights: np.ndarray) -> float:
     "Sum of weighted log-losses; its derivative overwrites the logits, which are -inf if masked."
     top = logits.max(1, keepdims=True)
     np.subtract(logits, top, out=logits)
@@ -120,7 +120,7 @@ class CatalogSoftmax(Fixed):
     _cumulative: Any = field(init=False, repr=False)
     advice: ClassVar[str] = 'LBFGS and GradientDescent search for a step that lowers the loss'
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         towers = AllPairs(
             self.observed,
             self.left_features,
@@ -336,7 +336,7 @@ class CatalogSoftmax(Fixed):
         return _sampled(self, params, batch)[1]
 
 # %% ../../nbs/engine/similarity/67_catalog_softmax.ipynb #14f24ba6
-def _exact(problem, params, with_grad):
+def _exact(problem: Any, params: np.ndarray, with_grad: bool) -> tuple[Any, Any]:
     "Loss and gradient in chunks of users: eqs. (H1), (H2)."
     towers = problem._towers
     pairs = towers.terms.pairs
@@ -371,7 +371,7 @@ def _exact(problem, params, with_grad):
     return loss, grad
 
 
-def _sampled(problem, params, batch):
+def _sampled(problem: Any, params: np.ndarray, batch: Any) -> tuple[Any, Any]:
     "Loss of the sampled softmax and its gradient: eq. (H3)."
     towers = problem._towers
     pairs = towers.terms.pairs

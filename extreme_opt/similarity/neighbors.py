@@ -6,6 +6,7 @@
 __all__ = ['ItemNeighbors', 'RP3beta', 'EASE']
 
 # %% ../../nbs/engine/similarity/87_neighbors.ipynb #a7b0b5a9
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -98,7 +99,7 @@ class ItemModel(ListEstimator):
         self._retriever = Retriever(reader, pattern(found.pairs, reader.shape), popular)
         return self
 
-    def _query(self, ids=None, features=None, history=None):
+    def _query(self, ids: Any = None, features: Any = None, history: Any = None) -> Query:
         held = self._retriever
         check_one(ids, features, history)
         if features is not None:
@@ -116,11 +117,11 @@ class ItemModel(ListEstimator):
             taken = self._taken if rows is ... else self._taken[rows]
         return Query(rows, taken.shape[0], lambda places: self._scorer(taken, places), history)
 
-    def _scorer(self, taken, places):
+    def _scorer(self, taken: scipy.sparse.csr_array, places: Any) -> Callable:
         "Scores of some of these rows of pairs."
         weights = self.item_weights_[:, places]
 
-        def score(part):
+        def score(part: Any) -> np.ndarray:
             found = taken[part] @ weights
             return found.toarray() if scipy.sparse.issparse(found) else found
 
@@ -149,7 +150,7 @@ class ItemModel(ListEstimator):
             out[at] = score(part)[np.searchsorted(part, i[at]), j[at]]
         return out
 
-    def _check_loaded(self):
+    def _check_loaded(self) -> None:
         super()._check_loaded()
         if not hasattr(self, 'observed_'):
             return
@@ -234,14 +235,16 @@ class ItemNeighbors(ItemModel):
         self.columns = columns
         self.exclude_self = exclude_self
 
-    def _table(self, X):
+    def _table(self, X: Any) -> Any:
         return similar_columns(X, self.n_neighbors, self.shrinkage)
 
 # %% ../../nbs/engine/similarity/87_neighbors.ipynb #5375034a
-def random_walk(X, n_neighbors, alpha, beta):
+def random_walk(
+    X: scipy.sparse.csr_array, n_neighbors: int, alpha: float, beta: float
+) -> scipy.sparse.csr_array:
     "Entries of eq. (N2), the largest of each row."
 
-    def steps(rows):
+    def steps(rows: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
         sums = np.maximum(np.asarray(rows.sum(axis=1)).ravel(), 1e-300)
         rows = scipy.sparse.csr_array(scipy.sparse.diags_array(1 / sums) @ rows)
         rows.data **= alpha
@@ -330,11 +333,11 @@ class RP3beta(ItemModel):
         self.columns = columns
         self.exclude_self = exclude_self
 
-    def _table(self, X):
+    def _table(self, X: Any) -> Any:
         return random_walk(X, self.n_neighbors, self.alpha, self.beta)
 
 # %% ../../nbs/engine/similarity/87_neighbors.ipynb #f65db178
-def gramian_of(X):
+def gramian_of(X: scipy.sparse.csr_array) -> np.ndarray:
     "The dense Gramian of the columns of a CSR matrix, made a part at a time."
     n, turned = X.shape[1], scipy.sparse.csr_array(X.T)
     out, size = np.empty((n, n)), 1 + 2**21 // max(n, 1)
@@ -343,7 +346,7 @@ def gramian_of(X):
     return out
 
 
-def ease_weights(gramian, ridge):
+def ease_weights(gramian: np.ndarray, ridge: float) -> np.ndarray:
     "The weights of eq. (N3), float32; the Gramian is written over."
     n = len(gramian)
     gramian[np.diag_indices(n)] += ridge
@@ -444,18 +447,18 @@ class EASE(ItemModel):
         self.exclude_self = exclude_self
         self.random_state = random_state
 
-    def _table(self, X):
+    def _table(self, X: Any) -> Any:
         n = X.shape[1]
         check_memory(
             (22 if isinstance(self.ridge, str) else 14) * n**2,
             f'EASE.fit of {n} right entities',
             'take ItemNeighbors or SimilarityModel, which do without a table of all pairs of them',
         )
-        self.validation_scores_ = {}
+        self.validation_scores_: dict[float, float] = {}
         self.ridge_ = self._chosen(X) if isinstance(self.ridge, str) else float(self.ridge)
         return ease_weights(gramian_of(X), self.ridge_)
 
-    def _chosen(self, X):
+    def _chosen(self, X: scipy.sparse.csr_array) -> float:
         "The ridge that held-out pairs prefer; the search goes on in the better direction."
         start = max(float(X.sum()) / X.shape[1], 1e-3)
         pairs = np.column_stack(X.nonzero())
@@ -473,7 +476,7 @@ class EASE(ItemModel):
             rows = np.sort(stream(0, 'validation').choice(rows, _N_JUDGED, replace=False))
         test, seen, taken, gramian = test[rows], seen[rows], train[rows], gramian_of(train)
 
-        def measured(times):
+        def measured(times: float) -> float:
             weights = ease_weights(gramian.copy(), times * start)
             found = measures_by_row(lambda at: taken[at] @ weights, test, seen, (self.metric,))
             value = self.validation_scores_[times * start] = mean_of(found[2][self.metric])

@@ -109,7 +109,7 @@ class SOGram(_Sampled):
         sampler=one_of('auto', 'pairs', 'entities'),
     )
 
-    def _sample(self, problem, rng) -> Sample:
+    def _sample(self, problem: Any, rng: np.random.Generator) -> Sample:
         sampler = (
             self.sampler
             if self.sampler != 'auto'
@@ -117,10 +117,10 @@ class SOGram(_Sampled):
         )
         return drawn_pairs(problem.terms, rng, self.share, sampler)
 
-    def _averages(self, state: SampledState):
+    def _averages(self, state: SampledState) -> Averages:
         return Averages(
             self.alpha, self.correct, state.left_gramian, state.right_gramian, state.mass
         )
 
-    def _remember(self, extra):
+    def _remember(self, extra: Averages) -> dict:
         return dict(left_gramian=extra.left, right_gramian=extra.right, mass=extra.mass)

@@ -131,20 +131,20 @@ class AveragedSolver(Checked):
         )
         return end if self.judge is None else self._judged(problem, end)
 
-    def _closing(self, state):
+    def _closing(self, state: WatchedState) -> Any:
         "The inner solver at a rate between that of the best weights and its end."
         best = state.n_iter - (state.closing - 1) - self.n_iter_no_change
         rate = self.solver.learning_rate * self.solver.learning_rate_decay ** max(best - 1, 0)
         part = state.closing / self.n_iter_no_change
         return replace(self.solver, learning_rate=rate * END**part, learning_rate_decay=1.0)
 
-    def _judged(self, problem, end):
+    def _judged(self, problem: Any, end: WatchedState) -> WatchedState:
         assert self.judge is not None
         end = end.judged(float(self.judge(problem, end.params)))
         if end.closing:
             end = replace(end, closing=end.closing + 1)
         elif end.n_iter - end.best_step >= self.n_iter_no_change:
-            end = replace(end, closing=1, current=end.best)
+            end = replace(end, closing=1, current=end.best)  # type: ignore[arg-type]
         if end.closing <= self.n_iter_no_change:
             return end
         return replace(

@@ -294,7 +294,7 @@ def rotate(
     ends = np.linspace(0, shape[0], len(pieces) + 1).astype(int)
     turns, weights = schedule(len(pieces), seed), params[:n_shared].reshape(shape)
 
-    def attempt():
+    def attempt() -> Any:
         first = {turn.block: turn.part for turn in turns if turn.round == 0}
         blocks = [
             place.send(np.array(weights[at:end]), first[q])
@@ -422,7 +422,7 @@ class Rotation(Checked):
         )
         return state.advance(params, problem.n_samples * self.n_negatives * len(pieces), 1.0)
 
-    def _shards(self, problem):
+    def _shards(self, problem: Any) -> Any:
         "Where the shards are, and the places of their log-normalizers; cut once."
         if hasattr(problem, 'place'):
             return problem.place, problem.pieces
