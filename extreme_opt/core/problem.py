@@ -208,7 +208,7 @@ class Constrained(Differentiable, Protocol):
         """
 
 # %% ../../nbs/engine/core/10_problem.ipynb #d0c50012
-class ProblemMethods:
+class ProblemMethods(Protocol):
     "What problems may have besides, described for all of them; `Problem` says when it is used."
 
     def loss_at(self, params: np.ndarray, batch: Any) -> float:
@@ -502,6 +502,9 @@ class LeastSquares:
         blocks = split_rows(self.n_samples, n)
         ridge = self.ridge / len(blocks)
         return [Shard(LeastSquares(self.features[at], self.targets[at], ridge)) for at in blocks]
+
+
+inherit_sections(LeastSquares, *_DESCRIBED)
 
 # %% ../../nbs/engine/core/10_problem.ipynb #e3bbab21
 def _listed(words: list[str]) -> str:

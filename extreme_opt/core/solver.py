@@ -14,6 +14,8 @@ from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
+from .docstrings import inherit_sections
+
 # %% ../../nbs/engine/core/20_solver.ipynb #36f6d357
 class Status(StrEnum):
     "How a run ended; `Run.message` says it in words, for people only."
@@ -213,6 +215,9 @@ class EarlyStopping:
             return after
         said = f'no gain in {self.what} for {self.n_iter_no_change} steps: step {after.best_step}'
         return replace(after, status=Status.CONVERGED, message=f'{said} is the best')
+
+
+inherit_sections(EarlyStopping, Solver, SolverMethods)
 
 # %% ../../nbs/engine/core/20_solver.ipynb #4ddc534e
 def num_samples(problem: Any) -> int:

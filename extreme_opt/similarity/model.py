@@ -172,7 +172,6 @@ def read_prior(prior: Any, features: list, reader: PairReader) -> tuple | None:
         )
     return tuple(unit_rows(rows) for rows in features)
 
-
 # %% ../../nbs/engine/similarity/80_model.ipynb #f5cdb730
 class SimilarityModel(ListEstimator):
     """Two towers trained on all pairs, observed or not, at the cost of the entities.

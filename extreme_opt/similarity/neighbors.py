@@ -13,6 +13,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse
 
+from ..core.docstrings import extend_sections
 from ..core.estimator import check_finite
 from ..core.memory import check_memory
 from ..core.streams import stream
@@ -38,12 +39,36 @@ from .validation import mean_of
 class ItemModel(ListEstimator):
     """Base of the estimators whose scores are sums over the right entities that a left one has.
 
-    A subclass defines `_table`, which makes the weights of one right entity for another.
+    A subclass defines `_item_weights`, which makes the weights of one right entity for another. What
+    stands here of arguments and attributes goes into its docstring.
+
+    Parameters
+    ----------
+    metric : str, default="ndcg@20"
+        Measure of rankings for `score`, and for what held-out pairs choose, like "recall@20", or
+        "auc".
+    relevant : float or "auto", default="auto"
+        Where the fit has labels, the smallest label that makes a held-out pair a hit; "auto" is
+        every label above 0, and is refused for ratings.
+    values : {"ignore", "weights", "labels"}, default="ignore"
+        What the value column of a table, or the entries of a sparse matrix, are; see
+        `SimilarityModel`.
+    columns : dict or sequence of str, default=None
+        Columns of a table; see `SimilarityModel`.
+    exclude_self : bool, default=False
+        Whether an entity is left out of its own list, where both sides are the same entities.
+
+    Attributes
+    ----------
+    left_ids_, right_ids_ : ndarray
+        Id of each row and column; numbers where the fit had none.
+    observed_ : csr_array of shape (n_left, n_right)
+        Ones at the pairs of `fit`.
+    n_features_in_ : int
+        Number of left ids.
     """
 
     n_neighbors: int
-    values: str
-    columns: Any
     random_state: Any
 
     _settings = dict(
@@ -53,8 +78,19 @@ class ItemModel(ListEstimator):
         n_neighbors=COUNT,
     )
 
-    def _table(self, X: Any) -> Any:
-        raise NotImplementedError(f'{type(self).__name__} brings no `_table`')
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        extend_sections(cls, ItemModel)
+
+    def __init__(self, metric: str, relevant: Any, values: str, columns: Any, exclude_self: bool):
+        self.metric = metric
+        self.relevant = relevant
+        self.values = values
+        self.columns = columns
+        self.exclude_self = exclude_self
+
+    def _item_weights(self, X: Any) -> Any:
+        raise NotImplementedError(f'{type(self).__name__} brings no `_item_weights`')
 
     def fit(self, observed: Any, *, labels: Any = None, pair_weights: Any = None) -> Any:
         """Learn from the observed pairs.
@@ -94,7 +130,7 @@ class ItemModel(ListEstimator):
         weights = np.ones(len(pairs)) if found.weights is None else found.weights[kept]
         X = scipy.sparse.csr_array((weights, (*pairs.T,)), shape=reader.shape)
         popular = np.bincount(pairs[:, 1], minlength=reader.shape[1]).astype(np.float64)
-        self.item_weights_ = self._table(X)
+        self.item_weights_ = self._item_weights(X)
         self._taken, self.n_features_in_ = X, reader.shape[0]
         self._retriever = Retriever(reader, pattern(found.pairs, reader.shape), popular)
         return self
@@ -173,29 +209,11 @@ class ItemNeighbors(ItemModel):
     shrinkage : float, default=0.0
         Constant >= 0 that is added to the product of the lengths in the cosine, so that entities
         with few pairs count less.
-    metric : str, default="ndcg@20"
-        Measure of rankings for `score`, like "recall@20", or "auc".
-    relevant : float or "auto", default="auto"
-        Where the fit has labels, the smallest label that makes a held-out pair a hit; "auto" is
-        every label above 0, and is refused for ratings.
-    values : {"ignore", "weights", "labels"}, default="ignore"
-        What the value column of a table, or the entries of a sparse matrix, are; see
-        `SimilarityModel`.
-    columns : dict or sequence of str, default=None
-        Columns of a table; see `SimilarityModel`.
-    exclude_self : bool, default=False
-        Whether an entity is left out of its own list, where both sides are the same entities.
 
     Attributes
     ----------
     item_weights_ : csr_array of shape (n_right, n_right)
         Score of the right entity of the column for a left entity that has the one of the row.
-    left_ids_, right_ids_ : ndarray
-        Id of each row and column; numbers where the fit had none.
-    observed_ : csr_array of shape (n_left, n_right)
-        Ones at the pairs of `fit`.
-    n_features_in_ : int
-        Number of left ids.
 
     See Also
     --------
@@ -229,13 +247,9 @@ class ItemNeighbors(ItemModel):
     ):
         self.n_neighbors = n_neighbors
         self.shrinkage = shrinkage
-        self.metric = metric
-        self.relevant = relevant
-        self.values = values
-        self.columns = columns
-        self.exclude_self = exclude_self
+        super().__init__(metric, relevant, values, columns, exclude_self)
 
-    def _table(self, X: Any) -> Any:
+    def _item_weights(self, X: Any) -> Any:
         return similar_columns(X, self.n_neighbors, self.shrinkage)
 
 # %% ../../nbs/engine/similarity/87_neighbors.ipynb #5375034a
@@ -270,29 +284,11 @@ class RP3beta(ItemModel):
         Power > 0 of the probabilities of a step.
     beta : float, default=0.5
         Power >= 0 of the number of pairs that a score is divided by.
-    metric : str, default="ndcg@20"
-        Measure of rankings for `score`, like "recall@20", or "auc".
-    relevant : float or "auto", default="auto"
-        Where the fit has labels, the smallest label that makes a held-out pair a hit; "auto" is
-        every label above 0, and is refused for ratings.
-    values : {"ignore", "weights", "labels"}, default="ignore"
-        What the value column of a table, or the entries of a sparse matrix, are; see
-        `SimilarityModel`.
-    columns : dict or sequence of str, default=None
-        Columns of a table; see `SimilarityModel`.
-    exclude_self : bool, default=False
-        Whether an entity is left out of its own list, where both sides are the same entities.
 
     Attributes
     ----------
     item_weights_ : csr_array of shape (n_right, n_right)
         Score of the right entity of the column for a left entity that has the one of the row.
-    left_ids_, right_ids_ : ndarray
-        Id of each row and column; numbers where the fit had none.
-    observed_ : csr_array of shape (n_left, n_right)
-        Ones at the pairs of `fit`.
-    n_features_in_ : int
-        Number of left ids.
 
     Notes
     -----
@@ -327,13 +323,9 @@ class RP3beta(ItemModel):
         self.n_neighbors = n_neighbors
         self.alpha = alpha
         self.beta = beta
-        self.metric = metric
-        self.relevant = relevant
-        self.values = values
-        self.columns = columns
-        self.exclude_self = exclude_self
+        super().__init__(metric, relevant, values, columns, exclude_self)
 
-    def _table(self, X: Any) -> Any:
+    def _item_weights(self, X: Any) -> Any:
         return random_walk(X, self.n_neighbors, self.alpha, self.beta)
 
 # %% ../../nbs/engine/similarity/87_neighbors.ipynb #f65db178
@@ -382,18 +374,6 @@ class EASE(ItemModel):
         Weight > 0 of the squared norm of the weights. "auto" holds a tenth of the pairs out and
         takes, of a third, one, three and so on times the mean number of pairs of a right entity,
         what `metric` prefers.
-    metric : str, default="ndcg@20"
-        Measure of rankings for `score` and for `ridge="auto"`, like "recall@20", or "auc".
-    relevant : float or "auto", default="auto"
-        Where the fit has labels, the smallest label that makes a held-out pair a hit; "auto" is
-        every label above 0, and is refused for ratings.
-    values : {"ignore", "weights", "labels"}, default="ignore"
-        What the value column of a table, or the entries of a sparse matrix, are; see
-        `SimilarityModel`.
-    columns : dict or sequence of str, default=None
-        Columns of a table; see `SimilarityModel`.
-    exclude_self : bool, default=False
-        Whether an entity is left out of its own list, where both sides are the same entities.
     random_state : int, Generator, RandomState or None, default=0
         Seed of the pairs that `ridge="auto"` holds out.
 
@@ -401,12 +381,6 @@ class EASE(ItemModel):
     ----------
     item_weights_ : ndarray of float32 of shape (n_right, n_right)
         Score of the right entity of the column for a left entity that has the one of the row.
-    left_ids_, right_ids_ : ndarray
-        Id of each row and column; numbers where the fit had none.
-    observed_ : csr_array of shape (n_left, n_right)
-        Ones at the pairs of `fit`.
-    n_features_in_ : int
-        Number of left ids.
     ridge_ : float
         The ridge used.
     validation_scores_ : dict of float to float
@@ -432,22 +406,18 @@ class EASE(ItemModel):
         self,
         ridge: Any = 'auto',
         *,
+        random_state: Any = 0,
         metric: str = 'ndcg@20',
         relevant: Any = 'auto',
         values: str = 'ignore',
         columns: Any = None,
         exclude_self: bool = False,
-        random_state: Any = 0,
     ):
         self.ridge = ridge
-        self.metric = metric
-        self.relevant = relevant
-        self.values = values
-        self.columns = columns
-        self.exclude_self = exclude_self
+        super().__init__(metric, relevant, values, columns, exclude_self)
         self.random_state = random_state
 
-    def _table(self, X: Any) -> Any:
+    def _item_weights(self, X: Any) -> Any:
         n = X.shape[1]
         check_memory(
             (22 if isinstance(self.ridge, str) else 14) * n**2,

@@ -513,6 +513,7 @@ class Retriever:
                     'index and candidates are both given; lists among candidates are exact, leave '
                     'index out'
                 )
+            assert query.wide is not None  # or there is no index
             asking = query.wide()
             if hidden is not None and len(hidden):
                 each = np.repeat(np.arange(query.n), len(hidden))
@@ -642,7 +643,7 @@ class Retriever:
 def _fitted_part(name: str, of: Callable) -> property:
     "An attribute that the retriever of a fit holds."
 
-    def get(self) -> Any:
+    def get(self: Any) -> Any:
         if (found := vars(self).get('_retriever')) is None:
             kind = type(self).__name__
             raise AttributeError(f'this {kind} is not fitted yet and has no {name}; call fit first')

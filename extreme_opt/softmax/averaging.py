@@ -70,48 +70,18 @@ class AveragedSolver(Checked):
     _settings = dict(n_iter_no_change=number_in(1, closed='both'), power=number_in())
 
     def init(self, problem: Any, params: np.ndarray) -> WatchedState:
-        """The first state.
-
-        Parameters
-        ----------
-        problem : DoubleSum
-        params : ndarray of shape (n_params,)
-
-        Returns
-        -------
-        WatchedState
-            Holds a copy of params.
-        """
+        """The first state."""
         inner = self.solver.init(problem, params)
         return WatchedState(
             params=inner.params, current=inner.params, best=inner.params if self.judge else None
         )
 
     def warmup_problem(self) -> 'AveragedSolver':
-        """The same around a tiny inner solver, without the judge.
-
-        Returns
-        -------
-        AveragedSolver
-            Compiles everything.
-        """
+        """The same around a tiny inner solver, without the judge."""
         return replace(self, solver=self.solver.warmup_problem(), judge=None)
 
     def step(self, problem: Any, state: WatchedState, rng: np.random.Generator) -> WatchedState:
-        """One step of the inner solver, then the mean and the judgment.
-
-        Parameters
-        ----------
-        problem : DoubleSum
-        state : WatchedState
-        rng : Generator
-            Source of randomness.
-
-        Returns
-        -------
-        WatchedState
-            One step later.
-        """
+        """One step of the inner solver, then the mean and the judgment."""
         counts = dict(n_iter=state.n_iter, n_terms=state.n_terms, n_epochs=state.n_epochs)
         solver = self._closing(state) if state.closing else self.solver
         after = solver.step(problem, replace(solver.init(problem, state.current), **counts), rng)

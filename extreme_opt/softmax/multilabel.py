@@ -195,7 +195,6 @@ def several_labels(
     indicator = scipy.sparse.csr_array(cells, shape=(n_samples, len(classes)))
     return indicator, classes, unknown
 
-
 # %% ../../nbs/engine/softmax/62_multilabel.ipynb #3bed947e
 def label_propensities(
     counts: np.ndarray, n_samples: int, a: float = 0.55, b: float = 1.5

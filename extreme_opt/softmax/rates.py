@@ -444,4 +444,3 @@ def choose_ridge(
     tried = [dict(ridge=size * 10.0**each, log_loss=seen[each]) for each in seen]
     kept = parts[0][0].n_samples / n_samples  # the penalty on the sum is to stay as it was judged
     return kept * size * 10.0**power, tried, np.mean(ends[best], 0)
-

@@ -374,34 +374,11 @@ class Rotation(Checked):
     )
 
     def init(self, problem: Any, params: np.ndarray) -> State:
-        """The first state.
-
-        Parameters
-        ----------
-        problem : object
-        params : ndarray
-
-        Returns
-        -------
-        State
-            Holds a copy of params.
-        """
+        """The first state."""
         return State(params=params.copy())
 
     def step(self, problem: Any, state: State, rng: np.random.Generator) -> State:
-        """Every row meets every block of classes once.
-
-        Parameters
-        ----------
-        problem : object
-        state : State
-        rng : Generator
-
-        Returns
-        -------
-        State
-            One pass later.
-        """
+        """Every row meets every block of classes once."""
         if problem.alpha != 1.0:
             raise ValueError(
                 'blocks rotate on the double sum with alpha=1, where a summand has one row and '

@@ -921,16 +921,8 @@ class SupportSoftmax(SoftmaxData):
     ----------
     features : csr_array of shape (n_samples, n_features)
         X, without a column for intercepts.
-    labels : ndarray of shape (n_samples,), int
-        In [0, n_classes), y.
-    n_classes : int or None, default=None
-        K, at least 2; None: the largest label plus one.
     ridge : float, default=0.0
         >= 0, per sample; intercepts are free of it.
-    dtype : dtype or None, default=None
-        float32 or float64 of the parameters; None: that of the features.
-    sample_weight : array-like of shape (n_samples,), default=None
-        >= 0, scaled to mean 1; None where all rows count alike. Rows are drawn in proportion.
     n_unpenalized : int, default=0
         Not used: intercepts stand apart.
     height : float, default=0.0
@@ -1002,22 +994,12 @@ class SupportSoftmax(SoftmaxData):
         return rows + self.height**2 or 1.0
 
     def warmup_problem(self) -> 'SupportSoftmax':
-        """A problem of the same types with four rows and one feature, to compile kernels.
-
-        Returns
-        -------
-        SupportSoftmax
-            Of the same dtype.
-        """
+        """A problem of the same types with four rows and one feature, to compile kernels."""
         few = dict(features=self.features[:4, :1], labels=self.labels[:4] % 2, n_classes=2)
         return replace(self, **few, sample_weight=None, support=None)
 
     def unpack(self, params: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Views of a parameter vector.
-
-        Parameters
-        ----------
-        params : ndarray of shape (n_params,)
 
         Returns
         -------
@@ -1033,35 +1015,13 @@ class SupportSoftmax(SoftmaxData):
         return tuple(np.split(params, [self.support.n_cells, self.n_weights]))  # type: ignore
 
     def init_params(self, seed: int = 0) -> np.ndarray:
-        """Zero weights, and the log-normalizers that are optimal for them.
-
-        Parameters
-        ----------
-        seed : int, default=0
-            Not used: the start is the same for every seed.
-
-        Returns
-        -------
-        ndarray of shape (n_params,)
-            Weights 0, log-normalizers log(n_classes).
-        """
+        """Zero weights, and the log-normalizers that are optimal for them."""
         params = np.zeros(self.n_params, self.dtype)
         params[self.n_weights :] = np.log(self.n_classes)
         return params
 
     def memory(self, dtype: Any = None) -> int:
-        """Bytes of one vector of parameters.
-
-        Parameters
-        ----------
-        dtype : dtype or None, default=None
-            None: that of the problem.
-
-        Returns
-        -------
-        int
-            Bytes.
-        """
+        """Bytes of one vector of parameters."""
         return self.n_params * np.dtype(dtype or self.dtype).itemsize
 
     def model(self, params: np.ndarray) -> PostingWeights:
@@ -1178,10 +1138,6 @@ class SupportSoftmax(SoftmaxData):
     def loss(self, params: np.ndarray) -> float:
         """The double sum over the rows, penalized.
 
-        Parameters
-        ----------
-        params : ndarray of shape (n_params,)
-
         Returns
         -------
         float
@@ -1191,12 +1147,6 @@ class SupportSoftmax(SoftmaxData):
 
     def loss_on(self, params: np.ndarray, rows: np.ndarray | None = None) -> float:
         """Estimate `loss` from some rows, scaled up to all.
-
-        Parameters
-        ----------
-        params : ndarray of shape (n_params,)
-        rows : ndarray or None, default=None
-            Row ids; None: all.
 
         Returns
         -------
@@ -1212,10 +1162,6 @@ class SupportSoftmax(SoftmaxData):
 
     def grad(self, params: np.ndarray) -> np.ndarray:
         """Exact gradient of `loss`, by posting lists.
-
-        Parameters
-        ----------
-        params : ndarray of shape (n_params,)
 
         Returns
         -------
@@ -1300,11 +1246,6 @@ class SupportSoftmax(SoftmaxData):
     def loss_at(self, params: np.ndarray, batch: SupportDraw) -> float:
         """Unbiased estimate of `loss`: eq. (5).
 
-        Parameters
-        ----------
-        params : ndarray of shape (n_params,)
-        batch : SupportDraw
-
         Returns
         -------
         float
@@ -1313,17 +1254,7 @@ class SupportSoftmax(SoftmaxData):
         return self._sampled(params, batch)[0]
 
     def grad_at(self, params: np.ndarray, batch: SupportDraw) -> np.ndarray:
-        """Unbiased estimate of `grad`: the gradient of `loss_at`.
-
-        Parameters
-        ----------
-        params : ndarray of shape (n_params,)
-        batch : SupportDraw
-
-        Returns
-        -------
-        ndarray of shape (n_params,), float64
-        """
+        """Unbiased estimate of `grad`: the gradient of `loss_at`."""
         return self._sampled(params, batch)[1]
 
     def implicit_steps_(self, params: np.ndarray, batch: SupportDraw, rate: float) -> None:
@@ -1393,18 +1324,7 @@ class SupportSGD(Checked):
         _check_negatives(self.n_negatives, self.n_uniform)
 
     def init(self, problem: Any, params: np.ndarray) -> State:
-        """The first state.
-
-        Parameters
-        ----------
-        problem : SupportSoftmax
-        params : ndarray of shape (n_params,)
-
-        Returns
-        -------
-        State
-            Holds a copy of params.
-        """
+        """The first state."""
         low = problem.unpack(params)[2].min(initial=0.0)
         if low < 0:
             raise ValueError(
@@ -1414,30 +1334,11 @@ class SupportSGD(Checked):
         return State(params=params.copy())
 
     def warmup_problem(self) -> 'SupportSGD':
-        """The same solver, one update a step.
-
-        Returns
-        -------
-        SupportSGD
-            Compiles everything.
-        """
+        """The same solver, one update a step."""
         return replace(self, n_updates=1)
 
     def step(self, problem: Any, state: State, rng: np.random.Generator) -> State:
-        """Make `n_updates` implicit updates on a copy of the parameters: eq. (6).
-
-        Parameters
-        ----------
-        problem : SupportSoftmax
-        state : State
-        rng : Generator
-            Source of randomness.
-
-        Returns
-        -------
-        State
-            One step later.
-        """
+        """Make `n_updates` implicit updates on a copy of the parameters: eq. (6)."""
         params, n_samples = state.params.copy(), problem.n_samples
         n_updates, done = updates_per_step(self.n_updates, problem), 0
         width = 2 * self.n_negatives - self.n_uniform
