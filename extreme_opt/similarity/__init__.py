@@ -5,13 +5,12 @@ from typing import TYPE_CHECKING
 
 from extreme_opt.similarity.als import ALS
 from extreme_opt.similarity.catalog_softmax import CatalogSoftmax
-from extreme_opt.similarity.index import build_index, ann_top_k
+from extreme_opt.similarity.index import build_index
 from extreme_opt.similarity.problem import AllPairs
 from extreme_opt.similarity.ranking import (
     item_neighbors,
     popularity,
     rank_measures,
-    svd_factors,
     top_k,
 )
 from extreme_opt.similarity.sampling import BlockSGD, PairSGD
@@ -48,14 +47,12 @@ __all__ = [
     'ItemNeighbors',
     'RP3beta',
     'build_index',
-    'ann_top_k',
     'AllPairs',
     'ALS',
     'CatalogSoftmax',
     'item_neighbors',
     'popularity',
     'rank_measures',
-    'svd_factors',
     'top_k',
     'BlockSGD',
     'PairSGD',

@@ -17,13 +17,10 @@ from extreme_opt.softmax.umax import UMax
 
 if TYPE_CHECKING:
     from extreme_opt.softmax.classifier import SoftmaxClassifier, calibration_error
-    from extreme_opt.softmax.multilabel import label_propensities, precision_at
 
 _LAZY = {
     'SoftmaxClassifier': 'classifier',
     'calibration_error': 'classifier',
-    'label_propensities': 'multilabel',
-    'precision_at': 'multilabel',
 }  # they import scikit-learn
 
 
@@ -54,8 +51,6 @@ __all__ = [
     'ImportanceSampled',
     'AveragedSolver',
     'calibration_error',
-    'label_propensities',
     'mean_log_loss',
-    'precision_at',
     'top_k_accuracy',
 ]
