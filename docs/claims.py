@@ -200,13 +200,16 @@ def run_all(names=(), refresh=False) -> int:
     "Run the claims of pages that were named, or whose code has changed; 1 if one does not hold."
     rows = {(row.page, row.name): row for row in read()}
     there = {(name_of(path), name) for path, claims in pages() for name in claims}
+    found = {}
     for path, claims in pages(names):
         digest = notebooks.code_hash(notebooks.read(path))
         kept = [rows.get((name_of(path), name)) for name in claims]
         if names or any(row is None or row.code != digest for row in kept):
             for row in run(path, claims, refresh=refresh):
-                rows[row.page, row.name] = row
+                found[row.page, row.name] = row
                 print(line(row), flush=True)
+    # another run may have written in the meantime
+    rows = {(row.page, row.name): row for row in read()} | found
     rows = {key: row for key, row in rows.items() if key in there}
     with TABLE.open('w', encoding='utf-8', newline='') as file:
         writer = csv.writer(file, lineterminator='\n')
