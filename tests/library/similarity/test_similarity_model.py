@@ -27,11 +27,10 @@ from extreme_opt.similarity import (
     SimilarityModel,
     SOGram,
     rank_measures,
-    svd_factors,
 )
 from extreme_opt.similarity.all_pairs import low_rank_factors
 from extreme_opt.similarity.defaults import SOLVERS, auto_ridge, penalty_scale
-from extreme_opt.similarity.ranking import pattern
+from extreme_opt.similarity.ranking import pattern, svd_factors
 
 
 @pytest.fixture(scope='module')
