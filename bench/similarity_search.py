@@ -3,7 +3,8 @@ unobserved pairs? The default model on ids, the same with both searched, `implic
 
 Needs EXTREME_OPT_DATA; sets that are not there are left out. The five sets of similarity_als, and
 "tags": the labels of the documents of bibtex, one side far larger than the other, a fifth of the
-pairs held out. Training pairs are masked. Factors have rank 40, unless a row says otherwise, and float32.
+pairs held out. Training pairs are masked. Factors have rank 40, unless a row says otherwise, and
+float32.
 
 - "SimilarityModel, default": nothing set. On "tags" that is a search, and "SimilarityModel, rule"
   is what it starts from.
@@ -17,8 +18,9 @@ pairs held out. Training pairs are masked. Factors have rank 40, unless a row sa
 - "EASE": `EASE()`, its ridge chosen on a tenth of the training pairs.
 
 `recall_difference` and `ndcg_difference` are a row less "implicit, tuned", `recall_less_ease` and
-`ndcg_less_ease` less "EASE", user by user, with 95 % intervals over users (bootstrap). `seconds` are processor seconds of the second of two fits, on one
-thread; of ours and of EASE with the search, of `implicit` with the setting chosen.
+`ndcg_less_ease` less "EASE", user by user, with 95 % intervals over users (bootstrap). `seconds`
+are processor seconds of the second of two fits, on one thread; of ours and of EASE with the search,
+of `implicit` with the setting chosen.
 """
 
 from __future__ import annotations
