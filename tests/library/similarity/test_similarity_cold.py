@@ -441,7 +441,7 @@ def test_columns_of_both_sides_go_by_their_names():
     left = pd.DataFrame(words, columns=names)
     turned, other = left.iloc[:, ::-1], left.rename(columns={'w3': 'x3'})
     observed = pattern(train, (40, 40))
-    pairs = np.array([[0, 1], [2, 30]])
+    pairs = np.array([[36, 1], [38, 30]])  # of new pages
     for settings in (dict(prior='cosine'), dict(cold_start='prior'), dict(cold_start='cosine')):
         model = SimilarityModel(4, max_iter=2, tol=None, **settings)
         same = model.fit(observed, left, left).score_pairs(pairs)

@@ -31,6 +31,7 @@ from extreme_opt.similarity import (
 from extreme_opt.similarity.all_pairs import low_rank_factors
 from extreme_opt.similarity.defaults import SOLVERS, auto_ridge, penalty_scale
 from extreme_opt.similarity.ranking import pattern, svd_factors
+from extreme_opt.similarity.validation import clear_gain, double_or_halve
 
 
 @pytest.fixture(scope='module')
