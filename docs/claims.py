@@ -49,7 +49,8 @@ COMPARES = re.compile(
     ahead|behind(?!\s+(?:it|them|this|that|these|those|an?|the|each|both)\b)|outperforms?|beats?
     |wins?|won|loses|pays|harmless|much(?=\s+\w+er\b|\s+(?:more|less|the\s+same|alike|better))
     |level(?!\s+(?:of|set|at))|roughly
-    |about(?=\s+(?:\d|an?\b|as\b|the\s+same|equal|half|one|two|three|ten|twice|level))
+    |about(?=\s+(?:\d|as\b|the\s+same|equal|half|two|three|ten|twice|level
+    |(?:an?|one)\s+(?:third|half|quarter|fifth|tenth|dozen|hundred|thousand|million|point|nat)))
     |approximately|usually|often|hardly|nearly|almost|barely|mostly|typically|slightly|clearly
     |rarely|seldom|(?:a\s+few|several|many)\s+times|by\s+far
     |far(?=\s+(?:above|below|ahead|behind|from|off|more|less|better|worse|too|\w+er)\b)
@@ -63,7 +64,7 @@ COMPARES = re.compile(
 TERMS = re.compile(
     r""""[^"]*"|`[^`]*`
     |\bnearer\s+(?:to\s+\$\s+than|to\s+a\s+third|one\b|object\b|pair\b)|\bis\s+the\s+nearer\b
-    |\bclose\s+calls?\b
+    |\bclose\s+calls?\b|\blag\w*\b[^.]*?\bbehind\b
     |\balmost\s+(?:surely|everywhere|all\s+points)|\bnearly\s+free\b|\b(?:so|as|how|too)\s+far\b
     |\bbetter\s+(?:word|name)\b|\b(?:more|as)\s+often\s+(?:as|than)\b|\bhow\s+(?:often|much)\b""",
     re.X | re.I,
@@ -95,7 +96,7 @@ class Comparison(NamedTuple):
 
     cell: int
     text: str
-    proof: str  # claim, check, source, page, derivation, or nothing
+    proof: str  # claim, check, interval, source, page, derivation, or nothing
 
 
 class Claim(NamedTuple):
@@ -200,22 +201,25 @@ def run_all(names=(), refresh=False) -> int:
     "Run the claims of pages that were named, or whose code has changed; 1 if one does not hold."
     rows = {(row.page, row.name): row for row in read()}
     there = {(name_of(path), name) for path, claims in pages() for name in claims}
-    found = {}
+    rows = {key: row for key, row in rows.items() if key in there}
     for path, claims in pages(names):
         digest = notebooks.code_hash(notebooks.read(path))
         kept = [rows.get((name_of(path), name)) for name in claims]
         if names or any(row is None or row.code != digest for row in kept):
             for row in run(path, claims, refresh=refresh):
-                found[row.page, row.name] = row
+                rows[row.page, row.name] = row
                 print(line(row), flush=True)
-    # another run may have written in the meantime
-    rows = {(row.page, row.name): row for row in read()} | found
-    rows = {key: row for key, row in rows.items() if key in there}
+            write(rows)
+    write(rows)
+    return int(any(row.held < ENOUGH for row in rows.values()))
+
+
+def write(rows: dict[tuple[str, str], Claim]) -> None:
+    "Keep the table."
     with TABLE.open('w', encoding='utf-8', newline='') as file:
         writer = csv.writer(file, lineterminator='\n')
         writer.writerow(Claim._fields)
         writer.writerows(rows[key] for key in sorted(rows))
-    return int(any(row.held < ENOUGH for row in rows.values()))
 
 
 def line(row: Claim) -> str:
@@ -232,18 +236,21 @@ def compares(sentence: str) -> bool:
 
 
 def proof(notebook: dict, index: int, sentence: str) -> str:
-    "What proves a sentence of a cell: a claim or check of the cells around it, a page, a source."
+    "What proves a sentence of a cell: a claim, check or interval around it, a page, a source."
     cells = notebook['cells']
-    around = ''
+    around = printed = ''
     for step in (-1, 1):
         at = index + step
         while 0 <= at < len(cells) and cells[at]['cell_type'] == 'code':
             around += notebooks.source(cells[at]) + '\n'
+            printed += json.dumps(cells[at]['outputs'], ensure_ascii=False)
             at += step
     if labels(around):
         return 'claim'
     if re.search(r'^\s*(?:# check: \w|assert\b|np\.testing\.)', around, re.M):
         return 'check'
+    if '±' in printed:
+        return 'interval'
     if SOURCE.search(sentence):
         return 'source'
     if '.ipynb' in sentence:
@@ -270,7 +277,7 @@ def comparisons(notebook: dict) -> list[Comparison]:
                 found += [
                     Comparison(index, each, proof(notebook, index, each))
                     for each in re.split(r'(?<=[.!?])\s+(?=[A-Z*$`\[])', block)
-                    if compares(each)
+                    if compares(each) and not each.endswith('?')
                 ]
     return found
 
@@ -316,7 +323,7 @@ def grown(now: dict, before: dict) -> list[str]:
 
 def show_counts(names) -> int:
     "Print the table, and the sentences of pages that were named."
-    kinds = ('claim', 'check', 'source', 'page', 'derivation', '')
+    kinds = ('claim', 'check', 'interval', 'source', 'page', 'derivation', '')
     total = dict.fromkeys((*kinds, 'claims'), 0)
     print(f'{"page":40}' + ''.join(f'{kind or "none":>11}' for kind in kinds) + f'{"claims":>8}')
     for page, notebook in read_all(names).items():

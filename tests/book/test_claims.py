@@ -79,6 +79,7 @@ def test_comparisons_do_not_grow_without_claims():
         ('The nearest centroid has seen the same rows.', False),
         ('How far are the two apart?', False),
         ('It converges almost surely.', False),
+        ('If it lags $u$ nats behind its best value, the step is long.', False),
         ('It needs the row, because the sum stands inside a logarithm.', False),
         ('It needs 30 epochs, because the rate is small.', True),
         ('It needs 30 epochs, because $h$ is concave.', False),
@@ -109,6 +110,9 @@ def test_sentences_that_compare_are_listed_with_their_proof():
             [*notebook['cells'], prose('It is faster.')],
         ):
             assert [one.proof for one in claims.comparisons(dict(cells=cells))] == [proof], cell
+    printed = page('print(1)')['cells'][0] | dict(outputs=[dict(text='0.3 ± 0.1')])
+    for cells in ([printed, prose('It wins.')], [prose('It wins. Is it faster?'), printed]):
+        assert [one.proof for one in claims.comparisons(dict(cells=cells))] == ['interval']
     for sentence, proof in [
         ('Fagan (2018) finds it faster.', 'source'),
         ('It is faster on [a page](../a.ipynb).', 'page'),
