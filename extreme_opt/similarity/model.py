@@ -55,6 +55,7 @@ from .defaults import (
     auto_ridge,
     chosen_settings,
     objective_of,
+    searched_settings,
 )
 from .features import (
     aligned_features,
@@ -67,7 +68,7 @@ from .fold_in import fold_in, fold_parts
 from .index import ANNIndex
 from .interactions import Interactions, pair_columns, read_interactions, subset
 from .problem import AllPairs
-from .ranking import measure_of, pattern
+from .ranking import measure_of, measures_by_row, pattern
 from .retriever import (
     SIDES,
     Embeddings,
@@ -89,14 +90,18 @@ from .towers import Linear, Tower, check_inputs, forward
 from .all_pairs import check_entities, prior_factors
 from .validation import (
     Judge,
+    double_or_halve,
     held_out_pairs,
     relevant_pairs,
+    some_rows,
 )
 from .warm_start import fitted_tower, grown_params, tower_shape, written_shape
 
 # %% ../../nbs/engine/similarity/80_model.ipynb #11a4bbdf
 _MAX_ITER = dict(als=15, lbfgs=200)  # of "auto", where it is not 30
 _MOST_ABOVE = 1.001  # times the loss of scores that are all zero that a fit may have unsaid
+_FIRST_STEPS, _MORE_STEPS = 6, 2  # of a search of settings
+PRIOR_FIT = dict(loss='squared', solver='newton', max_iter=5, tol=None)  # of `cold_start`
 _SEARCHING = 'newton', 'als', 'lbfgs', 'gd', 'adagrad'  # solvers whose steps never raise the loss
 
 
@@ -199,13 +204,14 @@ class SimilarityModel(ListEstimator):
         the solver is "auto" or "als", else "logistic". "softmax" takes each pair as a draw from a
         softmax over all right entities, without the square on unobserved pairs; a step costs all
         scores, n_left times n_right. See Notes.
-    unobserved_weight : float or "auto", default="auto"
+    unobserved_weight : float, "auto" or "search", default="auto"
         Weight omega >= 0 of the square on unobserved pairs; "auto" gives them as much weight in
-        all as the observed pairs have, with the squared loss up to four times as much. See Notes.
-    ridge : float or "auto", default="auto"
+        all as the observed pairs have, with the squared loss up to four times as much. "search"
+        doubles or halves that as held-out pairs want, for solver="als". See Notes.
+    ridge : float, "auto" or "search", default="auto"
         Weight lambda >= 0 of half the squared norm of the parameters, added to the sum over pairs;
         "auto" is a tenth of the observed pairs per entity, with the squared loss up to 0.15 of
-        them, with the softmax 0.4 of them. See Notes.
+        them, with the softmax 0.4 of them; "search" is as above. See Notes.
     ridge_power : float or "auto", default="auto"
         Makes the ridge of an entity's own embedding grow with its number of pairs n_i, as
         (n_i + mean)^power of mean one. 0 is the same ridge for all; "auto" is up to 0.5 with the
@@ -246,7 +252,8 @@ class SimilarityModel(ListEstimator):
         What is done with features. None makes them the inputs of the towers. Otherwise the
         embeddings belong to ids, and lists of entities without pairs come from their features:
         by "cosine" of both sides, the pairs of similar "neighbors", a "regression" of the
-        embeddings on the features, "towers" on the features, or "popularity". "auto" holds
+        embeddings on the features, "towers" on the features, towers that were fitted with the
+        cosine as "prior", or "popularity". "auto" holds
         entities out and takes of all ways but "towers", and of their sums, what `metric` prefers,
         for entities without pairs and for all others; a list names the ways to choose among, a
         dict gives weights. See Notes.
@@ -312,6 +319,9 @@ class SimilarityModel(ListEstimator):
         Step whose parameters were kept: `n_iter_` without validation.
     validation_scores_ : ndarray of shape (n + 1,) or None
         `metric` on the held-out pairs at the start and after each step.
+    search_ : list of dict or None
+        What a search tried: the settings on a part of the pairs, `metric` on the others, and
+        whether they were "chosen". None without a search.
     cold_start_ : list of dict or None
         What `cold_start` tried: "entities" ("cold" or "warm" left ones), "scores" (the sum),
         `metric`, the number of entities and whether it was "chosen".
@@ -340,6 +350,12 @@ class SimilarityModel(ListEstimator):
     multiplied by a factor between 1/8 and 1, `settings_['penalty_scale']`: the squared noise over
     signal of the median observed pair, each predicted from all other pairs by ten singular
     vectors. It is 1 unless more than half of the pairs are predicted above 1/2.
+
+    A search holds out a tenth of the pairs (or takes those of `validation`) and makes short fits,
+    each from the factors of the last. It doubles or halves the rule for as long as the mean of
+    `metric` gains more than its standard error; all pairs are then fitted with that multiple.
+    Where one side has more than eight times as many entities as the other, and there are a thousand
+    pairs, "auto" is "search": no rule was good on such tables.
 
     With `prior` the score is its weighted similarity plus the inner product of the embeddings, in
     the loss of observed and of unobserved pairs, and in the lists. Of a prior with
@@ -457,8 +473,8 @@ class SimilarityModel(ListEstimator):
         n_components=COUNT,
         solver=one_of('auto', *SOLVERS),
         loss=one_of('auto', 'logistic', 'squared', 'softmax'),
-        unobserved_weight=number_in(words=('auto',)),
-        ridge=RIDGE._replace(words=('auto',)),
+        unobserved_weight=number_in(words=('auto', 'search')),
+        ridge=RIDGE._replace(words=('auto', 'search')),
         ridge_power=number_in(-np.inf, closed='neither', words=('auto',)),
         popularity_power=number_in(-np.inf, closed='neither'),
         values=one_of('ignore', 'weights', 'labels'),
@@ -598,6 +614,50 @@ class SimilarityModel(ListEstimator):
             return max(n, last.shape[at])
         _warn_gaps(column, SIDES[at], n, 8 * int(self.n_components))
         return n
+
+    def _search(
+        self, objective: Objective, found: Any, held_out: Any, reader: Any
+    ) -> tuple[Objective, Any]:
+        """The objective with the multiples of the ridge and of the weight of unobserved pairs whose
+        lists are best, by short fits to a part of the pairs that go on from each other; and what
+        was tried, or None."""
+        names = searched_settings(self, self.settings_, found)
+        if not names:
+            return objective, None
+        rest = found
+        if held_out is None:
+            out = held_out_pairs(found, 0.1, found.shape, seed_from(self.random_state))
+            rest, held_out = subset(found, ~out), found.pairs[out]
+        rule = objective_of(self, self.settings_, rest)
+        start = {name: getattr(rule, name, rule.square.get(name)) for name in names}
+        test, seen = pattern(held_out, found.shape), pattern(rest.pairs, found.shape)
+        rows = some_rows(np.flatnonzero(np.diff(test.indptr)))
+        if self.exclude_self:
+            seen = seen + reader.itself()
+        test, seen = test[rows], seen[rows]
+        if not test.nnz or (test > seen).nnz == 0:
+            return objective, None
+        twin, matrix = self._copy(rest, np.ones(len(rest.pairs), bool))
+        fixed = dict(ridge=rule.ridge, unobserved_weight=rule.square['unobserved_weight'])
+        fixed['ridge_power'] = self.settings_['ridge_power']
+        twin.set_params(warm_start=True, tol=None, max_iter=_FIRST_STEPS, **fixed)
+
+        def values_of(settings):
+            twin.set_params(**settings).fit(matrix)
+            twin.max_iter = _MORE_STEPS
+            score = twin._query(rows).scorer(slice(None))
+            return measures_by_row(score, test, seen, (self.metric,))[2][self.metric]
+
+        now, table = double_or_halve(values_of, start)
+        for row in table:
+            row['chosen'] = all(row[name] == now[name] for name in names)
+            row[self.metric] = row.pop('mean')
+        times = {name: now[name] / start[name] for name in names}
+        omega = objective.square['unobserved_weight'] * times.get('unobserved_weight', 1.0)
+        return objective._replace(
+            ridge=objective.ridge * times.get('ridge', 1.0),
+            square=objective.square | dict(unobserved_weight=omega),
+        ), table
 
     def _make_problem(
         self, objective: Objective, pairs: Any, features: list
@@ -762,6 +822,7 @@ class SimilarityModel(ListEstimator):
         self._check_memory(train, features)
         prior = read_prior(self.prior, described, reader)
         objective = objective_of(self, self.settings_, train, prior)
+        objective, self.search_ = self._search(objective, train, held_out, reader)
         problem, towers = self._make_problem(objective, train, features)
         begin = None
         if self._again():
@@ -810,7 +871,7 @@ class SimilarityModel(ListEstimator):
             hits,
             features,
             same_entities(reader.ids if reader.named else (None, None), features, found.shape),
-            lambda train, rows: self._twin(found, train, rows, said),
+            lambda train, rows, weight: self._twin(found, train, rows, weight, said),
             reader.itself() if self.exclude_self else None,
         )
         k, explained = int(self.n_components), self._mixture.sources['regression'].sides
@@ -822,9 +883,27 @@ class SimilarityModel(ListEstimator):
             ),
         )
 
-    def _twin(self, found: Any, train: Any, features: Any, said: Any) -> Any:
-        """A fit of some of the pairs, on ids or on features. How it ended is said once for all of
-        them; what is wrong with the data was said before."""
+    def _twin(
+        self, found: Any, train: Any, features: Any, prior_weight: float | None, said: Any
+    ) -> Any:
+        """A fit of some of the pairs, on ids or on features, with the cosine as prior where it has
+        a weight. How it ended is said once for all of them; what is wrong with the data was said
+        before."""
+        twin, matrix = self._copy(found, train)
+        if prior_weight is not None:
+            twin.set_params(prior='cosine', prior_weight=prior_weight, **PRIOR_FIT)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter('always')
+            twin.fit(matrix, *features)
+        for each in caught:
+            kind = each.category
+            if kind not in said and issubclass(kind, (ConvergenceWarning, RuntimeWarning)):
+                said.add(kind)
+                warn_caller(f'in a fit that cold_start judges by: {each.message}', kind)
+        return twin
+
+    def _copy(self, found: Any, train: Any) -> tuple[Any, Any]:
+        "A model with these settings to be fitted to some of the pairs, and these as a matrix."
         values, entries = 'ignore', np.ones(len(found.pairs))
         if found.labels is not None:
             values, entries = 'labels', found.labels
@@ -841,15 +920,7 @@ class SimilarityModel(ListEstimator):
             columns=None,
             values=values,
         )
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter('always')
-            twin.fit(matrix, *features)
-        for each in caught:
-            kind = each.category
-            if kind not in said and issubclass(kind, (ConvergenceWarning, RuntimeWarning)):
-                said.add(kind)
-                warn_caller(f'in a fit that cold_start judges by: {each.message}', kind)
-        return twin
+        return twin, matrix
 
     def _check_width(self, shape: tuple[int, int]) -> None:
         "Embeddings far wider than the rank of any matrix of scores would take minutes for nothing."

@@ -122,11 +122,6 @@ class ItemModel(ListEstimator):
         found, reader = read_pairs(observed, self.values, self.columns, labels, pair_weights)
         kept = slice(None) if found.labels is None else found.labels > 0
         pairs = found.pairs[kept]
-        if not len(pairs):
-            raise ValueError(
-                f'no pair has a label above 0, but {type(self).__name__} learns from those alone; '
-                'likes are 1 and dislikes 0 or -1'
-            )
         weights = np.ones(len(pairs)) if found.weights is None else found.weights[kept]
         X = scipy.sparse.csr_array((weights, (*pairs.T,)), shape=reader.shape)
         popular = np.bincount(pairs[:, 1], minlength=reader.shape[1]).astype(np.float64)

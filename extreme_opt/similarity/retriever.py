@@ -269,11 +269,16 @@ class PairReader:
 
 
 def check_some(found: Interactions, shape: Sequence[int]) -> None:
-    "Refuse a fit of nothing."
+    "Refuse a fit of nothing, or of dislikes alone."
     if 0 in shape or not len(found.pairs):
         raise ValueError(
             f'observed has {len(found.pairs)} pairs of {shape[0]} left and {shape[1]} right '
             'ids, but needs some of each; zeros and weights of 0 are no pairs'
+        )
+    if found.labels is not None and not (found.labels > 0).any():
+        raise ValueError(
+            'no pair has a label above 0, so nothing says what to list; likes are 1 and dislikes '
+            '0 or -1'
         )
 
 
