@@ -642,7 +642,7 @@ class SimilarityModel(ListEstimator):
         fixed['ridge_power'] = self.settings_['ridge_power']
         twin.set_params(warm_start=True, tol=None, max_iter=_FIRST_STEPS, **fixed)
 
-        def values_of(settings):
+        def values_of(settings: dict) -> np.ndarray:
             twin.set_params(**settings).fit(matrix)
             twin.max_iter = _MORE_STEPS
             score = twin._query(rows).scorer(slice(None))
