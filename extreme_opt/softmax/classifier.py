@@ -855,16 +855,18 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
 
     def _choose_loss(self, rows, labels, ids, weights):
         "For margins of rows with several labels: each row once, by the mean weight of its labels."
-        self._several, self._scale = None, 1.0
+        self._several = None
         by_label = self.loss == 'auto' and self.multilabel_ and self.solver == 'auto'
         free = self.weights != 'support' and not (self.average or self.early_stopping)
         self._hinge = self.loss == 'squared_hinge' or by_label and free and self.client is None
+        if not self._hinge:
+            self._scale = 1.0
         if not (self._hinge and self.multilabel_):
             return rows, labels, ids, weights
         _, first, at = np.unique(ids, return_index=True, return_inverse=True)
         stored = rows[first].nnz if scipy.sparse.issparse(rows) else len(first) * rows.shape[1]
         if self.loss == 'auto' and stored * len(self.classes_) > _MOST_PRODUCTS:
-            self._hinge = False
+            self._hinge, self._scale = False, 1.0
             return rows, labels, ids, weights
         shape = len(first), len(self.classes_)
         self._several = scipy.sparse.csr_array((np.ones(len(at), bool), (at, labels)), shape)
@@ -1032,6 +1034,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             or not hasattr(self, 'learning_rate_')
             or self.learning_rate not in ('auto', None)
             or self.settings_['solver'] != self._kind
+            or (self.settings_.get('loss') == 'squared_hinge') != self._hinge
         ):
             start = self._choose(
                 problem, seed, near, ids if 'label_counts_' in vars(self) else None
