@@ -224,8 +224,8 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
     loss : str, default='auto'
         "softmax"; "squared_hinge": that of every class against the others, ahead of the softmax
         in top-1 and in precision among the first k and behind in log-loss (only with
-        solver="auto" or "exact"). Scores are margins times the factor that has the least log-loss on
-        rows held out. "auto": "squared_hinge" where rows have several labels, solver="auto"
+        solver="auto" or "exact"). Scores are margins times the factor that has the least log-loss
+        on rows held out. "auto": "squared_hinge" where rows have several labels, solver="auto"
         visits all classes, and neither average nor early_stopping is asked for.
     n_negatives : int, default=5
         m, negative classes per update of the solvers that draw classes; at most n_classes - 1
@@ -451,15 +451,14 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         if self.loss == 'squared_hinge':
             for name, given, fit in (
                 ('solver', self.solver, self.solver in ('auto', 'exact')),
-                ('weights', self.weights, self.weights != 'support'),
                 ('early_stopping', self.early_stopping, not self.early_stopping),
                 ('client', self.client, self.client is None),
             ):
                 if not fit:
                     raise ValueError(
                         f'{name}={given!r}, but loss="squared_hinge" is for solver="auto" or '
-                        '"exact" with dense weights in this process, and stops at its number of '
-                        f'epochs; leave {name} out, or set loss="softmax"'
+                        '"exact" in this process, and stops at its number of epochs; '
+                        f'leave {name} out, or set loss="softmax"'
                     )
         for name in ('average', 'early_stopping'):
             if getattr(self, name) and self.solver == 'lbfgs':

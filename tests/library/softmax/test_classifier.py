@@ -787,7 +787,7 @@ def test_several_labels_in_every_form_are_the_same_labels():
 def test_several_labels_take_margins_unless_told_otherwise(tmp_path):
     X, Y = several(400)
     model = SoftmaxClassifier().fit(X, Y)
-    assert model.settings_['loss'] == 'squared_hinge' and model._scale > 1
+    assert model.settings_['loss'] == 'squared_hinge' and model._scale >= 1
     np.testing.assert_allclose(model.predict_proba(X).sum(1), 1, rtol=1e-6)
     assert model.precision_at_k(X, Y, 1) > 0.9
     weighted = SoftmaxClassifier(class_weight='balanced').fit(X, Y, np.arange(400) % 3)
@@ -828,7 +828,7 @@ def test_several_labels_take_margins_unless_told_otherwise(tmp_path):
     [
         (dict(solver='implicit'), "solver='implicit'"),
         (dict(solver='lbfgs'), "solver='lbfgs'"),
-        (dict(weights='support'), "weights='support'"),
+        (dict(weights='support'), 'weights="support"'),
         (dict(early_stopping=True), 'early_stopping=True'),
         (dict(solver='auto', client='local'), "client='local'"),
     ],
