@@ -1,5 +1,6 @@
 """`SoftmaxClassifier()` as it comes, with `solver="implicit"`, with `loss="squared_hinge"`, four
-classifiers of scikit-learn as they come, and two of them with C tuned, on rows that nobody has seen. One thread.
+classifiers of scikit-learn as they come, and two of them with C tuned, on rows that nobody has
+seen. One thread.
 
 Rows: digits, wine and breast cancer of scikit-learn, three tables of UCI, MNIST (4,000 rows),
 Bibtex and Delicious (first label), the 500 most documented functions of `data.docstrings()`, and

@@ -4,9 +4,10 @@
 Bibtex and Delicious with all their labels (from EXTREME_OPT_DATA; rows of length one; rows without
 a label or a word are dropped), and sentences of the 500 most documented functions of
 `data.docstrings()`, whose labels are the package, each module above it, and the function. Each
-split holds out a fifth of the rows, drawn with its own seed; three splits, of the paths one. C of the two one-vs-rest classifiers is chosen among CS on a fifth of the training rows, by
-precision of the first three, with one label in so many that some 50 to 100 are left. The
-centroid is the mean row of a label, by cosine; popularity names the most frequent labels.
+split holds out a fifth of the rows, drawn with its own seed; three splits, of the paths one. C of
+the two one-vs-rest classifiers is chosen among CS on a fifth of the training rows, by precision of
+the first three, with one label in so many that some 50 to 100 are left. The centroid is the mean
+row of a label, by cosine; popularity names the most frequent labels.
 
 `a row counts once`: each row has sample_weight one over the number of its labels. `logit
 adjustment`: .25 times the log share of a label off its score. One thread; processor seconds with

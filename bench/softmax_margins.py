@@ -3,7 +3,8 @@
 The 300 most documented functions of `data.docstrings()`; a fifth of the rows is held out. Each loss
 is minimized over linear scores with a ridge by L-BFGS, at most EVALUATIONS of the loss, float64;
 the ridge goes by half decades from one that is usual while top-1 on a fifth of the training rows
-gains, each fit from the weights of the one before, then all rows are fitted. Intercepts are free of the ridge.
+gains, each fit from the weights of the one before, then all rows are fitted. Intercepts are free of
+the ridge.
 
 - softmax; with a margin of 1 or 3 taken off the score of the label in training;
 - one-vs-rest logistic; one-vs-rest squared hinge, with and without an intercept;

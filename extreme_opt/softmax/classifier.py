@@ -496,6 +496,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         self._batch, self._means, self.scales_ = False, None, None
         self._pull = 0.0 if self.ridge == 'auto' else float(self.ridge)
         if self.solver != 'auto':
+            self._warn_units(rows)
             return rows
         settings = self.learning_rate, self.learning_rate_decay, self.max_epochs
         free = all(each == 'auto' for each in settings) and self.max_iter is None
@@ -511,6 +512,16 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         means, scales = column_units(rows, self.fit_intercept, self._batch)
         self._means, self.scales_ = means, scales if self.ridge in ('auto', 0) else None
         return rows
+
+    def _warn_units(self, rows):
+        "One rate serves all columns of a named solver, so tell where their units differ."
+        if self.solver != 'lbfgs' and column_units(rows, self.fit_intercept)[1] is not None:
+            warn_caller(
+                f'{type(self).__name__}.fit: the columns of X have different units, and '
+                f'solver={self.solver!r} takes one rate for all of them, so the fit may be far '
+                'from its optimum: scale the columns of X, or leave solver="auto", which does',
+                ConvergenceWarning,
+            )
 
     def _in_units(self, rows):
         means, scales = self._means, self.scales_
