@@ -27,9 +27,7 @@ from extreme_opt.show import (  # noqa: E402
     frames,
     live,
     picture,
-    ranking_curve,
     spectrum,
-    step_sizes,
     style,
     style_of,
 )
@@ -184,31 +182,6 @@ def test_convergence_over_seeds():
     with pytest.raises(ValueError, match='SGD has no runs'):
         convergence({'SGD': []}, axes=axes())
     plt.close('all')
-
-
-def test_step_sizes():
-    """Steps are counted from 1, states give their step size, and a failed step is a cross and no
-    point of the line."""
-
-    class State:
-        def __init__(self, size):
-            self.step_size = size
-
-    made = step_sizes({'BB': [1.0, 0.0, 0.25], 'SBB': [State(0.5), State(0.1)]}, axes=axes())
-    line, cross, other = made.lines
-    np.testing.assert_array_equal(line.get_ydata(), [1, np.nan, 0.25])
-    assert (
-        list(cross.get_xdata()) == [2]
-        and list(other.get_xdata()) == [1, 2]
-        and list(other.get_ydata()) == [0.5, 0.1]
-    )
-    assert made.get_yscale() == 'log' and (made.get_xlabel(), made.get_ylabel()) == (
-        'step',
-        'step size',
-    )
-    plt.close('all')
-    with pytest.raises(ValueError, match='traces is empty'):
-        step_sizes({})
 
 
 def test_embedding_map():
@@ -410,15 +383,6 @@ def test_spectrum():
     plt.close('all')
     with pytest.raises(ValueError, match='is empty'):
         spectrum({})
-
-
-def test_ranking_curve():
-    "At k the curve is the hit rate at k: rank 0 is found in a list of one."
-    made = ranking_curve([0, 0, 3, 99, 500], most=100, axes=axes())
-    found = made.lines[0].get_ydata()
-    np.testing.assert_allclose(found[[0, 2, 3, 98, 99]], [0.4, 0.4, 0.6, 0.6, 0.8])
-    assert made.get_xscale() == 'log' and made.get_ylabel() == 'answers found'
-    plt.close('all')
 
 
 def test_frames_stay_small():
