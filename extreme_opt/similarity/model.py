@@ -68,7 +68,12 @@ from .features import (
 )
 from .fold_in import fold_in, fold_parts
 from .index import ANNIndex
-from .interactions import Interactions, pair_columns, read_interactions, subset
+from .interactions import (
+    Interactions,
+    pair_columns,
+    read_interactions,
+    subset,
+)
 from .problem import AllPairs
 from .ranking import measure_of, measures_by_row, pattern
 from .retriever import (
