@@ -849,7 +849,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         return self.coef_, self.intercept_, self.classes_
 
     def _read(self, X: Any, y: Any, sample_weight: Any, before: tuple | None) -> _Samples:
-        "Check what fit was given, learn classes and their counts, and leave out what has no weight."
+        "Check what fit was given, learn classes and their counts, leave out what has no weight."
         rows, labels, ids, n_given = self._enter_any(X, y)
         if before is not None and not np.array_equal(before[2], self.classes_):
             raise ValueError(

@@ -556,7 +556,7 @@ class PostingWeights:
         ndarray of shape (n_samples,)
             Nats.
         """
-        size, losses = max(1, 2**21 // self.n_classes), []
+        size, losses = max(1, 2**19 // self.n_classes), []
         for at in range(0, X.shape[0], size):
             scores, ids = self.scores(X[at : at + size]), labels[at : at + size]
             each = np.arange(len(ids))
@@ -1525,7 +1525,7 @@ def choose_mean_length(problem: SupportSoftmax, groups: Any = None, seed: int = 
     means = problem.class_means(unit, np.flatnonzero(~aside))
     model = PostingWeights(problem.support.as_matrix(means), np.zeros(n_classes), problem.support)
     losses, lengths = [], np.array((0.0, *_LENGTHS))
-    for part in np.array_split(judged, 1 + len(judged) * n_classes // 2**20):
+    for part in np.array_split(judged, 1 + len(judged) * n_classes // 2**18):
         gaps, each = model.scores(problem.features[part]), np.arange(len(part))
         gaps -= gaps[each, labels[part]][:, None]
         for length in lengths:

@@ -337,6 +337,23 @@ def test_pictures_of_sliders_are_files_with_a_size(tmp_path):
     assert (tmp_path / 'learn/a.html').read_text() == made
 
 
+def test_tables_folds_and_signatures_say_what_they_are():
+    "An empty head of a column heads nothing; a list needs words that it defines."
+    text = (
+        '<tr><th></th><th class="head"><p></p></th><th class="head"><p>a</p></th></tr>'
+        '<details><summary><span class="toctree-toggle" role="presentation"></span></summary>'
+        '<dl>\n<dd><em class="sig-param">x</em>,</dd>\n</dl><dl>\n<dt>a</dt><dd>b</dd>\n</dl>'
+    )
+    made = gates.spoken(text)
+    assert made == gates.spoken(made)
+    assert made.startswith(
+        '<tr><td></td><td class="head"><p></p></td><th class="head"><p>a</p></th>'
+    )
+    assert '<summary aria-label="Show or hide the pages below"><span' in made
+    assert '<div class="sig-lines"><div><em class="sig-param">x</em>,</div>\n</div>' in made
+    assert made.endswith('<dl>\n<dt>a</dt><dd>b</dd>\n</dl>')
+
+
 def test_a_style_sheet_keeps_the_rules_of_classes_that_are_there():
     css = (
         '@charset "utf-8";html{a:b}.on,.off:hover{c:d}.off{e:f}a:not(.off) .on{g:h}'

@@ -25,6 +25,7 @@ from extreme_opt.show import (  # noqa: E402
     embedding_maps,
     error_curve,
     frames,
+    label_points,
     live,
     picture,
     spectrum,
@@ -324,6 +325,39 @@ def test_maps_side_by_side_are_laid_on_the_first_by_name():
     with pytest.raises(ValueError, match='Map is not fitted yet'):
         embedding_map(unfitted, axes=axes())
     plt.close('all')
+
+
+def test_names_beside_points_do_not_cover_each_other():
+    "Points as near as towns of a map, one that is not known; the limits of the axes stay."
+    points = np.array([[0, 0], [0.02, 0.01], [0.04, -0.01], [0.02, 0.03], [1, 1], [np.nan, 0]])
+    names = 'Calais Brussels Cologne Hook Athens Nowhere'.split()
+
+    def covered(texts):
+        "Largest share of a name that another one covers."
+        figure.draw_without_rendering()
+        extent = plt.Text.get_window_extent  # without the line that leads to a far point
+        boxes = np.array([extent(one).extents for one in texts])
+        low = np.maximum(boxes[:, None, :2], boxes[None, :, :2])
+        both = np.prod(np.maximum(np.minimum(boxes[:, None, 2:], boxes[None, :, 2:]) - low, 0), 2)
+        return (both / np.diag(both)[:, None])[~np.eye(len(boxes), dtype=bool)].max()
+
+    figure, axes = plt.subplots(figsize=(4, 4))
+    axes.plot(*points.T, 'o')
+    limits = axes.axis()
+    plain = [
+        axes.annotate(name, at, xytext=(4, 3), textcoords='offset points', fontsize=7)
+        for name, at in zip(names[:-1], points)
+    ]
+    assert covered(plain) > 0.5
+    for one in plain:
+        one.remove()
+    assert label_points(points, names, axes=axes) is axes
+    assert [one.get_text() for one in axes.texts] == names[:-1]
+    assert covered(axes.texts) < 0.2
+    assert axes.axis() == limits
+    with pytest.raises(ValueError, match=r'points has shape \(6, 2\), but 5 names need \(5, 2\)'):
+        label_points(points, names[:-1], axes=axes)
+    plt.close(figure)
 
 
 def test_a_curve_of_held_out_errors():
@@ -648,7 +682,7 @@ def test_live_leaves_frames_where_no_kernel_answers():
 
 
 @pytest.mark.parametrize('missing, name', [('matplotlib', 'color_of'), ('ipywidgets', 'frames')])
-def test_without_the_extra(missing, name):
+def test_without_the_extra(missing, name, fresh_python):
     """Importing works without matplotlib and ipywidgets; using them gives one line that says what
     to install."""
     code = f"""
@@ -659,19 +693,8 @@ assert {name!r} in dir(extreme_opt.show)
 try: extreme_opt.show.{name}
 except ImportError as error: print(error)
 """
-    done = subprocess.run(
-        [sys.executable, '-c', code],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        timeout=120,
-        env={**os.environ, 'PYTHONPATH': str(ROOT)},
-    )
-    assert done.returncode == 0, done.stderr
-    assert (
-        done.stdout
-        == f'show.{name} needs {missing}, which is not installed; pip install "extreme_opt[show]"\n'
-    )
+    said = f'show.{name} needs {missing}, which is not installed; pip install "extreme_opt[show]"'
+    assert fresh_python(code) == f'{said}\n'
 
 
 def test_unknown_name():
