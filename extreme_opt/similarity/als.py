@@ -14,6 +14,7 @@ from scipy import sparse
 
 from ..core.compiled import njit
 from ..core.solver import State
+from ..core.validation import Checked
 from .all_pairs import count_products
 from .gradient import for_each_chunk
 from .gramian import chunks_of, stacked_gramian, unseen_value
@@ -463,7 +464,7 @@ def _check_quadratic(problem: AllPairs) -> None:
 
 # %% ../../nbs/engine/similarity/65_als.ipynb #f324a778
 @dataclass(frozen=True)
-class ALS:
+class ALS(Checked):
     """Alternating least squares, for linear towers on ids and the squared loss.
 
     Each iteration minimizes the loss over the left embeddings, then over the right ones, by a few
@@ -503,37 +504,12 @@ class ALS:
     cg_tol: float = 1e-3
 
     def init(self, problem: AllPairs, params: np.ndarray) -> State:
-        """Check the problem and make the first state.
-
-        Parameters
-        ----------
-        problem : AllPairs
-            With the squared loss and linear towers on ids.
-        params : ndarray of shape (n_params,)
-
-        Returns
-        -------
-        State
-            Holds a copy of params.
-        """
+        """Check the problem and make the first state."""
         _check_quadratic(problem)
         return State(params=params.copy())
 
     def step(self, problem: AllPairs, state: State, rng: np.random.Generator) -> State:
-        """Solve for the left side, then for the right one: eq. (E3).
-
-        Parameters
-        ----------
-        problem : AllPairs
-        state : State
-        rng : numpy.random.Generator
-            Not used.
-
-        Returns
-        -------
-        State
-            One iteration later.
-        """
+        """Solve for the left side, then for the right one: eq. (E3)."""
         problem._memo.clear()  # embeddings of the start, which nobody asks for again
         params = state.params.copy()
         for side in (0, 1):

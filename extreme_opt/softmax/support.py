@@ -939,16 +939,8 @@ class SupportSoftmax(SoftmaxData):
     ----------
     features : csr_array of shape (n_samples, n_features)
         X, without a column for intercepts.
-    labels : ndarray of shape (n_samples,), int
-        In [0, n_classes), y.
-    n_classes : int or None, default=None
-        K, at least 2; None: the largest label plus one.
     ridge : float, default=0.0
         >= 0, per sample; intercepts are free of it.
-    dtype : dtype or None, default=None
-        float32 or float64 of the parameters; None: that of the features.
-    sample_weight : array-like of shape (n_samples,), default=None
-        >= 0, scaled to mean 1; None where all rows count alike. Rows are drawn in proportion.
     n_unpenalized : int, default=0
         Not used: intercepts stand apart.
     height : float, default=0.0
@@ -1020,22 +1012,12 @@ class SupportSoftmax(SoftmaxData):
         return rows + self.height**2 or 1.0
 
     def warmup_problem(self) -> 'SupportSoftmax':
-        """A problem of the same types with four rows and one feature, to compile kernels.
-
-        Returns
-        -------
-        SupportSoftmax
-            Of the same dtype.
-        """
+        """A problem of the same types with four rows and one feature, to compile kernels."""
         few = dict(features=self.features[:4, :1], labels=self.labels[:4] % 2, n_classes=2)
         return replace(self, **few, sample_weight=None, support=None)
 
     def unpack(self, params: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Views of a parameter vector.
-
-        Parameters
-        ----------
-        params : ndarray of shape (n_params,)
 
         Returns
         -------
@@ -1051,18 +1033,7 @@ class SupportSoftmax(SoftmaxData):
         return tuple(np.split(params, [self.support.n_cells, self.n_weights]))  # type: ignore
 
     def init_params(self, seed: int = 0) -> np.ndarray:
-        """Zero weights, and the log-normalizers that are optimal for them.
-
-        Parameters
-        ----------
-        seed : int, default=0
-            Not used: the start is the same for every seed.
-
-        Returns
-        -------
-        ndarray of shape (n_params,)
-            Weights 0, log-normalizers log(n_classes).
-        """
+        """Zero weights, and the log-normalizers that are optimal for them."""
         params = np.zeros(self.n_params, self.dtype)
         params[self.n_weights :] = np.log(self.n_classes)
         return params
@@ -1113,18 +1084,7 @@ class SupportSoftmax(SoftmaxData):
         return params
 
     def memory(self, dtype: Any = None) -> int:
-        """Bytes of one vector of parameters.
-
-        Parameters
-        ----------
-        dtype : dtype or None, default=None
-            None: that of the problem.
-
-        Returns
-        -------
-        int
-            Bytes.
-        """
+        """Bytes of one vector of parameters."""
         return self.n_params * np.dtype(dtype or self.dtype).itemsize
 
     def model(self, params: np.ndarray) -> PostingWeights:
@@ -1241,10 +1201,6 @@ class SupportSoftmax(SoftmaxData):
     def loss(self, params: np.ndarray) -> float:
         """The double sum over the rows, penalized.
 
-        Parameters
-        ----------
-        params : ndarray of shape (n_params,)
-
         Returns
         -------
         float
@@ -1254,12 +1210,6 @@ class SupportSoftmax(SoftmaxData):
 
     def loss_on(self, params: np.ndarray, rows: np.ndarray | None = None) -> float:
         """Estimate `loss` from some rows, scaled up to all.
-
-        Parameters
-        ----------
-        params : ndarray of shape (n_params,)
-        rows : ndarray or None, default=None
-            Row ids; None: all.
 
         Returns
         -------
@@ -1275,10 +1225,6 @@ class SupportSoftmax(SoftmaxData):
 
     def grad(self, params: np.ndarray) -> np.ndarray:
         """Exact gradient of `loss`, by posting lists.
-
-        Parameters
-        ----------
-        params : ndarray of shape (n_params,)
 
         Returns
         -------
@@ -1363,11 +1309,6 @@ class SupportSoftmax(SoftmaxData):
     def loss_at(self, params: np.ndarray, batch: SupportDraw) -> float:
         """Unbiased estimate of `loss`: eq. (5).
 
-        Parameters
-        ----------
-        params : ndarray of shape (n_params,)
-        batch : SupportDraw
-
         Returns
         -------
         float
@@ -1376,17 +1317,7 @@ class SupportSoftmax(SoftmaxData):
         return self._sampled(params, batch)[0]
 
     def grad_at(self, params: np.ndarray, batch: SupportDraw) -> np.ndarray:
-        """Unbiased estimate of `grad`: the gradient of `loss_at`.
-
-        Parameters
-        ----------
-        params : ndarray of shape (n_params,)
-        batch : SupportDraw
-
-        Returns
-        -------
-        ndarray of shape (n_params,), float64
-        """
+        """Unbiased estimate of `grad`: the gradient of `loss_at`."""
         return self._sampled(params, batch)[1]
 
     def implicit_steps_(self, params: np.ndarray, batch: SupportDraw, rate: float) -> None:
@@ -1456,18 +1387,7 @@ class SupportSGD(Checked):
         _check_negatives(self.n_negatives, self.n_uniform)
 
     def init(self, problem: Any, params: np.ndarray) -> State:
-        """The first state.
-
-        Parameters
-        ----------
-        problem : SupportSoftmax
-        params : ndarray of shape (n_params,)
-
-        Returns
-        -------
-        State
-            Holds a copy of params.
-        """
+        """The first state."""
         low = problem.unpack(params)[2].min(initial=0.0)
         if low < 0:
             raise ValueError(
@@ -1477,30 +1397,11 @@ class SupportSGD(Checked):
         return State(params=params.copy())
 
     def warmup_problem(self) -> 'SupportSGD':
-        """The same solver, one update a step.
-
-        Returns
-        -------
-        SupportSGD
-            Compiles everything.
-        """
+        """The same solver, one update a step."""
         return replace(self, n_updates=1)
 
     def step(self, problem: Any, state: State, rng: np.random.Generator) -> State:
-        """Make `n_updates` implicit updates on a copy of the parameters: eq. (6).
-
-        Parameters
-        ----------
-        problem : SupportSoftmax
-        state : State
-        rng : Generator
-            Source of randomness.
-
-        Returns
-        -------
-        State
-            One step later.
-        """
+        """Make `n_updates` implicit updates on a copy of the parameters: eq. (6)."""
         params, n_samples = state.params.copy(), problem.n_samples
         n_updates, done = updates_per_step(self.n_updates, problem), 0
         width = 2 * self.n_negatives - self.n_uniform
@@ -1799,6 +1700,8 @@ class OnSupport(Classifier):
         "The first setting that a support does not offer, in words; None where there is none."
         if self.solver not in ('auto', 'implicit'):
             return f'solver={self.solver!r} works on dense weights alone'
+        if self.loss == 'squared_hinge':
+            return f'loss={self.loss!r} works on dense weights alone'
         if self.sampler != 'uniform':
             return f'sampler={self.sampler!r} does, too, and a support draws from posting lists'
         if self.client is not None:
@@ -1807,16 +1710,22 @@ class OnSupport(Classifier):
             return f'n_jobs={self.n_jobs} shares dense weights among threads'
         return None
 
-    def _choose_weights(self, rows):
+    def _choose_weights(self, rows, many=False):
         "Whether this fit keeps its weights on a support, and why."
         self._on_support, self._posting_cache = self.weights == 'support', None
         self._reason = 'weights="support"'
         n_bytes = len(self.classes_) * (rows.shape[1] + 1.0) * np.dtype(self.dtype).itemsize
-        if self.weights == 'auto' and n_bytes > 2**26 and not self._needs_dense():
+        if self.weights == 'auto' and (many or n_bytes > 2**26) and not self._needs_dense():
             free = free_memory()
             limit = min(_MOST_DENSE, math.inf if free is None else _FREE_SHARE * free)
             sparse = scipy.sparse.issparse(rows) and rows.nnz < n_bytes / 16
-            if n_bytes > limit and sparse:
+            if many and sparse:
+                self._on_support = True
+                self._reason = (
+                    f'{rows.nnz:,} entries times {len(self.classes_):,} classes are too many '
+                    'products for an epoch over all classes'
+                )
+            elif n_bytes > limit and sparse:
                 self._on_support = True
                 self._reason = (
                     f'dense weights would take {n_bytes / 1e9:.3g} GB, more than '
@@ -1865,7 +1774,7 @@ class OnSupport(Classifier):
         judge, seed = None, seed_from(self.random_state)
         rows = scipy.sparse.csr_array(rows).astype(self.dtype, copy=False)
         if self.early_stopping:
-            (rows, labels, weights, ids), judge = self._hold_out(rows, labels, ids, weights)
+            (rows, labels, ids, weights), judge = self._hold_out(rows, labels, ids, weights)
             judge = _HeldOutLoss(judge.problem)
         old = None
         if before is not None:
@@ -1873,9 +1782,7 @@ class OnSupport(Classifier):
             old = _pattern(before[0])
         problem = self._support_problem(rows, labels, weights, old)
         self._support = problem.support
-        n_epochs = _EPOCHS if self.max_epochs == 'auto' else self.max_epochs
-        if self.max_iter is not None and (n_epochs is None or self.max_iter < n_epochs):
-            n_epochs = float(self.max_iter)
+        n_epochs = self._first_limit(_EPOCHS if self.max_epochs == 'auto' else self.max_epochs)
         groups, length = ids if self.multilabel_ else None, 0.0
         if before is None:
             length = choose_mean_length(problem, groups, seed)
@@ -1890,16 +1797,12 @@ class OnSupport(Classifier):
             params = self._support_start(problem, before, seed)
         self.settings_ = self._support_settings(problem, n_epochs) | dict(mean_length=length)
         solver = self._support_solver(self.settings_['learning_rate_decay'])
-        if self.average or judge is not None:
-            solver = AveragedSolver(
-                solver, average=self.average, judge=judge, n_iter_no_change=self.n_iter_no_change
-            )
         n_rows = self._rows_to_score(problem)
         watched = _fixed(problem.n_samples, n_rows)
         run = run_estimator(
             self,
             problem,
-            solver,
+            self._watched(solver, judge),
             params,
             metrics=dict(log_loss=lambda problem, params: problem.log_loss(params, watched)),
             loss_subset=0 if self.tol is None else n_rows,
@@ -1907,6 +1810,20 @@ class OnSupport(Classifier):
             max_epochs=n_epochs,
         )
         return self._settle_support(problem, run, watched)
+
+    def _first_limit(self, n_epochs: float | None) -> float | None:
+        "Epochs after which one of the limits ends the fit."
+        if self.max_iter is not None and (n_epochs is None or self.max_iter < n_epochs):
+            return float(self.max_iter)
+        return n_epochs
+
+    def _watched(self, solver: Any, judge: Any) -> Any:
+        "The solver, averaged or judged where that is asked for."
+        if not self.average and judge is None:
+            return solver
+        return AveragedSolver(
+            solver, average=self.average, judge=judge, n_iter_no_change=self.n_iter_no_change
+        )
 
     def _choose_support_rate(self, problem, n_epochs, groups=None, seed=0, length=0.0):
         "A rate for rows, searched or the usual one, and how long the means to begin at are."
