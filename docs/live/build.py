@@ -259,6 +259,7 @@ def _engine(wheel: zipfile.ZipFile, shim: tarfile.TarFile, site: Path, out: Path
     licenses(wheel, shim, site / 'licenses')
 
 
+LARGE = {'scipy.stats', 'scipy.stats.t'}  # would make the image larger by 4 MB, for one page
 IMPORTS = re.compile(r'^\s*(?:from ([\w.]+) import (\w[\w, ]*)|import ([\w.]+))', re.M)
 
 
@@ -271,7 +272,7 @@ def imported() -> list[str]:
                 for home, names, whole in IMPORTS.findall(''.join(cell['source'])):
                     more = (f'{home}.{name.split()[0]}' for name in names.split(',') if home)
                     found |= {whole or home, *more}
-    return sorted(name for name in found if name.split('.')[0] in there)
+    return sorted(name for name in found - LARGE if name.split('.')[0] in there)
 
 
 BAKE = """<script type="module">
