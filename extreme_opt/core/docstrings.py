@@ -40,10 +40,10 @@ def inherit_sections(cls: type, *sources: type) -> None:
     cls : type
         Its docstrings get the sections that they lack; a method without one gets all.
     *sources : type
-        Protocols or classes; the first that describes a method counts.
+        Protocols or classes, before its bases; the first that describes a method counts.
     """
     for name, method in vars(cls).items():
-        found = (vars(one).get(name) for one in sources)
+        found = (vars(one).get(name) for one in (*sources, *cls.__mro__[1:]))
         told = next((one.__doc__ for one in found if isinstance(one, FunctionType)), None)
         if not told or not isinstance(method, FunctionType) or name[0] == '_':
             continue

@@ -391,7 +391,9 @@ def solve_side_(
         pairs.lefts if side else pairs.rights,
         pairs.places if side else pairs.places[:0],
     )  # fmt: skip
-    turned = np.ascontiguousarray(rows[:, free] @ turn)
+    turned = np.empty((len(rows), d), f) if fixed else rows  # `embed` has made a copy
+    for at in chunks_of(len(rows), k):
+        turned[at] = rows[at][:, free] @ turn
     sums, chosen = np.zeros(tower.n_inputs), np.arange(tower.n_inputs)
     lift, values, tied = terms.spare * terms.omega, np.maximum(values, 0.0), tied @ basis
     if n_cg_steps:
@@ -508,6 +510,7 @@ class ALS(Checked):
 
     def step(self, problem: AllPairs, state: State, rng: np.random.Generator) -> State:
         """Solve for the left side, then for the right one: eq. (E3)."""
+        problem._memo.clear()  # embeddings of the start, which nobody asks for again
         params = state.params.copy()
         for side in (0, 1):
             loss = solve_side_(problem, params, side, self.n_cg_steps, self.cg_tol)

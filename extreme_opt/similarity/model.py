@@ -66,7 +66,12 @@ from .features import (
 )
 from .fold_in import fold_in, fold_parts
 from .index import ANNIndex
-from .interactions import Interactions, pair_columns, read_interactions, subset
+from .interactions import (
+    Interactions,
+    pair_columns,
+    read_interactions,
+    subset,
+)
 from .problem import AllPairs
 from .ranking import measure_of, measures_by_row, pattern
 from .retriever import (
@@ -642,7 +647,7 @@ class SimilarityModel(ListEstimator):
         fixed['ridge_power'] = self.settings_['ridge_power']
         twin.set_params(warm_start=True, tol=None, max_iter=_FIRST_STEPS, **fixed)
 
-        def values_of(settings):
+        def values_of(settings: dict) -> np.ndarray:
             twin.set_params(**settings).fit(matrix)
             twin.max_iter = _MORE_STEPS
             score = twin._query(rows).scorer(slice(None))

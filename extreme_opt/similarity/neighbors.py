@@ -39,8 +39,8 @@ from .validation import mean_of
 class ItemModel(ListEstimator):
     """Base of the estimators whose scores are sums over the right entities that a left one has.
 
-    A subclass defines `_item_weights`, which makes the weights of one right entity for another. What
-    stands here of arguments and attributes goes into its docstring.
+    A subclass defines `_item_weights`, which makes the weights of one right entity for another.
+    What stands here of arguments and attributes goes into its docstring.
 
     Parameters
     ----------

@@ -234,6 +234,13 @@ def test_a_class_says_what_is_its_own_and_takes_the_rest():
 
     for kind in (Own, More, Silent):
         inherit_sections(kind, Told)
+
+    class Below(Told):
+        def draw(self, rng, size):
+            "Columns."
+
+    inherit_sections(Below)
+    assert inspect.getdoc(Below.draw) == inspect.getdoc(Told.draw).replace('A batch.', 'Columns.')
     own, more, silent = (inspect.getdoc(kind.draw) for kind in (Own, More, Silent))
     told = inspect.getdoc(Told.draw)
     assert own == told.replace('A batch.', 'Rows.').replace('ndarray', 'Draw')

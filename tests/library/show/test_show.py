@@ -682,7 +682,7 @@ def test_live_leaves_frames_where_no_kernel_answers():
 
 
 @pytest.mark.parametrize('missing, name', [('matplotlib', 'color_of'), ('ipywidgets', 'frames')])
-def test_without_the_extra(missing, name):
+def test_without_the_extra(missing, name, fresh_python):
     """Importing works without matplotlib and ipywidgets; using them gives one line that says what
     to install."""
     code = f"""
@@ -693,19 +693,8 @@ assert {name!r} in dir(extreme_opt.show)
 try: extreme_opt.show.{name}
 except ImportError as error: print(error)
 """
-    done = subprocess.run(
-        [sys.executable, '-c', code],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        timeout=120,
-        env={**os.environ, 'PYTHONPATH': str(ROOT)},
-    )
-    assert done.returncode == 0, done.stderr
-    assert (
-        done.stdout
-        == f'show.{name} needs {missing}, which is not installed; pip install "extreme_opt[show]"\n'
-    )
+    said = f'show.{name} needs {missing}, which is not installed; pip install "extreme_opt[show]"'
+    assert fresh_python(code) == f'{said}\n'
 
 
 def test_unknown_name():
