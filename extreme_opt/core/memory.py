@@ -111,7 +111,7 @@ _CLASSES: dict[str, dict[str, tuple]] = dict(
         ),
     ),
     tagger=dict(
-        lbfgs=(dict(data=2, params=45, scores=3.6),),
+        lbfgs=(dict(data=2, params=52, scores=3.6),),
         bm=(dict(data=2, params=6, scores=3.6, square=4),),
     ),
 )
@@ -213,5 +213,6 @@ def forecast_memory(
     if solver == 'gram':
         return 18 * 8 * n_objects**2 + 165 * n_rows
     wide = n_components + 2  # in which a start is fitted first
-    vectors = 105 * wide if solver == 'lbfgs' else 17 * n_components
-    return 8 * n_objects * vectors + 165 * n_rows
+    if solver == 'lbfgs':  # while the answers are read, or in the run
+        return max(165 * n_rows, 8 * n_objects * 105 * wide + 30 * n_rows)
+    return 8 * n_objects * 17 * n_components + 165 * n_rows
