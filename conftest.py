@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections import Counter
@@ -152,3 +153,17 @@ def pytest_sessionfinish(session, exitstatus):
         reporter.ensure_newline()
         reporter.write_line(closing_line(reporter.stats, int(session.exitstatus)))
     return result
+
+
+@pytest.fixture
+def fresh_python():
+    "What code prints in a Python of its own, which must end well."
+
+    def run(code: str, **env: str) -> str:
+        env = {**os.environ, 'PYTHONPATH': str(ROOT), **env}
+        command = [sys.executable, '-c', code]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=120, env=env)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    return run

@@ -378,7 +378,7 @@ def read_marks(name, state):
     "Take the marks of written answers out of written/SET.csv: the lines that could not be read."
     from nbgrader.api import MissingEntry
 
-    from extreme_opt.data import parse_number
+    from extreme_opt.data.delimited import parse_number
 
     bad, last = [], sheet(name, last=True)
     with gradebook() as book:

@@ -190,9 +190,12 @@ def kept(key: str, job: Callable[[], Any]) -> Any:
         return job()
     path = Path(os.environ['PARTS']) / f'{key}.json'
     if not path.exists():
+        mark = time.perf_counter()
         told = json.dumps(job())
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(told, encoding='utf-8')
+        with (path.parent / 'seconds').open('a', encoding='utf-8') as file:
+            file.write(f'{time.perf_counter() - mark}\n')
     return json.loads(path.read_text(encoding='utf-8'))
 
 

@@ -16,8 +16,9 @@ import machine
 from similarity_reproduce import MEASURES, RANK, sets
 
 from extreme_opt.core import GaussNewton
-from extreme_opt.similarity import MLP, Linear, popularity, rank_measures, svd_factors
+from extreme_opt.similarity import MLP, Linear, popularity, rank_measures
 from extreme_opt.similarity.model import SimilarityModel
+from extreme_opt.similarity.ranking import svd_factors
 
 LONG = True
 

@@ -1,32 +1,32 @@
 """Which lists find most for entities that nobody has seen?
 
-A tenth of the left entities of a set is new, in three splits: every pair of theirs leaves the
+A tenth of the left entities of a set is new, in five splits: every pair of theirs leaves the
 training part, in both directions where both sides are the same entities, and their pairs with the
 known right entities are asked. An entity is not listed for itself.
 
 - "auto" is `SimilarityModel(40, cold_start="auto")`, which sees the training part only; `peer` says
   what it chose on the splits.
-- "cosine", "neighbors", "regression" and "popularity" are its parts alone, nothing tuned.
-- "towers with a prior" is `SimilarityModel(40, prior="cosine")`, nothing tuned.
+- "cosine", "neighbors", "regression", "prior" and "popularity" are its parts alone, nothing tuned.
+- "prior, width K" is "prior" with K components instead of 40.
 - "cosine and neighbors" adds the links of the most similar known entities to the cosine, "towers
   and cosine" the scores of linear towers of width 40 after five Gauss-Newton steps; the settings
   of both (sizes 3 to 20, powers 1, 4, 8 and weights .3, 1, 3; six weights) are those with the best
-  NDCG@20 on a split inside the training part.
+  NDCG@20 on a split inside the training part. Where both sides differ there is no cosine in them.
 
 Measures are means over the new entities of all splits; `low` and `high` end 95 % intervals of the
 difference "auto" less the row, by a bootstrap over these entities. `seconds` are processor seconds
-of all fits of the first split, the choice of settings included; the parts alone share one fit, and
-so do the two sums.
+of all fits of the first split, the choice of settings included, kernels compiled; the parts alone
+share one fit, and so do the two sums.
 
-Sets: "see also" (words of the docstrings, tf-idf, 1,500 columns) and "MovieLens-100K" (users and
-films with the features of `data.load`; ratings from 4 up). With EXTREME_OPT_FULL=1 also "Wikipedia
-links" (chameleon pages and their words, tf-idf) in three splits of some minutes each.
+Sets: "see also" (words of the docstrings of four packages, tf-idf, 1,500 columns), "Wikipedia
+links" (chameleon pages and their words, tf-idf) and "MovieLens-100K" (users and films with the
+features of `data.load`; ratings from 4 up), on which the method was made; and "pandas" and
+"polars", the links and words of these packages' docstrings, which were looked at once, at the end.
 """
 
 from __future__ import annotations
 
 import itertools
-import os
 import time
 import warnings
 
@@ -42,12 +42,12 @@ from extreme_opt.similarity.model import SimilarityModel
 from extreme_opt.similarity.ranking import measures_by_row, pattern
 
 LONG = True
-SPLITS = {'see also': 3, 'MovieLens-100K': 3}
-if os.environ.get('EXTREME_OPT_FULL') == '1':
-    SPLITS['Wikipedia links'] = 3
+SETS = ('see also', 'Wikipedia links', 'MovieLens-100K', 'pandas', 'polars')
+N_SPLITS = 5
+WIDENED, WIDTHS = ('see also', 'Wikipedia links'), (20, 80, 160)
 MEASURES = ('recall@20', 'ndcg@20')
 WEIGHTS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
-ALONE = ('cosine', 'neighbors', 'regression', 'popularity')
+ALONE = ('cosine', 'prior', 'neighbors', 'regression', 'popularity')
 
 
 def _tfidf(counts):
@@ -57,21 +57,21 @@ def _tfidf(counts):
     return unit_rows(counts @ scipy.sparse.diags_array(np.log((1 + n) / (1 + have)) + 1))
 
 
-def sets() -> dict:
+def load(name) -> tuple:
     "Pairs and features of both sides."
-    pages = data.see_also(max_features=1500)
-    words = scipy.sparse.csr_array(pages.left_features)
-    wiki = data.load('wikipedia-links', graph='chameleon')
-    place = {name: i for i, name in enumerate(np.asarray(wiki.left_names).tolist())}
-    ends = np.array([place[name] for name in np.asarray(wiki.right_names).tolist()])
-    links = np.column_stack([wiki.observed[:, 0], ends[wiki.observed[:, 1]]])
-    films = data.load('ml-100k')
-    texts = _tfidf(wiki.left_features)
-    return {
-        'see also': (pages.observed, words, words),
-        'Wikipedia links': (links, texts, texts),
-        'MovieLens-100K': (films.observed, films.left_features, films.right_features),
-    }
+    if name == 'MovieLens-100K':
+        films = data.load('ml-100k')
+        return films.observed, films.left_features, films.right_features
+    if name == 'Wikipedia links':
+        wiki = data.load('wikipedia-links', graph='chameleon')
+        place = {name: i for i, name in enumerate(np.asarray(wiki.left_names).tolist())}
+        ends = np.array([place[name] for name in np.asarray(wiki.right_names).tolist()])
+        links = np.column_stack([wiki.observed[:, 0], ends[wiki.observed[:, 1]]])
+        words = _tfidf(wiki.left_features)
+    else:
+        pages = data.see_also(None if name == 'see also' else [name], max_features=1500)
+        links, words = pages.observed, scipy.sparse.csr_array(pages.left_features)
+    return links, words, words
 
 
 def cut(pairs, n_left, both, seed):
@@ -125,7 +125,7 @@ def sums(X, Y, new, train, both):
 
 def split(name, seed) -> dict:
     "Measures of each new entity by each method, what was chosen, and seconds."
-    pairs, X, Y = sets()[name]
+    pairs, X, Y = load(name)
     both = X is Y
     new, train, test = cut(pairs, X.shape[0], both, seed)
     told: dict = {}
@@ -138,22 +138,23 @@ def split(name, seed) -> dict:
         )
 
     observed, rows = pattern(train, (X.shape[0], Y.shape[0])), np.flatnonzero(new)
+    if seed == 0:  # compiles
+        SimilarityModel(40, cold_start='auto').fit(observed, X, Y)
     mark = time.process_time()
     model = SimilarityModel(40, cold_start='auto', exclude_self=both).fit(observed, X, Y)
     score = model._query(rows).scorer(slice(None))
     chosen = [row for row in model.cold_start_ if row['chosen'] and row['entities'] == 'cold']
     note('auto', score(np.arange(len(rows))), mark, chosen[0]['scores'])
     mark = time.process_time()
-    alone = ALONE if both else ALONE[1:]
+    alone = ALONE if both else ALONE[2:]
     model = SimilarityModel(40, cold_start=dict.fromkeys(alone, 1.0)).fit(observed, X, Y)
     mixture = model._mixture
     left, right = mixture.left(rows)[0], mixture.right(slice(None))
     for method in alone:
-        note(method, dense_scores(left[method], right[method]), mark)
-    mark = time.process_time()
-    if both:
-        model = SimilarityModel(40, prior='cosine').fit(observed, X, Y)
-        note('towers with a prior', model._query(rows).scorer(slice(None))(slice(None)), mark)
+        scores = dense_scores(left[method], right[method])
+        if method == 'prior':  # its towers, beside the cosine
+            scores = scores + dense_scores(left['cosine'], right['cosine'])
+        note(method, scores, mark)
     mark = time.process_time()
     inner, known, asked = cut(train, X.shape[0], both, seed + 100)
     inner &= np.isin(np.arange(len(inner)), train[:, 0])
@@ -169,14 +170,35 @@ def split(name, seed) -> dict:
     return told
 
 
+def widths(name, seed) -> dict:
+    "The prior alone in other widths."
+    pairs, X, Y = load(name)
+    new, train, test = cut(pairs, X.shape[0], True, seed)
+    observed, rows = pattern(train, (X.shape[0], Y.shape[0])), np.flatnonzero(new)
+    told = {}
+    for k in WIDTHS:
+        mark = time.process_time()
+        settings = dict(loss='squared', max_iter=5, tol=None)
+        model = SimilarityModel(k, prior='cosine', **settings).fit(observed, X, Y)
+        seconds = time.process_time() - mark
+        scores = model._query(rows).scorer(slice(None))(slice(None))
+        found = {key: each.tolist() for key, each in values(scores, new, test, True).items()}
+        told[f'prior, width {k}'] = dict(found, peer='', seconds=seconds)
+    return told
+
+
 def main() -> list[dict]:
     warnings.simplefilter('ignore')
     rows = []
-    for name, n_splits in SPLITS.items():
+    for name in SETS:
         told = [
             kept(__file__, f'{name} {seed}', lambda name=name, seed=seed: split(name, seed))
-            for seed in range(n_splits)
+            for seed in range(N_SPLITS)
         ]
+        for seed, one in enumerate(told if name in WIDENED else ()):
+            one |= kept(
+                __file__, f'{name} {seed} widths', lambda name=name, seed=seed: widths(name, seed)
+            )
         for method in told[0]:
             row = dict(
                 method=method,
@@ -186,7 +208,7 @@ def main() -> list[dict]:
                 peak_mb='',
                 seconds=f'{told[0][method]["seconds"]:.3g}',
                 n_entities=sum(len(one[method]['ndcg@20']) for one in told),
-                how=f'means over the new entities of {n_splits} splits',
+                how=f'means over the new entities of {N_SPLITS} splits',
                 versions=machine.versions('scikit-learn'),
                 date=machine.today(),
             )
@@ -199,6 +221,5 @@ def main() -> list[dict]:
                     row[f'{short}_difference'] = f'{(auto - mine).mean():+.4f}'
                     for end, value in zip(('low', 'high'), interval(auto - mine)):
                         row[f'{short}_difference_{end}'] = f'{value:+.4f}'
-            print(name, method, row['recall_20'], row['ndcg_20'], row['peer'], flush=True)
             rows.append(row)
     return rows

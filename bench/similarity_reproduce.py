@@ -44,11 +44,10 @@ from extreme_opt.similarity import (
     item_neighbors,
     popularity,
     rank_measures,
-    svd_factors,
 )
 from extreme_opt.similarity.defaults import auto_ridge
 from extreme_opt.similarity.model import SimilarityModel
-from extreme_opt.similarity.ranking import max_score, pattern
+from extreme_opt.similarity.ranking import max_score, pattern, svd_factors
 
 SECONDS, TRIALS, RANK = 16.0, 4, 40
 MEASURES = ('mean_precision@5', 'recall@20', 'ndcg@20')

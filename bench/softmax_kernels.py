@@ -42,10 +42,25 @@ from extreme_opt.core import minimize
 from extreme_opt.core.compiled import parallel_for
 from extreme_opt.softmax import DoubleSum, Draw, ImplicitSGD, UMax
 from extreme_opt.softmax.implicit import implicit_update, implicit_updates
-from extreme_opt.softmax.umax import umax_update, umax_updates
+from extreme_opt.softmax.umax import umax_updates
 
 RATE, UMAX_RATE, N_OTHERS, ROUNDS, FEW = 100.0, 0.1, 5, 9, 300
 touch_places = njit(nogil=True)(machine.touch_places.py_func)
+
+
+def umax_update(problem, params, i, others, rate):
+    "One update on a sparse row, as a loop in NumPy makes it."
+    (weights, log_norms), y, rows = problem.unpack(params), problem.labels[i], problem.features
+    part = slice(rows.indptr[i], rows.indptr[i + 1])
+    columns, x = rows.indices[part], rows.data[part]
+    gaps = weights[np.ix_(others, columns)] @ x - weights[y, columns] @ x
+    best = np.logaddexp(0, np.logaddexp.reduce(gaps))
+    if log_norms[i] <= best - 1:
+        log_norms[i] = best
+    ratios = (problem.n_classes - 1) / len(others) * np.exp(gaps - log_norms[i])
+    weights[np.ix_(others, columns)] -= rate * np.outer(ratios, x)
+    weights[y, columns] += rate * ratios.sum() * x
+    log_norms[i] = max(0, log_norms[i] - rate * (1 - np.exp(-log_norms[i]) - ratios.sum()))
 
 
 def shape_a(

@@ -6,10 +6,10 @@
     python docs/claims.py refresh [NAME ...]
                                             the same, and the page's outputs as `make refresh` does
     python docs/claims.py sentences [NAME ...]
-                                            sentences that compare and claims of each page; those
-                                            of a named page are printed
-    python docs/claims.py keep              keep these counts in docs/comparisons.csv, above which
-                                            a page may not grow without a claim
+                                            sentences that compare, by what proves them, and claims
+                                            of each page; those of a named page are printed
+    python docs/claims.py keep              lower the counts in docs/comparisons.csv, above which
+                                            no page may grow, to what the pages have
 
 A sentence that compares, ranks or gives a reason for a number stands above a cell
 
@@ -18,6 +18,8 @@ A sentence that compares, ranks or gives a reason for a number stands above a ce
         "What the sentence says, of data, starts and draws that come from the seed."
         ...
         return dict(holds=..., a_number=...)
+
+A sentence whose neighbor cells assert something counts as proved by a check, on the page's seed.
 
 It returns a bool, or a dict with `holds` and the numbers that it rests on. The page runs it with
 its own seed 0, `make slow` with the seeds 1 to 8; the site shows the share at the cell.
@@ -43,12 +45,34 @@ ENOUGH = 7  # of eight: a claim that holds less often is reworded or taken out
 LABEL = re.compile(r'^\s*# claim: (\w+)\s*$', re.M)
 # words of comparisons, ranks, soft sizes and reasons
 COMPARES = re.compile(
-    r"""\b(faster|fastest|slower|slowest|better|best|worse|worst|cheaper|cheapest|nearer|nearest|
-    closer|closest|sooner|ahead|behind|outperforms?|beats?|wins?|won|loses|pays|harmless|much|
-    level(?!\s+(?:of|set|at))|roughly|about(?=\s+(?:\d|an?\b|as\b|the\s+same|equal|half|one|two|three
-    |ten|twice|level))|approximately|usually|often|hardly|nearly|almost|barely|mostly|typically|
-    slightly|clearly|rarely|seldom|(?:a\s+few|several|many)\s+times|far|because|the\s+reason)\b""",
+    r"""\b(faster|fastest|slower|slowest|better|worse|cheaper|cheapest|nearer|closer|closest|sooner|
+    ahead|behind(?!\s+(?:it|them|this|that|these|those|an?|the|each|both)\b)|outperforms?|beats?
+    |wins?|won|loses|pays|harmless|much(?=\s+\w+er\b|\s+(?:more|less|the\s+same|alike|better))
+    |level(?!\s+(?:of|set|at))|roughly
+    |about(?=\s+(?:\d|as\b|the\s+same|equal|half|two|three|ten|twice|level
+    |(?:an?|one)\s+(?:third|half|quarter|fifth|tenth|dozen|hundred|thousand|million|point|nat)))
+    |approximately|usually|often|hardly|nearly|almost|barely|mostly|typically|slightly|clearly
+    |rarely|seldom|(?:a\s+few|several|many)\s+times|by\s+far
+    |far(?=\s+(?:above|below|ahead|behind|from|off|more|less|better|worse|too|\w+er)\b)
+    |(?:is|are|was|were|does|do|did|works?|fits?|learns?)\s+(?:\w+\s+)?(?:best|worst)
+    |(?:the|by\s+far\s+the)\s+(?:best|worst)\s+(?:of|method|rule|choice|estimator|baseline|loss)
+    |(?:end|gain|cost|need|take|lose)s?\s+(?:\w+\s+)?(?:lower|higher|less|more|fewer)(?=\s+than)
+    |because|the\s+reason)\b""",
     re.X | re.I,
+)
+# the same words as terms: what an answer of a comparison says, what a mean or a proof names
+TERMS = re.compile(
+    r""""[^"]*"|`[^`]*`
+    |\bnearer\s+(?:to\s+\$\s+than|to\s+a\s+third|one\b|object\b|pair\b)|\bis\s+the\s+nearer\b
+    |\bclose\s+calls?\b|\blag\w*\b[^.]*?\bbehind\b
+    |\balmost\s+(?:surely|everywhere|all\s+points)|\bnearly\s+free\b|\b(?:so|as|how|too)\s+far\b
+    |\bbetter\s+(?:word|name)\b|\b(?:more|as)\s+often\s+(?:as|than)\b|\bhow\s+(?:often|much)\b""",
+    re.X | re.I,
+)
+SOURCE = re.compile(
+    r'\b(?:19|20)\d\d\b|https?://|\b(?:Table|Figure|Section|Theorem|Lemma|Algorithm|Proposition)\s+\d'
+    r"|\b(?:[Tt]he|[Tt]hat|[Tt]heir)\s+(?:paper|papers|theorem|report|proof|text)\b"
+    r"|\bpaper's|\bet al\b|\bpublished\b|\bpublic\s+code\b|\b[Ii]n\s+print\b"
 )
 # sections that ask, define or cite
 OTHER = ('Symbols', 'Words', 'Exercises', 'Further reading', 'Next', 'Try it')
@@ -65,6 +89,14 @@ def _result(function, seed):
 print('claims ' + json.dumps(
     {name: [_result(globals()['claim_' + name], seed) for seed in SEEDS] for name in NAMES}))
 """
+
+
+class Comparison(NamedTuple):
+    "A sentence that compares."
+
+    cell: int
+    text: str
+    proof: str  # claim, check, interval, source, page, derivation, or nothing
 
 
 class Claim(NamedTuple):
@@ -169,6 +201,7 @@ def run_all(names=(), refresh=False) -> int:
     "Run the claims of pages that were named, or whose code has changed; 1 if one does not hold."
     rows = {(row.page, row.name): row for row in read()}
     there = {(name_of(path), name) for path, claims in pages() for name in claims}
+    rows = {key: row for key, row in rows.items() if key in there}
     for path, claims in pages(names):
         digest = notebooks.code_hash(notebooks.read(path))
         kept = [rows.get((name_of(path), name)) for name in claims]
@@ -176,20 +209,60 @@ def run_all(names=(), refresh=False) -> int:
             for row in run(path, claims, refresh=refresh):
                 rows[row.page, row.name] = row
                 print(line(row), flush=True)
-    rows = {key: row for key, row in rows.items() if key in there}
+            write(rows)
+    write(rows)
+    return int(any(row.held < ENOUGH for row in rows.values()))
+
+
+def write(rows: dict[tuple[str, str], Claim]) -> None:
+    "Keep the table."
     with TABLE.open('w', encoding='utf-8', newline='') as file:
         writer = csv.writer(file, lineterminator='\n')
         writer.writerow(Claim._fields)
         writer.writerows(rows[key] for key in sorted(rows))
-    return int(any(row.held < ENOUGH for row in rows.values()))
 
 
 def line(row: Claim) -> str:
     return f'{row.held} of {row.of}  {row.page}  {row.name}  {row.numbers}'
 
 
-def comparisons(notebook: dict) -> list[tuple[int, str]]:
-    "(cell, sentence) of prose that compares, ranks, gives a reason or uses a soft word."
+def compares(sentence: str) -> bool:
+    "Whether a sentence compares, ranks, uses a soft word, or gives a reason for a number."
+    plain = TERMS.sub(' ', re.sub(r'\$[^$]*\$', ' $ ', sentence))
+    words = {match[0].lower() for match in COMPARES.finditer(plain)}
+    if not re.search(r'\d|\b(?:per cent|twice|half|lower|higher|larger|smaller|fewer)\b', plain):
+        words -= {'because', 'the reason'}  # a step of a derivation
+    return bool(words - {'because', 'the reason'} if '$' in plain else words)
+
+
+def proof(notebook: dict, index: int, sentence: str) -> str:
+    "What proves a sentence of a cell: a claim, check or interval around it, a page, a source."
+    cells = notebook['cells']
+    around = printed = ''
+    for step in (-1, 1):
+        at = index + step
+        while 0 <= at < len(cells) and cells[at]['cell_type'] == 'code':
+            around += notebooks.source(cells[at]) + '\n'
+            printed += json.dumps(cells[at]['outputs'], ensure_ascii=False)
+            at += step
+    if labels(around):
+        return 'claim'
+    if re.search(r'^\s*(?:# check: \w|assert\b|np\.testing\.)', around, re.M):
+        return 'check'
+    if '±' in printed:
+        return 'interval'
+    if SOURCE.search(sentence):
+        return 'source'
+    if '.ipynb' in sentence:
+        return 'page'
+    formula = '$$' in notebooks.source(cells[index]) and re.search(r'\$[^$]*[A-Za-z]', sentence)
+    return (
+        'derivation' if formula and not re.search(r'\d', re.sub(r'\$[^$]*\$', '', sentence)) else ''
+    )
+
+
+def comparisons(notebook: dict) -> list[Comparison]:
+    "Sentences of prose that compare, with what proves each."
     found, here = [], True
     for index, cell in enumerate(notebook['cells']):
         if cell['cell_type'] != 'markdown':
@@ -201,65 +274,78 @@ def comparisons(notebook: dict) -> list[tuple[int, str]]:
             if block.startswith('#'):
                 here = not block.lstrip('# ').startswith(OTHER)
             elif here:
-                sentences = re.split(r'(?<=[.!?])\s+(?=[A-Z*$`\[])', block)
-                # with a formula, "because" is a step of a derivation
                 found += [
-                    (index, each)
-                    for each in sentences
-                    if COMPARES.search(each.replace('because', '') if '$' in each else each)
+                    Comparison(index, each, proof(notebook, index, each))
+                    for each in re.split(r'(?<=[.!?])\s+(?=[A-Z*$`\[])', block)
+                    if compares(each) and not each.endswith('?')
                 ]
     return found
 
 
-def counts(names=()) -> dict[str, tuple[int, int]]:
-    "Sentences that compare, and claims, of each page of Learn, Use and Evidence."
+def read_all(names=()) -> dict[str, dict]:
+    "Pages of Learn, Use and Evidence."
     return {
-        name_of(path): (len(comparisons(notebook)), len(claims_of(notebook)))
+        name_of(path): notebooks.read(path)
         for path in notebooks.find(names)
         if not name_of(path).startswith(('engine', 'index'))
-        for notebook in [notebooks.read(path)]
     }
+
+
+def counts(names=()) -> dict[str, tuple[int, int]]:
+    "Sentences of each page that only a check proves, and those that nothing proves."
+    proofs = {
+        page: [one.proof for one in comparisons(notebook)]
+        for page, notebook in read_all(names).items()
+    }
+    return {page: (each.count('check'), each.count('')) for page, each in proofs.items()}
 
 
 def kept() -> dict[str, tuple[int, int]]:
     "The counts as they are kept."
     with KEPT.open(encoding='utf-8', newline='') as file:
         return {
-            row['page']: (int(row['sentences']), int(row['claims'])) for row in csv.DictReader(file)
+            row['page']: (int(row['by_check']), int(row['unproved']))
+            for row in csv.DictReader(file)
         }
 
 
 def grown(now: dict, before: dict) -> list[str]:
-    "Pages on which comparisons were added without a claim."
+    "Pages on which comparisons without a claim were added."
     return [
-        f'nbs/{page}.ipynb has {sentences} sentences that compare and {claims} claims, before'
-        f' {old_sentences} and {old_claims}; give a claim or reword (python docs/claims.py'
-        f' sentences {page}), then python docs/claims.py keep'
-        for page, (sentences, claims) in now.items()
-        for old_sentences, old_claims in [before.get(page, (0, 0))]
-        if sentences - old_sentences > max(0, claims - old_claims)
+        f'nbs/{page}.ipynb has {by_check} sentences that compare and have no claim but a check,'
+        f' and {unproved} that nothing proves, before {old[0]} and {old[1]}; give a claim or'
+        f' reword (python docs/claims.py sentences {page})'
+        for page, (by_check, unproved) in now.items()
+        for old in [before.get(page, (0, 0))]
+        if unproved > old[1] or by_check + unproved > sum(old)
     ]
 
 
 def show_counts(names) -> int:
     "Print the table, and the sentences of pages that were named."
-    total = [0, 0]
-    print(f'{"page":44}{"sentences":>10}{"claims":>8}')
-    for page, (sentences, claims) in counts(names).items():
-        print(f'{page:44}{sentences:10}{claims:8}')
-        total = [total[0] + sentences, total[1] + claims]
-        for index, sentence in comparisons(notebooks.read(notebooks.NBS / f'{page}.ipynb')):
-            if names:
-                print(f'    [{index}] {sentence}')
-    print(f'{"all":44}{total[0]:10}{total[1]:8}')
+    kinds = ('claim', 'check', 'interval', 'source', 'page', 'derivation', '')
+    total = dict.fromkeys((*kinds, 'claims'), 0)
+    print(f'{"page":40}' + ''.join(f'{kind or "none":>11}' for kind in kinds) + f'{"claims":>8}')
+    for page, notebook in read_all(names).items():
+        found = comparisons(notebook)
+        row = {kind: sum(one.proof == kind for one in found) for kind in kinds}
+        row['claims'] = len(claims_of(notebook))
+        total = {name: total[name] + row[name] for name in total}
+        print(f'{page:40}' + ''.join(f'{row[kind]:11}' for kind in kinds) + f'{row["claims"]:8}')
+        for one in found if names else ():
+            print(f'    [{one.cell}] {one.proof or "NONE"}: {one.text}')
+    print(f'{"all":40}' + ''.join(f'{total[kind]:11}' for kind in kinds) + f'{total["claims"]:8}')
     return 0
 
 
 def keep_counts() -> int:
+    "Lower the kept counts to what the pages have."
+    before = kept()
     with KEPT.open('w', encoding='utf-8', newline='') as file:
         writer = csv.writer(file, lineterminator='\n')
-        writer.writerow(('page', 'sentences', 'claims'))
-        writer.writerows((page, *pair) for page, pair in counts().items())
+        writer.writerow(('page', 'by_check', 'unproved'))
+        for page, now in counts().items():
+            writer.writerow((page, *map(min, zip(now, before.get(page, now), strict=True))))
     return 0
 
 

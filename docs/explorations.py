@@ -1,10 +1,14 @@
 """Every figure that a reader can move: its chapter, its page, the question it answers, its knobs,
-and where it moves.
+and where it moves; and pictures of it that show nothing.
 
 python docs/explorations.py        prints the list; the site has it as a page of its own
 """
 
 import ast
+import base64
+import html
+import io
+import itertools
 import json
 import re
 import sys
@@ -120,6 +124,46 @@ def of_page(path, folder=NBS):
                 knobs,
                 KINDS[name],
             )
+
+
+def positions(cell):
+    "Settings and pictures of the sliders in a cell's outputs, gray in rows of pixels."
+    import numpy as np
+    from PIL import Image
+
+    for output in cell.get('outputs', []):
+        text = ''.join(output.get('data', {}).get('text/html', ''))
+        if 'class="xo-frames"' not in text:
+            continue
+        knobs = re.findall(r'data-labels="([^"]*)"|data-labels=\'([^\']*)\'', text)
+        labels = [json.loads(html.unescape(one or two)) for one, two in knobs]
+        pictures = [
+            np.asarray(Image.open(io.BytesIO(base64.b64decode(each))).convert('L'))[::2, ::2]
+            for each in re.findall(r'src="data:image/png;base64,([^"]+)"', text)
+        ]
+        yield list(itertools.product(*labels)), pictures
+
+
+def dull(settings, pictures, least=0.02, empty=0.1):
+    """Pairs of neighboring settings whose pictures are alike, and settings whose picture shows
+    nothing of what the others show: what all pictures have in common, such as axes, is left out."""
+    import numpy as np
+
+    if len({each.shape for each in pictures}) > 1:
+        return []
+    shown = np.stack(pictures)[:, 20:].astype(int)  # below the title
+    own = (shown < 230) & ~(abs(shown - shown[0]) <= 24).all(0)
+    drawn, found = own.sum((1, 2)), []
+    names = [list(dict.fromkeys(each)) for each in zip(*settings)]
+    places = [tuple(map(list.index, names, each)) for each in settings]
+    for a, b in itertools.combinations(range(len(settings)), 2):
+        if sum(abs(one - two) for one, two in zip(places[a], places[b])) == 1:
+            moved = (abs(shown[a] - shown[b]) > 24).sum()
+            if moved < least * max(1, (own[a] | own[b]).sum()):
+                found.append((settings[a], settings[b]))
+    return found + [
+        each for each, count in zip(settings, drawn) if count < empty * np.median(drawn)
+    ]
 
 
 def page(found, page_name, chapters):

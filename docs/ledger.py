@@ -539,7 +539,9 @@ def write_pages(folder: Path, page_name, names: dict) -> list:
     ]
     for chapter, links in grid:
         lines += [
-            f'### [{chapter.capitalize()}](/ledger/{chapter}.qmd)',
+            f'### {chapter.capitalize()}',  # without a link, so that contents can name it
+            '',
+            f'[Its table](/ledger/{chapter}.qmd)',
             '',
             f'::: {{#{chapter}-numbers .ledger-numbers}}',
             ' '.join(links),

@@ -1,5 +1,7 @@
 """What a lower package asks of a higher one: by name, so that it imports nothing from above."""
 
+import sys
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -32,3 +34,26 @@ def find(name: str) -> Any:
     """
     module, _, attribute = REGISTERED[name].partition(':')
     return getattr(import_module(module), attribute)
+
+
+def names_of(package: str, places: dict[str, str]) -> tuple[Callable, Callable]:
+    """Make `__getattr__` and `__dir__` of a package that imports some names when they are used.
+
+    Parameters
+    ----------
+    package : str
+        Its name; `__all__` lists all its names.
+    places : dict of str to str
+        Modules of the package by the names that are in them.
+
+    Returns
+    -------
+    tuple[Callable, Callable]
+    """
+
+    def get(name: str) -> Any:
+        if name in places:
+            return getattr(import_module(f'{package}.{places[name]}'), name)
+        raise AttributeError(f'module {package!r} has no attribute {name!r}')
+
+    return get, lambda: sorted(sys.modules[package].__all__)

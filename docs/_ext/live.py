@@ -192,7 +192,8 @@ def add_to(out: Path, made: Path, engine: str = 'engine.js'):
     "Make the lessons and guides of a built site run: the engine `made`, cells and buttons."
     if not (made / 'sizes.json').exists():
         raise Broken(f'{made} has no engine; make it first: python docs/live/build.py')
-    shutil.copytree(made, out / '_static/live', dirs_exist_ok=True)
+    shutil.rmtree(out / '_static/live', ignore_errors=True)  # no file of an earlier engine stays
+    shutil.copytree(made, out / '_static/live')
     for name in {'live.css', 'page.js', 'engine.js', 'worker.js', engine}:
         shutil.copy(LIVE / name, out / '_static/live')
     if engine == 'pyodide.js':

@@ -50,6 +50,7 @@ DROPPED_FILES = re.compile(
 )
 LATER = ('pandas', 'tzdata')  # packages in files of their own, loaded by pages that import them
 SOME = ('pandas.zip.gz', 'corpus.zip.gz')  # parts that only some pages load
+LIBRARY, IMAGE = 'library.zip', 'image.gz'  # a first visit loads the one or the other
 FONTS = re.compile(r'fonts/ttf/(DejaVuSans|STIX|cm|LastResort|LICENSE).*|matplotlibrc|stylelib/.*')
 
 
@@ -123,12 +124,13 @@ def wanted(name: str) -> bool:
     return top not in DROPPED and not DROPPED_FILES.search(name)
 
 
-def packed(files: dict[str, bytes]) -> bytes:
-    "A zip that holds files as they are; what is sent is the gzip of the whole, which is smaller."
+def packed(files: dict[str, bytes], how: int = zipfile.ZIP_STORED) -> bytes:
+    """A zip that holds files as they are; what is sent is the gzip of the whole, which is smaller.
+    The library is small as it is, because it stays in memory."""
     out = io.BytesIO()
-    with zipfile.ZipFile(out, 'w', zipfile.ZIP_STORED) as made:
+    with zipfile.ZipFile(out, 'w', compresslevel=9) as made:
         for name in sorted(files):
-            made.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), files[name])
+            made.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), files[name], how)
     return out.getvalue()
 
 
@@ -143,7 +145,7 @@ def library(wheel: zipfile.ZipFile) -> tuple[bytes, bytes, dict[str, bytes]]:
         for name in whole.namelist()
         if name.split('/')[0] in LATER and not DROPPED_FILES.search(name)
     }
-    return packed(files), packed(later), drawn
+    return packed(files, zipfile.ZIP_DEFLATED), packed(later), drawn
 
 
 def _is_data(name: str) -> bool:
@@ -232,7 +234,7 @@ def build(out: Path) -> dict[str, int]:
     sizes = measure(site)
     hashes = {
         path.name: hashlib.sha256(path.read_bytes()).hexdigest()[:16]
-        for path in sorted(site.glob('*.gz'))
+        for path in sorted([*site.glob('*.gz'), site / LIBRARY])
     }
     _write(site / 'sizes.json', json.dumps(sizes | dict(hashes=hashes), indent=1).encode())
     return sizes
@@ -249,7 +251,7 @@ def _engine(wheel: zipfile.ZipFile, shim: tarfile.TarFile, site: Path, out: Path
     _write(
         site / 'python.wasm.gz', zipped(stripped(wheel.read(f'{ARTIFACTS}/python-snapshot.wasm')))
     )
-    _write(site / 'library.zip.gz', zipped(code))
+    _write(site / LIBRARY, code)
     _write(out / 'mpl-data.zip', packed(drawn))
     for one in shim.getmembers():
         if re.fullmatch(r'package/dist/\w+\.js', one.name):
@@ -257,12 +259,27 @@ def _engine(wheel: zipfile.ZipFile, shim: tarfile.TarFile, site: Path, out: Path
     licenses(wheel, shim, site / 'licenses')
 
 
-BAKE = b"""<script type="module">
+IMPORTS = re.compile(r'^\s*(?:from ([\w.]+) import (\w[\w, ]*)|import ([\w.]+))', re.M)
+
+
+def imported() -> list[str]:
+    "Modules that pages import, beside the package's own."
+    there, found = {'numpy', 'scipy', 'matplotlib', *sys.stdlib_module_names}, set()
+    for folder in ('nbs/learn', 'nbs/use', 'assignments/source'):
+        for path in (ROOT / folder).rglob('*.ipynb'):
+            for cell in json.loads(path.read_text(encoding='utf-8'))['cells']:
+                for home, names, whole in IMPORTS.findall(''.join(cell['source'])):
+                    more = (f'{home}.{name.split()[0]}' for name in names.split(',') if home)
+                    found |= {whole or home, *more}
+    return sorted(name for name in found if name.split('.')[0] in there)
+
+
+BAKE = """<script type="module">
 import { Engine } from './engine.js';
 const send = (place, body) => fetch(place, { method: 'POST', body });
 try {
   const engine = new Engine({ base: new URL('.', location), folder: 'learn' });
-  const done = await engine.run({ warm: true }, said => { throw new Error(said.text); });
+  const done = await engine.run({ warm: MODULES }, said => { throw new Error(said.text); });
   if (!done.ok) throw new Error('the imports failed');
   engine.worker.onmessage = ({ data }) => send('image', data.image);
   engine.worker.postMessage({ kind: 'image' });
@@ -273,9 +290,10 @@ try {
 def bake(site: Path, stamp: Path) -> None:
     """Write `image.gz`: the memory of Python in the browser after the imports of pages, so that
     pages need not wait for them. Without Chromium there is none, and pages import."""
-    image, chromium = site / 'image.gz', shutil.which('chromium') or shutil.which('google-chrome')
-    parts = [*sorted(site.glob('*.zip.gz')), site / 'python.wasm.gz', HERE / 'worker.js']
-    key = hashlib.sha256(b''.join(path.read_bytes() for path in parts)).hexdigest()
+    image, chromium = site / IMAGE, shutil.which('chromium') or shutil.which('google-chrome')
+    page = BAKE.replace('MODULES', json.dumps(imported())).encode()
+    parts = [*sorted(site.glob('*.zip*')), site / 'python.wasm.gz', HERE / 'worker.js']
+    key = hashlib.sha256(page + b''.join(path.read_bytes() for path in parts)).hexdigest()
     if image.exists() and stamp.exists() and stamp.read_text() == key:
         return
     image.unlink(missing_ok=True)
@@ -293,7 +311,7 @@ def bake(site: Path, stamp: Path) -> None:
             return str(HERE / name if (HERE / name).is_file() else site / name)
 
         def do_GET(self):
-            answer = {'/': BAKE, '/sizes.json': b'{}'}.get(self.path)
+            answer = {'/': page, '/sizes.json': b'{}'}.get(self.path)
             if answer is None:
                 return super().do_GET()
             self.send_response(200)
@@ -322,8 +340,7 @@ def bake(site: Path, stamp: Path) -> None:
         server.shutdown()
     if place != '/image':
         raise SystemExit(f'the memory of Python could not be taken: {content.decode()}')
-    content = content.rstrip(b'\0')
-    _write(image, zipped(content + bytes(-len(content) % 4)))  # whole words
+    _write(image, zipped(content.rstrip(b'\0')))
     stamp.write_text(key)
 
 
@@ -339,10 +356,12 @@ def zipped(content: bytes) -> bytes:
 
 def measure(site: Path) -> dict[str, int]:
     "Bytes of each part, and the total that a first visit loads."
-    sizes = {path.name: path.stat().st_size for path in sorted(site.glob('*.gz'))}
+    sent = sorted([*site.glob('*.gz'), site / LIBRARY])
+    sizes = {path.name: path.stat().st_size for path in sent if path.exists()}
     scripts = [*site.rglob('*.js'), *HERE.glob('*.js')]
     sizes['scripts'] = sum(path.stat().st_size for path in scripts)
-    first = sum(size for name, size in sizes.items() if name not in SOME)
+    apart = (*SOME, LIBRARY) if IMAGE in sizes else SOME
+    first = sum(size for name, size in sizes.items() if name not in apart)
     return sizes | {'total': first}
 
 
@@ -352,7 +371,7 @@ def too_large(sizes: dict[str, int], limits: dict[str, float] = PARTS['limits'])
         f'{name} has {sizes.get(name, 0) / 1e6:.1f} MB, but at most {limit} MB are allowed '
         '(docs/live/parts.toml); take out what no page needs, or raise the limit on purpose'
         for name, limit in limits.items()
-        if (name in sizes or name != 'image.gz') and not 0 < sizes.get(name, 0) <= limit * 1e6
+        if (name in sizes or name != IMAGE) and not 0 < sizes.get(name, 0) <= limit * 1e6
     ]
 
 

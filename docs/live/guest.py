@@ -343,25 +343,32 @@ def _tell(error: BaseException):
 WARM = 'core data show softmax similarity ordinal bound show.plots show.widgets show.maps'.split()
 
 
-def warm():
+def warm(modules: list[str]):
     """Import what pages import and draw once, for the image of the memory that build.py takes; no
     file may be open then."""
-    from matplotlib import font_manager, pyplot
+    import tempfile
+
+    from matplotlib import font_manager, mathtext, pyplot
 
     for name in WARM:
         importlib.import_module(f'extreme_opt.{name}')
+    for name in modules:
+        with contextlib.suppress(ImportError):  # some names are functions, some are not there
+            importlib.import_module(name)
     figure, axes = pyplot.subplots(layout='constrained')
     axes.plot([1, 2], label='$a$')
     axes.set_yscale('log')
     axes.legend()
     sys.modules['guest_figures'].drawn(figure)
     pyplot.close('all')
-    font_manager._get_font.cache_clear()
+    for cache in (font_manager._get_font, mathtext.MathTextParser._parse_cached):
+        cache.cache_clear()  # fonts are open files, and would end as those of somebody else
     gc.collect()
-    for number in range(FIRST_FREE, 64):
-        with contextlib.suppress(OSError):
-            os.fstat(number)
-            raise RuntimeError(f'file {number} is open')
+    with tempfile.TemporaryFile() as last:  # numbers of files go up, also past those that are free
+        for number in range(FIRST_FREE, last.fileno()):
+            with contextlib.suppress(OSError):
+                os.fstat(number)
+                raise RuntimeError(f'file {number} is open')
 
 
 FIRST_FREE = 5  # standard streams and the two folders that the worker opens come before
@@ -371,7 +378,7 @@ def handle(request: str):
     "Answer one request of the page: run a cell, or move a slider."
     asked, began, ok = json.loads(request), time.monotonic(), True
     if 'warm' in asked:
-        warm()
+        warm(asked['warm'])
     elif 'move' in asked:
         try:
             image = sliders[asked['move']].picture(asked['places'])

@@ -2,7 +2,7 @@
 // carry several books: each keeps to the addresses below its own, and to caches that are named by it.
 const SCOPE = self.registration.scope, KEEP = `pages ${SCOPE} VERSION`;
 const own = address => address.startsWith(SCOPE);
-const fixed = address => /\.gz$/.test(new URL(address).pathname);  // asked for with the hash of its content
+const fixed = address => /\.(gz|zip)$/.test(new URL(address).pathname);  // asked for with the hash of its content
 const older = async () => (await caches.keys()).filter(name => name.startsWith(`pages ${SCOPE} `) && name !== KEEP);
 
 // What was kept of an earlier version is brought anew, all or nothing: without a network the earlier version stays.

@@ -3,7 +3,7 @@
 import { Directory, Fd, File, OpenFile, PreopenDirectory, WASI, WASIProcExit } from './shim/index.js';
 
 const IMAGE = 'image.gz';  // the memory of Python with what pages import, where build.py could make it
-const ZIP = '/usr/local/lib/python315.zip';
+const LIBRARY = 'library.zip', ZIP = '/usr/local/lib/python315.zip';
 const here = new URL('.', import.meta.url);
 const post = (kind, said = {}) => self.postMessage({ kind, ...said });
 let instance, source;
@@ -11,8 +11,10 @@ let instance, source;
 // ---- loading: every part is a .gz file that is unpacked here, so that any static host will do
 let loaded = 0, total = 0, hashes = {};
 
-async function part(name) {
-  const answer = await fetch(new URL(hashes[name] ? `${name}?${hashes[name]}` : name, here));
+const address = name => new URL(hashes[name] ? `${name}?${hashes[name]}` : name, here);
+
+async function sent(name) {
+  const answer = await fetch(address(name));
   if (!answer.ok) throw new Error(`${name}: the server answers ${answer.status}`);
   const reader = answer.body.getReader();
   const first = await reader.read();
@@ -26,9 +28,11 @@ async function part(name) {
       next = await reader.read();
     },
   });
-  const packed = first.value?.[0] === 0x1f && first.value?.[1] === 0x8b;  // some hosts unpack .gz themselves
-  return packed ? counted.pipeThrough(new DecompressionStream('gzip')) : counted;
+  return { body: counted, packed: first.value?.[0] === 0x1f && first.value?.[1] === 0x8b };  // some hosts unpack .gz themselves
 }
+
+const unpacked = ({ body, packed }) => packed ? body.pipeThrough(new DecompressionStream('gzip')) : body;
+const part = async name => unpacked(await sent(name));
 
 const bytes = async name => new Response(await part(name)).arrayBuffer();
 
@@ -48,6 +52,32 @@ function unzip(buffer) {  // a zip that holds files as they are: [path, bytes], 
 
 // ---- files
 const file = (content, options) => Object.assign(new File([], options), { data: content });
+
+// With the image no page needs the library, so it comes when an import asks for it: the module cannot wait, so the worker does.
+class Later extends File {
+  constructor(length, bring) { super([], { readonly: true }); Object.assign(this, { length, bring }); }
+  get size() { return BigInt(this.length); }
+  get data() {
+    try {
+      return this.content ??= this.bring();
+    } catch (error) {
+      post('stream', { name: 'stderr', text: `This import needs a part of Python that is not on this computer yet: ${error.message}\n` });
+      return new Uint8Array();
+    }
+  }
+  set data(content) {}  // the constructor of File sets some
+}
+
+function brought(name) {  // has its request before `quiet` takes away all others, and asks for nothing but this file
+  const asked = new XMLHttpRequest();
+  return () => {
+    asked.open('GET', address(name), false);
+    asked.responseType = 'arraybuffer';
+    asked.send();
+    if (asked.status !== 200) throw new Error(`${name}: the server answers ${asked.status}`);
+    return new Uint8Array(asked.response);
+  };
+}
 
 function put(root, path, entry) {
   const parts = path.split('/').filter(Boolean), last = parts.pop();
@@ -132,37 +162,41 @@ function quiet() {  // nothing of this is imported by the module anyway; here it
   for (const name of ways) Object.defineProperty(self, name, { value: undefined, configurable: false, writable: false });
 }
 
-// The image is the memory of Python when build.py took it, less what the module starts with, word by word: between two turns
+// The image is the memory of Python when build.py took it, less what the module starts with: between two turns
 // all of Python is in its memory.
-function remember(image) {
-  const { memory } = instance.exports, missing = image.byteLength - memory.buffer.byteLength;
-  if (missing > 0) memory.grow(Math.ceil(missing / 65536));
-  differ(new Uint32Array(memory.buffer), new Uint32Array(image));
+async function remember(image) {
+  const { memory } = instance.exports, reader = unpacked(image).getReader();
+  for (let at = 0, some; !(some = await reader.read()).done; at += some.value.length) {  // without a copy of the whole
+    const missing = at + some.value.length - memory.buffer.byteLength;
+    if (missing > 0) memory.grow(Math.ceil(missing / 65536));
+    differ(new Uint8Array(memory.buffer, at, some.value.length), some.value);
+  }
 }
 
-function differ(words, from) {
-  for (let k = 0; k < from.length; k++) words[k] ^= from[k];
+function differ(bytes, from) {
+  for (let k = 0; k < from.length; k++) bytes[k] ^= from[k];
 }
 
 async function taken() {
-  const now = new Uint32Array(instance.exports.memory.buffer.slice());
+  const now = new Uint8Array(instance.exports.memory.buffer.slice());
   const first = await WebAssembly.instantiate(source.module, source.imports);
-  differ(now, new Uint32Array(first.exports.memory.buffer));
+  differ(now, new Uint8Array(first.exports.memory.buffer));
   return now;
 }
 
 async function start({ folder, parts, sizes, module }) {
   hashes = sizes.hashes ?? {};
-  const zips = ['library.zip.gz', 'project.zip.gz', 'files.zip.gz', ...parts];
-  const image = hashes[IMAGE] ? bytes(IMAGE) : null;
-  total = [...zips, ...(image ? [IMAGE] : []), ...(module ? [] : ['python.wasm.gz'])].reduce((sum, name) => sum + (sizes[name] ?? 0), 0);
+  const zips = ['project.zip.gz', 'files.zip.gz', ...parts], large = hashes[IMAGE] ? IMAGE : LIBRARY;
+  const image = hashes[IMAGE] && sent(IMAGE).then(async one => ({ ...one, body: (await new Response(one.body).blob()).stream() }));
+  total = [...zips, large, ...(module ? [] : ['python.wasm.gz'])].reduce((sum, name) => sum + (sizes[name] ?? 0), 0);
   const compiled = module ?? part('python.wasm.gz').then(body =>
     WebAssembly.compileStreaming(new Response(body, { headers: { 'content-type': 'application/wasm' } })));
-  const [library, project, files, ...more] = await Promise.all(zips.map(bytes));
+  const library = image ? new Later(sizes[LIBRARY], brought(LIBRARY)) : file(new Uint8Array(await bytes(LIBRARY)), { readonly: true });
+  const [project, files, ...more] = await Promise.all(zips.map(bytes));
   module = await compiled;
   const root = new Directory(new Map()), data = new Directory(new Map());
   for (const path of ['/tmp/home/.keep', '/book/.keep']) put(root, path, file(new Uint8Array()));
-  put(root, ZIP, file(new Uint8Array(library), { readonly: true }));
+  put(root, ZIP, library);
   put(root, '/lib/project.zip', file(new Uint8Array(project), { readonly: true }));
   parts.forEach((name, k) => put(root, `/lib/${name.slice(0, -3)}`, file(new Uint8Array(more[k]), { readonly: true })));
   for (const [path, content] of unzip(files)) {
@@ -175,13 +209,13 @@ async function start({ folder, parts, sizes, module }) {
   source = { module, imports: { wasi_snapshot_preview1: mended(wasi), host: { call } } };
   instance = await WebAssembly.instantiate(module, source.imports);
   wasi.inst = instance;
-  if (image) remember(await image);
+  if (image) await remember(await image);
   quiet();
   const at = JSON.stringify(`/book/nbs/${folder}`), more_paths = JSON.stringify(['/lib/project.zip', ...parts.map(name => `/lib/${name.slice(0, -3)}`)]);
   const failed = turn(`import os, sys
-for one in list(sys.path_importer_cache.values()):
-    if hasattr(one, 'invalidate_caches'): one.invalidate_caches()
-sys.path += ${more_paths}
+${image ? '' : `for one in list(sys.path_importer_cache.values()):
+    if hasattr(one, 'invalidate_caches'): one.invalidate_caches()`}
+sys.path += [one for one in ${more_paths} if one not in sys.path]
 os.environ.update(MPLBACKEND='module://guest_figures', MPLCONFIGDIR='/tmp/home', EXTREME_OPT_CACHE='/tmp/home/cache')
 os.makedirs(${at}, exist_ok=True)
 os.chdir(${at})

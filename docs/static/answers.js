@@ -25,5 +25,13 @@ const ANSWERS = [
   { when: ['numba', 'jit', 'compile', 'compiled', 'slow first'], page: 'engine/core/compiled', at: '', title: 'Compiled kernels', text: 'what is compiled, when, and how to do without' },
   { when: ['multiclass', 'multinomial', 'many classes', 'extreme classification'], page: 'use/softmax_classifier', at: '', title: 'A softmax classifier for your table', text: '' },
   { when: ['cite', 'citation', 'license', 'bibtex', 'paper'], page: 'index', at: 'source-license-citing', title: 'Source, license, citing', text: 'the four papers' },
+  { when: ['matrix factorization', 'collaborative filtering', 'als', 'recommendation', 'recommender system'], page: 'use/recommender', at: '', title: 'Recommendations from your table', text: 'a factor model over all pairs' },
+  { when: ['nearest neighbors', 'nearest neighbours', 'nearest neighbor', 'approximate search', 'ann', 'faiss'], page: 'engine/similarity/index', at: '', title: 'Lists without looking at everybody', text: 'an index over the rows of a model' },
+  { when: ['missing value', 'missing values', 'nan', 'impute'], page: 'use/bound_classifier', at: '', title: 'Logistic regression: missing values', text: 'an imputer before the classifier' },
+  { when: ['new user', 'new users', 'new item', 'new items', 'fold in'], page: 'learn/similarity/cold_start', at: '', title: 'Cold start', text: 'users and items without ratings' },
+  { when: ['multilabel', 'multi-label', 'multi label', 'several labels'], page: 'engine/softmax/multilabel', at: '', title: 'Several labels a row', text: '' },
+  { when: ['load csv', 'read csv', 'csv file', 'read data', 'load data', 'file format'], page: 'engine/data/formats', at: '', title: 'File formats', text: 'formats of data sets' },
+  { when: ['newton method', 'newton', 'second order', 'hessian'], page: 'learn/similarity/curvature', at: '', title: 'Curvature of all pairs: the Gauss-Newton product', text: 'second derivatives without their matrix' },
+  { when: ['proof convergence', 'convergence rate', 'convergence proof'], page: 'learn/ordinal/proof', at: '', title: 'A proof of the SVRG-SBB theorem', text: 'step by step' },
   { when: ['teach', 'course', 'grading', 'problem set', 'assignment', 'homework'], page: 'learn/teaching', at: '', title: 'Teaching', text: 'problem sets, rubrics, a class to grade in' },
 ];

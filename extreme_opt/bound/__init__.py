@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from extreme_opt.late import names_of
 from extreme_opt.bound.memory import QuasiMajorizer
 from extreme_opt.bound.partition import LogLinear
 from extreme_opt.bound.quadratic_bound import quadratic_bound
@@ -14,18 +15,7 @@ if TYPE_CHECKING:
 
 _LAZY = {'BoundClassifier': 'classifier', 'LinearChainCRF': 'tagger'}  # they import scikit-learn
 
-
-def __getattr__(name):
-    if name in _LAZY:
-        from importlib import import_module
-
-        return getattr(import_module(f'{__name__}.{_LAZY[name]}'), name)
-    raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
-
-
-def __dir__():
-    return sorted(__all__)
-
+__getattr__, __dir__ = names_of(__name__, _LAZY)
 
 __all__ = [
     'BoundClassifier',

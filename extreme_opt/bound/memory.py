@@ -96,18 +96,7 @@ class QuasiMajorizer(Checked):
     )
 
     def init(self, problem: Any, params: np.ndarray) -> QuasiState:
-        """The first state.
-
-        Parameters
-        ----------
-        problem : object
-        params : ndarray
-
-        Returns
-        -------
-        QuasiState
-            Holds a copy of params.
-        """
+        """The first state."""
         return QuasiState(params=params.copy())
 
     def _directions(self, problem, state, grad):
@@ -122,19 +111,7 @@ class QuasiMajorizer(Checked):
         yield direction, 0.0, 1
 
     def step(self, problem: Any, state: QuasiState, rng: np.random.Generator) -> QuasiState:
-        """Take one quasi-Newton step, or one step of the bound.
-
-        Parameters
-        ----------
-        problem : object
-        state : QuasiState
-        rng : Generator
-
-        Returns
-        -------
-        QuasiState
-            One step later; nothing is drawn.
-        """
+        """Take one quasi-Newton step, or one step of the bound."""
         n_evaluations = int(state.grad is None)
         loss, grad = (
             loss_and_grad(problem, state.params) if n_evaluations else (state.loss, state.grad)

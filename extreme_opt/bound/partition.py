@@ -480,18 +480,7 @@ class LogLinear(Fixed):
         return (table.mix(residuals) + self._total * self._l2_grad(params)).astype(self.dtype)
 
     def loss_on(self, params: np.ndarray, rows: np.ndarray | None = None) -> float:
-        """Return the loss, estimated from these samples.
-
-        Parameters
-        ----------
-        params : ndarray
-        rows : ndarray or None, default=None
-
-        Returns
-        -------
-        float
-            The loss, estimated from these samples.
-        """
+        """Return the loss, estimated from these samples."""
         if rows is None:
             return self._whole_value(params)
         scores, log_partition, _, weights, at = self.scored(params, rows)
@@ -510,11 +499,6 @@ class LogLinear(Fixed):
         ----------
         params : ndarray
         rows : ndarray or None, default=None
-
-        Returns
-        -------
-        tuple[float, ndarray]
-            Loss and gradient.
         """
         if rows is None:
             last = self._evaluated(params)
@@ -535,18 +519,7 @@ class LogLinear(Fixed):
         return self.loss_and_grad(params)[1]  # (n_params,)
 
     def grad_at(self, params: np.ndarray, batch: np.ndarray) -> np.ndarray:
-        """Return (n_params,) unbiased for `grad`.
-
-        Parameters
-        ----------
-        params : ndarray
-        batch : ndarray
-
-        Returns
-        -------
-        ndarray of shape (n_params,)
-            Unbiased for `grad`.
-        """
+        """Return (n_params,) unbiased for `grad`."""
         return self.loss_and_grad(params, batch)[1]
 
     def _bound_curvature(self, scores, table, weights, fraction, order, whole):
@@ -595,11 +568,6 @@ class LogLinear(Fixed):
     def draw(self, rng: np.random.Generator, size: int = 1) -> np.ndarray:
         """Draw samples with replacement.
 
-        Parameters
-        ----------
-        rng : Generator
-        size : int, default=1
-
         Returns
         -------
         ndarray of shape (size,)
@@ -608,14 +576,7 @@ class LogLinear(Fixed):
         return rng.integers(self.n_samples, size=size)
 
     def sgd_step_(self, params: np.ndarray, batch: np.ndarray, rate: float) -> None:
-        """Take an SGD step in place; it touches every parameter.
-
-        Parameters
-        ----------
-        params : ndarray
-        batch : ndarray
-        rate : float
-        """
+        """Take an SGD step in place; it touches every parameter."""
         params -= rate * self.grad_at(params, batch)
 
     def proba(self, params: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
@@ -655,18 +616,7 @@ class LogLinear(Fixed):
         return vector / (self._ball + self._total * self._l2)
 
     def ggn_vp(self, params: np.ndarray, vector: np.ndarray) -> np.ndarray:
-        """Return the Hessian times a vector.
-
-        Parameters
-        ----------
-        params : ndarray
-        vector : ndarray
-
-        Returns
-        -------
-        ndarray of shape (n_params,)
-            Hessian times vector.
-        """
+        """Return the Hessian times a vector."""
         table, weights = self._table, self._weights
         proba, directional = self._evaluated(params).proba, table.products(vector)
         directional -= table.spread(table.sums(proba * directional))
@@ -801,27 +751,11 @@ class LogLinear(Fixed):
         return (*kinds, self.dtype, np.ndim(self.prior), self.n_unpenalized)
 
     def warmup_problem(self) -> 'LogLinear':
-        """Return the first two samples as a problem of the same types, to compile kernels on.
-
-        Returns
-        -------
-        LogLinear
-            Two samples.
-        """
+        """Return the first two samples as a problem of the same types, to compile kernels on."""
         return replace(self.take(slice(0, 2)), sample_weight=None)
 
     def shard(self, n: int) -> list[Shard]:
-        """Cut the samples into shards; one whose samples all have weight 0 is left out.
-
-        Parameters
-        ----------
-        n : int
-
-        Returns
-        -------
-        list[Shard]
-            At most n; they add up to this problem.
-        """
+        """Cut the samples into shards; one whose samples all have weight 0 is left out."""
         blocks = [ids for ids in split_rows(self.n_samples, n) if self._weights[ids].any()]
         return join_shards([self.take(ids) for ids in blocks])
 
@@ -858,17 +792,7 @@ class LogLinear(Fixed):
         return Shard(found)
 
     def memory(self, dtype: Any = None) -> int:
-        """Return bytes that params take.
-
-        Parameters
-        ----------
-        dtype : dtype or None, default=None
-
-        Returns
-        -------
-        int
-            Bytes that params take.
-        """
+        """Return bytes that params take."""
         return self.n_params * np.dtype(dtype or self.dtype).itemsize
 
     def fingerprint(self) -> str:

@@ -223,28 +223,11 @@ class RankOneMajorizer(Checked):
     )
 
     def init(self, problem: Any, params: np.ndarray) -> State:
-        """The first state.
-
-        Parameters
-        ----------
-        problem : object
-        params : ndarray
-
-        Returns
-        -------
-        State
-            Holds a copy of params.
-        """
+        """The first state."""
         return State(params=params.copy())
 
     def warmup_problem(self) -> 'RankOneMajorizer':
-        """The same solver, one update a step.
-
-        Returns
-        -------
-        RankOneMajorizer
-            Compiles everything.
-        """
+        """The same solver, one update a step."""
         return replace(self, n_updates=1, batch_size=1)
 
     def direction(self, problem: Any, params: np.ndarray, batch: np.ndarray) -> np.ndarray:
@@ -276,19 +259,7 @@ class RankOneMajorizer(Checked):
         )[0]
 
     def step(self, problem: Any, state: State, rng: np.random.Generator) -> State:
-        """Make `n_updates` updates: eq. (9).
-
-        Parameters
-        ----------
-        problem : object
-        state : State
-        rng : Generator
-
-        Returns
-        -------
-        State
-            One step later.
-        """
+        """Make `n_updates` updates: eq. (9)."""
         size, params = min(self.batch_size, num_samples(problem)), state.params.copy()
         n_updates = updates_per_step(self.n_updates, problem, size)
         n_batches = num_samples(problem) / size

@@ -116,18 +116,7 @@ class StochasticMajorizer(Checked):
     )
 
     def init(self, problem: Any, params: np.ndarray) -> StochasticState:
-        """The first state.
-
-        Parameters
-        ----------
-        problem : object
-        params : ndarray
-
-        Returns
-        -------
-        StochasticState
-            Holds a copy of params.
-        """
+        """The first state."""
         if self.curvature == 'average' and len(params) > 2 * MOST_DENSE:
             raise ValueError(
                 f'n_params is {len(params)}, but an averaged curvature is a matrix of at most '
@@ -136,31 +125,13 @@ class StochasticMajorizer(Checked):
         return StochasticState(params=params.copy())
 
     def warmup_problem(self) -> 'StochasticMajorizer':
-        """The same solver, one update a step.
-
-        Returns
-        -------
-        StochasticMajorizer
-            Compiles everything.
-        """
+        """The same solver, one update a step."""
         return replace(self, n_updates=1, batch_size=1)
 
     def step(
         self, problem: Any, state: StochasticState, rng: np.random.Generator
     ) -> StochasticState:
-        """Make `n_updates` updates: eq. (9) or eq. (A).
-
-        Parameters
-        ----------
-        problem : object
-        state : StochasticState
-        rng : Generator
-
-        Returns
-        -------
-        StochasticState
-            One step later.
-        """
+        """Make `n_updates` updates: eq. (9) or eq. (A)."""
         n_batches = num_samples(problem) / min(self.batch_size, num_samples(problem))
         n_updates = updates_per_step(self.n_updates, problem, self.batch_size)
         params = state.params.astype(float)
@@ -283,18 +254,7 @@ class IncrementalMajorizer(Checked):
     )
 
     def init(self, problem: Any, params: np.ndarray) -> IncrementalState:
-        """The first state; the bounds are found in the first step.
-
-        Parameters
-        ----------
-        problem : object
-        params : ndarray
-
-        Returns
-        -------
-        IncrementalState
-            Holds a copy of params.
-        """
+        """The first state; the bounds are found in the first step."""
         if len(params) > 2 * MOST_DENSE:
             raise ValueError(
                 f'n_params is {len(params)}, but the summed curvature is a matrix of at most '
@@ -326,17 +286,6 @@ class IncrementalMajorizer(Checked):
         """Visit every block once, in a new order.
 
         The first step bounds all of them at the start.
-
-        Parameters
-        ----------
-        problem : object
-        state : IncrementalState
-        rng : Generator
-
-        Returns
-        -------
-        IncrementalState
-            One step later.
         """
         blocks = self.blocks(problem)
         new = self._order(state.n_rounds)

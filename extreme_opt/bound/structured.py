@@ -495,10 +495,6 @@ class LinearChain(Fixed):
     def unpack(self, params: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return views: weights (n_classes, n_features), transitions (n_classes, n_classes).
 
-        Parameters
-        ----------
-        params : ndarray
-
         Returns
         -------
         tuple[ndarray, ndarray]
@@ -517,17 +513,7 @@ class LinearChain(Fixed):
         )
 
     def init_params(self, seed: int = 0) -> np.ndarray:
-        """Return zeros.
-
-        Parameters
-        ----------
-        seed : int, default=0
-
-        Returns
-        -------
-        ndarray of shape (n_params,)
-            Zeros.
-        """
+        """Return zeros."""
         return np.zeros(self.n_params, self.dtype)
 
     def scores(self, params: np.ndarray) -> np.ndarray:
@@ -570,15 +556,6 @@ class LinearChain(Fixed):
         """Log-partition functions minus the scores of the labels.
 
         Expected counts minus those seen.
-
-        Parameters
-        ----------
-        params : ndarray
-
-        Returns
-        -------
-        tuple[float, ndarray]
-            Loss and gradient.
         """
         last = vars(self).get('_last')  # a record asks where a step has just been
         if last is not None and np.array_equal(last[0], params):
@@ -610,11 +587,6 @@ class LinearChain(Fixed):
     def draw(self, rng: np.random.Generator, size: int = 1) -> np.ndarray:
         """Draw chains with replacement.
 
-        Parameters
-        ----------
-        rng : Generator
-        size : int, default=1
-
         Returns
         -------
         ndarray of shape (size,)
@@ -644,35 +616,13 @@ class LinearChain(Fixed):
         )
 
     def loss_on(self, params: np.ndarray, rows: np.ndarray) -> float:
-        """Return the loss, estimated from these chains.
-
-        Parameters
-        ----------
-        params : ndarray
-        rows : ndarray
-
-        Returns
-        -------
-        float
-            The loss, estimated from these chains.
-        """
+        """Return the loss, estimated from these chains."""
         return self.n_samples / len(rows) * self.take(rows).loss(params)
 
     loss_at = loss_on
 
     def grad_at(self, params: np.ndarray, batch: np.ndarray) -> np.ndarray:
-        """Return (n_params,) unbiased for `grad`.
-
-        Parameters
-        ----------
-        params : ndarray
-        batch : ndarray
-
-        Returns
-        -------
-        ndarray of shape (n_params,)
-            Unbiased for `grad`.
-        """
+        """Return (n_params,) unbiased for `grad`."""
         return (self.n_samples / len(batch) * self.take(batch).grad(params)).astype(self.dtype)
 
     def quadratic_bound(
@@ -741,13 +691,7 @@ class LinearChain(Fixed):
         return best_labels(self.scores(params), self.unpack(params)[1], self.starts)
 
     def warmup_problem(self) -> 'LinearChain':
-        """Return the first chain as a problem of the same types, to compile kernels on.
-
-        Returns
-        -------
-        LinearChain
-            One chain.
-        """
+        """Return the first chain as a problem of the same types, to compile kernels on."""
         return self.take(slice(0, 1))
 
 # %% ../../nbs/engine/bound/70_structured.ipynb #071dba6a

@@ -22,11 +22,12 @@ from ..core.estimator import (
     check_finite,
     check_kind,
     raise_diverged,
+    run_estimator,
     warn_not_converged,
 )
 from ..core.majorize import Majorizer
 from ..core.memory import check_memory, forecast_memory
-from ..core.run import minimize
+from ..core.run import Run, minimize
 from ..core.validation import (
     RIDGE,
     as_array,
@@ -314,6 +315,19 @@ class LinearChainCRF(Estimator):
         if not lengths.sum():
             raise ValueError('X holds no word, but at least one is needed')
         self.classes_, labels = sorted_labels(self._flat(y, lengths))
+        starts = np.concatenate([[0], np.cumsum(lengths)])
+        problem = LinearChain(self._enter(X, lengths), labels, starts, len(self.classes_))
+        solver = self._make_solver(problem)
+        problem, params = self._choose(problem, solver)
+        tol = self._tol_at(problem, params)
+        run = run_estimator(self, problem, solver, params, remedy='scale the features', tol=tol)
+        self._adopt(problem, run)
+        if self.tol is not None and run.status.is_limit:
+            warn_not_converged(self, run, 'raise that limit, or tol')
+        return self
+
+    def _enter(self, X: Any, lengths: np.ndarray) -> Any:
+        "The rows of all words, one after the other, and the names of their columns."
         if _is_table(X, lengths):
             rows, self.feature_names_ = _stacked(X, lengths), None
         else:
@@ -323,47 +337,45 @@ class LinearChainCRF(Estimator):
         check_size(rows, np.float64)
         _check_memory(self, rows)
         self.n_features_in_ = rows.shape[1]
-        starts = np.concatenate([[0], np.cumsum(lengths)])
-        problem = LinearChain(rows.astype(np.float64), labels, starts, len(self.classes_))
-        solver = LBFGS() if self.solver == 'lbfgs' else Majorizer()
-        if self.solver == 'bm' and problem.n_params > problem.most_params:
+        return rows.astype(np.float64)
+
+    def _make_solver(self, problem: LinearChain) -> Any:
+        if self.solver == 'lbfgs':
+            return LBFGS()
+        if problem.n_params > problem.most_params:
             raise ValueError(
                 f'solver="bm" builds a matrix of at most {problem.most_params} rows, but there '
                 f'are {problem.n_params} weights; use solver="lbfgs"'
             )
-        params = None
+        return Majorizer()
+
+    def _choose(self, problem: LinearChain, solver: Any) -> tuple[LinearChain, Any]:
+        "The problem with its ridge, and where the search for one ended."
         self.ridge_: Any = self.ridge
+        params = None
         if isinstance(self.ridge, str):
             rng = np.random.default_rng(seed_from(self.random_state))
             self.ridge_, params = _chosen_ridge(problem, solver, rng)
-        problem = LinearChain(
-            problem.features, problem.labels, starts, problem.n_classes, self.ridge_
-        )
-        tol = self.tol
-        if tol is not None and params is not None:  # a fraction of the gradient at zero
-            zero, here = (np.linalg.norm(problem.grad(at)) for at in (0 * params, params))
-            tol = min(float(tol * zero / here), 1.0) if here else 1.0
-        self.run_ = minimize(
-            problem,
-            solver,
-            params,
-            max_iter=self.max_iter,
-            max_seconds=self.max_seconds,
-            tol=tol,
-            verbose=self.verbose,
-        )
-        self.n_iter_ = self.run_.state.n_iter
-        end = self.run_.state.params
-        if not np.isfinite(problem.loss(end)):
-            raise_diverged(self, self.run_, 'scale the features')
-        self.coef_, self.transitions_ = (part.copy() for part in problem.unpack(end))
+        parts = problem.features, problem.labels, problem.starts, problem.n_classes
+        return LinearChain(*parts, self.ridge_), params
+
+    def _tol_at(self, problem: LinearChain, params: Any) -> float | None:
+        "The tolerance as a fraction of the gradient at a start: that of `tol` is of it at zero."
+        if self.tol is None or params is None:
+            return self.tol
+        zero, here = (float(np.linalg.norm(problem.grad(at))) for at in (0 * params, params))
+        return min(self.tol * zero / here, 1.0) if here else 1.0
+
+    def _adopt(self, problem: LinearChain, run: Run) -> None:
+        "Weights, and how far from the minimum they can be."
+        end = run.state.params
         loss, grad = problem.loss_and_grad(end)
-        n = max(int((lengths > 0).sum()), 1)
+        if not np.isfinite(loss):
+            raise_diverged(self, run, 'scale the features')
+        self.coef_, self.transitions_ = (part.copy() for part in problem.unpack(end))
+        n = max(int((np.diff(problem.starts) > 0).sum()), 1)
         gap = float(grad @ grad) / (2 * n * self.ridge_) if self.ridge_ else np.inf
         self.bound_gap_ = min(gap, loss) / n if self.ridge_ else np.inf
-        if self.tol is not None and self.run_.status.is_limit:
-            warn_not_converged(self, self.run_, 'raise that limit, or tol')
-        return self
 
     def _check_loaded(self) -> None:
         "Refuse a file whose arrays do not belong together."

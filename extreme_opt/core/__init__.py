@@ -6,7 +6,6 @@ from extreme_opt.core.run import FitDiverged, Run, iterate, minimize
 from extreme_opt.core.streams import stream
 from extreme_opt.core.checks import (
     check_adjoint,
-    check_bound,
     check_descend,
     check_gradient,
     check_unbiased,
@@ -29,7 +28,6 @@ __all__ = [
     'minimize',
     'stream',
     'check_adjoint',
-    'check_bound',
     'check_descend',
     'check_gradient',
     'check_unbiased',

@@ -95,18 +95,7 @@ class GradientDescent(Checked):
     _settings = dict(scaling=one_of(None, 'adagrad'), step_size=number_in(0, closed='right'))
 
     def init(self, problem: Any, params: np.ndarray) -> DescentState:
-        """The first state.
-
-        Parameters
-        ----------
-        problem : object
-        params : ndarray
-
-        Returns
-        -------
-        DescentState
-            Holds a copy of params.
-        """
+        """The first state."""
         return DescentState(params=params.copy(), step_size=self.step_size / self.grow)
 
     def _direction(
@@ -122,19 +111,7 @@ class GradientDescent(Checked):
         return direction, float(direction @ grad), squares
 
     def step(self, problem: Any, state: DescentState, rng: np.random.Generator) -> DescentState:
-        """Search along the (scaled) gradient until the loss falls enough: eqs. (2) and (3).
-
-        Parameters
-        ----------
-        problem : object
-        state : DescentState
-        rng : Generator
-
-        Returns
-        -------
-        DescentState
-            One step later; nothing is drawn.
-        """
+        """Search along the (scaled) gradient until the loss falls enough: eqs. (2) and (3)."""
         fresh, start = np.isnan(state.loss), state.params
         loss, grad = loss_and_grad(problem, start) if fresh else (state.loss, problem.grad(start))
         norm = float(np.linalg.norm(grad))
@@ -249,19 +226,7 @@ class SGD(Checked):
             n_updates, n_epochs = n_updates - count, n_epochs + count / per_pass
 
     def step(self, problem: Any, state: State, rng: np.random.Generator) -> State:
-        """Make `n_updates` stochastic steps on a copy of the parameters: eq. (4).
-
-        Parameters
-        ----------
-        problem : object
-        state : State
-        rng : Generator
-
-        Returns
-        -------
-        State
-            One step later.
-        """
+        """Make `n_updates` stochastic steps on a copy of the parameters: eq. (4)."""
         params = state.params.copy()
         n_updates = updates_per_step(self.n_updates, problem, self.batch_size)
         n_terms = 0
@@ -410,18 +375,7 @@ class LBFGS(Checked):
     _settings = dict(history_size=COUNT)
 
     def init(self, problem: Any, params: np.ndarray) -> LBFGSState:
-        """The first state.
-
-        Parameters
-        ----------
-        problem : object
-        params : ndarray
-
-        Returns
-        -------
-        LBFGSState
-            Holds a copy of params.
-        """
+        """The first state."""
         return LBFGSState(params=params.copy())
 
     def _search(
@@ -462,17 +416,6 @@ class LBFGS(Checked):
         """One quasi-Newton step with a Wolfe search.
 
         Straight downhill when the memory misleads.
-
-        Parameters
-        ----------
-        problem : object
-        state : LBFGSState
-        rng : Generator
-
-        Returns
-        -------
-        LBFGSState
-            One step later; nothing is drawn.
         """
         evaluator = _Evaluator(problem)
         point = state.params.astype(float)

@@ -80,7 +80,10 @@ class Estimator(BaseEstimator):
             if name in self._settings:
                 self._settings[name].check(name, value)
 
-    client: Any = None
+    client: Any = None  # and other settings of runs that not every estimator has
+    n_jobs: Any = None
+    max_epochs: Any = None
+    checkpoint: Any = None
 
     def __getstate__(self) -> dict:
         if self.client is None or isinstance(self.client, str):
@@ -249,7 +252,7 @@ def run_estimator(
     ----------
     estimator : Estimator
         Its settings max_iter, max_epochs, max_seconds, tol, random_state, verbose, checkpoint,
-        n_jobs and client are read.
+        n_jobs and client are read, those that it has.
     problem : Problem
         The formulation.
     solver : Solver

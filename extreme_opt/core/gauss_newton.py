@@ -153,18 +153,7 @@ class GaussNewton(Checked):
     _settings = dict(max_products=COUNT, forcing=number_in(0, 1, 'neither'), damping=number_in())
 
     def init(self, problem: Any, params: np.ndarray) -> GaussNewtonState:
-        """The first state.
-
-        Parameters
-        ----------
-        problem : object
-        params : ndarray
-
-        Returns
-        -------
-        GaussNewtonState
-            Holds a copy of params.
-        """
+        """The first state."""
         return GaussNewtonState(params=params.copy(), damping=self.damping)
 
     def warmup_problem(self) -> 'GaussNewton':
@@ -211,17 +200,6 @@ class GaussNewton(Checked):
         """One solve and one search.
 
         A failed search leaves params and loss as they are and raises the damping.
-
-        Parameters
-        ----------
-        problem : object
-        state : GaussNewtonState
-        rng : Generator
-
-        Returns
-        -------
-        GaussNewtonState
-            One step later.
         """
         loss, grad = loss_and_grad(problem, state.params)
         norm = float(np.linalg.norm(grad))

@@ -193,34 +193,11 @@ class Majorizer(Checked):
     )
 
     def init(self, problem: Any, params: np.ndarray) -> MajorizerState:
-        """The first state.
-
-        Parameters
-        ----------
-        problem : object
-        params : ndarray
-
-        Returns
-        -------
-        MajorizerState
-            Holds a copy of params.
-        """
+        """The first state."""
         return MajorizerState(params=params.copy())
 
     def step(self, problem: Any, state: MajorizerState, rng: np.random.Generator) -> MajorizerState:
-        """Bound, solve, move: eq. (8).
-
-        Parameters
-        ----------
-        problem : object
-        state : MajorizerState
-        rng : Generator
-
-        Returns
-        -------
-        MajorizerState
-            One step later; nothing is drawn.
-        """
+        """Bound, solve, move: eq. (8)."""
         order = (
             ('smallest', 'largest')[state.n_iter % 2] if self.order == 'alternating' else self.order
         )
@@ -302,7 +279,7 @@ class _Products:
 
 # %% ../../nbs/engine/core/64_majorize.ipynb #28f7552d
 @dataclass(frozen=True)
-class Newton:
+class Newton(Checked):
     """Newton's method on a convex loss, steps halved until the loss falls enough.
 
     Parameters
@@ -329,27 +306,11 @@ class Newton:
     requires: ClassVar = SecondOrder
 
     def init(self, problem: Any, params: np.ndarray) -> NewtonState:
-        """The first state.
-
-        Parameters
-        ----------
-        problem : object
-        params : ndarray
-
-        Returns
-        -------
-        NewtonState
-            Holds a copy of params.
-        """
+        """The first state."""
         return NewtonState(params=params.copy())
 
     def warmup_problem(self) -> 'Newton':
-        """Return a solver that compiles the same kernels with a single product.
-
-        Returns
-        -------
-        Newton
-        """
+        """Return a solver that compiles the same kernels with a single product."""
         return _NewtonWarmup()
 
     def _preconditioner(
@@ -393,19 +354,7 @@ class Newton:
         return done.solution, kept
 
     def step(self, problem: Any, state: NewtonState, rng: np.random.Generator) -> NewtonState:
-        """Solve with the curvature at hand, then halve until the loss falls.
-
-        Parameters
-        ----------
-        problem : object
-        state : NewtonState
-        rng : Generator
-
-        Returns
-        -------
-        NewtonState
-            One step later; nothing is drawn.
-        """
+        """Solve with the curvature at hand, then halve until the loss falls."""
         start = state.params
         loss, grad = loss_and_grad(problem, start)
         grad = np.asarray(grad, dtype=float)

@@ -13,6 +13,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from .docstrings import inherit_sections
+
 # %% ../../nbs/engine/core/10_problem.ipynb #09e98f3c
 @runtime_checkable
 class Problem(Protocol):
@@ -60,13 +62,41 @@ class Problem(Protocol):
     dtype: Any  # float32 or float64, of data and parameters alike
 
     def unpack(self, params: np.ndarray) -> Any:
-        """Named views of the flat vector, no copies."""
+        """Named views of the flat vector, no copies.
+
+        Parameters
+        ----------
+        params : ndarray of shape (n_params,)
+
+        Returns
+        -------
+        object
+            Views of the parts.
+        """
 
     def init_params(self, seed: int = 0) -> np.ndarray:
-        """A sensible first point, (n_params,)."""
+        """A sensible first point.
+
+        Parameters
+        ----------
+        seed : int, default=0
+
+        Returns
+        -------
+        ndarray of shape (n_params,)
+        """
 
     def loss(self, params: np.ndarray) -> float:
-        """The exact objective, to be minimized."""
+        """The exact objective, to be minimized.
+
+        Parameters
+        ----------
+        params : ndarray of shape (n_params,)
+
+        Returns
+        -------
+        float
+        """
 
 
 @runtime_checkable
@@ -77,7 +107,16 @@ class Differentiable(Protocol):
         """The exact objective."""
 
     def grad(self, params: np.ndarray) -> np.ndarray:
-        """The exact gradient, (n_params,)."""
+        """The exact gradient.
+
+        Parameters
+        ----------
+        params : ndarray of shape (n_params,)
+
+        Returns
+        -------
+        ndarray of shape (n_params,)
+        """
 
 
 @runtime_checkable
@@ -85,10 +124,34 @@ class Stochastic(Protocol):
     "A gradient that is right on average."
 
     def draw(self, rng: np.random.Generator, size: int) -> Any:
-        """A batch: indices only."""
+        """A batch: indices only.
+
+        Parameters
+        ----------
+        rng : Generator
+            Source of randomness.
+        size : int
+            How many are drawn.
+
+        Returns
+        -------
+        object
+            For `grad_at`.
+        """
 
     def grad_at(self, params: np.ndarray, batch: Any) -> np.ndarray:
-        """Unbiased for `grad`."""
+        """Unbiased for `grad`.
+
+        Parameters
+        ----------
+        params : ndarray of shape (n_params,)
+        batch : object
+            Of `draw`.
+
+        Returns
+        -------
+        ndarray of shape (n_params,)
+        """
 
 
 @runtime_checkable
@@ -104,7 +167,17 @@ class SecondOrder(Differentiable, Protocol):
     "A loss with gradient and curvature."
 
     def ggn_vp(self, params: np.ndarray, vector: np.ndarray) -> np.ndarray:
-        """Positive semidefinite curvature times a vector."""
+        """Positive semidefinite curvature times a vector.
+
+        Parameters
+        ----------
+        params : ndarray of shape (n_params,)
+        vector : ndarray of shape (n_params,)
+
+        Returns
+        -------
+        ndarray of shape (n_params,)
+        """
 
 
 @runtime_checkable
@@ -123,7 +196,127 @@ class Constrained(Differentiable, Protocol):
     "A loss over a set that points can be projected to."
 
     def project(self, params: np.ndarray) -> np.ndarray:
-        """The nearest allowed point."""
+        """The nearest allowed point.
+
+        Parameters
+        ----------
+        params : ndarray of shape (n_params,)
+
+        Returns
+        -------
+        ndarray of shape (n_params,)
+        """
+
+# %% ../../nbs/engine/core/10_problem.ipynb #d0c50012
+class ProblemMethods(Protocol):
+    "What problems may have besides, described for all of them; `Problem` says when it is used."
+
+    def loss_at(self, params: np.ndarray, batch: Any) -> float:
+        """Unbiased for `loss`.
+
+        Parameters
+        ----------
+        params : ndarray of shape (n_params,)
+        batch : object
+            Of `draw`.
+
+        Returns
+        -------
+        float
+            On the scale of `loss`.
+        """
+
+    def loss_on(self, params: np.ndarray, rows: Any) -> float:
+        """The loss, estimated from some samples.
+
+        Parameters
+        ----------
+        params : ndarray of shape (n_params,)
+        rows : ndarray or None
+            Ids of samples, else of terms; None is all.
+
+        Returns
+        -------
+        float
+            On the scale of `loss`.
+        """
+
+    def loss_and_grad(self, params: np.ndarray) -> tuple[float, np.ndarray]:
+        """Both at the cost of one.
+
+        Parameters
+        ----------
+        params : ndarray of shape (n_params,)
+
+        Returns
+        -------
+        tuple[float, ndarray]
+            Loss, and gradient of shape (n_params,).
+        """
+
+    def sgd_step_(self, params: np.ndarray, batch: Any, rate: float) -> None:
+        """In place, `params -= rate * grad_at(params, batch)`.
+
+        Parameters
+        ----------
+        params : ndarray of shape (n_params,)
+            Changed where the batch touches it.
+        batch : object
+            Of `draw`.
+        rate : float
+            Step on `loss`.
+        """
+
+    def hutchinson_diagonal(self, params: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """On average the diagonal of the curvature.
+
+        Parameters
+        ----------
+        params : ndarray of shape (n_params,)
+        rng : Generator
+            Source of randomness.
+
+        Returns
+        -------
+        ndarray of shape (n_params,)
+            Positive.
+        """
+
+    def memory(self, dtype: Any = None) -> int:
+        """Bytes of one vector of parameters.
+
+        Parameters
+        ----------
+        dtype : dtype or None, default=None
+            None is that of the problem.
+
+        Returns
+        -------
+        int
+        """
+
+    def shard(self, n: int) -> list:
+        """Cut into shards that add up to this problem.
+
+        Parameters
+        ----------
+        n : int
+            At most so many.
+
+        Returns
+        -------
+        list[Shard]
+            See `extreme_opt.core.shards`.
+        """
+
+    def warmup_problem(self) -> Any:
+        """The same formulation on little data, to compile kernels.
+
+        Returns
+        -------
+        Problem
+            Of the same class and types.
+        """
 
 # %% ../../nbs/engine/core/10_problem.ipynb #0f0e18ba
 def required_methods(solver: Any) -> tuple[str, ...]:
@@ -188,6 +381,9 @@ class _Fixing(type):
         return made
 
 
+_DESCRIBED = Problem, Differentiable, Stochastic, SecondOrder, Constrained, ProblemMethods
+
+
 class Fixed(metaclass=_Fixing):
     """Base of objects that only their constructor changes, such as problems.
 
@@ -203,6 +399,10 @@ class Fixed(metaclass=_Fixing):
     Traceback (most recent call last):
     dataclasses.FrozenInstanceError: cannot assign to 'rows' of a Scaled; make another one
     """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        inherit_sections(cls, *_DESCRIBED)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if '_is_fixed' in vars(self):
@@ -302,6 +502,9 @@ class LeastSquares:
         blocks = split_rows(self.n_samples, n)
         ridge = self.ridge / len(blocks)
         return [Shard(LeastSquares(self.features[at], self.targets[at], ridge)) for at in blocks]
+
+
+inherit_sections(LeastSquares, *_DESCRIBED)
 
 # %% ../../nbs/engine/core/10_problem.ipynb #e3bbab21
 def _listed(words: list[str]) -> str:

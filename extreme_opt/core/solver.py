@@ -14,6 +14,8 @@ from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
+from .docstrings import inherit_sections
+
 # %% ../../nbs/engine/core/20_solver.ipynb #36f6d357
 class Status(StrEnum):
     "How a run ended; `Run.message` says it in words, for people only."
@@ -125,10 +127,51 @@ class Solver(Protocol):
     requires: type  # the protocol, or the class, that a problem must be
 
     def init(self, problem: Any, params: np.ndarray) -> State:
-        """The first state, holding a copy of params."""
+        """The first state.
+
+        Parameters
+        ----------
+        problem : object
+            What is minimized; it has what the solver requires.
+        params : ndarray of shape (n_params,)
+            Where to begin.
+
+        Returns
+        -------
+        State
+            Holds a copy of params.
+        """
 
     def step(self, problem: Any, state: State, rng: np.random.Generator) -> State:
-        """One unit worth looking at; pure."""
+        """One unit worth looking at; pure.
+
+        Parameters
+        ----------
+        problem : object
+            What is minimized.
+        state : State
+            Of `init` or of the step before; it stays as it is.
+        rng : Generator
+            Source of randomness, for solvers that draw.
+
+        Returns
+        -------
+        State
+            One step later, of the same class.
+        """
+
+# %% ../../nbs/engine/core/20_solver.ipynb #d0c50011
+class SolverMethods:
+    "What solvers may have besides, described for all of them."
+
+    def warmup_problem(self) -> Any:
+        """A solver that compiles the same kernels in little time.
+
+        Returns
+        -------
+        Solver
+            Of the same class.
+        """
 
 # %% ../../nbs/engine/core/20_solver.ipynb #f1ced012
 @dataclass(frozen=True)
@@ -172,6 +215,9 @@ class EarlyStopping:
             return after
         said = f'no gain in {self.what} for {self.n_iter_no_change} steps: step {after.best_step}'
         return replace(after, status=Status.CONVERGED, message=f'{said} is the best')
+
+
+inherit_sections(EarlyStopping, Solver, SolverMethods)
 
 # %% ../../nbs/engine/core/20_solver.ipynb #4ddc534e
 def num_samples(problem: Any) -> int:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 import numpy as np
 
+from .docstrings import inherit_sections
 from .validation import Checked, number_in, one_of
 
 # %% ../../nbs/engine/core/62_step_sizes.ipynb #ea711a8b
@@ -219,6 +220,10 @@ class Damped(SBB):
     """
 
     share: float = 0.01
+
+
+for _rule in (BB, SBB):
+    inherit_sections(_rule, FixedStep)
 
 # %% ../../nbs/engine/core/62_step_sizes.ipynb #8e118756
 def _curvature(rule: Any, problem: Any, params: np.ndarray, batch_size: int) -> float:

@@ -70,18 +70,7 @@ class SVRG(Checked):
         return getattr(self.step_rule, 'learning_rate', None)
 
     def init(self, problem: Any, params: np.ndarray) -> SVRGState:
-        """The first state.
-
-        Parameters
-        ----------
-        problem : object
-        params : ndarray
-
-        Returns
-        -------
-        SVRGState
-            Holds a copy of params.
-        """
+        """The first state."""
         return SVRGState(params=params.copy())
 
     def warmup_problem(self) -> 'SVRG':
@@ -89,19 +78,7 @@ class SVRG(Checked):
         return replace(self, n_inner=1)
 
     def step(self, problem: Any, state: SVRGState, rng: np.random.Generator) -> SVRGState:
-        """One epoch: a full gradient, a step size, and `n_inner` corrected steps.
-
-        Parameters
-        ----------
-        problem : object
-        state : SVRGState
-        rng : Generator
-
-        Returns
-        -------
-        SVRGState
-            One step later.
-        """
+        """One epoch: a full gradient, a step size, and `n_inner` corrected steps."""
         old, fast = state.params, hasattr(problem, 'svrg_steps_')
         full, kept = problem.svrg_anchor(old) if fast else (problem.grad(old), None)
         norm = float(np.linalg.norm(full))

@@ -18,7 +18,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import scipy.sparse
 
+from .docstrings import inherit_sections
 from .linalg import check_sparse
+from .solver import Solver, SolverMethods
 
 # %% ../../nbs/engine/core/67_validation.ipynb #7da7423e
 def check_features(X: Any, sparse: bool = True) -> np.ndarray | scipy.sparse.csr_array:
@@ -797,6 +799,10 @@ class Checked:
     "Base of data classes whose settings are those of the table `_settings`."
 
     _settings: ClassVar[dict[str, Setting]] = {}
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        inherit_sections(cls, Solver, SolverMethods)
 
     def __post_init__(self) -> None:
         check_settings(self)

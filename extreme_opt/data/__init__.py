@@ -18,7 +18,6 @@ from extreme_opt.data.comparisons import (
     triplets_from_distances,
 )
 from extreme_opt.data.delimited import (
-    parse_number,
     read_edges,
     read_fields,
     read_ratings,
@@ -26,7 +25,7 @@ from extreme_opt.data.delimited import (
 )
 from extreme_opt.data.formats import read_sparse, read_triplets
 from extreme_opt.data.preparation import prepare
-from extreme_opt.data.sentences import Sentences, read_conll
+from extreme_opt.data.sentences import read_conll
 from extreme_opt.data.fetching import DATASETS, fetch
 from extreme_opt.data.loading import load, load_options
 
@@ -46,14 +45,12 @@ __all__ = [
     'eurodist',
     'planted_triplets',
     'triplets_from_distances',
-    'parse_number',
     'read_edges',
     'read_fields',
     'read_ratings',
     'read_sparse',
     'read_table',
     'read_triplets',
-    'Sentences',
     'read_conll',
     'prepare',
     'DATASETS',

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from extreme_opt.late import names_of
 from extreme_opt.ordinal.plain.which_question import select_queries
 from extreme_opt.ordinal.comparisons import (
     contradictions,
@@ -32,18 +33,7 @@ _LAZY = {
     'procrustes': 'embedding',
 }  # they import scikit-learn
 
-
-def __getattr__(name):
-    if name in _LAZY:
-        from importlib import import_module
-
-        return getattr(import_module(f'{__name__}.{_LAZY[name]}'), name)
-    raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
-
-
-def __dir__():
-    return sorted(__all__)
-
+__getattr__, __dir__ = names_of(__name__, _LAZY)
 
 __all__ = [
     'contradictions',

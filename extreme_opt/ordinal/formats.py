@@ -15,7 +15,7 @@ from ..core.validation import COUNT, as_array
 from .comparisons import check_answers, check_comparisons, plain_ids
 
 # %% ../../nbs/engine/ordinal/12_formats.ipynb #00c8648d
-def _table(shown, low):
+def _questions(shown, low):
     rows = plain_ids(shown)
     if rows.ndim != 2 or rows.shape[1] < low:
         raise ValueError(
@@ -53,7 +53,7 @@ def triplets_from_2afc(questions: Any, chosen: Any, first: Any = None) -> np.nda
     >>> triplets_from_2afc([[0, 1, 2], [1, 0, 2]], ['left', 'right'], first='left').tolist()
     [[0, 1, 2], [1, 2, 0]]
     """
-    rows, given = _table(questions, 3), as_array(chosen, 'chosen')
+    rows, given = _questions(questions, 3), as_array(chosen, 'chosen')
     if rows.shape[1] != 3 or given.shape != (len(rows),):
         raise ValueError(
             f'questions has shape {rows.shape} and chosen {given.shape}, but (n, 3) and (n,) are '
@@ -103,7 +103,7 @@ def triplets_from_odd_one_out(questions: Any, odd: Any = None) -> np.ndarray:
     >>> triplets_from_odd_one_out([[5, 6, 7]], [1]).tolist()
     [[5, 7, 6], [7, 5, 6]]
     """
-    rows = _table(questions, 3)
+    rows = _questions(questions, 3)
     n, width = rows.shape
     at = np.zeros(n, int) if odd is None else np.asarray(odd)
     if at.shape != (n,) or at.dtype.kind not in 'iu' or ((at < 0) | (at >= width)).any():
@@ -139,7 +139,7 @@ def triplets_from_ranking(questions: Any, n_ranked: int | None = None) -> np.nda
     >>> triplets_from_ranking([[9, 1, 2, 3]], n_ranked=1).tolist()
     [[9, 1, 2], [9, 1, 3]]
     """
-    rows = _table(questions, 3)
+    rows = _questions(questions, 3)
     top = rows.shape[1] - 1 if n_ranked is None else n_ranked
     if not 1 <= top < rows.shape[1]:
         raise ValueError(f'n_ranked={n_ranked} is not between 1 and {rows.shape[1] - 1}')
@@ -169,7 +169,7 @@ def triplets_from_choice(questions: Any, n_chosen: int) -> np.ndarray:
     >>> triplets_from_choice([[9, 1, 2, 3]], 2).tolist()
     [[9, 1, 3], [9, 2, 3]]
     """
-    rows = _table(questions, 3)
+    rows = _questions(questions, 3)
     if not 1 <= n_chosen < rows.shape[1] - 1:
         raise ValueError(f'n_chosen={n_chosen} is not between 1 and {rows.shape[1] - 2}')
     near, far = range(1, n_chosen + 1), range(n_chosen + 1, rows.shape[1])

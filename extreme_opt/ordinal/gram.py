@@ -181,7 +181,14 @@ class GramComparisons(Fixed):
     def loss_and_grad(
         self, params: np.ndarray, rows: Any = slice(None)
     ) -> tuple[float, np.ndarray]:
-        """Return objective and gradient over some rows."""
+        """Return objective and gradient over some rows.
+
+        Parameters
+        ----------
+        params : ndarray of shape (n_params,)
+        rows : ndarray or slice, default=slice(None)
+            Ids of comparisons.
+        """
         (loss, slopes, edges), n = self._evaluate(params, rows), self.n_objects
         adjacency = np.bincount(
             np.concatenate([i * np.int64(n) + j for i, j in edges]), np.concatenate(slopes), n * n
@@ -216,10 +223,6 @@ class GramComparisons(Fixed):
 
     def project(self, params: np.ndarray) -> np.ndarray:
         """Return the nearest centered Gram matrix, of at most `rank` where that is given.
-
-        Parameters
-        ----------
-        params : ndarray of shape (n_objects**2,)
 
         Returns
         -------
@@ -306,18 +309,7 @@ class ProjectedGradient(Checked):
     )
 
     def init(self, problem: Any, params: np.ndarray) -> ProjectedState:
-        """Return the state at the projected parameters.
-
-        Parameters
-        ----------
-        problem : Problem
-            With `loss`, `grad` and `project`.
-        params : ndarray of shape (n_params,)
-
-        Returns
-        -------
-        ProjectedState
-        """
+        """Return the state at the projected parameters."""
         return ProjectedState(params=problem.project(params), step_size=self.step_size / self.grow)
 
     def _search(self, problem: Any, origin: np.ndarray, size: float) -> Any:
@@ -332,21 +324,7 @@ class ProjectedGradient(Checked):
             size *= self.shrink
 
     def step(self, problem: Any, state: ProjectedState, rng: np.random.Generator) -> ProjectedState:
-        """Search along the gradient, project, and extrapolate: eq. (B).
-
-        Parameters
-        ----------
-        problem : Problem
-            With `loss`, `grad` and `project`.
-        state : ProjectedState
-        rng : Generator
-            Not used.
-
-        Returns
-        -------
-        ProjectedState
-            The state one step later.
-        """
+        """Search along the gradient, project, and extrapolate: eq. (B)."""
         start, fresh = state.params, np.isnan(state.loss)
         here = float(problem.loss(start)) if fresh else state.loss
         origin = start if state.extrapolated is None else state.extrapolated

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from ..core.majorize import Surrogate
 from ..core.serialize import fingerprint
-from ..core.shards import LocalShards, Mapped, Shard, add_all, as_shard, shard_totals
+from ..core.shards import LocalShards, Mapped, Shard, add_all, shard_of, totals_of
 
 # %% ../../nbs/engine/scale/20_sharded.ipynb #ff031917
 def evaluate(shard: Shard, method: str, shared: np.ndarray, own: Any, *args: Any) -> tuple:
@@ -390,7 +390,7 @@ def _facts(problem, first):
     if first:
         few = problem.take(np.arange(1)) if hasattr(problem, 'take') else problem
     return dict(
-        totals=shard_totals(problem),
+        totals=totals_of(problem),
         n_params=problem.init_params(0).size,
         n_terms=int(problem.n_terms),
         n_samples=n_samples,
@@ -501,7 +501,7 @@ class Sharded:
         sizes = [fact['n_params'] - int(total[0]) for fact, total in zip(facts, totals)]
         _check_alike(facts, sizes)
         before, total = np.cumsum([0 * totals[0], *totals], axis=0), sum(totals)
-        place.map(as_shard, [(at, total, sizes[0]) for at in before[:-1]])
+        place.map(shard_of, [(at, total, sizes[0]) for at in before[:-1]])
         ends = sizes[0] + before[:, 0].astype(int)
         whole.pieces = [np.arange(at, end) for at, end in itertools.pairwise(ends)]
         if not total[0]:

@@ -20,17 +20,14 @@ if TYPE_CHECKING:
         color_of,
         convergence,
         picture,
-        ranking_curve,
         spectrum,
-        step_sizes,
         style,
         style_of,
     )
     from extreme_opt.show.widgets import frames, live
 
 _HOMES = dict.fromkeys(
-    'PALETTE bound_picture color_of convergence picture ranking_curve spectrum step_sizes'
-    ' style style_of'.split(),
+    'PALETTE bound_picture color_of convergence picture spectrum style style_of'.split(),
     'plots',
 )
 _HOMES |= dict.fromkeys(
@@ -50,9 +47,7 @@ __all__ = [
     'label_points',
     'live',
     'picture',
-    'ranking_curve',
     'spectrum',
-    'step_sizes',
     'style',
     'style_of',
 ]

@@ -3,15 +3,15 @@ towers, Gauss-Newton."""
 
 from typing import TYPE_CHECKING
 
+from extreme_opt.late import names_of
 from extreme_opt.similarity.als import ALS
 from extreme_opt.similarity.catalog_softmax import CatalogSoftmax
-from extreme_opt.similarity.index import build_index, ann_top_k
+from extreme_opt.similarity.index import build_index
 from extreme_opt.similarity.problem import AllPairs
 from extreme_opt.similarity.ranking import (
     item_neighbors,
     popularity,
     rank_measures,
-    svd_factors,
     top_k,
 )
 from extreme_opt.similarity.sampling import BlockSGD, PairSGD
@@ -29,18 +29,7 @@ _LAZY = {  # they import scikit-learn
     'RP3beta': 'neighbors',
 }
 
-
-def __getattr__(name):
-    if name in _LAZY:
-        from importlib import import_module
-
-        return getattr(import_module(f'{__name__}.{_LAZY[name]}'), name)
-    raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
-
-
-def __dir__():
-    return sorted(__all__)
-
+__getattr__, __dir__ = names_of(__name__, _LAZY)
 
 __all__ = [
     'SimilarityModel',
@@ -48,14 +37,12 @@ __all__ = [
     'ItemNeighbors',
     'RP3beta',
     'build_index',
-    'ann_top_k',
     'AllPairs',
     'ALS',
     'CatalogSoftmax',
     'item_neighbors',
     'popularity',
     'rank_measures',
-    'svd_factors',
     'top_k',
     'BlockSGD',
     'PairSGD',

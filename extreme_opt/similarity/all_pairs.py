@@ -242,10 +242,13 @@ def observed_pairs(
     sizes = n_left if n_left is not None else shape[0], n_right if n_right is not None else shape[1]
     n_left = check_entities(left, sizes[0], 'left', 'observed[{}, 0]')
     n_right = check_entities(right, sizes[1], 'right', 'observed[{}, 1]')
-    left, right = left.astype(np.int64), right.astype(np.int64)
-    keys = left * max(n_right, 1) + right
+    keys = left.astype(np.int64) * max(n_right, 1)
+    keys += right
+    left, right = left.astype(np.int32), right.astype(np.int32)
     order = np.argsort(keys, kind='stable')
-    again = np.flatnonzero(np.diff(keys[order]) == 0)
+    keys = keys[order]
+    again = np.flatnonzero(keys[1:] == keys[:-1])
+    del keys
     labels = _per_pair(labels, stored, 'labels', len(left), order, dtype)
     weights = _per_pair(pair_weights, stored, 'pair_weights', len(left), order, dtype)
     if len(again):
@@ -270,7 +273,7 @@ def observed_pairs(
         for ids, n in ((left, n_left), (right, n_right))
     )
     small = np.int32 if len(left) < 2**31 else np.int64
-    rights = right[order].astype(np.int32)
+    rights = right[order]
     places = np.argsort(rights, kind='stable').astype(small)
     return ObservedPairs(
         n_left,
@@ -280,9 +283,9 @@ def observed_pairs(
         labels,
         weights,
         turned,
-        left[order].astype(np.int32)[places],
+        left[order][places],
         places,
-        order,
+        order.astype(small),
     )
 
 # %% ../../nbs/engine/similarity/10_all_pairs.ipynb #f02ce084

@@ -14,6 +14,7 @@ from scipy import sparse
 
 from ..core.compiled import njit
 from ..core.solver import State
+from ..core.validation import Checked
 from .all_pairs import count_products
 from .gradient import for_each_chunk
 from .gramian import chunks_of, stacked_gramian, unseen_value
@@ -390,7 +391,9 @@ def solve_side_(
         pairs.lefts if side else pairs.rights,
         pairs.places if side else pairs.places[:0],
     )  # fmt: skip
-    turned = np.ascontiguousarray(rows[:, free] @ turn)
+    turned = np.empty((len(rows), d), f) if fixed else rows  # `embed` has made a copy
+    for at in chunks_of(len(rows), k):
+        turned[at] = rows[at][:, free] @ turn
     sums, chosen = np.zeros(tower.n_inputs), np.arange(tower.n_inputs)
     lift, values, tied = terms.spare * terms.omega, np.maximum(values, 0.0), tied @ basis
     if n_cg_steps:
@@ -461,7 +464,7 @@ def _check_quadratic(problem: AllPairs) -> None:
 
 # %% ../../nbs/engine/similarity/65_als.ipynb #f324a778
 @dataclass(frozen=True)
-class ALS:
+class ALS(Checked):
     """Alternating least squares, for linear towers on ids and the squared loss.
 
     Each iteration minimizes the loss over the left embeddings, then over the right ones, by a few
@@ -501,37 +504,13 @@ class ALS:
     cg_tol: float = 1e-3
 
     def init(self, problem: AllPairs, params: np.ndarray) -> State:
-        """Check the problem and make the first state.
-
-        Parameters
-        ----------
-        problem : AllPairs
-            With the squared loss and linear towers on ids.
-        params : ndarray of shape (n_params,)
-
-        Returns
-        -------
-        State
-            Holds a copy of params.
-        """
+        """Check the problem and make the first state."""
         _check_quadratic(problem)
         return State(params=params.copy())
 
     def step(self, problem: AllPairs, state: State, rng: np.random.Generator) -> State:
-        """Solve for the left side, then for the right one: eq. (E3).
-
-        Parameters
-        ----------
-        problem : AllPairs
-        state : State
-        rng : numpy.random.Generator
-            Not used.
-
-        Returns
-        -------
-        State
-            One iteration later.
-        """
+        """Solve for the left side, then for the right one: eq. (E3)."""
+        problem._memo.clear()  # embeddings of the start, which nobody asks for again
         params = state.params.copy()
         for side in (0, 1):
             loss = solve_side_(problem, params, side, self.n_cg_steps, self.cg_tol)

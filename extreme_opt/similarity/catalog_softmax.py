@@ -35,7 +35,7 @@ class SoftmaxBatch(NamedTuple):
     negatives: np.ndarray
 
 
-def _scattered(logits, target, weights):
+def _scattered(logits: np.ndarray, target: np.ndarray, weights: np.ndarray) -> float:
     "Sum of weighted log-losses; its derivative overwrites the logits, which are -inf if masked."
     top = logits.max(1, keepdims=True)
     np.subtract(logits, top, out=logits)
@@ -120,7 +120,7 @@ class CatalogSoftmax(Fixed):
     _cumulative: Any = field(init=False, repr=False)
     advice: ClassVar[str] = 'LBFGS and GradientDescent search for a step that lowers the loss'
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         towers = AllPairs(
             self.observed,
             self.left_features,
@@ -177,10 +177,6 @@ class CatalogSoftmax(Fixed):
     def unpack(self, params: np.ndarray) -> tuple[list, list]:
         """Split the parameters by tower and layer.
 
-        Parameters
-        ----------
-        params : ndarray of shape (n_params,)
-
         Returns
         -------
         left, right : list of Layer
@@ -189,16 +185,7 @@ class CatalogSoftmax(Fixed):
         return self._towers.unpack(params)
 
     def init_params(self, seed: int = 0) -> np.ndarray:
-        """Draw parameters as `AllPairs` does.
-
-        Parameters
-        ----------
-        seed : int, default=0
-
-        Returns
-        -------
-        ndarray of shape (n_params,)
-        """
+        """Draw parameters as `AllPairs` does."""
         return self._towers.init_params(seed)
 
     def split(self, params: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -216,17 +203,7 @@ class CatalogSoftmax(Fixed):
         return self._towers.split(params)
 
     def memory(self, dtype: Any = None) -> int:
-        """Count the bytes of one vector of parameters.
-
-        Parameters
-        ----------
-        dtype : dtype, default=None
-            None is that of the problem.
-
-        Returns
-        -------
-        int
-        """
+        """Count the bytes of one vector of parameters."""
         return self._towers.memory(dtype)
 
     def embed(self, side: int, params: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
@@ -247,43 +224,15 @@ class CatalogSoftmax(Fixed):
         return self._towers.embed(side, params, rows)
 
     def loss(self, params: np.ndarray) -> float:
-        """Compute the loss: eq. (H1).
-
-        Parameters
-        ----------
-        params : ndarray of shape (n_params,)
-
-        Returns
-        -------
-        float
-        """
+        """Compute the loss: eq. (H1)."""
         return _exact(self, params, False)[0]
 
     def grad(self, params: np.ndarray) -> np.ndarray:
-        """Compute the gradient of `loss`: eq. (H2).
-
-        Parameters
-        ----------
-        params : ndarray of shape (n_params,)
-
-        Returns
-        -------
-        ndarray of shape (n_params,)
-        """
+        """Compute the gradient of `loss`: eq. (H2)."""
         return self.loss_and_grad(params)[1]
 
     def loss_and_grad(self, params: np.ndarray) -> tuple[float, np.ndarray]:
-        """Compute the loss and its gradient in one pass over all scores.
-
-        Parameters
-        ----------
-        params : ndarray of shape (n_params,)
-
-        Returns
-        -------
-        loss : float
-        grad : ndarray of shape (n_params,)
-        """
+        """Compute the loss and its gradient in one pass over all scores."""
         loss, grad = _exact(self, params, True)
         assert grad is not None
         return loss, grad
@@ -308,35 +257,15 @@ class CatalogSoftmax(Fixed):
         return SoftmaxBatch(pairs, np.minimum(places, self.n_right - 1))
 
     def loss_at(self, params: np.ndarray, batch: SoftmaxBatch) -> float:
-        """Estimate the loss from a batch: eq. (H3).
-
-        Parameters
-        ----------
-        params : ndarray of shape (n_params,)
-        batch : SoftmaxBatch
-
-        Returns
-        -------
-        float
-        """
+        """Estimate the loss from a batch: eq. (H3)."""
         return _sampled(self, params, batch)[0]
 
     def grad_at(self, params: np.ndarray, batch: SoftmaxBatch) -> np.ndarray:
-        """Compute the gradient of `loss_at`.
-
-        Parameters
-        ----------
-        params : ndarray of shape (n_params,)
-        batch : SoftmaxBatch
-
-        Returns
-        -------
-        ndarray of shape (n_params,)
-        """
+        """Compute the gradient of `loss_at`."""
         return _sampled(self, params, batch)[1]
 
 # %% ../../nbs/engine/similarity/67_catalog_softmax.ipynb #14f24ba6
-def _exact(problem, params, with_grad):
+def _exact(problem: Any, params: np.ndarray, with_grad: bool) -> tuple[Any, Any]:
     "Loss and gradient in chunks of users: eqs. (H1), (H2)."
     towers = problem._towers
     pairs = towers.terms.pairs
@@ -371,7 +300,7 @@ def _exact(problem, params, with_grad):
     return loss, grad
 
 
-def _sampled(problem, params, batch):
+def _sampled(problem: Any, params: np.ndarray, batch: Any) -> tuple[Any, Any]:
     "Loss of the sampled softmax and its gradient: eq. (H3)."
     towers = problem._towers
     pairs = towers.terms.pairs

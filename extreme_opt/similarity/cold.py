@@ -18,6 +18,7 @@ from .all_pairs import dense_scores
 from .ranking import measures_by_row, pattern
 from .retriever import wide
 from .towers import Linear, check_inputs
+from .validation import clear_gain
 
 # %% ../../nbs/engine/similarity/85_cold.ipynb #f7568bbd
 N_NEIGHBORS, POWER = 20, 4  # of eq. (C2)
@@ -130,17 +131,6 @@ class Near:
 
 
 @dataclass(eq=False)
-class OfTower:
-    "Outputs of a fitted tower."
-
-    model: Any
-    side: int
-
-    def __call__(self, features):
-        return wide(self.model._new_rows(self.side, features), self.side).astype(np.float64)
-
-
-@dataclass(eq=False)
 class Constant:
     "The same number for each entity."
 
@@ -150,21 +140,38 @@ class Constant:
         return np.full((features.shape[0], 1), self.value)
 
 # %% ../../nbs/engine/similarity/85_cold.ipynb #82f48118
-SOURCES = ('cosine', 'neighbors', 'regression', 'smoothed', 'towers', 'popularity')
+SOURCES = ('cosine', 'neighbors', 'regression', 'smoothed', 'towers', 'prior', 'popularity')
 
 
 @dataclass(eq=False)
 class Source:
-    "Rows of known entities of both sides, and what makes rows of features (or None)."
+    """Rows of known entities of both sides, and what makes rows of features (or None). Its scores
+    are the inner products of its rows, and those of other sources, weighted."""
 
     sides: tuple
     maps: tuple
+    beside: tuple = ()  # of weights and sources
+
+    def scores(self, rows, features=None):
+        "Scores of left entities, by these features of all as if they were new."
+        new = features is not None and self.maps[0] is not None
+        left = self.maps[0](features[rows]) if new else self.sides[0][rows]
+        found = dense_scores(left, self.sides[1])
+        for weight, other in self.beside:
+            found = found + weight * other.scores(rows, features)
+        return found
 
 
 def placed(rows, at, n):
     "Rows put at their places among n, zeros elsewhere."
     put = scipy.sparse.csr_array((np.ones(len(at)), (at, np.arange(len(at)))), shape=(n, len(at)))
     return scipy.sparse.csr_array(put @ rows)
+
+
+def same_columns(features):
+    "Whether the features of both sides have a cosine."
+    known = all(rows is not None for rows in features)
+    return known and features[0].shape[1] == features[1].shape[1]
 
 
 def cosine_source(features):
@@ -230,14 +237,26 @@ def wide_sides(model):
     return tuple(wide(embeddings.of(side), side).astype(np.float64) for side in (0, 1))
 
 
-def towers_source(model):
-    "A model that was fitted on the features."
-    sides = wide_sides(model)
-    return Source(sides, tuple(OfTower(model, side) for side in (0, 1)))
+def towers_source(model, features, beside=()):
+    "A model with linear towers that was fitted on the features, without its prior."
+    maps: list = [None, None]
+    sides = list(wide_sides(model))
+    for side, rows in enumerate(features):
+        if rows is not None:
+            ones = scipy.sparse.eye_array(rows.shape[1], dtype=np.float32, format='csr')
+            nothing = scipy.sparse.csr_array((1, rows.shape[1]), dtype=np.float32)
+            made, constant = (
+                wide(model._new_rows(side, each), side).astype(np.float64)
+                for each in (ones, nothing)
+            )
+            maps[side] = Affine(made - constant, constant[0])
+            sides[side] = maps[side](rows)
+    return Source(tuple(sides), tuple(maps), beside)
 
 # %% ../../nbs/engine/similarity/85_cold.ipynb #308f37f1
 _SHARE, _MOST_ROWS = 0.1, 1000
 _STEPS = (0.25, 0.5, 1.0, 2.0, 4.0)  # weights of a source that joins, against the sum so far
+PRIOR_WEIGHTS = (1.0, 0.3)  # of the cosine in the scores that are fitted
 
 
 @dataclass(eq=False)
@@ -284,27 +303,50 @@ def spreads(sources, observed, features):
     rows = warm[:: -(-len(warm) // 200)]
     found: dict = {'warm': {}, 'cold': {}}
     for name, source in sources.items():
-        known = dense_scores(source.sides[0][rows], source.sides[1]).std()
-        found['warm'][name] = found['cold'][name] = float(known) or 1.0
-        if features[0] is not None and source.maps[0] is not None:
-            new = dense_scores(source.maps[0](features[0][rows]), source.sides[1]).std()
-            found['cold'][name] = float(new) or 1.0
+        found['warm'][name] = float(source.scores(rows).std()) or 1.0
+        found['cold'][name] = float(source.scores(rows, features[0]).std()) or 1.0
     return found
+
+
+def judged_rows(test, budget):
+    "Left entities with held-out pairs, some of them where all of their scores are too many."
+    rows = np.flatnonzero(np.diff(test.indptr))
+    most = max(50, min(_MOST_ROWS, budget // (test.shape[1] + 1)))
+    if len(rows) > most:
+        rows = np.sort(stream(0, 'judged').choice(rows, most, replace=False))
+    return rows
+
+
+def choose_prior(made, test, seen, metric):
+    "The weight of the prior whose lists are best, of sources by weight, and what was tried."
+    rows = judged_rows(test, 2**26)
+    if not len(rows):
+        return PRIOR_WEIGHTS[0], []
+
+    def value_of(source):
+        found = measures_by_row(
+            lambda at: source.scores(rows[at]), test[rows], seen[rows], (metric,)
+        )
+        return float(np.nanmean(found[2][metric]))
+
+    values = {weight: value_of(source) for weight, source in made.items()}
+    shared = dict(n_entities=len(rows), chosen=False)
+    table = [
+        {'scores': f'prior of weight {weight:g}', metric: value} | shared
+        for weight, value in values.items()
+    ]
+    return max(values, key=values.__getitem__), table
 
 
 def choose(sources, spread, test, seen, metric, budget=2**26):
     "The weights of the best sum of sources on held-out pairs, and a table of what was tried."
-    rows = np.flatnonzero(np.diff(test.indptr))
-    most = max(50, min(_MOST_ROWS, budget // (test.shape[1] * len(sources) + 1)))
-    if len(rows) > most:
-        rows = np.sort(stream(0, 'judged').choice(rows, most, replace=False))
+    rows = judged_rows(test, budget // len(sources))
     if not len(rows):
         return {}, []
     test, seen = test[rows], seen[rows]
     scores = {}
     for name, source in sources.items():
-        scores[name] = dense_scores(source.sides[0][rows], source.sides[1]).astype(np.float32)
-        scores[name] /= np.float32(spread[name])
+        scores[name] = source.scores(rows).astype(np.float32) / np.float32(spread[name])
 
     def values_of(found):
         return measures_by_row(lambda at: found[at], test, seen, (metric,))[2][metric]
@@ -325,10 +367,8 @@ def choose(sources, spread, test, seen, metric, budget=2**26):
             for step in _STEPS:
                 tried[name, step] = values_of(found + np.float32(step) * scores[name])
         (name, step), new = max(sorted(tried.items()), key=lambda item: np.nanmean(item[1]))
-        gains = new - value
-        gains = gains[~np.isnan(gains)]
         note(weights | {name: step}, new)
-        if not len(gains) > 1 or gains.mean() <= gains.std(ddof=1) / np.sqrt(len(gains)):
+        if not clear_gain(new - value):
             break
         weights, found, value = weights | {name: step}, found + np.float32(step) * scores[name], new
     chosen = ' + '.join(f'{w:g} {name}' if w != 1 else name for name, w in weights.items())
@@ -449,12 +489,20 @@ class Mixture:
         return out
 
 # %% ../../nbs/engine/similarity/85_cold.ipynb #3dda875b
-def named_sources(names, observed, features, fit):
-    "Fit the named sources; `fit(features)` gives a model on these features, or on ids."
+def prior_source(fit, features, weight):
+    "Towers that were fitted with the weighted cosine as a part of their scores."
+    return towers_source(fit(features, weight), features, ((weight, cosine_source(features)),))
+
+
+def named_sources(names, observed, features, fit, prior_weight=1.0):
+    """Fit the named sources; `fit(features)` gives a model on these features, or on ids, and
+    `fit(features, weight)` one with a prior."""
     sources: dict = {}
-    alike = all(rows is not None for rows in features)
-    if 'cosine' in names and alike and features[0].shape[1] == features[1].shape[1]:
-        sources['cosine'] = cosine_source(features)
+    if same_columns(features):
+        if 'cosine' in names or 'prior' in names:
+            sources['cosine'] = cosine_source(features)
+        if 'prior' in names:
+            sources['prior'] = prior_source(fit, features, prior_weight)
     if 'neighbors' in names:
         sources['neighbors'] = neighbors_source(observed, features)
     if 'popularity' in names:
@@ -464,12 +512,8 @@ def named_sources(names, observed, features, fit):
         observed, features, wide_sides(model)
     )
     if 'towers' in names:
-        sources['towers'] = towers_source(fit(features))
-    return {
-        name: sources[name]
-        for name in SOURCES
-        if name in sources and name in (*names, 'regression')
-    }
+        sources['towers'] = towers_source(fit(features), features)
+    return {name: sources[name] for name in SOURCES if name in sources}
 
 # %% ../../nbs/engine/similarity/85_cold.ipynb #7dca5d4c
 def chosen_sources(setting):
@@ -532,28 +576,43 @@ def check_cold_start(model, features):
 
 
 def learn_cold_start(model, setting, found, hits, features, same, twin, itself):
-    """The mixture of a fitted model and the table of the choice. `twin(train, features)` fits a
-    copy to some of the pairs."""
+    """The mixture of a fitted model and the table of the choice. `twin(train, features, weight)`
+    fits a copy to some of the pairs, with a cosine of this weight as prior if there is one."""
     names, given = chosen_sources(setting)
     features = [
         None if rows is None else scipy.sparse.csr_array(rows, dtype=np.float64)
         for rows in features
     ]
     shape, pairs, table = found.shape, found.pairs, []
-    weights = {'warm': {'regression': 1.0}, 'cold': given}
+    weights, prior_weight = {'warm': {'regression': 1.0}, 'cold': given}, PRIOR_WEIGHTS[0]
     if given is None:
         seed = seed_from(model.random_state)
         held = hold_out(pairs, hits, shape, features, same, seed)
         observed = pattern(pairs[held.train & hits], shape)
-        inner = named_sources(names, observed, features, lambda rows: twin(held.train, rows))
-        of_cold = {name: source for name, source in inner.items() if name != 'smoothed'}
         train = pattern(pairs[held.train], shape)
         nothing = scipy.sparse.csr_array(shape, dtype=np.int8)
         questions = dict(
-            cold=(of_cold, held.cold, nothing if itself is None else itself),
-            warm=(inner, held.warm, train if itself is None else train + itself),
+            cold=(held.cold, nothing if itself is None else itself),
+            warm=(held.warm, train if itself is None else train + itself),
         )
-        for kind, (sources, test, seen) in questions.items():
+
+        def fit_inner(rows, weight=None):
+            return twin(held.train, rows, weight)
+
+        others = [name for name in names if name != 'prior']
+        inner = named_sources(others, observed, features, fit_inner)
+        if len(others) < len(names) and same_columns(features):
+            made = {w: prior_source(fit_inner, features, w) for w in PRIOR_WEIGHTS}
+            kind = 'cold' if held.cold.nnz else 'warm'
+            prior_weight, rows = choose_prior(made, *questions[kind], model.metric)
+            table += [{'entities': kind} | row for row in rows]
+            inner['prior'] = made[prior_weight]
+        for kind, (test, seen) in questions.items():
+            sources = {
+                name: source
+                for name, source in inner.items()
+                if name in (*names, 'regression') and (kind, name) != ('cold', 'smoothed')
+            }
             spread = spreads(sources, observed, features)[kind]
             weights[kind], rows = choose(sources, spread, test, seen, model.metric)
             table += [{'entities': kind} | row for row in rows]
@@ -561,11 +620,11 @@ def learn_cold_start(model, setting, found, hits, features, same, twin, itself):
     used = {name for part in weights.values() for name in part}
     everything = np.ones(len(pairs), bool)
 
-    def fit(rows):
-        return model if rows[0] is None and rows[1] is None else twin(everything, rows)
+    def fit(rows, weight=None):
+        return model if rows[0] is None and rows[1] is None else twin(everything, rows, weight)
 
     observed = pattern(pairs[hits], shape)
-    sources = named_sources(used, observed, features, fit)
+    sources = named_sources(used, observed, features, fit, prior_weight)
     for name in sorted(used - set(sources)):
         raise ValueError(f'cold_start={name!r} needs features of both sides with the same columns')
     cold = np.bincount(pairs[:, 0], minlength=shape[0]) == 0
@@ -575,5 +634,13 @@ def learn_cold_start(model, setting, found, hits, features, same, twin, itself):
     weights = {
         kind: {name: weight / spread[kind][name] for name, weight in part.items()}
         for kind, part in weights.items()
+    }
+    for part in weights.values():  # what stands beside a source joins the sum
+        if 'prior' in part:
+            part['cosine'] = part.get('cosine', 0.0) + prior_weight * part['prior']
+    sources = {
+        name: Source(source.sides, source.maps)
+        for name, source in sources.items()
+        if name == 'regression' or any(name in part for part in weights.values())
     }
     return Mixture(sources, weights, cold), table

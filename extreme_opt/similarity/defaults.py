@@ -117,8 +117,9 @@ def chosen_settings(model, features, found):
         solver = 'lbfgs' if loss == 'softmax' else solver
     if isinstance(impute, str):
         impute = -1.0 if loss == 'logistic' else 0.0
-    scale = 1.0
-    if loss == 'squared' and labels is None and all(rows is None for rows in features):
+    scale, rules = 1.0, (model.ridge, model.unobserved_weight, power)
+    by_rule = any(isinstance(each, str) for each in rules) and labels is None
+    if loss == 'squared' and by_rule and all(rows is None for rows in features):
         scale = penalty_scale(found.pairs, found.shape)
     if isinstance(power, str):
         power = 0.5 * scale if loss == 'squared' else 0.0
@@ -131,6 +132,27 @@ def chosen_settings(model, features, found):
         penalty_scale=scale,
         prior_weight=PRIOR_WEIGHT.get(loss, 1.0) if isinstance(weight, str) else float(weight),
     )
+
+
+_LOPSIDED = 8  # times as many entities on one side as on the other
+_ENOUGH = 1000  # pairs
+
+
+def searched_settings(model, settings, found):
+    "The settings whose multiples of the rule held-out pairs choose."
+    given = {name: getattr(model, name) for name in ('ridge', 'unobserved_weight')}
+    asked = [name for name, value in given.items() if isinstance(value, str) and value == 'search']
+    if settings['solver'] != 'als' or found.labels is not None or model.client is not None:
+        for name in asked:
+            raise ValueError(
+                f'{name}="search" needs solver="als", ids without labels, and no client; '
+                'GridSearchCV searches all settings'
+            )
+        return []
+    few, many = sorted(found.shape)
+    if many > _LOPSIDED * few and len(found.pairs) >= _ENOUGH:
+        return [name for name, value in given.items() if isinstance(value, str)]
+    return asked
 
 
 class Objective(NamedTuple):

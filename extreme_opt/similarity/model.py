@@ -9,7 +9,7 @@ __all__ = ['SimilarityModel']
 import warnings
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse
@@ -53,9 +53,11 @@ from .cold import (
 from .defaults import (
     DAMPING,
     SOLVERS,
+    Objective,
     auto_ridge,
     chosen_settings,
     objective_of,
+    searched_settings,
 )
 from .features import (
     aligned_features,
@@ -66,13 +68,19 @@ from .features import (
 )
 from .fold_in import check_fold, fold_in, fold_parts
 from .index import ANNIndex
-from .interactions import pair_columns, read_interactions, subset
+from .interactions import (
+    Interactions,
+    pair_columns,
+    read_interactions,
+    subset,
+)
 from .problem import AllPairs
-from .ranking import measure_of, pattern
+from .ranking import measure_of, measures_by_row, pattern
 from .retriever import (
     SIDES,
     Embeddings,
     ListEstimator,
+    PairReader,
     Query,
     Retriever,
     _fitted_part,
@@ -90,18 +98,22 @@ from .towers import Linear, Tower, check_inputs, forward
 from .all_pairs import check_entities, prior_factors
 from .validation import (
     Judge,
+    double_or_halve,
     held_out_pairs,
     relevant_pairs,
+    some_rows,
 )
 from .warm_start import fitted_tower, grown_params, tower_shape, written_shape
 
 # %% ../../nbs/engine/similarity/80_model.ipynb #11a4bbdf
 _MAX_ITER = dict(als=15, lbfgs=200)  # of "auto", where it is not 30
 _MOST_ABOVE = 1.001  # times the loss of scores that are all zero that a fit may have unsaid
+_FIRST_STEPS, _MORE_STEPS = 6, 2  # of a search of settings
+PRIOR_FIT = dict(loss='squared', solver='newton', max_iter=5, tol=None)  # of `cold_start`
 _SEARCHING = 'newton', 'als', 'lbfgs', 'gd', 'adagrad'  # solvers whose steps never raise the loss
 
 
-def _above_zero(model, problem):
+def _above_zero(model: Any, problem: Any) -> tuple[str, str] | None:
     "What to say where scores that are all zero have a lower loss; None where they have not."
     params = model.run_.state.params
     with np.errstate(all='ignore'):
@@ -115,7 +127,7 @@ def _above_zero(model, problem):
     )
 
 
-def _remedy(model, run):
+def _remedy(model: Any, run: Run) -> tuple[str, str] | None:
     "How a run ended without convergence and what to change; None when it converged."
     if run.status is Status.STALLED:
         return (
@@ -133,7 +145,7 @@ def _remedy(model, run):
     return None
 
 # %% ../../nbs/engine/similarity/80_model.ipynb #192e2bb6
-def _warn_gaps(ids, side, n, n_bytes):
+def _warn_gaps(ids: np.ndarray, side: str, n: int, n_bytes: int) -> None:
     """Say once that most row numbers stand for nothing; refuse them where they need more memory
     than is free."""
     used = len(np.unique(ids))
@@ -151,7 +163,7 @@ def _warn_gaps(ids, side, n, n_bytes):
         )
 
 
-def read_prior(prior, features, reader):
+def read_prior(prior: Any, features: list, reader: PairReader) -> tuple | None:
     "Factors of the prior of a fit, or None."
     if prior is None:
         return None
@@ -172,7 +184,6 @@ def read_prior(prior, features, reader):
             f'{features[0].shape[1]} and right_features {features[1].shape[1]}'
         )
     return tuple(unit_rows(rows) for rows in features)
-
 
 # %% ../../nbs/engine/similarity/80_model.ipynb #f5cdb730
 class SimilarityModel(ListEstimator):
@@ -201,13 +212,14 @@ class SimilarityModel(ListEstimator):
         the solver is "auto" or "als", else "logistic". "softmax" takes each pair as a draw from a
         softmax over all right entities, without the square on unobserved pairs; a step costs all
         scores, n_left times n_right. See Notes.
-    unobserved_weight : float or "auto", default="auto"
+    unobserved_weight : float, "auto" or "search", default="auto"
         Weight omega >= 0 of the square on unobserved pairs; "auto" gives them as much weight in
-        all as the observed pairs have, with the squared loss up to four times as much. See Notes.
-    ridge : float or "auto", default="auto"
+        all as the observed pairs have, with the squared loss up to four times as much. "search"
+        doubles or halves that as held-out pairs want, for solver="als". See Notes.
+    ridge : float, "auto" or "search", default="auto"
         Weight lambda >= 0 of half the squared norm of the parameters, added to the sum over pairs;
         "auto" is a tenth of the observed pairs per entity, with the squared loss up to 0.15 of
-        them, with the softmax 0.4 of them. See Notes.
+        them, with the softmax 0.4 of them; "search" is as above. See Notes.
     ridge_power : float or "auto", default="auto"
         Makes the ridge of an entity's own embedding grow with its number of pairs n_i, as
         (n_i + mean)^power of mean one. 0 is the same ridge for all; "auto" is up to 0.5 with the
@@ -248,7 +260,8 @@ class SimilarityModel(ListEstimator):
         What is done with features. None makes them the inputs of the towers. Otherwise the
         embeddings belong to ids, and lists of entities without pairs come from their features:
         by "cosine" of both sides, the pairs of similar "neighbors", a "regression" of the
-        embeddings on the features, "towers" on the features, or "popularity". "auto" holds
+        embeddings on the features, "towers" on the features, towers that were fitted with the
+        cosine as "prior", or "popularity". "auto" holds
         entities out and takes of all ways but "towers", and of their sums, what `metric` prefers,
         for entities without pairs and for all others; a list names the ways to choose among, a
         dict gives weights. See Notes.
@@ -314,6 +327,9 @@ class SimilarityModel(ListEstimator):
         Step whose parameters were kept: `n_iter_` without validation.
     validation_scores_ : ndarray of shape (n + 1,) or None
         `metric` on the held-out pairs at the start and after each step.
+    search_ : list of dict or None
+        What a search tried: the settings on a part of the pairs, `metric` on the others, and
+        whether they were "chosen". None without a search.
     cold_start_ : list of dict or None
         What `cold_start` tried: "entities" ("cold" or "warm" left ones), "scores" (the sum),
         `metric`, the number of entities and whether it was "chosen".
@@ -342,6 +358,12 @@ class SimilarityModel(ListEstimator):
     multiplied by a factor between 1/8 and 1, `settings_['penalty_scale']`: the squared noise over
     signal of the median observed pair, each predicted from all other pairs by ten singular
     vectors. It is 1 unless more than half of the pairs are predicted above 1/2.
+
+    A search holds out a tenth of the pairs (or takes those of `validation`) and makes short fits,
+    each from the factors of the last. It doubles or halves the rule for as long as the mean of
+    `metric` gains more than its standard error; all pairs are then fitted with that multiple.
+    Where one side has more than eight times as many entities as the other, and there are a thousand
+    pairs, "auto" is "search": no rule was good on such tables.
 
     With `prior` the score is its weighted similarity plus the inner product of the embeddings, in
     the loss of observed and of unobserved pairs, and in the lists. Of a prior with
@@ -459,8 +481,8 @@ class SimilarityModel(ListEstimator):
         n_components=COUNT,
         solver=one_of('auto', *SOLVERS),
         loss=one_of('auto', 'logistic', 'squared', 'softmax'),
-        unobserved_weight=number_in(words=('auto',)),
-        ridge=RIDGE._replace(words=('auto',)),
+        unobserved_weight=number_in(words=('auto', 'search')),
+        ridge=RIDGE._replace(words=('auto', 'search')),
         ridge_power=number_in(-np.inf, closed='neither', words=('auto',)),
         popularity_power=number_in(-np.inf, closed='neither'),
         values=one_of('ignore', 'weights', 'labels'),
@@ -478,7 +500,7 @@ class SimilarityModel(ListEstimator):
         max_iter=Estimator._settings['max_iter']._replace(words=('auto', None)),
     )
 
-    def _make_solver(self, problem):
+    def _make_solver(self, problem: Any) -> Any:
         pairs = problem.terms.pairs
         ridge = auto_ridge(float(pairs.weights.sum()), problem.n_left, problem.n_right)
         made: dict = dict(
@@ -495,7 +517,7 @@ class SimilarityModel(ListEstimator):
             self._check_als(problem)
         return made[self.settings_['solver']]
 
-    def _check_memory(self, pairs, features, prior):
+    def _check_memory(self, pairs: Any, features: list) -> None:
         "Refuse a fit that cannot be held, before anything of its size is allocated."
         widths = [
             n if rows is None else rows.shape[-1] + n * bool(self.id_features)
@@ -524,7 +546,7 @@ class SimilarityModel(ListEstimator):
             'take fewer components, dtype="float32", or solver="als" where it applies',
         )
 
-    def _check_als(self, problem):
+    def _check_als(self, problem: Any) -> None:
         "Name the setting that keeps the loss from being quadratic in each embedding."
         wrong = (
             (self.settings_['loss'] != 'squared', 'loss="squared"'),
@@ -535,11 +557,13 @@ class SimilarityModel(ListEstimator):
             if found:
                 raise ValueError(f'solver="als" needs {need}; solver="newton" does without')
 
-    def _again(self):
+    def _again(self) -> bool:
         "Whether this fit goes on from an earlier one."
         return bool(self.warm_start) and hasattr(self, 'run_')
 
-    def _read(self, observed, features, labels, pair_weights, timed):
+    def _read(
+        self, observed: Any, features: list, labels: Any, pair_weights: Any, timed: bool
+    ) -> tuple[Any, list, list, PairReader]:
         """Interactions with row numbers, features in the order of the rows and their names, and
         how later pairs are read."""
         last = self._retriever.reader if self._again() else None
@@ -586,7 +610,9 @@ class SimilarityModel(ListEstimator):
         reader = reader_of(found, ids, shape, self.values, self.columns)
         return found._replace(shape=reader.shape), rows, feature_names, reader
 
-    def _size(self, found, at, rows, ids, last):
+    def _size(
+        self, found: Interactions, at: int, rows: Any, ids: Any, last: PairReader | None
+    ) -> int:
         "Entities of a side."
         if ids is not None:
             return len(ids)
@@ -601,7 +627,53 @@ class SimilarityModel(ListEstimator):
         _warn_gaps(column, SIDES[at], n, 8 * int(self.n_components))
         return n
 
-    def _make_problem(self, objective, pairs, features):
+    def _search(
+        self, objective: Objective, found: Any, held_out: Any, reader: Any
+    ) -> tuple[Objective, Any]:
+        """The objective with the multiples of the ridge and of the weight of unobserved pairs whose
+        lists are best, by short fits to a part of the pairs that go on from each other; and what
+        was tried, or None."""
+        names = searched_settings(self, self.settings_, found)
+        if not names:
+            return objective, None
+        rest = found
+        if held_out is None:
+            out = held_out_pairs(found, 0.1, found.shape, seed_from(self.random_state))
+            rest, held_out = subset(found, ~out), found.pairs[out]
+        rule = objective_of(self, self.settings_, rest)
+        start = {name: getattr(rule, name, rule.square.get(name)) for name in names}
+        test, seen = pattern(held_out, found.shape), pattern(rest.pairs, found.shape)
+        rows = some_rows(np.flatnonzero(np.diff(test.indptr)))
+        if self.exclude_self:
+            seen = seen + reader.itself()
+        test, seen = test[rows], seen[rows]
+        if not test.nnz or (test > seen).nnz == 0:
+            return objective, None
+        twin, matrix = self._copy(rest, np.ones(len(rest.pairs), bool))
+        fixed = dict(ridge=rule.ridge, unobserved_weight=rule.square['unobserved_weight'])
+        fixed['ridge_power'] = self.settings_['ridge_power']
+        twin.set_params(warm_start=True, tol=None, max_iter=_FIRST_STEPS, **fixed)
+
+        def values_of(settings: dict) -> np.ndarray:
+            twin.set_params(**settings).fit(matrix)
+            twin.max_iter = _MORE_STEPS
+            score = twin._query(rows).scorer(slice(None))
+            return measures_by_row(score, test, seen, (self.metric,))[2][self.metric]
+
+        now, table = double_or_halve(values_of, start)
+        for row in table:
+            row['chosen'] = all(row[name] == now[name] for name in names)
+            row[self.metric] = row.pop('mean')
+        times = {name: now[name] / start[name] for name in names}
+        omega = objective.square['unobserved_weight'] * times.get('unobserved_weight', 1.0)
+        return objective._replace(
+            ridge=objective.ridge * times.get('ridge', 1.0),
+            square=objective.square | dict(unobserved_weight=omega),
+        ), table
+
+    def _make_problem(
+        self, objective: Objective, pairs: Any, features: list
+    ) -> tuple[Any, list[dict]]:
         "The problem on these pairs, and what each tower reads."
         left, right = [
             tower_inputs(rows, side, scale, self.id_features)
@@ -638,7 +710,9 @@ class SimilarityModel(ListEstimator):
         ]
         return problem, towers
 
-    def _split(self, found, reader, validation):
+    def _split(
+        self, found: Interactions, reader: PairReader, validation: Any
+    ) -> tuple[Any, np.ndarray | None]:
         "The pairs that are fitted, and those that the fit is stopped by (or None)."
         if validation is not None:
             return found, reader.positions(validation, 'ignore', self.relevant)[0]
@@ -655,7 +729,7 @@ class SimilarityModel(ListEstimator):
                 )
         return subset(found, ~out), held_out
 
-    def _judge(self, problem, objective, train, held_out, reader):
+    def _judge(self, problem: Any, objective: Any, train: Any, held_out: Any, reader: Any) -> Any:
         "The measure of the held-out pairs of known entities; None where there are none."
         if held_out is None:
             return None
@@ -670,11 +744,11 @@ class SimilarityModel(ListEstimator):
             known = self._weighted(objective.square['prior'])
         return Judge(problem, pattern(held_out, train.shape), seen, self.metric, known)
 
-    def _weighted(self, prior):
+    def _weighted(self, prior: tuple) -> tuple:
         "Factors of a prior, the left ones times its weight."
         return prior[0] * self.settings_['prior_weight'], prior[1]
 
-    def _run(self, problem, begin, judge):
+    def _run(self, problem: Any, begin: np.ndarray | None, judge: Judge | None) -> Run:
         "Minimize; with a judge, up to the step that it likes best."
         solver, metrics = self._make_solver(problem), None
         if judge is not None:
@@ -760,6 +834,7 @@ class SimilarityModel(ListEstimator):
         prior = read_prior(self.prior, described, reader)
         self._check_memory(train, features, prior)
         objective = objective_of(self, self.settings_, train, prior)
+        objective, self.search_ = self._search(objective, train, held_out, reader)
         problem, towers = self._make_problem(objective, train, features)
         begin = None
         if self._again():
@@ -783,7 +858,7 @@ class SimilarityModel(ListEstimator):
             warn_not_converged(self, replace(run, message=ended[0]), ended[1])
         return self
 
-    def _embeddings(self, problem, prior):
+    def _embeddings(self, problem: Any, prior: tuple | None) -> Embeddings:
         "Embeddings and biases of both sides."
         params, k = self.run_.state.params, int(self.n_components)
         rows = [problem.embed(side, params) for side in (0, 1)]
@@ -793,7 +868,7 @@ class SimilarityModel(ListEstimator):
             None if prior is None else self._weighted(prior),
         )
 
-    def _learn_cold(self, found, features):
+    def _learn_cold(self, found: Interactions, features: list) -> None:
         "How to score entities without pairs, and the embeddings of those that are known."
         reader, hits = self._retriever.reader, np.ones(len(found.pairs), bool)
         said: set = set()
@@ -808,7 +883,7 @@ class SimilarityModel(ListEstimator):
             hits,
             features,
             same_entities(reader.ids if reader.named else (None, None), features, found.shape),
-            lambda train, rows: self._twin(found, train, rows, said),
+            lambda train, rows, weight: self._twin(found, train, rows, weight, said),
             reader.itself() if self.exclude_self else None,
         )
         k, explained = int(self.n_components), self._mixture.sources['regression'].sides
@@ -820,9 +895,27 @@ class SimilarityModel(ListEstimator):
             ),
         )
 
-    def _twin(self, found, train, features, said):
-        """A fit of some of the pairs, on ids or on features. How it ended is said once for all of
-        them; what is wrong with the data was said before."""
+    def _twin(
+        self, found: Any, train: Any, features: Any, prior_weight: float | None, said: Any
+    ) -> Any:
+        """A fit of some of the pairs, on ids or on features, with the cosine as prior where it has
+        a weight. How it ended is said once for all of them; what is wrong with the data was said
+        before."""
+        twin, matrix = self._copy(found, train)
+        if prior_weight is not None:
+            twin.set_params(prior='cosine', prior_weight=prior_weight, **PRIOR_FIT)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter('always')
+            twin.fit(matrix, *features)
+        for each in caught:
+            kind = each.category
+            if kind not in said and issubclass(kind, (ConvergenceWarning, RuntimeWarning)):
+                said.add(kind)
+                warn_caller(f'in a fit that cold_start judges by: {each.message}', kind)
+        return twin
+
+    def _copy(self, found: Any, train: Any) -> tuple[Any, Any]:
+        "A model with these settings to be fitted to some of the pairs, and these as a matrix."
         values, entries = 'ignore', np.ones(len(found.pairs))
         if found.labels is not None:
             values, entries = 'labels', found.labels
@@ -839,17 +932,9 @@ class SimilarityModel(ListEstimator):
             columns=None,
             values=values,
         )
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter('always')
-            twin.fit(matrix, *features)
-        for each in caught:
-            kind = each.category
-            if kind not in said and issubclass(kind, (ConvergenceWarning, RuntimeWarning)):
-                said.add(kind)
-                warn_caller(f'in a fit that cold_start judges by: {each.message}', kind)
-        return twin
+        return twin, matrix
 
-    def _check_width(self, shape):
+    def _check_width(self, shape: tuple[int, int]) -> None:
         "Embeddings far wider than the rank of any matrix of scores would take minutes for nothing."
         k, most = self.n_components, max(256, 4 * max(shape))
         if isinstance(k, (int, np.integer)) and k > most:
@@ -858,11 +943,11 @@ class SimilarityModel(ListEstimator):
                 f'have at most {min(shape)} directions; use at most {most}'
             )
 
-    def _explains(self, side):
+    def _explains(self, side: int) -> bool:
         explained = self._mixture is not None and self._mixture.explains(side)
         return explained or not self._towers[side]['inputs'].startswith('ids')
 
-    def _check_loaded(self):
+    def _check_loaded(self) -> None:
         for name in SIDES:
             if isinstance(written := getattr(self, name), dict):
                 setattr(self, name, tower_shape(written))
@@ -906,7 +991,7 @@ class SimilarityModel(ListEstimator):
             raise ValueError(f'it has parameters of shape {np.shape(params)} for {n_params}')
         check_finite(self.run_.state, 'params')
 
-    def _new_rows(self, side, features):
+    def _new_rows(self, side: int, features: Any) -> tuple[np.ndarray, np.ndarray | None]:
         "Embeddings and biases (or None) of entities, from their features and the fitted towers."
         if self._mixture is not None and self._mixture.explains(side):
             k = int(self.n_components)
@@ -952,7 +1037,7 @@ class SimilarityModel(ListEstimator):
             return out, None
         return np.ascontiguousarray(out[:, :-1]), out[:, -1]
 
-    def _described(self, side, features):
+    def _described(self, side: int, features: Any) -> Any:
         "Features of entities in the columns that the fit saw."
         assert self._mixture is not None
         name = ('left', 'right')[side]
@@ -966,7 +1051,7 @@ class SimilarityModel(ListEstimator):
             )
         return check_columns(rows, name)
 
-    def _query(self, ids=None, features=None, history=None):
+    def _query(self, ids: Any = None, features: Any = None, history: Any = None) -> Query:
         held, mixture = self._retriever, self._mixture
         check_one(ids, features, history)
         if history is not None:
@@ -1000,7 +1085,7 @@ class SimilarityModel(ListEstimator):
             wide=lambda: self._asked(rows, features),
         )
 
-    def _known(self, side, rows, features):
+    def _known(self, side: int, rows: Any, features: Any) -> Any:
         "Rows of the prior, of known or new entities; None where there is none."
         prior = self._retriever.embeddings.prior
         if prior is None:
@@ -1017,7 +1102,7 @@ class SimilarityModel(ListEstimator):
         found = read_features(features, SIDES[side], reader.column(side), names)[0]
         return unit_rows(found) * (1.0 if side else self.settings_['prior_weight'])
 
-    def _asked(self, rows, features, history=None):
+    def _asked(self, rows: Any, features: Any, history: Any = None) -> np.ndarray:
         "What an index is asked for: embeddings, if lists are theirs."
         check_index(self._retriever.embeddings)
         summed = self._mixture is not None and not self._mixture.by_embeddings
@@ -1028,7 +1113,7 @@ class SimilarityModel(ListEstimator):
             )
         return wide(self._embed(0, rows, features, history), 0)
 
-    def _placed(self, rows):
+    def _placed(self, rows: scipy.sparse.csr_array) -> tuple[np.ndarray, np.ndarray | None]:
         "Embeddings and biases (or None) of users with these histories."
         part = self._fold
         if self._retriever.embeddings.prior is not None:
@@ -1054,7 +1139,9 @@ class SimilarityModel(ListEstimator):
         out = check_scores(out.astype(Q.dtype))
         return (out, None) if gamma is None else (np.ascontiguousarray(out[:, :-1]), out[:, -1])
 
-    def _embed(self, side, rows, features=None, history=None):
+    def _embed(
+        self, side: int, rows: Any, features: Any = None, history: Any = None
+    ) -> tuple[np.ndarray, np.ndarray | None]:
         "Embeddings and biases (or None) of places (... for all), or of new entities."
         if features is not None:
             return self._new_rows(side, features)
@@ -1082,7 +1169,8 @@ class SimilarityModel(ListEstimator):
         """
         self._fitted()
         check_one(ids, features, history)
-        reader, rows = self._retriever.reader, ...
+        reader = self._retriever.reader
+        rows: Any = ...
         if history is not None:
             history = self._query(history=history).history
             empty_rows(history)
@@ -1205,7 +1293,7 @@ class SimilarityModel(ListEstimator):
         found, cosines = held.similar(places, k, at)
         return held.reader.ids_of(found, at), cosines
 
-    def _for_file(self):
+    def _for_file(self) -> Self:
         "A twin whose towers and index are words, numbers and arrays."
         twin = super()._for_file()
         twin.left, twin.right = written_shape(self.left), written_shape(self.right)

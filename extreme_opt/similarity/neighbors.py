@@ -6,12 +6,14 @@
 __all__ = ['ItemNeighbors', 'RP3beta', 'EASE']
 
 # %% ../../nbs/engine/similarity/87_neighbors.ipynb #a7b0b5a9
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse
 
+from ..core.docstrings import extend_sections
 from ..core.estimator import check_finite
 from ..core.memory import check_memory
 from ..core.streams import stream
@@ -38,12 +40,36 @@ from .validation import mean_of
 class ItemModel(ListEstimator):
     """Base of the estimators whose scores are sums over the right entities that a left one has.
 
-    A subclass defines `_table`, which makes the weights of one right entity for another.
+    A subclass defines `_item_weights`, which makes the weights of one right entity for another.
+    What stands here of arguments and attributes goes into its docstring.
+
+    Parameters
+    ----------
+    metric : str, default="ndcg@20"
+        Measure of rankings for `score`, and for what held-out pairs choose, like "recall@20", or
+        "auc".
+    relevant : float or "auto", default="auto"
+        Where the fit has labels, the smallest label that makes a held-out pair a hit; "auto" is
+        every label above 0, and is refused for ratings.
+    values : {"ignore", "weights", "labels"}, default="ignore"
+        What the value column of a table, or the entries of a sparse matrix, are; see
+        `SimilarityModel`.
+    columns : dict or sequence of str, default=None
+        Columns of a table; see `SimilarityModel`.
+    exclude_self : bool, default=False
+        Whether an entity is left out of its own list, where both sides are the same entities.
+
+    Attributes
+    ----------
+    left_ids_, right_ids_ : ndarray
+        Id of each row and column; numbers where the fit had none.
+    observed_ : csr_array of shape (n_left, n_right)
+        Ones at the pairs of `fit`.
+    n_features_in_ : int
+        Number of left ids.
     """
 
     n_neighbors: int
-    values: str
-    columns: Any
     random_state: Any
 
     _settings = dict(
@@ -53,8 +79,19 @@ class ItemModel(ListEstimator):
         n_neighbors=COUNT,
     )
 
-    def _table(self, X: Any) -> Any:
-        raise NotImplementedError(f'{type(self).__name__} brings no `_table`')
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        extend_sections(cls, ItemModel)
+
+    def __init__(self, metric: str, relevant: Any, values: str, columns: Any, exclude_self: bool):
+        self.metric = metric
+        self.relevant = relevant
+        self.values = values
+        self.columns = columns
+        self.exclude_self = exclude_self
+
+    def _item_weights(self, X: Any) -> Any:
+        raise NotImplementedError(f'{type(self).__name__} brings no `_item_weights`')
 
     def fit(self, observed: Any, *, labels: Any = None, pair_weights: Any = None) -> Any:
         """Learn from the observed pairs.
@@ -86,20 +123,15 @@ class ItemModel(ListEstimator):
         found, reader = read_pairs(observed, self.values, self.columns, labels, pair_weights)
         kept = slice(None) if found.labels is None else found.labels > 0
         pairs = found.pairs[kept]
-        if not len(pairs):
-            raise ValueError(
-                f'no pair has a label above 0, but {type(self).__name__} learns from those alone; '
-                'likes are 1 and dislikes 0 or -1'
-            )
         weights = np.ones(len(pairs)) if found.weights is None else found.weights[kept]
         X = scipy.sparse.csr_array((weights, (*pairs.T,)), shape=reader.shape)
         popular = np.bincount(pairs[:, 1], minlength=reader.shape[1]).astype(np.float64)
-        self.item_weights_ = self._table(X)
+        self.item_weights_ = self._item_weights(X)
         self._taken, self.n_features_in_ = X, reader.shape[0]
         self._retriever = Retriever(reader, pattern(found.pairs, reader.shape), popular)
         return self
 
-    def _query(self, ids=None, features=None, history=None):
+    def _query(self, ids: Any = None, features: Any = None, history: Any = None) -> Query:
         held = self._retriever
         check_one(ids, features, history)
         if features is not None:
@@ -117,11 +149,11 @@ class ItemModel(ListEstimator):
             taken = self._taken if rows is ... else self._taken[rows]
         return Query(rows, taken.shape[0], lambda places: self._scorer(taken, places), history)
 
-    def _scorer(self, taken, places):
+    def _scorer(self, taken: scipy.sparse.csr_array, places: Any) -> Callable:
         "Scores of some of these rows of pairs."
         weights = self.item_weights_[:, places]
 
-        def score(part):
+        def score(part: Any) -> np.ndarray:
             found = taken[part] @ weights
             return found.toarray() if scipy.sparse.issparse(found) else found
 
@@ -150,7 +182,7 @@ class ItemModel(ListEstimator):
             out[at] = score(part)[np.searchsorted(part, i[at]), j[at]]
         return check_scores(out)
 
-    def _check_loaded(self):
+    def _check_loaded(self) -> None:
         super()._check_loaded()
         if not hasattr(self, 'observed_'):
             return
@@ -186,29 +218,11 @@ class ItemNeighbors(ItemModel):
     shrinkage : float, default=0.0
         Constant >= 0 that is added to the product of the lengths in the cosine, so that entities
         with few pairs count less.
-    metric : str, default="ndcg@20"
-        Measure of rankings for `score`, like "recall@20", or "auc".
-    relevant : float or "auto", default="auto"
-        Where the fit has labels, the smallest label that makes a held-out pair a hit; "auto" is
-        every label above 0, and is refused for ratings.
-    values : {"ignore", "weights", "labels"}, default="ignore"
-        What the value column of a table, or the entries of a sparse matrix, are; see
-        `SimilarityModel`.
-    columns : dict or sequence of str, default=None
-        Columns of a table; see `SimilarityModel`.
-    exclude_self : bool, default=False
-        Whether an entity is left out of its own list, where both sides are the same entities.
 
     Attributes
     ----------
     item_weights_ : csr_array of shape (n_right, n_right)
         Score of the right entity of the column for a left entity that has the one of the row.
-    left_ids_, right_ids_ : ndarray
-        Id of each row and column; numbers where the fit had none.
-    observed_ : csr_array of shape (n_left, n_right)
-        Ones at the pairs of `fit`.
-    n_features_in_ : int
-        Number of left ids.
 
     See Also
     --------
@@ -242,21 +256,18 @@ class ItemNeighbors(ItemModel):
     ):
         self.n_neighbors = n_neighbors
         self.shrinkage = shrinkage
-        self.metric = metric
-        self.relevant = relevant
-        self.values = values
-        self.columns = columns
-        self.exclude_self = exclude_self
+        super().__init__(metric, relevant, values, columns, exclude_self)
 
-    def _table(self, X):
-        _check_room(self, X, 40 if self.shrinkage else 24)
+    def _item_weights(self, X: Any) -> Any:
         return similar_columns(X, self.n_neighbors, self.shrinkage)
 
 # %% ../../nbs/engine/similarity/87_neighbors.ipynb #5375034a
-def random_walk(X, n_neighbors, alpha, beta):
+def random_walk(
+    X: scipy.sparse.csr_array, n_neighbors: int, alpha: float, beta: float
+) -> scipy.sparse.csr_array:
     "Entries of eq. (N2), the largest of each row."
 
-    def steps(rows):
+    def steps(rows: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
         sums = np.maximum(np.asarray(rows.sum(axis=1)).ravel(), 1e-300)
         rows = scipy.sparse.csr_array(scipy.sparse.diags_array(1 / sums) @ rows)
         rows.data **= alpha
@@ -282,29 +293,11 @@ class RP3beta(ItemModel):
         Power > 0 of the probabilities of a step.
     beta : float, default=0.5
         Power >= 0 of the number of pairs that a score is divided by.
-    metric : str, default="ndcg@20"
-        Measure of rankings for `score`, like "recall@20", or "auc".
-    relevant : float or "auto", default="auto"
-        Where the fit has labels, the smallest label that makes a held-out pair a hit; "auto" is
-        every label above 0, and is refused for ratings.
-    values : {"ignore", "weights", "labels"}, default="ignore"
-        What the value column of a table, or the entries of a sparse matrix, are; see
-        `SimilarityModel`.
-    columns : dict or sequence of str, default=None
-        Columns of a table; see `SimilarityModel`.
-    exclude_self : bool, default=False
-        Whether an entity is left out of its own list, where both sides are the same entities.
 
     Attributes
     ----------
     item_weights_ : csr_array of shape (n_right, n_right)
         Score of the right entity of the column for a left entity that has the one of the row.
-    left_ids_, right_ids_ : ndarray
-        Id of each row and column; numbers where the fit had none.
-    observed_ : csr_array of shape (n_left, n_right)
-        Ones at the pairs of `fit`.
-    n_features_in_ : int
-        Number of left ids.
 
     Notes
     -----
@@ -339,18 +332,13 @@ class RP3beta(ItemModel):
         self.n_neighbors = n_neighbors
         self.alpha = alpha
         self.beta = beta
-        self.metric = metric
-        self.relevant = relevant
-        self.values = values
-        self.columns = columns
-        self.exclude_self = exclude_self
+        super().__init__(metric, relevant, values, columns, exclude_self)
 
-    def _table(self, X):
-        _check_room(self, X)
+    def _item_weights(self, X: Any) -> Any:
         return random_walk(X, self.n_neighbors, self.alpha, self.beta)
 
 # %% ../../nbs/engine/similarity/87_neighbors.ipynb #f65db178
-def gramian_of(X):
+def gramian_of(X: scipy.sparse.csr_array) -> np.ndarray:
     "The dense Gramian of the columns of a CSR matrix, made a part at a time."
     n, turned = X.shape[1], scipy.sparse.csr_array(X.T)
     out, size = np.empty((n, n)), 1 + 2**21 // max(n, 1)
@@ -359,7 +347,7 @@ def gramian_of(X):
     return out
 
 
-def ease_weights(gramian, ridge):
+def ease_weights(gramian: np.ndarray, ridge: float) -> np.ndarray:
     "The weights of eq. (N3), float32; the Gramian is written over."
     n = len(gramian)
     gramian[np.diag_indices(n)] += ridge
@@ -395,18 +383,6 @@ class EASE(ItemModel):
         Weight > 0 of the squared norm of the weights. "auto" holds a tenth of the pairs out and
         takes, of a third, one, three and so on times the mean number of pairs of a right entity,
         what `metric` prefers.
-    metric : str, default="ndcg@20"
-        Measure of rankings for `score` and for `ridge="auto"`, like "recall@20", or "auc".
-    relevant : float or "auto", default="auto"
-        Where the fit has labels, the smallest label that makes a held-out pair a hit; "auto" is
-        every label above 0, and is refused for ratings.
-    values : {"ignore", "weights", "labels"}, default="ignore"
-        What the value column of a table, or the entries of a sparse matrix, are; see
-        `SimilarityModel`.
-    columns : dict or sequence of str, default=None
-        Columns of a table; see `SimilarityModel`.
-    exclude_self : bool, default=False
-        Whether an entity is left out of its own list, where both sides are the same entities.
     random_state : int, Generator, RandomState or None, default=0
         Seed of the pairs that `ridge="auto"` holds out.
 
@@ -414,12 +390,6 @@ class EASE(ItemModel):
     ----------
     item_weights_ : ndarray of float32 of shape (n_right, n_right)
         Score of the right entity of the column for a left entity that has the one of the row.
-    left_ids_, right_ids_ : ndarray
-        Id of each row and column; numbers where the fit had none.
-    observed_ : csr_array of shape (n_left, n_right)
-        Ones at the pairs of `fit`.
-    n_features_in_ : int
-        Number of left ids.
     ridge_ : float
         The ridge used.
     validation_scores_ : dict of float to float
@@ -445,22 +415,18 @@ class EASE(ItemModel):
         self,
         ridge: Any = 'auto',
         *,
+        random_state: Any = 0,
         metric: str = 'ndcg@20',
         relevant: Any = 'auto',
         values: str = 'ignore',
         columns: Any = None,
         exclude_self: bool = False,
-        random_state: Any = 0,
     ):
         self.ridge = ridge
-        self.metric = metric
-        self.relevant = relevant
-        self.values = values
-        self.columns = columns
-        self.exclude_self = exclude_self
+        super().__init__(metric, relevant, values, columns, exclude_self)
         self.random_state = random_state
 
-    def _table(self, X):
+    def _item_weights(self, X: Any) -> Any:
         n = X.shape[1]
         judged = isinstance(self.ridge, str)
         needed = (22 if judged else 14) * n**2 + 80 * X.nnz
@@ -469,11 +435,11 @@ class EASE(ItemModel):
             f'EASE.fit of {n} right entities',
             'take ItemNeighbors or SimilarityModel, which do without a table of all pairs of them',
         )
-        self.validation_scores_ = {}
+        self.validation_scores_: dict[float, float] = {}
         self.ridge_ = self._chosen(X) if isinstance(self.ridge, str) else float(self.ridge)
         return ease_weights(gramian_of(X), self.ridge_)
 
-    def _chosen(self, X):
+    def _chosen(self, X: scipy.sparse.csr_array) -> float:
         "The ridge that held-out pairs prefer; the search goes on in the better direction."
         start = max(float(X.sum()) / X.shape[1], 1e-3)
         pairs = np.column_stack(X.nonzero())
@@ -491,7 +457,7 @@ class EASE(ItemModel):
             rows = np.sort(stream(0, 'validation').choice(rows, _N_JUDGED, replace=False))
         test, seen, taken, gramian = test[rows], seen[rows], train[rows], gramian_of(train)
 
-        def measured(times):
+        def measured(times: float) -> float:
             weights = ease_weights(gramian.copy(), times * start)
             found = measures_by_row(lambda at: taken[at] @ weights, test, seen, (self.metric,))
             value = self.validation_scores_[times * start] = mean_of(found[2][self.metric])

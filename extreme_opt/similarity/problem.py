@@ -402,10 +402,6 @@ class AllPairs(Fixed):
     def unpack(self, params: np.ndarray) -> tuple[list, list]:
         """Split the parameters by tower and layer.
 
-        Parameters
-        ----------
-        params : ndarray of shape (n_params,)
-
         Returns
         -------
         left, right : list of Layer
@@ -416,31 +412,12 @@ class AllPairs(Fixed):
         )
 
     def init_params(self, seed: int = 0) -> np.ndarray:
-        """Draw parameters; scores are of size one for linear towers, smaller with hidden layers.
-
-        Parameters
-        ----------
-        seed : int, default=0
-
-        Returns
-        -------
-        ndarray of shape (n_params,)
-        """
+        """Draw parameters; scores are of size one for linear towers, smaller with hidden layers."""
         rng = stream(seed, 'start')
         return np.concatenate([tower.init_params(rng) for tower in self.towers])
 
     def memory(self, dtype: Any = None) -> int:
-        """Count the bytes of one vector of parameters.
-
-        Parameters
-        ----------
-        dtype : dtype, default=None
-            None is that of the problem.
-
-        Returns
-        -------
-        int
-        """
+        """Count the bytes of one vector of parameters."""
         return self.n_params * np.dtype(dtype or self.dtype).itemsize
 
     def embed(
@@ -520,87 +497,28 @@ class AllPairs(Fixed):
         return _remembered(self, params) or _evaluated(self, params)
 
     def loss(self, params: np.ndarray) -> float:
-        """Compute the loss: eqs. (5) and (11).
-
-        Parameters
-        ----------
-        params : ndarray of shape (n_params,)
-
-        Returns
-        -------
-        float
-        """
+        """Compute the loss: eqs. (5) and (11)."""
         stamp, loss = self._memo.get('loss', (None, 0.0))
         return loss if stamp is not None and stamp == _stamp(params) else self.point(params).loss
 
     def grad(self, params: np.ndarray) -> np.ndarray:
-        """Compute the gradient of `loss`: eq. (27).
-
-        Parameters
-        ----------
-        params : ndarray of shape (n_params,)
-
-        Returns
-        -------
-        ndarray of shape (n_params,)
-        """
+        """Compute the gradient of `loss`: eq. (27)."""
         return self.loss_and_grad(params)[1]
 
     def loss_and_grad(self, params: np.ndarray) -> tuple[float, np.ndarray]:
-        """Compute the loss and its gradient in one forward and one backward pass.
-
-        Parameters
-        ----------
-        params : ndarray of shape (n_params,)
-
-        Returns
-        -------
-        loss : float
-        grad : ndarray of shape (n_params,)
-        """
+        """Compute the loss and its gradient in one forward and one backward pass."""
         return _loss_and_grad(self, params)
 
     def ggn_vp(self, params: np.ndarray, vector: np.ndarray) -> np.ndarray:
-        """Multiply the Gauss-Newton matrix with a vector: eq. (40).
-
-        Parameters
-        ----------
-        params : ndarray of shape (n_params,)
-        vector : ndarray of shape (n_params,)
-
-        Returns
-        -------
-        ndarray of shape (n_params,)
-        """
+        """Multiply the Gauss-Newton matrix with a vector: eq. (40)."""
         return _ggn_vp(self, self.point(params), vector)
 
     def hutchinson_diagonal(self, params: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Estimate the Gauss-Newton diagonal, in the mean a little too large: eq. (G2).
-
-        Parameters
-        ----------
-        params : ndarray of shape (n_params,)
-        rng : numpy.random.Generator
-
-        Returns
-        -------
-        ndarray of shape (n_params,)
-            Positive.
-        """
+        """Estimate the Gauss-Newton diagonal, in the mean a little too large: eq. (G2)."""
         return _hutchinson_diagonal(self, self.point(params), rng)
 
     def shard(self, n: int) -> list[Shard]:
-        """Cut the left entities into shards, each with all right ones.
-
-        Parameters
-        ----------
-        n : int
-
-        Returns
-        -------
-        list[Shard]
-            At most n; they add up to this problem.
-        """
+        """Cut the left entities into shards, each with all right ones."""
         return join_shards([left_block(self, rows) for rows in split_rows(self.n_left, n)])
 
     def shard_totals(self) -> np.ndarray:
@@ -680,41 +598,15 @@ class AllPairs(Fixed):
         return Block(rng.integers(self.n_left, size=size), rng.integers(self.n_right, size=size))
 
     def loss_at(self, params: np.ndarray, batch: Block) -> float:
-        """Estimate the loss from a block, without bias.
-
-        Parameters
-        ----------
-        params : ndarray of shape (n_params,)
-        batch : Block
-
-        Returns
-        -------
-        float
-        """
+        """Estimate the loss from a block, without bias."""
         return _block(self, params, batch)[0]
 
     def grad_at(self, params: np.ndarray, batch: Block) -> np.ndarray:
-        """Estimate the gradient from a block, without bias.
-
-        Parameters
-        ----------
-        params : ndarray of shape (n_params,)
-        batch : Block
-
-        Returns
-        -------
-        ndarray of shape (n_params,)
-        """
+        """Estimate the gradient from a block, without bias."""
         return _block(self, params, batch, True)[1]
 
     def warmup_problem(self) -> 'AllPairs':
-        """Cut the problem to four entities a side, to compile the kernels.
-
-        Returns
-        -------
-        AllPairs
-            With the same settings and types.
-        """
+        """Cut the problem to four entities a side, to compile the kernels."""
         return _warmup_problem(self)
 
 # %% ../../nbs/engine/similarity/37_problem.ipynb #555625e8

@@ -9,7 +9,7 @@ __all__ = []
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse
@@ -20,6 +20,7 @@ from ..core.validation import as_array
 from .all_pairs import dense_scores, products_of
 from .index import ANNIndex, ann_top_k, build_index
 from .interactions import (
+    Interactions,
     as_objects,
     from_matrix,
     number_ids,
@@ -46,18 +47,20 @@ from .validation import (
 SIDES = ('left', 'right')
 
 
-def _indicator(rows, columns, shape):
+def _indicator(
+    rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]
+) -> scipy.sparse.csr_array:
     return pattern(np.column_stack([rows, columns]), shape)
 
 
-def _is_list(item):
+def _is_list(item: Any) -> bool:
     "Whether an entry of histories is a list of ids, not an id."
     if isinstance(item, (str, bytes, bytearray)) or not hasattr(item, '__iter__'):
         return False
     return hasattr(item, '__len__') and getattr(item, 'ndim', 1) == 1
 
 
-def _kind(ids):
+def _kind(ids: np.ndarray) -> str:
     "What ids are, in words."
     first = next(iter(ids.tolist()), None)
     kind = dict(i='whole numbers', u='whole numbers', U='text').get(
@@ -66,7 +69,7 @@ def _kind(ids):
     return f'{kind} (such as {first!r:.40})' if len(ids) else 'missing'
 
 
-def _unlike(known, came):
+def _unlike(known: Any, came: Any) -> str:
     "Why ids may be unknown: they are of another kind; else nothing."
     known, came = np.asarray(known), np.asarray(came)
     same = known.dtype.kind == came.dtype.kind or {known.dtype.kind, came.dtype.kind} <= set('iu')
@@ -75,7 +78,7 @@ def _unlike(known, came):
     return f'ids were fitted as {_kind(known)}, and these are {_kind(came)}'
 
 
-def _apart(known, came):
+def _apart(known: np.ndarray, came: np.ndarray) -> bool:
     "Whether no type of either is one of the other."
     one, other = ({type(item) for item in ids.tolist()} for ids in (known, came))
     return not one & other
@@ -95,25 +98,25 @@ class PairReader:
     lookup: dict = field(default_factory=dict, init=False, repr=False)  # places of ids, by side
 
     @property
-    def ids(self):
+    def ids(self) -> tuple[np.ndarray, np.ndarray]:
         "Ids of both sides."
         return self.left_ids, self.right_ids
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, int]:
         "Numbers of left and right entities."
         return len(self.ids[0]), len(self.ids[1])
 
     @property
-    def entries(self):
+    def entries(self) -> str:
         'What the entries of a matrix are: "ignore", "weights" or "labels".'
         return self.values if self.ratings is None else 'labels'
 
-    def column(self, side):
+    def column(self, side: int) -> str | None:
         "The column of ids of a side in the table of the fit, or None."
         return self.roles[SIDES[side]] if self.roles else None
 
-    def rows_of(self, ids, side):
+    def rows_of(self, ids: Any, side: int) -> np.ndarray:
         "Row numbers of ids, all of which must be known."
         name, known = SIDES[side], self.ids[side]
         ids = list(ids) if isinstance(ids, (set, frozenset)) else ids
@@ -147,7 +150,7 @@ class PairReader:
             )
         return found
 
-    def ids_of(self, rows, side):
+    def ids_of(self, rows: np.ndarray, side: int) -> np.ndarray:
         "Ids in place of row numbers; -1 stays -1 among integers and becomes None among others."
         if not self.named:
             return rows
@@ -158,7 +161,7 @@ class PairReader:
         found[rows < 0] = None
         return found
 
-    def positions(self, pairs, unknown, relevant):
+    def positions(self, pairs: Any, unknown: str, relevant: Any) -> tuple[np.ndarray, dict]:
         """Held-out pairs that are hits as row numbers, and how many were left out and why. Pairs
         of unknown entities are refused, or left out."""
         ids: Any = self.ids if self.named else (None, None)
@@ -204,7 +207,7 @@ class PairReader:
             kept &= hits
         return found.pairs[kept], left_out
 
-    def histories(self, history):
+    def histories(self, history: Any) -> scipy.sparse.csr_array:
         "Histories as a CSR matrix with the values of their entries, one row per new left entity."
         if not scipy.sparse.issparse(history):
             history = self._listed(history)
@@ -218,7 +221,7 @@ class PairReader:
         values = values if read.labels is None else read.labels
         return scipy.sparse.csr_array((values, (*read.pairs.T,)), shape=shape)
 
-    def _listed(self, history):
+    def _listed(self, history: Any) -> scipy.sparse.csr_array:
         "Histories in own ids as a CSR matrix: lists of ids, or dictionaries from id to value."
         history = history.to_pylist() if hasattr(history, 'to_pylist') else history
         if isinstance(history, (str, bytes)) or not hasattr(history, '__len__'):
@@ -255,7 +258,7 @@ class PairReader:
         entries = np.concatenate([np.empty(0), *values]), np.concatenate([starts[:0], *ids])
         return scipy.sparse.csr_array((*entries, starts), shape=(len(lists), self.shape[1]))
 
-    def itself(self):
+    def itself(self) -> scipy.sparse.csr_array:
         "Pairs of an entity with itself."
         if not self.named:
             own = np.arange(min(self.shape))
@@ -265,16 +268,23 @@ class PairReader:
         return _indicator(rows, codes[rows], self.shape)
 
 
-def check_some(found, shape):
-    "Refuse a fit of nothing."
+def check_some(found: Interactions, shape: Sequence[int]) -> None:
+    "Refuse a fit of nothing, or of dislikes alone."
     if 0 in shape or not len(found.pairs):
         raise ValueError(
             f'observed has {len(found.pairs)} pairs of {shape[0]} left and {shape[1]} right '
             'ids, but needs some of each; zeros and weights of 0 are no pairs'
         )
+    if found.labels is not None and not (found.labels > 0).any():
+        raise ValueError(
+            'no pair has a label above 0, so nothing says what to list; likes are 1 and dislikes '
+            '0 or -1'
+        )
 
 
-def reader_of(found, ids, shape, values, columns):
+def reader_of(
+    found: Interactions, ids: Sequence, shape: Sequence[int], values: str, columns: Any
+) -> PairReader:
     "How later pairs are read, by what the fit met."
     left_ids, right_ids = (np.arange(n) if own is None else own for n, own in zip(shape, ids))
     ratings = None if found.labels is None else bool(rated(found.labels))
@@ -282,7 +292,9 @@ def reader_of(found, ids, shape, values, columns):
     return PairReader(left_ids, right_ids, named, found.roles, ratings, values, columns)
 
 
-def read_pairs(observed, values, columns, labels, pair_weights):
+def read_pairs(
+    observed: Any, values: str, columns: Any, labels: Any, pair_weights: Any
+) -> tuple[Interactions, PairReader]:
     "Interactions of a fit without features, and how later pairs are read."
     found = read_interactions(
         observed, values=values, columns=columns, labels=labels, pair_weights=pair_weights
@@ -309,12 +321,12 @@ class Embeddings:
     biases: tuple = (None, None)
     prior: Any = None  # rows of either side, the left ones times the weight
 
-    def of(self, side, places=slice(None)):
+    def of(self, side: int, places: Any = slice(None)) -> tuple[Any, Any]:
         "Embeddings and biases (or None) of some entities of a side."
         biases = self.biases[side]
         return self.rows[side][places], None if biases is None else biases[places]
 
-    def scorer(self, left, places=slice(None), known=None):
+    def scorer(self, left: tuple, places: Any = slice(None), known: Any = None) -> Callable:
         """Scores of some left rows, given as embeddings and biases, against right entities; `known`
         are their rows of the prior."""
         (P, p), (Q, q) = left, self.of(1, places)
@@ -325,7 +337,14 @@ class Embeddings:
             return lambda rows: P[rows] @ Q.T
         return lambda rows: P[rows] @ Q.T + (p[rows, None] + q)
 
-    def score_pairs(self, left, right, i, j, known=(None, None)):
+    def score_pairs(
+        self,
+        left: tuple,
+        right: tuple,
+        i: np.ndarray,
+        j: np.ndarray,
+        known: Sequence = (None, None),
+    ) -> np.ndarray:
         "Scores of pairs of rows, each side given as embeddings and biases."
         (P, p), (Q, q) = left, right
         if known[0] is not None:
@@ -339,19 +358,19 @@ class Embeddings:
         return scores if p is None else scores + p[i] + q[j]
 
 
-def check_index(embeddings):
+def check_index(embeddings: Embeddings) -> None:
     "Refuse an index over embeddings that are a part of the score only."
     if embeddings.prior is not None:
         raise ValueError('an index ranks by embeddings, but scores have a prior; leave index out')
 
 
-def wide(given, side):
+def wide(given: tuple, side: int) -> np.ndarray:
     "Embeddings and biases (or None) as rows whose inner products are the scores."
     rows, biases = given
     return rows if biases is None else widen(np.column_stack([rows, biases]), side)
 
 
-def read_index(stored, shape):
+def read_index(stored: Any, shape: tuple[int, ...]) -> Any:
     "The graph that `save` wrote for embeddings of this shape; None without a faiss that checks it."
     if getattr(stored, 'dtype', None) != np.uint8 or stored.ndim != 1:
         raise ValueError('its index is not a row of bytes')
@@ -376,7 +395,7 @@ def read_index(stored, shape):
     return graph
 
 # %% ../../nbs/engine/similarity/82_retriever.ipynb #d59fb209
-def check_one(ids, features, history=None):
+def check_one(ids: Any, features: Any, history: Any = None) -> None:
     "Refuse several descriptions of the same entities."
     given = dict(ids=ids, features=features, history=history)
     names = [name for name, value in given.items() if value is not None]
@@ -417,19 +436,19 @@ def check_scores(found):
     return found
 
 
-def _both(one, other):
+def _both(one: Any, other: Any) -> Any:
     "The pairs of either pattern; None is none."
     return other if one is None else one if other is None else one + other
 
 
-def _ones(matrix):
+def _ones(matrix: Any) -> scipy.sparse.csr_array:
     "The places of the entries that are stored, labels of 0 too."
     rows = scipy.sparse.csr_array(matrix)
     ones = np.ones(len(rows.data), np.int8)
     return scipy.sparse.csr_array((ones, rows.indices, rows.indptr), shape=rows.shape)
 
 
-def empty_rows(history):
+def empty_rows(history: scipy.sparse.csr_array) -> np.ndarray:
     "Histories without a pair, with a warning; none where there are no histories."
     if history is None:
         return np.empty(0, np.int64)
@@ -453,7 +472,7 @@ class Retriever:
     embeddings: Any = None
     index: Any = None
 
-    def warn_unseen(self, rows, side=0):
+    def warn_unseen(self, rows: Any, side: int = 0) -> None:
         "Say once that entities without a pair have lists without a meaning."
         places = np.arange(self.reader.shape[side]) if rows is ... else rows
         counts = np.bincount(self.observed.nonzero()[side], minlength=self.reader.shape[side])
@@ -467,7 +486,7 @@ class Retriever:
                 UserWarning,
             )
 
-    def excluded(self, query, seen, exclude_seen, exclude_self):
+    def excluded(self, query: Query, seen: Any, exclude_seen: bool, exclude_self: bool) -> Any:
         "Pairs that the lists of a query leave out, or None."
         out, shape = None, (query.n, self.reader.shape[1])
         if exclude_seen and seen is not None:
@@ -485,16 +504,16 @@ class Retriever:
 
     def lists(
         self,
-        query,
-        k,
+        query: Query,
+        k: int,
         *,
-        exclude_seen=True,
-        exclude_self=False,
-        candidates=None,
-        filter_items=None,
-        seen=None,
-        index=None,
-    ):
+        exclude_seen: bool = True,
+        exclude_self: bool = False,
+        candidates: Any = None,
+        filter_items: Any = None,
+        seen: Any = None,
+        index: Any = None,
+    ) -> tuple[Any, Any]:
         "Places of the k best right entities of each left one, padded with -1, and scores."
         n_right = self.reader.shape[1]
         if index is not None and query.wide is None:
@@ -519,6 +538,7 @@ class Retriever:
                     'index and candidates are both given; lists among candidates are exact, leave '
                     'index out'
                 )
+            assert query.wide is not None  # or there is no index
             asking = query.wide()
             if hidden is not None and len(hidden):
                 each = np.repeat(np.arange(query.n), len(hidden))
@@ -540,7 +560,7 @@ class Retriever:
             found = np.where(found < 0, -1, kept[found])
         return found, scores
 
-    def frame(self, query, found, scores):
+    def frame(self, query: Query, found: np.ndarray, scores: np.ndarray) -> Any:
         "Lists as a data frame, without their padding."
         import pandas as pd
 
@@ -559,7 +579,7 @@ class Retriever:
             }
         )
 
-    def checked_index(self, index):
+    def checked_index(self, index: Any) -> ANNIndex:
         "The index of this fit."
         if index is True:
             if self.index is None:
@@ -571,14 +591,16 @@ class Retriever:
             )
         return index
 
-    def build_index(self, **settings):
+    def build_index(self, **settings: Any) -> ANNIndex:
         "An index of the right embeddings; it is kept."
         check_index(self.embeddings)
         index = build_index(wide(self.embeddings.of(1), 1), **settings)
         self.index = replace(index, embeddings=self.embeddings.rows[1])  # `lists` knows the fit
         return self.index
 
-    def similar(self, places, k, side):
+    def similar(
+        self, places: np.ndarray, k: int, side: int
+    ) -> tuple[np.ndarray, np.ndarray]:
         "Places and cosines of the most similar entities of a side."
         rows = self.embeddings.rows[side].astype(np.float64)
         rows = rows / np.maximum(np.linalg.norm(rows, axis=1), 1e-300)[:, None]
@@ -588,17 +610,17 @@ class Retriever:
 
     def evaluate(
         self,
-        query,
-        test,
-        metrics,
+        query: Query,
+        test: Any,
+        metrics: Any,
         *,
-        exclude_seen=True,
-        exclude_self=False,
-        unknown='raise',
-        relevant='auto',
-        interval=None,
-        per_entity=False,
-    ):
+        exclude_seen: bool = True,
+        exclude_self: bool = False,
+        unknown: str = 'raise',
+        relevant: Any = 'auto',
+        interval: float | None = None,
+        per_entity: bool = False,
+    ) -> dict:
         "Measures of the lists of a query for all left entities; see `ListEstimator.evaluate`."
         metrics = (metrics,) if isinstance(metrics, str) else tuple(metrics)
         if unknown not in ('raise', 'ignore'):
@@ -643,10 +665,10 @@ class Retriever:
         return found
 
 # %% ../../nbs/engine/similarity/82_retriever.ipynb #c533bcd4
-def _fitted_part(name, of):
+def _fitted_part(name: str, of: Callable) -> property:
     "An attribute that the retriever of a fit holds."
 
-    def get(self):
+    def get(self: Any) -> Any:
         if (found := vars(self).get('_retriever')) is None:
             kind = type(self).__name__
             raise AttributeError(f'this {kind} is not fitted yet and has no {name}; call fit first')
@@ -674,16 +696,16 @@ class ListEstimator(Estimator):
     def _query(self, ids: Any = None, features: Any = None, history: Any = None) -> Query:
         raise NotImplementedError(f'{type(self).__name__} brings no `_query`')
 
-    def _explains(self, side):
+    def _explains(self, side: int) -> bool:
         "Whether features say something of entities without a pair."
         return False
 
-    def _fitted(self):
+    def _fitted(self) -> None:
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(self, 'observed_', msg=NOT_FITTED)
 
-    def _for_file(self):
+    def _for_file(self) -> Self:
         "A twin whose index is an array."
         twin: Any = object.__new__(type(self))
         twin.__dict__.update(vars(self))
@@ -694,7 +716,7 @@ class ListEstimator(Estimator):
             twin._retriever = replace(held, index=faiss.serialize_index(held.index.graph))
         return twin
 
-    def _check_loaded(self):
+    def _check_loaded(self) -> None:
         "Undo `_for_file`, and refuse a file whose arrays do not belong together."
         held = vars(self).get('_retriever')
         if held is None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import scipy.sparse
+from ..core.docstrings import extend_sections
 from ..core.compiled import njit
 from ..core.solver import State
 from ..core.validation import Checked, number_in, one_of
@@ -492,13 +493,27 @@ def _scaled_step(params, squares, grad, rate, stabilizer):
 # %% ../../nbs/engine/similarity/60_sampling.ipynb #ac4fe184
 @dataclass(frozen=True)
 class _Sampled(Checked):
-    "Settings and step of the sampled solvers; a subclass defines `_sample`."
+    """Settings and step of the sampled solvers; a subclass defines `_sample`.
 
-    learning_rate: float = 0.01  # >= 0, step on the loss; with scaling, of each coordinate
-    share: float = 0.02  # in (0, 1], rho, part that is drawn per update
-    scaling: str | None = 'adagrad'  # None, or "adagrad"
-    stabilizer: float = 0.0  # >= 0, mu in (51)
-    n_updates: int | str = 'epoch'  # updates per step; "epoch": 1 / share of them
+    Parameters
+    ----------
+    learning_rate : float, default=0.01
+        Step on the loss; with scaling, step of each coordinate.
+    share : float, default=0.02
+        Fraction in (0, 1] of the observed pairs that is drawn for an update.
+    scaling : {"adagrad", None}, default="adagrad"
+        Whether steps are divided by the root of the summed squared gradients, eq. (51).
+    stabilizer : float, default=0.0
+        Constant >= 0 inside that root.
+    n_updates : int or "epoch", default="epoch"
+        Updates per step of `minimize`; "epoch" makes `1 / share` of them.
+    """
+
+    learning_rate: float = 0.01
+    share: float = 0.02
+    scaling: str | None = 'adagrad'
+    stabilizer: float = 0.0
+    n_updates: int | str = 'epoch'
     requires: ClassVar = AllPairs
 
     _settings = dict(
@@ -508,6 +523,10 @@ class _Sampled(Checked):
         stabilizer=number_in(),
         n_updates=number_in(1, whole=True, words=('epoch',)),
     )
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        extend_sections(cls, _Sampled, first=True)
 
     def init(self, problem: Any, params: np.ndarray) -> SampledState:  # holds a copy of params
         "The first state."
@@ -563,16 +582,8 @@ class BlockSGD(_Sampled):
 
     Parameters
     ----------
-    learning_rate : float, default=0.01
-        Step on the loss; with scaling, step of each coordinate.
     share : float, default=0.02
         Fraction in (0, 1] of the entities of either side that is drawn for an update.
-    scaling : {"adagrad", None}, default="adagrad"
-        Whether steps are divided by the root of the summed squared gradients, eq. (51).
-    stabilizer : float, default=0.0
-        Constant >= 0 inside that root.
-    n_updates : int or "epoch", default="epoch"
-        Updates per step of `minimize`; "epoch" makes `1 / share` of them.
 
     Notes
     -----
@@ -632,16 +643,6 @@ class PairSGD(_Sampled):
 
     Parameters
     ----------
-    learning_rate : float, default=0.01
-        Step on the loss; with scaling, step of each coordinate.
-    share : float, default=0.02
-        Fraction in (0, 1] of the observed pairs that is drawn for an update.
-    scaling : {"adagrad", None}, default="adagrad"
-        Whether steps are divided by the root of the summed squared gradients, eq. (51).
-    stabilizer : float, default=0.0
-        Constant >= 0 inside that root.
-    n_updates : int or "epoch", default="epoch"
-        Updates per step of `minimize`; "epoch" makes `1 / share` of them.
     sampler : {"auto", "pairs", "swapped", "single", "entities"}, default="auto"
         "pairs" draws two independent samples of observed pairs, "swapped" also exchanges their
         roles, "single" corrects one sample, and "entities" draws entities for the unobserved part.

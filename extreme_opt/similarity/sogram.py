@@ -62,16 +62,6 @@ class SOGram(_Sampled):
 
     Parameters
     ----------
-    learning_rate : float, default=0.01
-        Step on the loss; with scaling, step of each coordinate.
-    share : float, default=0.02
-        Fraction in (0, 1] of the observed pairs that is drawn for an update.
-    scaling : {"adagrad", None}, default="adagrad"
-        Whether steps are divided by the root of the summed squared gradients, eq. (51).
-    stabilizer : float, default=0.0
-        Constant >= 0 inside that root.
-    n_updates : int or "epoch", default="epoch"
-        Updates per step of `minimize`; "epoch" makes `1 / share` of them.
     alpha : float, default=0.1
         Weight in (0, 1] of the new sample in the averages.
     correct : bool, default=True
@@ -109,7 +99,7 @@ class SOGram(_Sampled):
         sampler=one_of('auto', 'pairs', 'entities'),
     )
 
-    def _sample(self, problem, rng) -> Sample:
+    def _sample(self, problem: Any, rng: np.random.Generator) -> Sample:
         sampler = (
             self.sampler
             if self.sampler != 'auto'
@@ -117,10 +107,10 @@ class SOGram(_Sampled):
         )
         return drawn_pairs(problem.terms, rng, self.share, sampler)
 
-    def _averages(self, state: SampledState):
+    def _averages(self, state: SampledState) -> Averages:
         return Averages(
             self.alpha, self.correct, state.left_gramian, state.right_gramian, state.mass
         )
 
-    def _remember(self, extra):
+    def _remember(self, extra: Averages) -> dict:
         return dict(left_gramian=extra.left, right_gramian=extra.right, mass=extra.mass)

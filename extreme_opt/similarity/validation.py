@@ -32,6 +32,13 @@ def bootstrap_interval(values, part, n_draws=1000):
 _N_JUDGED = 2000
 
 
+def some_rows(rows):
+    "The left entities that are judged: two thousand of them at most."
+    if len(rows) <= _N_JUDGED:
+        return rows
+    return np.sort(stream(0, 'validation').choice(rows, _N_JUDGED, replace=False))
+
+
 class Judge:
     "Measures rankings of held-out pairs, those of the parameters looked at last once."
 
@@ -42,8 +49,7 @@ class Judge:
                 'validation holds no pair of known entities outside the training pairs; hold more '
                 'pairs out'
             )
-        if len(rows) > _N_JUDGED:
-            rows = np.sort(stream(0, 'validation').choice(rows, _N_JUDGED, replace=False))
+        rows = some_rows(rows)
         self.problem, self.rows, self.metric = problem, rows, metric
         self.test, self.seen = test[rows], seen[rows]
         self.known = None if known is None else (known[0][rows], known[1])  # a prior
@@ -78,6 +84,32 @@ def held_out_pairs(found, share, shape, seed):
         kept = np.bincount(found.pairs[~out, column], minlength=size)
         out &= kept[found.pairs[:, column]] > 0
     return out
+
+
+def clear_gain(gains):
+    "Whether the mean gain of entities is larger than its standard error."
+    gains = gains[~np.isnan(gains)]
+    return len(gains) > 1 and gains.mean() > gains.std(ddof=1) / np.sqrt(len(gains))
+
+
+def double_or_halve(values_of, start, most=6):
+    """Settings that are doubled, or else halved, one after the other, for as long as that is a clear
+    gain. `values_of(settings)` has a value for each entity. Also what was tried, with its mean."""
+    now, best = dict(start), values_of(start)
+    table = [now | dict(mean=mean_of(best))]
+    for name in start:
+        for times in (2.0, 0.5):
+            moves = 0
+            while moves < most:
+                to = now | {name: now[name] * times}
+                values = values_of(to)
+                table.append(to | dict(mean=mean_of(values)))
+                if not clear_gain(values - best):
+                    break
+                now, best, moves = to, values, moves + 1
+            if moves:
+                break
+    return now, table
 
 
 def rated(labels):

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from extreme_opt.late import names_of
 from extreme_opt.softmax.averaging import AveragedSolver
 from extreme_opt.softmax.double_sum import (
     DoubleSum,
@@ -17,27 +18,13 @@ from extreme_opt.softmax.umax import UMax
 
 if TYPE_CHECKING:
     from extreme_opt.softmax.classifier import SoftmaxClassifier, calibration_error
-    from extreme_opt.softmax.multilabel import label_propensities, precision_at
 
 _LAZY = {
     'SoftmaxClassifier': 'classifier',
     'calibration_error': 'classifier',
-    'label_propensities': 'multilabel',
-    'precision_at': 'multilabel',
 }  # they import scikit-learn
 
-
-def __getattr__(name):
-    if name in _LAZY:
-        from importlib import import_module
-
-        return getattr(import_module(f'{__name__}.{_LAZY[name]}'), name)
-    raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
-
-
-def __dir__():
-    return sorted(__all__)
-
+__getattr__, __dir__ = names_of(__name__, _LAZY)
 
 __all__ = [
     'SoftmaxClassifier',
@@ -54,8 +41,6 @@ __all__ = [
     'ImportanceSampled',
     'AveragedSolver',
     'calibration_error',
-    'label_propensities',
     'mean_log_loss',
-    'precision_at',
     'top_k_accuracy',
 ]

@@ -70,48 +70,18 @@ class AveragedSolver(Checked):
     _settings = dict(n_iter_no_change=number_in(1, closed='both'), power=number_in())
 
     def init(self, problem: Any, params: np.ndarray) -> WatchedState:
-        """The first state.
-
-        Parameters
-        ----------
-        problem : DoubleSum
-        params : ndarray of shape (n_params,)
-
-        Returns
-        -------
-        WatchedState
-            Holds a copy of params.
-        """
+        """The first state."""
         inner = self.solver.init(problem, params)
         return WatchedState(
             params=inner.params, current=inner.params, best=inner.params if self.judge else None
         )
 
     def warmup_problem(self) -> 'AveragedSolver':
-        """The same around a tiny inner solver, without the judge.
-
-        Returns
-        -------
-        AveragedSolver
-            Compiles everything.
-        """
+        """The same around a tiny inner solver, without the judge."""
         return replace(self, solver=self.solver.warmup_problem(), judge=None)
 
     def step(self, problem: Any, state: WatchedState, rng: np.random.Generator) -> WatchedState:
-        """One step of the inner solver, then the mean and the judgment.
-
-        Parameters
-        ----------
-        problem : DoubleSum
-        state : WatchedState
-        rng : Generator
-            Source of randomness.
-
-        Returns
-        -------
-        WatchedState
-            One step later.
-        """
+        """One step of the inner solver, then the mean and the judgment."""
         counts = dict(n_iter=state.n_iter, n_terms=state.n_terms, n_epochs=state.n_epochs)
         solver = self._closing(state) if state.closing else self.solver
         after = solver.step(problem, replace(solver.init(problem, state.current), **counts), rng)
@@ -131,20 +101,20 @@ class AveragedSolver(Checked):
         )
         return end if self.judge is None else self._judged(problem, end)
 
-    def _closing(self, state):
+    def _closing(self, state: WatchedState) -> Any:
         "The inner solver at a rate between that of the best weights and its end."
         best = state.n_iter - (state.closing - 1) - self.n_iter_no_change
         rate = self.solver.learning_rate * self.solver.learning_rate_decay ** max(best - 1, 0)
         part = state.closing / self.n_iter_no_change
         return replace(self.solver, learning_rate=rate * END**part, learning_rate_decay=1.0)
 
-    def _judged(self, problem, end):
+    def _judged(self, problem: Any, end: WatchedState) -> WatchedState:
         assert self.judge is not None
         end = end.judged(float(self.judge(problem, end.params)))
         if end.closing:
             end = replace(end, closing=end.closing + 1)
         elif end.n_iter - end.best_step >= self.n_iter_no_change:
-            end = replace(end, closing=1, current=end.best)
+            end = replace(end, closing=1, current=end.best)  # type: ignore[arg-type]
         if end.closing <= self.n_iter_no_change:
             return end
         return replace(

@@ -7,9 +7,10 @@ __all__ = ['with_intercept', 'SoftmaxClassifier', 'calibration_error']
 
 # %% ../../nbs/engine/softmax/60_classifier.ipynb #a76e26dc
 import math
+from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple, Self
 import numpy as np
 import scipy.sparse
 from sklearn.exceptions import ConvergenceWarning
@@ -43,9 +44,9 @@ from ..core.validation import (
 )
 from ..core.memory import check_memory, forecast_memory
 from ..core.linalg import log_sum_exp, squared_row_norms
-from ..core.run import minimize
+from ..core.run import Run, minimize
 from ..core.solver import Status
-from .averaging import ValidationLoss, AveragedSolver
+from .averaging import ValidationLoss
 from .exact import ExactSGD, FullSoftmaxByColumn
 from .implicit import ImplicitSGD
 from .near_classes import near_classes
@@ -92,7 +93,7 @@ def with_intercept(features: Any, height: float) -> Any:
     )
 
 # %% ../../nbs/engine/softmax/60_classifier.ipynb #e7763b5c
-def _products(X, weights):
+def _products(X: Any, weights: np.ndarray) -> np.ndarray:
     """Scores of some rows. Sparse rows read only the columns that they touch; dense ones go
     through in float64, some classes at a time."""
     if scipy.sparse.issparse(X):
@@ -110,27 +111,29 @@ def _products(X, weights):
     return scores
 
 
-def _fixed_rows(problem, n_rows):
+def _fixed_rows(problem: Any, n_rows: int) -> np.ndarray:
     return np.sort(np.random.default_rng(0).choice(problem.n_samples, n_rows, replace=False))
 
 
-def _log_losses(rows, labels, weights):
+def _log_losses(rows: Any, labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
     scores = _products(rows, weights)
     return log_sum_exp(scores, axis=1) - scores[np.arange(len(labels)), labels]
 
 
-def _watch(problem, n_rows):
+def _watch(problem: Any, n_rows: int) -> dict[str, Callable] | None:
     "Exact log-loss on fixed rows, so that a record says how far the fit has come."
     ids = _fixed_rows(problem, n_rows)
     rows, labels = problem.features[ids], problem.labels[ids]
 
-    def log_loss(problem, params):
+    def log_loss(problem: Any, params: np.ndarray) -> float:
         return float(np.mean(_log_losses(rows, labels, problem.unpack(params)[0])))
 
     return dict(log_loss=log_loss) if n_rows else None
 
 
-def _against_frequencies(problem, weights, n_rows, fit_intercept):
+def _against_frequencies(
+    problem: Any, weights: np.ndarray, n_rows: int, fit_intercept: bool
+) -> tuple[float, float]:
     "Log-loss of a fit on fixed rows, and of the best scores that are the same for every row."
     ids, counts = _fixed_rows(problem, n_rows), problem.sample_weight
     labels = problem.labels[ids]
@@ -143,7 +146,7 @@ def _against_frequencies(problem, weights, n_rows, fit_intercept):
     return float(fit), float(same)
 
 
-def _steepest(problem, params, height):
+def _steepest(problem: Any, params: np.ndarray, height: float) -> tuple[float, int]:
     """Largest correlation of what a fit leaves unexplained with a column, whatever the mean and
     scale of that; 0 at an optimum. And the column."""
     rows, slopes = problem.features, problem.unpack(problem.grad(params))[0] / problem.n_samples
@@ -156,7 +159,7 @@ def _steepest(problem, params, height):
     return float(steep.max()), int(steep.argmax())
 
 
-def _rows_to_record(problem):
+def _rows_to_record(problem: Any) -> int:
     """How many rows the recorded log-loss is measured on: about twenty million products' worth,
     at least a few."""
     rows = problem.features
@@ -181,7 +184,7 @@ _EXPLICIT_MARGIN = 0.5  # of the rate that a part of the rows bears; all rows ma
 _SAMPLED_SOLVERS = ('exact', 'implicit', 'umax', 'sgd', *_SAMPLED_LOSSES, 'rotation')
 
 # %% ../../nbs/engine/softmax/60_classifier.ipynb #f7151eb2
-def _divided(rows, scales):
+def _divided(rows: Any, scales: np.ndarray) -> Any:
     "Columns over their scales; sparse rows keep their layout."
     if not scipy.sparse.issparse(rows):
         return rows / scales
@@ -190,13 +193,35 @@ def _divided(rows, scales):
     )
 
 
-def _height(rows, weights=None):
+def _height(rows: Any, weights: np.ndarray | None = None) -> float:
     "A tenth of the root mean square length of the rows; of 1 where all are zero."
     square = float(np.average(squared_row_norms(rows), weights=weights))
     return 0.1 * math.sqrt(square) if square > 0 else 0.1
 
+
+class _Samples(NamedTuple):
+    "Rows to learn from, and the row of X that each is of, where rows have several labels."
+
+    rows: Any
+    labels: np.ndarray
+    ids: np.ndarray
+    weights: np.ndarray | None
+
+    def take(self, keep: np.ndarray) -> '_Samples':
+        "Some of them; weights that are all 0 are none."
+        weights = None if self.weights is None else self.weights[keep]
+        if weights is not None and not weights.any():
+            weights = None
+        return _Samples(self.rows[keep], self.labels[keep], self.ids[keep], weights)
+
+
+def _from_zero(problem: Any, start: np.ndarray) -> float:
+    "How much steeper the loss is at zero than at a start."
+    norms = [np.linalg.norm(problem.grad(at)) for at in (problem.init_params(), start)]
+    return float(norms[0] / max(norms[1], 1e-9 * norms[0]))
+
 # %% ../../nbs/engine/softmax/60_classifier.ipynb #c9494e77
-def _has_partial_fit(model):
+def _has_partial_fit(model: Any) -> bool:
     "Whether the solver learns from batches; scikit-learn hides `partial_fit` where it does not."
     if model.solver == 'lbfgs':
         raise AttributeError(
@@ -420,7 +445,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         n_blocks=COUNT,
     )
 
-    def _check_settings(self):
+    def _check_settings(self) -> None:
         super()._check_settings()
         noises: tuple[str, ...] = ('uniform',)
         if self.solver in ('nce', 'sampled'):
@@ -449,7 +474,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             )
 
     @property
-    def _kind(self):
+    def _kind(self) -> str:
         "The solver; for \"auto\" the one that so many classes ask for."
         if self.solver != 'auto':
             return self.solver
@@ -465,7 +490,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
     scales_: Any = None
     _pull = 0.0  # the ridge that is used
 
-    def _look(self, rows, n_classes):
+    def _look(self, rows: Any, n_classes: int) -> Any:
         "What \"auto\" takes for such rows: the solver, and units of the columns. And the rows."
         self._batch, self._means, self.scales_ = False, None, None
         self._pull = 0.0 if self.ridge == 'auto' else float(self.ridge)
@@ -486,7 +511,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         self._means, self.scales_ = means, scales if self.ridge in ('auto', 0) else None
         return rows
 
-    def _in_units(self, rows):
+    def _in_units(self, rows: Any) -> Any:
         means, scales = self._means, self.scales_
         if means is not None:
             rows = rows - means
@@ -494,7 +519,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             rows = rows / scales if means is not None else _divided(rows, scales)
         return rows
 
-    def _limits(self):
+    def _limits(self) -> dict[str, Any]:
         "What stands in for limits that are not given."
         exact = self._kind == 'lbfgs'
         auto, tol = _BATCH_LIMITS if self._batch else (_AUTO_EPOCHS[exact], _EXACT_TOL)
@@ -504,7 +529,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             tol=tol if exact and self.tol is None else self.tol,
         )
 
-    def _check_memory(self, n_columns, rows=None):
+    def _check_memory(self, n_columns: int, rows: Any = None) -> None:
         "Refuse a fit that cannot be held, before anything of its size is allocated."
         n_classes, exact = len(self.classes_), self._kind == 'lbfgs'
         kind = np.dtype('float64' if exact else self.dtype)
@@ -535,17 +560,19 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             f'sparse, or {third}',
         )
 
-    def _check_size(self, rows):
+    def _check_size(self, rows: Any) -> None:
         check_size(rows, np.float64 if self._kind == 'lbfgs' else self.dtype)
 
-    def _decay(self, n_epochs):
+    def _decay(self, n_epochs: float | None) -> float:
         "Factor of the rate per epoch; what a file goes on with must not depend on the limit."
         if self.learning_rate_decay != 'auto':
             return self.learning_rate_decay
         goes_on = self.checkpoint is not None and self.max_epochs != 'auto'
         return falling(n_epochs) if self._kind == 'exact' and n_epochs and not goes_on else 0.9
 
-    def _make_solver(self, n_classes, rate, near=None, n_epochs=None):
+    def _make_solver(
+        self, n_classes: int, rate: float, near: Any = None, n_epochs: float | None = None
+    ) -> Any:
         n_negatives, fall = min(self.n_negatives, n_classes - 1), self._decay(n_epochs)
         more: dict[str, Any] = dict(learning_rate_decay=fall, n_jobs=num_threads(self.n_jobs))
         if self._kind == 'lbfgs':
@@ -567,7 +594,9 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             )
         return SGD(rate, learning_rate_decay=fall)
 
-    def _make_problem(self, rows, labels, weights=None):
+    def _make_problem(
+        self, rows: Any, labels: np.ndarray, weights: np.ndarray | None = None
+    ) -> Any:
         if self._on_support:
             return self._support_problem(rows, labels, weights)
         exact, n_classes = self._kind == 'lbfgs', len(self.classes_)
@@ -600,7 +629,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
     _height: float
     _by_column = False  # how the parameters of the run are laid out
 
-    def _weights(self):
+    def _weights(self) -> np.ndarray:
         width = self.n_features_in_ + (self._height > 0)
         if self._by_column:
             return self.run_.state.params.reshape(width, len(self.classes_)).T
@@ -608,7 +637,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             len(self.classes_), width
         )
 
-    def _adopt(self):
+    def _adopt(self) -> Self:
         if self._on_support:
             return self._adopt_support()
         weights, means, scales = self._weights(), self._means, self.scales_
@@ -625,7 +654,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             self.intercept_ = self.intercept_ - self.coef_ @ means
         return self
 
-    def _settle(self, problem, run, n_rows=0):
+    def _settle_dense(self, problem: Any, run: Run, n_rows: int = 0) -> Self:
         """Adopt the best parameters that a judge saw; say where a limit came first or, on so many
         rows, the fit is worse than none."""
         best = getattr(run.state, 'best', None)
@@ -659,7 +688,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             )
         return self
 
-    def _remedy(self):
+    def _remedy(self) -> str:
         "What to change after a run that diverged."
         remedy = 'scale the columns of X'
         if self._kind != 'lbfgs':
@@ -670,7 +699,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             remedy += ', or use solver="implicit"'
         return remedy
 
-    def _is_worse_than_none(self, problem, run, n_rows):
+    def _is_worse_than_none(self, problem: Any, run: Run, n_rows: int) -> bool:
         "Whether scores that are the same for every row have a lower log-loss; then it is told."
         fit, same = _against_frequencies(problem, self._weights(), n_rows, self.fit_intercept)
         if fit <= _MOST_ABOVE * same:
@@ -687,7 +716,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         )
         return True
 
-    def _check_rest(self, problem, run):
+    def _check_rest(self, problem: Any, run: Run) -> None:
         "Tell of an exact fit that stopped elsewhere than at an optimum."
         with np.errstate(all='ignore'):
             left, column = _steepest(problem, run.state.params, self._height)
@@ -699,7 +728,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
                 'unexplained: scale the columns of X',
             )
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         """All but `coef_` and `intercept_` where they are those of the run, so that the weights
         are stored once; where somebody has changed them, they are what counts."""
         state = dict(super().__getstate__())
@@ -714,18 +743,18 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
                 del state[name]
         return state
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         if hasattr(self, 'run_'):
             self._adopt()
         self.__dict__.update(state)  # with weights that were changed after the fit
 
-    def _scores(self, X):
+    def _scores(self, X: Any) -> np.ndarray:
         if self._on_support:
             return self._by_posting().scores(X)
         return _products(X, self.coef_).astype(np.float64, copy=False) + self._offsets()
 
-    def _offsets(self):
+    def _offsets(self) -> np.ndarray:
         "Intercepts at prediction. Classes without rows are taken for as rare as the rarest."
         tau = self.logit_adjustment
         self._settings['logit_adjustment'].check('logit_adjustment', tau)  # may be set after fit
@@ -734,7 +763,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         counts = np.maximum(self.class_count_, self.class_count_[self.class_count_ > 0].min())
         return self.intercept_ - tau * np.log(counts / self.class_count_.sum())
 
-    def _by_posting(self):
+    def _by_posting(self) -> Any:
         made, offsets = super()._by_posting(), self._offsets()
         if offsets is not self.intercept_:
             made = copy(made)
@@ -742,7 +771,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             vars(made).pop('_order', None)  # that of the other intercepts
         return made
 
-    def _start_from(self, problem, coef, intercept):
+    def _start_from(self, problem: Any, coef: Any, intercept: np.ndarray) -> np.ndarray:
         """A first point with these weights and, where there are log-normalizers, the ones that
         are best for them."""
         if not self._height and np.any(intercept):
@@ -766,7 +795,76 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             log_norms[0][:] = np.maximum(problem.best_log_norms(params), least)
         return params
 
-    def _enter_any(self, X, y):
+    def _weights_before(self) -> tuple | None:
+        "What a warm start goes on from: weights, intercepts and their classes."
+        if not self.warm_start or not hasattr(self, 'run_'):
+            return None
+        return self.coef_, self.intercept_, self.classes_
+
+    def _read(self, X: Any, y: Any, sample_weight: Any, before: tuple | None) -> _Samples:
+        "Check what fit was given, learn classes and their counts, leave out what has no weight."
+        rows, labels, ids, n_given = self._enter_any(X, y)
+        if before is not None and not np.array_equal(before[2], self.classes_):
+            raise ValueError(
+                f'warm_start=True, but y holds other classes than the {len(before[2])} of the last '
+                'fit; set warm_start=False'
+            )
+        if before is not None and before[0].shape[1] != rows.shape[1]:
+            raise ValueError(
+                f'X has {rows.shape[1]} columns, but the weights to go on from have '
+                f'{before[0].shape[1]}; set warm_start=False'
+            )
+        given = check_weights(sample_weight, n_given)
+        weights = checked_sample_weight(
+            None if given is None else given[ids], self.class_weight, self.classes_, labels
+        )
+        samples = _Samples(rows, labels, ids, weights)
+        if weights is not None and not weights.all():
+            samples = samples.take(np.flatnonzero(weights))
+        self.class_count_ = np.bincount(
+            samples.labels, samples.weights, len(self.classes_)
+        ).astype(float)
+        return samples
+
+    def _lay_out(self, samples: _Samples, before: tuple | None) -> _Samples:
+        "Choose where the weights live and what \"auto\" takes; both must fit into memory."
+        rows = samples.rows
+        on_support = self._choose_weights(rows)
+        if not on_support and (before is None or self.solver != 'auto'):
+            with np.errstate(over='ignore', invalid='ignore'):
+                rows = self._look(rows, len(self.classes_))
+        self._check_size(rows)
+        if not on_support:
+            self._check_memory(rows.shape[1], rows)
+        height = _height(self._in_units(rows), samples.weights) if self.fit_intercept else 0.0
+        self._height = height * (10 if self._kind == 'lbfgs' else 1)
+        return samples._replace(rows=rows)
+
+    def _near_lists(self, problem: Any) -> Any:
+        "Lists of near classes, where negatives are drawn from them."
+        n_negatives = min(self.n_negatives, problem.n_classes - 1)
+        if self.sampler != 'near' or n_negatives == 1:
+            return None
+        return near_classes(problem, n_negatives)
+
+    def _choose_unless_known(
+        self, problem: Any, near: Any, ids: np.ndarray, before: tuple | None
+    ) -> tuple[Any, Any]:
+        "The problem with the ridge that is used, and where the fit may start."
+        rate_is_known = hasattr(self, 'learning_rate_') and self.learning_rate in ('auto', None)
+        if before is not None and rate_is_known and self.settings_['solver'] == self._kind:
+            return problem, None
+        groups = ids if self.multilabel_ else None
+        start = self._choose(problem, seed_from(self.random_state), near, groups)
+        return self._with_ridge(problem), start
+
+    def _rows_for_tol(self, n_rows: int) -> int | None:
+        "On how many rows `tol` is judged; all where workers have one record here and there."
+        if self.tol is None:
+            return 0
+        return None if self._kind == 'rotation' else n_rows
+
+    def _enter_any(self, X: Any, y: Any) -> tuple[Any, np.ndarray, np.ndarray, int]:
         """Rows, labels, the ids of the rows they belong to, and how many there were: of a column
         of labels, or of rows with several."""
         rows = check_features(X, self._sparse)
@@ -791,7 +889,9 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         self._count_labels(labels, n_samples, True)
         return rows[ids], labels, ids, n_samples
 
-    def _hold_out(self, rows, labels, ids, weights):
+    def _hold_out(
+        self, rows: Any, labels: np.ndarray, ids: np.ndarray, weights: np.ndarray | None
+    ) -> tuple[_Samples, ValidationLoss]:
         "Split rows for early stopping; all pairs of a row go the same way."
         known = np.unique(ids)
         n_out = max(1, int(self.validation_fraction * len(known)))
@@ -804,19 +904,12 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             ids, np.random.default_rng([seed_from(self.random_state), 3]).permutation(known)[:n_out]
         )
 
-        def part(keep):
-            return (
-                rows[keep],
-                labels[keep],
-                None if weights is None or not weights[keep].any() else weights[keep],
-                ids[keep],
-            )
+        samples = _Samples(rows, labels, ids, weights)
+        held = samples.take(np.flatnonzero(out))
+        judge = ValidationLoss(self._make_problem(held.rows, held.labels, held.weights))
+        return samples.take(np.flatnonzero(~out)), judge
 
-        return part(np.flatnonzero(~out)), ValidationLoss(
-            self._make_problem(*part(np.flatnonzero(out))[:3])
-        )
-
-    def _rate(self, problem, seed, near=None):
+    def _rate(self, problem: Any, seed: int, near: Any = None) -> float:
         """The rate that was given, or what a search finds; too few rows or passes for a search
         leave the usual one."""
         self.rate_search_: list = []
@@ -835,7 +928,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             rate /= float(np.average(problem.squared_norms)) or 1.0
         if self.learning_rate == 'auto' and search_size(problem.n_samples, n_epochs)[0] >= 100:
 
-            def solver_at(rate):
+            def solver_at(rate: float) -> Any:
                 return self._make_solver(problem.n_classes, rate, near)
 
             rate, self.rate_search_ = choose_rate(
@@ -847,7 +940,9 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             rate = 0.5 / self._pull  # or a step would turn the weights around
         return rate
 
-    def _choose(self, problem, seed, near, groups=None):
+    def _choose(
+        self, problem: Any, seed: int, near: Any, groups: np.ndarray | None = None
+    ) -> np.ndarray | None:
         "What stands for settings that say \"auto\"; where the fit may start, or None."
         rate, epochs = self.learning_rate, self.max_epochs
         self.settings_, found, start = {}, None, None
@@ -872,9 +967,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             )
         else:
             rate = self._rate(problem, seed, near)
-            epochs = self._limits()['max_epochs']
-            if self.max_iter is not None and (epochs is None or self.max_iter < epochs):
-                epochs = float(self.max_iter)
+            epochs = self._first_limit(self._limits()['max_epochs'])
         if self._batch and to_choose:
             found, self.rate_search_, start = choose_ridge(
                 problem, groups, seed, verbose=bool(self.verbose)
@@ -894,7 +987,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         return start
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> 'SoftmaxClassifier':
-        """Learn from all rows, for as many passes as the limits allow.
+        """Learn from all rows, for as many epochs as the limits allow.
 
         Parameters
         ----------
@@ -914,97 +1007,36 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         if is_collection(X):
             return self._fit_collections(X, y, sample_weight)
         self._check_settings()
-        before = (
-            (self.coef_, self.intercept_, self.classes_)
-            if self.warm_start and hasattr(self, 'run_')
-            else None
-        )
-        rows, labels, ids, n_given = self._enter_any(X, y)
-        if before is not None and not np.array_equal(before[2], self.classes_):
-            raise ValueError(
-                f'warm_start=True, but y holds other classes than the {len(before[2])} of the last '
-                'fit; set warm_start=False'
-            )
-        if before is not None and before[0].shape[1] != rows.shape[1]:
-            raise ValueError(
-                f'X has {rows.shape[1]} columns, but the weights to go on from have '
-                f'{before[0].shape[1]}; set warm_start=False'
-            )
-        given = check_weights(sample_weight, n_given)
-        weights = checked_sample_weight(
-            None if given is None else given[ids], self.class_weight, self.classes_, labels
-        )
-        if weights is not None and not weights.all():
-            keep = np.flatnonzero(weights)
-            rows = rows[keep]
-            labels = labels[keep]
-            ids = ids[keep]
-            weights = weights[keep]
-        self.class_count_ = np.bincount(labels, weights, len(self.classes_)).astype(float)
-        if self._choose_weights(rows):
-            self._check_size(rows)
-            self._height = _height(rows, weights) if self.fit_intercept else 0.0
-            return self._fit_support(rows, labels, ids, weights, before)
-        if before is None or self.solver != 'auto':
-            with np.errstate(over='ignore', invalid='ignore'):
-                rows = self._look(rows, len(self.classes_))
-        self._check_size(rows)
-        self._check_memory(rows.shape[1], rows)
-        self._height = (
-            _height(self._in_units(rows), weights) * (10 if self._kind == 'lbfgs' else 1)
-            if self.fit_intercept
-            else 0.0
-        )
-        judge, seed = None, seed_from(self.random_state)
+        before = self._weights_before()
+        samples = self._lay_out(self._read(X, y, sample_weight, before), before)
+        if self._on_support:
+            return self._fit_support(*samples, before)
+        judge = None
         if self.early_stopping:
-            (rows, labels, weights, ids), judge = self._hold_out(rows, labels, ids, weights)
-        problem = self._make_problem(rows, labels, weights)
+            samples, judge = self._hold_out(*samples)
+        problem = self._make_problem(samples.rows, samples.labels, samples.weights)
         params = None if before is None else self._start_from(problem, *before[:2])
-        n_negatives = min(self.n_negatives, problem.n_classes - 1)
-        with_lists = self.sampler == 'near' and n_negatives > 1
-        near = near_classes(problem, n_negatives) if with_lists else None
-        start = None
-        if (
-            before is None
-            or not hasattr(self, 'learning_rate_')
-            or self.learning_rate not in ('auto', None)
-            or self.settings_['solver'] != self._kind
-        ):
-            start = self._choose(
-                problem, seed, near, ids if 'label_counts_' in vars(self) else None
-            )
-            problem = self._with_ridge(problem)
+        near = self._near_lists(problem)
+        problem, start = self._choose_unless_known(problem, near, samples.ids, before)
         limits = self._limits()
         if params is None and start is not None:
-            params, zero = start, problem.init_params()
-            norms = [np.linalg.norm(problem.grad(at)) for at in (zero, start)]
-            limits['tol'] *= norms[0] / max(norms[1], 1e-9 * norms[0])  # of a start at zero
-        epochs = limits['max_epochs']
-        if self.max_iter is not None and (epochs is None or self.max_iter < epochs):
-            epochs = float(self.max_iter)
+            params, limits['tol'] = start, limits['tol'] * _from_zero(problem, start)
+        epochs = self._first_limit(limits['max_epochs'])
         solver = self._make_solver(len(self.classes_), self.learning_rate_, near, epochs)
-        if self.average or judge is not None:
-            solver = AveragedSolver(
-                solver, average=self.average, judge=judge, n_iter_no_change=self.n_iter_no_change
-            )
         n_rows = _rows_to_record(problem)
         run = run_estimator(
             self,
             problem,
-            solver,
+            self._watched(solver, judge),
             params,
             metrics=_watch(problem, min(n_rows, 500) if self._batch else n_rows),
-            loss_subset=0
-            if self.tol is None
-            else None
-            if self._kind == 'rotation'  # which may be on workers: one record here and there
-            else n_rows,
+            loss_subset=self._rows_for_tol(n_rows),
             remedy=self._remedy(),
             **limits,
         )
-        return self._settle(problem, run, n_rows)
+        return self._settle_dense(problem, run, n_rows)
 
-    def _learn_collections(self, found):
+    def _learn_collections(self, found: Any) -> Self:
         "The fit on dask collections; rates are not searched."
         if self.weights == 'support':
             raise TypeError(
@@ -1032,19 +1064,17 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         self._pull = 0.0 if self.ridge == 'auto' else float(self.ridge)
         self._check_memory(self.n_features_in_)
         problem = found.problem(self._for_parts()._make_part)
-        solver = self._make_solver(len(self.classes_), self.learning_rate_)
-        if self.average:
-            solver = AveragedSolver(solver, average=True)
+        solver = self._watched(self._make_solver(len(self.classes_), self.learning_rate_), None)
         skip = 0 if self.tol is None else None
         run = run_estimator(
             self, problem, solver, loss_subset=skip, remedy=self._remedy(), **self._limits()
         )
-        return self._settle(problem, run)
+        return self._settle_dense(problem, run)
 
-    def _best_ids(self, X, k):
+    def _best_ids(self, X: Any, k: int) -> np.ndarray:
         return self._posting_best(X, k)[0] if self._on_support else super()._best_ids(X, k)
 
-    def _with_ridge(self, problem):
+    def _with_ridge(self, problem: Any) -> Any:
         ridge = 2 * self._pull if problem.n_classes == 2 else self._pull
         return problem if problem.ridge == ridge else replace(problem, ridge=ridge)
 
@@ -1131,7 +1161,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         if self.run_.status is Status.DIVERGED:
             raise_diverged(self, self.run_, self._remedy())
         self.n_iter_ = self._n_batches
-        return self._settle(problem, self.run_)
+        return self._settle_dense(problem, self.run_)
 
 # %% ../../nbs/engine/softmax/60_classifier.ipynb #711551ec
 def calibration_error(

@@ -16,6 +16,7 @@ import numpy as np
 from scipy import sparse
 from ..core.compiled import njit
 from ..core.linalg import squared_row_norms, softplus
+from ..core.docstrings import extend_sections
 from ..core.problem import Fixed
 from ..core.shards import Shard, split_rows
 from ..core.validation import (
@@ -111,10 +112,14 @@ class SoftmaxData(Fixed):
     dtype : dtype or None, default=None
         float32 or float64 of the parameters; without it, that of the features.
     sample_weight : array-like of shape (n_samples,), default=None
-        >= 0, scaled to mean 1; None where all rows count alike. Rows are drawn in proportion.
+        >= 0, scaled to mean 1; None where all rows count alike.
     n_unpenalized : int, default=0
         Last columns that the ridge leaves alone: 1 for an intercept.
     """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        extend_sections(cls, cls.__bases__[0], first=True)
 
     features: Any
     labels: np.ndarray
@@ -332,13 +337,7 @@ class SoftmaxData(Fixed):
         )
 
     def warmup_problem(self) -> 'SoftmaxData':
-        """Return a problem of the same types with four rows and one feature, to compile kernels.
-
-        Returns
-        -------
-        SoftmaxData
-            Of the same class and dtype.
-        """
+        """Return a problem of the same types with four rows and one feature, to compile kernels."""
         return replace(
             self,
             features=self.features[:4, :1],
@@ -357,15 +356,6 @@ class SoftmaxData(Fixed):
 
         Weights are of mean 1 in the whole and in every shard, so that the factor of a shard is
         its mean weight. A shard of weight 0 is left out.
-
-        Parameters
-        ----------
-        n : int
-
-        Returns
-        -------
-        list[Shard]
-            At most n; they add up to this problem.
         """
         weights, own = self.sample_weight, self.n_own
         blocks = [
@@ -833,20 +823,6 @@ class DoubleSum(SoftmaxData):
 
     Parameters
     ----------
-    features : array-like of shape (n_samples, n_features)
-        Dense or CSR, X.
-    labels : ndarray of shape (n_samples,), int
-        In [0, n_classes), y.
-    n_classes : int or None, default=None
-        K, at least 2; None: the largest label plus one.
-    ridge : float, default=0.0
-        >= 0, per sample: mu = n_samples * ridge.
-    dtype : dtype or None, default=None
-        float32 or float64 of the parameters; None: that of the features.
-    sample_weight : array-like of shape (n_samples,), default=None
-        >= 0, scaled to mean 1; None where all rows count alike.
-    n_unpenalized : int, default=0
-        Last columns that the ridge leaves alone: 1 for an intercept.
     alpha : float, default=0.0
         Member of the family: 0 is eq. (6), 1 is eq. (8) of Raman et al.
 
@@ -874,10 +850,6 @@ class DoubleSum(SoftmaxData):
     def unpack(self, params: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Views of a parameter vector.
 
-        Parameters
-        ----------
-        params : ndarray of shape (n_params,)
-
         Returns
         -------
         tuple[ndarray, ndarray]
@@ -894,18 +866,7 @@ class DoubleSum(SoftmaxData):
         ]
 
     def init_params(self, seed: int = 0) -> np.ndarray:
-        """Zero weights, and the log-normalizers that are optimal for them.
-
-        Parameters
-        ----------
-        seed : int, default=0
-            Not used: the start is the same for every seed.
-
-        Returns
-        -------
-        ndarray of shape (n_params,)
-            Weights 0, log-normalizers log(n_classes).
-        """
+        """Zero weights, and the log-normalizers that are optimal for them."""
         return np.concatenate(
             [
                 np.zeros(self.n_weights, self.dtype),
@@ -914,18 +875,7 @@ class DoubleSum(SoftmaxData):
         )
 
     def memory(self, dtype: Any = None) -> int:
-        """Bytes of one vector of parameters.
-
-        Parameters
-        ----------
-        dtype : dtype or None, default=None
-            None: that of the problem.
-
-        Returns
-        -------
-        int
-            Bytes.
-        """
+        """Bytes of one vector of parameters."""
         return (self.n_weights + self.n_samples) * np.dtype(dtype or self.dtype).itemsize
 
     def log_loss(self, params: np.ndarray, rows: np.ndarray | None = None) -> float:
@@ -962,10 +912,6 @@ class DoubleSum(SoftmaxData):
     def loss(self, params: np.ndarray) -> float:
         """The objective f(u, W): eq. (5).
 
-        Parameters
-        ----------
-        params : ndarray of shape (n_params,)
-
         Returns
         -------
         float
@@ -975,12 +921,6 @@ class DoubleSum(SoftmaxData):
 
     def loss_on(self, params: np.ndarray, rows: np.ndarray | None = None) -> float:
         """Estimate `loss` from some rows, scaled up to all.
-
-        Parameters
-        ----------
-        params : ndarray of shape (n_params,)
-        rows : ndarray or None, default=None
-            Row ids; None: all.
 
         Returns
         -------
@@ -997,10 +937,6 @@ class DoubleSum(SoftmaxData):
 
     def grad(self, params: np.ndarray) -> np.ndarray:
         """Exact gradient of `loss`: eq. (B).
-
-        Parameters
-        ----------
-        params : ndarray of shape (n_params,)
 
         Returns
         -------
@@ -1022,12 +958,6 @@ class DoubleSum(SoftmaxData):
     def loss_at(self, params: np.ndarray, batch: Draw) -> float:
         """Unbiased estimate of `loss`: `sampled_loss`.
 
-        Parameters
-        ----------
-        params : ndarray of shape (n_params,)
-        batch : Draw
-            Rows and negative classes.
-
         Returns
         -------
         float
@@ -1037,12 +967,6 @@ class DoubleSum(SoftmaxData):
 
     def grad_at(self, params: np.ndarray, batch: Draw) -> np.ndarray:
         """Unbiased estimate of `grad`: the gradient of `loss_at`.
-
-        Parameters
-        ----------
-        params : ndarray of shape (n_params,)
-        batch : Draw
-            Rows and negative classes.
 
         Returns
         -------
@@ -1054,16 +978,7 @@ class DoubleSum(SoftmaxData):
         return grad
 
     def sgd_step_(self, params: np.ndarray, batch: Draw, rate: float) -> None:
-        """Subtract rate * grad_at from params, in place.
-
-        Parameters
-        ----------
-        params : ndarray of shape (n_params,)
-        batch : Draw
-            Rows and negative classes.
-        rate : float
-            Step on the sum over the rows, eta.
-        """
+        """Subtract rate * grad_at from params, in place."""
         add_sampled_grad(self, params, params, batch, -rate)
 
 # %% ../../nbs/engine/softmax/10_double_sum.ipynb #d5f865fc

@@ -25,23 +25,6 @@ from .rivals import FullSoftmax
 class FullSoftmaxByColumn(FullSoftmax):
     """The full softmax with its weights stored column by column: what `ExactSGD` works on.
 
-    Parameters
-    ----------
-    features : array-like of shape (n_samples, n_features)
-        Dense or CSR, X.
-    labels : ndarray of shape (n_samples,), int
-        In [0, n_classes), y.
-    n_classes : int or None, default=None
-        K, at least 2; None: the largest label plus one.
-    ridge : float, default=0.0
-        >= 0, per sample.
-    dtype : dtype or None, default=None
-        float32 or float64 of the parameters; None: that of the features.
-    sample_weight : array-like of shape (n_samples,), default=None
-        >= 0, scaled to mean 1; None where all rows count alike.
-    n_unpenalized : int, default=0
-        Last columns that the ridge leaves alone: 1 for an intercept.
-
     Examples
     --------
     >>> import numpy as np
@@ -56,10 +39,6 @@ class FullSoftmaxByColumn(FullSoftmax):
     def unpack(self, params: np.ndarray) -> tuple[np.ndarray]:
         """One view.
 
-        Parameters
-        ----------
-        params : ndarray of shape (n_params,)
-
         Returns
         -------
         tuple[ndarray]
@@ -70,10 +49,6 @@ class FullSoftmaxByColumn(FullSoftmax):
 
     def loss_and_grad(self, params: np.ndarray) -> tuple[float, np.ndarray]:
         """Both in one sweep over the scores.
-
-        Parameters
-        ----------
-        params : ndarray of shape (n_params,)
 
         Returns
         -------
@@ -408,45 +383,15 @@ class ExactSGD(Checked):
     _settings = dict(learning_rate=RATE, learning_rate_decay=DECAY)
 
     def init(self, problem: Any, params: np.ndarray) -> State:
-        """The first state.
-
-        Parameters
-        ----------
-        problem : FullSoftmaxByColumn
-        params : ndarray of shape (n_params,)
-
-        Returns
-        -------
-        State
-            Holds a copy of params.
-        """
+        """The first state."""
         return State(params=params.copy())
 
     def warmup_problem(self) -> 'ExactSGD':
-        """The same solver; one epoch of a tiny problem compiles everything.
-
-        Returns
-        -------
-        ExactSGD
-            Itself.
-        """
+        """The same solver; one epoch of a tiny problem compiles everything."""
         return self
 
     def step(self, problem: Any, state: State, rng: np.random.Generator) -> State:
-        """One epoch on a copy of the parameters.
-
-        Parameters
-        ----------
-        problem : FullSoftmaxByColumn
-        state : State
-        rng : Generator
-            Source of randomness.
-
-        Returns
-        -------
-        State
-            One epoch later.
-        """
+        """One epoch on a copy of the parameters."""
         params = state.params.copy()
         rate = self.learning_rate * self.learning_rate_decay ** round(state.n_epochs)
         exact_updates(problem, params, problem.visit_order(rng), rate)

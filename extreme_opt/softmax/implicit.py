@@ -594,18 +594,7 @@ class ImplicitSGD(Checked):
     )
 
     def init(self, problem: Any, params: np.ndarray) -> State:
-        """The first state.
-
-        Parameters
-        ----------
-        problem : DoubleSum
-        params : ndarray of shape (n_params,)
-
-        Returns
-        -------
-        State
-            Holds a copy of params.
-        """
+        """The first state."""
         if problem.alpha:
             raise ValueError(
                 f'alpha={problem.alpha}, but the implicit step is worked out for alpha=0'
@@ -621,30 +610,11 @@ class ImplicitSGD(Checked):
         return State(params=params.copy())
 
     def warmup_problem(self) -> 'ImplicitSGD':
-        """The same solver, one update a step.
-
-        Returns
-        -------
-        ImplicitSGD
-            Compiles everything.
-        """
+        """The same solver, one update a step."""
         return replace(self, n_updates=1)
 
     def step(self, problem: Any, state: State, rng: np.random.Generator) -> State:
-        """Make `n_updates` implicit updates on a copy of the parameters: Algorithm 1.
-
-        Parameters
-        ----------
-        problem : DoubleSum
-        state : State
-        rng : Generator
-            Source of randomness.
-
-        Returns
-        -------
-        State
-            One step later.
-        """
+        """Make `n_updates` implicit updates on a copy of the parameters: Algorithm 1."""
         params, n_samples = state.params.copy(), problem.n_samples
         weights = (
             None

@@ -90,7 +90,7 @@ def pick_labels(indicator: scipy.sparse.csr_array) -> tuple[np.ndarray, np.ndarr
         np.arange(indicator.shape[0]), np.diff(indicator.indptr)
     ), indicator.indices.astype(np.int64)
 
-def _label_lists(y):
+def _label_lists(y: Any) -> list | None:
     "Rows of labels where y holds a set or a list of them per row; None where it does not."
     if isinstance(y, (list, tuple)):  # lists of numbers could be rows of an indicator matrix
         rows: Any = y
@@ -195,7 +195,6 @@ def several_labels(
     indicator = scipy.sparse.csr_array(cells, shape=(n_samples, len(classes)))
     return indicator, classes, unknown
 
-
 # %% ../../nbs/engine/softmax/62_multilabel.ipynb #3bed947e
 def label_propensities(
     counts: np.ndarray, n_samples: int, a: float = 0.55, b: float = 1.5
@@ -259,7 +258,7 @@ def precision_at(
     return got / best if best else 0.0
 
 # %% ../../nbs/engine/softmax/62_multilabel.ipynb #5e1ab313
-def _given_classes(classes):
+def _given_classes(classes: Any) -> Any:
     "The labels that partial_fit is told of, checked like y."
     try:
         known = check_labels(classes, len(classes))
@@ -501,11 +500,11 @@ class MultilabelClassifier(Classifier):
         """
         return self._precision(X, Y, k, self.propensities_)
 
-    def _precision(self, X, Y, k, propensities):
+    def _precision(self, X: Any, Y: Any, k: int, propensities: Any) -> float:
         top = self._best_ids(X, k)
         return precision_at(top, self._truth(Y, len(top))[0], propensities)
 
-    def _best_ids(self, X, k):
+    def _best_ids(self, X: Any, k: int) -> np.ndarray:
         return np.concatenate([self._best(scores, k) for _, scores in self._chunks(X)])
 
     def __sklearn_tags__(self) -> Any:

@@ -280,7 +280,7 @@ def choose_schedule(
         return usual
     tried: list[dict] = []
 
-    def loss(step, epochs, pull=0.0):
+    def loss(step: float, epochs: float, pull: float = 0.0) -> float:
         here = dict(rate=step / scale, epochs=epochs, ridge=ridge or pull * scale / whole)
         for row in tried:
             if all(row[name] == here[name] for name in here):
@@ -363,7 +363,7 @@ def column_units(rows: Any, center: bool = True, always: bool = False) -> tuple[
     return (means if center and (far or scales is not None) else None), scales
 
 
-def _mean_squares(rows, means):
+def _mean_squares(rows: Any, means: Any) -> np.ndarray:
     sums = np.zeros(rows.shape[1])
     for start in range(0, len(rows), 4096):
         part = rows[start : start + 4096] - means
@@ -413,7 +413,7 @@ def choose_ridge(
     seen: dict[float, float] = {}
     ends: dict[float, list] = {}
 
-    def loss(power, near=None):
+    def loss(power: float, near: Any = None) -> float:
         if power not in seen:
             starts = ends.get(near, [None] * len(parts))
             ends[power], total = [], 0.0
@@ -444,4 +444,3 @@ def choose_ridge(
     tried = [dict(ridge=size * 10.0**each, log_loss=seen[each]) for each in seen]
     kept = parts[0][0].n_samples / n_samples  # the penalty on the sum is to stay as it was judged
     return kept * size * 10.0**power, tried, np.mean(ends[best], 0)
-

@@ -99,23 +99,6 @@ class _WeightProblem(SoftmaxData):
 class FullSoftmax(_WeightProblem):
     """Negative log-likelihood of the softmax, all classes summed: eq. (2).
 
-    Parameters
-    ----------
-    features : array-like of shape (n_samples, n_features)
-        Dense or CSR, X.
-    labels : ndarray of shape (n_samples,), int
-        In [0, n_classes), y.
-    n_classes : int or None, default=None
-        K, at least 2; None: the largest label plus one.
-    ridge : float, default=0.0
-        >= 0, per sample.
-    dtype : dtype or None, default=None
-        float32 or float64 of the parameters; None: that of the features.
-    sample_weight : array-like of shape (n_samples,), default=None
-        >= 0, scaled to mean 1; None where all rows count alike.
-    n_unpenalized : int, default=0
-        Last columns that the ridge leaves alone: 1 for an intercept.
-
     Examples
     --------
     >>> import numpy as np
@@ -178,11 +161,6 @@ class FullSoftmax(_WeightProblem):
     def loss_at(self, params: np.ndarray, batch: np.ndarray) -> float:
         """Unbiased estimate of the loss.
 
-        Parameters
-        ----------
-        params : ndarray of shape (n_params,)
-        batch : ndarray
-
         Returns
         -------
         float
@@ -191,32 +169,13 @@ class FullSoftmax(_WeightProblem):
         return self.loss_on(params, batch)
 
     def grad_at(self, params: np.ndarray, batch: np.ndarray) -> np.ndarray:
-        """Unbiased estimate of `grad`.
-
-        Parameters
-        ----------
-        params : ndarray of shape (n_params,)
-        batch : ndarray
-
-        Returns
-        -------
-        ndarray of shape (n_params,)
-            One estimate.
-        """
+        """Unbiased estimate of `grad`."""
         grad = np.zeros(params.size, self.dtype)
         self._add_slopes(grad, params, batch, 1.0)
         return grad
 
     def sgd_step_(self, params: np.ndarray, batch: np.ndarray, rate: float) -> None:
-        """Subtract rate * grad_at from params, in place; every class is touched.
-
-        Parameters
-        ----------
-        params : ndarray of shape (n_params,)
-        batch : ndarray
-        rate : float
-            Step on the sum over the rows, eta.
-        """
+        """Subtract rate * grad_at from params, in place; every class is touched."""
         self._add_slopes(params, params, batch, -rate)
 
     def _add_slopes(self, target, params, batch, factor):
@@ -239,7 +198,13 @@ PAIRS, BINARY, CHOICE, BLIND = range(4)  # how slopes follow from scores, for th
 # %% ../../nbs/engine/softmax/50_rivals.ipynb #939dabd5
 @dataclass(eq=False)
 class _SampledProblem(_WeightProblem):
-    "A stand-in for the softmax that looks at the label and a few drawn classes at a time."
+    """A stand-in for the softmax that looks at the label and a few drawn classes at a time.
+
+    Parameters
+    ----------
+    n_negatives : int or None, default=None
+        m, classes drawn for a row; None: 5, or all negative ones where they are fewer.
+    """
 
     n_negatives: Any = field(default=None, kw_only=True)
     kind = property(lambda self: PAIRS, doc='How slopes follow from scores.')
@@ -338,25 +303,6 @@ class _SampledProblem(_WeightProblem):
 class OneVsEach(_SampledProblem):
     """One-vs-each: a sum of logistic losses, an upper bound on the softmax loss.
 
-    Parameters
-    ----------
-    features : array-like of shape (n_samples, n_features)
-        Dense or CSR, X.
-    labels : ndarray of shape (n_samples,), int
-        In [0, n_classes), y.
-    n_classes : int or None, default=None
-        K, at least 2; None: the largest label plus one.
-    ridge : float, default=0.0
-        >= 0, per sample.
-    dtype : dtype or None, default=None
-        float32 or float64 of the parameters; None: that of the features.
-    sample_weight : array-like of shape (n_samples,), default=None
-        >= 0, scaled to mean 1; None where all rows count alike.
-    n_unpenalized : int, default=0
-        Last columns that the ridge leaves alone: 1 for an intercept.
-    n_negatives : int or None, default=None
-        m, classes drawn for a row; None: 5, or all negative ones where they are fewer.
-
     Notes
     -----
     M. K. Titsias, "One-vs-each approximation to softmax for scalable estimation of
@@ -426,7 +372,15 @@ def noise_proba(
 # %% ../../nbs/engine/softmax/50_rivals.ipynb #296bee0e
 @dataclass(eq=False)
 class _NoiseProblem(_SampledProblem):
-    "Classes drawn from a noise distribution."
+    """Classes drawn from a noise distribution.
+
+    Parameters
+    ----------
+    noise : str or array-like of shape (n_classes,), default='uniform'
+        "uniform", "unigram", "log-uniform", or probabilities q.
+    power : float, default=0.75
+        Exponent of the class counts, for "unigram".
+    """
 
     noise: Any = field(default='uniform', kw_only=True)
     power: float = field(default=0.75, kw_only=True)
@@ -479,29 +433,6 @@ class _NoiseProblem(_SampledProblem):
 @dataclass(eq=False)
 class NCE(_NoiseProblem):
     """Noise-contrastive estimation: logistic regression of the label against m noise classes.
-
-    Parameters
-    ----------
-    features : array-like of shape (n_samples, n_features)
-        Dense or CSR, X.
-    labels : ndarray of shape (n_samples,), int
-        In [0, n_classes), y.
-    n_classes : int or None, default=None
-        K, at least 2; None: the largest label plus one.
-    ridge : float, default=0.0
-        >= 0, per sample.
-    dtype : dtype or None, default=None
-        float32 or float64 of the parameters; None: that of the features.
-    sample_weight : array-like of shape (n_samples,), default=None
-        >= 0, scaled to mean 1; None where all rows count alike.
-    n_unpenalized : int, default=0
-        Last columns that the ridge leaves alone: 1 for an intercept.
-    n_negatives : int or None, default=None
-        m, classes drawn for a row; None: 5, or all negative ones where they are fewer.
-    noise : str or array-like of shape (n_classes,), default='uniform'
-        "uniform", "unigram", "log-uniform", or probabilities q.
-    power : float, default=0.75
-        Exponent of the class counts, for "unigram".
 
     Notes
     -----
@@ -605,26 +536,6 @@ class ImportanceSampled(_NoiseProblem):
 
     Parameters
     ----------
-    features : array-like of shape (n_samples, n_features)
-        Dense or CSR, X.
-    labels : ndarray of shape (n_samples,), int
-        In [0, n_classes), y.
-    n_classes : int or None, default=None
-        K, at least 2; None: the largest label plus one.
-    ridge : float, default=0.0
-        >= 0, per sample.
-    dtype : dtype or None, default=None
-        float32 or float64 of the parameters; None: that of the features.
-    sample_weight : array-like of shape (n_samples,), default=None
-        >= 0, scaled to mean 1; None where all rows count alike.
-    n_unpenalized : int, default=0
-        Last columns that the ridge leaves alone: 1 for an intercept.
-    n_negatives : int or None, default=None
-        m, classes drawn for a row; None: 5, or all negative ones where they are fewer.
-    noise : str or array-like of shape (n_classes,), default='uniform'
-        "uniform", "unigram", "log-uniform", or probabilities q.
-    power : float, default=0.75
-        Exponent of the class counts, for "unigram".
     form : str, default='sampled'
         "sampled", "label_exact" or "self_normalized".
 

@@ -294,7 +294,7 @@ def rotate(
     ends = np.linspace(0, shape[0], len(pieces) + 1).astype(int)
     turns, weights = schedule(len(pieces), seed), params[:n_shared].reshape(shape)
 
-    def attempt():
+    def attempt() -> Any:
         first = {turn.block: turn.part for turn in turns if turn.round == 0}
         blocks = [
             place.send(np.array(weights[at:end]), first[q])
@@ -374,34 +374,11 @@ class Rotation(Checked):
     )
 
     def init(self, problem: Any, params: np.ndarray) -> State:
-        """The first state.
-
-        Parameters
-        ----------
-        problem : object
-        params : ndarray
-
-        Returns
-        -------
-        State
-            Holds a copy of params.
-        """
+        """The first state."""
         return State(params=params.copy())
 
     def step(self, problem: Any, state: State, rng: np.random.Generator) -> State:
-        """Every row meets every block of classes once.
-
-        Parameters
-        ----------
-        problem : object
-        state : State
-        rng : Generator
-
-        Returns
-        -------
-        State
-            One pass later.
-        """
+        """Every row meets every block of classes once."""
         if problem.alpha != 1.0:
             raise ValueError(
                 'blocks rotate on the double sum with alpha=1, where a summand has one row and '
@@ -422,7 +399,7 @@ class Rotation(Checked):
         )
         return state.advance(params, problem.n_samples * self.n_negatives * len(pieces), 1.0)
 
-    def _shards(self, problem):
+    def _shards(self, problem: Any) -> Any:
         "Where the shards are, and the places of their log-normalizers; cut once."
         if hasattr(problem, 'place'):
             return problem.place, problem.pieces

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['Support', 'support_of', 'PostingWeights', 'SupportDraw', 'SupportSoftmax', 'SupportSGD', 'missing_gain',
-           'rows_of_some_classes', 'choose_support_rate', 'OnSupport']
+           'rows_of_some_classes', 'choose_mean_length', 'choose_support_rate', 'OnSupport']
 
 # %% ../../nbs/engine/softmax/54_support.ipynb #54a00003
 import math
@@ -886,6 +886,21 @@ def _sampled(
 
 
 @njit(cache=True)
+def _class_means(indptr, values, label_cells, rows, weights, cell_indptr, length, out):
+    "Adds these rows to the cells of their classes, and brings every class to one length."
+    for t in range(len(rows)):
+        for p in range(indptr[rows[t]], indptr[rows[t] + 1]):
+            out[label_cells[p]] += weights[t] * values[p]
+    for k in range(len(cell_indptr) - 1):
+        square = 0.0
+        for c in range(cell_indptr[k], cell_indptr[k + 1]):
+            square += np.float64(out[c]) ** 2
+        times = length / math.sqrt(square) if square > 0.0 else 0.0
+        for c in range(cell_indptr[k], cell_indptr[k + 1]):
+            out[c] *= times
+
+
+@njit(cache=True)
 def _add_gradient(indptr, indices, values, sample, slopes, starts, classes, cells, out):
     "out[cell] += slope of its class * the row's entry, for all classes of the rows' columns."
     for t in range(len(sample)):
@@ -895,6 +910,9 @@ def _add_gradient(indptr, indices, values, sample, slopes, starts, classes, cell
                 out[cells[q]] += values[p] * slopes[t, classes[q]]
 
 # %% ../../nbs/engine/softmax/54_support.ipynb #54a00020
+_MOST_PRODUCTS = 2e8  # for which first log-normalizers are computed exactly
+
+
 class SupportDraw(NamedTuple):
     """Rows, and the numbers from which their negative classes are made.
 
@@ -921,16 +939,8 @@ class SupportSoftmax(SoftmaxData):
     ----------
     features : csr_array of shape (n_samples, n_features)
         X, without a column for intercepts.
-    labels : ndarray of shape (n_samples,), int
-        In [0, n_classes), y.
-    n_classes : int or None, default=None
-        K, at least 2; None: the largest label plus one.
     ridge : float, default=0.0
         >= 0, per sample; intercepts are free of it.
-    dtype : dtype or None, default=None
-        float32 or float64 of the parameters; None: that of the features.
-    sample_weight : array-like of shape (n_samples,), default=None
-        >= 0, scaled to mean 1; None where all rows count alike. Rows are drawn in proportion.
     n_unpenalized : int, default=0
         Not used: intercepts stand apart.
     height : float, default=0.0
@@ -1002,22 +1012,12 @@ class SupportSoftmax(SoftmaxData):
         return rows + self.height**2 or 1.0
 
     def warmup_problem(self) -> 'SupportSoftmax':
-        """A problem of the same types with four rows and one feature, to compile kernels.
-
-        Returns
-        -------
-        SupportSoftmax
-            Of the same dtype.
-        """
+        """A problem of the same types with four rows and one feature, to compile kernels."""
         few = dict(features=self.features[:4, :1], labels=self.labels[:4] % 2, n_classes=2)
         return replace(self, **few, sample_weight=None, support=None)
 
     def unpack(self, params: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Views of a parameter vector.
-
-        Parameters
-        ----------
-        params : ndarray of shape (n_params,)
 
         Returns
         -------
@@ -1033,35 +1033,58 @@ class SupportSoftmax(SoftmaxData):
         return tuple(np.split(params, [self.support.n_cells, self.n_weights]))  # type: ignore
 
     def init_params(self, seed: int = 0) -> np.ndarray:
-        """Zero weights, and the log-normalizers that are optimal for them.
-
-        Parameters
-        ----------
-        seed : int, default=0
-            Not used: the start is the same for every seed.
-
-        Returns
-        -------
-        ndarray of shape (n_params,)
-            Weights 0, log-normalizers log(n_classes).
-        """
+        """Zero weights, and the log-normalizers that are optimal for them."""
         params = np.zeros(self.n_params, self.dtype)
         params[self.n_weights :] = np.log(self.n_classes)
         return params
 
-    def memory(self, dtype: Any = None) -> int:
-        """Bytes of one vector of parameters.
+    def class_means(self, length: float, rows: np.ndarray | None = None) -> np.ndarray:
+        """Cells that point to the mean row of each class.
 
         Parameters
         ----------
-        dtype : dtype or None, default=None
-            None: that of the problem.
+        length : float
+            Of the cells of a class; a class whose rows sum to zero has the length zero.
+        rows : ndarray or None, default=None
+            Row ids; None: all.
 
         Returns
         -------
-        int
-            Bytes.
+        ndarray of shape (n_cells,)
         """
+        rows = np.arange(self.n_samples) if rows is None else rows
+        weights = self._weighted(rows, np.ones(len(rows)))
+        out, X = np.zeros(self.support.n_cells, self.dtype), self.features
+        more = rows, weights, self.support.indptr, float(length), out
+        _class_means(X.indptr, X.data, self.label_cells, *more)
+        return out
+
+    def start_at(self, cells: np.ndarray, seed: int = 0, heights: Any = 0) -> np.ndarray:
+        """A first point with these weights.
+
+        Parameters
+        ----------
+        cells : ndarray of shape (n_cells,)
+        seed : int, default=0
+            Of the log-normalizers, which are estimated where exact ones would take long.
+        heights : float or ndarray of shape (n_classes,), default=0
+            Intercepts over the height.
+
+        Returns
+        -------
+        ndarray of shape (n_params,)
+        """
+        params = self.init_params()
+        parts = self.unpack(params)
+        parts[0][:], parts[1][:] = cells, heights
+        if self.products() + self.n_samples * self.n_classes <= _MOST_PRODUCTS:
+            parts[2][:] = self.best_log_norms(params)
+        else:
+            parts[2][:] = self.sampled_log_norms(params, np.random.default_rng([seed, 5]))
+        return params
+
+    def memory(self, dtype: Any = None) -> int:
+        """Bytes of one vector of parameters."""
         return self.n_params * np.dtype(dtype or self.dtype).itemsize
 
     def model(self, params: np.ndarray) -> PostingWeights:
@@ -1178,10 +1201,6 @@ class SupportSoftmax(SoftmaxData):
     def loss(self, params: np.ndarray) -> float:
         """The double sum over the rows, penalized.
 
-        Parameters
-        ----------
-        params : ndarray of shape (n_params,)
-
         Returns
         -------
         float
@@ -1191,12 +1210,6 @@ class SupportSoftmax(SoftmaxData):
 
     def loss_on(self, params: np.ndarray, rows: np.ndarray | None = None) -> float:
         """Estimate `loss` from some rows, scaled up to all.
-
-        Parameters
-        ----------
-        params : ndarray of shape (n_params,)
-        rows : ndarray or None, default=None
-            Row ids; None: all.
 
         Returns
         -------
@@ -1212,10 +1225,6 @@ class SupportSoftmax(SoftmaxData):
 
     def grad(self, params: np.ndarray) -> np.ndarray:
         """Exact gradient of `loss`, by posting lists.
-
-        Parameters
-        ----------
-        params : ndarray of shape (n_params,)
 
         Returns
         -------
@@ -1300,11 +1309,6 @@ class SupportSoftmax(SoftmaxData):
     def loss_at(self, params: np.ndarray, batch: SupportDraw) -> float:
         """Unbiased estimate of `loss`: eq. (5).
 
-        Parameters
-        ----------
-        params : ndarray of shape (n_params,)
-        batch : SupportDraw
-
         Returns
         -------
         float
@@ -1313,17 +1317,7 @@ class SupportSoftmax(SoftmaxData):
         return self._sampled(params, batch)[0]
 
     def grad_at(self, params: np.ndarray, batch: SupportDraw) -> np.ndarray:
-        """Unbiased estimate of `grad`: the gradient of `loss_at`.
-
-        Parameters
-        ----------
-        params : ndarray of shape (n_params,)
-        batch : SupportDraw
-
-        Returns
-        -------
-        ndarray of shape (n_params,), float64
-        """
+        """Unbiased estimate of `grad`: the gradient of `loss_at`."""
         return self._sampled(params, batch)[1]
 
     def implicit_steps_(self, params: np.ndarray, batch: SupportDraw, rate: float) -> None:
@@ -1393,18 +1387,7 @@ class SupportSGD(Checked):
         _check_negatives(self.n_negatives, self.n_uniform)
 
     def init(self, problem: Any, params: np.ndarray) -> State:
-        """The first state.
-
-        Parameters
-        ----------
-        problem : SupportSoftmax
-        params : ndarray of shape (n_params,)
-
-        Returns
-        -------
-        State
-            Holds a copy of params.
-        """
+        """The first state."""
         low = problem.unpack(params)[2].min(initial=0.0)
         if low < 0:
             raise ValueError(
@@ -1414,30 +1397,11 @@ class SupportSGD(Checked):
         return State(params=params.copy())
 
     def warmup_problem(self) -> 'SupportSGD':
-        """The same solver, one update a step.
-
-        Returns
-        -------
-        SupportSGD
-            Compiles everything.
-        """
+        """The same solver, one update a step."""
         return replace(self, n_updates=1)
 
     def step(self, problem: Any, state: State, rng: np.random.Generator) -> State:
-        """Make `n_updates` implicit updates on a copy of the parameters: eq. (6).
-
-        Parameters
-        ----------
-        problem : SupportSoftmax
-        state : State
-        rng : Generator
-            Source of randomness.
-
-        Returns
-        -------
-        State
-            One step later.
-        """
+        """Make `n_updates` implicit updates on a copy of the parameters: eq. (6)."""
         params, n_samples = state.params.copy(), problem.n_samples
         n_updates, done = updates_per_step(self.n_updates, problem), 0
         width = 2 * self.n_negatives - self.n_uniform
@@ -1494,6 +1458,7 @@ def missing_gain(problem: SupportSoftmax, params: np.ndarray) -> tuple[float, fl
 
 # %% ../../nbs/engine/softmax/54_support.ipynb #54a00023
 _SEARCH_ROWS, _FIRST_STEP = 20_000, 10.0
+_LENGTHS = 2.0, 5.0, 10.0, 20.0, 30.0, 50.0, 100.0, 200.0  # of means, for rows of length 1
 _STEPS = 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0  # rates times the mean square length of the rows
 
 
@@ -1528,10 +1493,58 @@ def rows_of_some_classes(
     return rows, place[labels[rows]], len(order[:n_taken])
 
 
+def choose_mean_length(problem: SupportSoftmax, groups: Any = None, seed: int = 0) -> float:
+    """Choose the length of the class means to begin at, by rows held out from them.
+
+    Parameters
+    ----------
+    problem : SupportSoftmax
+        The training rows.
+    groups : ndarray of shape (n_samples,), int, default=None
+        Rows that are held out together.
+    seed : int, default=0
+        Of the rows.
+
+    Returns
+    -------
+    float
+        The length of a grid, over the root mean square length of the rows, with the least
+        log-loss; 0 where equal probabilities are better, or rows are too few to judge by.
+    """
+    labels, n_classes = problem.labels, problem.n_classes
+    several = np.flatnonzero(np.bincount(labels, minlength=n_classes)[labels] > 1)
+    n_rows = int(min(256, max(64, 1e7 / n_classes)))
+    few = np.random.default_rng([seed, 9]).permutation(several)[:n_rows]
+    aside = np.isin(groups, groups[few]) if groups is not None else np.zeros(len(labels), bool)
+    aside[few] = True
+    left = np.bincount(labels[~aside], minlength=n_classes)
+    judged = np.flatnonzero(aside & (left[labels] > 0))
+    if len(judged) < 20:
+        return 0.0
+    unit = 1 / math.sqrt(problem.mean_square)
+    means = problem.class_means(unit, np.flatnonzero(~aside))
+    model = PostingWeights(problem.support.as_matrix(means), np.zeros(n_classes), problem.support)
+    losses, lengths = [], np.array((0.0, *_LENGTHS))
+    for part in np.array_split(judged, 1 + len(judged) * n_classes // 2**20):
+        gaps, each = model.scores(problem.features[part]), np.arange(len(part))
+        gaps -= gaps[each, labels[part]][:, None]
+        for length in lengths:
+            leads = length * gaps
+            leads[each, labels[part]] = -np.inf
+            losses.append(problem._weighted(part, log_one_plus_sum(leads)).sum())
+    totals = np.reshape(losses, (-1, len(lengths))).sum(0)
+    return float(lengths[np.argmin(totals)] * unit) if np.isfinite(totals).all() else 0.0
+
+
 def choose_support_rate(
-    problem: SupportSoftmax, solver_at: Any, n_epochs: float, groups: Any = None, seed: int = 0
-) -> tuple[float, list[dict]]:
-    """Choose a rate by short runs that end, judged on rows held out.
+    problem: SupportSoftmax,
+    solver_at: Any,
+    n_epochs: float,
+    groups: Any = None,
+    seed: int = 0,
+    length: float = 0.0,
+) -> tuple[float, float, list[dict]]:
+    """Choose a rate, and zero or class means to begin at, by short runs that end, on rows held out.
 
     Parameters
     ----------
@@ -1545,12 +1558,15 @@ def choose_support_rate(
         Rows that are held out together.
     seed : int, default=0
         Of the rows and of every run.
+    length : float, default=0.0
+        Of the class means that the runs begin at; one more begins at zero.
 
     Returns
     -------
-    tuple[float, list[dict]]
+    tuple[float, float, list[dict]]
         The rate of a grid, over the mean square length of the rows, with the least
-        log-loss, and what each run reached; with too few rows to judge by, the usual one.
+        log-loss, the length to begin at, and what each run reached; with too few rows to judge
+        by, the usual rate.
     """
     scale = problem.mean_square
     n_rows = max(_SEARCH_ROWS, problem.n_samples // 8)
@@ -1559,7 +1575,7 @@ def choose_support_rate(
     rest, aside = ~aside, aside & np.isin(labels, labels[~aside])  # of classes that are learned
     tried: list[dict] = []
     if aside.sum() < 20:
-        return _FIRST_STEP / scale, tried
+        return _FIRST_STEP / scale, length, tried
     weights = np.ones(len(rows)) if problem.sample_weight is None else problem.sample_weight[rows]
     part = SupportSoftmax(
         problem.features[rows[rest]],
@@ -1571,30 +1587,42 @@ def choose_support_rate(
         height=problem.height,
     )
     judged = problem.features[rows[aside]], labels[aside]
+    starts = {of: part.start_at(part.class_means(of), seed) for of in (length, 0.0)}
 
-    def loss(at):
+    def loss(at, length):
         rate = _STEPS[at] / scale
         for row in tried:
-            if row['rate'] == rate:
+            if (row['rate'], row['mean_length']) == (rate, length):
                 return row['log_loss']
-        run = minimize(part, solver_at(rate), max_epochs=n_epochs, loss_subset=0, seed=seed)
+        run = minimize(
+            part, solver_at(rate), starts[length], max_epochs=n_epochs, loss_subset=0, seed=seed
+        )
         with np.errstate(all='ignore'):
             each = part.model(run.state.params).log_losses(*judged)
         found = float(np.average(each, weights=weights[aside]))
         found = found if math.isfinite(found) else math.inf
-        tried.append(dict(rate=rate, epochs=n_epochs, log_loss=found, rows=len(rows)))
+        row = dict(rate=rate, mean_length=length, epochs=n_epochs, log_loss=found, rows=len(rows))
+        tried.append(row)
         return found
 
-    at = _STEPS.index(_FIRST_STEP)
-    direction = 1 if loss(at + 1) < loss(at) else -1
-    while 0 <= at + direction < len(_STEPS) and loss(at + direction) < loss(at):
-        at += direction
-    return _STEPS[at] / scale, tried
+    def best_near(at, length):
+        "The rate where neighbors are no better; a larger one only where it is worth a thousandth."
+        direction = 1 if loss(at + 1, length) < 0.999 * loss(at, length) else -1
+        worth = 0.999 if direction > 0 else 1.0
+        while 0 <= at + direction < len(_STEPS) and (
+            loss(at + direction, length) < worth * loss(at, length)
+        ):
+            at += direction
+        return at
+
+    at = best_near(_STEPS.index(_FIRST_STEP), length)
+    if length and loss(at, 0.0) < loss(at, length):
+        at, length = best_near(min(at, len(_STEPS) - 2), 0.0), 0.0
+    return _STEPS[at] / scale, length, tried
 
 # %% ../../nbs/engine/softmax/54_support.ipynb #54a00031
 _MOST_DENSE, _FREE_SHARE = 1e9, 0.25  # bytes of dense weights, and share of what is free
 _EPOCHS = 10.0
-_MOST_PRODUCTS = 2e8  # for which first log-normalizers are computed exactly
 
 
 def _same_weights(made, found):
@@ -1738,7 +1766,7 @@ class OnSupport(Classifier):
         judge, seed = None, seed_from(self.random_state)
         rows = scipy.sparse.csr_array(rows).astype(self.dtype, copy=False)
         if self.early_stopping:
-            (rows, labels, weights, ids), judge = self._hold_out(rows, labels, ids, weights)
+            (rows, labels, ids, weights), judge = self._hold_out(rows, labels, ids, weights)
             judge = _HeldOutLoss(judge.problem)
         old = None
         if before is not None:
@@ -1746,29 +1774,27 @@ class OnSupport(Classifier):
             old = _pattern(before[0])
         problem = self._support_problem(rows, labels, weights, old)
         self._support = problem.support
-        params = None if before is None else self._support_start(problem, before, seed)
-        n_epochs = _EPOCHS if self.max_epochs == 'auto' else self.max_epochs
-        if self.max_iter is not None and (n_epochs is None or self.max_iter < n_epochs):
-            n_epochs = float(self.max_iter)
+        n_epochs = self._first_limit(_EPOCHS if self.max_epochs == 'auto' else self.max_epochs)
+        groups, length = ids if self.multilabel_ else None, 0.0
+        if before is None:
+            length = choose_mean_length(problem, groups, seed)
         known = before is not None and getattr(self, 'settings_', {}).get('weights') == 'support'
-        if self.learning_rate in ('auto', None):
-            if not known:
-                groups = ids if self.multilabel_ else None
-                self._choose_support_rate(problem, n_epochs, groups, seed)
-        else:
+        if self.learning_rate not in ('auto', None):
             self.learning_rate_, self.rate_search_ = float(self.learning_rate), []
-        self.settings_ = self._support_settings(problem, n_epochs)
+        elif not known:
+            length = self._choose_support_rate(problem, n_epochs, groups, seed, length)
+        if before is None:
+            params = problem.start_at(problem.class_means(length), seed)
+        else:
+            params = self._support_start(problem, before, seed)
+        self.settings_ = self._support_settings(problem, n_epochs) | dict(mean_length=length)
         solver = self._support_solver(self.settings_['learning_rate_decay'])
-        if self.average or judge is not None:
-            solver = AveragedSolver(
-                solver, average=self.average, judge=judge, n_iter_no_change=self.n_iter_no_change
-            )
         n_rows = self._rows_to_score(problem)
         watched = _fixed(problem.n_samples, n_rows)
         run = run_estimator(
             self,
             problem,
-            solver,
+            self._watched(solver, judge),
             params,
             metrics=dict(log_loss=lambda problem, params: problem.log_loss(params, watched)),
             loss_subset=0 if self.tol is None else n_rows,
@@ -1777,15 +1803,35 @@ class OnSupport(Classifier):
         )
         return self._settle_support(problem, run, watched)
 
-    def _choose_support_rate(self, problem, n_epochs, groups=None, seed=0):
-        "A rate for rows: searched, or the usual one."
+    def _first_limit(self, n_epochs: float | None) -> float | None:
+        "Epochs after which one of the limits ends the fit."
+        if self.max_iter is not None and (n_epochs is None or self.max_iter < n_epochs):
+            return float(self.max_iter)
+        return n_epochs
+
+    def _watched(self, solver: Any, judge: Any) -> Any:
+        "The solver, averaged or judged where that is asked for."
+        if not self.average and judge is None:
+            return solver
+        return AveragedSolver(
+            solver, average=self.average, judge=judge, n_iter_no_change=self.n_iter_no_change
+        )
+
+    def _choose_support_rate(self, problem, n_epochs, groups=None, seed=0, length=0.0):
+        "A rate for rows, searched or the usual one, and how long the means to begin at are."
         if self.learning_rate == 'auto' and n_epochs is not None:
             most = _EPOCHS if self.checkpoint is not None else min(n_epochs, _EPOCHS)
-            self.learning_rate_, self.rate_search_ = choose_support_rate(
-                problem, lambda rate: self._support_solver(falling(most), rate), most, groups, seed
+            self.learning_rate_, length, self.rate_search_ = choose_support_rate(
+                problem,
+                lambda rate: self._support_solver(falling(most), rate),
+                most,
+                groups,
+                seed,
+                length,
             )
-            return
-        self.learning_rate_, self.rate_search_ = _FIRST_STEP / problem.mean_square, []
+        else:
+            self.learning_rate_, self.rate_search_ = _FIRST_STEP / problem.mean_square, []
+        return length
 
     def _support_settings(self, problem, n_epochs):
         'What stands for "auto", and why.'
@@ -1823,16 +1869,9 @@ class OnSupport(Classifier):
                 'fit_intercept=False, but the weights to go on from have intercepts; set '
                 'warm_start=False, or fit_intercept=True'
             )
-        params = problem.init_params()
-        cells, heights, log_norms = problem.unpack(params)
-        cells[problem.support.cells_of(coef, np.arange(len(coef.indptr) - 1))] = coef.data
-        if self._height:
-            heights[:] = intercept / self._height
-        if problem.products() + problem.n_samples * problem.n_classes <= _MOST_PRODUCTS:
-            log_norms[:] = problem.best_log_norms(params)
-        else:
-            log_norms[:] = problem.sampled_log_norms(params, np.random.default_rng([seed, 5]))
-        return params
+        cells, places = np.zeros(problem.support.n_cells), np.arange(len(coef.indptr) - 1)
+        cells[problem.support.cells_of(coef, places)] = coef.data
+        return problem.start_at(cells, seed, intercept / self._height if self._height else 0)
 
     def _partial_fit_support(self, rows, labels, weights, first):
         "One epoch over a batch, whose new cells join the support."

@@ -46,6 +46,33 @@ def test_every_race_finds_its_rows():
             assert benchmarks.share_of(place.partition(' => ')[2]), place
 
 
+def test_a_line_for_each_task(monkeypatch, tmp_path):
+    """Means over splits; the best of the others, by its mean, with its own seconds; what was not
+    tried is said, and twenty lines are enough."""
+    rows = [
+        ('us(),"a, split {}"', [(2, 0.5, 10), (4, 0.7, 10)]),
+        ('them(),"a, split {}"', [(3, 0.9, 20), (3, 0.1, 20)]),
+        ('others(),"a, split {}"', [('', 0.55, '')]),
+        ('us(),b', [(2, 0.5, 10)]),  # a task without others
+    ]
+    text = [
+        f'{name.format(n)},,1,{seconds},{top_1},,,{peak},v,2026-01-01\n'
+        for name, several in rows
+        for n, (seconds, top_1, peak) in enumerate(several)
+    ]
+    (tmp_path / 'one.csv').write_text(HEAD + ''.join(text))
+    monkeypatch.setattr(benchmarks, 'RESULTS', tmp_path)
+    told = ('one', '', 'top_1', r'us\(\)', None, r'them|others', None)
+    monkeypatch.setattr(benchmarks, 'BY_TASK', [told])
+    assert benchmarks.task_table()[3:-2] == [
+        '| a | top 1 | 0.600, 3 s | not tried | 0.550, others() | not tried | 10 |'
+    ]
+    monkeypatch.undo()
+    rows = benchmarks.task_table()[3:-2]
+    assert 15 <= len(rows) <= 25
+    assert not [row for row in rows if 'nan' in row or row.count('|') != 8]
+
+
 def test_the_table_holds_no_measured_number():
     "Explanations quote no ratios: they would not follow a new run."
     for race in benchmarks.spec()['race']:

@@ -363,6 +363,18 @@ FINDS = {  # what a reader types: pages of which one has to be among the first t
     'cite': 'index',
     'SoftmaxClassifier': 'reference/softmax/SoftmaxClassifier',
     'minimize': 'reference/core',
+    'matrix factorization': 'use/recommender',
+    'nearest neighbours': 'engine/similarity/index',
+    'missing values': 'use/bound_classifier',
+    'new users without ratings': 'learn/similarity/cold_start use/recommender',
+    'multi-label': 'engine/softmax/multilabel',
+    'load csv': 'engine/data/formats',
+    'newton method': 'learn/similarity/curvature learn/softmax/implicit',
+    'proof of convergence': 'learn/ordinal/proof',
+    'overflow in exp': 'learn/softmax/why_sgd_overflows',
+    'hyperparameter tuning': 'use/recommender',
+    'imbalanced classes': 'use/softmax_classifier',
+    'part of speech tagging': 'learn/bound/sequences',
 }
 
 

@@ -60,14 +60,74 @@ def test_comparisons_do_not_grow_without_claims():
     assert claims.grown(claims.counts(), claims.kept()) == []
 
 
-def test_sentences_that_compare_are_counted():
-    prose = (
-        '# A title that is better\n\nIt is faster. It is 3.5 times as fast. It wins, hardly $x$.'
-        '\n\n$$a \\text{ is better}$$\n\n| better |\n\n1. About twice.\n2. It is two.\n\n'
-        '## Exercises\n\n1. Which is best?'
+@pytest.mark.parametrize(
+    'sentence, counts',
+    [
+        ('It is faster.', True),
+        ('It is 3.5 times as fast.', False),
+        ('It wins, hardly $x$.', True),
+        ('About twice.', True),
+        ('Its loss is far below that of SGD.', True),
+        ('No rule is best everywhere.', True),
+        ('It ends lower than before.', True),
+        # terms: an answer, a minimizer, a way to draw, a proof
+        ('The answer "Paris is nearer to Calais than to Rome".', False),
+        ('Object $i$ is nearer to $j$ than to $k$.', False),
+        ('The first pair is the nearer one.', False),
+        ('At the best $u$ it is the probability.', False),
+        ('Each runs at its best rate.', False),
+        ('The nearest centroid has seen the same rows.', False),
+        ('How far are the two apart?', False),
+        ('It converges almost surely.', False),
+        ('If it lags $u$ nats behind its best value, the step is long.', False),
+        ('It needs the row, because the sum stands inside a logarithm.', False),
+        ('It needs 30 epochs, because the rate is small.', True),
+        ('It needs 30 epochs, because $h$ is concave.', False),
+    ],
+)
+def test_sentences_that_compare_are_told_from_terms(sentence, counts):
+    assert claims.compares(sentence) == counts
+
+
+def prose(text):
+    return dict(cell_type='markdown', source=text, metadata={}, id='m')
+
+
+def test_sentences_that_compare_are_listed_with_their_proof():
+    text = (
+        '# A title that is better\n\nIt is faster.\n\n$$a \\text{ is better}$$\n\n| better |\n\n'
+        '1. About twice.\n2. It is two.\n\n## Exercises\n\n1. Which is best?'
     )
-    cells = [dict(cell_type='markdown', source=prose, metadata={})]
-    found = [sentence for _, sentence in claims.comparisons(dict(cells=cells))]
-    assert found == ['It is faster.', 'It wins, hardly $x$.', 'About twice.']
+    found = claims.comparisons(dict(cells=[prose(text)]))
+    assert [one.text for one in found] == ['It is faster.', 'About twice.']
+    assert [one.proof for one in found] == ['', '']
+    claim = '# claim: a\ndef claim_a(seed): return True'
+    proofs = {claim: 'claim', 'assert 1': 'check', '# check: b': 'check', '1': ''}
+    for cell, proof in proofs.items():
+        notebook = page(cell)
+        for cells in (
+            [prose('It is faster.'), *notebook['cells']],
+            [*notebook['cells'], prose('It is faster.')],
+        ):
+            assert [one.proof for one in claims.comparisons(dict(cells=cells))] == [proof], cell
+    printed = page('print(1)')['cells'][0] | dict(outputs=[dict(text='0.3 ± 0.1')])
+    for cells in ([printed, prose('It wins.')], [prose('It wins. Is it faster?'), printed]):
+        assert [one.proof for one in claims.comparisons(dict(cells=cells))] == ['interval']
+    for sentence, proof in [
+        ('Fagan (2018) finds it faster.', 'source'),
+        ('It is faster on [a page](../a.ipynb).', 'page'),
+        ('It is faster.', ''),
+    ]:
+        (one,) = claims.comparisons(dict(cells=[prose(sentence)]))
+        assert one.proof == proof, sentence
+
+
+def test_counts_of_comparisons_only_fall(tmp_path, monkeypatch):
     assert len(claims.grown({'a': (3, 1)}, {'a': (2, 1)})) == 1
-    assert claims.grown({'a': (3, 2), 'b': (0, 0)}, {'a': (2, 1)}) == []
+    assert len(claims.grown({'a': (0, 1)}, {'a': (2, 0)})) == 1
+    assert claims.grown({'a': (3, 1), 'b': (0, 0)}, {'a': (3, 2)}) == []
+    monkeypatch.setattr(claims, 'KEPT', tmp_path / 'kept.csv')
+    monkeypatch.setattr(claims, 'counts', lambda: {'a': (3, 1), 'b': (1, 0)})
+    claims.KEPT.write_text('page,by_check,unproved\na,2,4\n', encoding='utf-8')
+    claims.keep_counts()
+    assert claims.kept() == {'a': (2, 1), 'b': (1, 0)}

@@ -2,7 +2,9 @@
 
 import re
 
+import explorations
 import notebooks
+import numpy as np
 import pages
 import pytest
 
@@ -81,8 +83,7 @@ def test_measures_are_counted(tmp_path, monkeypatch):
 
 
 # symbols that are still to be said, by page
-UNSAID = {
-}
+UNSAID = {}
 
 
 def test_symbols_of_displayed_formulas_are_said():
@@ -102,3 +103,51 @@ def test_symbols_are_found():
     )
     cell = dict(cell_type='markdown', source=text.replace('\\\\', '\\'), metadata={})
     assert pages.undefined(dict(cells=[cell])) == {'y', 'x', 'lambda', 'p'}
+
+
+def test_letters_of_equations_run_in_order():
+    "Ours are lettered from (a) in the order of the page; numbers of a source say whose they are."
+    wrong = []
+    for path in notebooks.find(['learn']):
+        cells = [cell for cell in notebooks.read(path)['cells'] if cell['cell_type'] == 'markdown']
+        text = '\n'.join(map(notebooks.source, cells))
+        tags = re.findall(r'\\tag\{([^}]*)\}', text)
+        letters = [tag for tag in tags if re.fullmatch('[a-z]', tag)]
+        numbers = [int(tag) for tag in re.findall(r'\\tag\{(\d+)', text)]
+        if letters != [chr(97 + i) for i in range(len(letters))] or len(set(tags)) < len(tags):
+            wrong.append(f'{path.stem}: {tags}')
+        if numbers != sorted(numbers) and not re.search(
+            r'[Nn]umber(?:s|ed)[^.]*\b(?:paper|report|carry)', text
+        ):
+            wrong.append(f'{path.stem}: numbers {numbers}, and nothing says whose')
+    assert wrong == []
+
+
+def test_each_slider_has_a_question_of_its_own():
+    "`docs/explorations.py` lists all sliders with the question that each answers."
+    found = explorations.find()
+    assert [one for one in found if not one.question] == []
+    asked = [(one.page, one.question) for one in found]
+    assert sorted(set(asked)) == sorted(asked)
+
+
+def test_sliders_move_a_picture():
+    "No two neighboring positions show the same, and none is empty where the others are not."
+    wrong = [
+        f'{path.stem}: {dull}'
+        for path in notebooks.find()
+        for cell in notebooks.read(path)['cells']
+        for settings, pictures in explorations.positions(cell)
+        for dull in explorations.dull(settings, pictures)
+    ]
+    assert wrong == []
+
+
+def test_a_picture_that_shows_nothing_is_found():
+    lines = [np.full((80, 60), 255, np.uint8) for _ in range(4)]
+    for i, line in enumerate(lines[:3]):
+        line[50 + 2 * i, 10 * i : 10 * i + 30] = 0
+    settings = [('1',), ('2',), ('3',), ('4',)]
+    assert explorations.dull(settings, lines) == [('4',)]
+    alike = [lines[0], lines[0], lines[1], lines[2]]
+    assert explorations.dull(settings, alike) == [(('1',), ('2',))]

@@ -206,7 +206,7 @@ def test_every_public_name_has_its_place_in_the_reference(site):
 def test_comments_beside_parameters_become_a_section():
     """A docstring with comments beside parameters reads like one in the style of numpydoc; one that
     has sections stays."""
-    from extreme_opt.softmax.umax import umax_update
+    from extreme_opt.softmax.plain.umax import umax_update
 
     lines = [umax_update.__doc__]
     reference.read_docstring(None, 'function', 'x', umax_update, None, lines)
@@ -335,6 +335,23 @@ def test_pictures_of_sliders_are_files_with_a_size(tmp_path):
     assert 'width="500" height="300"' in other and 'style' not in other
     gates.lighten(tmp_path)
     assert (tmp_path / 'learn/a.html').read_text() == made
+
+
+def test_tables_folds_and_signatures_say_what_they_are():
+    "An empty head of a column heads nothing; a list needs words that it defines."
+    text = (
+        '<tr><th></th><th class="head"><p></p></th><th class="head"><p>a</p></th></tr>'
+        '<details><summary><span class="toctree-toggle" role="presentation"></span></summary>'
+        '<dl>\n<dd><em class="sig-param">x</em>,</dd>\n</dl><dl>\n<dt>a</dt><dd>b</dd>\n</dl>'
+    )
+    made = gates.spoken(text)
+    assert made == gates.spoken(made)
+    assert made.startswith(
+        '<tr><td></td><td class="head"><p></p></td><th class="head"><p>a</p></th>'
+    )
+    assert '<summary aria-label="Show or hide the pages below"><span' in made
+    assert '<div class="sig-lines"><div><em class="sig-param">x</em>,</div>\n</div>' in made
+    assert made.endswith('<dl>\n<dt>a</dt><dd>b</dd>\n</dl>')
 
 
 def test_a_style_sheet_keeps_the_rules_of_classes_that_are_there():

@@ -314,8 +314,36 @@ def test_a_loop_refuses_a_number_that_it_has_no_formula_for():
     not (MADE / 'sizes.json').exists(), reason='the engine was not built: python docs/live/build.py'
 )
 def test_the_engine_as_built_keeps_to_its_limits():
+    "A first visit loads the image or the library, not both."
     build = load_build()
-    assert build.too_large(build.measure(MADE)) == []
+    sizes = build.measure(MADE)
+    assert build.too_large(sizes) == []
+    large = max(sizes.get('image.gz', 0), sizes['library.zip'])
+    rest = sum(
+        sizes[name] for name in ('files.zip.gz', 'project.zip.gz', 'python.wasm.gz', 'scripts')
+    )
+    assert sizes['total'] <= rest + large
+
+
+def test_an_image_is_taken_with_no_file_open():
+    """Number of a file in the image would be that of another file of the reader; the modules that
+    pages name are imported, and what is no module is passed over."""
+    before = (
+        'import os; os.environ["MPLBACKEND"] = "module://guest_figures"\nrun = guest.handle\n'
+        'def handle(said):\n    try:\n        run(json.dumps(dict(warm=["csv", "math.pi"])))\n'
+        '    except RuntimeError as error:\n        guest.send("error", text=str(error))\n'
+        'guest.handle = handle\n'
+    )
+    [done] = kernel('', before=before)
+    assert done['ok']
+    [error] = kernel('', before=before + 'held = [open(os.devnull) for _ in range(9)]')
+    assert re.fullmatch(r'file \d+ is open', error['text'])
+
+
+def test_modules_for_the_image_are_those_that_pages_import():
+    named = load_build().imported()
+    assert {'numpy', 'matplotlib.pyplot', 'scipy.optimize', 'scipy.special.lambertw'} <= set(named)
+    assert not [name for name in named if name.startswith(('pandas', 'sklearn', 'extreme_opt'))]
 
 
 def load_build():
@@ -420,7 +448,7 @@ def test_a_lesson_runs_from_top_to_bottom(visit):
     """The button loads the engine, every cell runs, and text and figures come in place of the
     stored ones."""
     page = visit()
-    late = re.compile(r'\.gz|cells\.json|engine\.js|worker\.js|sw\.js|shim/|sizes\.json')
+    late = re.compile(r'\.gz|\.zip|cells\.json|engine\.js|worker\.js|sw\.js|shim/|sizes\.json')
     assert not any(late.search(url) for url in page.asked)  # not before the press
     before = page.tab.locator('div.cell > .cell_output').count()
     page.press()
@@ -433,6 +461,8 @@ def test_a_lesson_runs_from_top_to_bottom(visit):
     assert all(one['ok'] for one in ran)
     assert re.match(rf'{len(cells)} cells ran in [\d.]+ s', said)
     assert any(late.search(url) for url in page.asked)
+    if (MADE / 'image.gz').exists():  # it holds all that the page imports
+        assert not any('library.zip' in url for url in page.asked)
     assert page.tab.locator('.live-output img').count() >= 5
     with_output = page.tab.locator('.live-output:not(:empty)').count()
     assert with_output >= before > 5
@@ -579,6 +609,31 @@ def test_code_of_a_page_reaches_neither_network_nor_files_nor_storage(primer, ad
     assert not cell.locator('.live-output :is(script, iframe, [onerror], [href], [src])').count()
     assert page.tab.evaluate('live.bad') is None
     assert len(page.asked) == asked
+
+
+@browser_test
+def test_what_the_image_lacks_comes_when_it_is_imported(primer):
+    """A module that no page imports; then more titles with formulas than matplotlib keeps: no file
+    of the image is closed in place of another."""
+    page = primer
+    cell = page.tab.locator('div.cell:has(pre[contenteditable])').last
+    source = cell.locator('pre[contenteditable]').text_content()
+    for text, said in (
+        ('import sndhdr_not_there', 'ModuleNotFoundError'),
+        ('import mimetypes\nprint(mimetypes.guess_type("a.png")[0])', 'image/png'),
+        (
+            'import io\nfor k in range(60):\n    figure = plt.figure(figsize=(2, 1))\n'
+            '    plt.title(f"$a_{k}$")\n    figure.savefig(io.BytesIO(), format="svg")\n'
+            '    plt.close(figure)\nprint("drawn")',
+            'drawn',
+        ),
+    ):
+        page.rewrite(cell, text)
+        cell.get_by_role('button', name='Run').first.click()
+        page.until('done', 'failed')
+        shown = cell.locator('.live-output').text_content()
+        assert said in shown and 'Exception ignored' not in shown
+    page.rewrite(cell, source)
 
 
 @browser_test

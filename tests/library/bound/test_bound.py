@@ -35,12 +35,12 @@ from extreme_opt.core import (
     LBFGS,
     LeastSquares,
     check_adjoint,
-    check_bound,
     check_descend,
     check_gradient,
     check_unbiased,
     minimize,
 )
+from extreme_opt.core.checks import check_bound
 from extreme_opt.core.linalg import log_sum_exp
 from extreme_opt.core.majorize import Majorizer, Newton, solve_curvature, solve_dense
 from extreme_opt.core.run import FitDiverged

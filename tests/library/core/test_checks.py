@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 from extreme_opt.core import (
     LeastSquares,
     check_adjoint,
-    check_bound,
     check_descend,
     check_gradient,
     check_unbiased,
 )
-from extreme_opt.core.checks import expect_fail
+from extreme_opt.core.checks import check_bound, expect_fail
 
 rng = np.random.default_rng(0)
 PROBLEM = LeastSquares(rng.normal(size=(12, 4)), rng.normal(size=12), 0.3)

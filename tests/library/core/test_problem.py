@@ -1,5 +1,6 @@
 "Problems and solvers meet through protocols, and errors say who is missing what."
 
+import inspect
 import pickle
 from dataclasses import FrozenInstanceError, fields
 from typing import Protocol
@@ -19,6 +20,7 @@ from extreme_opt.core import (
     check_unbiased,
     minimize,
 )
+from extreme_opt.core.docstrings import extend_sections, inherit_sections
 from extreme_opt.core.problem import (
     Majorizable,
     SecondOrder,
@@ -194,3 +196,88 @@ def test_a_table_of_settings_names_fields_and_refuses_in_one_line():
                 with pytest.raises(ValueError, match=f'^{name}=') as caught:
                     setting.check(name, wrong)
                 assert '\n' not in str(caught.value)
+
+
+def test_a_class_says_what_is_its_own_and_takes_the_rest():
+    "Sections that a class lacks are taken, and never those of other arguments."
+
+    class Told:
+        def draw(self, rng, size):
+            """A batch.
+
+            Parameters
+            ----------
+            rng : Generator
+            size : int
+
+            Returns
+            -------
+            ndarray
+            """
+
+    class Own:
+        def draw(self, rng, size):
+            """Rows.
+
+            Returns
+            -------
+            Draw
+            """
+
+    class More:
+        def draw(self, rng, size, n_negatives):
+            "Rows and classes."
+
+    class Silent:
+        def draw(self, rng, size):
+            return size
+
+    for kind in (Own, More, Silent):
+        inherit_sections(kind, Told)
+
+    class Below(Told):
+        def draw(self, rng, size):
+            "Columns."
+
+    inherit_sections(Below)
+    assert inspect.getdoc(Below.draw) == inspect.getdoc(Told.draw).replace('A batch.', 'Columns.')
+    own, more, silent = (inspect.getdoc(kind.draw) for kind in (Own, More, Silent))
+    told = inspect.getdoc(Told.draw)
+    assert own == told.replace('A batch.', 'Rows.').replace('ndarray', 'Draw')
+    assert more == 'Rows and classes.\n\nReturns\n-------\nndarray' and silent == told
+
+
+@pytest.mark.parametrize('first', [False, True])
+def test_a_base_class_describes_what_its_subclasses_share(first):
+    class Base:
+        """Base.
+
+        Parameters
+        ----------
+        size : int
+            Rows.
+        seed : int
+            Of all.
+        """
+
+    class Kind(Base):
+        """A kind.
+
+        Parameters
+        ----------
+        power : float
+            > 0.
+        seed : int
+            Of the start.
+
+        Notes
+        -----
+        A note.
+        """
+
+    extend_sections(Kind, Base, first=first)
+    size, rest = 'size : int\n    Rows.', 'power : float\n    > 0.'
+    seed = 'seed : int\n    Of the start.'
+    entries = '\n'.join([size, seed, rest] if first else [rest, seed, size])
+    expected = f'A kind.\n\nParameters\n----------\n{entries}\n\nNotes\n-----\nA note.'
+    assert inspect.getdoc(Kind) == expected

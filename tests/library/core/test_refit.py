@@ -182,7 +182,7 @@ def test_the_signature_of_fit_is_its_own():
         'sample_weight',
     ]
     assert (
-        'passes' in SoftmaxClassifier.fit.__doc__
+        'epochs' in SoftmaxClassifier.fit.__doc__
         and 'batch' in SoftmaxClassifier.partial_fit.__doc__
     )
 

@@ -9,7 +9,8 @@ from extreme_opt.core.compiled import parallel_for
 from extreme_opt.softmax import DoubleSum, Draw, ImplicitSGD, UMax
 from extreme_opt.softmax._kernels import draw_visits
 from extreme_opt.softmax.classifier import with_intercept
-from extreme_opt.softmax.umax import umax_update, umax_updates
+from extreme_opt.softmax.plain.umax import umax_update
+from extreme_opt.softmax.umax import umax_updates
 
 
 def planted(kind=np.asarray, n_samples=2000, n_features=12, n_classes=30, ridge=0.0, seed=0):
@@ -76,9 +77,9 @@ def test_umax_leaves_free_columns_out_of_the_ridge(kind, rate, ridge):
     slow, draw = fast.copy(), problem.draw(rng, 400, 3)
     umax_updates(problem, fast, draw, rate)
     for i, others in zip(*draw, strict=True):
-        weights = free.unpack(slow)[0]
+        weights, log_norms = free.unpack(slow)
         before = weights.copy()
-        umax_update(free, slow, i, others, rate)
+        umax_update(weights, log_norms, i, others, free.features, labels, rate)
         weights[:, :4] -= rate * ridge * before[:, :4]
     np.testing.assert_allclose(fast, slow, atol=1e-8)
 

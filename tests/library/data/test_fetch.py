@@ -8,7 +8,6 @@ import io
 import json
 import os
 import stat
-import subprocess
 import sys
 import tarfile
 import threading
@@ -433,7 +432,7 @@ def test_two_fetches_at_once(toy):
     assert found == [TEXT] * 8
 
 
-def test_import_and_load_need_no_pooch(tmp_path):
+def test_import_and_load_need_no_pooch(tmp_path, fresh_python):
     "Importing the package brings neither pooch nor a network library; loading local files neither."
     (tmp_path / 'food-taste').mkdir()
     (tmp_path / 'food-taste/train_triplets.txt').write_text('0 1 2\n')
@@ -442,13 +441,7 @@ def test_import_and_load_need_no_pooch(tmp_path):
         " print(sorted({'pooch', 'requests', 'urllib3', 'scipy.io', 'sklearn', 'tarfile'} &"
         " set(sys.modules)))"
     )
-    done = subprocess.run(
-        [sys.executable, '-c', code],
-        capture_output=True,
-        text=True,
-        env={**os.environ, 'EXTREME_OPT_DATA': str(tmp_path)},
-    )
-    assert done.stdout.strip() == '[]', done.stdout + done.stderr
+    assert fresh_python(code, EXTREME_OPT_DATA=str(tmp_path)) == '[]\n'
 
 
 # ------------------------------------------------------------------------------- unpack

@@ -22,6 +22,7 @@ from sklearn.datasets import dump_svmlight_file
 
 from extreme_opt import data
 from extreme_opt.data import delimited, formats
+from extreme_opt.data.delimited import parse_number
 
 PLACE = re.compile(r'(line|byte|row|field) \d+|up to (its end|@data)')
 QUICK = settings(max_examples=60, deadline=None)
@@ -600,9 +601,9 @@ def test_a_column_that_is_not_there():
 def test_numbers(text, decimal, value):
     if isinstance(value, str):
         with pytest.raises(ValueError, match=re.escape(value)):
-            data.parse_number(text, decimal)
+            parse_number(text, decimal)
     else:
-        assert data.parse_number(text, decimal) == value
+        assert parse_number(text, decimal) == value
 
 
 @pytest.mark.parametrize(

@@ -676,9 +676,9 @@ def sparse_that_points_outside():
         item_neighbors,
         popularity,
         rank_measures,
-        svd_factors,
         top_k,
     )
+    from extreme_opt.similarity.ranking import svd_factors
     from extreme_opt.softmax import (
         NCE,
         DoubleSum,

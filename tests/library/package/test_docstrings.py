@@ -2,12 +2,20 @@
 
 import doctest
 import importlib
+import inspect
+import pkgutil
 import sys
 from enum import EnumType
+from pathlib import Path
+from types import FunctionType
 
 import pytest
 
+import extreme_opt
+from extreme_opt.core.validation import Checked
+
 validate = pytest.importorskip('numpydoc.validate', reason='needs the docs extra').validate
+ROOT = Path(extreme_opt.__file__).parent
 PACKAGES = ('core', 'data', 'softmax', 'similarity', 'ordinal', 'bound', 'scale', 'show', 'lab')
 WHOLE = {'GL07', 'GL08', 'PR01', 'PR02', 'PR03', 'PR04', 'PR05', 'PR06', 'PR10', 'RT02', 'SS03'}
 
@@ -58,6 +66,42 @@ def test_methods_say_what_they_do(package):
         if not name.startswith('_') and callable(method) and hasattr(method, '__qualname__')
         for fault in faults(method, {'GL08'})
     ] == []
+
+
+def described_methods():
+    "Methods of problems and solvers that a protocol, or the methods beside it, describe for all."
+    from extreme_opt.core import problem, solver
+
+    told = [solver.Solver, solver.SolverMethods, *problem._DESCRIBED]
+    names = {name for one in told for name, told in vars(one).items() if callable(told)}
+    kinds = {
+        value
+        for package in PACKAGES
+        for module in pkgutil.iter_modules([f'{ROOT}/{package}'])
+        for value in vars(importlib.import_module(f'extreme_opt.{package}.{module.name}')).values()
+        if isinstance(value, type)
+        and (issubclass(value, (problem.Fixed, Checked)) or isinstance(value, solver.Solver))
+        and value.__name__[0] != '_'
+    }
+    return {
+        f'{kind.__name__}.{name}': vars(kind)[name]
+        for kind in sorted(kinds, key=lambda kind: kind.__qualname__)
+        for name in sorted(names & vars(kind).keys())
+        if name[0] != '_' and isinstance(vars(kind)[name], FunctionType)
+    }
+
+
+def test_methods_of_problems_and_solvers_describe_what_they_take():
+    "`help(SGD.step)` has a sentence and each argument, wherever they are written."
+    from numpydoc.docscrape import FunctionDoc
+
+    methods = described_methods()
+    assert len(methods) > 150
+    for name, method in methods.items():
+        found = FunctionDoc(method)
+        taken = [one for one in inspect.signature(method).parameters if one != 'self']
+        described = [one.name for one in found['Parameters']]
+        assert found['Summary'] and described == taken, f'{name}: {described} of {taken}'
 
 
 def test_a_missing_parameter_is_found(monkeypatch):

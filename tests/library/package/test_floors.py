@@ -2,8 +2,6 @@
 
 import ast
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -207,7 +205,7 @@ def test_every_package_has_a_floor():
     assert set(PACKAGES) <= set(MAY)
 
 
-def test_imports_are_light():
+def test_imports_are_light(fresh_python):
     "Importing the package, or any part of it, loads none of the optional or slow libraries."
     code = f'''
 import json, sys
@@ -217,30 +215,13 @@ for name in {['extreme_opt'] + ['extreme_opt.' + name for name in PACKAGES]!r}:
     import_module(name)
     found[name] = [heavy for heavy in {HEAVY!r} if heavy in sys.modules]
 print(json.dumps(found))'''
-    done = subprocess.run(
-        [sys.executable, '-c', code],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        timeout=120,
-        env={**os.environ, 'PYTHONPATH': str(ROOT)},
-    )
-    assert done.returncode == 0, done.stderr
-    assert {name: heavy for name, heavy in json.loads(done.stdout).items() if heavy} == {}
+    found = json.loads(fresh_python(code))
+    assert {name: heavy for name, heavy in found.items() if heavy} == {}
 
 
-def test_bare_import_is_lighter_still():
+def test_bare_import_is_lighter_still(fresh_python):
     "`import extreme_opt` alone does not even load numba; its parts come when they are asked for."
-    code = (
+    fresh_python(
         'import sys, extreme_opt; assert not {"numpy", "numba", "scipy"} & set(sys.modules);'
         ' extreme_opt.core.minimize; assert "numpy" in sys.modules'
     )
-    done = subprocess.run(
-        [sys.executable, '-c', code],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        timeout=120,
-        env={**os.environ, 'PYTHONPATH': str(ROOT)},
-    )
-    assert done.returncode == 0, done.stderr

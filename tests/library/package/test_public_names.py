@@ -113,26 +113,3 @@ def test_public_signatures_say_what_they_take(package):
 if __name__ == '__main__':
     SNAPSHOT.write_text(current(), encoding='utf-8')
     print(f'wrote {SNAPSHOT.relative_to(ROOT)}: {len(current().splitlines())} modules')
-
-
-def test_solvers_say_what_their_methods_do():
-    """Whoever writes `help(SGD.step)` finds a sentence: of every public solver's init, step and
-    tiny."""
-    import inspect
-
-    from extreme_opt import core, softmax
-
-    solvers = {
-        thing
-        for part in (core, softmax)
-        for thing in vars(part).values()
-        if isinstance(thing, type) and isinstance(vars(thing).get('requires'), type)
-    }
-    assert {core.SGD, core.LBFGS, core.GradientDescent, softmax.ImplicitSGD} <= solvers
-    silent = [
-        f'{kind.__name__}.{name}'
-        for kind in solvers
-        for name in ('init', 'step', 'warmup_problem')
-        if hasattr(kind, name) and not inspect.getdoc(getattr(kind, name))
-    ]
-    assert not silent, silent

@@ -25,11 +25,10 @@ from extreme_opt.show import (  # noqa: E402
     embedding_maps,
     error_curve,
     frames,
+    label_points,
     live,
     picture,
-    ranking_curve,
     spectrum,
-    step_sizes,
     style,
     style_of,
 )
@@ -186,31 +185,6 @@ def test_convergence_over_seeds():
     plt.close('all')
 
 
-def test_step_sizes():
-    """Steps are counted from 1, states give their step size, and a failed step is a cross and no
-    point of the line."""
-
-    class State:
-        def __init__(self, size):
-            self.step_size = size
-
-    made = step_sizes({'BB': [1.0, 0.0, 0.25], 'SBB': [State(0.5), State(0.1)]}, axes=axes())
-    line, cross, other = made.lines
-    np.testing.assert_array_equal(line.get_ydata(), [1, np.nan, 0.25])
-    assert (
-        list(cross.get_xdata()) == [2]
-        and list(other.get_xdata()) == [1, 2]
-        and list(other.get_ydata()) == [0.5, 0.1]
-    )
-    assert made.get_yscale() == 'log' and (made.get_xlabel(), made.get_ylabel()) == (
-        'step',
-        'step size',
-    )
-    plt.close('all')
-    with pytest.raises(ValueError, match='traces is empty'):
-        step_sizes({})
-
-
 def test_embedding_map():
     """Whatever turn, mirror, scale and shift a map has, it is drawn where the other map lies, with
     threads from point to point."""
@@ -353,6 +327,39 @@ def test_maps_side_by_side_are_laid_on_the_first_by_name():
     plt.close('all')
 
 
+def test_names_beside_points_do_not_cover_each_other():
+    "Points as near as towns of a map, one that is not known; the limits of the axes stay."
+    points = np.array([[0, 0], [0.02, 0.01], [0.04, -0.01], [0.02, 0.03], [1, 1], [np.nan, 0]])
+    names = 'Calais Brussels Cologne Hook Athens Nowhere'.split()
+
+    def covered(texts):
+        "Largest share of a name that another one covers."
+        figure.draw_without_rendering()
+        extent = plt.Text.get_window_extent  # without the line that leads to a far point
+        boxes = np.array([extent(one).extents for one in texts])
+        low = np.maximum(boxes[:, None, :2], boxes[None, :, :2])
+        both = np.prod(np.maximum(np.minimum(boxes[:, None, 2:], boxes[None, :, 2:]) - low, 0), 2)
+        return (both / np.diag(both)[:, None])[~np.eye(len(boxes), dtype=bool)].max()
+
+    figure, axes = plt.subplots(figsize=(4, 4))
+    axes.plot(*points.T, 'o')
+    limits = axes.axis()
+    plain = [
+        axes.annotate(name, at, xytext=(4, 3), textcoords='offset points', fontsize=7)
+        for name, at in zip(names[:-1], points)
+    ]
+    assert covered(plain) > 0.5
+    for one in plain:
+        one.remove()
+    assert label_points(points, names, axes=axes) is axes
+    assert [one.get_text() for one in axes.texts] == names[:-1]
+    assert covered(axes.texts) < 0.2
+    assert axes.axis() == limits
+    with pytest.raises(ValueError, match=r'points has shape \(6, 2\), but 5 names need \(5, 2\)'):
+        label_points(points, names[:-1], axes=axes)
+    plt.close(figure)
+
+
 def test_a_curve_of_held_out_errors():
     class Errors(dict):
         n_components = 2
@@ -410,15 +417,6 @@ def test_spectrum():
     plt.close('all')
     with pytest.raises(ValueError, match='is empty'):
         spectrum({})
-
-
-def test_ranking_curve():
-    "At k the curve is the hit rate at k: rank 0 is found in a list of one."
-    made = ranking_curve([0, 0, 3, 99, 500], most=100, axes=axes())
-    found = made.lines[0].get_ydata()
-    np.testing.assert_allclose(found[[0, 2, 3, 98, 99]], [0.4, 0.4, 0.6, 0.6, 0.8])
-    assert made.get_xscale() == 'log' and made.get_ylabel() == 'answers found'
-    plt.close('all')
 
 
 def test_frames_stay_small():
@@ -684,7 +682,7 @@ def test_live_leaves_frames_where_no_kernel_answers():
 
 
 @pytest.mark.parametrize('missing, name', [('matplotlib', 'color_of'), ('ipywidgets', 'frames')])
-def test_without_the_extra(missing, name):
+def test_without_the_extra(missing, name, fresh_python):
     """Importing works without matplotlib and ipywidgets; using them gives one line that says what
     to install."""
     code = f"""
@@ -695,19 +693,8 @@ assert {name!r} in dir(extreme_opt.show)
 try: extreme_opt.show.{name}
 except ImportError as error: print(error)
 """
-    done = subprocess.run(
-        [sys.executable, '-c', code],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        timeout=120,
-        env={**os.environ, 'PYTHONPATH': str(ROOT)},
-    )
-    assert done.returncode == 0, done.stderr
-    assert (
-        done.stdout
-        == f'show.{name} needs {missing}, which is not installed; pip install "extreme_opt[show]"\n'
-    )
+    said = f'show.{name} needs {missing}, which is not installed; pip install "extreme_opt[show]"'
+    assert fresh_python(code) == f'{said}\n'
 
 
 def test_unknown_name():

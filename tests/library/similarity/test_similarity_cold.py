@@ -19,6 +19,7 @@ from extreme_opt.similarity.cold import (
 )
 from extreme_opt.similarity.model import SimilarityModel
 from extreme_opt.similarity.ranking import pattern
+from extreme_opt.similarity.retriever import ListEstimator, Query, Retriever, read_pairs
 
 
 def topics(seed=0, n=120, n_topics=6, n_new=12):
@@ -237,44 +238,42 @@ def test_ridge_from_zero_columns_and_one_row():
     assert unit_rows(np.zeros((2, 3))).nnz == 0
 
 
-@pytest.mark.parametrize('gap, said', [(np.nan, 'NaN'), (np.inf, 'inf')])
-def test_gaps_in_features_are_refused_by_their_place(gap, said):
-    "At fit and later: a gap gave a list of nothing, an embedding of nan, or another list."
-    rng = np.random.default_rng(0)
-    left, right = rng.normal(size=(30, 4)), rng.normal(size=(20, 4))
-    pairs = np.argwhere(left @ right.T > 2)
-    model = SimilarityModel(3, cold_start='regression', random_state=0)
-    bad = left.copy()
-    bad[3, 2] = gap
-    said = f'left_features holds {said} at row 3, column 2'
-    with pytest.raises(ValueError, match=said):
-        model.fit(pairs, left_features=bad, right_features=right)
-    model.fit(pairs, left_features=left, right_features=right)
-    for call in (model.recommend, model.embed_left):
-        with pytest.raises(ValueError, match=said):
-            call(features=bad)
-    with pytest.raises(ValueError, match='left_features'):
-        model.fit(pairs, left_features=left.astype(str).astype(object) + 'x', right_features=right)
-    far = np.vstack([pairs, [[30, 0]]])
-    with pytest.raises(ValueError, match='is 30, but there are 30 left entities'):
-        model.fit(far, left_features=left, right_features=right)
-
-
-@pytest.mark.parametrize('setting', ['regression', 'auto'])
-def test_features_whose_squares_overflow_are_refused_by_their_place(setting):
-    "They gave embeddings of nan, with raw warnings of NumPy."
+@pytest.mark.parametrize(
+    'setting, wrong, said',
+    [
+        ('regression', np.nan, 'NaN'),
+        ('regression', np.inf, 'inf'),
+        ('regression', 1e160, r'1e\+160'),
+        ('auto', 1e160, r'1e\+160'),
+    ],
+)
+def test_features_without_a_number_are_refused_by_their_place(setting, wrong, said):
+    """At fit and later: a gap gave a list of nothing, an embedding of nan, or another list, and so
+    did numbers whose squares overflow."""
     rng = np.random.default_rng(0)
     left, right = rng.normal(size=(30, 4)), rng.normal(size=(20, 4))
     pairs, bad = np.argwhere(left @ right.T > 2), left.copy()
-    bad[3, 2] = 1e160
+    bad[3, 2] = wrong
     model = SimilarityModel(3, cold_start=setting, max_iter=2, tol=None)
-    said = r'left_features holds 1e\+160 at row 3, column 2, but at most 1e\+150'
+    said = f'left_features holds {said} at row 3, column 2'
+    said += r', but at most 1e\+150' if np.isfinite(wrong) else ''
     with pytest.raises(ValueError, match=said):
         model.fit(pairs, left_features=bad, right_features=right)
     model.fit(pairs, left_features=left, right_features=right)
     for call in (model.recommend, model.embed_left):
         with pytest.raises(ValueError, match=said):
             call(features=bad)
+
+
+def test_features_that_fit_no_pair_are_refused():
+    rng = np.random.default_rng(0)
+    left, right = rng.normal(size=(30, 4)), rng.normal(size=(20, 4))
+    pairs = np.argwhere(left @ right.T > 2)
+    model = SimilarityModel(3, cold_start='regression')
+    with pytest.raises(ValueError, match='left_features'):
+        model.fit(pairs, left_features=left.astype(str).astype(object) + 'x', right_features=right)
+    with pytest.raises(ValueError, match='is 30, but there are 30 left entities'):
+        model.fit(np.vstack([pairs, [[30, 0]]]), left_features=left, right_features=right)
 
 
 def test_what_the_fits_of_the_choice_say_is_said_once():
@@ -289,3 +288,144 @@ def test_what_the_fits_of_the_choice_say_is_said_once():
     assert sum('in a fit that cold_start judges by' in each for each in said) == 1
     assert sum('rows without any feature' in each for each in said) == 2  # of two sides
     assert all(each.filename == __file__ for each in caught if 'cold_start' in str(each.message))
+
+
+def test_a_prior_is_its_towers_and_the_cosine(tmp_path):
+    words, train, test, new = topics()
+    n, unit = len(words), words / np.linalg.norm(words, axis=1, keepdims=True)
+    observed = pattern(train, (n, n))
+    settings = dict(loss='squared', solver='newton', max_iter=5, tol=None)
+    plain = SimilarityModel(4, prior='cosine', prior_weight=1.0, **settings)
+    plain.fit(observed, *[scipy.sparse.csr_array(words)] * 2)  # as the twin, to the last digit
+    model = SimilarityModel(4, cold_start='prior', exclude_self=True).fit(observed, words, words)
+    assert set(model._mixture.weights['cold']) == {'prior', 'cosine'}
+    rows = np.flatnonzero(new)
+    pairs = np.column_stack([np.repeat(rows, n), np.tile(np.arange(n), len(rows))])
+    wanted = plain.score_pairs(pairs)
+    found = model.score_pairs(pairs)
+    np.testing.assert_allclose(found / found.std(), wanted / wanted.std(), rtol=1e-3, atol=1e-4)
+    residual = plain.left_embeddings_[rows] @ plain.right_embeddings_.T
+    by_hand = (residual + unit[rows] @ unit.T).ravel()
+    np.testing.assert_allclose(found / found.std(), by_hand / by_hand.std(), rtol=1e-3, atol=1e-4)
+    described = np.column_stack([pairs[:, 0] - rows[0], pairs[:, 1]])
+    again = model.score_pairs(described, left_features=words[new])
+    np.testing.assert_allclose(again, found, rtol=1e-6, atol=1e-8)
+    model.save(tmp_path / 'm.npz')
+    back = SimilarityModel.load(tmp_path / 'm.npz')
+    np.testing.assert_array_equal(back.recommend(rows, k=5)[1], model.recommend(rows, k=5)[1])
+    with pytest.raises(ValueError, match='features of both sides with the same columns'):
+        SimilarityModel(4, cold_start='prior').fit(observed, words, words[:, :-1])
+
+
+def test_the_weight_of_a_prior_is_chosen_by_entities_that_are_held_out():
+    words, train, _, _ = topics()
+    observed = pattern(train, (len(words),) * 2)
+    model = SimilarityModel(4, cold_start=['prior', 'popularity'], exclude_self=True)
+    table = model.fit(observed, words, words).cold_start_
+    tried = [row for row in table if row['scores'].startswith('prior of weight')]
+    assert [row['scores'] for row in tried] == ['prior of weight 1', 'prior of weight 0.3']
+    assert all(row['entities'] == 'cold' and not row['chosen'] for row in tried)
+    best = max(row['ndcg@20'] for row in tried)
+    alone = [row for row in table if (row['entities'], row['scores']) == ('cold', 'prior')]
+    assert alone[0]['ndcg@20'] == pytest.approx(best)
+
+
+def test_warm_and_cold_have_sources_of_their_own_in_one_call():
+    words, train, _, new = topics()
+    n, unit = len(words), words / np.linalg.norm(words, axis=1, keepdims=True)
+    observed = pattern(train, (n, n))
+    model = SimilarityModel(4, cold_start='cosine', exclude_self=True)
+    model.fit(observed, words, words)
+    assert set(model._mixture.weights['warm']) == {'regression'}
+    old, cold = np.flatnonzero(~new)[[3, 50]], np.flatnonzero(new)[[0, 5]]
+    asked = np.array([cold[0], old[0], cold[1], old[1]])
+    lists, scores = model.recommend(asked, k=8)
+    for row, mine, best in zip(asked, lists, scores):
+        found = (
+            unit[row] @ unit.T
+            if new[row]
+            else (model.left_embeddings_[row] @ model.right_embeddings_.T.astype(float))
+        )
+        found = np.where((observed[[row]].toarray()[0] > 0) | (np.arange(n) == row), -9, found)
+        assert set(mine) == set(np.argsort(-found, kind='stable')[:8])
+        alone = model.recommend([row], k=8)
+        assert (alone[0][0] == mine).all() and np.allclose(alone[1][0], best)
+    assert new[lists[[0, 2]]].any()  # new entities are candidates
+    several = model.evaluate(np.array([[cold[0], 0], [old[0], 1]]), 'auc')
+    assert several['warm']['n_entities'] == several['cold']['n_entities'] == 1
+
+
+class Fixed(ListEstimator):
+    "Scores that are given."
+
+    metric, relevant, exclude_self = 'recall@2', 'auto', False
+
+    def __init__(self, scores):
+        self.scores = scores
+
+    def fit(self, observed):
+        found, reader = read_pairs(observed, 'ignore', None, None, None)
+        popular = np.zeros(reader.shape[1])
+        self._retriever = Retriever(reader, pattern(found.pairs, reader.shape), popular)
+        return self
+
+    def _query(self, ids=None, features=None, history=None):
+        rows = ... if ids is None else self._retriever.reader.rows_of(ids, 0)
+        held = self.scores if rows is ... else self.scores[rows]
+        return Query(rows, len(held), lambda places: lambda at: held[at][:, places])
+
+
+def test_measures_of_five_rows_by_hand():
+    "Five users, five items; every number was worked out on paper."
+    log = dict(
+        user=['a', 'a', 'b', 'c', 'c', 'd', 'e', 'e'], item=['v', 'w', 'v', 'v', 'x', 'w', 'y', 'z']
+    )  # pairs of the items: v 3, w 2, x 1, y 1, z 1
+    scores = np.array(
+        [
+            [9.0, 8, 1, 3, 2],  # a: y z x
+            [9.0, 1, 5, 4, 0],  # b: x y w z
+            [9.0, 2, 9, 2, 2],  # c: w, y and z are level
+            [1.0, 9, 2, 3, 4],  # d: z y x v
+            [1.0, 2, 3, 9, 9],  # e: x w v
+        ]
+    )
+    test = dict(
+        user=['a', 'a', 'b', 'c', 'd', 'e', 'e', 'd', 'zoe'],
+        item=['y', 'x', 'w', 'z', 'x', 'w', 'v', 'w', 'v'],
+    )  # (d, w) was seen, zoe is unknown
+    names = [f'{name}@2' for name in ('recall', 'ndcg', 'map', 'mrr', 'hit_rate', 'precision')]
+    names += ['mean_precision@2', 'auc', 'coverage@2', 'novelty@2', 'diversity@2']
+    model = Fixed(scores).fit(log)
+    found = model.evaluate(test, names, unknown='ignore', per_entity=True)
+    each, second = found['per_entity'], 1 / np.log2(3)
+    assert each['ids'].tolist() == ['a', 'b', 'c', 'd', 'e']
+    sure = [0, 1, 3, 4]  # c is drawn: the three are level
+    hand = {
+        'recall@2': [1 / 2, 0, 0, 1 / 2],
+        'ndcg@2': [1 / (1 + second), 0, 0, second / (1 + second)],
+        'map@2': [1 / 2, 0, 0, 1 / 4],
+        'mrr@2': [1, 0, 0, 1 / 2],
+        'hit_rate@2': [1, 0, 0, 1],
+        'precision@2': [1 / 2, 0, 0, 1 / 2],
+        'mean_precision@2': [3 / 4, 0, 0, 1 / 4],
+        'auc': [1 / 2, 1 / 3, 1 / 3, 0],
+    }
+    for name, values in hand.items():
+        np.testing.assert_allclose(each[name][sure], values, err_msg=name)
+    assert each['auc'][2] == 1 / 2  # level with both others
+    bits = dict(v=-np.log2(4 / 6), w=-np.log2(3 / 6), x=1.585, y=1.585, z=1.585)
+    lists = dict(a='yz', b='xy', d='zy', e='xw')
+    novelty = [np.mean([bits[item] for item in lists[user]]) for user in 'abde']
+    np.testing.assert_allclose(each['novelty@2'][sure], novelty, atol=1e-3)
+    # y and z have the one user e; x has c; w has a and d
+    np.testing.assert_allclose(each['diversity@2'][sure], [0, 1, 0, 1], atol=1e-12)
+    assert found['coverage@2'] == 4 / 5  # v stands in none
+    assert found['left_out'] == dict(unknown=1, not_relevant=0, seen=1)
+    assert (found['n_entities'], found['n_pairs'], found['n_unseen']) == (5, 7, 0)
+    frame = model.recommend(['d', 'b'], k=2, as_frame=True)
+    assert frame.to_numpy().tolist() == [
+        ['d', 'z', 1, 4.0],
+        ['d', 'y', 2, 3.0],
+        ['b', 'x', 1, 5.0],
+        ['b', 'y', 2, 4.0],
+    ]

@@ -27,11 +27,10 @@ from extreme_opt.similarity import (
     SimilarityModel,
     SOGram,
     rank_measures,
-    svd_factors,
 )
 from extreme_opt.similarity.all_pairs import low_rank_factors
 from extreme_opt.similarity.defaults import SOLVERS, auto_ridge, penalty_scale
-from extreme_opt.similarity.ranking import pattern
+from extreme_opt.similarity.ranking import pattern, svd_factors
 
 
 @pytest.fixture(scope='module')
@@ -408,11 +407,6 @@ def test_labels_of_zero_and_one_mean_minus_and_plus_one(planted, kind):
         for labels in (likes.astype(kind), 2.0 * likes - 1)
     )
     np.testing.assert_array_equal(by_bits.left_embeddings_, by_signs.left_embeddings_)
-    none = quick(dtype='float64').fit(pairs, labels=np.zeros(len(pairs), kind))
-    np.testing.assert_array_equal(
-        none.left_embeddings_,
-        quick(dtype='float64').fit(pairs, labels=np.full(len(pairs), -1.0)).left_embeddings_,
-    )
     as_is, weighted = (
         quick(loss='squared', dtype='float64').fit(pairs, labels=labels)
         for labels in (likes.astype(kind), likes.astype(float))
@@ -431,6 +425,15 @@ def test_labels_of_zero_and_one_rank_liked_pairs_first():
     model = quick(n_components=5, max_iter=15).fit(pairs[train], labels=likes[train].astype(int))
     scores, liked = model.score_pairs(pairs[~train]), likes[~train]
     assert np.mean(scores[liked][:, None] > scores[~liked]) > 0.7
+
+
+@pytest.mark.parametrize('loss', ['auto', 'squared', 'logistic'])
+@pytest.mark.parametrize('dislike', [0, -1, False])
+def test_dislikes_alone_are_refused(planted, loss, dislike):
+    pairs = planted.observed
+    with pytest.raises(ValueError, match='no pair has a label above 0.*likes are 1 and dislikes 0'):
+        quick(loss=loss).fit(pairs, labels=np.full(len(pairs), dislike))
+    quick(loss=loss).fit(pairs, labels=np.append(np.full(len(pairs) - 1, dislike), 1))
 
 
 @pytest.mark.parametrize('labels', [[1, 2, 3, 4, 5], [-1, 0, 1, 1, -1], [0, 0, 1, 2, 1]])

@@ -25,8 +25,9 @@ from extreme_opt.softmax.double_sum import (
     sample_distinct,
     top_k_accuracy,
 )
+from extreme_opt.softmax.plain.umax import umax_update
 from extreme_opt.softmax.rivals import NCE, FullSoftmax, ImportanceSampled, OneVsEach
-from extreme_opt.softmax.umax import UMax, umax_update, umax_updates
+from extreme_opt.softmax.umax import UMax, umax_updates
 
 KINDS = {
     'dense': np.asarray,
@@ -280,6 +281,19 @@ def test_too_many_others():
 
 
 # -------------------------------------------------------------------------------------------- U-max
+def reference_update(problem, params, i, others, rate, threshold=1.0):
+    "The update of the lesson; then the ridge on all weights, and the ball."
+    weights, log_norms = problem.unpack(params)
+    before, rows = weights.copy(), problem.features
+    rows = rows.toarray() if sparse.issparse(rows) else rows
+    umax_update(weights, log_norms, i, others, rows, problem.labels, rate, threshold)
+    if problem.ridge:
+        max_norm, max_log_norm = optimum_bounds(problem)
+        weights -= rate * problem.ridge * before
+        weights *= min(1, max_norm / np.linalg.norm(weights))
+        log_norms[i] = min(log_norms[i], max_log_norm)
+
+
 @pytest.mark.parametrize(
     'kind, dtype, ridge, threshold',
     list(
@@ -299,7 +313,7 @@ def test_kernel_is_the_reference(kind, dtype, ridge, threshold):
     )
     draw, slow, fast = problem.draw(np.random.default_rng(3), 150, 3), params.copy(), params.copy()
     for i, others in zip(*draw, strict=True):
-        umax_update(problem, slow, i, others, 0.05, threshold)
+        reference_update(problem, slow, i, others, 0.05, threshold)
     n_resets = umax_updates(problem, fast, draw, 0.05, threshold)
     assert (n_resets > 0) == (threshold < 2) and np.isfinite(fast).all()
     np.testing.assert_allclose(fast, slow, rtol=0, atol=2e-3 if dtype == np.float32 else 1e-9)
@@ -311,7 +325,7 @@ def test_projection_onto_the_ball():
     draw, slow, fast = problem.draw(np.random.default_rng(3), 60, 3), params.copy(), params.copy()
     assert np.linalg.norm(problem.unpack(params)[0]) > 3 * max_norm
     for i, others in zip(*draw, strict=True):
-        umax_update(problem, slow, i, others, 0.01, 1.0)
+        reference_update(problem, slow, i, others, 0.01, 1.0)
     umax_updates(problem, fast, draw, 0.01, 1.0)
     np.testing.assert_allclose(fast, slow, atol=1e-9)
     assert (
@@ -324,7 +338,7 @@ def test_strong_shrinking_is_folded_in():
     problem, params = made(n_samples=25, n_classes=6, ridge=0.5)
     draw, slow, fast = problem.draw(np.random.default_rng(3), 400, 2), params.copy(), params.copy()
     for i, others in zip(*draw, strict=True):
-        umax_update(problem, slow, i, others, 0.3, 1.0)  # 0.85 to the 400 is 1e-29
+        reference_update(problem, slow, i, others, 0.3, 1.0)  # 0.85 to the 400 is 1e-29
     umax_updates(problem, fast, draw, 0.3, 1.0)
     np.testing.assert_allclose(fast, slow, atol=1e-9)
 

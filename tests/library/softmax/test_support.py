@@ -20,6 +20,7 @@ from extreme_opt.softmax.support import (
     SupportSGD,
     SupportSoftmax,
     _solve_own,
+    choose_mean_length,
     choose_support_rate,
     rows_of_some_classes,
     support_of,
@@ -289,7 +290,64 @@ def test_the_optimum_is_that_of_dense_weights_held_at_zero():
     assert objective(found)[0] < best.fun * 1.002
 
 
-# ---------------------------------------------------------------- choosing the rate
+# ---------------------------------------------------------------- where to begin, and the rate
+
+
+def of_words(n_classes=300, n_words=600, each=3, n_new=200):
+    "Rows of twelve words, half of them from the ten of their class; new rows."
+    rng = np.random.default_rng(0)
+    own = rng.integers(n_words, size=(n_classes, 10))
+    y = np.append(np.repeat(np.arange(n_classes), each), rng.integers(n_classes, size=n_new))
+    words = rng.integers(n_words, size=(len(y), 12))
+    words[:, :6] = own[y[:, None], rng.integers(10, size=(len(y), 6))]
+    X = sp.csr_array((np.ones(words.size), words.ravel(), np.arange(0, words.size + 1, 12)))
+    X.sum_duplicates()
+    X = X / np.sqrt(X.power(2).sum(1))[:, None]
+    return *(part.tocsr() for part in (X[:-n_new], X[-n_new:])), y[:-n_new], y[-n_new:]
+
+
+@pytest.mark.parametrize('weighted', [False, True])
+def test_class_means_have_one_length(weighted):
+    X, y = made()
+    weights = np.random.default_rng(2).random(len(y)) + 0.1 if weighted else None
+    problem = SupportSoftmax(X, y, 7, sample_weight=weights)  # class 6 has no row
+    rows = np.flatnonzero(np.arange(len(y)) % 5)
+    found = problem.support.as_matrix(problem.class_means(3.0, rows)).toarray()
+    w = np.ones(len(y)) if weights is None else weights
+    sums = np.array([(w * (y == k))[rows] @ X.toarray()[rows] for k in range(7)])
+    assert np.allclose(found[:6], 3 * sums[:6] / np.linalg.norm(sums[:6], axis=1)[:, None])
+    assert not found[6].any()
+    params = problem.start_at(problem.class_means(3.0))
+    assert np.allclose(problem.unpack(params)[2], problem.best_log_norms(params))
+
+
+def test_a_fit_begins_at_class_means_where_they_are_better():
+    X, new, y, truth = of_words()
+    problem, losses = SupportSoftmax(X, y, 300), []
+    length = choose_mean_length(problem)
+    assert 5 <= length <= 100
+    assert np.isclose(choose_mean_length(SupportSoftmax(100 * X, y, 300)) * 100, length)
+    for of in (0.0, length):
+        rate, best, tried = choose_support_rate(
+            problem, lambda rate: SupportSGD(rate, learning_rate_decay=0.6), 5.0, length=of
+        )
+        assert best == of and {row['mean_length'] for row in tried} == {0.0, of}
+        start = problem.start_at(problem.class_means(of))
+        run = minimize(problem, SupportSGD(rate, learning_rate_decay=0.6), start, max_epochs=5)
+        losses.append(problem.model(run.state.params).log_losses(new, truth).mean())
+    assert losses[1] < losses[0] - 0.3
+    model = SoftmaxClassifier(weights='support', dtype='float64').fit(X, y)
+    assert model.settings_['mean_length'] > 0
+    assert model.log_loss(new, truth) < losses[0] - 0.3
+
+
+def test_a_fit_begins_at_zero_where_means_say_nothing():
+    rows, y = sp.csr_array(np.ones((60, 3))), np.arange(60) % 4
+    assert choose_mean_length(SupportSoftmax(rows, y, 4)) == 0.0
+    alone = SupportSoftmax(sp.csr_array(np.eye(30)), np.arange(30))  # a row a class
+    assert choose_mean_length(alone) == 0.0
+    pairs = SupportSoftmax(sp.csr_array(np.eye(30)), np.arange(30) // 2)
+    assert choose_mean_length(pairs, np.arange(30) // 2) == 0.0  # held out together: no row is left
 
 
 def test_rows_of_some_classes_are_all_rows_of_them():
@@ -308,7 +366,7 @@ def test_the_rate_does_not_depend_on_the_scale_of_the_rows():
     rates = []
     for scale in (1.0, 100.0):
         problem = SupportSoftmax(scale * X, y, 8)
-        rate, tried = choose_support_rate(
+        rate, _, tried = choose_support_rate(
             problem, lambda rate: SupportSGD(rate, learning_rate_decay=0.6), 5.0
         )
         assert rate == min(tried, key=lambda row: row['log_loss'])['rate']

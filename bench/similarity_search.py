@@ -1,0 +1,146 @@
+"""Do lists of known entities gain where held-out pairs choose the ridge and the weight of
+unobserved pairs? The default model on ids, the same with both searched, `implicit` and EASE.
+
+Needs EXTREME_OPT_DATA; sets that are not there are left out. The five sets of similarity_als, and
+"tags": the labels of the documents of bibtex, one side far larger than the other, a fifth of the
+pairs held out. Training pairs are masked. Factors have rank 40 and float32.
+
+- "SimilarityModel, default": nothing set. On "tags" that is a search, and "SimilarityModel, rule"
+  is what it starts from.
+- "SimilarityModel, search": ridge="search", unobserved_weight="search", metric="recall@20".
+- "implicit, tuned": the setting that similarity_als.csv names, the best of 30 by recall@20 on a
+  tenth of the training pairs; on "tags" chosen here in the same way.
+- "EASE": `EASE()`, its ridge chosen on a tenth of the training pairs.
+
+`recall_difference` and `ndcg_difference` are a row less "implicit, tuned", user by user, with 95 %
+intervals over users (bootstrap). `seconds` are processor seconds of the second of two fits, on one
+thread; of ours and of EASE with the search, of `implicit` with the setting chosen.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+import time
+import warnings
+from pathlib import Path
+
+import machine
+import numpy as np
+from similarity_als import ALPHA, PEER, RANK, REGULARIZATION, implicit_trials, interval, recalls
+from similarity_als import sets as five_sets
+
+from extreme_opt import data
+from extreme_opt.similarity.model import SimilarityModel
+from extreme_opt.similarity.neighbors import EASE
+from extreme_opt.similarity.ranking import measures_by_row, pattern
+
+LONG = True
+MEASURES = ('recall@20', 'ndcg@20')
+SEARCH = dict(ridge='search', unobserved_weight='search', metric='recall@20')
+
+
+def cut(pairs, part, shape):
+    "Training and held-out pairs."
+    out = np.random.default_rng(0).random(len(pairs)) < part
+    return pattern(pairs[~out], shape), pattern(pairs[out], shape)
+
+
+def sets() -> dict:
+    "Training and held-out pairs."
+    found = five_sets()
+    if len(found) > 1:
+        rows = data.load('bibtex', first_label=False)  # one for each label of a document
+        ends = zip(rows.features.indptr[:-1], rows.features.indptr[1:])
+        words = [rows.features.indices[start:end].tobytes() for start, end in ends]
+        document = np.cumsum([True] + [one != last for last, one in zip(words, words[1:])]) - 1
+        shape = document[-1] + 1, len(rows.class_names)
+        found['tags'] = cut(np.column_stack([document, rows.labels]), 0.2, shape)
+    return found
+
+
+def rule_of(searched):
+    "The settings that a search started from, for all pairs."
+    first, chosen = searched.search_[0], next(row for row in searched.search_ if row['chosen'])
+    return {
+        name: getattr(searched, f'{name}_') * first[name] / chosen[name]
+        for name in ('ridge', 'unobserved_weight')
+    }
+
+
+def rival(train, title):
+    "The fit of implicit with its best setting, or None."
+    trials = dict(zip([(r, a) for r in REGULARIZATION for a in ALPHA], implicit_trials()))
+    if not trials:
+        return None, ''
+    with open(Path(__file__).parents[1] / 'docs/results/similarity_als.csv', newline='') as file:
+        for row in csv.DictReader(file):
+            if (row['task'], row['method']) == (f'als {title}', PEER):
+                best = tuple(float(each) for each in re.findall(r' ([\d.e+]+)', row['peer'])[:2])
+                return trials[best][1], row['peer']
+    rest, valid = cut(np.column_stack(train.nonzero()), 0.1, train.shape)
+    best = max(trials, key=lambda one: recalls(*trials[one][1](rest)[:2], valid, rest).mean())
+    return trials[best][1], trials[best][0] + f', best of {len(trials)}'
+
+
+def measured(title, train, test) -> dict:
+    "Measures of each user, seconds and setting of each method."
+    told: dict = {}
+
+    def note(method, fit, peer=''):
+        for _ in range(2):
+            mark = time.process_time()
+            found = fit(train)
+            took = time.process_time() - mark
+        if isinstance(found, tuple):
+            P, Q, took = found
+            score = lambda rows: P[rows] @ Q.T  # noqa: E731
+        else:
+            score = found._query().scorer(slice(None))
+        values = measures_by_row(score, test, train, MEASURES)[2]
+        told[method] = {name: each.tolist() for name, each in values.items()}
+        told[method] |= dict(seconds=took, peer=peer)
+        return found
+
+    fit, peer = rival(train, title)
+    if fit is not None:
+        note(PEER, fit, peer)
+    model = note('SimilarityModel, default', SimilarityModel(RANK).fit)
+    searched = note('SimilarityModel, search', SimilarityModel(RANK, **SEARCH).fit)
+    rule = rule_of(searched)
+    told['SimilarityModel, search']['peer'] = ', '.join(
+        f'{name} {getattr(searched, f"{name}_") / rule[name]:g}' for name in rule
+    )
+    if model.search_:
+        note('SimilarityModel, rule', SimilarityModel(RANK, **rule_of(model)).fit)
+    note('EASE', EASE().fit)
+    return told
+
+
+def main() -> list[dict]:
+    warnings.simplefilter('ignore')
+    rows = []
+    for title, (train, test) in sets().items():
+        told = machine.kept(
+            f'{title} search',
+            lambda title=title, train=train, test=test: measured(title, train, test),
+        )
+        for method, one in told.items():
+            row = machine.row(
+                method=method,
+                task=f'{title}: {train.shape[0]:,} x {train.shape[1]:,}',
+                peer=one['peer'],
+                seconds=f'{one["seconds"]:.3g}',
+                how='processor seconds of one fit, the search included',
+                peak_mb=round(machine.peak_mb(), 1),
+            )
+            for measure in MEASURES:
+                short, values = measure.split('@')[0], np.array(one[measure])
+                row[f'{short}_20'] = f'{values.mean():.4f}'
+                if PEER in told and method != PEER:
+                    less = values - np.array(told[PEER][measure])
+                    row[f'{short}_difference'] = f'{less.mean():+.4f}'
+                    for end, value in zip(('low', 'high'), interval(less)):
+                        row[f'{short}_difference_{end}'] = f'{value:+.4f}'
+            rows.append(row)
+    return rows

@@ -1,0 +1,224 @@
+"""What factors take at large sizes: the default fit up to the size of the Netflix table, beside
+`implicit`, and Gauss-Newton steps with the paper's towers.
+
+Made-up pairs of users and items: items of uneven popularity (a power law), half of each user's from
+an order of its own group (50 groups), users of uneven activity. One pair of each of 2,000 users is
+held out; recall@20 is the share of them among the twenty best items that the user has not seen.
+
+- `small` has 120,000 x 18,000 and 2.5 million pairs, `fifth` a fifth of the users and pairs of the
+  Netflix table, `netflix` all of them (478,251 x 17,768, 51 million). `SimilarityModel()` is
+  everything by default: 64 components, float32, alternating least squares.
+- "ALS" and "implicit" iterate on the same objective (confidence 1 on pairs and on all other cells
+  1/10, ridge 1, 64 components, float32): `step_seconds` of one iteration, mean of five after the
+  first, and `peak_mb`, on `small` and `fifth`.
+- "GaussNewton": the paper's towers, 256-256-128 with ELU on ids, at 69,786 x 10,210 with 4.5
+  million pairs (`ml10m`): a gradient and five products; `step_seconds` is the gradient plus the
+  thirty products of an iteration, projected. At the size of the Netflix table (478,251 x 17,768, 51
+  million) it is projected by the number of ids and pairs.
+
+Each part has a process of its own, in which the pairs are read from a file; processor seconds.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+from time import process_time
+
+import numpy as np
+import scipy.sparse
+
+LONG = True
+HOW = (
+    'Each part in a process of its own, once, compiled before the clock starts; processor seconds;'
+    ' peak_mb is the most memory of that process. One command, stopped and called again where it'
+    ' takes long: finished parts are kept.'
+)
+SIZES = dict(
+    small=(120_000, 18_000, 2_500_000),
+    fifth=(95_650, 17_768, 10_245_670),
+    netflix=(478_251, 17_768, 51_228_351),
+    ml10m=(69_786, 10_210, 4_505_820),
+)
+K, REST, RIDGE, STEPS, PRODUCTS = 64, 0.1, 1.0, 5, 30
+ROOM = Path(os.environ.get('PARTS') or tempfile.mkdtemp())
+
+
+def write(name: str) -> dict:
+    "The pairs of a size, kept in a file."
+    n_users, n_items, n_pairs = SIZES[name]
+    rng = np.random.default_rng(0)
+    active = rng.lognormal(0, 1, n_users)
+    counts = rng.poisson(active * (1.35 * n_pairs / active.sum())).clip(2, n_items // 2)
+    users = np.repeat(np.arange(n_users), counts)
+    items = (n_items * rng.random(len(users), np.float32).astype(np.float64) ** 2.5).astype(
+        np.int64
+    )
+    own = rng.random(len(users), np.float32) < 0.5
+    items[own] = (items[own] + n_items // 50 * (users[own] % 50)) % n_items
+    keys = users * n_items + items
+    del users, items, own
+    keys.sort()
+    keys = keys[np.flatnonzero(np.diff(keys, append=-1))]
+    drop = rng.random(len(keys), np.float32) >= n_pairs / len(keys)
+    keys = keys[~drop]
+    held = np.flatnonzero(np.diff(keys // n_items) == 0)  # its user has another pair
+    held = rng.choice(held, 2000, replace=False)
+    held = held[np.unique(keys[held] // n_items, return_index=True)[1]]
+    truth = keys[held]
+    keys = np.delete(keys, held)
+    indptr = np.searchsorted(keys, np.arange(n_users + 1) * n_items)
+    ROOM.mkdir(parents=True, exist_ok=True)
+    with (ROOM / f'pairs-{name}.part').open('wb') as file:
+        np.savez(file, indptr=indptr, indices=(keys % n_items).astype(np.int32), truth=truth)
+    (ROOM / f'pairs-{name}.part').replace(ROOM / f'pairs-{name}.npz')
+    return {}
+
+
+def pairs_of(name: str):
+    "Users by items, users of the pairs held out, and their items."
+    n_users, n_items, _ = SIZES[name]
+    with np.load(ROOM / f'pairs-{name}.npz') as file:
+        X = scipy.sparse.csr_array(
+            (np.ones(len(file['indices']), np.float32), file['indices'], file['indptr']),
+            (n_users, n_items),
+        )
+        return X, *np.divmod(file['truth'], n_items)
+
+
+def fit(name: str) -> dict:
+    "Everything by default."
+    from extreme_opt.similarity import SimilarityModel
+
+    warnings.simplefilter('ignore')
+    X, users, items = pairs_of(name)
+    SimilarityModel(max_iter=1).fit(X[:200])
+    mark = process_time()
+    model = SimilarityModel().fit(X)
+    seconds = process_time() - mark
+    hits = [
+        (model.recommend(users[at : at + 200], 20)[0] == items[at : at + 200, None]).any(1)
+        for at in range(0, len(users), 200)
+    ]
+    return dict(
+        seconds=seconds,
+        pairs=X.nnz,
+        iterations=model.n_iter_,
+        recall20=f'{np.concatenate(hits).mean():.4f}',
+    )
+
+
+def steps(name: str) -> dict:
+    "Our iterations on the objective of `implicit`."
+    from extreme_opt.core import minimize
+    from extreme_opt.similarity import ALS, AllPairs, Linear
+
+    X, _, _ = pairs_of(name)
+    few = X[:200].tocoo()
+    towers = dict(left=Linear(), right=Linear(), pair_loss='squared', impute=0.0)
+    given = towers | dict(n_components=K, ridge=RIDGE, unobserved_weight=REST, dtype=np.float32)
+    first = AllPairs(np.column_stack([few.row, few.col]), **given)
+    minimize(first, ALS(), max_iter=1)
+    pairs = np.empty((X.nnz, 2), np.int32)
+    pairs[:, 0] = np.repeat(np.arange(X.shape[0], dtype=np.int32), np.diff(X.indptr))
+    pairs[:, 1] = X.indices
+    shape = dict(n_left=X.shape[0], n_right=X.shape[1])
+    del X
+    problem = AllPairs(pairs, **shape, **given)
+    del pairs
+    state = minimize(problem, ALS(), max_iter=1).state
+    mark = process_time()
+    run = minimize(problem, ALS(), state.params, max_iter=STEPS)
+    seconds = (process_time() - mark) / STEPS
+    return dict(step_seconds=f'{seconds:.3f}', loss=f'{run.column("loss")[-1]:.6g}')
+
+
+def implicit(name: str) -> dict:
+    "Iterations of `implicit`, whose objective has weight 1 on all other cells: 10 times ours."
+    from implicit.als import AlternatingLeastSquares  # type: ignore[import-not-found]
+
+    X, _, _ = pairs_of(name)
+    X = scipy.sparse.csr_matrix(X)
+    X.data[:] = 1 / REST
+    settings = dict(factors=K, regularization=RIDGE / REST, num_threads=1, dtype=np.float32)
+    settings |= dict(alpha=1.0, random_state=0, calculate_training_loss=False)
+    took = []
+    for iterations in (1, 1 + STEPS):
+        model = AlternatingLeastSquares(iterations=iterations, **settings)
+        mark = process_time()
+        model.fit(X, show_progress=False)
+        took.append(process_time() - mark)
+    return dict(step_seconds=f'{(took[1] - took[0]) / STEPS:.3f}')
+
+
+def newton(name: str) -> dict:
+    "A gradient and products with the curvature, towers 256-256-128 on ids."
+    from extreme_opt.similarity import MLP, AllPairs
+
+    X, _, _ = pairs_of(name)
+    pairs = X.tocoo()
+    pairs = np.column_stack([pairs.row, pairs.col]).astype(np.int32)
+    shape = dict(n_left=X.shape[0], n_right=X.shape[1], dtype=np.float32)
+    towers = dict(left=MLP(256, 256), right=MLP(256, 256), n_components=128)
+    problem = AllPairs(pairs, **shape, **towers)
+    small = problem.warmup_problem()
+    small.ggn_vp(small.init_params(0), small.grad(small.init_params(0)))
+    params = problem.init_params(0)
+    mark = process_time()
+    grad = problem.grad(params)
+    first, mark = process_time() - mark, process_time()
+    for _ in range(5):
+        problem.ggn_vp(params, grad)
+    each = (process_time() - mark) / 5
+    return dict(
+        seconds=first + 5 * each,
+        gradient_seconds=f'{first:.3g}',
+        product_seconds=f'{each:.3g}',
+        step_seconds=f'{first + PRODUCTS * each:.3g}',
+        vector_mb=f'{problem.memory() / 1e6:.0f}',
+    )
+
+
+def part(name: str, call: str) -> dict:
+    "A part in a process of its own, or what an earlier run kept of it."
+    import machine
+
+    python = machine.peer_python() if call == 'implicit' else sys.executable
+    if not python:
+        return {}
+
+    def job():
+        if not (ROOM / f'pairs-{name}.npz').exists():
+            machine.fresh(__file__, 'write', name)
+        return machine.fresh(__file__, call, name, python=python)
+
+    return machine.kept(f'{name}-{call}', job)
+
+
+def main() -> list[dict]:
+    import machine
+
+    os.environ.setdefault('PARTS', str(ROOM))
+    full, out = os.environ.get('EXTREME_OPT_FULL') == '1', []
+    names = dict(fit='SimilarityModel', steps='ALS', newton='GaussNewton')
+    for name, calls in dict(
+        small=('fit', 'steps', 'implicit'),
+        fifth=('fit', 'steps', 'implicit'),
+        ml10m=('newton',),
+        netflix=('fit',) * full,
+    ).items():
+        for call in calls:
+            told = part(name, call)
+            if told:
+                shape = dict(zip(('users', 'items'), SIZES[name], strict=False))
+                seconds = f'{told.pop("seconds"):.4g}' if 'seconds' in told else ''
+                out.append(machine.row(names.get(call, call), name, seconds, **shape, **told))
+    return out
+
+
+if __name__ == '__main__':
+    sys.path[:0] = [str(Path(__file__).parent)]
+    print(sys.argv[1:], part(*sys.argv[1:]), flush=True)
