@@ -517,7 +517,7 @@ class SimilarityModel(ListEstimator):
             self._check_als(problem)
         return made[self.settings_['solver']]
 
-    def _check_memory(self, pairs: Any, features: list) -> None:
+    def _check_memory(self, pairs: Any, features: list, prior: Any) -> None:
         "Refuse a fit that cannot be held, before anything of its size is allocated."
         widths = [
             n if rows is None else rows.shape[-1] + n * bool(self.id_features)
@@ -980,7 +980,7 @@ class SimilarityModel(ListEstimator):
             self._check_towers()
         super()._check_loaded()
 
-    def _check_towers(self):
+    def _check_towers(self) -> None:
         "Refuse a file whose parameters are no finite numbers, or other than its towers need."
         n_params = sum(
             Tower(tower_shape(one['shape']), None, 0, one['n_inputs'], one['width']).n_params

@@ -192,7 +192,7 @@ class ItemModel(ListEstimator):
         check_finite(self, 'item_weights_', '_taken', most=1e150)
 
 # %% ../../nbs/engine/similarity/87_neighbors.ipynb #3f250907
-def _check_room(model, X, each=24):
+def _check_room(model: Any, X: Any, each: int = 24) -> None:
     "Refuse a table of the nearest that cannot be held; it is made some rows at a time."
     n = X.shape[1]
     near = np.minimum(X.T @ np.diff(X.indptr), min(n, model.n_neighbors))
@@ -259,6 +259,7 @@ class ItemNeighbors(ItemModel):
         super().__init__(metric, relevant, values, columns, exclude_self)
 
     def _item_weights(self, X: Any) -> Any:
+        _check_room(self, X, 40 if self.shrinkage else 24)
         return similar_columns(X, self.n_neighbors, self.shrinkage)
 
 # %% ../../nbs/engine/similarity/87_neighbors.ipynb #5375034a
@@ -335,6 +336,7 @@ class RP3beta(ItemModel):
         super().__init__(metric, relevant, values, columns, exclude_self)
 
     def _item_weights(self, X: Any) -> Any:
+        _check_room(self, X)
         return random_walk(X, self.n_neighbors, self.alpha, self.beta)
 
 # %% ../../nbs/engine/similarity/87_neighbors.ipynb #f65db178
