@@ -40,7 +40,7 @@ def fold_parts(problem, objective, left, right):
     )
 
 
-def check_fold(part, width, n_right):
+def check_fold(part: dict, width: int, n_right: int) -> None:
     "Refuse parts of a file that do not fit its embeddings."
     shapes = dict(gramian=(width, width), target=(width,), weights=(n_right,))
     numbers = {name: part.get(name) for name in (*shapes, 'ridge', 'impute', 'omega', 'spare')}

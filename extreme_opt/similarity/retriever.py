@@ -415,18 +415,18 @@ class Query(NamedTuple):
     history: Any = None  # pairs of new ones, CSR
     wide: Callable | None = None  # embeddings to ask an index with
 
-    def checked(self, places=slice(None)):
+    def checked(self, places: Any = slice(None)) -> Callable:
         "The scorer of these right entities; scores that are not finite are refused."
         score = self.scorer(places)
 
-        def finite(part):
+        def finite(part: Any) -> np.ndarray:
             with np.errstate(over='ignore', invalid='ignore'):
                 return check_scores(score(part))
 
         return finite
 
 
-def check_scores(found):
+def check_scores(found: Any) -> Any:
     "Scores, or embeddings, that are finite numbers."
     if not np.isfinite(largest_size(found)):
         raise ValueError(
