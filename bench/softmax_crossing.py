@@ -8,11 +8,13 @@ have length one; a tenth of them is held out, and at most 1,000 of those judge.
 Solvers: exact SGD; implicit SGD and U-max with 5 uniform negatives; implicit SGD on the support of
 each class with one uniform negative and four from posting lists. One thread, float32, no ridge, no
 intercept but on the support. Rates go by factors of ten and then by half decades until a further
-one lowers the log-loss by less than a half per cent on either side; 2 and 8 epochs (2 beyond 10,000
-classes), whose rate falls to a fiftieth. With 10,000 classes exact SGD is not searched: 1 and 2
-epochs at the best rate of 3,000 classes, and on easy rows one epoch at 100; beyond, neither it nor
-U-max is run. 100,000 classes fit in memory on a support only. The rates are chosen on the rows that
-judge, for all solvers alike. Seconds are those of the epochs alone.
+one lowers the log-loss by less than a half per cent on either side; 2 and 8 epochs, whose rate
+falls to a fiftieth. With 10,000 classes exact SGD is not searched: 1 and 2 epochs at the best rate
+of 3,000 classes, and on easy rows one epoch at 100. Beyond, only the support is run, with three
+rates around the best of 10,000 classes and 2 epochs: dense weights of 30,000 classes are 2.4 GB,
+and more than twice that while a run goes on. PyTorch runs on two tasks of 1,000 classes: Adagrad,
+which is ahead in `softmax_race.py`, the gradient by hand, 256 rows a step, four rates. The rates
+are chosen on the rows that judge, for all solvers alike. Seconds are those of the epochs alone.
 """
 
 from __future__ import annotations
@@ -21,21 +23,16 @@ import os
 import time
 import warnings
 
-import machine
 import numpy as np
 import scipy.sparse
-
-from extreme_opt import data
-from extreme_opt.core import minimize
-from extreme_opt.softmax import DoubleSum, ExactSGD, FullSoftmaxByColumn, ImplicitSGD, UMax
-from extreme_opt.softmax.rates import falling
-from extreme_opt.softmax.support import SupportSGD, SupportSoftmax
 
 LONG = True
 SIZES = (100, 1000, 3000, 10_000, 30_000, 100_000)
 MOST = int(os.environ.get('MOST_CLASSES', SIZES[-1]))
-SEARCH_TO, EXACT_TO, DENSE_TO = 3000, 10_000, 30_000  # classes: exact SGD; dense weights
+SEARCH_TO, EXACT_TO, DENSE_TO = 3000, 10_000, 10_000  # classes: exact SGD; dense weights
 ENOUGH, N_JUDGED = 0.995, 1000
+BATCH, TORCH_RATES, TORCH_TASKS = 256, (0.1, 0.3, 1.0, 3.0), ('docstrings, 1000', 'easy, 1000')
+FEW_RATES = {'easy': (6.0, 7.0, 8.0), 'hard': (0.5, 1.0, 1.5)}  # logs; beyond 10,000 classes
 
 
 def made(n_classes: int, words: int, own_share: float):
@@ -63,6 +60,8 @@ def made(n_classes: int, words: int, own_share: float):
 
 def tasks(most: int):
     "Kind, rows, labels."
+    from extreme_opt import data
+
     for size in SIZES:
         if size <= min(most, MOST):
             yield 'easy', *made(size, 30, 0.25)
@@ -87,6 +86,9 @@ def prepared(X, y):
 
 def solvers():
     "Name: problem, solver of a rate and a fall, the rate to begin with."
+    from extreme_opt.softmax import DoubleSum, ExactSGD, FullSoftmaxByColumn, ImplicitSGD, UMax
+    from extreme_opt.softmax.support import SupportSGD, SupportSoftmax
+
     few = dict(visits='shuffled')
     return {
         'exact SGD': (FullSoftmaxByColumn, ExactSGD, 10.0),
@@ -110,7 +112,7 @@ def solvers():
 
 def judge(problem, params, X, y):
     "Log-loss and top-1 of rows that nobody has seen."
-    if isinstance(problem, SupportSoftmax):
+    if hasattr(problem, 'model'):  # on a support
         model = problem.model(params)
         return float(model.log_losses(X, y).mean()), float((model.top_k(X, 1)[0][:, 0] == y).mean())
     weights, losses, hits = problem.unpack(params)[0], [], []
@@ -128,7 +130,14 @@ def judge(problem, params, X, y):
 
 def one_run(name, task, rows, c, epochs) -> dict:
     "A row: what a rate and a number of epochs reach."
+    import machine
+
+    from extreme_opt.core import minimize
+    from extreme_opt.softmax.rates import falling
+
     X, y, new, truth, n_classes = rows
+    if name == 'PyTorch':
+        return torch_run(task, rows, c, epochs)
     make, solver_at, _ = solvers()[name]
     problem = make(X, y, n_classes)
     mark = time.process_time()
@@ -141,6 +150,81 @@ def one_run(name, task, rows, c, epochs) -> dict:
         seconds, loss, top = time.process_time() - mark, np.inf, 0.0
     found = dict(log_loss=f'{loss if np.isfinite(loss) else 1e9:.4f}', top_1=f'{top:.4f}')
     return machine.row(name, task, f'{seconds:.3f}', rate=f'{c:.3g}', epochs=epochs, **found)
+
+
+def torch_run(task, rows, c, epochs) -> dict:
+    "The same of Adagrad in PyTorch, in a Python of its own."
+    import tempfile
+
+    import machine
+
+    X, y, new, truth, n_classes = rows
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, 'rows.npz')
+        parts = {
+            f'{a}_{b}': getattr(some, b)
+            for a, some in (('x', X), ('new', new))
+            for b in ('data', 'indices', 'indptr', 'shape')
+        }
+        np.savez(path, y=y, truth=truth, n_classes=n_classes, **parts)
+        found = machine.fresh(
+            __file__, 'torch_epochs', path, c, epochs, python=machine.peer_at('main')
+        )
+    told = dict(log_loss=f'{found["log_loss"]:.4f}', top_1=f'{found["top_1"]:.4f}')
+    return machine.row(
+        'PyTorch',
+        task,
+        f'{found["seconds"]:.3f}',
+        peer=f'Adagrad, {BATCH} rows',
+        rate=f'{c:.3g}',
+        epochs=epochs,
+        **told,
+    )
+
+
+def torch_epochs(path: str, rate: float, epochs: int) -> dict:
+    "Softmax with its gradient by hand, as in `softmax_race.py`; the rate falls to a fiftieth."
+    import torch  # type: ignore[import-not-found]
+
+    torch.set_num_threads(1)
+    with np.load(path) as file:
+        some = dict(file)
+
+    def rows_of(a):
+        cells = some[f'{a}_data'], some[f'{a}_indices'], some[f'{a}_indptr']
+        return scipy.sparse.csr_array(cells, shape=tuple(some[f'{a}_shape']))
+
+    def sparse(part):
+        cells = part.indptr.astype(np.int32), part.indices.astype(np.int32), part.data
+        return torch.sparse_csr_tensor(*map(torch.from_numpy, cells), part.shape)
+
+    rows, n_classes = rows_of('x'), int(some['n_classes'])
+    rng, weights = np.random.default_rng(0), torch.zeros(rows.shape[1], n_classes)
+    optimizer, targets = torch.optim.Adagrad([weights], lr=rate), torch.from_numpy(some['y'])
+    weights.grad = torch.zeros_like(weights)
+    seconds = 0.0
+    with torch.no_grad():
+        for epoch in range(epochs):
+            mark, order = time.process_time(), rng.permutation(rows.shape[0])
+            for group in optimizer.param_groups:
+                group['lr'] = rate * 0.02 ** (epoch / max(epochs - 1, 1))
+            for ids in (order[k : k + BATCH] for k in range(0, len(order), BATCH)):
+                part, at = rows[ids], torch.arange(len(ids))
+                slopes = torch.softmax(sparse(part) @ weights, 1)
+                slopes[at, targets[ids]] -= 1
+                torch.addmm(
+                    weights.grad,
+                    sparse(part.T.tocsr()),
+                    slopes / len(ids),
+                    beta=0,
+                    out=weights.grad,
+                )
+                optimizer.step()
+            seconds += time.process_time() - mark
+        scores, truth = sparse(rows_of('new')) @ weights, torch.from_numpy(some['truth'])
+        loss = float(torch.nn.functional.cross_entropy(scores, truth))
+        top = float((scores.argmax(1) == truth).float().mean())
+    return dict(seconds=seconds, log_loss=loss, top_1=top)
 
 
 def runs(name, task, rows, first, lengths) -> list[dict]:
@@ -166,6 +250,8 @@ def runs(name, task, rows, first, lengths) -> list[dict]:
 
 
 def main() -> list[dict]:
+    import machine
+
     warnings.simplefilter('ignore')
     y = np.arange(300) // 3
     rows = prepared(scipy.sparse.eye_array(100).tocsr()[y], y)
@@ -176,6 +262,12 @@ def main() -> list[dict]:
         rows = prepared(X, y)
         n_classes = len(np.unique(y))
         task = f'{kind}, {n_classes} classes'
+        if task.startswith(TORCH_TASKS) and machine.peer_python():
+
+            def race(task=task, rows=rows):
+                return [one_run('PyTorch', task, rows, c, n) for c in TORCH_RATES for n in (2, 8)]
+
+            out += machine.kept(f'{task}, PyTorch', race)
         for name, (_, _, first) in solvers().items():
             exact, dense = name == 'exact SGD', name != 'implicit SGD, posting lists'
             if n_classes > (DENSE_TO if dense else SIZES[-1]):
@@ -190,8 +282,13 @@ def main() -> list[dict]:
                     return [one_run('exact SGD', task, rows, 10.0**c, n) for c, n in grid]
             else:
 
-                def job(name=name, task=task, rows=rows, first=first, n_classes=n_classes):
-                    return runs(name, task, rows, first, (2, 8) if n_classes <= EXACT_TO else (2,))
+                def job(name=name, task=task, rows=rows, first=first):
+                    return runs(name, task, rows, first, (2, 8))
+
+            if n_classes > EXACT_TO:
+
+                def job(name=name, task=task, rows=rows, kind=kind):
+                    return [one_run(name, task, rows, 10.0**c, 2) for c in FEW_RATES[kind]]
 
             found = machine.kept(f'{task}, {name}', job)
             if exact:

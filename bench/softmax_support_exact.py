@@ -1,11 +1,13 @@
-"""The exact softmax on a support beside sampled steps and dense weights; docstrings, bibtex.
+"""The exact softmax on a support beside sampled steps and dense weights.
 
-Docstrings: gradient steps row by row over all classes that the posting lists of the row name
-(`exact SGD, support`), the package's sampled implicit steps on the support with 5 negatives, and
-its implicit step over all classes on dense weights (`solver="exact"`), each with the rates and
-lengths of SETTINGS (a length is epochs); the rate falls to a fiftieth by the end, as in `fit`.
-Judged on the test rows; `seconds` are processor seconds of the steps (of `fit` for the package's
-solvers).
+Docstrings, and `made`, text by Zipf's law as in softmax_support.py (5,000 classes x 10,000 words x
+15,000 rows of 30): gradient steps row by row over all classes that the posting lists of the row
+name (`exact SGD, support`), L-BFGS on the exact log-loss of all rows (SciPy's, no ridge), sampled
+implicit steps with 5 negatives, and on docstrings the package's implicit step over all classes on
+dense weights (`solver="exact"`), each with the rates and lengths of SETTINGS (a length is epochs,
+of L-BFGS iterations); rates fall to a fiftieth by the end, as in `fit`. `start` is zero, or class
+means of the length that `fit` chooses. Judged on the test rows; `seconds` are processor seconds of
+the steps (of `fit` for the dense solver).
 
 "optimum, support" on bibtex: the optimum with a ridge on the support. `gain` is how
 much lower the penalized loss of all weights is, `at_least` and `at_most` the bounds that
@@ -26,7 +28,7 @@ import scipy.optimize
 import scipy.sparse
 import scipy.special
 from numba import njit
-from softmax_support import HOW, judged, real  # noqa: F401 (run.py reads HOW)
+from softmax_support import HOW, judged, made, real  # noqa: F401 (run.py reads HOW)
 
 LONG = True
 REAL, RIDGES = ('bibtex',), ('0.001',)
@@ -34,8 +36,20 @@ SETTINGS = {  # rates and lengths
     'docstrings': {
         'exact SGD, support': [(6.0, 5), (12.0, 5)],
         'exact, dense': [(6.0, 5), (12.0, 5)],
+        'L-BFGS, support': [(0.0, 15)],
         'sampled, support': [(10.0, 10), (10.0, 20)],
-    }
+        'exact SGD, means': [(3.0, 5)],
+        'L-BFGS, means': [(0.0, 15)],
+        'sampled, means': [(3.0, 10)],
+    },
+    'made': {
+        'exact SGD, support': [(6.0, 5), (20.0, 5)],
+        'L-BFGS, support': [(0.0, 10), (0.0, 30)],
+        'sampled, support': [(10.0, 10), (100.0, 10)],
+        'exact SGD, means': [(6.0, 5)],
+        'L-BFGS, means': [(0.0, 10)],
+        'sampled, means': [(10.0, 10)],
+    },
 }
 
 
@@ -129,14 +143,54 @@ class Exact:
         best = model.top_k(X, 5)[0]
         return judged(best, y) | dict(log_loss=f'{model.log_losses(X, y).mean():.4f}')
 
-    def descent(self, rate, fall, n_epochs):
+    def begin(self, means):
+        "Weights to begin at, in the order of posting lists."
+        from extreme_opt.softmax.support import SupportSoftmax, choose_mean_length
+
+        self.problem = SupportSoftmax(
+            self.X, self.y, self.n_classes, height=self.free, support=self.support
+        )
+        length = choose_mean_length(self.problem) if means else 0.0
+        return self.problem.class_means(length)[self.cells]
+
+    def descent(self, weights, rate, fall, n_epochs):
         "Gradient steps row by row; processor seconds of it."
-        weights, intercepts = np.zeros(len(self.cells), np.float32), np.zeros(self.n_classes)
+        weights, intercepts = weights.copy(), np.zeros(self.n_classes)
         rng, mark, none = np.random.default_rng(0), process_time(), np.zeros(0)
         for epoch in range(n_epochs):
             more = rate * fall**epoch, self.free, none, np.zeros(self.n_classes)
             exact_rows(rng.permutation(len(self.y)), *self.given, weights, intercepts, *more)
         return weights, intercepts, process_time() - mark
+
+    def quasi(self, weights, n_iter):
+        "Iterations of L-BFGS; processor seconds of it."
+        first, mark = np.append(weights, np.zeros(self.n_classes)), process_time()
+        best = scipy.optimize.minimize(
+            self.gradient,
+            first,
+            (np.arange(len(self.y)), 0.0),
+            jac=True,
+            method='L-BFGS-B',
+            options=dict(maxiter=n_iter),
+        )
+        n = len(weights)
+        return best.x[:n].astype(np.float32), best.x[n:] * self.free, process_time() - mark
+
+    def sampled(self, weights, rate, fall, n_epochs):
+        "The package's sampled steps; processor seconds of it."
+        from extreme_opt.core import minimize
+        from extreme_opt.softmax.support import SupportSGD
+
+        cells = np.empty(len(weights), np.float32)
+        cells[self.cells] = weights
+        solver = SupportSGD(rate, learning_rate_decay=fall)
+        minimize(self.problem, solver, max_epochs=1, loss_subset=0)  # compiled
+        mark = process_time()
+        start = self.problem.start_at(cells)
+        run = minimize(self.problem, solver, start, max_epochs=n_epochs, loss_subset=0)
+        seconds = process_time() - mark
+        cells, heights, _ = self.problem.unpack(run.state.params)
+        return cells[self.cells], heights * self.free, seconds
 
     def gradient(self, flat, rows, ridge):
         "Mean log-loss of rows, penalized, and its gradient by weights and intercepts over `free`."
@@ -150,14 +204,13 @@ class Exact:
         return loss / len(rows) + ridge / 2 * (flat[:n] @ flat[:n]), grad
 
 
-def package(X, y, new, truth, solver, rate, length) -> dict:
+def dense(X, y, new, truth, rate, length) -> dict:
     from extreme_opt.softmax import SoftmaxClassifier
 
-    weights = 'dense' if solver == 'exact' else 'support'
-    given = dict(weights=weights, learning_rate=rate, tol=None)
-    SoftmaxClassifier(solver, max_epochs=1, **given).fit(X[:400], y[:400])
+    given = dict(weights='dense', learning_rate=rate, tol=None)
+    SoftmaxClassifier('exact', max_epochs=1, **given).fit(X[:400], y[:400])
     mark = process_time()
-    model = SoftmaxClassifier(solver, max_epochs=length, **given).fit(X, y)
+    model = SoftmaxClassifier('exact', max_epochs=length, **given).fit(X, y)
     seconds = process_time() - mark
     found = judged(model.top_k(new, 5)[0], truth)
     return found | dict(log_loss=f'{model.log_loss(new, truth):.4f}', seconds=seconds)
@@ -168,15 +221,20 @@ def solved(task: str, method: str) -> dict:
     from extreme_opt.softmax.rates import falling
 
     warnings.simplefilter('ignore')
-    X, y, _, new, truth = real(task)
-    settings, found = SETTINGS[task][method], []
-    if method != 'exact SGD, support':
-        solver = 'exact' if 'exact' in method else 'implicit'
-        return dict(found=[package(X, y, new, truth, solver, *setting) for setting in settings])
-    exact = Exact(X, y, int(max(y.max(), truth.max())) + 1)
-    for rate, length in settings:
-        weights, intercepts, seconds = exact.descent(rate, falling(length), length)
-        found.append(exact.judge(weights, intercepts, new, truth) | dict(seconds=seconds))
+    rows = made(5000, 10_000, 15_000, 30, seed=1) if task == 'made' else real(task)
+    X, y, _, new, truth = rows
+    solver, start = method.split(', ')
+    if start == 'dense':
+        return dict(found=[dense(X, y, new, truth, *one) for one in SETTINGS[task][method]])
+    exact, found = Exact(X, y, int(max(y.max(), truth.max())) + 1), []
+    begin = exact.begin(start == 'means')
+    for rate, length in SETTINGS[task][method]:
+        if solver == 'L-BFGS':
+            *at, seconds = exact.quasi(begin, length)
+        else:
+            call = exact.sampled if solver == 'sampled' else exact.descent
+            *at, seconds = call(begin, rate, falling(length), length)
+        found.append(exact.judge(*at, new, truth) | dict(seconds=seconds))
     return dict(found=found)
 
 
@@ -235,7 +293,9 @@ def main() -> list[dict]:
                 found = {key: value for key, value in found.items() if key != 'hits'}
                 seconds = f'{found.pop("seconds"):.4g}' if found else ''
                 more = dict(rate=f'{rate:g}', length=length, peak_mb=told['peak_mb'])
-                out.append(machine.row(method, task, seconds, **found, **more))
+                start = 'means' if method.endswith('means') else 'zero'
+                name = method.replace('means', 'support')
+                out.append(machine.row(name, task, seconds, start=start, **found, **more))
     for task in REAL:
         for ridge in RIDGES:
             told = {key: value for key, value in part(task, ridge).items() if key != 'hits'}

@@ -92,7 +92,7 @@ _CLASSES: dict[str, dict[str, tuple]] = dict(
         lbfgs=(dict(data=1.1, params=45, scores=0.85, rows=80),),
         rotation=(dict(data=2.4, params=5.1, rows=16),),
         **dict.fromkeys(('implicit', 'umax', 'sgd', 'ove', 'nce', 'sampled'), _SAMPLED),
-        support=(dict(data=2, params=4.5, rows=4, gaps=2.4),),
+        support=(dict(data=2, params=6.5, rows=4, gaps=2.4),),
     ),
     bound=dict(
         lbfgs=(dict(data=1), dict(data=2, scores=6), dict(params=56, scores=8), dict(columns=1)),
@@ -116,7 +116,7 @@ _CLASSES: dict[str, dict[str, tuple]] = dict(
     ),
 )
 _PAIRS = dict(
-    als=5.5, newton=15.1, gd=4.5, adagrad=9.6, block=7.7, pair=10.3, sogram=10.3, lbfgs=3
+    als=3.6, newton=15.1, gd=4.5, adagrad=9.6, block=7.7, pair=10.3, sogram=10.3, lbfgs=3
 )
 _MOST_SQUARE = 1500  # parameters up to which a matrix of them is built
 _BLOCK = 1.2e8  # bytes of sparse rows that are made dense at once, where a fit is judged
@@ -205,7 +205,9 @@ def forecast_memory(
         ids = n_left + n_right
         n_params = ids * n_components if n_weights is None else n_weights
         history = 52 * 8 * n_params if solver == 'lbfgs' else 0
-        return (_PAIRS[solver] + n_more) * itemsize * n_params + history + 82 * n_pairs + 120 * ids
+        fitted = (_PAIRS[solver] + n_more) * itemsize * n_params + history
+        fitted += (70 if solver == 'als' else 82) * n_pairs
+        return max(fitted, 95 * n_pairs) + 120 * ids  # 95 where the pairs are read
     if estimator != 'ordinal':
         raise ValueError(f'{estimator!r} is none of softmax, bound, tagger, similarity, ordinal')
     if solver not in ('lbfgs', 'svrg', 'sgd', 'gd', 'gram'):

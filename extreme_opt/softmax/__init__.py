@@ -10,7 +10,7 @@ from extreme_opt.softmax.double_sum import (
     mean_log_loss,
     top_k_accuracy,
 )
-from extreme_opt.softmax.exact import ExactSGD, FullSoftmaxByColumn
+from extreme_opt.softmax.exact import ExactSGD, FullSoftmaxByColumn, SquaredHingeByColumn
 from extreme_opt.softmax.implicit import ImplicitSGD
 from extreme_opt.softmax.rivals import NCE, FullSoftmax, ImportanceSampled, OneVsEach
 from extreme_opt.softmax.rotation import Rotation
@@ -35,6 +35,7 @@ __all__ = [
     'ExactSGD',
     'FullSoftmax',
     'FullSoftmaxByColumn',
+    'SquaredHingeByColumn',
     'OneVsEach',
     'NCE',
     'Rotation',

@@ -47,7 +47,7 @@ from ..core.linalg import log_sum_exp, squared_row_norms
 from ..core.run import Run, minimize
 from ..core.solver import Status
 from .averaging import ValidationLoss
-from .exact import ExactSGD, FullSoftmaxByColumn
+from .exact import ExactSGD, FullSoftmaxByColumn, SquaredHingeByColumn
 from .implicit import ImplicitSGD
 from .near_classes import near_classes
 from .multilabel import MultilabelClassifier, pick_labels, several_labels
@@ -120,13 +120,13 @@ def _log_losses(rows: Any, labels: np.ndarray, weights: np.ndarray) -> np.ndarra
     return log_sum_exp(scores, axis=1) - scores[np.arange(len(labels)), labels]
 
 
-def _watch(problem: Any, n_rows: int) -> dict[str, Callable] | None:
+def _watch(problem: Any, n_rows: int, scale: float) -> dict[str, Callable] | None:
     "Exact log-loss on fixed rows, so that a record says how far the fit has come."
     ids = _fixed_rows(problem, n_rows)
     rows, labels = problem.features[ids], problem.labels[ids]
 
     def log_loss(problem: Any, params: np.ndarray) -> float:
-        return float(np.mean(_log_losses(rows, labels, problem.unpack(params)[0])))
+        return float(np.mean(_log_losses(rows, labels, scale * problem.unpack(params)[0])))
 
     return dict(log_loss=log_loss) if n_rows else None
 
@@ -176,6 +176,7 @@ _DEFAULT_RATE = dict(
 _AUTO_EPOCHS, _EXACT_TOL = (50.0, 1000.0), 1e-6  # sampled, and lbfgs
 _AT_REST = 1e-3  # correlation with a column that an exact fit may leave unsaid
 _MOST_PRODUCTS = 5e9  # of rows and classes in an epoch, up to which "auto" visits all classes
+_USUAL_SCALE, _MARGIN_RATE = 4.0, 0.3  # of margins, where no rows were held out to find them
 _MOST_EXACT = 5000  # classes up to which it does so in a stream, whose length nobody knows
 _MOST_BATCH = 5e7  # products of an evaluation up to which "auto" takes L-BFGS on dense rows
 _BATCH_LIMITS = 200.0, 1e-3  # its evaluations, and its tolerance
@@ -245,6 +246,12 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         "rotation" (blocks of rows and classes, which workers update at the same time), "exact"
         (one row at a time and every class, without sampling),
         or "lbfgs" (all rows and classes at once, to the optimum).
+    loss : str, default='auto'
+        "softmax"; "squared_hinge": that of every class against the others, ahead of the softmax
+        in top-1 and in precision among the first k and behind in log-loss (only with
+        solver="auto" or "exact"). Scores are margins times the factor that has the least log-loss
+        on rows held out. "auto": "squared_hinge" where rows have several labels, solver="auto"
+        visits all classes, and neither average nor early_stopping is asked for.
     n_negatives : int, default=5
         m, negative classes per update of the solvers that draw classes; at most n_classes - 1
         are taken.
@@ -374,6 +381,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         self,
         solver: str = 'auto',
         *,
+        loss: str = 'auto',
         n_negatives: int = 5,
         learning_rate: float | str | None = 'auto',
         learning_rate_decay: float | str = 'auto',
@@ -401,6 +409,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         n_blocks: int = 8,
     ):
         self.solver = solver
+        self.loss = loss
         self.n_negatives = n_negatives
         self.learning_rate = learning_rate
         self.learning_rate_decay = learning_rate_decay
@@ -429,6 +438,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
     _settings = dict(
         MultilabelClassifier._settings,
         solver=one_of('auto', *_SAMPLED_SOLVERS, 'lbfgs'),
+        loss=one_of('auto', 'softmax', 'squared_hinge'),
         n_negatives=COUNT,
         learning_rate=RATE._replace(words=('auto', None)),
         learning_rate_decay=DECAY._replace(words=('auto',)),
@@ -463,6 +473,18 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
                 'n_negatives=1, but sampler="near" draws near classes and others; take 2 or more'
             )
         self._check_support_settings()
+        if self.loss == 'squared_hinge':
+            for name, given, fit in (
+                ('solver', self.solver, self.solver in ('auto', 'exact')),
+                ('early_stopping', self.early_stopping, not self.early_stopping),
+                ('client', self.client, self.client is None),
+            ):
+                if not fit:
+                    raise ValueError(
+                        f'{name}={given!r}, but loss="squared_hinge" is for solver="auto" or '
+                        '"exact" in this process, and stops at its number of epochs; '
+                        f'leave {name} out, or set loss="softmax"'
+                    )
         for name in ('average', 'early_stopping'):
             if getattr(self, name) and self.solver == 'lbfgs':
                 raise ValueError(
@@ -478,12 +500,16 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         "The solver; for \"auto\" the one that so many classes ask for."
         if self.solver != 'auto':
             return self.solver
+        if self._hinge:
+            return 'exact'
         if self._on_support:
             return 'implicit'
         if self._batch:
             return 'lbfgs'
         return 'implicit' if self._many else 'exact'
 
+    _hinge, _scale = False, 1.0  # whether the loss is that of margins; what scores are times
+    _several: Any = None  # then the labels of each row, where it has several
     _batch = False  # whether "auto" takes all rows at once
     _many = False  # whether all classes are too many for it
     _means: Any = None  # of the columns, taken off inside
@@ -495,6 +521,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         self._batch, self._means, self.scales_ = False, None, None
         self._pull = 0.0 if self.ridge == 'auto' else float(self.ridge)
         if self.solver != 'auto':
+            self._warn_units(rows)
             return rows
         settings = self.learning_rate, self.learning_rate_decay, self.max_epochs
         free = all(each == 'auto' for each in settings) and self.max_iter is None
@@ -504,12 +531,22 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         dense = not scipy.sparse.issparse(rows) or rows.nnz > 0.1 * cells
         small = dense and cells * n_classes <= _MOST_BATCH
         alone = not (self.average or self.early_stopping)
-        self._batch = free and alone and small and self.client is None
+        self._batch = free and alone and small and self.client is None and not self._hinge
         if self._batch and scipy.sparse.issparse(rows):
             rows = rows.toarray()
         means, scales = column_units(rows, self.fit_intercept, self._batch)
         self._means, self.scales_ = means, scales if self.ridge in ('auto', 0) else None
         return rows
+
+    def _warn_units(self, rows: Any) -> None:
+        "One rate serves all columns of a named solver, so tell where their units differ."
+        if self.solver != 'lbfgs' and column_units(rows, self.fit_intercept)[1] is not None:
+            warn_caller(
+                f'{type(self).__name__}.fit: the columns of X have different units, and '
+                f'solver={self.solver!r} takes one rate for all of them, so the fit may be far '
+                'from its optimum: scale the columns of X, or leave solver="auto", which does',
+                ConvergenceWarning,
+            )
 
     def _in_units(self, rows: Any) -> Any:
         means, scales = self._means, self.scales_
@@ -594,6 +631,10 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             )
         return SGD(rate, learning_rate_decay=fall)
 
+    def _ridge(self, n_classes: int) -> float:
+        "Two rows w/2 and -w/2 have half the squared norm of their difference w."
+        return 2 * self._pull if n_classes == 2 and not self._hinge else self._pull
+
     def _make_problem(
         self, rows: Any, labels: np.ndarray, weights: np.ndarray | None = None
     ) -> Any:
@@ -604,12 +645,14 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         rows = self._in_units(rows).astype(kind, copy=False)
         if self.fit_intercept:
             rows = with_intercept(rows, self._height)
-        # two rows w/2 and -w/2 have half the squared norm of their difference w
-        ridge = 2 * self._pull if n_classes == 2 else self._pull
         settings: dict = dict(
-            ridge=ridge, dtype=kind, sample_weight=weights, n_unpenalized=int(self._height > 0)
+            ridge=self._ridge(n_classes), dtype=kind, sample_weight=weights, n_unpenalized=int(self._height > 0)
         )
         self._by_column = self._kind == 'exact'
+        if self._hinge:
+            return SquaredHingeByColumn(
+                rows, labels, n_classes, several=self._several, **settings
+            )
         if exact or self._by_column:
             make: Any = FullSoftmaxByColumn if self._by_column else FullSoftmax
             return make(rows, labels, n_classes, **settings)
@@ -632,7 +675,8 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
     def _weights(self) -> np.ndarray:
         width = self.n_features_in_ + (self._height > 0)
         if self._by_column:
-            return self.run_.state.params.reshape(width, len(self.classes_)).T
+            weights = self.run_.state.params.reshape(width, len(self.classes_)).T
+            return weights if self._scale == 1 else weights * weights.dtype.type(self._scale)
         return self.run_.state.params[: len(self.classes_) * width].reshape(
             len(self.classes_), width
         )
@@ -785,6 +829,9 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             coef.toarray() if scipy.sparse.issparse(coef) else coef
         )
         means, scales = self._means, self.scales_
+        if self._scale != 1:
+            coef, intercept = coef / self._scale, intercept / self._scale
+            weights[:, : self.n_features_in_] = coef
         if scales is not None:
             weights[:, : self.n_features_in_] *= scales
         if self._height:
@@ -829,7 +876,13 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
     def _lay_out(self, samples: _Samples, before: tuple | None) -> _Samples:
         "Choose where the weights live and what \"auto\" takes; both must fit into memory."
         rows = samples.rows
-        on_support = self._choose_weights(rows)
+        many = scipy.sparse.issparse(rows) and rows.nnz * len(self.classes_) > _MOST_PRODUCTS
+        on_support = self._choose_weights(rows, many and self.solver == 'auto')
+        if on_support:
+            self._hinge, self._scale, self._several = False, 1.0, None
+        else:
+            samples = self._choose_loss(samples)
+            rows = samples.rows
         if not on_support and (before is None or self.solver != 'auto'):
             with np.errstate(over='ignore', invalid='ignore'):
                 rows = self._look(rows, len(self.classes_))
@@ -852,7 +905,9 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
     ) -> tuple[Any, Any]:
         "The problem with the ridge that is used, and where the fit may start."
         rate_is_known = hasattr(self, 'learning_rate_') and self.learning_rate in ('auto', None)
-        if before is not None and rate_is_known and self.settings_['solver'] == self._kind:
+        chosen = dict(solver=self._kind, loss='squared_hinge' if self._hinge else 'softmax')
+        is_known = rate_is_known and chosen.items() <= getattr(self, 'settings_', {}).items()
+        if before is not None and is_known:
             return problem, None
         groups = ids if self.multilabel_ else None
         start = self._choose(problem, seed_from(self.random_state), near, groups)
@@ -908,6 +963,29 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         held = samples.take(np.flatnonzero(out))
         judge = ValidationLoss(self._make_problem(held.rows, held.labels, held.weights))
         return samples.take(np.flatnonzero(~out)), judge
+
+    def _choose_loss(self, samples: _Samples) -> _Samples:
+        "For margins of rows with several labels: each row once, by the mean weight of its labels."
+        rows, labels, ids, weights = samples
+        self._several = None
+        by_label = self.loss == 'auto' and self.multilabel_ and self.solver == 'auto'
+        free = self.weights != 'support' and not (self.average or self.early_stopping)
+        self._hinge = self.loss == 'squared_hinge' or by_label and free and self.client is None
+        if self._hinge and self.multilabel_:
+            _, first, at = np.unique(ids, return_index=True, return_inverse=True)
+            some = rows[first]
+            stored = some.nnz if scipy.sparse.issparse(some) else some.size
+            many = stored * len(self.classes_) > _MOST_PRODUCTS
+            self._hinge = self.loss == 'squared_hinge' or not many
+        if not self._hinge:
+            self._scale = 1.0
+        if not (self._hinge and self.multilabel_):
+            return samples
+        shape = len(first), len(self.classes_)
+        self._several = scipy.sparse.csr_array((np.ones(len(at), bool), (at, labels)), shape)
+        if weights is not None:
+            weights = np.bincount(at, weights) / np.bincount(at)
+        return _Samples(some, labels[first], ids[first], weights)
 
     def _rate(self, problem: Any, seed: int, near: Any = None) -> float:
         """The rate that was given, or what a search finds; too few rows or passes for a search
@@ -973,12 +1051,16 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
                 problem, groups, seed, verbose=bool(self.verbose)
             )
         if to_choose and found is not None:
-            self._pull = found / 2 if problem.n_classes == 2 else found
+            self._pull = found if problem.n_classes > 2 or self._hinge else found / 2
+        if self._hinge:
+            least: dict = min(self.rate_search_, key=lambda row: row['missed'], default={})
+            self._scale = least.get('scale', _USUAL_SCALE)
         self.settings_ = dict(
             solver=self._kind,
             max_epochs=epochs,
             ridge=self._pull,
         )
+        self.settings_['loss'] = 'squared_hinge' if self._hinge else 'softmax'
         self.learning_rate_ = float(rate)
         if self._kind != 'lbfgs':
             self.settings_ |= dict(
@@ -1023,13 +1105,13 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             params, limits['tol'] = start, limits['tol'] * _from_zero(problem, start)
         epochs = self._first_limit(limits['max_epochs'])
         solver = self._make_solver(len(self.classes_), self.learning_rate_, near, epochs)
-        n_rows = _rows_to_record(problem)
+        n_rows = 0 if self._several is not None else _rows_to_record(problem)
         run = run_estimator(
             self,
             problem,
             self._watched(solver, judge),
             params,
-            metrics=_watch(problem, min(n_rows, 500) if self._batch else n_rows),
+            metrics=_watch(problem, min(n_rows, 500) if self._batch else n_rows, self._scale),
             loss_subset=self._rows_for_tol(n_rows),
             remedy=self._remedy(),
             **limits,
@@ -1075,7 +1157,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         return self._posting_best(X, k)[0] if self._on_support else super()._best_ids(X, k)
 
     def _with_ridge(self, problem: Any) -> Any:
-        ridge = 2 * self._pull if problem.n_classes == 2 else self._pull
+        ridge = self._ridge(problem.n_classes)
         return problem if problem.ridge == ridge else replace(problem, ridge=ridge)
 
     @available_if(_has_partial_fit)
@@ -1117,6 +1199,8 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             self._height, self._n_batches = _height(rows) if self.fit_intercept else 0.0, 0
             self._means = self.scales_ = None
             self._pull = 0.0 if self.ridge == 'auto' else float(self.ridge)
+            self._hinge = self.loss == 'squared_hinge'
+            self._scale = _USUAL_SCALE if self._hinge else 1.0
             self.class_count_ = np.zeros(len(self.classes_))
             self._many = len(self.classes_) > _MOST_EXACT
         self._batch = False  # from here on by updates
@@ -1139,12 +1223,19 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         )
         rows = rows[ids] if self.multilabel_ else rows
         self.class_count_ = self.class_count_ + np.bincount(labels, weights, len(self.classes_))
+        if self._hinge:
+            scale = self._scale
+            found = self._choose_loss(_Samples(rows, labels, ids, weights))
+            rows, labels, ids, weights = found
+            self._hinge, self._scale = True, scale
         if self._on_support:
             return self._partial_fit_support(rows, labels, weights, first)
         problem = self._make_problem(rows, labels, weights)
         rate = self.learning_rate
         if rate in ('auto', None):
             usual = _DEFAULT_RATE[self._kind]
+            if self._hinge:
+                usual = _MARGIN_RATE
             if self._kind == 'exact':
                 usual /= float(np.average(problem.squared_norms)) or 1.0
             rate = self.learning_rate_ = getattr(self, 'learning_rate_', 0.0) or usual

@@ -556,7 +556,7 @@ class PostingWeights:
         ndarray of shape (n_samples,)
             Nats.
         """
-        size, losses = max(1, 2**21 // self.n_classes), []
+        size, losses = max(1, 2**19 // self.n_classes), []
         for at in range(0, X.shape[0], size):
             scores, ids = self.scores(X[at : at + size]), labels[at : at + size]
             each = np.arange(len(ids))
@@ -1525,7 +1525,7 @@ def choose_mean_length(problem: SupportSoftmax, groups: Any = None, seed: int = 
     means = problem.class_means(unit, np.flatnonzero(~aside))
     model = PostingWeights(problem.support.as_matrix(means), np.zeros(n_classes), problem.support)
     losses, lengths = [], np.array((0.0, *_LENGTHS))
-    for part in np.array_split(judged, 1 + len(judged) * n_classes // 2**20):
+    for part in np.array_split(judged, 1 + len(judged) * n_classes // 2**18):
         gaps, each = model.scores(problem.features[part]), np.arange(len(part))
         gaps -= gaps[each, labels[part]][:, None]
         for length in lengths:
@@ -1700,6 +1700,8 @@ class OnSupport(Classifier):
         "The first setting that a support does not offer, in words; None where there is none."
         if self.solver not in ('auto', 'implicit'):
             return f'solver={self.solver!r} works on dense weights alone'
+        if self.loss == 'squared_hinge':
+            return f'loss={self.loss!r} works on dense weights alone'
         if self.sampler != 'uniform':
             return f'sampler={self.sampler!r} does, too, and a support draws from posting lists'
         if self.client is not None:
@@ -1708,16 +1710,22 @@ class OnSupport(Classifier):
             return f'n_jobs={self.n_jobs} shares dense weights among threads'
         return None
 
-    def _choose_weights(self, rows):
+    def _choose_weights(self, rows, many=False):
         "Whether this fit keeps its weights on a support, and why."
         self._on_support, self._posting_cache = self.weights == 'support', None
         self._reason = 'weights="support"'
         n_bytes = len(self.classes_) * (rows.shape[1] + 1.0) * np.dtype(self.dtype).itemsize
-        if self.weights == 'auto' and n_bytes > 2**26 and not self._needs_dense():
+        if self.weights == 'auto' and (many or n_bytes > 2**26) and not self._needs_dense():
             free = free_memory()
             limit = min(_MOST_DENSE, math.inf if free is None else _FREE_SHARE * free)
             sparse = scipy.sparse.issparse(rows) and rows.nnz < n_bytes / 16
-            if n_bytes > limit and sparse:
+            if many and sparse:
+                self._on_support = True
+                self._reason = (
+                    f'{rows.nnz:,} entries times {len(self.classes_):,} classes are too many '
+                    'products for an epoch over all classes'
+                )
+            elif n_bytes > limit and sparse:
                 self._on_support = True
                 self._reason = (
                     f'dense weights would take {n_bytes / 1e9:.3g} GB, more than '

@@ -150,14 +150,22 @@ def _loop(loop, alpha=0.0, **more):
 
 
 def _exact():
-    from extreme_opt.softmax.exact import FullSoftmaxByColumn, exact_updates
+    from extreme_opt.softmax.exact import (
+        FullSoftmaxByColumn,
+        SquaredHingeByColumn,
+        exact_updates,
+    )
 
-    def call(params, sample, dense):
-        problem = FullSoftmaxByColumn(_rows(dense=dense), np.arange(12) % 4, 4, ridge=0.1)
+    def call(params, sample, kind, dense):
+        problem = kind(_rows(dense=dense), np.arange(12) % 4, 4, ridge=0.1)
         return exact_updates(problem, params, sample, 0.1)
 
-    sample = np.arange(6, dtype=np.int32)
-    return [(call, dict(params=np.zeros(20), sample=sample, dense=x)) for x in (True, False)]
+    sample, kinds = np.arange(6, dtype=np.int32), (FullSoftmaxByColumn, SquaredHingeByColumn)
+    return [
+        (call, dict(params=np.zeros(20), sample=sample, kind=kind, dense=dense))
+        for kind in kinds
+        for dense in (True, False)
+    ]
 
 
 def _at(name):

@@ -46,7 +46,8 @@ def lists(left, right, n):
 
 
 FEW = dict(max_epochs=2, learning_rate=None)
-MEANS = FEW | dict(weights='support', average=True)
+SUPPORT = FEW | dict(weights='support')
+MEANS = SUPPORT | dict(average=True)
 PRIORS = FEW | dict(logit_adjustment=1.0, class_weight='balanced')
 TWO = dict(usual=False, max_iter=2)
 SEARCHED = dict(weights='support', max_epochs=2)
@@ -60,15 +61,18 @@ CASES = [
     case('softmax', 'implicit', rows(40_000, 2000, 500, 60), weights='support', usual=False, **FEW),
     case('softmax', 'implicit', rows(60_000, 30_000, 10_000, 30), usual=False, **MEANS),
     case('softmax', 'auto', rows(60_000, 20_000, 30_000, 30), usual=False, **SEARCHED),
+    case('softmax', 'implicit', rows(50_000, 20_000, 15_000, 25), usual=False, **SUPPORT),
     case('softmax', 'lbfgs', rows(3000, 2000, 200), max_iter=14),
     case('softmax', 'lbfgs', rows(60_000, 60, 10), usual=False, max_iter=14),
     case('bound', 'auto', rows(10_000, 1500, 10, 20), max_iter=2),
     case('bound', 'auto', rows(60_000, 60, 10), usual=False, max_iter=2),
     case('bound', 'lbfgs', rows(2000, 600, 300), usual=False, max_iter=14),
+    case('bound', 'lbfgs', rows(15_000, 200, 40), usual=False, max_iter=14),
     case('bound', 'quasi', rows(20_000, 50, 100), usual=False, max_iter=14),
     case('bound', 'sbm', rows(20_000, 120, 12), usual=False, max_iter=1),
     case('similarity', 'als', pairs(60_000, 30_000, 500_000, 64), max_iter=2),
     case('similarity', 'als', pairs(5000, 3000, 1_000_000, 16), usual=False, max_iter=2),
+    case('similarity', 'als', pairs(100_000, 8000, 1_500_000, 32), **TWO),
     case('similarity', 'newton', pairs(60_000, 20_000, 200_000, 32), usual=False, max_iter=2),
     case('similarity', 'adagrad', pairs(60_000, 20_000, 200_000, 32), usual=False, max_iter=2),
     case('similarity', 'lbfgs', pairs(10_000, 3000, 200_000, 32), max_iter=13),
@@ -76,6 +80,7 @@ CASES = [
     case('ordinal', 'lbfgs', triplets(30_000, 100_000, 2), max_iter=12),
     case('ordinal', 'lbfgs', triplets(10_000, 30_000, 8), usual=False, max_iter=12),
     case('ordinal', 'svrg', triplets(1000, 600_000, 2), usual=False, max_iter=2),
+    case('ordinal', 'svrg', triplets(40_000, 300_000, 4), usual=False, max_iter=1),
     case('ordinal', 'svrg', triplets(60_000, 60_000, 8), usual=False, max_iter=1),
     case('ordinal', 'auto', triplets(20_000, 300_000, 3), usual=False, max_iter=14),
     case('softmax', 'exact', rows(30_000, 300, 200), usual=False, max_epochs=2),

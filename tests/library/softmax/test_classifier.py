@@ -49,6 +49,7 @@ STOCHASTIC = {
         dict(solver='sampled', learning_rate=1.0, n_negatives=1),
         dict(solver='lbfgs', ridge=1e-3, max_epochs=2000, tol=1e-9),
         dict(dtype='float64', n_negatives=1, average=True),
+        dict(loss='squared_hinge'),
     ],
 )
 def test_scikit_learn_accepts_it(settings):
@@ -783,6 +784,62 @@ def test_several_labels_in_every_form_are_the_same_labels():
         column.predict(X, k=2)
 
 
+def test_several_labels_take_margins_unless_told_otherwise(tmp_path):
+    X, Y = several(400)
+    model = SoftmaxClassifier().fit(X, Y)
+    assert model.settings_['loss'] == 'squared_hinge' and model._scale >= 1
+    np.testing.assert_allclose(model.predict_proba(X).sum(1), 1, rtol=1e-6)
+    assert model.precision_at_k(X, Y, 1) > 0.85
+    weighted = SoftmaxClassifier(class_weight='balanced').fit(X, Y, np.arange(400) % 3)
+    assert weighted.precision_at_k(X, Y, 1) > 0.8
+    sparse = SoftmaxClassifier().fit(scipy.sparse.csr_array(X), scipy.sparse.csr_array(Y))
+    assert sparse.settings_['loss'] == 'squared_hinge' and sparse.precision_at_k(X, Y, 1) > 0.8
+    for told in (
+        dict(loss='softmax'),
+        dict(solver='exact'),
+        dict(average=True),
+        dict(early_stopping=True),
+        dict(weights='support'),
+    ):
+        other = SoftmaxClassifier(**told).fit(scipy.sparse.csr_array(X), Y)
+        assert other.settings_.get('loss', 'softmax') == 'softmax' and other._scale == 1
+    assert SoftmaxClassifier().fit(X, Y.argmax(1)).settings_['loss'] == 'softmax'
+    model.save(tmp_path / 'margins.npz')
+    for again in (
+        SoftmaxClassifier.load(tmp_path / 'margins.npz'),
+        pickle.loads(pickle.dumps(model)),
+    ):
+        np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+        again.partial_fit(X, Y)  # goes on with margins
+        assert again.log_loss(X, Y) < 1.1 * model.log_loss(X, Y)
+    before = model.log_loss(X, Y)
+    model.set_params(warm_start=True).fit(X, Y)
+    assert model.log_loss(X, Y) < 1.1 * before
+    model.set_params(loss='softmax').fit(X, Y)  # scores of margins are those it starts from
+    assert model._scale == 1 and model.log_loss(X, Y) < before
+    stream = SoftmaxClassifier(loss='squared_hinge')
+    for batch in np.array_split(np.arange(400), 5) * 2:
+        stream.partial_fit(X[batch], Y[batch])
+    assert stream.precision_at_k(X, Y, 1) > 0.85
+
+
+@pytest.mark.parametrize(
+    'settings, name',
+    [
+        (dict(solver='implicit'), "solver='implicit'"),
+        (dict(solver='lbfgs'), "solver='lbfgs'"),
+        (dict(weights='support'), 'weights="support"'),
+        (dict(early_stopping=True), 'early_stopping=True'),
+        (dict(solver='auto', client='local'), "client='local'"),
+    ],
+)
+def test_squared_hinge_is_refused_where_it_is_not_offered(settings, name):
+    X, Y = several()
+    with pytest.raises(ValueError, match=name) as told:
+        SoftmaxClassifier(loss='squared_hinge', **settings).fit(X, Y)
+    assert 'squared_hinge' in str(told.value) and '\n' not in str(told.value)
+
+
 def test_which_labels_a_row_gets():
     "At least half as likely as the first; or the k first; or all from a probability on."
     X, Y = several()
@@ -1206,6 +1263,23 @@ def test_auto_chooses_and_says_what():
         np.testing.assert_allclose(
             scaled.predict_proba(1000 * rows), model.predict_proba(rows), atol=1e-3
         )
+
+
+@pytest.mark.parametrize('kind', [np.asarray, scipy.sparse.csr_array])
+@pytest.mark.parametrize('solver', ['exact', 'implicit', 'umax'])
+def test_named_solvers_tell_of_columns_with_different_units(solver, kind):
+    X, y = planted()
+    settings = dict(learning_rate=0.01, max_epochs=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        SoftmaxClassifier(solver, **settings).fit(kind(X), y)
+    X[:, 0] *= 1e5
+    with pytest.warns(ConvergenceWarning, match='different units.*scale the columns of X') as told:
+        SoftmaxClassifier(solver, **settings).fit(kind(X), y)
+    assert '\n' not in str(told[0].message)
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        assert SoftmaxClassifier().fit(kind(X), y).score(kind(X), y) > 0.9
 
 
 def test_auto_keeps_what_is_given():

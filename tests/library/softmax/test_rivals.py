@@ -259,6 +259,40 @@ def test_sgd_runs_them_all_and_repeats_itself():
 
 
 @pytest.mark.parametrize('make', [np.asarray, sparse.csr_array])
+def test_squared_hinge_is_that_of_linear_svc(make):
+    "Its optimum for rows with one label and with several, and how near epochs of SGD come."
+    from sklearn.svm import LinearSVC
+
+    from extreme_opt.core.descent import LBFGS
+    from extreme_opt.softmax import ExactSGD, SquaredHingeByColumn
+
+    rng = np.random.default_rng(0)
+    Y = rng.random((300, 4)) < 0.3
+    Y[np.arange(300), np.arange(300) % 4] = True
+    X = Y @ rng.normal(size=(4, 6)) + rng.normal(size=(300, 6))
+    X /= np.linalg.norm(X, axis=1)[:, None]
+    ridge = 0.01
+    one = np.eye(4, dtype=bool)[Y.argmax(1)]
+    for several, given in ((Y, sparse.csr_array(Y)), (one, None)):
+        problem = SquaredHingeByColumn(
+            make(X), several.argmax(1), 4, ridge=ridge, several=given, dtype=np.float64
+        )
+        run = minimize(problem, LBFGS(), max_iter=500, tol=1e-9)
+        (weights,) = problem.unpack(run.state.params)
+        for k in range(4):
+            svc = LinearSVC(C=1 / (300 * ridge), fit_intercept=False, tol=1e-9, max_iter=10_000)
+            np.testing.assert_allclose(weights[k], svc.fit(X, several[:, k]).coef_[0], atol=1e-4)
+        least = problem.loss(run.state.params)
+        solver = ExactSGD(1.0, 0.9)
+        found = minimize(problem, solver, max_epochs=60, loss_subset=0).state.params
+        assert least < problem.loss(found) < 1.005 * least
+        part = problem.take(np.arange(5, 50))
+        assert (part.several.toarray() == several[5:50]).all()
+    with pytest.raises(ValueError, match='several has shape'):
+        SquaredHingeByColumn(make(X), np.zeros(300, int), 4, several=np.ones((2, 4)))
+
+
+@pytest.mark.parametrize('make', [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize('kind', [np.float32, np.float64])
 def test_exact_updates_are_the_plain_implicit_steps(make, kind):
     "Epochs of the kernel beside updates that solve eq. (1) by bisection, one after the other."
