@@ -150,11 +150,7 @@ def _loop(loop, alpha=0.0, **more):
 
 
 def _exact():
-    from extreme_opt.softmax.exact import (
-        FullSoftmaxByColumn,
-        SquaredHingeByColumn,
-        exact_updates,
-    )
+    from extreme_opt.softmax.exact import FullSoftmaxByColumn, SquaredHingeByColumn, exact_updates
 
     def call(params, sample, kind, dense):
         problem = kind(_rows(dense=dense), np.arange(12) % 4, 4, ridge=0.1)
