@@ -3,31 +3,48 @@ unobserved pairs? The default model on ids, the same with both searched, `implic
 
 Needs EXTREME_OPT_DATA; sets that are not there are left out. The five sets of similarity_als, and
 "tags": the labels of the documents of bibtex, one side far larger than the other, a fifth of the
-pairs held out. Training pairs are masked. Factors have rank 40 and float32.
+pairs held out. Training pairs are masked. Factors have rank 40, unless a row says otherwise, and
+float32.
 
 - "SimilarityModel, default": nothing set. On "tags" that is a search, and "SimilarityModel, rule"
   is what it starts from.
+- "SimilarityModel, width K": nothing set but the number of components; 64 is what the class has.
 - "SimilarityModel, search": ridge="search", unobserved_weight="search", metric="recall@20".
 - "implicit, tuned": the setting that similarity_als.csv names, the best of 30 by recall@20 on a
   tenth of the training pairs; on "tags" chosen here in the same way.
+- "LensKit, default": `ImplicitMFScorer(embedding_size=40, epochs=15)` of LensKit, alternating least
+  squares with its own settings; it runs in the interpreter of bench/peers/lists.txt and is left
+  out where that is not there.
 - "EASE": `EASE()`, its ridge chosen on a tenth of the training pairs.
 
-`recall_difference` and `ndcg_difference` are a row less "implicit, tuned", user by user, with 95 %
-intervals over users (bootstrap). `seconds` are processor seconds of the second of two fits, on one
-thread; of ours and of EASE with the search, of `implicit` with the setting chosen.
+`recall_difference` and `ndcg_difference` are a row less "implicit, tuned", `recall_less_ease` and
+`ndcg_less_ease` less "EASE", user by user, with 95 % intervals over users (bootstrap). `seconds`
+are processor seconds of the second of two fits, on one thread; of ours and of EASE with the search,
+of `implicit` with the setting chosen.
 """
 
 from __future__ import annotations
 
 import csv
 import re
+import subprocess
+import tempfile
 import time
 import warnings
 from pathlib import Path
 
 import machine
 import numpy as np
-from similarity_als import ALPHA, PEER, RANK, REGULARIZATION, implicit_trials, interval, recalls
+from similarity_als import (
+    ALPHA,
+    ITERATIONS,
+    PEER,
+    RANK,
+    REGULARIZATION,
+    implicit_trials,
+    interval,
+    recalls,
+)
 from similarity_als import sets as five_sets
 
 from extreme_opt import data
@@ -36,7 +53,28 @@ from extreme_opt.similarity.neighbors import EASE
 from extreme_opt.similarity.ranking import measures_by_row, pattern
 
 LONG = True
+LENSKIT = """
+import sys, time
+import numpy as np, pandas as pd
+from lenskit.als import ImplicitMFScorer
+from lenskit.data import from_interactions_df
+
+given = np.load(sys.argv[1])
+table = pd.DataFrame({'user_id': given['pairs'][:, 0], 'item_id': given['pairs'][:, 1]})
+table = from_interactions_df(table)
+for _ in range(2):
+    mark = time.process_time()
+    model = ImplicitMFScorer(embedding_size=int(given['rank']), epochs=int(given['epochs']))
+    model.train(table)
+    seconds = time.process_time() - mark
+sides = (model.users, model.user_embeddings), (model.items, model.item_embeddings)
+rows = [np.zeros((n, int(given['rank']))) for n in given['shape']]
+for out, (ids, found) in zip(rows, sides):
+    out[np.asarray(ids.ids())] = np.asarray(found)
+np.savez(sys.argv[1], P=rows[0], Q=rows[1], seconds=seconds)
+"""
 MEASURES = ('recall@20', 'ndcg@20')
+WIDTHS = (64, 128)
 SEARCH = dict(ridge='search', unobserved_weight='search', metric='recall@20')
 
 
@@ -83,6 +121,41 @@ def rival(train, title):
     return trials[best][1], trials[best][0] + f', best of {len(trials)}'
 
 
+def lenskit(python, train):
+    "Factors of LensKit's alternating least squares, and its seconds."
+    with tempfile.TemporaryDirectory() as folder:
+        at, pairs = Path(folder) / 'given.npz', np.column_stack(train.nonzero())
+        np.savez(at, pairs=pairs, shape=train.shape, rank=RANK, epochs=ITERATIONS)
+        subprocess.run([python, '-c', LENSKIT, str(at)], check=True, env=machine.pinned())
+        found = np.load(at)
+        return found['P'], found['Q'], float(found['seconds'])
+
+
+def beside(train, test) -> dict:
+    "Measures of each user of LensKit, or nothing."
+    python = machine.peer_python('lists')
+    if not python:
+        return {}
+    P, Q, seconds = lenskit(python, train)
+    values = measures_by_row(lambda rows: P[rows] @ Q.T, test, train, MEASURES)[2]
+    found = {name: each.tolist() for name, each in values.items()}
+    return {'LensKit, default': found | dict(seconds=seconds, peer='default')}
+
+
+def wider(train, test) -> dict:
+    "Measures of each user of the default model in other widths."
+    told = {}
+    for k in WIDTHS:
+        for _ in range(2):
+            mark = time.process_time()
+            model = SimilarityModel(k).fit(train)
+            seconds = time.process_time() - mark
+        values = measures_by_row(model._query().scorer(slice(None)), test, train, MEASURES)[2]
+        found = {name: each.tolist() for name, each in values.items()}
+        told[f'SimilarityModel, width {k}'] = found | dict(seconds=seconds, peer='')
+    return told
+
+
 def measured(title, train, test) -> dict:
     "Measures of each user, seconds and setting of each method."
     told: dict = {}
@@ -125,6 +198,8 @@ def main() -> list[dict]:
             f'{title} search',
             lambda title=title, train=train, test=test: measured(title, train, test),
         )
+        told |= machine.kept(f'{title} widths', lambda train=train, test=test: wider(train, test))
+        told |= machine.kept(f'{title} lenskit', lambda train=train, test=test: beside(train, test))
         for method, one in told.items():
             row = machine.row(
                 method=method,
@@ -137,10 +212,14 @@ def main() -> list[dict]:
             for measure in MEASURES:
                 short, values = measure.split('@')[0], np.array(one[measure])
                 row[f'{short}_20'] = f'{values.mean():.4f}'
-                if PEER in told and method != PEER:
-                    less = values - np.array(told[PEER][measure])
-                    row[f'{short}_difference'] = f'{less.mean():+.4f}'
-                    for end, value in zip(('low', 'high'), interval(less)):
-                        row[f'{short}_difference_{end}'] = f'{value:+.4f}'
+                for other, column in (
+                    (PEER, f'{short}_difference'),
+                    ('EASE', f'{short}_less_ease'),
+                ):
+                    if other in told and method != other:
+                        less = values - np.array(told[other][measure])
+                        row[column] = f'{less.mean():+.4f}'
+                        for end, value in zip(('low', 'high'), interval(less)):
+                            row[f'{column}_{end}'] = f'{value:+.4f}'
             rows.append(row)
     return rows

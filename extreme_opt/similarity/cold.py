@@ -168,10 +168,11 @@ def placed(rows, at, n):
     return scipy.sparse.csr_array(put @ rows)
 
 
-def same_columns(features):
-    "Whether the features of both sides have a cosine."
-    known = all(rows is not None for rows in features)
-    return known and features[0].shape[1] == features[1].shape[1]
+def same_columns(features, names=(None, None)):
+    "Whether the features of both sides have a cosine: as many columns, and no other names."
+    if any(rows is None for rows in features) or features[0].shape[1] != features[1].shape[1]:
+        return False
+    return names[0] is None or names[1] is None or names[0] == names[1]
 
 
 def cosine_source(features):
@@ -494,11 +495,11 @@ def prior_source(fit, features, weight):
     return towers_source(fit(features, weight), features, ((weight, cosine_source(features)),))
 
 
-def named_sources(names, observed, features, fit, prior_weight=1.0):
+def named_sources(names, observed, features, fit, alike, prior_weight=1.0):
     """Fit the named sources; `fit(features)` gives a model on these features, or on ids, and
-    `fit(features, weight)` one with a prior."""
+    `fit(features, weight)` one with a prior. `alike` features have a cosine."""
     sources: dict = {}
-    if same_columns(features):
+    if alike:
         if 'cosine' in names or 'prior' in names:
             sources['cosine'] = cosine_source(features)
         if 'prior' in names:
@@ -584,6 +585,7 @@ def learn_cold_start(model, setting, found, hits, features, same, twin, itself):
         for rows in features
     ]
     shape, pairs, table = found.shape, found.pairs, []
+    alike = same_columns(features, model._feature_names)
     weights, prior_weight = {'warm': {'regression': 1.0}, 'cold': given}, PRIOR_WEIGHTS[0]
     if given is None:
         seed = seed_from(model.random_state)
@@ -600,8 +602,8 @@ def learn_cold_start(model, setting, found, hits, features, same, twin, itself):
             return twin(held.train, rows, weight)
 
         others = [name for name in names if name != 'prior']
-        inner = named_sources(others, observed, features, fit_inner)
-        if len(others) < len(names) and same_columns(features):
+        inner = named_sources(others, observed, features, fit_inner, alike)
+        if len(others) < len(names) and alike:
             made = {w: prior_source(fit_inner, features, w) for w in PRIOR_WEIGHTS}
             kind = 'cold' if held.cold.nnz else 'warm'
             prior_weight, rows = choose_prior(made, *questions[kind], model.metric)
@@ -624,7 +626,7 @@ def learn_cold_start(model, setting, found, hits, features, same, twin, itself):
         return model if rows[0] is None and rows[1] is None else twin(everything, rows, weight)
 
     observed = pattern(pairs[hits], shape)
-    sources = named_sources(used, observed, features, fit, prior_weight)
+    sources = named_sources(used, observed, features, fit, alike, prior_weight)
     for name in sorted(used - set(sources)):
         raise ValueError(f'cold_start={name!r} needs features of both sides with the same columns')
     cold = np.bincount(pairs[:, 0], minlength=shape[0]) == 0

@@ -6,10 +6,11 @@
 __all__ = []
 
 # %% ../../nbs/engine/similarity/79_features.ipynb #aa44d127
-import warnings
 import numpy as np
 import scipy.sparse
+from ..core.estimator import warn_caller
 from ..core.linalg import check_sparse
+from ..core.validation import check_rows
 from .interactions import as_ids, column_names, has_names, number_ids
 from .towers import _table
 
@@ -76,10 +77,10 @@ def warn_empty_rows(features, side):
     )
     empty = np.flatnonzero(~filled)
     if len(empty):
-        warnings.warn(
+        warn_caller(
             f'{side}_features has {len(empty)} rows without any feature (first: row {empty[0]}); '
             'they all get the same embedding',
-            stacklevel=4,
+            UserWarning,
         )
 
 
@@ -110,6 +111,9 @@ def aligned_features(features, side, ids, column, fitted=None):
         raise ValueError(
             f'{side}_features has {rows.shape[0]} rows, but {len(own)} ids; give one id per row'
         )
+    if rows.ndim == 2 and rows.dtype.kind in 'biuf':  # by its row of the table that was given
+        check_rows(rows, np.float64, f'{side}_features')
+    warn_empty_rows(rows, side)
     codes, ids = number_ids(own, ids, name=f'the ids of {side}_features')
     place = np.full(len(ids), -1)
     place[codes] = np.arange(len(codes))
@@ -123,6 +127,15 @@ def aligned_features(features, side, ids, column, fitted=None):
             'per entity'
         )
     return ids, rows[place], names
+
+
+def ordered_alike(features, names):
+    "Features of both sides in the order of the left names, where both have the same names."
+    (left, right), (mine, theirs) = features, names
+    if mine is None or theirs is None or mine == theirs or set(mine) != set(theirs):
+        return features, names
+    order = [theirs.index(each) for each in mine]
+    return [left, right[:, order]], [mine, mine]
 
 
 def tower_inputs(features, side, scales, own):

@@ -45,6 +45,7 @@ from .cold import (
     check_columns,
     chosen_sources,
     learn_cold_start,
+    same_columns,
     same_entities,
     unit_rows,
 )
@@ -59,6 +60,7 @@ from .defaults import (
 )
 from .features import (
     aligned_features,
+    ordered_alike,
     read_features,
     signed_labels,
     tower_inputs,
@@ -160,7 +162,9 @@ def _warn_gaps(ids: np.ndarray, side: str, n: int, n_bytes: int) -> None:
         )
 
 
-def read_prior(prior: Any, features: list, reader: PairReader) -> tuple | None:
+def read_prior(
+    prior: Any, features: list, reader: PairReader, names: Any = (None, None)
+) -> tuple | None:
     "Factors of the prior of a fit, or None."
     if prior is None:
         return None
@@ -179,6 +183,11 @@ def read_prior(prior: Any, features: list, reader: PairReader) -> tuple | None:
         raise ValueError(
             f'prior="cosine" needs the same columns on both sides, but left_features has '
             f'{features[0].shape[1]} and right_features {features[1].shape[1]}'
+        )
+    if not same_columns(features, names):
+        raise ValueError(
+            f'prior="cosine" needs the same columns on both sides, but left_features has '
+            f'{names[0]!r:.60} and right_features {names[1]!r:.60}'
         )
     return tuple(unit_rows(rows) for rows in features)
 
@@ -593,13 +602,14 @@ class SimilarityModel(ListEstimator):
                 ids[at], given, name = aligned_features(given, side, ids[at], column, known_names)
             else:
                 given, name = read_features(given, side, fitted=known_names)
+                warn_empty_rows(given, side)
             rows.append(given)
             feature_names.append(name if name is not None else known_names)
-            warn_empty_rows(rows[at], side)
             shape.append(self._size(found, at, rows[at], ids[at], last))
             if not named:
                 check_entities(found.pairs[:, at], shape[at], side, f'observed[{{}}, {at}]')
         check_some(found, shape)
+        rows, feature_names = ordered_alike(rows, feature_names)
         reader = reader_of(found, ids, shape, self.values, self.columns)
         return found._replace(shape=reader.shape), rows, feature_names, reader
 
@@ -825,7 +835,7 @@ class SimilarityModel(ListEstimator):
         train, held_out = self._split(found, reader, validation)
         self.settings_ = chosen_settings(self, features, train)
         self._check_memory(train, features)
-        prior = read_prior(self.prior, described, reader)
+        prior = read_prior(self.prior, described, reader, feature_names)
         objective = objective_of(self, self.settings_, train, prior)
         objective, self.search_ = self._search(objective, train, held_out, reader)
         problem, towers = self._make_problem(objective, train, features)

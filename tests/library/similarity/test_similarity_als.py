@@ -1,7 +1,6 @@
 """Alternating least squares: exact half steps, conjugate gradients that end where they do, the same
 minimum as a general minimizer, and what is refused."""
 
-
 import numpy as np
 import pytest
 import scipy.optimize

@@ -429,3 +429,36 @@ def test_measures_of_five_rows_by_hand():
         ['b', 'x', 1, 5.0],
         ['b', 'y', 2, 4.0],
     ]
+
+
+def test_columns_of_both_sides_go_by_their_names():
+    "A cosine of columns by their place gave other lists when one table had another order."
+    pd = pytest.importorskip('pandas')
+    words, train, _, _ = topics(n=40, n_new=5)
+    names = [f'w{i}' for i in range(words.shape[1])]
+    left = pd.DataFrame(words, columns=names)
+    turned, other = left.iloc[:, ::-1], left.rename(columns={'w3': 'x3'})
+    observed = pattern(train, (40, 40))
+    pairs = np.array([[36, 1], [38, 30]])  # of new pages
+    for settings in (dict(prior='cosine'), dict(cold_start='prior'), dict(cold_start='cosine')):
+        model = SimilarityModel(4, max_iter=2, tol=None, **settings)
+        same = model.fit(observed, left, left).score_pairs(pairs)
+        np.testing.assert_array_equal(model.fit(observed, left, turned).score_pairs(pairs), same)
+        by_features = model.score_pairs(pairs, right_features=left.iloc[:, ::-1])
+        np.testing.assert_allclose(by_features, same, rtol=1e-4, atol=1e-5)
+        with pytest.raises(ValueError, match='the same columns'):
+            model.fit(observed, left, other)
+    chosen = SimilarityModel(4, cold_start='auto').fit(observed, left, other).cold_start_
+    assert not any('cosine' in row['scores'] or 'prior' in row['scores'] for row in chosen)
+
+
+def test_gaps_are_named_by_the_row_of_the_table_that_was_given():
+    "Rows were counted in the order of the pairs."
+    pd = pytest.importorskip('pandas')
+    log = dict(user=['d', 'a', 'c', 'b'], film=['x', 'y', 'x', 'z'])
+    table = pd.DataFrame(dict(user=['a', 'b', 'c', 'd'], age=[1.0, np.nan, 3, 4]))
+    for settings in (dict(), dict(cold_start='regression')):
+        with pytest.raises(ValueError, match='left_features holds NaN at row 1, column 0'):
+            SimilarityModel(2, **settings).fit(log, table)
+    with pytest.warns(UserWarning, match=r'left_features has 1 rows .* \(first: row 2\)'):
+        SimilarityModel(2, max_iter=1, tol=None).fit(log, table.assign(age=[1, 2, 0, 4]))

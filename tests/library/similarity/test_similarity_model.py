@@ -31,6 +31,7 @@ from extreme_opt.similarity import (
 from extreme_opt.similarity.all_pairs import low_rank_factors
 from extreme_opt.similarity.defaults import SOLVERS, auto_ridge, penalty_scale
 from extreme_opt.similarity.ranking import pattern, svd_factors
+from extreme_opt.similarity.validation import clear_gain, double_or_halve
 
 
 @pytest.fixture(scope='module')
@@ -1752,3 +1753,52 @@ def test_cosine_needs_the_same_columns():
         SimilarityModel(2, prior='cosine', loss='softmax').fit(
             pairs, np.ones((9, 2)), np.ones((7, 2))
         )
+
+
+def lopsided(n_left=900, n_right=40):
+    "Tags: a few of many users' choices follow five kinds, the others are noise."
+    rng = np.random.default_rng(0)
+    kind = rng.integers(5, size=n_left)
+    own = (kind[:, None] == rng.integers(5, size=n_right)) & (rng.random((n_left, n_right)) < 0.3)
+    return np.argwhere(own | (rng.random((n_left, n_right)) < 0.02))
+
+
+def test_a_setting_moves_by_factors_of_two_while_that_is_a_clear_gain():
+    noise = np.random.default_rng(0).normal(size=40)
+
+    def values_of(setting):
+        return noise - np.log2(setting['a'] / 8) ** 2 - np.log2(setting['b'] * 4) ** 2
+
+    now, table = double_or_halve(values_of, dict(a=1.0, b=1.0))
+    assert now == dict(a=8.0, b=0.25)
+    assert [row['a'] for row in table] == [1, 2, 4, 8, 16, 8, 8, 8, 8]
+    assert len(double_or_halve(lambda setting: noise * 0, dict(a=1.0))[1]) == 3
+    assert not clear_gain(np.array([1.0])) and not clear_gain(np.array([3.0, -1.0, np.nan]))
+
+
+def test_a_search_keeps_a_multiple_of_the_rule():
+    pairs = lopsided()
+    model = SimilarityModel(8).fit(pairs)  # 900 and 40: "auto" is a search
+    first, chosen = model.search_[0], [row for row in model.search_ if row['chosen']]
+    assert len(chosen) == 1 and set(first) == {'ridge', 'unobserved_weight', 'chosen', 'ndcg@20'}
+    assert chosen[0]['ndcg@20'] >= first['ndcg@20']
+    again = SimilarityModel(8, ridge='search', unobserved_weight='search').fit(pairs)
+    assert again.ridge_ == model.ridge_ and again.search_ == model.search_
+    settings = dict(ridge=model.ridge_, unobserved_weight=model.unobserved_weight_)
+    settings['ridge_power'] = model.settings_['ridge_power']
+    fixed = SimilarityModel(8, **settings).fit(pairs)
+    assert fixed.search_ is None
+    np.testing.assert_allclose(fixed.left_embeddings_, model.left_embeddings_, atol=1e-5)
+    one = SimilarityModel(8, ridge='search', unobserved_weight=0.1).fit(pairs)
+    assert set(one.search_[0]) == {'ridge', 'chosen', 'ndcg@20'}
+    assert one.unobserved_weight_ == pytest.approx(0.1)
+    assert SimilarityModel(4).fit(pairs[pairs[:, 0] < 200]).search_ is None  # too little to choose
+
+
+@pytest.mark.parametrize(
+    'settings', [dict(solver='newton'), dict(values='labels'), dict(loss='softmax')]
+)
+def test_a_search_that_has_no_short_fits_is_refused(settings):
+    log = dict(user=[0, 0, 1, 1], item=[0, 1, 1, 2], like=[1, 0, 1, 1])
+    with pytest.raises(ValueError, match='ridge="search" needs solver="als"'):
+        SimilarityModel(2, ridge='search', **settings).fit(log)
