@@ -247,14 +247,14 @@ def proof(notebook: dict, index: int, sentence: str) -> str:
             at += step
     if labels(around):
         return 'claim'
-    if re.search(r'^\s*(?:# check: \w|assert\b|np\.testing\.)', around, re.M):
-        return 'check'
-    if '±' in printed:
-        return 'interval'
-    if SOURCE.search(sentence):
-        return 'source'
     if '.ipynb' in sentence:
         return 'page'
+    if SOURCE.search(sentence):
+        return 'source'
+    if '±' in printed:
+        return 'interval'
+    if re.search(r'^\s*(?:# check: \w|assert\b|np\.testing\.)', around, re.M):
+        return 'check'
     formula = '$$' in notebooks.source(cells[index]) and re.search(r'\$[^$]*[A-Za-z]', sentence)
     return (
         'derivation' if formula and not re.search(r'\d', re.sub(r'\$[^$]*\$', '', sentence)) else ''
