@@ -368,6 +368,7 @@ def warm(modules: list[str]):
     axes.set_yscale('log')
     axes.legend()
     sys.modules['guest_figures'].drawn(figure)
+    sys.modules['extreme_opt.show.plots'].picture(figure)
     pyplot.close('all')
     for cache in (font_manager._get_font, mathtext.MathTextParser._parse_cached):
         cache.cache_clear()  # fonts are open files, and would end as those of somebody else
