@@ -26,6 +26,7 @@ from ..core.estimator import (
     warn_not_converged,
 )
 from ..core.majorize import Majorizer
+from ..core.memory import check_memory, forecast_memory
 from ..core.run import Run, minimize
 from ..core.validation import (
     RIDGE,
@@ -183,6 +184,23 @@ def _chosen_ridge(problem: Any, solver: Any, rng: np.random.Generator) -> Any:
     return best
 
 # %% ../../nbs/engine/bound/75_tagger.ipynb #7a66e00b
+def _check_memory(model: 'LinearChainCRF', rows: Any) -> None:
+    "Refuse a fit that cannot be held, before anything of its size is allocated."
+    n_classes = len(model.classes_)
+    needed = forecast_memory(
+        'tagger',
+        model.solver,
+        n_rows=rows.shape[0],
+        n_columns=rows.shape[1],
+        n_classes=n_classes,
+        n_stored=rows.nnz if scipy.sparse.issparse(rows) else None,
+        n_weights=n_classes * (rows.shape[1] + n_classes),
+    )
+    check_memory(
+        needed, f'{type(model).__name__}.fit', 'take fewer features (rare ones left out), or tags'
+    )
+
+
 class LinearChainCRF(Estimator):
     """Tags of words by a linear-chain conditional random field.
 
@@ -317,6 +335,7 @@ class LinearChainCRF(Estimator):
             rows = _vectorized(vectorizer.fit_transform, X)
             self.feature_names_ = np.array(vectorizer.feature_names_)
         check_size(rows, np.float64)
+        _check_memory(self, rows)
         self.n_features_in_ = rows.shape[1]
         return rows.astype(np.float64)
 
@@ -366,7 +385,7 @@ class LinearChainCRF(Estimator):
         shapes = np.shape(self.coef_), np.shape(self.transitions_)
         if shapes != ((n, d), (n, n)) or names is not None and len(names) != d:
             raise ValueError(f'it has weights of shapes {shapes} for {n} tags and {d} features')
-        check_finite(self, 'coef_', 'transitions_')
+        check_finite(self, 'coef_', 'transitions_', most=1e150)
 
     def _flat(self, y: Any, lengths: np.ndarray) -> np.ndarray:
         "Tags of all words, one after the other."

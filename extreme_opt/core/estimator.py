@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['NOT_FITTED', 'Estimator', 'is_collection', 'num_threads', 'check_shared', 'run_estimator', 'raise_diverged',
-           'warn_caller', 'warn_not_converged', 'check_kind', 'check_finite', 'Classifier']
+           'warn_caller', 'warn_not_converged', 'check_kind', 'check_finite', 'largest_size', 'Classifier']
 
 # %% ../../nbs/engine/core/70_estimator.ipynb #5f2be75c
 import inspect
@@ -403,7 +403,7 @@ def check_kind(y: np.ndarray, classes: np.ndarray) -> None:
         )
 
 
-def check_finite(estimator: Any, *names: str) -> None:
+def check_finite(estimator: Any, *names: str, most: float = np.inf) -> None:
     """Refuse a file whose numbers are not finite: its predictions would be nan.
 
     Parameters
@@ -412,12 +412,34 @@ def check_finite(estimator: Any, *names: str) -> None:
         As it was read.
     *names : str
         Attributes to look at, dense or sparse; one that is missing or None is passed over.
+    most : float, default=inf
+        Largest size of a number that predictions can take.
     """
     for name in names:
         found = getattr(estimator, name, None)
         values = np.asarray(getattr(found, 'data', found) if issparse(found) else found)
-        if found is not None and not (values.dtype.kind in 'biuf' and np.isfinite(values).all()):
+        if found is None:
+            continue
+        if not (values.dtype.kind in 'biuf' and np.isfinite(values).all()):
             raise ValueError(f'its {name} holds what is no finite number')
+        if (largest := largest_size(values)) > most:
+            raise ValueError(f'its {name} holds {largest:.3g}, more than {most:g}')
+
+
+def largest_size(values: Any) -> float:
+    """Find the largest absolute value, without a copy.
+
+    Parameters
+    ----------
+    values : array-like
+
+    Returns
+    -------
+    float
+        nan where one is; 0 where there are none.
+    """
+    values = np.asarray(values)
+    return max(float(values.max()), -float(values.min())) if values.size else 0.0
 
 
 class Classifier(ClassifierMixin, Estimator):
@@ -437,6 +459,10 @@ class Classifier(ClassifierMixin, Estimator):
                 f'its coef_ has shape {np.shape(coef)}, but it names {n_columns} columns'
             )
         check_finite(self, 'coef_', 'intercept_')
+        check_finite(self, 'class_count_', most=1e150)
+        counts = getattr(self, 'class_count_', np.zeros(n_classes))
+        if np.shape(counts) != (n_classes,) or np.min(counts, initial=0) < 0:
+            raise ValueError(f'its class_count_ is not {n_classes} numbers of rows')
         scores = np.shape(self._scores(np.zeros((1, n_columns))))
         names = getattr(self, 'feature_names_in_', None)
         known = np.unique(self.classes_)

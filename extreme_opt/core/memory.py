@@ -110,6 +110,10 @@ _CLASSES: dict[str, dict[str, tuple]] = dict(
             (dict(data=1), dict(data=2, scores=6), dict(scores=6, square=2.3, columns=1)),
         ),
     ),
+    tagger=dict(
+        lbfgs=(dict(data=2, params=52, scores=3.6),),
+        bm=(dict(data=2, params=6, scores=3.6, square=4),),
+    ),
 )
 _PAIRS = dict(
     als=3.6, newton=15.1, gd=4.5, adagrad=9.6, block=7.7, pair=10.3, sogram=10.3, lbfgs=3
@@ -140,12 +144,13 @@ def forecast_memory(
 
     Parameters
     ----------
-    estimator : {"softmax", "bound", "similarity", "ordinal"}
+    estimator : {"softmax", "bound", "tagger", "similarity", "ordinal"}
         Which estimator.
     solver : str
         What does the work, such as "lbfgs"; where the setting is "auto", what it stands for.
     n_rows, n_columns, n_classes : float, default=0
-        Shape of the data of a classifier, with a column for the intercept.
+        Shape of the data of a classifier, with a column for the intercept; words, their features
+        and tags of a tagger.
     n_stored : float or None, default=None
         Entries of sparse data; None: it is dense.
     n_left, n_right, n_pairs : float, default=0
@@ -204,11 +209,12 @@ def forecast_memory(
         fitted += (70 if solver == 'als' else 82) * n_pairs
         return max(fitted, 95 * n_pairs) + 120 * ids  # 95 where the pairs are read
     if estimator != 'ordinal':
-        raise ValueError(f'{estimator!r} is none of softmax, bound, similarity, ordinal')
+        raise ValueError(f'{estimator!r} is none of softmax, bound, tagger, similarity, ordinal')
     if solver not in ('lbfgs', 'svrg', 'sgd', 'gd', 'gram'):
         raise ValueError(f'solver={solver!r} is none of lbfgs, svrg, sgd, gd, gram')
     if solver == 'gram':
-        return 12 * 8 * n_objects**2 + 165 * n_rows
+        return 18 * 8 * n_objects**2 + 165 * n_rows
     wide = n_components + 2  # in which a start is fitted first
-    vectors = 105 * wide if solver == 'lbfgs' else 17 * n_components
-    return 8 * n_objects * vectors + 165 * n_rows
+    if solver == 'lbfgs':  # while the answers are read, or in the run
+        return max(165 * n_rows, 8 * n_objects * 105 * wide + 30 * n_rows)
+    return 8 * n_objects * 17 * n_components + 165 * n_rows

@@ -216,6 +216,8 @@ def unpack(spec: Any, arrays: Any) -> Any:
         return {'status': Status, 'path': Path, 'dtype': np.dtype}[kind](content)
     if kind == 'sparse':
         rows = scipy.sparse.csr_array(tuple(map(back, content[1:])), shape=tuple(content[0]))
+        if rows.data.dtype.kind not in 'biuf':
+            raise ValueError(f'a sparse matrix in it holds {rows.data.dtype}, not numbers')
         return check_sparse(rows, 'a sparse matrix in it')
     if kind in ('generator', 'random_state'):
         return _generator(kind, back(content))

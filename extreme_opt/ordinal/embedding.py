@@ -20,6 +20,7 @@ from ..core.descent import LBFGS, SGD, GradientDescent
 from ..core.estimator import (
     NOT_FITTED,
     Estimator,
+    check_finite,
     run_estimator,
     warn_caller,
     warn_not_converged,
@@ -625,6 +626,7 @@ class OrdinalEmbedding(Estimator):
         wild = (np.abs(self.embedding_) > 1e150).any()  # their distances are not finite
         if wild or (lost.any(1) != lost.all(1)).any():
             raise ValueError('its embedding_ holds what is no finite number')
+        check_finite(self, 'map_features_', most=1e150)
 
     _columns: list | None = None  # names of those that fit saw
 

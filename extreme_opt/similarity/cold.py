@@ -441,7 +441,7 @@ class Mixture:
         if not whole:
             raise ValueError('its sources of lists of new entities have shapes that do not fit')
         for each in numbers:
-            check_finite(SimpleNamespace(cold_start_=each), 'cold_start_')
+            check_finite(SimpleNamespace(cold_start_=each), 'cold_start_', most=1e150)
 
     def explains(self, side):
         "Whether features of this side were fitted."

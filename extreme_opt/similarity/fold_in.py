@@ -6,7 +6,11 @@
 __all__ = []
 
 # %% ../../nbs/engine/similarity/72_fold_in.ipynb #dd078641
+from types import SimpleNamespace
+
 import numpy as np
+
+from ..core.estimator import check_finite
 
 # %% ../../nbs/engine/similarity/72_fold_in.ipynb #0ae20702
 def fold_parts(problem, objective, left, right):
@@ -34,6 +38,17 @@ def fold_parts(problem, objective, left, right):
         omega=terms.omega,
         spare=terms.spare,
     )
+
+
+def check_fold(part: dict, width: int, n_right: int) -> None:
+    "Refuse parts of a file that do not fit its embeddings."
+    shapes = dict(gramian=(width, width), target=(width,), weights=(n_right,))
+    numbers = {name: part.get(name) for name in (*shapes, 'ridge', 'impute', 'omega', 'spare')}
+    for name, found in numbers.items():
+        if found is not None and np.shape(found) != shapes.get(name, ()):
+            raise ValueError(f'what places new entities by history has a {name} of another shape')
+    place = SimpleNamespace(**numbers, spread=part['spread'])
+    check_finite(place, *numbers, 'spread', most=1e150)
 
 
 def fold_in(part, Q, gamma, items, weights, labels):

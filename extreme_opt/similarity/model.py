@@ -8,6 +8,7 @@ __all__ = ['SimilarityModel']
 # %% ../../nbs/engine/similarity/80_model.ipynb #8e90c6e5
 import warnings
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any, Self
 
 import numpy as np
@@ -19,6 +20,7 @@ from ..core.descent import LBFGS, GradientDescent
 from ..core.estimator import (
     Estimator,
     check_finite,
+    largest_size,
     num_threads,
     run_estimator,
     warn_caller,
@@ -66,7 +68,7 @@ from .features import (
     tower_inputs,
     warn_empty_rows,
 )
-from .fold_in import fold_in, fold_parts
+from .fold_in import check_fold, fold_in, fold_parts
 from .index import ANNIndex
 from .interactions import (
     Interactions,
@@ -86,6 +88,7 @@ from .retriever import (
     _fitted_part,
     check_index,
     check_one,
+    check_scores,
     check_some,
     empty_rows,
     reader_of,
@@ -523,7 +526,7 @@ class SimilarityModel(ListEstimator):
             self._check_als(problem)
         return made[self.settings_['solver']]
 
-    def _check_memory(self, pairs: Any, features: list) -> None:
+    def _check_memory(self, pairs: Any, features: list, prior: Any) -> None:
         "Refuse a fit that cannot be held, before anything of its size is allocated."
         widths = [
             n if rows is None else rows.shape[-1] + n * bool(self.id_features)
@@ -531,7 +534,11 @@ class SimilarityModel(ListEstimator):
         ]
         shapes = [tower_shape(tower) for tower in (self.left, self.right)]
         hidden = [getattr(tower, 'hidden', ())[:1] or (self.n_components,) for tower in shapes]
-        more = 0 if self.prior is None else 3000 * sum(pairs.shape)  # its leading directions
+        more = 0.0
+        if prior is not None:  # its leading directions
+            more = 24.0 * min(128, prior[0].shape[1]) * sum(pairs.shape)
+        if self.cold_start is not None:  # scores of held-out entities by each source
+            more = 5e7 + 24.0 * min(2**24, 1000 * pairs.shape[1])
         needed = more + forecast_memory(
             'similarity',
             self.settings_['solver'],
@@ -834,8 +841,8 @@ class SimilarityModel(ListEstimator):
         self._check_width(found.shape)
         train, held_out = self._split(found, reader, validation)
         self.settings_ = chosen_settings(self, features, train)
-        self._check_memory(train, features)
         prior = read_prior(self.prior, described, reader, feature_names)
+        self._check_memory(train, features, prior)
         objective = objective_of(self, self.settings_, train, prior)
         objective, self.search_ = self._search(objective, train, held_out, reader)
         problem, towers = self._make_problem(objective, train, features)
@@ -967,16 +974,39 @@ class SimilarityModel(ListEstimator):
         check_finite(
             self, 'left_embeddings_', 'right_embeddings_', 'left_biases_', 'right_biases_'
         )
+        sizes = [largest_size(rows) for rows in (self.left_embeddings_, self.right_embeddings_)]
+        limit = np.sqrt(np.finfo(self.left_embeddings_.dtype).max / max(1, self.n_components))
+        if max(sizes) > limit:
+            raise ValueError(f'its embeddings hold {max(sizes):.3g}, whose scores are not finite')
+        check_fold(self._fold, int(self.n_components) + bool(self.biases), known[1])
+        if (prior := self._retriever.embeddings.prior) is not None:
+            sizes_of_prior = [np.shape(rows) for rows in prior]
+            if [*zip(*sizes_of_prior)] != [known, 2 * (sizes_of_prior[0][-1],)]:
+                raise ValueError(f'it has a prior of shapes {sizes_of_prior} for {known} ids')
+            check_finite(SimpleNamespace(left=prior[0], right=prior[1]), 'left', 'right', most=1e150)
         if self._mixture is not None:
             self._mixture.check(known)
+        else:
+            self._check_towers()
         super()._check_loaded()
+
+    def _check_towers(self) -> None:
+        "Refuse a file whose parameters are no finite numbers, or other than its towers need."
+        n_params = sum(
+            Tower(tower_shape(one['shape']), None, 0, one['n_inputs'], one['width']).n_params
+            for one in self._towers
+        )
+        params = self.run_.state.params
+        if np.shape(params) != (n_params,):
+            raise ValueError(f'it has parameters of shape {np.shape(params)} for {n_params}')
+        check_finite(self.run_.state, 'params')
 
     def _new_rows(self, side: int, features: Any) -> tuple[np.ndarray, np.ndarray | None]:
         "Embeddings and biases (or None) of entities, from their features and the fitted towers."
         if self._mixture is not None and self._mixture.explains(side):
             k = int(self.n_components)
             wide = self._mixture.explain(side, self._described(side, features))
-            rows = wide.astype(self.left_embeddings_.dtype)
+            rows = check_scores(wide.astype(self.left_embeddings_.dtype))
             return rows[:, :k], rows[:, k + side] if self.biases else None
         name = ('left', 'right')[side]
         fitted = self._towers[side]
@@ -1012,6 +1042,7 @@ class SimilarityModel(ListEstimator):
             tower_shape(fitted['shape']), rows, n_rows, n_inputs, fitted['width'], params.dtype
         )
         out = forward(tower, params[: tower.n_params] if side == 0 else params[-tower.n_params :])
+        check_scores(out)
         if self.left_biases_ is None:
             return out, None
         return np.ascontiguousarray(out[:, :-1]), out[:, -1]
@@ -1115,7 +1146,7 @@ class SimilarityModel(ListEstimator):
             weights = values if entries == 'weights' else ones
             labels = values if entries == 'labels' else ones
             out[i] = fold_in(part, Q, gamma, rows.indices[at], weights, labels)
-        out = out.astype(Q.dtype)
+        out = check_scores(out.astype(Q.dtype))
         return (out, None) if gamma is None else (np.ascontiguousarray(out[:, :-1]), out[:, -1])
 
     def _embed(
@@ -1219,12 +1250,13 @@ class SimilarityModel(ListEstimator):
                 )
             at.append(places.astype(np.int64))
         if mixture is not None:
-            return mixture.score_pairs(*at, *sides)
+            return check_scores(mixture.score_pairs(*at, *sides))
         known = [
             self._known(side, ..., rows) if rows is not None or self.prior is not None else None
             for side, rows in enumerate(given)
         ]
-        return self._retriever.embeddings.score_pairs(*sides, *at, known)
+        with np.errstate(over='ignore', invalid='ignore'):
+            return check_scores(self._retriever.embeddings.score_pairs(*sides, *at, known))
 
     def build_index(self, **settings: Any) -> ANNIndex:
         """Build an approximate nearest-neighbor index of the right entities; needs the extra `ann`.

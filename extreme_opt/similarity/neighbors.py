@@ -30,6 +30,7 @@ from .retriever import (
     ListEstimator,
     Query,
     Retriever,
+    check_scores,
     check_one,
     read_pairs,
 )
@@ -179,7 +180,7 @@ class ItemModel(ListEstimator):
         for part in score_chunks(np.unique(i), reader.shape[1]):
             at = np.flatnonzero(np.isin(i, part))
             out[at] = score(part)[np.searchsorted(part, i[at]), j[at]]
-        return out
+        return check_scores(out)
 
     def _check_loaded(self) -> None:
         super()._check_loaded()
@@ -188,9 +189,22 @@ class ItemModel(ListEstimator):
         n = len(self.right_ids_)
         if self.item_weights_.shape != (n, n) or self._taken.shape != self.observed_.shape:
             raise ValueError(f'its item_weights_ has shape {self.item_weights_.shape} for {n} ids')
-        check_finite(self, 'item_weights_', '_taken')
+        check_finite(self, 'item_weights_', '_taken', most=1e150)
 
 # %% ../../nbs/engine/similarity/87_neighbors.ipynb #3f250907
+def _check_room(model: Any, X: Any, each: int = 24) -> None:
+    "Refuse a table of the nearest that cannot be held; it is made some rows at a time."
+    n = X.shape[1]
+    near = np.minimum(X.T @ np.diff(X.indptr), min(n, model.n_neighbors))
+    entries = float(near.sum())  # those that share a pair, at most
+    block = min(2**21 + n, n * n)
+    check_memory(
+        max(each * block + 12 * entries, 36 * entries) + 80 * X.nnz,
+        f'{type(model).__name__}.fit of {n} right entities',
+        'take a smaller n_neighbors, or leave rare entities out',
+    )
+
+
 class ItemNeighbors(ItemModel):
     """Lists of the right entities that are most similar to those that a left entity has.
 
@@ -245,6 +259,7 @@ class ItemNeighbors(ItemModel):
         super().__init__(metric, relevant, values, columns, exclude_self)
 
     def _item_weights(self, X: Any) -> Any:
+        _check_room(self, X, 40 if self.shrinkage else 24)
         return similar_columns(X, self.n_neighbors, self.shrinkage)
 
 # %% ../../nbs/engine/similarity/87_neighbors.ipynb #5375034a
@@ -321,6 +336,7 @@ class RP3beta(ItemModel):
         super().__init__(metric, relevant, values, columns, exclude_self)
 
     def _item_weights(self, X: Any) -> Any:
+        _check_room(self, X)
         return random_walk(X, self.n_neighbors, self.alpha, self.beta)
 
 # %% ../../nbs/engine/similarity/87_neighbors.ipynb #f65db178
@@ -414,8 +430,10 @@ class EASE(ItemModel):
 
     def _item_weights(self, X: Any) -> Any:
         n = X.shape[1]
+        judged = isinstance(self.ridge, str)
+        needed = (22 if judged else 14) * n**2 + 80 * X.nnz
         check_memory(
-            (22 if isinstance(self.ridge, str) else 14) * n**2,
+            needed + judged * 16 * min(2**22, _N_JUDGED * n),
             f'EASE.fit of {n} right entities',
             'take ItemNeighbors or SimilarityModel, which do without a table of all pairs of them',
         )

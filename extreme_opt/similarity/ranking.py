@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse
 from ..core.compiled import njit
 from ..core.linalg import check_sparse
+from ..core.memory import check_memory
 from ..core.streams import stream
 
 # %% ../../nbs/engine/similarity/75_ranking.ipynb #0cd84e9c
@@ -424,7 +425,7 @@ def popularity(train: scipy.sparse.csr_array) -> Scorer:
 
 def largest_of_rows(products, n_rows, n_columns, n_kept, inner=True):
     "The largest entries of each row of a matrix that comes in chunks of rows, as CSR."
-    blocks, size = [], 1 + 2**21 // max(n_columns, 1)  # 16 MB at a time
+    held, blocks, size = 0, [], 1 + 2**21 // max(n_columns, 1)  # 16 MB at a time
     for first in range(0, max(n_rows, 1), size):
         near = products(slice(first, first + size))
         if inner:  # no entity is near itself
@@ -433,6 +434,8 @@ def largest_of_rows(products, n_rows, n_columns, n_kept, inner=True):
         if n_kept < n_columns:
             near[near < np.partition(near, -n_kept, axis=1)[:, -n_kept, None]] = 0
         blocks.append(scipy.sparse.csr_array(near))
+        held += blocks[-1].nnz  # those that tie with the last one that is kept, too
+        check_memory(24 * held, f'a table of the {n_kept} nearest of {n_rows} entities')
     return scipy.sparse.csr_array(scipy.sparse.vstack(blocks))
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import scipy.sparse
 
-from ..core.estimator import NOT_FITTED, Estimator, warn_caller
+from ..core.estimator import NOT_FITTED, Estimator, largest_size, warn_caller
 from ..core.linalg import check_sparse
 from ..core.validation import as_array
 from .all_pairs import dense_scores, products_of
@@ -415,6 +415,26 @@ class Query(NamedTuple):
     history: Any = None  # pairs of new ones, CSR
     wide: Callable | None = None  # embeddings to ask an index with
 
+    def checked(self, places: Any = slice(None)) -> Callable:
+        "The scorer of these right entities; scores that are not finite are refused."
+        score = self.scorer(places)
+
+        def finite(part: Any) -> np.ndarray:
+            with np.errstate(over='ignore', invalid='ignore'):
+                return check_scores(score(part))
+
+        return finite
+
+
+def check_scores(found: Any) -> Any:
+    "Scores, or embeddings, that are finite numbers."
+    if not np.isfinite(largest_size(found)):
+        raise ValueError(
+            'scores are not finite: features, weights or embeddings are too large; scale the '
+            'features or the weights'
+        )
+    return found
+
 
 def _both(one: Any, other: Any) -> Any:
     "The pairs of either pattern; None is none."
@@ -529,7 +549,7 @@ class Retriever:
         else:
             if kept is not None:
                 n_right, seen = len(kept), None if seen is None else seen[:, kept]
-            score = query.scorer(slice(None) if kept is None else kept)
+            score = query.checked(slice(None) if kept is None else kept)
             found, scores = top_k(score, np.arange(query.n), n_right, k, seen)
         if len(empty):
             counts = self.popular if kept is None else self.popular[kept]
@@ -610,7 +630,7 @@ class Retriever:
         shape = self.reader.shape
         seen = self.excluded(query, None, exclude_seen, exclude_self)
         pairs, left_out = self.reader.positions(test, unknown, relevant)
-        held_out, score = pattern(pairs, shape), query.scorer(slice(None))
+        held_out, score = pattern(pairs, shape), query.checked()
         listed = tuple(name for name in metrics if is_list_measure(name))
         ranked = tuple(name for name in metrics if name not in listed)
         rows, n_relevant, values = measures_by_row(score, held_out, seen, ranked)

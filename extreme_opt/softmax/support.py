@@ -1052,7 +1052,7 @@ class SupportSoftmax(SoftmaxData):
         -------
         ndarray of shape (n_cells,)
         """
-        rows = np.arange(self.n_samples) if rows is None else rows
+        rows = np.arange(self.n_samples)[slice(None) if rows is None else rows]  # or an IndexError
         weights = self._weighted(rows, np.ones(len(rows)))
         out, X = np.zeros(self.support.n_cells, self.dtype), self.features
         more = rows, weights, self.support.indptr, float(length), out

@@ -150,11 +150,7 @@ def _loop(loop, alpha=0.0, **more):
 
 
 def _exact():
-    from extreme_opt.softmax.exact import (
-        FullSoftmaxByColumn,
-        SquaredHingeByColumn,
-        exact_updates,
-    )
+    from extreme_opt.softmax.exact import FullSoftmaxByColumn, SquaredHingeByColumn, exact_updates
 
     def call(params, sample, kind, dense):
         problem = kind(_rows(dense=dense), np.arange(12) % 4, 4, ridge=0.1)
@@ -238,6 +234,7 @@ def _support():
 
     def judged(params, rows, labels, features):
         made = support.SupportSoftmax(features, labels, 4, ridge=0.1, height=1.0)
+        made.class_means(1.0, rows)
         return made.loss_on(params, rows), made.grad(params), support.missing_gain(made, params)
 
     labeled = dict(features=rows, labels=labels)

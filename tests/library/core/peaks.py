@@ -18,13 +18,15 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse
 
-from extreme_opt.core.memory import forecast_memory
+from extreme_opt.core import memory
 
 MB = 1 << 20
 
 
-def case(estimator, solver, sizes, *, usual=True, **settings):
-    return dict(estimator=estimator, solver=solver, sizes=sizes, settings=settings, usual=usual)
+def case(estimator, solver, sizes, *, usual=True, more=None, **settings):
+    "A fit; `more` says what it is given besides: features, or a prior."
+    one = dict(estimator=estimator, solver=solver, sizes=sizes, settings=settings, usual=usual)
+    return one | dict(more=more)
 
 
 def rows(n, d, k, stored=None):
@@ -39,9 +41,15 @@ def triplets(objects, n, k):
     return dict(n_objects=objects, n_rows=n, n_components=k)
 
 
+def lists(left, right, n):
+    return dict(n_left=left, n_right=right, n_pairs=n)
+
+
 FEW = dict(max_epochs=2, learning_rate=None)
 SUPPORT = FEW | dict(weights='support')
 MEANS = SUPPORT | dict(average=True)
+PRIORS = FEW | dict(logit_adjustment=1.0, class_weight='balanced')
+TWO = dict(usual=False, max_iter=2)
 SEARCHED = dict(weights='support', max_epochs=2)
 CASES = [
     case('softmax', 'implicit', rows(3000, 3000, 3000, 20), **FEW),
@@ -64,7 +72,7 @@ CASES = [
     case('bound', 'sbm', rows(20_000, 120, 12), usual=False, max_iter=1),
     case('similarity', 'als', pairs(60_000, 30_000, 500_000, 64), max_iter=2),
     case('similarity', 'als', pairs(5000, 3000, 1_000_000, 16), usual=False, max_iter=2),
-    case('similarity', 'als', pairs(100_000, 8000, 1_500_000, 32), usual=False, max_iter=2),
+    case('similarity', 'als', pairs(100_000, 8000, 1_500_000, 32), **TWO),
     case('similarity', 'newton', pairs(60_000, 20_000, 200_000, 32), usual=False, max_iter=2),
     case('similarity', 'adagrad', pairs(60_000, 20_000, 200_000, 32), usual=False, max_iter=2),
     case('similarity', 'lbfgs', pairs(10_000, 3000, 200_000, 32), max_iter=13),
@@ -74,50 +82,83 @@ CASES = [
     case('ordinal', 'svrg', triplets(1000, 600_000, 2), usual=False, max_iter=2),
     case('ordinal', 'svrg', triplets(40_000, 300_000, 4), usual=False, max_iter=1),
     case('ordinal', 'svrg', triplets(60_000, 60_000, 8), usual=False, max_iter=1),
+    case('ordinal', 'auto', triplets(20_000, 300_000, 3), usual=False, max_iter=14),
+    case('softmax', 'exact', rows(30_000, 300, 200), usual=False, max_epochs=2),
+    case('softmax', 'auto', rows(60_000, 200, 20), usual=False, max_epochs=2),
+    case('softmax', 'implicit', rows(10_000, 3000, 3000, 20), usual=False, **PRIORS),
+    case('similarity', 'auto', pairs(20_000, 8000, 200_000, 32), more='prior', **TWO),
+    case('similarity', 'auto', pairs(30_000, 10_000, 300_000, 32), more='factors', **TWO),
+    case('similarity', 'auto', pairs(4000, 2000, 40_000, 32), more='cold', **TWO),
+    case('EASE', None, lists(20_000, 3000, 300_000), usual=False, ridge=100.0),
+    case('EASE', None, lists(20_000, 2500, 300_000), usual=False),
+    case('ItemNeighbors', None, lists(20_000, 10_000, 100_000), usual=False),
+    case('RP3beta', None, lists(20_000, 10_000, 100_000), usual=False),
+    case('tagger', 'lbfgs', rows(80_000, 100, 30), usual=False, max_iter=14),
+    case('tagger', 'lbfgs', rows(60_000, 20_000, 12, 5), usual=False, max_iter=14),
 ]
 TINY = dict(
     softmax=rows(60, 5, 3),
     bound=rows(60, 5, 3),
+    tagger=rows(60, 5, 3),
     similarity=pairs(40, 30, 200, 2),
     ordinal=triplets(12, 200, 2),
+    **dict.fromkeys(('EASE', 'ItemNeighbors', 'RP3beta'), lists(40, 30, 200)),
 )
+
+
+def table(rng, n, d, each):
+    "A sparse matrix of ones."
+    columns = np.sort(rng.integers(0, d, (n, each)), axis=1).astype(np.int32)
+    starts = each * np.arange(n + 1, dtype=np.int32)
+    X = scipy.sparse.csr_array((np.ones(n * each), columns.ravel(), starts), shape=(n, d))
+    X.sum_duplicates()
+    return X
 
 
 def data(one, sizes):
     "Made-up data of these sizes."
     rng = np.random.default_rng(0)
-    if one['estimator'] in ('softmax', 'bound'):
+    if one['estimator'] in ('softmax', 'bound', 'tagger'):
         n, d, k = (sizes[name] for name in ('n_rows', 'n_columns', 'n_classes'))
-        if sizes['n_stored'] is None:
-            return rng.random((n, d)), np.arange(n) % k
-        each = sizes['n_stored'] // n
-        columns = np.sort(rng.integers(0, d, (n, each)), axis=1).astype(np.int32)
-        starts = each * np.arange(n + 1, dtype=np.int32)
-        X = scipy.sparse.csr_array((np.ones(n * each), columns.ravel(), starts), shape=(n, d))
-        X.sum_duplicates()
-        return X, np.arange(n) % k
-    if one['estimator'] == 'similarity':
-        left, right, n = (sizes[name] for name in ('n_left', 'n_right', 'n_pairs'))
-        return (np.column_stack([rng.integers(0, left, n), rng.integers(0, right, n)]),)
-    found = rng.integers(0, sizes['n_objects'], (sizes['n_rows'], 3))
-    apart = (found[:, 0] != found[:, 1]) & (found[:, 1] != found[:, 2])
-    return (found[apart & (found[:, 0] != found[:, 2])],)
+        stored = sizes['n_stored']
+        X = rng.random((n, d)) if stored is None else table(rng, n, d, stored // n)
+        y = np.arange(n) % k
+        if one['estimator'] != 'tagger':
+            return X, y
+        starts = range(0, n, 20)
+        return [X[at : at + 20] for at in starts], [y[at : at + 20].tolist() for at in starts]
+    if one['estimator'] == 'ordinal':
+        found = rng.integers(0, sizes['n_objects'], (sizes['n_rows'], 3))
+        apart = (found[:, 0] != found[:, 1]) & (found[:, 1] != found[:, 2])
+        return (found[apart & (found[:, 0] != found[:, 2])],)
+    left, right, n = (sizes[name] for name in ('n_left', 'n_right', 'n_pairs'))
+    observed = np.column_stack([rng.integers(0, left, n), rng.integers(0, right, n)])
+    if one['more'] == 'prior':
+        return observed, table(rng, left, 2000, 20), table(rng, right, 2000, 20)
+    return (observed, rng.normal(size=(left, 100))) if one['more'] == 'cold' else (observed,)
 
 
 def model(one, sizes):
-    from extreme_opt.bound import BoundClassifier
-    from extreme_opt.ordinal import OrdinalEmbedding
-    from extreme_opt.similarity import SimilarityModel
-    from extreme_opt.softmax import SoftmaxClassifier
+    from extreme_opt import bound, ordinal, similarity, softmax
 
     kinds = dict(
-        softmax=SoftmaxClassifier,
-        bound=BoundClassifier,
-        similarity=SimilarityModel,
-        ordinal=OrdinalEmbedding,
+        softmax=softmax.SoftmaxClassifier,
+        bound=bound.BoundClassifier,
+        tagger=bound.LinearChainCRF,
+        similarity=similarity.SimilarityModel,
+        ordinal=ordinal.OrdinalEmbedding,
     )
-    width = {name: sizes[name] for name in ('n_components',) if name in sizes}
-    return kinds[one['estimator']](solver=one['solver'], **width, **one['settings'])
+    kind = kinds.get(one['estimator']) or getattr(similarity, one['estimator'])
+    given = {name: sizes[name] for name in ('n_components',) if name in sizes} | one['settings']
+    if one['solver'] is not None:
+        given['solver'] = one['solver']
+    if one['more'] == 'prior':
+        given['prior'] = 'cosine'
+    if one['more'] == 'factors':
+        given['prior'] = tuple(np.ones((sizes[side], 16)) for side in ('n_left', 'n_right'))
+    if one['more'] == 'cold':
+        given['cold_start'] = 'auto'
+    return kind(**given)
 
 
 def resident(key):
@@ -126,32 +167,28 @@ def resident(key):
 
 
 def measure(one):
-    "Bytes that a fit holds at its peak besides its data."
+    "Bytes that a fit holds at its peak besides its data, and what it was forecast to hold."
     model(one, TINY[one['estimator']]).fit(*data(one, TINY[one['estimator']]))
-    given = data(one, one['sizes'])
+    given, made, told = data(one, one['sizes']), model(one, one['sizes']), []
+
+    def noted(n_bytes, *more, **settings):
+        told.append(n_bytes)
+        return check(n_bytes, *more, **settings)
+
+    check = memory.check_memory
+    for module in [*sys.modules.values()]:
+        if vars(module).get('check_memory') is check:
+            module.check_memory = noted
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
     before = resident('VmRSS')
     Path('/proc/self/clear_refs').write_text('5')
-    model(one, one['sizes']).fit(*given)
-    return resident('VmHWM') - before
-
-
-def forecast(one):
-    "What the estimator forecasts for the same fit."
-    sizes, solver = dict(one['sizes']), one['solver']
-    exact = one['estimator'] == 'bound' or solver == 'lbfgs'
-    if one['estimator'] in ('softmax', 'bound'):
-        sizes['n_columns'] += 1
-        if one['settings'].get('weights') == 'support':
-            solver, cells = 'support', sizes['n_classes'] * sizes['n_columns']
-            cells *= 1 - np.exp(-sizes['n_stored'] / cells)  # of pairs drawn uniformly
-            sizes['n_weights'] = cells + sizes['n_classes'] + sizes['n_rows']
-        elif sizes['n_stored'] is not None:
-            sizes['n_stored'] += sizes['n_rows']
-    half = one['estimator'] == 'similarity' or one['estimator'] == 'softmax' and not exact
-    sizes['n_more'] = 2.2 * bool(one['settings'].get('average'))
-    return forecast_memory(one['estimator'], solver, itemsize=4 if half else 8, **sizes)
+    made.fit(*given)
+    peak = resident('VmHWM') - before
+    for module in [*sys.modules.values()]:
+        if vars(module).get('check_memory') is noted:
+            module.check_memory = check
+    return peak, max(told)
 
 
 def peaks(chosen):
@@ -166,15 +203,17 @@ def peaks(chosen):
         if done.returncode:
             raise RuntimeError(done.stderr[-2000:])
         found += [
-            one | dict(peak=peak, forecast=forecast(one))
-            for one, peak in zip(own, json.loads(done.stdout.splitlines()[-1]))
+            one | dict(peak=peak, forecast=told)
+            for one, (peak, told) in zip(own, json.loads(done.stdout.splitlines()[-1]))
         ]
     return found
 
 
-def _told(one):
+def _called(one):
     more = [name for name in ('weights', 'average') if one['settings'].get(name)]
-    return ', '.join([one['solver'], *more]).replace('weights', 'weights="support"')
+    return ', '.join([str(one['solver'] or one['more'] or ''), *more]).replace(
+        'weights', 'weights="support"'
+    )
 
 
 def main(words):
@@ -189,7 +228,7 @@ def main(words):
     for one in peaks([one for one in chosen if not names or one['estimator'] in names]):
         sizes = ', '.join(f'{k[2:]} {v:,}' for k, v in one['sizes'].items() if v is not None)
         print(
-            f'| {one["estimator"]} | {_told(one)} | {sizes} | {one["peak"] / MB:.0f} | '
+            f'| {one["estimator"]} | {_called(one)} | {sizes} | {one["peak"] / MB:.0f} | '
             f'{one["forecast"] / MB:.0f} | {one["forecast"] / one["peak"]:.2f} |'
         )
 

@@ -199,6 +199,22 @@ def test_reliability_every_kernel_has_doors_that_check():
     assert blocks <= compiled_doors.BLOCKS and len(found) > 100
 
 
+@pytest.mark.skipif(not compiled.HAVE_NUMBA, reason='numba is not there')
+def test_reliability_the_list_of_kernels_is_whole():
+    "What is compiled after all modules are imported, however it came about, is on the list."
+    program = """import gc, importlib, pkgutil, extreme_opt
+from numba.core.dispatcher import Dispatcher
+for module in pkgutil.walk_packages(extreme_opt.__path__, 'extreme_opt.'):
+    importlib.import_module(module.name)
+made = [one.py_func for one in gc.get_objects() if isinstance(one, Dispatcher)]
+names = {f'{one.__module__} {one.__qualname__}' for one in made}
+print(*sorted(one.partition('.')[2] for one in names if one.startswith('extreme_opt.')), sep='\\n')
+"""
+    done = subprocess.run([sys.executable, '-c', program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == sorted(compiled_doors.listing())
+
+
 @pytest.mark.skipif(not hasattr(os, 'fork'), reason='the calls are made in children')
 def test_reliability_doors_of_kernels_hold():
     "The kind of `best_labels`, which read past its arrays: wrong sizes, ids and types, 0 signals."

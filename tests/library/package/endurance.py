@@ -37,7 +37,7 @@ from hypothesis.stateful import (
 from extreme_opt.bound import BoundClassifier, LinearChainCRF
 from extreme_opt.data.store import cached
 from extreme_opt.ordinal import OrdinalEmbedding
-from extreme_opt.similarity import SimilarityModel
+from extreme_opt.similarity import EASE, MLP, ItemNeighbors, RP3beta, SimilarityModel
 from extreme_opt.softmax import SoftmaxClassifier
 
 STEPS = Counter()
@@ -51,10 +51,13 @@ TOPICS = np.arange(60) % 12
 SENTENCES = [[{'word': 'abcd'[(i * j) % 4], 'at': j / 3} for j in range(i % 4)] for i in range(12)]
 TAGS = [['xyz'[(i * j) % 3] for j in range(i % 4)] for i in range(12)]
 SIDES = rng.normal(size=(14, 3)), scipy.sparse.csr_array(rng.random((9, 5)))  # two without a pair
+PRIOR = rng.normal(size=(14, 3)), rng.normal(size=(9, 3))
 DATA = {
     'support': [(WORDS, TOPICS), (WORDS[:48], TOPICS[:48]), (WORDS[::-1], TOPICS[::-1])],
     'tagger': [(SENTENCES, TAGS), (SENTENCES[:8], TAGS[:8])],
     'cold': [(PAIRS, *SIDES), (PAIRS[::-1], *SIDES)],
+    'towers': [(PAIRS, *SIDES), (PAIRS[::-1], *SIDES)],
+    'neighbors': [(PAIRS,), (PAIRS[::-1],), (PAIRS[:-9],)],
     'softmax': [(ROWS, LABELS), (scipy.sparse.csr_array(ROWS), LABELS), (ROWS[:30], LABELS[:30])],
     'bound': [(ROWS, LABELS), (scipy.sparse.csr_array(ROWS), LABELS), (ROWS[15:], LABELS[15:])],
     'similarity': [(PAIRS,), (PAIRS[::-1],), (PAIRS[:-9],)],
@@ -71,6 +74,12 @@ MAKE = {
         lambda: SimilarityModel(2, max_iter=2, cold_start='auto'),
         lambda: SimilarityModel(2, max_iter=2, cold_start='regression'),
     ],
+    'towers': [
+        lambda: SimilarityModel(2, max_iter=2),
+        lambda: SimilarityModel(2, left=MLP(3), biases=True, max_iter=1),
+        lambda: SimilarityModel(2, prior=PRIOR, max_iter=2),
+    ],
+    'neighbors': [lambda: EASE(1.0), lambda: ItemNeighbors(3), lambda: RP3beta(3)],
     'softmax': [
         lambda: SoftmaxClassifier('lbfgs', max_epochs=5),
         lambda: SoftmaxClassifier('implicit', max_epochs=2, learning_rate=0.5),
@@ -99,8 +108,12 @@ def answers(kind, model):
     "What a user sees of a fitted model, as bytes."
     if kind in ('softmax', 'bound'):
         found = [model.predict_proba(ROWS), model.coef_, model.intercept_]
-    elif kind == 'similarity':
-        found = [model.left_embeddings_, *model.recommend(np.arange(9), 3)]
+    elif kind in ('similarity', 'neighbors'):
+        found = [*model.recommend(np.arange(9), 3), *model.recommend(history=[[0, 1]], k=3)]
+    elif kind == 'towers' and model.prior is None:
+        found = [*model.recommend(features=SIDES[0][9:], k=3), model.embed_right(features=SIDES[1])]
+    elif kind == 'towers':
+        found = [*model.recommend(np.arange(9), 3), model.score_pairs(PAIRS)]
     elif kind == 'cold':
         found = [model.left_embeddings_, *model.recommend(features=SIDES[0][9:], k=3)]
     elif kind == 'support':
@@ -151,7 +164,7 @@ def open_files():
 
 
 class Use(RuleBasedStateMachine):
-    "A user with four models, a folder, and bad luck."
+    "A user with some models, a folder, and bad luck."
 
     def __init__(self):
         super().__init__()
