@@ -19,7 +19,8 @@
 Each fit has a process of its own, in which the rows are read from a file. `seconds` are processor
 seconds of the fit (and of the search for a rate, which is part of it); `top5_ms` milliseconds of
 the five best classes of one row, the mean of 100 rows asked one by one; `file_mb` the saved model,
-megabytes; `cells` the weights kept and `cells_kept` their share.
+megabytes; `cells` the weights kept and `cells_kept` their share; `run` says where a row was kept
+from an earlier run on the same rows.
 """
 
 from __future__ import annotations

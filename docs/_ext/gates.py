@@ -379,6 +379,8 @@ def finish(app, error):
 
 def bring_mathjax(app, config):
     "Serve MathJax from the site itself where npm can give it."
+    for sheet in Path(app.outdir).glob('_static/mystnb.*.css'):
+        sheet.unlink()  # of an earlier build, slimmed: Sphinx would refuse to copy over it
     found = vendored()
     app.offline = bool(found)
     if found:

@@ -259,6 +259,8 @@ def _engine(wheel: zipfile.ZipFile, shim: tarfile.TarFile, site: Path, out: Path
     licenses(wheel, shim, site / 'licenses')
 
 
+# what two of three pages need, most of them through `data.docstrings`; the last reads names in zips
+MORE = ('sklearn.datasets', 'sklearn.feature_extraction.text', 'encodings.cp437')
 IMPORTS = re.compile(r'^\s*(?:from ([\w.]+) import (\w[\w, ]*)|import ([\w.]+))', re.M)
 
 
@@ -271,7 +273,7 @@ def imported() -> list[str]:
                 for home, names, whole in IMPORTS.findall(''.join(cell['source'])):
                     more = (f'{home}.{name.split()[0]}' for name in names.split(',') if home)
                     found |= {whole or home, *more}
-    return sorted(name for name in found if name.split('.')[0] in there)
+    return sorted({*MORE, *(name for name in found if name.split('.')[0] in there)})
 
 
 BAKE = """<script type="module">

@@ -219,7 +219,8 @@ sys.path += [one for one in ${more_paths} if one not in sys.path]
 os.environ.update(MPLBACKEND='module://guest_figures', MPLCONFIGDIR='/tmp/home', EXTREME_OPT_CACHE='/tmp/home/cache')
 os.makedirs(${at}, exist_ok=True)
 os.chdir(${at})
-${image ? '' : 'import guest\nguest.start()'}`);
+${image ? `for one in ('random', 'numpy.random'):  # the image holds one state for everybody
+    if one in sys.modules: sys.modules[one].seed()` : 'import guest\nguest.start()'}`);
   if (failed) throw new Error('Python did not start');
   post('ready', { module, heap: instance.exports.memory.buffer.byteLength });
 }

@@ -980,9 +980,9 @@ class SimilarityModel(ListEstimator):
             raise ValueError(f'its embeddings hold {max(sizes):.3g}, whose scores are not finite')
         check_fold(self._fold, int(self.n_components) + bool(self.biases), known[1])
         if (prior := self._retriever.embeddings.prior) is not None:
-            shapes = [np.shape(rows) for rows in prior]
-            if [*zip(*shapes)] != [known, 2 * (shapes[0][-1],)]:
-                raise ValueError(f'it has a prior of shapes {shapes} for {known} ids')
+            sizes_of_prior = [np.shape(rows) for rows in prior]
+            if [*zip(*sizes_of_prior)] != [known, 2 * (sizes_of_prior[0][-1],)]:
+                raise ValueError(f'it has a prior of shapes {sizes_of_prior} for {known} ids')
             check_finite(SimpleNamespace(left=prior[0], right=prior[1]), 'left', 'right', most=1e150)
         if self._mixture is not None:
             self._mixture.check(known)

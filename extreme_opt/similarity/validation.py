@@ -93,8 +93,9 @@ def clear_gain(gains):
 
 
 def double_or_halve(values_of, start, most=6):
-    """Settings that are doubled, or else halved, one after the other, for as long as that is a clear
-    gain. `values_of(settings)` has a value for each entity. Also what was tried, with its mean."""
+    """Settings that are doubled, or else halved, one after the other, for as long as that is a
+    clear gain. `values_of(settings)` has a value for each entity. Also what was tried, with its
+    mean."""
     now, best = dict(start), values_of(start)
     table = [now | dict(mean=mean_of(best))]
     for name in start:

@@ -646,7 +646,10 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         if self.fit_intercept:
             rows = with_intercept(rows, self._height)
         settings: dict = dict(
-            ridge=self._ridge(n_classes), dtype=kind, sample_weight=weights, n_unpenalized=int(self._height > 0)
+            ridge=self._ridge(n_classes),
+            dtype=kind,
+            sample_weight=weights,
+            n_unpenalized=int(self._height > 0),
         )
         self._by_column = self._kind == 'exact'
         if self._hinge:

@@ -343,7 +343,8 @@ def test_an_image_is_taken_with_no_file_open():
 def test_modules_for_the_image_are_those_that_pages_import():
     named = load_build().imported()
     assert {'numpy', 'matplotlib.pyplot', 'scipy.optimize', 'scipy.special.lambertw'} <= set(named)
-    assert not [name for name in named if name.startswith(('pandas', 'sklearn', 'extreme_opt'))]
+    assert set(load_build().MORE) <= set(named)
+    assert not [name for name in named if name.startswith(('pandas', 'sklearn.linear'))]
 
 
 def load_build():
