@@ -253,6 +253,7 @@ def _packed_corpus(multiclass):
     from extreme_opt.data.store import load_arrays
 
     multiclass.cached = cached
+    multiclass._version = functools.cache(multiclass._version)  # the image knows what `warm` asked
 
 
 def _numpy_loops(module):
@@ -355,11 +356,19 @@ def warm(modules: list[str]):
     for name in modules:
         with contextlib.suppress(ImportError):  # some names are functions, some are not there
             importlib.import_module(name)
+    multiclass = sys.modules['extreme_opt.data.multiclass']
+    for name in multiclass._DEFAULT_PACKAGES:
+        multiclass._version(name)
+    with contextlib.suppress(ImportError):  # looks for plug-ins in the files of all packages, once
+        from sklearn.feature_extraction.text import TfidfTransformer
+
+        TfidfTransformer().fit([[1]]).transform([[1]])
     figure, axes = pyplot.subplots(layout='constrained')
     axes.plot([1, 2], label='$a$')
     axes.set_yscale('log')
     axes.legend()
     sys.modules['guest_figures'].drawn(figure)
+    sys.modules['extreme_opt.show.plots'].picture(figure)
     pyplot.close('all')
     for cache in (font_manager._get_font, mathtext.MathTextParser._parse_cached):
         cache.cache_clear()  # fonts are open files, and would end as those of somebody else

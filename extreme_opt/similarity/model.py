@@ -549,6 +549,8 @@ class SimilarityModel(ListEstimator):
             n_components=self.n_components,
             itemsize=np.dtype(self.dtype).itemsize,
         )
+        if searched_settings(self, self.settings_, pairs):  # by fits of a part, beside this one
+            needed *= 2
         check_memory(
             needed,
             f'{type(self).__name__}.fit',
