@@ -985,7 +985,8 @@ class SimilarityModel(ListEstimator):
             sizes_of_prior = [np.shape(rows) for rows in prior]
             if [*zip(*sizes_of_prior)] != [known, 2 * (sizes_of_prior[0][-1],)]:
                 raise ValueError(f'it has a prior of shapes {sizes_of_prior} for {known} ids')
-            check_finite(SimpleNamespace(left=prior[0], right=prior[1]), 'left', 'right', most=1e150)
+            sides = SimpleNamespace(left=prior[0], right=prior[1])
+            check_finite(sides, 'left', 'right', most=1e150)
         if self._mixture is not None:
             self._mixture.check(known)
         else:
