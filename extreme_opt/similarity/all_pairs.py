@@ -243,7 +243,7 @@ def observed_pairs(
     n_left = check_entities(left, sizes[0], 'left', 'observed[{}, 0]')
     n_right = check_entities(right, sizes[1], 'right', 'observed[{}, 1]')
     keys = left.astype(np.int64) * max(n_right, 1)
-    keys += right
+    keys += right.astype(np.int64, copy=False)
     left, right = left.astype(np.int32), right.astype(np.int32)
     order = np.argsort(keys, kind='stable')
     keys = keys[order]

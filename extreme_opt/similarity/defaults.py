@@ -103,8 +103,9 @@ def chosen_settings(model, features, found):
     labels = found.labels
     if isinstance(impute, str):
         number_in(-np.inf, words=('auto',)).check('impute', impute)
-    by_ids = all(rows is None for rows in features) and (
-        tower_shape(model.left) == tower_shape(model.right) == Linear()
+    towers = [tower_shape(one) for one in (model.left, model.right)]
+    by_ids = all(rows is None for rows in features) and all(
+        isinstance(one, Linear) and one == Linear() for one in towers
     )
     closed_form = solver == 'auto' and by_ids
     if loss == 'auto':

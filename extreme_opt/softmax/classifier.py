@@ -462,7 +462,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             noises += ('unigram', 'log-uniform')
         elif self.solver == 'implicit':
             noises += ('near',)
-        if self.sampler not in noises:
+        if not isinstance(self.sampler, str) or self.sampler not in noises:
             raise ValueError(
                 f'sampler={self.sampler!r}, but solver={self.solver!r} takes '
                 f'{", ".join(map(repr, noises))}'

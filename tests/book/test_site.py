@@ -206,7 +206,11 @@ def test_every_public_name_has_its_place_in_the_reference(site):
 def test_comments_beside_parameters_become_a_section():
     """A docstring with comments beside parameters reads like one in the style of numpydoc; one that
     has sections stays."""
-    from extreme_opt.softmax.plain.umax import umax_update
+
+    def umax_update(
+        rate: float,  # of the step
+    ):
+        "One update."
 
     lines = [umax_update.__doc__]
     reference.read_docstring(None, 'function', 'x', umax_update, None, lines)
