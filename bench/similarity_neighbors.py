@@ -156,16 +156,17 @@ def final(title, method, name) -> dict:
     )
 
 
-def main() -> list[dict]:
+def race(titles, base, script) -> list[dict]:
+    "Rows of all methods on the sets; differences are to the method `base`."
     rows = []
-    for title, (train, _) in sets(tuple(SETS)).items():
+    for title, (train, _) in sets(titles).items():
         ended = {}
         for method, trials in methods().items():
             name = chosen(title, method, train)
             ended[method] = machine.kept(
                 f'{title} {method}',
                 lambda title=title, method=method, name=name: machine.fresh(
-                    __file__, 'final', title, method, name
+                    script, 'final', title, method, name
                 ),
             ) | dict(peer=name + f', best of {len(trials)}' * (len(trials) > 1))
         for method, told in ended.items():
@@ -185,8 +186,8 @@ def main() -> list[dict]:
                     f'{short}_{end}': f'{value:.4f}'
                     for end, value in zip(('low', 'high'), interval(values))
                 }
-                if method != BASE:
-                    more = values - np.array(ended[BASE][measure])
+                if method != base:
+                    more = values - np.array(ended[base][measure])
                     row[f'{short}_difference'] = f'{more.mean():+.4f}'
                     row |= {
                         f'{short}_difference_{end}': f'{value:+.4f}'
@@ -200,3 +201,7 @@ def main() -> list[dict]:
             )
             rows.append(row)
     return rows
+
+
+def main() -> list[dict]:
+    return race(tuple(SETS), BASE, __file__)

@@ -27,8 +27,7 @@ import machine
 import numpy as np
 import scipy.sparse
 import similarity_neighbors as beside
-from similarity_als import interval, ours
-from similarity_reproduce import sets
+from similarity_als import ours
 
 from extreme_opt.similarity.neighbors import RP3beta
 
@@ -99,38 +98,4 @@ final = beside.final
 
 
 def main() -> list[dict]:
-    rows = []
-    for title, (train, _) in sets(SETS).items():
-        ended = {}
-        for method, trials in methods().items():
-            name = machine.kept(
-                f'{title} {method} chosen',
-                lambda title=title, method=method, train=train: beside.chosen(title, method, train),
-            )
-            ended[method] = machine.kept(
-                f'{title} {method}',
-                lambda title=title, method=method, name=name: machine.fresh(
-                    __file__, 'final', title, method, name
-                ),
-            ) | dict(peer=name + f', best of {len(trials)}' * (len(trials) > 1))
-        for method, told in ended.items():
-            row = machine.row(
-                method=method,
-                task=f'{title}: {train.shape[0]} x {train.shape[1]}',
-                peer=told['peer'],
-                seconds=f'{told["seconds"]:.3g}',
-                how='processor seconds of one fit, the second of two',
-                peak_mb=round(told['peak_mb'], 1),
-            )
-            for measure in beside.MEASURES:
-                short, values = measure.split('@')[0], np.array(told[measure])
-                row[f'{short}_20'] = f'{values.mean():.4f}'
-                if method != BASE:
-                    more = values - np.array(ended[BASE][measure])
-                    row[f'{short}_difference'] = f'{more.mean():+.4f}'
-                    row |= {
-                        f'{short}_difference_{end}': f'{value:+.4f}'
-                        for end, value in zip(('low', 'high'), interval(more))
-                    }
-            rows.append(row)
-    return rows
+    return beside.race(SETS, BASE, __file__)

@@ -377,16 +377,7 @@ class SquaredHingeByColumn(FullSoftmaxByColumn):
             )
 
     def init_params(self, seed: int = 0) -> np.ndarray:
-        """Zeros, and intercepts of -1: every class is at the margin of the rows that lack it.
-
-        Parameters
-        ----------
-        seed : int, default=0
-
-        Returns
-        -------
-        ndarray of shape (n_params,)
-        """
+        "Zeros, and intercepts of -1: every class is at the margin of the rows that lack it."
         params = super().init_params(seed)
         height = float(self.features[:, -1:].max()) if self.n_unpenalized else 0.0
         if height > 0:
