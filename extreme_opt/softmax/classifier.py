@@ -1119,7 +1119,18 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             remedy=self._remedy(),
             **limits,
         )
-        return self._settle_dense(problem, run, n_rows)
+        self._settle_dense(problem, run, n_rows)
+        if self._several is not None:
+            self.settings_['least_score'] = self._least_score(problem)
+        return self
+
+    def _least_score(self, problem: Any) -> float:
+        "The score from which on as many labels of training rows are named as they have."
+        n_rows = max(1, min(2000, problem.n_samples, 4_000_000 // problem.n_classes))
+        some = _fixed_rows(problem, n_rows)
+        n_labels = problem.several[some].nnz
+        scores = _products(problem.features[some], problem.unpack(self.run_.state.params)[0])
+        return self._scale * float(np.partition(scores, -n_labels, axis=None)[-n_labels])
 
     def _learn_collections(self, found: Any) -> Self:
         "The fit on dask collections; rates are not searched."

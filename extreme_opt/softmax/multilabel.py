@@ -361,7 +361,8 @@ class MultilabelClassifier(Classifier):
             Name the k most likely labels; for rows with several.
         threshold : float or None, default=None
             In (0, 1]. Name labels with at least this probability, of the k if that is given too.
-            With neither: labels at least half as likely as the first.
+            With neither: labels at least half as likely as the first; after a fit of margins the
+            first, and labels whose score is at least `settings_["least_score"]`.
 
         Returns
         -------
@@ -383,6 +384,20 @@ class MultilabelClassifier(Classifier):
             isinstance(k, (int, np.integer)) and 1 <= k <= len(self.classes_)
         ):
             raise ValueError(f'k={k!r}, but there are 1..{len(self.classes_)} labels to name')
+        cut = getattr(self, 'settings_', {}).get('least_score')
+        if k is None and threshold is None and cut is not None:
+            parts = [
+                (scores >= cut) | (scores == scores.max(1, keepdims=True))
+                for _, scores in self._chunks(X)
+            ]
+        else:
+            parts = self._by_probability(X, k, threshold)
+        if self._sparse_y:
+            return scipy.sparse.vstack([*map(scipy.sparse.csr_array, parts)], 'csr').astype(int)
+        return np.concatenate(parts).astype(int)
+
+    def _by_probability(self, X: Any, k: int | None, threshold: float | None) -> list:
+        "The k most likely labels, those from a threshold on, or those at least half as likely."
         parts = []
         for _, log_proba in self._log_chunks(X):
             least = np.log(threshold) if threshold is not None else -np.inf
@@ -394,10 +409,8 @@ class MultilabelClassifier(Classifier):
                 among = np.zeros_like(named)
                 np.put_along_axis(among, first, True, 1)
                 named &= among
-            parts.append(scipy.sparse.csr_array(named.astype(int)) if self._sparse_y else named)
-        if self._sparse_y:
-            return scipy.sparse.vstack(parts, format='csr')
-        return np.concatenate(parts).astype(int)
+            parts.append(named)
+        return parts
 
     _sparse_y = False  # whether labels came as a sparse matrix
 

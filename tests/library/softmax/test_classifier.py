@@ -864,6 +864,22 @@ def test_which_labels_a_row_gets():
             model.predict(X, **bad)
 
 
+def test_margins_name_as_many_labels_as_training_rows_have():
+    "The first, and all from the score on at which rows of the fit have their number of labels."
+    X, Y = several()
+    for labels in (Y, scipy.sparse.csr_array(Y)):
+        model = SoftmaxClassifier(loss='squared_hinge', random_state=0).fit(X, labels)
+        scores, named = model.decision_function(X), model.predict(X)
+        assert scipy.sparse.issparse(named) == scipy.sparse.issparse(labels)
+        named = named if isinstance(named, np.ndarray) else named.toarray()
+        least = model.settings_['least_score']
+        n_named = (scores[Y.any(axis=1)] >= least).sum()  # rows without a label are left out
+        assert abs(int(n_named) - int(Y.sum())) <= 1
+        first = scores == scores.max(1, keepdims=True)
+        np.testing.assert_array_equal(named, (scores >= least) | first)
+        assert (model.predict(X, k=1).sum(1) == 1).all()
+
+
 def test_measures_of_several_labels_are_those_of_scikit_learn():
     from sklearn import metrics
 
