@@ -361,8 +361,9 @@ class MultilabelClassifier(Classifier):
             Name the k most likely labels; for rows with several.
         threshold : float or None, default=None
             In (0, 1]. Name labels with at least this probability, of the k if that is given too.
-            With neither: labels at least half as likely as the first; after a fit of margins the
-            first, and labels whose score is at least `settings_["least_score"]`.
+            With neither: labels at least half as likely as the first; after a fit of margins
+            without `logit_adjustment` the first, and labels whose score is at least
+            `settings_["least_score"]`.
 
         Returns
         -------
@@ -385,7 +386,8 @@ class MultilabelClassifier(Classifier):
         ):
             raise ValueError(f'k={k!r}, but there are 1..{len(self.classes_)} labels to name')
         cut = getattr(self, 'settings_', {}).get('least_score')
-        if k is None and threshold is None and cut is not None:
+        as_fitted = not getattr(self, 'logit_adjustment', 0)  # scores whose labels were counted
+        if k is None and threshold is None and cut is not None and as_fitted:
             parts = [
                 (scores >= cut) | (scores == scores.max(1, keepdims=True))
                 for _, scores in self._chunks(X)

@@ -878,6 +878,9 @@ def test_margins_name_as_many_labels_as_training_rows_have():
         first = scores == scores.max(1, keepdims=True)
         np.testing.assert_array_equal(named, (scores >= least) | first)
         assert (model.predict(X, k=1).sum(1) == 1).all()
+    proba = model.set_params(logit_adjustment=1.0).predict_proba(X)  # other scores, the usual rule
+    half = proba >= proba.max(1, keepdims=True) / 2
+    np.testing.assert_array_equal(model.predict(X).toarray(), half)
 
 
 def test_measures_of_several_labels_are_those_of_scikit_learn():
