@@ -825,7 +825,8 @@ class ListEstimator(Estimator):
             Names like "recall@20" and "mean_precision@5", or "auc". "coverage@20" is the share of
             right entities that stand in some list, "novelty@20" the mean of the bits
             -log2((n_j + 1) / (n_left + 1)) for an entity of n_j pairs, "diversity@20" the mean of
-            one minus the cosine, by pairs, of two entities of a list.
+            one minus the cosine, by pairs, of two entities of a list. These three judge the lists
+            of `recommend`; all others are means over all orders of equal scores.
         exclude_seen : bool, default=True
             Whether pairs of `fit` are taken out before ranking.
         exclude_self : bool, default=None
