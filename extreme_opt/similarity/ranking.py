@@ -15,6 +15,7 @@ from ..core.compiled import njit
 from ..core.linalg import check_sparse
 from ..core.memory import check_memory
 from ..core.streams import stream
+from ..core.validation import COUNT
 
 # %% ../../nbs/engine/similarity/75_ranking.ipynb #0cd84e9c
 @njit(cache=True)
@@ -99,8 +100,7 @@ def top_k(
     >>> ids.tolist()
     [[1, 2]]
     """
-    if k < 1:
-        raise ValueError(f'k={k} is not a number from 1 up')
+    COUNT.check('k', k)
     seen = check_sparse(seen, 'seen')
     ids = np.empty((len(rows), k), np.int64)
     best = np.empty((len(rows), k))

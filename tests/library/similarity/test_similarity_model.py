@@ -270,7 +270,9 @@ def test_wrong_settings_are_one_line(planted, settings, text):
         (lambda p, m: m.similar([-1]), 'right id -1 at place 0 is unknown'),
         (lambda p, m: m.similar([1], side='up'), "side='up' is neither"),
         (lambda p, m: m.recommend([0.5]), 'a list of integers is needed'),
-        (lambda p, m: m.recommend([0], k=0), 'k=0 is not a number from 1 up'),
+        (lambda p, m: m.recommend([0], k=0), 'k=0 is not a whole number from 1 up'),
+        (lambda p, m: m.recommend([0], k=2.0), 'k=2.0 is not a whole number from 1 up'),
+        (lambda p, m: m.similar([0], k=True), 'k=True is not a whole number from 1 up'),
         (lambda p, m: m.score_pairs([1, 2]), r'pairs has shape \(2,\)'),
         (
             lambda p, m: m.embed_left([0], features=p.left_features),
