@@ -1361,6 +1361,20 @@ def test_the_share_of_margins_is_the_largest_that_log_loss_bears():
     assert choose_share(few, right, right) == (0.0, 1.0)
 
 
+def test_auto_takes_a_support_of_sparse_rows_with_too_many_products(monkeypatch):
+    from extreme_opt.softmax import classifier
+
+    X, y = bags(600, 10)
+    assert SoftmaxClassifier().fit(X, y).settings_['solver'] == 'exact'
+    monkeypatch.setattr(classifier, '_MOST_PRODUCTS', X.nnz * 10 - 1)
+    model = SoftmaxClassifier().fit(X, y)
+    assert model.settings_['weights'] == 'support' and model.settings_['solver'] == 'implicit'
+    assert 'products' in model.settings_['reason'] and scipy.sparse.issparse(model.coef_)
+    assert model.score(*bags(600, 10, seed=1)) > 0.5
+    dense = SoftmaxClassifier(weights='dense').fit(X, y)
+    assert dense.settings_['solver'] == 'implicit' and isinstance(dense.coef_, np.ndarray)
+
+
 @pytest.mark.parametrize('kind', [np.asarray, scipy.sparse.csr_array])
 @pytest.mark.parametrize('solver', ['exact', 'implicit', 'umax'])
 def test_named_solvers_tell_of_columns_with_different_units(solver, kind):
