@@ -64,7 +64,6 @@ _STYLES = {  # name: color, line, marker
     'SOE': ('purple', '-.', 'd'),
     'Majorizer': ('blue', '-', 'p'),
     'StochasticMajorizer': ('vermillion', '--', 'p'),
-    'RankOneMajorizer': ('green', '-', 'X'),
     'IncrementalMajorizer': ('orange', '-', '<'),
     'baseline': ('gray', '--', 'x'),
 }
@@ -80,7 +79,6 @@ _ALIASES = dict(
     pair='PairSGD',
     bm='Majorizer',
     sbm='StochasticMajorizer',
-    rankone='RankOneMajorizer',
     incremental='IncrementalMajorizer',
     fixed='FixedStep',
     gnmds='Hinge',

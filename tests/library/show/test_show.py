@@ -40,10 +40,7 @@ MEET = [
     'GradientDescent Adagrad GaussNewton BlockSGD PairSGD SOGram LBFGS',
     'FixedStep BB SBB Damped GradientDescent SGD ProjectedGradient',
     'STE TSTE CKL Hinge SOE',
-    (
-        'Majorizer StochasticMajorizer RankOneMajorizer IncrementalMajorizer Newton LBFGS SGD'
-        ' GradientDescent'
-    ),
+    ('Majorizer StochasticMajorizer IncrementalMajorizer Newton LBFGS SGD GradientDescent'),
 ]
 BLIND = dict(
     protan=[[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]],
