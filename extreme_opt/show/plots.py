@@ -383,6 +383,7 @@ def style() -> None:
             'axes.spines.top': False,
             'axes.spines.right': False,
             'axes.axisbelow': True,
+            'axes.formatter.min_exponent': 4,  # 60 and 0.01, not 6 x 10^1 and 10^-2
             'svg.hashsalt': 'extreme_opt',  # the same drawing, the same file
         }
     )

@@ -537,6 +537,9 @@ def test_style():
         assert set(colors) <= set(PALETTE.values()) and len(set(colors)) == 8
         assert not made.spines['top'].get_visible()
         apart(colors[:7])
+        made.set(xscale='log', xlim=(30, 700))
+        named = made.xaxis.get_major_formatter()
+        assert named(100) == '$\\mathdefault{100}$' and named(1e5) == '$\\mathdefault{10^{5}}$'
     plt.close('all')
 
 
