@@ -1080,8 +1080,9 @@ class SimilarityModel(ListEstimator):
             mixture = None
         rows: Any = None
         if features is not None:
-            names = self._feature_names[0]
-            warn_empty_rows(read_features(features, 'left', held.reader.column(0), names)[0], 'left')
+            known = self._feature_names[0]
+            given = read_features(features, 'left', held.reader.column(0), known)[0]
+            warn_empty_rows(given, 'left')
         elif history is None:
             rows = ... if ids is None else held.reader.rows_of(ids, 0)
         left: Any
