@@ -107,6 +107,53 @@ def test_numbers_too_large_are_named_without_raw_warnings(words, call):
     assert '\n' not in str(caught.value)
 
 
+TABLE = np.arange(40.0).reshape(8, 5) / 7
+
+
+class Lines:
+    def __repr__(self):
+        return 'Lines(\n)'
+
+
+@pytest.mark.parametrize('value', [TABLE, {'a': TABLE}, [TABLE], Lines()])
+@pytest.mark.parametrize(
+    'name, make, args',
+    [
+        ('class_weight', BoundClassifier, (X, Y)),
+        ('random_state', SoftmaxClassifier, (X, Y)),
+        ('client', SoftmaxClassifier, (X, Y)),
+        ('checkpoint', BoundClassifier, (X, Y)),
+        ('sampler', lambda: SoftmaxClassifier('lbfgs'), (X, Y)),
+        ('ridge', BoundClassifier, (X, Y)),
+        ('prior', BoundClassifier, (X, Y)),
+        ('left', lambda: SimilarityModel(2), (PAIRS,)),
+        ('impute', lambda: SimilarityModel(2), (PAIRS,)),
+        ('prior', lambda: SimilarityModel(2), (PAIRS,)),
+        ('cold_start', lambda: SimilarityModel(2), (PAIRS, np.eye(40))),
+        ('popularity_power', lambda: SimilarityModel(2), (PAIRS,)),
+        ('loss', lambda: OrdinalEmbedding(2), (TRIPLETS,)),
+    ],
+)
+def test_settings_that_are_tables_are_refused_in_one_line(name, make, args, value):
+    "Arrays in a message kept their lines; a dictionary as a tower was a raw KeyError."
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        warnings.simplefilter('ignore', ConvergenceWarning)
+        model = make().set_params(**{name: value})
+        with pytest.raises((ValueError, TypeError)) as caught:
+            model.fit(*args)
+    assert '\n' not in str(caught.value) and len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize('value', [10**400, 10**5000], ids=['of 401 digits', 'of 5001'])
+def test_whole_numbers_that_are_no_float_are_refused(value):
+    "They were raw OverflowErrors, or a ValueError about digits."
+    with pytest.raises(ValueError, match='^ridge=.* is not a number from 0 up'):
+        BoundClassifier(ridge=value).fit(X, Y)
+    with pytest.raises(ValueError, match='^popularity_power=1000.* is outside'):
+        SimilarityModel(2, popularity_power=10**30).fit(PAIRS)
+
+
 def test_embeddings_wider_than_any_rank_are_refused_at_once():
     "C7: n_components=10_000 on 40 x 25 ids did not end."
     with pytest.raises(ValueError, match='n_components=10000, but .* use at most 256'):
