@@ -7,10 +7,12 @@ held out; recall@20 is the share of them among the twenty best items that the us
 
 - `small` has 120,000 x 18,000 and 2.5 million pairs, `fifth` a fifth of the users and pairs of the
   Netflix table, `netflix` all of them (478,251 x 17,768, 51 million). `SimilarityModel()` is
-  everything by default: 64 components, float32, alternating least squares.
+  everything by default: 64 components, float32, alternating least squares. `told_after` are the
+  seconds on the wall after which a terminal is told of a fit that nobody asked to tell.
 - "ALS" and "implicit" iterate on the same objective (confidence 1 on pairs and on all other cells
-  1/10, ridge 1, 64 components, float32): `step_seconds` of one iteration, mean of five after the
-  first, and `peak_mb`, on `small` and `fifth`.
+  1/10, ridge 1, 64 components, float32), on `small` and `fifth`: `step_seconds` of one iteration,
+  mean of five after the first, `loss` of that objective and recall after the six, memory before any
+  pair is read (`base_mb`: interpreter, imports, for ours compiled code) and after it (`fit_mb`).
 - "GaussNewton": the paper's towers, 256-256-128 with ELU on ids, at 69,786 x 10,210 with 4.5
   million pairs (`ml10m`): a gradient and five products; `step_seconds` is the gradient plus the
   thirty products of an iteration, projected. At the size of the Netflix table (478,251 x 17,768, 51
@@ -21,12 +23,13 @@ Each part has a process of its own, in which the pairs are read from a file; pro
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import tempfile
 import warnings
 from pathlib import Path
-from time import process_time
+from time import process_time, time
 
 import numpy as np
 import scipy.sparse
@@ -89,6 +92,21 @@ def pairs_of(name: str):
         return X, *np.divmod(file['truth'], n_items)
 
 
+class Watched(io.StringIO):
+    "A terminal that notes after how many seconds it is first told something, and what."
+
+    def __init__(self):
+        super().__init__()
+        self.begin, self.first = time(), ''
+
+    def isatty(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        self.first = self.first or f'{time() - self.begin:.0f}'
+        return super().write(text)
+
+
 def fit(name: str) -> dict:
     "Everything by default."
     from extreme_opt.similarity import SimilarityModel
@@ -96,9 +114,11 @@ def fit(name: str) -> dict:
     warnings.simplefilter('ignore')
     X, users, items = pairs_of(name)
     SimilarityModel(max_iter=1).fit(X[:200])
+    told, sys.stderr = sys.stderr, Watched()
     mark = process_time()
     model = SimilarityModel().fit(X)
     seconds = process_time() - mark
+    told, sys.stderr = sys.stderr, told
     hits = [
         (model.recommend(users[at : at + 200], 20)[0] == items[at : at + 200, None]).any(1)
         for at in range(0, len(users), 200)
@@ -107,39 +127,77 @@ def fit(name: str) -> dict:
         seconds=seconds,
         pairs=X.nnz,
         iterations=model.n_iter_,
+        told_after=told.first,
         recall20=f'{np.concatenate(hits).mean():.4f}',
     )
 
 
-def steps(name: str) -> dict:
-    "Our iterations on the objective of `implicit`."
-    from extreme_opt.core import minimize
-    from extreme_opt.similarity import ALS, AllPairs, Linear
+def objective() -> dict:
+    "That of `implicit`."
+    from extreme_opt.similarity import Linear
+
+    towers = dict(left=Linear(), right=Linear(), pair_loss='squared', impute=0.0)
+    return towers | dict(n_components=K, ridge=RIDGE, unobserved_weight=REST, dtype=np.float32)
+
+
+def problem_of(name: str):
+    "That objective on the pairs of a size."
+    from extreme_opt.similarity import AllPairs
 
     X, _, _ = pairs_of(name)
-    few = X[:200].tocoo()
-    towers = dict(left=Linear(), right=Linear(), pair_loss='squared', impute=0.0)
-    given = towers | dict(n_components=K, ridge=RIDGE, unobserved_weight=REST, dtype=np.float32)
-    first = AllPairs(np.column_stack([few.row, few.col]), **given)
-    minimize(first, ALS(), max_iter=1)
     pairs = np.empty((X.nnz, 2), np.int32)
     pairs[:, 0] = np.repeat(np.arange(X.shape[0], dtype=np.int32), np.diff(X.indptr))
     pairs[:, 1] = X.indices
     shape = dict(n_left=X.shape[0], n_right=X.shape[1])
     del X
-    problem = AllPairs(pairs, **shape, **given)
-    del pairs
+    return AllPairs(pairs, **shape, **objective())
+
+
+def judge(name: str) -> dict:
+    "The objective at the factors of `implicit`, which are deleted."
+    path = ROOM / f'factors-{name}.npz'
+    with np.load(path) as file:
+        factors = file['users'], file['items']
+    path.unlink()
+    loss = problem_of(name).loss(np.concatenate([side.ravel() for side in factors]))
+    return dict(loss=f'{loss:.6g}') | recall(name, *factors)
+
+
+def recall(name: str, left: np.ndarray, right: np.ndarray) -> dict:
+    "Share of the pairs held out that are among the twenty best items not seen."
+    X, users, items = pairs_of(name)
+    scores = left[users] @ right.T
+    scores[X[users].nonzero()] = -np.inf
+    above = (scores > scores[np.arange(len(users)), items][:, None]).sum(1)
+    return dict(recall20=f'{(above < 20).mean():.4f}')
+
+
+def steps(name: str) -> dict:
+    "Our iterations on the objective of `implicit`."
+    import memory
+
+    from extreme_opt.core import minimize
+    from extreme_opt.similarity import ALS, AllPairs
+
+    few = np.argwhere(np.eye(200)).astype(np.int32)
+    minimize(AllPairs(few, **objective()), ALS(), max_iter=1)
+    base = memory.peak_mb()
+    problem = problem_of(name)
     state = minimize(problem, ALS(), max_iter=1).state
     mark = process_time()
     run = minimize(problem, ALS(), state.params, max_iter=STEPS)
     seconds = (process_time() - mark) / STEPS
-    return dict(step_seconds=f'{seconds:.3f}', loss=f'{run.column("loss")[-1]:.6g}')
+    loss, peak = f'{run.column("loss")[-1]:.6g}', memory.peak_mb()
+    found = recall(name, *(problem.embed(side, run.state.params) for side in (0, 1)))
+    return dict(step_seconds=f'{seconds:.3f}', loss=loss, base_mb=base, fit_mb=peak) | found
 
 
 def implicit(name: str) -> dict:
     "Iterations of `implicit`, whose objective has weight 1 on all other cells: 10 times ours."
+    import memory
     from implicit.als import AlternatingLeastSquares  # type: ignore[import-not-found]
 
+    base = memory.peak_mb()
     X, _, _ = pairs_of(name)
     X = scipy.sparse.csr_matrix(X)
     X.data[:] = 1 / REST
@@ -151,7 +209,10 @@ def implicit(name: str) -> dict:
         mark = process_time()
         model.fit(X, show_progress=False)
         took.append(process_time() - mark)
-    return dict(step_seconds=f'{(took[1] - took[0]) / STEPS:.3f}')
+    peak = memory.peak_mb()
+    np.savez(ROOM / f'factors-{name}.npz', users=model.user_factors, items=model.item_factors)
+    seconds = f'{(took[1] - took[0]) / STEPS:.3f}'
+    return dict(step_seconds=seconds, base_mb=base, fit_mb=peak)
 
 
 def newton(name: str) -> dict:
@@ -193,7 +254,11 @@ def part(name: str, call: str) -> dict:
     def job():
         if not (ROOM / f'pairs-{name}.npz').exists():
             machine.fresh(__file__, 'write', name)
-        return machine.fresh(__file__, call, name, python=python)
+        told = machine.fresh(__file__, call, name, python=python)
+        if call == 'implicit':
+            judged = machine.fresh(__file__, 'judge', name)
+            told |= {key: judged[key] for key in ('loss', 'recall20')}
+        return told
 
     return machine.kept(f'{name}-{call}', job)
 

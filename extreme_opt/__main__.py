@@ -6,6 +6,7 @@ The exit status is 0 if every result is as expected and 1 otherwise.
 """
 
 import argparse
+import math
 import os
 import sys
 import time
@@ -173,52 +174,105 @@ SIZES = dict(
 USUAL = dict(softmax='implicit', bound='auto', similarity='als', ordinal='lbfgs')
 
 
+USUAL_WIDTHS = dict(similarity=64, ordinal=2)
+LESS = dict(
+    softmax='fewer columns (selected, or hashed), fewer classes, or dtype float32',
+    bound='fewer columns, another solver, or client= (rows at workers)',
+    similarity='fewer components, or rare users and items left out',
+    ordinal='fewer components, or solver svrg',
+)
+
+
+def count(word: str) -> float:
+    "A whole number from 1 up, as 300000, 300_000 or 3e5."
+    try:
+        value = float(word)
+    except ValueError:
+        value = math.nan
+    if not (value >= 1 and value.is_integer()):
+        raise argparse.ArgumentTypeError(
+            f'{word!r} is no whole number from 1 up, such as 300000 or 3e5'
+        )
+    return value
+
+
+def weights_or_count(word: str) -> Any:
+    return word if word in ('dense', 'support') else count(word)
+
+
 def size(words: list[str]) -> int:
     "Print what a fit would hold, from sizes alone, beside what is free."
     from .core.memory import forecast_memory, free_memory
 
     parser = argparse.ArgumentParser(
-        prog='python -m extreme_opt size', description=(size.__doc__ or '')
+        prog='python -m extreme_opt size',
+        usage='%(prog)s {' + ','.join(SIZES) + '} --SIZE NUMBER ...; -h lists the sizes',
+        description=(size.__doc__ or ''),
     )
     parser.add_argument('estimator', choices=SIZES)
     parser.add_argument('--solver', help='default: ' + ', '.join(map(' '.join, USUAL.items())))
     parser.add_argument('--dtype', choices=('float32', 'float64'), help='default: as the estimator')
-    for names, said in (
-        (('--rows', '--samples', '--answers'), 'rows of a classifier, comparisons of "ordinal"'),
-        (('--columns', '--features'), 'columns of the data of a classifier'),
-        (('--classes',), 'classes'),
-        (('--stored',), 'entries of sparse data; left out: dense'),
-        (('--left', '--users'), 'users, or whatever stands on the left'),
-        (('--right', '--items'), 'items, or whatever stands on the right'),
-        (('--pairs',), 'observed pairs'),
-        (('--objects',), 'objects'),
-        (('--components',), 'width of embeddings'),
-        (('--weights',), 'parameters, where they are not all cells'),
-    ):
-        parser.add_argument(*names, type=float, help=said)
+    options = dict(
+        rows=('--samples', '--answers', 'rows of a classifier, comparisons of "ordinal"'),
+        columns=('--features', 'columns of the data of a classifier'),
+        classes=('classes',),
+        stored=('entries of sparse data; left out: dense',),
+        left=('--users', 'users, or whatever stands on the left'),
+        right=('--items', 'items, or whatever stands on the right'),
+        pairs=('observed pairs',),
+        objects=('objects',),
+        components=('width of embeddings; default: similarity 64, ordinal 2',),
+    )
+    for name, (*more, said) in options.items():
+        parser.add_argument(f'--{name}', *more, type=count, help=said)
+    parser.add_argument(
+        '--weights',
+        type=weights_or_count,
+        help='"dense", "support" (softmax), or a number of parameters',
+    )
     given = parser.parse_args(words)
-    needed = {name: getattr(given, name) for name in SIZES[given.estimator]}
-    lost = [name for name, value in needed.items() if value is None and name != 'stored']
+    name, solver = given.estimator, given.solver or USUAL[given.estimator]
+    odd = [key for key in options if key not in SIZES[name] and getattr(given, key) is not None]
+    if odd:
+        parser.error(f'{name} has no --{odd[0]}, but --{" --".join(SIZES[name])}')
+    if given.components is None:
+        given.components = USUAL_WIDTHS.get(name)
+    sizes = {f'n_{key}': getattr(given, key) for key in SIZES[name]}
+    lost = [key for key, value in sizes.items() if value is None and key != 'n_stored']
     if lost:
-        parser.error(f'{given.estimator} needs --{" --".join(lost)}')
-    solver = given.solver or USUAL[given.estimator]
-    half = given.estimator in ('softmax', 'similarity') and solver != 'lbfgs'
+        parser.error(f'{name} needs --{" --".join(key[2:] for key in lost)}')
+    half = name in ('softmax', 'similarity') and solver != 'lbfgs'
     itemsize = int((given.dtype or ('float32' if half else 'float64'))[-2:]) // 8
-    sizes = {f'n_{name}': value for name, value in needed.items()}
+    most = ''
+    if given.weights == 'support' or (solver == 'support' and given.weights is None):
+        if name != 'softmax' or given.stored is None or given.solver not in (None, 'support'):
+            parser.error('weights on a support are for softmax with --stored, and have one solver')
+        solver, most, given.weights = 'support', 'at most ', most_cells(given)
+    weights = None if given.weights == 'dense' else given.weights
     if 'n_columns' in sizes:
         sizes['n_columns'] += 1  # of the intercept
     try:
-        n_bytes = forecast_memory(
-            given.estimator, solver, n_weights=given.weights, itemsize=itemsize, **sizes
-        )
+        n_bytes = forecast_memory(name, solver, n_weights=weights, itemsize=itemsize, **sizes)
     except ValueError as error:
         parser.error(str(error))
     free = free_memory()
     print(
-        f'{given.estimator}, solver {solver}, float{8 * itemsize}: about {n_bytes / 1e9:.3g} GB '
-        'besides the data; ' + ('' if free is None else f'{free / 1e9:.3g} GB are free')
+        f'{name}, solver {solver}, float{8 * itemsize}: {most or "about "}{n_bytes / 1e9:.3g} GB '
+        'besides the data' + ('' if free is None else f'; {free / 1e9:.3g} GB are free')
     )
-    return 0 if free is None or n_bytes <= free else 1
+    if free is None or n_bytes <= free:
+        return 0
+    print(f'less: {LESS[name]}')
+    if name == 'softmax' and given.stored is not None and not most:
+        sizes['n_weights'] = most_cells(given)
+        n_bytes = forecast_memory(name, 'support', itemsize=4, **sizes)
+        print(f'--weights support: at most {n_bytes / 1e9:.3g} GB')
+    return 1
+
+
+def most_cells(given: argparse.Namespace) -> float:
+    "No more weights on a support than entries, where a row has one label; with the intercepts."
+    return min(given.stored, given.classes * given.columns) + given.classes + given.rows
 
 
 def main(words: list[str] | None = None) -> int:

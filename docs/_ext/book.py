@@ -390,9 +390,11 @@ def is_figure(cell: dict) -> bool:
 
 
 def caption(cell: dict, number: int, said: dict):
-    "A line under the figure of a cell: its number and, from the words for it, the first sentence."
-    words = said.get('fig-cap') or re.split(r'(?<=[.;])\s', said.get('fig-alt', ''))[0]
-    line = f'<p class="caption"><b>Figure {number}.</b> {html.escape(words.rstrip(";"))}</p>'
+    """A line under the figure of a cell: its number and, from the words for it, the first sentence,
+    with what follows it where it says little."""
+    words = said.get('fig-cap') or re.match(r'.{60,}?[.;](?=\s|$)|.*', said.get('fig-alt', ''))[0]
+    words = html.escape(words if words.endswith(('.', '?')) else words.rstrip(';') + '.')
+    line = f'<p class="caption"><b>Figure {number}.</b> {words}</p>'
     cell['metadata'].get('mystnb', {}).pop('figure', None)
     last = max(n for n, out in enumerate(cell['outputs']) if is_figure(dict(outputs=[out])))
     shown = dict(output_type='display_data', data={'text/html': line}, metadata={})

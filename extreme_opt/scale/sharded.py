@@ -20,7 +20,9 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 import numpy as np
+from ..core.docstrings import inherit_sections
 from ..core.majorize import Surrogate
+from ..core.problem import Differentiable, Problem, ProblemMethods
 from ..core.serialize import fingerprint
 from ..core.shards import LocalShards, Mapped, Shard, add_all, shard_of, totals_of
 
@@ -596,43 +598,15 @@ class Sharded:
         return there
 
     def loss(self, params: np.ndarray) -> float:
-        """Add a number from every shard.
-
-        Parameters
-        ----------
-        params : ndarray of shape (n_params,)
-
-        Returns
-        -------
-        float
-        """
+        """Add a number from every shard."""
         return float(self.sums('loss', params))
 
     def grad(self, params: np.ndarray) -> np.ndarray:
-        """Add a vector from every shard.
-
-        Parameters
-        ----------
-        params : ndarray of shape (n_params,)
-
-        Returns
-        -------
-        ndarray of shape (n_params,)
-        """
+        """Add a vector from every shard."""
         return np.array(self.sums('grad', params, own=True))
 
     def loss_and_grad(self, params: np.ndarray) -> tuple[float, np.ndarray]:
-        """Both for one broadcast.
-
-        Parameters
-        ----------
-        params : ndarray of shape (n_params,)
-
-        Returns
-        -------
-        loss : float
-        grad : ndarray of shape (n_params,)
-        """
+        """Both for one broadcast."""
         value, vector = self.sums('loss_and_grad', params, own=True)
         return float(value), np.array(vector)
 
@@ -689,16 +663,7 @@ class Sharded:
         return self._mark if self._mark is not None else fingerprint(self.template)
 
     def init_params(self, seed: int = 0) -> np.ndarray:
-        """Return the first point of the formulation.
-
-        Parameters
-        ----------
-        seed : int, default=0
-
-        Returns
-        -------
-        ndarray of shape (n_params,)
-        """
+        """Return the first point of the formulation."""
         first = self.template.init_params(seed)
         if self._mark is None or self.pieces[0] is None:
             return first
@@ -706,6 +671,9 @@ class Sharded:
         return np.concatenate(
             [first[: self.n_shared], np.repeat(first[self.n_shared : self.n_shared + 1], n_own)]
         )
+
+
+inherit_sections(Sharded, Problem, Differentiable, ProblemMethods)
 
 # %% ../../nbs/engine/scale/20_sharded.ipynb #71523a81
 class ShardedCurvature:

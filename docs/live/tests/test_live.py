@@ -54,6 +54,25 @@ def test_an_error_names_the_line_of_the_cell_and_nothing_of_the_kernel():
     assert done['ok'] is False
 
 
+def test_weights_on_a_support_are_those_of_compiled_code():
+    "Pages run without numba; `auto` takes dense weights at their sizes, a support where asked."
+    cell = (
+        'import numpy as np; import scipy.sparse\nfrom extreme_opt.softmax import'
+        ' SoftmaxClassifier\nrng = np.random.default_rng(0); y = np.arange(40) % 5\nX ='
+        ' scipy.sparse.csr_array((rng.random((40, 30)) < 0.1 + 0.5 * (np.arange(30) // 6 =='
+        ' y[:, None])).astype(float))\nmodels = [SoftmaxClassifier(weights=name,'
+        ' max_epochs=3).fit(X, y) for name in ("support", "auto")]\nstored ='
+        ' [scipy.sparse.issparse(model.coef_) for model in models]\nfound ='
+        ' models[0].predict_proba(X)[:3]'
+    )
+    there: dict = {}
+    exec(cell, there)
+    _, out, _ = kernel(cell, 'print(stored, found.tolist())', before='sys.modules["numba"] = None')
+    stored, found = out['text'].split('] ', 1)
+    assert stored == '[True, False' and there['stored'] == [True, False]
+    np.testing.assert_allclose(json.loads(found), there['found'], rtol=2e-3)
+
+
 def test_figures_leave_as_svg_and_large_ones_as_png():
     before = 'import os; os.environ["MPLBACKEND"] = "module://guest_figures"'
     cell = 'import matplotlib.pyplot as plt\nplt.plot(range({}), marker="o")\nplt.show()'

@@ -114,6 +114,37 @@ def test_sizes_without_data(capsys):
             main(wrong.split())
     said = capsys.readouterr().err
     assert 'softmax needs --rows --columns' in said
+    whole = 'size softmax --rows 3e5 --columns 100_000 --classes 1e5 --stored 9e6'
+    for more, problem in {
+        '--rows -3': "'-3' is no whole number from 1 up, such as 300000 or 3e5",
+        '--rows nan': "'nan' is no whole number from 1 up",
+        '--rows inf': "'inf' is no whole number from 1 up",
+        '--classes 10.5': "'10.5' is no whole number",
+        '--weights sparse': "'sparse' is no whole number",
+        '--pairs 5': 'softmax has no --pairs, but --rows --columns --classes --stored',
+        '--weights support --solver lbfgs': 'weights on a support are for softmax with --stored',
+    }.items():
+        with pytest.raises(SystemExit):
+            main(f'{whole} {more}'.split())
+        said = capsys.readouterr().err
+        assert problem in said and len(said.splitlines()) == 2
+
+
+def test_sizes_say_what_would_fit(capsys, monkeypatch):
+    from extreme_opt.__main__ import main
+
+    monkeypatch.setattr(memory, 'free_memory', lambda: 16 * 10**9)
+    whole = 'size softmax --rows 3e5 --columns 1e5 --classes 1e5 --stored 9e6'
+    assert main(whole.split()) == 1
+    said = capsys.readouterr().out.splitlines()
+    assert said[1].startswith('less: ') and said[2].startswith('--weights support: at most ')
+    assert main(f'{whole} --weights support'.split()) == 0
+    assert said[2].split(': ')[1] in capsys.readouterr().out
+    ours = 'size similarity --users 478251 --items 17768 --pairs 51228351'
+    for words in (ours, f'{ours} --components 64'):
+        assert main(words.split()) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == second
 
 
 def test_the_command_does_the_sum():
