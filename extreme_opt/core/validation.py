@@ -520,7 +520,7 @@ def shown(value: Any, width: int = 80) -> str:
     str
     """
     try:
-        text = str(value) if isinstance(value, np.number) else repr(value)
+        text = str(value) if isinstance(value, np.number) else repr(_plain(value))
     except ValueError:  # a whole number of more digits than Python prints
         text = f'{type(value).__name__}(...)'
     return ' '.join(text.split())[:width]
@@ -534,12 +534,16 @@ def _numbers(values: Any, name: str) -> np.ndarray:
     "As float64, or one line with the first entry that is no number."
     refuse_masked(values, name)
     try:
-        return np.asarray(values, dtype=float)
+        found = np.asarray(values)
+        objects = found.flat if found.dtype.kind == 'O' else ()
+        if found.dtype.kind not in 'US' and not any(isinstance(one, str) for one in objects):
+            return np.asarray(values, dtype=float)
+        sized = found.ndim > 0
     except (ValueError, TypeError, OverflowError):
         sized = isinstance(values, (list, tuple)) or np.ndim(values) > 0
     for at, value in enumerate(values) if sized else ():
         try:
-            float(value)
+            float('text' if isinstance(value, (str, bytes)) else value)
         except (ValueError, TypeError, OverflowError):
             raise ValueError(
                 f'{name}[{at}] is {shown(value, 40)}, but a number is needed'

@@ -309,8 +309,8 @@ def imputed_factors(
     right : ndarray of shape (n_right, rank)
     """
     if not isinstance(impute, (tuple, list)) or len(impute) != 2:
-        most = float(np.finfo(dtype).max)  # type: ignore[arg-type]
-        if not (isinstance(impute, (int, float, np.number)) and abs(impute) <= most):
+        most = float(np.finfo(dtype).max)
+        if not number_in(-most, most, 'both').holds(impute):
             raise ValueError(
                 f'impute is {shown(impute)}, but a finite number or two factors are needed'
             )

@@ -1,9 +1,11 @@
 """What hostile readings found, row by row: each of these once gave a wrong answer without a word, a
 raw message, or no end. All of them, those of other files among them: pytest -k reliability"""
 
+import csv
 import io
 import warnings
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,6 +21,34 @@ from extreme_opt.softmax import SoftmaxClassifier
 X, Y = load_iris(return_X_y=True)
 PAIRS = np.column_stack([np.arange(1000) % 40, np.arange(1000) * 7 % 25])
 TRIPLETS = np.array([[i % 7, (i + 1 + i % 3) % 7, (i + 4 + i % 2) % 7] for i in range(60)])
+
+
+def test_every_row_names_a_test_that_is_there():
+    "The list says which test holds each row; `-k reliability` selects those (conftest.py)."
+    root = Path(__file__).parents[3]
+    with open(root / 'tests/reliability.csv', encoding='utf-8', newline='') as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        name, _, function = row['test'].partition('::')
+        assert f'def {function}(' in (root / name).read_text(encoding='utf-8'), row
+    letters = {f'A{i}' for i in range(1, 6)} | {f'{k}{i}' for k in 'BC' for i in range(1, 10)}
+    assert {row['row'] for row in rows} == letters | {'D', 'supply', 'held'}
+
+
+def test_a_class_of_weight_zero_stays_a_class():
+    "C2: BoundClassifier dropped it, SoftmaxClassifier kept it."
+    for make in (SoftmaxClassifier, BoundClassifier):
+        model = make('lbfgs').fit(X, Y, (Y != 2).astype(float))
+        assert model.classes_.tolist() == [0, 1, 2] and set(model.predict(X)) == {0, 1}
+
+
+@pytest.mark.parametrize('make', [SoftmaxClassifier, BoundClassifier])
+@pytest.mark.parametrize('kind', [str, object, 'S1', list])
+def test_weights_that_are_text_are_refused(make, kind):
+    "C9: array(['1', ...]) was taken as numbers."
+    weights = ['1'] * 150 if kind is list else np.array(['1'] * 150).astype(kind)
+    with pytest.raises(ValueError, match=r"sample_weight\[0\] is .*1', but a number is needed"):
+        make().fit(X, Y, weights)
 
 
 def masked(values, where):
