@@ -1,5 +1,6 @@
 """What every test stands on: a cache of the session's own, honest skips, and a closing line a machine can read."""
 
+import csv
 import os
 import shutil
 import subprocess
@@ -22,6 +23,21 @@ GROUPS = {
     name: 'site'
     for name in ('test_site', 'test_browser', 'test_browser_ledger', 'test_looks', 'test_live')
 }
+
+
+def rows_of_reliability():
+    "Of `tests/reliability.csv`: what hostile readings found, and which test holds it."
+    with open(ROOT / 'tests/reliability.csv', encoding='utf-8', newline='') as file:
+        return list(csv.DictReader(file))
+
+
+OF_RELIABILITY = {row['test'] for row in rows_of_reliability()}
+
+
+def pytest_itemcollected(item):
+    "`pytest -k reliability` selects all tests of those rows."
+    if item.nodeid.partition('[')[0] in OF_RELIABILITY:
+        item.extra_keyword_matches.add('reliability')
 
 
 def pytest_configure(config):

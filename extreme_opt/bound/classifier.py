@@ -28,6 +28,7 @@ from ..core.validation import (
     RIDGE,
     checked_sample_weight,
     one_of,
+    shown,
 )
 from ..core.run import Run, minimize
 from ..core.solver import Status
@@ -576,7 +577,7 @@ class BoundClassifier(Classifier):
         if isinstance(self.prior, str):
             if self.prior != 'empirical':
                 raise ValueError(
-                    f'prior={self.prior!r} is neither None, nor "empirical", '
+                    f'prior={shown(self.prior)} is neither None, nor "empirical", '
                     'nor one weight per class'
                 )
             sums = np.bincount(labels, weights, minlength=n_classes)
@@ -601,7 +602,7 @@ class BoundClassifier(Classifier):
             )
         if given.shape != (n_classes,) or not ((given > 0) & (given < np.inf)).all():
             raise ValueError(
-                f'prior={self.prior!r:.60} must hold {n_classes} finite numbers above 0, '
+                f'prior={shown(self.prior)} must hold {n_classes} finite numbers above 0, '
                 'one per class of y; a dictionary from label to weight may name more, None treats '
                 'all alike'
             )
@@ -673,6 +674,7 @@ class BoundClassifier(Classifier):
         """
         if is_collection(X):
             return self._fit_collections(X, y, sample_weight)
+        self._check_settings()
         last = self._last_fit() if self.warm_start and hasattr(self, 'run_') else None
         rows, labels = self._enter(X, y)
         weights = checked_sample_weight(sample_weight, self.class_weight, self.classes_, labels)

@@ -37,6 +37,7 @@ from ..core.validation import (
     is_missing,
     one_of,
     seed_from,
+    shown,
     sorted_labels,
 )
 
@@ -142,14 +143,14 @@ def _unfit(X: Any) -> str:
             for name, given in word.items() if isinstance(word, Mapping) else ():
                 kind = kind or type(name)
                 if type(name) is not kind and not isinstance(name, str):
-                    return f'word {t} of X[{i}] has a feature {name!r:.60}; use text as names'
+                    return f'word {t} of X[{i}] has a feature {shown(name)}; use text as names'
                 value: Any = given.item() if isinstance(given, np.generic) else given
                 listed = isinstance(value, Iterable) and not isinstance(value, (bytes, Mapping))
                 fits = all(isinstance(v, str) for v in value) if listed else False
                 if not fits and not (isinstance(value, Real) and math.isfinite(value)):
                     return (
-                        f'word {t} of X[{i}] has {name}={value!r:.60}, but a text, a finite number '
-                        'or a list of texts is needed; leave out what is missing'
+                        f'word {t} of X[{i}] has {name}={shown(value)}, but a text, a finite '
+                        'number or a list of texts is needed; leave out what is missing'
                     )
     return 'names of features are of several types; use text'
 
@@ -289,9 +290,7 @@ class LinearChainCRF(Estimator):
         self.random_state = random_state
 
     _settings = dict(
-        Estimator._settings,
-        solver=one_of('lbfgs', 'bm'),
-        ridge=RIDGE._replace(words=('auto',)),
+        Estimator._settings, solver=one_of('lbfgs', 'bm'), ridge=RIDGE._replace(words=('auto',))
     )
 
     def fit(self, X: Any, y: Any) -> 'LinearChainCRF':
@@ -410,7 +409,7 @@ class LinearChainCRF(Estimator):
         kinds = {type(tag) for tag in flat}
         if several := tuple(kinds & {tuple, list, set, frozenset, dict, np.ndarray}):
             tag = next(tag for tag in flat if isinstance(tag, several))
-            raise ValueError(f'y holds {tag!r:.60}, but a word has one tag; join its parts')
+            raise ValueError(f'y holds {shown(tag)}, but a word has one tag; join its parts')
         if str in kinds and len(kinds - {np.str_}) > 1:
             names = ', '.join(sorted(kind.__name__ for kind in kinds))
             raise ValueError(f'y holds tags of types {names}; use one type')

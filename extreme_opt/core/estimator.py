@@ -28,7 +28,7 @@ from .. import late
 from .linalg import log_sum_exp
 from .memory import check_memory
 from .serialize import load_model, save_model
-from .run import FitDiverged, Limits, Run, minimize
+from .run import FitDiverged, Limits, Run, _as_path, minimize
 from .solver import Status
 from .validation import (
     FLAG,
@@ -39,6 +39,7 @@ from .validation import (
     check_weights,
     num_rows,
     seed_from,
+    shown,
     sorted_labels,
 )
 
@@ -68,10 +69,7 @@ class Estimator(BaseEstimator):
     """
 
     _settings = dict(
-        Limits._settings,
-        warm_start=FLAG,
-        verbose=FLAG,
-        n_jobs=THREADS,
+        Limits._settings, warm_start=FLAG, verbose=FLAG, n_jobs=THREADS
     )  # what every setting may be; subclasses add theirs
 
     def _check_settings(self) -> None:
@@ -203,7 +201,7 @@ def check_shared(estimator: Any, solver: Any, alone: bool = True) -> None:
     """
     if alone and estimator.client is not None:
         raise ValueError(
-            f'client={estimator.client!r}, but this runs in one process; leave client=None'
+            f'client={shown(estimator.client)}, but this runs in one process; leave client=None'
         )
     if estimator.n_jobs in (None, 1) or estimator.n_jobs < 0:
         return  # as many as there are can be one
@@ -212,7 +210,7 @@ def check_shared(estimator: Any, solver: Any, alone: bool = True) -> None:
     if not hasattr(solver, 'n_jobs'):
         chosen = getattr(estimator, 'solver', type(solver).__name__)
         raise ValueError(
-            f'n_jobs={estimator.n_jobs}, but solver={chosen!r} runs on 1 thread; leave n_jobs=1'
+            f'n_jobs={shown(estimator.n_jobs)}, but solver={chosen!r} runs on 1 thread; leave n_jobs=1'
         )
 
 # %% ../../nbs/engine/core/70_estimator.ipynb #61288af5
@@ -295,7 +293,7 @@ def run_estimator(
             loss_subset=None
             if estimator.client is not None and loss_subset
             else loss_subset,  # all rows are as near as some
-            resume=path if path is not None and Path(path).exists() else None,
+            resume=path if path is not None and _as_path(path).exists() else None,
         )
     if run.status is Status.DIVERGED:
         raise_diverged(estimator, run, remedy)
@@ -638,7 +636,9 @@ class Classifier(ClassifierMixin, Estimator):
 
     def _best(self, scores: np.ndarray, k: int) -> np.ndarray:  # (n, k) positions, best first
         if not isinstance(k, (int, np.integer)) or not 1 <= k <= scores.shape[1]:
-            raise ValueError(f'k={k!r}, but there are 1..{scores.shape[1]} classes to choose from')
+            raise ValueError(
+                f'k={shown(k)}, but there are 1..{scores.shape[1]} classes to choose from'
+            )
         ids = np.argpartition(-scores, k - 1, axis=1)[:, :k]
         order = np.argsort(-np.take_along_axis(scores, ids, 1), axis=1, kind='stable')
         return np.take_along_axis(ids, order, 1)

@@ -30,7 +30,7 @@ from .serialize import (
 from .problem import check_compatible
 from .solver import State, Status, num_samples
 from .streams import stream
-from .validation import BUDGET, COUNT, Checked, number_in
+from .validation import BUDGET, COUNT, Checked, number_in, shown
 
 # %% ../../nbs/engine/core/30_run.ipynb #b78e6c66
 def iterate(
@@ -134,7 +134,7 @@ class Run:
         """
         known = dict.fromkeys(key for row in self.history for key in row)
         if self.history and name not in known:
-            raise KeyError(f'{name!r} was not recorded; there are {", ".join(known)}')
+            raise KeyError(f'{shown(name)} was not recorded; there are {", ".join(known)}')
         return np.array([row.get(name, np.nan) for row in self.history])
 
     def to_frame(self) -> Any:
@@ -465,8 +465,8 @@ class _Checkpointer:
             self.period = -1
         if not self.period >= (0 if text.endswith('s') else 1):
             raise ValueError(
-                f'checkpoint_every={self.interval!r} is neither a number of steps from 1 up nor '
-                'seconds like "30s"'
+                f'checkpoint_every={shown(self.interval)} is neither a number of steps from 1 up '
+                'nor seconds like "30s"'
             )
 
     def look(
@@ -572,6 +572,13 @@ def _check_content(path: str | Path, run: Run, problem: Any) -> None:
         )
 
 
+def _as_path(checkpoint: Any) -> Path:
+    try:
+        return Path(checkpoint)
+    except TypeError:
+        raise TypeError(f'checkpoint={shown(checkpoint)} is no name of a file') from None
+
+
 def _checkpointer(
     problem: Any, solver: Any, recorder: _Recorder, checkpoint: Any, interval: Any, resume: Any
 ) -> tuple[_Checkpointer, Run | None]:
@@ -579,7 +586,7 @@ def _checkpointer(
     if checkpoint is None and resume is None:
         return _Checkpointer(None, interval, {}), None
     checkpointer = _Checkpointer(
-        None if checkpoint is None else Path(checkpoint),
+        None if checkpoint is None else _as_path(checkpoint),
         interval,
         _origin(problem, solver, recorder),
     )

@@ -5,11 +5,12 @@
 # %% auto #0
 __all__ = ['COUNT', 'RIDGE', 'RATE', 'DECAY', 'BUDGET', 'FLAG', 'THREADS', 'ONE_THREAD', 'FLOATS', 'check_features', 'as_table',
            'refuse_masked', 'as_array', 'check_rows', 'check_size', 'is_missing', 'num_rows', 'check_labels',
-           'sorted_labels', 'check_class_ids', 'check_weights', 'checked_sample_weight', 'Setting', 'number_in',
-           'one_of', 'Checked', 'check_settings', 'seed_from']
+           'sorted_labels', 'check_class_ids', 'shown', 'check_weights', 'checked_sample_weight', 'Setting',
+           'number_in', 'one_of', 'Checked', 'check_settings', 'seed_from']
 
 # %% ../../nbs/engine/core/67_validation.ipynb #c67a0003
 import math
+import sys
 import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
@@ -418,7 +419,6 @@ def check_labels(y: Any, n_samples: int) -> np.ndarray:
     return y
 
 
-
 def sorted_labels(y: Any, name: str = 'y') -> tuple[np.ndarray, np.ndarray]:
     """Sort the distinct labels of checked ones.
 
@@ -506,6 +506,25 @@ def _texts(y: Any) -> Any:
     return found if bad else found.astype(str)
 
 
+def shown(value: Any, width: int = 80) -> str:
+    """A value as it stands in a message: one short line, whatever it prints by itself.
+
+    Parameters
+    ----------
+    value : object
+    width : int, default=80
+        Letters at most.
+
+    Returns
+    -------
+    str
+    """
+    try:
+        text = str(value) if isinstance(value, np.number) else repr(_plain(value))
+    except ValueError:  # a whole number of more digits than Python prints
+        text = f'{type(value).__name__}(...)'
+    return ' '.join(text.split())[:width]
+
 
 def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
@@ -515,15 +534,20 @@ def _numbers(values: Any, name: str) -> np.ndarray:
     "As float64, or one line with the first entry that is no number."
     refuse_masked(values, name)
     try:
-        return np.asarray(values, dtype=float)
+        found = np.asarray(values)
+        objects = found.flat if found.dtype.kind == 'O' else ()
+        if found.dtype.kind not in 'US' and not any(isinstance(one, str) for one in objects):
+            return np.asarray(values, dtype=float)
+        sized = found.ndim > 0
     except (ValueError, TypeError, OverflowError):
         sized = isinstance(values, (list, tuple)) or np.ndim(values) > 0
     for at, value in enumerate(values) if sized else ():
         try:
-            float(value)
+            float('text' if isinstance(value, (str, bytes)) else value)
         except (ValueError, TypeError, OverflowError):
-            text = ' '.join(repr(value).split())
-            raise ValueError(f'{name}[{at}] is {text:.40}, but a number is needed') from None
+            raise ValueError(
+                f'{name}[{at}] is {shown(value, 40)}, but a number is needed'
+            ) from None
     raise ValueError(f'{name} is a {type(values).__name__}, but an array of numbers is needed')
 
 
@@ -574,8 +598,7 @@ def check_weights(
     with np.errstate(over='ignore'):
         if not np.isfinite(weights.sum()):
             raise ValueError(
-                f'{name} runs to {weights.max():g}, and its sum overflows; divide all by '
-                'their mean'
+                f'{name} runs to {weights.max():g}, and its sum overflows; divide all by their mean'
             )
     return weights
 
@@ -585,7 +608,7 @@ def _weight_of(name: str, value: Any) -> Any:
         return float(value)
     except (ValueError, TypeError, OverflowError):
         raise ValueError(
-            f'class_weight[{_plain(name)!r}] is {value!r:.40}, but a number is needed'
+            f'class_weight[{_plain(name)!r}] is {shown(value, 40)}, but a number is needed'
         ) from None
 
 
@@ -622,8 +645,8 @@ def checked_sample_weight(
         strange = [name for name in class_weight if _plain(name) not in known]
         if strange and not known.keys() <= set(map(_plain, class_weight)):
             raise ValueError(
-                f'class_weight names {strange[0]!r}, which is not among the {len(classes)} classes '
-                'of y; leave it out'
+                f'class_weight names {shown(strange[0])}, which is not among the {len(classes)} '
+                'classes of y; leave it out'
             )
         per_class = np.ones(len(classes))
         for name, value in class_weight.items():
@@ -631,12 +654,12 @@ def checked_sample_weight(
                 per_class[known[_plain(name)]] = _weight_of(name, value)
         if not (np.isfinite(per_class) & (per_class >= 0)).all():
             raise ValueError(
-                f'class_weight={class_weight!r:.80} holds a weight that is no finite number from 0 '
-                'up; 1 is as usual'
+                f'class_weight={shown(class_weight)} holds a weight that is no finite number from '
+                '0 up; 1 is as usual'
             )
     else:
         raise ValueError(
-            f'class_weight={class_weight!r:.80} is neither None, nor "balanced", nor a dictionary '
+            f'class_weight={shown(class_weight)} is neither None, nor "balanced", nor a dictionary '
             'from label to weight'
         )
     if per_class is not None:
@@ -702,8 +725,7 @@ class Setting(NamedTuple):
             what = f'is outside {need.partition(" in ")[2]}' if is_outside else f'is not {need}'
         elif len(kinds) > 2:
             what = f'is not one of {", ".join(kinds[:-1])} and {kinds[-1]}'
-        shown = str(value) if isinstance(value, np.generic) else ' '.join(repr(value).split())
-        raise ValueError(f'{name}={shown:.80} {what}' + (self.hint and f'; {self.hint}'))
+        raise ValueError(f'{name}={shown(value)} {what}' + (self.hint and f'; {self.hint}'))
 
 
 def number_in(
@@ -740,6 +762,8 @@ def number_in(
         kind: Any = Integral if whole else Real
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, kind):
             return False
+        if not whole and isinstance(value, Integral) and abs(int(value)) > sys.float_info.max:
+            return False  # such as 10**400
         above = low <= value if first else low < value
         return bool(above and (value <= high if last else value < high))
 
@@ -770,7 +794,7 @@ def one_of(*words: str | None, hint: str = '') -> Setting:
 def _is_float_type(kind: Any) -> bool:
     try:
         return np.dtype(kind) in (np.float32, np.float64)
-    except TypeError:
+    except (TypeError, ValueError):
         return False
 
 
@@ -842,6 +866,6 @@ def seed_from(random_state: Any) -> int:
     if isinstance(random_state, (int, np.integer)) and random_state >= 0:
         return int(random_state)
     raise ValueError(
-        f'random_state={random_state!r} is neither a whole number from 0 up, nor None, nor a '
+        f'random_state={shown(random_state)} is neither a whole number from 0 up, nor None, nor a '
         'generator of numpy; use 0'
     )

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from ..core.compiled import timed_chunks, njit
 from ..core.streams import stream
-from ..core.validation import COUNT, as_array, is_missing
+from ..core.validation import COUNT, as_array, is_missing, shown
 
 # %% ../../nbs/engine/ordinal/10_comparisons.ipynb #7791309d
 def plain_ids(triplets: Any) -> np.ndarray:
@@ -64,10 +64,9 @@ def plain_ids(triplets: Any) -> np.ndarray:
         return rows
     place, value = odd[0]
     raise ValueError(
-        f'triplets holds {value!r} at {place}, but object ids are whole numbers, and names are '
-        'text; use one of them everywhere'
+        f'triplets holds {shown(value)} at {place}, but object ids are whole numbers, and names '
+        'are text; use one of them everywhere'
     )
-
 
 
 _ANSWER_NAMES = ('answer', 'answers', 'response', 'responses', 'choice', 'chosen', 'y')
@@ -470,7 +469,7 @@ def orient(
     """
     rows = np.asarray(questions)
     if ties not in ('drop', 'half'):
-        raise ValueError(f'ties={ties!r} is neither "drop" nor "half"')
+        raise ValueError(f'ties={shown(ties)} is neither "drop" nor "half"')
     signs = check_answers(answers, len(rows), rows, ties)
     turned = rows[:, [0, 2, 1] if rows.shape[1] == 3 else [2, 3, 0, 1]]
     kept, even = np.where(signs[:, None] > 0, rows, turned), signs == 0

@@ -44,6 +44,7 @@ from ..core.validation import (
     number_in,
     one_of,
     seed_from,
+    shown,
 )
 from .comparisons import (
     _violated,
@@ -180,7 +181,6 @@ class KernelMap:
         """
         return np.exp(-self._squared_distances(rows) / (2 * self.width**2)) @ self.weights
 
-
 # %% ../../nbs/engine/ordinal/60_embedding.ipynb #start002
 _MOST_DENSE = 400  # objects up to which all eigenvectors are computed
 
@@ -295,11 +295,7 @@ def _check_memory(model: 'OrdinalEmbedding', n_answers: int, n_objects: int) -> 
     "Refuse a fit that cannot be held, before anything of its size is allocated."
     solver = model._chosen(n_answers)
     needed = forecast_memory(
-        'ordinal',
-        solver,
-        n_rows=n_answers,
-        n_objects=n_objects,
-        n_components=model.n_components,
+        'ordinal', solver, n_rows=n_answers, n_objects=n_objects, n_components=model.n_components
     )
     check_memory(
         needed,
@@ -759,7 +755,8 @@ class OrdinalEmbedding(Estimator):
             return CallableLoss(self.loss)
         if not isinstance(self.loss, str) or self.loss not in LOSSES:
             raise ValueError(
-                f'loss={self.loss!r} is none of {", ".join(LOSSES)}, no loss object and no function'
+                f'loss={shown(self.loss)} is none of {", ".join(LOSSES)}, no loss object and no '
+                'function'
             )
         return LOSSES[self.loss]()
 
@@ -973,12 +970,7 @@ class OrdinalEmbedding(Estimator):
         margins[known] = np.nan_to_num(self._margins(rows[known]))
         signs = np.ones(len(rows)) if signs is None else signs
         asked = signs != 0
-        return float(
-            np.average(
-                (np.sign(margins) == signs)[asked],
-                weights=_taken(weights, asked),
-            )
-        )
+        return float(np.average((np.sign(margins) == signs)[asked], weights=_taken(weights, asked)))
 
     def transform(self, features: Any) -> np.ndarray:
         """Predict coordinates of new objects from their features: eq. (B).

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 import numpy as np
 from ..core.problem import required_methods
+from ..core.validation import shown
 from .sharded import Sharded, local_client
 
 # %% ../../nbs/engine/scale/35_estimators.ipynb #d5d2e90e
@@ -42,11 +43,7 @@ def _check_solver(problem, solver, chosen):
 
 @contextmanager
 def on_client(
-    problem: Any,
-    solver: Any,
-    client: Any,
-    params: np.ndarray | None = None,
-    chosen: Any = None,
+    problem: Any, solver: Any, client: Any, params: np.ndarray | None = None, chosen: Any = None
 ) -> Iterator[tuple]:
     """What an estimator runs when it is given a client.
 
@@ -75,7 +72,7 @@ def on_client(
     local = isinstance(client, str) and client == 'local'
     if not local and not (hasattr(client, 'submit') and hasattr(client, 'scatter')):
         raise ValueError(
-            f'client={client!r:.80} is no dask client, so the fit runs in one process only with '
+            f'client={shown(client)} is no dask client, so the fit runs in one process only with '
             'client=None; give distributed.Client(...) or "local"'
         )
     _check_solver(problem, solver, chosen)

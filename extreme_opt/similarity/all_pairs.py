@@ -17,7 +17,7 @@ from scipy import sparse
 from ..core.compiled import njit
 from ..core.linalg import check_sparse
 from ..core.streams import stream
-from ..core.validation import number_in, one_of
+from ..core.validation import number_in, one_of, shown
 
 # %% ../../nbs/engine/similarity/10_all_pairs.ipynb #1806a365
 LOSSES = {'logistic': 0, 'squared': 1}  # what `loss=` may say, and the number that kernels get
@@ -184,8 +184,8 @@ def _per_pair(values, stored, name, n_observed, order, dtype):
     if isinstance(values, str):
         if values != 'values' or stored is None:
             raise ValueError(
-                f'{name}={values!r} needs observed as a sparse matrix; give an array, one number '
-                'per pair'
+                f'{name}={shown(values)} needs observed as a sparse matrix; give an array, one '
+                'number per pair'
             )
         values = stored
     given = values
@@ -309,8 +309,11 @@ def imputed_factors(
     right : ndarray of shape (n_right, rank)
     """
     if not isinstance(impute, (tuple, list)) or len(impute) != 2:
-        if not (isinstance(impute, (int, float, np.number)) and np.isfinite(impute)):
-            raise ValueError(f'impute is {impute}, but a finite number or two factors are needed')
+        most = float(np.finfo(dtype).max)
+        if not number_in(-most, most, 'both').holds(impute):
+            raise ValueError(
+                f'impute is {shown(impute)}, but a finite number or two factors are needed'
+            )
         rank = int(impute != 0)
         return np.full((n_left, rank), impute, dtype), np.ones((n_right, rank), dtype)
     left, right = (np.ascontiguousarray(part, dtype) for part in impute)
@@ -355,7 +358,7 @@ def prior_factors(prior: Any, n_left: int, n_right: int) -> tuple:
         prior = prior, sparse.eye_array(prior.shape[1], format='csr')
     if not isinstance(prior, (tuple, list)) or len(prior) != 2:
         raise ValueError(
-            f'prior={prior!r:.60} is neither a pair of factors nor a sparse matrix of similarities'
+            f'prior={shown(prior)} is neither a pair of factors nor a sparse matrix of similarities'
         )
     known = []
     for part in prior:
@@ -368,9 +371,7 @@ def prior_factors(prior: Any, n_left: int, n_right: int) -> tuple:
             )
         rows = sparse.csr_array(rows, dtype=np.float64) if is_sparse else rows.astype(np.float64)
         if not np.isfinite(rows.data if is_sparse else rows).all():
-            raise ValueError(
-                'prior (or, for "cosine", the features) holds nan or inf; fill them'
-            )
+            raise ValueError('prior (or, for "cosine", the features) holds nan or inf; fill them')
         known.append(rows)
     left, right = known
     wanted = (n_left, left.shape[1]), (n_right, left.shape[1])
@@ -503,7 +504,7 @@ class PairSum:
 
 def _weights(values, size, name, dtype):
     if values is not None and np.asarray(values).dtype.kind not in 'biuf':
-        raise ValueError(f'{name}={values!r:.80} holds no numbers; give one weight per entity')
+        raise ValueError(f'{name}={shown(values)} holds no numbers; give one weight per entity')
     values = np.ones(size, dtype) if values is None else np.array(values, dtype)
     if values.shape != (size,):
         raise ValueError(
@@ -672,9 +673,7 @@ def dense_loss(terms: PairSum, left: np.ndarray, right: np.ndarray) -> float:
     rows = pairs.rows
     seen = sum(
         c * pair_loss(terms.loss, label, score)[0]
-        for c, label, score in zip(
-            pairs.weights, pairs.labels, scores[rows, pairs.rights] + known
-        )
+        for c, label, score in zip(pairs.weights, pairs.labels, scores[rows, pairs.rights] + known)
     )
     if terms.spare:
         unseen[rows, pairs.rights] = 0

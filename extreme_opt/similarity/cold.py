@@ -13,11 +13,11 @@ import numpy as np
 import scipy.sparse
 from ..core.estimator import check_finite, largest_size
 from ..core.streams import stream
-from ..core.validation import check_size, seed_from
+from ..core.validation import check_size, seed_from, shown
 from .all_pairs import dense_scores
 from .ranking import measures_by_row, pattern
 from .retriever import wide
-from .towers import Linear, check_inputs
+from .towers import MLP, Linear, check_inputs
 from .validation import clear_gain
 
 # %% ../../nbs/engine/similarity/85_cold.ipynb #f7568bbd
@@ -536,16 +536,16 @@ def chosen_sources(setting):
             break
     if names is None:
         raise ValueError(
-            f'cold_start={setting!r:.80} is neither None, "auto", one of '
+            f'cold_start={shown(setting)} is neither None, "auto", one of '
             f'{", ".join(map(repr, SOURCES))}, a list of these nor a dict of their weights'
         )
     if not isinstance(setting, dict):
         return tuple(names), None
     for name, weight in setting.items():
         if isinstance(weight, bool) or not isinstance(weight, (int, float, np.number)):
-            raise ValueError(f'cold_start[{name!r}]={weight!r:.40} is not a number')
+            raise ValueError(f'cold_start[{shown(name)}]={shown(weight, 40)} is not a number')
         if not np.isfinite(weight):
-            raise ValueError(f'cold_start[{name!r}]={weight} is not finite')
+            raise ValueError(f'cold_start[{shown(name)}]={weight} is not finite')
     return tuple(names), {name: float(weight) for name, weight in setting.items()}
 
 
@@ -560,7 +560,7 @@ def check_cold_start(model, features):
     "Refuse settings that mean nothing for embeddings of ids explained by features."
     if all(rows is None for rows in features):
         raise ValueError(
-            f'cold_start={model.cold_start!r:.40} needs left_features or right_features'
+            f'cold_start={shown(model.cold_start, 40)} needs left_features or right_features'
         )
     for side, rows in zip(('left', 'right'), features):
         if rows is not None and rows.ndim == 1:
@@ -572,7 +572,9 @@ def check_cold_start(model, features):
         (model.prior is not None, 'prior', 'it weighs the cosine by held-out entities'),
         (model.client is not None, 'client', 'the parts run in this process'),
         (
-            any(shape != 'auto' and shape != Linear() for shape in (model.left, model.right)),
+            any(
+                isinstance(shape, MLP) and shape != Linear() for shape in (model.left, model.right)
+            ),
             'left or right towers that are not linear',
             'they read features, and embeddings belong to ids; set cold_start=None',
         ),

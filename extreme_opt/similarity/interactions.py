@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse
 from ..core.linalg import check_sparse
-from ..core.validation import as_array, is_missing, refuse_masked
+from ..core.validation import as_array, is_missing, refuse_masked, shown
 
 # %% ../../nbs/engine/similarity/77_interactions.ipynb #ccccdd30
 VALUES = ('ignore', 'weights', 'labels')
@@ -73,14 +73,14 @@ def _said_roles(names, columns, optional):
     "The roles that the setting `columns` gives; those in `optional` may be absent from the table."
     if isinstance(columns, str):
         raise ValueError(
-            f'columns={columns!r} is one name, but two columns of ids are needed, as in '
-            f'columns=[{columns!r}, "item"]'
+            f'columns={shown(columns)} is one name, but two columns of ids are needed, as in '
+            f'columns=[{shown(columns)}, "item"]'
         )
     found = dict(columns) if isinstance(columns, Mapping) else dict(zip(ROLES, columns))
     strange = [role for role in found if role not in ROLES]
     if strange or not {'left', 'right'} <= set(found):
         raise ValueError(
-            f'columns={columns!r:.80} needs names for "left" and "right", and may have "value" '
+            f'columns={shown(columns)} needs names for "left" and "right", and may have "value" '
             'and "time"'
         )
     found = {role: name for role, name in found.items() if role not in optional or name in names}
@@ -537,7 +537,7 @@ def read_interactions(
         If a column, an id, a label or a weight is missing or not valid.
     """
     if values not in VALUES:
-        raise ValueError(f'values={values!r} is not one of {", ".join(map(repr, VALUES))}')
+        raise ValueError(f'values={shown(values)} is not one of {", ".join(map(repr, VALUES))}')
     if scipy.sparse.issparse(observed):
         if labels is not None or pair_weights is not None:
             raise ValueError(

@@ -38,6 +38,7 @@ from ..core.validation import (
     number_in,
     one_of,
     seed_from,
+    shown,
 )
 from .als import ALS, _ids_of
 from .catalog_softmax import CatalogSoftmax
@@ -179,7 +180,7 @@ def read_prior(
             )
         return prior_factors(prior, *reader.shape)
     if prior != 'cosine':
-        raise ValueError(f'prior={prior!r:.60} is neither "cosine" nor factors nor a matrix')
+        raise ValueError(f'prior={shown(prior)} is neither "cosine" nor factors nor a matrix')
     if any(rows is None or rows.ndim != 2 for rows in features):
         raise ValueError('prior="cosine" needs left_features and right_features')
     if features[0].shape[1] != features[1].shape[1]:
@@ -190,7 +191,7 @@ def read_prior(
     if not same_columns(features, names):
         raise ValueError(
             f'prior="cosine" needs the same columns on both sides, but left_features has '
-            f'{names[0]!r:.60} and right_features {names[1]!r:.60}'
+            f'{shown(names[0])} and right_features {shown(names[1])}'
         )
     return tuple(unit_rows(rows) for rows in features)
 
@@ -493,7 +494,7 @@ class SimilarityModel(ListEstimator):
         unobserved_weight=number_in(words=('auto', 'search')),
         ridge=RIDGE._replace(words=('auto', 'search')),
         ridge_power=number_in(-np.inf, closed='neither', words=('auto',)),
-        popularity_power=number_in(-np.inf, closed='neither'),
+        popularity_power=number_in(-30, 30, 'both'),
         values=one_of('ignore', 'weights', 'labels'),
         penalty=one_of('unobserved', 'all'),
         prior_weight=number_in(-np.inf, closed='neither', words=('auto',)),
@@ -978,9 +979,7 @@ class SimilarityModel(ListEstimator):
         for name, n in zip(('left_biases_', 'right_biases_'), known):
             if (biases := getattr(self, name)) is not None and np.shape(biases) != (n,):
                 raise ValueError(f'its {name} has shape {np.shape(biases)} for {n} ids')
-        check_finite(
-            self, 'left_embeddings_', 'right_embeddings_', 'left_biases_', 'right_biases_'
-        )
+        check_finite(self, 'left_embeddings_', 'right_embeddings_', 'left_biases_', 'right_biases_')
         sizes = [largest_size(rows) for rows in (self.left_embeddings_, self.right_embeddings_)]
         limit = np.sqrt(np.finfo(self.left_embeddings_.dtype).max / max(1, self.n_components))
         if max(sizes) > limit:
@@ -1306,7 +1305,7 @@ class SimilarityModel(ListEstimator):
             Padded with -inf.
         """
         if side not in ('left', 'right'):
-            raise ValueError(f'side={side!r} is neither "left" nor "right"')
+            raise ValueError(f'side={shown(side)} is neither "left" nor "right"')
         self._fitted()
         at, held = int(side == 'right'), self._retriever
         places = held.reader.rows_of(ids, at)

@@ -17,7 +17,7 @@ from ..core.compiled import njit
 from ..core.problem import Fixed
 from ..core.shards import Shard, join_shards, split_rows
 from ..core.streams import stream
-from ..core.validation import COUNT, FLOATS, RIDGE, check_settings, one_of
+from ..core.validation import COUNT, FLOATS, RIDGE, check_settings, one_of, shown
 from .all_pairs import (
     ObservedPairs,
     PairSum,
@@ -288,10 +288,7 @@ class AllPairs(Fixed):
     place: ClassVar[Any] = None  # of a shard: `shard_totals` of earlier ones, and of all
 
     _settings = dict(
-        n_components=COUNT,
-        ridge=RIDGE,
-        penalty=one_of('unobserved', 'all'),
-        n_jobs=COUNT,
+        n_components=COUNT, ridge=RIDGE, penalty=one_of('unobserved', 'all'), n_jobs=COUNT
     )
 
     def __post_init__(self):
@@ -306,7 +303,7 @@ class AllPairs(Fixed):
         for side in ('left', 'right'):
             shape = getattr(self, side)
             if not isinstance(shape, MLP):
-                raise TypeError(f'{side}={shape!r} is no tower; use MLP(256, 256) or Linear()')
+                raise TypeError(f'{side}={shown(shape)} is no tower; use MLP(256, 256) or Linear()')
         if self.biases and (self.left.cosine or self.right.cosine):
             raise ValueError('biases=True does not go with cosine towers; choose one')
         sizes = [
@@ -319,11 +316,7 @@ class AllPairs(Fixed):
             )
         ]
         pairs = observed_pairs(
-            self.observed,
-            *sizes,
-            labels=self.labels,
-            pair_weights=self.pair_weights,
-            dtype=dtype,
+            self.observed, *sizes, labels=self.labels, pair_weights=self.pair_weights, dtype=dtype
         )
         for side, n in (('left', pairs.n_left), ('right', pairs.n_right)):
             if n < 1:
@@ -348,9 +341,7 @@ class AllPairs(Fixed):
         ):
             inputs, n_rows, n_inputs = check_inputs(features, n, side, dtype)
             towers.append(
-                Tower(
-                    shape, inputs, n_rows, n_inputs, int(self.n_components) + self.biases, dtype
-                )
+                Tower(shape, inputs, n_rows, n_inputs, int(self.n_components) + self.biases, dtype)
             )
         self.towers: tuple = tuple(towers)
         self.n_left, self.n_right = pairs.n_left, pairs.n_right

@@ -15,7 +15,7 @@ from ..core.compiled import njit
 from ..core.linalg import check_sparse
 from ..core.memory import check_memory
 from ..core.streams import stream
-from ..core.validation import COUNT
+from ..core.validation import COUNT, shown
 
 # %% ../../nbs/engine/similarity/75_ranking.ipynb #0cd84e9c
 @njit(cache=True)
@@ -202,11 +202,11 @@ def measure_of(name: str) -> tuple[Callable, int]:
     tuple[Callable, int]
         Function of what `_places` returns and n_relevant (n,), giving (n,); k.
     """
-    kind, _, k = str(name).partition('@')
+    kind, _, k = name.partition('@') if isinstance(name, str) else ('', '', '')
     if kind in MEASURES and k.isdigit() and int(k) > 0:
         return MEASURES[kind], int(k)
     raise ValueError(
-        f'measure {name!r} is not known, expected "auc" or one of {", ".join(MEASURES)} with a '
+        f'measure {shown(name)} is not known, expected "auc" or one of {", ".join(MEASURES)} with a '
         'length, as in "recall@20"'
     )
 
@@ -226,7 +226,7 @@ def max_score(name: str, n_relevant: np.ndarray) -> float:
     float
         Mean over entities of the best possible value.
     """
-    if name == 'auc':
+    if str(name) == 'auc':
         return 1.0
     (measure, k), n_relevant = measure_of(name), np.asarray(n_relevant)
     return float(measure(_certain(np.arange(k) < n_relevant[:, None]), n_relevant).mean())
@@ -342,7 +342,7 @@ def measures_by_row(
     rows = np.flatnonzero(n_relevant)
     if not len(rows):
         raise ValueError('test holds no pair outside the seen ones; hold some pairs out')
-    wanted = {name: measure_of(name) for name in measures if name != 'auc'}
+    wanted = {name: measure_of(name) for name in measures if str(name) != 'auc'}
     longest = max((k for _, k in wanted.values()), default=0)
     values: dict = {name: [] for name in measures}
     for part in score_chunks(rows, max(test.shape[1], 8 * longest)):

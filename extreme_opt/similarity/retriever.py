@@ -16,7 +16,7 @@ import scipy.sparse
 
 from ..core.estimator import NOT_FITTED, Estimator, largest_size, warn_caller
 from ..core.linalg import check_sparse
-from ..core.validation import as_array
+from ..core.validation import as_array, shown
 from .all_pairs import dense_scores, products_of
 from .index import ANNIndex, ann_top_k, build_index
 from .interactions import (
@@ -36,12 +36,7 @@ from .ranking import (
     top_k,
 )
 from .towers import widen
-from .validation import (
-    bootstrap_interval,
-    mean_of,
-    rated,
-    relevant_pairs,
-)
+from .validation import bootstrap_interval, mean_of, rated, relevant_pairs
 
 # %% ../../nbs/engine/similarity/82_retriever.ipynb #326534b1
 SIDES = ('left', 'right')
@@ -66,7 +61,7 @@ def _kind(ids: np.ndarray) -> str:
     kind = dict(i='whole numbers', u='whole numbers', U='text').get(
         ids.dtype.kind, f'of type {type(first).__name__}'
     )
-    return f'{kind} (such as {first!r:.40})' if len(ids) else 'missing'
+    return f'{kind} (such as {shown(first, 40)})' if len(ids) else 'missing'
 
 
 def _unlike(known: Any, came: Any) -> str:
@@ -192,7 +187,7 @@ class PairReader:
             at, side = (0, side) if any(reasons) else np.argwhere(bad)[0]
             what = found.given[side].tolist()[at]
             raise ValueError(
-                f'{SIDES[side]} id {what!r} at place {at} is unknown; '
+                f'{SIDES[side]} id {shown(what)} at place {at} is unknown; '
                 + (
                     f'{SIDES[side]} {reasons[side]}'
                     if reasons[side]
@@ -226,7 +221,7 @@ class PairReader:
         history = history.to_pylist() if hasattr(history, 'to_pylist') else history
         if isinstance(history, (str, bytes)) or not hasattr(history, '__len__'):
             raise ValueError(
-                f'history={history!r:.60} is no list; give the right ids of one user, or one list '
+                f'history={shown(history)} is no list; give the right ids of one user, or one list '
                 'per user'
             )
         lists = [history] if isinstance(history, Mapping) else list(history)
@@ -234,8 +229,8 @@ class PairReader:
         if any(nested) and not all(nested):
             at = nested.index(False)
             raise ValueError(
-                f'history mixes lists and ids ({lists[at]!r:.40} at place {at}); give the ids of '
-                'one user, or one list per user'
+                f'history mixes lists and ids ({shown(lists[at], 40)} at place {at}); give the ids '
+                'of one user, or one list per user'
             )
         lists = lists if lists and nested[0] else [lists]
         ids, values = [], []
@@ -246,7 +241,7 @@ class PairReader:
                 numbers = as_array([*one.values()], 'the values of a history')
                 if numbers.dtype.kind not in 'biuf':
                     raise ValueError(
-                        f'history {at} has values {[*one.values()]!r:.60}, but a number for each '
+                        f'history {at} has values {shown([*one.values()])}, but a number for each '
                         'id is needed'
                     )
             else:
@@ -551,9 +546,7 @@ class Retriever:
             asking = query.wide()
             if hidden is not None and len(hidden):
                 each = np.repeat(np.arange(query.n), len(hidden))
-                seen = _both(
-                    seen, _indicator(each, np.tile(hidden, query.n), (query.n, n_right))
-                )
+                seen = _both(seen, _indicator(each, np.tile(hidden, query.n), (query.n, n_right)))
             found, scores = ann_top_k(self.checked_index(index), asking, k, seen)
         else:
             if kept is not None:
@@ -607,9 +600,7 @@ class Retriever:
         self.index = replace(index, embeddings=self.embeddings.rows[1])  # `lists` knows the fit
         return self.index
 
-    def similar(
-        self, places: np.ndarray, k: int, side: int
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def similar(self, places: np.ndarray, k: int, side: int) -> tuple[np.ndarray, np.ndarray]:
         "Places and cosines of the most similar entities of a side."
         rows = self.embeddings.rows[side].astype(np.float64)
         rows = rows / np.maximum(np.linalg.norm(rows, axis=1), 1e-300)[:, None]
@@ -633,7 +624,7 @@ class Retriever:
         "Measures of the lists of a query for all left entities; see `ListEstimator.evaluate`."
         metrics = (metrics,) if isinstance(metrics, str) else tuple(metrics)
         if unknown not in ('raise', 'ignore'):
-            raise ValueError(f'unknown={unknown!r} is neither "raise" nor "ignore"')
+            raise ValueError(f'unknown={shown(unknown)} is neither "raise" nor "ignore"')
         if interval is not None and not 0 < interval < 1:
             raise ValueError(f'interval={interval} is not between 0 and 1; 0.95 is usual')
         shape = self.reader.shape

@@ -13,7 +13,7 @@ from .towers import MLP, Linear, Tower
 def tower_shape(shape):  # a tower's shape, also as `save` writes it down
     if isinstance(shape, str) and shape == 'auto':
         return Linear()
-    if not isinstance(shape, dict):
+    if not isinstance(shape, dict) or 'linear' not in shape:
         return shape
     if shape['linear']:
         return Linear(bias=shape['bias'], cosine=shape['cosine'])

@@ -41,6 +41,7 @@ from ..core.validation import (
     number_in,
     one_of,
     seed_from,
+    shown,
 )
 from ..core.memory import check_memory, forecast_memory
 from ..core.linalg import log_sum_exp, squared_row_norms
@@ -468,7 +469,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             noises += ('near',)
         if not isinstance(self.sampler, str) or self.sampler not in noises:
             raise ValueError(
-                f'sampler={self.sampler!r}, but solver={self.solver!r} takes '
+                f'sampler={shown(self.sampler)}, but solver={shown(self.solver)} takes '
                 f'{", ".join(map(repr, noises))}'
                 + ('; name the solver that is to draw' if self.solver == 'auto' else '')
             )
@@ -485,7 +486,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             ):
                 if not fit:
                     raise ValueError(
-                        f'{name}={given!r}, but loss="squared_hinge" is for solver="auto" or '
+                        f'{name}={shown(given)}, but loss="squared_hinge" is for solver="auto" or '
                         '"exact" in this process, and stops at its number of epochs; '
                         f'leave {name} out, or set loss="softmax"'
                     )
@@ -657,9 +658,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         )
         self._by_column = self._kind == 'exact'
         if self._hinge:
-            return SquaredHingeByColumn(
-                rows, labels, n_classes, several=self._several, **settings
-            )
+            return SquaredHingeByColumn(rows, labels, n_classes, several=self._several, **settings)
         if exact or self._by_column:
             make: Any = FullSoftmaxByColumn if self._by_column else FullSoftmax
             return make(rows, labels, n_classes, **settings)
@@ -832,9 +831,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             )
         params = problem.init_params()
         weights, *log_norms = problem.unpack(params)
-        weights[:, : self.n_features_in_] = (
-            coef.toarray() if scipy.sparse.issparse(coef) else coef
-        )
+        weights[:, : self.n_features_in_] = coef.toarray() if scipy.sparse.issparse(coef) else coef
         means, scales = self._means, self.scales_
         if self._scale != 1:
             coef, intercept = coef / self._scale, intercept / self._scale
@@ -875,9 +872,9 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         samples = _Samples(rows, labels, ids, weights)
         if weights is not None and not weights.all():
             samples = samples.take(np.flatnonzero(weights))
-        self.class_count_ = np.bincount(
-            samples.labels, samples.weights, len(self.classes_)
-        ).astype(float)
+        self.class_count_ = np.bincount(samples.labels, samples.weights, len(self.classes_)).astype(
+            float
+        )
         return samples
 
     def _lay_out(self, samples: _Samples, before: tuple | None) -> _Samples:
@@ -1063,11 +1060,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         if self._hinge:
             least: dict = min(self.rate_search_, key=lambda row: row['missed'], default={})
             self._scale = least.get('scale', _USUAL_SCALE)
-        self.settings_ = dict(
-            solver=self._kind,
-            max_epochs=epochs,
-            ridge=self._pull,
-        )
+        self.settings_ = dict(solver=self._kind, max_epochs=epochs, ridge=self._pull)
         self.settings_['loss'] = 'squared_hinge' if self._hinge else 'softmax'
         self.learning_rate_ = float(rate)
         if self._kind != 'lbfgs':
@@ -1263,7 +1256,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         self._check_size(rows)
         if self.checkpoint is not None:
             raise ValueError(
-                f'checkpoint={self.checkpoint!r}, but partial_fit keeps no file; save the '
+                f'checkpoint={shown(self.checkpoint)}, but partial_fit keeps no file; save the '
                 'estimator between batches'
             )
         if self.sampler == 'near':

@@ -19,6 +19,7 @@ from ..core.validation import (
     check_weights,
     is_missing,
     num_rows,
+    shown,
     sorted_labels,
 )
 
@@ -90,6 +91,7 @@ def pick_labels(indicator: scipy.sparse.csr_array) -> tuple[np.ndarray, np.ndarr
         np.arange(indicator.shape[0]), np.diff(indicator.indptr)
     ), indicator.indices.astype(np.int64)
 
+
 def _label_lists(y: Any) -> list | None:
     "Rows of labels where y holds a set or a list of them per row; None where it does not."
     if isinstance(y, (list, tuple)):  # lists of numbers could be rows of an indicator matrix
@@ -113,8 +115,8 @@ def _label_lists(y: Any) -> list | None:
     for at, row in enumerate(rows):
         if isinstance(row, str) or not hasattr(row, '__iter__'):
             raise ValueError(
-                f'y[{at}] is {row!r:.40}, but other rows hold sets of labels; write {{label}} for '
-                'one label and set() for none'
+                f'y[{at}] is {shown(row, 40)}, but other rows hold sets of labels; write {{label}} '
+                'for one label and set() for none'
             )
         for label in row:
             if is_missing(label):
@@ -380,11 +382,11 @@ class MultilabelClassifier(Classifier):
         if not several:
             return super().predict(X)
         if threshold is not None and not 0 < threshold <= 1:
-            raise ValueError(f'threshold={threshold!r} is not in (0, 1]')
+            raise ValueError(f'threshold={shown(threshold)} is not in (0, 1]')
         if k is not None and not (
             isinstance(k, (int, np.integer)) and 1 <= k <= len(self.classes_)
         ):
-            raise ValueError(f'k={k!r}, but there are 1..{len(self.classes_)} labels to name')
+            raise ValueError(f'k={shown(k)}, but there are 1..{len(self.classes_)} labels to name')
         cut = getattr(self, 'settings_', {}).get('least_score')
         as_fitted = not getattr(self, 'logit_adjustment', 0)  # scores whose labels were counted
         if k is None and threshold is None and cut is not None and as_fitted:
@@ -513,6 +515,8 @@ class MultilabelClassifier(Classifier):
         float
             In [0, 1].
         """
+        if not hasattr(self, 'propensities_'):
+            raise ValueError('propensities are of rows with several labels; use precision_at_k')
         return self._precision(X, Y, k, self.propensities_)
 
     def _precision(self, X: Any, Y: Any, k: int, propensities: Any) -> float:

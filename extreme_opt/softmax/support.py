@@ -25,7 +25,15 @@ from ..core.linalg import check_sparse, omega
 from ..core.memory import check_memory, forecast_memory, free_memory
 from ..core.run import minimize
 from ..core.solver import State, Status, updates_per_step
-from ..core.validation import DECAY, RATE, Checked, check_features, number_in, seed_from
+from ..core.validation import (
+    DECAY,
+    RATE,
+    Checked,
+    check_features,
+    number_in,
+    seed_from,
+    shown,
+)
 from ._kernels import FOLD_BELOW, SCALE
 from .averaging import AveragedSolver
 from .double_sum import SoftmaxData, log_one_plus_sum, pair_losses
@@ -534,7 +542,9 @@ class PostingWeights:
             the sum of all exponentials (n_samples,).
         """
         if not isinstance(k, (int, np.integer)) or not 1 <= k <= self.n_classes:
-            raise ValueError(f'k={k!r}, but there are 1..{self.n_classes} classes to choose from')
+            raise ValueError(
+                f'k={shown(k)}, but there are 1..{self.n_classes} classes to choose from'
+            )
         ids, best = np.zeros((X.shape[0], k), np.int64), np.empty((X.shape[0], k))
         norms = np.empty(X.shape[0])
         more = self.intercept, *self._order, ids, best, norms
@@ -1705,7 +1715,7 @@ class OnSupport(Classifier):
         if self.sampler != 'uniform':
             return f'sampler={self.sampler!r} does, too, and a support draws from posting lists'
         if self.client is not None:
-            return f'client={self.client!r} sends rows to workers, which hold dense weights'
+            return f'client={shown(self.client)} sends rows to workers, which hold dense weights'
         if self.n_jobs not in (None, 1) and self.n_jobs >= 0:
             return f'n_jobs={self.n_jobs} shares dense weights among threads'
         return None

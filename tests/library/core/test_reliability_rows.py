@@ -1,9 +1,11 @@
 """What hostile readings found, row by row: each of these once gave a wrong answer without a word, a
 raw message, or no end. All of them, those of other files among them: pytest -k reliability"""
 
+import csv
 import io
 import warnings
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,6 +21,34 @@ from extreme_opt.softmax import SoftmaxClassifier
 X, Y = load_iris(return_X_y=True)
 PAIRS = np.column_stack([np.arange(1000) % 40, np.arange(1000) * 7 % 25])
 TRIPLETS = np.array([[i % 7, (i + 1 + i % 3) % 7, (i + 4 + i % 2) % 7] for i in range(60)])
+
+
+def test_every_row_names_a_test_that_is_there():
+    "The list says which test holds each row; `-k reliability` selects those (conftest.py)."
+    root = Path(__file__).parents[3]
+    with open(root / 'tests/reliability.csv', encoding='utf-8', newline='') as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        name, _, function = row['test'].partition('::')
+        assert f'def {function}(' in (root / name).read_text(encoding='utf-8'), row
+    letters = {f'A{i}' for i in range(1, 6)} | {f'{k}{i}' for k in 'BC' for i in range(1, 10)}
+    assert {row['row'] for row in rows} == letters | {'D', 'supply', 'held'}
+
+
+def test_a_class_of_weight_zero_stays_a_class():
+    "C2: BoundClassifier dropped it, SoftmaxClassifier kept it."
+    for make in (SoftmaxClassifier, BoundClassifier):
+        model = make('lbfgs').fit(X, Y, (Y != 2).astype(float))
+        assert model.classes_.tolist() == [0, 1, 2] and set(model.predict(X)) == {0, 1}
+
+
+@pytest.mark.parametrize('make', [SoftmaxClassifier, BoundClassifier])
+@pytest.mark.parametrize('kind', [str, object, 'S1', list])
+def test_weights_that_are_text_are_refused(make, kind):
+    "C9: array(['1', ...]) was taken as numbers."
+    weights = ['1'] * 150 if kind is list else np.array(['1'] * 150).astype(kind)
+    with pytest.raises(ValueError, match=r"sample_weight\[0\] is .*1', but a number is needed"):
+        make().fit(X, Y, weights)
 
 
 def masked(values, where):
@@ -105,6 +135,53 @@ def test_numbers_too_large_are_named_without_raw_warnings(words, call):
         with pytest.raises(ValueError, match=words) as caught:
             call()
     assert '\n' not in str(caught.value)
+
+
+TABLE = np.arange(40.0).reshape(8, 5) / 7
+
+
+class Lines:
+    def __repr__(self):
+        return 'Lines(\n)'
+
+
+@pytest.mark.parametrize('value', [TABLE, {'a': TABLE}, [TABLE], Lines()])
+@pytest.mark.parametrize(
+    'name, make, args',
+    [
+        ('class_weight', BoundClassifier, (X, Y)),
+        ('random_state', SoftmaxClassifier, (X, Y)),
+        ('client', SoftmaxClassifier, (X, Y)),
+        ('checkpoint', BoundClassifier, (X, Y)),
+        ('sampler', lambda: SoftmaxClassifier('lbfgs'), (X, Y)),
+        ('ridge', BoundClassifier, (X, Y)),
+        ('prior', BoundClassifier, (X, Y)),
+        ('left', lambda: SimilarityModel(2), (PAIRS,)),
+        ('impute', lambda: SimilarityModel(2), (PAIRS,)),
+        ('prior', lambda: SimilarityModel(2), (PAIRS,)),
+        ('cold_start', lambda: SimilarityModel(2), (PAIRS, np.eye(40))),
+        ('popularity_power', lambda: SimilarityModel(2), (PAIRS,)),
+        ('loss', lambda: OrdinalEmbedding(2), (TRIPLETS,)),
+    ],
+)
+def test_settings_that_are_tables_are_refused_in_one_line(name, make, args, value):
+    "Arrays in a message kept their lines; a dictionary as a tower was a raw KeyError."
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        warnings.simplefilter('ignore', ConvergenceWarning)
+        model = make().set_params(**{name: value})
+        with pytest.raises((ValueError, TypeError)) as caught:
+            model.fit(*args)
+    assert '\n' not in str(caught.value) and len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize('value', [10**400, 10**5000], ids=['of 401 digits', 'of 5001'])
+def test_whole_numbers_that_are_no_float_are_refused(value):
+    "They were raw OverflowErrors, or a ValueError about digits."
+    with pytest.raises(ValueError, match='^ridge=.* is not a number from 0 up'):
+        BoundClassifier(ridge=value).fit(X, Y)
+    with pytest.raises(ValueError, match='^popularity_power=1000.* is outside'):
+        SimilarityModel(2, popularity_power=10**30).fit(PAIRS)
 
 
 def test_embeddings_wider_than_any_rank_are_refused_at_once():

@@ -1465,9 +1465,16 @@ def odd_inputs():
     return every(cases())
 
 
+class Lines:
+    "What prints itself in several lines, as tables do."
+
+    def __repr__(self):
+        return 'Lines(\n)'
+
+
 @probe
 def settings_of_any_kind():
-    "None, text, NaN and objects as settings: one line of our own."
+    "None, text, NaN, tables and objects as settings: one line of our own."
     from extreme_opt.ordinal import OrdinalEmbedding
     from extreme_opt.similarity import SimilarityModel
 
@@ -1482,20 +1489,20 @@ def settings_of_any_kind():
         'list': [],
         'object': object(),
         'array': np.arange(2),
+        'table': np.arange(40.0).reshape(8, 5) / 7,
+        'tables': {'a': np.arange(40.0).reshape(8, 5) / 7},
+        'large': 10**400,
+        'lines': Lines(),
     }
     skip = (
         'verbose',
         'warm_start',
-        'checkpoint',
-        'client',
-        'random_state',
         'average',
         'fit_intercept',
         'biases',
         'id_features',
         'exclude_self',
         'early_stopping',
-        'dtype',  # numpy's own words name the value
     )
 
     def case(make, name, value, data):
