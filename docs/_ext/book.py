@@ -282,8 +282,9 @@ def process(path, source: Path, names: dict, rows: dict, repository: str = '') -
     head = [f'{title}\n\n<div class="goal">\n\n{mend_links(goal[2:], folder, path)}\n\n</div>']
     if len(page.parts) > 1:
         head.append(f'<p class="pace">{pace(nb["cells"])}{launch(path, repository)}</p>')
-    if old := freshness.note('\n'.join(code)):
-        head.append(myst(old, page))
+    old = myst(freshness.note('\n'.join(code)) or '', page)
+    if old and len(page.parts) > 1:
+        head.append(old)
     made, seen, figures = [_markdown('\n\n'.join(head))], set(), 0
     for cell in nb['cells'][1:]:
         text = ''.join(cell['source'])
@@ -306,6 +307,8 @@ def process(path, source: Path, names: dict, rows: dict, repository: str = '') -
             figures += 1
             caption(shown, figures, said)
         made.append(shown)
+    if old and len(page.parts) == 1:  # a newcomer to the front page reads what is new first
+        made.append(_markdown(old))
     language = dict(display_name='python3', language='python', name='python3')
     return dict(
         cells=made,

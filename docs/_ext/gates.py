@@ -252,7 +252,8 @@ def _stacked(table: str) -> str:
     head, mark, body = table.partition('</thead>')
     names = [plain(one) for one in re.findall(r'<t[hd]\b[^>]*>(.*?)</t[hd]>', head, re.S)]
     cells = [plain(one) for one in re.findall(r'<td\b[^>]*>(.*?)</td>', body, re.S)]
-    if not mark or len(names) < 4 or max(map(len, cells), default=0) < LONG:
+    words = (len(one) for n, one in enumerate(cells) if n % max(len(names), 1))
+    if not mark or len(names) < 4 or max(words, default=0) < LONG:  # names and numbers fit
         return table
     if re.search(r'<th\b|colspan|data-head', body) or len(cells) % len(names):
         return table

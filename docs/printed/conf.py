@@ -42,7 +42,7 @@ latex_elements = dict(
     pointsize='10pt',
     babel='',
     extraclassoptions='openany,oneside',
-    fontpkg=r'\setmonofont{DejaVu Sans Mono}[Scale=0.8]',
+    fontpkg=r'\setmonofont{DejaVu Sans Mono}[Scale=0.73]',
     sphinxsetup='verbatimwrapslines=true, verbatimforcewraps=true, TitleColor={rgb}{0,0,0}',
     preamble=r'\usepackage{amsmath,amssymb}\setcounter{tocdepth}{1}',
 )
